@@ -8,8 +8,8 @@ enum stack_kind { UNKNOWN_STACK, ORDINARY_STACK, CALL_STACK };
 struct adopter {
 	struct gmt_snapshot *snapshot;
 	struct gmt_backward_attribution backward_attribution;
-	GMT_VEC(uint8_t) stack_kinds; /* enum stack_kind, by index of snapshot->frames */
-	struct gmt_map trace_ids;  /* trace and caller to the trace that has both */
+	GMT_VEC(uint8_t) stack_kinds; /* enum stack_kind, by index in snapshot->frames */
+	struct gmt_map trace_ids;  /* from trace and caller to the trace that has both */
 };
 
 static bool is_call(const struct gmt_snapshot *snapshot, const struct gmt_frames *frames)
@@ -25,7 +25,7 @@ static bool is_call(const struct gmt_snapshot *snapshot, const struct gmt_frames
 	return false;
 }
 
-/* Whether a Python stack lies in a backward call; each is looked at once. */
+/* Returns whether a Python stack lies in a backward call. Examines each stack only once. */
 static bool lies_in_call(struct adopter *adopter, uint32_t frames_id)
 {
 	const struct gmt_snapshot *snapshot = adopter->snapshot;
@@ -59,14 +59,16 @@ static bool adopt(struct adopter *adopter, uint32_t of, uint32_t call, uint32_t 
 	return true;
 }
 
-/* *ret_trace: as the event has it, or where it was for a call. */
+/*
+ * Sets *ret_trace to the event's trace, or to the same trace with the backward call as its caller.
+ */
 static bool look_at(struct adopter *adopter, const struct gmt_snapshot_event *event, uint32_t *ret_trace)
 {
 	const struct gmt_snapshot_trace *trace = &adopter->snapshot->traces.items[event->trace];
 	uint32_t call;
 
 	*ret_trace = event->trace;
-	/* Most frees have no stack and say nothing. */
+	/* Most frees have no stack, so they give no information. */
 	if (!trace->frames && !trace->stack)
 		return true;
 	if (!gmt_backward_attribution_has(&adopter->backward_attribution, event->thread))
@@ -76,7 +78,7 @@ static bool look_at(struct adopter *adopter, const struct gmt_snapshot_event *ev
 	return !call || adopt(adopter, event->trace, call, ret_trace);
 }
 
-/* *ret_any: there is a thread of autograd's. */
+/* Registers autograd's threads. Sets *ret_any to whether there are any. */
 static bool know_threads(struct adopter *adopter, bool *ret_any)
 {
 	const struct gmt_snapshot *snapshot = adopter->snapshot;
@@ -103,7 +105,7 @@ static bool begin_calls(struct adopter *adopter)
 	return true;
 }
 
-/* The events that the reader has, and are behind what was folded. */
+/* Gives callers to the events in the reader's rows, except events of the compacted prefix. */
 static bool look_at_rows(struct adopter *adopter, const struct gmt_events_reader *reader)
 {
 	struct gmt_snapshot *snapshot = adopter->snapshot;
@@ -144,9 +146,12 @@ bool gmt_backward_adopt(struct gmt_snapshot *snapshot)
 		gmt_backward_attribution_fini(&adopter.backward_attribution);
 		return !any;
 	}
-	/* Zeroed; indexed by Python stack, never pushed to. */
+	/* The vector is all zeros, indexed by Python stack. Nothing is pushed to it. */
 	done = gmt_vec_reserve(&adopter.stack_kinds, snapshot->frames.count + 1);
-	/* What survived a fold says itself for whom it was; the fold says which calls ran at its end. */
+	/*
+	 * Survivors of a compaction already hold their caller. The compacted prefix holds the backward
+	 * calls that ran at its end.
+	 */
 	done = done && begin_calls(&adopter);
 	done = done && look_at_all(&adopter);
 	gmt_backward_attribution_fini(&adopter.backward_attribution);

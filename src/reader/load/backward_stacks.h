@@ -7,13 +7,17 @@
 #include "reader/load/snapshot.h"
 
 /*
- * Gives the events of autograd's threads the Python stack of the backward call that they work for.
+ * Gives events of autograd's threads the Python stack of the backward call that they work for.
  *
- * The rule: autograd's threads are those whose name begins with "pt_autograd". The thread that calls a
- * backward pass waits in it, and makes its first gradient there; so while exactly one other thread's
- * last Python stack lies in torch.autograd's backward() or grad(), what autograd's threads do is for
- * that call. Where none or several do (a gradient was given to the call, two threads train), nothing
- * is said. Once events are in order; false when out of memory.
+ * Autograd's threads are the threads whose name begins with "pt_autograd". A thread that calls a
+ * backward pass makes its first gradient inside the call, and then waits there. So the last Python
+ * stack of that thread lies in torch.autograd's backward() or grad(). While this is true of exactly
+ * one other thread, autograd's threads work for that thread's call.
+ *
+ * No stack is given while no thread is in such a call, or several are. Examples: the program passed
+ * a gradient to the call; two threads train.
+ *
+ * Call after the events are in order. Returns false when out of memory.
  */
 bool gmt_backward_adopt(struct gmt_snapshot *snapshot);
 

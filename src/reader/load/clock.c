@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* The same segment search serves both directions: a clock point as (x, y). */
+/* The fields that serve as x and y of a clock record. One segment search serves both directions. */
 struct axes {
 	size_t x; /* offset of the field in struct gmt_snapshot_clock */
 	size_t y;
@@ -26,14 +26,14 @@ void gmt_clock_prepare(struct gmt_snapshot *snapshot)
 	snapshot->clocks.count = kept;
 }
 
-/* The y of `x` on the line through two points, rounded down, within what an int64_t holds. */
+/* Returns y at `x` on the line through two points, rounded down and limited to 2^62. */
 static int64_t on_line(const struct gmt_snapshot_clock *from, const struct gmt_snapshot_clock *to,
 	struct axes axes, uint64_t x)
 {
 	__int128 run = (__int128)coordinate(to, axes.x) - coordinate(from, axes.x);
 	__int128 rise = (__int128)coordinate(to, axes.y) - coordinate(from, axes.y);
 	__int128 distance = (__int128)x - coordinate(from, axes.x);
-	/* Bounded, so that the product of two differences fits in 128 bits whatever the file says. */
+	/* With this limit, the product of two differences fits in 128 bits, whatever the file holds. */
 	const __int128 limit = (__int128)1 << 62;
 	__int128 y;
 
@@ -54,7 +54,7 @@ static int64_t interpolate(const struct gmt_snapshot *snapshot, struct axes axes
 	const struct gmt_snapshot_clock *clocks = snapshot->clocks.items;
 	size_t low = 0, high = snapshot->clocks.count - 1;
 
-	/* Outside: one long line is a better guide than the last, perhaps very short, piece. */
+	/* Outside of all records, use the average rate: the last segment may be very short. */
 	if (x < coordinate(&clocks[low], axes.x) || x >= coordinate(&clocks[high], axes.x)) {
 		struct gmt_snapshot_clock from = clocks[x < coordinate(&clocks[low], axes.x) ? low : high];
 		struct gmt_snapshot_clock to = from;
@@ -81,7 +81,7 @@ static int64_t monotonic_of_stamp(const struct gmt_snapshot *snapshot, uint64_t 
 		offsetof(struct gmt_snapshot_clock, stamp),
 		offsetof(struct gmt_snapshot_clock, monotonic_ns),
 	};
-	/* No rate is known. */
+	/* With fewer than two records the rate is unknown. */
 	if (snapshot->clocks.count < 2)
 		return stamp > INT64_MAX ? INT64_MAX : (int64_t)stamp;
 	return interpolate(snapshot, axes, stamp);
@@ -113,7 +113,8 @@ uint64_t gmt_clock_time_of_epoch_ns(const struct gmt_snapshot *snapshot, uint64_
 
 uint64_t gmt_clock_time_of_option_ns(const struct gmt_snapshot *snapshot, uint64_t moment)
 {
-	const uint64_t first_epoch = 100000000000000000; /* March 1973; a recording of 3 years */
+	/* as epoch time: March 1973; as recording time: 3 years */
+	const uint64_t first_epoch = 100000000000000000;
 
 	return moment < first_epoch || moment == UINT64_MAX ? moment : gmt_clock_time_of_epoch_ns(snapshot, moment);
 }

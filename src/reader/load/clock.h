@@ -3,33 +3,43 @@
 #define GMT_READER_LOAD_CLOCK_H
 
 /*
- * Stamps to time. Between two clock records stamps are interpolated; before the first and behind the
- * last the average rate of all of them goes on. With one record a tick is taken for a nanosecond.
+ * Converts stamps (clock ticks) to times. Between two clock records, the reader interpolates.
+ * Before the first record and after the last, it uses the average rate of all records. With fewer
+ * than two records, it takes one tick as one nanosecond.
  *
- * Times count nanoseconds from process.start_time_ns. Everything is exact integer arithmetic and
- * monotone: a later stamp is never an earlier time.
+ * Times are in nanoseconds since process.start_time_ns. The arithmetic is exact, in integers, and
+ * monotone: a later stamp never gives an earlier time.
  */
 
 #include <stdint.h>
 
 #include "reader/load/snapshot.h"
 
-/* Drops clock records that do not advance. To be called once, when all are loaded. */
+/* Drops clock records that do not advance. Call once, after all records are loaded. */
 void gmt_clock_prepare(struct gmt_snapshot *snapshot);
 
-/* Nanoseconds between the start of the recording and `stamp`; 0 for earlier ones. */
+/*
+ * Returns the nanoseconds from the start of the recording to `stamp`, or 0 if `stamp` is earlier.
+ */
 uint64_t gmt_clock_time_ns(const struct gmt_snapshot *snapshot, uint64_t stamp);
 
 /*
- * The same for a moment as options say it: nanoseconds since the recording began already, or of the Unix epoch when 10^17
- * or more. UINT64_MAX, which no option says, stays what it is.
+ * Returns the time, in nanoseconds since the start of the recording, of a moment that a
+ * command-line option gives. A `moment` of 10^17 or more counts nanoseconds since the Unix epoch. A
+ * smaller `moment` is already relative to the start. UINT64_MAX, which no option gives, stays
+ * UINT64_MAX.
  */
 uint64_t gmt_clock_time_of_option_ns(const struct gmt_snapshot *snapshot, uint64_t moment);
 
-/* The same for a moment of the Unix epoch; 0 for moments before the start. */
+/*
+ * Returns the time of `epoch_ns` (nanoseconds since the Unix epoch), in nanoseconds since the start
+ * of the recording. Returns 0 for moments before the start.
+ */
 uint64_t gmt_clock_time_of_epoch_ns(const struct gmt_snapshot *snapshot, uint64_t epoch_ns);
 
-/* How long so many ticks are, by the average rate of all clock records, rounded down. */
+/*
+ * Converts a number of ticks to nanoseconds, at the average rate of all clock records. Rounds down.
+ */
 uint64_t gmt_clock_span_ns(const struct gmt_snapshot *snapshot, uint64_t ticks);
 
 #endif

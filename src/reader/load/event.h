@@ -3,8 +3,11 @@
 #define GMT_READER_LOAD_EVENT_H
 
 /*
- * An event, as readers see it; and its shape, which is what it has in common with many: who called what on which device,
- * and how that ended. A recording has some tens of shapes, of which each has a number. One thread.
+ * An event as the reader's modules see it, and the event's shape. A shape holds the fields that
+ * many events share: the thread, the call and its result, the context, the device, and the kind,
+ * layer and space. A recording has some tens of shapes. Each shape has a number.
+ *
+ * For one thread.
  */
 
 #include <stdbool.h>
@@ -14,12 +17,12 @@
 #include "containers/intern.h"
 
 struct gmt_snapshot_event {
-	uint64_t stamp; /* never before the thread's event before it */
+	uint64_t stamp; /* not less than the stamp of the thread's previous event */
 	uint64_t address;
 	uint64_t size_bytes;
-	uint64_t more[2]; /* layer torch: what PyTorch reported; others: what else it is about (see snapshot.h) */
-	uint32_t trace;  /* index in traces */
-	/* Its shape. */
+	uint64_t more[2]; /* layer torch: PyTorch's totals; other layers: see gmt_snapshot_object */
+	uint32_t trace;  /* index in the snapshot's `traces` */
+	/* The fields from here on are the event's shape. */
 	uint32_t thread; /* id */
 	uint32_t result;
 	uint16_t api; /* id */
@@ -28,45 +31,54 @@ struct gmt_snapshot_event {
 	uint8_t kind, layer, space;
 };
 
-/* As bits without gaps: equal shapes have equal bytes. The fields are where these shifts say. */
+/*
+ * A shape packed into bits without gaps, so equal shapes have equal bytes. The shifts below give
+ * the place of each field.
+ */
 struct gmt_shape {
 	uint64_t words[2];
 };
 
 enum {
-	GMT_SHAPE_THREAD = 32, /* of words[0], with the result below */
-	GMT_SHAPE_API = 48,    /* of words[1], with the space below all */
+	GMT_SHAPE_THREAD = 32, /* in words[0]; `result` has the lower 32 bits */
+	GMT_SHAPE_API = 48,    /* in words[1]; `space` has the lowest 8 bits */
 	GMT_SHAPE_CONTEXT = 32,
 	GMT_SHAPE_DEVICE = 16,
 	GMT_SHAPE_KIND = 11,
 	GMT_SHAPE_LAYER = 8,
-	GMT_SHAPE_KINDS = 32, /* kinds are below this, ... */
-	GMT_SHAPE_LAYERS = 8, /* ... and layers below this */
+	GMT_SHAPE_KINDS = 32, /* every kind is below this value */
+	GMT_SHAPE_LAYERS = 8, /* every layer is below this value */
 };
 
 enum { GMT_SHAPES_KNOWN = 64 };
 
-/* A shape that was met lately. */
+/* One entry of the cache of recent shapes. */
 struct gmt_shapes_known {
 	struct gmt_shape shape;
 	uint32_t number_plus_1;
 };
 
-/* Zero-initialise to make one. */
+/* The shapes of some events, with their numbers. Initialize with zeros. */
 struct gmt_shapes {
-	struct gmt_intern numbers; /* keys are shapes; ids are numbers */
+	struct gmt_intern numbers; /* maps a shape to its number */
 	struct gmt_shapes_known known[GMT_SHAPES_KNOWN];
 };
 
 struct gmt_shape gmt_shape_of(const struct gmt_snapshot_event *event);
 
-/* Sets the fields of the event that its shape has. */
+/* Fills the fields of `event` that belong to the shape. */
 void gmt_shape_set(struct gmt_snapshot_event *event, const struct gmt_shape *shape);
 
-/* For gmt_shapes_find, of one that was not met lately. */
+/*
+ * Slow path of gmt_shapes_find, for a shape that the cache does not hold. Returns false when out of
+ * memory.
+ */
 bool gmt_shapes_look_up(struct gmt_shapes *shapes, const struct gmt_shape *shape, struct gmt_shapes_known *known);
 
-/* The number of a shape, which is new if need be. They count from 0. False when out of memory. */
+/*
+ * Finds the number of a shape, or gives a new shape the next number. Numbers start at 0. Returns
+ * false when out of memory.
+ */
 static inline bool gmt_shapes_find(struct gmt_shapes *shapes, const struct gmt_shape *shape, uint32_t *ret_number)
 {
 	struct gmt_shapes_known *known = &shapes->known[gmt_hash_u64(shape->words[0] + shape->words[1] * 31) %

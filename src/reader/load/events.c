@@ -11,14 +11,17 @@
 
 enum column { STAMP, ADDRESS, SIZE, MORE_0, MORE_1, TRACE, SHAPE };
 
-/* Behind the last value: they are read by eight bytes. */
+/* Room after the last value: values are read and written up to 8 bytes at a time. */
 enum { PAD_BYTES = 8, COLUMN_BYTES = GMT_EVENTS_CHUNK * sizeof(uint64_t) + PAD_BYTES };
 enum { ROWS_BYTES = GMT_EVENTS_CHUNK * sizeof(struct gmt_snapshot_event) };
 
-/* A recorder's files have some tens of shapes. Those that a reader keeps as rows cost it a copy. */
+/*
+ * A recording has some tens of shapes. A reader keeps the first ones as rows, so that using them
+ * costs only a copy.
+ */
 enum { KEPT_SHAPES = 256, SHAPES_BYTES = KEPT_SHAPES * sizeof(struct gmt_snapshot_event) };
 
-/* How many bytes a number of `width` bytes is read and written by: one that has a load of its own. */
+/* Returns how many bytes to load or store for a value of `width` bytes, in a single instruction. */
 static inline __attribute__((always_inline)) size_t bytes_at_once(size_t width)
 {
 	return width == 3 ? 4 : width > 4 ? 8 : width;
@@ -38,21 +41,24 @@ static inline __attribute__((always_inline)) size_t bytes_at_once(size_t width)
 	default: macro(0); break; \
 	}
 
-/* Compiled once for each width. */
+/* Inlined, so that the compiler makes one version for each width. */
 static inline __attribute__((always_inline)) void pack_words(const struct gmt_events_column *column, const uint64_t *values,
 	size_t width, uint8_t *to)
 {
 	for (size_t i = 0; width && i < GMT_EVENTS_CHUNK; i++, to += width) {
 		uint64_t value = htole64((values[i] - column->base) >> column->shift);
 
-		memcpy(to, &value, bytes_at_once(width)); /* the next one overwrites what is too much */
+		memcpy(to, &value, bytes_at_once(width)); /* the next value overwrites the surplus bytes */
 	}
 }
 
-/* Packs a column at `to`, which has room for 8 bytes each; returns the address behind it. */
+/*
+ * Packs a column at `to`, which has room for 8 bytes per value. Returns the address after the
+ * column.
+ */
 static uint8_t *pack(struct gmt_events_column *column, const uint64_t *values, uint8_t *to)
 {
-	uint64_t bits = 0; /* that differ */
+	uint64_t bits = 0; /* the bits that differ between values */
 
 	for (size_t i = 1; i < GMT_EVENTS_CHUNK; i++)
 		bits |= values[i] ^ values[0];
@@ -61,7 +67,7 @@ static uint8_t *pack(struct gmt_events_column *column, const uint64_t *values, u
 	if (bits) {
 		unsigned above = (unsigned)__builtin_clzll(bits), below = (unsigned)__builtin_ctzll(bits);
 
-		/* What is above and below those that differ is the same in all. */
+		/* Bits above and below the differing bits are the same in all values. `base` holds them. */
 		column->base &= ~(UINT64_MAX >> above & UINT64_MAX << below);
 		column->shift = (uint8_t)below;
 		column->width = (uint8_t)((64 - above - below + 7) / 8);
@@ -72,7 +78,7 @@ static uint8_t *pack(struct gmt_events_column *column, const uint64_t *values, u
 	return to + (size_t)column->width * GMT_EVENTS_CHUNK;
 }
 
-/* Packs a column behind all that is there. */
+/* Packs a column after all other packed bytes. */
 static bool add_column(struct gmt_events *events, struct gmt_events_column *column, const uint64_t *values)
 {
 	if (!gmt_vec_reserve(&events->bytes, COLUMN_BYTES))
@@ -84,7 +90,10 @@ static bool add_column(struct gmt_events *events, struct gmt_events_column *colu
 	return true;
 }
 
-/* Puts what is too much into the file. A disk that is full is no reason to give up: memory may have room. */
+/*
+ * Moves the bytes in memory to the file if they exceed the limit. A full disk is no reason to give
+ * up: memory may still have room.
+ */
 static void spare_memory(struct gmt_events *events)
 {
 	size_t most_bytes = events->most_bytes ? events->most_bytes : GMT_EVENTS_MOST_BYTES;
@@ -102,7 +111,10 @@ static void spare_memory(struct gmt_events *events)
 	events->bytes.count = 0;
 }
 
-/* The columns of GMT_EVENTS_CHUNK rows: each row is looked at once, for they are more than lies near the processor. */
+/*
+ * Splits GMT_EVENTS_CHUNK rows into columns. Visits each row only once, because the rows do not fit
+ * in the processor's caches.
+ */
 static void list_values(const struct gmt_events_row *const *rows, uint64_t (*ret_values)[GMT_EVENTS_CHUNK])
 {
 	for (size_t i = 0; i < GMT_EVENTS_CHUNK; i++) {
@@ -118,7 +130,7 @@ static void list_values(const struct gmt_events_row *const *rows, uint64_t (*ret
 	}
 }
 
-/* Of GMT_EVENTS_CHUNK rows. */
+/* Packs GMT_EVENTS_CHUNK rows as a chunk. */
 static bool pack_chunk(struct gmt_events *events, const struct gmt_events_row *const *rows)
 {
 	struct gmt_events_chunk chunk;
@@ -270,7 +282,7 @@ bool gmt_events_reader_init(struct gmt_events_reader *ret_reader, const struct g
 	return ret_reader->rows && ret_reader->shapes && ret_reader->column;
 }
 
-/* Where the column is, until the next one is asked for. */
+/* Returns the packed bytes of a column. They are valid until the next call. */
 static const uint8_t *find_column(const struct gmt_events_reader *reader, const struct gmt_events_column *column)
 {
 	const struct gmt_events *events = reader->events;
@@ -281,12 +293,16 @@ static const uint8_t *find_column(const struct gmt_events_reader *reader, const 
 	return reader->column;
 }
 
-/* Compiled once for each width: a number is then one load, without a mask where it can be. */
+/*
+ * Inlined, so that the compiler makes one version for each width: a value is one load, with a mask
+ * only where needed.
+ */
 static inline __attribute__((always_inline)) uint64_t number_at(const uint8_t *at, size_t width)
 {
 	uint64_t value = 0;
 
-	memcpy(&value, at, bytes_at_once(width)); /* there is room behind the last one */
+	/* does not read past the buffer: PAD_BYTES follow the last value */
+	memcpy(&value, at, bytes_at_once(width));
 	value = le64toh(value);
 	return width == 3 || (width > 4 && width < 8) ? value & (((uint64_t)1 << width * 8) - 1) : value;
 }
@@ -302,7 +318,7 @@ static inline __attribute__((always_inline)) void unpack_words(const struct gmt_
 		to[i * STEP] = base + (number_at(at, width) << shift);
 }
 
-/* A column to the field at `to` of the first row. */
+/* Unpacks a column into the field that `to` points to in the first row. */
 static void unpack(const struct gmt_events_reader *reader, const struct gmt_events_column *column, uint64_t *to)
 {
 	const uint8_t *at = find_column(reader, column);
@@ -341,7 +357,7 @@ static inline __attribute__((always_inline)) void unpack_shapes_of(const struct 
 	}
 }
 
-/* Whole rows: before all other columns. */
+/* Writes whole rows. Call before all other columns are unpacked. */
 static void unpack_shapes(struct gmt_events_reader *reader, const struct gmt_events_column *column)
 {
 	const struct gmt_shapes *shapes = reader->events->shapes;
@@ -354,7 +370,10 @@ static void unpack_shapes(struct gmt_events_reader *reader, const struct gmt_eve
 #undef UNPACK
 }
 
-/* Who looks at a field that it did not ask for shall see it: in a build that looks for mistakes, it holds rubbish. */
+/*
+ * Fills the fields that the reader did not request with garbage, so that a use of them shows in
+ * tests. Only in builds with AddressSanitizer.
+ */
 static void spoil_others(const struct gmt_events_reader *reader)
 {
 	enum { RUBBISH = 0xa5 };

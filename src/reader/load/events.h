@@ -3,12 +3,16 @@
 #define GMT_READER_LOAD_EVENTS_H
 
 /*
- * Events, packed: in chunks, column by column, each in as many bytes as what differs in the chunk needs. That is
- * some 10 bytes for an event, where a structure has 64; and unpacking costs a few nanoseconds, so passes over
- * all events are cheap. What is the same for many events is a shape, of which they have a number. What is more than
- * some tens of megabytes lies in a temporary file without a name (events_file.h), so that memory does not follow the
- * number of events; where there can be none, all stays in memory. One thread for each reader; nobody appends while
- * others read.
+ * Packed events. They lie in chunks, column by column. Each column uses only as many bytes for an
+ * event as the differences in the chunk need. An event takes about 10 bytes; the structure takes
+ * 64. Unpacking costs a few nanoseconds for each event, so passes over all events are cheap. The
+ * fields that many events share form a shape; an event stores only the number of its shape.
+ *
+ * Beyond some tens of megabytes, the packed bytes go to a temporary file without a name
+ * (events_file.h). So the memory in use does not grow with the number of events. If no file can be
+ * created, all bytes stay in memory.
+ *
+ * One thread for each gmt_events_reader. Do not append while others read.
  */
 
 #include <stdbool.h>
@@ -18,15 +22,15 @@
 #include "containers/vec.h"
 #include "reader/load/event.h"
 
-/* An event, as it is packed. */
+/* An event in the form in which it is packed. */
 struct gmt_events_row {
 	uint64_t stamp, address, size_bytes, more[2];
 	uint32_t trace;
-	uint32_t shape; /* its number */
+	uint32_t shape; /* number of its shape */
 };
 
 enum {
-	GMT_EVENTS_CHUNK = 1024, /* events of all chunks but the last */
+	GMT_EVENTS_CHUNK = 1024, /* events in a chunk; the tail may have fewer */
 	GMT_EVENTS_COLUMNS = 7,
 	GMT_EVENTS_MOST_BYTES = 64 << 20,
 };
@@ -34,7 +38,7 @@ enum {
 /* Value number i is base + (the number of `width` bytes at offset + i * width << shift). */
 struct gmt_events_column {
 	uint64_t base;
-	uint64_t offset; /* in the bytes of all chunks, those in the file first */
+	uint64_t offset; /* position in the bytes of all chunks; the file's bytes come first */
 	uint8_t width, shift;
 };
 
@@ -44,47 +48,61 @@ struct gmt_events_chunk {
 
 struct gmt_events_file;
 
-/* Zero-initialise but for `shapes` to make one. */
+/* Initialize with zeros, then set `shapes`. */
 struct gmt_events {
-	struct gmt_shapes *shapes; /* of these and maybe other events; it lives longer */
+	struct gmt_shapes *shapes; /* borrowed; other events may share it */
 	size_t count;
-	GMT_VEC(struct gmt_events_chunk) chunks; /* full ones */
-	GMT_VEC(struct gmt_events_row) tail; /* behind them, less than a chunk */
-	GMT_VEC(uint8_t) bytes;  /* that are in memory */
-	struct gmt_events_file *file; /* with those before them; NULL: none */
+	GMT_VEC(struct gmt_events_chunk) chunks; /* full chunks */
+	GMT_VEC(struct gmt_events_row) tail; /* events after the chunks, at most one chunk */
+	GMT_VEC(uint8_t) bytes;  /* packed bytes that are in memory */
+	struct gmt_events_file *file; /* the packed bytes before `bytes`; NULL: no file */
 	uint64_t file_bytes;
-	size_t most_bytes; /* that stay in memory; 0: GMT_EVENTS_MOST_BYTES */
-	bool has_no_file;  /* there can be none */
+	size_t most_bytes; /* limit of `bytes` in memory; 0: GMT_EVENTS_MOST_BYTES */
+	bool has_no_file;  /* the file could not be created, or is full */
 };
 
-/* Appends an event; its kind, layer and space are of those that this version knows. False when out of memory. */
+/*
+ * Appends an event. This version must know its kind, layer and space. Returns false when out of
+ * memory.
+ */
 bool gmt_events_push(struct gmt_events *events, const struct gmt_snapshot_event *event);
 
-/* Likewise of many, which cost less each: rows[0] to rows[count - 1], on shapes of the events'. */
+/*
+ * Appends rows[0] to rows[count - 1]. Cheaper per event than gmt_events_push. The rows hold numbers
+ * of events->shapes. Returns false when out of memory.
+ */
 bool gmt_events_push_rows(struct gmt_events *events, const struct gmt_events_row *const *rows, size_t count);
 
-/* The row of an event. False when out of memory. */
+/* Fills `ret_row` from an event. Returns false when out of memory. */
 bool gmt_events_row_of(struct gmt_shapes *shapes, const struct gmt_snapshot_event *event, struct gmt_events_row *ret_row);
 
-/* Gives the events from `first`, a multiple of GMT_EVENTS_CHUNK, on other traces: of a whole chunk, or the tail. */
+/*
+ * Replaces the traces of the events from `first` on: of one full chunk, or of the tail. `first` is
+ * a multiple of GMT_EVENTS_CHUNK. Returns false when out of memory.
+ */
 bool gmt_events_set_traces(struct gmt_events *events, size_t first, const uint32_t *traces);
 
 struct gmt_events_reader;
 
 /*
- * Takes the last events out again: of a chunk, or the tail. They are reader->rows, until it is used again; how many they
- * are, or 0: there are none, or they lie in the file. Of events whose traces were not set; `reader` is of all fields.
+ * Removes the last events: the tail, or else the last chunk. They are then in reader->rows, until
+ * the next use of the reader. Returns how many they are. Returns 0 if no event is left, or the last
+ * events lie in the file. The traces of these events must not have been replaced. `reader` must
+ * read all fields.
  */
 size_t gmt_events_take_back(struct gmt_events *events, struct gmt_events_reader *reader);
 
-/* Whether a reader could not read back what lies in the file: it gave zeros instead. */
+/*
+ * Returns whether reading the temporary file failed. Readers then received zeros instead of events.
+ */
 bool gmt_events_failed(const struct gmt_events *events);
 
 void gmt_events_fini(struct gmt_events *events);
 
 /*
- * What a pass looks at besides thread, result, api, context, device, kind, layer and space, which it always gets: each
- * column less is a fifth less to do. Fields of others hold anything (in a build with AddressSanitizer, rubbish).
+ * The columns that a reader unpacks. A reader always gets thread, result, api, context, device,
+ * kind, layer and space. Each column less saves a fifth of the work. Fields that were not requested
+ * are undefined. In a build with AddressSanitizer, they hold garbage on purpose.
  */
 enum gmt_events_fields {
 	GMT_EVENTS_STAMP = 1 << 0,
@@ -95,24 +113,30 @@ enum gmt_events_fields {
 	GMT_EVENTS_ALL = (1 << 5) - 1,
 };
 
-/* Reads events one after the other, or here and there. */
+/* Reads events in sequence or at random. */
 struct gmt_events_reader {
 	const struct gmt_events *events;
-	size_t first, count; /* the events that rows has; none at first */
+	size_t first, count; /* the events that `rows` holds; no events at first */
 	struct gmt_snapshot_event *rows;
-	struct gmt_snapshot_event *shapes; /* the first ones, as events */
+	struct gmt_snapshot_event *shapes; /* the first shapes, unpacked as events */
 	size_t shape_count;
-	uint8_t *column; /* one that lies in the file */
+	uint8_t *column; /* buffer for a column that lies in the file */
 	unsigned fields; /* enum gmt_events_fields, or-ed */
 };
 
-/* False when out of memory; gmt_events_reader_fini in any case. Of events that no longer change. */
+/*
+ * Prepares a reader of events that no longer change. Returns false when out of memory. The caller
+ * must call gmt_events_reader_fini in both cases.
+ */
 bool gmt_events_reader_init(struct gmt_events_reader *ret_reader, const struct gmt_events *events, unsigned fields);
 
-/* For gmt_events_at. */
+/* Slow path of gmt_events_at: unpacks the chunk that contains event `index`. */
 void gmt_events_unpack(struct gmt_events_reader *reader, size_t index);
 
-/* Event number `index`, which is there; good until one of another chunk is asked for. */
+/*
+ * Returns event number `index`, which must exist. The pointer is valid until the caller requests an
+ * event of another chunk.
+ */
 static inline const struct gmt_snapshot_event *gmt_events_at(struct gmt_events_reader *reader, size_t index)
 {
 	if (index - reader->first >= reader->count)

@@ -34,7 +34,7 @@ struct gmt_events_file *gmt_events_file_open(void)
 	struct gmt_events_file *file;
 	int fd = -1;
 
-	/* Who names a folder wants no other. */
+	/* If the user names a folder, use no other folder. */
 	if (folders[0] && *folders[0])
 		fd = open_in(folders[0]);
 	else

@@ -12,14 +12,16 @@
 #include "source/feed.h"
 #include "source/source.h"
 
-/* What only loading needs. */
+/* State that only loading needs. */
 struct loader {
 	struct gmt_snapshot *snapshot;
 	struct gmt_load_events events;
-	struct gmt_intern drop_keys; /* thread and reason; the id is the index in drops */
+	struct gmt_intern drop_keys; /* key: thread and reason; the id is the index in `drops` */
 };
 
-/* Records that are kept as they are, each in its vector, by id where it has one. */
+/*
+ * Record kinds whose rows are stored unchanged: the vector of each, and its id map if it has ids.
+ */
 struct kept {
 	size_t items, ids, id; /* offsets: vector and map in the snapshot, id in the row */
 };
@@ -70,7 +72,7 @@ static bool own_list(struct gmt_snapshot *snapshot, struct gmt_list *list)
 	return items;
 }
 
-/* Lets the strings and lists of a row live as long as the snapshot. */
+/* Copies the strings and lists of a row into the snapshot's arena. */
 static bool own_row(struct gmt_snapshot *snapshot, const struct gmt_record_info *record, char *row)
 {
 	for (uint32_t f = 0; f < record->field_count; f++) {
@@ -87,7 +89,7 @@ static bool own_row(struct gmt_snapshot *snapshot, const struct gmt_record_info 
 static bool keep_row(struct gmt_snapshot *snapshot, const struct kept *kept,
 	const struct gmt_record_info *record, const char *row)
 {
-	/* Every GMT_VEC has this shape. */
+	/* All GMT_VEC types have this layout. */
 	GMT_VEC(char) *vector = (void *)((char *)snapshot + kept->items);
 	struct gmt_map *ids = kept->ids ? (struct gmt_map *)((char *)snapshot + kept->ids) : NULL;
 	uint64_t before;
@@ -107,14 +109,17 @@ static bool keep_row(struct gmt_snapshot *snapshot, const struct kept *kept,
 	return own_row(snapshot, record, copy);
 }
 
-/* A program that gives itself a title overwrites its arguments: one is left, and what was behind it is empty. */
+/*
+ * Drops the empty arguments that a program leaves when it sets its own title. Such a program
+ * overwrites its arguments: one argument is left, and the arguments after it are empty.
+ */
 static void strip_title(struct gmt_snapshot *snapshot)
 {
 	size_t count = snapshot->command.count;
 
 	while (count > 1 && !*snapshot->command.items[count - 1])
 		count--;
-	/* One empty argument may be the program's own. */
+	/* A single empty argument may be the program's own. */
 	if (count == 1 && snapshot->command.count > 2)
 		snapshot->command.count = 1;
 }
@@ -137,7 +142,7 @@ static bool load_process(struct gmt_snapshot *snapshot, const struct gmt_process
 	snapshot->shim_version = process->shim_version.text;
 	snapshot->machine = process->machine.text;
 
-	/* The copy has a NUL behind it, so an unended last argument is a string too. */
+	/* The copy ends with NUL, so a last argument that was cut is also a string. */
 	const char *end = process->command.text + process->command.length;
 	for (const char *at = process->command.text; at < end; at += strlen(at) + 1) {
 		const char **argument = gmt_vec_push(&snapshot->command);
@@ -210,7 +215,7 @@ static bool load_mark(struct gmt_snapshot *snapshot, const struct gmt_mark *row)
 		.stamp = row->stamp, .object = row->object, .thread = row->thread,
 		.kind = row->kind, .source = row->source,
 		.position = (uint32_t)snapshot->marks.count,
-		/* Its name is in the file before it. */
+		/* The name's record comes before the mark in the file. */
 		.name = gmt_map_find(&snapshot->name_ids, row->name, &index) ?
 			snapshot->names.items[index].text.text : "",
 	};
@@ -225,7 +230,10 @@ static void check_count(struct gmt_snapshot *snapshot, uint64_t stamp, uint64_t 
 	snapshot->counts_differ |= events != snapshot->seen_events;
 }
 
-/* What is behind the row of the fold counts on from all that was recorded up to it. */
+/*
+ * Loads a row of the compacted prefix. After the fold record, the event count continues from
+ * fold->events.
+ */
 static bool load_past(struct loader *loader, uint32_t kind, const char *row)
 {
 	struct gmt_snapshot *snapshot = loader->snapshot;
@@ -240,7 +248,7 @@ static bool load_past(struct loader *loader, uint32_t kind, const char *row)
 		if (!slot || !gmt_load_trace(&loader->events, site->stack, site->frames, site->caller, slot))
 			return false;
 	}
-	/* Events of these may all be in totals. */
+	/* All events of this layer or space may be compacted into totals. */
 	if (kind == GMT_RECORD_PAST_ACCOUNT)
 		snapshot->has_torch |= ((const struct gmt_past_account *)row)->layer == GMT_LAYER_TORCH;
 	if (kind == GMT_RECORD_PAST_SPACE)
@@ -330,7 +338,10 @@ static enum gmt_status load_blocks(struct loader *loader, struct gmt_source *sou
 	return status;
 }
 
-/* Decides what the end of reading means: all, a part, or nothing. */
+/*
+ * Decides the result of the load from how the input ended: success, a partial snapshot, or an
+ * error.
+ */
 static enum gmt_status judge(struct loader *loader, enum gmt_status status, bool is_cut, struct gmt_error *error)
 {
 	struct gmt_snapshot *snapshot = loader->snapshot;
@@ -348,13 +359,13 @@ static enum gmt_status judge(struct loader *loader, enum gmt_status status, bool
 	snapshot->damage = "";
 	if (snapshot->has_end)
 		snapshot->recording_pid = 0;
-	/* The last block of a recording that goes on may be written in part. */
+	/* In a recording that continues, the last block may be incomplete. That is not damage. */
 	if (status == GMT_DAMAGED && !(snapshot->recording_pid && is_cut)) {
 		snapshot->damaged = true;
 		snapshot->damage = error ?
 			gmt_arena_copy(&snapshot->arena, error->text, strlen(error->text)) : "?";
 	}
-	/* Events behind the last count, in a file that says it is whole. */
+	/* The file has events after the last count, although it has its end record. */
 	if (snapshot->has_end && snapshot->seen_events != snapshot->promised_events)
 		snapshot->counts_differ = true;
 	gmt_clock_prepare(snapshot);

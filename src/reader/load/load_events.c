@@ -32,7 +32,10 @@ bool gmt_load_trace(struct gmt_load_events *loader, uint32_t stack, uint32_t fra
 	return true;
 }
 
-/* A thread's clock never goes back, whatever processor it moves to: position orders within it. */
+/*
+ * Corrects a stamp that is less than the thread's previous stamp. The clocks of two processors may
+ * differ, but a thread's time must not go back. Within a thread, the file position gives the order.
+ */
 static inline bool clamp_stamp(struct gmt_load_events *loader, uint32_t thread, uint64_t *stamp)
 {
 	if (!loader->clamp_index_plus_1 || loader->clamp_thread != thread) {
@@ -56,13 +59,13 @@ static inline bool clamp_stamp(struct gmt_load_events *loader, uint32_t thread, 
 	return true;
 }
 
-/* Kinds that say an offset where others say a stream. */
+/* Returns whether this kind uses the record's `stream` field for an offset. */
 static bool has_offset(uint64_t kind)
 {
 	return kind == GMT_KIND_BIND || kind == GMT_KIND_BIND_ADDRESS || kind == GMT_KIND_UNBIND;
 }
 
-/* A bit of each kind and layer that this version knows. */
+/* One bit for each kind and layer that this version knows. */
 enum {
 	KNOWN_KINDS = 0
 #define GMT_KIND(number, ...) | 1 << number
@@ -80,14 +83,17 @@ static bool is_known(uint64_t kind, uint64_t layer)
 	return kind < GMT_KIND_COUNT && KNOWN_KINDS >> kind & 1 && layer < GMT_ACCOUNTING_LAYERS && KNOWN_LAYERS >> layer & 1;
 }
 
-/* As gmt_load_trace; some hundreds of traces make up nearly all events of a stretch. */
+/*
+ * Does the same as gmt_load_trace, through a cache: a few hundred traces cover nearly all events of
+ * a stretch.
+ */
 static inline bool find_trace(struct gmt_load_events *loader, uint64_t stack, uint64_t frames, uint64_t caller,
 	uint32_t *ret_trace)
 {
 	uint64_t stacks = stack << 32 | frames;
 	struct gmt_load_known_trace *known;
 
-	/* UINT32_MAX: a fold says that it was for nobody. */
+	/* A compacted prefix uses UINT32_MAX for "no caller". */
 	caller = caller == UINT32_MAX ? 0 : caller;
 	known = &loader->known[gmt_hash_u64(stacks + caller) % GMT_LOAD_KNOWN_TRACES];
 	if (!known->trace_plus_1 || known->stacks != stacks || known->caller != caller) {
@@ -99,14 +105,17 @@ static inline bool find_trace(struct gmt_load_events *loader, uint64_t stack, ui
 	return true;
 }
 
-/* A column's bits, where a word of shapes has them. */
+/* Adds the bits of a column to shape words, at the bit position `shift`. */
 static void add_to_words(uint64_t *words, uint32_t count, const uint64_t *values, uint64_t mask, unsigned shift)
 {
 	for (uint32_t i = 0; i < count; i++)
 		words[i] |= (values[i] & mask) << shift;
 }
 
-/* A word of the shapes of all rows; of those of unknown kinds and layers, rubbish. False when out of memory. */
+/*
+ * Computes shape word number `word` (0 or 1) for all rows. The words of rows of unknown kinds or
+ * layers are garbage. Returns false when out of memory.
+ */
 static bool list_words(struct gmt_load_events *loader, const struct gmt_columns *columns, unsigned word)
 {
 	static const struct { uint64_t mask; uint8_t field, word, shift; } parts[] = {
@@ -136,7 +145,10 @@ static bool list_words(struct gmt_load_events *loader, const struct gmt_columns 
 	return true;
 }
 
-/* A column's numbers, of all rows. Most that are the same in all are 0: they share an array, which stays in the caches. */
+/*
+ * Returns the values of a column, one for each row. If all values are equal, they are mostly 0.
+ * Such columns share an array of zeros, which stays in the processor's caches.
+ */
 static const uint64_t *values_of(struct gmt_load_events *loader, struct gmt_columns *columns, uint32_t field)
 {
 	const struct gmt_cells *cells = &columns->cells[field];
@@ -144,14 +156,14 @@ static const uint64_t *values_of(struct gmt_load_events *loader, struct gmt_colu
 	return !cells->step && !*cells->values ? loader->zeros.items : gmt_columns_spread(columns, field);
 }
 
-/* What each row of a block is loaded from. */
+/* The columns from which the rows of a block are loaded. */
 struct block {
 	const uint64_t *stamp, *thread, *kind, *layer, *address, *size_bytes, *stack, *frames, *stream, *allocated_bytes,
 		*reserved_bytes, *object, *context, *caller;
-	const uint64_t *words[2]; /* of shapes */
+	const uint64_t *words[2]; /* of the rows' shapes */
 };
 
-/* Row number `i`, of a kind and layer that this version knows. */
+/* Loads row number `i`. This version must know its kind and layer. */
 static inline __attribute__((always_inline)) bool load_event(struct gmt_load_events *loader, const struct block *block,
 	uint32_t i)
 {

@@ -3,8 +3,10 @@
 #define GMT_READER_LOAD_LOAD_EVENTS_H
 
 /*
- * The events of a file, while it is loaded: each gets its trace and its place in the order of time. Part of
- * load. One thread; false means out of memory.
+ * Loads the events of a file. Gives each event its trace and its place in the order of time. Part
+ * of load.
+ *
+ * For one thread. False means out of memory.
  */
 
 #include "containers/map.h"
@@ -13,52 +15,56 @@
 #include "reader/load/snapshot.h"
 #include "format/encoding/columns.h"
 
-/* A trace that an event had lately, by what it is made of. */
+/* One entry of the cache of recent traces. */
 struct gmt_load_known_trace {
-	uint64_t stacks; /* stack << 32 | frames */
+	uint64_t stacks; /* key: stack << 32 | frames */
 	uint32_t caller;
-	uint32_t trace_plus_1; /* 0: none */
+	uint32_t trace_plus_1; /* 0: the entry is empty */
 };
 
 enum { GMT_LOAD_KNOWN_TRACES = 1024 };
 
-/* Zero-initialise, then set `snapshot` and order.shapes. */
+/* Initialize with zeros, then set `snapshot` and `order.shapes`. */
 struct gmt_load_events {
 	struct gmt_snapshot *snapshot;
-	struct gmt_map trace_ids;   /* stack << 32 | frames to index in traces */
-	struct gmt_map caller_ids;  /* that index << 32 | caller to the trace that has both */
-	struct gmt_map clamp_ids;   /* thread to index in clamps */
+	struct gmt_map trace_ids;   /* from stack << 32 | frames to the index in `traces` */
+	struct gmt_map caller_ids;  /* from that index << 32 | caller to the trace with this caller */
+	struct gmt_map clamp_ids;   /* from a thread to its index in `clamps` */
 	GMT_VEC(uint64_t) clamps;   /* the last stamp of each thread */
-	uint32_t clamp_thread;      /* whose clamp was used last ... */
-	size_t clamp_index_plus_1;  /* ... and where it is */
+	uint32_t clamp_thread;      /* the thread whose clamp was used last */
+	size_t clamp_index_plus_1;  /* the index of that thread's clamp, plus 1 */
 	struct gmt_load_known_trace known[GMT_LOAD_KNOWN_TRACES];
 	struct gmt_order order;
-	size_t count; /* events given to it */
-	GMT_VEC(uint64_t) words[2]; /* of the shapes of a block's rows */
-	GMT_VEC(uint64_t) zeros;    /* as many as a block has rows; never written to */
+	size_t count; /* number of events loaded so far */
+	GMT_VEC(uint64_t) words[2]; /* the two shape words of each row of a block */
+	GMT_VEC(uint64_t) zeros;    /* one zero for each row of the largest block; read-only */
 };
 
 /*
- * Keeps the events of a block, those whose kind and layer this version knows. Its columns are spread (columns.h). False also
- * when they are more than 32 bits can count.
+ * Loads the events of a block. Skips and counts events whose kind or layer this version does not
+ * know. Spreads the columns that it needs (columns.h). Also returns false if the file has more
+ * events than 32 bits can count.
  */
 bool gmt_load_event_columns(struct gmt_load_events *loader, struct gmt_columns *columns);
 
-/* All events so far are survivors of what was folded. */
+/* Marks the end of the compacted prefix: all events so far are survivors of the compaction. */
 bool gmt_load_end_past(struct gmt_load_events *loader);
 
-/* Index in traces; `caller` 0: nobody says for whom. */
+/*
+ * Finds or makes the trace of two stacks, and sets `*ret_trace` to its index in `traces`. `caller`
+ * 0 means that the thread works for no known caller.
+ */
 bool gmt_load_trace(struct gmt_load_events *loader, uint32_t stack, uint32_t frames, uint32_t caller,
 	uint32_t *ret_trace);
 
-/* A record of this moment is in the file. */
+/* Notes that the file has a record with this stamp. */
 static inline void gmt_load_see_stamp(struct gmt_snapshot *snapshot, uint64_t stamp)
 {
 	if (stamp > snapshot->last_stamp)
 		snapshot->last_stamp = stamp;
 }
 
-/* Behind the last: makes snapshot->events and its reader. */
+/* Makes snapshot->events and its reader. Call after the last event. */
 bool gmt_load_finish_events(struct gmt_load_events *loader);
 
 void gmt_load_events_fini(struct gmt_load_events *loader);

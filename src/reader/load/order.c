@@ -6,10 +6,13 @@
 
 #include "base/pages.h"
 
-/* What threads had ready at one time; where that was more, there is more room from then on. */
+/*
+ * The window starts at the size that threads typically fill at one time, and grows if a file has
+ * more disorder.
+ */
 enum { FIRST_WINDOW_EVENTS = 1 << 13, MOST_WINDOW_EVENTS = 1 << 19, FIRST_PLACES = 1 << 10 };
 
-/* The least stamp of the window. */
+/* Returns the least stamp in the window. */
 static uint64_t least_stamp(const struct gmt_order *order)
 {
 	const struct gmt_order_key *window = order->window.items;
@@ -19,7 +22,7 @@ static uint64_t least_stamp(const struct gmt_order *order)
 	return order->window.count > order->sorted && order->least_stamp < window->stamp ? order->least_stamp : window->stamp;
 }
 
-/* More places, and room for as many keys as there are places. None is free. */
+/* Adds places, and room for as many keys. Call when no place is free. */
 static bool make_places(struct gmt_order *order)
 {
 	size_t before = order->rows.count, count = before ? 2 * before : FIRST_PLACES;
@@ -27,7 +30,7 @@ static bool make_places(struct gmt_order *order)
 	if (count > UINT32_MAX || !gmt_vec_reserve(&order->rows, count - before) ||
 		!gmt_vec_reserve(&order->free, (count - before) / 64))
 		return false;
-	/* Keys may be more than places while some are made. */
+	/* While rows are taken back, there may be more keys than places. */
 	if (count > order->window.count && !gmt_vec_reserve(&order->window, count - order->window.count))
 		return false;
 	memset(&order->free.items[before / 64], 0xff, (count - before) / 8);
@@ -38,7 +41,7 @@ static bool make_places(struct gmt_order *order)
 	return true;
 }
 
-/* The last events of `run`, out of it, to the window at `at`, whose keys are made anew. */
+/* Puts `count` events of a run back into the window, as keys from index `at` on. */
 static bool take_rows(struct gmt_order *order, size_t at, const struct gmt_snapshot_event *rows, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -54,7 +57,10 @@ static bool take_rows(struct gmt_order *order, size_t at, const struct gmt_snaps
 	return true;
 }
 
-/* Takes events of the run that are later than `least` to the window, in front of all that is there. */
+/*
+ * Moves the events of the run that are later than `least` back into the window, before the keys
+ * there.
+ */
 static bool take_back_from(struct gmt_order *order, struct gmt_order_run *run, uint64_t least,
 	struct gmt_events_reader *reader)
 {
@@ -84,8 +90,8 @@ static bool take_back_from(struct gmt_order *order, struct gmt_order_run *run, u
 }
 
 /*
- * Events were given away that others belong in front of: takes them back, where that is not too many. Else a run of its
- * own begins, and all events are packed a second time.
+ * If events arrived that belong before events already packed, takes the packed events back, up to a
+ * limit. Beyond the limit, a new run begins, and gmt_order_finish packs all events a second time.
  */
 static bool take_back(struct gmt_order *order)
 {
@@ -103,7 +109,7 @@ static bool take_back(struct gmt_order *order)
 	return done;
 }
 
-/* The run that events from `stamp` on can go on with. */
+/* Returns the run that can continue with events from `stamp` on. Makes a new run if needed. */
 static struct gmt_order_run *run_for(struct gmt_order *order, uint64_t stamp)
 {
 	struct gmt_order_run *last = order->runs.count ? &order->runs.items[order->runs.count - 1] : NULL;
@@ -119,7 +125,7 @@ static struct gmt_order_run *run_for(struct gmt_order *order, uint64_t stamp)
 	return last;
 }
 
-/* Gives the first `count` events of the window away, which is in order; their places are free then. */
+/* Packs the first `count` events of the window, which must be sorted, and frees their places. */
 static bool give(struct gmt_order *order, struct gmt_events *to, size_t count)
 {
 	const struct gmt_order_key *keys = order->window.items;
@@ -138,7 +144,10 @@ static bool give(struct gmt_order *order, struct gmt_events *to, size_t count)
 	return true;
 }
 
-/* Gives the first half of the window away, or all of it, in order; nothing where it has room again. */
+/*
+ * Sorts the window and packs its first half, or all of it. Does nothing if the window has room
+ * again after a take-back.
+ */
 static bool emit(struct gmt_order *order, bool all)
 {
 	size_t count;
@@ -182,17 +191,20 @@ bool gmt_order_part(struct gmt_order *order)
 	return done;
 }
 
-/* A run that is merged, and how far. */
+/* A run that is merged, and its next event. */
 struct source {
 	struct gmt_events_reader reader;
 	size_t place, count;
-	uint64_t stamp; /* of the event there */
+	uint64_t stamp; /* stamp of the next event */
 };
 
-/* Runs that are merged, as a heap by the stamp of their next event; equal stamps stand in the order of their runs. */
+/*
+ * Merges runs: a heap by the stamp of each run's next event. Equal stamps keep the order of the
+ * runs.
+ */
 struct merger {
 	GMT_VEC(struct source) sources;
-	GMT_VEC(size_t) heap; /* indices of sources that have more */
+	GMT_VEC(size_t) heap; /* indices of sources that have more events */
 };
 
 static bool comes_before(const struct merger *merger, size_t left, size_t right)
@@ -202,7 +214,7 @@ static bool comes_before(const struct merger *merger, size_t left, size_t right)
 	return a->stamp != b->stamp ? a->stamp < b->stamp : left < right;
 }
 
-/* Lets what stands at `at` sink to its place. */
+/* Moves the heap entry at `at` down to its place. */
 static void sink(struct merger *merger, size_t at)
 {
 	size_t *heap = merger->heap.items, moved = heap[at];
@@ -251,7 +263,7 @@ static bool merge_sources(struct merger *merger, struct gmt_events *to)
 	return true;
 }
 
-/* Runs first to end are of one part. */
+/* Merges the runs from `first` to before `end`, which are all of one part. */
 static bool merge_runs(const struct gmt_order *order, size_t first, size_t end, struct gmt_events *to)
 {
 	struct merger merger = { 0 };

@@ -3,16 +3,20 @@
 #define GMT_READER_LOAD_ORDER_H
 
 /*
- * Events in the order of the file to events in order of time: by stamp, and by the file's order where stamps are
- * equal. As a thread's stamps never decrease (loading ensures it), its own events stay in their order. In the flow:
- * feed -> load -> order -> snapshot->events.
+ * Sorts events from file order into time order: by stamp, and by file order where stamps are equal.
+ * The stamps of one thread never decrease (the loader ensures it), so the events of one thread keep
+ * their order. In the flow: feed -> load -> order -> snapshot->events.
  *
- *	*gmt_order_push(&order, row.stamp) = row for each; gmt_order_part(&order) where what comes next is later, whatever
- *	its stamps say; gmt_order_finish(&order, &events)
+ * For each event: *gmt_order_push(&order, row.stamp) = row. Call gmt_order_part(&order) where all
+ * events to come are later than the events so far, whatever their stamps. At the end, call
+ * gmt_order_finish(&order, &events).
  *
- * Threads write a file in turn, so an event is never far from its place: what is looked through is a window of
- * the file. Where a file is in greater disorder, what was packed too early is taken back; where that is too much, runs
- * are made and put together at the end. Memory follows the window and the packed events. One thread; false means out of memory.
+ * Threads write to a file in turn, so an event is never far from its place. Therefore only a window
+ * of the file is searched. If a file has more disorder, the sorter takes back events that it packed
+ * too early. If that is too much, it makes several sorted runs and merges them at the end. The
+ * memory in use grows with the window and the packed events.
+ *
+ * For one thread. False means out of memory.
  */
 
 #include <stdbool.h>
@@ -28,25 +32,32 @@ struct gmt_order_run {
 	bool is_first_of_part;
 };
 
-/* Zero-initialise but for `shapes` to make one. */
+/* Initialize with zeros, then set `shapes`. */
 struct gmt_order {
-	struct gmt_shapes *shapes; /* those that rows have numbers of */
-	GMT_VEC(struct gmt_order_key) window; /* events that wait, in order up to `sorted` */
+	struct gmt_shapes *shapes; /* the shapes whose numbers the rows hold */
+	/* keys of the waiting events; the first `sorted` keys are in order */
+	GMT_VEC(struct gmt_order_key) window;
 	size_t sorted, window_events;
-	GMT_VEC(struct gmt_events_row) rows; /* by a key's place: where they wait, without being moved */
-	GMT_VEC(uint64_t) free; /* a bit for each place: it has none */
-	size_t free_places, free_at; /* how many; the word of `free` that the last one was found in */
-	uint64_t least_stamp; /* of those behind `sorted`; with none, anything */
-	bool is_disordered;   /* the window, before it is sorted */
+	/* the waiting events, by `place` of their key; rows never move */
+	GMT_VEC(struct gmt_events_row) rows;
+	GMT_VEC(uint64_t) free; /* one bit for each place: 1 if the place is free */
+	/* number of free places; index of the word of `free` to search first */
+	size_t free_places, free_at;
+	/* the least stamp after the first `sorted` keys; undefined without such keys */
+	uint64_t least_stamp;
+	bool is_disordered;   /* the window must be sorted */
 	bool is_new_part;
 	struct gmt_order_sorter sorter;
 	GMT_VEC(struct gmt_order_run) runs;
 };
 
-/* For gmt_order_push. */
+/* Slow path of gmt_order_push: makes room for one more event. */
 bool gmt_order_make_room(struct gmt_order *order);
 
-/* A free place, of which there is one. One behind the other, so that rows that come together lie together. */
+/*
+ * Takes a free place; one must exist. Takes places in sequence, so that events that arrive together
+ * lie together.
+ */
 static inline uint32_t gmt_order_take_place(struct gmt_order *order)
 {
 	uint64_t *word = &order->free.items[order->free_at];
@@ -63,7 +74,10 @@ static inline uint32_t gmt_order_take_place(struct gmt_order *order)
 	return place;
 }
 
-/* Where the next event is to be put, of this stamp, before anything else is asked for; NULL when out of memory. */
+/*
+ * Returns the slot for the next event, which has this stamp. The caller fills the slot before any
+ * other call. Returns NULL when out of memory.
+ */
 static inline struct gmt_events_row *gmt_order_push(struct gmt_order *order, uint64_t stamp)
 {
 	if (order->window.count >= order->window_events || !order->free_places)
@@ -82,12 +96,12 @@ static inline struct gmt_events_row *gmt_order_push(struct gmt_order *order, uin
 
 bool gmt_order_part(struct gmt_order *order);
 
-/* `ret_events` (zeroed) is the caller's. */
+/* Moves the sorted events to `ret_events` (zeroed), which then belongs to the caller. */
 bool gmt_order_finish(struct gmt_order *order, struct gmt_events *ret_events);
 
 void gmt_order_fini(struct gmt_order *order);
 
-/* Sorts snapshot->marks likewise. */
+/* Sorts snapshot->marks by stamp, and by file order where stamps are equal. */
 void gmt_order_marks(struct gmt_snapshot *snapshot);
 
 #endif

@@ -3,10 +3,13 @@
 
 #include <string.h>
 
-/* For each run: one that fits none of them makes a new one, and a merge puts it where it belongs. */
+/*
+ * The sorter tries this many piles for each run. If no pile fits, it makes a new pile, and the
+ * merge restores the order.
+ */
 enum { LOOKED_AT_PILES = 32 };
 
-/* Where runs of keys begin that are in order, and behind the last one where it ends. */
+/* Lists where each sorted run of keys begins, and the end of the last run. */
 static bool list_runs(struct gmt_order_sorter *sorter, const struct gmt_order_key *keys, size_t count)
 {
 	sorter->starts.count = 0;
@@ -23,7 +26,11 @@ static bool list_runs(struct gmt_order_sorter *sorter, const struct gmt_order_ke
 	return true;
 }
 
-/* The pile that ends last of those that a run from `stamp` on can go on; a new one where none of the newest can. */
+/*
+ * Returns the pile for a run that begins at `stamp`: of the newest piles that end at or before the
+ * stamp, the pile that ends last. Makes a new pile if there is no such pile. Returns NULL when out
+ * of memory.
+ */
 static struct gmt_order_pile *pile_for(struct gmt_order_sorter *sorter, uint64_t stamp)
 {
 	size_t count = sorter->piles.count, first = count > LOOKED_AT_PILES ? count - LOOKED_AT_PILES : 0;
@@ -58,7 +65,10 @@ static bool deal_runs(struct gmt_order_sorter *sorter, const struct gmt_order_ke
 	return true;
 }
 
-/* Puts the keys pile by pile into `from`; `starts` says then where each begins, and where the last one ends. */
+/*
+ * Copies the keys into `from`, pile by pile. Sets `starts` to the beginning of each pile and the
+ * end of the last.
+ */
 static void put_in_piles(struct gmt_order_sorter *sorter, const struct gmt_order_key *keys)
 {
 	uint32_t end = 0;
@@ -76,13 +86,16 @@ static void put_in_piles(struct gmt_order_sorter *sorter, const struct gmt_order
 			*to++ = (struct gmt_order_key){ .stamp = keys[i].stamp, .rank = i, .place = keys[i].place };
 		pile->end += next - first;
 	}
-	/* Piles are no more than runs. */
+	/* `starts` has room: there are at most as many piles as runs. */
 	for (size_t i = 0; i < sorter->piles.count; i++)
 		sorter->starts.items[i + 1] = sorter->piles.items[i].end;
 	sorter->starts.count = sorter->piles.count + 1;
 }
 
-/* Which of the two comes next is anybody's guess: no branch asks. */
+/*
+ * Merges two sorted sequences. Branch-free, because the processor cannot predict which key comes
+ * next.
+ */
 static void merge(const struct gmt_order_key *left, const struct gmt_order_key *middle, const struct gmt_order_key *end,
 	struct gmt_order_key *to)
 {
@@ -101,7 +114,7 @@ static void merge(const struct gmt_order_key *left, const struct gmt_order_key *
 	memcpy(to + (middle - left), right, (size_t)(end - right) * sizeof(*to));
 }
 
-/* Neighbouring piles become one, pass by pass. Returns where they are then. */
+/* Merges neighboring piles, pass by pass, until one is left. Returns its keys. */
 static const struct gmt_order_key *merge_piles(struct gmt_order_sorter *sorter)
 {
 	struct gmt_order_key *from = sorter->from.items, *to = sorter->to.items;
@@ -127,7 +140,7 @@ static const struct gmt_order_key *merge_piles(struct gmt_order_sorter *sorter)
 
 bool gmt_order_sort(struct gmt_order_sorter *sorter, struct gmt_order_key *keys, size_t count)
 {
-	/* Nothing of a sort before. */
+	/* Forget the previous sort. */
 	sorter->from.count = sorter->to.count = 0;
 	if (!list_runs(sorter, keys, count) || !deal_runs(sorter, keys) || !gmt_vec_reserve(&sorter->from, count) ||
 		!gmt_vec_reserve(&sorter->to, count))

@@ -3,9 +3,12 @@
 #define GMT_READER_LOAD_ORDER_KEYS_H
 
 /*
- * Sorts what some threads wrote in turn. In the flow: order -> order_keys. Each thread's part is in order already, so
- * keys are dealt to piles, one for each thread that is there at a time, and the piles are merged: that costs what the
- * disorder costs. One thread; false means out of memory.
+ * Sorts keys that some threads wrote in turn. In the flow: order -> order_keys.
+ *
+ * The keys of each thread are already in order. So the sorter deals the keys to piles, about one
+ * for each thread that was active, and merges the piles. The cost grows with the disorder.
+ *
+ * For one thread. False means out of memory.
  */
 
 #include <stdbool.h>
@@ -13,28 +16,29 @@
 
 #include "containers/vec.h"
 
-/* What an event is sorted by: its stamp, and of equal ones what came first. */
+/* The sort key of an event: its stamp. Keys with equal stamps keep their order. */
 struct gmt_order_key {
 	uint64_t stamp;
-	uint32_t rank;  /* set by sorting: where the key stood before */
-	uint32_t place; /* the owner's */
+	uint32_t rank;  /* set by the sorter: the key's index before the sort */
+	uint32_t place; /* the caller's value; the sorter only copies it */
 };
 
-/* Keys that are in order one behind the other. */
+/* A sequence of sorted runs whose keys stay in order. */
 struct gmt_order_pile {
 	uint64_t last_stamp;
-	uint32_t count, end; /* its keys; where its last one is */
+	uint32_t count, end; /* `count` keys; `end` is the index after the last one */
 };
 
-/* Room for sorting; zero-initialise to make one. */
+/* Working memory for sorts. Initialize with zeros. */
 struct gmt_order_sorter {
-	GMT_VEC(uint32_t) starts; /* of sorted runs, then of piles; and the end of the last one */
-	GMT_VEC(uint32_t) dealt;  /* by run: its pile */
+	/* first index of each sorted run, later of each pile; then the end of the last one */
+	GMT_VEC(uint32_t) starts;
+	GMT_VEC(uint32_t) dealt;  /* for each run: the index of its pile */
 	GMT_VEC(struct gmt_order_pile) piles;
 	GMT_VEC(struct gmt_order_key) from, to;
 };
 
-/* Of less than 2^32 keys, at least one. */
+/* Sorts `keys`. `count` must be at least 1 and less than 2^32. */
 bool gmt_order_sort(struct gmt_order_sorter *sorter, struct gmt_order_key *keys, size_t count);
 
 void gmt_order_sorter_fini(struct gmt_order_sorter *sorter);

@@ -3,11 +3,12 @@
 #define GMT_READER_LOAD_SNAPSHOT_H
 
 /*
- * A snapshot in memory: what the file says, in order of time, nothing concluded yet. In the flow:
- * feed -> load -> (symbols, replay). It owns all that is reached from it; readers borrow.
+ * A snapshot in memory: the contents of the file in order of time, not yet interpreted. In the
+ * flow: feed -> load -> (symbols, replay). The snapshot owns everything that is reachable from it.
+ * Its users borrow.
  *
- * Nothing in it is trusted: ids may name what does not exist, so look them up with the functions
- * below, which answer NULL.
+ * Do not trust the contents: an id may name a record that does not exist. Look ids up with the
+ * functions below, which return NULL in that case.
  */
 
 #include <stdbool.h>
@@ -22,25 +23,26 @@
 #include "format/format.h"
 #include "source/source.h"
 
-/* What else an event of CUDA's is about: see the record's fields of these names. */
+/* More about an event of a CUDA call. See the event record's fields of these names. */
 struct gmt_snapshot_object {
 	uint64_t object;
-	uint64_t offset; /* its `stream`, of kinds where that is one */
+	uint64_t offset; /* the record's `stream`, for kinds where that field is an offset */
 	uint16_t context;
 };
 
-/* What PyTorch reported with an event. */
+/* PyTorch's totals, as it reported them with an event. */
 struct gmt_snapshot_totals {
 	uint64_t allocated_bytes;
 	uint64_t reserved_bytes;
 };
 
-/* A native and a Python stack that an event named together. */
+/* A native stack and a Python stack that one event refers to. */
 struct gmt_snapshot_trace {
-	uint32_t stack;  /* id; 0: none */
-	uint32_t frames; /* id; 0: none */
-	uint32_t caller; /* Python stack of the thread that this one works for (reader/load/backward_stacks.h); 0: none */
-	bool gets;       /* an event that got or mapped memory has it */
+	uint32_t stack;  /* id; 0: no stack */
+	uint32_t frames; /* id of the Python stack; 0: no stack */
+	/* Python stack of the thread that this thread works for (backward_stacks.h); 0: unknown */
+	uint32_t caller;
+	bool gets;       /* an allocation or a mapping has this trace */
 };
 
 struct gmt_snapshot_drop {
@@ -49,18 +51,21 @@ struct gmt_snapshot_drop {
 	uint64_t count;
 };
 
-/* A point of the clock: stamps between two of them are interpolated. */
+/* A clock record. The reader interpolates stamps between two of them. */
 struct gmt_snapshot_clock {
 	uint64_t stamp;
 	uint64_t monotonic_ns;
 	uint64_t realtime_ns;
 };
 
-/* What the program, or what watches it, said; by stamp once loaded. */
+/*
+ * A mark: a report of the program, or of a source that watches it (format/mark_sources.def). In
+ * order of stamps once loaded.
+ */
 struct gmt_snapshot_mark {
 	uint64_t stamp;
-	uint64_t object; /* 0: none */
-	const char *name; /* "" when it has none */
+	uint64_t object; /* 0: no object */
+	const char *name; /* "" if the mark has no name */
 	uint32_t thread;  /* id */
 	uint32_t position; /* in the file */
 	uint8_t kind, source; /* enum gmt_mark_kind, enum gmt_mark_source */
@@ -72,7 +77,8 @@ struct gmt_snapshot {
 	uint64_t file_bytes;
 
 	struct gmt_process process;
-	const char *host, *executable, *directory, *shim_version, *machine; /* as strings */
+	/* strings that end with NUL */
+	const char *host, *executable, *directory, *shim_version, *machine;
 	GMT_VEC(const char *) command;
 	bool has_process;
 
@@ -90,71 +96,87 @@ struct gmt_snapshot {
 	GMT_VEC(const char *) notes;
 	GMT_VEC(struct gmt_name) names;
 	GMT_VEC(struct gmt_snapshot_mark) marks;
-	GMT_VEC(struct gmt_oom) ooms; /* what the driver said at refusals; see the event of that stamp */
+	/* the driver's numbers at refusals; the event has the same stamp */
+	GMT_VEC(struct gmt_oom) ooms;
 	GMT_VEC(struct gmt_sample) samples;
 	GMT_VEC(struct gmt_pool) pools;
-	GMT_VEC(struct gmt_calls) calls;    /* the last of each api counts */
+	GMT_VEC(struct gmt_calls) calls;    /* for each api, the last record counts */
 	GMT_VEC(struct gmt_unhooked) unhooked;
-	struct gmt_overhead overhead; /* the last record; all zero: the recorder did not say */
-	/* Id to index, for each kind of record that has ids. */
+	struct gmt_overhead overhead; /* the last record; all zeros: the recorder did not write one */
+	/* From id to index, for each kind of record that has ids. */
 	struct gmt_map device_ids, api_ids, thread_ids, module_ids, code_ids, frame_ids, frames_ids,
 		stack_ids, name_ids;
 
-	struct gmt_shapes shapes; /* of the events */
+	struct gmt_shapes shapes; /* of `events` */
 	struct gmt_events events; /* in order of time */
-	struct gmt_events_reader *reader; /* for gmt_snapshot_event */
-	bool has_torch; /* there are events of layer torch, ... */
-	bool has_pool;  /* ... of space pool ... */
-	bool has_refusals; /* ... and refused requests */
+	struct gmt_events_reader *reader; /* used by gmt_snapshot_event */
+	bool has_torch; /* some events are of layer torch */
+	bool has_pool;  /* some events are of space pool */
+	bool has_refusals; /* some requests were refused */
 	GMT_VEC(struct gmt_snapshot_trace) traces;
 
-	/* What was folded (docs/folding.md), when past.has_fold: the first past_events events are the survivors. */
+	/*
+	 * The compacted prefix (docs/folding.md), if compacted.has_fold. The first past_events events
+	 * are the survivors.
+	 */
 	struct gmt_compacted compacted;
 	size_t past_events;
-	GMT_VEC(uint32_t) past_traces; /* by row of past.sites: index in traces */
+	GMT_VEC(uint32_t) past_traces; /* for each row of compacted.sites: index in `traces` */
 	const char *fold_why;
 
-	/* Completeness. */
-	uint64_t last_stamp;    /* of all events, syncs, clocks and the end */
-	bool has_end;           /* the recording ended in order */
-	bool counts_differ;     /* a sync or end record counts other events than there are */
-	uint64_t promised_events; /* by the last sync or end record */
-	uint64_t seen_events;     /* in the file, with those of unknown_events, and folded ones */
-	uint32_t recording_pid;   /* the process that still records to the file; 0: none, or the file has its end */
+	/* Completeness of the recording. */
+	/* the latest stamp of all events, syncs, clocks, marks, the fold and the end */
+	uint64_t last_stamp;
+	bool has_end;           /* the recording has its end record */
+	/* the count in a sync or end record differs from the events in the file */
+	bool counts_differ;
+	uint64_t promised_events; /* the count in the last sync or end record */
+	/* events in the file, including unknown_events and compacted events */
+	uint64_t seen_events;
+	/* the process that still writes the file; 0: no process, or the file has its end */
+	uint32_t recording_pid;
 	bool damaged;
-	const char *damage;       /* what is wrong with the file; "" when !damaged */
-	struct gmt_source_recovered recovered; /* what came from the recorder's memory */
-	uint64_t unknown_blocks;  /* of records that this version does not know, skipped */
-	uint64_t unknown_events;  /* of layers or kinds that this version does not know, left out */
-	uint64_t unknown_marks;   /* likewise, of kinds or sources */
-	uint64_t repeated_ids;  /* records whose id was given before, left out */
+	const char *damage;       /* what is wrong with the file; "" if it is not damaged */
+	struct gmt_source_recovered recovered; /* recovered from the recorder's shared memory */
+	uint64_t unknown_blocks;  /* skipped blocks, of record kinds that this version does not know */
+	/* skipped events, of layers or kinds that this version does not know */
+	uint64_t unknown_events;
+	/* skipped marks, of kinds or sources that this version does not know */
+	uint64_t unknown_marks;
+	uint64_t repeated_ids;  /* skipped records whose id the file had before */
 };
 
-/* Called now and then while loading; for progress. */
+/* Reports progress. The loader calls it from time to time. */
 typedef void gmt_snapshot_progress(void *user, uint64_t read_bytes, uint64_t file_bytes);
 
 struct gmt_snapshot_load_options {
-	gmt_snapshot_progress *progress; /* or NULL */
+	gmt_snapshot_progress *progress; /* may be NULL */
 	void *user;
-	uint32_t recording_pid; /* the process that still records to the file; 0: none that is known of */
-	struct gmt_shared_recording *shared_recording; /* the killed recorder's memory, which belongs to the file; or NULL */
+	/* the process that still writes the file; 0: no such process is known */
+	uint32_t recording_pid;
+	/* the killed recorder's shared memory that belongs to the file; may be NULL */
+	struct gmt_shared_recording *shared_recording;
 };
 
 /*
- * Loads `path`. A file that is damaged or cut after readable data loads up to there, with GMT_OK and
- * `damaged` set, unless a process still records to it. Fails like gmt_source_open, and with GMT_FORMAT when nothing is readable in it.
- * On success the caller frees *ret_snapshot with gmt_snapshot_free.
+ * Loads `path`. If the file is damaged or cut, loads the readable data before the damage, returns
+ * GMT_OK and sets `damaged`. `damaged` stays false for a cut file that a process still writes.
+ * Fails like gmt_source_open, and with GMT_FORMAT if nothing in the file is readable. On success,
+ * the caller frees *ret_snapshot with gmt_snapshot_free.
  */
 enum gmt_status gmt_snapshot_load(const char *path, const struct gmt_snapshot_load_options *options,
 	struct gmt_snapshot **ret_snapshot, struct gmt_error *error);
 
-/* `snapshot` may be NULL. */
+/* Frees a snapshot. `snapshot` may be NULL. */
 void gmt_snapshot_free(struct gmt_snapshot *snapshot);
 
-/* Event number `index` in order of time. Passes over many have a reader of their own (events.h). One thread. */
+/*
+ * Returns event number `index` in order of time. For one thread. A pass over many events uses its
+ * own reader (events.h).
+ */
 struct gmt_snapshot_event gmt_snapshot_event(const struct gmt_snapshot *snapshot, size_t index);
 
-/* What PyTorch reported with an event; false when it did not. */
+/* Gets PyTorch's totals of an event. Returns false if PyTorch did not report this event. */
 static inline bool gmt_snapshot_totals(const struct gmt_snapshot_event *event, struct gmt_snapshot_totals *ret_totals)
 {
 	if (event->layer != GMT_LAYER_TORCH)
@@ -163,7 +185,7 @@ static inline bool gmt_snapshot_totals(const struct gmt_snapshot_event *event, s
 	return true;
 }
 
-/* What else an event is about; all zeros when the file does not say. */
+/* Returns what else an event is about; all zeros if the file does not have it. */
 static inline struct gmt_snapshot_object gmt_snapshot_object(const struct gmt_snapshot_event *event)
 {
 	if (event->layer == GMT_LAYER_TORCH)
@@ -171,7 +193,7 @@ static inline struct gmt_snapshot_object gmt_snapshot_object(const struct gmt_sn
 	return (struct gmt_snapshot_object){ event->more[0], event->more[1], event->context };
 }
 
-/* By id; NULL when the file has none. */
+/* Return the record with an id, or NULL if the file does not have it. */
 const struct gmt_device *gmt_snapshot_device(const struct gmt_snapshot *snapshot, uint32_t ordinal);
 const struct gmt_api *gmt_snapshot_api(const struct gmt_snapshot *snapshot, uint32_t id);
 const struct gmt_thread *gmt_snapshot_thread(const struct gmt_snapshot *snapshot, uint32_t id);
@@ -180,19 +202,24 @@ const struct gmt_frame *gmt_snapshot_frame(const struct gmt_snapshot *snapshot, 
 const struct gmt_frames *gmt_snapshot_frames(const struct gmt_snapshot *snapshot, uint32_t id);
 const struct gmt_stack *gmt_snapshot_stack(const struct gmt_snapshot *snapshot, uint32_t id);
 
-/* The value of an option of the recorder that was in force; "" when the file does not say. */
+/* Returns the value of a recorder option that was in force, or "" if the file does not have it. */
 const char *gmt_snapshot_option(const struct gmt_snapshot *snapshot, const char *key);
 
-/* Events that the recorder says it lost. */
+/* Returns how many events the recorder reported as lost. */
 uint64_t gmt_snapshot_dropped(const struct gmt_snapshot *snapshot);
 
-/* Events that are in totals only, because they were folded. */
+/* Returns how many events were compacted into totals and are no longer in the file. */
 uint64_t gmt_snapshot_folded(const struct gmt_snapshot *snapshot);
 
-/* From the start to the last moment of which the file tells. Once loaded. */
+/*
+ * Returns the time from the start of the recording to the last stamp in the file. Call once loaded.
+ */
 uint64_t gmt_snapshot_duration_ns(const struct gmt_snapshot *snapshot);
 
-/* Whether the recording ended in order, nothing of it is missing, and the reader left nothing out (base/budget.h). */
+/*
+ * Returns whether the recording has its end, lacks no event, and the reader left nothing out
+ * (base/budget.h).
+ */
 bool gmt_snapshot_complete(const struct gmt_snapshot *snapshot);
 
 #endif

@@ -29,7 +29,7 @@ bool gmt_spans_have(const struct gmt_spans *spans, uint64_t stamp)
 {
 	size_t low = 0, high = spans->items.count;
 
-	/* The first that begins behind the stamp. */
+	/* Finds the first span that begins after the stamp. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 

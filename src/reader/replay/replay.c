@@ -9,13 +9,13 @@
 #include "reader/steps/phases.h"
 #include "reader/replay/replay_end.h"
 
-/* Whom one function is told to: those that have it. */
+/* The observers that have a certain function. */
 struct listeners {
 	const struct gmt_replay_observer *items[GMT_REPLAY_OBSERVERS];
 	size_t count;
 };
 
-/* Whether threads have one name, as it was last found out. */
+/* A cached answer: whether two threads have the same name. */
 struct namesakes {
 	uint32_t a, b;
 	bool are;
@@ -25,7 +25,7 @@ enum { NAMESAKES = 64 };
 
 const uint64_t gmt_replay_quiet = UINT64_MAX;
 
-/* One replay while it runs. */
+/* The state of one replay while it runs. */
 struct session {
 	struct gmt_replay *replay;
 	const struct gmt_snapshot *snapshot;
@@ -34,18 +34,23 @@ struct session {
 	struct gmt_event_interpreter interpreter;
 	struct gmt_events_reader reader;
 	struct listeners before, ended, began, mapped, folded, finished;
-	uint64_t quiet_until;  /* up to this stamp, nobody wants to be told before an event, ... */
-	uint32_t before_kinds; /* ... but of these kinds */
-	uint64_t work_end;     /* the stamp of the end of the program's work; UINT64_MAX: it is not known, or noted down */
-	const struct gmt_snapshot_event *event; /* that is played, ... */
-	struct gmt_interpret_event played;         /* ... as the player has it ... */
-	size_t index;                           /* ... and where it is */
+	uint64_t quiet_until;  /* up to this stamp, no observer needs `before`, ... */
+	uint32_t before_kinds; /* ... except for these kinds */
+	/* stamp of the end of the program's work; UINT64_MAX: unknown, or already saved */
+	uint64_t work_end;
+	const struct gmt_snapshot_event *event; /* the current event, ... */
+	struct gmt_interpret_event played;         /* ... its form for the interpreter, ... */
+	size_t index;                           /* ... and its number */
 	struct namesakes namesakes[NAMESAKES];
-	struct gmt_map heap_names; /* number of a heap to index of the mark that names it */
+	/* from the number of a heap to the index of the mark that names it */
+	struct gmt_map heap_names;
 	bool knows_heap_names;
 };
 
-/* Most events are nothing to anybody before they are booked: that is one look for all observers. */
+/*
+ * Combines `quiet_until` and `before_kinds` of all observers, so that most events need only one
+ * check.
+ */
 static void look_ahead(struct session *session)
 {
 	session->quiet_until = session->work_end;
@@ -91,7 +96,10 @@ static void listen(struct session *session)
 		} \
 	} while (0)
 
-/* The event that is played, as the player has made it speak of one block; in most cases it is of that one alone. */
+/*
+ * Returns the current event as an event about a single block. The interpreter may split an event
+ * into several such events. Usually the event is about one block and is returned unchanged.
+ */
 static const struct gmt_snapshot_event *of_block(const struct session *session, const struct gmt_interpret_event *event,
 	struct gmt_snapshot_event *room)
 {
@@ -117,7 +125,7 @@ static bool made_site(void *user, const struct gmt_interpret_event *event, uint3
 	if (!slot || !gmt_vec_reserve(&replay->site_makers, 1))
 		return false;
 	*slot = event->place;
-	replay->site_makers.count++; /* zeroed */
+	replay->site_makers.count++; /* the new entry is all zeros */
 	return true;
 }
 
@@ -201,14 +209,17 @@ static bool refused_free(void *user, const struct gmt_interpret_event *event, bo
 	struct gmt_replay_refused_free *row = gmt_vec_push(&session->replay->refused_frees);
 
 	(void)event;
-	/* What lived there when it was folded nobody knows: nothing is concluded from it. */
+	/*
+	 * In the compacted prefix it is unknown what lived at the address. True means: conclude
+	 * nothing.
+	 */
 	is_live |= session->index < session->snapshot->past_events;
 	if (row)
 		*row = (struct gmt_replay_refused_free){ .event = session->index, .is_live = is_live };
 	return row;
 }
 
-/* Marks name heaps, wherever in the file they stand. */
+/* Indexes the marks that name heaps. The mark may be anywhere in the file. */
 static bool learn_heap_names(struct session *session)
 {
 	const struct gmt_snapshot *snapshot = session->snapshot;
@@ -239,7 +250,7 @@ static bool name_heap(void *user, uint64_t number, const char **ret_name, uint8_
 	return true;
 }
 
-/* Field by field: a structure that is made elsewhere and copied is waited for. */
+/* Sets field by field: copying a structure made elsewhere would stall the processor. */
 static void set_played(struct session *session)
 {
 	const struct gmt_snapshot_event *event = session->event;
@@ -271,7 +282,7 @@ static bool tell_before(struct session *session)
 {
 	const struct gmt_snapshot_event *event = session->event;
 
-	/* Survivors of a fold are played before the books are whole. */
+	/* Survivors of a compaction are replayed before the accounting is complete. */
 	if (event->stamp > session->work_end && session->index >= session->snapshot->past_events) {
 		if (!gmt_replay_end_take(session->replay, session->work_end))
 			return false;
@@ -338,12 +349,12 @@ static struct gmt_compacted_names past_names(struct session *session)
 	return (struct gmt_compacted_names){ past_place, past_name, past_maker, session };
 }
 
-/* The survivors are played: the books become those of the whole recording. */
+/* Adds the compacted prefix to the accounting. Call when the survivors have been replayed. */
 static bool set_past(struct session *session)
 {
 	struct gmt_compacted_names names = past_names(session);
 
-	/* Zeroed. */
+	/* The new entries are all zeros. */
 	if (!gmt_vec_reserve(&session->replay->past_sites, session->snapshot->compacted.sites.count))
 		return false;
 	session->replay->past_sites.count = session->snapshot->compacted.sites.count;
@@ -361,7 +372,7 @@ static bool play_all(struct session *session, size_t count)
 		session->options->until_ns >= gmt_clock_time_ns(snapshot, snapshot->compacted.fold.stamp));
 	struct gmt_compacted_names names = past_names(session);
 
-	/* Accounts and sites in the order in which the whole recording made them. */
+	/* Creates accounts and sites in the same order as in the complete recording. */
 	if (has_past && !gmt_compacted_prepare(&snapshot->compacted, &session->interpreter, &names))
 		return false;
 	for (size_t i = 0; i < count; i++)

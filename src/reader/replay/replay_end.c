@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "reader/replay/replay_end.h"
 
-/* Notes down the live bytes and blocks of all rows of the books; `lives` is empty. False when out of memory. */
+/*
+ * Copies the live bytes and blocks of all rows of the accounting to `lives`, which is empty.
+ * Returns false from the function when out of memory.
+ */
 #define NOTE(lives, rows) \
 	do { \
 		if (!gmt_vec_reserve((lives), (rows)->count)) \

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: MIT
-# Lines of text as a string of C.
+# Converts lines of text to a C string.
 s/[\"]/\\&/g
 s/.*/"&\\n"/

@@ -35,7 +35,7 @@ static bool fits_where(const char *where, size_t length, const char *pattern)
 	return ends_with(where, length, pattern, strlen(pattern));
 }
 
-/* `what` without a star: the whole name, or its last part. */
+/* Matches `what` without a star: against the whole name, or against its last part. */
 static bool is_name(const char *function, const char *what)
 {
 	size_t length = strlen(function), what_length = strlen(what);
@@ -46,7 +46,7 @@ static bool is_name(const char *function, const char *what)
 		function[length - what_length - 1] == ':';
 }
 
-/* "*a*b*": the parts in this order. `pattern` begins behind the first star. */
+/* Matches "*a*b*": the parts in this order. `pattern` begins after the first star. */
 static bool contains_parts(const char *function, const char *pattern)
 {
 	char part[64];

@@ -2,7 +2,7 @@
 #ifndef GMT_READER_STACKS_FRAME_KINDS_H
 #define GMT_READER_STACKS_FRAME_KINDS_H
 
-/* What a frame says about the stack that it is in: the rows of frame_kinds.def. */
+/* Frame kinds: what a frame says about its stack. The rows are in frame_kinds.def. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,7 +20,10 @@ enum gmt_frame_kind {
 
 #define GMT_FRAME_KIND_BIT(NAME) (UINT32_C(1) << GMT_FRAME_KIND_##NAME)
 
-/* The landmarks of a frame, as bits. `where` is its file if it is of Python, else its module's path. */
+/*
+ * Returns the kinds of a frame, as bits. `where` is the file of a Python frame, or the module path
+ * of a native frame.
+ */
 uint32_t gmt_frame_kinds(bool is_python, const char *where, const char *function);
 
 #endif

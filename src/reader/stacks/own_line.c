@@ -3,17 +3,18 @@
 
 #include "reader/stacks/traces.h"
 
-/* How surely a frame is one that the user wrote; the innermost frame of the highest class wins. */
+/* How likely the user wrote a frame. The innermost frame of the highest class wins. */
 enum ownership {
 	OWN_NONE,
-	OWN_LEAF,       /* any frame at all */
-	OWN_OPERATOR,   /* an operator of PyTorch: in its own threads that says most */
+	OWN_LEAF,       /* any frame */
+	/* an operator of PyTorch: in PyTorch's own threads, the most informative frame */
+	OWN_OPERATOR,
 	OWN_BACKWARD,   /* the step of a backward pass */
 	OWN_NATIVE,     /* native, outside of the system and of frameworks */
 	OWN_LINE,       /* the same, with a line */
 	OWN_PYTHON,     /* any Python frame */
-	OWN_THREAD,     /* a thread that PyTorch starts for the program: its frames say no more than that */
-	OWN_GENERATED,  /* Python from no file: `python -c`, but also what libraries generate */
+	OWN_THREAD,     /* a thread that PyTorch starts for the program: its other frames add nothing */
+	OWN_GENERATED,  /* Python without a file: `python -c`, but also code that libraries generate */
 	OWN_SCRIPT,     /* Python outside of packages and the standard library */
 };
 
@@ -29,13 +30,16 @@ static bool ends_with(const char *text, const char *end)
 	return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
 }
 
-/* What a program calls to tell of its pools lies in headers: code of its own, but nothing that it wrote. */
+/*
+ * Returns whether a file is a header by which a program marks its pools. Such code is compiled into
+ * the program, but the user did not write it.
+ */
 static bool is_of_tools(const char *file)
 {
 	return ends_with(file, "/gpumemtrace.h") || strstr(file, "/nvtx3/");
 }
 
-/* .../lib/python3.11/... */
+/* Matches .../lib/python3.11/... */
 static bool in_standard_library(const char *file)
 {
 	const char *at = strstr(file, "/lib/python3");
@@ -69,7 +73,7 @@ bool gmt_traces_is_own_file(const char *file)
 	return of_python(file) >= OWN_GENERATED;
 }
 
-/* A framework's frame, or the system's. */
+/* Classifies a frame of a framework. */
 static enum ownership of_foreign(const char *function)
 {
 	if (starts_with(function, "torch::autograd::generated::") && strstr(function, "::apply"))
@@ -119,7 +123,7 @@ uint32_t gmt_traces_own_line(const struct gmt_traces *traces, uint32_t stack)
 	for (uint32_t i = 0; i < count; i++) {
 		uint8_t class = traces->place_ownership.items[places[i]];
 
-		/* Operators call operators: the outermost is what the program asked for. */
+		/* Operators call operators. The outermost is the operator that the program called. */
 		if (class > best || (class == best && class == OWN_OPERATOR)) {
 			best = class;
 			own = i;

@@ -17,7 +17,7 @@ struct word {
 	size_t length;
 };
 
-/* A line at hand: what is said when it is wrong needs its place. */
+/* The current line, with its position for error messages. */
 struct line {
 	const char *at, *end;
 	const char *path;
@@ -25,7 +25,7 @@ struct line {
 	struct gmt_error *error;
 };
 
-/* What stands in the file may be anything, a recording too: a terminal is to show it. */
+/* Makes a word safe for a terminal: the file may contain anything, even a recording. */
 static void quote(const struct word *word, char *ret_text, size_t size)
 {
 	const unsigned char *at = (const unsigned char *)word->text, *end = at + word->length;
@@ -63,7 +63,10 @@ static void pass_blanks(struct line *line)
 		line->at++;
 }
 
-/* False at the end of the line, and for quotes that do not close: ret_word->text is NULL at the end. */
+/*
+ * Returns false at the end of the line (ret_word->text is NULL), and if quotes do not close (it is
+ * not NULL).
+ */
 static bool next_word(struct line *line, struct word *ret_word)
 {
 	bool quoted;
@@ -86,7 +89,7 @@ static bool next_word(struct line *line, struct word *ret_word)
 	return true;
 }
 
-/* The index of a word among `names`; `count` when it is none. */
+/* Returns the index of a word in `names`, or `count` if it is not among them. */
 static size_t index_of(const struct word *word, const char *const *names, size_t count)
 {
 	size_t i = 0;
@@ -131,7 +134,7 @@ static enum gmt_status parse_patterns(struct gmt_owner_rules *rules, struct line
 		return complain(line, "the quotes do not close", NULL);
 	if (!count)
 		return complain(line, "a pattern is missing", NULL);
-	/* Frames of Python and native ones are different ones. */
+	/* A frame is either a Python frame or a native frame. */
 	if (rule->patterns[GMT_OWNER_LIBRARY] && rule->patterns[GMT_OWNER_FILE])
 		return complain(line, "no frame is both of a library and of a Python file", NULL);
 	return GMT_OK;
@@ -190,7 +193,10 @@ enum gmt_status gmt_owner_rules_add_defaults(struct gmt_owner_rules *rules, stru
 	return gmt_owner_rules_parse(rules, defaults, "owners.rules", error);
 }
 
-/* Where text that begins as `pattern` does may begin first, behind a `*`; NULL when nowhere. */
+/*
+ * Returns the first position where text after a `*` may match `pattern`, or NULL if there is no
+ * such position.
+ */
 static const char *find_first(const char *pattern, const char *text, const char *end)
 {
 	if (!*pattern || *pattern == '*' || *pattern == '?')
@@ -198,7 +204,9 @@ static const char *find_first(const char *pattern, const char *text, const char 
 	return memchr(text, *pattern, (size_t)(end - text));
 }
 
-/* Whether all of `length` bytes fit: `*` is anything, `?` one byte. */
+/*
+ * Returns whether all `length` bytes of `text` match. `*` matches anything, `?` matches one byte.
+ */
 static bool fits(const char *pattern, const char *text, size_t length)
 {
 	const char *star = NULL, *end = text + length, *after_star = NULL;
@@ -231,8 +239,9 @@ static bool fits(const char *pattern, const char *text, size_t length)
 }
 
 /*
- * What is looked at of names that a recording may have made as long as it likes: no file system has longer paths, and
- * nobody's pattern is about the hundredth parameter. Each part of a name is compared, so it would be quadratic.
+ * Limits for names, which a hostile recording may make arbitrarily long. No file system has longer
+ * paths, and no pattern needs the hundredth parameter. The matcher compares each part of a name, so
+ * the cost would be quadratic.
  */
 enum { PATH_MOST_BYTES = 4096, MOST_PARTS = 100 };
 
@@ -243,7 +252,10 @@ static const char *end_of_path(const char *path)
 	return length > PATH_MOST_BYTES ? path + length - PATH_MOST_BYTES : path;
 }
 
-/* The file's name, or with a `/` in the pattern the path, from its beginning or from behind any `/` of it. */
+/*
+ * Matches the file's name. If the pattern contains a `/`, matches the path instead, from its
+ * beginning or from after any of its `/`.
+ */
 static bool fits_path(const char *pattern, const char *path)
 {
 	const char *slash;
@@ -263,17 +275,19 @@ static bool fits_path(const char *pattern, const char *path)
 	}
 }
 
-/* The whole name, or as far as its template's arguments, or its parameters. */
+/* Matches the whole name, or the name up to its template arguments or its parameters. */
 static bool fits_function(const char *pattern, const char *function, size_t length)
 {
 	size_t parts = 0;
 
-	/* Most are of other functions, which their first byte tells. */
+	/* Most patterns are about other functions, and differ in the first byte. */
 	if (*pattern != *function && *pattern != '*' && *pattern != '?')
 		return false;
 	if (fits(pattern, function, length))
 		return true;
-	/* What ends in anything fits a name as soon as it fits its beginning. */
+	/*
+	 * A pattern that ends with `*` and matches the beginning of a name also matches the whole name.
+	 */
 	if (pattern[strlen(pattern) - 1] == '*')
 		return false;
 	for (const char *at = function; parts < MOST_PARTS && (at = strpbrk(at, "(<")); at++, parts++)
@@ -287,7 +301,7 @@ const char *gmt_owner_package_of(const char *path)
 	static const char *const folders[] = { "/site-packages/", "/dist-packages/" };
 	const char *package = NULL;
 
-	/* Environments lie in environments: the innermost one counts. */
+	/* Environments may lie inside environments. The innermost one counts. */
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
 		for (const char *at = path; (at = strstr(at, folders[i]));) {
 			at += strlen(folders[i]);
@@ -296,7 +310,10 @@ const char *gmt_owner_package_of(const char *path)
 	return package;
 }
 
-/* `package` is what lies below site-packages; the pattern is of its first folders, or of the file itself. */
+/*
+ * Matches the first folders of `package`, or the file itself. `package` is the part of a path below
+ * site-packages.
+ */
 static bool fits_package(const char *pattern, const char *package)
 {
 	size_t parts = 0;
@@ -311,7 +328,10 @@ static bool fits_package(const char *pattern, const char *package)
 	return false;
 }
 
-/* Whether the rule may fit a frame of this file or module: which only its function's name can still tell. */
+/*
+ * Returns whether a rule may match a frame of this file or module. If so, only the name of the
+ * function is left to check.
+ */
 static bool fits_place(const struct gmt_owner_rule *rule, const struct gmt_owner_frame *frame, const char *package)
 {
 	const char *const *patterns = rule->patterns;
@@ -326,7 +346,10 @@ static bool fits_place(const struct gmt_owner_rule *rule, const struct gmt_owner
 	return !patterns[GMT_OWNER_PACKAGE] || (package && fits_package(patterns[GMT_OWNER_PACKAGE], package));
 }
 
-/* Lists the rules that may fit a frame of this file or module, up to one that surely does. False when out of memory. */
+/*
+ * Lists the rules that may match a frame of this file or module, up to a rule that certainly
+ * matches. Returns false when out of memory.
+ */
 static bool sift(const struct gmt_owner_rules *rules, struct gmt_owner_sieve *sieve, const struct gmt_owner_frame *frame,
 	struct gmt_owner_span *ret_span)
 {
@@ -359,7 +382,7 @@ bool gmt_owner_rules_find(const struct gmt_owner_rules *rules, struct gmt_owner_
 	uint32_t id;
 
 	*ret_rule = NULL;
-	/* Room first: a path that is known has its span. */
+	/* Reserve room before the path gets its id: a path with an id must have its span. */
 	if (!gmt_vec_reserve(spans, 1) || !gmt_intern_text(&sieve->paths[kind], frame->is_python ? frame->file : frame->module, &id))
 		return false;
 	span = &spans->items[id];

@@ -3,9 +3,15 @@
 #define GMT_READER_STACKS_OWNER_RULES_H
 
 /*
- * What a frame says about the owner of memory: the lines of owners.rules, and of files like it. A rule says
- * that a frame which fits it is one to look past (skip), an owner (own), a library that passes on to its
- * own callers what it got (lend), or an allocator that hands out pieces of what it gets (arena). One thread.
+ * The rules of owners.rules and of files with the same syntax. A rule says what a matching frame
+ * is:
+ *
+ * - skip: not an owner, look further out
+ * - own: an owner
+ * - lend: a library that passes what it allocates on to its own callers
+ * - arena: an allocator that hands out parts of what it allocates
+ *
+ * For one thread.
  */
 
 #include <stdbool.h>
@@ -20,38 +26,39 @@ enum gmt_owner_action { GMT_OWNER_SKIP, GMT_OWNER_OWN, GMT_OWNER_LEND, GMT_OWNER
 
 /* A condition of a rule. */
 enum gmt_owner_kind {
-	GMT_OWNER_LIBRARY,  /* a native frame, by its module's file name, or path */
-	GMT_OWNER_FUNCTION, /* a native frame, by its demangled name; with FILE, a Python one */
-	GMT_OWNER_FILE,     /* a Python frame, by its file's name, or path */
-	GMT_OWNER_PACKAGE,  /* a frame of either kind, by the installed package that it lies in */
+	GMT_OWNER_LIBRARY,  /* a native frame, by its module's file name or path */
+	/* a native frame, by its demangled name; together with FILE, a Python frame */
+	GMT_OWNER_FUNCTION,
+	GMT_OWNER_FILE,     /* a Python frame, by its file's name or path */
+	GMT_OWNER_PACKAGE,  /* a native or Python frame, by its installed package */
 	GMT_OWNER_KINDS,
 };
 
 struct gmt_owner_rule {
 	enum gmt_owner_action action;
-	const char *name;                      /* of the owner; "" for a frame that says nothing of it */
-	const char *patterns[GMT_OWNER_KINDS]; /* NULL: any */
+	const char *name;                      /* of the owner; "" if the rule names no owner */
+	const char *patterns[GMT_OWNER_KINDS]; /* NULL: no condition */
 };
 
-/* In the order in which they are asked; the first that fits decides. */
+/* Rules in the order in which they are tried. The first rule that matches decides. */
 struct gmt_owner_rules {
 	struct gmt_arena arena;
 	GMT_VEC(struct gmt_owner_rule) rows;
 };
 
 /*
- * Adds the lines of a file's text behind those that are there. GMT_USAGE, with `path` and the line, for one
- * that is no rule.
+ * Appends the rules of a file's text. Returns GMT_USAGE, with `path` and the line number, if a line
+ * is not a rule.
  */
 enum gmt_status gmt_owner_rules_parse(struct gmt_owner_rules *rules, const char *text, const char *path,
 	struct gmt_error *error);
 
-/* Adds those of owners.rules. */
+/* Appends the built-in rules of owners.rules. */
 enum gmt_status gmt_owner_rules_add_defaults(struct gmt_owner_rules *rules, struct gmt_error *error);
 
 void gmt_owner_rules_fini(struct gmt_owner_rules *rules);
 
-/* What a frame is, as gmt_traces_place has it. Strings may be "". */
+/* The properties of a frame, as in struct gmt_place. Strings may be "". */
 struct gmt_owner_frame {
 	bool is_python;
 	const char *function, *file, *module;
@@ -64,23 +71,29 @@ struct gmt_owner_span {
 typedef GMT_VEC(struct gmt_owner_span) gmt_owner_spans;
 
 /*
- * Which rules may fit frames of a file of Python, or of a module: all that only the function's name can still tell.
- * There are few of these for many frames. Of one set of rules, which does not change meanwhile. Zero-initialise to
- * make one; the pairs are of native frames and of Python's.
+ * Caches, for each Python file or module, the rules that may match its frames. Only the name of the
+ * function is left to check. There are few files for many frames. For one set of rules, which must
+ * not change. Initialize with zeros. In the pairs, index 0 is for native and 1 for Python frames.
  */
 struct gmt_owner_sieve {
 	struct gmt_intern paths[2];
-	gmt_owner_spans spans[2]; /* of `rows`, by path */
-	GMT_VEC(uint32_t) rows; /* numbers of rules, in order */
+	gmt_owner_spans spans[2]; /* ranges of `rows`, by id of the path */
+	GMT_VEC(uint32_t) rows; /* indexes of rules, in order */
 };
 
-/* The first rule that fits; NULL when none does. False when out of memory. */
+/*
+ * Finds the first rule that matches; *ret_rule is NULL if no rule matches. Returns false when out
+ * of memory.
+ */
 bool gmt_owner_rules_find(const struct gmt_owner_rules *rules, struct gmt_owner_sieve *sieve,
 	const struct gmt_owner_frame *frame, const struct gmt_owner_rule **ret_rule);
 
 void gmt_owner_sieve_fini(struct gmt_owner_sieve *sieve);
 
-/* What stands behind site-packages/ or dist-packages/ in a path; NULL when it is of no installed package. */
+/*
+ * Returns the part of a path after site-packages/ or dist-packages/, or NULL if the file is not of
+ * an installed package.
+ */
 const char *gmt_owner_package_of(const char *path);
 
 #endif

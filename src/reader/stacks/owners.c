@@ -5,20 +5,20 @@
 #include "reader/stacks/owners.h"
 #include "reader/stacks/traces.h"
 
-/* What a thread got from the driver last. */
+/* The memory that a thread got from the driver last. */
 struct last_got {
 	uint64_t address, size_bytes;
 	uint32_t trace;
-	bool is_segment; /* PyTorch put a block into it */
+	bool is_segment; /* PyTorch placed a block into it */
 };
 
-/* Looks for segments among what has no native stack. */
+/* Finds the segments among memory without a native stack. */
 struct search {
 	struct gmt_owners *owners;
 	const struct gmt_snapshot *snapshot;
-	struct gmt_map threads; /* id to index in got */
+	struct gmt_map threads; /* from id to index in `got` */
 	GMT_VEC(struct last_got) got;
-	GMT_VEC(bool) others; /* by trace: it got something else too */
+	GMT_VEC(bool) others; /* for each trace: it also got memory that is no segment */
 };
 
 static bool lacks_native(const struct gmt_snapshot *snapshot, uint32_t trace)
@@ -26,7 +26,10 @@ static bool lacks_native(const struct gmt_snapshot *snapshot, uint32_t trace)
 	return trace < snapshot->traces.count && !snapshot->traces.items[trace].stack;
 }
 
-/* Whether the event gets memory that could be a segment; physical memory is one when it is mapped. */
+/*
+ * Returns whether the event gets memory that could be a segment. Physical memory counts when it is
+ * mapped.
+ */
 static bool could_be_segment(const struct gmt_snapshot_event *event)
 {
 	return event->kind == GMT_KIND_MAP ||
@@ -44,14 +47,20 @@ static void judge_got(struct search *search, const struct last_got *got)
 		search->others.items[got->trace] = true;
 }
 
-/* A block that an expandable segment grew for may begin in front of what was mapped for it. */
+/*
+ * Returns whether the event's block overlaps the memory. If an expandable segment grew for a block,
+ * the block may begin before the newly mapped memory.
+ */
 static bool overlaps(const struct last_got *got, const struct gmt_snapshot_event *event)
 {
 	return event->address >= got->address ? event->address - got->address < got->size_bytes :
 		got->address - event->address < event->size_bytes;
 }
 
-/* Maps of one request follow each other: expandable segments grow by pages. */
+/*
+ * Joins maps that continue each other: expandable segments grow by pages, so one request causes
+ * several maps.
+ */
 static void note_got(struct search *search, struct last_got *got, const struct gmt_snapshot_event *event)
 {
 	if (event->kind == GMT_KIND_MAP && event->trace == got->trace &&
@@ -63,7 +72,7 @@ static void note_got(struct search *search, struct last_got *got, const struct g
 	*got = (struct last_got){ .address = event->address, .size_bytes = event->size_bytes, .trace = event->trace };
 }
 
-/* False when out of memory. */
+/* Returns false when out of memory. */
 static bool look_at_event(struct search *search, const struct gmt_snapshot_event *event)
 {
 	bool gets = could_be_segment(event);
@@ -89,8 +98,8 @@ static bool look_at_event(struct search *search, const struct gmt_snapshot_event
 }
 
 /*
- * Without native frames a segment looks like any memory that the line asked for. But PyTorch gets none
- * without putting a block into it at once, in the same thread.
+ * Finds segments without native frames, which look like any memory of the program. But when PyTorch
+ * gets a segment, the same thread places a block into it at once.
  */
 static bool find_segments(struct gmt_owners *owners, const struct gmt_snapshot *snapshot)
 {
@@ -98,7 +107,7 @@ static bool find_segments(struct gmt_owners *owners, const struct gmt_snapshot *
 	struct gmt_events_reader reader;
 	bool done, asks = false;
 
-	/* Zeroed; indexed by trace, never pushed to. */
+	/* The vectors are all zeros, indexed by trace. Nothing is pushed to them. */
 	done = gmt_events_reader_init(&reader, &snapshot->events,
 		GMT_EVENTS_ADDRESS | GMT_EVENTS_SIZE | GMT_EVENTS_TRACE) &&
 		gmt_vec_reserve(&owners->segment_traces, snapshot->traces.count + 1) &&
@@ -109,7 +118,10 @@ static bool find_segments(struct gmt_owners *owners, const struct gmt_snapshot *
 		done = look_at_event(&search, gmt_events_at(&reader, i));
 	for (size_t i = 0; i < search.got.count; i++)
 		judge_got(&search, &search.got.items[i]);
-	/* What has no stack at all may be of many places: it must all be segments. */
+	/*
+	 * A trace without any stack may combine many places. It counts only if all its memory is
+	 * segments.
+	 */
 	for (size_t i = 0; done && i < snapshot->traces.count; i++)
 		if (!snapshot->traces.items[i].frames && search.others.items[i])
 			owners->segment_traces.items[i] = false;
@@ -123,7 +135,8 @@ static bool find_segments(struct gmt_owners *owners, const struct gmt_snapshot *
 enum gmt_status gmt_owners_init(struct gmt_owners *owners, const struct gmt_owner_rules *rules,
 	const struct gmt_snapshot *snapshot, struct gmt_error *error)
 {
-	static const char *const fixed[] = { "unknown", "program", "PyTorch" }; /* in the order of GMT_OWNER_... */
+	/* in the order of GMT_OWNER_... */
+	static const char *const fixed[] = { "unknown", "program", "PyTorch" };
 	enum gmt_status status = rules ? GMT_OK : gmt_owner_rules_add_defaults(&owners->defaults, error);
 	uint32_t id;
 
@@ -142,14 +155,14 @@ static bool intern(struct gmt_owners *owners, const char *name, size_t length, u
 	return gmt_intern(&owners->names, name, length, ret_id);
 }
 
-/* No rule knows this native frame. */
+/* Determines the owner of a native frame that matches no rule. */
 static bool judge_native(struct gmt_owners *owners, const struct gmt_owner_frame *frame,
 	struct gmt_owner_verdict *verdict)
 {
 	const char *slash = strrchr(frame->module, '/'), *name = slash ? slash + 1 : frame->module;
 	const char *package = gmt_owner_package_of(frame->module);
 
-	/* Code that was made at run time, say. */
+	/* No module, for example code generated at run time. */
 	if (!*name)
 		return true;
 	verdict->action = GMT_OWNER_OWN;
@@ -157,13 +170,13 @@ static bool judge_native(struct gmt_owners *owners, const struct gmt_owner_frame
 	if (*owners->executable && strcmp(frame->module, owners->executable) == 0)
 		return true;
 	verdict->borrows = true;
-	/* In packages, many are called _C.so. */
+	/* In packages, many modules are named _C.so, so use the package's name. */
 	if (package && strchr(package, '/') && strncmp(name, "lib", 3) != 0)
 		return intern(owners, package, strcspn(package, "/"), &verdict->name);
 	return intern(owners, name, strlen(name), &verdict->name);
 }
 
-/* Nor this one of Python. */
+/* Determines the owner of a Python frame that matches no rule. */
 static bool judge_python(struct gmt_owners *owners, const struct gmt_owner_frame *frame,
 	struct gmt_owner_verdict *verdict)
 {
@@ -176,13 +189,19 @@ static bool judge_python(struct gmt_owners *owners, const struct gmt_owner_frame
 	if (!gmt_traces_is_own_file(frame->file))
 		return true;
 	verdict->name = GMT_OWNER_PROGRAM;
-	/* `python -c`, but libraries too make functions without a file. */
+	/*
+	 * Functions without a file: the program (`python -c`), but libraries generate such functions
+	 * too.
+	 */
 	verdict->action = *frame->file == '<' && strncmp(frame->file, "<stdin", 6) != 0 &&
 		strncmp(frame->file, "<ipython", 8) != 0 ? GMT_OWNER_SKIP : GMT_OWNER_OWN;
 	return true;
 }
 
-/* A package says who asked, not how: native frames of it are no evidence. */
+/*
+ * Returns what a rule proves about an arena. A package shows who allocated, but not how. So native
+ * frames that match only by package prove nothing.
+ */
 static uint8_t arena_of(const struct gmt_owner_rule *rule, bool is_python)
 {
 	if (!is_python && rule->patterns[GMT_OWNER_FUNCTION])
@@ -214,7 +233,10 @@ void gmt_owners_pass(const struct gmt_owners *owners, struct gmt_owner_walk *wal
 {
 	const struct gmt_owner_verdict *verdict = &owners->places.items[place];
 	uint8_t *arena = verdict->is_native ? &walk->arena : &walk->python_arena;
-	/* A framework's library makes an arena likely only where it asks itself. Inside of it, cuBLAS or a callback of the user's may ask. */
+	/*
+	 * A library of a framework makes an arena likely only if the library itself allocates. Inside
+	 * its frames, cuBLAS or a callback of the user may allocate.
+	 */
 	bool is_of_another = verdict->arena == GMT_ARENA_LIKELY && verdict->action == GMT_OWNER_OWN && walk->has_owner &&
 		walk->owner != verdict->name;
 
@@ -222,7 +244,7 @@ void gmt_owners_pass(const struct gmt_owners *owners, struct gmt_owner_walk *wal
 	if (!is_of_another && verdict->arena > *arena)
 		*arena = verdict->arena;
 	if (verdict->action == GMT_OWNER_SKIP) {
-		/* The outermost of those that were looked past says most. */
+		/* The outermost skipped frame is the most informative. */
 		if (verdict->name)
 			walk->skipped = verdict->name;
 		return;
@@ -258,7 +280,7 @@ bool gmt_owners_keep(struct gmt_owners *owners, const struct gmt_owner_walk *wal
 	answer->is_segment |= in_cache || is_segment;
 	if (is_segment)
 		answer->segment_owner = GMT_OWNER_PYTORCH;
-	/* Native frames that name no arena say that there is none. */
+	/* If there are native frames and no frame is of an arena, there is no arena. */
 	arena = walk->has_native ? walk->arena : walk->python_arena;
 	if (arena > answer->arena)
 		answer->arena = arena;

@@ -43,7 +43,6 @@ static bool intern_place(struct gmt_traces_merger *merger, const struct gmt_plac
 	return gmt_owners_add_place(&traces->owners, &frame);
 }
 
-/* A frame's place that says what is known of frames that are not there. */
 bool gmt_traces_mark_place(struct gmt_traces_merger *merger, const char *text, uint32_t *ret_place)
 {
 	struct gmt_place place = { .kind = GMT_PLACE_NATIVE };
@@ -51,7 +50,7 @@ bool gmt_traces_mark_place(struct gmt_traces_merger *merger, const char *text, u
 	return gmt_intern_text(&merger->traces->strings, text, &place.function) && intern_place(merger, &place, ret_place);
 }
 
-/* A name for an address without one, which addr2line understands. */
+/* Makes a name for an address without one: module+0xADDRESS, which addr2line understands. */
 static bool name_unknown(struct gmt_traces_merger *merger, const struct gmt_symbols_answer *answer, uint32_t *ret_string)
 {
 	char text[512];
@@ -83,8 +82,9 @@ static bool add_native_place(struct gmt_traces_merger *merger, const struct gmt_
 }
 
 /*
- * The loop itself, under the names that compilers give to its parts. `_PyEval_EvalFrame`, without
- * Default, only calls it: to count that one too would take two runs of Python frames for one.
+ * Returns whether a function is the interpreter's loop, under the names that compilers give to its
+ * parts. `_PyEval_EvalFrame`, without "Default", only calls the loop. Counting it too would count
+ * one run of Python frames twice.
  */
 static bool is_eval(const char *function)
 {
@@ -127,7 +127,7 @@ static bool resolve_new(struct gmt_traces_merger *merger, uint32_t generation, u
 
 static bool find_id(struct gmt_traces_merger *merger, uint32_t generation, uint64_t address, uint32_t *ret_id)
 {
-	/* As words, so that there is no padding to compare. */
+	/* As words, so that the key has no padding. */
 	uint64_t key[2] = { generation, address };
 
 	return gmt_intern(&merger->addresses, key, sizeof(key), ret_id);
@@ -140,7 +140,7 @@ bool gmt_traces_resolve(struct gmt_traces_merger *merger, uint32_t generation, u
 	return *ret_id < merger->resolved.count || resolve_new(merger, generation, address);
 }
 
-/* Says of all addresses that they will be asked for, before the first one is. */
+/* Announces all addresses to the symbols reader before the first lookup. */
 static bool list_addresses(struct gmt_traces_merger *merger)
 {
 	const struct gmt_snapshot *snapshot = merger->snapshot;
@@ -165,7 +165,7 @@ static bool list_addresses(struct gmt_traces_merger *merger)
 
 static bool resolve_all(struct gmt_traces_merger *merger)
 {
-	/* Zeroed; indexed by module, never pushed to. */
+	/* The vector is all zeros, indexed by module. Nothing is pushed to it. */
 	if (!gmt_vec_reserve(&merger->module_has_eval, merger->snapshot->modules.count + 1) || !list_addresses(merger))
 		return false;
 	for (uint32_t id = 0; id < merger->addresses.entries.count; id++) {
@@ -177,7 +177,6 @@ static bool resolve_all(struct gmt_traces_merger *merger)
 	return true;
 }
 
-/* The place of a Python frame; a frame or function that the file lacks is shown as such. */
 bool gmt_traces_python_place(struct gmt_traces_merger *merger, uint32_t frame_id, uint32_t *ret_place)
 {
 	const struct gmt_frame *frame = gmt_snapshot_frame(merger->snapshot, frame_id);
@@ -197,7 +196,7 @@ bool gmt_traces_python_place(struct gmt_traces_merger *merger, uint32_t frame_id
 		gmt_map_put(&merger->python_places, frame_id, *ret_place);
 }
 
-/* The merged stack at hand among all, with its landmarks and its owner. */
+/* Stores the current merged stack, with its frame kinds and its owner. */
 static bool keep_stack(struct gmt_traces_merger *merger, size_t trace)
 {
 	struct gmt_traces *traces = merger->traces;

@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether an optimizer made an allocation itself, or the closure that it called back. */
+/* Finds out whether an optimizer made an allocation itself, or a closure that it called. */
 #include "reader/stacks/traces_parts.h"
 
 #include <string.h>
 
-/* In PyTorch's own files of optimizers, this part of the path stands behind the folder of PyTorch. */
+/* In paths of PyTorch's optimizer files, this part follows PyTorch's folder. */
 #define OPTIMIZERS "optim/"
 
-/* The frame by which PyTorch runs the step of any optimizer, PyTorch's or the program's. */
+/* The function through which PyTorch runs the step of any optimizer, PyTorch's or the program's. */
 #define ANY_STEP "profile_hook_step.<locals>.wrapper"
 
-enum { MAX_FOLDER_BYTES = 4096 }; /* of a path; no file of PyTorch's lies deeper */
+enum { MAX_FOLDER_BYTES = 4096 }; /* length limit of a path; no file of PyTorch has a longer path */
 
-/* What is known of a place; kept, for many stacks have the same frames, and a hostile file has long names. */
+/*
+ * Properties of a place. They are cached, because many stacks have the same frames, and a hostile
+ * file may have long names.
+ */
 enum {
 	IS_KNOWN = 1,
 	IS_OWN = 2,      /* of the user's own files */
-	IS_PACKAGE = 4,  /* of an installed package, also PyTorch */
-	IS_STEP = 8,     /* a function that is called step */
-	IS_CLOSURE = 16, /* closure, or a lambda */
+	IS_PACKAGE = 4,  /* of an installed package, including PyTorch */
+	IS_STEP = 8,     /* a function named "step" */
+	IS_CLOSURE = 16, /* a function named "closure", or a lambda */
 };
 
-/* PyTorch's folder, not terminated; frames within an optimizer's frame are compared with it. */
+/*
+ * PyTorch's folder; `path` does not end after it. Used to check whether frames inside an
+ * optimizer's frame are of PyTorch.
+ */
 struct folder {
 	const char *path;
 	size_t length;
@@ -63,7 +69,7 @@ static uint8_t kind_at(struct gmt_traces_merger *merger, size_t at)
 	uint32_t place = merger->python.items[at].place;
 	uint8_t *kind;
 
-	/* Zeroed. */
+	/* New entries are zero. */
 	if (place >= merger->closure_kinds.count) {
 		if (!gmt_vec_reserve(&merger->closure_kinds, place + 1 - merger->closure_kinds.count))
 			return look_at(file_of(merger, at), function_of(merger, at));
@@ -85,13 +91,15 @@ static struct folder folder_of(const char *file)
 	return (struct folder){ .path = file, .length = found ? (size_t)(found - file) : 0 };
 }
 
-/* Whether a frame is neither of PyTorch nor of Python's standard library. */
+/* Returns whether a frame is neither of PyTorch nor of Python's standard library. */
 static bool is_foreign(struct gmt_traces_merger *merger, const struct folder *folder, size_t at)
 {
 	return kind_at(merger, at) & (IS_OWN | IS_PACKAGE) && strncmp(file_of(merger, at), folder->path, folder->length) != 0;
 }
 
-/* Whether an optimizer of the program's own, whose step is number `step`, called a closure further in. */
+/*
+ * Returns whether the program's own optimizer, whose step is frame number `step`, called a closure.
+ */
 static bool calls_closure(struct gmt_traces_merger *merger, const struct folder *folder, size_t step)
 {
 	bool is_own_step = kind_at(merger, step) & IS_OWN;
@@ -111,12 +119,15 @@ bool gmt_traces_is_by_optimizer(struct gmt_traces_merger *merger, size_t at)
 
 	if (folder.length > MAX_FOLDER_BYTES)
 		return false;
-	/* The outermost frame that is not PyTorch's. */
+	/* Find the outermost frame inside the optimizer's frame that is not of PyTorch. */
 	while (inner && !is_foreign(merger, &folder, inner - 1))
 		inner--;
 	if (!inner)
 		return true;
-	/* PyTorch's optimizers call nothing else but closures; the step of another optimizer is one. */
+	/*
+	 * PyTorch's optimizers call only closures. Exception: ANY_STEP calls the step of another
+	 * optimizer.
+	 */
 	return length >= strlen(ANY_STEP) && strcmp(function + length - strlen(ANY_STEP), ANY_STEP) == 0 &&
 		kind_at(merger, inner - 1) & IS_STEP && !calls_closure(merger, &folder, inner - 1);
 }

@@ -5,7 +5,7 @@
 
 #include "base/pages.h"
 
-/* In place of Python frames that are not there, as one of them. */
+/* Lists a pseudo frame in place of missing Python frames. */
 static bool list_mark(struct gmt_traces_merger *merger)
 {
 	struct gmt_traces_python *slot = gmt_vec_push(&merger->python);
@@ -16,19 +16,25 @@ static bool list_mark(struct gmt_traces_merger *merger)
 	return true;
 }
 
-/* Whether a stack with these landmarks, from its leaf up to a frame of an optimizer, is that of a closure. */
+/*
+ * Returns whether an optimizer called a closure. `frame_kinds` are the kinds of the frames from the
+ * leaf up to a frame of the optimizer.
+ */
 static bool is_in_closure(uint32_t frame_kinds)
 {
 	return frame_kinds & (GMT_FRAME_KIND_BIT(MODULE_CALL) | GMT_FRAME_KIND_BIT(BACKWARD_CALL) | GMT_FRAME_KIND_BIT(LOSS));
 }
 
-/* Adds the landmarks of the Python frame that was listed last. What an optimizer calls back is no step of it. */
+/*
+ * Adds the frame kinds of the Python frame that was listed last. Code that an optimizer calls back
+ * is not part of the optimizer's step.
+ */
 static void add_landmarks(struct gmt_traces_merger *merger, bool *has_optimizer)
 {
 	size_t at = merger->python.count - 1;
 	uint32_t frame_kinds = merger->traces->place_landmarks.items[merger->python.items[at].place];
 
-	/* The innermost optimizer decides: others call it. */
+	/* The innermost optimizer decides. Optimizers further out only call it. */
 	if (frame_kinds & GMT_FRAME_KIND_BIT(OPTIMIZER)) {
 		bool is_inner = *has_optimizer || is_in_closure(merger->frame_kinds);
 
@@ -68,7 +74,7 @@ static bool list_python(struct gmt_traces_merger *merger, const struct gmt_frame
 	return !frames || !frames->truncated || list_mark(merger);
 }
 
-/* Whether Python frames were left out in the middle. */
+/* Returns whether Python frames are missing in the middle. */
 static bool has_gap(const struct gmt_traces_merger *merger)
 {
 	return merger->outer_at <= merger->python.count;
@@ -91,7 +97,7 @@ static bool append(struct gmt_traces_merger *merger, const uint32_t *places, siz
 	return true;
 }
 
-/* How many runs of the interpreter's loop the Python frames from number `at` on are. */
+/* Counts the runs of the interpreter's loop in the Python frames from index `at` on. */
 static size_t count_runs(const struct gmt_traces_merger *merger, size_t at)
 {
 	size_t runs = 0;
@@ -101,7 +107,10 @@ static size_t count_runs(const struct gmt_traces_merger *merger, size_t at)
 	return runs;
 }
 
-/* Appends the Python frames from number `*at` up to `end`, or up to and including the next entry. */
+/*
+ * Appends the Python frames from index `*at` up to `end`, or only up to and including the next
+ * entry.
+ */
 static bool append_python(struct gmt_traces_merger *merger, size_t *at, size_t end, bool to_end)
 {
 	bool is_entry = false;
@@ -117,8 +126,9 @@ static bool append_python(struct gmt_traces_merger *merger, size_t *at, size_t e
 }
 
 /*
- * Appends what one native frame of the interpreter's loop ran, of which `evals` are left with it, or UINT64_MAX when that is
- * not known. Behind a gap the Python frames belong to the outermost ones: what others ran is left out.
+ * Appends the Python frames that one native frame of the interpreter's loop ran. `evals` is the
+ * number of loop frames from this one outward, or UINT64_MAX if unknown. After a gap, the Python
+ * frames belong to the outermost loop frames. The frames that other loop frames ran are missing.
  */
 static bool append_run(struct gmt_traces_merger *merger, size_t *at, uint64_t evals)
 {
@@ -127,7 +137,10 @@ static bool append_run(struct gmt_traces_merger *merger, size_t *at, uint64_t ev
 	if (!has_gap(merger))
 		return append_python(merger, at, end, false);
 	if (*at < merger->outer_at) {
-		/* With the mark of the gap, when it comes to that; the run may go on behind it. */
+		/*
+		 * This includes the pseudo frame of the gap, if the run reaches it. The run may continue
+		 * after the gap.
+		 */
 		if (!append_python(merger, at, merger->outer_at, false))
 			return false;
 		if (*at < merger->outer_at)
@@ -146,14 +159,17 @@ static bool is_internal(const struct gmt_traces_merger *merger, const struct gmt
 	if (!resolved->module_plus_1 || !merger->module_has_eval.items[resolved->module_plus_1 - 1])
 		return false;
 
-	/* A program that has the interpreter linked in: only the interpreter's own names are hidden. */
+	/* The interpreter is linked into a program: hide only the interpreter's own functions. */
 	uint32_t outer = merger->resolved_places.items[resolved->first + resolved->count - 1];
 	const struct gmt_place *place = gmt_traces_place(merger->traces, outer);
 	const char *function = gmt_traces_string(merger->traces, place->function);
 	return strncmp(function, "_Py", 3) == 0 || strncmp(function, "Py", 2) == 0;
 }
 
-/* Native frames are not there: at the place of them, and of Python ones that are not there either. */
+/*
+ * Appends a pseudo frame in place of missing native frames. A pseudo frame for missing Python
+ * frames at the same position is not repeated.
+ */
 static bool append_mark(struct gmt_traces_merger *merger, const char *text)
 {
 	size_t count = merger->merged.count;
@@ -165,7 +181,10 @@ static bool append_mark(struct gmt_traces_merger *merger, const char *text)
 		((count && merger->merged.items[count - 1] == place) || append(merger, &place, 1));
 }
 
-/* How many frames of the interpreter's loop are from number `at` on; UINT64_MAX when not all that come there are known. */
+/*
+ * Counts the frames of the interpreter's loop from index `at` on. UINT64_MAX: some frames there are
+ * missing.
+ */
 static bool count_evals(struct gmt_traces_merger *merger, const struct gmt_stack *stack, uint32_t at, uint64_t *ret_count)
 {
 	uint32_t id;
@@ -184,14 +203,17 @@ static bool count_evals(struct gmt_traces_merger *merger, const struct gmt_stack
 }
 
 /*
- * Native frames were left out, and `evals` of the interpreter's loop come behind. The Python frames that these ran are known
- * by their number, from the outermost one inward; all others belong here.
+ * Appends the Python frames of a gap in the native frames. `evals` loop frames follow the gap. The
+ * outermost Python runs belong to those, one run each. All other Python frames belong in the gap.
  */
 static bool append_gap(struct gmt_traces_merger *merger, uint64_t evals, const struct gmt_frames *frames, size_t *python_at)
 {
 	size_t end = merger->python.count;
 
-	/* Of a Python stack that was cut, the outermost frames are not there. */
+	/*
+	 * If the Python stack was cut, its outermost frames are missing, so runs cannot be counted from
+	 * there.
+	 */
 	if (frames && frames->truncated)
 		return append_python(merger, python_at, end, true) && append_mark(merger, GMT_TRACES_LEFT_OUT);
 	if (has_gap(merger) && !append_python(merger, python_at, merger->outer_at, true))
@@ -202,7 +224,7 @@ static bool append_gap(struct gmt_traces_merger *merger, uint64_t evals, const s
 	return append_mark(merger, GMT_TRACES_LEFT_OUT);
 }
 
-/* Fills merger->merged. `frames` may be NULL, `stack` too. */
+/* Merges two stacks into merger->merged. Each may be NULL. */
 static bool merge(struct gmt_traces_merger *merger, const struct gmt_stack *stack, const struct gmt_frames *frames)
 {
 	bool has_python = merger->python.count != 0;
@@ -246,8 +268,9 @@ static bool merge(struct gmt_traces_merger *merger, const struct gmt_stack *stac
 			return false;
 	}
 	/*
-	 * Frames below a native stack that was cut are where they belong, and without symbols of the
-	 * interpreter nothing better can be done; others are a riddle.
+	 * Python frames are left over. If the native stack was cut, they lie further out, where they
+	 * are appended. Without symbols of the interpreter, appending is the best choice. In other
+	 * cases, the two stacks do not fit together.
 	 */
 	if (stack && !stack->truncated && evals)
 		unmatched += merger->python.count - python_at;
@@ -259,8 +282,8 @@ static bool merge(struct gmt_traces_merger *merger, const struct gmt_stack *stac
 }
 
 /*
- * Appends the Python frames of the thread that called the backward pass, from that call on: what is
- * above it only prepared the call.
+ * Appends the Python frames of the thread that called the backward pass, from that call outward.
+ * The frames inside the call only prepared the pass.
  */
 static bool append_caller(struct gmt_traces_merger *merger, const struct gmt_frames *frames)
 {
@@ -272,7 +295,10 @@ static bool append_caller(struct gmt_traces_merger *merger, const struct gmt_fra
 	uint32_t own = merger->frame_kinds;
 	if (!list_python(merger, frames))
 		return false;
-	/* The caller's module is not this stack's, but it says what this one is about. */
+	/*
+	 * The caller's module is not a module of this stack. But the caller shows that this stack
+	 * belongs to a backward pass.
+	 */
 	merger->frame_kinds = own | GMT_FRAME_KIND_BIT(BACKWARD);
 	for (size_t i = 0; i < merger->python.count; i++)
 		if (merger->traces->place_landmarks.items[merger->python.items[i].place] &

@@ -2,47 +2,58 @@
 #ifndef GMT_READER_STACKS_TRACES_PARTS_H
 #define GMT_READER_STACKS_TRACES_PARTS_H
 
-/* What traces.c, which looks up and keeps, and traces_merge.c, which puts two stacks together, share. Internal to both. */
+/*
+ * Shared by traces.c (resolves addresses and stores stacks), traces_merge.c (merges two stacks) and
+ * traces_closure.c. Internal to them.
+ */
 
 #include "reader/symbols/symbols.h"
 #include "reader/stacks/traces.h"
 
-/* Deeper stacks than any recorder writes are cut: a hostile file must not cost more than it holds. */
+/*
+ * No recorder writes deeper stacks. Deeper stacks are cut, so that a hostile file does not cost
+ * more than its size.
+ */
 enum { GMT_TRACES_DEPTH_MAX = 1024 };
 
-/* A native address, looked up. */
+/* A resolved native address. */
 struct gmt_traces_resolved {
 	uint32_t first; /* index in `resolved_places` */
 	uint16_t count;
-	bool is_eval;      /* the interpreter's loop */
-	bool is_python;    /* in a file that is the interpreter and nothing else */
+	bool is_eval;      /* a frame of the interpreter's loop */
+	bool is_python;    /* in a file that contains only the interpreter */
 	uint32_t module_plus_1; /* index in the snapshot */
 };
 
-/* A Python frame of the stack at hand. */
+/*
+ * A Python frame of the current trace. `is_entry`: a run of the interpreter's loop begins with this
+ * frame.
+ */
 struct gmt_traces_python {
 	uint32_t place;
 	bool is_entry;
 };
 
-/* What is known while the traces of a snapshot are made. Once; the strings and places are those of `traces`. */
+/* State while the traces of a snapshot are merged. The strings and places are in `traces`. */
 struct gmt_traces_merger {
 	struct gmt_traces *traces;
 	const struct gmt_snapshot *snapshot;
 	struct gmt_symbols *symbols;
 	enum gmt_traces_native native;
-	struct gmt_intern addresses; /* generation and address; ids are indices in `resolved` */
+	struct gmt_intern addresses; /* key: generation and address; ids are indexes in `resolved` */
 	GMT_VEC(struct gmt_traces_resolved) resolved;
 	GMT_VEC(uint32_t) resolved_places;
 	GMT_VEC(bool) module_has_eval; /* by index in the snapshot */
-	struct gmt_map python_places;  /* frame id to place */
-	GMT_VEC(struct gmt_traces_python) python; /* of the trace at hand, leaf first */
-	size_t outer_at; /* likewise: the first behind the last gap; SIZE_MAX when there is none */
-	size_t outer_runs; /* likewise: entries from there on that are not yet in `merged` */
+	struct gmt_map python_places;  /* from frame id to place */
+	GMT_VEC(struct gmt_traces_python) python; /* frames of the current trace, leaf first */
+	/* of the current trace: index of the first frame after the last gap; SIZE_MAX: no gap */
+	size_t outer_at;
+	/* of the current trace: entries from outer_at on that are not yet in `merged` */
+	size_t outer_runs;
 	GMT_VEC(uint32_t) merged;
-	GMT_VEC(uint8_t) closure_kinds; /* by place: what traces_closure.c knows of it */
-	uint32_t frame_kinds; /* of the trace at hand */
-	struct gmt_owner_walk owner; /* likewise */
+	GMT_VEC(uint8_t) closure_kinds; /* for each place: cached by traces_closure.c */
+	uint32_t frame_kinds; /* of the current trace */
+	struct gmt_owner_walk owner; /* of the current trace */
 };
 
 static inline uint32_t gmt_traces_depth(const struct gmt_list *list)
@@ -50,21 +61,34 @@ static inline uint32_t gmt_traces_depth(const struct gmt_list *list)
 	return list->count < GMT_TRACES_DEPTH_MAX ? list->count : GMT_TRACES_DEPTH_MAX;
 }
 
-/* All of these are false when there is no memory. A native address, as an index of `resolved`. */
+/*
+ * Resolves a native address. Sets *ret_id to its index in `resolved`. Returns false when out of
+ * memory.
+ */
 bool gmt_traces_resolve(struct gmt_traces_merger *merger, uint32_t generation, uint64_t address, uint32_t *ret_id);
 
-/* A frame's place that says what is known of frames that are not there. */
+/*
+ * Makes the place of a pseudo frame with this text, which stands for missing frames. Returns false
+ * when out of memory.
+ */
 bool gmt_traces_mark_place(struct gmt_traces_merger *merger, const char *text, uint32_t *ret_place);
 
-/* The place of a Python frame; a frame or function that the file lacks is shown as such. */
+/*
+ * Makes the place of a Python frame. A frame or function that the file lacks becomes "<unknown>".
+ * Returns false when out of memory.
+ */
 bool gmt_traces_python_place(struct gmt_traces_merger *merger, uint32_t frame_id, uint32_t *ret_place);
 
-/* Whether the Python frame number `at` of the stack at hand, which is of one of PyTorch's optimizers, runs no closure. */
+/*
+ * Returns whether an optimizer made the allocation itself, not a closure that it called. `at` is
+ * the index in `python` of a frame in one of PyTorch's optimizer files.
+ */
 bool gmt_traces_is_by_optimizer(struct gmt_traces_merger *merger, size_t at);
 
 /*
- * Fills merger->merged, landmarks and owner: `stack` and `frames` as one, and behind them those of `caller`, who called the
- * backward pass. Each may be NULL.
+ * Merges `stack` and `frames` into merger->merged, and appends `caller`, the Python frames of the
+ * thread that called the backward pass. Also sets frame_kinds and owner. Each stack may be NULL.
+ * Returns false when out of memory.
  */
 bool gmt_traces_merge(struct gmt_traces_merger *merger, const struct gmt_stack *stack, const struct gmt_frames *frames,
 	const struct gmt_frames *caller);

@@ -5,9 +5,13 @@
 
 #include "base/budget.h"
 
-enum { MOST_STEPS = 1 << 20 }; /* that were put together; a series of more has no curve */
+/* maximum number of merged steps; with more, the series has no curve */
+enum { MOST_STEPS = 1 << 20 };
 
-/* An optimizer steps in any thread; a program's counters are told apart by thread and name. */
+/*
+ * Identifies a counter. An optimizer may step in any thread. The program's counters differ by
+ * thread and name.
+ */
 static uint64_t id_of(enum gmt_mark_source source, uint64_t object, uint32_t thread, const char *name)
 {
 	return source == GMT_MARK_SOURCE_OPTIMIZER ? gmt_hash_u64(object) :
@@ -21,7 +25,7 @@ static const char *name_of(const struct gmt_snapshot *snapshot, uint32_t id)
 	return gmt_map_find(&snapshot->name_ids, id, &name) ? snapshot->names.items[name].text.text : "";
 }
 
-/* Each mark has a row for each account. */
+/* Each mark has a row for each account, so repeated rows are skipped. */
 static bool find_counts(struct gmt_step_compacteds *pasts, enum gmt_mark_source source)
 {
 	const struct gmt_compacted *compacted = &pasts->snapshot->compacted;
@@ -79,7 +83,7 @@ bool gmt_step_compacteds_note(struct gmt_step_compacteds *pasts, struct gmt_step
 
 	if (!snapshot->compacted.has_fold || mark->stamp > snapshot->compacted.fold.stamp)
 		return true;
-	/* A mark without a step, because it stands where the one before does. */
+	/* A mark without a step: it has the same stamp as the previous mark. */
 	pasts->misfits |= !series->steps.count || series->steps.items[series->steps.count - 1].end != mark->stamp;
 	if (!gmt_map_find(&pasts->ids, id_of((enum gmt_mark_source)mark->source, mark->object, mark->thread, mark->name),
 			&counter)) {

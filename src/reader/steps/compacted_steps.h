@@ -3,8 +3,10 @@
 #define GMT_READER_STEPS_COMPACTED_STEPS_H
 
 /*
- * Which counters of a fold (records past_counter) the steps of a series are of. Part of timeline. One thread; false
- * means out of memory.
+ * Finds the counters of a compacted prefix (past_counter records) that the steps of a series belong
+ * to. Part of timeline.
+ *
+ * For one thread. False means out of memory.
  */
 
 #include "containers/map.h"
@@ -12,22 +14,23 @@
 
 struct gmt_step_compacteds {
 	const struct gmt_snapshot *snapshot;
-	struct gmt_map ids;  /* counter to index in past.counters */
-	struct gmt_map counts; /* counter and stamp to steps that a mark stands for, where these are several */
-	struct gmt_map rows; /* index in past.counters to index in series->past */
-	bool misfits;        /* a step is not as the fold has it */
+	struct gmt_map ids;  /* from counter to index in compacted.counters */
+	/* from counter and stamp to the number of steps of a mark, if more than one */
+	struct gmt_map counts;
+	struct gmt_map rows; /* from index in compacted.counters to index in series->compacted */
+	bool misfits;        /* a step differs from the compacted prefix */
 };
 
-/* Counters of this source. */
+/* Prepares `pasts` (zeroed) for the counters of this source. */
 bool gmt_step_compacteds_init(struct gmt_step_compacteds *pasts, const struct gmt_snapshot *snapshot, enum gmt_mark_source source);
 
-/* How many steps end with the one that ends at this mark: 1, or more where the fold put steps together. */
+/* Returns how many steps end at this mark: 1, or more if the compaction merged steps. */
 uint32_t gmt_step_compacteds_count(const struct gmt_step_compacteds *pasts, const struct gmt_snapshot_mark *mark);
 
-/* The last step of the series ends at this mark. */
+/* Notes that the last step of the series ends at this mark. */
 bool gmt_step_compacteds_note(struct gmt_step_compacteds *pasts, struct gmt_step_series *series, const struct gmt_snapshot_mark *mark);
 
-/* All marks were noted. Gives back what it took. */
+/* Checks the counts when all marks were noted, and frees the memory of `pasts`. */
 void gmt_step_compacteds_end(struct gmt_step_compacteds *pasts, struct gmt_step_series *series);
 
 #endif

@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-/* A sequence of things used one after the other. */
+/* Things that are used in sequence. */
 struct chain {
 	uint64_t class;
 	uint64_t last;
 	uint64_t count, late;
-	bool in_rows; /* all of them count several times in a row */
+	bool in_rows; /* each of its things counts several times in a row */
 };
 
-/* Counting in a row: so many times or more, on the average. */
+/* A thing counts in a row if its count per run is at least this, on average. */
 enum { IN_A_ROW = 3 };
 
 static uint64_t class_of(const char *class)
@@ -49,7 +49,10 @@ void gmt_counters_add_more(struct gmt_counters *counters, uint64_t more)
 	counters->rows.items[counters->last_plus_1 - 1].count += more;
 }
 
-/* How many chains a thing is compared with: a hostile file must not make this quadratic. */
+/*
+ * Maximum number of chains a thing is compared with. Otherwise a hostile file could make the cost
+ * quadratic.
+ */
 enum { MAX_CHAINS = 256 };
 
 static bool may_follow(const struct chain *chain, const struct gmt_counter *row,
@@ -66,7 +69,7 @@ bool gmt_counters_chain(struct gmt_counters *counters, enum gmt_counters_chainin
 	GMT_VEC(struct chain) chains = { 0 };
 	bool done = true;
 
-	/* Rows are in the order in which they began. */
+	/* Rows are in order of their first stamp. */
 	for (size_t i = 0; done && i < counters->rows.count; i++) {
 		struct gmt_counter *row = &counters->rows.items[i];
 		size_t c = 0;

@@ -3,9 +3,10 @@
 #define GMT_READER_STEPS_COUNTERS_H
 
 /*
- * Which of several things counts the steps. Things of one class that are used one after the other, not
- * side by side, are one counter: one ends before the other begins. The counter that counts most often
- * wins, of equal ones the one that began first. Where the caller says what is late, only that counts.
+ * Chooses which of several things (optimizers, marks) counts the steps. Things of one class form
+ * one counter if they are used in sequence: one ends before the other begins. The counter with the
+ * highest count wins; among equal counters, the counter that began first. If the caller sets
+ * is_late, only the late counts decide.
  */
 
 #include <stdbool.h>
@@ -15,39 +16,48 @@
 #include "containers/vec.h"
 
 struct gmt_counter {
-	uint64_t class; /* hash of class name */
+	uint64_t class; /* hash of the class name */
 	uint64_t first, last; /* stamps */
 	uint64_t count;
-	uint64_t late; /* of them, while is_late was set */
-	uint64_t runs; /* times that it counted after another one did */
+	uint64_t late; /* the part of `count` while is_late was set */
+	uint64_t runs; /* how many times it counted after another thing had counted */
 	uint32_t chain;
 };
 
 struct gmt_counters {
-	struct gmt_map ids; /* thing and class to index */
+	struct gmt_map ids; /* from thing and class to index */
 	GMT_VEC(struct gmt_counter) rows;
 	size_t last_plus_1; /* row that counted last */
-	bool is_late; /* set by the caller: what counts from now on decides, as helpers that fill a cache count less and less */
+	/* set by the caller: only later counts decide. Helpers that fill a cache count less and less */
+	bool is_late;
 	uint32_t winner; /* chain */
 };
 
-/* The thing of this key and class counted. Stamps do not decrease. False when out of memory. */
+/*
+ * Counts one for the thing with this key and class. Stamps must not decrease. Returns false when
+ * out of memory.
+ */
 bool gmt_counters_add(struct gmt_counters *counters, uint64_t key, const char *class, uint64_t stamp);
 
-/* What may be one counter. */
+/* Which things form one counter. */
 enum gmt_counters_chaining {
-	GMT_COUNTERS_OF_A_CLASS, /* things of one class that follow each other */
-	GMT_COUNTERS_OF_ANY,     /* things that follow each other: an optimizer to warm up, one for the rest */
-	GMT_COUNTERS_IN_ROWS,    /* those, and things that take turns but count three times or more in a row */
+	GMT_COUNTERS_OF_A_CLASS, /* things of one class in sequence */
+	/* any things in sequence, such as one optimizer for the warm-up and another for the rest */
+	GMT_COUNTERS_OF_ANY,
+	/* also things that take turns, if each counts three times or more in a row */
+	GMT_COUNTERS_IN_ROWS,
 };
 
-/* What counted last did so many times more, at the same stamp. */
+/* Counts `more` for the thing that counted last, at the same stamp. */
 void gmt_counters_add_more(struct gmt_counters *counters, uint64_t more);
 
-/* Once all is added. False when out of memory. */
+/*
+ * Chains the things and chooses the winner. Call after all counts. Returns false when out of
+ * memory.
+ */
 bool gmt_counters_chain(struct gmt_counters *counters, enum gmt_counters_chaining chaining);
 
-/* Whether a thing belongs to the counter that won. */
+/* Returns whether a thing belongs to the winning counter. */
 bool gmt_counters_counts(const struct gmt_counters *counters, uint64_t key, const char *class);
 
 void gmt_counters_fini(struct gmt_counters *counters);

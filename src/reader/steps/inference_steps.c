@@ -7,17 +7,17 @@
 #include "reader/steps/module_runs.h"
 #include "reader/steps/period.h"
 
-enum { LEAST_PARTED = 8 }; /* runs that are enough to be steps */
+enum { LEAST_PARTED = 8 }; /* minimum number of runs to decide that calls are in a loop */
 
 struct call {
 	uint64_t stamp; /* of its first allocation */
-	uint64_t last_stamp; /* of the last one of its run */
+	uint64_t last_stamp; /* of the last allocation of its run */
 	uint32_t context;
 };
 
 struct finder {
 	struct gmt_forward_runs runs;
-	GMT_VEC(uint64_t) sequence; /* of the run at hand */
+	GMT_VEC(uint64_t) sequence; /* of the current run */
 	GMT_VEC(struct call) calls;
 };
 
@@ -39,7 +39,7 @@ static const struct gmt_forward_token *token_of(const struct finder *finder, con
 	return &finder->runs.tokens.items[run->first + index];
 }
 
-/* What tells a token from others. */
+/* The traits by which tokens are compared. */
 enum traits { STACK = 0, SIZE = 1, FREES = 2 };
 
 static bool find_period_by(struct finder *finder, const struct gmt_forward_run *run, unsigned traits, size_t *ret_period,
@@ -58,15 +58,16 @@ static bool find_period_by(struct finder *finder, const struct gmt_forward_run *
 	return gmt_period_find(finder->sequence.items, run->count, ret_period, ret_length);
 }
 
-/* Whether other allocations part the calls of a context. */
+/* Returns whether other allocations separate the calls of a context. */
 static bool is_parted(const struct gmt_forward_context *context)
 {
 	return context->run_count >= 3;
 }
 
 /*
- * The period of a run: by stacks, sizes and frees; else with less of them, as sizes may vary. 0 when it has none. Where
- * runs are short, their first frees are not those of later calls.
+ * Finds the period of a run: by stacks, sizes and frees, else by fewer traits, because sizes may
+ * vary. Sets *ret_period to 0 if there is no period. Does not use frees if calls are separated:
+ * runs are then short, and their first frees differ from those of later calls.
  */
 static bool find_period(struct finder *finder, const struct gmt_forward_run *run, size_t *ret_period, size_t *ret_length)
 {
@@ -80,9 +81,9 @@ static bool find_period(struct finder *finder, const struct gmt_forward_run *run
 }
 
 /*
- * Whether what lies in a run is told by its period. Where other allocations part the calls of a context, a run is one
- * call unless it is nothing but whole periods. These are equal layers, not calls, where the calling function itself
- * makes what parts them, in a loop.
+ * Returns whether the period of a run separates calls. If other allocations separate the calls of a
+ * context, a run is one call, unless it consists of whole periods. Even then, the periods are equal
+ * layers, not calls, if the calling function itself makes the separating allocations in a loop.
  */
 static bool is_periodic(const struct finder *finder, const struct gmt_forward_run *run, size_t period, size_t length)
 {
@@ -105,8 +106,8 @@ static bool split_run(struct finder *finder, const struct gmt_forward_run *run)
 		return add_call(finder, run, 0);
 
 	/*
-	 * A call begins with what the run began with, whatever its size; of several such places a whole number of calls behind
-	 * it.
+	 * A call begins with the same stack as the run, whatever the size. If there are several such
+	 * positions, choose the position that is a whole number of calls after the run's begin.
 	 */
 	start = run->count - length;
 	if (run->count % period == 0)
@@ -122,7 +123,7 @@ static bool split_run(struct finder *finder, const struct gmt_forward_run *run)
 		start -= period;
 	if (!add_call(finder, run, 0))
 		return false;
-	/* What stands in front and is less than a call is what the first one set up. */
+	/* Tokens before that, fewer than a call, are what the first call set up. */
 	for (size_t at = start; at < run->count; at += period)
 		if (at >= period && !add_call(finder, run, at))
 			return false;
@@ -138,7 +139,9 @@ static int by_stamp(const void *left, const void *right)
 	return (a->context > b->context) - (a->context < b->context);
 }
 
-/* Where the program's own step that holds this stamp ends; it also ends a call's step. */
+/*
+ * Returns the end of the program's own step that contains this stamp. It also ends a step of calls.
+ */
 static uint64_t main_end(const struct finder *finder, uint64_t stamp)
 {
 	uint32_t step;
@@ -148,7 +151,10 @@ static uint64_t main_end(const struct finder *finder, uint64_t stamp)
 	return finder->runs.main->steps.items[step].end;
 }
 
-/* Where it begins, or the last one ended: what a first call of evaluation is given is made before it. */
+/*
+ * Returns the begin of the program's own step that contains this stamp, or the end of the last step
+ * before it. The input of a first evaluation call is allocated before the call.
+ */
 static uint64_t main_begin(const struct finder *finder, uint64_t stamp)
 {
 	uint32_t step;
@@ -185,7 +191,7 @@ static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 
 		if (!gmt_counters_counts(&counters, call->context, "") || (before && begin <= before->begin))
 			continue;
-		/* The first one since the program's own step began reaches back to there. */
+		/* The first call after the begin of the program's own step extends back to that begin. */
 		if (finder->runs.main && (!before || before->begin < main_begin(finder, call->stamp)))
 			begin = main_begin(finder, call->stamp);
 		if (before)
@@ -198,7 +204,9 @@ static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 			};
 		last_stamp = call->last_stamp;
 	}
-	/* What comes behind the last call is no part of it: its caller may end, and free what it kept. */
+	/*
+	 * Events after the last call do not belong to it: its caller may end, and free what it kept.
+	 */
 	if (before)
 		before->end = least(before->end, last_stamp);
 	series->source = GMT_STEPS_FORWARD;

@@ -8,7 +8,7 @@ bool gmt_loop_paths_init(struct gmt_loop_paths *paths, const struct gmt_traces *
 	paths->traces = traces;
 	for (uint32_t i = 0; i < traces->stacks.entries.count && !paths->has_python; i++)
 		paths->has_python = gmt_traces_has_python(traces, i);
-	/* Zeroed; indexed by stack, never pushed to. */
+	/* The vector is all zeros, indexed by stack. Nothing is pushed to it. */
 	return gmt_vec_reserve(&paths->path_of, traces->stacks.entries.count + 1);
 }
 
@@ -33,7 +33,7 @@ static bool get_node(struct gmt_loop_paths *paths, const struct gmt_loop_level *
 	return true;
 }
 
-/* A path that is there already is not added again. */
+/* Finds a path, or adds it if it is new. */
 static bool intern_path(struct gmt_loop_paths *paths, const struct gmt_loop_level *levels, uint32_t count,
 	uint32_t *ret_path)
 {

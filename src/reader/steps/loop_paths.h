@@ -3,8 +3,8 @@
 #define GMT_READER_STEPS_LOOP_PATHS_H
 
 /*
- * Stacks as paths from the outermost frame inward: at each level a function, which is a node, and the line that it is
- * at. Equal functions that were called from equal lines are one node. Part of loops.
+ * Represents stacks as paths from the outermost frame inward. Each level has a node (a function)
+ * and the current line in it. Equal functions called from equal lines are one node. Part of loops.
  */
 
 #include <stdbool.h>
@@ -14,50 +14,54 @@
 #include "containers/vec.h"
 #include "reader/stacks/traces.h"
 
-enum { GMT_LOOP_LEVELS = 64 }; /* of a path, the outermost ones */
+enum { GMT_LOOP_LEVELS = 64 }; /* maximum length of a path; the outermost levels are kept */
 
 struct gmt_loop_level {
 	uint32_t node;
 	uint32_t line;
 };
 
-/* A function, called from one line of another one. */
+/* A function that is called from one line of another function. */
 struct gmt_loop_node {
 	uint32_t parent_plus_1; /* 0: an outermost function */
 	uint32_t parent_line;
-	uint32_t place;  /* one of its frames, in traces->places */
+	uint32_t place;  /* one of its frames: index in traces->places */
 	uint32_t depth;  /* its level in paths */
-	uint32_t best_plus_1; /* of those that it calls, the one with most allocations; 0: none */
-	uint64_t allocs; /* in it, and in what it called */
+	uint32_t best_plus_1; /* the callee with most allocations; 0: no callee */
+	uint64_t allocs; /* in the function and in its callees */
 };
 
 struct gmt_loop_path {
-	size_t first; /* in levels */
+	size_t first; /* index in `levels` */
 	uint32_t count;
 	uint64_t allocs;
 };
 
 struct gmt_loop_paths {
 	const struct gmt_traces *traces;
-	bool has_python; /* then frames are Python's, else native ones */
-	GMT_VEC(uint32_t) path_of; /* by stack: path + 2; 1: it has none; 0: not looked at */
+	bool has_python; /* true: only Python frames count; false: only native frames */
+	GMT_VEC(uint32_t) path_of; /* for each stack: path + 2; 1: no path; 0: not examined */
 	struct gmt_map node_ids, path_ids;
-	GMT_VEC(struct gmt_loop_node) nodes; /* a parent before its children */
+	GMT_VEC(struct gmt_loop_node) nodes; /* a parent comes before its children */
 	GMT_VEC(struct gmt_loop_level) levels;
 	GMT_VEC(struct gmt_loop_path) paths;
-	uint32_t best_plus_1; /* of the outermost functions */
+	uint32_t best_plus_1; /* the outermost function with most allocations; 0: no function */
 };
 
-/* `paths` is zeroed. False when out of memory; gmt_loop_paths_fini in any case. */
+/*
+ * Prepares `paths` (zeroed). Returns false when out of memory. The caller must call
+ * gmt_loop_paths_fini in both cases.
+ */
 bool gmt_loop_paths_init(struct gmt_loop_paths *paths, const struct gmt_traces *traces);
 
 /*
- * The path of a stack: of the program's frames outside of modules, as modules have loops of their own. *ret_path_plus_1
- * is 0 for stacks that say nothing: of a backward pass, or without frames. False when out of memory.
+ * Gets the path of a stack, from the program's frames outside of modules. Modules have their own
+ * loops. Sets *ret_path_plus_1 to 0 for stacks without information: stacks of a backward pass, and
+ * stacks without frames. Returns false when out of memory.
  */
 bool gmt_loop_paths_get(struct gmt_loop_paths *paths, uint32_t stack, uint32_t *ret_path_plus_1);
 
-/* Adds what the paths allocated to the nodes, and finds the best of them. */
+/* Adds the allocations of all paths to their nodes, and finds the best nodes. */
 void gmt_loop_paths_sum(struct gmt_loop_paths *paths);
 
 void gmt_loop_paths_fini(struct gmt_loop_paths *paths);

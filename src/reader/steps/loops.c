@@ -10,30 +10,34 @@
 #include "reader/steps/repeats.h"
 
 enum {
-	MANY_PASSES = 16, /* are looked for first: an inner loop has them where ... */
-	LEAST_PASSES = 10, /* ... the outermost one has fewer */
-	LEAST_LATE = 4,  /* one of so many passes begins in the second half of the recording */
-	LEAST_FREED = 4, /* one of so many blocks is freed */
-	MOST_PARTS = 8,  /* times that an expression goes back */
-	ALIKE = 9, ALIKE_OF = 10, /* so many of so many passes begin with one stack, ... */
-	LEAST_ONCE = 3,  /* ... one of so many has it once, ... */
-	MOST_OFTEN = 50, /* ... and at most one of so many more than twice */
+	MANY_PASSES = 16, /* tried first, because an inner loop has many passes ... */
+	LEAST_PASSES = 10, /* ... where the outermost loop has few */
+	/* at least one in LEAST_LATE passes begins in the second half of the recording */
+	LEAST_LATE = 4,
+	LEAST_FREED = 4, /* at least one in LEAST_FREED blocks is freed */
+	MOST_PARTS = 8,  /* maximum number of parts of a pass, if lines decrease within an expression */
+	ALIKE = 9, ALIKE_OF = 10, /* at least 9 of 10 passes begin with the same stack */
+	LEAST_ONCE = 3,  /* at least one in LEAST_ONCE passes has that stack exactly once */
+	MOST_OFTEN = 50, /* at most one in MOST_OFTEN passes has it more than twice */
 };
 
-/* How often a function's line went back: from one line to another one. */
+/* How often a function went back from one line to another. */
 struct edge {
 	uint32_t node;
 	uint32_t to, from; /* lines */
-	uint32_t late;     /* in the second half of the recording */
+	uint32_t late;     /* of `count`, those in the second half of the recording */
 	uint64_t count;
 };
 
-/* A thread, and the path of its last allocation. */
+/* A thread, with the path of its last allocation. */
 struct thread {
 	uint32_t path_plus_1;
 };
 
-/* The loop that was chosen: passes of `node` that begin at a line from `first` to `begin`, and end at `last` or before. */
+/*
+ * The chosen loop, in function `node`. Its lines are from `first` to `last`. A pass begins at a
+ * line from `first` to `begin`.
+ */
 struct loop {
 	uint32_t node;
 	uint32_t first, begin, last;
@@ -52,17 +56,17 @@ struct finder {
 	struct gmt_loop_paths paths;
 	struct gmt_map thread_ids;
 	GMT_VEC(struct thread) threads;
-	struct gmt_map last_lines; /* by thread and node */
-	struct gmt_map edge_ids;   /* hash of an edge to its index */
+	struct gmt_map last_lines; /* the last line, by thread and node */
+	struct gmt_map edge_ids;   /* from the hash of an edge to its index */
 	GMT_VEC(struct edge) edges;
 	uint64_t allocs;
 	bool is_second_half;
 	uint64_t least_passes;
-	bool is_chosen; /* then passes are noted, not edges */
+	bool is_chosen; /* false: the events give edges; true: they give passes */
 	struct loop loop;
 	GMT_VEC(struct pass) passes;
-	uint64_t last_stamp; /* in the loop */
-	uint64_t loop_allocs, loop_frees; /* since its first pass began */
+	uint64_t last_stamp; /* of the last allocation in the loop */
+	uint64_t loop_allocs, loop_frees; /* since the loop's first pass began */
 };
 
 static bool add_edge(struct finder *finder, uint32_t node, uint32_t to, uint32_t from)
@@ -82,7 +86,10 @@ static bool add_edge(struct finder *finder, uint32_t node, uint32_t to, uint32_t
 	return true;
 }
 
-/* A pass of the chosen loop begins where its first allocation is made, and where the line goes back to the beginning. */
+/*
+ * Notes a pass of the chosen loop. It begins with the loop's first allocation, and each time the
+ * line goes back to the beginning of the loop.
+ */
 static bool note_pass(struct finder *finder, uint32_t line, bool went_back, uint64_t stamp, uint32_t stack)
 {
 	const struct loop *loop = &finder->loop;
@@ -96,7 +103,7 @@ static bool note_pass(struct finder *finder, uint32_t line, bool went_back, uint
 	return pass;
 }
 
-/* The thread's function at this level came to another line. */
+/* The thread's function at this level reached another line. */
 static bool visit(struct finder *finder, uint32_t thread, const struct gmt_loop_level *level, uint64_t stamp, uint32_t stack)
 {
 	uint64_t key = (uint64_t)thread << 32 | level->node, last = 0;
@@ -110,7 +117,7 @@ static bool visit(struct finder *finder, uint32_t thread, const struct gmt_loop_
 	return gmt_map_put(&finder->last_lines, key, level->line);
 }
 
-/* Whether a path goes through a loop. */
+/* Returns whether a path goes through a loop. */
 static bool is_in_loop(const struct finder *finder, const struct gmt_loop_path *path, const struct loop *loop)
 {
 	const struct gmt_loop_level *levels = gmt_vec_at(&finder->paths.levels, path->first);
@@ -120,7 +127,7 @@ static bool is_in_loop(const struct finder *finder, const struct gmt_loop_path *
 		levels[depth].line <= loop->last;
 }
 
-/* Compares the path of an allocation with the one before it in its thread. */
+/* Compares the path of an allocation with the previous path of its thread. */
 static bool follow(struct finder *finder, uint32_t thread, uint32_t path_plus_1, uint64_t stamp, uint32_t stack)
 {
 	const struct gmt_loop_path *path = &finder->paths.paths.items[path_plus_1 - 1], *before = NULL;
@@ -175,7 +182,7 @@ static bool take_alloc(struct finder *finder, const struct gmt_snapshot_event *e
 	return true;
 }
 
-/* Goes over all events: notes edges, or the passes of the chosen loop. */
+/* Visits all events: notes edges, or the passes of the chosen loop. */
 static bool go_over(struct finder *finder)
 {
 	size_t first = finder->snapshot->past_events, count = finder->snapshot->events.count;
@@ -212,7 +219,7 @@ static int by_node(const void *key, const void *item)
 	return (node > edge->node) - (node < edge->node);
 }
 
-/* The edges of a node: the first one; *ret_count of them. */
+/* Returns the first of a node's edges, and their number in *ret_count. */
 static const struct edge *edges_of(const struct finder *finder, uint32_t node, size_t *ret_count)
 {
 	const struct edge *edges = finder->edges.items, *end = edges + finder->edges.count, *first, *last;
@@ -228,7 +235,10 @@ static const struct edge *edges_of(const struct finder *finder, uint32_t node, s
 	return first;
 }
 
-/* The outermost line at which enough passes of a loop begin. False: there is none. */
+/*
+ * Finds the first line at or before which enough passes begin. Returns false if there is no such
+ * line.
+ */
 static bool find_begin(const struct finder *finder, const struct edge *edges, size_t count, struct loop *loop)
 {
 	uint64_t passes = 1, late = 0;
@@ -243,7 +253,7 @@ static bool find_begin(const struct finder *finder, const struct edge *edges, si
 	return false;
 }
 
-/* Whether a loop has at least half of all allocations. */
+/* Returns whether a loop has at least half of all allocations. */
 static bool has_half(const struct finder *finder, const struct loop *loop)
 {
 	uint64_t allocs = 0;
@@ -254,8 +264,8 @@ static bool has_half(const struct finder *finder, const struct loop *loop)
 }
 
 /*
- * The line of a function in or before which half of its allocations lie: a loop with more than half of them has that
- * line.
+ * Returns the first line of a function such that half of all allocations lie at or before it. A
+ * loop with more than half of the allocations contains this line.
  */
 static uint32_t middle_line(const struct finder *finder, uint32_t node)
 {
@@ -272,7 +282,10 @@ static uint32_t middle_line(const struct finder *finder, uint32_t node)
 	return low;
 }
 
-/* Loops of a function that do not overlap follow each other: chooses the one that has at least half of all allocations. */
+/*
+ * Chooses, among the loops of a function that do not overlap, the loop with at least half of all
+ * allocations.
+ */
 static bool choose_in(struct finder *finder, uint32_t node)
 {
 	size_t count, first = 0;
@@ -294,7 +307,7 @@ static bool choose_in(struct finder *finder, uint32_t node)
 	return false;
 }
 
-/* From the outermost function inward, along those with most allocations. */
+/* Searches from the outermost function inward, always in the callee with most allocations. */
 static bool choose(struct finder *finder, uint64_t least_passes)
 {
 	const struct gmt_loop_node *nodes = finder->paths.nodes.items;
@@ -308,8 +321,9 @@ static bool choose(struct finder *finder, uint64_t least_passes)
 }
 
 /*
- * An expression of several lines goes back within a pass. Then the stacks with which passes begin repeat with a period,
- * which is a pass. False when out of memory.
+ * Joins the parts of a pass, if an expression of several lines makes lines decrease within a pass.
+ * Then the stacks at which parts begin repeat with a period, and a period is one pass. Returns
+ * false when out of memory.
  */
 static bool join_passes(struct finder *finder)
 {
@@ -330,8 +344,9 @@ static bool join_passes(struct finder *finder)
 }
 
 /*
- * A pass that is left early does not come to later lines, so the next one begins at an equal line. Where passes begin
- * with one stack, and have it once or twice, each allocation with it begins one.
+ * Adds passes that were missed. If the program leaves a pass early, it does not reach later lines,
+ * so the next pass begins at an equal line. If passes begin with the same stack, and contain it
+ * once or twice, each allocation with that stack begins a pass.
  */
 static bool add_repeats(struct finder *finder)
 {

@@ -3,24 +3,31 @@
 #define GMT_READER_STEPS_LOOPS_H
 
 /*
- * Steps of a program that has no optimizer and sets no marks: passes of its outermost loop, told from the lines of the
- * recorded stacks.
+ * Finds steps of a program without optimizer and marks: passes of its outermost loop, according to
+ * the lines in the recorded stacks.
  *
- * The rules. In a function that is called from one line, lines only go forward, except where a loop begins its next
- * pass, or the function is called again. So an allocation at an earlier line than the one before it begins a pass.
- * Passes that begin at the same or an earlier line than others contain them: a request contains its tokens. The
- * outermost frame counts whose passes are ten or more, hold at least half of all allocations, and go on in the second
- * half of the recording. The frames of modules do not count: a loop over layers is one call. An expression of several
- * lines goes back within a pass: where the stacks with which passes begin repeat, a period of them is one.
+ * The rules. In a function that is called from one line, lines only increase. Exceptions: a loop
+ * begins its next pass, or the function is called again. So an allocation at an earlier line than
+ * the previous allocation begins a pass.
  *
- * A program may also make all that it needs in a loop. So a loop counts only if the program frees a quarter of its blocks.
+ * A loop contains another loop if its passes begin at the same line or an earlier line. For
+ * example, a request contains its tokens. The outermost frame counts with ten passes or more. They
+ * must hold at least half of all allocations, and continue in the second half of the recording.
+ * Frames of modules do not count: a loop over layers is one call.
+ *
+ * In an expression of several lines, lines decrease within a pass. If the stacks at which passes
+ * begin repeat with a period, that period is one pass.
+ *
+ * A program may also allocate in a loop everything it needs. So a loop counts only if the program
+ * frees a quarter of its blocks.
  */
 
 #include "reader/steps/timeline.h"
 
 /*
- * Fills `ret_series`, and its name in timeline->name_text, from what lies before timeline->work_end. No steps: there is
- * no such loop. False when out of memory.
+ * Fills `ret_series`, and its name in timeline->name_text. Uses only events before
+ * timeline->work_end. The series stays empty if there is no such loop. Returns false when out of
+ * memory.
  */
 bool gmt_loops_steps(const struct gmt_snapshot *snapshot, const struct gmt_traces *traces, struct gmt_timeline *timeline,
 	struct gmt_step_series *ret_series);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "reader/steps/module_runs.h"
 
-/* What a stack says about calls of modules. */
+/*
+ * What a stack says about module calls. NEUTRAL: nothing (a backward pass, or no Python frames).
+ * OUTSIDE: it is outside of calls. From FIRST_CONTEXT on: it is in a call from that context.
+ */
 enum { NOT_LOOKED_AT = 0, NEUTRAL, OUTSIDE, FIRST_CONTEXT };
 
 static uint32_t landmarks_of(const struct gmt_forward_runs *of, uint32_t place)
@@ -9,7 +12,10 @@ static uint32_t landmarks_of(const struct gmt_forward_runs *of, uint32_t place)
 	return of->traces->place_landmarks.items[place];
 }
 
-/* The outermost call of a module in a stack; false when there is none, or it is a loss that is called. */
+/*
+ * Finds the outermost module call in a stack. Returns false if there is no call, or a loss is
+ * called.
+ */
 static bool find_call(const struct gmt_forward_runs *of, const uint32_t *places, uint32_t count, uint32_t *ret_at)
 {
 	uint32_t at = count;
@@ -18,13 +24,16 @@ static bool find_call(const struct gmt_forward_runs *of, const uint32_t *places,
 		at--;
 	if (!at)
 		return false;
-	*ret_at = at; /* the first frame outside of it */
+	*ret_at = at; /* the first frame outside of the call */
 	for (at--; at && landmarks_of(of, places[at]) & GMT_FRAME_KIND_BIT(MODULE_CALL); at--)
 		;
 	return !(landmarks_of(of, places[at]) & GMT_FRAME_KIND_BIT(LOSS));
 }
 
-/* The Python frames outside of a call: of native ones there are more or fewer, as deep stacks are cut. */
+/*
+ * Finds or makes the context of the frames outside of a call. Ignores native frames, because their
+ * number varies: deep stacks are cut.
+ */
 static bool context_of(struct gmt_forward_runs *of, const uint32_t *outside, uint32_t count, uint32_t *ret_context)
 {
 	uint64_t hash = 0, index;
@@ -71,8 +80,8 @@ static bool kind_of(struct gmt_forward_runs *of, uint32_t stack, uint32_t *ret_k
 }
 
 /*
- * The events that count, before the end of the work: of PyTorch's blocks; with its backend cudaMallocAsync these are the
- * driver's.
+ * Returns an event if it counts, else NULL. Events of PyTorch's blocks before the end of the work
+ * count. With PyTorch's backend cudaMallocAsync, these are the driver's events.
  */
 static const struct gmt_snapshot_event *counting_event(struct gmt_forward_runs *of, size_t index, bool with_frees)
 {
@@ -83,7 +92,7 @@ static const struct gmt_snapshot_event *counting_event(struct gmt_forward_runs *
 		event->stamp <= of->work_end ? event : NULL;
 }
 
-/* An event in a step of `main`: a call, or the backward pass of the call before it. */
+/* Counts an event in a step of `main`: a call, or the backward pass of the previous call. */
 static void count_in_step(struct gmt_forward_runs *of, uint32_t kind, uint32_t frame_kinds, uint32_t step,
 	uint32_t *last_context_plus_1)
 {
@@ -102,7 +111,7 @@ static void count_in_step(struct gmt_forward_runs *of, uint32_t kind, uint32_t f
 	}
 }
 
-/* In how many steps of `main` each context shows up, and is followed by a backward pass. */
+/* Counts in how many steps of `main` each context occurs, and is followed by a backward pass. */
 static bool count_contexts(struct gmt_forward_runs *of)
 {
 	uint32_t step = 0, kind, last_context_plus_1 = 0;
@@ -144,7 +153,7 @@ static bool open_run(struct gmt_forward_runs *of, uint32_t thread, uint32_t cont
 	return gmt_map_put(&of->open_runs, thread, *ret_run);
 }
 
-/* The run that a thread is in, + 1; 0: none. */
+/* Returns the current run of a thread, plus 1; 0 if the thread is outside of calls. */
 static uint64_t run_of_thread(const struct gmt_forward_runs *of, uint32_t thread)
 {
 	uint64_t run = 0;
@@ -175,8 +184,8 @@ static bool add_to_run(struct gmt_forward_runs *of, const struct gmt_snapshot_ev
 }
 
 /*
- * Which of its own blocks a run frees tells where calls end: equal layers free each other's, a call frees the result of
- * the one before.
+ * Notes that a run frees one of its own blocks. These frees show where calls end: equal layers free
+ * each other's blocks, but a call frees the result of the previous call.
  */
 static void note_free(struct gmt_forward_runs *of, const struct gmt_snapshot_event *event)
 {
@@ -184,13 +193,13 @@ static void note_free(struct gmt_forward_runs *of, const struct gmt_snapshot_eve
 
 	if (!gmt_map_remove(&of->live, event->address, &token) || !run || of->run_of.items[token] != run - 1)
 		return;
-	/* In whatever order. */
+	/* A sum, so the order of the frees does not matter. */
 	of->frees_of.items[run - 1] += gmt_hash_u64(of->runs.items[run - 1].count - of->number_of.items[token]);
 }
 
 /*
- * Whether a stack goes through the function that calls the modules of a context: the same call of it, or another one
- * from its line.
+ * Returns whether a stack goes through the function that calls the modules of a context: through
+ * the same call of that function, or another call from the same line.
  */
 static bool is_of_caller(struct gmt_forward_runs *of, uint32_t path_plus_1, const struct gmt_forward_context *context)
 {
@@ -243,7 +252,7 @@ static bool collect_runs(struct gmt_forward_runs *of)
 
 	for (size_t i = 0; i < of->contexts.count; i++)
 		evaluations += of->contexts.items[i].is_evaluation;
-	/* Nothing to collect, as in most training loops. */
+	/* Without evaluation there is nothing to collect, as in most training loops. */
 	for (size_t i = 0; evaluations && i < of->snapshot->events.count; i++) {
 		const struct gmt_snapshot_event *event = counting_event(of, i, true);
 
@@ -253,7 +262,7 @@ static bool collect_runs(struct gmt_forward_runs *of)
 	return true;
 }
 
-/* Lays the tokens of each run next to each other, in order. */
+/* Moves the tokens of each run next to each other, in order. */
 static bool sort_tokens(struct gmt_forward_runs *of)
 {
 	GMT_VEC(struct gmt_forward_token) sorted = { 0 };
@@ -278,7 +287,9 @@ static bool sort_tokens(struct gmt_forward_runs *of)
 	return true;
 }
 
-/* Whether there can be calls at all: events of that kind, and a stack with a module's call. */
+/*
+ * Returns whether module calls are possible: events of such blocks, and a stack with a module call.
+ */
 static bool has_calls(const struct gmt_snapshot *snapshot, const struct gmt_traces *traces)
 {
 	if (!snapshot->has_torch && !snapshot->has_pool)
@@ -293,7 +304,7 @@ bool gmt_forward_runs_collect(struct gmt_forward_runs *runs)
 {
 	if (!has_calls(runs->snapshot, runs->traces))
 		return true;
-	/* stack_kinds is zeroed, and indexed by stack: never pushed to. */
+	/* stack_kinds is all zeros and indexed by stack. Nothing is pushed to it. */
 	return gmt_events_reader_init(&runs->reader, &runs->snapshot->events,
 			GMT_EVENTS_STAMP | GMT_EVENTS_ADDRESS | GMT_EVENTS_SIZE | GMT_EVENTS_TRACE) &&
 		gmt_loop_paths_init(&runs->paths, runs->traces) &&

@@ -3,8 +3,8 @@
 #define GMT_READER_STEPS_MODULE_RUNS_H
 
 /*
- * Calls of modules that follow each other: what a thread allocates in modules that one place calls, with nothing outside
- * of modules between. Part of inference_steps.
+ * Finds runs of module calls. A run is what a thread allocates in modules that one place calls,
+ * with no allocation outside of modules between. Part of inference_steps.
  */
 
 #include <stdbool.h>
@@ -19,17 +19,20 @@
 /* A place in the program that calls a module. */
 struct gmt_forward_context {
 	uint64_t hash;      /* of the frames outside of the call */
-	uint32_t last_step; /* of main, + 1 */
-	uint32_t step_count; /* steps of main that it shows up in */
-	uint32_t last_backward; /* step of main, + 1 ... */
-	uint32_t backward_count; /* ... in which a backward pass followed it */
+	uint32_t last_step; /* last step of `main` that contains it, plus 1 */
+	uint32_t step_count; /* number of steps of `main` that contain it */
+	uint32_t last_backward; /* last step of `main` in which a backward pass followed it, plus 1 */
+	uint32_t backward_count; /* number of such steps */
 	uint32_t run_count;
-	uint32_t parted_count; /* runs that an allocation by the calling function itself ended */
-	uint32_t path_plus_1; /* of the calling function; 0: it has none */
+	uint32_t parted_count; /* runs that ended with an allocation by the calling function itself */
+	uint32_t path_plus_1; /* of the calling function; 0: it has no path */
 	bool is_evaluation;
 };
 
-/* Allocations of one thread in calls from one context, nothing outside of calls between them. */
+/*
+ * Allocations of one thread in calls from one context, without allocations outside of calls
+ * between.
+ */
 struct gmt_forward_run {
 	uint32_t context;
 	size_t first, count; /* tokens */
@@ -38,30 +41,38 @@ struct gmt_forward_run {
 struct gmt_forward_token {
 	uint64_t stamp;
 	uint64_t size_bytes;
-	uint64_t frees; /* hash of what the run freed since the token before: how many tokens ago it was made */
+	/*
+	 * hash of the run's own blocks that it freed since the previous token, by their age in tokens
+	 */
+	uint64_t frees;
 	uint32_t stack;
 };
 
 struct gmt_forward_runs {
 	const struct gmt_snapshot *snapshot;
 	const struct gmt_traces *traces;
-	const struct gmt_step_series *main; /* the program's steps; NULL when there are none */
+	const struct gmt_step_series *main; /* the program's steps; NULL: no steps */
 	uint64_t work_end;
 	struct gmt_events_reader reader;
 	struct gmt_loop_paths paths;
-	GMT_VEC(uint32_t) stack_kinds; /* by stack, see module_runs.c */
+	GMT_VEC(uint32_t) stack_kinds; /* for each stack, see module_runs.c */
 	struct gmt_map context_ids;
 	GMT_VEC(struct gmt_forward_context) contexts;
-	struct gmt_map open_runs; /* thread to index of its run, + 1; 0 when it is outside */
-	struct gmt_map live;      /* address to number of its token */
+	/* from thread to the index of its run, plus 1; 0: it is outside of calls */
+	struct gmt_map open_runs;
+	struct gmt_map live;      /* from address to the index of its token */
 	GMT_VEC(struct gmt_forward_run) runs;
-	GMT_VEC(struct gmt_forward_token) tokens; /* at the end those of a run lie next to each other, in order */
-	GMT_VEC(uint32_t) run_of;     /* by token, as they come */
-	GMT_VEC(uint32_t) number_of;  /* by token, as they come: in its run */
-	GMT_VEC(uint64_t) frees_of;   /* by run: since its last token */
+	/* finally, the tokens of a run lie next to each other, in order */
+	GMT_VEC(struct gmt_forward_token) tokens;
+	GMT_VEC(uint32_t) run_of;     /* for each token, in order of arrival */
+	GMT_VEC(uint32_t) number_of;  /* for each token, in order of arrival: its number in its run */
+	GMT_VEC(uint64_t) frees_of;   /* for each run: hash of frees since its last token */
 };
 
-/* Fills contexts, runs and tokens. The first four members are set, all else is zero. False when out of memory. */
+/*
+ * Fills contexts, runs and tokens. The caller sets the first four members; the rest is zero.
+ * Returns false when out of memory.
+ */
 bool gmt_forward_runs_collect(struct gmt_forward_runs *runs);
 
 void gmt_forward_runs_fini(struct gmt_forward_runs *runs);

@@ -5,7 +5,7 @@
 
 typedef GMT_VEC(size_t) borders_t;
 
-/* borders[m]: the longest proper border of the last m tokens, read backwards (Knuth, Morris, Pratt). */
+/* borders[m]: longest proper border of the last m tokens, read backward (Knuth, Morris, Pratt). */
 static bool find_borders(const uint64_t *tokens, size_t count, borders_t *borders)
 {
 	const uint64_t *last = tokens + count - 1;

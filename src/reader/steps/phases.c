@@ -6,7 +6,7 @@
 
 /* A phase that is open while marks are read. */
 struct open_phase {
-	uint64_t key; /* thread, source and domain; or the number of a range */
+	uint64_t key; /* hash of thread, source and domain; or the number of a range */
 	uint32_t phase; /* index */
 	bool numbered;
 };
@@ -51,10 +51,13 @@ static void close_phase(struct reader *reader, const struct gmt_snapshot_mark *m
 	}
 }
 
-/* More open phases than any program nests: neither ranges that nobody ends nor a hostile file make this slow. */
+/*
+ * Maximum number of open phases; no program nests more. Otherwise, a hostile file or ranges that
+ * never end could make this slow.
+ */
 enum { MAX_OPEN = 1024 };
 
-/* The oldest phase is taken for one that is never closed. */
+/* Treats the oldest open phase as never closed. */
 static void give_up_oldest(struct reader *reader)
 {
 	reader->open.count--;
@@ -86,7 +89,7 @@ static bool read_marks(struct gmt_timeline *timeline, const struct gmt_snapshot 
 
 	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
 		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
-		/* NVTX's domains are told by `object`: each has its own nesting on a thread. */
+		/* `object` identifies the NVTX domain: each domain nests separately on a thread. */
 		uint64_t stack_key = gmt_hash_u64((uint64_t)mark->thread << 8 | mark->source) ^ mark->object;
 
 		if (reader.open.count == MAX_OPEN)
@@ -106,7 +109,7 @@ static bool read_marks(struct gmt_timeline *timeline, const struct gmt_snapshot 
 	return done;
 }
 
-/* A phase's begin or end. */
+/* The begin or end of a phase. */
 struct edge {
 	uint64_t stamp;
 	uint32_t phase;
@@ -124,16 +127,16 @@ static int by_stamp(const void *left, const void *right)
 	return (a->phase > b->phase) - (a->phase < b->phase);
 }
 
-/* Neighbours of a phase among those that are open at a moment; indices + 1. */
+/* The neighbors of a phase among the phases that are open at a moment: indexes plus 1. */
 struct active {
 	uint32_t outer_plus_1, inner_plus_1;
 };
 
-/* The phases as they lie inside each other, cut into stretches with one innermost phase. */
+/* Cuts nested phases into stretches with one innermost phase each. */
 struct cutter {
 	const struct gmt_timeline *timeline;
 	GMT_VEC(struct edge) edges;
-	GMT_VEC(struct active) active; /* by phase */
+	GMT_VEC(struct active) active; /* for each phase */
 	uint32_t innermost_plus_1;
 };
 
@@ -144,7 +147,10 @@ static bool list_edges(struct cutter *cutter, bool own)
 	for (size_t i = 0; i < cutter->timeline->phases.count; i++) {
 		const struct gmt_phase *phase = &cutter->timeline->phases.items[i];
 
-		/* Nothing lies in a phase that ends with the tick it began in; its end would come before its begin. */
+		/*
+		 * A phase that ends at the stamp of its begin contains nothing, and its end would sort
+		 * before its begin.
+		 */
 		if (phase->end <= phase->begin || (own && (phase->source != GMT_MARK_SOURCE_PROGRAM || phase->open)))
 			continue;
 		if (!gmt_vec_reserve(&cutter->edges, 2))
@@ -157,7 +163,10 @@ static bool list_edges(struct cutter *cutter, bool own)
 	return true;
 }
 
-/* A phase that begins is the innermost one; one that ends may lie anywhere among those that are open. */
+/*
+ * A phase that begins becomes the innermost. A phase that ends may be anywhere among the open
+ * phases.
+ */
 static void apply_edge(struct cutter *cutter, const struct edge *edge)
 {
 	struct active *phases = cutter->active.items, *at = &phases[edge->phase];
@@ -195,7 +204,7 @@ static void apply_edge(struct cutter *cutter, const struct edge *edge)
 
 static bool cut(struct cutter *cutter, struct gmt_timeline *timeline)
 {
-	/* Indexed by phase, never pushed to. */
+	/* Indexed by phase. Nothing is pushed to it. */
 	if (!gmt_vec_reserve(&cutter->active, timeline->phases.count))
 		return false;
 	CUT(cutter, false, &timeline->segments);

@@ -10,8 +10,9 @@ enum {
 	LEAST_STEPS = 64,
 	ALLOCS_A_STEP = 1000,
 	LEAST_ALLOCS_A_STEP = 50,
-	LEAST_FREED = 4, /* one of so many blocks */
-	ALIKE = 9, ALIKE_OF = 10, /* allocations that are of the period, of those from its first time on */
+	LEAST_FREED = 4, /* at least one in LEAST_FREED blocks is freed */
+	/* at least 9 of 10 allocations from the first period on belong to periods */
+	ALIKE = 9, ALIKE_OF = 10,
 };
 
 struct finder {
@@ -19,7 +20,7 @@ struct finder {
 	const struct gmt_traces *traces;
 	uint64_t work_end;
 	struct gmt_events_reader reader;
-	GMT_VEC(uint64_t) stacks; /* by allocation */
+	GMT_VEC(uint64_t) stacks; /* for each allocation */
 	GMT_VEC(uint64_t) stamps;
 	uint64_t frees;
 	bool has_python;
@@ -48,14 +49,19 @@ static bool collect(struct finder *finder)
 		stamp = gmt_vec_push(&finder->stamps);
 		if (!stack || !stamp)
 			return false;
-		/* By address: without debugging information lines of a native function are one place. */
+		/*
+		 * Without Python, tell places apart by address: without debug information, a native
+		 * function has no lines.
+		 */
 		*stack = finder->has_python ? finder->traces->stack_of_trace[event->trace] : event->trace;
 		*stamp = event->stamp;
 	}
 	return true;
 }
 
-/* Steps of so many allocations each, from one on; what is left over at the end belongs to the last one. */
+/*
+ * Makes steps of a fixed number of allocations, from `first` on. The last step gets the remainder.
+ */
 static bool make_steps(const struct finder *finder, size_t first, size_t allocs_a_step, struct gmt_step_series *series)
 {
 	size_t steps = (finder->stamps.count - first) / allocs_a_step;
@@ -76,7 +82,7 @@ static bool make_steps(const struct finder *finder, size_t first, size_t allocs_
 		before = last;
 	}
 	series->frees_itself = !finder->has_python;
-	/* A step goes on until the next one begins. */
+	/* A step lasts until the next step begins. */
 	for (size_t i = 1; i < series->steps.count; i++)
 		series->steps.items[i - 1].end = series->steps.items[i].begin;
 	return true;
@@ -93,9 +99,10 @@ static bool is_at(const struct finder *finder, size_t at, size_t period)
 }
 
 /*
- * A program may do something else now and then: print its loss, store a picture. Then what repeats at the end is looked for
- * in all of the recording. What lies between two times belongs to the earlier one. `series` stays empty where less than
- * nine tenths of the allocations are of the period.
+ * Finds a period that other allocations interrupt from time to time, for example to print the loss
+ * or store a picture. Searches the whole recording for the sequence that repeats at its end.
+ * Allocations between two periods belong to the earlier one. Leaves `series` empty if less than
+ * nine tenths of the allocations belong to periods.
  */
 static bool find_interrupted(struct finder *finder, struct gmt_step_series *series, size_t *ret_period)
 {

@@ -32,7 +32,7 @@ bool gmt_series_find(const struct gmt_step_series *series, uint64_t stamp, uint3
 {
 	size_t low = 0, high = series->steps.count;
 
-	/* The first step that ends at or behind the stamp. */
+	/* Finds the first step that ends at or after the stamp. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -60,7 +60,10 @@ const struct gmt_phase *gmt_timeline_phase(const struct gmt_timeline *timeline, 
 	const struct gmt_phase_segment *segments = own ? timeline->own_segments.items : timeline->segments.items;
 	size_t low = 0, high = own ? timeline->own_segments.count : timeline->segments.count;
 
-	/* The first segment that begins at or behind the stamp; the one before holds it. */
+	/*
+	 * Finds the first segment that begins at or after the stamp. The segment before it contains the
+	 * stamp.
+	 */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -86,7 +89,10 @@ static bool add_step(struct gmt_step_series *series, uint64_t begin, uint64_t en
 	return step;
 }
 
-/* Steps up to a mark: several, where a fold put some together. */
+/*
+ * Adds the steps that end at a mark. There are several if a compaction merged some; they get equal
+ * lengths.
+ */
 static bool add_steps(struct gmt_step_series *series, uint64_t begin, uint64_t end, uint32_t count)
 {
 	uint64_t length = end > begin ? end - begin : 0;
@@ -101,7 +107,10 @@ static bool add_steps(struct gmt_step_series *series, uint64_t begin, uint64_t e
 	return true;
 }
 
-/* Steps that end at marks: those of `source`, of the counter that counts most often. */
+/*
+ * Makes the series of steps that end at marks of `mark_source`, from the counter with the highest
+ * count.
+ */
 static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot,
 	enum gmt_mark_source mark_source, enum gmt_step_source source)
 {
@@ -142,7 +151,10 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 	return done;
 }
 
-/* Whether the fold told calls of modules, and where the first one begins. */
+/*
+ * Finds the begin of the first module call that the compaction recorded. Returns false if there is
+ * no such call.
+ */
 static bool find_told_calls(const struct gmt_snapshot *snapshot, uint64_t *ret_begin)
 {
 	for (size_t i = 0; snapshot->compacted.has_fold && i < snapshot->marks.count; i++) {
@@ -157,8 +169,9 @@ static bool find_told_calls(const struct gmt_snapshot *snapshot, uint64_t *ret_b
 }
 
 /*
- * Calls of modules as the fold told them, by their ends. One begins where the one before ends, or where the program's own
- * step that it lies in begins, if that is later (reader/steps/inference_steps.c).
+ * Makes the series of module calls that the compaction recorded, by their ends. A call begins where
+ * the previous call ends. If the program's own step around the call begins later, the call begins
+ * there (reader/steps/inference_steps.c).
  */
 static bool steps_to_told_calls(const struct gmt_step_series *main, const struct gmt_snapshot *snapshot, uint64_t begin,
 	struct gmt_step_series *series)
@@ -187,7 +200,10 @@ static bool steps_to_told_calls(const struct gmt_step_series *main, const struct
 	return done;
 }
 
-/* "train_step 3", "ProfilerStep#3"; but no "Batched", and no layer that is called BatchNorm. */
+/*
+ * Returns whether a part of a name is a word, possibly with a number: "train_step 3",
+ * "ProfilerStep#3". "Batched" and a layer named BatchNorm do not count.
+ */
 static bool is_own_word(const char *name, size_t at, size_t length)
 {
 	const char *behind = name + at + length;
@@ -199,7 +215,10 @@ static bool is_own_word(const char *name, size_t at, size_t length)
 	return strncasecmp(behind + strspn(behind, " _-"), "norm", 4) != 0;
 }
 
-/* "Training Step 12" is a step. A loader's next batch is none: there may be several of them in one. */
+/*
+ * Returns whether a range is named like a step: "Training Step 12". A step may load several
+ * batches, so loaders do not count.
+ */
 static bool is_called_step(const char *name)
 {
 	static const char *const words[] = { "step", "iter", "iteration", "batch", "minibatch" };
@@ -217,7 +236,7 @@ struct kind {
 	char text[256];
 };
 
-/* A name without its numbers, so that "step 1" and "step 2" count together. */
+/* Returns a name without its numbers, so that "step 1" and "step 2" count together. */
 static struct kind kind_of(const char *name)
 {
 	struct kind kind;
@@ -230,7 +249,10 @@ static struct kind kind_of(const char *name)
 	return kind;
 }
 
-/* Steps that are NVTX ranges: from one's begin to the next one's; the last to its own end. */
+/*
+ * Makes steps from NVTX ranges. A step lasts from the begin of a range to the begin of the next.
+ * The last step ends with its range.
+ */
 static bool steps_of_ranges(struct gmt_timeline *timeline)
 {
 	struct gmt_step_series *series = &timeline->series[0];
@@ -261,7 +283,7 @@ static bool steps_of_ranges(struct gmt_timeline *timeline)
 		done = add_step(series, before->begin, before->end);
 	series->source = GMT_STEPS_NVTX;
 	gmt_counters_fini(&counters);
-	/* One range is no sequence of steps. */
+	/* A single range is not a sequence of steps. */
 	if (series->steps.count < 2) {
 		series->steps.count = 0;
 		series->name = "";
@@ -308,11 +330,11 @@ enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline, const struc
 		done = steps_of_ranges(timeline);
 	if (done && !first->steps.count)
 		done = steps_to_marks(timeline, snapshot, GMT_MARK_SOURCE_OPTIMIZER, GMT_STEPS_OPTIMIZER);
-	/* Of what was folded nothing tells where passes began. */
+	/* In a compacted prefix, the begins of passes are unknown. */
 	if (done && !first->steps.count && !snapshot->compacted.has_fold)
 		done = gmt_loops_steps(snapshot, traces, timeline, first);
 	timeline->series_count = first->steps.count != 0;
-	/* Marks that the program sets itself mean what it wants counted: nothing else is. */
+	/* If the program sets marks itself, they define what counts: find no further steps. */
 	if (done && (!timeline->series_count || first->source == GMT_STEPS_OPTIMIZER)) {
 		struct gmt_step_series *forward = &timeline->series[timeline->series_count];
 		const struct gmt_step_series *main = timeline->series_count ? first : NULL;

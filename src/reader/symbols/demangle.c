@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From the C++ runtime's ABI (cxxabi.h), which C has no header for. The answer comes from malloc. */
+/* From the C++ ABI (cxxabi.h), which has no C header. The result comes from malloc. */
 char *__cxa_demangle(const char *symbol, char *buffer, size_t *buffer_bytes, int *ret_status);
 
-enum { LONGEST_SYMBOL = 16 << 10 }; /* longer ones are shown as they are: demangling them can explode */
+/* longer symbols are not demangled, because their cost can explode */
+enum { LONGEST_SYMBOL = 16 << 10 };
 
 static size_t plain_length(const char *symbol)
 {

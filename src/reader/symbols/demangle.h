@@ -7,9 +7,9 @@
 #include "containers/intern.h"
 
 /*
- * Interns the readable form of a symbol: C++ names demangled, with the parameters; a version behind
- * '@' and a compiler's suffix (".cold", ".part.0", ".constprop.1", ".lto_priv.3") left off; others as
- * they are. False when out of memory.
+ * Interns the readable form of a symbol. Demangles C++ names, with their parameters. Drops a
+ * version after '@' and compiler suffixes (".cold", ".part.0", ".constprop.1", ".lto_priv.3").
+ * Leaves other symbols unchanged. Returns false when out of memory.
  */
 bool gmt_demangle(struct gmt_intern *strings, const char *symbol, uint32_t *ret_string);
 

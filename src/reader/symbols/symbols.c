@@ -13,14 +13,15 @@
 #include "reader/symbols/symbols_elf.h"
 #include "reader/symbols/symbols_files.h"
 
-/* What is open for one file. */
+/* The open files of one module. */
 struct opened {
 	enum gmt_symbols_state state;
 	struct gmt_elf *functions;  /* the file with the best symbol table */
-	struct gmt_elf *lines_file; /* the file with lines; may be the same one */
+	struct gmt_elf *lines_file; /* the file with lines; may be the same file */
 	struct gmt_dwarf *lines;
 	bool lines_tried;
-	struct gmt_symbols_answers *answers; /* what is known of these files; NULL: nothing is kept of them */
+	/* known results of these files; NULL: results are not stored */
+	struct gmt_symbols_answers *answers;
 };
 
 /* Modules sorted by start. */
@@ -30,26 +31,28 @@ struct place {
 };
 
 /*
- * Of a piece of the places: a half of its parent's, in a heap from 1 on. Where thousands of libraries came and went
- * at the same addresses, most pieces need no look.
+ * A node of a binary tree over the places. Each node covers half of its parent's places. The nodes
+ * are stored as a heap, from index 1 on. Some programs load and unload thousands of libraries at
+ * the same addresses. Even then, most nodes need no visit.
  */
 struct piece {
 	uint64_t max_end;
-	uint64_t max_rank; /* of rank_of */
+	uint64_t max_rank; /* see rank_of */
 	uint32_t min_generation;
 };
 
 struct gmt_symbols {
-	struct gmt_symbols_pool *pool;   /* NULL: none */
-	struct gmt_symbols_cache *cache; /* likewise */
+	struct gmt_symbols_pool *pool;   /* may be NULL */
+	struct gmt_symbols_cache *cache; /* may be NULL */
 	const struct gmt_snapshot *snapshot;
 	struct gmt_symbol_files *files;
 	size_t module_count;
-	struct opened *opened; /* one for each module of the snapshot; only those that are the first of their file are used */
-	uint32_t *first_of;    /* by module: the first one with the same file */
+	/* for each module of the snapshot; used only for the first module of each file */
+	struct opened *opened;
+	uint32_t *first_of;    /* for each module: the first module with the same file */
 	struct place *places;
 	struct piece *pieces;
-	size_t leaf_count; /* a power of two, not below module_count; leaf i is pieces[leaf_count + i] */
+	size_t leaf_count; /* a power of two, at least module_count; leaf i is pieces[leaf_count + i] */
 };
 
 static int by_start(const void *left, const void *right)
@@ -62,8 +65,8 @@ static int by_start(const void *left, const void *right)
 }
 
 /*
- * Finds modules that are the same file. A program may load a library 65,536 times, and the system does not let one process map so many
- * files. False when there is no memory left.
+ * Finds modules with the same file. A program may load a library 65,536 times, but a process cannot
+ * map that many files. Returns false when out of memory.
  */
 static bool find_first_ones(struct gmt_symbols *symbols)
 {
@@ -87,7 +90,10 @@ static bool find_first_ones(struct gmt_symbols *symbols)
 	return is_done;
 }
 
-/* The newer of two modules has the higher one. 0 is none's. */
+/*
+ * Returns the rank of a module: the newer of two modules has the higher rank. 0 stands for no
+ * module.
+ */
 static uint64_t rank_of(const struct gmt_module *modules, uint32_t module)
 {
 	return (uint64_t)modules[module].generation << 32 | (module + 1);
@@ -148,8 +154,9 @@ struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot, const 
 }
 
 /*
- * The highest rank among modules that hold the address, in a piece of `leaves` leaves from `first` on, as far as they
- * lie before `end`; `best` when that is higher. The piece that promises more goes first.
+ * Returns the highest rank of the modules that contain the address, or `best` if that is higher.
+ * Searches the `leaves` leaves of a node, from leaf `first` on and before leaf `end`. Visits the
+ * more promising child first.
  */
 static uint64_t search(const struct gmt_symbols *symbols, size_t piece, size_t first, size_t leaves, size_t end,
 	uint32_t generation, uint64_t address, uint64_t best)
@@ -172,8 +179,8 @@ static uint64_t search(const struct gmt_symbols *symbols, size_t piece, size_t f
 }
 
 /*
- * The module that holds `address` for stacks of `generation`: of those that were there by then the
- * newest, for it took the place of the others.
+ * Returns the module that contains `address` for stacks of `generation`. Of the modules that
+ * existed then, it is the newest, because it replaced the others.
  */
 static const struct gmt_module *find_module(const struct gmt_symbols *symbols, uint32_t generation,
 	uint64_t address)
@@ -198,7 +205,7 @@ struct candidate {
 	struct gmt_symbols_pool *pool;
 };
 
-/* Keeps what a file is good for, or gives it back; false when nothing better can come. */
+/* Keeps a file if it is useful, else gives it back. Returns false if no better file is possible. */
 static bool take_file(struct candidate *candidate, struct gmt_elf *elf)
 {
 	struct opened *opened = candidate->opened;
@@ -232,7 +239,7 @@ static bool try_file(void *user, const char *path)
 	return !elf || take_file(candidate, elf);
 }
 
-/* The module's path on this machine. */
+/* Returns the module's path on this machine. */
 static void full_path(const struct gmt_snapshot *snapshot, const struct gmt_module *module,
 	char ret_path[PATH_MAX])
 {
@@ -256,7 +263,7 @@ static void open_module(struct gmt_symbols *symbols, const struct gmt_module *mo
 
 	if (elf)
 		take_file(&candidate, elf);
-	/* Asks also when the file itself was found: another one may have more symbols, or lines. */
+	/* Search also if the file itself was found: another file may have more symbols, or lines. */
 	if (is_verified && !(opened->lines_file && gmt_elf_has_all_functions(opened->functions)))
 		gmt_symbol_files_find(symbols->files, candidate.build_id, try_file, &candidate);
 	if (opened->functions)
@@ -284,14 +291,16 @@ static void find_in_files(struct opened *opened, struct gmt_symbols_answer *answ
 		};
 	answer->count = count ? count : 1;
 
-	/* The symbol table knows the real function's full name; DWARF often only "operator()". */
+	/*
+	 * The symbol table has the full name of the real function. DWARF often has only "operator()".
+	 */
 	const char *function = opened->functions ?
 		gmt_elf_find_function(opened->functions, answer->file_address) : NULL;
 	if (function)
 		answer->frames[answer->count - 1].function = function;
 }
 
-/* What is known of the address from before; 0: nothing. */
+/* Returns the number of frames of a known result; 0 if there is no result. */
 static size_t find_known(const struct opened *opened, uint64_t file_address, struct gmt_symbols_frame *ret_frames)
 {
 	return opened->answers ? gmt_symbols_answers_find(opened->answers, file_address, ret_frames) : 0;
@@ -306,14 +315,15 @@ static void find_in_module(struct opened *opened, struct gmt_symbols_answer *ans
 		return;
 	}
 	find_in_files(opened, answer);
-	/* Where there is no memory for it, the next run looks again. */
+	/* If memory runs out here, the next run repeats the lookup. */
 	if (opened->answers)
 		gmt_symbols_answers_add(opened->answers, answer->file_address, answer->frames, answer->count);
 }
 
 /*
- * Where the call is that returns to `address`: its module, with its files open, and its address in them. The return
- * address may already belong to the next line, or, after a call that never returns, to the next function.
+ * Finds the call that returns to `address`: its module, with open files, and its address in the
+ * file. The return address itself may belong to the next line. After a call that never returns, it
+ * may belong to the next function.
  */
 static struct opened *locate(struct gmt_symbols *symbols, uint32_t generation, uint64_t address,
 	const struct gmt_module **ret_module, uint64_t *ret_file_address)

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of another order, or of another form of this, have another one. */
+/* Bytes of another byte order, or another version of this format, have a different number. */
 static const uint64_t magic = 0x3173626d79735347;
 
 struct header {
 	uint64_t magic;
-	uint64_t hash; /* of all behind it */
+	uint64_t hash; /* of all bytes after it */
 	uint32_t address_count, frame_count, text_bytes;
 	uint32_t zero;
 };
@@ -21,7 +21,7 @@ static uint64_t hash_of(const uint8_t *bytes, size_t size)
 	return gmt_hash_bytes(bytes + from, size - from);
 }
 
-/* Whether each number in the table leads to something in it. */
+/* Returns whether all offsets and indexes in the table are in range. */
 static bool is_sound(const struct gmt_symbols_answers_table *table)
 {
 	for (uint32_t i = 0; i < table->address_count; i++) {
@@ -77,7 +77,7 @@ static const struct gmt_symbols_answers_address *find_kept(const struct gmt_symb
 	return low < table->address_count && table->addresses[low].address == address ? &table->addresses[low] : NULL;
 }
 
-/* Of `texts`, as a frame that was added names it. */
+/* Returns a text of a frame that was added in this run. */
 static const char *added_text(const struct gmt_symbols_answers *answers, uint32_t id_plus_1)
 {
 	return id_plus_1 ? gmt_intern_get(&answers->texts, id_plus_1 - 1)->bytes : NULL;
@@ -155,13 +155,16 @@ bool gmt_symbols_answers_is_new(const struct gmt_symbols_answers *answers)
 	return answers->addresses.count;
 }
 
-/* What becomes bytes. Texts are ids of `texts`, as in what was added, until the end. */
+/*
+ * The results while they become bytes. Texts are ids of `texts` plus 1, and become offsets at the
+ * end.
+ */
 struct maker {
 	const char *key;
 	struct gmt_intern texts;
 	GMT_VEC(struct gmt_symbols_answers_address) addresses;
 	GMT_VEC(struct gmt_symbols_answers_frame) frames;
-	GMT_VEC(uint32_t) starts; /* of texts, by id */
+	GMT_VEC(uint32_t) starts; /* offsets of the texts, by id */
 };
 
 static bool append(struct maker *maker, const struct gmt_symbols_answers *answers, uint64_t address)
@@ -191,10 +194,13 @@ static int by_address(const void *left, const void *right)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
-/* Where each text will start, and how long all are; 0 when that is too much. */
+/*
+ * Computes where each text starts. Returns the length of all texts, or 0 if it is too much or
+ * memory is out.
+ */
 static size_t lay_texts(struct maker *maker)
 {
-	/* The key is in front, whatever names there are, so that no name starts at 0: that means none. */
+	/* The key comes first, so no other text has offset 0, which means unknown. */
 	size_t bytes = strlen(maker->key) + 1, count = maker->texts.entries.count;
 
 	if (!gmt_vec_reserve(&maker->starts, count))
@@ -208,7 +214,7 @@ static size_t lay_texts(struct maker *maker)
 	return bytes;
 }
 
-/* Returns the place behind; `bytes` may be NULL where there are none. */
+/* Copies bytes, and returns the address after them. `bytes` may be NULL if `size` is 0. */
 static uint8_t *put(uint8_t *at, const void *bytes, size_t size)
 {
 	return size ? (uint8_t *)mempcpy(at, bytes, size) : at;

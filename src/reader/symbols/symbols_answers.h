@@ -3,13 +3,15 @@
 #define GMT_READER_SYMBOLS_SYMBOLS_ANSWERS_H
 
 /*
- * What was found at addresses of one file with symbols: kept as bytes from one run to the next, looked up, added to.
- * In the flow: symbols_cache (which keeps the bytes) -> answers -> symbols. Bytes may come from anybody: what is not
- * whole, or of another key, is no answer to anything. One thread.
+ * Results of symbol lookups in one file. They are stored as bytes between runs, searched, and
+ * extended. In the flow: symbols_cache (which stores the bytes) -> answers -> symbols. The bytes
+ * are not trusted: incomplete bytes, and bytes of another key, give no results.
  *
- *	header | addresses, in order | frames | texts, of which the first is the key
+ *	header | addresses, in order | frames | texts; the first text is the key
  *
- * All as this machine holds it in memory.
+ * All numbers are in this machine's representation.
+ *
+ * For one thread.
  */
 
 #include <stdbool.h>
@@ -21,18 +23,19 @@
 #include "containers/vec.h"
 #include "reader/symbols/symbols.h"
 
-enum { GMT_SYMBOLS_ANSWERS_MAX_BYTES = 16 << 20 }; /* with more, only those of the last run are kept */
+/* beyond this, only the results of the last run are kept */
+enum { GMT_SYMBOLS_ANSWERS_MAX_BYTES = 16 << 20 };
 
 /* As in the bytes. */
 struct gmt_symbols_answers_address {
 	uint64_t address;
-	uint32_t first; /* of its frames */
+	uint32_t first; /* index of its first frame */
 	uint32_t count; /* 1 to GMT_SYMBOLS_MAX_FRAMES */
 };
 
 struct gmt_symbols_answers_frame {
-	uint32_t function; /* where its text starts; 0: not known */
-	uint32_t file;     /* likewise */
+	uint32_t function; /* offset of its text; 0: unknown */
+	uint32_t file;     /* offset of its text; 0: unknown */
 	uint32_t line;
 };
 
@@ -44,42 +47,46 @@ struct gmt_symbols_answers_table {
 	uint32_t address_count, frame_count, text_bytes;
 };
 
-/* Zero-initialise to make one. */
+/* Initialize with zeros. */
 struct gmt_symbols_answers {
-	struct gmt_symbols_answers_table kept; /* from former runs, in order of addresses */
-	/* Of this run. Texts are ids here: of `texts`, plus 1. */
+	struct gmt_symbols_answers_table kept; /* from earlier runs, in order of addresses */
+	/* Added in this run. Here a text is its id in `texts` plus 1. */
 	GMT_VEC(struct gmt_symbols_answers_address) addresses;
 	GMT_VEC(struct gmt_symbols_answers_frame) frames;
 	struct gmt_intern texts;
-	struct gmt_map places; /* address to index in `addresses` */
+	struct gmt_map places; /* from address to index in `addresses` */
 };
 
 /*
- * Takes what gmt_symbols_answers_make made for `key`, into an empty one; the bytes stay the caller's, and good until
- * gmt_symbols_answers_fini. They start at an address that is a multiple of 8. False, and nothing taken, when they are
- * not whole or not of this key.
+ * Loads bytes that gmt_symbols_answers_make made for `key`. `answers` must be empty. `bytes` must
+ * be aligned to 8, is borrowed, and must stay valid until gmt_symbols_answers_fini. Returns false,
+ * and loads nothing, if the bytes are incomplete or of another key.
  */
 bool gmt_symbols_answers_take(struct gmt_symbols_answers *answers, const void *bytes, size_t size, const char *key);
 
 /*
- * What was found at `address`: how many frames, which stand in ret_frames; 0 when nobody asked yet. Strings are good
- * until gmt_symbols_answers_fini.
+ * Finds the result for `address`: fills ret_frames and returns the number of frames. Returns 0 if
+ * the address has no result yet. Strings are valid until gmt_symbols_answers_fini.
  */
 size_t gmt_symbols_answers_find(const struct gmt_symbols_answers *answers, uint64_t address,
 	struct gmt_symbols_frame ret_frames[GMT_SYMBOLS_MAX_FRAMES]);
 
-/* Adds what was found at an address that gmt_symbols_answers_find does not know. False when out of memory. */
+/*
+ * Adds the result for an address that gmt_symbols_answers_find does not find. Returns false when
+ * out of memory.
+ */
 bool gmt_symbols_answers_add(struct gmt_symbols_answers *answers, uint64_t address,
 	const struct gmt_symbols_frame *frames, size_t count);
 
-/* Whether anything was added. */
+/* Returns whether results were added in this run. */
 bool gmt_symbols_answers_is_new(const struct gmt_symbols_answers *answers);
 
 typedef GMT_VEC(uint8_t) gmt_symbols_answers_bytes;
 
 /*
- * All of it as bytes, for `key`; where that is more than GMT_SYMBOLS_ANSWERS_MAX_BYTES, only what was added. False when
- * that is too much as well, or memory is out. `ret_bytes` (zeroed) is to be ended with gmt_vec_fini in both cases.
+ * Makes the bytes of all results, for `key`. If they exceed GMT_SYMBOLS_ANSWERS_MAX_BYTES, uses
+ * only the results added in this run. Returns false if these are too many as well, or when out of
+ * memory. The caller frees `ret_bytes` (zeroed) with gmt_vec_fini in both cases.
  */
 bool gmt_symbols_answers_make(const struct gmt_symbols_answers *answers, const char *key,
 	gmt_symbols_answers_bytes *ret_bytes);

@@ -12,11 +12,11 @@
 #include "base/pages.h"
 #include "reader/symbols/symbols_folder.h"
 
-/* What is known under one key. */
+/* The results of one key. */
 struct entry {
 	struct gmt_symbols_answers answers;
 	char name[GMT_SYMBOLS_FOLDER_NAME_BYTES];
-	uint8_t *bytes; /* as read; NULL: there was nothing good */
+	uint8_t *bytes; /* as read; NULL: there were no valid bytes */
 	size_t size;
 };
 
@@ -24,19 +24,22 @@ enum { KEY_BYTES = 1024 };
 
 struct gmt_symbols_cache {
 	struct gmt_symbols_folder folder;
-	char reader[KEY_BYTES / 2]; /* who looks */
-	struct gmt_intern keys; /* ids are indices in `entries` */
+	char reader[KEY_BYTES / 2]; /* describes this program and its libdw */
+	struct gmt_intern keys; /* ids are indexes in `entries` */
 	GMT_VEC(struct entry *) entries;
 };
 
-/* A file as it is now: another one, or other content, is said otherwise. */
+/* Describes a file. Another file, or changed contents, gives another text. */
 static void describe(const struct gmt_elf_stamp *stamp, char *text, size_t bytes)
 {
 	snprintf(text, bytes, "%" PRIu64 " bytes of %" PRId64 " and %" PRId64, stamp->size_bytes, stamp->modified_ns,
 		stamp->changed_ns);
 }
 
-/* Another build of this program, or another libdw, may say other things about the same files. */
+/*
+ * Describes this program. Another build, or another libdw, may give other results for the same
+ * files.
+ */
 static bool describe_reader(struct gmt_symbols_cache *cache)
 {
 	struct stat about;
@@ -75,7 +78,7 @@ static bool write_key(const struct gmt_symbols_cache *cache, const struct gmt_el
 		gmt_elf_build_id(functions), cache->reader, function_file, line_file) < KEY_BYTES;
 }
 
-/* What former runs left. */
+/* Reads the results of earlier runs. */
 static void read_entry(struct gmt_symbols_cache *cache, struct entry *entry, const char *key)
 {
 	entry->bytes = gmt_symbols_folder_read(&cache->folder, entry->name, GMT_SYMBOLS_ANSWERS_MAX_BYTES, &entry->size);
@@ -94,7 +97,7 @@ struct gmt_symbols_answers *gmt_symbols_cache_get(struct gmt_symbols_cache *cach
 	if (!cache || !*gmt_elf_build_id(functions) || gmt_elf_refers_further(functions) ||
 		(lines && gmt_elf_refers_further(lines)) || !write_key(cache, functions, lines, key))
 		return NULL;
-	/* Room first: a key that is known has its entry. */
+	/* Reserve room before the key gets its id: a key with an id must have its entry. */
 	if (!gmt_vec_reserve(&cache->entries, 1) || !gmt_intern_text(&cache->keys, key, &id))
 		return NULL;
 	if (id == cache->entries.count) {
@@ -117,7 +120,10 @@ static bool has_limit(int resource)
 	return getrlimit(resource, &limit) || limit.rlim_cur != RLIM_INFINITY;
 }
 
-/* Where memory may have been short, what was not found may be there all the same. */
+/*
+ * Returns whether the results are reliable. If memory may have been short, a name may exist
+ * although it was not found.
+ */
 static bool is_sure(void)
 {
 	return !gmt_pages_has_refused() && !has_limit(RLIMIT_AS) && !has_limit(RLIMIT_DATA);

@@ -3,15 +3,20 @@
 #define GMT_READER_SYMBOLS_SYMBOLS_CACHE_H
 
 /*
- * What was found in files with symbols, kept on disk for the next run: reading PyTorch's symbol tables and lines
- * costs more than all the rest of a small report. In the flow: files -> symbols -> answers -> cache.
+ * Stores results of symbol lookups on disk for the next run. Reading PyTorch's symbol tables and
+ * lines costs more than all the rest of a small report. In the flow: files -> symbols -> answers ->
+ * cache.
  *
- * One file in $XDG_CACHE_HOME/gpumemtrace/symbols (else ~/.cache/...) for what was found in a file with symbols, or in
- * two: functions and lines. It is named after the build-id and a number of its key, and the key says which reader
- * looked, and into which files, by size and times: whatever of them changes, the old answers are no answers. Written
- * beside and renamed, so readers that run at once never see a half. What was not used for longest goes first. The folder
- * must be the user's alone, and so must each file; else, and where nothing can be written, there is no cache and nobody
- * is told. One thread.
+ * The folder is $XDG_CACHE_HOME/gpumemtrace/symbols, else ~/.cache/gpumemtrace/symbols. It has one
+ * file for the results of a symbol file, or of a pair of files: functions and lines. The name holds
+ * the build-id and a hash of the key. The key describes this program and the files it read, by size
+ * and times. If any of them changes, the old results are not used.
+ *
+ * A new file is written under a temporary name and then renamed, so parallel readers never see half
+ * a file. The least recently used files are deleted first. The folder and each file must belong to
+ * the user alone. Otherwise, or if nothing can be written, the cache is silently off.
+ *
+ * For one thread.
  */
 
 #include "reader/symbols/symbols_answers.h"
@@ -19,18 +24,22 @@
 
 struct gmt_symbols_cache;
 
-/* NULL where there is no place for one, or no memory. Nothing is made on disk yet. */
+/*
+ * Opens the cache; creates nothing on disk yet. Returns NULL if there is no place for it, or when
+ * out of memory.
+ */
 struct gmt_symbols_cache *gmt_symbols_cache_open(void);
 
 /*
- * What is known of `functions` and `lines` (the same file, another one of the same build-id, or NULL), to be asked and
- * added to. The cache's, until it is closed. NULL where nothing may be kept of them: without a build-id, or when they
- * refer to a further file. `cache` may be NULL.
+ * Returns the known results of `functions` and `lines`, to search and extend. `lines` may be the
+ * same file, another file with the same build-id, or NULL. The cache owns the result until it is
+ * closed. Returns NULL if results must not be stored: the files have no build-id, or refer to a
+ * further file. `cache` may be NULL.
  */
 struct gmt_symbols_answers *gmt_symbols_cache_get(struct gmt_symbols_cache *cache, const struct gmt_elf *functions,
 	const struct gmt_elf *lines);
 
-/* Writes what is new, and makes room where there is too much. `cache` may be NULL. */
+/* Writes new results, and deletes old files if there are too many. `cache` may be NULL. */
 void gmt_symbols_cache_close(struct gmt_symbols_cache *cache);
 
 #endif

@@ -10,20 +10,20 @@
 
 enum {
 	MOST_LOOP_BYTES = 1 << 20,
-	/* Bytes of other instructions can look like a jump, but not to one and the same part. */
+	/* Bytes of other instructions can look like a jump, but rarely to the same part twice. */
 	LEAST_JUMPS = 2,
-	HEADER_BYTES = 4, /* of .eh_frame_hdr: its version, and how three numbers are written */
-	ROW_BYTES = 8,    /* of its table: where a part begins, and its description */
+	HEADER_BYTES = 4, /* of .eh_frame_hdr: its version, and the encodings of three numbers */
+	ROW_BYTES = 8,    /* of its table: the start of a part, and its description */
 };
 
-/* A piece of the file, at the address where it is loaded. */
+/* A piece of the file, with the address where it is loaded. */
 struct piece {
 	const uint8_t *bytes;
 	uint64_t address;
 	size_t size;
 };
 
-/* Where parts of functions begin: a table that the linker made for unwinders, in order. */
+/* The sorted table of where parts of functions begin. The linker makes it for unwinders. */
 struct parts {
 	const uint8_t *rows;
 	size_t count;
@@ -68,7 +68,7 @@ static bool has_name(Elf *elf, const GElf_Shdr *header, const char *name)
 	return found && strcmp(found, name) == 0;
 }
 
-/* The section of that name; with `name` NULL, the one that is loaded at `address`. */
+/* Finds the section `name`. If `name` is NULL, finds the section that is loaded at `address`. */
 static bool find_section(Elf *elf, const char *name, uint64_t address, struct piece *ret_piece)
 {
 	Elf_Scn *section = NULL;
@@ -91,11 +91,11 @@ static bool find_section(Elf *elf, const char *name, uint64_t address, struct pi
 static bool find_parts(Elf *elf, struct parts *ret_parts)
 {
 	struct piece table;
-	size_t at = HEADER_BYTES + sizeof(uint32_t); /* behind the address of .eh_frame */
+	size_t at = HEADER_BYTES + sizeof(uint32_t); /* after the address of .eh_frame */
 
 	if (!find_section(elf, ".eh_frame_hdr", 0, &table) || table.size < at + sizeof(uint32_t))
 		return false;
-	/* As all linkers write it. */
+	/* The encodings that all linkers use. */
 	if (table.bytes[0] != 1 || table.bytes[1] != (DW_EH_PE_pcrel | DW_EH_PE_sdata4) || table.bytes[2] != DW_EH_PE_udata4 ||
 		table.bytes[3] != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
 		return false;
@@ -110,7 +110,10 @@ static uint64_t part_start(const struct parts *parts, size_t number)
 	return parts->base + (uint64_t)(int64_t)(int32_t)gmt_get_u32(parts->rows + number * ROW_BYTES);
 }
 
-/* The part that an address lies in, up to where the next one begins. False: there is none, or it ends nowhere. */
+/*
+ * Finds the part that contains an address. It ends where the next part begins. Returns false if no
+ * part contains the address, or its end is unknown.
+ */
 static bool find_part(const struct parts *parts, uint64_t address, uint64_t *ret_start, uint64_t *ret_end)
 {
 	size_t low = 0, high = parts->count;
@@ -130,7 +133,10 @@ static bool find_part(const struct parts *parts, uint64_t address, uint64_t *ret
 	return true;
 }
 
-/* Bytes of a jump, with or without a condition, in front of how far it goes; 0: it is none. */
+/*
+ * Returns the length of a jump's opcode, conditional or not, before its distance; 0 if it is not a
+ * jump.
+ */
 static size_t jump_bytes(const uint8_t *at)
 {
 	return at[0] == 0xe9 ? 1 : at[0] == 0x0f && (at[1] & 0xf0) == 0x80 ? 2 : 0;
@@ -150,7 +156,9 @@ static void find_cold(struct gmt_symbols_cold *cold, const struct parts *parts, 
 		if (target - loop->address < loop->size || !find_part(parts, target, &start, &end) || target == start)
 			continue;
 		if (start != cold->start) {
-			/* Who has most of all, where one has. */
+			/*
+			 * Majority vote: the part that most jumps lead to stays, if more than half lead to it.
+			 */
 			if (jumps && jumps--)
 				continue;
 			cold->start = start;

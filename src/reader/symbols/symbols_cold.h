@@ -3,10 +3,13 @@
 #define GMT_READER_SYMBOLS_SYMBOLS_COLD_H
 
 /*
- * Where the interpreter's loop goes on that compilers cut in two. What a profile found to be rare lies far from the rest, as
- * a part with a name of its own (`_PyEval_EvalFrameDefault.cold`), and of Debian's 3.14 that is all but the prologue. A
- * stripped file does not have that name; but only a part of a function is jumped into at another place than its
- * beginning. In the flow: ELF file -> cold -> symbols_elf. x86-64 only. One thread.
+ * Finds the second part of the interpreter's loop, if the compiler split the loop. Code that a
+ * profile found to be rare lies far from the rest, in a part with its own name
+ * (`_PyEval_EvalFrameDefault.cold`). In Debian's Python 3.14, this part is everything except the
+ * prologue. A stripped file lacks that name. But jumps lead into the middle of such a part, and
+ * never into the middle of a whole function. In the flow: ELF file -> cold -> symbols_elf.
+ *
+ * Only for x86-64. For one thread.
  */
 
 #include <stdbool.h>
@@ -14,16 +17,19 @@
 
 struct Elf; /* libelf's */
 
-/* The loop's own name; its parts have one more behind a point. */
+/* The name of the loop. Its parts have this name, a dot and a suffix. */
 #define GMT_SYMBOLS_LOOP "_PyEval_EvalFrameDefault"
 
-/* Zero-initialise to make one for a file. */
+/* The second part in one file. Initialize with zeros. */
 struct gmt_symbols_cold {
 	bool is_read;
-	uint64_t start, end; /* equal: it has none */
+	uint64_t start, end; /* equal: there is no such part */
 };
 
-/* The name of the loop's part at an address that no symbol has; NULL: it is something else. Reads the file the first time. */
+/*
+ * Returns the name of the loop's second part if `address` lies in it, else NULL. For addresses
+ * without a symbol. The first call reads the file.
+ */
 const char *gmt_symbols_cold_find(struct gmt_symbols_cold *cold, struct Elf *elf, uint64_t address);
 
 #endif

@@ -14,21 +14,22 @@
 struct range {
 	uint64_t start;
 	uint64_t end;
-	uint64_t die; /* offset of the DIE; in the table of units, index of the unit */
+	uint64_t die; /* offset of the DIE; in the ranges of all units: index of the unit */
 };
 
 struct unit {
 	Dwarf_Off die;
 	bool functions_listed, ranges_listed;
 	GMT_VEC(struct range) functions; /* sorted */
-	GMT_VEC(struct range) ranges;    /* likewise, of the unit itself, when it was found by the file's table */
+	/* sorted; of the unit itself, if it was found by the file's table */
+	GMT_VEC(struct range) ranges;
 };
 
 struct gmt_dwarf {
 	Dwarf *dwarf;
-	Dwarf_Aranges *aranges; /* NULL: the file has none */
-	GMT_VEC(struct unit) units; /* that were needed, or all */
-	struct gmt_map places;      /* of units, by the offset of their DIE */
+	Dwarf_Aranges *aranges; /* NULL: the file has no such table */
+	GMT_VEC(struct unit) units; /* the units that were needed, or all units */
+	struct gmt_map places;      /* from the offset of a unit's DIE to its index */
 	bool all_listed;
 	GMT_VEC(struct range) ranges; /* of all units, sorted */
 };
@@ -57,7 +58,7 @@ static const struct range *find_range(const struct range *ranges, size_t count, 
 	return low && address < ranges[low - 1].end ? &ranges[low - 1] : NULL;
 }
 
-/* Appends the ranges of `die` with `value` to a vector of them (any GMT_VEC(struct range)). */
+/* Appends the ranges of `die`, with `value`, to a GMT_VEC(struct range). */
 static void add_ranges(struct range **items, size_t *count, size_t *capacity, Dwarf_Die *die, uint64_t value)
 {
 	Dwarf_Addr base = 0, start, end;
@@ -80,13 +81,13 @@ static void sort_ranges(struct range *items, size_t count)
 
 #define SORT_RANGES(vec) sort_ranges((vec)->items, (vec)->count)
 
-/* Whether it is a unit with code of its own, and not a piece of others. */
+/* Returns whether this is a unit with its own code, not a piece that other units import. */
 static bool is_unit(Dwarf_Die *die)
 {
 	return dwarf_tag(die) == DW_TAG_compile_unit;
 }
 
-/* The index of the unit with this DIE. False when there is no memory. */
+/* Finds or makes the unit with this DIE. Returns false when out of memory. */
 static bool get_unit(struct gmt_dwarf *dwarf, Dwarf_Off die, size_t *ret_index)
 {
 	uint64_t index = dwarf->units.count;
@@ -130,7 +131,10 @@ static bool has_address(struct unit *unit, Dwarf_Die *die, uint64_t address)
 	return find_range(unit->ranges.items, unit->ranges.count, address);
 }
 
-/* By the file's own table of addresses, which need not be whole; so the unit itself is asked. */
+/*
+ * Finds a unit in the file's own address table. The table may be wrong, so the unit's ranges are
+ * checked.
+ */
 static struct unit *find_in_table(struct gmt_dwarf *dwarf, uint64_t address, Dwarf_Die *ret_die)
 {
 	Dwarf_Arange *arange = dwarf->aranges ? dwarf_getarange_addr(dwarf->aranges, address) : NULL;
@@ -143,7 +147,10 @@ static struct unit *find_in_table(struct gmt_dwarf *dwarf, uint64_t address, Dwa
 	return has_address(&dwarf->units.items[index], ret_die, address) ? &dwarf->units.items[index] : NULL;
 }
 
-/* NULL when no unit has the address. All have to be read, thousands of them, only where the table does not say. */
+/*
+ * Returns the unit that contains the address, or NULL. If the table lacks the address, this reads
+ * all units, which may be thousands.
+ */
 static struct unit *find_unit(struct gmt_dwarf *dwarf, uint64_t address, Dwarf_Die *ret_die)
 {
 	struct unit *unit = find_in_table(dwarf, address, ret_die);
@@ -211,7 +218,7 @@ static bool find_function(struct gmt_dwarf *dwarf, struct unit *unit, uint64_t a
 	return range && dwarf_offdie(dwarf->dwarf, range->die, ret_die);
 }
 
-/* The inlined calls at `address` inside `function`, outermost first. */
+/* Finds the inlined calls at `address` inside `function`, outermost first. */
 static size_t find_inlined(const Dwarf_Die *function, uint64_t address, Dwarf_Die *ret_dies, size_t limit)
 {
 	Dwarf_Die parent = *function, die;
@@ -257,7 +264,7 @@ static void keep_line(Dwarf_Die *unit_die, uint64_t address, struct gmt_dwarf_fr
 	}
 }
 
-/* Where an inlined function was called: that is the line of the frame around it. */
+/* Sets the line where an inlined function was called. It is the line of the enclosing frame. */
 static void keep_call_line(Dwarf_Die *unit_die, Dwarf_Die *inlined, struct gmt_dwarf_frame *frame)
 {
 	Dwarf_Attribute attribute;

@@ -3,9 +3,11 @@
 #define GMT_READER_SYMBOLS_SYMBOLS_DWARF_H
 
 /*
- * Lines and inlined functions from a file's DWARF. Opening reads only the table of which
- * compilation unit has which addresses, or later, where that does not say, all units; a unit's functions are listed when an
- * address in it is first asked for. One thread.
+ * Finds lines and inlined functions in a file's DWARF. Opening reads only the table from addresses
+ * to compilation units. If the table lacks an address, all units are read. The functions of a unit
+ * are listed on the first query for an address in it.
+ *
+ * For one thread.
  */
 
 #include <stddef.h>
@@ -15,23 +17,24 @@ struct Elf;
 struct gmt_dwarf;
 
 struct gmt_dwarf_frame {
-	const char *function; /* as the linker names it where DWARF says, else as the source; may be NULL */
+	/* the linker's name if DWARF has it, else the name in the source; may be NULL */
+	const char *function;
 	const char *file;     /* may be NULL */
-	uint32_t line;        /* 0: not known */
+	uint32_t line;        /* 0: unknown */
 };
 
-/* Reads `elf`, which must stay open; NULL when it has no DWARF or memory is out. */
+/* Reads `elf`, which must stay open. Returns NULL if it has no DWARF, or when out of memory. */
 struct gmt_dwarf *gmt_dwarf_open(struct Elf *elf);
 
 /*
- * The frames at `address`, innermost inlined function first, the real function last; at most
- * `limit` (the innermost ones). Returns how many; 0 when DWARF does not know the address. Strings
- * are good until gmt_dwarf_close.
+ * Fills the frames at `address`: innermost inlined function first, real function last. If there are
+ * more than `limit`, fills the innermost frames. Returns the number of frames, or 0 if DWARF lacks
+ * the address. Strings are valid until gmt_dwarf_close.
  */
 size_t gmt_dwarf_find(struct gmt_dwarf *dwarf, uint64_t address, struct gmt_dwarf_frame *ret_frames,
 	size_t limit);
 
-/* `dwarf` may be NULL. */
+/* Closes the DWARF. `dwarf` may be NULL. */
 void gmt_dwarf_close(struct gmt_dwarf *dwarf);
 
 #endif

@@ -24,7 +24,7 @@ struct gmt_elf {
 	char build_id[BUILD_ID_MAX_BYTES * 2 + 1];
 	bool has_symtab, has_lines, refers_further;
 	struct gmt_elf_stamp stamp;
-	uint64_t end; /* of the addresses of what is loaded */
+	uint64_t end; /* of the loaded addresses */
 	struct gmt_symbols_functions functions;
 	struct gmt_symbols_cold cold;
 };
@@ -49,7 +49,7 @@ static void keep_build_id(struct gmt_elf *elf, Elf_Data *data)
 	}
 }
 
-/* What is in the file, by its section headers. */
+/* Reads the section headers to find out what the file has. */
 static void survey(struct gmt_elf *elf)
 {
 	Elf_Scn *section = NULL;
@@ -82,7 +82,7 @@ static void survey(struct gmt_elf *elf)
 
 static int64_t nanoseconds(const struct timespec *time)
 {
-	/* Whatever a file system says: it is compared, not counted with. */
+	/* Overflow does not matter: times are only compared. */
 	return (int64_t)((uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec);
 }
 
@@ -95,8 +95,9 @@ struct gmt_elf_stamp gmt_elf_stamp_of(const struct stat *about)
 }
 
 /*
- * The file is mapped and needs its descriptor no more: a program has thousands of libraries, and a user 1,024 descriptors. Where
- * the file refers to another one by a relative path, libdw finds that by the descriptor.
+ * Closes the descriptor, because the file is mapped. A program has thousands of libraries, but a
+ * process may open only 1,024 files. Exception: if the file refers to another file by a relative
+ * path, libdw needs the descriptor to find it.
  */
 static void let_go_of_descriptor(struct gmt_elf *elf)
 {
@@ -114,7 +115,7 @@ struct gmt_elf *gmt_elf_open(const char *path)
 	if (!elf)
 		return NULL;
 	elf_version(EV_CURRENT);
-	/* A recorded path can be anything, also a pipe that nobody writes to. */
+	/* A recorded path may be anything, even a pipe without a writer, so do not block. */
 	elf->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	elf->path = gmt_arena_copy(&elf->arena, path, strlen(path));
 	if (elf->path && elf->fd >= 0 && !fstat(elf->fd, &about) && S_ISREG(about.st_mode))
@@ -178,7 +179,7 @@ void gmt_elf_expect(struct gmt_elf *elf, uint64_t address)
 
 const char *gmt_elf_find_function(struct gmt_elf *elf, uint64_t address)
 {
-	/* .symtab has all that .dynsym has; a stripped file has only the latter. */
+	/* .symtab contains all of .dynsym. A stripped file has only .dynsym. */
 	const char *function = gmt_symbols_functions_find(&elf->functions, elf->elf,
 		elf->has_symtab ? SHT_SYMTAB : SHT_DYNSYM, elf->end, address);
 

@@ -12,7 +12,7 @@
 #include "containers/vec.h"
 #include "reader/symbols/symbols_elf.h"
 
-/* A folder that the user names is searched this far: it may turn out to be "/". */
+/* Limits of the search in a user's folder, which may be "/". */
 enum { MAX_DEPTH = 8, MAX_FILES = 50000 };
 
 static const char *const system_directory = "/usr/lib/debug";
@@ -75,7 +75,7 @@ static void index_directory(struct gmt_symbol_files *files, const char *director
 			continue;
 		if (snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name) >= (int)sizeof(path))
 			continue;
-		/* Links to folders are not followed: they may lead in circles. */
+		/* Links to folders are not followed, because they may form a circle. */
 		if (lstat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
 			index_directory(files, path, depth + 1);
 			continue;
@@ -103,7 +103,7 @@ static bool visit_build_id_tree(const char *directory, const char *build_id,
 	return true;
 }
 
-/* It becomes part of a path: nothing but digits may be in it. */
+/* The build-id becomes part of a path, so only hexadecimal digits are allowed. */
 static bool is_build_id(const char *text)
 {
 	size_t length = strspn(text, "0123456789abcdef");

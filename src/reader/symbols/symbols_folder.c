@@ -18,7 +18,8 @@
 
 enum {
 	DAY_SECONDS = 24 * 60 * 60,
-	HALF_WRITTEN_SECONDS = 60 * 60, /* older ones are of readers that were killed */
+	/* older temporary files are left over from readers that were killed */
+	HALF_WRITTEN_SECONDS = 60 * 60,
 	MOST_SEEN = 100000,
 };
 
@@ -29,7 +30,10 @@ static bool is_owner(const struct stat *about)
 	return about->st_uid == geteuid();
 }
 
-/* Opens a folder in `at`, which must be this user's and closed to `others`. -1 when it is not, or is not there. */
+/*
+ * Opens a folder in `at`. It must belong to this user, without the permissions in `others`. Returns
+ * -1 if it does not, or does not exist.
+ */
 static int open_folder(int at, const char *name, mode_t others, bool makes)
 {
 	struct stat about;
@@ -47,7 +51,10 @@ static int open_folder(int at, const char *name, mode_t others, bool makes)
 	return fd;
 }
 
-/* Makes the base, in a folder of this user's: root in another's home would leave folders there that the other cannot use. */
+/*
+ * Creates the base folder, if its parent belongs to this user. Otherwise, root with another user's
+ * home would leave folders there that the other user cannot use.
+ */
 static void make_base(const struct gmt_symbols_folder *folder)
 {
 	char parent[PATH_MAX];
@@ -65,7 +72,9 @@ static void open_all(struct gmt_symbols_folder *folder, bool makes)
 
 	if (makes)
 		make_base(folder);
-	/* What is below it is looked at; itself it may be a link to a larger disk. */
+	/*
+	 * The folders below are checked. The base itself may be a link, for example to a larger disk.
+	 */
 	base = open(folder->base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (base < 0)
 		return;
@@ -87,7 +96,7 @@ bool gmt_symbols_folder_find(struct gmt_symbols_folder *ret_folder)
 	int length;
 
 	*ret_folder = (struct gmt_symbols_folder){ 0 };
-	/* A path that is not absolute would be another one in each folder. */
+	/* A relative path would mean another folder in each working directory. */
 	if (!base || *base != '/')
 		return false;
 	length = snprintf(ret_folder->base, sizeof(ret_folder->base), "%s%s", base, is_xdg ? "" : "/.cache");
@@ -97,13 +106,16 @@ bool gmt_symbols_folder_find(struct gmt_symbols_folder *ret_folder)
 	return true;
 }
 
-/* A plain file that is this user's alone. */
+/* Returns whether this is a plain file that belongs to this user alone. */
 static bool is_own(const struct stat *about)
 {
 	return S_ISREG(about->st_mode) && is_owner(about) && !(about->st_mode & 077);
 }
 
-/* Once a day is enough to know which were used least lately. A moment in the future is nobody's. */
+/*
+ * Notes the time of use. Once a day is precise enough to find the least recently used files. A time
+ * in the future is wrong, so it is replaced.
+ */
 static void note_use(int fd, const struct stat *about)
 {
 	time_t now = time(NULL);
@@ -125,7 +137,7 @@ uint8_t *gmt_symbols_folder_read(const struct gmt_symbols_folder *folder, const 
 		bytes = gmt_pages_grow(NULL, 0, (size_t)about.st_size);
 	if (bytes) {
 		*ret_size = (size_t)about.st_size;
-		/* What became shorter meanwhile ends in zeros, and is not whole. */
+		/* If the file became shorter meanwhile, the rest is zeros, and the answers reject it. */
 		gmt_file_read_at(fd, 0, bytes, *ret_size);
 		note_use(fd, &about);
 	}
@@ -133,7 +145,9 @@ uint8_t *gmt_symbols_folder_read(const struct gmt_symbols_folder *folder, const 
 	return bytes;
 }
 
-/* A file that may not become so large would end the process, by a signal. */
+/*
+ * Returns whether the file may grow to this size. Beyond the limit, a signal would end the process.
+ */
 static bool may_be(size_t size)
 {
 	struct rlimit limit;
@@ -164,7 +178,7 @@ void gmt_symbols_folder_write(struct gmt_symbols_folder *folder, const char *nam
 	close(fd);
 }
 
-/* A file that is there. */
+/* A file in the folder. */
 struct seen {
 	time_t used;
 	uint64_t bytes;
@@ -178,7 +192,7 @@ static int newest_first(const void *left, const void *right)
 	return (a->used < b->used) - (a->used > b->used);
 }
 
-/* As gmt_symbols_cache names them: nothing else in the folder is ours to remove. */
+/* Returns whether gmt_symbols_cache gave this name. No other file in the folder may be deleted. */
 static bool is_kept_name(const char *name)
 {
 	size_t id = strspn(name, "0123456789abcdef");
@@ -198,7 +212,7 @@ static void make_room(int at)
 {
 	GMT_VEC(struct seen) files = { 0 };
 	time_t now = time(NULL);
-	/* `at` itself goes on being read by nobody: the stream has a place of its own. */
+	/* Opens the folder again: the stream needs its own descriptor, with its own read position. */
 	int fd = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
 	struct dirent *entry;

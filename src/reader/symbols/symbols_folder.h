@@ -3,8 +3,11 @@
 #define GMT_READER_SYMBOLS_SYMBOLS_FOLDER_H
 
 /*
- * The folder of symbols_cache.h: small files that are replaced whole, of which the oldest go. Nothing in it is
- * believed but what is this user's alone, and no link is followed. One thread.
+ * The folder of symbols_cache.h. It has small files that are always replaced as a whole. The oldest
+ * are deleted. Files and folders that do not belong to this user alone are not trusted. Links are
+ * not followed, except at the base folder.
+ *
+ * For one thread.
  */
 
 #include <limits.h>
@@ -20,25 +23,32 @@ enum {
 
 struct gmt_symbols_folder {
 	char base[PATH_MAX];   /* $XDG_CACHE_HOME, or ~/.cache */
-	int fd_plus_1;         /* of the folder; 0: not there, or not usable */
-	bool was_made;         /* whether making it was tried */
-	bool is_changed;       /* something was written */
+	int fd_plus_1;         /* of the folder; 0: it does not exist, or is unusable */
+	bool was_made;         /* this run has already tried to create the folder */
+	bool is_changed;       /* a file was written */
 };
 
-/* Says where it is, and opens it when it is there. False where there is no place for it. */
+/* Finds the folder, and opens it if it exists. Returns false if there is no place for it. */
 bool gmt_symbols_folder_find(struct gmt_symbols_folder *ret_folder);
 
 /*
- * All of a file of at most `max_bytes`, and notes that it was used; to be freed with gmt_pages_free. NULL where it is
- * not there, is empty, larger, not this user's alone, or no plain file.
+ * Reads a whole file of at most `max_bytes`, and marks it as used. The caller frees the result with
+ * gmt_pages_free. Returns NULL if the file is missing, empty, larger, not a plain file, or does not
+ * belong to this user alone.
  */
 uint8_t *gmt_symbols_folder_read(const struct gmt_symbols_folder *folder, const char *name, size_t max_bytes,
 	size_t *ret_size);
 
-/* Puts a file in the place of the one of that name, all at once, or does nothing. Makes the folder. */
+/*
+ * Replaces the file `name` atomically, or creates it. Creates the folder if needed. Does nothing on
+ * failure.
+ */
 void gmt_symbols_folder_write(struct gmt_symbols_folder *folder, const char *name, const void *bytes, size_t size);
 
-/* Removes what was used least lately, where something was written and there is too much. A zeroed one may be closed. */
+/*
+ * Deletes the least recently used files, if a file was written and there are too many. A zeroed
+ * folder may be closed.
+ */
 void gmt_symbols_folder_close(struct gmt_symbols_folder *folder);
 
 #endif

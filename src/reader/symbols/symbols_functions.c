@@ -9,18 +9,21 @@
 #include "base/pages.h"
 
 enum {
-	LOOK_BACK = 32, /* over small functions that stand inside a larger one */
+	LOOK_BACK = 32, /* functions to search backward: small functions may lie inside a larger one */
 	MOST_CELLS = 1 << 16,
 	LEAST_SHIFT = 8,
-	MOST_READS = 24, /* then all functions are kept */
+	MOST_READS = 24, /* after that, all functions are kept */
 	ORDER_INDEX_BITS = 29, /* below the rank */
 	MOST_SYMBOLS = 1 << ORDER_INDEX_BITS,
 };
 
-/* What a cell says, beside how many functions begin in it: LOOK_BACK stands for more. */
+/*
+ * The byte of a cell: two flags, and the number of functions that begin in the cell. LOOK_BACK
+ * stands for that many or more.
+ */
 enum { CELL_COUNT = 0x3f, CELL_KEPT = 0x40, CELL_EXPECTED = 0x80 };
 
-/* A section with symbols, as libelf gives it: in this machine's order of bytes. */
+/* A section with symbols, as libelf returns it: in this machine's byte order. */
 struct section {
 	const uint8_t *bytes;
 	size_t count;
@@ -35,7 +38,7 @@ struct symbol {
 	uint8_t info;
 };
 
-/* As in the file: at any address. */
+/* As in the file, where symbols may be unaligned. */
 struct symbol_32 {
 	Elf32_Sym is;
 } __attribute__((packed));
@@ -46,7 +49,7 @@ struct symbol_64 {
 
 #define SYMBOL_OF(is) ((struct symbol){ (is).st_value, (is).st_size, (is).st_name, (is).st_shndx, (is).st_info })
 
-/* `is_64` is the section's: where the caller knows it, the loop has no question. */
+/* `is_64` is a property of the section. Callers pass a constant, so that the loop has no branch. */
 static inline __attribute__((always_inline)) struct symbol symbol_at(const struct section *section, size_t index, bool is_64)
 {
 	if (is_64)
@@ -73,13 +76,13 @@ static inline uint8_t *cell_of(const struct gmt_symbols_cells *cells, uint64_t a
 	return &cells->bytes[(address < cells->end ? address : cells->end) >> cells->shift];
 }
 
-/* Whether all that can be found from an address is there. */
+/* Returns whether the candidates for an address have been read. */
 static bool is_read(const struct gmt_symbols_functions *functions, uint64_t address)
 {
 	return functions->cells.bytes && *cell_of(&functions->cells, address) & CELL_EXPECTED;
 }
 
-/* False when there is no memory. */
+/* Returns false when out of memory. */
 static bool keep(struct gmt_symbols_functions *functions, const struct section *section, size_t index)
 {
 	struct symbol symbol = symbol_at(section, index, section->is_64);
@@ -100,7 +103,10 @@ static bool keep(struct gmt_symbols_functions *functions, const struct section *
 	return true;
 }
 
-/* What is asked for each symbol is copied out of `functions`: a cell that is written to could be any of its bytes. */
+/*
+ * Copies the cells' fields out of `functions`. Otherwise the compiler must reload them after each
+ * write to a cell, because the write could change them.
+ */
 static inline __attribute__((always_inline)) bool keep_all(struct gmt_symbols_functions *functions,
 	const struct section *section, bool is_64)
 {
@@ -128,7 +134,7 @@ static inline __attribute__((always_inline)) void count_all(const struct gmt_sym
 	}
 }
 
-/* False when there is no memory. */
+/* Returns false when out of memory. */
 static bool pass_section(struct gmt_symbols_functions *functions, const struct section *section, bool keeps)
 {
 	if (keeps)
@@ -140,7 +146,7 @@ static bool pass_section(struct gmt_symbols_functions *functions, const struct s
 	return true;
 }
 
-/* False at a section that has no symbols, or too many. */
+/* Returns false for a section without symbols, or with too many. */
 static bool open_section(Elf *elf, Elf_Scn *scn, uint32_t type, struct section *ret_section)
 {
 	GElf_Shdr header;
@@ -172,7 +178,10 @@ static bool pass(struct gmt_symbols_functions *functions, Elf *elf, uint32_t typ
 	return done;
 }
 
-/* What can be found from an address begins in its cell, or is one of LOOK_BACK before that. */
+/*
+ * Marks the cells to keep. The function at an address begins in the address's cell, or is one of
+ * the LOOK_BACK functions before the cell.
+ */
 static void choose_cells(struct gmt_symbols_functions *functions)
 {
 	const struct gmt_symbols_cells *cells = &functions->cells;
@@ -193,7 +202,7 @@ static void choose_cells(struct gmt_symbols_functions *functions)
 	}
 }
 
-/* One cell for all addresses, or as many as tell them apart. */
+/* Makes one cell for all addresses, or as many cells as are useful. */
 static bool make_cells(struct gmt_symbols_cells *cells, bool is_one, uint64_t end)
 {
 	gmt_pages_free(cells->bytes, cells->count);
@@ -215,13 +224,13 @@ static int by_start(const void *left, const void *right)
 	return (a->order > b->order) - (a->order < b->order);
 }
 
-/* All functions are there, of whatever address. */
+/* Returns whether all functions of the table have been kept. */
 static bool is_whole(const struct gmt_symbols_functions *functions)
 {
 	return functions->cells.count == 1;
 }
 
-/* Reads what can be found from the expected addresses, or all. */
+/* Reads the candidates for the announced addresses, or all functions. */
 static void read_table(struct gmt_symbols_functions *functions, Elf *elf, uint32_t type, uint64_t end, bool reads_all)
 {
 	functions->reads++;
@@ -252,7 +261,7 @@ bool gmt_symbols_functions_expect(struct gmt_symbols_functions *functions, uint6
 	return slot;
 }
 
-/* How many functions begin at the address or before. */
+/* Returns how many functions begin at or before the address. */
 static size_t count_begun(const struct gmt_symbols_functions *functions, uint64_t address)
 {
 	size_t low = 0, high = functions->items.count;
@@ -269,8 +278,9 @@ static size_t count_begun(const struct gmt_symbols_functions *functions, uint64_
 }
 
 /*
- * False when it is not known: a function without a name, which no linker makes, is none, so that one may be missed of the
- * LOOK_BACK that were kept.
+ * Finds the function at an address. Returns false if the answer is uncertain: functions without a
+ * name do not count, so one of the LOOK_BACK candidates may be missing. No linker makes such
+ * functions.
  */
 static bool look(const struct gmt_symbols_functions *functions, Elf *elf, uint64_t address, const char **ret_name)
 {

@@ -3,10 +3,14 @@
 #define GMT_READER_SYMBOLS_SYMBOLS_FUNCTIONS_H
 
 /*
- * The functions of one file's symbol table. In the flow: symbol table -> functions -> symbols_elf. A report asks for
- * some hundred addresses of libraries with hundreds of thousands of functions, so only those are kept that begin near
- * an address that is asked for: the table is passed over once to count what begins where, and once to take what may
- * be an answer. Names are not looked at before: their pages are the most of such a file. One thread.
+ * The functions in one file's symbol table. In the flow: symbol table -> functions -> symbols_elf.
+ *
+ * A report needs some hundred addresses, in libraries with hundreds of thousands of functions. So
+ * only functions that begin near a requested address are kept. The table is read twice: to count
+ * which functions begin where, and to keep the candidates. Names are not read in this step, because
+ * they fill most pages of such a file.
+ *
+ * For one thread.
  */
 
 #include <stdbool.h>
@@ -19,36 +23,40 @@ struct Elf; /* libelf's */
 
 struct gmt_symbols_function {
 	uint64_t start;
-	uint32_t size_bytes; /* 0: not said, reaches to the next one */
-	uint32_t order;      /* of several at one address the highest is shown */
-	uint32_t name;       /* in the section of strings */
-	uint32_t names;      /* that section */
+	uint32_t size_bytes; /* 0: unknown, reaches to the next function */
+	uint32_t order;      /* of several functions at one address, the highest is shown */
+	uint32_t name;       /* offset in the string section */
+	uint32_t names;      /* index of the string section */
 };
 
-/* Pieces of a file's addresses, equally long, with a byte for each. */
+/* The file's address range in cells of equal size, with one byte for each cell. */
 struct gmt_symbols_cells {
 	uint8_t *bytes; /* NULL: nothing was read yet */
 	size_t count;
 	unsigned shift; /* from an address to its cell */
-	uint64_t end;   /* addresses behind are in the last cell */
+	uint64_t end;   /* addresses after it are in the last cell */
 };
 
-/* Zero-initialise to make one. */
+/* Initialize with zeros. */
 struct gmt_symbols_functions {
-	GMT_VEC(uint64_t) expected; /* addresses */
-	GMT_VEC(struct gmt_symbols_function) items; /* by start and order; in kept cells, all of them */
+	GMT_VEC(uint64_t) expected; /* announced addresses */
+	/* by start and order; complete for the kept cells */
+	GMT_VEC(struct gmt_symbols_function) items;
 	struct gmt_symbols_cells cells;
-	unsigned reads; /* of the table */
+	unsigned reads; /* how often the table was read */
 };
 
-/* Says that an address will be asked for. False when out of memory: it is one that nobody said. */
+/*
+ * Announces a query for an address. Returns false when out of memory: the address then counts as
+ * not announced.
+ */
 bool gmt_symbols_functions_expect(struct gmt_symbols_functions *functions, uint64_t address);
 
 /*
- * The name of the function at an address, mangled, or NULL. Reads the table when it must: again where nobody said
- * before that this address would be asked for. `type` is that of the sections to read: SHT_SYMTAB or SHT_DYNSYM. `end`
- * is about where the file's addresses end: with a wrong one it takes longer. The name is good as long as `elf` is
- * open. NULL also when memory is out.
+ * Returns the mangled name of the function at an address, or NULL. Reads the table if needed:
+ * again, if the address was not announced. `type` is the type of the sections to read: SHT_SYMTAB
+ * or SHT_DYNSYM. `end` is about where the file's addresses end; a wrong value only costs time. The
+ * name is valid while `elf` is open. Also returns NULL when out of memory.
  */
 const char *gmt_symbols_functions_find(struct gmt_symbols_functions *functions, struct Elf *elf, uint32_t type,
 	uint64_t end, uint64_t address);

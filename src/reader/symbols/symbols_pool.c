@@ -8,7 +8,7 @@
 #include "containers/vec.h"
 
 struct gmt_symbols_pool {
-	struct gmt_intern paths; /* ids are indices in files */
+	struct gmt_intern paths; /* ids are indexes in `files` */
 	GMT_VEC(struct gmt_elf *) files; /* NULL: could not be opened */
 };
 
@@ -23,7 +23,7 @@ struct gmt_elf *gmt_symbols_pool_get(struct gmt_symbols_pool *pool, const char *
 
 	if (!pool)
 		return gmt_elf_open(path);
-	/* Room first: a path that is known has its file. */
+	/* Reserve room before the path gets its id: a path with an id must have its file. */
 	if (!gmt_vec_reserve(&pool->files, 1) || !gmt_intern_text(&pool->paths, path, &id))
 		return NULL;
 	if (id == pool->files.count)
