@@ -93,8 +93,7 @@ struct answers {
 
 /*
  * Returns the nearest of the best-fitting answers that have these parts, or NULL. With `like`,
- * returns only an answer that reports the same use of the device and fits perfectly or after
- * correction by the difference (FITS .. CHANGED).
+ * returns only an answer that fits (FITS) and reports the same memory of the device as `like`.
  */
 static const struct gmt_ledger_answer *find_answer(const struct maker *maker, int16_t device, unsigned parts,
 	const struct gmt_ledger_holding *holding, const struct gmt_ledger_answer *like, enum misfit *ret_misfit)
