@@ -5,10 +5,10 @@
 #include "render/head.h"
 #include "render/plain.h"
 
-/* A page's worth. */
+/* Default number of rows. */
 enum { ROWS_SHOWN = 20 };
 
-/* No machine has more; a file may say so. */
+/* Real machines have fewer accounts. The limit protects against damaged files. */
 enum { ACCOUNTS_SHOWN = 128 };
 
 struct writer {
@@ -47,7 +47,7 @@ static struct signed_text signed_count(int64_t difference)
 	return with_sign(difference, gmt_text_count(magnitude(difference)).text);
 }
 
-/* "-24.9 %"; nothing where the base has nothing. */
+/* "-24.9 %"; "" if the base has 0. */
 static struct signed_text percent(const struct gmt_diff_pair *pair)
 {
 	struct signed_text text = { "" };
