@@ -47,10 +47,7 @@ struct gmt_allocator_stat {
 struct gmt_give_back {
 	uint64_t stamp; /* when PyTorch gave back the first segment */
 	uint64_t bytes, segments; /* segments or pages */
-	/*
-	 * the part of `bytes` that PyTorch got again before the next give-back, within GMT_AGAIN_STEPS
-	 * steps
-	 */
+	/* part of `bytes` that PyTorch got again before the next one, within GMT_AGAIN_STEPS steps */
 	uint64_t again_bytes;
 	bool after_refusal; /* the driver had just refused a request */
 };

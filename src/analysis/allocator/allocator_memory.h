@@ -25,10 +25,7 @@ struct gmt_allocator_segment {
 	uint64_t used_bytes, blocks; /* blocks of layer torch in this segment; 0 for pages */
 	uint64_t memory;         /* number of the physical memory that is mapped here; 0: no memory */
 	uint64_t change;         /* number of the last change to the fields that a mark keeps */
-	/*
-	 * address of the next entry; UINT64_MAX: there is no next entry; own address: this entry was
-	 * removed
-	 */
+	/* address of the next entry; UINT64_MAX: no next entry; own address: entry was removed */
 	uint64_t next;
 	uint32_t site;           /* site of the block */
 	/* index of the range of this page, plus 1; 0: this is a segment, not a page */
@@ -65,10 +62,7 @@ enum { GMT_ALLOCATOR_NEAR = 1024 };
 
 struct gmt_allocator_memory {
 	struct gmt_ordered places; /* first address to index in table */
-	/*
-	 * cache: index in table of the last found entry, by 2 MiB of addresses; several addresses share
-	 * an item
-	 */
+	/* cache of found entries: index in table, by 2 MiB of addresses; several share an item */
 	uint32_t near[GMT_ALLOCATOR_NEAR];
 	GMT_VEC(struct gmt_allocator_segment) table;
 	uint32_t first_free_plus_1;

@@ -3,12 +3,13 @@
 #define GMT_ANALYSIS_ALLOCATOR_ALLOCATOR_STATE_H
 
 /*
- * Allocator state: PyTorch's segments at the peak and at the end of the program's work, the
- * statistics of its allocator, the blocks of each peak by the step and phase that allocated them,
- * and short-lived allocations. It observes the replay.
+ * Allocator state: PyTorch's segments at the peak and at the end of the program's work, and the
+ * statistics of its allocator. Also the blocks of each peak by the step and phase that allocated
+ * them, and short-lived allocations. It observes the replay.
  *
  *   gmt_allocator_state_init(&where, snapshot, traces, timeline, error);
- *   options.observers = ...; options.observer_count += gmt_allocator_state_observers(&where, observers);
+ *   options.observers = ...;
+ *   options.observer_count += gmt_allocator_state_observers(&where, observers);
  *   gmt_replay_init(&replay, snapshot, traces, &options, error);
  *   gmt_allocator_state_finish(&where, &replay, until_ns, error);
  */

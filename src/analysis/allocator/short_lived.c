@@ -119,7 +119,7 @@ static bool look_through_sizes(struct gmt_short_lived *short_lived, const struct
 
 	gmt_intern_fini(&short_lived->size_ids);
 	short_lived->sizes.count = 0;
-	/* get_size never writes behind the row that this loop reads. */
+	/* get_size never writes past the row that this loop reads. */
 	for (size_t i = 0; i < count; i++) {
 		struct gmt_short_lived_size kept = short_lived->sizes.items[i];
 
