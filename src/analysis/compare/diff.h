@@ -69,14 +69,9 @@ struct gmt_diff_hidden {
 
 struct gmt_diff_account {
 	uint32_t layer;
-	/*
-	 * device of the base; GMT_DEVICE_HOST: host memory; other values below 0: the recordings do not
-	 * say which device
-	 */
+	/* device of the base; GMT_DEVICE_HOST: the host; below 0: not known which device */
 	int32_t device;
-	/*
-	 * device that it is compared with: the same number, or the same position among the used devices
-	 */
+	/* device compared with it: same number, or same position among the used devices */
 	int32_t new_device;
 	const struct gmt_account *accounting[GMT_DIFF_SIDES]; /* NULL: no event */
 	struct gmt_diff_pair amounts[GMT_DIFF_AMOUNTS];
@@ -98,9 +93,7 @@ struct gmt_diff_side {
 	const struct gmt_replay *replay;
 	const struct gmt_sites *sites;
 	const struct gmt_warnings *warnings;
-	/*
-	 * of the replay; NULL: by category, the blocks that an optimizer allocates count as its state
-	 */
+	/* of the replay; NULL: by category, an optimizer's allocations count as its state */
 	const struct gmt_history *history;
 };
 

@@ -11,9 +11,7 @@
 /* Matches GPUs of the new recording with GPUs of the base. */
 struct gmt_diff_devices {
 	GMT_VEC(int32_t) used[GMT_DIFF_SIDES]; /* lowest number first */
-	/*
-	 * the first GPU of one side matches the first GPU of the other side, and so on; else by number
-	 */
+	/* first GPU of one side matches first GPU of the other side, and so on; else by number */
 	bool are_paired;
 };
 
@@ -31,9 +29,8 @@ void gmt_diff_devices_fini(struct gmt_diff_devices *devices);
 
 /*
  * Joins the rows of files that lie in another folder in the new recording. Two rows are joined,
- * with `moved_from`, if one exists only in the base, the other only in the new recording, and their
- * names differ only in the folder. Rows are not joined if more rows share that name. Returns false
- * if memory is exhausted.
+ * with `moved_from`, if each exists in one recording only and their names differ only in the
+ * folder. Rows are not joined if more rows share that name. Returns false if memory is exhausted.
  */
 bool gmt_diff_join_moved(struct gmt_diff *diff);
 

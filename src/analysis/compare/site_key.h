@@ -20,9 +20,9 @@
  * and template arguments. Control characters become '?'.
  *
  * A stack has two names. The group is the frame that the user knows (gmt_traces_own_line); many
- * stacks share a group. The hash distinguishes the stacks of one group: FNV-1a (64 bits) over the
+ * stacks share a group. The hash distinguishes the stacks of a group: FNV-1a (64 bits) over the
  * frames' names, leaf first, with a newline after each name. The hash leaves out:
- *   - a repetition of the preceding frames, up to 8 frames long, so recursion depth does not matter;
+ *   - a repetition of the preceding frames, up to 8 frames long: recursion depth does not matter;
  *   - Python's list, dict and set comprehensions, which are functions only before Python 3.12;
  *   - the interpreter's native frames, and the frames of libc and its loader that start threads.
  * A stack that consists only of such interpreter and libc frames keeps them.
@@ -34,9 +34,14 @@
  *   - another user or machine has the program in another folder;
  *   - threads or ranks differ.
  * Both names change if the user's function, its file or its class is renamed or moved. They also
- * change between Python before 3.11, which has no qualified names, and later Python. The hash also
- * changes if another function calls in between, if only one recording has native names, if the
- * compiler inlines differently, or if the recorder cuts the stack (option `depth`).
+ * change between Python before 3.11, which has no qualified names, and later Python.
+ *
+ * The hash also changes if
+ *   - another frame of the stack changes or is renamed;
+ *   - only one of the recordings has native names;
+ *   - the compiler inlines other functions;
+ *   - the recorder cuts the stack (option `depth`).
+ *
  * GMT_SITE_KEY_VERSION changes when these rules change. Files that store names should hold it.
  */
 
