@@ -50,7 +50,8 @@ struct gmt_ledger_holding {
 
 /* The sums of a holding that an answer is compared with. */
 struct gmt_ledger_sums {
-	uint64_t steady_bytes; /* all memory except that of pools and graphs */
+	/* memory of layers cuda and driver, without pools, graphs and managed memory */
+	uint64_t steady_bytes;
 	uint64_t pool_bytes, graph_bytes;
 };
 
@@ -101,10 +102,7 @@ struct gmt_ledger_entry {
 	size_t oom; /* AT_REFUSAL: index of the row in the ooms */
 	int16_t device;
 	uint64_t time_ns;
-	/*
-	 * an answer of the device exists; if not, the fields below except the lines are 0, and nothing
-	 * is unexplained
-	 */
+	/* the device answered; else answer_time_ns and total_bytes are 0, unexplained is 0 */
 	bool has_answer;
 	uint64_t answer_time_ns; /* time of the answer */
 	/* the process held other memory at the answer; used_bytes is corrected by the difference */
@@ -113,10 +111,7 @@ struct gmt_ledger_entry {
 	int64_t lines[GMT_LEDGER_LINES]; /* bytes; they add up to used_bytes */
 	/* a source exists for the line; if not, the line is 0 and its memory is part of other lines */
 	bool known[GMT_LEDGER_LINES];
-	/*
-	 * managed memory, which lies on the device only as far as it was touched there; not in the
-	 * lines
-	 */
+	/* managed memory; lies on the device only as far as touched there; not in the lines */
 	uint64_t managed_bytes;
 	/* memory imported from other processes, which account for it; not in the lines */
 	uint64_t imported_bytes;
