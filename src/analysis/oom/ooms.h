@@ -11,13 +11,13 @@
  * retry. If not, they belong to the row of PyTorch's own refusal. If the program itself tries
  * again, each refusal reached the program and has its own row. The rules:
  *
- * A refusal by the driver is a retry if the thread's next allocation on that device has the same
- * size and a PyTorch block lies in it. It belongs to PyTorch's refusal if that is the thread's next
- * event on that device and asks for no more memory. Of several refusals in a row, the last three
- * belong to it.
+ *   - A refusal by the driver is a retry if the thread's next allocation on that device has
+ *     the same size and holds a PyTorch block.
+ *   - It belongs to PyTorch's refusal if that is the thread's next event on that device and
+ *     asks for no more memory. If several refusals precede it, the last three belong to it.
  *
- *   gmt_ooms_init(&ooms, snapshot, until_ns, error)   (finds the rows)
- *   observer = gmt_ooms_observer(&ooms)               (for a replay until the same moment: fills them)
+ *   gmt_ooms_init(&ooms, snapshot, until_ns, error)   finds the rows
+ *   observer = gmt_ooms_observer(&ooms)               fills them in a replay until the same moment
  */
 
 #include <stdbool.h>
