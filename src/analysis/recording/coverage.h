@@ -12,7 +12,7 @@
 
 struct gmt_coverage_api {
 	const struct gmt_api *api;
-	uint64_t calls; /* includes calls inside other hooked functions, and calls that failed */
+	uint64_t calls; /* includes calls inside other hooked functions, and calls without an event */
 };
 
 /* A library through which the process used the device. */
@@ -23,14 +23,13 @@ struct gmt_coverage_library {
 
 struct gmt_coverage {
 	bool has_counts; /* the recorder counted calls: version 2 of the format */
-	/*
-	 * the recorder also listed the functions that were never called, as it does at an orderly end
-	 */
+	/* the recorder also listed functions that were never called: it ended in order */
 	bool is_whole;
 	GMT_VEC(struct gmt_coverage_api) called; /* most calls first */
 	GMT_VEC(struct gmt_coverage_api) never;  /* by library and name */
 	GMT_VEC(struct gmt_coverage_library) libraries; /* in the order of loading */
-	GMT_VEC(const struct gmt_unhooked *) unhooked;  /* each pair of name and road once, by name */
+	/* each pair of name and road (the function that looked it up) once, by name */
+	GMT_VEC(const struct gmt_unhooked *) unhooked;
 };
 
 /*

@@ -29,8 +29,8 @@ struct gmt_warnings {
 };
 
 /*
- * Lists the warnings. `replay` and `traces` may be NULL; then their warnings are left out. Fails
- * only if memory is exhausted. `ret_caveats` (zeroed) belongs to the caller; end it with
+ * Lists the warnings. `replay` and `traces` may be NULL; then the warnings about them are left out.
+ * Fails only if memory is exhausted. `ret_caveats` (zeroed) belongs to the caller; end it with
  * gmt_warnings_fini.
  */
 enum gmt_status gmt_warnings_init(struct gmt_warnings *ret_caveats, const struct gmt_snapshot *snapshot,
