@@ -18,11 +18,7 @@
 
 struct gmt_json {
 	FILE *file;
-	/*
-	 * one value per line down to `inline_depth`; deeper values, or all without `pretty`, on one
-	 * line
-	 */
-	bool pretty;
+	bool pretty;       /* one value per line down to `inline_depth`; deeper values on one line */
 	unsigned inline_depth;
 	unsigned depth;
 	bool needs_comma;

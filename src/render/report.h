@@ -33,9 +33,7 @@ struct gmt_report {
 	const struct gmt_heaps *heaps;
 	const struct gmt_allocator_state_view *where; /* or NULL */
 	const struct gmt_leaks_view *leaks;
-	/*
-	 * text: section of `where`; a section other than GMT_ALLOCATOR_STATE_SHORT replaces the lists
-	 */
+	/* text: section of `where`; any but GMT_ALLOCATOR_STATE_SHORT replaces the lists */
 	enum gmt_allocator_state_section section;
 	bool has_until; /* the report ends before the end of the recording */
 	uint64_t limit; /* sites of a list; UINT64_MAX: all in JSON, about a page in text */

@@ -9,10 +9,7 @@
 #include "render/plain.h"
 
 enum {
-	/*
-	 * paragraphs for the last failures, because they ended the program; the first failure also gets
-	 * one
-	 */
+	/* paragraphs for the last failures, which ended the program; the first has one too */
 	LAST_SHOWN = 3,
 	HOLDERS_SHOWN = 5,
 	WIDTH = 110,
