@@ -99,8 +99,8 @@ static void print_completed(const struct recoverer *recoverer, const struct gmt_
 }
 
 /*
- * Prints that memory could not be used. That is an error if the user named the memory. With --all
- * it is only a hint.
+ * Prints that memory could not be used. With --all this is a hint. If the user named the memory, it
+ * is an error.
  */
 static void print_left(const struct recoverer *recoverer, const struct gmt_recover_outcome *outcome)
 {

@@ -114,7 +114,9 @@ void gmt_doctor_output_space(const struct gmt_doctor *doctor, struct gmt_finding
 		: GMT_VERDICT_OK, "%s free", gmt_text_size(bytes).text);
 }
 
-/* Returns whether the recorder's folder in /dev/shm was created by somebody else. */
+/*
+ * Returns whether the recorder's folder in /dev/shm exists and does not belong to this user alone.
+ */
 static bool is_taken(void)
 {
 	char folder[64];

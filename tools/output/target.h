@@ -39,7 +39,7 @@ enum gmt_target_state gmt_target_open_named(const char *path, struct gmt_target 
 /*
  * Opens a file by a name from shared memory, which is not trusted. Refuses links and files with
  * several names. Refuses folders on the way that users other than the caller and root may write to.
- * Folders like /tmp, where nobody may remove files of other users, are allowed.
+ * Folders like /tmp, where users cannot remove files of other users, are allowed.
  */
 enum gmt_target_state gmt_target_open_told(const char *path, struct gmt_target *ret_target, char ret_why[GMT_TARGET_WHY_BYTES]);
 

@@ -66,8 +66,13 @@ struct gmt_output_rules gmt_check_rules(const struct gmt_check_plan *plan, char 
 
 /*
  * Judges the recordings and writes all requested results. The verdict goes to `file`. Returns the
- * exit code: 0, or 1 if a rule fails, 3 if a recording cannot be read or a result cannot be
- * written, 4 if a recording is incomplete and --strict was given.
+ * exit code:
+ *
+ *   0  all rules hold
+ *   1  a rule fails
+ *   3  a recording cannot be read, or a result cannot be written
+ *   4  with --strict: a recording is incomplete, or growth in it could not be judged;
+ *      always: work was left out because of the budget
  */
 int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FILE *file);
 

@@ -13,8 +13,8 @@ struct gmt_compact_calls {
 /*
  * Detects the ends of module calls in the events of a recording, as reports do. Reports cannot
  * detect them in a compacted recording, so the compaction stores them as marks. Adds no marks if
- * the recording's own marks define steps, if a part of it was compacted before, if it is no regular
- * file, or if the calls cannot be detected.
+ * the recording's own marks define steps, or if the calls cannot be detected. Also adds no marks if
+ * a part of the recording was compacted before, or if `path` is no regular file.
  */
 void gmt_compact_calls_tell(struct gmt_compact_calls *ret_calls, const char *path);
 

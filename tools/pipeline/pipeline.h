@@ -40,10 +40,7 @@ struct gmt_pipeline {
 
 struct gmt_pipeline_options {
 	struct gmt_traces_options traces;
-	/*
-	 * nanoseconds since the start; 10^17 or more: since the Unix epoch; UINT64_MAX: the whole
-	 * recording
-	 */
+	/* nanoseconds since the start; 10^17 or more: since the Unix epoch; UINT64_MAX: all */
 	uint64_t until;
 	struct gmt_leaks_options leaks;
 	bool wants_where; /* compute the data for gmt_allocator_state_parts_init */

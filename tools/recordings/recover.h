@@ -9,8 +9,8 @@
  * The content of the memory is not trusted. The memory names its file. But a file is replaced only
  * if it is the caller's own, and only if it is a recording of the same process: its first record
  * has the same random name, process, host and start time. If the name came from the memory, it must
- * also lead to the same file that the process wrote, without links and through folders that only
- * the caller and root may change. See docs/leftovers.md, "Whose it is".
+ * lead to the same file that the process wrote. Its path must have no links, and only the caller
+ * and root may change its folders. See docs/leftovers.md, "Whose it is".
  */
 
 #include <stdbool.h>
@@ -23,7 +23,8 @@ enum gmt_recover_state {
 	GMT_RECOVER_IS_WHOLE,  /* the file was already complete; the memory is removed */
 	GMT_RECOVER_GOES_ON,   /* the process is still recording */
 	GMT_RECOVER_IS_GONE,   /* the file is gone, and the caller named no other file */
-	GMT_RECOVER_IS_USELESS, /* the memory is from before a restart of the machine */
+	/* the memory is from before a restart of this machine, or from another machine */
+	GMT_RECOVER_IS_USELESS,
 	/* one of the two states above, and the memory was removed; in a dry run: would be removed */
 	GMT_RECOVER_IS_DISCARDED,
 	GMT_RECOVER_IS_REFUSED,

@@ -19,10 +19,7 @@ struct gmt_run {
 	glob_t before; /* files that existed before the program started */
 	glob_t after;  /* files after the program's end; the first `count` are files of this run */
 	size_t count;
-	/*
-	 * after the program's end: why a process of the run recorded nothing; "": no process reported a
-	 * reason
-	 */
+	/* after the end: why a process of the run recorded nothing; "": no reason was reported */
 	char why_nothing[1024];
 };
 

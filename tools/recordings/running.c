@@ -26,7 +26,7 @@ enum {
 	TAKE_UP_MS = 10000,
 	CLAIM_MS = 60000,     /* requests of other readers are answered first */
 	POLL_MS = 20,
-	SEEN_MOST = 4096,     /* maximum number of control files of a folder; a process has one */
+	SEEN_MOST = 4096,     /* maximum number of control files that are read in a folder */
 };
 
 /* Returns whether the lock is free, which means that the process has ended. */

@@ -17,8 +17,8 @@
 #include "source/source.h"
 
 /*
- * A recorder keeps at most 64 files. The limit keeps each verb fast even if somebody fills the
- * folder.
+ * A recorder keeps at most 64 files. The limit keeps each verb fast even if other processes fill
+ * the folder.
  */
 enum { SEEN_MOST = 4096 };
 
