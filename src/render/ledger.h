@@ -17,8 +17,9 @@
 void gmt_ledger_text(const struct gmt_ledger *ledger, int32_t device, const struct gmt_plain *plain);
 
 /*
- * Writes, for a failed request, who held the memory that the process did not allocate itself: ",
- * contexts 500 MiB, other processes 1.00 GiB". Returns whether it wrote anything.
+ * Writes, for a failed request, who held the memory that the process did not allocate itself:
+ * "contexts, as measured 500 MiB, other processes, by NVML 1.00 GiB". Returns whether it wrote
+ * anything.
  */
 bool gmt_ledger_text_refusal(const struct gmt_ledger *ledger, int32_t device, size_t oom, FILE *file);
 

@@ -177,7 +177,10 @@ static bool write_row(struct writer *writer, const struct gmt_diff_row *row)
 	return write_stack(writer, row);
 }
 
-/* "40 lines: 2 new, 1 gone, 3 grown, 30 unchanged (120 MiB)" */
+/*
+ * Writes, for example, "40 lines: 2 new, 1 gone, 3 grown, 34 unchanged; 120 MiB without a
+ * difference".
+ */
 static void write_counts(const struct writer *writer, const struct gmt_diff_account *account)
 {
 	const char *separator = ": ";

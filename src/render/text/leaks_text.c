@@ -81,8 +81,8 @@ static void write_unexplained(const struct gmt_leaks_view *view, const struct gm
 }
 
 /*
- * Writes, for example, "steps 0-2: 3 blocks, 1.50 KiB; ...". Joins neighbouring ranges with the
- * same amount per step.
+ * Writes, for example, "made in steps 0 to 2: 1.50 KiB in 3 blocks; ...". Joins neighbouring ranges
+ * with the same amount per step.
  */
 static void write_births(const struct gmt_plain *plain, const struct gmt_leak *leak)
 {
