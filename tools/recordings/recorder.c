@@ -70,7 +70,7 @@ char *gmt_recorder_preload(const char *library, const char *before)
 	return value;
 }
 
-/* Writes a value, with quotes around each ':' and each quote. */
+/* Writes a value. If it contains ':' or a quote, writes each of its characters in quotes. */
 static void put_value(FILE *stream, const char *value)
 {
 	if (!strpbrk(value, ":'\"")) {

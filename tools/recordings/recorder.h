@@ -22,8 +22,8 @@
 	  GMT_OPTION_PASSED, values_, place, meaning_ },
 
 /*
- * Finds the recorder library that belongs to this program. If it is missing, prints an error and
- * returns false.
+ * Finds the recorder library that belongs to this program. If it is missing or LD_PRELOAD cannot
+ * name its path, prints an error and returns false.
  */
 bool gmt_recorder_library(char ret_path[PATH_MAX]);
 
