@@ -56,7 +56,7 @@ void gmt_command_help_all(void)
 		"  gpumemtrace run -- python train.py");
 }
 
-/* The value of the first argument, if it is that option; takes it away. */
+/* If the first argument is this option, removes it and returns its value, else NULL. */
 static const char *take_value(const char *name, int *argc, char ***argv)
 {
 	size_t length = strlen(name);
@@ -68,7 +68,7 @@ static const char *take_value(const char *name, int *argc, char ***argv)
 	return **argv + length;
 }
 
-/* Takes the options in front of the verb, which are for all verbs. 0, or the exit code. */
+/* Takes the options before the verb, which apply to all verbs. Returns 0 or an exit code. */
 static int take_limits(int *argc, char ***argv)
 {
 	const char *memory = NULL, *work = NULL;
@@ -111,8 +111,9 @@ static int dispatch(int argc, char **argv)
 }
 
 /*
- * Without a standard stream the next file that is opened would get its number, and messages would be written into it.
- * What is opened here fails as a closed one does, and a program that `run` starts does not get it.
+ * Opens missing standard streams. Without this, the next opened file would get the number of a
+ * standard stream, and messages would be written into it. A stream opened here fails like a closed
+ * one, and programs that `run` starts do not inherit it.
  */
 static void open_missing(void)
 {
@@ -123,7 +124,10 @@ static void open_missing(void)
 
 int main(int argc, char **argv)
 {
-	/* A reader that went away shows as EPIPE, which ends the output quietly. */
+	/*
+	 * If the reader of a pipe goes away, writes fail with EPIPE, which ends the output without a
+	 * message.
+	 */
 	signal(SIGPIPE, SIG_IGN);
 	open_missing();
 	if (!gmt_safe_stream_install()) {

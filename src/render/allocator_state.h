@@ -3,9 +3,9 @@
 #define GMT_RENDER_ALLOCATOR_STATE_H
 
 /*
- * Where the memory went: what peaks are made of, PyTorch's segments and its allocator's own numbers,
- * temporaries, tables by line, operator, step and so on. As text for a person, and as keys of the
- * report's JSON (docs/report-json.md).
+ * The report's sections on the allocator state: the composition of peaks, PyTorch's segments and
+ * its allocator's statistics, temporaries, and tables by line, operator, step and so on. As text,
+ * and as keys of the report's JSON (docs/report-json.md).
  */
 
 #include <stdbool.h>
@@ -17,16 +17,16 @@
 #include "analysis/allocator/allocator_state.h"
 #include "render/json.h"
 
-/* By what a peak is taken apart; the sites themselves do so already. */
+/* Number of tables into which a peak is split. The list of sites already splits it by site. */
 enum { GMT_PEAK_KEYS = 5 };
 
 enum gmt_allocator_state_section {
-	GMT_ALLOCATOR_STATE_SHORT,       /* a few lines of each, in the report */
+	GMT_ALLOCATOR_STATE_SHORT,       /* a few lines of each section, in the report */
 	GMT_ALLOCATOR_STATE_PEAK,
 	GMT_ALLOCATOR_STATE_SEGMENTS,
 	GMT_ALLOCATOR_STATE_ALLOCATOR,
 	GMT_ALLOCATOR_STATE_TEMPORARIES,
-	GMT_ALLOCATOR_STATE_TABLE,       /* `by` */
+	GMT_ALLOCATOR_STATE_TABLE,       /* the table `by` */
 };
 
 struct gmt_allocator_state_view {
@@ -36,16 +36,20 @@ struct gmt_allocator_state_view {
 	const struct gmt_timeline *timeline;
 	const struct gmt_allocator_state *where;
 	const struct gmt_temporaries *temporaries;
-	struct gmt_table peaks[GMT_PEAK_KEYS]; /* by owner, category, part, phase, step; by peak */
-	const struct gmt_table *by;            /* NULL: none was asked for */
-	enum gmt_sites_key key;                /* that `by` is sorted by */
-	uint64_t limit; /* rows in a list; UINT64_MAX: all in JSON, a page's worth in text */
+	/* by owner, category, part, phase, step; sorted by peak */
+	struct gmt_table peaks[GMT_PEAK_KEYS];
+	const struct gmt_table *by;            /* NULL: no table was requested */
+	enum gmt_sites_key key;                /* sort key of `by` */
+	uint64_t limit; /* rows of a list; UINT64_MAX: all in JSON, about a page in text */
 	bool color;
 };
 
 void gmt_allocator_state_text(const struct gmt_allocator_state_view *view, enum gmt_allocator_state_section section, FILE *file);
 
-/* What gmt_allocator_state_text writes for GMT_ALLOCATOR_STATE_PEAK and GMT_ALLOCATOR_STATE_TABLE, and for the short form of the first. */
+/*
+ * Parts of gmt_allocator_state_text: gmt_peaks_text writes GMT_ALLOCATOR_STATE_PEAK, in full or in
+ * its short form. gmt_table_text writes GMT_ALLOCATOR_STATE_TABLE.
+ */
 void gmt_peaks_text(const struct gmt_allocator_state_view *view, bool is_short, FILE *file);
 void gmt_table_text(const struct gmt_allocator_state_view *view, FILE *file);
 
@@ -55,10 +59,13 @@ struct gmt_allocator_state_name {
 };
 struct gmt_allocator_state_name gmt_allocator_state_device(int32_t device);
 
-/* The keys "peaks", "segments", "allocator", "temporaries" and "tables", into the object that is open. */
+/*
+ * Writes the keys "peaks", "segments", "allocator", "temporaries" and "tables" into the open
+ * object.
+ */
 void gmt_allocator_state_json(const struct gmt_allocator_state_view *view, struct gmt_json *json);
 
-/* "peaks" and "tables" of these. */
+/* Write the keys "peaks" and "tables". */
 void gmt_peaks_json(const struct gmt_allocator_state_view *view, struct gmt_json *json);
 void gmt_tables_json(const struct gmt_allocator_state_view *view, struct gmt_json *json);
 

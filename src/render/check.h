@@ -3,8 +3,9 @@
 #define GMT_RENDER_CHECK_H
 
 /*
- * A verdict for people, and for what continuous integration reads: JSON (schema gpumemtrace.check/1),
- * JUnit XML, SARIF 2.1.0, GitHub's annotations and summaries, lines for a suppressions file (docs/ci.md).
+ * A verdict as text, and in the formats of continuous integration: JSON (schema
+ * gpumemtrace.check/1), JUnit XML, SARIF 2.1.0, GitHub's annotations and summaries, and lines for a
+ * suppressions file (docs/ci.md).
  */
 
 #include <stdbool.h>
@@ -19,8 +20,8 @@
 struct gmt_check_report {
 	const struct gmt_verdict *verdict;
 	const struct gmt_suppressions *suppressions;
-	const char *baseline;       /* path; NULL: none */
-	const char *const *roots;   /* by subject: the folder of the sources there; NULL: not known */
+	const char *baseline;       /* path; NULL: no baseline */
+	const char *const *roots;   /* by subject: its source folder; NULL: not known */
 	int exit_code;
 	bool color;
 	uint64_t frames;            /* lines of stack in text */
@@ -31,26 +32,34 @@ void gmt_check_json(const struct gmt_check_report *report, struct gmt_json *json
 void gmt_check_junit(const struct gmt_check_report *report, FILE *file);
 void gmt_check_sarif(const struct gmt_check_report *report, struct gmt_json *json);
 
-/* Lines `::error file=...::...` for the log of a GitHub workflow. */
+/* Writes lines `::error file=...::...` for the log of a GitHub workflow. */
 void gmt_check_annotations(const struct gmt_check_report *report, FILE *file);
 
-/* Markdown for $GITHUB_STEP_SUMMARY. */
+/* Writes Markdown for $GITHUB_STEP_SUMMARY. */
 void gmt_check_summary(const struct gmt_check_report *report, FILE *file);
 
-/* Lines for a suppressions file that silence the leaks, growth, refusals and frees that were found. */
+/*
+ * Writes lines for a suppressions file that suppress the found leaks, growth, refusals and frees.
+ */
 void gmt_check_suppressions(const struct gmt_check_report *report, FILE *file);
 
-/* Where a finding is in the sources. */
+/* The source location of a finding. */
 struct gmt_check_place {
-	const struct gmt_verdict_frame *frame; /* NULL: nowhere below the folder of the sources */
-	char path[1024]; /* relative to it */
+	const struct gmt_verdict_frame *frame; /* NULL: no frame lies below the source folder */
+	char path[1024]; /* relative to the source folder */
 };
 
-/* The user's own line if it lies below the folder of the sources, else the innermost frame that does. */
+/*
+ * Returns the user's own line if it lies below the source folder, else the innermost frame below
+ * it.
+ */
 struct gmt_check_place gmt_check_place(const struct gmt_check_report *report,
 	const struct gmt_finding *finding);
 
-/* The same for one frame; false: not below it. */
+/*
+ * Writes the path of one frame, relative to the source folder. Returns false if the frame does not
+ * lie below it.
+ */
 bool gmt_check_path(const struct gmt_check_report *report, uint32_t subject,
 	const struct gmt_verdict_frame *frame, char *ret_path, size_t size);
 
@@ -61,7 +70,7 @@ struct gmt_check_name {
 struct gmt_check_name gmt_check_name(const struct gmt_verdict *verdict,
 	const struct gmt_verdict_check *check);
 
-/* What to do about a finding: its own hint, or the rule's advice. */
+/* Returns the advice for a finding: its own hint, or the advice of the rule. */
 const char *gmt_check_advice(const struct gmt_verdict *verdict, const struct gmt_finding *finding);
 
 #endif

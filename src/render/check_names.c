@@ -6,7 +6,7 @@
 #include "base/safe.h"
 #include "render/check.h"
 
-/* What the renderers of a verdict share. */
+/* Functions shared by the renderers of a verdict. */
 
 struct gmt_check_name gmt_check_name(const struct gmt_verdict *verdict, const struct gmt_verdict_check *check)
 {
@@ -25,7 +25,7 @@ const char *gmt_check_advice(const struct gmt_verdict *verdict, const struct gmt
 		gmt_rule_text(verdict->checks.items[finding->check].rule)->advice;
 }
 
-/* Behind `root` and its slash; NULL when `path` does not lie below it. */
+/* Returns the part of `path` below `root`, or NULL if it does not lie below `root`. */
 static const char *below(const char *path, const char *root)
 {
 	size_t length = strlen(root);
@@ -54,7 +54,9 @@ bool gmt_check_path(const struct gmt_check_report *report, uint32_t subject,
 		snprintf(whole, sizeof(whole), "%s/%s", directory, frame->file);
 
 	const char *path = below(whole, root);
-	/* A virtual environment may lie there too: nobody looks for its packages in a review. */
+	/*
+	 * A virtual environment may lie there too. Its packages are not part of the reviewed sources.
+	 */
 	if (!path || !*path || strstr(whole, "/site-packages/") || strstr(whole, "/dist-packages/"))
 		return false;
 	snprintf(ret_path, size, "%s", path);
@@ -80,7 +82,10 @@ struct gmt_check_place gmt_check_place(const struct gmt_check_report *report,
 	return place;
 }
 
-/* A line of a file that people read: what cannot stand in it may be anything. */
+/*
+ * Writes a pattern on one line of a suppressions file. Characters that are not safe to print become
+ * wildcards.
+ */
 static void put_pattern(FILE *file, const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
@@ -110,7 +115,7 @@ void gmt_check_suppressions(const struct gmt_check_report *report, FILE *file)
 
 		const struct gmt_verdict_frame *frame = &finding->frames.items[finding->own_frame];
 		const char *pattern = *frame->function ? frame->function : frame->module;
-		/* One line for what many ranks have. */
+		/* Write only one line for the same finding in several ranks. */
 		for (size_t j = 0; j < i && !is_written; j++) {
 			const struct gmt_finding *other = &verdict->findings.items[j];
 

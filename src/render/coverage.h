@@ -6,10 +6,13 @@
 #include "render/json.h"
 #include "render/plain.h"
 
-/* What of the CUDA surface was seen, and what was not: `info --coverage`. */
+/*
+ * Writes the output of `info --coverage`: which CUDA functions the recorder saw, and which it did
+ * not see.
+ */
 void gmt_coverage_text(const struct gmt_coverage *coverage, const struct gmt_plain *plain);
 
-/* The value of "coverage". */
+/* Writes the value of "coverage". */
 void gmt_coverage_json(const struct gmt_coverage *coverage, struct gmt_json *json);
 
 #endif

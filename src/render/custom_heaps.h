@@ -2,7 +2,7 @@
 #ifndef GMT_RENDER_CUSTOM_HEAPS_H
 #define GMT_RENDER_CUSTOM_HEAPS_H
 
-/* The program's own pools, as text for a person and as a key of the report's JSON (docs/report-json.md). */
+/* The program's own pools, as text and as a key of the report's JSON (docs/report-json.md). */
 
 #include "analysis/allocator/custom_heaps.h"
 #include "reader/load/snapshot.h"
@@ -16,10 +16,10 @@ struct gmt_heaps_view {
 	const struct gmt_heaps *heaps;
 };
 
-/* A paragraph; nothing where the program told of no heap. */
+/* Writes a paragraph, or nothing if the program declared no heap. */
 void gmt_heaps_text(const struct gmt_heaps_view *view, const struct gmt_plain *plain);
 
-/* The key "heaps" and its list. */
+/* Writes the key "heaps" and its list. */
 void gmt_heaps_json(const struct gmt_heaps_view *view, struct gmt_json *json);
 
 #endif

@@ -7,12 +7,12 @@
 #include "format/format.h"
 
 /*
- * One row of any record as one line, straight from records.def: `name field=value ...`, strings in
- * quotes with C escapes, lists as [1,2]. Nothing is interpreted.
+ * Writes one row of any record as one line, as described in records.def: `name field=value ...`.
+ * Strings are in quotes with C escapes, lists are [1,2]. The values are not interpreted.
  */
 void gmt_dump_text(FILE *file, const struct gmt_record_info *record, const void *row);
 
-/* The same as one JSON object: {"record":"name","field":value,...}. */
+/* Writes the row as one JSON object: {"record":"name","field":value,...}. */
 void gmt_dump_json(FILE *file, const struct gmt_record_info *record, const void *row);
 
 #endif

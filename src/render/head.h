@@ -6,14 +6,20 @@
 #include "render/json.h"
 #include "render/plain.h"
 
-/* How every text about a snapshot begins: what was recorded, when, and whether all of it is there. */
+/*
+ * Writes the head of every text about a snapshot: what was recorded, when, and whether the
+ * recording is complete.
+ */
 void gmt_head_text(const struct gmt_plain *plain, const struct gmt_snapshot *snapshot,
 	const struct gmt_warnings *warnings);
 
-/* The key "in_progress" with the process that still records, if there is one, into the object that is open. */
+/*
+ * Writes the key "in_progress" with the id of the process that still records, if it exists, into
+ * the open object.
+ */
 void gmt_head_in_progress(struct gmt_json *json, const struct gmt_snapshot *snapshot);
 
-/* The key "remarks" and its list, into the object that is open. */
+/* Writes the key "remarks" and its list into the open object. */
 void gmt_head_remarks(struct gmt_json *json, const struct gmt_warnings *warnings);
 
 #endif

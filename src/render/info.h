@@ -11,13 +11,14 @@
 #include "analysis/recording/overhead.h"
 #include "render/json.h"
 
-/* What is in a snapshot, as text and as JSON (schema gpumemtrace.info/1). */
+/* The content of a snapshot, as text and as JSON (schema gpumemtrace.info/1). */
 struct gmt_info {
 	const struct gmt_snapshot *snapshot;
 	const struct gmt_event_counts *event_counts;
 	const struct gmt_warnings *warnings;
 	struct gmt_overhead_estimate overhead;
-	const struct gmt_coverage *coverage; /* NULL: not asked for; in text it takes the place of the census */
+	/* NULL: not requested; in text it replaces the event counts */
+	const struct gmt_coverage *coverage;
 	bool color;
 };
 

@@ -18,7 +18,7 @@ static void new_line(struct gmt_json *json)
 		fputs_unlocked("  ", json->file);
 }
 
-/* What stands before every value and every key. */
+/* Writes what precedes every value and every key. */
 static void before_item(struct gmt_json *json)
 {
 	if (json->after_key) {
@@ -36,7 +36,10 @@ bool gmt_json_is_full(const struct gmt_json *json)
 	return json->left_out || (gmt_budget_is_written() && json->arrays >> json->depth & 1);
 }
 
-/* Whether nothing is written of the value that comes: it would be an item of an array, and the budget is spent. */
+/*
+ * Returns whether the next value is left out, because it is an item of an array and the budget is
+ * spent.
+ */
 static bool is_left_out(const struct gmt_json *json)
 {
 	return json->left_out || (gmt_budget_is_written() && !json->after_key && json->arrays >> json->depth & 1);
@@ -93,7 +96,7 @@ void gmt_json_end_array(struct gmt_json *json)
 	end(json, ']');
 }
 
-/* One character that JSON, or we, write in another way. */
+/* Writes a character as an escape sequence. */
 static void put_escaped(FILE *file, uint32_t character)
 {
 	static const char short_names[] = "b\bf\fn\nr\rt\t\"\"\\\\";
@@ -118,15 +121,16 @@ static bool is_plain(unsigned char character)
 }
 
 /*
- * What a terminal or the log of a CI job may take for a command is written by its number: programs that read
- * JSON see no difference, and people may look at it safely.
+ * Returns whether the character could begin a command to a terminal or to the log of a CI job. Such
+ * a character is escaped: programs that read JSON see no difference, and people can view the file
+ * safely.
  */
 static bool is_command(const unsigned char *start, const unsigned char *at)
 {
 	return *at == '[' && gmt_safe_is_command(start, at);
 }
 
-/* A report has millions of strings, nearly all plain: those go out in one piece. */
+/* A report has millions of strings, almost all plain. Plain stretches are written in one call. */
 static void put_string(FILE *file, const char *text, size_t length)
 {
 	const unsigned char *start = (const unsigned char *)text, *at = start, *end;
@@ -220,7 +224,7 @@ void gmt_json_double(struct gmt_json *json, double value)
 		return;
 	before_item(json);
 	gmt_budget_write(8);
-	/* JSON has neither infinity nor NaN. */
+	/* JSON has no infinity and no NaN. */
 	if (value - value == 0)
 		fprintf(json->file, "%.10g", value);
 	else

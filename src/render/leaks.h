@@ -15,7 +15,7 @@
 #include "render/json.h"
 #include "render/plain.h"
 
-/* What the renderers below print from. */
+/* The input of the renderers below. */
 struct gmt_leaks_view {
 	const struct gmt_snapshot *snapshot;
 	const struct gmt_traces *traces;
@@ -23,22 +23,22 @@ struct gmt_leaks_view {
 	const struct gmt_timeline *timeline;
 	const struct gmt_history *history;
 	const struct gmt_leaks *leaks;
-	const struct gmt_step_parts *step_parts; /* of reports; else NULL */
-	uint64_t limit;  /* findings of the text; UINT64_MAX: all */
-	uint64_t frames; /* lines of stack for each */
-	bool brief;      /* a part of a report: no definitions explained */
+	const struct gmt_step_parts *step_parts; /* only for reports; else NULL */
+	uint64_t limit;  /* number of findings in text; UINT64_MAX: all */
+	uint64_t frames; /* lines of stack for each finding */
+	bool brief;      /* part of a report: does not explain definitions */
 };
 
-/* The key "leaks" and its list, into the object that is open. */
+/* Writes the key "leaks" and its list into the open object. */
 void gmt_leaks_json(const struct gmt_leaks_view *view, struct gmt_json *json);
 
-/* The keys "steps" and "phases". */
+/* Writes the keys "steps" and "phases". */
 void gmt_steps_json(const struct gmt_leaks_view *view, struct gmt_json *json);
 
-/* False: out of memory. */
+/* Returns false if memory is exhausted. */
 bool gmt_leaks_text(const struct gmt_leaks_view *view, const struct gmt_plain *plain);
 
-/* What a step does, part by part; nothing where there are no steps. */
+/* Writes the memory of a step, by part. If there are no steps, writes only why. */
 void gmt_steps_text(const struct gmt_leaks_view *view, const struct gmt_plain *plain);
 
 #endif

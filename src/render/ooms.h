@@ -11,27 +11,31 @@
 #include "render/json.h"
 #include "render/report.h"
 
-/* What not every report knows; a function that is NULL answers nothing. */
+/* Data that not every report has. A function may be NULL: then its answer is not known. */
 struct gmt_ooms_steps {
-	/* The step that a moment lies in. */
+	/* Finds the step that contains a moment. */
 	bool (*of_stamp)(const void *user, uint64_t stamp, uint64_t *ret_step);
-	/* The step since which a site (id in the replay) grows; false: it does not, as far as is known. */
+	/*
+	 * Finds the step since which a site (id in the replay) grows. Returns false if it is not known
+	 * to grow.
+	 */
 	bool (*of_growth)(const void *user, uint32_t site, uint64_t *ret_step);
 	const void *user;
 };
 
-/* What a report's steps and leaks answer; good as long as `view` is. */
+/* Returns the answers from a report's steps and leaks. Valid as long as `view`. */
 struct gmt_ooms_steps gmt_ooms_steps_of(const struct gmt_leaks_view *view);
 
 /*
- * A heading and a paragraph for each of the failures that matter most, and a line for retries; nothing
- * when there were none. `steps` may be NULL. False: out of memory.
+ * Writes a heading, a paragraph for each of the most important failures, and a line for retries.
+ * Writes nothing if there were no refusals. `steps` may be NULL. Returns false if memory is
+ * exhausted.
  */
 bool gmt_ooms_text(const struct gmt_report *report, const struct gmt_ooms_steps *steps, FILE *file);
 
 /*
- * The keys "ooms" and "oom_counts" (docs/report-json.md) into the object that is open. Holders are given
- * by their place among report->sites as they are sorted now. `steps` may be NULL.
+ * Writes the keys "ooms" and "oom_counts" (docs/report-json.md) into the open object. Holders are
+ * given as indices in report->sites, in its current order. `steps` may be NULL.
  */
 void gmt_ooms_json(const struct gmt_report *report, const struct gmt_ooms_steps *steps, struct gmt_json *json);
 

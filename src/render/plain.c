@@ -48,7 +48,7 @@ void gmt_plain_argument(const struct gmt_plain *plain, const char *text)
 		piece[length] = 0;
 		gmt_plain_text(plain, piece);
 		text += length;
-		/* Ended, said, and begun again. */
+		/* End the quoted string, write the quote, and begin a new quoted string. */
 		if (*text == '\'') {
 			fputs("'\\''", plain->file);
 			text++;

@@ -2,7 +2,7 @@
 #ifndef GMT_RENDER_PLAIN_H
 #define GMT_RENDER_PLAIN_H
 
-/* Text for a terminal: colours when wanted, and nothing from a file that could command the terminal. */
+/* Text for a terminal: with colours if wanted. Text from a file cannot control the terminal. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,27 +19,33 @@ struct gmt_plain {
 	bool color;
 };
 
-/* What follows is in this style, until GMT_PLAIN_NORMAL. */
+/* Switches the style of the following text, until GMT_PLAIN_NORMAL. */
 void gmt_plain_style(const struct gmt_plain *plain, enum gmt_plain_style style);
 
-/* Text from a file, as safe.h lets it be seen. */
+/* Writes text from a file, made safe by safe.h. */
 void gmt_plain_text(const struct gmt_plain *plain, const char *text);
 
-/* The same for an argument of a command, in quotes where a shell would need them. */
+/* Writes an argument of a command the same way, in quotes if a shell needs them. */
 void gmt_plain_argument(const struct gmt_plain *plain, const char *text);
 
-/* A line of such text in bold, behind an empty one. */
+/* Writes a heading: an empty line, then the text in bold. */
 void gmt_plain_heading(const struct gmt_plain *plain, const char *text);
 
-/* "train.py:31 in training_step", "at::native::empty_cuda", "main (main.cpp:12)". */
+/*
+ * Writes, for example, "train.py:31 in training_step", "at::native::empty_cuda" or "main
+ * (main.cpp:12)".
+ */
 void gmt_plain_place(const struct gmt_plain *plain, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces *traces, uint32_t place);
 
-/* Same as above, for the frame that heads a stack: "by PyTorch's pin-memory thread (DataLoader)" where that is all that is known. */
+/*
+ * Same as above, for the first frame of a stack. If only the pin thread is known, writes "by
+ * PyTorch's pin-memory thread (DataLoader)".
+ */
 void gmt_plain_own_place(const struct gmt_plain *plain, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces *traces, uint32_t place);
 
-/* "2026-11-21 06:19:56 UTC" */
+/* Writes, for example, "2026-11-21 06:19:56 UTC". */
 void gmt_plain_date(const struct gmt_plain *plain, uint64_t epoch_ns);
 
 #endif

@@ -3,8 +3,8 @@
 #define GMT_RENDER_REPORT_H
 
 /*
- * The report of one snapshot: as text for a person (its form is free to change) and as JSON for
- * programs (docs/report-json.md, schema gpumemtrace.report/1). Renderers print what analyses made.
+ * The report of one snapshot: as text, whose form may change, and as JSON for programs
+ * (docs/report-json.md, schema gpumemtrace.report/1). Renderers print the results of analyses.
  */
 
 #include <stdbool.h>
@@ -26,26 +26,27 @@ struct gmt_report {
 	const struct gmt_traces *traces;
 	const struct gmt_replay *replay;
 	const struct gmt_summary *summary;
-	struct gmt_sites *sites; /* sorted anew for each list */
+	struct gmt_sites *sites; /* sorted again for each list */
 	const struct gmt_warnings *warnings;
 	const struct gmt_ooms *ooms;
 	const struct gmt_ledger *ledger;
 	const struct gmt_heaps *heaps;
 	const struct gmt_allocator_state_view *where; /* or NULL */
 	const struct gmt_leaks_view *leaks;
-	enum gmt_allocator_state_section section; /* text: of `where`; all but GMT_ALLOCATOR_STATE_SHORT stand for the lists */
-	bool has_until; /* the report ends before the recording does */
-	uint64_t limit; /* sites in a list; UINT64_MAX: all in JSON, a page's worth in text */
-	uint64_t frames; /* lines of stack for each site of the text */
-	bool all_lists; /* text: by peak, by live, by total; else only the one of `key` */
+	/* text: section of `where`; any but GMT_ALLOCATOR_STATE_SHORT replaces the lists */
+	enum gmt_allocator_state_section section;
+	bool has_until; /* the report ends before the end of the recording */
+	uint64_t limit; /* sites of a list; UINT64_MAX: all in JSON, about a page in text */
+	uint64_t frames; /* lines of stack for each site in text */
+	bool all_lists; /* text: lists by peak, by live and by total; else only the list of `key` */
 	enum gmt_sites_key key;
 	bool color;
 };
 
-/* One object; begun and ended here. */
+/* Writes the report as one complete object. */
 void gmt_report_json(const struct gmt_report *report, struct gmt_json *json);
 
-/* False: out of memory. */
+/* Returns false if memory is exhausted. */
 bool gmt_report_text(const struct gmt_report *report, FILE *file);
 
 #endif

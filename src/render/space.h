@@ -2,7 +2,7 @@
 #ifndef GMT_RENDER_SPACE_H
 #define GMT_RENDER_SPACE_H
 
-/* Where memory is, as reports name it. */
+/* Names of memory spaces and devices in reports. */
 
 #include <stdint.h>
 
@@ -12,10 +12,10 @@ struct gmt_space_text {
 	char text[24];
 };
 
-/* The name of a space; "space-9" for one that this version does not know. */
+/* Returns the name of a space; "space-9" for a space that this version does not know. */
 struct gmt_space_text gmt_space_text(uint32_t space);
 
-/* The key "device" and its ordinal; null for the host. */
+/* Writes the key "device" and its ordinal, or null for the host. */
 void gmt_json_key_device(struct gmt_json *json, int32_t device);
 
 #endif

@@ -2,21 +2,24 @@
 #ifndef GMT_RENDER_STACK_JSON_H
 #define GMT_RENDER_STACK_JSON_H
 
-/* A merged stack as docs/report-json.md has it: the same wherever JSON has one. */
+/* A merged stack in JSON, in the format of docs/report-json.md. All JSON outputs use it. */
 
 #include <stdint.h>
 
 #include "reader/stacks/traces.h"
 #include "render/json.h"
 
-/* The key "stack" and its list of frames, leaf first, into the object that is open. */
+/* Writes the key "stack" and its list of frames, leaf first, into the open object. */
 void gmt_stack_json(const struct gmt_traces *traces, uint32_t stack, struct gmt_json *json);
 
-/* The key "owner": which library asked for what this stack got in this layer on this device. */
+/*
+ * Writes the key "owner": the library that asked for the memory of this stack, in this layer on
+ * this device.
+ */
 void gmt_owner_json(const struct gmt_traces *traces, uint32_t stack, uint32_t layer, int32_t device,
 	struct gmt_json *json);
 
-/* One frame, of this place; an object. */
+/* Writes the frame of this place as an object. */
 void gmt_frame_json(const struct gmt_traces *traces, uint32_t place, struct gmt_json *json);
 
 #endif

@@ -45,13 +45,13 @@ const struct gmt_option_row gmt_table_diff[] = {
 };
 #undef AT
 
-/* What is made from one recording. */
+/* The results of one recording. */
 struct side {
 	struct gmt_snapshot *snapshot;
 	struct gmt_traces traces;
 	struct gmt_timeline timeline;
 	struct gmt_history history;
-	bool has_history; /* by category */
+	bool has_history; /* set for GMT_DIFF_BY_CATEGORY */
 	struct gmt_replay replay;
 	struct gmt_sites sites;
 	struct gmt_warnings warnings;
@@ -68,7 +68,7 @@ static void free_side(struct side *side)
 	gmt_snapshot_free(side->snapshot);
 }
 
-/* Categories look at what became of blocks. */
+/* Adds the history. Categories need it, because they depend on the later life of blocks. */
 static enum gmt_status add_history(struct side *side, struct gmt_replay_options *replay, struct gmt_error *error)
 {
 	enum gmt_status status = gmt_timeline_init(&side->timeline, side->snapshot, &side->traces, error);
@@ -80,7 +80,7 @@ static enum gmt_status add_history(struct side *side, struct gmt_replay_options 
 	return status;
 }
 
-/* Returns the exit code; 0 when the side is made. */
+/* Computes the results of a side. Returns 0 or an exit code. */
 static int make_side(struct side *side, const char *path, const struct diff_options *options,
 	struct gmt_symbols_cache *symbols_cache)
 {
@@ -132,7 +132,7 @@ static enum gmt_status render(const struct gmt_diff *diff, const struct diff_opt
 	return GMT_OK;
 }
 
-/* Returns the exit code. */
+/* Compares the sides and writes the result. Returns the exit code. */
 static int compare(const struct side *sides, const struct diff_options *options, uint64_t threshold,
 	struct gmt_output *output)
 {
@@ -215,7 +215,7 @@ int gmt_cmd_diff(const struct gmt_command *command, int argc, char **argv)
 	for (int side = 0; side < GMT_DIFF_SIDES; side++)
 		free_side(&sides[side]);
 	gmt_work_report("diff");
-	/* What ended with an error may be a part. */
+	/* After an error, the output may be incomplete. */
 	if (code && code != EXIT_DIFFERENT && code != GMT_EXIT_INCOMPLETE) {
 		gmt_output_discard(output);
 		return code;

@@ -69,7 +69,10 @@ int gmt_cmd_doctor(const struct gmt_command *command, int argc, char **argv)
 	int code = gmt_options_parse(command, &options, true, &argc, argv);
 	if (code >= 0)
 		return code;
-	/* argv was given to main, which the C standard ends with a NULL; parsing moved only its front. */
+	/*
+	 * argv comes from main, so argv[argc] may be written: the C standard guarantees the final NULL.
+	 * Parsing moved only the operands to the front.
+	 */
 	argv[argc] = NULL;
 	doctor.command = argc ? argv : NULL;
 	doctor.run = options.run;

@@ -112,7 +112,7 @@ static int dump_file(const char *path, const struct dump_options *options)
 	}
 	if (!shared_recording)
 		gmt_source_leave_out(source, &options->choice.members);
-	/* A reader of stdout that went away ends the work. */
+	/* Stop if the reader of stdout has gone away. */
 	while (!ferror(stdout) && !(status = gmt_source_next(source, &block, &error))) {
 		status = dump_block(options, &decoder, &block, &error);
 		if (status)

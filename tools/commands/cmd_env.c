@@ -25,7 +25,7 @@ const struct gmt_option_row gmt_table_env[] = {
 };
 #undef AT
 
-/* Whether a terminal would show all of it as it is. */
+/* Returns whether a terminal would show all of the text unchanged. */
 static bool is_safe(const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
@@ -39,8 +39,8 @@ static bool is_safe(const char *text)
 }
 
 /*
- * As $'...', in which all bytes that a terminal may obey are written by their numbers: bash, zsh, ksh and
- * busybox read the same text back.
+ * Prints the text as $'...', with all bytes that could control a terminal as octal numbers. bash,
+ * zsh, ksh and busybox read the same text back.
  */
 static void print_escaped(const char *text)
 {
@@ -56,7 +56,7 @@ static void print_escaped(const char *text)
 	putchar('\'');
 }
 
-/* In quotes where a shell would see more than text. */
+/* Prints the text, in quotes if a shell would interpret it. */
 static void print_quoted(const char *text)
 {
 	if (!is_safe(text)) {

@@ -49,10 +49,13 @@ static bool write_rows(void *user, uint32_t kind, const void *rows, uint32_t cou
 		!gmt_sink_push(output->sink, output->encoder.block.items, output->encoder.block.count, &output->error);
 }
 
-/* Called for each block that can be read; false ends it. */
+/* Called for each block that can be read. Return false to stop. */
 typedef bool take_rows(void *user, uint32_t kind, const void *rows, uint32_t count);
 
-/* GMT_OK when all was read, or all up to damage, which is said when `says`. */
+/*
+ * Reads the file and calls `take`. Returns GMT_OK if all was read, or all up to a damaged place.
+ * With `says`, prints a warning about damage.
+ */
 static enum gmt_status read_all(const char *path, take_rows *take, void *user, bool says, struct gmt_error *error)
 {
 	struct gmt_decoder decoder = { 0 };
@@ -67,7 +70,7 @@ static enum gmt_status read_all(const char *path, take_rows *take, void *user, b
 		return status;
 	while (!(status = gmt_source_next(source, &block, error))) {
 		gmt_budget_add(block.size_bytes);
-		/* What this version does not know cannot be summed up. */
+		/* Records that this version does not know cannot be compacted. */
 		if (!gmt_record_info(block.kind))
 			continue;
 		status = gmt_decode_rows(&decoder, &block, &rows, error);
@@ -103,7 +106,7 @@ static bool fold_rows(void *user, uint32_t kind, const void *rows, uint32_t coun
 	return !gmt_compact_failed(folder);
 }
 
-/* The stamp up to which to fold. */
+/* Finds the stamp up to which events are compacted. */
 static enum gmt_status find_cut(const char *path, const struct fold_options *options, uint64_t *ret_cut,
 	struct gmt_error *error)
 {
@@ -126,7 +129,7 @@ static enum gmt_status find_cut(const char *path, const struct fold_options *opt
 	return status;
 }
 
-/* Reads `path` into an open sink. */
+/* Compacts `path` into an open sink. */
 static enum gmt_status fold_into(const char *path, const struct fold_options *options, uint64_t cut,
 	const struct gmt_compact_calls *calls, struct output *output, struct gmt_error *error)
 {
@@ -152,7 +155,7 @@ static enum gmt_status fold_into(const char *path, const struct fold_options *op
 		status = output->error.status ? output->error.status : GMT_NO_MEMORY;
 		gmt_error_set(error, status, "%s", output->error.status ? output->error.text : "out of memory");
 	}
-	/* A fold without a part of the totals would be believed. */
+	/* Users would trust the totals of a compacted recording, so they must not lack a part. */
 	if (!status && gmt_budget_has_cut())
 		status = gmt_error_set(error, GMT_WORK, "%s: it is not written", options->output);
 	if (!status)
@@ -161,7 +164,7 @@ static enum gmt_status fold_into(const char *path, const struct fold_options *op
 	return status;
 }
 
-/* Returns the exit code. */
+/* Writes the compacted recording. Returns the exit code. */
 static int write_output(const char *path, const struct fold_options *options, struct gmt_output *to)
 {
 	struct output output = { 0 };

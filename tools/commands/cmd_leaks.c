@@ -52,7 +52,7 @@ static bool is_word(const char *text, size_t length, const char *word)
 	return strlen(word) == length && memcmp(text, word, length) == 0;
 }
 
-/* The bits of one name; 0 when it is none. */
+/* Returns the bits of one name, or 0 if the name is unknown. */
 static uint32_t bits_of(const char *name, size_t length)
 {
 	uint32_t bits = 0;
@@ -64,7 +64,10 @@ static uint32_t bits_of(const char *name, size_t length)
 	return bits;
 }
 
-/* The bits of "growth,phase"; 0, and said, when a name is none. */
+/*
+ * Returns the bits of a list such as "growth,phase". If a name is unknown, prints an error and
+ * returns 0.
+ */
 static uint32_t parse_definitions(const char *text)
 {
 	uint32_t bits = 0;
@@ -85,7 +88,10 @@ static uint32_t parse_definitions(const char *text)
 	}
 }
 
-/* What the analysis is asked; false, and said, when that makes no sense. */
+/*
+ * Sets the options of the analysis. If they contradict each other, prints an error and returns
+ * false.
+ */
 static bool take_options(const struct leaks_options *options, struct gmt_leaks_options *ret_leaks)
 {
 	const uint32_t age = UINT32_C(1) << GMT_LEAK_AGE, all = (UINT32_C(1) << GMT_LEAK_DEFINITIONS) - 1;
@@ -106,7 +112,7 @@ static bool take_options(const struct leaks_options *options, struct gmt_leaks_o
 	if (options->age_seconds != UINT64_MAX)
 		ret_leaks->age_ns = options->age_seconds < UINT64_MAX / 1000000000 ?
 			options->age_seconds * 1000000000 : UINT64_MAX - 1;
-	/* Of `all`, age is what is left out without a number. */
+	/* With `all` and no age, only the definition age is left out. */
 	if (ret_leaks->definitions & age && ret_leaks->definitions != all && !has_age) {
 		gmt_message_error("leaks: definition age needs --age-steps or --age-seconds");
 		return false;
@@ -145,7 +151,7 @@ static bool render(struct gmt_pipeline *parts, const struct leaks_options *optio
 	return true;
 }
 
-/* What a verb knows of all its files. */
+/* The data for all files. */
 struct teller {
 	const struct leaks_options *options;
 	const struct gmt_leaks_options *leaks;

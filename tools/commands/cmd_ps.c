@@ -42,7 +42,7 @@ static const char *state_name(uint32_t state)
 	return "unknown";
 }
 
-/* One moment of what the recorder tells. */
+/* The values of the recorder's control page at one moment. */
 struct row {
 	const char *state;
 	char mode[16], program[GMT_CONTROL_TEXT_BYTES], path[GMT_CONTROL_PATH_BYTES];
@@ -80,7 +80,7 @@ static void print_json(struct gmt_json *json, uint32_t pid, const struct row *ro
 	gmt_json_end_object(json);
 }
 
-/* A text of another process, at least `width` wide. */
+/* Prints a text of another process, at least `width` columns wide. */
 static void print_column(const char *text, size_t width)
 {
 	gmt_safe_print(stdout, text);

@@ -33,8 +33,8 @@ const struct gmt_option_row gmt_table_recover[] = {
 struct recoverer {
 	const struct recover_options *options;
 	struct gmt_json json;
-	uint64_t files;     /* that were told of */
-	uint64_t left;      /* memories whose file is gone, or of no use */
+	uint64_t files;     /* number of reported files */
+	uint64_t left;      /* number of memories whose file is gone or that cannot be used */
 	uint64_t left_bytes;
 	int code;
 };
@@ -98,7 +98,10 @@ static void print_completed(const struct recoverer *recoverer, const struct gmt_
 	printf(", %s of them from the memory of process %" PRIu32 "\n", gmt_text_count(recovered->events).text, outcome->pid);
 }
 
-/* Memory that was named could not be recovered; of all memory, it is only what remains. */
+/*
+ * Prints that memory could not be used. With --all this is a hint. If the user named the memory, it
+ * is an error.
+ */
 static void print_left(const struct recoverer *recoverer, const struct gmt_recover_outcome *outcome)
 {
 	void (*say)(const char *format, ...) = recoverer->options->all ? gmt_message_hint : gmt_message_error;
@@ -109,7 +112,7 @@ static void print_left(const struct recoverer *recoverer, const struct gmt_recov
 		say("%s: cannot be used: %s", outcome->memory, outcome->error.text);
 }
 
-/* On stdout, except what went wrong. */
+/* Prints results to stdout and errors to stderr. */
 static void print_text(const struct recoverer *recoverer, const struct gmt_recover_outcome *outcome)
 {
 	bool is_dry = recoverer->options->how.is_dry;
@@ -184,7 +187,7 @@ static bool is_memory(const char *path)
 
 static void recover_named(struct recoverer *recoverer, const char *path)
 {
-	static struct gmt_recover_outcome outcome; /* large */
+	static struct gmt_recover_outcome outcome; /* large, so static */
 	struct gmt_shared_recording *shared_recording;
 	struct gmt_error error = { 0 };
 
@@ -198,18 +201,21 @@ static void recover_named(struct recoverer *recoverer, const char *path)
 		gmt_shared_recording_close(shared_recording);
 	}
 	tell(recoverer, &outcome);
-	/* It was asked for by name, and not done. */
+	/* The user named this memory, and it was not recovered. */
 	if (outcome.state == GMT_RECOVER_IS_GONE || outcome.state == GMT_RECOVER_IS_USELESS)
 		recoverer->code = GMT_EXIT_UNREADABLE;
 }
 
 static bool recover_one_of_all(void *context, struct gmt_shared_recording *shared_recording, const struct gmt_error *error)
 {
-	static struct gmt_recover_outcome outcome; /* large */
+	static struct gmt_recover_outcome outcome; /* large, so static */
 	struct recoverer *recoverer = context;
 
 	if (!shared_recording) {
-		/* Another version can read it. Memory that has hardly begun holds nothing. */
+		/*
+		 * Memory of another version holds data that the other version can read. Memory that has
+		 * hardly begun holds no data.
+		 */
 		if (error->status == GMT_VERSION) {
 			recoverer->files++;
 			recoverer->code = gmt_message_failure(error);
@@ -217,14 +223,14 @@ static bool recover_one_of_all(void *context, struct gmt_shared_recording *share
 		return true;
 	}
 	gmt_recover_memory(shared_recording, &recoverer->options->how, &outcome);
-	/* Those of recordings that go on were not asked for. */
+	/* The user did not ask for recordings that are still running. */
 	if (outcome.state != GMT_RECOVER_GOES_ON)
 		tell(recoverer, &outcome);
 	gmt_shared_recording_close(shared_recording);
 	return true;
 }
 
-/* Once, however many there are. */
+/* Printed once for all remaining memory. */
 static void say_what_is_left(const struct recoverer *recoverer)
 {
 	if (recoverer->left)

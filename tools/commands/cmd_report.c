@@ -91,7 +91,7 @@ static enum gmt_status render(struct gmt_pipeline *parts, struct gmt_allocator_s
 	return GMT_OK;
 }
 
-/* What a verb knows of all its files. */
+/* The data for all files. */
 struct reporter {
 	const struct report_options *options;
 	const struct gmt_owner_rules *owners;

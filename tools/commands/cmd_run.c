@@ -19,7 +19,7 @@
 struct run_options {
 	bool quiet;
 	bool audit;
-	const char *check; /* NULL: not asked for */
+	const char *check; /* NULL: not given */
 	struct gmt_option_passed recorder;
 };
 
@@ -71,7 +71,10 @@ static void say_next(const struct gmt_run *run)
 	}
 }
 
-/* stdout is the program's: the verdict goes where messages go, unless --output says otherwise. */
+/*
+ * Judges the recorded files. stdout belongs to the program, so the verdict goes to stderr, unless
+ * --output is given.
+ */
 static int check(struct gmt_check_plan *plan, char **paths, size_t count)
 {
 	const struct gmt_output_rules rules = gmt_check_rules(plan, paths, count);
@@ -86,7 +89,10 @@ static int check(struct gmt_check_plan *plan, char **paths, size_t count)
 	return gmt_output_close(output, gmt_check_files(plan, paths, count, output ? gmt_output_file(output) : stderr));
 }
 
-/* The program's own failure comes first: a program that ended early may well have kept its limits. */
+/*
+ * Returns the exit code. A failure of the program has priority over the verdict, because a program
+ * that ended early may have kept its limits.
+ */
 static int conclude(const struct run_options *options, struct gmt_check_plan *plan, struct gmt_run *run, int signal, int code)
 {
 	gmt_run_finish(run, signal, options->quiet);
@@ -100,7 +106,7 @@ static int conclude(const struct run_options *options, struct gmt_check_plan *pl
 	return code;
 }
 
-/* The audit library lies beside the recorder. */
+/* Adds the audit library, which lies next to the recorder, to LD_AUDIT. */
 static bool set_audit(const char *library)
 {
 	static const char name[] = "/libgpumemtrace-audit.so";
@@ -121,7 +127,10 @@ static bool set_audit(const char *library)
 	return done;
 }
 
-/* The program may run for hours, and its recorder tries only when CUDA is used first. */
+/*
+ * Checks the output before the start, because the recorder creates the file only at the first use
+ * of CUDA, which may be hours later.
+ */
 static bool can_write_to(const char *recorder)
 {
 	char output[PATH_MAX + 64];
@@ -176,14 +185,17 @@ int gmt_cmd_run(const struct gmt_command *command, int argc, char **argv)
 		gmt_message_hint("gpumemtrace run -- python train.py");
 		return GMT_CHILD_OWN_FAILURE;
 	}
-	/* What is wrong with the demands is said before the program has run for hours. */
+	/* Report invalid options before the program runs, which may take hours. */
 	if ((options.check && (gmt_check_parse(&plan, options.check) || !gmt_check_may_write(&plan, NULL, 0))) ||
 		!set_environment(&options, &pattern)) {
 		gmt_check_plan_fini(&plan);
 		return GMT_CHILD_OWN_FAILURE;
 	}
 
-	/* argv was given to main, which the C standard ends with a NULL; parsing moved only its front. */
+	/*
+	 * argv comes from main, so argv[argc] may be written: the C standard guarantees the final NULL.
+	 * Parsing moved only the operands to the front.
+	 */
 	argv[argc] = NULL;
 	gmt_run_begin(&run, pattern);
 	code = gmt_child_run(argv, &signal);

@@ -23,7 +23,7 @@ const struct gmt_option_row gmt_table_snapshot[] = {
 };
 #undef AT
 
-/* The recorder stands in another folder. */
+/* Makes the path absolute, because the recorder has another working directory. */
 static bool make_whole(const char *path, char *ret_whole, size_t bytes)
 {
 	size_t length = 0;

@@ -3,9 +3,9 @@
 #define GMT_TOOLS_DOCTOR_DOCTOR_H
 
 /*
- * Whether this machine and a command can be recorded. First the facts are gathered, each kind by one function;
- * then each row of doctor_checks.def makes one finding of them. One thread; nothing here changes the system, and
- * the command runs only where the user asked for that.
+ * Checks whether this machine and a command can be recorded. First the gmt_doctor_gather functions
+ * collect the facts. Then each row of doctor_checks.def derives a finding. Single-threaded. Nothing
+ * here changes the system. The command runs only if the user asks for it (--run).
  */
 
 #include <limits.h>
@@ -20,31 +20,32 @@
 #include "tools/recordings/recorder.h"
 
 enum gmt_verdict {
-	GMT_VERDICT_NONE,    /* the question does not arise; not shown */
+	GMT_VERDICT_NONE,    /* the question does not apply; not shown */
 	GMT_VERDICT_OK,
-	GMT_VERDICT_WARNING, /* it can be recorded, with less in it than there could be */
+	GMT_VERDICT_WARNING, /* recording works, but the recording will be less complete */
 	GMT_VERDICT_PROBLEM, /* nothing will be recorded, or the program will not start */
-	GMT_VERDICT_UNKNOWN, /* could not be found out */
+	GMT_VERDICT_UNKNOWN, /* could not be determined */
 	GMT_VERDICTS
 };
 
 struct gmt_finding {
 	enum gmt_verdict verdict;
 	char text[1024];
-	char remedy[1024]; /* "": the row's */
+	char remedy[1024]; /* "": the remedy of the row applies */
 };
 
-/* How many devices are asked about. */
+/* Maximum number of devices that are queried. */
 enum { GMT_DOCTOR_DEVICES = 64 };
 
 struct gmt_doctor_driver {
 	bool is_found, is_late, has_crashed, is_initialized;
-	bool is_simulated; /* by the name of its first device */
-	char path[PATH_MAX], why[512]; /* why it was not found */
-	int result; /* of cuInit */
-	uint32_t version; /* 12040 is 12.4; 0 unknown */
-	char release[64]; /* "550.54.15", from NVML; "" unknown */
-	uint32_t device_count; /* as the driver says; of at most GMT_DOCTOR_DEVICES more is known */
+	bool is_simulated; /* recognized by the name of its first device */
+	char path[PATH_MAX], why[512]; /* why: reason if it was not found */
+	int result; /* result of cuInit */
+	uint32_t version; /* 12040 is 12.4; 0: unknown */
+	char release[64]; /* "550.54.15", from NVML; "": unknown */
+	/* as the driver reports it; details are known for at most GMT_DOCTOR_DEVICES */
+	uint32_t device_count;
 	struct gmt_doctor_device {
 		char name[128];
 		uint64_t total_bytes;
@@ -56,47 +57,54 @@ struct gmt_doctor_recorder {
 	bool is_found;
 	char path[PATH_MAX], why[GMT_RECORDER_WHY_BYTES], remedy[GMT_RECORDER_WHY_BYTES];
 	struct gmt_elf elf;
-	bool is_loaded; /* into a process of this program's */
-	char complaint[512]; /* of the dynamic linker, when it is not */
-	char unwinder[PATH_MAX]; /* "": none */
-	char by_name[PATH_MAX], by_driver[PATH_MAX]; /* who answers dlsym and cuGetProcAddress; "": not known */
+	bool is_loaded; /* the dynamic linker loaded it into a process of this program */
+	char complaint[512]; /* message of the dynamic linker if it was not loaded */
+	char unwinder[PATH_MAX]; /* "": no unwinder */
+	/* files whose functions dlsym and cuGetProcAddress return; "": unknown */
+	char by_name[PATH_MAX], by_driver[PATH_MAX];
 };
 
 struct gmt_doctor_python {
-	bool is_python; /* the command runs one */
-	bool is_asked;  /* and that one has answered */
+	bool is_python; /* the command runs Python */
+	bool is_asked;  /* this Python has answered */
 	char version[64], implementation[32];
 	bool is_free_threaded, has_trace_refs;
 	char torch[64]; /* version; "": not installed */
-	char torch_cuda[32], torch_hip[32]; /* "": built without */
+	char torch_cuda[32], torch_hip[32]; /* "": built without it */
 };
 
 struct gmt_doctor {
-	char **command; /* ended by NULL; NULL: none was given */
+	char **command; /* ended by NULL; NULL: no command was given */
 	bool run;
 	struct gmt_doctor_recorder recorder;
 	struct gmt_program program;
 	struct gmt_elf elf; /* of the program */
-	bool is_elsewhere; /* the command only has another process start the program */
-	bool is_loadable; /* as far as its format and its linker tell */
-	struct gmt_subprocess listing; /* what its dynamic linker says that it would load */
+	bool is_elsewhere; /* the command only asks another process to start the program */
+	bool is_loadable; /* judged by its format and its dynamic linker */
+	struct gmt_subprocess listing; /* list of libraries that its dynamic linker would load */
 	struct gmt_doctor_python python;
 	struct gmt_doctor_driver driver;
 };
 
-/* In this order: later ones build on earlier ones. */
+/*
+ * Collect the facts. Call them in this order, because later functions use the results of earlier
+ * ones.
+ */
 void gmt_doctor_gather_recorder(struct gmt_doctor *doctor);
 void gmt_doctor_gather_command(struct gmt_doctor *doctor);
 void gmt_doctor_gather_python(struct gmt_doctor *doctor);
 void gmt_doctor_gather_driver(struct gmt_doctor *doctor);
 
-/* Where Python's name is a script's: its interpreter becomes doctor->program.path. */
+/*
+ * If the command's Python is a script, sets doctor->program.path to the interpreter that the script
+ * starts.
+ */
 void gmt_doctor_follow_python(struct gmt_doctor *doctor);
 
-/* Whether its machine's own dynamic linker starts it, and that one is glibc's. */
+/* Returns whether this machine's dynamic linker starts the program and is glibc's. */
 bool gmt_doctor_takes_recorder(const struct gmt_elf *elf);
 
-/* Whether there is a program that starts here, of which the questions about its file make sense. */
+/* Returns whether the command starts a program here, so that questions about its file apply. */
 bool gmt_doctor_has_program(const struct gmt_doctor *doctor);
 
 #define GMT_CHECK(section, id, question, remedy) \
@@ -108,20 +116,21 @@ bool gmt_doctor_has_program(const struct gmt_doctor *doctor);
 void gmt_find(struct gmt_finding *finding, enum gmt_verdict verdict, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* A remedy that fits better than the row's. */
+/* Sets a remedy that fits better than the remedy of the row. */
 void gmt_advise(struct gmt_finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * The probes: this program starts itself again with this variable, so that no library of the driver's comes
- * into the process that has to answer. Lines "gmt:key=value" on stdout; returns the exit code.
+ * Runs a probe. This program starts itself again with this variable, so that the driver's libraries
+ * are not loaded into the process that prints the findings. Writes lines "gmt:key=value" to stdout.
+ * Returns the exit code.
  */
 #define GMT_DOCTOR_PROBE "GPUMEMTRACE_DOCTOR_PROBE"
 int gmt_doctor_probe(const char *what);
 
-/* The value of `key` in what a probe wrote; false when it is not there. */
+/* Copies the value of `key` from the output of a probe. Returns false if the key is missing. */
 bool gmt_doctor_answer(const struct gmt_subprocess *process, const char *key, char *ret_value, size_t value_bytes);
 
-/* All findings, one for each row of doctor_checks.def, as a person or a program reads them. */
+/* All findings, one for each row of doctor_checks.def, for the text and JSON output. */
 struct gmt_doctor_result {
 	const struct gmt_doctor *doctor;
 	const struct gmt_finding *findings;

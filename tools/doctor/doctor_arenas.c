@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a script uses a framework whose blocks are not seen. The script is read, and nothing is imported. */
+/*
+ * Checks whether a script uses a framework whose blocks are not seen. Reads the script and imports
+ * nothing.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +22,10 @@ static const struct framework {
 
 enum { FRAMEWORKS = sizeof(frameworks) / sizeof(*frameworks) };
 
-/* The first argument that is a Python file, which is the script in all common ways to start one. */
+/*
+ * Returns the first argument that is a Python file, which is the script for all common ways to
+ * start Python.
+ */
 static const char *script_of(const struct gmt_doctor *doctor)
 {
 	for (char **argument = doctor->command; argument && *argument; argument++) {
@@ -31,7 +37,10 @@ static const char *script_of(const struct gmt_doctor *doctor)
 	return NULL;
 }
 
-/* The beginning of a file, ended by a zero; NULL when it cannot be read. The caller frees it. */
+/*
+ * Returns the beginning of a file, terminated by a NUL, or NULL if it cannot be read. The caller
+ * frees it.
+ */
 static char *read_beginning(const char *path)
 {
 	char *text = malloc(SCRIPT_MOST_BYTES + 1);
@@ -46,7 +55,7 @@ static char *read_beginning(const char *path)
 	return NULL;
 }
 
-/* Whether a line begins with `import MODULE` or `from MODULE`. */
+/* Returns whether a line begins with `import MODULE` or `from MODULE`. */
 static bool imports(const char *text, const char *module)
 {
 	static const char *const words[] = { "import", "from" };

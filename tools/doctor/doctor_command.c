@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command: what it starts, and with which rights. */
+/* The command: which program it starts, and with which rights. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -38,8 +38,9 @@ bool gmt_doctor_has_program(const struct gmt_doctor *doctor)
 }
 
 /*
- * The program's own linker lists what it would load, as ldd asks it to, and starts nothing. It takes the
- * recorder's place in LD_PRELOAD into account, and whether its C library is new enough for it.
+ * Asks the program's dynamic linker to list the libraries that it would load, as ldd does. This
+ * starts no program. The list also shows whether the linker loads the recorder from LD_PRELOAD, and
+ * whether its C library is new enough.
  */
 static void list_libraries(struct gmt_doctor *doctor)
 {
@@ -126,7 +127,10 @@ void gmt_doctor_command_starts(const struct gmt_doctor *doctor, struct gmt_findi
 	}
 }
 
-/* Rights come from the file only where the kernel grants them: AT_SECURE is 1 then, and LD_PRELOAD is ignored. */
+/*
+ * Additional rights apply only if the kernel grants them. Then AT_SECURE is 1 and the dynamic
+ * linker ignores LD_PRELOAD.
+ */
 void gmt_doctor_command_rights(const struct gmt_doctor *doctor, struct gmt_finding *finding)
 {
 	struct statvfs system;

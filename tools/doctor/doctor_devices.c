@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The devices, their files, and the library that manages them. */
+/* The devices, their device files, and the library that manages them. */
 #include <glob.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -45,7 +45,10 @@ static bool is_in_container(void)
 		getenv("KUBERNETES_SERVICE_HOST");
 }
 
-/* Only where something is wrong do the files matter: there are drivers without the usual ones. */
+/*
+ * Missing device files matter only if the driver does not start: some drivers work without the
+ * usual files.
+ */
 void gmt_doctor_device_files(const struct gmt_doctor *doctor, struct gmt_finding *finding)
 {
 	const struct gmt_doctor_driver *driver = &doctor->driver;

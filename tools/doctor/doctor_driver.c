@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* NVIDIA's driver, as a process of its own met it. */
+/* NVIDIA's driver, as a separate process found it. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,10 @@
 
 #include "tools/doctor/doctor.h"
 
-/* A driver without persistence mode starts every device of the machine; eight take some seconds. */
+/*
+ * A driver without persistence mode initializes every device of the machine; eight devices take
+ * some seconds.
+ */
 enum { LIMIT_MS = 30000, OLDEST_VERSION = 11030 };
 
 static const struct cuda_result {
@@ -19,7 +22,7 @@ static const struct cuda_result {
 #undef GMT_CUDA_RESULT
 };
 
-/* LD_PRELOAD as it is, without the recorder: what it would record of this question is of no interest. */
+/* Writes LD_PRELOAD without the recorder, because a recording of the probe is not useful. */
 static void others_preloaded(char *ret_value, size_t value_bytes)
 {
 	const char *at = getenv("LD_PRELOAD");

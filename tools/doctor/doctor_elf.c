@@ -15,7 +15,7 @@
 #define OWN_DATA ELFDATA2MSB
 #endif
 
-/* The file's bytes; nothing is read outside of them. */
+/* The file's bytes; `at` prevents reads outside of them. */
 struct image {
 	const unsigned char *bytes;
 	size_t size;
@@ -26,7 +26,7 @@ static const void *at(const struct image *image, uint64_t offset, uint64_t size)
 	return offset <= image->size && size <= image->size - offset ? image->bytes + offset : NULL;
 }
 
-/* A string that ends within the file and within `room`; false when there is none. */
+/* Copies a string that ends within the file and fits into `room`. Returns false otherwise. */
 static bool copy_string(const struct image *image, uint64_t offset, char *ret_text, size_t room)
 {
 	const char *text = at(image, offset, 1);
@@ -39,7 +39,7 @@ static bool copy_string(const struct image *image, uint64_t offset, char *ret_te
 	return true;
 }
 
-/* Headers may lie at any address of the file, so they are copied. */
+/* Copies the header, because it may not be aligned in the file. */
 static bool program_header(const struct image *image, const Elf64_Ehdr *head, unsigned index, Elf64_Phdr *ret_header)
 {
 	const void *place = at(image, head->e_phoff + (uint64_t)index * head->e_phentsize, sizeof(*ret_header));
@@ -50,7 +50,7 @@ static bool program_header(const struct image *image, const Elf64_Ehdr *head, un
 	return true;
 }
 
-/* The place in the file of what is loaded to this address; UINT64_MAX: none. */
+/* Returns the file offset of the data that is loaded at this address; UINT64_MAX: no data. */
 static uint64_t offset_of(const struct image *image, const Elf64_Ehdr *head, uint64_t address)
 {
 	Elf64_Phdr part;
@@ -67,7 +67,7 @@ static void read_dynamic(const struct image *image, const Elf64_Ehdr *head, cons
 	uint64_t count = part->p_filesz / sizeof(Elf64_Dyn), strings = UINT64_MAX;
 	Elf64_Dyn entry;
 
-	/* The table of strings may be told after the names that lie in it. */
+	/* The string table may come after the names that refer to it, so there are two passes. */
 	for (int pass = 0; pass < 2; pass++)
 		for (uint64_t i = 0; i < count; i++) {
 			const void *place = at(image, part->p_offset + i * sizeof(entry), sizeof(entry));
@@ -129,7 +129,10 @@ static void read_sections(const struct image *image, const Elf64_Ehdr *head, str
 	}
 }
 
-/* A runtime opens the driver by its soname and asks it for this function, whatever else its version does. */
+/*
+ * Returns whether the file contains a CUDA runtime. Every version opens the driver by its soname
+ * and looks up this function.
+ */
 static bool holds_driver_names(const struct image *image)
 {
 	static const char driver[] = "libcuda.so.1", entry[] = "cuGetProcAddress";
@@ -153,7 +156,7 @@ static void read_image(const struct image *image, struct gmt_elf *elf)
 		return;
 	elf->bits = ident[EI_CLASS] == ELFCLASS64 ? 64 : 32;
 	memcpy(&small, image->bytes, sizeof(small));
-	elf->machine = small.e_machine; /* at the same place in both classes */
+	elf->machine = small.e_machine; /* at the same offset in both classes */
 	if (ident[EI_DATA] != OWN_DATA)
 		elf->machine = (uint32_t)(small.e_machine >> 8 | (small.e_machine & 0xff) << 8);
 	if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != OWN_DATA) {

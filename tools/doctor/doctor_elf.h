@@ -3,8 +3,8 @@
 #define GMT_TOOLS_DOCTOR_DOCTOR_ELF_H
 
 /*
- * What a program's file tells before it is started. Reads the headers itself, by the words of <elf.h>: files of
- * other machines are expected, and damaged ones.
+ * Facts from a program's file, before the program is started. Parses the ELF headers itself, with
+ * the structures of <elf.h>, because the file may be for another machine or damaged.
  */
 
 #include <stdbool.h>
@@ -14,9 +14,9 @@
 enum gmt_elf_kind {
 	GMT_ELF_UNREADABLE,
 	GMT_ELF_NONE,    /* another kind of file */
-	GMT_ELF_DAMAGED, /* cut, or its tables lie outside of it */
-	GMT_ELF_FOREIGN, /* of another class or byte order: nothing more is known than the machine */
-	GMT_ELF_NATIVE,  /* of this program's class and byte order; the machine may be another */
+	GMT_ELF_DAMAGED, /* truncated, or its tables lie outside the file */
+	GMT_ELF_FOREIGN, /* another class or byte order: only the machine is known */
+	GMT_ELF_NATIVE,  /* class and byte order of this program; the machine may differ */
 };
 
 enum { GMT_ELF_NEEDED = 96 };
@@ -24,22 +24,22 @@ enum { GMT_ELF_NEEDED = 96 };
 struct gmt_elf {
 	enum gmt_elf_kind kind;
 	uint32_t bits, machine; /* 32 or 64; EM_... */
-	char interpreter[256]; /* the dynamic linker; "": none, so static (or a library) */
-	char needed[GMT_ELF_NEEDED][64]; /* sonames, as far as there is room */
+	char interpreter[256]; /* the dynamic linker; "": a static program (or a library) */
+	char needed[GMT_ELF_NEEDED][64]; /* sonames; further ones are left out */
 	size_t needed_count;
-	bool opens_driver; /* it holds the names by which a CUDA runtime opens the driver */
+	bool opens_driver; /* it contains the names with which a CUDA runtime opens the driver */
 	bool has_symbols, has_lines, has_debug_link;
 };
 
 void gmt_elf_read(const char *path, struct gmt_elf *ret_elf);
 
-/* The first soname that begins with `prefix`; NULL: none. */
+/* Returns the first soname that begins with `prefix`, or NULL. */
 const char *gmt_elf_needs(const struct gmt_elf *elf, const char *prefix);
 
-/* EM_... of this program. */
+/* Returns the EM_... of this program. */
 uint32_t gmt_elf_own_machine(void);
 
-/* "x86-64", "aarch64" ...; "machine 123" for others, in `spare`. */
+/* Returns "x86-64", "aarch64" ...; for other machines "machine 123", written to `spare`. */
 const char *gmt_elf_machine_name(uint32_t machine, char spare[32]);
 
 #endif

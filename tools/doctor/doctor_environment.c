@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the environment says to the dynamic linker, to CUDA and to the recorder. */
+/* The environment variables that concern the dynamic linker, CUDA and the recorder. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -20,7 +20,7 @@ static const struct neighbour {
 #undef GMT_NEIGHBOUR
 };
 
-/* All that is wrong with the options, in one line. */
+/* All complaints about the options, in one line. */
 struct complaints {
 	char text[LIST_BYTES];
 	size_t length;
@@ -60,7 +60,7 @@ static const struct neighbour other_copy = {
 	"", GMT_VERDICT_WARNING, "another copy of the recorder", "take the other copy out of it",
 };
 
-/* What is known of a preloaded file; NULL: nothing that matters. */
+/* Returns what is known about a preloaded file; NULL: nothing relevant. */
 static const struct neighbour *neighbour_of(const char *path)
 {
 	const char *name = gmt_program_name(path), *asan = getenv("ASAN_OPTIONS");
@@ -79,7 +79,10 @@ static const struct neighbour *neighbour_of(const char *path)
 	return NULL;
 }
 
-/* All of `list`, separated by colons or white space; what is known of the worst decides. */
+/*
+ * Judges all files of `list`, separated by colons or white space. The worst file determines the
+ * verdict.
+ */
 static void judge_list(const struct gmt_doctor *doctor, const char *list, struct gmt_finding *finding)
 {
 	enum gmt_verdict worst = GMT_VERDICT_OK;
@@ -130,7 +133,7 @@ void gmt_doctor_preload_file(const struct gmt_doctor *doctor, struct gmt_finding
 	if (file)
 		fclose(file);
 	list[length] = 0;
-	/* Most machines have none, which is nothing to speak of. */
+	/* Most machines do not have this file. Then nothing is shown. */
 	if (list[strspn(list, " \t\n")])
 		judge_list(doctor, list, finding);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The program's file: whether a dynamic linker will take the recorder into it, and what it is linked to. */
+/*
+ * The program's file: whether a dynamic linker will load the recorder into it, and which libraries
+ * it is linked to.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -69,7 +72,10 @@ void gmt_doctor_command_linker(const struct gmt_doctor *doctor, struct gmt_findi
 	}
 }
 
-/* The line of the listing that has `word` in it, without what is around; false: none. */
+/*
+ * Copies the line of the listing that contains `word`, without the surrounding white space. Returns
+ * false if there is no such line.
+ */
 static bool find_line(const char *text, const char *word, char *ret_line, size_t line_bytes)
 {
 	const char *place = strstr(text, word);
@@ -154,7 +160,7 @@ void gmt_doctor_command_symbols(const struct gmt_doctor *doctor, struct gmt_find
 {
 	const struct gmt_elf *elf = &doctor->elf;
 
-	/* What a user's own code is, is not in a script's interpreter. */
+	/* The interpreter of a script does not contain the user's own code. */
 	if (!gmt_doctor_has_program(doctor) || elf->kind != GMT_ELF_NATIVE || doctor->python.is_python || doctor->program.chain[0])
 		return;
 	if (elf->has_lines)

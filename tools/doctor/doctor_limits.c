@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Limits under which a program that is started here would stand. */
+/* Resource limits for a program that is started from here. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/resource.h>

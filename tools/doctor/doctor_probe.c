@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What runs in the processes that `doctor` starts of itself. The libraries that are opened here run whatever they
- * like at that moment, so this must not be the process that has to answer.
+ * The code of the probe processes. The libraries opened here may run any code, so the probe is not
+ * the process that prints the findings.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -12,7 +12,9 @@
 
 #include "tools/doctor/doctor.h"
 
-/* Of the driver and of NVML, as their documentation has them; no header of theirs belongs here. */
+/*
+ * Function types of the driver and of NVML, from their documentation. Their headers are not used.
+ */
 typedef int result_function(void);
 typedef int init_function(unsigned flags);
 typedef int number_function(int *number);
@@ -24,7 +26,7 @@ typedef int release_function(char *text, unsigned size_bytes);
 
 enum { VERSION_ASKED = 12000, LINE_BYTES = PATH_MAX + 64 };
 
-/* At once, so that what was said before a crash is not lost; in one line. */
+/* Prints one line and flushes it, so that it is not lost if the process crashes. */
 __attribute__((format(printf, 2, 3))) static void tell(const char *key, const char *format, ...)
 {
 	char line[LINE_BYTES];
@@ -41,7 +43,7 @@ __attribute__((format(printf, 2, 3))) static void tell(const char *key, const ch
 	fflush(stdout);
 }
 
-/* The file of the object that an address lies in; "" when there is none. */
+/* Returns the file of the object that contains the address, or "". */
 static const char *file_of(void *address)
 {
 	Dl_info about;
@@ -132,7 +134,10 @@ static int find_recorder(struct dl_phdr_info *object, size_t size, void *found)
 	return 1;
 }
 
-/* With the recorder preloaded: whether it is there, and who answers when the driver's functions are looked up. */
+/*
+ * With the recorder preloaded: finds out whether it is loaded, and which file looked-up driver
+ * functions come from.
+ */
 static void ask_routes(void)
 {
 	bool is_loaded = false;
@@ -161,7 +166,7 @@ int gmt_doctor_probe(const char *what)
 	} else {
 		ask_routes();
 	}
-	/* What a driver does when a process ends is of no interest here, and may take long. */
+	/* Skip the driver's exit handlers: they are not relevant here and may take long. */
 	fflush(stdout);
 	_exit(0);
 }

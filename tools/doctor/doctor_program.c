@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 256, STEPS = 6, WORDS = 32 }; /* the kernel reads as much, and follows 5 scripts */
+/* the kernel's limits: length of the first line, and 5 scripts */
+enum { LINE_BYTES = 256, STEPS = 6, WORDS = 32 };
 
 const char *gmt_program_name(const char *path)
 {
@@ -19,7 +20,10 @@ const char *gmt_program_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* "python", "python3", "python3.11", "python3.13t"; and PyPy, which then says what it is. */
+/*
+ * Accepts "python", "python3", "python3.11", "python3.13t", and PyPy, which later reports its
+ * implementation.
+ */
 bool gmt_program_is_python(const char *path)
 {
 	const char *name = gmt_program_name(path);
@@ -42,11 +46,14 @@ static enum gmt_program_state judge(const char *path)
 		return errno == EACCES ? GMT_PROGRAM_NOT_EXECUTABLE : GMT_PROGRAM_NOT_FOUND;
 	if (S_ISDIR(about.st_mode))
 		return GMT_PROGRAM_FOLDER;
-	/* To root everything is accessible, but it executes only what somebody may. */
+	/* root may access every file, but can execute only a file with an execute bit. */
 	return access(path, X_OK) || !(about.st_mode & 0111) ? GMT_PROGRAM_NOT_EXECUTABLE : GMT_PROGRAM_FOUND;
 }
 
-/* As execvp does: the first that may be executed; else what was wrong with the first that is there. */
+/*
+ * Searches PATH as execvp does: finds the first executable file, else reports the problem of the
+ * first existing file.
+ */
 static enum gmt_program_state search(const char *word, char ret_path[PATH_MAX])
 {
 	const char *folders = getenv("PATH");
@@ -61,7 +68,7 @@ static enum gmt_program_state search(const char *word, char ret_path[PATH_MAX])
 
 		int written = length ? snprintf(candidate, PATH_MAX, "%.*s/%s", (int)length, at, word)
 			: snprintf(candidate, PATH_MAX, "./%s", word);
-		/* In a folder that may not be entered, the program is not known to be. */
+		/* In a folder that may not be entered, it is not known whether the program exists. */
 		enum gmt_program_state state = written < PATH_MAX && !access(candidate, F_OK) ? judge(candidate) : GMT_PROGRAM_NOT_FOUND;
 		if (state == GMT_PROGRAM_FOUND || (state == GMT_PROGRAM_NOT_EXECUTABLE && found != state)) {
 			snprintf(ret_path, PATH_MAX, "%s", candidate);
@@ -74,7 +81,7 @@ static enum gmt_program_state search(const char *word, char ret_path[PATH_MAX])
 	return found;
 }
 
-/* The first line of a script without "#!"; false when the file is no script. */
+/* Reads the first line of a script, without "#!". Returns false if the file is not a script. */
 static bool read_script(const char *path, char ret_line[LINE_BYTES], bool *ret_readable)
 {
 	char head[LINE_BYTES];
@@ -91,7 +98,7 @@ static bool read_script(const char *path, char ret_line[LINE_BYTES], bool *ret_r
 		snprintf(ret_line, LINE_BYTES, "%.*s", (int)strcspn(head + 2, "\n"), head + 2);
 		return true;
 	}
-	/* What has no first line of the kind is given to a shell, unless it is no text. */
+	/* A text file without such a line is started with a shell. */
 	snprintf(ret_line, LINE_BYTES, "/bin/sh");
 	return !memchr(head, 0, (size_t)length) && strncmp(head, "\177ELF", 4) != 0;
 }
@@ -106,7 +113,10 @@ static size_t split(char *line, char *ret_words[WORDS])
 	return count;
 }
 
-/* What env(1) starts, given its arguments; NULL: nothing, or it cannot be told. */
+/*
+ * Returns the program that env(1) starts with these arguments. NULL: no program, or it is not
+ * known.
+ */
 static const char *behind_env(char *const *arguments, bool *ret_loses)
 {
 	for (; *arguments; arguments++) {
@@ -138,7 +148,7 @@ void gmt_program_find(char *const *command, struct gmt_program *ret_program)
 {
 	struct gmt_program *program = ret_program;
 	char line[LINE_BYTES], copy[LINE_BYTES], *words[WORDS];
-	char *const *env_arguments = command + 1; /* of env, when it is the step at hand */
+	char *const *env_arguments = command + 1; /* arguments of env, if the current step is env */
 
 	memset(program, 0, sizeof(*program));
 	snprintf(program->word, sizeof(program->word), "%s", command[0]);
@@ -164,7 +174,7 @@ void gmt_program_find(char *const *command, struct gmt_program *ret_program)
 				program->chain[0] = 0;
 			return;
 		}
-		/* `next` may lie in `copy`, which stays until the next script is read. */
+		/* `next` may point into `copy`, which is valid until the next script is read. */
 		snprintf(program->word, sizeof(program->word), "%s", next);
 	}
 	program->state = GMT_PROGRAM_ENDLESS;

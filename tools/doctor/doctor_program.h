@@ -2,7 +2,10 @@
 #ifndef GMT_TOOLS_DOCTOR_DOCTOR_PROGRAM_H
 #define GMT_TOOLS_DOCTOR_DOCTOR_PROGRAM_H
 
-/* Which program a command starts in the end: through PATH, the first lines of scripts, and env(1). */
+/*
+ * Finds the program that a command finally starts: through PATH, the first lines of scripts, and
+ * env(1).
+ */
 
 #include <limits.h>
 #include <stdbool.h>
@@ -19,22 +22,25 @@ struct gmt_program {
 	enum gmt_program_state state;
 	bool is_readable;
 	bool loses_environment; /* env -i, or env -u LD_PRELOAD */
-	char word[PATH_MAX]; /* as it was named last: what is wrong, when something is */
-	char path[PATH_MAX]; /* the program; a link is not followed, because Python's environments depend on that */
-	char python[PATH_MAX]; /* a script in front of it that bears Python's name, as pyenv's do; "": none */
-	char chain[2048]; /* "train.py, /usr/bin/env, /usr/bin/python3": the steps before it, and it; "": one step */
+	char word[PATH_MAX]; /* the last looked-up name; for a problem, the name that caused it */
+	/* the program; links are not resolved, because Python's environments depend on them */
+	char path[PATH_MAX];
+	/* a script named like Python that starts it, such as pyenv's; "": no script */
+	char python[PATH_MAX];
+	/* "train.py, /usr/bin/env, /usr/bin/python3": all steps including the program; "": one step */
+	char chain[2048];
 };
 
-/* `command` is ended by NULL and not empty. */
+/* Finds the program. `command` is ended by NULL and not empty. */
 void gmt_program_find(char *const *command, struct gmt_program *ret_program);
 
-/* Adds to the chain. */
+/* Adds a step to the chain. */
 void gmt_program_add_step(struct gmt_program *program, const char *step);
 
-/* Whether a path's last part is one that interpreters of Python have. */
+/* Returns whether the last part of a path is a name of Python interpreters. */
 bool gmt_program_is_python(const char *path);
 
-/* The last part of a path. */
+/* Returns the last part of a path. */
 const char *gmt_program_name(const char *path);
 
 #endif

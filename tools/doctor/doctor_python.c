@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The Python that a command runs, and its PyTorch. The interpreter is asked; PyTorch is not imported. */
+/*
+ * The Python that a command runs, and its PyTorch. Asks the interpreter; does not import PyTorch.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,10 +9,13 @@
 
 enum { LIMIT_MS = 20000 };
 
-/* The rows of preload/python/python_layout.def; a test compares them. */
+/* Same versions as preload/python/python_layout.def; a test compares them. */
 enum { OLDEST_MINOR = 9, NEWEST_MINOR = 15 };
 
-/* Works in every Python, the old ones too. The current folder must not stand in for the standard library. */
+/*
+ * Runs in every Python version, also old ones. The current folder is removed from sys.path, so that
+ * it cannot replace the standard library.
+ */
 static const char script[] =
 	"import sys\n"
 	"if sys.path and sys.path[0] == '': del sys.path[0]\n"
@@ -28,7 +33,7 @@ static const char script[] =
 	"    found = re.search(r'(?m)^%s\\b[^=\\n]*= *[\\'\"]([^\\'\"]+)' % key, text)\n"
 	"    tell('torch_' + key, found.group(1) if found else '')\n";
 
-/* What would change what the interpreter does with our question. */
+/* Variables that would change how the interpreter runs the script. */
 static const char *const unset[] = { "LD_PRELOAD", "PYTHONSTARTUP", "PYTHONINSPECT", NULL };
 
 static bool answers_one(const struct gmt_subprocess *process, const char *key)
@@ -39,8 +44,8 @@ static bool answers_one(const struct gmt_subprocess *process, const char *key)
 }
 
 /*
- * A script that bears Python's name decides which Python it starts: it is asked, and its answer becomes the
- * program.
+ * If the command's Python is a script such as pyenv's, runs it to find out which interpreter it
+ * starts. That interpreter becomes the program.
  */
 void gmt_doctor_follow_python(struct gmt_doctor *doctor)
 {
@@ -122,7 +127,7 @@ void gmt_doctor_pytorch(const struct gmt_doctor *doctor, struct gmt_finding *fin
 		gmt_find(finding, GMT_VERDICT_WARNING, "%s is built without CUDA", python->torch);
 }
 
-/* Whether the comma-separated `text` (may be NULL) has `key:value`; spaces around are allowed. */
+/* Returns whether the comma-separated `text` (may be NULL) has `key:value`. Spaces are allowed. */
 static bool has_setting(const char *text, const char *key, const char *value)
 {
 	for (const char *at = text; at && *at;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The recorder itself: where it is, and whether the dynamic linker takes it. */
+/* The recorder: where it is, and whether the dynamic linker loads it. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,7 +8,10 @@
 
 enum { LIMIT_MS = 20000 };
 
-/* The names of the build's own copy first (preload/meson.build), as the recorder looks for them. */
+/*
+ * Names of the build's own copy first (preload/meson.build), in the order in which the recorder
+ * looks for them.
+ */
 static const char *const unwinders[] = { "libgmtunw.so.8", "libunwind.so.8" };
 
 static void probe(struct gmt_subprocess *process, const char *what, const char *preload)
@@ -114,8 +117,8 @@ void gmt_doctor_unwinder(const struct gmt_doctor *doctor, struct gmt_finding *fi
 }
 
 /*
- * Only the driver's own answer can be wrong: an object in front of the recorder that answers itself, or a
- * recorder that does not know this driver's functions.
+ * Checks that driver functions lead to the recorder. This fails if another library before the
+ * recorder answers the lookup, or if the recorder does not know this driver's functions.
  */
 void gmt_doctor_calls_reach(const struct gmt_doctor *doctor, struct gmt_finding *finding)
 {

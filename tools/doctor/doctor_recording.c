@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --run: the command itself, recorded into a folder that is removed again. */
+/* --run: records the command into a temporary folder. */
 #include <errno.h>
 #include <glob.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 #include "tools/output/message.h"
 
 struct outcome {
-	int code; /* the command's */
+	int code; /* exit code of the command */
 	uint64_t files, unreadable, events, incomplete;
 	bool has_stacks, has_python;
 };
@@ -41,7 +41,10 @@ static void put_back(const char *name, const char *value)
 		unsetenv(name);
 }
 
-/* stdout is for what doctor says: what the command says goes to stderr. */
+/*
+ * Runs the command recorded, with its stdout sent to stderr, because stdout is for doctor's own
+ * output.
+ */
 static int run_recorded(const struct gmt_doctor *doctor, const char *folder)
 {
 	const char *preload = getenv("LD_PRELOAD"), *options = getenv("GPUMEMTRACE_OPTIONS");
@@ -63,7 +66,7 @@ static int run_recorded(const struct gmt_doctor *doctor, const char *folder)
 	return code;
 }
 
-/* The trial's file goes, and so does what a program that was killed left of it in shared memory. */
+/* Removes a file of the trial, and the shared-memory recording that a killed program left. */
 static void remove_file(const char *path)
 {
 	struct gmt_shared_recording *shared_recording = gmt_shared_recordings_find(path, NULL);

@@ -19,7 +19,7 @@ enum { ROWS = sizeof(rows) / sizeof(*rows) };
 
 static const char *const verdict_names[GMT_VERDICTS] = { "", "ok", "warning", "problem", "unknown" };
 
-/* Nothing needs to be done about what is as it should be. */
+/* Returns the remedy, or NULL if the verdict is OK. */
 static const char *remedy_of(size_t index, const struct gmt_finding *finding)
 {
 	const char *remedy = finding->remedy[0] ? finding->remedy : rows[index].remedy;
@@ -27,7 +27,7 @@ static const char *remedy_of(size_t index, const struct gmt_finding *finding)
 	return finding->verdict == GMT_VERDICT_OK || !*remedy ? NULL : remedy;
 }
 
-/* One argument, as a shell reads it back. */
+/* Prints one argument, quoted for a shell. */
 static void put_argument(FILE *stream, const char *text)
 {
 	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
@@ -45,7 +45,7 @@ static void put_argument(FILE *stream, const char *text)
 	fputc('\'', stream);
 }
 
-/* What to type next; from malloc, NULL when there is no memory. */
+/* Returns the next command to type, from malloc; NULL: memory is exhausted. */
 static char *next_command(const struct gmt_doctor_result *result)
 {
 	static const char *const example[] = { "python", "train.py", NULL };

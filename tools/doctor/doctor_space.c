@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the recorder writes: the file, and the memory that outlives a killed process. */
+/* Where the recorder writes: the file, and the shared memory that outlives a killed process. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +15,10 @@
 #define MIB ((uint64_t)1 << 20)
 
 enum {
-	FULL_MIB = 16,      /* less room than this for a file is none */
+	FULL_MIB = 16,      /* less free space counts as full */
 	SCANT_MIB = 1024,
-	AREA_MIB = 8,       /* what a recording takes of /dev/shm at once: its stacks, a ring */
-	AREA_SCANT_MIB = 32, /* with a ring for each of a few threads */
+	AREA_MIB = 8,       /* initial size of a recording in /dev/shm: its stacks and a ring */
+	AREA_SCANT_MIB = 32, /* size with rings for a few threads */
 };
 
 static void output_template(char ret_output[PATH_MAX + 64])
@@ -46,8 +46,8 @@ void gmt_doctor_output_name(const struct gmt_doctor *doctor, struct gmt_finding 
 }
 
 /*
- * The folder that is there already and in which the rest of the name will be made: up to the first token, whose
- * value is known in the program only. True when folders will have to be made.
+ * Finds the existing folder in which the rest of the name will be created. It ends before the first
+ * token, whose value is known only in the program. Returns whether folders must be created.
  */
 static bool output_folder(char ret_folder[PATH_MAX + 64])
 {
@@ -114,7 +114,9 @@ void gmt_doctor_output_space(const struct gmt_doctor *doctor, struct gmt_finding
 		: GMT_VERDICT_OK, "%s free", gmt_text_size(bytes).text);
 }
 
-/* The recorder's own folder there; somebody else may have made one of its name. */
+/*
+ * Returns whether the recorder's folder in /dev/shm exists and does not belong to this user alone.
+ */
 static bool is_taken(void)
 {
 	char folder[64];
@@ -125,7 +127,10 @@ static bool is_taken(void)
 		(!S_ISDIR(about.st_mode) || about.st_uid != geteuid() || (about.st_mode & 077) != 0);
 }
 
-/* Without it the rings lie beside the file, and only what has no room there either is lost. */
+/*
+ * Without /dev/shm, the rings lie next to the file. Events are lost only if there is no space there
+ * either.
+ */
 void gmt_doctor_shared_memory(const struct gmt_doctor *doctor, struct gmt_finding *finding)
 {
 	static const char instead[] = "the recorder's memory is put into the output folder";

@@ -13,7 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long a killed process may take to go: one that waits for a device's driver may never. */
+/*
+ * How long to wait for a killed process: a process that waits for a device's driver may never end.
+ */
 enum { DEATH_MS = 1000, STEP_MS = 10 };
 
 struct channel {
@@ -51,7 +53,7 @@ __attribute__((noreturn)) static void become(const char *path, const char *const
 	char *arguments[16];
 	size_t count = 0;
 
-	/* Nobody waits for its answer when this process was killed. */
+	/* If the parent was killed, the result is not needed. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGPIPE, SIG_DFL);
 	dup2(nothing, STDIN_FILENO);
@@ -79,7 +81,7 @@ static void take(struct channel *channel)
 	}
 }
 
-/* Until both ends are closed or the time is over. */
+/* Reads until both pipes are closed or the deadline has passed. */
 static void listen_to(struct channel channels[2], int64_t deadline_ms)
 {
 	while (channels[0].fd >= 0 || channels[1].fd >= 0) {
@@ -157,7 +159,7 @@ void gmt_subprocess_complaint(const struct gmt_subprocess *process, const char *
 	const char *line = word ? strstr(process->err, word) : NULL;
 
 	if (!line)
-		/* What ends a process is said last. */
+		/* The reason for the end of a process is usually its last message. */
 		for (line = end; line > process->err && line[-1] == '\n'; line--)
 			;
 	while (line > process->err && line[-1] != '\n')

@@ -3,8 +3,9 @@
 #define GMT_TOOLS_OPTIONS_COMMAND_H
 
 /*
- * A verb is a value: its name, operands, one line, options and function, from commands.def and the
- * verb's own table. Dispatch, help and the check of the man page read the same rows.
+ * A verb of the command line, as data: its name, operands, a one-line description, options and
+ * function. The values come from commands.def and from the verb's own table. Dispatch, help and the
+ * check of the man page use the same rows.
  */
 
 #include "tools/options/options.h"
@@ -14,7 +15,7 @@ struct gmt_command {
 	const char *operands;
 	const char *meaning;
 	const struct gmt_option_row *options; /* ended by a row without a name; may be NULL */
-	/* Gets the arguments behind the verb; returns the exit code. */
+	/* Takes the arguments after the verb. Returns the exit code. */
 	int (*run)(const struct gmt_command *command, int argc, char **argv);
 };
 
@@ -24,16 +25,16 @@ struct gmt_command {
 #include "tools/options/commands.def"
 #undef GMT_COMMAND
 
-/* All verbs; ended by one without a name. */
+/* All verbs, ended by an entry without a name. */
 extern const struct gmt_command gmt_commands[];
 
-/* NULL when there is none of that name. */
+/* Returns the verb of this name, or NULL. */
 const struct gmt_command *gmt_command_find(const char *name);
 
-/* Says that there is no such verb, and which one may have been meant; returns the exit code. */
+/* Reports that the verb does not exist, and suggests a similar verb. Returns the exit code. */
 int gmt_command_unknown(const char *name);
 
-/* The list of verbs. */
+/* Prints the list of verbs. */
 void gmt_command_help_all(void);
 
 #endif

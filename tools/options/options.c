@@ -18,7 +18,9 @@ static int complain_hint(const struct gmt_command *command)
 	return USAGE;
 }
 
-/* Whether `length` letters at `typed` are `name`; '-' may be typed for '_'. */
+/*
+ * Returns whether the `length` letters at `typed` are `name`. The user may type '-' instead of '_'.
+ */
 static bool names_equal(const char *typed, size_t length, const char *name)
 {
 	if (strlen(name) != length || !length)
@@ -29,7 +31,7 @@ static bool names_equal(const char *typed, size_t length, const char *name)
 	return true;
 }
 
-/* Which of the words in "a|b|c" it is; -1: none. */
+/* Returns the index of the word in "a|b|c", or -1. */
 static int word_index(const char *words, const char *text)
 {
 	size_t length = strlen(text);
@@ -62,7 +64,7 @@ static int bad_value(const struct gmt_command *command, const struct gmt_option_
 	return complain_hint(command);
 }
 
-/* Puts `value` (NULL for a flag) where the row says. */
+/* Stores `value` (NULL for a flag) where the row says. */
 static int keep(const struct gmt_command *command, const struct gmt_option_row *row, const char *value,
 	void *target)
 {
@@ -116,7 +118,7 @@ static int unknown(const struct gmt_command *command, const char *typed, size_t 
 	return complain_hint(command);
 }
 
-/* What stands behind `name` of a row: the value, taken from `argv[*at + 1]` when it is not there. */
+/* Stores the value of an option. If no value is attached to the name, takes argv[*at + 1]. */
 static int take(const struct gmt_command *command, const struct gmt_option_row *row, const char *value,
 	int argc, char **argv, int *at, void *target)
 {
@@ -126,7 +128,7 @@ static int take(const struct gmt_command *command, const struct gmt_option_row *
 		gmt_message_error("%s: --%s takes no value", command->name, row->name);
 		return complain_hint(command);
 	}
-	/* What follows may be the command to run. */
+	/* The next argument may be the command to run. */
 	if (row->kind == GMT_OPTION_MAYBE)
 		return keep(command, row, value ? value : "", target);
 	if (!value && *at + 1 < argc)
@@ -199,7 +201,7 @@ int gmt_options_parse(const struct gmt_command *command, void *target, bool unti
 	return GO_ON;
 }
 
-/* Fills lines of at most 90 columns, behind a margin. */
+/* Fills lines of at most 90 columns, after a margin. */
 static void print_wrapped(const char *text)
 {
 	enum { MARGIN = 28, WIDTH = 90 };

@@ -3,8 +3,8 @@
 #define GMT_TOOLS_OPTIONS_OPTIONS_H
 
 /*
- * Options of a verb, declared as rows: parsing, checking, "did you mean" and -h come from them. Each
- * row says where in the verb's own structure its value goes.
+ * Options of a verb, declared as rows. Parsing, checks, suggestions and -h use these rows. Each row
+ * says at which offset of the verb's own structure its value is stored.
  */
 
 #include <stdbool.h>
@@ -16,16 +16,17 @@ enum gmt_option_kind {
 	GMT_OPTION_NUMBER, /* uint64_t */
 	GMT_OPTION_TEXT,   /* const char * */
 	GMT_OPTION_TEXTS,  /* struct gmt_option_texts: may be given several times */
-	GMT_OPTION_MAYBE,  /* const char *: only in the form --name=VALUE; "" without */
-	GMT_OPTION_WORD,   /* int: which of the words in `values` */
+	GMT_OPTION_MAYBE,  /* const char *: only in the form --name=VALUE; "" without a value */
+	GMT_OPTION_WORD,   /* int: index of the word in `values` */
 	GMT_OPTION_PASSED, /* struct gmt_option_passed: key and value, checked against `values` */
 };
 
 struct gmt_option_row {
-	const char *name; /* "" is a row that does not count */
-	char letter; /* 0: none */
+	const char *name; /* "": the row is ignored */
+	char letter; /* 0: no letter */
 	enum gmt_option_kind kind;
-	const char *values; /* what help calls the value; for words "a|b|c"; for passed ones see .def */
+	/* name of the value in help; for words "a|b|c"; for passed options see the .def file */
+	const char *values;
 	size_t offset;
 	const char *meaning;
 };
@@ -46,18 +47,21 @@ struct gmt_option_passed {
 struct gmt_command;
 
 /*
- * Parses argv[0..*argc) into `target`, where defaults already stand. Operands are moved to the front
- * of argv and counted in *argc; `--` ends the options; with `until_operand` so does the first
- * operand. Returns -1 when the verb shall go on, else the exit code: -h was given (and answered), or
- * something is wrong (and said).
+ * Parses argv[0..*argc) into `target`, which already holds the defaults. Moves the operands to the
+ * front of argv and stores their number in *argc. `--` ends the options. With `until_operand`, the
+ * first operand ends them too. Returns -1 if the verb shall continue, else the exit code: -h was
+ * given and help was printed, or an error was reported.
  */
 int gmt_options_parse(const struct gmt_command *command, void *target, bool until_operand, int *argc,
 	char **argv);
 
-/* Whether `text` is among the values of a recorder's option (options/recorder_options.def): "a|b" (SIZE: any), "N..M" or "TEXT". */
+/*
+ * Returns whether `text` is an allowed value of a recorder option (options/recorder_options.def).
+ * `values` is "a|b" (SIZE: any size), "N..M" or "TEXT".
+ */
 bool gmt_option_allows(const char *values, const char *text);
 
-/* -h of a verb, to stdout. */
+/* Prints the help of a verb to stdout. */
 void gmt_options_help(const struct gmt_command *command);
 
 #endif

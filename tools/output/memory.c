@@ -12,7 +12,10 @@
 
 static uint64_t limit_bytes;
 
-/* What a container may have; UINT64_MAX where nothing is said. Of cgroups of both versions, as a container sees its own. */
+/*
+ * Returns the container's memory limit; UINT64_MAX: no limit. Reads cgroups of both versions, at
+ * the paths that a container sees.
+ */
 static uint64_t container_bytes(void)
 {
 	static const char *const files[] = {

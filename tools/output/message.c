@@ -11,7 +11,10 @@
 #include "base/safe_stream.h"
 #include "tools/output/memory.h"
 
-/* One write, so that lines of several processes do not mix; no byte of a file name can steer a terminal. */
+/*
+ * Prints a message in one write, so that lines of several processes do not mix. Escapes bytes that
+ * could control the terminal.
+ */
 static void say(const char *kind, const char *format, va_list arguments)
 {
 	enum { SMALL_BYTES = 2048 };
@@ -19,11 +22,11 @@ static void say(const char *kind, const char *format, va_list arguments)
 	va_list again;
 
 	va_copy(again, arguments);
-	/* Names of files may be long; without memory the line is cut. */
+	/* File names may be long. If memory is exhausted, the line is cut. */
 	if (vsnprintf(small, sizeof(small), format, arguments) >= (int)sizeof(small) && vasprintf(&whole, format, again) >= 0)
 		text = whole;
 	va_end(again);
-	/* stderr is buffered by lines: this is one write. */
+	/* stderr is line-buffered here, so this is one write. */
 	fprintf(stderr, "gpumemtrace: %s: ", kind);
 	gmt_safe_print(stderr, text);
 	fputc('\n', stderr);

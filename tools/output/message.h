@@ -2,7 +2,7 @@
 #ifndef GMT_TOOLS_OUTPUT_MESSAGE_H
 #define GMT_TOOLS_OUTPUT_MESSAGE_H
 
-/* What the program says to its user beside results: one line each, on stderr. */
+/* Messages to the user that are not results: one line each, on stderr. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,10 +13,13 @@ void gmt_message_error(const char *format, ...) __attribute__((format(printf, 1,
 void gmt_message_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void gmt_message_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Says the error and returns the exit code that documents it. */
+/* Prints the error and returns its documented exit code. */
 int gmt_message_failure(const struct gmt_error *error);
 
-/* A bar for work that takes longer than half a second, on a terminal only. Zero-initialise. */
+/*
+ * A progress bar for work that takes longer than half a second, only on a terminal.
+ * Zero-initialise.
+ */
 struct gmt_progress {
 	uint64_t start_ns;
 	uint64_t shown_ns;

@@ -19,9 +19,10 @@ struct gmt_output {
 	const char *name;   /* as the user gave it */
 	struct gmt_output_rules rules;
 	struct gmt_output_target target;
-	FILE *file;         /* stdout, or a stream of its own */
-	int fd;             /* of bytes; else -1 */
-	bool is_in_place;   /* the folder takes no new file: the old one is overwritten when all is there */
+	FILE *file;         /* stdout, or this output's own stream */
+	int fd;             /* for binary data; else -1 */
+	/* the folder accepts no new file, so the old file is overwritten once all data is there */
+	bool is_in_place;
 	struct gmt_output_temporary temporary;
 };
 
@@ -47,7 +48,9 @@ static bool is_allowed(const struct gmt_output_target *target, const char *path,
 	return false;
 }
 
-/* A shell that was told to overwrite has emptied the file before; this is for one that was told to append. */
+/*
+ * Checks stdout. With `>`, the shell has already emptied the file, so this check matters for `>>`.
+ */
 static bool may_write_stdout(const struct gmt_output_rules *rules)
 {
 	struct gmt_output_target target = { .kind = GMT_OUTPUT_DESCRIPTOR, .descriptor = STDOUT_FILENO };
@@ -89,18 +92,21 @@ bool gmt_output_are_apart(const char *verb, const char *const *paths, size_t cou
 	return true;
 }
 
-/* The new file is for those who might read the old one. */
+/* Gives the new file the owner and mode of the old file, so that the same users can read it. */
 static void keep_rights(int fd, const struct stat *old)
 {
 	mode_t mode = old->st_mode & 0777;
 
-	/* Only root may give files away. Then the rights of the old group are not those of another group. */
+	/*
+	 * Only root may change the owner. If the group cannot be kept either, remove the group's
+	 * rights, because they were meant for another group.
+	 */
 	if (fchown(fd, old->st_uid, old->st_gid) && fchown(fd, (uid_t)-1, old->st_gid))
 		mode &= ~(mode_t)S_IRWXG;
 	fchmod(fd, mode);
 }
 
-/* A file without a name, for a folder that takes no new files. */
+/* Opens a file without a name, for a folder that accepts no new files. */
 static bool open_in_place(struct gmt_output *output)
 {
 	int why = errno, old;
@@ -123,7 +129,7 @@ static bool open_in_place(struct gmt_output *output)
 	return output->is_in_place;
 }
 
-/* Returns the descriptor to write to, which stays the output's own when it is a temporary file; -1 with errno. */
+/* Returns the descriptor to write to, or -1 with errno. For a temporary file, it is a duplicate. */
 static int open_target(struct gmt_output *output, mode_t mode)
 {
 	struct gmt_output_target *target = &output->target;
@@ -140,7 +146,7 @@ static int open_target(struct gmt_output *output, mode_t mode)
 	return fcntl(output->temporary.fd, F_DUPFD_CLOEXEC, 3);
 }
 
-/* Frees an output without a file of its own, or one that was discarded. */
+/* Frees an output. Removes its temporary file if it still exists. */
 static void end(struct gmt_output *output)
 {
 	gmt_output_temporary_remove(&output->temporary);
@@ -209,7 +215,7 @@ int gmt_output_descriptor(const struct gmt_output *output)
 	return output->fd;
 }
 
-/* Closes what was written to; 0 or an errno. */
+/* Closes the stream or descriptor. Returns 0 or an errno. */
 static int close_stream(struct gmt_output *output)
 {
 	bool had_error = false, done;
@@ -234,7 +240,10 @@ void gmt_output_discard(struct gmt_output *output)
 	end(output);
 }
 
-/* The room is asked for first: where there is none, the old bytes are still there. */
+/*
+ * Copies all data over the old file. Allocates the space first, so that the old data is intact if
+ * there is not enough space.
+ */
 static bool copy_to(int from, int to, off_t size, off_t old_size)
 {
 	char bytes[1 << 16];
@@ -257,7 +266,7 @@ static bool copy_to(int from, int to, off_t size, off_t old_size)
 	return !ftruncate(to, size);
 }
 
-/* Overwrites the old file with all that was written. 0 or an errno. */
+/* Overwrites the old file with all data. Returns 0 or an errno. */
 static int overwrite(struct gmt_output *output)
 {
 	int to = open(output->target.path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW), why;
@@ -273,7 +282,10 @@ static int overwrite(struct gmt_output *output)
 	return done ? 0 : why;
 }
 
-/* A file that took the name meanwhile may be a recording, which was none when the verb began. */
+/*
+ * Checks the rules again, because another file may have taken the name meanwhile, and may be a
+ * recording.
+ */
 static bool is_still_allowed(struct gmt_output *output)
 {
 	struct gmt_output_target now;
@@ -283,7 +295,7 @@ static bool is_still_allowed(struct gmt_output *output)
 		is_allowed(&now, output->name, &output->rules);
 }
 
-/* Gives the whole file its name. 0 or an errno. */
+/* Gives the complete file its name. Returns 0 or an errno. */
 static int give_name(struct gmt_output *output)
 {
 	if (fsync(output->temporary.fd) && errno != EINVAL && errno != EROFS)
@@ -292,7 +304,10 @@ static int give_name(struct gmt_output *output)
 		return overwrite(output);
 	if (gmt_output_temporary_rename(&output->temporary, output->target.path))
 		return 0;
-	/* A mount on the file itself, or another user's file in a folder such as /tmp. */
+	/*
+	 * Happens with a mount on the file itself, or with another user's file in a folder such as
+	 * /tmp.
+	 */
 	return errno == EBUSY || errno == EPERM || errno == EACCES ? overwrite(output) : errno;
 }
 
@@ -325,14 +340,14 @@ int gmt_output_close(struct gmt_output *output, int code)
 		}
 		why = give_name(output);
 	}
-	/* A reader of a pipe that went away is no error. */
+	/* If the reader of a pipe has gone away, that is not an error. */
 	if (why && why != EPIPE)
 		code = failed(output->name, why);
 	end(output);
 	return code;
 }
 
-/* In one write, as other processes may append too. */
+/* Appends in one write, because other processes may append too. Returns 0 or an errno. */
 static int append(int fd, const char *text, size_t length)
 {
 	struct stat old, now;
@@ -371,7 +386,9 @@ bool gmt_output_append(const char *path, const struct gmt_output_rules *rules, c
 	return !why;
 }
 
-/* Whether the other end of the pipe is closed: the errno of the write that found out may be gone. */
+/*
+ * Returns whether the other end of the pipe is closed. The errno of the failed write may be gone.
+ */
 static bool reader_is_gone(int fd)
 {
 	struct pollfd pipe_end = { .fd = fd, .events = POLLOUT };
@@ -386,7 +403,7 @@ int gmt_output_finish_stdout(int code)
 	errno = 0;
 	if (!fclose(stdout) && !had_error)
 		return code;
-	/* stdout that was closed from the start and never used is no loss. */
+	/* No data is lost if stdout was closed from the start and never used. */
 	if (errno == EBADF && !had_error)
 		return code;
 	return errno == EPIPE || is_gone ? code : failed("standard output", errno);

@@ -16,7 +16,10 @@
 
 enum { LINKS_MOST = 40 };
 
-/* The folder that `path` lies in, with a slash at its end unless it is the current one. False: too long. */
+/*
+ * Writes the folder of `path`, with a slash at its end; "./" if `path` has no folder. Returns false
+ * if it is too long.
+ */
 static bool folder_of(const char *path, char *ret_folder, size_t bytes)
 {
 	const char *slash = strrchr(path, '/');
@@ -25,7 +28,10 @@ static bool folder_of(const char *path, char *ret_folder, size_t bytes)
 		(size_t)snprintf(ret_folder, bytes, "./") < bytes;
 }
 
-/* The links of /proc/PID/fd have texts that are no names: the kernel goes to the open file itself. */
+/*
+ * Returns whether the folder is in /proc. The text of a link in /proc/PID/fd is not a path: the
+ * kernel opens the file itself.
+ */
 static bool is_kernel_link(const char *folder)
 {
 	struct statfs about;
@@ -33,7 +39,9 @@ static bool is_kernel_link(const char *folder)
 	return !statfs(folder, &about) && about.f_type == PROC_SUPER_MAGIC;
 }
 
-/* The number, when the link stands in this process's folder of descriptors; else -1. */
+/*
+ * Returns the descriptor number if the link lies in this process's folder of descriptors, else -1.
+ */
 static int own_descriptor(const char *folder, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -48,7 +56,7 @@ static int own_descriptor(const char *folder, const char *path)
 	return (int)number;
 }
 
-/* Puts the text of the link at `path` in its place. Returns 0, or an errno. */
+/* Replaces `path` with the target of the link at `path`. Returns 0 or an errno. */
 static int follow(char path[PATH_MAX], const char *folder)
 {
 	char text[PATH_MAX], next[PATH_MAX];
@@ -63,7 +71,7 @@ static int follow(char path[PATH_MAX], const char *folder)
 	return 0;
 }
 
-/* The last step: what the name means is `target->path`, or the descriptor. Returns 0, or an errno. */
+/* Inspects the final file: `target->path`, or the descriptor. Returns 0 or an errno. */
 static int look(struct gmt_output_target *target)
 {
 	bool is_descriptor = target->kind == GMT_OUTPUT_DESCRIPTOR;
@@ -123,7 +131,7 @@ static bool is_input(const struct gmt_output_target *target, const struct gmt_ou
 	return false;
 }
 
-/* Whether `path` can be read as a recording, or as the memory of a killed recorder. */
+/* Returns whether `path` can be read as a recording, or as a shared-memory recording. */
 static bool is_recording(const char *path)
 {
 	struct gmt_shared_recording *shared_recording = NULL;
@@ -160,7 +168,7 @@ const char *gmt_output_target_refuses(const struct gmt_output_target *target, co
 	return NULL;
 }
 
-/* The same name in the same folder. */
+/* Returns whether both paths are the same name in the same folder. */
 static bool is_one_name(const char *a, const char *b)
 {
 	char folder_a[PATH_MAX], folder_b[PATH_MAX];

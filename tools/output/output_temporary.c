@@ -13,11 +13,14 @@
 
 enum { FILES_MOST = 8, TRIES = 1000 };
 
-/* What a signal handler removes. Only `owner` does: a process that was forked has the same list. */
+/*
+ * Files that the signal handler removes. Only the process `owner` removes them, because a forked
+ * process has the same list.
+ */
 static const char *volatile files[FILES_MOST];
 static volatile sig_atomic_t owner;
 
-/* Signals whose default is to end the process. A handler of somebody else, as of a sanitizer, stays. */
+/* Signals that end the process by default. An existing handler, such as a sanitizer's, is kept. */
 static const int deadly[] = {
 	SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL,
 };
@@ -32,7 +35,10 @@ static void remove_all(void)
 			unlink(files[i]);
 }
 
-/* The process still ends by the signal, so that its parent sees which one. */
+/*
+ * Removes the files. The process still ends by the signal, so that its parent sees which signal it
+ * was.
+ */
 static void on_signal(int number)
 {
 	remove_all();
@@ -50,14 +56,17 @@ static void prepare(void)
 		return;
 	is_prepared = true;
 	atexit(remove_all);
-	/* A file that may not become so large is an error to report. */
+	/*
+	 * Without the signal, exceeding the file size limit is an ordinary write error, which is
+	 * reported.
+	 */
 	signal(SIGXFSZ, SIG_IGN);
 	for (size_t i = 0; i < DEADLY; i++)
 		if (!sigaction(deadly[i], NULL, &before) && before.sa_handler == SIG_DFL)
 			sigaction(deadly[i], &action, NULL);
 }
 
-/* No signal comes between the file and the list. */
+/* Blocks signals, so that no signal comes between creating the file and adding it to the list. */
 static void hold_signals(sigset_t *ret_before)
 {
 	sigset_t all;
@@ -84,7 +93,7 @@ static void forget(const char *path)
 			files[i] = NULL;
 }
 
-/* The name is cut where it would be longer than file systems allow. */
+/* Makes a name next to the target. Cuts the name if it would be longer than file systems allow. */
 static char *name_beside(const char *target, unsigned number)
 {
 	enum { BEHIND = 48 };
@@ -164,7 +173,7 @@ bool gmt_output_temporary_rename(struct gmt_output_temporary *temporary, const c
 		return false;
 	free(temporary->path);
 	temporary->path = NULL;
-	/* What could go wrong with the bytes was found by fsync. */
+	/* fsync already reported write errors. */
 	close(temporary->fd);
 	temporary->fd = -1;
 	return true;

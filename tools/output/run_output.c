@@ -13,7 +13,7 @@
 #include "base/identifier.h"
 #include "tools/output/message.h"
 
-/* The name up to its first token, with "%%" as '%'. Returns whether there is no token. */
+/* Copies the name up to its first token, with "%%" as '%'. Returns whether there is no token. */
 static bool copy_to_token(const char *output, char ret_start[PATH_MAX])
 {
 	size_t length = 0;
@@ -27,7 +27,7 @@ static bool copy_to_token(const char *output, char ret_start[PATH_MAX])
 	return !*output;
 }
 
-/* Cuts the last part of a path off. "" becomes ".". */
+/* Removes the last part of a path. "" becomes ".". */
 static void to_folder(char *path)
 {
 	char *slash = strrchr(path, '/');
@@ -38,7 +38,7 @@ static void to_folder(char *path)
 		strcpy(path, ".");
 }
 
-/* With errno. */
+/* Returns whether a file can be created in the folder. Sets errno on failure. */
 static bool takes_a_file(const char *folder)
 {
 	char path[PATH_MAX + 64], random[GMT_IDENTIFIER_BYTES];
@@ -71,10 +71,13 @@ bool gmt_run_output_check(const char *output)
 		gmt_message_error("run: -o %s: %s", output, *name ? strerror(ENAMETOOLONG) : "it names a folder: name a file");
 		return false;
 	}
-	/* A folder whose name is not known yet may be there, and take files, although the one above it takes none. */
+	/*
+	 * The name of the folder is not known yet. The folder may exist and accept files although the
+	 * folder above it does not.
+	 */
 	if (!is_whole && strchr(output + strcspn(output, "%"), '/'))
 		return true;
-	/* The recorder makes the folders that are missing. */
+	/* The recorder creates missing folders. */
 	do
 		to_folder(path);
 	while (stat(path, &about) && errno == ENOENT && strcmp(path, ".") && strcmp(path, "/"));

@@ -5,9 +5,10 @@
 #include <stdbool.h>
 
 /*
- * Whether the recorder can make files of the name `output`, which may have tokens, as far as that can be known before the
- * program has started. Makes a file in their folder, or in the nearest one above it that is there, and removes it. A folder with
- * tokens in its name is not looked at. False, and said in one line.
+ * Checks whether the recorder can create files of the name `output`, which may have tokens, as far
+ * as that is known before the program starts. Creates a file in their folder, or in the nearest
+ * existing folder above it, and removes it. Does not check folders with tokens in their names. On
+ * failure, prints an error and returns false.
  */
 bool gmt_run_output_check(const char *output);
 

@@ -25,7 +25,7 @@ static void init(struct gmt_target *target)
 	*target = (struct gmt_target){ .folder = -1, .fd = -1 };
 }
 
-/* Whether the group is the caller's alone, as many systems give each user one. */
+/* Returns whether only the caller is in the group. Many systems give each user such a group. */
 static bool is_private_group(gid_t group)
 {
 	const struct passwd *user = getpwuid(geteuid());
@@ -38,7 +38,10 @@ static bool is_private_group(gid_t group)
 	return members && !strcmp(members->gr_name, name) && (!members->gr_mem[0] || (!strcmp(members->gr_mem[0], name) && !members->gr_mem[1]));
 }
 
-/* NULL: nobody but the caller and root can change what the folder's names of the caller mean. */
+/*
+ * Returns NULL if only the caller and root can change what the caller's file names in the folder
+ * refer to. Else returns the reason.
+ */
 static const char *why_not_safe(int folder)
 {
 	struct stat about;
@@ -47,7 +50,7 @@ static const char *why_not_safe(int folder)
 		return strerror(errno);
 	if (about.st_uid && about.st_uid != geteuid())
 		return " belongs to another user";
-	/* Of a sticky folder nobody can take away files of others. */
+	/* In a sticky folder, users cannot remove files of other users. */
 	if (about.st_mode & S_ISVTX)
 		return NULL;
 	if (about.st_mode & S_IWOTH || (about.st_mode & S_IWGRP && about.st_gid && !is_private_group(about.st_gid)))
@@ -69,7 +72,7 @@ static enum gmt_target_state open_file(struct gmt_target *target, char ret_why[G
 	return GMT_TARGET_IS_THERE;
 }
 
-/* Splits an absolute path, which has no slash at its end, and opens its folder, following links. */
+/* Splits an absolute path, which has no slash at its end, and opens its folder. Follows links. */
 static enum gmt_target_state open_folder(const char *path, struct gmt_target *target, char ret_why[GMT_TARGET_WHY_BYTES])
 {
 	const char *slash = strrchr(path, '/');
@@ -98,7 +101,10 @@ enum gmt_target_state gmt_target_open_named(const char *path, struct gmt_target 
 	return state ? state : open_file(ret_target, ret_why);
 }
 
-/* Goes one folder down. The folder on the way stays the caller's when this fails. */
+/*
+ * Opens the next folder on the path. On failure, `target->folder` stays open and the caller closes
+ * it.
+ */
 static enum gmt_target_state step_into(struct gmt_target *target, const char *name, char ret_why[GMT_TARGET_WHY_BYTES])
 {
 	int next = openat(target->folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -155,7 +161,10 @@ bool gmt_target_is_own(const struct gmt_target *target, char ret_why[GMT_TARGET_
 	return about.st_uid == geteuid();
 }
 
-/* A recorder may have made an empty file of that name just now. */
+/*
+ * Returns whether the file is a recording. A recorder may have created an empty file of that name a
+ * moment ago.
+ */
 static bool is_recording(int fd, const char *path)
 {
 	size_t length = strlen(path);

@@ -11,16 +11,19 @@
 
 #include "base/identifier.h"
 
-enum { EXCHANGE = 2 }; /* RENAME_EXCHANGE: each of two names gets the file of the other one */
+enum { EXCHANGE = 2 }; /* RENAME_EXCHANGE: swaps the files of two names */
 
-/* The new file may be read by those who may read the other one. */
+/* Gives the new file the group and mode of `like`, so that the same users can read it. */
 static void keep_rights(int fd, int like)
 {
 	struct stat about;
 
 	if (like < 0 || fstat(like, &about))
 		return;
-	/* The rights of the group are not another group's. */
+	/*
+	 * If the group cannot be kept, remove the group's rights, because they were meant for another
+	 * group.
+	 */
 	if (fchown(fd, (uid_t)-1, about.st_gid))
 		about.st_mode &= ~(mode_t)S_IRWXG;
 	fchmod(fd, about.st_mode & 0777);
@@ -37,7 +40,10 @@ static void make_name(struct gmt_target_new *new)
 bool gmt_target_begin(const struct gmt_target *target, int like, struct gmt_target_new *ret_new)
 {
 	*ret_new = (struct gmt_target_new){ .fd = -1 };
-	/* A file without a name leaves nothing behind when this process is killed. Not every file system has that. */
+	/*
+	 * A file without a name disappears if this process is killed. Not every file system supports
+	 * it.
+	 */
 	ret_new->fd = openat(target->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 	if (ret_new->fd < 0) {
 		make_name(ret_new);
@@ -67,7 +73,10 @@ static bool exchange(const struct gmt_target *target, const struct gmt_target_ne
 	return !syscall(SYS_renameat2, target->folder, new->name, target->folder, target->name, EXCHANGE);
 }
 
-/* False with ENOENT or EEXIST: the name is nobody's, or another file's. */
+/*
+ * Returns whether the target still has its name. False with ENOENT: the name is free. False with
+ * EEXIST: another file has the name.
+ */
 static bool has_its_name(const struct gmt_target *target)
 {
 	if (gmt_file_identity_is_at(target->folder, target->name, &target->file))
@@ -77,8 +86,9 @@ static bool has_its_name(const struct gmt_target *target)
 }
 
 /*
- * Both files have names after the exchange, so whether the right one was replaced is looked at afterwards, when nothing is lost
- * yet. File systems that cannot exchange (NFS) leave a moment between the look and the step.
+ * Replaces the old file. After the exchange both files have names. So the check whether the right
+ * file was replaced comes afterwards, when both files still exist. File systems that cannot
+ * exchange (NFS) leave a moment between the check and the rename.
  */
 static bool replace_old(const struct gmt_target *target, struct gmt_target_new *new)
 {
@@ -106,9 +116,9 @@ bool gmt_target_replace(const struct gmt_target *target, struct gmt_target_new *
 		return false;
 	if (target->fd >= 0)
 		return replace_old(target, new);
-	/* There was none, and one that came meanwhile stays. */
+	/* The target did not exist. If a file has taken its name meanwhile, that file stays. */
 	if (linkat(target->folder, new->name, target->folder, target->name, 0)) {
-		/* File systems without hard links. */
+		/* This is for file systems without hard links. */
 		if (errno == EEXIST || !faccessat(target->folder, target->name, F_OK, AT_SYMLINK_NOFOLLOW) ||
 			renameat(target->folder, new->name, target->folder, target->name))
 			return false;
@@ -124,7 +134,7 @@ void gmt_target_end(const struct gmt_target *target, struct gmt_target_new *new)
 {
 	struct gmt_file_identity file;
 
-	/* The name may be another file's by now. */
+	/* Another file may have the name by now. */
 	if (new->fd >= 0 && new->name[0] && gmt_file_identity_of(new->fd, &file) &&
 		gmt_file_identity_is_at(target->folder, new->name, &file))
 		unlinkat(target->folder, new->name, 0);

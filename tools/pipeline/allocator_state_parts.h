@@ -2,7 +2,7 @@
 #ifndef GMT_TOOLS_PIPELINE_ALLOCATOR_STATE_PARTS_H
 #define GMT_TOOLS_PIPELINE_ALLOCATOR_STATE_PARTS_H
 
-/* What the report's sections on where the memory went are made from. */
+/* The data of the report's sections on the allocator state. */
 
 #include "render/allocator_state.h"
 #include "tools/pipeline/pipeline.h"
@@ -10,15 +10,17 @@
 struct gmt_allocator_state_parts {
 	struct gmt_temporaries temporaries;
 	struct gmt_table by;
-	struct gmt_allocator_state_view view; /* of all of these; limit and color are the caller's to set */
+	/* refers to all of these; the caller sets limit and color */
+	struct gmt_allocator_state_view view;
 };
 
 /* Words of option --by, in the order of enum gmt_table_key. */
 #define GMT_ALLOCATOR_STATE_PARTS_BY "line|function|operator|module|owner|library|category|part|phase|step"
 
 /*
- * `parts` were made with wants_where; `by` is an enum gmt_table_key, or below 0: none. `ret_where` (zeroed) stays where
- * it is, borrows from `parts`, and is ended with gmt_allocator_state_parts_fini, also after a failure.
+ * Computes the data. `parts` were made with wants_where. `by` is an enum gmt_table_key; below 0: no
+ * table. `ret_where` (zeroed) must not move and borrows from `parts`. End it with
+ * gmt_allocator_state_parts_fini, also after a failure.
  */
 enum gmt_status gmt_allocator_state_parts_init(struct gmt_allocator_state_parts *ret_where, const struct gmt_pipeline *parts, int by,
 	enum gmt_sites_key key, struct gmt_error *error);

@@ -19,7 +19,7 @@
 
 enum { EXIT_FAILED = 1, EXIT_UNREADABLE = 3 };
 
-/* Returns the exit code of a file that cannot be judged. */
+/* Judges a recording. Returns the exit code if it cannot be judged, else 0. */
 static int judge_file(const char *path, const struct gmt_check_plan *plan, const struct gmt_gate *gate,
 	struct gmt_symbols_pool *pool, struct gmt_symbols_cache *cache, struct gmt_verdict *verdict)
 {
@@ -35,7 +35,8 @@ static int judge_file(const char *path, const struct gmt_check_plan *plan, const
 		.leaks = {
 			.definitions = plan->limits.definitions, .warmup_steps = plan->limits.warmup_steps,
 			.age_steps = plan->limits.age_steps, .age_ns = plan->limits.age_ns,
-			.with_libraries = true, /* default_suppressions.def lets them off, and says so */
+			/* default_suppressions.def suppresses known library caches; the verdict names them */
+			.with_libraries = true,
 		},
 	};
 	struct gmt_pipeline parts = { 0 };
@@ -57,7 +58,10 @@ static int judge_file(const char *path, const struct gmt_check_plan *plan, const
 	return code;
 }
 
-/* The folder that holds `.git`, from `folder` upwards; `folder` itself where there is none. From malloc. */
+/*
+ * Returns the nearest folder, from `folder` upwards, that holds `.git`; `folder` itself if there is
+ * no such folder. The result comes from malloc.
+ */
 static char *find_root(const char *folder)
 {
 	char *root = strdup(folder);
@@ -76,7 +80,10 @@ static char *find_root(const char *folder)
 	return strdup(folder);
 }
 
-/* By subject; a list and its items from malloc. NULL: out of memory. */
+/*
+ * Returns the source roots by subject. The list and its items come from malloc. NULL: memory is
+ * exhausted.
+ */
 static char **find_roots(const struct gmt_check_options *options, const struct gmt_verdict *verdict)
 {
 	char **roots = calloc(verdict->subjects.count + 1, sizeof(*roots));
@@ -101,7 +108,7 @@ struct gmt_output_rules gmt_check_rules(const struct gmt_check_plan *plan, char 
 		.inputs = {
 			{ (const char *const *)paths, count },
 			{ &options->limits_file, 1 },
-			/* What is updated is written, not read. */
+			/* A baseline that is updated is written, not read. */
 			{ &options->baseline, options->update_baseline ? 0 : 1 },
 			{ options->suppressions.items, options->suppressions.count },
 			{ options->owners.items, options->owners.count },
@@ -125,7 +132,7 @@ bool gmt_check_may_write(const struct gmt_check_plan *plan, char **paths, size_t
 	return gmt_output_are_apart("check", outputs, OUTPUTS);
 }
 
-/* Writes a result to a file of its own; `write` is one of the renderers. */
+/* Writes a result to its own file. `write` is one of the renderers. */
 static int write_file(const char *path, void (*write)(const struct gmt_check_report *, FILE *),
 	const struct gmt_check_report *report, const struct gmt_output_rules *rules)
 {
@@ -146,7 +153,7 @@ static void write_sarif(const struct gmt_check_report *report, FILE *file)
 	gmt_check_sarif(report, &json);
 }
 
-/* What GitHub's runner offers, when this runs in one. */
+/* Writes annotations and the summary for GitHub, if this runs in a GitHub runner. */
 static int write_github(const struct gmt_check_report *report, const struct gmt_output_rules *rules)
 {
 	const char *actions = getenv("GITHUB_ACTIONS"), *path = getenv("GITHUB_STEP_SUMMARY");

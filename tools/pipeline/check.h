@@ -2,7 +2,7 @@
 #ifndef GMT_TOOLS_PIPELINE_CHECK_H
 #define GMT_TOOLS_PIPELINE_CHECK_H
 
-/* The gate, as `check` and `run --check` have it. */
+/* The CI gate of `check` and of `run --check`. */
 
 #include <stdio.h>
 
@@ -27,40 +27,52 @@ struct gmt_check_options {
 	int color;
 };
 
-/* What is demanded, read and found well formed. */
+/* The limits, suppressions, baseline and owner rules, read and validated. */
 struct gmt_check_plan {
 	struct gmt_check_options options;
 	struct gmt_limits limits;
 	struct gmt_suppressions suppressions;
 	struct gmt_baseline baseline;
 	struct gmt_owner_rules owner_rules;
-	char *texts; /* a copy of what gmt_check_parse was given */
+	char *texts; /* a copy of the text given to gmt_check_parse */
 };
 
 extern const struct gmt_check_options gmt_check_defaults;
 
 /*
- * Reads all that the options name, before any recording. Returns 0, or the exit code when something is
- * wrong (and said). End the plan with gmt_check_plan_fini in both cases.
+ * Reads all files that the options name. Call it before any recording is read. Returns 0, or an
+ * exit code after an error message. In both cases, end the plan with gmt_check_plan_fini.
  */
 int gmt_check_plan_init(struct gmt_check_plan *ret_plan, const struct gmt_check_options *options);
 
-/* The same from the value of `run --check`: "", a limits file, or options, which begin with '-'. */
+/*
+ * Same as gmt_check_plan_init, from the value of `run --check`: "", a limits file, or options,
+ * which begin with '-'.
+ */
 int gmt_check_parse(struct gmt_check_plan *ret_plan, const char *demand);
 
 /*
- * Whether all outputs of the plan may be written, and none is an input or another output: said before any recording
- * is read. `paths` may be NULL: they are not known yet.
+ * Returns whether all outputs of the plan may be written and are different from all inputs and from
+ * each other. If not, prints an error. Call it before any recording is read. `paths` may be NULL:
+ * they are not known yet.
  */
 bool gmt_check_may_write(const struct gmt_check_plan *plan, char **paths, size_t count);
 
-/* What the outputs of the plan must not replace; refers to the plan and to `paths`. */
+/*
+ * Returns which files the outputs of the plan must not replace. The result refers to the plan and
+ * to `paths`.
+ */
 struct gmt_output_rules gmt_check_rules(const struct gmt_check_plan *plan, char **paths, size_t count);
 
 /*
- * Judges the recordings and writes all that was asked for; the verdict goes to `file`. Returns the exit
- * code: 0, 1 when a rule fails, 3 when a recording cannot be read or a result not be written, 4 when one is
- * incomplete and --strict was given.
+ * Judges the recordings and writes all requested results. The verdict goes to `file`. Returns the
+ * exit code:
+ *
+ *   0  all rules hold
+ *   1  a rule fails
+ *   3  a recording cannot be read, or a result cannot be written
+ *   4  with --strict: a recording is incomplete, or growth in it could not be judged;
+ *      always: work was left out because of the budget
  */
 int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FILE *file);
 

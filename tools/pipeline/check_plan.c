@@ -54,7 +54,10 @@ static int read_suppressions(struct gmt_check_plan *plan)
 	const struct gmt_option_texts *files = &plan->options.suppressions;
 	struct gmt_error error = { 0 };
 
-	/* The team's own first: what they match is then not said to be unused. */
+	/*
+	 * Parse the user's own suppressions first. Then they are not reported as unused if a default
+	 * suppression matches the same finding.
+	 */
 	for (size_t i = 0; i < files->count; i++) {
 		char *text = gmt_input_read_text(files->items[i]);
 		enum gmt_status status;

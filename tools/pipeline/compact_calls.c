@@ -18,7 +18,10 @@ static bool add(struct gmt_compact_calls *calls, enum gmt_mark_kind kind, uint64
 	return mark;
 }
 
-/* A mark where the first call begins, also where there is none: then it is known that there is none. */
+/*
+ * Adds a mark at the begin of the first call. If there are no calls, adds this mark too, so that
+ * the reader knows it.
+ */
 static bool list_calls(struct gmt_compact_calls *calls, const struct gmt_timeline *timeline)
 {
 	const struct gmt_step_series *series = NULL;
@@ -60,7 +63,7 @@ void gmt_compact_calls_tell(struct gmt_compact_calls *ret_calls, const char *pat
 	struct gmt_error error;
 	struct stat about;
 
-	/* A pipe can be read once only, which the fold does. */
+	/* A pipe can be read only once, and the compaction reads it. */
 	if (stat(path, &about) || !S_ISREG(about.st_mode))
 		return;
 	if (gmt_snapshot_load(path, NULL, &snapshot, &error))
@@ -68,7 +71,7 @@ void gmt_compact_calls_tell(struct gmt_compact_calls *ret_calls, const char *pat
 	if ((snapshot->has_torch || snapshot->has_pool) && !snapshot->compacted.has_fold &&
 		(!tell(ret_calls, snapshot) || gmt_budget.left_out != left_out))
 		ret_calls->marks.count = 0;
-	/* The fold itself leaves nothing out for that. */
+	/* The compaction itself leaves out nothing when this analysis exceeds the budget. */
 	gmt_budget.left_out = left_out;
 	gmt_snapshot_free(snapshot);
 }

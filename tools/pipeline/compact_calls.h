@@ -5,15 +5,16 @@
 #include "containers/vec.h"
 #include "format/format.h"
 
-/* Marks for a fold. */
+/* Marks for the compaction. */
 struct gmt_compact_calls {
 	GMT_VEC(struct gmt_mark) marks;
 };
 
 /*
- * Tells the ends of calls of modules from the events of a recording, as reports do: of a folded recording reports cannot. No
- * marks where its own say what a step is, where a part of it was folded before, where it is no regular file, and where it
- * cannot be told.
+ * Detects the ends of module calls in the events of a recording, as reports do. Reports cannot
+ * detect them in a compacted recording, so the compaction stores them as marks. Adds no marks if
+ * the recording's own marks define steps, or if the calls cannot be detected. Also adds no marks if
+ * a part of the recording was compacted before, or if `path` is no regular file.
  */
 void gmt_compact_calls_tell(struct gmt_compact_calls *ret_calls, const char *path);
 

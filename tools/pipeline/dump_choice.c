@@ -58,7 +58,7 @@ bool gmt_dump_choice_is_in_time(const struct gmt_dump_choice *choice, uint64_t f
 		(choice->until == UINT64_MAX || gmt_clock_time_ns(&choice->clocks, first) <= choice->until);
 }
 
-/* A free may not say which device it is of. */
+/* A free may not say which device it belongs to. */
 static bool is_of_device(const struct gmt_dump_choice *choice, uint64_t device)
 {
 	return device == choice->device || device == (uint64_t)(int64_t)GMT_DEVICE_UNKNOWN;
@@ -72,7 +72,7 @@ bool gmt_dump_choice_may_be_in(const struct gmt_dump_choice *choice, const struc
 	uint64_t value, first = UINT64_MAX, last = 0;
 	bool is_there = false;
 
-	/* What cannot be read here is decoded, which says what is wrong. */
+	/* A block that cannot be read here is decoded later, and the decoder reports the error. */
 	if (moment != GMT_DUMP_NO_FIELD && gmt_column_open(&column, block, record, (uint32_t)moment)) {
 		for (uint32_t i = 0; i < block->rows; i++) {
 			if (!gmt_column_next(&column, &value))
@@ -90,7 +90,7 @@ bool gmt_dump_choice_may_be_in(const struct gmt_dump_choice *choice, const struc
 	return is_there;
 }
 
-/* As gmt_column_next tells it. */
+/* Returns the same value as gmt_column_next. */
 static uint64_t value_of(const struct gmt_field_info *field, const void *row)
 {
 	return gmt_field_number(field, (const char *)row + field->offset);

@@ -2,7 +2,10 @@
 #ifndef GMT_TOOLS_PIPELINE_DUMP_CHOICE_H
 #define GMT_TOOLS_PIPELINE_DUMP_CHOICE_H
 
-/* Which rows `dump` shows: those of a stretch of time, of a device. Blocks without any are not decoded. */
+/*
+ * The rows that `dump` shows: those of a time span or of a device. Blocks without such rows are not
+ * decoded.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,36 +15,50 @@
 #include "format/file/members.h"
 
 struct gmt_dump_choice {
-	/* Nanoseconds since the recording began, or of the Unix epoch when 10^17 or more; UINT64_MAX: not said. */
+	/*
+	 * Nanoseconds since the recording began; 10^17 or more: since the Unix epoch; UINT64_MAX: not
+	 * given.
+	 */
 	uint64_t from, until;
-	uint64_t device; /* likewise */
-	uint64_t kinds;  /* gmt_member_bit of the records that are wanted */
-	bool needs_all;  /* of the file: who wants to know whether it is whole */
-	struct gmt_snapshot clocks; /* nothing else of a snapshot is in it */
-	struct gmt_members members; /* parts of the file, some of which are left out */
+	uint64_t device; /* UINT64_MAX: not given */
+	uint64_t kinds;  /* gmt_member_bit of the wanted records */
+	/* read all parts of the file, because the caller checks whether it is complete */
+	bool needs_all;
+	struct gmt_snapshot clocks; /* only the clocks of the snapshot are filled */
+	struct gmt_members members; /* parts of the file; some are left out */
 };
 
 enum { GMT_DUMP_NO_FIELD = -1 };
 
 /*
- * Reads the clocks of the recording, when times were asked for; `from` and `until` are since it began then. What of the
- * file need not be read is choice->members. Returns 0, or the exit code when something is wrong (and said). End it with
- * gmt_dump_choice_fini in both cases.
+ * Prepares the choice. If times were given, reads the clocks of the recording and converts `from`
+ * and `until` to nanoseconds since its begin. Marks the parts of the file in choice->members that
+ * need not be read. Returns 0, or an exit code after an error message. In both cases, end it with
+ * gmt_dump_choice_fini.
  */
 int gmt_dump_choice_init(struct gmt_dump_choice *choice, const char *path);
 
-/* Whether a block may have rows that are wanted. */
+/* Returns whether a block may have wanted rows. */
 bool gmt_dump_choice_may_be_in(const struct gmt_dump_choice *choice, const struct gmt_block *block,
 	const struct gmt_record_info *record);
 
-/* Whether a row is wanted. One without a moment or a device is, and so is a clock: others are read by it. */
+/*
+ * Returns whether a row is wanted. Rows without a moment or a device are wanted. Clocks are wanted
+ * too, because the stamps of other rows are converted with them.
+ */
 bool gmt_dump_choice_wants(const struct gmt_dump_choice *choice, const struct gmt_record_info *record, const void *row);
 
-/* The field that tells when a row was, and of which device; GMT_DUMP_NO_FIELD when rows are wanted whatever it says. */
+/*
+ * Return the index of the field that holds a row's moment or device. GMT_DUMP_NO_FIELD: rows are
+ * wanted for any value of it.
+ */
 int gmt_dump_choice_moment_of(const struct gmt_dump_choice *choice, const struct gmt_record_info *record);
 int gmt_dump_choice_device_of(const struct gmt_dump_choice *choice, const struct gmt_record_info *record);
 
-/* The first and the last of some stamps; their times stand in the same order. */
+/*
+ * Returns whether the span between two stamps meets the wanted times. Times have the same order as
+ * their stamps.
+ */
 bool gmt_dump_choice_is_in_time(const struct gmt_dump_choice *choice, uint64_t first, uint64_t last);
 
 void gmt_dump_choice_fini(struct gmt_dump_choice *choice);

@@ -14,7 +14,7 @@
 bool gmt_dump_members_find(const char *path, struct gmt_members *ret_members)
 {
 	struct stat about;
-	/* A pipe is opened by who reads it, once: to close it ends its writer. */
+	/* A pipe can be opened only once, by its reader: closing it would end its writer. */
 	int fd = !stat(path, &about) && S_ISREG(about.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 	bool done = fd < 0 || fstat(fd, &about) || gmt_members_find(fd, (uint64_t)about.st_size, ret_members);
 
@@ -31,7 +31,7 @@ static bool add_rows(struct gmt_snapshot *clocks, uint32_t kind, const void *row
 		if (kind == GMT_RECORD_PROCESS) {
 			const struct gmt_process *row = (const struct gmt_process *)rows + i;
 
-			/* The first counts. */
+			/* Only the first process record counts. */
 			if (clocks->has_process)
 				continue;
 			clocks->has_process = true;
@@ -49,7 +49,10 @@ static bool add_rows(struct gmt_snapshot *clocks, uint32_t kind, const void *row
 	return true;
 }
 
-/* As far as the file can be read, or to the first one: what is wrong with it is said when it is printed. */
+/*
+ * Reads the clocks as far as the file can be read, or up to the first clock. Errors in the file are
+ * reported when it is printed.
+ */
 static enum gmt_status read_rows(struct gmt_snapshot *clocks, struct gmt_source *source, bool only_first,
 	struct gmt_error *error)
 {
@@ -70,7 +73,7 @@ static enum gmt_status read_rows(struct gmt_snapshot *clocks, struct gmt_source 
 	return status;
 }
 
-/* What is not left out of the file. */
+/* Reads the clocks of the parts that are not left out. */
 static int read_clocks(struct gmt_dump_choice *choice, const char *path, bool only_first)
 {
 	struct gmt_error error = { 0 };
@@ -79,7 +82,9 @@ static int read_clocks(struct gmt_dump_choice *choice, const char *path, bool on
 	enum gmt_status status = gmt_source_open_with(path, shared_recording, &source, &error);
 
 	if (!status) {
-		/* What is left in memory says itself where the file goes on. */
+		/*
+		 * A shared-memory recording itself says where the file continues, so no part is left out.
+		 */
 		if (shared_recording)
 			choice->members.count = 0;
 		gmt_source_leave_out(source, &choice->members);
@@ -107,9 +112,10 @@ static bool add_clocks_of_members(struct gmt_dump_choice *choice)
 }
 
 /*
- * Leaves out what lies far from the chosen times, as the clocks tell it that are known so far. With the two clocks around a
- * moment its time is exact: so the nearest members stay that have some, and what has the first two, which the beginning is
- * told by.
+ * Leaves out the parts that lie far from the chosen times, according to the clocks known so far.
+ * The time of a moment is exact only with the two clocks around it. So the nearest parts with
+ * clocks are kept. The parts with the first two clocks are kept too, because the begin of the
+ * recording is computed from them.
  */
 static void leave_out_far(struct gmt_dump_choice *choice)
 {
@@ -128,7 +134,7 @@ static void leave_out_far(struct gmt_dump_choice *choice)
 			last = i;
 	}
 
-	/* In between the two, if nothing was recorded then. */
+	/* If nothing was recorded at the chosen times, they lie between the two. */
 	size_t low = first < last ? first : last, high = first < last ? last : first;
 
 	while (low && !has_clock(&items[--low]))

@@ -2,25 +2,30 @@
 #ifndef GMT_TOOLS_PIPELINE_DUMP_MEMBERS_H
 #define GMT_TOOLS_PIPELINE_DUMP_MEMBERS_H
 
-/* Which parts of a file `dump` need not even decompress. In the flow: file/members -> dump_members -> dump_choice. */
+/*
+ * Finds the parts of a file that `dump` need not decompress. In the flow: file/members ->
+ * dump_members -> dump_choice.
+ */
 
 #include <stdbool.h>
 
 #include "tools/pipeline/dump_choice.h"
 
 /*
- * Finds the parts of the file at `path` that say what they have. None is left out yet. False, and said, when out of
- * memory. `ret_members` (zeroed) is the caller's in any case.
+ * Finds the parts of the file at `path` that describe their content. No part is left out yet. If
+ * memory is exhausted, prints an error and returns false. In both cases `ret_members` (zeroed)
+ * belongs to the caller.
  */
 bool gmt_dump_members_find(const char *path, struct gmt_members *ret_members);
 
 /*
- * Makes choice->clocks those that the chosen times are told by: of a file whose parts are described, of few of them. Returns
- * 0, or the exit code when something is wrong (and said). choice->from and until are what the user said; they stay so.
+ * Fills choice->clocks with the clocks that are needed to convert the chosen times. If the file's
+ * parts are described, reads only a few of them. Returns 0, or an exit code after an error message.
+ * Does not change choice->from and choice->until.
  */
 int gmt_dump_members_read_clocks(struct gmt_dump_choice *choice, const char *path);
 
-/* Sets which parts have no rows that are wanted. */
+/* Marks the parts without wanted rows as left out. */
 void gmt_dump_members_leave_out(struct gmt_dump_choice *choice);
 
 #endif

@@ -67,7 +67,7 @@ int gmt_files_report(const struct gmt_files *files)
 	output.json = (struct gmt_json){ .file = output.file, .pretty = true, .inline_depth = files->count > 1 ? 4 : 2 };
 	output.color = gmt_output_color(output.file, files->color);
 	code = tell_all(files, &output);
-	/* What was told may have ended in the middle. */
+	/* The text may end in the middle. */
 	if (code && !output.is_told) {
 		gmt_output_discard(to);
 		return code;

@@ -16,31 +16,31 @@
 #include "tools/output/message.h"
 #include "tools/pipeline/work.h"
 
-/* What a process leaves in memory that both have. */
+/* The result of a process, in memory shared with its parent. */
 struct result {
-	bool is_over; /* it came to its end */
+	bool is_over; /* the process finished its report */
 	bool is_incomplete;
 	bool lacked_memory;
 	int code;
 };
 
 struct worker {
-	pid_t pid; /* 0: there is none */
-	int out, err; /* what it wrote */
+	pid_t pid; /* 0: no process */
+	int out, err; /* memory files with its stdout and stderr */
 };
 
 struct gmt_files_parallel {
 	const struct gmt_files *files;
-	struct gmt_files_output output; /* as it was before any of them */
+	struct gmt_files_output output; /* state before the first recording */
 	int at_once;
-	int started; /* numbers below were tried to */
+	int started; /* all recordings with a lower number were started, or starting them failed */
 	int running;
 	struct result *results;
-	GMT_VEC(struct worker) workers; /* by number */
+	GMT_VEC(struct worker) workers; /* by number of the recording */
 	struct gmt_progress progress;
 };
 
-/* 1 where it cannot be found out. */
+/* Returns 1 if the number cannot be found out. */
 static int processors(void)
 {
 	cpu_set_t set;
@@ -48,7 +48,7 @@ static int processors(void)
 	return sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
 }
 
-/* In the process of its own. */
+/* Reports on a recording, in the child process. */
 static void tell(struct gmt_files_parallel *beside, int index, const struct worker *worker)
 {
 	struct gmt_files_output output = beside->output;
@@ -83,10 +83,10 @@ static void start(struct gmt_files_parallel *beside, int index)
 	if (worker->out >= 0 && worker->err >= 0)
 		pid = fork();
 	if (!pid) {
-		/* Nobody would read what it writes if this process ended. */
+		/* If the parent ends, its children end too, because their output would not be read. */
 		if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent)
 			tell(beside, index, worker);
-		/* What is in other buffers is not this process's to write. */
+		/* _exit does not flush the other stdio buffers, which belong to the parent. */
 		_exit(0);
 	}
 	if (pid < 0) {
@@ -128,7 +128,7 @@ struct gmt_files_parallel *gmt_files_parallel_open(const struct gmt_files *files
 	return beside;
 }
 
-/* Until the process has ended. Whoever waits at a terminal sees how far it is. */
+/* Waits until the process has ended. Shows the progress on a terminal. */
 static void wait_for(struct gmt_files_parallel *beside, int index)
 {
 	const struct timespec a_moment = { .tv_nsec = 20000000 };

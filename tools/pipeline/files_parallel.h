@@ -3,9 +3,9 @@
 #define GMT_TOOLS_PIPELINE_FILES_PARALLEL_H
 
 /*
- * Recordings that are told of beside each other: each in a process of its own, as many at a time as there are processors.
- * What one writes waits for its turn, so that all looks as if they had been told of one behind the other. The processes share
- * the memory that this program may take.
+ * Recordings that are reported in parallel: each in its own process, with as many processes at a
+ * time as there are processors. The output of each process is kept and written in the order of the
+ * recordings. The processes share the memory limit of this program.
  */
 
 #include <stdbool.h>
@@ -14,13 +14,16 @@
 
 struct gmt_files_parallel;
 
-/* Begins with the first ones; `output` as it is before any of them. NULL where it is not worth it, or cannot be. */
+/*
+ * Starts the first recordings. `output` is its state before the first recording. Returns NULL if
+ * parallel processes are not useful or not possible.
+ */
 struct gmt_files_parallel *gmt_files_parallel_open(const struct gmt_files *files, const struct gmt_files_output *output);
 
 /*
- * Waits for recording number `index`, one more than in the call before, and writes what was told of it. False: the caller
- * has to tell of it itself, for there was no process, or it was ended from without, or had too little memory beside the
- * others. `beside` may be NULL.
+ * Waits for recording number `index`, which is one more than in the previous call, and writes its
+ * report. Returns false if the caller has to report on it itself: its process did not start, was
+ * killed, or had too little memory next to the other processes. `beside` may be NULL.
  */
 bool gmt_files_parallel_take(struct gmt_files_parallel *beside, int index, struct gmt_files_output *output, int *ret_code);
 

@@ -2,7 +2,10 @@
 #ifndef GMT_TOOLS_PIPELINE_OWNERS_H
 #define GMT_TOOLS_PIPELINE_OWNERS_H
 
-/* Option --owners of the verbs: files of rules that say which library asked for memory (docs/owners.md). */
+/*
+ * Option --owners of the verbs: files with rules that say which library asked for memory
+ * (docs/owners.md).
+ */
 
 #include "reader/stacks/owner_rules.h"
 #include "tools/options/options.h"
@@ -13,8 +16,8 @@
 	  "ask the lines of FILE first which library owns a block, as in `own name library libname*`; may be repeated" }
 
 /*
- * Reads the files, in their order, and puts the built-in rules behind them. Returns 0, or the exit code when
- * something is wrong (and said). `ret_rules` (zeroed) is to be ended with gmt_owner_rules_fini in both cases.
+ * Reads the files in their order, and adds the built-in rules after them. Returns 0, or an exit
+ * code after an error message. In both cases, end `ret_rules` (zeroed) with gmt_owner_rules_fini.
  */
 int gmt_owner_rules_load(const struct gmt_option_texts *paths, struct gmt_owner_rules *ret_rules);
 

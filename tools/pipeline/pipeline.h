@@ -2,7 +2,7 @@
 #ifndef GMT_TOOLS_PIPELINE_PIPELINE_H
 #define GMT_TOOLS_PIPELINE_PIPELINE_H
 
-/* One recording with all that verbs conclude from it, made in the order in which one thing needs another. */
+/* One recording with the results of all analyses, computed in the order of their dependencies. */
 
 #include "analysis/recording/warnings.h"
 #include "analysis/allocator/custom_heaps.h"
@@ -28,29 +28,30 @@ struct gmt_pipeline {
 	struct gmt_ledger_watch ledger_watch;
 	struct gmt_ledger ledger;
 	struct gmt_replay replay;
-	struct gmt_allocator_state where; /* when it was asked for, ... */
-	struct gmt_step_parts step_parts; /* ... as this */
+	struct gmt_allocator_state where; /* computed only if wants_where is set */
+	struct gmt_step_parts step_parts; /* computed only if wants_where is set */
 	struct gmt_summary summary;
 	struct gmt_sites sites;
 	struct gmt_heaps heaps;
 	struct gmt_leaks leaks;
 	struct gmt_warnings warnings;
-	uint64_t until_ns; /* what was replayed; GMT_REPLAY_TO_END: all */
+	uint64_t until_ns; /* end of the replay; GMT_REPLAY_TO_END: the whole recording */
 };
 
 struct gmt_pipeline_options {
 	struct gmt_traces_options traces;
-	uint64_t until; /* nanoseconds since the start, or of the Unix epoch when 10^17 or more; UINT64_MAX: all */
+	/* nanoseconds since the start; 10^17 or more: since the Unix epoch; UINT64_MAX: all */
+	uint64_t until;
 	struct gmt_leaks_options leaks;
-	bool wants_where; /* what gmt_allocator_state_parts_init makes its parts from */
+	bool wants_where; /* compute the data for gmt_allocator_state_parts_init */
 };
 
-/* All that is said, by default. */
+/* Default options: all values are the defaults of the leak analysis. */
 extern const struct gmt_leaks_options gmt_pipeline_default_leaks;
 
 /*
- * Loads `path` and makes everything; says what is wrong and returns an exit code, 0 when all is well.
- * `ret_parts` (zeroed) is to be ended with gmt_pipeline_fini in any case.
+ * Loads `path` and runs all analyses. Returns 0, or an exit code after an error message. In both
+ * cases, end `ret_parts` (zeroed) with gmt_pipeline_fini.
  */
 int gmt_pipeline_load(const char *path, const struct gmt_pipeline_options *options, struct gmt_pipeline *ret_parts);
 

@@ -2,7 +2,10 @@
 #ifndef GMT_TOOLS_PIPELINE_SYMBOLS_H
 #define GMT_TOOLS_PIPELINE_SYMBOLS_H
 
-/* Options of the verbs that name native frames: where symbols are, and whether what was found is kept. */
+/*
+ * Options of the verbs that name native frames: where the symbols are, and whether found symbols
+ * are cached.
+ */
 
 #include "reader/symbols/symbols_cache.h"
 #include "tools/options/options.h"

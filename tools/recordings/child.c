@@ -16,10 +16,10 @@
 
 static const int forwarded[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2 };
 
-static volatile sig_atomic_t child; /* 0: it has ended */
-static volatile sig_atomic_t ended_s; /* when */
+static volatile sig_atomic_t child; /* 0: the child has ended */
+static volatile sig_atomic_t ended_s; /* time of the child's end */
 
-/* A signal to all processes of a job ends the program, and reaches this process a moment later. */
+/* A signal to all processes of a job ends the program and may reach this process a moment later. */
 enum { SAME_SIGNAL_S = 2 };
 
 static sig_atomic_t now_s(void)
@@ -31,8 +31,9 @@ static sig_atomic_t now_s(void)
 }
 
 /*
- * Ctrl-C comes from the kernel to the whole foreground group, so the child has it already; a second
- * one would make many programs give up what they do to end in order.
+ * Forwards a signal to the child, unless the kernel sent it. The kernel sends Ctrl-C to the whole
+ * foreground group, so the child already has it. A second Ctrl-C would make many programs skip
+ * their orderly end.
  */
 static void forward(int number, siginfo_t *info, void *context)
 {
@@ -43,7 +44,7 @@ static void forward(int number, siginfo_t *info, void *context)
 		if (info->si_code <= 0)
 			kill((pid_t)child, number);
 	} else if (now_s() - ended_s > SAME_SIGNAL_S) {
-		/* The user does not want to wait for what this process does after the program. */
+		/* The user does not want to wait for this process's work after the program's end. */
 		signal(number, SIG_DFL);
 		raise(number);
 	}
@@ -57,14 +58,17 @@ static void set_handlers(void)
 
 	sigemptyset(&action.sa_mask);
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
-		/* What nohup or a shell's background job ignores stays ignored, for the child too. */
+		/*
+		 * Signals that nohup or a shell's background job ignores stay ignored, also for the child.
+		 */
 		if (!sigaction(forwarded[i], NULL, &before) && before.sa_handler != SIG_IGN)
 			sigaction(forwarded[i], &action, NULL);
 }
 
 /*
- * Whether a file of this name is there to be executed: by itself where the name has a slash, else in a folder of PATH. A folder
- * that may not be entered makes execvp say EACCES though no file was found.
+ * Returns whether a file of this name exists: the name itself if it has a slash, else a file in a
+ * folder of PATH. If a folder of PATH may not be entered, execvp reports EACCES although no file
+ * was found.
  */
 static bool is_there(const char *name)
 {
@@ -99,7 +103,10 @@ static int wait_for(pid_t pid, int *ret_signal)
 	siginfo_t about;
 	int status;
 
-	/* Until it is waited for for good, the number stays the program's. */
+	/*
+	 * WNOWAIT keeps the process id reserved until the second wait, so `child` cannot name another
+	 * process.
+	 */
 	while (waitid(P_PID, (id_t)pid, &about, WEXITED | WNOWAIT) < 0 && errno == EINTR)
 		;
 	ended_s = now_s();
@@ -119,7 +126,10 @@ int gmt_child_run(char **argv, int *ret_signal)
 	sigset_t all, before;
 
 	*ret_signal = 0;
-	/* No signal may come between fork and the moment at which `child` says to whom it goes on. */
+	/*
+	 * Block signals between fork and the assignment of `child`, so that the handler knows the
+	 * child.
+	 */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 

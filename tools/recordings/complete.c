@@ -53,7 +53,7 @@ static enum gmt_status write_to(int fd, struct gmt_source *source, struct gmt_co
 	return status;
 }
 
-/* Says what a write of the new file failed by, with the name that the user knows. */
+/* Sets the error of a failed write, with the file name that the user knows. */
 static enum gmt_status failed(const struct gmt_target *to, struct gmt_error *error)
 {
 	return gmt_error_set(error, GMT_WRITE, "%s: %s", to->path,
@@ -78,7 +78,7 @@ static enum gmt_status write_new(struct gmt_source *source, const struct gmt_tar
 	return status;
 }
 
-/* Counts what would be written. */
+/* Counts the events that would be written. */
 static enum gmt_status count(struct gmt_source *source, struct gmt_completed *completed, struct gmt_error *error)
 {
 	struct gmt_block block;

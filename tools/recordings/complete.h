@@ -2,7 +2,9 @@
 #ifndef GMT_TOOLS_RECORDINGS_COMPLETE_H
 #define GMT_TOOLS_RECORDINGS_COMPLETE_H
 
-/* A snapshot and what its killed recorder left in memory, written as one whole file. */
+/*
+ * A snapshot and the shared-memory recording of its killed recorder, written as one complete file.
+ */
 
 #include "base/status.h"
 #include "tools/output/target.h"
@@ -14,8 +16,9 @@ struct gmt_completed {
 };
 
 /*
- * Writes the snapshot `from` (NULL: it is gone) with what `leftover` has to `to`, which may be the same. The file `to` is replaced
- * in one step, when all is on the disk, and gets the permissions of `from`. `to` NULL: only counts what would be written.
+ * Writes the snapshot `from` (NULL: the file is gone), completed from `shared_recording`, to `to`,
+ * which may be the same file. Replaces the file `to` in one step when all data is on the disk, and
+ * gives it the permissions of `from`. `to` NULL: only counts the events.
  */
 enum gmt_status gmt_complete(const struct gmt_target *from, struct gmt_shared_recording *shared_recording, const struct gmt_target *to,
 	struct gmt_completed *ret_completed, struct gmt_error *error);

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "tools/output/message.h"
 
-/* The recorder takes the first number that is free. Some of the files may have been removed since. */
+/* The recorder takes the first free number. Some of the files may have been removed since. */
 enum { NUMBERS_MOST = 10000, GAP_MOST = 8 };
 
 struct newest {

@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /*
- * Says in a hint when a file of `paths` has newer recordings beside it, which got a number because its name was taken:
- * train.1.gmt.gz beside train.gmt.gz. Silent when the newest is one of `paths` too. Looks at names and times only,
- * and at some thousand files at most.
+ * Prints a hint if newer recordings exist next to a file of `paths`. The recorder adds a number if
+ * a name is taken: train.1.gmt.gz next to train.gmt.gz. Prints nothing if the newest is also in
+ * `paths`. Looks only at names and times, and at most at some thousand files.
  */
 void gmt_newer_report(char *const *paths, size_t count);
 

@@ -12,7 +12,7 @@
 
 static const char library_name[] = "libgpumemtrace.so";
 
-/* Beside the program, in a build folder, installed; all relative to the program itself. */
+/* Next to the program, in a build folder, or installed. All are relative to the program. */
 static const char *const places[] = {
 	".", "../preload", "../" GMT_LIBDIR "/gpumemtrace", "../lib/gpumemtrace", "../lib64/gpumemtrace",
 };
@@ -70,7 +70,7 @@ char *gmt_recorder_preload(const char *library, const char *before)
 	return value;
 }
 
-/* A value in quotes where ':' or a quote is in it. */
+/* Writes a value. If it contains ':' or a quote, writes each of its characters in quotes. */
 static void put_value(FILE *stream, const char *value)
 {
 	if (!strpbrk(value, ":'\"")) {
@@ -84,7 +84,9 @@ static void put_value(FILE *stream, const char *value)
 	}
 }
 
-/* Whether `item`, key=value, has its key among those that are passed, from number `first` on. */
+/*
+ * Returns whether the key of `item` (key=value) is among the passed options from number `first` on.
+ */
 static bool is_passed(const struct gmt_option_passed *passed, size_t first, const char *item)
 {
 	for (size_t i = first; i < passed->count; i++) {
@@ -96,7 +98,10 @@ static bool is_passed(const struct gmt_option_passed *passed, size_t first, cons
 	return false;
 }
 
-/* The items of `before` as they are, but for those that the command line gives again. Returns whether there is one. */
+/*
+ * Copies the items of `before` unchanged, except those that the command line sets again. Returns
+ * whether it wrote an item.
+ */
 static bool put_items_before(FILE *stream, const char *before, const struct gmt_option_passed *passed)
 {
 	char item[GMT_RECORDER_ITEM_BYTES];
@@ -126,7 +131,7 @@ char *gmt_recorder_options(const char *before, const struct gmt_option_passed *p
 
 	bool has_one = put_items_before(stream, before, passed);
 	for (size_t i = 0; i < passed->count; i++) {
-		/* The last one of several counts. */
+		/* If a key is given several times, the last value counts. */
 		if (is_passed(passed, i + 1, passed->keys[i]))
 			continue;
 		fprintf(stream, "%s%s=", has_one ? ":" : "", passed->keys[i]);
@@ -164,7 +169,7 @@ bool gmt_recorder_takes(const char *verb, const char *options)
 	return !checking.is_refused;
 }
 
-/* As the recorder reads it, the last one counts. */
+/* The recorder also uses the last value. */
 void gmt_recorder_output(const char *options, char *ret_output, size_t output_bytes)
 {
 	static const char key[] = "output=";
@@ -182,7 +187,7 @@ char *gmt_recorder_output_glob(const char *options)
 {
 	char output[PATH_MAX + 64], *text = NULL;
 	const char *suffix;
-	bool was_token = false; /* what stands in front is a '*' */
+	bool was_token = false; /* the pattern so far ends with a '*' */
 	size_t size;
 	FILE *stream = open_memstream(&text, &size);
 
@@ -191,7 +196,7 @@ char *gmt_recorder_output_glob(const char *options)
 	gmt_recorder_output(options, output, sizeof(output));
 	suffix = gmt_recording_name_suffix(output);
 	for (const char *at = output;; at++) {
-		/* The rank of a launcher, and the number of a name that was taken. */
+		/* The recorder may insert a launcher's rank here, or a number if the name was taken. */
 		if (at == suffix && !was_token)
 			fputs("{,.[0-9]*,.r[0-9]*}", stream);
 		if (!*at)

@@ -38,7 +38,10 @@ static void remove_memory(struct gmt_shared_recording *shared_recording, const s
 		outcome->is_not_removed = !gmt_shared_recordings_remove(shared_recording);
 }
 
-/* The memory of a copy is still needed for the file itself, unless that is gone. */
+/*
+ * Returns whether the memory may be removed. If `from` is a copy, the memory is still needed for
+ * the original file, unless that file is gone.
+ */
 static bool is_needed_no_more(const struct gmt_target *from, const struct gmt_shared_recording *shared_recording)
 {
 	const struct gmt_shared_recording_owner *owner = gmt_shared_recording_owner(shared_recording);
@@ -47,7 +50,7 @@ static bool is_needed_no_more(const struct gmt_target *from, const struct gmt_sh
 		!strcmp(from->path, owner->path) || !gmt_shared_recording_has_file(owner);
 }
 
-/* `from` NULL: the file is gone. */
+/* Completes the file. `from` NULL: the file is gone. */
 static void complete(const struct gmt_target *from, struct gmt_shared_recording *shared_recording, const struct gmt_recover_options *options,
 	struct gmt_recover_outcome *outcome)
 {
@@ -74,7 +77,7 @@ static void complete(const struct gmt_target *from, struct gmt_shared_recording 
 	gmt_target_close(&new);
 }
 
-/* Neither the file nor a use for the memory. */
+/* Handles memory whose file is gone or that cannot be used. */
 static void discard(struct gmt_shared_recording *shared_recording, const struct gmt_recover_options *options, enum gmt_recover_state state,
 	struct gmt_recover_outcome *outcome)
 {
@@ -90,7 +93,10 @@ static void discard(struct gmt_shared_recording *shared_recording, const struct 
 		set_why(outcome, GMT_RECOVER_FAILED, GMT_WRITE, "its memory cannot be removed");
 }
 
-/* Whether the name that stood in the memory led to the very file. An unfinished fold may have put another in its place. */
+/*
+ * Returns why the name from the memory does not lead to the right file, or NULL. An unfinished
+ * compaction may have put another file in its place; then is_moving is set.
+ */
 static const char *why_not_it(const struct gmt_target *target, const struct gmt_shared_recording *shared_recording)
 {
 	const struct gmt_shared_recording_owner *owner = gmt_shared_recording_owner(shared_recording);
@@ -144,7 +150,7 @@ void gmt_recover_memory(struct gmt_shared_recording *shared_recording, const str
 		if (ret_outcome->state == GMT_RECOVER_IS_USELESS)
 			set_why(ret_outcome, GMT_RECOVER_IS_USELESS, GMT_NO_FILE, why);
 	} else if (about->user != geteuid() && options->output) {
-		/* Names of other users are not followed, not even to be read. */
+		/* File names from the memory of other users are not opened, not even for reading. */
 		complete(NULL, shared_recording, options, ret_outcome);
 	} else if (about->user != geteuid()) {
 		refuse(ret_outcome, "the memory belongs to another user, whose names are not followed; recover it as that user, or "
@@ -156,7 +162,7 @@ void gmt_recover_memory(struct gmt_shared_recording *shared_recording, const str
 	}
 }
 
-/* Nothing can be added to the file. Whether something is missing, its end says. */
+/* The file has no memory. Its end record shows whether it is complete. */
 static void look_for_end(const struct gmt_target *target, struct gmt_recover_outcome *outcome)
 {
 	struct gmt_source *source;

@@ -3,12 +3,14 @@
 #define GMT_TOOLS_RECORDINGS_RECOVER_H
 
 /*
- * Completes one file from the memory of its killed recorder; for the verb `recover`, and for `run` when the program has ended.
+ * Completes a file from the shared memory of its killed recorder, for the verb `recover`, and for
+ * `run` after the program's end.
  *
- * The memory is not believed. It says which file it belongs to, but a file is replaced only when it is the caller's own, is a
- * recording of that very process (its first record has the same random name, process, host and start), and, if the name came
- * from the memory, when the name leads to the very file that the process wrote, without links and through folders that nobody
- * else may change. docs/leftovers.md, "Whose it is".
+ * The content of the memory is not trusted. The memory names its file. But a file is replaced only
+ * if it is the caller's own, and only if it is a recording of the same process: its first record
+ * has the same random name, process, host and start time. If the name came from the memory, it must
+ * lead to the same file that the process wrote. Its path must have no links, and only the caller
+ * and root may change its folders. See docs/leftovers.md, "Whose it is".
  */
 
 #include <stdbool.h>
@@ -17,38 +19,45 @@
 #include "shared_memory/shared_recording_file.h"
 
 enum gmt_recover_state {
-	GMT_RECOVER_COMPLETED, /* or would be, if this is a dry run */
-	GMT_RECOVER_IS_WHOLE,  /* the file had its end already; the memory is removed */
-	GMT_RECOVER_GOES_ON,   /* the process still records */
-	GMT_RECOVER_IS_GONE,   /* the file is gone, and no other was named */
-	GMT_RECOVER_IS_USELESS, /* the memory is of before a restart of the machine */
-	GMT_RECOVER_IS_DISCARDED, /* one of the last two, and the memory was removed, or would be */
+	GMT_RECOVER_COMPLETED, /* completed; in a dry run: would be completed */
+	GMT_RECOVER_IS_WHOLE,  /* the file was already complete; the memory is removed */
+	GMT_RECOVER_GOES_ON,   /* the process is still recording */
+	GMT_RECOVER_IS_GONE,   /* the file is gone, and the caller named no other file */
+	/* the memory is from before a restart of this machine, or from another machine */
+	GMT_RECOVER_IS_USELESS,
+	/* one of the two states above, and the memory was removed; in a dry run: would be removed */
+	GMT_RECOVER_IS_DISCARDED,
 	GMT_RECOVER_IS_REFUSED,
-	GMT_RECOVER_NOTHING,   /* the file has no memory here; `has_end` says whether it needs any */
+	/* the file has no memory here; `has_end` says whether the file is complete */
+	GMT_RECOVER_NOTHING,
 	GMT_RECOVER_FAILED,
 };
 
 struct gmt_recover_options {
-	bool keep;    /* leave the memory where it is */
-	bool discard; /* remove memory that has no file, or cannot be used */
+	bool keep;    /* do not remove the memory */
+	bool discard; /* remove memory whose file is gone or that cannot be used */
 	bool is_dry;  /* change nothing */
-	bool force;   /* `output` may be a recording, which is replaced */
-	const char *output; /* write to this file, not in place; NULL: in place */
+	bool force;   /* `output` may be an existing recording, which is replaced */
+	const char *output; /* write to this file; NULL: complete the file in place */
 };
 
 struct gmt_recover_outcome {
 	enum gmt_recover_state state;
-	uint32_t pid; /* of the process; 0: not known */
-	char path[GMT_SHARED_RECORDING_PATH_BYTES]; /* the file that was written, or is meant; "" where that is not known */
-	char memory[PATH_MAX]; /* "": there is none */
+	uint32_t pid; /* process id; 0: not known */
+	/* the written file, or the file that was to be written; "": not known */
+	char path[GMT_SHARED_RECORDING_PATH_BYTES];
+	char memory[PATH_MAX]; /* path of the memory; "": no memory */
 	uint64_t memory_bytes;
-	bool has_end;          /* of GMT_RECOVER_NOTHING: the file ended in order */
-	bool is_not_removed;   /* the memory should have been removed, but could not be */
+	bool has_end;          /* for GMT_RECOVER_NOTHING: the file has its end record */
+	bool is_not_removed;   /* removing the memory failed */
 	struct gmt_completed completed;
-	struct gmt_error error; /* of REFUSED and FAILED, and why it is USELESS: one line without the names */
+	struct gmt_error error; /* one line without file names; set for REFUSED, FAILED and USELESS */
 };
 
-/* Recovers by memory, which stays the caller's. The name of the file comes from the memory. */
+/*
+ * Recovers a file from its memory, which stays the caller's. The name of the file comes from the
+ * memory.
+ */
 void gmt_recover_memory(struct gmt_shared_recording *shared_recording, const struct gmt_recover_options *options,
 	struct gmt_recover_outcome *ret_outcome);
 

@@ -19,7 +19,7 @@
 
 enum { DYING_MS = 2000, POLL_MS = 20, SAID_MOST = 8 };
 
-/* What was done so far, to be said. */
+/* The results so far, for the messages. */
 struct finish {
 	const struct gmt_run *run;
 	bool is_quiet;
@@ -33,7 +33,7 @@ void gmt_run_begin(struct gmt_run *ret_run, char *pattern)
 	gmt_identifier_make(ret_run->name);
 	if (!gmt_identifier_is_one(ret_run->name))
 		ret_run->name[0] = 0;
-	/* A run inside another one has its own. */
+	/* A run inside another run has its own name. */
 	setenv("GPUMEMTRACE_RUN", ret_run->name, 1);
 	glob(pattern, GLOB_BRACE, NULL, &ret_run->before);
 }
@@ -47,8 +47,9 @@ static bool was_there(const struct gmt_run *run, const char *path)
 }
 
 /*
- * A file that says nothing counts as this run's: its process was killed in its first moment, or found no run in its
- * environment, or has the recorder of an older version.
+ * Returns whether the file belongs to another run. A file without a run name counts as this run's
+ * file: its process was killed in its first moment, had no run in its environment, or used an older
+ * recorder.
  */
 static bool is_of_another_run(const struct gmt_run *run, const char *path)
 {
@@ -58,8 +59,8 @@ static bool is_of_another_run(const struct gmt_run *run, const char *path)
 }
 
 /*
- * The recorder never overwrites, so this run's files are among those that were not there; they are moved to the front. Another
- * program may write to the same folder meanwhile.
+ * Moves this run's files to the front. The recorder never overwrites files, so this run's files did
+ * not exist before. Another program may write to the same folder meanwhile.
  */
 static void find_files(struct gmt_run *run)
 {
@@ -94,7 +95,9 @@ static bool see_living(void *context, struct gmt_shared_recording *shared_record
 	return !living->is_any;
 }
 
-/* The signal that ended the program may have reached its children a moment later. */
+/*
+ * Waits for the children, because the signal that ended the program may reach them a moment later.
+ */
 static void wait_for_dying(const struct gmt_run *run)
 {
 	const struct timespec a_moment = { .tv_nsec = POLL_MS * 1000000L };
@@ -152,17 +155,20 @@ static void see_outcome(struct finish *finish, const struct gmt_recover_outcome 
 
 static const struct gmt_recover_options in_place;
 
-/* The names are the user's, by the option `output`. */
+/* Completes the files that match the user's option `output`. */
 static void complete_files(struct finish *finish)
 {
-	static struct gmt_recover_outcome outcome; /* large */
+	static struct gmt_recover_outcome outcome; /* large, so static */
 	struct gmt_shared_recording *shared_recording;
 	uint32_t recording_pid;
 
 	for (size_t i = 0; i < finish->run->count; i++) {
 		const char *path = finish->run->after.gl_pathv[i];
 
-		/* Nearly all have ended in order, and are not read to their end for that. */
+		/*
+		 * Almost all files ended in order. Check the memory first, because gmt_recover_file reads a
+		 * file without memory to its end.
+		 */
 		shared_recording = gmt_shared_recordings_find(path, &recording_pid);
 		gmt_shared_recording_close(shared_recording);
 		if (!shared_recording && !recording_pid)
@@ -174,11 +180,11 @@ static void complete_files(struct finish *finish)
 
 static bool complete_told(void *context, struct gmt_shared_recording *shared_recording, const struct gmt_error *error)
 {
-	static struct gmt_recover_outcome outcome; /* large */
+	static struct gmt_recover_outcome outcome; /* large, so static */
 	struct finish *finish = context;
 
 	(void)error;
-	/* One that goes on was told of where its file was found. */
+	/* complete_files already reported recorders that are still running. */
 	if (is_of_run(finish->run, shared_recording) && !gmt_shared_recording_is_alive(shared_recording)) {
 		gmt_recover_memory(shared_recording, &in_place, &outcome);
 		see_outcome(finish, &outcome);
@@ -187,7 +193,7 @@ static bool complete_told(void *context, struct gmt_shared_recording *shared_rec
 	return true;
 }
 
-/* What writer/run_note.h left. It is removed. */
+/* Reads and removes the note that writer/run_note.h wrote. */
 static void read_why_nothing(struct gmt_run *run)
 {
 	char folder[3800], path[4096];
@@ -217,7 +223,10 @@ void gmt_run_finish(struct gmt_run *run, bool was_killed, bool is_quiet)
 	find_files(run);
 	read_why_nothing(run);
 	complete_files(&finish);
-	/* Those of processes that had another option `output`, or another working folder. */
+	/*
+	 * Complete the files of processes that had another option `output` or another working
+	 * directory.
+	 */
 	gmt_shared_recordings_each(NULL, complete_told, &finish);
 	if (!is_quiet && finish.completed > SAID_MOST)
 		gmt_message_hint("in all, the recordings of %zu processes that did not end in order were completed, with %s events from memory",

@@ -22,13 +22,14 @@
 #include "tools/output/message.h"
 
 enum {
-	TAKE_UP_MS = 10000,   /* the recorder looks four times a second, on a busy machine later */
-	CLAIM_MS = 60000,     /* others who ask are answered first */
+	/* the recorder checks for requests four times a second, less often on a busy machine */
+	TAKE_UP_MS = 10000,
+	CLAIM_MS = 60000,     /* requests of other readers are answered first */
 	POLL_MS = 20,
-	SEEN_MOST = 4096,     /* control files of a folder; a process has one */
+	SEEN_MOST = 4096,     /* maximum number of control files that are read in a folder */
 };
 
-/* Nobody holds the lock: the process is gone. */
+/* Returns whether the lock is free, which means that the process has ended. */
 static bool is_gone(int fd)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -41,7 +42,10 @@ static bool is_page(const struct gmt_control *page)
 	return memcmp(page->magic, GMT_CONTROL_MAGIC, sizeof(page->magic)) == 0 && page->version == GMT_CONTROL_VERSION;
 }
 
-/* Read, not mapped: the file may become shorter at any time, and a page that is gone ends a process. */
+/*
+ * Reads the page without mapping it. The file may be truncated at any time, and access to a missing
+ * page would kill this process.
+ */
 static bool read_page(int fd, struct gmt_control *ret_page)
 {
 	struct stat about;
@@ -55,17 +59,17 @@ static bool read_page(int fd, struct gmt_control *ret_page)
 	return true;
 }
 
-/* Whether the search goes on. */
+/* Returns whether the search continues. */
 static bool see_file(int folder, const char *name, bool (*see)(void *context, const struct gmt_running *running), void *context)
 {
-	static struct gmt_running running; /* large */
+	static struct gmt_running running; /* large, so static */
 	struct gmt_file_identity file;
 	bool goes_on = true;
 
 	running.fd = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (running.fd < 0)
 		return true;
-	/* One that is being made has no lock yet, and no magic either. */
+	/* A control file that is being created has neither a lock nor the magic yet. */
 	if (read_page(running.fd, &running.about)) {
 		running.pid = running.about.pid;
 		if (!is_gone(running.fd))
@@ -116,7 +120,7 @@ void gmt_running_text(const char *text, size_t text_bytes, char *ret_copy, size_
 	snprintf(ret_copy, bytes, "%.*s", (int)length, text);
 }
 
-/* A question to one process. */
+/* A request to one process. */
 struct question {
 	uint32_t pid;
 	enum gmt_control_verb verb;
@@ -132,7 +136,10 @@ static void nap(void)
 	nanosleep(&(struct timespec){ .tv_nsec = POLL_MS * 1000000L }, NULL);
 }
 
-/* By its number alone, so that two never take the same turn, also where one stands still in the middle of this. */
+/*
+ * Takes the turn by this process's id alone, in one atomic exchange. So two readers never have the
+ * same turn, even if one of them stops in the middle.
+ */
 static bool become_asker(struct gmt_control *page, uint32_t self)
 {
 	uint32_t asker = atomic_load(&page->asker);
@@ -141,7 +148,10 @@ static bool become_asker(struct gmt_control *page, uint32_t self)
 		atomic_compare_exchange_strong(&page->asker, &asker, self);
 }
 
-/* What one who is gone asked for is taken back, or done first. */
+/*
+ * Withdraws the request of a reader that has ended. Returns false while the recorder is working on
+ * it.
+ */
 static bool clear_turn(struct gmt_control *page)
 {
 	uint32_t turn = atomic_load(&page->turn);
@@ -155,7 +165,10 @@ static void release(struct gmt_control *page)
 	atomic_store(&page->asker, 0);
 }
 
-/* One reader at a time; the turn of one that is gone is taken over. */
+/*
+ * Takes the turn. Only one reader has it at a time. The turn of a reader that has ended is taken
+ * over.
+ */
 static bool claim(struct gmt_control *page)
 {
 	uint32_t self = (uint32_t)getpid();
@@ -172,7 +185,10 @@ static bool claim(struct gmt_control *page)
 	return false;
 }
 
-/* Until the answer is there. A recorder that has begun may take long: it is only given up when it is gone. */
+/*
+ * Waits for the answer. A recorder that has begun may take long, so the wait ends only if its
+ * process ends.
+ */
 static bool wait_for_answer(const struct gmt_running *running, struct gmt_control *page)
 {
 	unsigned waited_ms = 0;
@@ -202,7 +218,10 @@ static void say_cut(int number)
 	_exit(GMT_EXIT_UNREADABLE);
 }
 
-/* The turn is taken by one store, so the page is mapped. Whoever cuts the file then must not crash this process. */
+/*
+ * Maps the page, because the turn is taken by an atomic store. If another process truncates the
+ * file, SIGBUS must not crash this process without a message.
+ */
 static struct gmt_control *map(int fd)
 {
 	struct gmt_control *page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

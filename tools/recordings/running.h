@@ -3,8 +3,8 @@
 #define GMT_TOOLS_RECORDINGS_RUNNING_H
 
 /*
- * Processes of this user that are being recorded, found by their control files (shared_memory/control.h). What is in
- * those is read with care: they are files.
+ * Processes of this user that are being recorded, found by their control files
+ * (shared_memory/control.h). The content of the control files is not trusted.
  */
 
 #include <stdbool.h>
@@ -14,30 +14,36 @@
 #include "shared_memory/control.h"
 
 struct gmt_running {
-	uint32_t pid;        /* as the process sees it */
-	struct gmt_control about; /* a copy of what the recorder says, each text with its end */
-	int fd;              /* of the control file */
+	uint32_t pid;        /* process id as the process itself sees it */
+	struct gmt_control about; /* a copy of the control page; each text is terminated */
+	int fd;              /* the control file */
 };
 
 /*
- * Calls `see` for each recorder that is alive, until it answers false. `running` goes when `see` returns. Control
- * files of processes that are gone are removed.
+ * Calls `see` for each live recorder until it returns false. `running` is valid only during the
+ * call. Removes control files of processes that have ended.
  */
 void gmt_running_each(bool (*see)(void *context, const struct gmt_running *running), void *context);
 
-/* A copy of a text of the page, which may lack its end: at most `bytes` with the NUL. */
+/*
+ * Copies a text of the control page, which may have no NUL. Writes at most `bytes`, including the
+ * NUL.
+ */
 void gmt_running_text(const char *text, size_t text_bytes, char *ret_copy, size_t bytes);
 
 /*
- * Asks the recorder of process `pid` and waits for its answer, which is written to ret_answer; `argument` may be
- * NULL. Returns the exit code: 0, or 3 with one line said.
+ * Sends a request to the recorder of process `pid`, waits, and writes the answer to ret_answer.
+ * `argument` may be NULL. Returns the exit code: 0, or 3 after an error message.
  */
 int gmt_running_ask(uint32_t pid, enum gmt_control_verb verb, const char *argument, char *ret_answer, size_t answer_bytes);
 
-/* As JSON: what became of a process that was asked. */
+/* Prints the result of a request to a process, as JSON. */
 void gmt_running_print(uint32_t pid, const char *key, const char *text);
 
-/* Reads the operand of a verb that is about one process. False, and said, when it is none. */
+/*
+ * Reads the process id that is the operand of a verb. If it is not valid, prints an error and
+ * returns false.
+ */
 bool gmt_running_operand(const char *verb, int argc, char **argv, uint32_t *ret_pid);
 
 #endif

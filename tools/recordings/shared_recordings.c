@@ -16,10 +16,13 @@
 #include "shared_memory/shared_recording_owner.h"
 #include "source/source.h"
 
-/* A recorder keeps at most 64. Whoever fills the folder must not make each verb slow. */
+/*
+ * A recorder keeps at most 64 files. The limit keeps each verb fast even if other processes fill
+ * the folder.
+ */
 enum { SEEN_MOST = 4096 };
 
-/* The names by which a snapshot and its memory know each other. */
+/* The data by which a snapshot and its shared memory are matched. */
 struct identity {
 	bool has_process; /* the snapshot has its first record */
 	uint32_t pid;
@@ -27,7 +30,7 @@ struct identity {
 	char recording[GMT_IDENTIFIER_BYTES], run[GMT_IDENTIFIER_BYTES], host[256];
 };
 
-/* A search for the memory of one snapshot. */
+/* A search for the shared memory of one snapshot. */
 struct wanted {
 	const char *whole_path;
 	struct stat about;
@@ -44,7 +47,7 @@ static bool ends_with(const char *text, const char *end)
 	return length > end_length && !strcmp(text + length - end_length, end);
 }
 
-/* The folder is open, so another one cannot take its place meanwhile. */
+/* The folder is open, so it cannot be replaced meanwhile. */
 static bool see_entry(int folder, const char *folder_path, const char *name, uid_t owner, gmt_shared_recordings_see *see, void *context)
 {
 	char path[PATH_MAX + NAME_MAX + 2];
@@ -57,7 +60,7 @@ static bool see_entry(int folder, const char *folder_path, const char *name, uid
 	snprintf(path, sizeof(path), "%s/%s", folder_path, name);
 	if (gmt_shared_recording_open_at(folder, name, path, &shared_recording, &error))
 		return see(context, NULL, &error);
-	/* Another file may have got the name since. */
+	/* Another file may have taken the name since fstatat. */
 	if (gmt_shared_recording_about(shared_recording)->user != owner) {
 		gmt_shared_recording_close(shared_recording);
 		return true;
@@ -72,7 +75,7 @@ static bool is_private(int folder, uid_t owner)
 	return !fstat(folder, &about) && about.st_uid == owner && !(about.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Looks at files of `owner` alone. */
+/* Looks only at files of `owner`. */
 static bool look_in(const char *path, const char *prefix, uid_t owner, bool must_be_private, gmt_shared_recordings_see *see,
 	void *context)
 {
@@ -121,7 +124,7 @@ static void copy_slice(const struct gmt_slice *slice, char *ret_text, size_t byt
 	snprintf(ret_text, bytes, "%.*s", (int)slice->length, slice->text ? slice->text : "");
 }
 
-/* The first record, when the file has got so far. */
+/* Reads the first record, if the file already has it. */
 static void read_identity(int fd, struct identity *ret_identity)
 {
 	struct gmt_decoder decoder = { 0 };
@@ -169,11 +172,17 @@ bool gmt_shared_recordings_is_of(const struct gmt_shared_recording *shared_recor
 	read_identity(fd, &identity);
 	if (identity.has_process)
 		return is_same_recording(&identity, owner);
-	/* It says nothing yet: so it must be the very file, and there must be nothing to lose in it. */
+	/*
+	 * The file has no first record yet. So it must be the same file, and it must hold no data that
+	 * could be lost.
+	 */
 	return !fstat(fd, &about) && is_same_file(&about, owner) && gmt_source_is_hardly_begun(fd);
 }
 
-/* A pipe may be named where a snapshot is meant. Its writer would find its reader gone if the pipe were opened and closed. */
+/*
+ * Opens a regular file. A user may name a pipe where a snapshot is expected. Opening and closing
+ * the pipe would make its writer lose its reader.
+ */
 static int open_file(const char *path)
 {
 	struct stat about;
@@ -195,8 +204,9 @@ bool gmt_shared_recordings_run_of(const char *path, char ret_run[GMT_IDENTIFIER_
 }
 
 /*
- * A file that was moved or copied is known by what it says; one that says nothing yet, by which it is and where: the
- * number of a file that is gone is soon another's.
+ * Returns whether the memory belongs to the wanted snapshot. A moved or copied file is matched by
+ * its first record. A file without a first record is matched by its inode and its path, because the
+ * inode number of a removed file is soon reused.
  */
 static bool is_wanted(const struct wanted *wanted, const struct gmt_shared_recording_owner *owner)
 {
@@ -216,14 +226,17 @@ static bool take_wanted(void *context, struct gmt_shared_recording *shared_recor
 		wanted->found = shared_recording;
 		return false;
 	}
-	/* Not a copy of the file: nobody writes to that. */
+	/* Only for the file that the process writes to, not for a copy of it. */
 	if (is_of && gmt_shared_recording_is_alive(shared_recording) && (is_same_file(&wanted->about, owner) || atomic_load(&owner->is_moving)))
 		wanted->recording_pid = owner->pid;
 	gmt_shared_recording_close(shared_recording);
 	return true;
 }
 
-/* A recorder whose memory is in no file, or in a folder of another user, is known by the page on which it can be asked. */
+/*
+ * Finds the recorder by its control page if its memory has no file or lies in a folder of another
+ * user.
+ */
 static bool see_running(void *context, const struct gmt_running *running)
 {
 	struct wanted *wanted = context;

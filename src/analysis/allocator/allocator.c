@@ -3,7 +3,7 @@
 
 #include "format/format.h"
 
-/* PyTorch's: a request of up to the first is served from a segment of the second. */
+/* PyTorch serves a request of up to SMALL_REQUEST_BYTES from a segment of SMALL_SEGMENT_BYTES. */
 enum { SMALL_REQUEST_BYTES = 1 << 20, SMALL_SEGMENT_BYTES = 2 << 20 };
 
 static void raise_stat(struct gmt_allocator_stat *stat, uint64_t amount)
@@ -20,7 +20,10 @@ static void lower_stat(struct gmt_allocator_stat *stat, uint64_t amount)
 	stat->freed += amount;
 }
 
-/* Of both pools together and of the one; `pool` GMT_POOL_ALL: it is not known. */
+/*
+ * Changes the value of GMT_POOL_ALL and of `pool`. GMT_POOL_ALL as `pool` means that the pool is
+ * unknown.
+ */
 static inline void change(struct gmt_allocator_device *device, enum gmt_allocator_row row,
 	enum gmt_allocator_pool pool, int64_t amount)
 {
@@ -37,13 +40,13 @@ static inline void change(struct gmt_allocator_device *device, enum gmt_allocato
 	}
 }
 
-/* Of a segment or a page, by its size. */
+/* Returns the pool of a segment or page of this size. */
 static enum gmt_allocator_pool pool_of(uint64_t size_bytes)
 {
 	return size_bytes == SMALL_SEGMENT_BYTES ? GMT_POOL_SMALL : GMT_POOL_LARGE;
 }
 
-/* Index of the account's device; false when out of memory. */
+/* Stores the index of the account's device. Returns false if memory is exhausted. */
 static bool device_of(struct gmt_allocator *allocator, const struct gmt_accounting *accounting, uint32_t account,
 	uint32_t *ret_device)
 {
@@ -70,7 +73,7 @@ static bool device_of(struct gmt_allocator *allocator, const struct gmt_accounti
 	return true;
 }
 
-/* Whether what was given back at `then` may still count as taken again now. */
+/* Returns whether memory given back at `then` may still count as taken again at `now`. */
 static bool is_soon(const struct gmt_allocator *allocator, uint64_t then, uint64_t now)
 {
 	const struct gmt_timeline *timeline = allocator->timeline;
@@ -99,7 +102,7 @@ static void note_again(struct gmt_allocator *allocator, struct gmt_allocator_dev
 	}
 }
 
-/* The first block of PyTorch's in it: so it is PyTorch's. */
+/* Marks the segment as PyTorch's when the first PyTorch block lies in it. */
 static bool know_segment(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
 	struct gmt_allocator_segment *segment)
 {
@@ -112,7 +115,7 @@ static bool know_segment(struct gmt_allocator *allocator, struct gmt_allocator_d
 	return true;
 }
 
-/* Likewise of reserved addresses: all pages there are. */
+/* Marks reserved addresses as PyTorch's, with all pages that are mapped so far. */
 static void know_range(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
 	struct gmt_allocator_range *range, uint64_t stamp)
 {
@@ -124,7 +127,7 @@ static void know_range(struct gmt_allocator *allocator, struct gmt_allocator_dev
 static bool give_back(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
 	uint64_t size_bytes, uint64_t stamp)
 {
-	/* What ends with the program was not given back. */
+	/* Memory that is freed after the end of the program's work does not count as given back. */
 	if (allocator->timeline && stamp > allocator->timeline->work_end)
 		return true;
 	if (!device->gives) {
@@ -146,7 +149,7 @@ static bool give_back(struct gmt_allocator *allocator, struct gmt_allocator_devi
 	return true;
 }
 
-/* Index of the device; false when it had no event. */
+/* Stores the index of the device. Returns false if the device had no event. */
 static bool index_of(const struct gmt_allocator *allocator, int16_t device, uint64_t *ret_index)
 {
 	return gmt_map_find(&allocator->device_ids, (uint16_t)device, ret_index);
@@ -186,8 +189,9 @@ static bool end_page(struct gmt_allocator *allocator, struct gmt_allocator_segme
 }
 
 /*
- * What is mapped there goes. A segment that is one mapping may be put to sleep with all its blocks, as programs do that
- * lend a device to others between two batches: to PyTorch it is as it was.
+ * Ends all mappings in the event's range. A segment that is a single mapping may lose its memory
+ * while it still has blocks (it sleeps): programs do this when they lend a device to others between
+ * two batches. PyTorch does not notice it, so the segment stays.
  */
 static bool end_mappings(struct gmt_allocator *allocator, const struct gmt_snapshot_event *event)
 {
@@ -212,7 +216,7 @@ static bool end_mappings(struct gmt_allocator *allocator, const struct gmt_snaps
 	return true;
 }
 
-/* With the addresses, a segment ends that slept. */
+/* A sleeping segment ends when its addresses are released. */
 static bool end_addresses(struct gmt_allocator *allocator, const struct gmt_snapshot_event *event)
 {
 	struct gmt_allocator_segment *segment = gmt_allocator_memory_at(&allocator->memory, event->address);
@@ -220,7 +224,10 @@ static bool end_addresses(struct gmt_allocator *allocator, const struct gmt_snap
 	return !segment || !segment->is_asleep || end_segment(allocator, segment, event->stamp);
 }
 
-/* Whether free memory of the segment begins behind these bytes, and whether it ends before them. */
+/*
+ * Return whether free memory of the segment begins at `end`, and whether free memory ends at
+ * `address`.
+ */
 static bool is_free_behind(const struct gmt_accounting *accounting, const struct gmt_allocator_segment *segment,
 	uint64_t end)
 {
@@ -237,8 +244,8 @@ static bool is_free_before(const struct gmt_allocator *allocator, const struct g
 }
 
 /*
- * The allocator puts a block at the beginning of a free piece. What remains behind it is a piece that
- * cannot be given back, as was the free piece itself if the segment had other blocks.
+ * Accounts for a new block as a split. The allocator puts a block at the beginning of a free piece.
+ * It cannot give back the rest of the piece, nor a free piece of a segment that has other blocks.
  */
 static void note_split(struct gmt_allocator_device *device, const struct gmt_allocator_segment *segment,
 	uint64_t size_bytes, bool remains)
@@ -254,7 +261,7 @@ static void note_split(struct gmt_allocator_device *device, const struct gmt_all
 	}
 }
 
-/* Free pieces beside a freed block become one with it. */
+/* Accounts for a freed block, which joins the free pieces next to it. */
 static void note_join(struct gmt_allocator_device *device, const struct gmt_allocator_segment *segment,
 	uint64_t size_bytes, int neighbours)
 {
@@ -284,7 +291,7 @@ static bool add_to_segment(struct gmt_allocator *allocator, struct gmt_allocator
 	return gmt_map_put(&allocator->block_ends, end, event->address);
 }
 
-/* The pool of a block in this segment or page; NULL: in none. */
+/* Returns the pool of a block in this segment or page. NULL: the block is in no known segment. */
 static enum gmt_allocator_pool pool_in(struct gmt_allocator *allocator, const struct gmt_allocator_segment *segment)
 {
 	const struct gmt_allocator_range *range = segment ? gmt_allocator_memory_range(&allocator->memory, segment) : NULL;
@@ -414,7 +421,7 @@ static bool on_before(void *user, const struct gmt_replay *replay, const struct 
 
 	(void)replay;
 	(void)index;
-	/* A refusal makes PyTorch give back what it caches, and try again. */
+	/* When the driver refuses a request, PyTorch gives back its cached memory and tries again. */
 	if (event->kind == GMT_KIND_ALLOC_FAILED && event->layer == GMT_LAYER_CUDA &&
 		index_of(allocator, event->device, &device))
 		allocator->devices.items[device].refused = true;

@@ -19,7 +19,7 @@ bool gmt_allocator_memory_is_mappable(const struct gmt_snapshot_event *event)
 
 enum { NEAR_BYTES = 2 << 20 }; /* PyTorch's smallest segment */
 
-/* Index in `table` or `ranges` of what begins at or below the address. */
+/* Stores the index in `table` or `ranges` of the entry that begins at or below the address. */
 static bool find_below(const struct gmt_ordered *places, uint64_t address, uint32_t *ret_index)
 {
 	const struct gmt_ordered_entry *entry = gmt_ordered_find_below(places, address);
@@ -50,7 +50,7 @@ bool gmt_allocator_memory_see(struct gmt_allocator_memory *memory, const struct 
 	return true;
 }
 
-/* Address of the first one. */
+/* Returns the lowest address of the entries. */
 static uint64_t first_place(const struct gmt_ordered *places)
 {
 	return places->pages.count ? places->pages.items[0].first : UINT64_MAX;
@@ -64,7 +64,7 @@ static struct gmt_allocator_segment *add(struct gmt_allocator_memory *memory,
 	bool has_older = has_below && memory->table.items[below].address == segment->address;
 	uint64_t next = has_below ? memory->table.items[below].next : first_place(&memory->places);
 
-	/* It loses its place. */
+	/* The new entry takes the address of the older entry. */
 	if (has_older && !gmt_allocator_memory_touch(memory, &memory->table.items[below]))
 		return NULL;
 	if (!gmt_vec_reserve(&memory->table, 1) || !gmt_ordered_put(&memory->places, segment->address, index))
@@ -92,7 +92,10 @@ struct gmt_allocator_segment *gmt_allocator_memory_add(struct gmt_allocator_memo
 	return add(memory, &segment);
 }
 
-/* A mapping that fills its range, or lies in none that is known, is a segment by itself. */
+/*
+ * Returns the index of the page's range, plus 1. Returns 0, which makes the mapping a segment, if
+ * the mapping fills its range or lies in no known range.
+ */
 static uint32_t range_of_page(const struct gmt_allocator_memory *memory, const struct gmt_snapshot_event *event)
 {
 	const struct gmt_allocator_range *range;
@@ -124,7 +127,7 @@ struct gmt_allocator_segment *gmt_allocator_memory_map(struct gmt_allocator_memo
 		older->memory = number;
 		return older;
 	}
-	/* Nothing is mapped twice: the end of the older one was missed. */
+	/* An address cannot be mapped twice, so the recorder missed the end of the older mapping. */
 	if (older && !gmt_allocator_memory_remove(memory, older))
 		return NULL;
 	if (range) {
@@ -157,7 +160,10 @@ struct gmt_allocator_segment *gmt_allocator_memory_mapped_in(const struct gmt_al
 	return segment->address >= address && segment->memory ? segment : NULL;
 }
 
-/* What begins at or below the address. PyTorch's blocks come and go in segments that stay: the last one found will do. */
+/*
+ * Returns the entry that begins at or below the address. It first tries the last found entry,
+ * because PyTorch allocates and frees many blocks in the same segments.
+ */
 static struct gmt_allocator_segment *find_near(struct gmt_allocator_memory *memory, uint64_t address)
 {
 	uint32_t *near = &memory->near[address / NEAR_BYTES % GMT_ALLOCATOR_NEAR];
@@ -269,7 +275,7 @@ bool gmt_allocator_memory_mark(struct gmt_allocator_memory *memory, int16_t devi
 	return true;
 }
 
-/* Whether PyTorch has it, after that change. */
+/* Returns whether the entry was PyTorch's at that change. */
 static bool is_pytorchs(const struct gmt_allocator_memory *memory, const struct gmt_allocator_segment *segment,
 	uint64_t change)
 {

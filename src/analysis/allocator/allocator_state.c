@@ -20,7 +20,10 @@ static bool take_segments(struct gmt_allocator_state *where, const struct gmt_re
 	return false;
 }
 
-/* Index of the account of layer cuda on the device; false when there is none. */
+/*
+ * Stores the index of the account of layer cuda on the device. Returns false if there is no such
+ * account.
+ */
 static bool find_driver(const struct gmt_accounting *accounting, int16_t device, uint32_t *ret_account)
 {
 	const struct gmt_account *account = gmt_accounting_find_account(accounting, GMT_LAYER_CUDA, device);
@@ -60,7 +63,7 @@ static bool take_ends(struct gmt_allocator_state *where, const struct gmt_replay
 	return gmt_attribution_take_end(&where->attribution, replay);
 }
 
-/* The replay is over; this is what there was at the account's peak. */
+/* Takes the state at the account's peak. The replay is finished. */
 static bool take_peak(struct gmt_allocator_state *where, const struct gmt_replay *replay, uint32_t account)
 {
 	const struct gmt_accounting *accounting = &replay->accounting;
@@ -122,7 +125,7 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 
 	if (!note_largest(where, site, event->size_bytes))
 		return false;
-	/* Who lived at a peak that was folded is not known. */
+	/* Compaction does not keep which blocks were live at a peak in the compacted prefix. */
 	return where->is_past || !gmt_peaks_began(&where->peaks, &replay->accounting, account, event->stamp) ||
 		!is_pytorchs(now) || gmt_allocator_memory_mark(&where->allocator.memory, now->device);
 }
@@ -149,7 +152,7 @@ static bool on_finished(void *user, const struct gmt_replay *replay)
 	struct gmt_allocator_state *where = user;
 	uint64_t next;
 
-	/* Marks behind the last event, up to where the replay ends. */
+	/* Process the marks after the last event, up to the end of the replay. */
 	while ((next = gmt_module_tensors_next(&where->module_tensors)) != UINT64_MAX &&
 		gmt_clock_time_ns(where->snapshot, next) <= replay->end_time_ns)
 		if (!gmt_module_tensors_follow(&where->module_tensors, &replay->accounting, next + 1))
@@ -191,7 +194,7 @@ size_t gmt_allocator_state_observers(struct gmt_allocator_state *where, struct g
 	observers[count++] = where->attribution.observer;
 	observers[count++] = where->short_lived.observer;
 	observers[count++] = where->owner_peaks.observer;
-	/* Behind the others: their tables stand at the moment. */
+	/* This observer is last, so that the tables of the other observers are up to date. */
 	observers[count++] = (struct gmt_replay_observer){
 		.before = on_before, .quiet_until = &where->quiet_until, .began = on_began, .ended = on_ended,
 		.folded = on_folded, .finished = on_finished, .user = where,
@@ -199,7 +202,10 @@ size_t gmt_allocator_state_observers(struct gmt_allocator_state *where, struct g
 	return count;
 }
 
-/* Once more, with peaks that are known: then none need be told apart. */
+/*
+ * Searches short-lived allocations in a second replay. The peaks are known now, so the search does
+ * not need to keep several possible peaks apart.
+ */
 static enum gmt_status find_giants(struct gmt_allocator_state *where, const struct gmt_replay *replay, uint64_t until_ns,
 	struct gmt_error *error)
 {
@@ -239,7 +245,7 @@ static bool has_layer(const struct gmt_replay *replay, uint8_t layer)
 enum gmt_status gmt_allocator_state_finish(struct gmt_allocator_state *where, const struct gmt_replay *replay, uint64_t until_ns,
 	struct gmt_error *error)
 {
-	/* Until some moment there may have been none of it yet. */
+	/* If the replay ends early, PyTorch may not have allocated anything yet. */
 	if (where->has_torch && !has_layer(replay, GMT_LAYER_TORCH)) {
 		where->has_torch = false;
 		gmt_allocator_fini(&where->allocator);

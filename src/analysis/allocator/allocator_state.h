@@ -3,13 +3,15 @@
 #define GMT_ANALYSIS_ALLOCATOR_ALLOCATOR_STATE_H
 
 /*
- * Where the memory went: PyTorch's segments at the peak and at the end of the program's work, its allocator's
- * statistics, what each peak is made of by step and phase of birth, short-lived giants. Observes the replay.
+ * Allocator state: PyTorch's segments at the peak and at the end of the program's work, and the
+ * statistics of its allocator. Also the blocks of each peak by the step and phase that allocated
+ * them, and short-lived allocations. It observes the replay.
  *
- *	gmt_allocator_state_init(&where, snapshot, traces, timeline, error);
- *	options.observers = ...; options.observer_count += gmt_allocator_state_observers(&where, observers);
- *	gmt_replay_init(&replay, snapshot, traces, &options, error);
- *	gmt_allocator_state_finish(&where, &replay, until_ns, error);
+ *   gmt_allocator_state_init(&where, snapshot, traces, timeline, error);
+ *   options.observers = ...;
+ *   options.observer_count += gmt_allocator_state_observers(&where, observers);
+ *   gmt_replay_init(&replay, snapshot, traces, &options, error);
+ *   gmt_allocator_state_finish(&where, &replay, until_ns, error);
  */
 
 #include "analysis/allocator/allocator.h"
@@ -31,31 +33,38 @@ struct gmt_allocator_state {
 	struct gmt_short_lived short_lived;
 	struct gmt_owner_peaks owner_peaks;
 	struct gmt_module_tensors module_tensors;
-	GMT_VEC(struct gmt_segments) segments; /* of layer torch's devices; by device, peak before end */
-	GMT_VEC(uint64_t) largest_bytes;       /* by site: its largest block */
-	bool has_torch; /* else `allocator` and `segments` are empty */
-	/* While the replay runs. */
+	/* segments of the devices of layer torch, ordered by device, peak before end */
+	GMT_VEC(struct gmt_segments) segments;
+	GMT_VEC(uint64_t) largest_bytes;       /* size of the largest block of each site */
+	bool has_torch; /* false: `allocator` and `segments` are empty */
+	/* The fields below are used only while the replay runs. */
 	const struct gmt_snapshot *snapshot;
 	const struct gmt_traces *traces;
 	const struct gmt_timeline *timeline;
-	struct gmt_spans captures; /* into CUDA graphs */
+	struct gmt_spans captures; /* captures of CUDA graphs */
 	struct gmt_peaks peaks;
-	uint64_t quiet_until; /* the end of the work */
-	bool has_ended; /* it is over */
-	bool is_past;   /* a survivor of a fold is played */
+	uint64_t quiet_until; /* the next moment at which this observer needs an event */
+	bool has_ended; /* the work has ended */
+	bool is_past;   /* the replay is still in the compacted prefix */
 };
 
 /*
- * Fails only for lack of memory. `ret_where` (zeroed) is the caller's, stays where it is, and borrows from all of
- * these; end it with gmt_allocator_state_fini.
+ * Prepares the state. Fails only if memory is exhausted. `ret_where` (zeroed) belongs to the
+ * caller, must not move, and borrows all these arguments. End it with gmt_allocator_state_fini.
  */
 enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_where, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces *traces, const struct gmt_timeline *timeline, struct gmt_error *error);
 
-/* Puts what is to look on at the replay to `observers`, in that order; returns how many, at most GMT_ALLOCATOR_STATE_OBSERVERS. */
+/*
+ * Writes the observers for the replay to `observers`, in the order in which they must run. Returns
+ * their number, at most GMT_ALLOCATOR_STATE_OBSERVERS.
+ */
 size_t gmt_allocator_state_observers(struct gmt_allocator_state *where, struct gmt_replay_observer *observers);
 
-/* `replay` is the finished one, until `until_ns`. Fails only for lack of memory. */
+/*
+ * Completes the state. `replay` is the finished replay, which ran until `until_ns`. Fails only if
+ * memory is exhausted.
+ */
 enum gmt_status gmt_allocator_state_finish(struct gmt_allocator_state *where, const struct gmt_replay *replay, uint64_t until_ns,
 	struct gmt_error *error);
 

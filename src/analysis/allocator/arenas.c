@@ -55,7 +55,7 @@ static struct gmt_arena_row *get_row(struct gmt_arenas *arenas, struct gmt_map *
 	return row;
 }
 
-/* Adds what a site got to its owner's row, if its stack speaks of an arena. */
+/* Adds the memory of a site to its owner's row, if its stack belongs to an arena. */
 static bool add_site(struct gmt_arenas *arenas, struct gmt_map *ids, const struct gmt_traces *traces,
 	const struct gmt_replay *replay, uint32_t site)
 {
@@ -68,7 +68,10 @@ static bool add_site(struct gmt_arenas *arenas, struct gmt_map *ids, const struc
 	struct gmt_account_amount peak;
 	struct gmt_arena_row *of;
 
-	/* Blocks of the driver's own pools are single ones, unless a function says that they are pieces. */
+	/*
+	 * Blocks from the driver's own pools are single blocks, unless a function in the stack says
+	 * that they are pieces.
+	 */
 	if (account->layer != GMT_LAYER_CUDA || !row->alloc_count || arena == GMT_ARENA_NO ||
 		(arena == GMT_ARENA_LIKELY && (space == GMT_SPACE_POOL || space == GMT_SPACE_GRAPH)))
 		return true;
@@ -87,7 +90,7 @@ static bool add_site(struct gmt_arenas *arenas, struct gmt_map *ids, const struc
 	return true;
 }
 
-/* Whether the owner kept what it got. */
+/* Returns whether the owner kept its pieces. */
 static bool is_kept(const struct gmt_arena_row *row)
 {
 	uint64_t kept = row->peak_blocks > row->live_blocks ? row->peak_blocks : row->live_blocks;
@@ -109,12 +112,12 @@ static int by_bytes(const void *left, const void *right)
 	return (a->index > b->index) - (a->index < b->index);
 }
 
-/* Leaves out what is no arena, and puts the largest first. */
+/* Removes the rows that are not arenas, and sorts the largest arena first. */
 static bool sort_rows(struct gmt_arenas *arenas, const struct gmt_replay *replay)
 {
 	GMT_VEC(struct order) order = { 0 };
 	GMT_VEC(struct gmt_arena_row) rows = { 0 };
-	GMT_VEC(uint32_t) new_row = { 0 }; /* by old index: the new one + 1 */
+	GMT_VEC(uint32_t) new_row = { 0 }; /* by old index: new index + 1 */
 	bool done = gmt_vec_reserve(&order, arenas->rows.count + 1) && gmt_vec_reserve(&rows, arenas->rows.count + 1) &&
 		gmt_vec_reserve(&new_row, arenas->rows.count + 1);
 
@@ -150,7 +153,7 @@ enum gmt_status gmt_arenas_init(struct gmt_arenas *ret_arenas, const struct gmt_
 {
 	struct gmt_map ids = { 0 };
 	size_t sites = replay->accounting.sites.count;
-	/* Zeroed; indexed by site. */
+	/* gmt_vec_reserve returns zeroed items; they are indexed by site. */
 	bool done = gmt_vec_reserve(&ret_arenas->row_of, sites + 1);
 
 	if (done)

@@ -18,7 +18,7 @@ static struct gmt_heap_row row_of(const struct gmt_snapshot *snapshot, const str
 
 	row.accounting.live_bytes = gmt_replay_end_heap(replay, index).bytes;
 	row.accounting.live_blocks = gmt_replay_end_heap(replay, index).blocks;
-	/* A pool may have lent out more than it said that it has. */
+	/* A pool may have lent out more memory than its declared size. */
 	if (row.has_size && heap->size_bytes > row.accounting.live_bytes)
 		row.free_bytes = heap->size_bytes - row.accounting.live_bytes;
 	return row;
@@ -71,7 +71,7 @@ static int by_heap_peak(const void *left, const void *right)
 	const struct gmt_heap_row *a = left, *b = right;
 	int order = larger(a->accounting.peak_bytes, b->accounting.peak_bytes);
 
-	/* Rows of the replay lie in one array. */
+	/* The heaps of the replay lie in one array, so their addresses can be compared. */
 	return order ? order : (a->heap > b->heap) - (a->heap < b->heap);
 }
 

@@ -3,8 +3,9 @@
 #define GMT_ANALYSIS_ALLOCATOR_CUSTOM_HEAPS_H
 
 /*
- * The program's own pools, as it told of them (layer custom): what each has, holds and held, and which
- * lines hold most of it. A pure function of a replay. Heaps of one name on one device are one row.
+ * The program's own pools, as the program declares them (layer custom). For each pool: its size,
+ * its live and its peak memory, and the lines that hold most of it. A pure function of a replay.
+ * Heaps of the same name on the same device share a row.
  */
 
 #include <stdbool.h>
@@ -15,22 +16,23 @@
 #include "reader/replay/replay.h"
 #include "reader/stacks/traces.h"
 
-/* What one stack got from a heap. */
+/* Memory that one stack got from a heap. */
 struct gmt_heap_site {
-	uint32_t id;       /* in the books */
+	uint32_t id;       /* id of the site in the accounting */
 	uint32_t stack;    /* id in traces->stacks */
-	uint32_t own_line; /* index of a frame in it */
-	uint64_t peak_bytes, peak_blocks; /* when the heap peaked: over all sites of a heap they sum to its peak */
+	uint32_t own_line; /* index of a frame in the stack */
+	/* when the heap peaked; the sum over all sites of a heap is its peak */
+	uint64_t peak_bytes, peak_blocks;
 	uint64_t live_bytes, live_blocks;
 	uint64_t total_bytes, alloc_count, free_count;
 };
 
 struct gmt_heap_row {
-	const struct gmt_interpret_heap *heap; /* the replay's */
+	const struct gmt_interpret_heap *heap; /* owned by the replay */
 	struct gmt_account_heap accounting;
 	uint64_t peak_time_ns;
-	bool has_size;       /* all heaps of this row that are there say how large they are */
-	uint64_t free_bytes; /* of heap->size_bytes, when has_size */
+	bool has_size;       /* all live heaps of this row have a declared size */
+	uint64_t free_bytes; /* free part of heap->size_bytes, if has_size */
 	GMT_VEC(struct gmt_heap_site) sites; /* largest peak first */
 };
 
@@ -38,7 +40,10 @@ struct gmt_heaps {
 	GMT_VEC(struct gmt_heap_row) rows; /* largest peak first */
 };
 
-/* Fails only for lack of memory. `ret_heaps` (zeroed) is the caller's; end it with gmt_heaps_fini. */
+/*
+ * Lists the custom heaps. Fails only if memory is exhausted. `ret_heaps` (zeroed) belongs to the
+ * caller; end it with gmt_heaps_fini.
+ */
 enum gmt_status gmt_heaps_init(struct gmt_heaps *ret_heaps, const struct gmt_snapshot *snapshot,
 	const struct gmt_replay *replay, const struct gmt_traces *traces, struct gmt_error *error);
 

@@ -10,18 +10,18 @@ struct span {
 	uint32_t site;
 };
 
-/* What is summed up while the segments are walked through. */
+/* Working data while the segments are walked through. */
 struct walk {
 	struct gmt_segments *segments;
 	const struct gmt_replay *replay;
 	const struct gmt_traces *traces;
 	const struct gmt_spans *captures; /* NULL: none */
-	GMT_VEC(struct span) blocks; /* of layer torch on the device, by address */
-	size_t next;                 /* the first that is not below the segment */
+	GMT_VEC(struct span) blocks; /* blocks of layer torch on the device, by address */
+	size_t next; /* index of the first block that does not lie below the current segment */
 	struct gmt_map pin_ids;      /* place of the own line to index in pins */
-	struct gmt_map other_ids;    /* likewise in others, with owner and space */
-	struct gmt_map mapped;       /* numbers of physical memory that is PyTorch's */
-	GMT_VEC(uint32_t) own_lines; /* by stack: index + 1; 0: not asked yet */
+	struct gmt_map other_ids;    /* place of the own line, owner and space to index in others */
+	struct gmt_map mapped;       /* numbers of the physical memory that is PyTorch's */
+	GMT_VEC(uint32_t) own_lines; /* by stack: index of its own line + 1; 0: not yet looked up */
 };
 
 static bool collect_blocks(struct walk *walk, const struct gmt_peaks_blocks *blocks)
@@ -55,7 +55,10 @@ static void note_hole(struct gmt_segments *segments, uint64_t bytes)
 	segments->hole_bytes += bytes;
 }
 
-/* The stack of a site, its own line, and the number by which lines are told apart. */
+/*
+ * Returns a number that identifies the own line of a site. Stores the site's stack and the line's
+ * index in it.
+ */
 static uint64_t line_of(struct walk *walk, uint32_t site, uint32_t *ret_stack, uint32_t *ret_own_line)
 {
 	uint32_t count, *known;
@@ -70,7 +73,10 @@ static uint64_t line_of(struct walk *walk, uint32_t site, uint32_t *ret_stack, u
 	return count ? places[*ret_own_line] + UINT64_C(1) : 0;
 }
 
-/* A private pool of a graph gets its segments while the graph is captured. */
+/*
+ * Counts the segment if it belongs to a CUDA graph: a graph's private pool gets its segments during
+ * the graph's capture.
+ */
 static void note_graph(struct walk *walk, const struct gmt_allocator_segment *segment, uint64_t used_bytes)
 {
 	if (!walk->captures || !gmt_spans_have(walk->captures, segment->stamp))
@@ -80,7 +86,7 @@ static void note_graph(struct walk *walk, const struct gmt_allocator_segment *se
 	walk->segments->graph_free_bytes += segment->size_bytes - used_bytes;
 }
 
-/* In a segment or page of this size, blocks fill so little. */
+/* Records a segment or page of this size in which blocks fill only `used_bytes`. */
 static bool note_pin(struct walk *walk, uint64_t size_bytes, const struct span *largest, uint64_t used_bytes)
 {
 	struct gmt_segments *segments = walk->segments;
@@ -106,8 +112,9 @@ static bool note_pin(struct walk *walk, uint64_t size_bytes, const struct span *
 }
 
 /*
- * The blocks that lie in [start, end), which follow each other in walk->blocks: the first is *ret_first. Blocks that
- * overlap are in damaged recordings only; those are nowhere.
+ * Returns the number of blocks in [start, end). They are adjacent in walk->blocks, and the first is
+ * *ret_first. Blocks overlap only in damaged recordings; an overlapping block belongs to no
+ * segment.
  */
 static size_t blocks_in(struct walk *walk, uint64_t start, uint64_t end, const struct span **ret_first)
 {
@@ -162,7 +169,7 @@ static bool walk_segment(struct walk *walk, const struct gmt_allocator_segment *
 		note_pin(walk, segment->size_bytes, largest, used_bytes);
 }
 
-/* How much of a block lies in [start, end). */
+/* Returns how many bytes of the block lie in [start, end). */
 static uint64_t part_of(const struct span *block, uint64_t start, uint64_t end)
 {
 	uint64_t from = block->address > start ? block->address : start;
@@ -172,8 +179,8 @@ static uint64_t part_of(const struct span *block, uint64_t start, uint64_t end)
 }
 
 /*
- * One page of those that lie side by side. *blocks are the first of `count` that may lie in it; those that end in it
- * are passed. What is free is a hole unless the whole page is.
+ * Walks one of several adjacent pages. *blocks are the first of `count` blocks that may lie in it.
+ * Skips the blocks that end in it. Free memory is a hole, unless the whole page is free.
  */
 static bool walk_page(struct walk *walk, const struct gmt_allocator_segment *page, const struct span **blocks,
 	size_t *count)
@@ -208,7 +215,7 @@ static bool walk_page(struct walk *walk, const struct gmt_allocator_segment *pag
 		note_pin(walk, page->size_bytes, largest, used_bytes);
 }
 
-/* Pages that lie side by side. */
+/* Walks adjacent pages. */
 static bool walk_pages(struct walk *walk, const struct gmt_allocator_segment *const *pages, size_t page_count)
 {
 	struct gmt_segments *segments = walk->segments;
@@ -238,7 +245,7 @@ static bool note_other(struct walk *walk, const struct gmt_account_block *block)
 	};
 	uint64_t line = line_of(walk, block->site, &other.stack, &other.own_line), key, index;
 
-	/* One line may call several libraries. */
+	/* One line may call several libraries, so the owner is part of the key. */
 	key = line << 32 | gmt_owners_find(&walk->traces->owners, other.stack, GMT_LAYER_CUDA, segments->device) << 8 |
 		other.space;
 	if (!gmt_map_find(&walk->other_ids, key, &index)) {
@@ -254,7 +261,7 @@ static bool note_other(struct walk *walk, const struct gmt_account_block *block)
 	return true;
 }
 
-/* What PyTorch has, in the order of addresses. */
+/* Walks PyTorch's segments and pages, in the order of their addresses. */
 static bool walk_all(struct walk *walk, const struct gmt_allocator_segments *segments)
 {
 	GMT_VEC(const struct gmt_allocator_segment *) run = { 0 };
@@ -283,7 +290,7 @@ static bool walk_all(struct walk *walk, const struct gmt_allocator_segments *seg
 	return done;
 }
 
-/* The first segment that does not begin below the address. */
+/* Returns the index of the first segment that begins at or above the address. */
 static size_t find_segment(const struct gmt_allocator_segments *segments, uint64_t address)
 {
 	size_t low = 0, high = segments->count;
@@ -299,7 +306,10 @@ static size_t find_segment(const struct gmt_allocator_segments *segments, uint64
 	return low;
 }
 
-/* Whether a block of layer cuda is a segment of PyTorch's, or memory that is mapped in one. */
+/*
+ * Returns whether a block of layer cuda is a segment of PyTorch, or memory that is mapped in a
+ * segment.
+ */
 static bool is_in_segments(const struct walk *walk, const struct gmt_allocator_segments *segments,
 	const struct gmt_account_place *place)
 {
@@ -316,7 +326,7 @@ static bool is_in_segments(const struct walk *walk, const struct gmt_allocator_s
 	return at < segments->count && segments->items[at].address == place->address && segments->items[at].is_segment;
 }
 
-/* All that came from the driver, and what of it is not PyTorch's. */
+/* Sums up all driver memory, and lists the part that is not PyTorch's. */
 static bool walk_others(struct walk *walk, const struct gmt_segments_scene *scene)
 {
 	for (size_t i = 0; i < scene->driver.count; i++) {
@@ -357,7 +367,7 @@ static void conclude(struct walk *walk)
 		live_bytes += walk->blocks.items[i].size_bytes;
 	segments->outside_blocks = walk->blocks.count - segments->blocks;
 	segments->outside_bytes = live_bytes - segments->allocated_bytes;
-	/* Divided first: sizes may be near 2^62. */
+	/* Divide first, so that sizes near 2^62 do not overflow. */
 	segments->fragmented = segments->allocated_bytes &&
 		segments->reserved_bytes / GMT_FRAGMENTED_PERCENT > segments->allocated_bytes / 100;
 	if (segments->pins.count)
@@ -379,7 +389,7 @@ bool gmt_segments_init(struct gmt_segments *ret_segments, const struct gmt_segme
 	ret_segments->device = device;
 	for (size_t i = 0; i < GMT_HOLE_CLASSES; i++)
 		ret_segments->holes[i].below_bytes = bounds[i];
-	/* Zeroed; indexed by stack, never pushed to. */
+	/* gmt_vec_reserve returns zeroed items. They are indexed by stack and never pushed. */
 	done = gmt_vec_reserve(&walk.own_lines, traces->stacks.entries.count + 1) &&
 		collect_blocks(&walk, &scene->blocks) && walk_all(&walk, &scene->segments) && walk_others(&walk, scene);
 	if (done)

@@ -6,10 +6,16 @@
 #include "analysis/history/peaks.h"
 #include "containers/map.h"
 
-/* No account can hold more giants at a time than ten; the last is for files that no recorder wrote. */
+/*
+ * An account can hold at most ten such blocks at a time. LIVE_AT_MOST protects against files that
+ * were not written by a recorder.
+ */
 enum { LIVE_AT_FIRST = 64, LIVE_AT_MOST = 640, SIZES_AT_MOST = 4096, ROWS_AT_MOST = 4096 };
 
-/* What is known of the account's peak; NULL: of accounts behind those that are looked at. */
+/*
+ * Returns the account with the peak known so far. Returns NULL for accounts that this analysis does
+ * not cover.
+ */
 static const struct gmt_account *peak_of(const struct gmt_short_lived *short_lived, const struct gmt_replay *replay,
 	uint32_t account)
 {
@@ -23,7 +29,7 @@ static bool is_giant(const struct gmt_account *peak, uint64_t size_bytes)
 	return size_bytes && peak && size_bytes >= peak->peak_bytes / 100 * GMT_SHORT_LIVED_PERCENT;
 }
 
-/* Forgets those that are large no longer. */
+/* Removes the blocks that are no longer large. */
 static void look_through_live(struct gmt_short_lived *short_lived, const struct gmt_replay *replay)
 {
 	size_t left = 0;
@@ -38,7 +44,7 @@ static void look_through_live(struct gmt_short_lived *short_lived, const struct 
 	short_lived->most_live = left * 2 > LIVE_AT_FIRST ? left * 2 : LIVE_AT_FIRST;
 }
 
-/* The block that lives there; NULL: none that is large. */
+/* Returns the large block that lives at the address, or NULL. */
 static struct gmt_short_lived_block *find_live(const struct gmt_short_lived *short_lived, uint64_t address, uint8_t layer)
 {
 	for (size_t i = 0; i < short_lived->live.count; i++)
@@ -47,7 +53,7 @@ static struct gmt_short_lived_block *find_live(const struct gmt_short_lived *sho
 	return NULL;
 }
 
-/* Apart from the look at its size, which is all that most blocks get. */
+/* Separate from on_began, because most blocks need only the check of their size. */
 __attribute__((noinline)) static bool note_began(struct gmt_short_lived *short_lived, const struct gmt_replay *replay,
 	const struct gmt_snapshot_event *event, uint32_t account)
 {
@@ -55,7 +61,10 @@ __attribute__((noinline)) static bool note_began(struct gmt_short_lived *short_l
 
 	if (short_lived->live.count >= short_lived->most_live)
 		look_through_live(short_lived, replay);
-	/* One that ended when it was large no longer is still there. */
+	/*
+	 * The entry of an older block may still be here: a block that was no longer large at its end is
+	 * not removed.
+	 */
 	block = find_live(short_lived, event->address, event->layer);
 	if (!block && short_lived->live.count == LIVE_AT_MOST)
 		return true;
@@ -81,7 +90,7 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 		note_began(short_lived, replay, event, account);
 }
 
-/* The row of a site and size; false when out of memory. */
+/* Stores the row of a site and size. Returns false if memory is exhausted. */
 static bool get_size(struct gmt_short_lived *short_lived, uint32_t site, uint64_t size_bytes, struct gmt_short_lived_size **ret_size)
 {
 	const uint64_t key[] = { site, short_lived->peaks ? 0 : size_bytes };
@@ -100,7 +109,9 @@ static bool get_size(struct gmt_short_lived *short_lived, uint32_t site, uint64_
 	return true;
 }
 
-/* Makes room for sizes: forgets those that are large no longer. False when out of memory. */
+/*
+ * Removes the sizes that are no longer large, to make room. Returns false if memory is exhausted.
+ */
 static bool look_through_sizes(struct gmt_short_lived *short_lived, const struct gmt_replay *replay)
 {
 	size_t count = short_lived->sizes.count;
@@ -108,7 +119,7 @@ static bool look_through_sizes(struct gmt_short_lived *short_lived, const struct
 
 	gmt_intern_fini(&short_lived->size_ids);
 	short_lived->sizes.count = 0;
-	/* What is put is never behind what is looked at. */
+	/* get_size never writes past the row that this loop reads. */
 	for (size_t i = 0; i < count; i++) {
 		struct gmt_short_lived_size kept = short_lived->sizes.items[i];
 
@@ -174,7 +185,9 @@ static bool on_ended(void *user, const struct gmt_replay *replay, const struct g
 		note_ended(short_lived, replay, event, block);
 }
 
-/* The row of the site: it comes behind those of all other sites. NULL: there is no room. */
+/*
+ * Returns the row of the site, which is added after all existing rows. NULL: memory is exhausted.
+ */
 static struct gmt_short_lived_row *get_row(struct gmt_short_lived *short_lived, struct gmt_map *rows, uint32_t site)
 {
 	uint64_t index;
@@ -190,7 +203,7 @@ static struct gmt_short_lived_row *get_row(struct gmt_short_lived *short_lived, 
 	return &short_lived->rows.items[index];
 }
 
-/* Sums up what was large next to the last peak. */
+/* Sums up the sizes that are large compared with the last peak. */
 static bool make_rows(struct gmt_short_lived *short_lived, const struct gmt_replay *replay)
 {
 	uint64_t span = short_lived->last_stamp - short_lived->first_stamp;

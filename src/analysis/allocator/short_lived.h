@@ -3,13 +3,16 @@
 #define GMT_ANALYSIS_ALLOCATOR_SHORT_LIVED_H
 
 /*
- * Short-lived giants: single blocks that are large next to their account's peak and are freed again
- * almost at once, as a broadcast's intermediate result is: soon by the count of allocations, and soon next to how long
- * the recording is, so that what lives as long as the program does is none. In the flow: replay -> giants -> renderers.
+ * Short-lived allocations: single blocks that are large compared with their account's peak and are
+ * freed almost at once, such as the intermediate result of a broadcast. Few other allocations
+ * happen before the free. Their lifetime is short compared with the recording, which excludes
+ * blocks that live as long as the program. In the flow: replay -> short-lived allocations ->
+ * renderers.
  *
- * What is large is known at the end only. Until then all are kept that are large next to the peak so far, by site
- * and size. Where that is too many (a program with hardly a block at a time, all of different sizes), a second replay,
- * which knows the peaks, needs to tell none apart.
+ * The final peak, and so what counts as large, is known only at the end. Until then the analysis
+ * keeps the blocks that are large compared with the peak so far, by site and size. If these are too
+ * many (a program with few blocks at a time, all of different sizes), a second replay runs. It
+ * knows the peaks, so it need not separate the sizes.
  */
 
 #include <stdbool.h>
@@ -20,47 +23,57 @@
 #include "reader/replay/replay.h"
 
 enum {
-	GMT_SHORT_LIVED_PERCENT = 10,     /* of the account's peak, at least */
-	GMT_SHORT_LIVED_ALLOCATIONS = 16, /* in the account until it is freed, at most */
-	GMT_SHORT_LIVED_LIFE_PERCENT = 10, /* of the recording's time, at most, on average over those of one site and size */
+	GMT_SHORT_LIVED_PERCENT = 10,     /* minimum size, in percent of the account's peak */
+	/* maximum number of allocations in the account until the free */
+	GMT_SHORT_LIVED_ALLOCATIONS = 16,
+	/* maximum average lifetime of one site and size, in percent of the recording's time */
+	GMT_SHORT_LIVED_LIFE_PERCENT = 10,
 };
 
 struct gmt_short_lived_row {
 	uint32_t site;
 	uint64_t count, bytes, largest_bytes;
-	uint64_t at_peak_bytes; /* of those that lived when the account peaked */
+	uint64_t at_peak_bytes; /* bytes of the blocks that were live at the account's peak */
 };
 
-/* One that lives. */
+/* A large block that is live. */
 struct gmt_short_lived_block {
 	uint64_t address, size_bytes, stamp, allocs;
 	uint32_t account;
 	uint8_t layer;
 };
 
-/* Those of one site and size that were large next to the peak when they ended. */
+/* The blocks of one site and size that were large compared with the peak when they ended. */
 struct gmt_short_lived_size {
 	uint32_t site;
-	uint64_t size_bytes; /* of the largest one; when the peaks are known, of all sizes */
+	/* of the largest block; if the peaks are known, a row holds all sizes of the site */
+	uint64_t size_bytes;
 	uint64_t count, bytes;
-	uint64_t life; /* of all, in the clock's ticks; stops at the largest number */
-	uint64_t at_peak_bytes, at_peak_stamp; /* that lived when the account peaked, if that was its last peak */
+	uint64_t life; /* sum of the lifetimes, in ticks of the clock; saturates at UINT64_MAX */
+	/* blocks that were live at the account's peak with this stamp; valid if it was the last peak */
+	uint64_t at_peak_bytes, at_peak_stamp;
 };
 
 struct gmt_short_lived {
 	struct gmt_replay_observer observer; /* for the replay */
-	const struct gmt_account *peaks; /* of the whole recording, by account; NULL: not known */
+	/* accounts of the whole recording, by account; NULL: not known */
+	const struct gmt_account *peaks;
 	size_t peak_count;
-	bool are_too_many; /* the rows say nothing: the peaks must be known */
-	uint64_t first_stamp, last_stamp; /* of the blocks' events; 0: none yet */
-	size_t most_live;  /* of `live` until those are looked through that are large no longer */
+	bool are_too_many; /* the rows are not valid: a second replay with known peaks is needed */
+	uint64_t first_stamp, last_stamp; /* first and last event of a block; 0: no event yet */
+	/* limit for `live`; when it is reached, blocks that are no longer large are removed */
+	size_t most_live;
 	GMT_VEC(struct gmt_short_lived_block) live;
 	GMT_VEC(struct gmt_short_lived_size) sizes;
-	struct gmt_intern size_ids;       /* of site and size; ids are indices in sizes */
-	GMT_VEC(struct gmt_short_lived_row) rows;   /* by site that has some, once finished; largest first */
+	struct gmt_intern size_ids;       /* key: site and size; ids are indices in sizes */
+	/* one row per site with short-lived allocations, once finished; largest first */
+	GMT_VEC(struct gmt_short_lived_row) rows;
 };
 
-/* `giants` is zeroed; `peaks` are the accounts at the end of a replay of the same events, or NULL. */
+/*
+ * Prepares `short_lived`, which is zeroed. `peaks` are the accounts at the end of a replay of the
+ * same events, or NULL.
+ */
 void gmt_short_lived_init(struct gmt_short_lived *short_lived, const struct gmt_account *peaks, size_t peak_count);
 void gmt_short_lived_fini(struct gmt_short_lived *short_lived);
 

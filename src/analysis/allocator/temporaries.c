@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Adds to the row of the site's layer, device and own line. */
+/* Adds the amounts to the row of the site's layer, device and own line. */
 static bool add(struct gmt_temporary_rows *rows, struct gmt_map *ids, const struct gmt_traces *traces,
 	const struct gmt_site *site, const struct gmt_temporary *amounts)
 {

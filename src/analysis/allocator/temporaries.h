@@ -3,8 +3,8 @@
 #define GMT_ANALYSIS_ALLOCATOR_TEMPORARIES_H
 
 /*
- * What is allocated and thrown away, by own line: blocks that were made and freed in one step, and
- * single large ones that were freed almost at once (short_lived.h). A pure function.
+ * Temporary allocations, by own line: blocks that were allocated and freed in one step, and single
+ * large blocks that were freed almost at once (short_lived.h). A pure function.
  */
 
 #include <stdbool.h>
@@ -20,8 +20,8 @@ struct gmt_temporary {
 	int32_t device; /* GMT_DEVICE_HOST: host memory */
 	uint32_t stack, own_line; /* of the largest site of the line */
 	uint64_t count, bytes, largest_bytes;
-	uint64_t at_peak_bytes; /* giants: of those that lived when the layer peaked */
-	uint64_t site_bytes;    /* of that site */
+	uint64_t at_peak_bytes; /* short-lived allocations: blocks that were live at the layer's peak */
+	uint64_t site_bytes;    /* bytes of the largest site */
 };
 
 /* A GMT_VEC. */
@@ -32,13 +32,13 @@ struct gmt_temporary_rows {
 
 struct gmt_temporaries {
 	struct gmt_temporary_rows in_step; /* layer torch first, by device, most bytes first */
-	struct gmt_temporary_rows short_lived;  /* likewise, largest first */
-	const char *no_steps; /* why the first are not known; NULL when they are */
+	struct gmt_temporary_rows short_lived;  /* layer torch first, by device, largest first */
+	const char *no_steps; /* reason why `in_step` is empty; NULL when steps are known */
 };
 
 /*
- * `history` may be NULL. Fails only for lack of memory. `ret_temporaries` (zeroed) is the caller's; end
- * it with gmt_temporaries_fini.
+ * Lists temporary allocations. `history` may be NULL. Fails only if memory is exhausted.
+ * `ret_temporaries` (zeroed) belongs to the caller; end it with gmt_temporaries_fini.
  */
 enum gmt_status gmt_temporaries_init(struct gmt_temporaries *ret_temporaries, const struct gmt_traces *traces,
 	const struct gmt_timeline *timeline, const struct gmt_history *history, const struct gmt_sites *sites,

@@ -102,7 +102,7 @@ static void fill_account(struct gmt_diff *diff, struct gmt_diff_account *account
 	account->peak_time_ns.sides[side] = accounting->epoch ? gmt_clock_time_ns(snapshot, accounting->peak_stamp) : 0;
 }
 
-/* The accounts of one recording. */
+/* Lists the accounts of one recording. */
 static bool list_accounts(struct differ *differ, int side)
 {
 	struct gmt_diff *diff = differ->diff;
@@ -113,7 +113,10 @@ static bool list_accounts(struct differ *differ, int side)
 		int32_t device = gmt_diff_devices_base(&differ->devices, side, from->device);
 		uint64_t index, key = account_key(from->layer, device);
 
-		/* What the driver takes is measured, and differs from run to run: no difference of the program's. */
+		/*
+		 * The driver's own memory is measured and differs from run to run. The program did not
+		 * cause this difference.
+		 */
 		if (!gmt_layer_is_got(from->layer))
 			continue;
 		if (!gmt_map_find(&differ->account_ids, key, &index)) {
@@ -144,7 +147,7 @@ static int by_place(const void *left, const void *right)
 	return (a->layer < b->layer) - (a->layer > b->layer);
 }
 
-/* The order of accounts is theirs to the end; the map is made to know it. */
+/* Sorts the accounts, and updates the map with their final indices. */
 static bool order_accounts(struct differ *differ)
 {
 	struct gmt_diff *diff = differ->diff;
@@ -158,7 +161,10 @@ static bool order_accounts(struct differ *differ)
 	return true;
 }
 
-/* "train.py:42 in forward", "libext.so:leak (ext.c:12)"; as the group when no line is known. */
+/*
+ * Writes the name of the site's own line, such as "train.py:42 in forward" or "libext.so:leak
+ * (ext.c:12)". Writes the group's name if the line is not known.
+ */
 static void name_line(const struct gmt_diff *diff, int side, const struct gmt_site *site, char *text, size_t size)
 {
 	const struct gmt_traces *traces = diff->sides[side].traces;
@@ -214,7 +220,7 @@ static void name_row(const struct gmt_diff *diff, int side, const struct gmt_sit
 	}
 }
 
-/* The row of a site: found, or made. NULL: out of memory. */
+/* Returns the row of a site; adds it if necessary. NULL: memory is exhausted. */
 static struct gmt_diff_row *row_of(struct differ *differ, int side, const struct gmt_site *site)
 {
 	struct gmt_diff *diff = differ->diff;
@@ -291,7 +297,10 @@ static enum gmt_diff_change judge(const struct gmt_diff *diff, const struct gmt_
 	return difference > 0 ? GMT_DIFF_GROWN : difference < 0 ? GMT_DIFF_SHRUNK : GMT_DIFF_SAME;
 }
 
-/* Largest difference of the amount first, then of the others, then by name. */
+/*
+ * Orders by the difference of the compared amount, then of the other amounts, largest first, then
+ * by name.
+ */
 static int by_difference(const void *left, const void *right, void *user)
 {
 	const struct gmt_diff *diff = user;

@@ -61,13 +61,13 @@ void gmt_diff_devices_fini(struct gmt_diff_devices *devices)
 		gmt_vec_fini(&devices->used[side]);
 }
 
-/* Rows of one side alone that have one name but for the folder. */
+/* Rows that exist on one side only and whose names differ only in the folder. */
 struct namesakes {
 	size_t counts[GMT_DIFF_SIDES];
-	size_t rows[GMT_DIFF_SIDES]; /* the last of each */
+	size_t rows[GMT_DIFF_SIDES]; /* last such row of each side */
 };
 
-/* The side that alone has blocks in this row; GMT_DIFF_SIDES: both have. */
+/* Returns the side that has blocks in this row. GMT_DIFF_SIDES: both sides have blocks. */
 static int only_side_of(const struct gmt_diff_row *row)
 {
 	const uint64_t *allocs = row->amounts[GMT_DIFF_ALLOCS].sides;
@@ -76,7 +76,7 @@ static int only_side_of(const struct gmt_diff_row *row)
 		allocs[GMT_DIFF_BASE] ? GMT_DIFF_BASE : GMT_DIFF_NEW;
 }
 
-/* Moves what the base's row has into the new one's. */
+/* Moves the amounts of the base's row `from` into the new recording's row. */
 static void join(struct gmt_diff_row *row, struct gmt_diff_row *from)
 {
 	for (int amount = 0; amount < GMT_DIFF_AMOUNTS; amount++)
@@ -117,7 +117,10 @@ bool gmt_diff_join_moved(struct gmt_diff *diff)
 	bool done = gmt_vec_reserve(&table, diff->rows.count + 1);
 	size_t kept = 0;
 
-	/* Other names have no files in them; and by stack, the hash has those of all frames. */
+	/*
+	 * Other groupings have no file in their names. By stack, the hash includes the files of all
+	 * frames.
+	 */
 	for (size_t i = 0; done && has_files && i < diff->rows.count; i++)
 		done = note(diff, &ids, table.items, i);
 	for (size_t i = 0; done && i < ids.count; i++)

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-/* In what two recordings are so unlike that their difference says less than it seems to. */
+/* Lists differences between two recordings that make their comparison less reliable. */
 
 struct lister {
 	struct gmt_diff *diff;
@@ -46,7 +46,7 @@ static const char *argument(const struct gmt_snapshot *snapshot, size_t index)
 	return index < snapshot->command.count ? snapshot->command.items[index] : NULL;
 }
 
-/* The first argument that differs: what else changed is read in the two commands. */
+/* Reports only the first differing argument. The user can compare the two commands. */
 static void judge_command(struct lister *lister)
 {
 	const struct gmt_snapshot *base = lister->base, *now = lister->now;
@@ -75,7 +75,10 @@ static const struct gmt_option *find_option(const struct gmt_snapshot *snapshot,
 	return NULL;
 }
 
-/* Options of the recorder that change what is recorded. One that only one recorder has is its version's. */
+/*
+ * Reports options of the recorder that change what it records. An option that only one recorder has
+ * is ignored: it comes from a different version.
+ */
 static void judge_options(struct lister *lister)
 {
 	static const char *const harmless[] = { "output", "verbosity", "help", "overflow", "exports" };
@@ -112,7 +115,7 @@ static void judge_devices(struct lister *lister)
 	}
 }
 
-/* Whether a row that is gone can be one that is new, under another name. */
+/* Returns whether a row that is gone may be a new row under another name. */
 static bool can_be_renamed(const struct gmt_diff *diff)
 {
 	for (size_t i = 0; i < diff->accounts.count; i++)
@@ -138,7 +141,7 @@ static void judge_processes(struct lister *lister)
 		add(lister, "the base was recorded after the new one: are they swapped?");
 }
 
-/* Totals and counts of a run that is twice as long say nothing; peaks still may. */
+/* If one run is twice as long, totals and counts cannot be compared. Peaks still can. */
 static void judge_lengths(struct lister *lister)
 {
 	uint64_t left = lister->base->seen_events, right = lister->now->seen_events;
@@ -148,7 +151,7 @@ static void judge_lengths(struct lister *lister)
 			gmt_text_count(left).text, gmt_text_count(right).text);
 }
 
-/* In tenths of the different addresses. */
+/* Returns how many tenths of the distinct native addresses have names. */
 static unsigned named_tenths(const struct gmt_traces *traces)
 {
 	return traces->addresses ? (unsigned)(traces->named * 10 / traces->addresses) : 10;

@@ -17,11 +17,14 @@ struct maker {
 	const struct gmt_snapshot *snapshot;
 	const struct gmt_traces *traces;
 	GMT_VEC(bool) place_is_comprehension; /* by place */
-	GMT_VEC(bool) place_is_plumbing;      /* by place: of the interpreter or of libc */
-	GMT_VEC(uint32_t) frames;             /* of the stack at hand: ids in texts */
+	GMT_VEC(bool) place_is_plumbing;      /* by place: frame of the interpreter or of libc */
+	GMT_VEC(uint32_t) frames;             /* frames of the current stack: ids in texts */
 };
 
-/* The name that traces.c gives to an address without one: "lib.so+0x12", "0x12". */
+/*
+ * Returns whether traces.c generated this name for an address without a name: "lib.so+0x12",
+ * "0x12".
+ */
 static bool is_unnamed(const char *function, const char *module)
 {
 	const char *slash = strrchr(module, '/');
@@ -35,7 +38,7 @@ static bool is_unnamed(const char *function, const char *module)
 	return strspn(function + 2, "0123456789abcdef") == strlen(function + 2);
 }
 
-/* A comprehension's caller is the function that it stands in. */
+/* Returns whether the function is a comprehension. Its caller is the function that contains it. */
 static bool is_comprehension(const char *function)
 {
 	static const char *const names[] = { "<listcomp>", "<dictcomp>", "<setcomp>" };
@@ -80,12 +83,12 @@ static bool name_place(struct maker *maker, uint32_t id)
 		maker->place_is_plumbing.items[id] = is_plumbing(left, right);
 	}
 	snprintf(text, sizeof(text), "%s%s%s", left, *right ? ":" : "", right);
-	/* A baseline is a file of text: names that cannot be shown would not be read back as they were. */
+	/* A baseline is a text file. Unprintable characters would not be read back unchanged. */
 	gmt_safe_line(text);
 	return gmt_intern_text(&maker->keys->texts, text, &maker->keys->places.items[id]);
 }
 
-/* The frames' names at hand end with a stretch and the same again: the second goes. */
+/* If the frames end with the same sequence twice, removes the second one. */
 static void drop_repetition(struct maker *maker)
 {
 	uint32_t *items = maker->frames.items;
@@ -117,7 +120,10 @@ static bool list_frames(struct maker *maker, const uint32_t *places, uint32_t co
 	return true;
 }
 
-/* Of its own, not containers/map.h's: baselines hold it, and that one is free to change. */
+/*
+ * Own hash function, not that of containers/map.h: baselines store this hash, and map.h may change
+ * its hash.
+ */
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
 	do {
@@ -155,7 +161,7 @@ enum gmt_status gmt_site_keys_init(struct gmt_site_keys *ret_keys, const struct 
 {
 	struct maker maker = { .keys = ret_keys, .snapshot = snapshot, .traces = traces };
 	size_t places = traces->places.entries.count, stacks = traces->stacks.entries.count;
-	/* Zeroed; indexed, never pushed to. */
+	/* gmt_vec_reserve returns zeroed items. They are indexed, never pushed. */
 	bool done = gmt_vec_reserve(&ret_keys->places, places + 1) &&
 		gmt_vec_reserve(&ret_keys->stacks, stacks + 1) &&
 		gmt_vec_reserve(&maker.place_is_comprehension, places + 1) &&

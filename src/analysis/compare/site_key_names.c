@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Behind the last `part` of the path; NULL when it has none. */
+/* Returns the rest of the path after the last `part`, or NULL if the path does not contain it. */
 static const char *behind_last(const char *path, const char *part)
 {
 	const char *found = NULL;
@@ -24,7 +24,7 @@ static const char *in_packages(const char *path)
 	if (!package)
 		return NULL;
 
-	/* An egg's name has versions. */
+	/* The name of an egg contains versions, so skip it. */
 	const char *slash = strchr(package, '/');
 	return slash && slash - package > 4 && strncmp(slash - 4, ".egg", 4) == 0 ? slash + 1 : package;
 }
@@ -39,7 +39,7 @@ static const char *in_standard_library(const char *path)
 	return slash ? slash + 1 : NULL;
 }
 
-/* Sources that a tool makes up have names that no other run gives. */
+/* Tools generate a different name for such a source in each run. */
 static bool name_made_up(const char *path, char *ret_name, size_t size)
 {
 	const char *end = strchr(path, '>');
@@ -55,7 +55,7 @@ static bool name_made_up(const char *path, char *ret_name, size_t size)
 	return true;
 }
 
-/* "a/./b/../c" is "a/c". ".." above the root, or at the start, stays. */
+/* Changes "a/./b/../c" to "a/c". ".." above the root, or at the start, stays. */
 static void tidy(char *path)
 {
 	char *out = path;
@@ -77,7 +77,10 @@ static void tidy(char *path)
 	*out = 0;
 }
 
-/* The last two parts of a path: the name alone says too little, and more is somebody's home. */
+/*
+ * Returns the last two parts of a path. The file name alone is too ambiguous, and more would
+ * contain the user's home directory.
+ */
 static const char *last_two(const char *path)
 {
 	unsigned slashes = 0;
@@ -120,7 +123,7 @@ static bool ends_with(const char *text, size_t length, const char *end)
 	return length >= end_length && memcmp(text + length - end_length, end, end_length) == 0;
 }
 
-/* Without "digits" at the end, and dots between. */
+/* Returns the length without digits and dots at the end. */
 static size_t cut_numbers(const char *name, size_t length)
 {
 	while (length && (isdigit((unsigned char)name[length - 1]) || name[length - 1] == '.'))
@@ -128,7 +131,10 @@ static size_t cut_numbers(const char *name, size_t length)
 	return length;
 }
 
-/* Where the version begins with which these `length` letters end: "-2.31", "-9335f6a2.3", "_v12", "3.11". */
+/*
+ * Returns where the version begins that ends these `length` letters: "-2.31", "-9335f6a2.3",
+ * "_v12", "3.11".
+ */
 static size_t cut_version(const char *name, size_t length, bool is_extension)
 {
 	size_t at = cut_numbers(name, length);
@@ -137,10 +143,13 @@ static size_t cut_version(const char *name, size_t length, bool is_extension)
 		return at;
 	if (at && at < length && name[at - 1] == '-')
 		return at - 1;
-	/* PyTorch numbers an extension that it builds again. */
+	/* PyTorch appends a number to an extension when it builds the extension again. */
 	if (is_extension && at < length && ends_with(name, at, "_v"))
 		return at - 2;
-	/* auditwheel, which puts a library into a wheel, gives it a hash; a version may stand behind it. */
+	/*
+	 * auditwheel packs a library into a wheel and appends a hash to its name. A version may follow
+	 * the hash.
+	 */
 	const char *dot = memchr(name, '.', length);
 	size_t hashed = dot && cut_numbers(dot, (size_t)(name + length - dot)) == 0 ? (size_t)(dot - name) : length;
 	for (at = hashed; at && isxdigit((unsigned char)name[at - 1]);)
@@ -167,7 +176,7 @@ void gmt_site_key_module(const char *path, char *ret_name, size_t size)
 
 	if (ends_with(name, length, " (deleted)"))
 		length -= strlen(" (deleted)");
-	/* The last ".so" that a version or nothing follows. */
+	/* Find the last ".so" that ends the name or is followed by a version. */
 	for (const char *at = name; (at = strstr(at, ".so")) && at < name + length; at++)
 		if (at + 3 == name + length || at[3] == '.')
 			end = at;

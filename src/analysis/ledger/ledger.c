@@ -6,7 +6,7 @@
 #include "base/budget.h"
 #include "reader/load/clock.h"
 
-enum { ANSWERS_A_UNIT = 16 }; /* that are looked at in the time of a unit */
+enum { ANSWERS_A_UNIT = 16 }; /* number of answers that cost one unit of the budget */
 
 struct maker {
 	struct gmt_ledger *ledger;
@@ -47,15 +47,17 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 
 /* How well an answer fits a moment. */
 enum misfit {
-	FITS,     /* the process held the same */
-	DIFFERS,  /* it held something else, and the device has just as much more or less */
-	CHANGED,  /* it got or gave back something while it asked */
-	MISFIT,   /* what the device would have said then cannot be told from this */
+	FITS,     /* the process held the same memory */
+	/* the process held other memory; the device's use can be corrected by the difference */
+	DIFFERS,
+	CHANGED,  /* the memory of the process changed during the question */
+	MISFIT,   /* the device's use at the moment cannot be derived from this answer */
 };
 
 /*
- * What lies in a pool, or is kept for graphs, of an answer. Blocks come and go inside of what is reserved, which the
- * device counts: as long as the blocks of the moment fit into it.
+ * Returns how well the answer's pools, or its graph memory, fit. The device counts reserved memory.
+ * Blocks inside it may come and go, as long as the blocks of the moment fit into the reserved
+ * memory.
  */
 static enum misfit cache_misfit(uint64_t before_bytes, uint64_t after_bytes, uint64_t now_bytes, bool known,
 	uint64_t reserved_bytes)
@@ -79,15 +81,19 @@ static enum misfit misfit_of(const struct gmt_ledger_answer *answer, const struc
 	return graphs > misfit ? graphs : misfit;
 }
 
-/* What one answer says of a moment, and, if it lacks a part, what another one says that is as good. */
+/*
+ * The answers for one moment: the driver's, and if it lacks a part, other answers that fit equally
+ * well.
+ */
 struct answers {
-	const struct gmt_ledger_answer *driver, *processes, *pools, *graphs; /* NULL: nobody says */
+	/* NULL: there is no such answer */
+	const struct gmt_ledger_answer *driver, *processes, *pools, *graphs;
 	enum misfit misfit;
 };
 
 /*
- * The nearest answer of those that fit best, with these parts; NULL when there is none. With `like`, one that says the
- * same of the device, and fits as well as can be.
+ * Returns the nearest of the best-fitting answers that have these parts, or NULL. With `like`,
+ * returns only an answer that fits (FITS) and reports the same memory of the device as `like`.
  */
 static const struct gmt_ledger_answer *find_answer(const struct maker *maker, int16_t device, unsigned parts,
 	const struct gmt_ledger_holding *holding, const struct gmt_ledger_answer *like, enum misfit *ret_misfit)
@@ -96,7 +102,7 @@ static const struct gmt_ledger_answer *find_answer(const struct maker *maker, in
 	const struct gmt_ledger_answer *best = NULL;
 
 	*ret_misfit = like ? DIFFERS : MISFIT;
-	/* A file can have many devices, and many answers. */
+	/* A file can have many devices and many answers, so the search has a budget. */
 	if (!gmt_budget_spend(maker->watch->answers.count / ANSWERS_A_UNIT, GMT_BUDGET_MOMENTS))
 		return NULL;
 	for (size_t i = 0; i < maker->watch->answers.count; i++) {
@@ -145,7 +151,10 @@ static void set(struct gmt_ledger_entry *entry, enum gmt_ledger_line line, uint6
 	entry->known[line] = known;
 }
 
-/* Which part of a space PyTorch's allocator has: told by the stacks, or, without any, by its own total. */
+/*
+ * Returns the part of a space that belongs to PyTorch's allocator: from the stacks or, without
+ * stacks, from its own total.
+ */
 static uint64_t segments_in(const struct gmt_ledger_holding *holding, unsigned space)
 {
 	if (holding->knows_segments || space != GMT_SPACE_DEVICE)
@@ -156,13 +165,15 @@ static uint64_t segments_in(const struct gmt_ledger_holding *holding, unsigned s
 static void fill_torch(struct gmt_ledger_entry *entry, const struct gmt_ledger_holding *holding)
 {
 	uint64_t reserved = segments_in(holding, GMT_SPACE_DEVICE) + segments_in(holding, GMT_SPACE_VMM);
-	/* An allocator that tells nothing keeps nothing: PYTORCH_NO_CUDA_MEMORY_CACHING. */
+	/*
+	 * An allocator that reports no reserved memory caches nothing (PYTORCH_NO_CUDA_MEMORY_CACHING).
+	 */
 	uint64_t live = holding->told_reserved_bytes ? smaller(holding->told_allocated_bytes, reserved) : reserved;
 	bool known = reserved || holding->told_reserved_bytes;
 
 	set(entry, GMT_LEDGER_TORCH_LIVE, live, known);
 	set(entry, GMT_LEDGER_TORCH_CACHED, reserved - live, known);
-	/* It reports what it rounded up to, not what it was asked for. */
+	/* PyTorch reports the rounded size, not the requested size. */
 	set(entry, GMT_LEDGER_TORCH_ROUNDING, 0, false);
 	set(entry, GMT_LEDGER_ARENAS, holding->arenas[GMT_SPACE_DEVICE] + holding->arenas[GMT_SPACE_VMM], true);
 	set(entry, GMT_LEDGER_DEVICE, holding->bytes[GMT_SPACE_DEVICE] - segments_in(holding, GMT_SPACE_DEVICE) -
@@ -172,7 +183,10 @@ static void fill_torch(struct gmt_ledger_entry *entry, const struct gmt_ledger_h
 	set(entry, GMT_LEDGER_ARRAY, holding->bytes[GMT_SPACE_ARRAY], true);
 }
 
-/* What has blocks inside and keeps more than they are: the driver says how much. */
+/*
+ * Fills the lines of pools or graphs, which reserve more memory than their blocks use. The driver
+ * reports the reserved size.
+ */
 static void fill_cache(struct gmt_ledger_entry *entry, enum gmt_ledger_line used, enum gmt_ledger_line cached,
 	uint64_t live_bytes, bool known, uint64_t reserved_bytes)
 {
@@ -193,7 +207,7 @@ static void fill_caches(struct gmt_ledger_entry *entry, const struct gmt_ledger_
 		graphs ? graphs->sample.graph_reserved_bytes : 0);
 }
 
-/* What was measured as nothing was not measured: a context is never free. */
+/* A measured context of 0 bytes means that it was not measured: a context always needs memory. */
 static void fill_driver(struct gmt_ledger_entry *entry, const struct gmt_ledger_holding *holding)
 {
 	uint64_t contexts = holding->bytes[GMT_SPACE_CONTEXT];
@@ -207,15 +221,15 @@ static int64_t sum_of(const struct gmt_ledger_entry *entry)
 {
 	uint64_t sum = 0;
 
-	/* Wrapping on purpose: a damaged file must not be undefined behaviour. */
+	/* The sum wraps on purpose, so that a damaged file does not cause undefined behaviour. */
 	for (unsigned line = 0; line < GMT_LEDGER_LINES; line++)
 		sum += (uint64_t)entry->lines[line];
 	return (int64_t)sum;
 }
 
 /*
- * What NVML says of this process and of others. It counts by itself, and may be late: what is more than the driver says
- * is in use is not believed.
+ * Fills the lines that come from NVML: this process and other processes. NVML counts independently
+ * and may be late. The lines are dropped if they exceed the use that the driver reports.
  */
 static void fill_processes(struct gmt_ledger_entry *entry, const struct gmt_ledger_holding *holding,
 	const struct answers *answers)
@@ -235,7 +249,10 @@ static void fill_processes(struct gmt_ledger_entry *entry, const struct gmt_ledg
 	}
 }
 
-/* What the device said, moved by what the process has more or less than then. */
+/*
+ * Sets the use that the device reported, corrected by the change of the process's memory since
+ * then.
+ */
 static void fill_used(const struct maker *maker, struct gmt_ledger_entry *entry, const struct gmt_ledger_holding *holding,
 	const struct answers *answers)
 {
@@ -254,8 +271,8 @@ static void fill_used(const struct maker *maker, struct gmt_ledger_entry *entry,
 }
 
 /*
- * NVML's answer may be of another moment than the driver's. Where it says more than is in use, what it says of processes does not
- * count.
+ * Drops NVML's lines if the sum exceeds the memory in use: NVML's answer may be from another moment
+ * than the driver's.
  */
 static void drop_stale_processes(struct gmt_ledger_entry *entry)
 {

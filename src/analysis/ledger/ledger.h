@@ -3,16 +3,18 @@
 #define GMT_ANALYSIS_LEDGER_LEDGER_H
 
 /*
- * Where a device's memory is: what the device says is in use, line by line, and what no line explains. In the
- * flow: samples + a replay that is observed -> ledger -> report. One for each device and moment: the end of
- * the program's work, the peak of what the process had from the driver, each failed request.
+ * Ledger: which memory of a device is used for what. It starts from the memory in use that the
+ * device reports, splits it into lines, and shows the unexplained rest. In the flow: samples + a
+ * replay that is observed -> ledger -> report. There is a ledger for each device and moment: the
+ * end of the program's work, the peak of the process's driver memory, each failed request.
  *
- * The device was asked at moments of its own (records sample and oom). Of those the nearest one counts
- * at which the process held the same; where there is none, what it held more or less by then is added to the
- * answer. What pools and graphs hold, and what others do, is as of that answer.
+ * The recorder asks the device at other moments (records sample and oom). The ledger uses the
+ * nearest answer at which the process held the same memory. If there is no such answer, the ledger
+ * adds the difference of the process's memory to the answer. The lines for pools and graphs, and
+ * for other processes, are as of that answer.
  *
- *	gmt_ledger_watch_init(&watch, snapshot, traces)        observer for a replay
- *	gmt_ledger_init(&ledger, &watch, ooms, replay, error)  after it
+ *   gmt_ledger_watch_init(&watch, snapshot, traces)        observer for a replay
+ *   gmt_ledger_init(&ledger, &watch, ooms, replay, error)  after it
  */
 
 #include <stdbool.h>
@@ -32,28 +34,32 @@ enum gmt_ledger_line {
 	GMT_LEDGER_LINES
 };
 
-/* What a process held on one device at one moment, by space; among that PyTorch's segments and other libraries' arenas. */
+/*
+ * Memory of a process on one device at one moment, by space. `segments` (PyTorch's) and `arenas`
+ * (of other libraries) are parts of `bytes`.
+ */
 struct gmt_ledger_holding {
 	uint64_t bytes[GMT_SPACE_COUNT];
 	uint64_t segments[GMT_SPACE_COUNT];
 	uint64_t arenas[GMT_SPACE_COUNT];
-	bool knows_segments; /* there have been some by then */
-	uint64_t told_allocated_bytes; /* by PyTorch */
+	bool knows_segments; /* a segment was seen before this moment */
+	uint64_t told_allocated_bytes; /* as PyTorch reported it */
 	uint64_t told_reserved_bytes;
 	uint64_t stamp;
 };
 
-/* What of a holding an answer is compared with: in sum, of pools, of graphs. */
+/* The sums of a holding that an answer is compared with. */
 struct gmt_ledger_sums {
-	uint64_t steady_bytes; /* all that neither pools nor graphs keep for themselves */
+	/* memory of layers cuda and driver, without pools, graphs and managed memory */
+	uint64_t steady_bytes;
 	uint64_t pool_bytes, graph_bytes;
 };
 
-/* One answer of the device, and what the process held before and after it. */
+/* One answer of the device, and the memory of the process before and after it. */
 struct gmt_ledger_answer {
 	struct gmt_sample sample;
 	struct gmt_ledger_sums before, after;
-	bool is_past; /* a fold says what was held */
+	bool is_past; /* `before` and `after` come from the compacted prefix */
 };
 
 struct gmt_ledger_device {
@@ -61,12 +67,12 @@ struct gmt_ledger_device {
 	struct gmt_ledger_holding now, peak;
 	struct gmt_ledger_holding end; /* at the end of the program's work */
 	uint64_t cuda_bytes; /* of layer cuda, now */
-	uint64_t peak_bytes; /* its most */
+	uint64_t peak_bytes; /* maximum of cuda_bytes */
 };
 
-/* What counting a site's blocks takes, found out once. */
+/* Properties of a site that determine how its blocks count; computed once. */
 struct gmt_ledger_site {
-	uint32_t device_plus_1; /* index in devices; 0: its blocks do not count */
+	uint32_t device_plus_1; /* index in devices + 1; 0: its blocks do not count */
 	uint8_t space;
 	bool is_known, is_cuda, is_segment, is_arena;
 };
@@ -81,9 +87,9 @@ struct gmt_ledger_watch {
 	GMT_VEC(struct gmt_ledger_answer) answers; /* by the stamp of their end */
 	GMT_VEC(uint32_t) begins;                  /* indices of answers, by the stamp of their begin */
 	size_t next_begin, next_end;
-	uint64_t quiet_until; /* the stamp of the next answer, or of the end of the program's work */
-	uint64_t work_end;    /* UINT64_MAX: no mark says when, or it was noted down */
-	uint64_t end_stamp;   /* when it was noted down; UINT64_MAX: behind the last event */
+	uint64_t quiet_until; /* stamp of the next answer, or of the end of the program's work */
+	uint64_t work_end; /* UINT64_MAX: no mark gives the end, or the end has already been recorded */
+	uint64_t end_stamp; /* moment for which `end` was recorded; UINT64_MAX: after the last event */
 	bool has_ended;
 	GMT_VEC(struct gmt_ledger_holding) refusals; /* at refusals for lack of memory, by stamp */
 	GMT_VEC(int16_t) refusal_devices;
@@ -96,14 +102,19 @@ struct gmt_ledger_entry {
 	size_t oom; /* AT_REFUSAL: index of the row in the ooms */
 	int16_t device;
 	uint64_t time_ns;
-	bool has_answer;         /* the device was asked; else the rest but lines is 0, and nothing is unexplained */
-	uint64_t answer_time_ns; /* when */
-	bool is_moved;           /* the process held something else then: used_bytes is moved by the difference */
+	/* the device answered; else answer_time_ns and total_bytes are 0, unexplained is 0 */
+	bool has_answer;
+	uint64_t answer_time_ns; /* time of the answer */
+	/* the process held other memory at the answer; used_bytes is corrected by the difference */
+	bool is_moved;
 	uint64_t total_bytes, used_bytes;
 	int64_t lines[GMT_LEDGER_LINES]; /* bytes; they add up to used_bytes */
-	bool known[GMT_LEDGER_LINES];    /* somebody said so; else the line is 0, and what it is lies in others */
-	uint64_t managed_bytes;  /* may be on the device, as far as it was touched there: not among the lines */
-	uint64_t imported_bytes; /* others pay for it: likewise */
+	/* a source exists for the line; if not, the line is 0 and its memory is part of other lines */
+	bool known[GMT_LEDGER_LINES];
+	/* managed memory; lies on the device only as far as touched there; not in the lines */
+	uint64_t managed_bytes;
+	/* memory imported from other processes, which account for it; not in the lines */
+	uint64_t imported_bytes;
 };
 
 struct gmt_ledger {
@@ -112,23 +123,29 @@ struct gmt_ledger {
 
 struct gmt_ledger_sums gmt_ledger_sums(const struct gmt_ledger_holding *holding);
 
-/* The fixed id of a line, and what it is called in text. */
+/* Return the fixed id of a line, and its text for the user. */
 const char *gmt_ledger_line_name(enum gmt_ledger_line line);
 const char *gmt_ledger_line_text(enum gmt_ledger_line line);
 
-/* `watch` is zeroed, and stays where it is; end it with gmt_ledger_watch_fini. False when out of memory. */
+/*
+ * Prepares the observer. `watch` is zeroed and must not move; end it with gmt_ledger_watch_fini.
+ * Returns false if memory is exhausted.
+ */
 bool gmt_ledger_watch_init(struct gmt_ledger_watch *watch, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces *traces);
 void gmt_ledger_watch_fini(struct gmt_ledger_watch *watch);
 
 /*
- * After the replay that was watched. Fails only for lack of memory. `ret_ledger` (zeroed) is the caller's;
- * end it with gmt_ledger_fini.
+ * Computes the ledger after the replay that `watch` observed. Fails only if memory is exhausted.
+ * `ret_ledger` (zeroed) belongs to the caller; end it with gmt_ledger_fini.
  */
 enum gmt_status gmt_ledger_init(struct gmt_ledger *ret_ledger, const struct gmt_ledger_watch *watch,
 	const struct gmt_ooms *ooms, const struct gmt_replay *replay, struct gmt_error *error);
 
-/* The ledger of a device at a moment; NULL when there is none. `oom` counts AT_REFUSAL only. */
+/*
+ * Returns the ledger of a device at a moment, or NULL. `oom` matters only for
+ * GMT_LEDGER_AT_REFUSAL.
+ */
 const struct gmt_ledger_entry *gmt_ledger_find(const struct gmt_ledger *ledger, int32_t device,
 	enum gmt_ledger_moment moment, size_t oom);
 

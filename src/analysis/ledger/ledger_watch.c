@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the process held when the device was asked, at its peaks and when it was refused. */
+/* Observes the memory of the process at the device's answers, at its peaks and at refusals. */
 #include <stdlib.h>
 
 #include "analysis/ledger/ledger.h"
@@ -28,7 +28,7 @@ static struct gmt_ledger_device *get_device(struct gmt_ledger_watch *watch, int1
 	return found;
 }
 
-/* What it holds now. */
+/* Stores the memory that the process holds on the device now. */
 static void take(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, int16_t device,
 	struct gmt_ledger_holding *ret_holding)
 {
@@ -64,7 +64,7 @@ static struct gmt_ledger_sums sums_now(struct gmt_ledger_watch *watch, uint16_t 
 	return gmt_ledger_sums(row ? &row->now : &nothing);
 }
 
-/* Answers that were asked for, or were complete, before this moment. */
+/* Completes the answers that began or ended before this moment. */
 static void pass_answers(struct gmt_ledger_watch *watch, uint64_t stamp)
 {
 	for (; watch->next_begin < watch->begins.count; watch->next_begin++) {
@@ -93,7 +93,7 @@ static void pass_answers(struct gmt_ledger_watch *watch, uint64_t stamp)
 		watch->quiet_until = watch->work_end;
 }
 
-/* The program's work is done. */
+/* Records the memory at the end of the program's work. */
 static void take_ends(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, uint64_t stamp)
 {
 	watch->has_ended = true;
@@ -110,7 +110,7 @@ static bool on_before(void *user, const struct gmt_replay *replay, const struct 
 	struct gmt_ledger_holding *holding;
 	int16_t *device;
 
-	/* What was held when these survivors of a fold were refused, nobody knows any more. */
+	/* The compacted prefix does not keep the memory that was held at its refusals. */
 	if (index < watch->snapshot->past_events)
 		return true;
 	if (event->stamp > watch->work_end) {
@@ -133,14 +133,20 @@ static bool on_before(void *user, const struct gmt_replay *replay, const struct 
 	return true;
 }
 
-/* Whether a block counts here: device memory that this process, or the driver for it, has. */
+/*
+ * Returns whether the account counts here: device memory of this process, including the driver's
+ * memory for the process.
+ */
 static bool counts(const struct gmt_account *account)
 {
 	return account->device >= 0 && account->layer != GMT_LAYER_TORCH && account->layer != GMT_LAYER_VIEW &&
 		gmt_layer_family(account->layer) == GMT_FAMILY_CUDA;
 }
 
-/* What is only likely an arena's stays in the line of its space. */
+/*
+ * Returns whether the site belongs to an arena. If an arena is only likely, its memory stays in the
+ * line of its space.
+ */
 static bool is_arena(const struct gmt_ledger_watch *watch, const struct gmt_replay *replay, uint32_t site)
 {
 	return gmt_owners_arena(&watch->traces->owners, replay->site_stacks.items[site]) == GMT_ARENA_YES;
@@ -172,7 +178,10 @@ static bool know_site(struct gmt_ledger_watch *watch, const struct gmt_replay *r
 	return true;
 }
 
-/* *ret_device: where the site's blocks count, and all that layer cuda has there now; NULL: nowhere. */
+/*
+ * Changes the memory of a site. *ret_device is the device for which the site's blocks count, with
+ * an updated cuda_bytes. NULL: the blocks do not count.
+ */
 static bool change(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, uint32_t id, uint64_t more_bytes,
 	struct gmt_ledger_device **ret_device)
 {
@@ -206,7 +215,10 @@ static void take_peak(struct gmt_ledger_watch *watch, const struct gmt_replay *r
 	device->peak.stamp = stamp;
 }
 
-/* PyTorch gets a segment before it says what it is for: as long as the peak lasts, the most of its own counts. */
+/*
+ * PyTorch gets a segment before it reports the block inside. So while the peak lasts, this takes
+ * the peak again at the largest size that PyTorch reports.
+ */
 static void see_block(struct gmt_ledger_watch *watch, const struct gmt_replay *replay,
 	const struct gmt_account *torch, uint64_t stamp)
 {
@@ -257,7 +269,10 @@ static void take_past_account(struct gmt_ledger_device *device, const struct gmt
 	device->peak.told_reserved_bytes = row->held_reserved_bytes;
 }
 
-/* What was held at the peak of what a fold summed up: in sum by its rows, PyTorch's part by the sites at the peak. */
+/*
+ * Sets the peak within the compacted prefix: the total from its rows, PyTorch's part from the sites
+ * at the peak.
+ */
 static bool set_past_peak(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, int16_t ordinal)
 {
 	const struct gmt_compacted *compacted = &watch->snapshot->compacted;
@@ -303,7 +318,10 @@ static bool on_folded(void *user, const struct gmt_replay *replay)
 	return true;
 }
 
-/* Answers of later than the replay's end are of memory that it does not know. */
+/*
+ * Completes the answers up to the end of the replay. Later answers describe memory that the replay
+ * did not see.
+ */
 static bool on_finished(void *user, const struct gmt_replay *replay)
 {
 	struct gmt_ledger_watch *watch = user;
@@ -311,7 +329,7 @@ static bool on_finished(void *user, const struct gmt_replay *replay)
 	pass_answers(watch, replay->events < watch->snapshot->events.count ?
 		gmt_snapshot_event(watch->snapshot, replay->events).stamp : UINT64_MAX);
 	watch->answers.count = watch->next_end;
-	/* The last answers are the ones that count. */
+	/* The end state belongs to the last answers, so it is taken after them. */
 	if (!watch->has_ended)
 		take_ends(watch, replay, UINT64_MAX);
 	return true;
@@ -333,14 +351,14 @@ static int by_begin(const void *left, const void *right, void *user)
 	return (a > b) - (a < b);
 }
 
-/* A refusal was followed by the question what there is. */
+/* After a refusal the recorder asks the device for its memory. Adds these answers. */
 static bool add_ooms(struct gmt_ledger_watch *watch)
 {
 	for (size_t i = 0; i < watch->snapshot->ooms.count; i++) {
 		const struct gmt_oom *oom = &watch->snapshot->ooms.items[i];
 		struct gmt_ledger_answer *answer;
 
-		/* What was folded has its answers in the past. */
+		/* For compacted refusals, the answers are in the compacted prefix. */
 		if (!oom->total_bytes || oom->device < 0 ||
 			(watch->snapshot->compacted.has_fold && oom->stamp <= watch->snapshot->compacted.fold.stamp))
 			continue;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* With more live blocks than that, gaps are not looked for: a file may say anything. */
+/* With more live blocks, gaps are not searched: this limits the work that a file can cause. */
 enum { MAX_BLOCKS_WALKED = 1 << 19 };
 
 struct range {
@@ -36,7 +36,7 @@ static void fill_cache(struct gmt_oom_row *row, const struct gmt_account *torch,
 	row->cached_bytes = row->reserved_bytes > allocated ? row->reserved_bytes - allocated : 0;
 }
 
-/* Keeps the holders sorted, largest first. */
+/* Inserts the site into the holders, which are sorted by size, largest first. */
 static void note_holder(struct gmt_oom_row *row, uint32_t id, const struct gmt_account_site *site)
 {
 	uint32_t place = row->holder_count;
@@ -72,7 +72,7 @@ static int by_start(const void *left, const void *right)
 	return (a->start > b->start) - (a->start < b->start);
 }
 
-/* The live blocks of one account, by address. */
+/* Collects the live blocks of one account, by address. */
 static bool collect(const struct gmt_accounting *accounting, const struct gmt_account *account,
 	struct ranges *ret_ranges)
 {
@@ -98,13 +98,13 @@ static bool collect(const struct gmt_accounting *accounting, const struct gmt_ac
 	return true;
 }
 
-/* What is free in segments. */
+/* Free memory in segments. */
 struct gaps {
-	uint64_t largest_bytes;     /* beside blocks, where the request could use it */
-	uint64_t usable_bytes;      /* likewise, the sum */
-	uint64_t graph_bytes;       /* in private pools of graphs, beside blocks */
-	uint64_t graph_empty_bytes; /* likewise, in empty segments */
-	uint64_t block_bytes;       /* of blocks in segments */
+	uint64_t largest_bytes;     /* largest gap next to blocks that the request could use */
+	uint64_t usable_bytes;      /* sum of these gaps */
+	uint64_t graph_bytes;       /* gaps next to blocks, in private pools of graphs */
+	uint64_t graph_empty_bytes; /* empty segments in private pools of graphs */
+	uint64_t block_bytes;       /* blocks in segments */
 	bool has_block;
 };
 
@@ -118,7 +118,10 @@ static void note_gap(struct gaps *gaps, const struct range *segment, uint64_t by
 		gaps->largest_bytes = bytes;
 }
 
-/* A segment is memory from the driver that a block of PyTorch's lies in; what none covers is a gap. */
+/*
+ * Finds the gaps. A segment is driver memory in which a PyTorch block lies. A gap is a part of a
+ * segment without a block.
+ */
 static struct gaps find_gaps(const struct ranges *driver, const struct ranges *torch, bool in_capture)
 {
 	struct gaps gaps = { 0 };
@@ -149,7 +152,7 @@ static struct gaps find_gaps(const struct ranges *driver, const struct ranges *t
 	return gaps;
 }
 
-/* What came from the driver, in the order of addresses; pages that lie side by side are one. */
+/* Collects the driver memory, by address. Adjacent pages become one range. */
 static bool collect_memory(const struct gmt_ooms *ooms, int16_t device, struct ranges *ret_ranges)
 {
 	const struct gmt_allocator_memory *memory = &ooms->memory;
@@ -186,8 +189,9 @@ static uint64_t at_most(uint64_t bytes, uint64_t most)
 }
 
 /*
- * Before PyTorch fails it looks for a gap and gives back all empty segments that it may. So an empty segment that is left is in a
- * pool that the request has no part in. A request in a capture has part in the pools of graphs alone.
+ * Fills the memory that the request could use. Before PyTorch fails, it looks for a gap and gives
+ * back all empty segments that it may give back. So a remaining empty segment belongs to a pool
+ * that the request cannot use. A request during a graph capture can use only the pools of graphs.
  */
 static void fill_usable(struct gmt_oom_row *row, const struct gaps *gaps, bool in_capture)
 {
@@ -195,7 +199,7 @@ static void fill_usable(struct gmt_oom_row *row, const struct gaps *gaps, bool i
 
 	row->has_hole = gaps->has_block;
 	row->hole_bytes = gaps->largest_bytes;
-	/* Else blocks lie in segments of which nothing is known. */
+	/* If the sums differ, some blocks lie in segments that are not known. */
 	row->knows_usable = row->has_cache && gaps->block_bytes == row->reserved_bytes - row->cached_bytes;
 	if (!row->knows_usable)
 		return;
@@ -243,10 +247,10 @@ bool gmt_oom_moment_fill(struct gmt_oom_row *row, const struct gmt_ooms *ooms, c
 		own = torch;
 	if (own)
 		fill_holders(row, accounting, own);
-	/* A retry gave up the gaps that mattered: whole segments. */
+	/* A retry gave back whole segments, so the gaps inside segments did not matter. */
 	if (!row->recovered && cuda && torch && !fill_gaps(row, ooms, accounting, torch))
 		return false;
-	/* The cache is PyTorch's alone; a retry was PyTorch's. */
+	/* Only PyTorch can use its cache. A retry comes from PyTorch. */
 	if (row->layer != GMT_LAYER_TORCH && !row->recovered) {
 		row->knows_usable = true;
 		row->usable_bytes = 0;

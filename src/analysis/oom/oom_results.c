@@ -46,7 +46,10 @@ bool gmt_oom_results_find(struct gmt_oom_results *ret_fates, const struct gmt_sn
 		const struct gmt_snapshot_event *event = gmt_events_at(&reader, i);
 		struct gmt_oom_outcomes_event given = of(event);
 
-		/* Of those that were folded only what was open then: the others are counted, and who held what nobody knows any more. */
+		/*
+		 * In the compacted prefix, only refusals without an outcome at that time are used. The
+		 * others are in the counts, and who held memory then is not kept.
+		 */
 		if (i < snapshot->past_events && !gmt_compacted_is_open(&snapshot->compacted, event->thread, event->stamp))
 			continue;
 		if (gmt_oom_is_one(event))

@@ -2,7 +2,10 @@
 #ifndef GMT_ANALYSIS_OOM_OOM_RESULTS_H
 #define GMT_ANALYSIS_OOM_OOM_RESULTS_H
 
-/* What became of each refusal for lack of memory (accounting/oom_outcomes.h; the rules are in ooms.h). A pure function of events. */
+/*
+ * The outcome of each refusal for lack of memory (accounting/oom_outcomes.h; the rules are in
+ * ooms.h). A pure function of events.
+ */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +16,7 @@
 
 struct gmt_oom_refusal {
 	size_t event; /* number, in order of time */
-	uint32_t parts; /* refusals by the driver that this one stands for */
+	uint32_t parts; /* number of the driver's refusals that this refusal stands for */
 	uint8_t fate; /* enum gmt_oom_outcome */
 };
 
@@ -21,7 +24,10 @@ struct gmt_oom_results {
 	GMT_VEC(struct gmt_oom_refusal) refusals; /* in order of time */
 };
 
-/* Of the first `count` events. False: out of memory; the caller ends `ret_fates` (zeroed) either way. */
+/*
+ * Finds the outcomes in the first `count` events. Returns false if memory is exhausted. In both
+ * cases the caller ends `ret_fates` (zeroed).
+ */
 bool gmt_oom_results_find(struct gmt_oom_results *ret_fates, const struct gmt_snapshot *snapshot, size_t count);
 
 void gmt_oom_results_fini(struct gmt_oom_results *oom_outcomes);

@@ -43,7 +43,7 @@ static bool add_row(struct gmt_ooms *ooms, const struct gmt_oom_refusal *refusal
 	return true;
 }
 
-/* Rows are found by stamp; two threads may share one. */
+/* Finds rows by their stamp. Two threads may have the same stamp. */
 static void note_driver(struct gmt_ooms *ooms, const struct gmt_oom *oom)
 {
 	size_t low = 0, high = ooms->rows.count;
@@ -68,7 +68,10 @@ static void note_driver(struct gmt_ooms *ooms, const struct gmt_oom *oom)
 	}
 }
 
-/* Of each fate the last ones get a row, and the first failure: the later ones may come of it. */
+/*
+ * Adds rows for the last refusals of each outcome and for the first failure, because later failures
+ * may be its consequence.
+ */
 static bool add_rows(struct gmt_ooms *ooms, const struct gmt_oom_results *oom_outcomes)
 {
 	uint64_t counts[2] = { 0 }, seen[2] = { 0 };
@@ -95,7 +98,7 @@ static bool add_rows(struct gmt_ooms *ooms, const struct gmt_oom_results *oom_ou
 	return true;
 }
 
-/* Of those that were folded there are counts, by site. */
+/* Adds the counts of the compacted prefix, by site. */
 static void add_folded(struct gmt_ooms *ooms, uint64_t until_ns)
 {
 	const struct gmt_compacted *compacted = &ooms->snapshot->compacted;
@@ -131,7 +134,7 @@ enum gmt_status gmt_ooms_init(struct gmt_ooms *ret_ooms, const struct gmt_snapsh
 	return GMT_OK;
 }
 
-/* What the driver gave is followed until the last row. */
+/* Follows the driver memory until the last row. */
 static bool before(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
 	size_t index)
 {
@@ -188,7 +191,7 @@ static bool mapped(void *user, const struct gmt_replay *replay, const struct gmt
 		gmt_allocator_memory_map(&ooms->memory, event, number);
 }
 
-/* The sites of refusals are known once they are booked. */
+/* The sites of refusals are known only after the replay has accounted for them. */
 static bool finished(void *user, const struct gmt_replay *replay)
 {
 	struct gmt_ooms *ooms = user;
@@ -209,7 +212,7 @@ static bool finished(void *user, const struct gmt_replay *replay)
 
 struct gmt_replay_observer gmt_ooms_observer(struct gmt_ooms *ooms)
 {
-	/* Where nothing was refused there is nothing to watch for. */
+	/* Without refusals, nothing needs to be observed. */
 	if (!ooms->rows.count)
 		return (struct gmt_replay_observer){ 0 };
 	return (struct gmt_replay_observer){

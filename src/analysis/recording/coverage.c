@@ -31,7 +31,7 @@ static int by_name_and_road(const void *left, const void *right)
 	return order ? order : strcmp((*a)->road.text, (*b)->road.text);
 }
 
-/* The last count of each function; one that the file does not name is left out. */
+/* Takes the last count of each function. Leaves out functions that the file does not name. */
 static bool collect_calls(struct gmt_coverage *coverage, const struct gmt_snapshot *snapshot)
 {
 	struct gmt_map seen = { 0 };
@@ -58,7 +58,10 @@ static bool collect_calls(struct gmt_coverage *coverage, const struct gmt_snapsh
 	return done;
 }
 
-/* Two exports may have one name for the reader, as two manglings of a function; one that was called counts. */
+/*
+ * Removes repeated names. Two exports may have the same readable name, such as two manglings of a
+ * function. The function counts as called if either was called.
+ */
 static void drop_repeated(struct gmt_coverage *coverage)
 {
 	size_t count = 0;
@@ -99,7 +102,7 @@ static bool collect_libraries(struct gmt_coverage *coverage, const struct gmt_sn
 		const char *path = snapshot->modules.items[i].path.text, *role = role_of(path);
 		bool is_known = !role;
 
-		/* What is loaded anew is a module anew. */
+		/* A library that is loaded again is a new module. */
 		for (size_t j = 0; j < coverage->libraries.count && !is_known; j++)
 			is_known = strcmp(coverage->libraries.items[j].path, path) == 0;
 		if (is_known)
@@ -113,7 +116,7 @@ static bool collect_libraries(struct gmt_coverage *coverage, const struct gmt_sn
 	return true;
 }
 
-/* Two threads that look a name up at the same moment may both have written it down. */
+/* Two threads that look up a name at the same moment may both have recorded it. */
 static bool collect_unhooked(struct gmt_coverage *coverage, const struct gmt_snapshot *snapshot)
 {
 	size_t count = 0;

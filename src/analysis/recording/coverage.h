@@ -2,17 +2,20 @@
 #ifndef GMT_ANALYSIS_RECORDING_COVERAGE_H
 #define GMT_ANALYSIS_RECORDING_COVERAGE_H
 
-/* What of the CUDA surface a recording has seen, and what it could not see: the recorder's own audit. */
+/*
+ * Coverage: which CUDA functions a recording has seen, and which it could not see. The data comes
+ * from the recorder.
+ */
 
 #include "containers/vec.h"
 #include "reader/load/snapshot.h"
 
 struct gmt_coverage_api {
 	const struct gmt_api *api;
-	uint64_t calls; /* also inside other hooked functions, and those that nothing came of */
+	uint64_t calls; /* includes calls inside other hooked functions, and calls without an event */
 };
 
-/* A library by which the process reached the device. */
+/* A library through which the process used the device. */
 struct gmt_coverage_library {
 	const char *role; /* driver, runtime, allocator, management */
 	const char *path;
@@ -20,14 +23,19 @@ struct gmt_coverage_library {
 
 struct gmt_coverage {
 	bool has_counts; /* the recorder counted calls: version 2 of the format */
-	bool is_whole;   /* and says which functions were never called, as it does at an orderly end */
+	/* the recorder also listed functions that were never called: it ended in order */
+	bool is_whole;
 	GMT_VEC(struct gmt_coverage_api) called; /* most calls first */
 	GMT_VEC(struct gmt_coverage_api) never;  /* by library and name */
 	GMT_VEC(struct gmt_coverage_library) libraries; /* in the order of loading */
-	GMT_VEC(const struct gmt_unhooked *) unhooked;  /* each name and road once, by name */
+	/* each pair of name and road (the function that looked it up) once, by name */
+	GMT_VEC(const struct gmt_unhooked *) unhooked;
 };
 
-/* Points into `snapshot`. Fails only for lack of memory. The caller's (zeroed); end it with gmt_coverage_fini. */
+/*
+ * Fills the coverage, which points into `snapshot`. Fails only if memory is exhausted.
+ * `ret_coverage` (zeroed) belongs to the caller; end it with gmt_coverage_fini.
+ */
 enum gmt_status gmt_coverage_init(struct gmt_coverage *ret_coverage, const struct gmt_snapshot *snapshot,
 	struct gmt_error *error);
 

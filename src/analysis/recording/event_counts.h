@@ -8,8 +8,8 @@
 #include "reader/load/snapshot.h"
 
 struct gmt_event_counts_api {
-	uint32_t api; /* id; may be one that the file does not name */
-	uint64_t counts[GMT_KIND_COUNT]; /* by enum gmt_kind; [0] is all of them */
+	uint32_t api; /* id; the file may not name it */
+	uint64_t counts[GMT_KIND_COUNT]; /* by enum gmt_kind; [0] is the sum */
 };
 
 struct gmt_event_counts_thread {
@@ -22,7 +22,10 @@ struct gmt_event_counts {
 	GMT_VEC(struct gmt_event_counts_thread) threads; /* most events first */
 };
 
-/* Fails only for lack of memory. `ret_census` (zeroed) is the caller's; end it with gmt_event_counts_fini. */
+/*
+ * Counts the events. Fails only if memory is exhausted. `ret_census` (zeroed) belongs to the
+ * caller; end it with gmt_event_counts_fini.
+ */
 enum gmt_status gmt_event_counts_init(struct gmt_event_counts *ret_census, const struct gmt_snapshot *snapshot,
 	struct gmt_error *error);
 

@@ -13,7 +13,10 @@ struct gmt_overhead_estimate gmt_overhead_estimate(const struct gmt_snapshot *sn
 
 	if (!told->timed_events)
 		return estimate;
-	/* Not from call_ns, which is rounded; whatever the file says, nothing overflows. */
+	/*
+	 * Computed from the ticks, because call_ns is rounded. The 128-bit product cannot overflow for
+	 * any values in the file.
+	 */
 	calls_ns = (unsigned __int128)gmt_clock_span_ns(snapshot, told->timed_ticks) * snapshot->seen_events / told->timed_events;
 	estimate.call_ns = gmt_clock_span_ns(snapshot, told->timed_ticks / told->timed_events);
 	estimate.calls_ns = calls_ns < UINT64_MAX ? (uint64_t)calls_ns : UINT64_MAX;

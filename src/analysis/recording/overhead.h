@@ -3,9 +3,9 @@
 #define GMT_ANALYSIS_RECORDING_OVERHEAD_H
 
 /*
- * What recording took, as far as the recorder knows: an estimate. Threads of the program are timed once in some calls,
- * and only between a call that has returned and its event in the ring: what the wrappers do before, and what caches lost to
- * the recorder, is not in it.
+ * An estimate of the cost of recording. The recorder times some calls of the program's threads,
+ * from the return of the original function until the event is in the ring. The estimate leaves out
+ * the wrappers' work before the call, and the cache lines that the recorder displaces.
  */
 
 #include <stdint.h>
@@ -13,11 +13,12 @@
 #include "reader/load/snapshot.h"
 
 struct gmt_overhead_estimate {
-	uint64_t timed_calls; /* 0: too few calls were made, and the next two are 0; or the recorder did not say */
-	uint64_t call_ns;     /* of one, on average */
-	uint64_t calls_ns;    /* of all, if each took that */
-	uint64_t long_calls;  /* timed and left out: the thread did not run, or waited */
-	uint64_t writer_ns;   /* processor time of the thread that writes the file; 0: the recorder did not say */
+	/* 0: too few calls, or the recorder did not report it; then the next two fields are 0 */
+	uint64_t timed_calls;
+	uint64_t call_ns;     /* average of one call */
+	uint64_t calls_ns;    /* of all calls, if each took the average */
+	uint64_t long_calls;  /* timed calls that are left out: the thread was descheduled or waited */
+	uint64_t writer_ns;   /* processor time of the writer; 0: the recorder did not report it */
 };
 
 struct gmt_overhead_estimate gmt_overhead_estimate(const struct gmt_snapshot *snapshot);

@@ -11,7 +11,7 @@
 #include "reader/load/clock.h"
 #include "shared_memory/drops.h"
 
-/* One line for each thread and reason, up to this. */
+/* Maximum number of lines, one for each thread and reason. */
 enum { DROPS_SHOWN = 20 };
 
 struct lister {
@@ -39,7 +39,7 @@ static void add(struct lister *lister, enum gmt_warning_kind kind, const char *f
 		lister->failed = true;
 }
 
-/* Parts of the work that were more than the recording may cause. */
+/* Reports analyses that were left out because they exceed the work that the recording may cause. */
 static void judge_work(struct lister *lister)
 {
 	for (int part = 0; part < GMT_BUDGET_PARTS; part++)
@@ -83,7 +83,7 @@ static void judge_recording(struct lister *lister, const struct gmt_snapshot *sn
 			gmt_text_count(snapshot->unknown_events).text);
 }
 
-/* What the losses do to what a report shows. */
+/* Reports how lost events change the numbers of a report. */
 static void judge_effects(struct lister *lister, const struct gmt_snapshot *snapshot)
 {
 	uint64_t counts[] = { [GMT_EFFECT_UNKNOWN] = 0, [GMT_EFFECT_NONE] = 0, [GMT_EFFECT_TOO_FEW] = 0, [GMT_EFFECT_TOO_MANY] = 0 };
@@ -153,7 +153,7 @@ static void judge_books(struct lister *lister, const struct gmt_accounting *acco
 #undef GMT_ANOMALY
 }
 
-/* Names of the first few. */
+/* Reports the names of the first unhooked functions. */
 static void judge_unhooked(struct lister *lister, const struct gmt_snapshot *snapshot)
 {
 	char names[200] = "";
@@ -190,7 +190,7 @@ static void judge_traces(struct lister *lister, const struct gmt_traces *traces)
 			gmt_text_count(traces->missing).text);
 }
 
-/* What is handed out inside of a library's arena. */
+/* Reports arenas of libraries whose blocks are not seen. */
 static bool judge_arenas(struct lister *lister, const struct gmt_replay *replay, const struct gmt_traces *traces,
 	struct gmt_error *error)
 {
@@ -211,7 +211,10 @@ static bool judge_arenas(struct lister *lister, const struct gmt_replay *replay,
 	return true;
 }
 
-/* How often, and how long in all; a pause without an end goes on to the end of the recording. */
+/*
+ * Reports the number of pauses and their total time. A pause without an end lasts until the end of
+ * the recording.
+ */
 static void judge_pauses(struct lister *lister, const struct gmt_snapshot *snapshot)
 {
 	uint64_t count = 0, paused_ns = 0, since_ns = 0;

@@ -3,8 +3,9 @@
 #define GMT_ANALYSIS_RECORDING_WARNINGS_H
 
 /*
- * What a reader must know before believing the numbers: is the recording whole, do its events fit
- * together, do PyTorch's own totals agree, which addresses have no names. One line of text each.
+ * Warnings that the user needs before trusting the numbers: whether the recording is complete,
+ * whether its events are consistent, whether PyTorch's own totals agree, and which addresses have
+ * no names. Each warning is a line of text.
  */
 
 #include "containers/arena.h"
@@ -24,12 +25,13 @@ struct gmt_warning {
 
 struct gmt_warnings {
 	struct gmt_arena arena;
-	GMT_VEC(struct gmt_warning) rows; /* the incomplete ones first */
+	GMT_VEC(struct gmt_warning) rows; /* GMT_WARNING_INCOMPLETE first */
 };
 
 /*
- * `replay` and `traces` may be NULL: then nothing is said of them. Fails only for lack of memory.
- * `ret_caveats` (zeroed) is the caller's; end it with gmt_warnings_fini.
+ * Lists the warnings. `replay` and `traces` may be NULL; then the warnings about them are left out.
+ * Fails only if memory is exhausted. `ret_caveats` (zeroed) belongs to the caller; end it with
+ * gmt_warnings_fini.
  */
 enum gmt_status gmt_warnings_init(struct gmt_warnings *ret_caveats, const struct gmt_snapshot *snapshot,
 	const struct gmt_replay *replay, const struct gmt_traces *traces, struct gmt_error *error);

@@ -7,12 +7,14 @@
 #include "base/safe.h"
 #include "render/check.h"
 
-/* GitHub shows ten errors and ten warnings of a step; more would only hide the first. */
+/*
+ * GitHub shows ten errors and ten warnings of a step. More annotations would hide the first ones.
+ */
 enum { ANNOTATIONS_MOST = 10, ROWS_MOST = 200 };
 
 /*
- * A workflow command ends at the line's end, and a property at a comma or colon: those are written as
- * %XX, as is the percent sign itself.
+ * Writes text of a workflow command. A command ends at the end of the line, and a property ends at
+ * a comma or colon. These characters, and the percent sign, are written as %XX.
  */
 static void put_escaped(FILE *file, const char *text, bool is_property)
 {
@@ -69,7 +71,7 @@ void gmt_check_annotations(const struct gmt_check_report *report, FILE *file)
 		annotate(report, &verdict->checks.items[verdict->findings.items[i].check],
 			&verdict->findings.items[i],
 			file);
-	/* Checks that failed and have nothing to point at. */
+	/* Checks that failed and have no findings to point at. */
 	for (size_t i = 0; i < verdict->checks.count && shown < ANNOTATIONS_MOST; i++) {
 		bool has_finding = verdict->checks.items[i].state != GMT_CHECK_FAILED;
 
@@ -90,7 +92,7 @@ static bool is_behind(const char *text, const unsigned char *at, const char *wor
 		strncasecmp((const char *)at - length, word, length) == 0;
 }
 
-/* Text in a cell: nothing in it is a link, an end of the cell or HTML. */
+/* Writes text in a table cell, so that it contains no link, no end of the cell and no HTML. */
 static void put_cell(FILE *file, const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
@@ -99,7 +101,7 @@ static void put_cell(FILE *file, const char *text)
 		size_t skip, length = gmt_safe_length(at, left, &skip);
 
 		taken = length ? length : skip;
-		/* Also what GitHub makes links of: people, issues, addresses. */
+		/* Also escape text that GitHub turns into links: people, issues, addresses. */
 		if (strchr("\\`*_{}[]<>()#+!|~&@$", *at) || strncmp((const char *)at, "://", 3) == 0 ||
 			(*at == '.' && is_behind(text, at, "www")))
 			fputc('\\', file);

@@ -7,13 +7,13 @@
 #include "render/check.h"
 
 /*
- * The elements and attributes that Jenkins' xUnit plugin (junit-10.xsd), GitLab and Azure all read. A
- * suite is a file, a test case is a rule for a layer on a device of it.
+ * JUnit XML with the elements and attributes that Jenkins' xUnit plugin (junit-10.xsd), GitLab and
+ * Azure all read. A suite is a file. A test case is a rule for a layer on a device in that file.
  */
 
 /*
- * Text and attributes alike. What XML 1.0 cannot hold becomes U+FFFD; what must not reach a terminal or the log
- * of a job as it is, is written by its number.
+ * Writes text or the value of an attribute. Characters that XML 1.0 cannot hold become U+FFFD.
+ * Characters that could control a terminal or the log of a job are written as character references.
  */
 static void put(FILE *file, const char *text)
 {

@@ -6,15 +6,16 @@
 #include "render/check.h"
 
 /*
- * SARIF 2.1.0, as GitHub's code scanning reads it. Its limits are 25,000 results in a run, 5,000 shown,
- * and 10,000 places in a thread flow, 1,000 shown; a finding of many ranks is said for each.
+ * SARIF 2.1.0, as GitHub's code scanning reads it. GitHub's limits: 25,000 results in a run, 5,000
+ * shown; 10,000 places in a thread flow, 1,000 shown. A finding of several ranks is written once
+ * for each rank.
  */
 enum { RESULTS_MOST = 1000, FRAMES_MOST = 512 };
 
 static const char schema[] = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
 	"sarif-schema-2.1.0.json";
 
-/* A path as a relative URI. */
+/* Writes a path as a relative URI. */
 static void write_uri(const char *path, struct gmt_json *json)
 {
 	char uri[3 * 1024 + 1];
@@ -78,7 +79,7 @@ static void write_location(const struct gmt_check_report *report, uint32_t subje
 	gmt_json_end_object(json);
 }
 
-/* `stacks` is leaf first, a thread flow goes in the order of time. */
+/* Writes `stacks` leaf first, and the thread flow in the order of the calls. */
 static void write_stacks(const struct gmt_check_report *report, const struct gmt_finding *finding,
 	uint32_t subject, struct gmt_json *json)
 {
@@ -123,7 +124,10 @@ static void write_stacks(const struct gmt_check_report *report, const struct gmt
 	gmt_json_end_array(json);
 }
 
-/* Without lines and addresses, so that an alert stays the same one when the code around it moves. */
+/*
+ * Writes a fingerprint without lines and addresses, so that an alert keeps its identity if the code
+ * around it moves.
+ */
 static void write_fingerprint(const struct gmt_verdict_check *check, const struct gmt_finding *finding,
 	struct gmt_json *json)
 {
@@ -134,7 +138,7 @@ static void write_fingerprint(const struct gmt_verdict_check *check, const struc
 	gmt_json_key(json, "partialFingerprints");
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "gpumemtraceSite/v1", text);
-	/* GitHub's own name: without it, it would hash the text around the line. */
+	/* GitHub's own key. Without it, GitHub hashes the text around the line. */
 	gmt_json_key_text(json, "primaryLocationLineHash",
 		gmt_site_key_text(gmt_hash_bytes(text, strlen(text))).text);
 	gmt_json_end_object(json);

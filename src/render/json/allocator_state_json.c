@@ -108,7 +108,7 @@ static void render_stat(const struct gmt_allocator_stat *stat, struct gmt_json *
 	gmt_json_end_object(json);
 }
 
-/* What cannot be known is left out. */
+/* Leaves out statistics that cannot be known. */
 static void render_stats(const struct gmt_allocator_device *device, struct gmt_json *json)
 {
 	bool knows = gmt_allocator_knows_segments(device);

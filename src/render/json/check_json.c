@@ -109,7 +109,7 @@ static void write_suppressions(const struct gmt_suppressions *suppressions, stru
 	for (size_t i = 0; i < suppressions->rows.count; i++) {
 		const struct gmt_suppression *row = &suppressions->rows.items[i];
 
-		/* Those built in that had nothing to do are of no interest. */
+		/* Leave out unused built-in suppressions. */
 		if (!row->path && !row->used)
 			continue;
 		gmt_json_begin_object(json);

@@ -45,7 +45,7 @@ static void render_amounts(const struct gmt_diff_pair *amounts, struct gmt_json 
 		render_pair(gmt_diff_amount_name(amount), &amounts[amount], json);
 }
 
-/* The names of the frames, leaf first, of the largest stack. */
+/* Writes the names of the frames of the largest stack, leaf first. */
 static void render_stack(const struct gmt_diff *diff, const struct gmt_diff_row *row, struct gmt_json *json)
 {
 	int side = row->largest[GMT_DIFF_NEW] ? GMT_DIFF_NEW : GMT_DIFF_BASE;

@@ -25,7 +25,7 @@ static void write_births(const struct gmt_leak *leak, struct gmt_json *json)
 	gmt_json_end_array(json);
 }
 
-/* Lines, and by how much each rose. */
+/* Writes lines and the growth of each line. */
 static void write_lines(const struct gmt_traces *traces, const struct gmt_leak_line *lines, size_t count,
 	const char *key, struct gmt_json *json)
 {
@@ -49,7 +49,7 @@ static void write_lines(const struct gmt_traces *traces, const struct gmt_leak_l
 	gmt_json_end_array(json);
 }
 
-/* What only growth and unexplained have. */
+/* Writes the fields that only the definitions growth and unexplained have. */
 static void write_steps(const struct gmt_leaks_view *view, const struct gmt_leak *leak, struct gmt_json *json)
 {
 	bool is_growth = 1u << leak->definition & GMT_LEAK_BY_STEPS;
@@ -67,7 +67,7 @@ static void write_steps(const struct gmt_leaks_view *view, const struct gmt_leak
 	write_lines(view->traces, leak->followers.items, leak->followers.count, "followers", json);
 }
 
-/* An empty list where no one line stands for the finding. */
+/* Writes the stack, or an empty list if no single line stands for the finding. */
 static void write_stack(const struct gmt_leaks_view *view, const struct gmt_leak *leak, struct gmt_json *json)
 {
 	if (leak->stack == GMT_LEAK_NO_STACK) {

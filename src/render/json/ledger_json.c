@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/ledger.h"
 
-/* The members of one moment, without the braces. */
+/* Writes the members of one moment, without the braces. */
 static void render_moment(const struct gmt_ledger_entry *entry, struct gmt_json *json)
 {
 	gmt_json_key_u64(json, "time_ns", entry->time_ns);

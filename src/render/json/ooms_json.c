@@ -4,7 +4,7 @@
 #include "render/space.h"
 #include "render/stack_json.h"
 
-/* There are few rows with few holders each: no index of sites pays. */
+/* There are few rows with few holders each, so an index of sites is not worth its cost. */
 static void render_place(const struct gmt_report *report, uint32_t site, struct gmt_json *json)
 {
 	for (size_t i = 0; i < report->sites->rows.count && i < report->limit; i++) {

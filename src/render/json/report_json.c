@@ -144,7 +144,10 @@ static void render_where(uint32_t layer, int32_t device, uint32_t space, struct 
 	gmt_json_key_text(json, "space", name.text);
 }
 
-/* Name of the thread that made a site's blocks; null when several did, or none is known. */
+/*
+ * Writes the name of the thread that allocated a site's blocks. Null: several threads, or no known
+ * thread.
+ */
 static void render_thread(const struct gmt_report *report, uint32_t id, struct gmt_json *json)
 {
 	const struct gmt_thread *thread = gmt_snapshot_thread(report->snapshot, id);
@@ -179,7 +182,7 @@ static void render_site(const struct gmt_report *report, const struct gmt_site *
 	gmt_json_end_object(json);
 }
 
-/* The refused requests: why a program ran out of memory. */
+/* Writes the refused requests, which show why a program ran out of memory. */
 static void render_refusals(const struct gmt_report *report, struct gmt_json *json)
 {
 	const struct gmt_replay *replay = report->replay;

@@ -13,7 +13,7 @@ static void render_place(uint32_t layer, int32_t device, struct gmt_json *json)
 	gmt_json_key_device(json, device);
 }
 
-/* What tells a row from the others: a frame, a step, or a name. */
+/* Writes the identity of a row: a frame, a step, or a name. */
 static void render_name(const struct gmt_allocator_state_view *view, enum gmt_table_key key,
 	const struct gmt_table_row *row, struct gmt_json *json)
 {
@@ -80,7 +80,10 @@ void gmt_peaks_json(const struct gmt_allocator_state_view *view, struct gmt_json
 	gmt_json_end_array(json);
 }
 
-/* Of one module: what its tensors are for. Null: calls of modules of these classes. */
+/*
+ * Writes the tensors of one module, by purpose. Null: the row stands for calls of modules of these
+ * classes.
+ */
 static void render_instance(const struct gmt_allocator_state_view *view, const struct gmt_table_row *row, struct gmt_json *json)
 {
 	const struct gmt_table_instance *instance;

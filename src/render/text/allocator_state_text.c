@@ -29,7 +29,10 @@ static void write_line(const struct writer *writer, uint32_t stack, uint32_t own
 		fputs("(no stack)", writer->file);
 }
 
-/* The moments side by side; `at` in bytes from the beginning of a struct gmt_segments. */
+/*
+ * Writes a number at each moment, next to each other. `at` is the offset of the field in struct
+ * gmt_segments.
+ */
 static void write_number(const struct writer *writer, const char *title, const struct gmt_segments *of,
 	size_t count, size_t at, bool in_bytes)
 {
@@ -99,7 +102,7 @@ static void write_pins(const struct writer *writer, const struct gmt_segments *o
 	for (size_t i = 0; i < of->pins.count && i < writer->limit; i++) {
 		const struct gmt_segments_pin *pin = &of->pins.items[i];
 
-		/* Half full is common; in short only what is nearly empty. */
+		/* Half-full segments are common. The short form shows only nearly empty segments. */
 		if (writer->is_short && pin->block_bytes >= (pin->free_bytes + pin->block_bytes) / 10)
 			continue;
 		fprintf(writer->file, "  pinned at the %s: %s of %s, of which blocks fill %s, by ",
@@ -166,7 +169,7 @@ static bool has_graphs(const struct gmt_segments *of, size_t count)
 	return false;
 }
 
-/* The moments of one device: `count` from `of` on. */
+/* Writes the moments of one device: `count` entries from `of` on. */
 static void write_segments(const struct writer *writer, const struct gmt_segments *of, size_t count)
 {
 	const struct gmt_segments *last = &of[count - 1];
@@ -186,7 +189,7 @@ static void write_segments(const struct writer *writer, const struct gmt_segment
 		COUNT("segments", segments);
 	BYTES("allocated, in blocks", allocated_bytes);
 	write_ratio(writer, of, count);
-	/* Those of graphs stay as long as their graph does. */
+	/* Segments of graphs stay as long as their graph exists. */
 	BYTES(has_graphs(of, count) ? "in empty segments" : "in empty segments (empty_cache() frees)", empty_bytes);
 	BYTES("free beside blocks", hole_bytes);
 	if (!writer->is_short)

@@ -66,7 +66,7 @@ static void write_verdict(const struct writer *writer)
 	fputc('\n', writer->file);
 }
 
-/* Leaf first, as reports have it; the user's own line is marked. */
+/* Writes the stack leaf first, as in reports, and marks the user's own line. */
 static void write_stack(const struct writer *writer, const struct gmt_finding *finding)
 {
 	size_t shown = 0;
@@ -142,7 +142,7 @@ static void write_other(const struct writer *writer, const struct gmt_verdict_ch
 	line(writer, "", check->text);
 }
 
-/* Of many files only how often. */
+/* For several files, writes only the number of checks. */
 static void write_others_of(const struct writer *writer, enum gmt_rule rule, enum gmt_check_state state)
 {
 	const struct gmt_verdict *verdict = writer->verdict;
@@ -167,7 +167,10 @@ static void write_others_of(const struct writer *writer, enum gmt_rule rule, enu
 		fputc('\n', writer->file);
 }
 
-/* What held, in few words; what was not judged, and why, so that nobody takes it for good. */
+/*
+ * Summarizes the checks that hold, and lists the checks that were not judged with their reasons, so
+ * that they are not taken as passed.
+ */
 static void write_others(const struct writer *writer)
 {
 	static const enum gmt_check_state states[] = { GMT_CHECK_PASSED, GMT_CHECK_SKIPPED };

@@ -60,7 +60,7 @@ static void write_called(const struct gmt_coverage *coverage, const struct gmt_p
 	}
 }
 
-/* One paragraph for each library. */
+/* Writes one paragraph for each library. */
 static void write_never(const struct gmt_coverage *coverage, const struct gmt_plain *plain)
 {
 	const char *library = "";

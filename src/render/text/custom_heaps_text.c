@@ -34,7 +34,7 @@ static void write_site(const struct gmt_heaps_view *view, const struct gmt_plain
 	fprintf(plain->file, "    %10s %5.1f %%  %9s x  ", gmt_text_size(site->peak_bytes).text,
 		100.0 * (double)site->peak_bytes / (double)row->accounting.peak_bytes,
 		gmt_text_count(site->peak_blocks).text);
-	/* The own line may be the pool's: who called it says more. */
+	/* The own line may belong to the pool, so its callers are shown too. */
 	for (uint32_t i = site->own_line; i < count && i < site->own_line + FRAMES_SHOWN; i++) {
 		fputs(i > site->own_line ? " < " : "", plain->file);
 		gmt_plain_place(plain, view->snapshot, view->traces, places[i]);

@@ -5,10 +5,10 @@
 #include "render/head.h"
 #include "render/plain.h"
 
-/* A page's worth. */
+/* Default number of rows. */
 enum { ROWS_SHOWN = 20 };
 
-/* No machine has more; a file may say so. */
+/* Real machines have fewer accounts. The limit protects against damaged files. */
 enum { ACCOUNTS_SHOWN = 128 };
 
 struct writer {
@@ -47,7 +47,7 @@ static struct signed_text signed_count(int64_t difference)
 	return with_sign(difference, gmt_text_count(magnitude(difference)).text);
 }
 
-/* "-24.9 %"; nothing where the base has nothing. */
+/* "-24.9 %"; "" if the base has 0. */
 static struct signed_text percent(const struct gmt_diff_pair *pair)
 {
 	struct signed_text text = { "" };
@@ -177,7 +177,10 @@ static bool write_row(struct writer *writer, const struct gmt_diff_row *row)
 	return write_stack(writer, row);
 }
 
-/* "40 lines: 2 new, 1 gone, 3 grown, 30 unchanged (120 MiB)" */
+/*
+ * Writes, for example, "40 lines: 2 new, 1 gone, 3 grown, 34 unchanged; 120 MiB without a
+ * difference".
+ */
 static void write_counts(const struct writer *writer, const struct gmt_diff_account *account)
 {
 	const char *separator = ": ";

@@ -16,7 +16,10 @@ static void write_padded(const struct gmt_plain *plain, const char *text, size_t
 		fputc(' ', plain->file);
 }
 
-/* Nothing where the recorder did not say: an older one, or none that has written a whole second yet. */
+/*
+ * Writes nothing if the recorder reported no overhead: it is older, or its writer has not yet
+ * worked for a whole second.
+ */
 static void write_overhead(const struct gmt_overhead_estimate *overhead, FILE *file)
 {
 	if (!overhead->timed_calls && !overhead->writer_ns)
@@ -159,7 +162,7 @@ static void render_lists(const struct gmt_info *info, struct gmt_json *json)
 	gmt_json_end_array(json);
 }
 
-/* Null where the recorder did not say. */
+/* Writes the overhead, or null if the recorder did not report it. */
 static void render_overhead(const struct gmt_overhead_estimate *overhead, struct gmt_json *json)
 {
 	gmt_json_key(json, "overhead_estimate");

@@ -80,7 +80,10 @@ static void write_unexplained(const struct gmt_leaks_view *view, const struct gm
 	}
 }
 
-/* "steps 0-2: 3 blocks, 1.50 KiB; ..." in stretches that are alike taken together. */
+/*
+ * Writes, for example, "made in steps 0 to 2: 1.50 KiB in 3 blocks; ...". Joins neighbouring ranges
+ * with the same amount per step.
+ */
 static void write_births(const struct gmt_plain *plain, const struct gmt_leak *leak)
 {
 	const struct gmt_leak_attribution *attribution = leak->attribution.items;
@@ -132,7 +135,7 @@ static bool write_stack(const struct gmt_leaks_view *view, const struct gmt_plai
 	return done;
 }
 
-/* Several leaks may meet in one line: each stack with what it made. */
+/* Writes each stack with its amount, because several leaks may share a line. */
 static bool write_stacks(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
 {
 	size_t shown = view->brief || leak->stacks.count < 2 ? 0 : leak->stacks.count;
@@ -215,7 +218,7 @@ static void write_counters(const struct gmt_leaks_view *view, const struct gmt_p
 	}
 }
 
-/* The largest arena on a GPU whose blocks nobody reports; NULL when there is none. */
+/* Returns the largest arena on a GPU whose blocks are not reported, or NULL. */
 static const struct gmt_arena_row *any_unseen(const struct gmt_arenas *arenas)
 {
 	for (size_t i = 0; i < arenas->rows.count; i++)
@@ -274,7 +277,7 @@ static void write_verdict(const struct gmt_leaks_view *view, const struct gmt_pl
 		fprintf(plain->file, "  age, exit and cached memory were not judged: %s\n", view->leaks->no_end);
 }
 
-/* The largest of both lists; each has its largest first. */
+/* Writes the largest lines of both lists. Each list is sorted, largest first. */
 static void write_bounded(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
 {
 	const struct gmt_leaks *leaks = view->leaks;

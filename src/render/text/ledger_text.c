@@ -3,7 +3,10 @@
 
 #include "base/text.h"
 
-/* Differences may be negative: the process has given back what the device still counted. */
+/*
+ * Formats an amount that may be negative: the process gave back memory that the device still
+ * counted.
+ */
 static const char *signed_size(char *to, size_t bytes, int64_t value)
 {
 	uint64_t amount = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;

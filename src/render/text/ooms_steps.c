@@ -9,7 +9,7 @@ static bool step_of_stamp(const void *user, uint64_t stamp, uint64_t *ret_step)
 
 	if (!view->timeline->series_count)
 		return false;
-	/* Behind the last step that ended the next one has begun. */
+	/* After the end of the last step, the next step has begun. */
 	gmt_series_find(series, stamp, &step);
 	*ret_step = step;
 	return true;
@@ -23,9 +23,12 @@ static uint32_t own_place(const struct gmt_traces *traces, uint32_t stack, uint3
 	return count ? places[own_line] : UINT32_MAX;
 }
 
-enum { MIN_RISES = 3 }; /* fewer are a place that was filled once */
+enum { MIN_RISES = 3 }; /* fewer rises are a container that was filled once */
 
-/* Whether a site of a line that grows rises itself: it held more at the ends of several steps. */
+/*
+ * Returns whether a site of a growing line grows itself: its memory rose at the end of several
+ * steps.
+ */
 static bool rises(const struct gmt_leaks_view *view, uint32_t site, const struct gmt_leak *leak)
 {
 	const struct gmt_history *history = view->history;
@@ -41,7 +44,7 @@ static bool rises(const struct gmt_leaks_view *view, uint32_t site, const struct
 	return rises >= MIN_RISES;
 }
 
-/* A site grows with the line that it belongs to, if it rises. */
+/* A site grows with the line that it belongs to, if its own memory rises. */
 static bool step_of_growth(const void *user, uint32_t site, uint64_t *ret_step)
 {
 	const struct gmt_leaks_view *view = user;

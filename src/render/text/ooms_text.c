@@ -9,13 +9,14 @@
 #include "render/plain.h"
 
 enum {
-	LAST_SHOWN = 3, /* paragraphs: of the last failures, for they ended the program, and of the first */
+	/* paragraphs for the last failures, which ended the program; the first has one too */
+	LAST_SHOWN = 3,
 	HOLDERS_SHOWN = 5,
 	WIDTH = 110,
 	INDENT = 2,
 };
 
-/* What one paragraph is written with: into memory, to be broken into lines. */
+/* Writes one paragraph into memory, from which it is broken into lines. */
 struct writer {
 	const struct gmt_report *report;
 	const struct gmt_ooms_steps *steps;
@@ -72,7 +73,7 @@ static void write_request(const struct writer *writer, const struct gmt_oom_row 
 static void write_verdict(const struct writer *writer, const struct gmt_oom_row *row)
 {
 	uint64_t usable_bytes = gmt_oom_usable_bytes(row);
-	uint64_t room = row->free_bytes + usable_bytes; /* of no use where it would have fitted */
+	uint64_t room = row->free_bytes + usable_bytes; /* not used if the request would have fitted */
 
 	if (!gmt_oom_would_fit(row))
 		fprintf(writer->file, ": %s too little%s. ", gmt_text_size(row->requested_bytes - room).text,
@@ -86,7 +87,7 @@ static void write_verdict(const struct writer *writer, const struct gmt_oom_row 
 		fputs(", which is enough: it may not be in one piece, or it became free only then. ", writer->file);
 }
 
-/* What PyTorch had cached, and what of that was out of the request's reach. */
+/* Writes PyTorch's cached memory, and the part of it that the request could not use. */
 static void write_cache(const struct writer *writer, const struct gmt_oom_row *row)
 {
 	uint64_t usable_bytes = gmt_oom_usable_bytes(row), reach_bytes = row->cached_bytes - usable_bytes;
@@ -124,7 +125,10 @@ static void write_room(const struct writer *writer, const struct gmt_oom_row *ro
 		fputs(". ", writer->file);
 }
 
-/* What neither this process's allocations nor the driver's free memory explain, where it is much. */
+/*
+ * Writes the memory that neither this process's allocations nor the driver's free memory explain,
+ * if it is much.
+ */
 static void write_outside(const struct writer *writer, const struct gmt_oom_row *row)
 {
 	uint64_t known = row->cuda_bytes > row->reserved_bytes ? row->cuda_bytes : row->reserved_bytes;
@@ -145,7 +149,7 @@ static bool is_growing(const struct writer *writer, const struct gmt_oom_holder 
 	return writer->steps && writer->steps->of_growth && writer->steps->of_growth(writer->steps->user, holder->site, ret_step);
 }
 
-/* How much more there would have had to be. */
+/* Returns how many bytes were missing. */
 static uint64_t missing_bytes(const struct gmt_oom_row *row)
 {
 	uint64_t room = row->has_driver ? row->free_bytes + gmt_oom_usable_bytes(row) : 0;
@@ -153,7 +157,7 @@ static uint64_t missing_bytes(const struct gmt_oom_row *row)
 	return row->requested_bytes > room ? row->requested_bytes - room : row->requested_bytes;
 }
 
-/* What the largest holders that grow held. */
+/* Returns the memory of those largest holders that grow. */
 static uint64_t grown_bytes(const struct writer *writer, const struct gmt_oom_row *row)
 {
 	uint64_t bytes = 0, step;
@@ -163,7 +167,7 @@ static uint64_t grown_bytes(const struct writer *writer, const struct gmt_oom_ro
 	return bytes;
 }
 
-/* One of those that are shown; returns what it held. */
+/* Writes one holder. Returns its memory. */
 static uint64_t write_holder(const struct writer *writer, const struct gmt_oom_holder *holder, uint32_t shown)
 {
 	uint64_t step;
@@ -175,7 +179,10 @@ static uint64_t write_holder(const struct writer *writer, const struct gmt_oom_h
 	return holder->bytes;
 }
 
-/* The largest first; before them those that grow, where less of them would have been enough. */
+/*
+ * Writes the holders, largest first. The growing holders come first if their memory is at least as
+ * large as the missing memory.
+ */
 static void write_holders(const struct writer *writer, const struct gmt_oom_row *row)
 {
 	uint64_t rest = row->held_bytes, step, grown = grown_bytes(writer, row);
@@ -236,7 +243,10 @@ static void write_folded(const struct writer *writer, const struct gmt_oom_row *
 	fputs("; who held what then is not known any more.", writer->file);
 }
 
-/* Bytes up to where a line may be broken: the next space that does not stand between number and unit. */
+/*
+ * Returns the length up to the next place where a line may be broken: a space that is not between a
+ * number and its unit.
+ */
 static size_t unbroken(const char *text)
 {
 	size_t length = strcspn(text, " ");
@@ -304,7 +314,7 @@ static void write_heading(const struct gmt_report *report, FILE *file)
 	fputc('\n', file);
 }
 
-/* The first failure and the last ones; their count is told by the heading. */
+/* Writes the first failure and the last failures. The heading has their total number. */
 static bool write_failures(struct writer *writer, FILE *file)
 {
 	const struct gmt_ooms *ooms = writer->report->ooms;

@@ -13,10 +13,10 @@
 #include "render/plain.h"
 #include "render/space.h"
 
-/* How many of the refused requests are shown: the last ones, for they ended the program. */
+/* Number of shown refused requests: the last ones, because they ended the program. */
 enum { REFUSALS_SHOWN = 5 };
 
-/* No machine has more; a file may say so. */
+/* Real machines have fewer devices. The limit protects against damaged files. */
 enum { DEVICES_SHOWN = 64 };
 
 enum { FIRST_LIST_SITES = 10, OTHER_LIST_SITES = 5 };
@@ -25,7 +25,8 @@ struct writer {
 	const struct gmt_report *report;
 	struct gmt_plain plain;
 	FILE *file;
-	GMT_VEC(uint32_t) numbers; /* by site id: what it was called when it was shown; 0: not yet */
+	/* by site id: number under which the site was shown; 0: not yet shown */
+	GMT_VEC(uint32_t) numbers;
 	uint32_t last_number;
 	unsigned lists;
 	struct gmt_stack_summary summary;
@@ -86,9 +87,9 @@ static void write_device(const struct writer *writer, const struct gmt_summary_d
 		snprintf(title, sizeof(title), "GPU %d", device->device);
 	gmt_plain_heading(&writer->plain, title);
 	write_columns(writer);
-	/* PyTorch's blocks first: they are what its user knows. */
+	/* PyTorch's blocks come first, because PyTorch users know them. */
 	for (size_t i = device->layers.count; i-- > 0;) {
-		/* The ledger tells of the others. */
+		/* The ledger shows the other layers. */
 		if (!gmt_layer_is_got(device->layers.items[i].layer))
 			continue;
 		write_layer(writer, &device->layers.items[i]);
@@ -119,7 +120,10 @@ static void write_own_line(const struct writer *writer, uint32_t stack, uint32_t
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
 }
 
-/* Leaf first; the user's own line, which stands above already, is left out as a leaf and else marked. */
+/*
+ * Writes the stack, leaf first. The user's own line is already shown above: it is left out if it is
+ * the leaf, else marked.
+ */
 static bool write_stack(struct writer *writer, const struct gmt_site *site)
 {
 	const struct gmt_report *report = writer->report;
@@ -157,7 +161,9 @@ static bool is_lack_of_memory(const struct gmt_report *report, size_t refusal)
 	return gmt_oom_is_one(&event);
 }
 
-/* Those that made no sense; those for lack of memory have paragraphs. */
+/*
+ * Writes the refusals of invalid requests. Refusals for lack of memory have their own paragraphs.
+ */
 static void write_refusals(const struct writer *writer)
 {
 	const struct gmt_report *report = writer->report;
@@ -192,7 +198,10 @@ static void write_refusals(const struct writer *writer)
 	}
 }
 
-/* Of an address that nothing lives at they are a mistake of the program, which the driver let pass. */
+/*
+ * Writes refused frees. A free of an address without a live block is a mistake of the program that
+ * the driver tolerated.
+ */
 static void write_refused_frees(const struct writer *writer)
 {
 	const struct gmt_report *report = writer->report;
@@ -221,7 +230,7 @@ static void write_refused_frees(const struct writer *writer)
 	}
 }
 
-/* The main thread goes without saying. */
+/* Writes the thread, unless it is the main thread. */
 static void write_thread(const struct writer *writer, const struct gmt_site *site)
 {
 	const struct gmt_snapshot *snapshot = writer->report->snapshot;
@@ -236,7 +245,10 @@ static void write_thread(const struct writer *writer, const struct gmt_site *sit
 	fputc(')', writer->file);
 }
 
-/* That PyTorch asked for its own blocks, and the program for what it got, goes without saying. */
+/*
+ * Writes the owner where it is not obvious. Omits PyTorch for its own blocks, and the program for
+ * direct CUDA calls.
+ */
 static void write_owner(const struct writer *writer, const struct gmt_site *site)
 {
 	if (site->owner == GMT_OWNER_UNKNOWN || site->owner == GMT_OWNER_PROGRAM ||
@@ -247,7 +259,7 @@ static void write_owner(const struct writer *writer, const struct gmt_site *site
 	fputc(')', writer->file);
 }
 
-/* One line of a list, and the stack when this site is shown for the first time. */
+/* Writes one line of a list, and the stack if this site is shown for the first time. */
 static bool write_site(struct writer *writer, const struct gmt_site *site, enum gmt_sites_key key,
 	uint64_t whole)
 {
@@ -272,7 +284,10 @@ static bool write_site(struct writer *writer, const struct gmt_site *site, enum 
 	return !is_new || write_stack(writer, site);
 }
 
-/* The first list is what most people came for; the later ones are shorter unless they said a number. */
+/*
+ * Returns the number of sites in a list. The first list is the most important; later lists are
+ * shorter, unless the user gave a limit.
+ */
 static uint64_t list_limit(struct writer *writer)
 {
 	bool is_first = !writer->lists++;
@@ -380,7 +395,7 @@ bool gmt_report_text(const struct gmt_report *report, FILE *file)
 {
 	struct writer writer = { .report = report, .plain = { file, report->color }, .file = file };
 	struct gmt_ooms_steps steps = gmt_ooms_steps_of(report->leaks);
-	/* Zeroed; indexed by site, never pushed to. */
+	/* gmt_vec_reserve returns zeroed items. They are indexed by site and never pushed. */
 	bool done = gmt_vec_reserve(&writer.numbers, report->replay->accounting.sites.count + 1);
 
 	if (done) {

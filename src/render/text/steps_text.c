@@ -19,7 +19,7 @@ static void write_row(const struct gmt_step_parts_row *row, unsigned part, const
 
 static void write_account(const struct gmt_step_parts_row *rows, const struct gmt_plain *plain)
 {
-	/* As they come in a step. */
+	/* The order of the parts in a step. */
 	static const unsigned order[GMT_STEP_PARTS] = {
 		GMT_PART_FORWARD, GMT_PART_BACKWARD, GMT_PART_OPTIMIZER, GMT_PART_OTHER, GMT_STEP_PARTS_EVALUATION, GMT_STEP_PARTS_EPOCH,
 	};

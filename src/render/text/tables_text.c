@@ -29,7 +29,11 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* "layers.3.attn  (parameters 1.00 MiB, gradients 1.00 MiB)", by what the table is sorted by; a module whose tensors are gone: of all. */
+/*
+ * Writes, for example, "layers.3.attn  (parameters 1.00 MiB, gradients 1.00 MiB)", with the amounts
+ * by which the table is sorted. If the module's tensors are gone, writes the amounts over the whole
+ * run.
+ */
 static void write_instance(const struct gmt_plain *plain, const struct gmt_allocator_state_view *view,
 	const struct gmt_table *table, const struct gmt_table_row *row)
 {
@@ -131,7 +135,9 @@ void gmt_table_text(const struct gmt_allocator_state_view *view, FILE *file)
 	}
 }
 
-/* "activations 61 %, parameters 20 %, ..."; a table of one row says nothing. */
+/*
+ * Writes, for example, "activations 61 %, parameters 20 %, ...". Skips a table with only one row.
+ */
 static void write_shares(const struct gmt_plain *plain, const struct gmt_allocator_state_view *view,
 	const struct gmt_table *table, const struct gmt_account *account)
 {
@@ -151,7 +157,7 @@ static void write_shares(const struct gmt_plain *plain, const struct gmt_allocat
 	fputc('\n', plain->file);
 }
 
-/* Whether more than one library had a part in a peak. The first of `peaks` is by owner. */
+/* Returns whether several libraries held memory at a peak. The first of `peaks` is by owner. */
 static bool has_owners(const struct gmt_allocator_state_view *view, const struct gmt_account *account)
 {
 	size_t count;
@@ -194,7 +200,10 @@ void gmt_peaks_text(const struct gmt_allocator_state_view *view, bool is_short, 
 			const struct gmt_account *account = &accounting->accounts.items[a];
 			char title[160];
 
-			/* Of the driver's memory the short form says only whose it is: its sites are few. */
+			/*
+			 * For the driver's memory, the short form shows only the owners, because it has few
+			 * sites.
+			 */
 			bool is_driver = is_short && layer != GMT_LAYER_TORCH;
 			if (account->layer != layer || !account->peak_bytes || (is_driver && !has_owners(view, account)))
 				continue;
