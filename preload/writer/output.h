@@ -5,8 +5,8 @@
 /*
  * The name of the recording's file: the template from option `output` with its tokens replaced.
  *
- * %p pid  %h host  %e program  %t start time (20261121-093015)  %r rank  %l local rank %n a number
- * that makes the name unique  %q{VAR} an environment variable  %% a percent sign
+ *   %p pid  %h host  %e program  %t start time (20261121-093015)  %r rank  %l local rank
+ *   %n a number that makes the name unique  %q{VAR} an environment variable  %% a percent sign
  */
 
 #include <stdbool.h>

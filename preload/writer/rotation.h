@@ -29,7 +29,7 @@ struct gmt_rotation_cut {
 struct gmt_rotate {
 	struct gmt_recording *recording;
 	struct gmt_stream *stream;
-	/* a recording in mode=full becomes a window if the file gets too large */
+	/* A recording in mode=full becomes a window if the file gets too large. */
 	enum gmt_mode mode;
 	struct gmt_window window;
 	uint64_t max_size_bytes;
@@ -38,9 +38,9 @@ struct gmt_rotate {
 	struct gmt_rotation_cut cuts[GMT_ROTATE_CUTS]; /* the oldest first */
 	uint32_t cut_count;
 	uint32_t cut_under_way;      /* number of leading cuts that the running compaction removes */
-	/* minimum size of a compacted prefix, in front of the copied part */
+	/* Minimum size of a compacted prefix, in front of the copied part. */
 	uint64_t head_bytes;
-	/* the last compaction found no room: the next one keeps as little as possible */
+	/* The last compaction found no room: the next one keeps as little as possible. */
 	bool is_tight;
 	uint64_t not_before_ns;      /* a compaction failed: time of the next try (CLOCK_MONOTONIC) */
 	bool told_failure, told_short;
@@ -56,8 +56,8 @@ void gmt_rotation_init(struct gmt_rotate *rotate, struct gmt_recording *recordin
 bool gmt_rotation_wants_sync(const struct gmt_rotate *rotate);
 
 /*
- * Called directly behind a sync point, for which the writer has emptied the rings. `stamp` was
- * taken before the rings were emptied.
+ * Adds a cut and begins a compaction, if they are due. Called directly behind a sync point, for
+ * which the writer has emptied the rings. `stamp` was taken before the rings were emptied.
  */
 void gmt_rotation_synced(struct gmt_rotate *rotate, uint64_t stamp);
 
@@ -68,23 +68,23 @@ void gmt_rotation_synced(struct gmt_rotate *rotate, uint64_t stamp);
 bool gmt_rotation_work(struct gmt_rotate *rotate);
 
 /*
- * Called when the disk accepts no data. Removes the temporary file, if there is one. Returns true
- * if there was one: this may have made room, so the caller tries again at once. May be called from
- * any code that writes to the stream.
+ * Cancels the running compaction, if there is one, and removes its temporary file. Called when the
+ * disk accepts no data. Returns true if a file was removed: this may have made room, so the caller
+ * tries again at once. May be called from any code that writes to the stream.
  */
 bool gmt_rotation_make_room(struct gmt_rotate *rotate);
 
 /*
- * Called when the recording ends and the writer has emptied the rings as far as the file had room.
- * Cancels a running compaction, unless events wait for the room that it makes. Returns true if
- * events waited: the caller must empty the rings again. Events that find no room after the deadline
- * (CLOCK_MONOTONIC) are counted as dropped.
+ * Ends the running compaction at the end of the recording, after the writer has emptied the rings
+ * as far as the file had room. Cancels the compaction, unless events wait for the room that it
+ * makes. Returns true if events waited: the caller must empty the rings again. Events that find no
+ * room after the deadline (CLOCK_MONOTONIC) are counted as dropped.
  */
 bool gmt_rotation_settle(struct gmt_rotate *rotate, uint64_t deadline_ns);
 
 /*
- * Called when the rings are empty and the stream is still open. In mode=aggregate it compacts the
- * whole file, if that can be done before the deadline.
+ * Compacts the whole file in mode=aggregate, if that can be done before the deadline. Called when
+ * the rings are empty and the stream is still open.
  */
 void gmt_rotation_finish(struct gmt_rotate *rotate, uint64_t deadline_ns);
 

@@ -29,7 +29,7 @@
 
 enum gmt_rotation_rewrite_phase {
 	GMT_REWRITE_NONE,
-	GMT_REWRITE_READ,   /* and compact */
+	GMT_REWRITE_READ,   /* reads and compacts the first part */
 	GMT_REWRITE_FINISH, /* the compactor writes its remaining rows */
 	GMT_REWRITE_COPY,
 };
