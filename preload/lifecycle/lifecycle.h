@@ -7,8 +7,8 @@
  * place:
  *
  *   loading          The recorder reads its options and finds the original dlsym. In a program that
- *                    is linked to CUDA, the next phase follows. The constructor does this, or
- *                    the first hooked call, if a linked library's constructor makes it (load.h).
+ *                    is linked to CUDA, the next phase follows. The constructor does this, or the
+ *                    first hooked call, if a linked library's constructor makes it (load.h).
  *   reaching driver  The recorder looks for the unwinder and Python (dlopen is allowed here).
  *   first event      The recorder creates the files and the writer's thread (writer/session.h).
  *   destructor       The recorder makes no more calls to the driver.

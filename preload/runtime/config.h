@@ -24,7 +24,7 @@ enum {
 /* How the recorder unwinds native stacks (unwind/native.h). */
 enum gmt_unwind_way { GMT_UNWIND_WAY_AUTO, GMT_UNWIND_WAY_LIBUNWIND, GMT_UNWIND_WAY_FRAME_POINTERS };
 
-/* What a thread does when its ring is full. */
+/* The action of a thread when its ring is full. */
 enum gmt_overflow {
 	GMT_OVERFLOW_DROP,  /* drop at once */
 	/* Wait at most 1 ms for this event and about 1 % of the time for all events, then drop. */
@@ -67,7 +67,7 @@ struct gmt_config {
 	uint64_t snapshot_peak_bytes; /* 0: off */
 	int snapshot_signal;          /* 0: off */
 	char runtime_folder[GMT_OUTPUT_BYTES]; /* XDG_RUNTIME_DIR; "": not set */
-	/* Name of the `gpumemtrace run` that started the process; "": no such run. */
+	/* Name of the `gpumemtrace run` that started the process; "": not started by it. */
 	char run[GMT_IDENTIFIER_BYTES];
 	uint32_t verbosity; /* 0 silent, 1 warnings, 2 also reports what the recorder does */
 	bool command; /* store the program's arguments and working folder */

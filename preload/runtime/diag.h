@@ -4,11 +4,11 @@
 
 /*
  * The only code that writes to the host's stderr. It writes each line with one write(2), without
- * stdio. It never makes the host wait: if the pipe is full, it drops the line. It does not write to
- * descriptor 2 if this is no longer the stderr of the process's start but a data file or a
- * connection of the host.
+ * stdio. It never makes the host wait: if the pipe is full, it drops the line. Descriptor 2 may
+ * have become a data file or a connection of the host since the start of the process. Then it
+ * writes nothing.
  *
- * Any thread, unless a function says otherwise. Keeps errno.
+ * Any thread, unless a function documents otherwise. Keeps errno.
  */
 
 #include <stdbool.h>

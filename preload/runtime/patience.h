@@ -4,8 +4,8 @@
 
 /*
  * A bounded wait of one thread for another thread. The other thread may not exist (in the child of
- * a fork), or may not run (when the waiting thread is a real-time thread and only yields). So the
- * wait sleeps after a few tries and ends at a deadline.
+ * a fork). It may not run either (if the waiting thread is a real-time thread and only yields). So
+ * the wait sleeps after a few tries and ends at a deadline.
  *
  *	struct gmt_patience patience = gmt_patience_begin(WAIT_NS);
  *

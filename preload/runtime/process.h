@@ -4,7 +4,7 @@
 
 /*
  * Detects that this process is a child that the recorder was not informed about. fork() informs its
- * child by pthread_atfork. Two kinds of children get no such call:
+ * child by pthread_atfork. The recorder gets no call in two kinds of children:
  *
  *   a copy    made by the system call alone (clone, clone3, vfork by syscall): it has its own
  *             memory, but shares the rings, their state and the descriptors with the parent

@@ -2,7 +2,7 @@
 #ifndef GMT_RUNTIME_STREAMS_H
 #define GMT_RUNTIME_STREAMS_H
 
-/* The host's standard streams, for a thread that has a descriptor table of its own (descriptor.h). */
+/* The host's standard streams, for a thread that has its own descriptor table (descriptor.h). */
 
 #include <stdbool.h>
 

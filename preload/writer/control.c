@@ -31,7 +31,7 @@ static struct {
 	char path[4352];
 } control = { .fd = -1, .folder = -1 };
 
-/* Returns whether the recorder of the file is dead. Nobody can use its file then. */
+/* Returns whether the recorder of the file is dead. Its control file is then useless. */
 static bool is_orphan(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);

@@ -6,7 +6,7 @@
  * The control file of a recording (shared_memory/control.h). The writer publishes the state of the
  * recording in it, and other processes place their requests in it. Only the writer's thread uses
  * these functions, except gmt_control_abandon. If no folder for the control file can be found, the
- * recording works without it, but nobody can send requests to it.
+ * recording works without it and accepts no requests.
  */
 
 #include <stdbool.h>

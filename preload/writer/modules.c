@@ -264,8 +264,8 @@ static int note_down(struct dl_phdr_info *info, size_t size, void *argument)
 		if (modules.rows.count && info->dlpi_adds == modules.adds && info->dlpi_subs == modules.subs)
 			return 1;
 		/*
-		 * The rules are also out of date if an unload bypassed the recorder's dlclose, for example
-		 * by a dlclose that is bound to libc's, or by libc itself.
+		 * The rules are also out of date if an unload bypassed the recorder's dlclose. libc itself,
+		 * or a dlclose that is bound to libc's, may do that.
 		 */
 		if (info->dlpi_subs != modules.subs) {
 			gmt_rules_pause();

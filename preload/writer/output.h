@@ -30,7 +30,7 @@ void gmt_identity_init(struct gmt_identity *ret_identity);
 /*
  * Writes the name for `template` to ret_path. A relative name begins with the identity's folder.
  * `number` replaces %n. If a rank is known and the template has neither %r nor %l, the function
- * inserts ".r<rank>" behind the first %h, or before the suffix if there is no %h
+ * inserts ".r<rank>". It goes behind the first %h, or before the suffix if there is no %h
  * (system/recording_name.h). Returns false with a reason if a token is unknown or the name is too
  * long.
  */

@@ -3,13 +3,13 @@
 #define GMT_WRITER_PENDING_DEFINITIONS_H
 
 /*
- * The journal of pending blocks, in shared memory. A kill would lose the data that the compressor
- * still holds. So the journal also contains everything that the stream has written since the file's
- * last sync point (shared_memory/shared_recording.h, struct gmt_shared_recording_journal). Data
- * flow: encoder -> journal -> sink. Only the writer's thread uses it.
+ * The pending definitions: a copy, in shared memory, of each block that the stream has written
+ * since the file's last sync point (shared_memory/shared_recording.h, struct
+ * gmt_shared_recording_journal). The compressor may still hold these blocks, and a kill would lose
+ * them. Data flow: encoder -> pending definitions -> sink. Only the writer's thread uses it.
  *
- * Staged entries become valid together, at the next commit. They are blocks of events, and the
- * position up to which these events empty their ring.
+ * Staged entries become valid together, at the next commit. An entry is a block of the file, or the
+ * position up to which a batch empties its ring.
  */
 
 #include <stdbool.h>
@@ -20,20 +20,20 @@
 
 struct gmt_pending_definitions {
 	struct gmt_shared_recording_journal *memory;
-	uint64_t size_bytes;   /* of memory->entries */
+	uint64_t size_bytes;   /* size of memory->entries */
 	uint64_t staged_bytes; /* including entries that are not committed yet */
 };
 
 /*
- * Initializes a journal in `memory` (zeroed, `bytes` long) for a file that is still empty. The
- * caller owns `memory`.
+ * Initializes empty pending definitions in `memory` (zeroed, `bytes` long) for a file that is still
+ * empty. The caller owns `memory`.
  */
 void gmt_pending_definitions_init(struct gmt_pending_definitions *ret_journal, void *memory, uint64_t bytes);
 
 /* Returns whether an entry of `length` bytes can be staged. */
 bool gmt_pending_definitions_has_room(const struct gmt_pending_definitions *journal, uint64_t length);
 
-/* Copies an entry into the journal. Returns false if there is no room. */
+/* Copies an entry into the pending definitions. Returns false if there is no room. */
 bool gmt_pending_definitions_stage(struct gmt_pending_definitions *journal, enum gmt_pending_definitions_kind kind, const void *bytes, uint32_t length);
 
 /*
@@ -52,8 +52,8 @@ void gmt_pending_definitions_drop(struct gmt_pending_definitions *journal);
 const void *gmt_pending_definitions_next(const struct gmt_pending_definitions *journal, uint64_t *at, uint32_t *ret_length);
 
 /*
- * Empties the journal. Called when the file certainly contains all committed entries, before the
- * sync point with the stamp `stamp`.
+ * Empties the pending definitions. Called when the file certainly contains all committed entries,
+ * before the sync point with the stamp `stamp`.
  */
 void gmt_pending_definitions_reset(struct gmt_pending_definitions *journal, uint64_t stamp);
 

@@ -43,7 +43,7 @@ struct gmt_rotation_rewrite {
 	struct gmt_decoder decoder;
 	struct gmt_compactor *fold;
 	struct gmt_encoder encoder;
-	struct gmt_sink *sink;  /* of the new file's compacted prefix */
+	struct gmt_sink *sink;  /* writes the new file's compacted prefix */
 	uint64_t part_bytes;    /* size of the old file's part that is compacted */
 	uint64_t copied_bytes;  /* offset in the old file up to which data is copied */
 	uint64_t head_bytes;    /* size of the new file's compacted prefix, before the copied part */

@@ -89,7 +89,7 @@ static void writer_failed(void)
 
 /*
  * Parent's resources that the child still needs. If a signal handler forks, the interrupted code
- * continues in the child and still uses the parent's depot table and the addresses of its recording
+ * continues in the child. It still uses the parent's depot table and the addresses of its recording
  * memory, where other memory is mapped. Freed when the child begins a recording.
  */
 static struct {

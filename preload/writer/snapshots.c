@@ -57,7 +57,7 @@ static struct {
 	} end;
 	const char *recording_path;
 	char path[4400];       /* the file's name when it is complete */
-	char unfinished[4480]; /* its name until then */
+	char unfinished[4480]; /* the file's name until it is complete */
 	char asked_path[4352];
 	char name[sizeof(program_name)];
 	uint64_t count;

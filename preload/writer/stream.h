@@ -5,8 +5,8 @@
 /*
  * The file that the writer is writing. The stream turns the events of the rings into rows with the
  * ids of the file. Each id is defined before it is used. Data flow: ring -> writer -> stream ->
- * encoder -> journal -> sink. Only the writer's thread uses it. Does not allocate from the host's
- * heap.
+ * encoder -> pending definitions -> sink. Only the writer's thread uses it. Does not allocate from
+ * the host's heap.
  *
  * A kill at any moment neither loses nor duplicates events. writer/stream.c explains why.
  */
@@ -24,8 +24,8 @@
 #include "format/file/sink.h"
 
 /*
- * What the stream is writing. The blocks of a batch become valid together. The blocks of the
- * beginning are also stored in the preamble of the shared memory.
+ * The part that the stream is writing. The blocks of a batch become valid together. The blocks of
+ * the beginning are also stored in the preamble of the shared memory.
  */
 enum gmt_stream_part { GMT_STREAM_ANY, GMT_STREAM_BEGINNING, GMT_STREAM_NAMES, GMT_STREAM_BATCH };
 
@@ -41,7 +41,9 @@ struct gmt_stream {
 	/* For sync points: `encoder` may hold a block that is not written yet. */
 	struct gmt_encoder sync_encoder;
 	struct gmt_pending_definitions journal;
-	/* Offset in the journal of the committed batch that the sink does not have yet. */
+	/*
+	 * Offset, in the pending definitions, of the committed batch that the sink does not have yet.
+	 */
 	uint64_t batch_at;
 	enum gmt_stream_part part;
 	struct gmt_definitions definitions;
@@ -68,7 +70,8 @@ struct gmt_stream {
 	 */
 	GMT_VEC(uint8_t) waiting;
 	uint64_t lost_events;  /* events lost because the file is full */
-	uint64_t staged_bytes; /* bytes of a batch that are in the journal and not yet pushed */
+	/* Bytes of a batch that are in the pending definitions and not yet pushed. */
+	uint64_t staged_bytes;
 	uint64_t told_lost_events;
 	struct {
 		uint64_t object, count;

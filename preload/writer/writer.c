@@ -59,7 +59,7 @@ static struct writer {
 	struct {
 		uint32_t thread;     /* the ring's owner when the ring was last emptied */
 		bool is_written;     /* the thread's record is written */
-		uint64_t dropped[GMT_DROP_COUNT]; /* as last written */
+		uint64_t dropped[GMT_DROP_COUNT]; /* counts that were last written */
 	} slots[GMT_RECORDING_MEMORY_RINGS];
 	struct gmt_ring_event batch[GMT_RING_ROWS_MAX];
 } writer;
@@ -84,7 +84,10 @@ static void tell_drops(uint32_t index, const struct gmt_ring *ring)
 static void drain_slot(uint32_t index, bool all)
 {
 	struct gmt_recording_memory *area = writer.recording->area;
-	/* Pairs with the release in gmt_recording_memory_leave_ring: whatever the thread pushed is counted below. */
+	/*
+	 * Pairs with the release in gmt_recording_memory_leave_ring: all events of the thread are
+	 * visible.
+	 */
 	uint32_t state = atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire);
 	struct gmt_ring *ring = gmt_recording_memory_ring(area, index);
 

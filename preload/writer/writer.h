@@ -4,9 +4,9 @@
 
 /*
  * The thread that empties the rings into the file. Data flow: ring -> writer -> stream -> encoder
- * -> journal -> sink. It sleeps until a ring is half full or a quarter of a second has passed. It
- * blocks all signals and does not allocate from the host's heap. It makes the file readable up to
- * the present (a sync point) at least once per second and once per mebibyte.
+ * -> sink. It sleeps until a ring is half full or a quarter of a second has passed. It blocks all
+ * signals and does not allocate from the host's heap. It makes the file readable up to the present
+ * (a sync point) at least once per second and once per mebibyte.
  *
  * With writer=lazy the start of the thread is delayed until the first call below that needs it. If
  * the process ends earlier, the thread that ends the process writes the whole file. So a program
