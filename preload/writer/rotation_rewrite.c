@@ -239,9 +239,9 @@ bool gmt_rotation_rewrite_take_place(struct gmt_rotation_rewrite *rewrite, struc
 		return fail(rewrite, rewrite->why);
 	}
 	/*
-	 * From here on the new file is the recording. dup3 keeps the descriptor's number, which refers
-	 * to the old or the new file at any time. If no further descriptor is available, the recording
-	 * takes over the temporary file's number.
+	 * From here on the new file is the recording. dup3 keeps the descriptor's number, so at every
+	 * moment the number refers to one of the two files. If no further descriptor is available, the
+	 * recording takes over the temporary file's number.
 	 */
 	if (dup3(rewrite->beside.fd, recording->fd, O_CLOEXEC) < 0) {
 		close(recording->fd);

@@ -5,8 +5,8 @@
 /*
  * Queues of samples from the sampler to the writer, which puts them into the file. Data flow:
  * sampler -> samples -> writer. One thread pushes and one thread pops. There are no locks and no
- * allocations from the host's heap. A sample that finds no room is dropped: the next sample has the
- * same values at a later moment.
+ * allocations from the host's heap. A sample that finds no room is dropped: the next sample reports
+ * the same quantities at a later moment.
  */
 
 #include <stdbool.h>

@@ -109,7 +109,7 @@ void gmt_snapshots_see_use(int16_t device, uint64_t used_bytes)
 	if (!gmt_config.snapshot_peak_bytes || used_bytes < gmt_config.snapshot_peak_bytes || device < 0 ||
 		device >= (int)(sizeof(job.highest) / sizeof(*job.highest)))
 		return;
-	/* A peak counts only if it is at least 5 % higher than the last one. */
+	/* A peak counts only if it is more than 5 % higher than the last one. */
 	if (used_bytes <= job.highest[device] + job.highest[device] / 20 || !may_have_own_idea())
 		return;
 	job.highest[device] = used_bytes;
@@ -159,7 +159,10 @@ static void fail(const char *what)
 		gmt_diag_warn_kind("a snapshot failed", "%s: %s", job.path, why);
 }
 
-/* Returns whether no file has this name. Otherwise returns false and sets errno. */
+/*
+ * Returns whether no file has this name. Returns false, with errno, if the name is taken or
+ * unusable.
+ */
 static bool is_free(const char *path)
 {
 	struct stat about;

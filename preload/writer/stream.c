@@ -46,7 +46,8 @@ enum {
  * Between 5 and 7 the last sync record of the file is newer than the one that the pending
  * definitions follow. Their blocks then do not count, because they are in the file. If step 5
  * fails, the file has at most the previous sync record, and the pending definitions have everything
- * behind it. From then on the writer removes no events from the rings, so they stay readable.
+ * behind it. From then on the writer removes no events from the rings. These events stay readable,
+ * together with the pending definitions.
  */
 
 static uint64_t smaller(uint64_t a, uint64_t b)

@@ -84,10 +84,7 @@ static void tell_drops(uint32_t index, const struct gmt_ring *ring)
 static void drain_slot(uint32_t index, bool all)
 {
 	struct gmt_recording_memory *area = writer.recording->area;
-	/*
-	 * Pairs with the release in gmt_recording_memory_leave_ring: all events of the thread are
-	 * visible.
-	 */
+	/* Pairs with the release in gmt_recording_memory_leave_ring, after the thread's last event. */
 	uint32_t state = atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire);
 	struct gmt_ring *ring = gmt_recording_memory_ring(area, index);
 
