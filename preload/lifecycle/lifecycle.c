@@ -71,7 +71,7 @@ static atomic_flag looking = ATOMIC_FLAG_INIT; /* a thread is looking for Python
 
 /*
  * Finds a symbol in any loaded object. The writer's thread also calls it, so it must not take the
- * loader's lock: a thread that exits from a library's constructor holds that lock and waits for the
+ * loader's lock. A thread that exits from a library's constructor holds that lock and waits for the
  * writer.
  */
 static void *find_anywhere(const char *name)

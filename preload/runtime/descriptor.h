@@ -48,9 +48,9 @@ bool gmt_descriptor_may_share_table(void);
 bool gmt_descriptor_has_room(unsigned count);
 
 /*
- * Moves a descriptor to a high number. The host does not expect a descriptor of the recorder at a
- * low number: it may have closed 0 to 2, and then expects to get these numbers next. Does nothing
- * if the recorder has its own table. Returns the new descriptor, close-on-exec, or `fd` itself.
+ * Moves a descriptor to a high number, where the host does not look for its own descriptors. The
+ * host may have closed 0 to 2, and then expects to get these numbers next. Does nothing if the
+ * recorder has its own table. Returns the new descriptor, close-on-exec, or `fd` itself.
  */
 int gmt_descriptor_move_high(int fd);
 

@@ -52,9 +52,9 @@ void gmt_diag_init(void)
 
 /*
  * Returns whether the descriptor for errors is really a stderr. Descriptor 2 may be any file if the
- * process was started without stderr or has closed it. If it is another file than at the start, it
- * counts as stderr in these cases: it is a terminal or a pipe, stdout refers to the same file, or
- * the file is opened for appending. Otherwise it may be data of the host.
+ * process was started without stderr or has closed it. A file other than at the start counts as
+ * stderr in three cases. It is a terminal or a pipe, or stdout refers to the same file, or the file
+ * is opened for appending. Otherwise it may be data of the host.
  */
 static bool is_stderr(const struct gmt_streams *streams)
 {

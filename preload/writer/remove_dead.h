@@ -3,9 +3,9 @@
 #define GMT_WRITER_REMOVE_DEAD_H
 
 /*
- * Limits the shared-memory recordings that killed recorders have left. The files are kept until the
- * user recovers them, within two limits for each folder: at most GMT_SHARED_RECORDING_MAX files,
- * and at most GMT_SHARED_RECORDING_MAX_BYTES of space in total.
+ * Limits the shared-memory recordings that killed recorders have left. The recorder keeps the files
+ * until the user recovers them. But each folder keeps at most GMT_SHARED_RECORDING_MAX files, and
+ * at most GMT_SHARED_RECORDING_MAX_BYTES of space in total.
  */
 
 enum { GMT_SHARED_RECORDING_MAX = 64, GMT_SHARED_RECORDING_MAX_BYTES = 256 << 20 };

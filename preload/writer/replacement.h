@@ -4,7 +4,7 @@
 
 /*
  * A temporary file next to the recording. When it is complete, it replaces the recording in one
- * atomic step: a process that opens the path gets either the old or the new file. Its name is the
+ * atomic step. A process that opens the path gets either the old or the new file. Its name is the
  * recording's name plus ".fold". Its recorder holds a lock on it (flock) as long as it lives, so
  * other recorders know which files they may remove. Used by the writer's thread.
  *

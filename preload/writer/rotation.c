@@ -125,7 +125,7 @@ static bool is_fold_worth_it(const struct gmt_rotate *rotate, uint32_t cut)
 
 /*
  * Returns whether the file is too large. The file may use half of max_size. A tenth of max_size is
- * then kept in detail, so that the new file has room next to the old file, which continues to grow
+ * then kept in detail. So the new file has room next to the old file, which continues to grow
  * (set_limits). If the compacted prefix is large, the file may reach its limit earlier.
  */
 static bool is_too_large(const struct gmt_rotate *rotate, const struct gmt_rotation_cut *now)

@@ -150,12 +150,12 @@ static bool copy_some(struct gmt_rotation_rewrite *rewrite, uint64_t file_bytes)
 
 /*
  * Flushes the new file to the disk before it replaces the old file. A rename may reach the disk
- * before the data: after a loss of power there would be an empty file, and the old file of perhaps
- * a week would be lost.
+ * before the data. After a loss of power there would then be an empty file, and the old file of
+ * perhaps a week would be lost.
  *
  * A flush may take any time, and the writer empties no ring meanwhile. So each compaction flushes
  * only once, between two slices, when nearly everything is written. Data that is copied later is as
- * safe as data that is appended to any recording: a loss of power costs the end of the file. If the
+ * safe as data that is appended to any recording. A loss of power costs the end of the file. If the
  * flush takes long, later compactions of the recording do not flush (rotation.c).
  *
  * Some file systems (NFS, or those that allocate space late) report a write error only here. The

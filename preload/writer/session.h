@@ -20,7 +20,7 @@ enum gmt_session_state {
 	GMT_SESSION_NONE,
 	GMT_SESSION_STARTING,
 	GMT_SESSION_ON,
-	/* recording; the next event must start the writer, whose start was delayed. */
+	/* Recording; the next event must start the writer, whose start was delayed. */
 	GMT_SESSION_CALLED,
 	GMT_SESSION_OVER,
 };

@@ -173,7 +173,7 @@ static void put_block(struct gmt_stream *stream, const void *bytes, uint32_t len
 
 /*
  * Returns whether other rows refer to rows of this kind. They are written only once, so a full file
- * must keep them: events that are written later, when there is room again, also refer to them.
+ * must keep them. Events that are written later, when there is room again, also refer to them.
  */
 static bool is_referred_to(uint32_t kind)
 {

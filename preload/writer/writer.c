@@ -78,7 +78,7 @@ static void tell_drops(uint32_t index, const struct gmt_ring *ring)
 
 /*
  * Empties one ring of the events that it has now. Without `all`, takes only whole blocks. Events
- * that the thread adds meanwhile wait for the next round: otherwise a thread that is faster than
+ * that the thread adds meanwhile wait for the next round. Otherwise a thread that is faster than
  * the writer would keep the writer from all other rings.
  */
 static void drain_slot(uint32_t index, bool all)
