@@ -20,7 +20,10 @@ static int (*real_execvpe)(const char *, char *const[], char *const[]);
 static int (*real_fexecve)(int, char *const[], char *const[]);
 static int (*real_execveat)(int, const char *, char *const[], char *const[], int);
 
-/* The next in line, for other preloads take these over too; execveat is missing before glibc 2.34. */
+/*
+ * Finds the next definition of each function (RTLD_NEXT), because other preloaded libraries may
+ * replace them too. execveat is missing before glibc 2.34.
+ */
 void gmt_before_exec_init(void)
 {
 	*(void **)&real_execve = gmt_original_dlsym(RTLD_NEXT, "execve");
@@ -31,7 +34,10 @@ void gmt_before_exec_init(void)
 	*(void **)&real_execveat = gmt_original_dlsym(RTLD_NEXT, "execveat");
 }
 
-/* True when `real` may be called. */
+/*
+ * Writes the events to the file before an exec. `real` points to the original function. Returns
+ * true if that function can be called.
+ */
 static bool prepare(void *real)
 {
 	int kept_errno = errno;
@@ -87,14 +93,20 @@ static size_t count_arguments(va_list *list)
 	return count;
 }
 
-/* `first` and what follows in `list`, NULL among it, as an array. */
+/*
+ * Stores `first` and the following arguments from `list` in an array, including the NULL at the
+ * end.
+ */
 static void fill(char **arguments, const char *first, va_list *list)
 {
 	for (*arguments++ = (char *)(uintptr_t)first; (*arguments = va_arg(*list, char *)) != NULL; arguments++)
 		;
 }
 
-/* On the stack, as in libc: memory of the heap may not be had between fork and exec. Leaves `list` at the NULL. */
+/*
+ * Makes an array of the arguments on the stack, as libc does: the heap may be unusable between fork
+ * and exec. Leaves `list` at the NULL.
+ */
 #define LISTED(name, first) \
 	va_list list; \
 	va_start(list, first); \

@@ -3,12 +3,16 @@
 #define GMT_LIFECYCLE_BEFORE_EXEC_H
 
 /*
- * The functions of the exec family are taken over, because the program that takes this one's place ends
- * the recording without another word (writer/session.h, gmt_session_before_exec). Children that are forked
- * to run a program come here too, those of vfork in their parent's memory: all is as without the recorder then.
+ * Replaces the functions of the exec family. The new program ends the recording without further
+ * notice, so the recorder writes its events before (writer/session.h, gmt_session_before_exec).
+ * Children that are forked to run a program also call these functions, and so do children of vfork,
+ * in their parent's memory. In such children everything is as without the recorder.
  */
 
-/* From the constructor: the real ones. Before it, and where one is missing, they are looked for when called. */
+/*
+ * Finds the original functions. Called from the constructor. A function that is called earlier, or
+ * was not found, is looked up when it is called.
+ */
 void gmt_before_exec_init(void);
 
 #endif

@@ -10,9 +10,10 @@
 #include "producer/thread.h"
 
 /*
- * dlclose is taken over because an object that goes takes its addresses along: what is loaded is noted
- * down first, stacks taken afterwards belong to a new module map, and calling objects are looked up
- * anew. dlopen is left alone: taking it over would change whose RUNPATH applies.
+ * The recorder replaces dlclose, because an unloaded object gives its addresses back. Before the
+ * call the recorder adds all loaded objects to the module map. Stacks that are taken after the
+ * unload belong to a new generation of the map, and the recorder looks up calling objects again.
+ * The recorder does not replace dlopen: a replacement would change whose RUNPATH applies.
  */
 __attribute__((visibility("default"))) int dlclose(void *handle)
 {
@@ -26,7 +27,7 @@ __attribute__((visibility("default"))) int dlclose(void *handle)
 	gmt_rules_pause();
 
 	int result = gmt_original_dlclose(handle);
-	/* Most handles are not the last one to their object. */
+	/* Most calls of dlclose do not unload the object, because other handles still refer to it. */
 	bool was_unloaded = gmt_modules_unload_count() != before;
 
 	if (was_unloaded) {

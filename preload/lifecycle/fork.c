@@ -18,14 +18,15 @@ void gmt_fork_init(void)
 }
 
 /*
- * Forks without the handlers of pthread_atfork, so that a signal handler may do it. If the handler has interrupted the recorder,
- * the child must know before the handler returns: the interrupted code would go on in the parent's ring.
+ * Forks without the handlers of pthread_atfork, so that a signal handler may call it. If the
+ * handler has interrupted the recorder, the child must reset the recorder's state before the
+ * handler returns. Otherwise the interrupted code would continue in the parent's ring.
  */
 __attribute__((visibility("default"))) pid_t _Fork(void)
 {
 	pid_t child;
 
-	/* glibc has it from 2.34 on. */
+	/* glibc has _Fork since 2.34. */
 	if (!real_fork) {
 		errno = ENOSYS;
 		return -1;

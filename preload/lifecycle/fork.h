@@ -2,7 +2,10 @@
 #ifndef GMT_LIFECYCLE_FORK_H
 #define GMT_LIFECYCLE_FORK_H
 
-/* _Fork(), which is taken over from libc: it forks without telling anybody. From the constructor. */
+/*
+ * Finds the original _Fork(). The recorder replaces it, because it forks without calling the
+ * handlers of pthread_atfork. Called from the constructor.
+ */
 void gmt_fork_init(void);
 
 #endif

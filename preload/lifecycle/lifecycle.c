@@ -54,7 +54,10 @@
 
 #define LOAD_WAIT_NS UINT64_C(1000000000)
 
-/* libc's registration of a handler at exit that belongs to no library, unlike atexit's. */
+/*
+ * libc's function to register an exit handler. Unlike with atexit, the handler can belong to no
+ * library.
+ */
 extern int __cxa_atexit(void (*handler)(void *), void *argument, void *library);
 
 enum load_stage { NOT_LOADED, LOADING, LOADED };
@@ -64,18 +67,22 @@ static void (*real_pthread_exit)(void *result);
 static _Atomic uint32_t load_stage; /* enum load_stage */
 static _Atomic pthread_t loading_thread;
 static _Atomic bool reached;
-static atomic_flag looking = ATOMIC_FLAG_INIT; /* for Python */
+static atomic_flag looking = ATOMIC_FLAG_INIT; /* a thread is looking for Python */
 
 /*
- * Also from the writer's thread, so without the loader's lock: whoever exits from a library's
- * constructor holds it, and waits for the writer.
+ * Finds a symbol in any loaded object. The writer's thread also calls it, so it must not take the
+ * loader's lock. A thread that exits from a library's constructor holds that lock and waits for the
+ * writer.
  */
 static void *find_anywhere(const char *name)
 {
 	return gmt_symbol_in(NULL, name);
 }
 
-/* Also where stacks are not asked for: a call that was left by a jump shows on the stack only (outer_call.h). */
+/*
+ * Looks for the unwinder, even if no stacks are recorded. The recorder needs the stack to detect a
+ * call that was left by a jump (outer_call.h).
+ */
 static void look_for_unwinder(void)
 {
 	enum gmt_unwinder found;
@@ -100,7 +107,10 @@ static void look_for_unwinder(void)
 	}
 }
 
-/* An interpreter may come later than CUDA, and one that must prove itself first may fail to. */
+/*
+ * Looks for Python. The interpreter may be loaded later than CUDA. An interpreter that the recorder
+ * must test first may fail the test.
+ */
 static void look_for_python(void)
 {
 	static bool told;
@@ -117,7 +127,10 @@ static void look_for_python(void)
 	atomic_flag_clear_explicit(&looking, memory_order_release);
 }
 
-/* Also where the driver came too late to be told of when it was reached. */
+/*
+ * Reports that symbol tables cannot be written. This also covers a driver that was loaded too late
+ * for a report when it was reached.
+ */
 static void look_for_refusals(void)
 {
 	if (atomic_load_explicit(&reached, memory_order_relaxed) && gmt_dynsym_is_refused() &&
@@ -126,21 +139,25 @@ static void look_for_refusals(void)
 		gmt_session_note("symbol tables could not be written to: what libraries opened with RTLD_DEEPBIND did is not recorded");
 }
 
-/* Now and then. */
+/* The writer calls this about once per second. */
 static void look_around(void)
 {
 	look_for_python();
 	look_for_refusals();
 }
 
-/* libc's last thread calls exit(). One that ended by the system call alone is counted for ever, and then none does. */
+/*
+ * Returns whether libc counts at most `own` threads. The last thread that libc counts calls exit().
+ * A thread that ends by the exit system call alone stays in libc's count for ever, and then no
+ * thread calls exit().
+ */
 static bool is_last_thread(unsigned own)
 {
-	static const unsigned *count; /* the writer's */
+	static const unsigned *count; /* only the writer uses it */
 
 	if (!count)
 		count = gmt_symbol_in_library("libc.so.6", "__nptl_nthreads");
-	/* In a library of its own until glibc 2.33. */
+	/* glibc has it in a separate library until 2.33. */
 	if (!count)
 		count = gmt_symbol_in_library("libpthread.so.0", "__nptl_nthreads");
 	return count && *(const volatile unsigned *)count <= own;
@@ -151,7 +168,7 @@ static void stop_sampler(void)
 	gmt_sampler_stop(false);
 }
 
-/* On a recorder stack: a thread is made. */
+/* Runs on a recorder stack, because it makes a thread. */
 static void start_sampler_work(void *unused)
 {
 	(void)unused;
@@ -159,7 +176,10 @@ static void start_sampler_work(void *unused)
 		gmt_sampler_start();
 }
 
-/* A thread's first event, or a new context. In the recorder, in a thread of the program. */
+/*
+ * Starts the sampler at a thread's first event or at a new context. Runs in the recorder, in a
+ * thread of the program.
+ */
 static void start_sampler(void)
 {
 	int kept_errno = errno;
@@ -174,7 +194,7 @@ static unsigned count_threads(void)
 	return gmt_sampler_is_there() ? 1 : 0;
 }
 
-/* On a recorder stack: libraries are opened. */
+/* Runs on a recorder stack, because it opens libraries. */
 static void get_ready(void *unused)
 {
 	bool is_held = gmt_dlerror_hold();
@@ -217,7 +237,10 @@ static void in_parent_of_fork(void)
 	gmt_nvml_release();
 }
 
-/* Threads that are not there any more may have held any of these. */
+/*
+ * Releases everything that belongs to the parent. A thread that does not exist in the child may
+ * have held any of these locks.
+ */
 static void let_go_of_parent(void)
 {
 	gmt_diag_reset();
@@ -242,13 +265,19 @@ static void let_go_of_parent(void)
 	gmt_optimizer_forget_threads();
 }
 
-/* A program that was linked to CUDA may make an allocation its first call: be ready before it. */
+/*
+ * Returns whether the program is linked to CUDA. The first CUDA call of such a program may be an
+ * allocation, so the recorder must be ready before it.
+ */
 static bool is_linked_to_cuda(void)
 {
 	return gmt_original_behind(GMT_HOOK_cuInit) || gmt_original_behind(GMT_HOOK_cudaMalloc);
 }
 
-/* The child of a vfork comes here too, in its parent's memory. The parent's recording goes on. */
+/*
+ * Ends the recording. The child of a vfork may also call this, in its parent's memory. The parent's
+ * recording then continues.
+ */
 static void end(bool is_driver_there)
 {
 	char line[128];
@@ -268,9 +297,11 @@ static void end(bool is_driver_there)
 }
 
 /*
- * Runs behind the destructors of all linked and opened libraries, in which they may free memory. libc calls the handlers at exit
- * in reverse order. It registers the loader's handler, which calls the destructors, when the program starts. Ours is registered
- * before that. It belongs to no library, or libc would call it with our own destructor.
+ * Runs after the destructors of all linked and opened libraries, because these may free memory.
+ * libc calls exit handlers in reverse order. At the start of the program libc registers the
+ * loader's handler, which calls the destructors. The recorder's handler is registered before that.
+ * It belongs to no library. Otherwise libc would call it together with the recorder's own
+ * destructor.
  */
 static void on_last_exit(void *unused)
 {
@@ -282,14 +313,17 @@ static void on_last_exit(void *unused)
 		gmt_session_never_begin();
 }
 
-/* From here on the libraries end, and the driver with them. The sampler asks them nothing more; events are still recorded. */
+/*
+ * Stops the sampler, because from here on the libraries end, and the driver with them. Events are
+ * still recorded.
+ */
 __attribute__((destructor)) static void on_exit_of_process(void)
 {
 	if (gmt_session_has_begun() && !gmt_process_is_another())
 		gmt_sampler_stop(false);
 }
 
-/* quick_exit() calls no destructor, and ends by a name that is libc's own. */
+/* Handles quick_exit(), which calls no destructors and ends through an internal name of libc. */
 static void on_quick_exit(void)
 {
 	if (gmt_session_has_begun() || atomic_load_explicit(&reached, memory_order_relaxed))
@@ -303,7 +337,10 @@ static void find_pthread_exit(void)
 
 static void load(void)
 {
-	/* A set-uid program has rights that its caller has not: it writes no files for him. */
+	/*
+	 * A set-uid program has rights that its caller does not have, so it must not write files for
+	 * the caller.
+	 */
 	bool is_inert = getauxval(AT_SECURE) != 0;
 
 	gmt_diag_init();
@@ -327,7 +364,7 @@ static void load(void)
 		gmt_config_help();
 	gmt_phase_init();
 	pthread_atfork(before_fork, in_parent_of_fork, gmt_process_begin_anew);
-	/* The first to register is the last to be called, as the destructor is. */
+	/* The handler that is registered first is called last, like the destructor. */
 	at_quick_exit(on_quick_exit);
 	__cxa_atexit(on_last_exit, NULL, NULL);
 	gmt_before_exec_init();
@@ -363,7 +400,7 @@ __attribute__((constructor)) static void on_load(void)
 	gmt_load();
 }
 
-/* The main thread may end so, and the process goes on. */
+/* Replaces pthread_exit: the main thread may end in this way while the process continues. */
 __attribute__((visibility("default"), noreturn)) void pthread_exit(void *result)
 {
 	gmt_session_main_thread_ends();
@@ -374,8 +411,8 @@ __attribute__((visibility("default"), noreturn)) void pthread_exit(void *result)
 }
 
 /*
- * The end without destructors, which is how every child of Python's multiprocessing ends. exit() itself
- * does not call this by name.
+ * Replaces _exit, which ends the process without destructors. Every child of Python's
+ * multiprocessing ends in this way. exit() itself does not call this name.
  */
 __attribute__((visibility("default"), noreturn)) void _exit(int status)
 {

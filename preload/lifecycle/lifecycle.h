@@ -3,19 +3,26 @@
 #define GMT_LIFECYCLE_LIFECYCLE_H
 
 /*
- * When what happens. A process that never touches CUDA gets no further than the constructor:
+ * The phases of a process. In a process that never uses CUDA only the first phase (loading) takes
+ * place:
  *
- *   loading          options read, the real dlsym found; in a program linked to CUDA also the next. By our constructor, or
- *                    by the first hooked call, where the constructor of a linked library makes it earlier (load.h)
- *   reaching driver  unwinder and Python looked for (dlopen is allowed here)
- *   first event      files and writer thread made (writer/session.h)
- *   destructor       the driver is not asked any more
- *   last handler     behind the destructors of all libraries: writer finishes the file; so do _exit and quick_exit
- *   exec             all up to here is put into the file, which gets no end: the program may not be found
- *   child of a fork  begins anew, with nothing of its parent's
+ *   loading          The recorder reads its options and finds the original dlsym. In a program that
+ *                    is linked to CUDA, the next phase follows. The constructor does this, or the
+ *                    first hooked call, if a linked library's constructor makes it (load.h).
+ *   reaching driver  The recorder looks for the unwinder and Python (dlopen is allowed here).
+ *   first event      The recorder creates the files and the writer's thread (writer/session.h).
+ *   destructor       The recorder makes no more calls to the driver.
+ *   last handler     Runs after the destructors of all libraries: the writer finishes the file.
+ *                    _exit and quick_exit do the same.
+ *   exec             The writer puts everything so far into the file. It does not end the file,
+ *                    because the exec may fail.
+ *   child of a fork  The child begins again and uses nothing of its parent's recording.
  */
 
-/* The process reaches the driver: cuInit or cuGetProcAddress was called. Idempotent, any thread. */
+/*
+ * Prepares the recorder when the process reaches the driver: cuInit or cuGetProcAddress was called.
+ * Idempotent. Any thread.
+ */
 void gmt_lifecycle_reach_driver(void);
 
 #endif

@@ -3,8 +3,9 @@
 #define GMT_LIFECYCLE_LOAD_H
 
 /*
- * Makes the recorder ready before it is used. The loader runs the constructors of linked libraries before ours,
- * because ours is preloaded. Such a constructor may call CUDA. So every entry that may be the first one calls gmt_load.
+ * Prepares the recorder before it is used. The loader runs the constructors of linked libraries
+ * before the recorder's, because the recorder is preloaded. Such a constructor may call CUDA. So
+ * every function that may be called first calls gmt_load.
  */
 
 #include <stdatomic.h>
@@ -12,15 +13,18 @@
 
 #include "runtime/hidden.h"
 
-/* True when everything of the constructor is done. lifecycle.c writes it. */
+/* True when the constructor's work is done. lifecycle.c writes it. */
 extern GMT_HIDDEN _Atomic bool gmt_is_loaded;
 
-/* The rare part of gmt_load. */
+/*
+ * Does the work of the constructor, or waits for the thread that does it. The slow path of
+ * gmt_load.
+ */
 void gmt_load_now(void);
 
 /*
- * Does the work of our constructor, unless it is done. Any thread. A second thread waits until the first one is done, for a
- * bounded time. Returns at once in the thread that is doing the work.
+ * Does the work of the constructor, unless it is done. Any thread. A second thread waits until the
+ * first thread is done, for a bounded time. Returns at once in the thread that is doing the work.
  */
 static inline void gmt_load(void)
 {

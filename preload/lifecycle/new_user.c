@@ -23,7 +23,11 @@ void gmt_new_user_init(void)
 	*(void **)&real_setresuid = gmt_original_dlsym(RTLD_NEXT, "setresuid");
 }
 
-/* `user` will be the effective user, and root cannot become that of the process again. True when `real` may be called. */
+/*
+ * Prepares for a change of the effective user to `user`. A process that is no longer root cannot
+ * become root again. `real` points to the original function. Returns true if that function can be
+ * called.
+ */
 static bool prepare(void *real, uid_t user)
 {
 	int kept_errno = errno;
@@ -48,6 +52,6 @@ EXPORT int setreuid(uid_t user, uid_t effective)
 
 EXPORT int setresuid(uid_t user, uid_t effective, uid_t saved)
 {
-	/* With the saved one the process can become root again, and the writer too. */
+	/* If the saved user is root, the process can become root again, and so can the writer. */
 	return prepare(&real_setresuid, saved ? effective : 0) ? real_setresuid(user, effective, saved) : -1;
 }

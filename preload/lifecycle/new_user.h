@@ -3,11 +3,12 @@
 #define GMT_LIFECYCLE_NEW_USER_H
 
 /*
- * setuid, setreuid and setresuid of a process of root. Afterwards the process may not remove the names of the recorder's files in
- * shared memory any more. So they are removed before (writer/session.h). seteuid can be taken back, and is left alone.
+ * Replaces setuid, setreuid and setresuid for a process of root. After these calls the process may
+ * not be allowed to remove the names of the recorder's files in shared memory. So the recorder
+ * removes them before (writer/session.h). seteuid is not replaced, because the process can undo it.
  */
 
-/* From the constructor: finds the real functions. */
+/* Finds the original functions. Called from the constructor. */
 void gmt_new_user_init(void);
 
 #endif

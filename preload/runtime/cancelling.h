@@ -3,10 +3,13 @@
 #define GMT_RUNTIME_CANCELLING_H
 
 /*
- * A thread that pthread_cancel ended in the middle of the recorder would leave files half made and locks held. It ends at
- * cancellation points (open, close, read, write ...), of which the path of an event has none: so what is rare and may come
- * to one holds cancelling off for itself, and an event does not pay for two locked instructions. (A thread that may be
- * cancelled anywhere, PTHREAD_CANCEL_ASYNCHRONOUS, may not call CUDA or PyTorch at all.)
+ * Holds off pthread_cancel while a thread runs rare code of the recorder. A cancelled thread would
+ * leave files half written and locks held.
+ *
+ * A thread ends at cancellation points (open, close, read, write ...). The path of an event has no
+ * cancellation point. So only rare code, which may reach one, holds off cancellation, and an event
+ * does not pay for two locked instructions. A thread with PTHREAD_CANCEL_ASYNCHRONOUS may be
+ * cancelled anywhere, but such a thread must not call CUDA or PyTorch at all.
  *
  *	int kept = gmt_cancelling_hold();
  *	... open, close, other libraries' code ...
@@ -15,7 +18,10 @@
 
 #include <pthread.h>
 
-/* Any thread; may be nested. Returns what to give to gmt_cancelling_release. */
+/*
+ * Disables cancellation of the calling thread. Any thread. Calls may be nested. Returns the value
+ * for gmt_cancelling_release.
+ */
 static inline int gmt_cancelling_hold(void)
 {
 	int kept;

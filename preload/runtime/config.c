@@ -15,10 +15,13 @@ enum { WRONG_LINES = 4, WRONG_BYTES = 256 };
 
 struct gmt_config gmt_config = { .verbosity = 1 };
 
-/* What was read from the variable. */
+/* The settings that were read from GPUMEMTRACE_OPTIONS. */
 static struct gmt_recorder_settings settings;
 
-/* What is wrong with it, for gmt_config_warn. The last line that there is room for counts what follows. */
+/*
+ * Errors in the variable, for gmt_config_warn. If there are too many, the last line is replaced by
+ * the number of further errors.
+ */
 static struct {
 	char lines[WRONG_LINES][WRONG_BYTES];
 	unsigned count;
@@ -38,7 +41,7 @@ static bool is(enum gmt_recorder_option option, const char *value)
 	return strcmp(settings.values[option], value) == 0;
 }
 
-/* 0 for a word. */
+/* Returns the option's value as a size in bytes. Returns 0 if the value is a word. */
 static uint64_t size_of(enum gmt_recorder_option option)
 {
 	uint64_t bytes;

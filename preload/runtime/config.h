@@ -3,7 +3,8 @@
 #define GMT_RUNTIME_CONFIG_H
 
 /*
- * The recorder's options, from the variable GPUMEMTRACE_OPTIONS. options/recorder_options.h says how its text is read.
+ * The recorder's options, from the variable GPUMEMTRACE_OPTIONS. options/recorder_options.h
+ * describes its syntax.
  */
 
 #include <stdbool.h>
@@ -15,56 +16,66 @@
 #include "options/recorder_options.h"
 
 enum {
-	GMT_DEPTH_MAX = 512, /* frames of a stack, each kind */
+	GMT_DEPTH_MAX = 512, /* maximum number of native frames, and of Python frames, in a stack */
 	GMT_OUTPUT_BYTES = GMT_RECORDER_OUTPUT_BYTES,
 	GMT_PATIENCE_S = 20,
 };
 
-/* How native stacks are walked (unwind/native.h). */
+/* How the recorder unwinds native stacks (unwind/native.h). */
 enum gmt_unwind_way { GMT_UNWIND_WAY_AUTO, GMT_UNWIND_WAY_LIBUNWIND, GMT_UNWIND_WAY_FRAME_POINTERS };
 
-/* What a thread does whose ring is full. */
+/* The action of a thread when its ring is full. */
 enum gmt_overflow {
 	GMT_OVERFLOW_DROP,  /* drop at once */
-	GMT_OVERFLOW_BLOCK, /* wait at most 1 ms for this event and about 1 % of the time for all, then drop */
-	GMT_OVERFLOW_WAIT,  /* wait for as long as the writer goes on making room; see gmt_config_patience_ns */
+	/* Wait at most 1 ms for this event and about 1 % of the time for all events, then drop. */
+	GMT_OVERFLOW_BLOCK,
+	/* Wait as long as the writer continues to make room; see gmt_config_patience_ns. */
+	GMT_OVERFLOW_WAIT,
 };
 
-/* What the file keeps of events (writer/rotation.h). */
+/* How the file keeps events (writer/rotation.h). */
 enum gmt_mode { GMT_MODE_FULL, GMT_MODE_WINDOW, GMT_MODE_AGGREGATE };
 
 struct gmt_config {
-	/* What each event looks at, on one line of the cache. */
+	/* Options that each event reads, together in one cache line. */
 	_Alignas(64) bool native_stacks;
 	bool python_stacks;
 	bool free_stacks;
 	enum gmt_unwind_way unwind;
 	uint32_t depth;
-	uint32_t selftest; /* each so many native stacks are compared with the unwinder's; 0: none */
+	/* Every selftest-th native stack is compared with the unwinder's; 0: no stack. */
+	uint32_t selftest;
 
 	char output[GMT_OUTPUT_BYTES]; /* template, see writer/output.h */
 	enum gmt_overflow overflow;
-	bool is_writer_lazy; /* no thread of the recorder's in a program with one thread, until it is needed (writer/writer.h) */
+	/*
+	 * A program with one thread gets no thread of the recorder until it is needed
+	 * (writer/writer.h).
+	 */
+	bool is_writer_lazy;
 	bool exports;
-	bool dynsym; /* hooked names are changed in the driver's and libc's tables (interpose/dynsym.h) */
-	bool watch_code; /* freed code objects of Python are counted (python/python_deaths.h) */
-	bool steps; /* found automatically (marks/optimizer.h) */
-	bool tensors; /* modules and optimizers are asked for them (marks/tensor_roles.h) */
-	bool nvtx; /* NVTX is recorded */
-	bool samples; /* the driver is asked what its devices' memory is */
-	bool nvml; /* and so is NVML */
+	/* Change hooked names in the symbol tables of the driver and libc (interpose/dynsym.h). */
+	bool dynsym;
+	bool watch_code; /* count freed code objects of Python (python/python_deaths.h) */
+	bool steps; /* find steps automatically (marks/optimizer.h) */
+	bool tensors; /* ask modules and optimizers for their tensors (marks/tensor_roles.h) */
+	bool nvtx; /* record NVTX */
+	bool samples; /* ask the driver for the memory of its devices */
+	bool nvml; /* ask NVML too */
 	bool paused; /* begin without stacks */
 	bool snapshot_oom;
 	uint64_t snapshot_peak_bytes; /* 0: off */
 	int snapshot_signal;          /* 0: off */
-	char runtime_folder[GMT_OUTPUT_BYTES]; /* XDG_RUNTIME_DIR; "" when there is none */
-	char run[GMT_IDENTIFIER_BYTES]; /* of the `gpumemtrace run` that started the process; "" when there is none */
-	uint32_t verbosity; /* 0 silent, 1 warnings, 2 tells what it does */
-	bool command; /* arguments and working folder of the program are kept */
+	char runtime_folder[GMT_OUTPUT_BYTES]; /* XDG_RUNTIME_DIR; "": not set */
+	/* Name of the `gpumemtrace run` that started the process; "": not started by it. */
+	char run[GMT_IDENTIFIER_BYTES];
+	uint32_t verbosity; /* 0 silent, 1 warnings, 2 also reports what the recorder does */
+	bool command; /* store the program's arguments and working folder */
 	bool help;
 	enum gmt_mode mode;
 	struct gmt_window window;
-	uint64_t max_size_bytes; /* of the file with its temporary one; UINT64_MAX: no bound */
+	/* Maximum size of the file plus its temporary file; UINT64_MAX: no limit. */
+	uint64_t max_size_bytes;
 	uint64_t memory_bytes;
 };
 
@@ -72,9 +83,10 @@ struct gmt_config {
 extern GMT_HIDDEN struct gmt_config gmt_config;
 
 /*
- * How long one thread waits for another before it goes on without: `usual_ns`, by which a machine that is hung up holds no
- * program up. With overflow=wait it is as long as a machine that others use too may take: who asks for that would rather wait
- * than lose anything.
+ * Returns how long a thread waits for another thread before it continues without it. Usually this
+ * is `usual_ns`, so that a machine that hangs does not stop the program. With overflow=wait it is
+ * at least GMT_PATIENCE_S, because a machine that others also use may need so long. A user who sets
+ * overflow=wait prefers waiting to losing events.
  */
 static inline uint64_t gmt_config_patience_ns(uint64_t usual_ns)
 {
@@ -89,12 +101,16 @@ static inline uint32_t gmt_config_patience_ms(uint32_t usual_ms)
 }
 
 /*
- * Reads `options` (NULL: none) over the defaults. An option that is refused keeps the value that it had; what is wrong is
- * kept for gmt_config_warn. No memory, no stdio.
+ * Reads `options` (NULL: no options) over the defaults. A refused option keeps its previous value.
+ * Error messages are kept for gmt_config_warn. Does not allocate memory and does not use stdio
+ * streams.
  */
 void gmt_config_init(const char *options);
 
-/* Says on stderr and by `note`, one line each, what is wrong with the options. Once. */
+/*
+ * Prints the errors in the options to stderr and passes them to `note`, one line each. Each line
+ * only once.
+ */
 void gmt_config_warn(void (*note)(const char *text));
 
 /* Prints all options with defaults and meanings to stderr (`help=1`). */

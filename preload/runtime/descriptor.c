@@ -19,14 +19,18 @@
 
 enum {
 	UNSHARE = 1 << 1,     /* CLOSE_RANGE_UNSHARE */
-	SHARED_LIMIT = 64,    /* of RLIMIT_NOFILE: below, every number is the host's */
+	/* Minimum RLIMIT_NOFILE for a shared table; below it, the host gets all numbers. */
+	SHARED_LIMIT = 64,
 	STANDARD_STREAMS = 3,
 };
 
 static _Atomic bool is_any_own;
 static __thread bool has_own __attribute__((tls_model("initial-exec")));
 
-/* Numbers that libc writes its last words to, in a thread that dies: never a file of ours. */
+/*
+ * Occupies the numbers 0 to 2, so that they never become files of the recorder. libc writes its
+ * last message to one of them when a thread dies.
+ */
 static void take_standard_numbers(void)
 {
 	for (int number = 0; number < STANDARD_STREAMS; number++)
@@ -37,13 +41,17 @@ static void take_standard_numbers(void)
 bool gmt_descriptor_take_own_table(void)
 {
 	/*
-	 * Host threads then give memory its space without a descriptor (producer/recording_memory.c), which the kernel must know. An empty range
-	 * is only a question.
+	 * With a separate table, host threads populate shared memory without a descriptor
+	 * (producer/recording_memory.c). The kernel must support that. madvise with an empty range only
+	 * tests for it.
 	 */
 	atomic_store(&is_any_own, false);
 	if (madvise(NULL, 0, MADV_POPULATE_WRITE))
 		return false;
-	/* In one step, without copies: the other end of a pipe sees that the host has closed it when the host does. */
+	/*
+	 * One step, without copies of the descriptors: when the host closes a pipe, the other end sees
+	 * it at once.
+	 */
 	if (syscall(SYS_close_range, 0, ~0U, UNSHARE))
 		return false;
 	has_own = true;

@@ -25,17 +25,20 @@
 
 enum { LINE_BYTES = 1200, KINDS = 24, FIRST_BYTES = 160, KEPT_BYTES = 4096 };
 
-/* What was said already. A slot belongs to the kind that took it first; its name is an address. */
+/*
+ * The kinds of messages so far. A slot belongs to the kind that took it first. The kind's name is
+ * an address.
+ */
 static struct kind {
 	_Atomic(const char *) name;
 	_Atomic uint32_t count;
-	char first[FIRST_BYTES]; /* what was said, cut */
+	char first[FIRST_BYTES]; /* the first message, shortened */
 } kinds[KINDS];
 
 static struct gmt_file_identity stderr_at_start;
 static bool had_stderr;
 
-/* Lines of the writer that it could not print itself, one behind the other. */
+/* Lines that the writer could not print itself, one after the other. */
 static char kept[KEPT_BYTES];
 static _Atomic size_t kept_bytes, kept_printed;
 
@@ -48,9 +51,10 @@ void gmt_diag_init(void)
 }
 
 /*
- * Number 2 may be anything when the process was started without it, or has closed it. Another file than
- * at the start is a log when it is appended to, or stdout goes there too, or it is a terminal or pipe; it may be
- * the host's data otherwise.
+ * Returns whether the descriptor for errors is really a stderr. Descriptor 2 may be any file if the
+ * process was started without stderr or has closed it. A file other than at the start counts as
+ * stderr in three cases. It is a terminal or a pipe, or stdout refers to the same file, or the file
+ * is opened for appending. Otherwise it may be data of the host.
  */
 static bool is_stderr(const struct gmt_streams *streams)
 {
@@ -67,7 +71,10 @@ static bool is_stderr(const struct gmt_streams *streams)
 	return S_ISREG(error.st_mode) && (fcntl(streams->error, F_GETFL) & O_APPEND);
 }
 
-/* A reader that has stopped reading must not stop the host. What fits into a pipe's smallest room is taken whole. */
+/*
+ * Returns whether the stream accepts a line now. A process that has stopped reading its pipe must
+ * not stop the host. A line that fits into the smallest free space of a pipe is written completely.
+ */
 static bool has_room(int fd)
 {
 	struct pollfd stream = { .fd = fd, .events = POLLOUT };
@@ -75,7 +82,10 @@ static bool has_room(int fd)
 	return poll(&stream, 1, 0) != 0;
 }
 
-/* A pipe without a reader must not end the host by our line: SIGPIPE is held back and taken. */
+/*
+ * Writes a line. If the pipe has no reader, SIGPIPE must not end the host: print_to blocks the
+ * signal and removes it.
+ */
 static void write_line(int fd, const char *text, size_t left)
 {
 	while (left && has_room(fd)) {
@@ -84,7 +94,7 @@ static void write_line(int fd, const char *text, size_t left)
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written <= 0)
-			break; /* nobody can be told */
+			break;
 		text += written;
 		left -= (size_t)written;
 	}
@@ -110,7 +120,10 @@ static void print_to(const struct gmt_streams *streams, const char *text, size_t
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Keeps a line of the writer for a thread of the host. What does not fit is left out: it is in the file too. */
+/*
+ * Keeps a line of the writer for a thread of the host. Drops the line if it does not fit, because
+ * the file also contains it.
+ */
 static void keep_for_host(const char *text)
 {
 	size_t length = strlen(text), used = atomic_load_explicit(&kept_bytes, memory_order_relaxed);
@@ -128,7 +141,7 @@ void gmt_diag_print_kept(void)
 	size_t there = atomic_load_explicit(&kept_bytes, memory_order_acquire), from = atomic_load(&kept_printed);
 	int kept_errno = errno;
 
-	/* One thread prints a line. The buffer is never emptied: such lines are few. */
+	/* Only one thread prints a line. The buffer is never emptied, because such lines are few. */
 	if (from >= there || gmt_descriptor_has_own_table() || !atomic_compare_exchange_strong(&kept_printed, &from, there))
 		return;
 	print_to(&streams, kept + from, there - from);
@@ -162,7 +175,7 @@ static void say(const char *text)
 	errno = kept_errno;
 }
 
-/* Counts a line of this kind; its slot, NULL when there are too many kinds to tell them apart. */
+/* Counts a message of this kind. Returns its slot, or NULL if there are too many kinds. */
 static struct kind *count(const char *name, bool *ret_is_first)
 {
 	for (struct kind *kind = kinds; kind < kinds + KINDS; kind++) {
@@ -177,14 +190,14 @@ static struct kind *count(const char *name, bool *ret_is_first)
 	return NULL;
 }
 
-/* A line that is still to be formatted. */
+/* A message that is not formatted yet. */
 struct line {
 	const char *format;
 	va_list *arguments;
-	struct kind *kind; /* NULL: not one of a kind */
+	struct kind *kind; /* NULL: messages of this sort are not counted */
 };
 
-/* On a recorder stack: lines are long, and formatting takes a kilobyte more. */
+/* Runs on a recorder stack: messages are long, and formatting needs another kilobyte of stack. */
 static void say_line(void *argument)
 {
 	const struct line *line = argument;
@@ -255,6 +268,6 @@ void gmt_diag_reset(void)
 {
 	for (struct kind *kind = kinds; kind < kinds + KINDS; kind++)
 		atomic_store(&kind->count, 0);
-	/* The parent prints its own. */
+	/* The parent prints its own kept lines. */
 	atomic_store(&kept_printed, atomic_load(&kept_bytes));
 }

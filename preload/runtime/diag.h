@@ -3,48 +3,54 @@
 #define GMT_RUNTIME_DIAG_H
 
 /*
- * The only place that writes to the host's stderr: one line, one write(2), no stdio, and never one that
- * the host would have to wait for: where the pipe is full, the line is dropped. A descriptor 2 that is not
- * the stderr that the process was started with, but a data file or a connection of the host's, is left alone.
+ * The only code that writes to the host's stderr. It writes each line with one write(2), without
+ * stdio. It never makes the host wait: if the pipe is full, it drops the line. Descriptor 2 may
+ * have become a data file or a connection of the host since the start of the process. Then it
+ * writes nothing.
  *
- * Any thread, unless told otherwise; errno is kept.
+ * Any thread, unless a function documents otherwise. Keeps errno.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* From the constructor: remembers what the process's stderr is. */
+/* Remembers what the process's stderr is. Called from the constructor. */
 void gmt_diag_init(void);
 
 /*
- * "gpumemtrace: ..." where verbosity is 1 or more: what the user should know. The same kind (the same
- * `format`, which must be a literal) is said once in a process, and otherwise counted. True for the first.
+ * Prints "gpumemtrace: ..." if verbosity is 1 or more: something that the user should know. A
+ * message of the same kind is printed once in a process and then only counted. The kind is the
+ * address of `format`, which must be a literal. Returns true for the first message of a kind.
  */
 #define gmt_diag_warn(...) gmt_diag_warn_kind(GMT_DIAG_FIRST(__VA_ARGS__, 0), __VA_ARGS__)
 #define GMT_DIAG_FIRST(format, ...) format
 
-/* Likewise, of the kind that the address `kind` stands for. */
+/* Does the same; the address `kind` identifies the kind. */
 bool gmt_diag_warn_kind(const char *kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* "gpumemtrace: TEXT" where verbosity is 1 or more, each time. For what is bounded otherwise. */
+/*
+ * Prints "gpumemtrace: TEXT" if verbosity is 1 or more, each time. For messages whose number is
+ * limited otherwise.
+ */
 void gmt_diag_warn_text(const char *text);
 
-/* Likewise, where verbosity is 2 or more: what the recorder does. */
+/* Prints "gpumemtrace: ..." if verbosity is 2 or more: what the recorder does. */
 void gmt_diag_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Text as it is, whatever the verbosity (help). */
+/* Prints the text unchanged, at any verbosity. Used for help. */
 void gmt_diag_print(const char *text);
 
 /*
- * Prints what the writer could not print itself: it has a descriptor table of its own, and not everywhere a way to the host's
- * stderr. From a thread of the host; gmt_diag_print does so first.
+ * Prints the messages that the writer could not print itself. The writer has its own descriptor
+ * table, and on some systems it cannot reach the host's stderr. Called from a thread of the host.
+ * gmt_diag_print calls it first.
  */
 void gmt_diag_print_kept(void);
 
-/* The end of the process: says how often each kind was held back. Once. */
+/* Prints how often each kind of message was suppressed. Called once, at the end of the process. */
 void gmt_diag_end(void);
 
-/* In the child of a fork: nothing has been said yet. */
+/* Resets the counts, so that each kind is printed again. Called in the child of a fork. */
 void gmt_diag_reset(void);
 
 #endif

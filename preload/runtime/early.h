@@ -3,17 +3,21 @@
 #define GMT_RUNTIME_EARLY_H
 
 /*
- * Text, for code that runs before this library is relocated: in the resolver of an indirect function, in getenv. It calls
- * nothing and reads nothing that must have been relocated. No state.
+ * Text functions for code that runs before this library is relocated: in the resolver of an
+ * indirect function, or in getenv. They call no function and read no data that needs a relocation.
+ * No state.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Compiled into no call of strlen or the like: libc's functions may not be relocated yet. */
+/*
+ * Prevents the compiler from inserting calls of strlen or similar functions. libc's functions may
+ * not be relocated yet.
+ */
 #define GMT_EARLY __attribute__((optimize("no-tree-loop-distribute-patterns"), no_stack_protector))
 
-/* How many characters `text` shares with the whole of `prefix`; 0 when they differ before its end. */
+/* Returns the length of `prefix` if `text` begins with it. Returns 0 otherwise. */
 GMT_EARLY static inline size_t gmt_early_skip(const char *text, const char *prefix)
 {
 	size_t i = 0;
@@ -25,12 +29,14 @@ GMT_EARLY static inline size_t gmt_early_skip(const char *text, const char *pref
 }
 
 /*
- * Whether `item`, "key=value", is in force among the options, read as options/recorder_options.c reads them: items between colons,
- * quotes around values, and the last of several counts. `other` is the same key with its other value.
+ * Returns whether `item`, "key=value", is in force among the options. Reads them in the same way as
+ * options/recorder_options.c: colons separate items, quotes surround values, and the last of
+ * several items with the same key counts. `other` is the same key with its other value.
  */
 GMT_EARLY static inline bool gmt_early_has_item(const char *options, const char *item, const char *other)
 {
-	const char *wanted = item, *unwanted = other; /* what is left of each; NULL: the current item is another one */
+	/* The rest that must still match; NULL: the current item does not match. */
+	const char *wanted = item, *unwanted = other;
 	bool is_in_force = false;
 	char quote = 0;
 
@@ -38,7 +44,7 @@ GMT_EARLY static inline bool gmt_early_has_item(const char *options, const char 
 		if (*options && (quote ? *options == quote : (*options == '\'' || *options == '"'))) {
 			quote = quote ? 0 : *options;
 		} else if (!*options || (*options == ':' && !quote)) {
-			/* An item whose quote is never closed is not taken. */
+			/* An item with an unclosed quote is ignored. */
 			if (wanted && !*wanted && !quote)
 				is_in_force = true;
 			else if (unwanted && !*unwanted && !quote)

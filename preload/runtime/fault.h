@@ -3,12 +3,12 @@
 #define GMT_RUNTIME_FAULT_H
 
 /*
- * What goes wrong around the recorder: a full disk, no shared memory, a file that somebody removed. Told
- * twice, once of each kind: as a line on stderr, and as a note in the file, where it can still be written. The
- * program goes on in any case.
+ * Reports a fault in the recorder's surroundings: a full disk, no shared memory, a removed file.
+ * Each kind is reported once, as a line on stderr and as a note in the file, if the file can still
+ * be written. The program continues in every case.
  *
- * `where` is a path that the line begins with, and the note leaves out; NULL for none. `format` is a literal, by
- * which kinds are told apart. errno is kept. Any thread.
+ * `where` is a path at the beginning of the line; the note omits it. NULL: no path. `format` is a
+ * literal, and identifies the kind. Keeps errno. Any thread.
  */
 void gmt_fault(const char *where, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -3,8 +3,9 @@
 #define GMT_RUNTIME_HIDDEN_H
 
 /*
- * For data of this library that each event looks at. The compiler takes what is only declared for another library's, whose
- * address it would load from a table first; of what is declared so it knows that it lies here.
+ * For data of this library that each event reads. The compiler assumes that a variable that is only
+ * declared may belong to another library, and loads its address from a table first. With this
+ * attribute the compiler knows that the variable is in this library.
  */
 #define GMT_HIDDEN __attribute__((visibility("hidden")))
 

@@ -3,8 +3,9 @@
 #define GMT_RUNTIME_PATIENCE_H
 
 /*
- * A wait with a bound, for a thread that waits for another thread. The other thread may not exist (in the child of a fork), or
- * may not run (below a real-time thread that only yields). So a wait sleeps after a few tries, and ends at a deadline.
+ * A bounded wait of one thread for another thread. The other thread may not exist (in the child of
+ * a fork). It may not run either (if the waiting thread is a real-time thread and only yields). So
+ * the wait sleeps after a few tries and ends at a deadline.
  *
  *	struct gmt_patience patience = gmt_patience_begin(WAIT_NS);
  *
@@ -22,8 +23,8 @@
 #include <unistd.h>
 
 enum {
-	GMT_PATIENCE_YIELDS = 64,      /* tries that only let other threads run */
-	GMT_PATIENCE_NAP_NS = 50000,   /* the sleep of each later try */
+	GMT_PATIENCE_YIELDS = 64,      /* number of tries that only let other threads run */
+	GMT_PATIENCE_NAP_NS = 50000,   /* sleep of each later try */
 };
 
 struct gmt_patience {
@@ -32,7 +33,10 @@ struct gmt_patience {
 	uint32_t tries;
 };
 
-/* The kernel's clock: libfaketime may give the host another one, which may stand still. errno is kept. */
+/*
+ * Returns CLOCK_MONOTONIC from the kernel. libfaketime may give the host another clock, which may
+ * stand still. Keeps errno.
+ */
 static inline uint64_t gmt_patience_now_ns(void)
 {
 	struct timespec now = { 0 };
@@ -48,7 +52,10 @@ static inline struct gmt_patience gmt_patience_begin(uint64_t wait_ns)
 	return (struct gmt_patience){ .wait_ns = wait_ns };
 }
 
-/* Lets other threads run, or sleeps a little. Returns false when the time is over. errno is kept. */
+/*
+ * Lets other threads run, or sleeps for a short time. Returns false when the time is over. Keeps
+ * errno.
+ */
 static inline bool gmt_patience_rest(struct gmt_patience *patience)
 {
 	const struct timespec nap = { .tv_nsec = GMT_PATIENCE_NAP_NS };
@@ -63,7 +70,7 @@ static inline bool gmt_patience_rest(struct gmt_patience *patience)
 		patience->tries++;
 		sched_yield();
 	} else {
-		/* The kernel's own: the host may have taken over libc's. */
+		/* A system call: the host may have replaced libc's function. */
 		syscall(SYS_nanosleep, &nap, NULL);
 	}
 	errno = kept_errno;

@@ -13,7 +13,7 @@ enum mark { CLEARED, CHANGING, OURS };
 
 static _Atomic uint32_t never_cleared = OURS;
 
-/* The first of those that lie together, so that all begin with a line of the cache. */
+/* The first hot variable. Its alignment makes the group of hot variables begin at a cache line. */
 GMT_HOT_DATA _Alignas(64) _Atomic uint32_t *_Atomic gmt_process_mark = &never_cleared;
 
 static atomic_flag watching = ATOMIC_FLAG_INIT;
@@ -30,7 +30,10 @@ void gmt_process_watch(void)
 	size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
 	void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	/* Shared with children as all else, it would say that a child is its parent: then rather nothing. */
+	/*
+	 * Without MADV_WIPEONFORK a child would see the same word and take itself for the parent. So
+	 * the recorder then does without the page.
+	 */
 	if (page != MAP_FAILED && madvise(page, bytes, MADV_WIPEONFORK)) {
 		munmap(page, bytes);
 		page = MAP_FAILED;
@@ -53,7 +56,10 @@ void gmt_process_begin_anew(void)
 	bool is_watched = gmt_process_mark != &never_cleared;
 	uint32_t cleared = CLEARED;
 
-	/* A copy may have made threads before it comes here: one begins, the others wait for it. */
+	/*
+	 * A copy may have made threads before it comes here: one thread resets the state, the others
+	 * wait for it.
+	 */
 	if (is_watched && !atomic_compare_exchange_strong(gmt_process_mark, &cleared, CHANGING)) {
 		struct gmt_patience patience = gmt_patience_begin(WAIT_NS);
 

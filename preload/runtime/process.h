@@ -3,13 +3,14 @@
 #define GMT_RUNTIME_PROCESS_H
 
 /*
- * Whose memory this is. fork() tells its child by pthread_atfork; children that it tells nothing are
+ * Detects that this process is a child that the recorder was not informed about. fork() informs its
+ * child by pthread_atfork. The recorder gets no call in two kinds of children:
  *
- *   a copy    made by the system call alone (clone, clone3, vfork by syscall): its memory is its own, but the
- *             rings are shared with the parent, and so are state and descriptors
+ *   a copy    made by the system call alone (clone, clone3, vfork by syscall): it has its own
+ *             memory, but shares the rings, their state and the descriptors with the parent
  *   a guest   of vfork, posix_spawn or clone(CLONE_VM): it runs in its parent's memory
  *
- * A copy is found out without a system call: it lacks a page that the kernel clears in each child.
+ * A copy is detected without a system call: the kernel clears one page in each child.
  */
 
 #include <stdatomic.h>
@@ -20,24 +21,33 @@
 #include "runtime/hidden.h"
 
 /*
- * What it points to is not 0 while this is the process that it was set in. Before gmt_process_watch, and where the kernel cannot
- * clear a page in children (before Linux 4.14), it is never 0.
+ * The word that it points to is not 0 in the process that has set it. It is never 0 before
+ * gmt_process_watch, or if the kernel cannot clear a page in children (before Linux 4.14).
  */
 extern GMT_HIDDEN _Atomic uint32_t *_Atomic gmt_process_mark;
 
-/* From the constructor. `begin_anew` lets go of all that is a parent's. One system call. */
+/*
+ * Stores the process id and `begin_anew`, which releases everything that belongs to a parent.
+ * Called from the constructor. Makes one system call.
+ */
 void gmt_process_init(void (*begin_anew)(void));
 
 /*
- * From now on a copy is found out: before there is anything that it could share, so not in programs without CUDA.
- * Idempotent; any thread.
+ * Enables the detection of copies. Called before there is anything that a copy could share, so not
+ * in programs without CUDA. Idempotent. Any thread.
  */
 void gmt_process_watch(void);
 
-/* In the child of a fork, and where gmt_process_check finds a copy: once in each child. */
+/*
+ * Calls the function from gmt_process_init, once in each child. Called in the child of a fork, and
+ * when gmt_process_check finds a copy.
+ */
 void gmt_process_begin_anew(void);
 
-/* Before anything is touched that a parent may share: one look at memory. Any thread. */
+/*
+ * Resets the recorder's state if this process is a copy. Called before the recorder touches
+ * anything that it may share with a parent. Reads memory once. Any thread.
+ */
 static inline void gmt_process_check(void)
 {
 	/* Pairs with the release of gmt_process_watch. */
@@ -47,7 +57,7 @@ static inline void gmt_process_check(void)
 		gmt_process_begin_anew();
 }
 
-/* A guest or a copy. One system call. */
+/* Returns whether this process is a guest or a copy. Makes one system call. */
 bool gmt_process_is_another(void);
 
 #endif

@@ -14,13 +14,16 @@
 #include "producer/thread.h"
 
 enum {
-	GUARD_BYTES = 64 << 10, /* the largest page of any machine that we run on */
+	GUARD_BYTES = 64 << 10, /* the largest page size of all supported machines */
 	KERNEL_MASK_BYTES = 8,
 };
 
 static struct stack {
 	_Atomic uint32_t is_taken;
-	char *memory; /* the taker's to set; kept for the next one. NULL: not mapped yet */
+	/*
+	 * Set by the thread that takes the stack, and kept for the next thread. NULL: not mapped yet.
+	 */
+	char *memory;
 } stacks[GMT_RECORDER_STACKS];
 
 /* Calls work(argument) with the stack pointer at `top`; recorder_stack_switch.S. */
@@ -43,7 +46,7 @@ static struct stack *take_stack(void)
 	for (struct stack *stack = stacks; stack < stacks + GMT_RECORDER_STACKS; stack++) {
 		uint32_t is_taken = 0;
 
-		/* Pairs with the release in give_back: the previous thread is off this stack. */
+		/* Pairs with the release in give_back: the previous thread no longer uses this stack. */
 		if (!atomic_compare_exchange_strong_explicit(&stack->is_taken, &is_taken, 1, memory_order_acquire,
 			memory_order_relaxed))
 			continue;
@@ -62,25 +65,28 @@ static void give_back(struct stack *stack)
 	atomic_store_explicit(&stack->is_taken, 0, memory_order_release);
 }
 
-/* A bit of the kernel's signal mask. */
+/* Returns the bit of `signal` in the kernel's signal mask. */
 static uint64_t bit_of(int signal)
 {
 	return (uint64_t)1 << (signal - 1);
 }
 
-/* Also those that the C library keeps for itself, which sigfillset leaves out: cancellation and setuid. */
+/*
+ * Returns the mask of all signals that are held back. This includes the signals that libc uses
+ * itself for cancellation and setuid. sigfillset omits these.
+ */
 static uint64_t mask_of_held_back(void)
 {
 	return ~(bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGFPE) | bit_of(SIGILL) | bit_of(SIGTRAP) | bit_of(SIGSYS));
 }
 
-/* False where a sandbox refuses the system call. */
+/* Returns false if a sandbox refuses the system call. */
 static bool change_mask(const uint64_t *mask, uint64_t *ret_before)
 {
 	return syscall(SYS_rt_sigprocmask, SIG_SETMASK, mask, ret_before, KERNEL_MASK_BYTES) == 0;
 }
 
-/* With signals held back. False if there is no stack. */
+/* Runs the work on a recorder stack, with signals held back. Returns false if there is no stack. */
 static bool run_on_stack(void (*work)(void *argument), void *argument)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
@@ -115,7 +121,10 @@ bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
 		return true;
 	}
 
-	/* In this order: a handler that jumps away must find the thread's cancellation as the host left it. */
+	/*
+	 * The order matters: a handler that leaves by a jump must find the thread's cancellation state
+	 * as the host has set it.
+	 */
 	int cancelling = gmt_cancelling_hold();
 	bool has_run = run_on_stack(work, argument);
 

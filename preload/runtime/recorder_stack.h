@@ -3,33 +3,43 @@
 #define GMT_RUNTIME_RECORDER_STACK_H
 
 /*
- * Stacks of the recorder's own, for work that needs more stack than an event may take from the host.
+ * The recorder's own stacks, for work that needs more stack than an event may take from the host.
  *
- * A hooked call comes from any stack: a thread's, a signal's (sigaltstack), a coroutine's, an array in some frame. Nothing
- * tells how much of it is left, or whether the host's data lies right below. So the path of an event takes at most
- * GMT_HOST_STACK_BYTES of it, which is less than a call of the driver takes. All other work runs here.
+ * A hooked call may run on any stack: a thread's, a signal's (sigaltstack), a coroutine's, or an
+ * array in some frame. The recorder cannot know how much of this stack is left, or whether data of
+ * the host lies directly below. So the path of an event takes at most GMT_HOST_STACK_BYTES of it,
+ * which is less than a call of the driver takes. All other work runs on a recorder stack.
  *
- * Signals are held back while a thread is on a recorder stack. A handler must not run there: some handlers look at the stack
- * they run on. The kernel would also take a signal stack for free that the thread has only left for this work. Signals that
- * report a fault of the running instruction stay open, because the kernel ends the process if they are blocked.
+ * Signals are held back while a thread is on a recorder stack. A handler must not run there,
+ * because some handlers examine the stack that they run on. Also, the kernel would treat a signal
+ * stack as free if its thread has left it only for this work. Signals that report a fault of the
+ * running instruction are not blocked, because the kernel ends the process if they are blocked.
  */
 
 #include <stdbool.h>
 
 enum {
-	GMT_HOST_STACK_BYTES = 1024,    /* of the host's stack, for an event of a hooked call; tests/shim/host_stack holds this */
-	GMT_RECORDER_STACKS = 64,       /* threads that are on one at a time */
+	/*
+	 * Bytes of the host's stack that an event of a hooked call may use. tests/shim/host_stack
+	 * checks this.
+	 */
+	GMT_HOST_STACK_BYTES = 1024,
+	/* Number of threads that can be on a recorder stack at one time. */
+	GMT_RECORDER_STACKS = 64,
 	GMT_RECORDER_STACK_BYTES = 128 << 10,
 };
 
 /*
- * Calls work(argument) on a recorder stack and returns true. Runs it on the current stack if this is a recorder stack, or a
- * stack of the recorder's own threads. Returns false if no stack is free or no memory: the work was not done.
- * Any thread. Keeps errno, except what `work` sets. Cancellation of the thread waits until the work is done.
+ * Calls work(argument) on a recorder stack and returns true. If the current stack is a recorder
+ * stack, or belongs to the recorder's own threads, runs the work there. Returns false if no stack
+ * is free or there is no memory: the work was then not done. Any thread. Keeps errno, except
+ * changes by `work`. Cancellation of the thread waits until the work is done.
  */
 bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument);
 
-/* Frees all stacks in the child of a fork: their threads do not exist there. */
+/*
+ * Frees all stacks. Called in the child of a fork, where the threads that used them do not exist.
+ */
 void gmt_recorder_stack_after_fork(void);
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * void gmt_recorder_stack_switch(void *top, void (*work)(void *argument), void *argument)
  *
- * Calls work(argument) with the stack pointer at `top`, and returns with the caller's. The frame pointer leads back, so
- * unwinders pass from the one stack to the other.
+ * Calls work(argument) with the stack pointer at `top`, then restores the caller's stack pointer
+ * and returns. The frame pointer refers to the caller's frame, so unwinders can cross from one
+ * stack to the other.
  */
 #if defined(__x86_64__)
 	.text

@@ -17,15 +17,16 @@
 #endif
 
 /*
- * Containers often forbid pidfd_getfd. A terminal or a pipe is the same when it is opened once more. A file is not: what the
- * host writes next would go over our line.
+ * Opens the host's stream again, because containers often forbid pidfd_getfd. This works for a
+ * terminal or a pipe. It does not work for a file: the host's next write would overwrite the
+ * recorder's line.
  */
 static int open_again(int number)
 {
 	char path[64];
 	struct stat about;
 
-	/* Not thread-self: the table is the host's. */
+	/* Not thread-self, because the host's table is needed. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", number);
 	if (stat(path, &about) || !(S_ISCHR(about.st_mode) || S_ISFIFO(about.st_mode)))
 		return -1;

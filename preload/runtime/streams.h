@@ -2,7 +2,7 @@
 #ifndef GMT_RUNTIME_STREAMS_H
 #define GMT_RUNTIME_STREAMS_H
 
-/* The host's standard streams, for a thread that has a descriptor table of its own (descriptor.h). */
+/* The host's standard streams, for a thread that has its own descriptor table (descriptor.h). */
 
 #include <stdbool.h>
 
@@ -12,8 +12,9 @@ struct gmt_streams {
 };
 
 /*
- * Gives the calling thread descriptors of what the host's numbers 1 and 2 mean now. In a thread with the host's table these are 1 and
- * 2. False when stderr cannot be had: the kernel forbids it, or the main thread has ended.
+ * Gives the calling thread descriptors of the streams that the host currently has at the numbers 1
+ * and 2. In a thread with the host's table these are 1 and 2. Returns false if stderr is not
+ * available: the kernel forbids it, or the main thread has ended.
  */
 bool gmt_streams_open(struct gmt_streams *ret_streams);
 

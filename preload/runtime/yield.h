@@ -6,8 +6,8 @@
 #include <sched.h>
 
 /*
- * Lets other threads run, for who waits for one of them. errno stays what it was: where the call is forbidden it fails,
- * and who waits may be the host's thread anywhere.
+ * Lets other threads run. For a thread that waits for another thread. Keeps errno: the call fails
+ * where it is forbidden, and the waiting thread may be the host's, in any code.
  */
 static inline void gmt_yield(void)
 {

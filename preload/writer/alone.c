@@ -22,15 +22,21 @@
 #endif
 
 enum {
-	WATCHED = 32,               /* threads; of more, the others' codes are not known */
-	LINKS = 2,                  /* of /proc/self/task, besides one for each thread */
-	EXIT_CODE_FIELDS = 50,      /* of /proc/PID/stat, between the state and the exit code, which is the last */
-	EXIT_SHIFT = 8,             /* as wait() has it */
+	/* Maximum number of watched threads; the codes of further threads are not known. */
+	WATCHED = 32,
+	/* Links of /proc/self/task in addition to one link for each thread. */
+	LINKS = 2,
+	/*
+	 * Number of fields in /proc/PID/stat between the state and the exit code, which is the last
+	 * field.
+	 */
+	EXIT_CODE_FIELDS = 50,
+	EXIT_SHIFT = 8,             /* position of the exit code in a wait() status */
 	PIDFD_THREAD = O_EXCL,
 	PIDFD_INFO_EXIT = 1 << 3,
 };
 
-/* The kernel's own, of Linux 6.15. */
+/* The kernel's structure, since Linux 6.15. */
 struct pidfd_info {
 	uint64_t mask, cgroup;
 	uint32_t numbers[11];
@@ -39,7 +45,7 @@ struct pidfd_info {
 
 #define PIDFD_GET_INFO _IOWR(0xFF, 11, struct pidfd_info)
 
-/* The host's threads behind its main thread, from when that has ended on. */
+/* The host's threads except its main thread. They are watched after the main thread has ended. */
 static struct {
 	uint32_t tid;
 	int fd;
@@ -64,7 +70,10 @@ void gmt_alone_forget(void)
 	watched_count = 0;
 }
 
-/* Whether the main thread has ended; the kernel keeps it as a zombie then, with its code. */
+/*
+ * Returns whether the main thread has ended. The kernel keeps it as a zombie then, with its exit
+ * code.
+ */
 static bool main_has_ended(int folder)
 {
 	char name[32], text[1024];
@@ -103,7 +112,7 @@ static bool watch(void *unused, int folder, const char *name)
 	return watched_count < WATCHED;
 }
 
-/* Lets go of threads that have ended, and keeps the code of the last of them. */
+/* Stops watching threads that have ended, and keeps the exit code of the last one. */
 static void read_codes(void)
 {
 	for (unsigned i = 0; i < watched_count;) {
@@ -128,17 +137,23 @@ enum gmt_alone gmt_alone_is(unsigned own)
 	bool is_kept = tasks >= 0, is_alone = false;
 	int folder = tasks;
 
-	/* Among the host's descriptors, nothing is opened while a look without one says no. */
+	/*
+	 * In the host's descriptor table, the function opens nothing if stat alone shows that more
+	 * threads are left.
+	 */
 	if (!is_kept && !stat("/proc/self/task", &about) && about.st_nlink > LINKS + own + 1)
 		return GMT_ALONE_NO;
 	if (!is_kept)
 		folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0)
 		return GMT_ALONE_UNKNOWN;
-	/* One more than ours is there: the main thread, as a zombie. */
+	/* In addition to the recorder's threads, the main thread is still listed, as a zombie. */
 	if (!fstat(folder, &about) && main_has_ended(folder)) {
 		is_alone = about.st_nlink <= LINKS + own + 1;
-		/* Only where the codes can be told in the end, which needs descriptors of our own. */
+		/*
+		 * Watches threads only if their codes can be read at the end, which needs a separate
+		 * descriptor table.
+		 */
 		if (is_kept && watched_count < WATCHED && lseek(folder, 0, SEEK_SET) == 0)
 			gmt_folder_visit(folder, watch, NULL);
 		read_codes();

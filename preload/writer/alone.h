@@ -3,32 +3,43 @@
 #define GMT_WRITER_ALONE_H
 
 /*
- * Whether the threads of the host have all ended, and only ours keep the process alive. That happens where the main thread ends by
- * pthread_exit, or by the system call. For the writer's thread.
+ * Detects that all threads of the host have ended and only the recorder's threads keep the process
+ * alive. This happens if the main thread ends by pthread_exit or by the exit system call. Used by
+ * the writer's thread.
  */
 
 #include <stdbool.h>
 
-/* Begins to look: from the writer's table, so that chroot changes nothing. */
+/*
+ * Opens /proc/self/task in the writer's descriptor table, so that a later chroot of the host
+ * changes nothing.
+ */
 void gmt_alone_init(void);
 
-/* What /proc/self/task says. */
+/* The answer that /proc/self/task gives. */
 enum gmt_alone { GMT_ALONE_NO, GMT_ALONE_YES, GMT_ALONE_UNKNOWN };
 
-/* Whether only `own` threads of ours are left, the writer among them. A few system calls. Unknown without /proc. */
+/*
+ * Returns whether only `own` threads of the recorder are left. The writer's thread is included in
+ * `own`. Makes a few system calls. Returns GMT_ALONE_UNKNOWN without /proc.
+ */
 enum gmt_alone gmt_alone_is(unsigned own);
 
-/* Whether the process has one thread, as far as /proc tells. One system call. Any thread. */
+/*
+ * Returns whether the process has only one thread. Returns true if /proc cannot be read. Makes one
+ * system call. Any thread.
+ */
 bool gmt_alone_has_one_thread(void);
 
 /*
- * The code that the process would end with without us, once gmt_alone_is says yes. Since Linux 6.1 that is the code of the last
- * thread, before that the main thread's. The kernel tells the code of a thread that is gone since Linux 6.15. The main thread's code
- * stands for it where it does not.
+ * Returns the exit code that the process would have without the recorder. Call it after
+ * gmt_alone_is has returned GMT_ALONE_YES. Since Linux 6.1 this is the code of the last thread;
+ * before, it is the main thread's code. The kernel reports the code of an ended thread since Linux
+ * 6.15. On older kernels the function returns the main thread's code.
  */
 int gmt_alone_exit_code(void);
 
-/* In the child of a fork. */
+/* Discards the parent's state. Called in the child of a fork. */
 void gmt_alone_forget(void);
 
 #endif

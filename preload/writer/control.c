@@ -31,7 +31,7 @@ static struct {
 	char path[4352];
 } control = { .fd = -1, .folder = -1 };
 
-/* Whether the recorder of the file is gone; what it left behind is of no use to anybody. */
+/* Returns whether the recorder of the file is dead. Its control file is then useless. */
 static bool is_orphan(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -42,7 +42,10 @@ static bool is_orphan(const char *path)
 	return is_free;
 }
 
-/* A process of the same number is in another container, or was here before. */
+/*
+ * Creates the control file. Another process with the same pid may exist in another container, or
+ * may have existed earlier.
+ */
 static int create(const char *folder)
 {
 	for (unsigned try = 0; try < TRIES; try++) {
@@ -65,7 +68,7 @@ static bool map(int fd)
 {
 	void *page;
 
-	/* Its space first: a write to a hole of a full tmpfs would be a SIGBUS. */
+	/* Allocate the space first: a write to a hole in a full tmpfs would cause SIGBUS. */
 	if (!gmt_file_lock(fd) || posix_fallocate(fd, 0, sizeof(struct gmt_control)))
 		return false;
 	page = mmap(NULL, sizeof(struct gmt_control), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -101,14 +104,14 @@ static void fill_in(const struct gmt_recording *recording)
 	page->start_time_ns = gmt_clock_start.realtime_ns;
 	write_mode(page, gmt_config.mode);
 	snprintf(page->program, sizeof(page->program), "%s", recording->identity.program);
-	/* A reader stands elsewhere: by its whole name. */
+	/* Use an absolute path, because a reader has another current folder. */
 	if (recording->path[0] == '/' || !getcwd(page->path, sizeof(page->path)))
 		page->path[0] = 0;
 	size_t length = strlen(page->path);
 	snprintf(page->path + length, sizeof(page->path) - length, "%s%s", length ? "/" : "", recording->path);
 	atomic_store(&page->state, gmt_event_is_paused() ? GMT_CONTROL_PAUSED : GMT_CONTROL_RECORDING);
 	atomic_store(&page->told_ns, gmt_clock_monotonic_ns());
-	/* The magic makes it whole. */
+	/* The magic is written last: with it the page is valid. */
 	atomic_thread_fence(memory_order_release);
 	memcpy(page->magic, GMT_CONTROL_MAGIC, sizeof(page->magic));
 }
@@ -163,7 +166,9 @@ static void finish_turn(bool has_failed, const char *answer)
 
 	page->has_failed = has_failed;
 	snprintf(page->answer, sizeof(page->answer), "%s", answer);
-	/* Pairs with the acquire of the reader. Who waits no longer has set it to IDLE. */
+	/*
+	 * Pairs with the acquire of the reader. A reader that no longer waits has set the turn to IDLE.
+	 */
 	atomic_compare_exchange_strong_explicit(&page->turn, &at_work, GMT_CONTROL_ANSWERED, memory_order_release,
 		memory_order_relaxed);
 }
@@ -176,11 +181,12 @@ static void set_paused(bool wanted)
 
 static void take_up(void)
 {
-	static char path[GMT_CONTROL_PATH_BYTES]; /* one caller; stacks may be small */
+	/* Static, because stacks may be small; there is only one caller. */
+	static char path[GMT_CONTROL_PATH_BYTES];
 	struct gmt_control *page = control.page;
 	uint32_t asked = GMT_CONTROL_ASKED;
 
-	/* Pairs with the release of the reader: verb and argument are there. */
+	/* Pairs with the release of the reader: it has written verb and argument before. */
 	if (!atomic_compare_exchange_strong_explicit(&page->turn, &asked, GMT_CONTROL_AT_WORK, memory_order_acquire,
 			memory_order_relaxed))
 		return;

@@ -3,9 +3,10 @@
 #define GMT_WRITER_CONTROL_H
 
 /*
- * The control file of a recording (shared_memory/control.h): how it is doing, and what others ask of it. Used by the
- * writer's thread alone, but for gmt_control_abandon. A recording without one, because no folder could be had,
- * is as good as any: it cannot be asked anything.
+ * The control file of a recording (shared_memory/control.h). The writer publishes the state of the
+ * recording in it, and other processes place their requests in it. Only the writer's thread uses
+ * these functions, except gmt_control_abandon. If no folder for the control file can be found, the
+ * recording works without it and accepts no requests.
  */
 
 #include <stdbool.h>
@@ -15,22 +16,28 @@
 #include "writer/recording.h"
 #include "writer/stream.h"
 
-/* Makes the control file of a recording that begins. */
+/* Creates the control file when the recording begins. */
 void gmt_control_open(const struct gmt_recording *recording);
 
-/* Tells how the stream is doing, and takes up what is asked. Once a round. */
+/*
+ * Publishes the state of the stream and handles a request, if there is one. The writer calls it
+ * once in each round.
+ */
 void gmt_control_round(const struct gmt_stream *stream);
 
-/* The recording has changed its mode. */
+/* Publishes the new mode of the recording. */
 void gmt_control_tell_mode(enum gmt_mode mode);
 
-/* The snapshot that was asked for is at `path`, or is not to be had, because of `why`. */
+/*
+ * Answers the request for a snapshot. `path` is the path of the snapshot. If `path` is NULL, the
+ * snapshot failed, and `why` is the reason.
+ */
 void gmt_control_answer(const char *path, const char *why);
 
-/* The recording ends: the file goes. */
+/* Removes the control file at the end of the recording. */
 void gmt_control_close(void);
 
-/* In the child of a fork: the parent's is let go of. */
+/* Unmaps and closes the parent's control file. Called in the child of a fork. */
 void gmt_control_abandon(void);
 
 #endif

@@ -36,14 +36,20 @@ void gmt_folder_unlink(int folder, const char *path)
 	}
 	if (!unlinkat(folder, name, 0) || (errno != EACCES && errno != EPERM))
 		return;
-	/* The host has called seteuid. The system call alone changes this thread only; libc's function would change all. */
+	/*
+	 * The host has called seteuid. The bare system call changes only this thread; libc's function
+	 * would change all threads.
+	 */
 	if (getresuid(&real, &effective, &saved) || effective == saved || syscall(SYS_setresuid, -1, saved, -1))
 		return;
 	unlinkat(folder, name, 0);
 	syscall(SYS_setresuid, -1, effective, -1);
 }
 
-/* What the kernel writes; libc's functions for folders take memory of the host's heap. */
+/*
+ * A folder entry as the kernel writes it. libc's functions for folders allocate from the host's
+ * heap.
+ */
 struct entry {
 	uint64_t number;
 	int64_t next;
@@ -54,7 +60,8 @@ struct entry {
 
 void gmt_folder_visit(int folder, bool (*look)(void *user, int folder, const char *name), void *user)
 {
-	static _Alignas(struct entry) char entries[ENTRIES_BYTES]; /* one writer */
+	/* Only the writer's thread uses it. */
+	static _Alignas(struct entry) char entries[ENTRIES_BYTES];
 
 	for (long got; (got = syscall(SYS_getdents64, folder, entries, sizeof(entries))) > 0;)
 		for (long at = 0; at < got;) {

@@ -19,18 +19,26 @@
 #include "runtime/hot_data.h"
 
 enum {
-	LOCK_WAIT_NS = 20000000,     /* what the writer waits for: it comes again */
-	UNLOAD_WAIT_NS = 1000000000, /* what an object waits for that will be gone: a machine under load may stop the writer so long */
-	ROWS_MAX = 65536, /* some 6 MiB, when a program loads and unloads without end */
+	/* Maximum wait of the writer for the lock; the writer tries again later. */
+	LOCK_WAIT_NS = 20000000,
+	/*
+	 * Maximum wait before an unload, because the object will be gone afterwards. A machine under
+	 * load may stop the writer for so long.
+	 */
+	UNLOAD_WAIT_NS = 1000000000,
+	ROWS_MAX = 65536, /* about 6 MiB, reached if a program loads and unloads without end */
 };
 
-/* One line of the map. Text is kept once: a program loads the same files again and again. */
+/*
+ * One row of the map. Each text is stored once, because a program loads the same files again and
+ * again.
+ */
 struct row {
 	uint64_t start;
 	uint64_t end;
 	uint64_t bias;
 	uint32_t generation;
-	uint32_t path;     /* ids in `texts` */
+	uint32_t path;     /* ids in `texts`, also of build_id */
 	uint32_t build_id;
 };
 
@@ -38,7 +46,7 @@ GMT_HOT_DATA __attribute__((aligned(4))) struct gmt_modules_use gmt_modules_used
 static atomic_flag locked = ATOMIC_FLAG_INIT;
 static struct {
 	GMT_VEC(struct row) rows;
-	GMT_VEC(uint32_t) newest; /* rows that no later one has taken the addresses of */
+	GMT_VEC(uint32_t) newest; /* rows whose addresses no later row has taken */
 	struct gmt_intern texts;
 	unsigned long long adds; /* the loader's counters at the last scan */
 	unsigned long long subs;
@@ -49,7 +57,7 @@ uint32_t gmt_modules_use(void)
 	/* Pairs with the release in gmt_modules_unloaded. */
 	uint32_t now = atomic_load_explicit(&gmt_modules_used.generation, memory_order_acquire);
 
-	/* Looked at before they are written: all threads share the line. */
+	/* Read each variable before writing it, because all threads share this cache line. */
 	if (atomic_load_explicit(&gmt_modules_used.used_generation, memory_order_relaxed) != now)
 		atomic_store(&gmt_modules_used.used_generation, now);
 	if (!atomic_load_explicit(&gmt_modules_used.is_used_since_scan, memory_order_relaxed))
@@ -61,7 +69,10 @@ void gmt_modules_unloaded(void)
 {
 	uint32_t now = atomic_load(&gmt_modules_used.generation);
 
-	/* Where no stack is of this generation, none can be mistaken. Two that unload at one time make one new one. */
+	/*
+	 * If no stack belongs to this generation, no stack can be mistaken. Two concurrent unloads
+	 * start only one new generation.
+	 */
 	if (atomic_load(&gmt_modules_used.used_generation) == now)
 		atomic_compare_exchange_strong_explicit(&gmt_modules_used.generation, &now, now + 1, memory_order_release,
 			memory_order_relaxed);
@@ -76,7 +87,7 @@ static int read_unload_count(struct dl_phdr_info *info, size_t size, void *ret_c
 {
 	if (has_counters(size))
 		*(uint64_t *)ret_count = info->dlpi_subs;
-	return 1; /* every object tells the same */
+	return 1; /* every object reports the same counters */
 }
 
 uint64_t gmt_modules_unload_count(void)
@@ -87,7 +98,10 @@ uint64_t gmt_modules_unload_count(void)
 	return count;
 }
 
-/* Waits for a thread that has the lock for microseconds, but may be stopped by the scheduler meanwhile. */
+/*
+ * Waits for a thread that holds the lock only for microseconds, but may lose the processor
+ * meanwhile.
+ */
 static bool lock(uint64_t wait_ns)
 {
 	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(wait_ns));
@@ -144,13 +158,16 @@ static void describe(const struct dl_phdr_info *info, struct gmt_module_info *mo
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
 		uint64_t low = info->dlpi_addr + segment->p_vaddr;
 
-		/* Only what is mapped can be read. */
+		/* Only mapped notes can be read. */
 		if (segment->p_type == PT_NOTE && low >= module->start && low + segment->p_memsz <= module->end)
 			read_build_id(segment, info->dlpi_addr, module);
 	}
 }
 
-/* The program has no name, and one that was loaded by a relative path is found from here only. */
+/*
+ * Stores the path of an object. The loader has no name for the program itself. A relative path is
+ * valid only in the current folder, so the function makes it absolute.
+ */
 static void set_path(const char *name, struct gmt_module_info *module)
 {
 	size_t used = 0;
@@ -192,7 +209,7 @@ static bool is_known(const struct gmt_module_info *module, const char *name)
 	return false;
 }
 
-/* What had these addresses has them no more. */
+/* Removes the rows from `newest` whose addresses overlap this range. */
 static void take_addresses(uint64_t start, uint64_t end)
 {
 	size_t kept = 0;
@@ -217,7 +234,7 @@ static void add(const struct gmt_module_info *module)
 	uint32_t *newest;
 	struct row *added;
 
-	/* Stacks that are taken from now on could be told by nobody: none are. */
+	/* If the map is full, no stacks are taken from now on: the reader could not resolve them. */
 	if (modules.rows.count >= ROWS_MAX) {
 		if (!atomic_exchange(&gmt_modules_used.is_full, true))
 			gmt_session_note("libraries were loaded and unloaded too often: later events have no native stacks");
@@ -240,10 +257,16 @@ static int note_down(struct dl_phdr_info *info, size_t size, void *argument)
 	bool *first = argument;
 
 	if (*first && has_counters(size)) {
-		/* The loader counts its doings: when nothing came or went there is nothing to read. */
+		/*
+		 * The loader counts loads and unloads: if both counts are unchanged, there is nothing to
+		 * read.
+		 */
 		if (modules.rows.count && info->dlpi_adds == modules.adds && info->dlpi_subs == modules.subs)
 			return 1;
-		/* Also what went by a way that is not ours (a dlclose that is bound to libc's own, libc itself). */
+		/*
+		 * The rules are also out of date if an unload bypassed the recorder's dlclose. libc itself,
+		 * or a dlclose that is bound to libc's, may do that.
+		 */
 		if (info->dlpi_subs != modules.subs) {
 			gmt_rules_pause();
 			gmt_rules_resume(true);
@@ -265,7 +288,7 @@ static bool scan(uint64_t wait_ns)
 {
 	bool first = true;
 
-	/* Without a stack since the last time, nobody asks what was there meanwhile. */
+	/* If no stack was taken since the last scan, no stack refers to the objects of this time. */
 	if (!atomic_load(&gmt_modules_used.is_used_since_scan))
 		return true;
 	if (!lock(wait_ns))

@@ -3,13 +3,17 @@
 #define GMT_WRITER_MODULES_H
 
 /*
- * The map of loaded objects, so that the reader can turn addresses into names on any machine. Names
- * and build-ids are read from memory; no file is opened.
+ * The map of loaded objects (shared libraries and the program). The reader uses it to turn
+ * addresses into names on any machine. The recorder reads names and build-ids from memory and opens
+ * no file.
  *
- * When an object is unloaded its addresses may be given to another one. So each unloading starts a
- * new generation, stacks carry the generation they were taken in, and what is loaded is noted down
- * before anything goes. A program that loads and unloads for weeks is bounded: what no stack is about is not noted
- * down, what comes back to its place is known, and the map has a last line.
+ * After an object is unloaded, another object may get its addresses. So each unload starts a new
+ * generation, and each stack carries the generation in which it was taken. The recorder adds all
+ * loaded objects to the map before any object is unloaded.
+ *
+ * The map stays bounded in a program that loads and unloads for weeks. The recorder does not add an
+ * object that no stack can refer to. It recognizes an object that returns to its previous place.
+ * The map also has a maximum number of rows.
  */
 
 #include <stdatomic.h>
@@ -18,21 +22,24 @@
 
 #include "runtime/hidden.h"
 
-/* What that looks at each time: hardly anything of it ever changes. */
+/* The data that gmt_modules_use reads each time. It hardly ever changes. */
 extern GMT_HIDDEN struct gmt_modules_use {
 	_Atomic uint32_t generation;
-	_Atomic uint32_t used_generation; /* the newest that a stack was taken in */
+	_Atomic uint32_t used_generation; /* the newest generation in which a stack was taken */
 	_Atomic bool is_used_since_scan;
 	_Atomic bool is_full;
 } gmt_modules_used;
 
 /*
- * The generation that a stack taken now belongs to, from 1; 0: the map is full, and no stack is to be taken. Any
- * thread, each stack.
+ * Returns the generation of a stack that is taken now. Generations begin with 1. Returns 0 if the
+ * map is full: the caller then takes no stack. Any thread; called for each stack.
  */
 uint32_t gmt_modules_use(void);
 
-/* The same, where nothing has to be noted down for it; else 0, and that is to be asked. */
+/*
+ * Returns the same if gmt_modules_use has nothing to store for this stack. Otherwise returns 0, and
+ * the caller must call gmt_modules_use.
+ */
 static inline uint32_t gmt_modules_use_again(void)
 {
 	/* Pairs with the release in gmt_modules_unloaded. */
@@ -44,21 +51,25 @@ static inline uint32_t gmt_modules_use_again(void)
 }
 
 /*
- * Notes down all objects that are loaded and not yet known, where a stack was taken since the last time. Any
- * thread; gives up after a bounded wait when another one is at it. Allocates pages, never the host's heap.
+ * Adds all loaded objects to the map that are not yet in it. Does nothing if no stack was taken
+ * since the last scan. Any thread. Gives up after a bounded wait if another thread holds the lock.
+ * Allocates pages, never from the host's heap.
  */
 void gmt_modules_scan(void);
 
 /*
- * The same, before objects are unloaded: what is not noted down now has no name for ever. Waits for a second at most, longer with
- * overflow=wait, and leaves a note where that was in vain.
+ * Does the same before objects are unloaded. An object that is not added now never gets a name.
+ * Waits at most one second, or longer with overflow=wait. If the wait fails, leaves a note in the
+ * recording.
  */
 void gmt_modules_scan_before_unload(void);
 
-/* How many objects the loader has unloaded so far; 0 where it does not count. */
+/*
+ * Returns how many objects the loader has unloaded so far. Returns 0 if the loader does not count.
+ */
 uint64_t gmt_modules_unload_count(void);
 
-/* An object was unloaded: a new generation begins, where a stack was taken in this one. */
+/* Starts a new generation after an unload, if a stack was taken in the current generation. */
 void gmt_modules_unloaded(void);
 
 struct gmt_module_info {
@@ -70,10 +81,16 @@ struct gmt_module_info {
 	char path[1024];
 };
 
-/* Copies the known object number `index`; false when there are not that many. */
+/*
+ * Copies row number `index` of the map. Returns false if the map has fewer rows, or if the lock was
+ * not free in time.
+ */
 bool gmt_modules_get(uint32_t index, struct gmt_module_info *ret_module);
 
-/* In the child of a fork: a thread that is not there any more may have held the lock. */
+/*
+ * Releases the lock. Called in the child of a fork: a thread that does not exist in the child may
+ * have held the lock.
+ */
 void gmt_modules_reset_lock(void);
 
 #endif

@@ -13,7 +13,10 @@
 #include "writer/run_note.h"
 #include "shared_memory/shared_recording_owner.h"
 
-/* The folder part of `path`, for memory that /dev/shm has no room for. */
+/*
+ * Stores the folder part of `path`. The recording memory is placed there if /dev/shm has no room
+ * for it.
+ */
 static void folder_of(const char *path, char *ret_folder, size_t bytes)
 {
 	const char *slash = strrchr(path, '/');
@@ -24,7 +27,9 @@ static void folder_of(const char *path, char *ret_folder, size_t bytes)
 		snprintf(ret_folder, bytes, ".");
 }
 
-/* Whose the memory is, for who finds it when the process was killed. */
+/*
+ * Returns the owner of the memory, so that a reader can identify it after the process was killed.
+ */
 static const struct gmt_shared_recording_owner *own_name(const struct gmt_recording *recording, const char *folder)
 {
 	static struct gmt_shared_recording_owner owner; /* one caller; stacks may be small */

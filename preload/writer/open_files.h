@@ -2,7 +2,7 @@
 #ifndef GMT_WRITER_OPEN_FILES_H
 #define GMT_WRITER_OPEN_FILES_H
 
-/* The files and the memory that a recording begins with. */
+/* Creates the files and maps the memory of a new recording. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,15 +10,16 @@
 #include "writer/recording.h"
 
 /*
- * Creates the recording's file, and the area with the depot unless `recording` has one. Fills in `recording`, whose identity is
- * known. `area` is the caller's. Returns false with a reason in ret_why; there is no file then. For the writer, whose descriptors
- * they are.
+ * Creates the recording's file. Also creates the shared-memory recording with the depot, unless
+ * `recording` already has recording memory. Fills in `recording`; its `identity` must be set. The
+ * caller owns `area`. On failure returns false, writes a reason to ret_why, and leaves no file.
+ * Called by the thread that writes the file, because the descriptors belong to its table.
  */
 bool gmt_open_files(struct gmt_recording *recording, struct gmt_recording_memory *area, char *ret_why, uint32_t why_bytes);
 
 /*
- * Maps the area, with the depot, in memory without a file. Fills in `recording`. `area` is the caller's. Returns false with a reason in
- * ret_why. Any thread; opens no descriptor.
+ * Maps the recording memory, with the depot, without a file. Fills in `recording`. The caller owns
+ * `area`. On failure returns false with a reason in ret_why. Any thread. Opens no descriptor.
  */
 bool gmt_open_memory(struct gmt_recording *recording, struct gmt_recording_memory *area, char *ret_why, uint32_t why_bytes);
 

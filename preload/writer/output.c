@@ -17,7 +17,7 @@
 
 enum { TRIES = 10000 };
 
-/* By how many jobs each launcher runs, the most specific first. */
+/* Variables in which launchers set the rank, the most specific launcher first. */
 static const char *const rank_names[] = {
 	"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID",
 	"FLUX_TASK_RANK",
@@ -79,7 +79,7 @@ static void append_text(struct name *name, const char *text)
 	append(name, text, strlen(text));
 }
 
-/* A value from outside is one part of a path, never several. */
+/* Appends a value from outside. It must stay one part of a path, so each "/" in it becomes "_". */
 static void append_part(struct name *name, const char *text)
 {
 	for (; *text; text++)
@@ -112,7 +112,10 @@ static void append_rank(struct name *name, int32_t rank)
 	append_number(name, rank);
 }
 
-/* %q{VAR}: `at` stands behind the q. The address behind the brace, or NULL. */
+/*
+ * Appends the value of an environment variable for %q{VAR}. `at` points behind the q. Returns the
+ * address behind the closing brace, or NULL on error.
+ */
 static const char *append_variable(struct name *name, const char *at)
 {
 	char variable[128];
@@ -135,7 +138,10 @@ static bool says_rank(const char *template)
 	return false;
 }
 
-/* Returns where ".r<rank>" goes: behind the first %h, else in front of the suffix. */
+/*
+ * Returns where ".r<rank>" is inserted: behind the first %h, or else before the suffix. Returns
+ * NULL if it is not inserted.
+ */
 static const char *rank_place(const char *template, const struct gmt_identity *identity)
 {
 	if (identity->rank < 0 || says_rank(template))
@@ -190,7 +196,10 @@ bool gmt_output_expand(const char *template, const struct gmt_identity *identity
 	return !name.too_long;
 }
 
-/* mkdir -p for the folders in front of the last slash; failures show when the file is created. */
+/*
+ * Makes the folders in front of the last slash, like mkdir -p. A failure shows up when the file is
+ * created.
+ */
 static void make_folders(char *path)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -209,19 +218,24 @@ int gmt_output_create(const char *template, const struct gmt_identity *identity,
 		if (!gmt_output_expand(template, identity, number, ret_path, path_bytes - 16, ret_why, why_bytes))
 			return -1;
 		if (number && !numbered)
-			gmt_recording_name_number(ret_path, path_bytes, number); /* the 16 bytes are for it */
+			/* Uses the 16 bytes that were left. */
+			gmt_recording_name_number(ret_path, path_bytes, number);
 		make_folders(ret_path);
 
 		/*
-		 * Stacks and arguments are nobody else's business; and what another user planted is not followed. It
-		 * is read, too, when it is folded (writer/rotation_rewrite.h).
+		 * Only the user may read the file, because it contains stacks and arguments. O_NOFOLLOW: do
+		 * not follow a link that another user has made. O_RDWR: the compaction also reads the file
+		 * (writer/rotation_rewrite.h).
 		 */
 		int fd = open(ret_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd >= 0)
 			return gmt_descriptor_move_high(fd);
 		if (errno != EEXIST)
 			break;
-		/* Not so of pipes and sockets, which anybody can plant. */
+		/*
+		 * Only for devices: any user can make a pipe or a socket with this name, so these must not
+		 * stop the recording.
+		 */
 		if (gmt_file_is_device(ret_path)) {
 			snprintf(ret_why, why_bytes, "%.512s is a device; output= names a file", ret_path);
 			return -1;

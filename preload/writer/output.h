@@ -3,10 +3,10 @@
 #define GMT_WRITER_OUTPUT_H
 
 /*
- * The name of the file: the template of option `output` with its tokens replaced.
+ * The name of the recording's file: the template from option `output` with its tokens replaced.
  *
- * %p pid  %h host  %e program  %t start time (20261121-093015)  %r rank  %l local rank
- * %n a number that makes the name new  %q{VAR} an environment variable  %% a percent sign
+ *   %p pid  %h host  %e program  %t start time (20261121-093015)  %r rank  %l local rank
+ *   %n a number that makes the name unique  %q{VAR} an environment variable  %% a percent sign
  */
 
 #include <stdbool.h>
@@ -14,30 +14,34 @@
 #include <stdint.h>
 
 struct gmt_identity {
-	int32_t rank;       /* -1: no launcher told one */
+	int32_t rank;       /* -1: no launcher has set it */
 	int32_t local_rank;
 	char host[256];
 	char program[256];  /* last part of the executable's path */
-	int64_t time_s;     /* when it was asked, since 1970 */
-	char folder[4096];  /* that relative names begin in; "": the current one */
+	int64_t time_s;     /* when gmt_identity_init was called, in seconds since 1970 */
+	char folder[4096];  /* base folder of relative names; "": the current folder */
 };
 
-/* Reads the launcher's environment (torchrun, MPI, Slurm, Flux) and asks the system. */
+/*
+ * Reads the environment variables of the launcher (torchrun, MPI, Slurm, Flux) and asks the system.
+ */
 void gmt_identity_init(struct gmt_identity *ret_identity);
 
 /*
- * Writes the name for `template` to ret_path, in the identity's folder. `number` replaces %n. Where a rank is known and the
- * template says neither %r nor %l, ".r<rank>" is put behind %h, or in front of the suffix
- * (system/recording_name.h).
- * False, with a reason in ret_why, when a token is unknown or the name is too long.
+ * Writes the name for `template` to ret_path. A relative name begins with the identity's folder.
+ * `number` replaces %n. If a rank is known and the template has neither %r nor %l, the function
+ * inserts ".r<rank>". It goes behind the first %h, or before the suffix if there is no %h
+ * (system/recording_name.h). Returns false with a reason if a token is unknown or the name is too
+ * long.
  */
 bool gmt_output_expand(const char *template, const struct gmt_identity *identity, uint32_t number,
 	char *ret_path, size_t path_bytes, char *ret_why, size_t why_bytes);
 
 /*
- * Creates a new file by the template, with missing folders, and never over an existing one: ".1", ".2" ... is put in
- * front of the suffix of a name that is taken, by whatever (system/recording_name.h). Only the user can read the file. The descriptor,
- * close-on-exec, or -1 with a reason.
+ * Creates a new file with the name that the template gives, and creates missing folders. Never
+ * overwrites an existing file. If the name is taken by anything, the function inserts ".1", ".2"
+ * ... before the suffix (system/recording_name.h). Only the user can read the file. Returns a
+ * close-on-exec descriptor, or -1 with a reason.
  */
 int gmt_output_create(const char *template, const struct gmt_identity *identity, char *ret_path,
 	size_t path_bytes, char *ret_why, size_t why_bytes);

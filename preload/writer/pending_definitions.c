@@ -37,7 +37,10 @@ uint64_t gmt_pending_definitions_commit(struct gmt_pending_definitions *journal)
 {
 	uint64_t before = atomic_load_explicit(&journal->memory->used_bytes, memory_order_relaxed);
 
-	/* Pairs with whoever maps the file after a kill: the entries are in memory before their length. */
+	/*
+	 * Pairs with the reader that maps the file after a kill: the entries are in memory before their
+	 * length.
+	 */
 	atomic_store_explicit(&journal->memory->used_bytes, journal->staged_bytes, memory_order_release);
 	return before;
 }
@@ -66,7 +69,7 @@ const void *gmt_pending_definitions_next(const struct gmt_pending_definitions *j
 void gmt_pending_definitions_reset(struct gmt_pending_definitions *journal, uint64_t stamp)
 {
 	journal->staged_bytes = 0;
-	/* In this order: the old entries must never seem to follow the new sync point. */
+	/* The order matters: the old entries must never seem to follow the new sync point. */
 	atomic_store_explicit(&journal->memory->used_bytes, 0, memory_order_release);
 	atomic_store_explicit(&journal->memory->base_stamp, stamp, memory_order_release);
 }

@@ -3,11 +3,13 @@
 #define GMT_WRITER_PENDING_DEFINITIONS_H
 
 /*
- * What the compressor holds back would be lost on a kill; so all that goes into the file since its last
- * sync point stands here too (shared_memory/shared_recording.h, struct gmt_shared_recording_journal). In the flow: encode -> journal
- * -> sink. Used by the writer's thread alone.
+ * The pending definitions: a copy, in shared memory, of each block that the stream has written
+ * since the file's last sync point (shared_memory/shared_recording.h, struct
+ * gmt_shared_recording_journal). The compressor may still hold these blocks, and a kill would lose
+ * them. Data flow: encoder -> pending definitions -> sink. Only the writer's thread uses it.
  *
- * What is staged counts from the commit on, all together: blocks of events, and how far they empty the ring.
+ * Staged entries become valid together, at the next commit. An entry is a block of the file, or the
+ * position up to which a batch empties its ring.
  */
 
 #include <stdbool.h>
@@ -18,29 +20,41 @@
 
 struct gmt_pending_definitions {
 	struct gmt_shared_recording_journal *memory;
-	uint64_t size_bytes;   /* of memory->entries */
-	uint64_t staged_bytes; /* with what is not committed yet */
+	uint64_t size_bytes;   /* size of memory->entries */
+	uint64_t staged_bytes; /* including entries that are not committed yet */
 };
 
-/* Begins a journal in `memory` (zeroed, `bytes` long), which stays the caller's, for a file that has nothing yet. */
+/*
+ * Initializes empty pending definitions in `memory` (zeroed, `bytes` long) for a file that is still
+ * empty. The caller owns `memory`.
+ */
 void gmt_pending_definitions_init(struct gmt_pending_definitions *ret_journal, void *memory, uint64_t bytes);
 
-/* Whether an entry of `length` bytes can be staged. */
+/* Returns whether an entry of `length` bytes can be staged. */
 bool gmt_pending_definitions_has_room(const struct gmt_pending_definitions *journal, uint64_t length);
 
-/* Copies an entry in. False when there is no room. */
+/* Copies an entry into the pending definitions. Returns false if there is no room. */
 bool gmt_pending_definitions_stage(struct gmt_pending_definitions *journal, enum gmt_pending_definitions_kind kind, const void *bytes, uint32_t length);
 
-/* What was staged counts. Returns where in entries[] it begins, for gmt_pending_definitions_next. */
+/*
+ * Makes all staged entries valid. Returns the offset in entries[] where they begin, for
+ * gmt_pending_definitions_next.
+ */
 uint64_t gmt_pending_definitions_commit(struct gmt_pending_definitions *journal);
 
-/* What was staged since the last commit does not count. */
+/* Discards the entries that were staged since the last commit. */
 void gmt_pending_definitions_drop(struct gmt_pending_definitions *journal);
 
-/* The bytes of the next block from *at on, which moves behind it; NULL when there is none. */
+/*
+ * Returns the bytes of the next block at or after offset *at, and moves *at behind it. Returns NULL
+ * if there is no further block.
+ */
 const void *gmt_pending_definitions_next(const struct gmt_pending_definitions *journal, uint64_t *at, uint32_t *ret_length);
 
-/* All that was committed is in the file for certain, before the sync point of that stamp. */
+/*
+ * Empties the pending definitions. Called when the file certainly contains all committed entries,
+ * before the sync point with the stamp `stamp`.
+ */
 void gmt_pending_definitions_reset(struct gmt_pending_definitions *journal, uint64_t stamp);
 
 #endif

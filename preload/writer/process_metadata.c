@@ -21,7 +21,7 @@ static struct gmt_slice slice(const char *text)
 	return (struct gmt_slice){ text, (uint32_t)strlen(text) };
 }
 
-/* The arguments as the kernel keeps them, each ended by a NUL. */
+/* Returns the arguments as the kernel stores them, each ended by a NUL. */
 static struct gmt_slice read_command(char *to, size_t bytes)
 {
 	size_t length = 0;
@@ -113,7 +113,7 @@ static void write_modules(struct gmt_process_metadata *facts)
 	}
 }
 
-/* Each line that is there by now and has not been written. */
+/* Writes each note that is complete and not yet written. */
 static void write_notes_of(const struct gmt_process_metadata *facts, const struct gmt_recording_notes *notes, bool *is_written)
 {
 	for (uint32_t i = 0; i < GMT_RECORDING_NOTES; i++) {
@@ -166,7 +166,10 @@ static void write_losses(struct gmt_process_metadata *facts, bool all)
 	for (int loss = 0; loss < GMT_LOSS_COUNT; loss++) {
 		uint64_t count = atomic_load_explicit(&facts->recording->losses[loss], memory_order_relaxed);
 
-		/* A note is a line each time, and stacks may be lost for weeks: when it has doubled, and at the end. */
+		/*
+		 * Each note adds a line to the file, and stacks may be lost for weeks. So a note is written
+		 * only when the count has doubled, and at the end.
+		 */
 		if (count == facts->losses_written[loss] ||
 			(loss >= GMT_LOSS_STACK && !all && count < 2 * facts->losses_written[loss]))
 			continue;
@@ -192,7 +195,7 @@ static struct gmt_api api_of(uint16_t hook)
 
 void gmt_process_metadata_api(struct gmt_process_metadata *facts, uint16_t hook)
 {
-	/* What the program says itself comes by no hook. */
+	/* Events from the program's own calls do not come from a hook. */
 	if (hook == GMT_HOOK_NONE || facts->api_written[hook])
 		return;
 
@@ -212,7 +215,10 @@ void gmt_process_metadata_all_apis(const struct gmt_process_metadata *facts)
 	facts->write(facts->context, GMT_RECORD_API, rows, count);
 }
 
-/* Of functions whose count has changed; `all`: of those too that nobody called. */
+/*
+ * Writes the call counts that have changed. With `all`, also writes the functions that were never
+ * called.
+ */
 static void write_calls(struct gmt_process_metadata *facts, bool all)
 {
 	static struct gmt_api apis[GMT_HOOK_COUNT];

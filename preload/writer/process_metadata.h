@@ -3,8 +3,9 @@
 #define GMT_WRITER_PROCESS_METADATA_H
 
 /*
- * What the file says besides events and their stacks: the process, its options and devices, the loaded
- * modules, clocks, notes, losses, names of functions and threads. Used by the writer alone.
+ * Writes all records except events and their stacks: the process, its options and devices, the
+ * loaded modules, clocks, notes, losses, and the names of functions and threads. Only the writer
+ * uses it.
  */
 
 #include <stdbool.h>
@@ -17,9 +18,9 @@
 
 struct gmt_process_metadata {
 	struct gmt_recording *recording;
-	/* Puts rows into the file. */
+	/* Writes rows to the file. */
 	void (*write)(void *context, uint32_t kind, const void *rows, uint32_t count);
-	void *context; /* handed to it */
+	void *context; /* first argument of `write` */
 	uint32_t modules_written;
 	bool note_written[GMT_RECORDING_NOTES];
 	bool fault_written[GMT_RECORDING_NOTES];
@@ -29,28 +30,34 @@ struct gmt_process_metadata {
 	uint32_t unhooked_written;
 };
 
-/* What is known at the start; the file's first records. */
+/* Writes what is known at the start. These are the first records of the file. */
 void gmt_process_metadata_begin(struct gmt_process_metadata *facts);
 
-/* What is new since the last time, and the time itself. Before each sync point. */
+/* Writes what is new since the last call, and the current time. Called before each sync point. */
 void gmt_process_metadata_update(struct gmt_process_metadata *facts);
 
-/* What is known only at the end: which functions were never called. */
+/* Writes what is known only at the end: for example, which functions were never called. */
 void gmt_process_metadata_end(struct gmt_process_metadata *facts);
 
-/* What the sampler was told since the last time; gmt_process_metadata_update does that too. */
+/*
+ * Writes the samples that have arrived since the last call. gmt_process_metadata_update does the
+ * same.
+ */
 void gmt_process_metadata_samples(const struct gmt_process_metadata *facts);
 
-/* The name of a function, when it is met for the first time. */
+/* Writes the name of a function, unless it is already written. */
 void gmt_process_metadata_api(struct gmt_process_metadata *facts, uint16_t hook);
 
-/* The names of all functions, met or not. */
+/* Writes the names of all functions, called or not. */
 void gmt_process_metadata_all_apis(const struct gmt_process_metadata *facts);
 
-/* The thread that has this ring. */
+/* Writes the record of the thread that owns `ring`. */
 void gmt_process_metadata_thread(const struct gmt_process_metadata *facts, const struct gmt_ring *ring);
 
-/* Events that were lost: `count` in all, by the thread of that id (0: none). */
+/*
+ * Writes how many events were lost: `count` in total, by the thread with the id `thread` (0: no
+ * particular thread).
+ */
 void gmt_process_metadata_drop(const struct gmt_process_metadata *facts, uint32_t thread, const char *reason, uint64_t count);
 
 #endif

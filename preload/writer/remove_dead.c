@@ -16,13 +16,13 @@
 
 enum { SEEN = 1024, NAME_BYTES = 64, YOUNG_S = 60 };
 
-/* One caller; stacks may be small. */
+/* Static, because stacks may be small; there is only one caller. */
 static struct leftover {
 	char name[NAME_BYTES];
 	int64_t time_s;
 	uint64_t bytes;
-	bool is_whole;   /* it got so far that something can be recovered */
-	bool is_useless; /* nothing, or for a file that is gone */
+	bool is_whole;   /* the file has its beginning, so something can be recovered */
+	bool is_useless; /* nothing can be recovered, or the recording's file no longer exists */
 } leftovers[SEEN];
 
 static bool is_name(const char *name)
@@ -33,7 +33,7 @@ static bool is_name(const char *name)
 	return length > 5 && length < NAME_BYTES && !strcmp(name + length - 5, ".area") && *digits >= '0' && *digits <= '9';
 }
 
-/* Fills in what there is to know of a file; false when it is to stay as it is. */
+/* Fills in what is known about a file. Returns false if the file must stay. */
 static bool look_at(int folder, const char *name, struct leftover *ret_leftover)
 {
 	static struct gmt_shared_recording_owner owner;

@@ -3,16 +3,18 @@
 #define GMT_WRITER_REMOVE_DEAD_H
 
 /*
- * What killed recorders left behind is kept until it is recovered, but not without end: at most
- * GMT_SHARED_RECORDING_MAX of a folder, and GMT_SHARED_RECORDING_MAX_BYTES of its space together.
+ * Limits the shared-memory recordings that killed recorders have left. The recorder keeps the files
+ * until the user recovers them. But each folder keeps at most GMT_SHARED_RECORDING_MAX files, and
+ * at most GMT_SHARED_RECORDING_MAX_BYTES of space in total.
  */
 
 enum { GMT_SHARED_RECORDING_MAX = 64, GMT_SHARED_RECORDING_MAX_BYTES = 256 << 20 };
 
 /*
- * Removes what is of no use in `folder`, because it lacks its beginning, and what is too much: first those
- * whose recording is gone, then the oldest. Never what is in use, what is younger than a minute, or what is not this
- * user's. Once, when a recording begins; one thread.
+ * Removes files from `folder` that are useless because their beginning is missing. Then removes
+ * files until both limits are met: first those whose recording no longer exists, then the oldest.
+ * Never removes a file that is in use, is younger than one minute, or belongs to another user.
+ * Called once, when a recording begins. One thread.
  */
 void gmt_shared_recordings_bound(const char *folder);
 

@@ -16,7 +16,10 @@ enum { TRIES = 8 };
 
 static const char suffix[] = ".fold";
 
-/* Where the file of a descriptor lies now. False when it is nowhere. */
+/*
+ * Determines the current path of the file that a descriptor refers to. Returns false if the file
+ * has no path.
+ */
 static bool find(int fd, const struct gmt_file_identity *file, char *ret_path, char *ret_why, uint32_t why_bytes)
 {
 	char link[64];
@@ -33,7 +36,10 @@ static bool find(int fd, const struct gmt_file_identity *file, char *ret_path, c
 		return false;
 	}
 	ret_path[length] = 0;
-	/* One that was removed has a path too; and a regular file of ours alone is replaced. */
+	/*
+	 * A removed file has a path too, so the path is checked. Only a regular file of the recorder is
+	 * replaced.
+	 */
 	if (lstat(ret_path, &about) || about.st_dev != file->device || about.st_ino != file->number ||
 		!S_ISREG(about.st_mode)) {
 		snprintf(ret_why, why_bytes, "it was removed");
@@ -43,8 +49,10 @@ static bool find(int fd, const struct gmt_file_identity *file, char *ret_path, c
 }
 
 /*
- * Between its name and its lock a file looks like an orphan: another recorder that begins to fold in this folder may
- * have locked it first, to remove it, or have removed it already. File systems without locks have no orphans.
+ * Locks a new temporary file. Returns false if another recorder interfered. A file that has its
+ * name but not yet its lock looks like an orphan. Another recorder that begins a compaction in this
+ * folder may have locked it first, to remove it, or may already have removed it. On file systems
+ * without locks no file counts as an orphan.
  */
 static bool is_locked(int fd, const char *path)
 {
@@ -58,13 +66,16 @@ static bool is_locked(int fd, const char *path)
 bool gmt_replacement_open(struct gmt_replacement *ret_beside, int of_fd, const struct gmt_file_identity *of, char *ret_why,
 	uint32_t why_bytes)
 {
-	static char path[GMT_REPLACEMENT_PATH_BYTES]; /* one caller; stacks may be small */
+	/* Static, because stacks may be small; there is only one caller. */
+	static char path[GMT_REPLACEMENT_PATH_BYTES];
 	int fd = -1;
 
 	memset(ret_beside, 0, sizeof(*ret_beside));
 	if (!find(of_fd, of, path, ret_why, why_bytes))
 		return false;
-	/* What somebody has put there, or a file system where removing takes a while, costs another name. */
+	/*
+	 * If the name is taken, or a file system removes files slowly, the function tries another name.
+	 */
 	for (int number = 0; number < TRIES && fd < 0; number++) {
 		if (number)
 			snprintf(ret_beside->path, sizeof(ret_beside->path), "%s%s%d", path, suffix, number);
@@ -102,7 +113,7 @@ bool gmt_replacement_take_place(const struct gmt_replacement *beside, int of_fd,
 		snprintf(ret_why, why_bytes, "the program has closed its descriptor");
 		return false;
 	}
-	/* Who may read it is the user's to say. */
+	/* The user decides who may read the file, so the new file gets the old file's mode. */
 	has_mode = !fstat(of_fd, &before);
 	if (has_mode)
 		fchmod(beside->fd, before.st_mode & 07777);
@@ -110,7 +121,7 @@ bool gmt_replacement_take_place(const struct gmt_replacement *beside, int of_fd,
 		snprintf(ret_why, why_bytes, "%s", strerror(errno));
 		return false;
 	}
-	/* It may have been said of the old file in between. */
+	/* The user may have changed the old file's mode meanwhile. */
 	if (has_mode && !fstat(of_fd, &after) && after.st_mode != before.st_mode)
 		fchmod(beside->fd, after.st_mode & 07777);
 	flock(beside->fd, LOCK_UN);
@@ -133,7 +144,10 @@ void gmt_replacement_forget(struct gmt_replacement *beside)
 	beside->is_open = false;
 }
 
-/* "NAME.gmt.gz.fold", also with digits in it, as the names of recordings have and ours beside them. */
+/*
+ * Returns whether `name` is a temporary file of a recorder: "NAME.gmt.gz.fold". The name of the
+ * recording and the suffix may contain a number.
+ */
 static bool is_temporary(const char *name)
 {
 	const char *ending = strstr(name, suffix);
@@ -144,7 +158,10 @@ static bool is_temporary(const char *name)
 		strlen(ending + sizeof(suffix) - 1);
 }
 
-/* Our user's, and no process that lives has it locked. The lock is held until it is gone: see is_locked. */
+/*
+ * Removes a file if it belongs to this user and no living process has locked it. The function holds
+ * the lock until the file is removed: see is_locked.
+ */
 static void remove_orphan(int folder, const char *name)
 {
 	struct gmt_file_identity file;

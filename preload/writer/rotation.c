@@ -13,20 +13,21 @@
 enum {
 	CUTS_OF_WINDOW = 4,
 	CUTS_OF_FILE = 64,
-	LEAST_PARTS = 256,            /* of max_size; a fold of less gains nothing */
+	LEAST_PARTS = 256,            /* minimum part of max_size for a useful compaction */
 	SLACK_PARTS = 16,
 	LATE_PARTS = 8,
 	KEPT_PARTS = 10,
-	ROOMY_HEADS = 4,              /* a file of so many heads has room for the old and the new one, and for events */
-	FOLD_EVENTS = 32768,          /* less is not worth a fold */
-	AGGREGATE_EVENTS = 262144,    /* that mode=aggregate lets wait */
+	/* If max_size has room for this many prefixes, it has room for both files and for events. */
+	ROOMY_HEADS = 4,
+	FOLD_EVENTS = 32768,          /* minimum number of events for a compaction */
+	AGGREGATE_EVENTS = 262144,    /* events that mode=aggregate collects before a compaction */
 	SLICE_NS = 8000000,
-	SLACK_NS = 500000000,         /* what a call may take between its stamp and its publication */
-	RETRY_NS = 60000000,          /* times 1000 */
-	FLUSH_NS = 250000000,         /* a disk that takes longer is not waited for a second time */
+	SLACK_NS = 500000000,         /* maximum time from a call's stamp to the event's publication */
+	RETRY_NS = 60000000,          /* times 1000, so 60 s */
+	FLUSH_NS = 250000000,         /* after a slower flush, later compactions do not flush */
 };
 
-/* What a thread may stand still between a free and its publication; then the free is taken for missed. */
+/* Maximum delay between a free and its event's publication. Later the free counts as missed. */
 #define LATE_NS 1e10
 
 static bool has_max_size(const struct gmt_rotate *rotate)
@@ -45,7 +46,7 @@ static struct gmt_rotation_cut now_of(const struct gmt_rotate *rotate, uint64_t 
 	};
 }
 
-/* From `from` to `to`, in the window's unit. */
+/* Returns the distance from `from` to `to`, in the window's unit. */
 static uint64_t distance(const struct gmt_rotate *rotate, const struct gmt_rotation_cut *from,
 	const struct gmt_rotation_cut *to)
 {
@@ -64,7 +65,7 @@ static const struct gmt_rotation_cut *last_cut(const struct gmt_rotate *rotate)
 	return rotate->cut_count ? &rotate->cuts[rotate->cut_count - 1] : &rotate->start;
 }
 
-/* A cut costs a few bytes; what lies between two is kept or folded together. */
+/* Returns whether a cut is due. A cut costs a few bytes; a compaction always ends at a cut. */
 static bool is_cut_due(const struct gmt_rotate *rotate, const struct gmt_rotation_cut *now)
 {
 	const struct gmt_rotation_cut *last = last_cut(rotate);
@@ -83,7 +84,7 @@ static bool is_cut_due(const struct gmt_rotate *rotate, const struct gmt_rotatio
 	return distance(rotate, last, now) >= (part ? part : 1) && now->events - last->events >= FOLD_EVENTS / CUTS_OF_WINDOW;
 }
 
-/* Events wait until it is known whether there will be a fold. */
+/* Returns whether events wait until the recorder knows if a compaction will make room. */
 static bool is_room_wanted(const struct gmt_rotate *rotate)
 {
 	return rotate->stream->is_full && rotate->stream->room_may_come && rotate->rewrite.phase == GMT_REWRITE_NONE;
@@ -96,7 +97,7 @@ bool gmt_rotation_wants_sync(const struct gmt_rotate *rotate)
 	return is_cut_due(rotate, &now) || is_room_wanted(rotate);
 }
 
-/* The newest cut behind which lies all that is to be kept; cut_count: none. */
+/* Returns the newest cut that is old enough for the window, or cut_count if no cut is. */
 static uint32_t cut_for_window(const struct gmt_rotate *rotate, const struct gmt_rotation_cut *now)
 {
 	uint64_t keep = rotate->mode == GMT_MODE_AGGREGATE ? 0 : rotate->window.count;
@@ -108,7 +109,10 @@ static uint32_t cut_for_window(const struct gmt_rotate *rotate, const struct gmt
 	return rotate->cut_count;
 }
 
-/* Enough behind the last fold's cut that a fold is worth its work, which follows what the head holds. */
+/*
+ * Returns whether enough lies behind the last compaction's cut. The work of a compaction grows with
+ * the size of the compacted prefix.
+ */
 static bool is_fold_worth_it(const struct gmt_rotate *rotate, uint32_t cut)
 {
 	const struct gmt_rotation_cut *place = &rotate->cuts[cut];
@@ -120,15 +124,19 @@ static bool is_fold_worth_it(const struct gmt_rotate *rotate, uint32_t cut)
 }
 
 /*
- * The file may take half of max_size; what is kept of it then, a tenth. So the new file has room beside the old
- * one, whose end goes on growing (set_limits). Where a fold's result is large, the limit may come before that.
+ * Returns whether the file is too large. The file may use half of max_size. A tenth of max_size is
+ * then kept in detail. So the new file has room next to the old file, which continues to grow
+ * (set_limits). If the compacted prefix is large, the file may reach its limit earlier.
  */
 static bool is_too_large(const struct gmt_rotate *rotate, const struct gmt_rotation_cut *now)
 {
 	return has_max_size(rotate) && (now->bytes > rotate->max_size_bytes / 2 || rotate->stream->is_full);
 }
 
-/* The oldest cut behind which little enough lies, or the newest one where room is scarce; cut_count: none. */
+/*
+ * Returns the oldest cut behind which little enough lies. If room is scarce, returns the newest
+ * cut. Returns cut_count if no cut qualifies.
+ */
 static uint32_t cut_for_size(const struct gmt_rotate *rotate, const struct gmt_rotation_cut *now)
 {
 	uint32_t i = 0;
@@ -140,14 +148,14 @@ static uint32_t cut_for_size(const struct gmt_rotate *rotate, const struct gmt_r
 	return i;
 }
 
-/* On stderr and in the file. `kind` is a literal: each kind is said once. */
+/* Reports on stderr, once for each `kind` (a literal), and by a note in the file. */
 static void tell(const struct gmt_rotate *rotate, const char *kind, const char *note)
 {
 	gmt_diag_warn_kind(kind, "%s: %s", rotate->recording->path, note);
 	gmt_session_note(note);
 }
 
-/* A full recording becomes a window, and a window shorter than was asked for; both are told once. */
+/* Turns a full recording into a window, or shortens the window. Reports each change once. */
 static void tell_shorter(struct gmt_rotate *rotate)
 {
 	char note[GMT_RECORDING_NOTE_BYTES], size[32];
@@ -168,7 +176,10 @@ static void tell_shorter(struct gmt_rotate *rotate)
 	}
 }
 
-/* So long before the cut, or where one part of max_size before it begins. */
+/*
+ * Returns the stamp `slack_ns` before the cut. If more than max_size / `parts` was written in that
+ * time, the function uses the shorter time in which that much was written.
+ */
 static uint64_t stamp_before(const struct gmt_rotate *rotate, uint32_t cut, double slack_ns, unsigned parts)
 {
 	const struct gmt_rotation_cut *at = &rotate->cuts[cut], *before = cut ? at - 1 : &rotate->start;
@@ -182,23 +193,29 @@ static uint64_t stamp_before(const struct gmt_rotate *rotate, uint32_t cut, doub
 }
 
 /*
- * All that has an older stamp than the result is in the file in front of the cut, but for calls that took long.
- * What is newer is written again as it is: not more than a part of the file.
+ * Returns the stamp up to which the compactor may compact. All records with an older stamp are
+ * before the cut in the file, except those of calls that took long. Newer records before the cut
+ * are written again unchanged; they are at most a small part of max_size.
  */
 static uint64_t settled_stamp(const struct gmt_rotate *rotate, uint32_t cut)
 {
 	return stamp_before(rotate, cut, SLACK_NS, SLACK_PARTS);
 }
 
-/* Behind the result a free that is not there may still come; not where room is scarce, for what waits for it is kept. */
+/*
+ * Returns the sure_stamp of gmt_compact_options. A missing free that is newer than this stamp may
+ * still come. Returns 0 if room is scarce: otherwise the compactor would keep all events that wait
+ * for such a free.
+ */
 static uint64_t sure_stamp(const struct gmt_rotate *rotate, uint32_t cut)
 {
 	return rotate->is_tight ? 0 : stamp_before(rotate, cut, LATE_NS, LATE_PARTS);
 }
 
 /*
- * A fold failed. Where there was no room, the one that follows at once keeps as little as can be; otherwise it is tried again
- * after a while, in which the file has left room for that one (set_limits).
+ * Handles a failed compaction. If it found no room, the next compaction starts at once and keeps as
+ * little as possible. Otherwise the recorder tries again after a while. Meanwhile the file leaves
+ * room for that compaction (set_limits).
  */
 static void give_up(struct gmt_rotate *rotate)
 {
@@ -245,7 +262,10 @@ static void begin_fold(struct gmt_rotate *rotate, uint32_t cut, uint64_t stamp, 
 	rotate->cut_under_way = cut + 1;
 }
 
-/* Behind a cut: which of them is to be the file's new beginning, if any. */
+/*
+ * Begins a compaction if it is due, and chooses the cut at which the file will then begin. Called
+ * directly after a cut.
+ */
 static void begin_fold_if_due(struct gmt_rotate *rotate, const struct gmt_rotation_cut *now)
 {
 	uint32_t cut = cut_for_window(rotate, now);
@@ -268,8 +288,9 @@ static void begin_fold_if_due(struct gmt_rotate *rotate, const struct gmt_rotati
 }
 
 /*
- * A file that is full, and has no cut behind which little enough lies, is cut where it is, if that is worth a fold: the end of a
- * member has room always. So it is when full rings, found all at once by a writer that had not run, filled it in one round.
+ * Returns whether the file is to be cut here. A full file without a suitable cut is cut at its end,
+ * if a compaction is then useful. The end of a gzip member always has room. This case occurs if the
+ * writer did not run for a while, then found many full rings and filled the file in one round.
  */
 static bool is_cut_wanted(const struct gmt_rotate *rotate, const struct gmt_rotation_cut *now)
 {
@@ -294,7 +315,7 @@ void gmt_rotation_synced(struct gmt_rotate *rotate, uint64_t stamp)
 		rotate->stream->room_may_come = false;
 }
 
-/* The new file is the recording. All places in it have moved. */
+/* Updates all positions after the new file has become the recording. */
 static void go_on_in_new(struct gmt_rotate *rotate, uint64_t head_bytes)
 {
 	uint32_t gone = rotate->cut_under_way;
@@ -320,7 +341,10 @@ static void take_place(struct gmt_rotate *rotate)
 	uint64_t head_bytes = rotate->rewrite.head_bytes;
 
 	gmt_stream_sync(rotate->stream);
-	/* What the disk did not take, it may have once the new file was gone (gmt_rotation_make_room). */
+	/*
+	 * If the disk was full during the sync, the new file was removed to make room
+	 * (gmt_rotation_make_room).
+	 */
 	if (rotate->rewrite.phase == GMT_REWRITE_NONE)
 		return;
 	if (gmt_rotation_rewrite_take_place(&rotate->rewrite, rotate->stream))
@@ -329,19 +353,22 @@ static void take_place(struct gmt_rotate *rotate)
 		give_up(rotate);
 }
 
-/* What a file that is not being folded leaves free, so that it can be. Nothing where that would not help. */
+/*
+ * Returns how many bytes the file leaves free for the next compaction while no compaction runs.
+ * Returns 0 if that would not help.
+ */
 static uint64_t room_for_fold(const struct gmt_rotate *rotate)
 {
-	/* What is newer than the newest cut is copied too. */
+	/* The data behind the newest cut is copied too. */
 	uint64_t head = rotate->head_bytes + rotate->max_size_bytes / CUTS_OF_FILE;
 
 	return head <= rotate->max_size_bytes / 2 ? head : 0;
 }
 
 /*
- * Both files together stay within max_size. All that the old one still grows by is copied, so that it counts
- * twice; of the new one's head one knows at first only how large the last one was. The result: how large the new
- * one may be.
+ * Sets the limits so that both files together stay within max_size. Data that the old file still
+ * receives counts twice, because it is also copied. At first the size of the new prefix is unknown,
+ * so the function uses the size of the last one. Returns the maximum size of the new file.
  */
 static uint64_t set_limits(struct gmt_rotate *rotate)
 {
@@ -353,7 +380,7 @@ static uint64_t set_limits(struct gmt_rotate *rotate)
 	rotate->stream->room_may_come = rewrite->phase != GMT_REWRITE_NONE || gmt_clock_monotonic_ns() >= rotate->not_before_ns;
 	if (rewrite->phase == GMT_REWRITE_NONE) {
 		rotate->stream->limit_bytes = max - room_for_fold(rotate);
-		rotate->stream->is_full = false; /* until it turns out to be so again */
+		rotate->stream->is_full = false; /* until the limit is reached again */
 		return 0;
 	}
 	head = rewrite->head_bytes ? rewrite->head_bytes : gmt_rotation_rewrite_bytes(rewrite) + max / SLACK_PARTS;
@@ -412,7 +439,10 @@ bool gmt_rotation_make_room(struct gmt_rotate *rotate)
 	return makes_room;
 }
 
-/* Whatever of it is not done until then is given up, but for one that the disk has already taken; 0: that too. */
+/*
+ * Works on the compaction until the deadline. Then cancels it, unless its new file is already
+ * flushed to the disk. With a deadline of 0, cancels it in any case.
+ */
 static void work_until(struct gmt_rotate *rotate, uint64_t deadline_ns)
 {
 	while (rotate->rewrite.phase != GMT_REWRITE_NONE && (gmt_clock_monotonic_ns() < deadline_ns ||

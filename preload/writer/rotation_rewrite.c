@@ -12,15 +12,20 @@
 
 enum {
 	GZIP_LEVEL = 1,
-	ROWS_AT_A_TIME = 2048,     /* well below a millisecond each */
+	ROWS_AT_A_TIME = 2048,     /* each takes much less than a millisecond */
 	COPY_BYTES = 128 << 10,
-	END_EVENTS = 16384,        /* that stay where all of a recording is folded, at its end */
-	READY_BYTES = 512 << 10,   /* so much may be left for the last step, in which no ring is emptied */
+	/* Events kept in detail when the whole recording is compacted at its end. */
+	END_EVENTS = 16384,
+	/* Maximum rest for the last step, in which the writer empties no ring. */
+	READY_BYTES = 512 << 10,
 };
 
 static bool fail(struct gmt_rotation_rewrite *rewrite, const char *why)
 {
-	/* What is there already stays: printing a text into itself leaves nothing of it. */
+	/*
+	 * A reason that is already in rewrite->why stays: snprintf of a buffer into itself would
+	 * destroy it.
+	 */
 	if (why != rewrite->why)
 		snprintf(rewrite->why, sizeof(rewrite->why), "%s", why);
 	gmt_rotation_rewrite_drop(rewrite);
@@ -70,7 +75,7 @@ bool gmt_rotation_rewrite_begin(struct gmt_rotation_rewrite *rewrite, struct gmt
 	return open_all(rewrite, cut_stamp, sure_stamp, why);
 }
 
-/* One block of the old file; or the fold's own work, which comes first. */
+/* Reads one block of the old file, or first does pending work of the compactor. */
 static bool read_some(struct gmt_rotation_rewrite *rewrite)
 {
 	struct gmt_block block;
@@ -105,7 +110,7 @@ static bool finish_some(struct gmt_rotation_rewrite *rewrite)
 	if (gmt_compact_failed(rewrite->fold))
 		return fail(rewrite, rewrite->why[0] ? rewrite->why : "out of memory");
 	rewrite->folded_events = gmt_compact_compacted_events(rewrite->fold);
-	/* A member of its own, behind which the old ones can stand as they are. */
+	/* End the gzip member, so that the old members can follow unchanged. */
 	if (gmt_sink_end_member(rewrite->sink, NULL, &error))
 		return fail(rewrite, error.text);
 	rewrite->head_bytes = gmt_sink_written_bytes(rewrite->sink);
@@ -123,14 +128,14 @@ static bool write_all(struct gmt_rotation_rewrite *rewrite, const char *bytes, s
 	return true;
 }
 
-/* At most COPY_BYTES of what lies in the old file in front of `file_bytes`. */
+/* Copies at most COPY_BYTES of the old file, up to the offset `file_bytes`. */
 static bool copy_some(struct gmt_rotation_rewrite *rewrite, uint64_t file_bytes)
 {
-	static char bytes[COPY_BYTES]; /* one writer */
+	static char bytes[COPY_BYTES]; /* only the writer's thread uses it */
 	uint64_t left = file_bytes - rewrite->copied_bytes;
 	ssize_t got;
 
-	/* Descriptors are not sacred (system/file_identity.h). */
+	/* The program may have closed the recorder's descriptors (system/file_identity.h). */
 	if (!gmt_file_identity_holds(rewrite->recording->fd, &rewrite->recording->file) ||
 		!gmt_file_identity_holds(rewrite->beside.fd, &rewrite->beside.file))
 		return fail(rewrite, "the program has closed its descriptor");
@@ -144,14 +149,18 @@ static bool copy_some(struct gmt_rotation_rewrite *rewrite, uint64_t file_bytes)
 }
 
 /*
- * A rename may reach the disk before the bytes do: after a loss of power there would be an empty file, and the old
- * one, of a week, gone. So the new file is made to be on the disk first. That cannot be bounded in time, and
- * no ring is emptied meanwhile; therefore it is done once for each fold, between two slices, when nearly all is
- * written, and what is copied behind it is as safe as what is appended to any recording: a loss of power costs
- * the end. Where it takes long, the next folds of the recording do without (rotation.c).
+ * Flushes the new file to the disk before it replaces the old file. A rename may reach the disk
+ * before the data. After a loss of power there would then be an empty file, and the old file of
+ * perhaps a week would be lost.
  *
- * That the disk did not take it is told here at the latest, by NFS and where space is allotted late: the old file stays
- * then. Other errors say that this file system, or whoever filters our calls, has no such thing.
+ * A flush may take any time, and the writer empties no ring meanwhile. So each compaction flushes
+ * only once, between two slices, when nearly everything is written. Data that is copied later is as
+ * safe as data that is appended to any recording. A loss of power costs the end of the file. If the
+ * flush takes long, later compactions of the recording do not flush (rotation.c).
+ *
+ * Some file systems (NFS, or those that allocate space late) report a write error only here. The
+ * old file then stays. Other errors mean that this file system, or a filter for system calls, does
+ * not support fdatasync.
  */
 static bool flush(struct gmt_rotation_rewrite *rewrite)
 {
@@ -194,7 +203,7 @@ enum gmt_rotation_rewrite_state gmt_rotation_rewrite_work(struct gmt_rotation_re
 	return goes_on ? GMT_REWRITE_GOES_ON : GMT_REWRITE_FAILED;
 }
 
-/* All but the files. */
+/* Closes everything except the files. */
 static void close_all(struct gmt_rotation_rewrite *rewrite)
 {
 	gmt_source_close(rewrite->source);
@@ -220,15 +229,19 @@ bool gmt_rotation_rewrite_take_place(struct gmt_rotation_rewrite *rewrite, struc
 			return false;
 	if (lseek(rewrite->beside.fd, (off_t)new_bytes, SEEK_SET) < 0)
 		return fail(rewrite, strerror(errno));
-	/* Killed in between, the memory must be known to belong to the one as well as to the other. */
+	/*
+	 * If the process is killed between these steps, the memory must still be recognized as
+	 * belonging to both files.
+	 */
 	atomic_store(&owner->is_moving, 1);
 	if (!gmt_replacement_take_place(&rewrite->beside, recording->fd, &recording->file, rewrite->why, sizeof(rewrite->why))) {
 		atomic_store(&owner->is_moving, 0);
 		return fail(rewrite, rewrite->why);
 	}
 	/*
-	 * From here on the new file is the recording. The number stays the same, and means the one or the other
-	 * at any time; where there is no other descriptor to be had, the temporary's own number is taken.
+	 * From here on the new file is the recording. dup3 keeps the descriptor's number, so at every
+	 * moment the number refers to one of the two files. If no further descriptor is available, the
+	 * recording takes over the temporary file's number.
 	 */
 	if (dup3(rewrite->beside.fd, recording->fd, O_CLOEXEC) < 0) {
 		close(recording->fd);

@@ -3,11 +3,15 @@
 #define GMT_WRITER_ROTATION_REWRITE_H
 
 /*
- * Makes the file smaller while it is being written: its first part, which ends where a member of gzip's does, is
- * read, folded (compaction/compact.h) and written to a file beside it; all behind that is copied as it is, also what
- * the stream writes meanwhile; then the file beside takes the place of the old one, and the stream goes
- * on in it. In slices, in the writer's thread, so that rings are emptied in between. At any moment there is a
- * whole file at the path.
+ * Makes the file smaller while the stream is writing it:
+ *
+ * 1. It reads the first part of the file, which ends at the end of a gzip member. It compacts this
+ *    part (compaction/compact.h) and writes the result to a temporary file next to the recording.
+ * 2. It copies everything behind that part unchanged, including what the stream writes meanwhile.
+ * 3. The temporary file replaces the old file, and the stream continues in it.
+ *
+ * The writer's thread does this in slices and empties the rings between them. At any moment the
+ * path refers to a complete file.
  */
 
 #include <stdbool.h>
@@ -25,12 +29,12 @@
 
 enum gmt_rotation_rewrite_phase {
 	GMT_REWRITE_NONE,
-	GMT_REWRITE_READ,   /* and fold */
-	GMT_REWRITE_FINISH, /* the fold writes what is left */
+	GMT_REWRITE_READ,   /* reads and compacts the first part */
+	GMT_REWRITE_FINISH, /* the compactor writes its remaining rows */
 	GMT_REWRITE_COPY,
 };
 
-/* Zero-initialised: none under way. */
+/* Zero-initialised: no compaction is running. */
 struct gmt_rotation_rewrite {
 	enum gmt_rotation_rewrite_phase phase;
 	struct gmt_recording *recording;
@@ -39,47 +43,58 @@ struct gmt_rotation_rewrite {
 	struct gmt_decoder decoder;
 	struct gmt_compactor *fold;
 	struct gmt_encoder encoder;
-	struct gmt_sink *sink;  /* of the new head */
-	uint64_t part_bytes;    /* of the old file, which are folded */
-	uint64_t copied_bytes;  /* where in the old file copying is */
-	uint64_t head_bytes;    /* of the new file, in front of what is copied */
-	uint64_t folded_events; /* that the new file has in totals only */
-	bool flushes;           /* the new file is to be on the disk before it takes the old one's place */
+	struct gmt_sink *sink;  /* writes the new file's compacted prefix */
+	uint64_t part_bytes;    /* size of the old file's part that is compacted */
+	uint64_t copied_bytes;  /* offset in the old file up to which data is copied */
+	uint64_t head_bytes;    /* size of the new file's compacted prefix, before the copied part */
+	uint64_t folded_events; /* number of events that the new file contains only as totals */
+	bool flushes;           /* flush the new file to the disk before it replaces the old one */
 	bool is_flushed;
-	uint64_t flush_ns;      /* what that took */
-	bool found_no_room;     /* it failed within max_size; head_bytes is then what the head has at least */
-	char why[256];          /* it failed */
+	uint64_t flush_ns;      /* time that the flush took */
+	/*
+	 * The compaction failed because of max_size. head_bytes is then the minimum size of the prefix.
+	 */
+	bool found_no_room;
+	char why[256];          /* reason of the failure */
 };
 
 enum gmt_rotation_rewrite_state { GMT_REWRITE_GOES_ON, GMT_REWRITE_IS_READY, GMT_REWRITE_FAILED };
 
 /*
- * Begins: the first `part_bytes` are folded up to `cut_stamp` (`sure_stamp`: see compaction/compact.h), for the reason `why`, which is
- * written into the file. `flushes`: see rewrite->flushes. Never while one is under way. False with the reason in rewrite->why.
+ * Begins a compaction of the first `part_bytes` of the file, up to `cut_stamp`.
+ * compaction/compact.h explains `sure_stamp`. `why` is the reason for the compaction and is written
+ * to the file. For `flushes`, see rewrite->flushes. Must not be called while a compaction is
+ * running. On failure returns false with the reason in rewrite->why.
  */
 bool gmt_rotation_rewrite_begin(struct gmt_rotation_rewrite *rewrite, struct gmt_recording *recording, uint64_t part_bytes,
 	uint64_t cut_stamp, uint64_t sure_stamp, const char *why, bool flushes);
 
 /*
- * Works for about `budget_ns`. `file_bytes` is how long the old file is now, `limit_bytes` what the new one may
- * be. Ready: little is left to copy. Failed: all is cleared away and the reason is in rewrite->why.
+ * Works for about `budget_ns`. `file_bytes` is the current length of the old file. `limit_bytes` is
+ * the maximum size of the new file. Ready: little is left to copy. Failed: everything is cleaned
+ * up, and rewrite->why has the reason.
  */
 enum gmt_rotation_rewrite_state gmt_rotation_rewrite_work(struct gmt_rotation_rewrite *rewrite, uint64_t file_bytes, uint64_t limit_bytes,
 	uint64_t budget_ns);
 
 /*
- * Right behind a sync point of the stream, when ready: copies the rest, and the stream goes on in the new file.
- * False with the reason in rewrite->why: all is as before.
+ * Copies the rest, replaces the old file with the new one, and moves the stream to the new file.
+ * Called directly behind a sync point of the stream, after gmt_rotation_rewrite_work has returned
+ * GMT_REWRITE_IS_READY. On failure returns false with the reason in rewrite->why; the old file is
+ * unchanged.
  */
 bool gmt_rotation_rewrite_take_place(struct gmt_rotation_rewrite *rewrite, struct gmt_stream *stream);
 
-/* Bytes of the new file so far; 0 when there is none. */
+/* Returns the current size of the new file in bytes. Returns 0 if there is no new file. */
 uint64_t gmt_rotation_rewrite_bytes(const struct gmt_rotation_rewrite *rewrite);
 
-/* Gives up. */
+/* Cancels the compaction and removes the temporary file. */
 void gmt_rotation_rewrite_drop(struct gmt_rotation_rewrite *rewrite);
 
-/* In the child of a fork: the file is the parent's. */
+/*
+ * Closes the temporary file without removing it, because it belongs to the parent. Called in the
+ * child of a fork.
+ */
 void gmt_rotation_rewrite_forget(struct gmt_rotation_rewrite *rewrite);
 
 #endif

@@ -12,7 +12,8 @@
 
 void gmt_run_note_failure(const char *why)
 {
-	static char folder[GMT_OUTPUT_BYTES], path[GMT_OUTPUT_BYTES + 64]; /* one caller; stacks may be small */
+	/* Static, because stacks may be small; there is only one caller. */
+	static char folder[GMT_OUTPUT_BYTES], path[GMT_OUTPUT_BYTES + 64];
 	int kept_errno = errno, fd = -1;
 
 	for (int place = 0; gmt_config.run[0] && fd < 0 && place < GMT_RUNTIME_PLACES; place++) {
@@ -20,12 +21,12 @@ void gmt_run_note_failure(const char *why)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s%s", folder, gmt_config.run, GMT_RUNTIME_FAILED_SUFFIX);
 		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-		/* Another process of this run has told already. */
+		/* Another process of this run has already written the file. */
 		if (fd < 0 && errno == EEXIST)
 			break;
 	}
 	if (fd >= 0) {
-		/* The reason is a help to the user. The recorder's own line on stderr says the same. */
+		/* A failed write is not serious: the recorder prints the same reason to stderr. */
 		if (write(fd, why, strlen(why)) < 0)
 			unlink(path);
 		close(fd);

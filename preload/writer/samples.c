@@ -8,8 +8,9 @@
 enum { SAMPLES = 64, POOLS = 512 };
 
 /*
- * Counts of all that was ever pushed and popped. The release of `pushed` pairs with the acquire of who pops,
- * that of `popped` with the acquire of who pushes.
+ * Counts of all rows that were ever pushed and popped. The release of `pushed` pairs with the
+ * acquire of the thread that pops. The release of `popped` pairs with the acquire of the thread
+ * that pushes.
  */
 struct counts {
 	_Atomic uint32_t pushed, popped;

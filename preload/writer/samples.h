@@ -3,9 +3,10 @@
 #define GMT_WRITER_SAMPLES_H
 
 /*
- * What the sampler was told waits here until the writer puts it into the file. In the flow: sampler ->
- * samples -> writer. One thread pushes and one pops; no locks, no memory of the host's heap. What finds no
- * room is left out: the next sample says the same of a later moment.
+ * Queues of samples from the sampler to the writer, which puts them into the file. Data flow:
+ * sampler -> samples -> writer. One thread pushes and one thread pops. There are no locks and no
+ * allocations from the host's heap. A sample that finds no room is dropped: the next sample reports
+ * the same quantities at a later moment.
  */
 
 #include <stdbool.h>
@@ -13,15 +14,15 @@
 
 #include "format/format.h"
 
-/* The sampler's thread. False when there is no room. */
+/* Adds a row. Called by the sampler's thread. Returns false if there is no room. */
 bool gmt_samples_push(const struct gmt_sample *sample);
 bool gmt_samples_push_pool(const struct gmt_pool *pool);
 
-/* The writer's thread: takes at most `room` rows; how many. */
+/* Removes at most `room` rows. Called by the writer's thread. Returns how many rows it removed. */
 uint32_t gmt_samples_pop(struct gmt_sample *ret_samples, uint32_t room);
 uint32_t gmt_samples_pop_pools(struct gmt_pool *ret_pools, uint32_t room);
 
-/* In the child of a fork: what the parent's sampler was told is not the child's. */
+/* Discards the samples of the parent. Called in the child of a fork. */
 void gmt_samples_forget(void);
 
 #endif

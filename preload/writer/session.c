@@ -35,15 +35,16 @@
 #include "producer/thread.h"
 #include "runtime/hot_data.h"
 
-/* What the very first event waits for the writer to open the files, which a slow disk may hold back. */
+/* The first event's maximum wait until the writer has opened the files; a slow disk delays it. */
 #define FIRST_WAIT_NS UINT64_C(10000000000)
 
 enum {
-	START_WAIT_NS = 1000000000, /* what another thread's first event waits for that */
-	END_WAIT_NS = 2000000000, /* what a second thread that ends the process waits for the first */
-	LATE_DEPOT_BYTES = 16 << 20, /* writable before there is a writer; it takes memory when it is used */
-	LATE_PARTS = 8,             /* the first of them make one */
-	EXEC_WAIT_MS = 2000,        /* what another program waits for the file of this one */
+	START_WAIT_NS = 1000000000, /* maximum wait of another thread's first event */
+	END_WAIT_NS = 2000000000, /* maximum wait of a second thread that ends the process */
+	/* Writable before the writer starts; uses memory only when written. */
+	LATE_DEPOT_BYTES = 16 << 20,
+	LATE_PARTS = 8,             /* the writer starts when the first of these parts is full */
+	EXEC_WAIT_MS = 2000,        /* maximum wait before an exec or a change of the user */
 };
 
 static_assert((int)GMT_LOSS_COUNT <= (int)GMT_SHARED_RECORDING_LOSSES, "each loss has its count in the shared memory too");
@@ -52,11 +53,11 @@ GMT_HOT_DATA _Atomic uint32_t gmt_session_state; /* enum gmt_session_state */
 static struct gmt_depot *depot; /* recording.depot */
 GMT_HOT_DATA _Atomic uint32_t gmt_session_number = 1;
 static struct gmt_recording_memory area = { .fd = -1, .folder = -1 };
-static char why_not[1024]; /* the recording could not begin; the writer's until the session has begun or is over */
+static char why_not[1024]; /* reason of a failure; the writer's until the session is on or over */
 static struct gmt_recording recording = { .fd = -1 };
 static struct gmt_writer_listener listener;
-static _Atomic bool has_begun; /* this process has made files, or is making them */
-static _Atomic uint32_t ending; /* 0 not, 1 one thread is at it, 2 ended */
+static _Atomic bool has_begun; /* this process has made its files or is making them */
+static _Atomic uint32_t ending; /* 0: no, 1: a thread is ending the session, 2: ended */
 
 __thread struct gmt_thread_state gmt_this_thread __attribute__((tls_model("initial-exec")));
 
@@ -87,8 +88,9 @@ static void writer_failed(void)
 }
 
 /*
- * What the code that a forking signal handler has interrupted still uses of the parent's recording, when it goes on in the
- * child: the depot's table, and the area's addresses with other memory behind them. Freed when the child begins a recording.
+ * Parent's resources that the child still needs. If a signal handler forks, the interrupted code
+ * continues in the child. It still uses the parent's depot table and the addresses of its recording
+ * memory, where other memory is mapped. Freed when the child begins a recording.
  */
 static struct {
 	void *area;
@@ -113,21 +115,21 @@ static void keep_inherited(void)
 	inherited.depot = recording.depot;
 }
 
-/* There is memory to record in, or there is none. */
+/* Changes the state after the attempt to open the recording memory. */
 static void memory_is_open(bool is_open)
 {
 	uint32_t starting = GMT_SESSION_STARTING;
 
 	depot = recording.depot;
 
-	/* What was counted before there was shared memory. */
+	/* Add the losses that were counted before there was shared memory. */
 	for (int loss = 0; is_open && loss < GMT_LOSS_COUNT; loss++)
 		atomic_fetch_add(&area.header->losses[loss], atomic_load(&recording.losses[loss]));
-	/* The process may have come to its end meanwhile: the writer then ends the file at once. */
+	/* If the process has ended meanwhile, the state is OVER: the writer ends the file at once. */
 	atomic_compare_exchange_strong(&gmt_session_state, &starting, is_open ? GMT_SESSION_ON : GMT_SESSION_OVER);
 }
 
-/* In the writer's thread, as its first work: no descriptor is ever opened in the host's table. */
+/* Opens the files, as the writer's first work. Opens no descriptor in the host's table. */
 static bool open_in_writer(void)
 {
 	bool is_open = gmt_open_files(&recording, &area, why_not, sizeof(why_not));
@@ -144,7 +146,7 @@ static void tell_beginning(void)
 		gmt_diag_warn("%s; nothing is recorded, the program goes on", why_not);
 }
 
-/* Likewise, with writer=lazy: in a thread that was put off, or by the thread that ends the process. Events are in memory already. */
+/* With writer=lazy, opens the files late, by the writer or at process end. Events are in memory. */
 static bool open_late(void)
 {
 	bool is_open = gmt_open_files(&recording, &area, why_not, sizeof(why_not));
@@ -155,16 +157,16 @@ static bool open_late(void)
 	return is_open;
 }
 
-/* No thread is made: all that is recorded stays in memory, until there is one. */
+/* Begins without a thread: all events stay in memory until there is a thread. */
 static bool begin_in_memory(void)
 {
-	/* Names are relative to where the program is now, and it may go elsewhere. */
+	/* Relative names refer to the current folder, and the program may change its folder. */
 	if (!getcwd(recording.identity.folder, sizeof(recording.identity.folder)))
 		recording.identity.folder[0] = 0;
 	if (!gmt_open_memory(&recording, &area, why_not, sizeof(why_not)))
 		return false;
 	gmt_session_note_fault("writer=lazy: the recorder's memory is in no file; what is not yet in the recording is lost by SIGKILL");
-	/* Until the writer runs, which gives the depot more room, a burst of new stacks takes this. */
+	/* A burst of new stacks uses this space until the writer runs and gives the depot more. */
 	gmt_recording_memory_grow_depot(&area, LATE_DEPOT_BYTES);
 	gmt_depot_set_ready(recording.depot, atomic_load(&area.depot_ready_bytes));
 	gmt_depot_call_at(recording.depot, LATE_DEPOT_BYTES / LATE_PARTS, gmt_event_wake);
@@ -174,14 +176,15 @@ static bool begin_in_memory(void)
 }
 
 enum beginning {
-	BEGINNING_OF_ANOTHER, /* another thread begins it, or this event is not this process's own */
+	BEGINNING_OF_ANOTHER, /* another thread begins it, or the event belongs to another process */
 	BEGINNING_MADE,
 	BEGINNING_FAILED,
 };
 
 /*
- * On a recorder stack: the driver is asked. Signals are held back, so no handler forks or jumps away in between: the writer that
- * is made here ends the beginning, whatever this thread does.
+ * Runs on a recorder stack, because it calls the driver. Signals are held back, so no handler can
+ * fork or jump away meanwhile. The writer that starts here completes the beginning, whatever this
+ * thread does.
  */
 static void begin_work(void *ret_beginning)
 {
@@ -189,7 +192,7 @@ static void begin_work(void *ret_beginning)
 	uint32_t none = GMT_SESSION_NONE;
 	bool is_late;
 
-	/* A recording of this process begins with an event of its own. */
+	/* A recording begins only with an event of its own process. */
 	if (gmt_this_thread.busy & GMT_IN_RECORDER_FORKED ||
 		!atomic_compare_exchange_strong(&gmt_session_state, &none, GMT_SESSION_STARTING))
 		return;
@@ -218,7 +221,7 @@ static enum beginning begin(void)
 	uint32_t none = GMT_SESSION_NONE;
 
 	recording.has_writer = false;
-	/* Without such a stack no line can be formatted either. */
+	/* Without a recorder stack no message can be formatted. */
 	if (!gmt_recorder_stack_run(begin_work, &beginning) &&
 		atomic_compare_exchange_strong(&gmt_session_state, &none, GMT_SESSION_OVER) && gmt_config.verbosity >= 1)
 		gmt_diag_print("gpumemtrace: no memory for a stack of the recorder's own; nothing is recorded, the program goes on\n");
@@ -244,7 +247,7 @@ static void has_begun_here(void)
 		tell_beginning();
 }
 
-/* A signal handler wants the writer, which was put off. */
+/* Starts the delayed writer, because a signal handler has requested it. */
 static void start_writer(void)
 {
 	uint32_t called = GMT_SESSION_CALLED;
@@ -253,7 +256,9 @@ static void start_writer(void)
 		gmt_writer_wake();
 }
 
-/* True when the recording runs. The first caller begins it; others wait for that, but not for ever. */
+/*
+ * Returns true if the recording runs. The first caller begins it; others wait for a bounded time.
+ */
 __attribute__((noinline)) static bool begin_once(void)
 {
 	uint32_t now = atomic_load_explicit(&gmt_session_state, memory_order_acquire);
@@ -262,7 +267,7 @@ __attribute__((noinline)) static bool begin_once(void)
 		start_writer();
 	if (gmt_session_state_is_on(now))
 		return true;
-	/* A guest's writer would end with the guest, and leave the owner of the memory without one. */
+	/* A guest's writer would end with the guest, and the memory's owner would have no writer. */
 	if (now == GMT_SESSION_NONE && gmt_process_is_another())
 		return false;
 	if (now == GMT_SESSION_NONE && begin() != BEGINNING_OF_ANOTHER) {
@@ -274,7 +279,7 @@ __attribute__((noinline)) static bool begin_once(void)
 	now = atomic_load_explicit(&gmt_session_state, memory_order_acquire);
 	if (now == GMT_SESSION_STARTING)
 		gmt_session_count_loss(GMT_LOSS_STARTING);
-	/* If a handler forked meanwhile, this is the child: it has no recording yet, and the event is the parent's (gmt_session_push). */
+	/* After a fork by a handler, this child has no recording, and the event is the parent's. */
 	return gmt_session_state_is_on(now);
 }
 
@@ -311,7 +316,7 @@ bool gmt_session_is_beginning(void)
 
 struct gmt_depot *gmt_session_depot(void)
 {
-	/* Pairs with the stores of begin_once: the depot is there. */
+	/* Pairs with the store in memory_is_open: the depot exists. */
 	if (__builtin_expect(atomic_load_explicit(&gmt_session_state, memory_order_acquire) == GMT_SESSION_ON, 1))
 		return depot;
 	return begin_once() ? depot : NULL;
@@ -330,8 +335,8 @@ void gmt_session_count_loss(enum gmt_loss loss)
 }
 
 /*
- * Two threads take two places and do not wait for each other. A place whose thread is gone (a fork in the middle) stays empty, and
- * the writer passes it over.
+ * Two threads take two places and do not wait for each other. If the thread of a place is gone
+ * (after a fork), the place stays empty and the writer skips it.
  */
 static void add_note(struct gmt_recording_notes *notes, const char *text)
 {
@@ -340,7 +345,7 @@ static void add_note(struct gmt_recording_notes *notes, const char *text)
 	if (index >= GMT_RECORDING_NOTES)
 		return;
 	snprintf(notes->text[index], GMT_RECORDING_NOTE_BYTES, "%s", text);
-	/* Pairs with the acquire in the writer. */
+	/* Pairs with the acquire in process_metadata.c. */
 	atomic_store_explicit(&notes->is_there[index], true, memory_order_release);
 }
 
@@ -381,7 +386,7 @@ void gmt_session_main_thread_ends(void)
 {
 	int kept_errno = errno;
 
-	/* Only where the writer has no descriptors of the host's any more when that is the last. */
+	/* Only if the writer has its own descriptor table and so holds no descriptors of the host. */
 	if (gmt_session_is_on() && gmt_descriptor_is_elsewhere() && syscall(SYS_gettid) == getpid() && !gmt_process_is_another())
 		gmt_stand_in_begin();
 	errno = kept_errno;
@@ -412,7 +417,7 @@ void gmt_session_before_new_user(void)
 	errno = kept_errno;
 }
 
-/* One thread ends the recording; others that end the process wait until it has. */
+/* Returns true for the thread that ends the recording. Other threads wait until it has ended. */
 static bool is_first_to_end(void)
 {
 	uint32_t not_yet = 0;
@@ -440,11 +445,11 @@ void gmt_session_end(void)
 	if (!atomic_load(&has_begun) || !is_first_to_end())
 		return;
 	gmt_outer_call_end_process();
-	/* A recording that has hardly begun is ended too, once its files are there. */
+	/* A recording that is just beginning is also ended, once its files exist. */
 	wait_while_starting(START_WAIT_NS);
 	atomic_store(&gmt_session_state, GMT_SESSION_OVER);
 	if (recording.has_writer) {
-		/* Also where writing failed: the writer is still to be ended. */
+		/* Even if writing failed, the writer must still be stopped. */
 		gmt_writer_stop();
 		if (recording.fd >= 0)
 			gmt_diag_report("recorded to %s", recording.path);
@@ -460,7 +465,7 @@ void gmt_session_abandon(void)
 	bool is_interrupted = gmt_call_after_fork();
 
 	gmt_capture_memory_after_fork();
-	/* The parent's rings must not live on because of a child that knows nothing of them. */
+	/* The child must not keep the parent's rings alive. */
 	if (was != GMT_SESSION_NONE) {
 		if (is_interrupted)
 			keep_inherited();
@@ -472,7 +477,7 @@ void gmt_session_abandon(void)
 	}
 	gmt_control_abandon();
 	gmt_snapshots_reset();
-	/* What was noted down holds for the child too. */
+	/* The notes also apply to the child, so they are kept. */
 	recording.depot = depot = NULL;
 	recording.area = NULL;
 	recording.has_writer = false;

@@ -23,14 +23,14 @@
 #include "writer/writer.h"
 
 enum {
-	SLICE_BYTES = 8 << 20, /* copied in one round */
+	SLICE_BYTES = 8 << 20, /* maximum bytes copied in one round */
 	PART_BYTES = 64 << 10,
-	OWN_IDEAS = 16,        /* of OOM and PEAK together */
+	OWN_IDEAS = 16,        /* maximum number of snapshots for OOM and PEAK together */
 	NAME_TRIES = 10000,
 	GZIP_LEVEL = 1,
 };
 
-#define BETWEEN_NS UINT64_C(10000000000) /* two of OOM and PEAK */
+#define BETWEEN_NS UINT64_C(10000000000) /* minimum time between two snapshots for OOM or PEAK */
 
 static const char *const cause_texts[GMT_SNAPSHOT_CAUSES] = {
 	[GMT_SNAPSHOT_READER] = "it was asked for from outside",
@@ -40,33 +40,33 @@ static const char *const cause_texts[GMT_SNAPSHOT_CAUSES] = {
 	[GMT_SNAPSHOT_PEAK] = "memory in use reached a new peak",
 };
 
-static _Atomic uint32_t wanted; /* bits by cause */
-static _Atomic uint32_t is_naming; /* somebody writes or reads program_name */
+static _Atomic uint32_t wanted; /* one bit for each cause */
+static _Atomic uint32_t is_naming; /* a thread is writing or reading program_name */
 static char program_name[128];
 
-/* The writer's own. */
+/* Only the writer's thread uses it. */
 static struct {
 	bool is_active;
 	enum gmt_snapshot_cause cause;
 	int from, to;
-	struct gmt_file_identity from_file, to_file; /* what they mean */
+	struct gmt_file_identity from_file, to_file; /* the files that `from` and `to` must refer to */
 	uint64_t length, done;
 	struct gmt_snapshot_end {
 		uint64_t stamp, events, time_ns;
 		uint8_t tail[GMT_SINK_TAIL_BYTES];
 	} end;
 	const char *recording_path;
-	char path[4400];       /* the name that the file gets when it is whole */
-	char unfinished[4480]; /* its name until then */
+	char path[4400];       /* the file's name when it is complete */
+	char unfinished[4480]; /* the file's name until it is complete */
 	char asked_path[4352];
 	char name[sizeof(program_name)];
 	uint64_t count;
 	uint64_t own_ideas;
 	uint64_t last_own_ns;
-	uint64_t highest[64]; /* use of each device when a peak was last worth a snapshot */
+	uint64_t highest[64]; /* used bytes of each device at the last peak that caused a snapshot */
 } job = { .from = -1, .to = -1 };
 
-/* False when the same is wanted already. */
+/* Adds a request. Returns false if there is already a request for this cause. */
 static bool note_wish(enum gmt_snapshot_cause cause)
 {
 	uint32_t bit = 1U << cause;
@@ -84,7 +84,7 @@ void gmt_snapshots_ask_named(const char *name)
 {
 	uint32_t nobody = 0;
 
-	/* Two at one moment are one snapshot, with one of their names. */
+	/* Two requests at one moment cause one snapshot, with one of their names. */
 	if (atomic_compare_exchange_strong(&is_naming, &nobody, 1)) {
 		snprintf(program_name, sizeof(program_name), "%s", name ? name : "");
 		atomic_store_explicit(&is_naming, 0, memory_order_release);
@@ -109,14 +109,16 @@ void gmt_snapshots_see_use(int16_t device, uint64_t used_bytes)
 	if (!gmt_config.snapshot_peak_bytes || used_bytes < gmt_config.snapshot_peak_bytes || device < 0 ||
 		device >= (int)(sizeof(job.highest) / sizeof(*job.highest)))
 		return;
-	/* Not each byte more is a peak of its own. */
+	/* A peak counts only if it is more than 5 % higher than the last one. */
 	if (used_bytes <= job.highest[device] + job.highest[device] / 20 || !may_have_own_idea())
 		return;
 	job.highest[device] = used_bytes;
 	atomic_fetch_or_explicit(&wanted, 1U << GMT_SNAPSHOT_PEAK, memory_order_relaxed);
 }
 
-/* One wish after the other, people's before the recorder's own. */
+/*
+ * Returns the next cause. Requests of users and programs come before the recorder's own snapshots.
+ */
 static bool next_cause(enum gmt_snapshot_cause *ret_cause)
 {
 	uint32_t bits = atomic_load_explicit(&wanted, memory_order_acquire);
@@ -157,7 +159,10 @@ static void fail(const char *what)
 		gmt_diag_warn_kind("a snapshot failed", "%s: %s", job.path, why);
 }
 
-/* False, with errno, when the name is taken or cannot be had. */
+/*
+ * Returns whether no file has this name. Returns false, with errno, if the name is taken or
+ * unusable.
+ */
 static bool is_free(const char *path)
 {
 	struct stat about;
@@ -167,7 +172,10 @@ static bool is_free(const char *path)
 	return errno == ENOENT;
 }
 
-/* "a.gmt.gz" gives "a.snapshot-1.gmt.gz", or the next number that is free, from `number` on. */
+/*
+ * Chooses a free name: "a.gmt.gz" gives "a.snapshot-1.gmt.gz", or the next free number from
+ * `number` on.
+ */
 static bool take_free_name(const char *path, unsigned number)
 {
 	const char *suffix = gmt_recording_name_suffix(path);
@@ -183,13 +191,16 @@ static bool take_free_name(const char *path, unsigned number)
 	return false;
 }
 
-/* Only a reader says where. */
+/* Returns whether the request names a path. Only requests of a reader may do so. */
 static bool has_asked_path(void)
 {
 	return job.cause == GMT_SNAPSHOT_READER && job.asked_path[0];
 }
 
-/* A program that is killed meanwhile leaves a file that is not named as a recording, and blocks no name. */
+/*
+ * Creates the file under a temporary name. If the process is killed meanwhile, the file does not
+ * look like a recording and does not block the final name.
+ */
 static int create_unfinished(void)
 {
 	enum { BEHIND = 40 };
@@ -197,7 +208,7 @@ static int create_unfinished(void)
 	size_t start = name ? (size_t)(name + 1 - job.path) : 0, length = strlen(job.path);
 	int fd = -1;
 
-	/* The name is cut where it would be longer than file systems allow. */
+	/* Shorten the name if it would be too long for file systems. */
 	if (length > start + NAME_MAX - BEHIND)
 		length = start + NAME_MAX - BEHIND;
 	for (unsigned number = 0; number < NAME_TRIES && fd < 0; number++) {
@@ -217,7 +228,10 @@ static int create(const char *path)
 	return is_free(job.path) ? create_unfinished() : -1;
 }
 
-/* A link replaces nothing. Some file systems have none. */
+/*
+ * Gives the file its final name. link() never replaces a file, but some file systems do not support
+ * it.
+ */
 static bool give_this_name(void)
 {
 	if (!link(job.unfinished, job.path)) {
@@ -227,7 +241,10 @@ static bool give_this_name(void)
 	return errno != EEXIST && is_free(job.path) && !rename(job.unfinished, job.path);
 }
 
-/* The whole file gets its name, or the next one that is free if somebody has taken that meanwhile. */
+/*
+ * Gives the complete file its name. If the name was taken meanwhile, the function uses the next
+ * free name.
+ */
 static bool give_name(void)
 {
 	while (!give_this_name())
@@ -236,7 +253,10 @@ static bool give_name(void)
 	return true;
 }
 
-/* A descriptor of its own to read by: the stream's is written to, and may become that of another file. */
+/*
+ * Opens the file again for reading. The stream writes to its own descriptor and may move it to
+ * another file.
+ */
 static int reopen(int fd)
 {
 	char path[64];
@@ -245,7 +265,10 @@ static int reopen(int fd)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Nobody waits: while it is being written, the snapshot has no name. */
+/*
+ * Copies the program's name for the snapshot. Does not wait: if another thread is writing the name,
+ * the snapshot has no name.
+ */
 static void take_program_name(void)
 {
 	uint32_t nobody = 0;
@@ -296,7 +319,10 @@ void gmt_snapshots_begin(struct gmt_stream *stream)
 	job.is_active = true;
 }
 
-/* Between two rounds the program may have closed our descriptors, and have files of its own under their numbers. */
+/*
+ * Checks both descriptors. Between two rounds the program may have closed them and opened other
+ * files under their numbers.
+ */
 static bool has_both_files(void)
 {
 	bool has_both = gmt_file_identity_holds(job.from, &job.from_file) && gmt_file_identity_holds(job.to, &job.to_file);
@@ -323,7 +349,10 @@ static bool write_all(const void *bytes, size_t length)
 	return true;
 }
 
-/* Without a copy through this process where the file system can; a file on another one takes the second way. */
+/*
+ * Copies a part. If the file system supports it, the kernel copies the data. Otherwise, or between
+ * two file systems, the function reads and writes it.
+ */
 static bool copy_part(size_t bytes)
 {
 	static char part[PART_BYTES];
@@ -338,7 +367,7 @@ static bool copy_part(size_t bytes)
 		if (got < 0 && errno == EINTR)
 			return true;
 		if (got == 0)
-			errno = EIO; /* somebody has cut the file */
+			errno = EIO; /* the file was truncated */
 		if (got <= 0 || !write_all(part, (size_t)got))
 			return false;
 	}
@@ -346,7 +375,10 @@ static bool copy_part(size_t bytes)
 	return true;
 }
 
-/* What makes the copy a whole file: the end of its gzip member, and one more with its own last records. */
+/*
+ * Writes what makes the copy a complete file: the end of its gzip member, and one more member with
+ * the snapshot's last records.
+ */
 static bool write_end(void)
 {
 	static struct gmt_encoder encoder;

@@ -3,9 +3,9 @@
 #define GMT_WRITER_SNAPSHOTS_H
 
 /*
- * Snapshots of a recording that goes on: a copy of the file up to a sync point, which is a whole recording
- * of its own. In the flow: beside the stream. The writer copies a part in each of its rounds, so that rings are emptied
- * meanwhile.
+ * Snapshots of a recording that continues. A snapshot is a copy of the file up to a sync point, and
+ * is a complete recording. The writer copies a part in each of its rounds and empties the rings
+ * between the parts.
  */
 
 #include <stdbool.h>
@@ -13,7 +13,10 @@
 
 #include "writer/stream.h"
 
-/* Who wants one. The last two are the recorder's own ideas, and are limited in number. */
+/*
+ * Why a snapshot is taken. The recorder itself decides to take the last two, and limits their
+ * number.
+ */
 enum gmt_snapshot_cause {
 	GMT_SNAPSHOT_READER,  /* gpumemtrace snapshot, over the control file */
 	GMT_SNAPSHOT_SIGNAL,
@@ -23,34 +26,52 @@ enum gmt_snapshot_cause {
 	GMT_SNAPSHOT_CAUSES,
 };
 
-/* Asks for a snapshot, soon. Any thread, also in a signal handler; no more than a system call. */
+/*
+ * Requests a snapshot. The writer takes it soon. Any thread, also from a signal handler. Makes at
+ * most one system call.
+ */
 void gmt_snapshots_ask(enum gmt_snapshot_cause cause);
 
-/* Likewise for the program, which says what it is about (NULL: nothing); the text is copied. */
+/* Requests a snapshot for the program, which gives it a name (NULL: no name). Copies the text. */
 void gmt_snapshots_ask_named(const char *name);
 
-/* Writer: for a reader, who is answered by gmt_control_answer. `path` is absolute, or empty. */
+/*
+ * Requests a snapshot for a reader, and gmt_control_answer sends the answer. `path` is absolute, or
+ * empty. Called by the writer.
+ */
 void gmt_snapshots_ask_for(const char *path);
 
-/* Writer: so much of the device's memory is in use now; a new peak may be worth a snapshot. */
+/*
+ * Records that `used_bytes` of the device's memory are in use now. A new peak may cause a snapshot.
+ * Called by the writer.
+ */
 void gmt_snapshots_see_use(int16_t device, uint64_t used_bytes);
 
-/* Writer: whether a snapshot is to be begun: the stream is to have a sync point. */
+/* Returns whether a snapshot is due: the stream then needs a sync point. Called by the writer. */
 bool gmt_snapshots_is_due(void);
 
-/* Writer, right behind a sync point. */
+/* Begins a snapshot that is due. Called by the writer directly behind a sync point. */
 void gmt_snapshots_begin(struct gmt_stream *stream);
 
-/* Writer: copies another part. True while there is more to do; `all`: until there is not. */
+/*
+ * Copies the next part. With `all`, copies everything that is left. Returns true while work is
+ * left. Called by the writer.
+ */
 bool gmt_snapshots_work(bool all);
 
-/* How many were written. */
+/* Returns how many snapshots were written. */
 uint64_t gmt_snapshots_count(void);
 
-/* A recording begins: what is left of another one, a forked child's parent's, is forgotten. */
+/*
+ * Discards the snapshots of an earlier recording, for example of a forked child's parent. Called
+ * when a recording begins.
+ */
 void gmt_snapshots_reset(void);
 
-/* Takes the configured signal over, where the host leaves it alone. In the thread that begins the recording. */
+/*
+ * Installs a handler for the configured signal, unless the host handles this signal. Called in the
+ * thread that begins the recording.
+ */
 void gmt_snapshots_take_signal(void);
 
 #endif

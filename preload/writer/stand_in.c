@@ -18,7 +18,8 @@ enum stage { NONE, WAITS, EXITS, LEAVES };
 enum { SLEEP_S = 3600 };
 
 static _Atomic uint32_t stage; /* enum stage; futex */
-static _Atomic bool is_made;   /* behind the making: who counts threads must not count one too many */
+/* Set after the thread is made, so that the count of threads is never one too high. */
+static _Atomic bool is_made;
 
 static void *run(void *unused)
 {
@@ -49,7 +50,10 @@ static bool make(void)
 	failure = pthread_attr_init(&attributes);
 	if (!failure) {
 		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-		/* The thread inherits the mask: no signal of the host's is delivered to it, until it is the last. */
+		/*
+		 * The thread inherits the mask: it receives no signal of the host until it is the last
+		 * thread.
+		 */
 		sigfillset(&all);
 		pthread_sigmask(SIG_SETMASK, &all, &before);
 		failure = pthread_create(&thread, &attributes, run, NULL);

@@ -3,27 +3,38 @@
 #define GMT_WRITER_STAND_IN_H
 
 /*
- * A thread that takes the place of the host's last thread. When the main thread has ended by pthread_exit, libc has the last thread
- * call exit(0), which runs the handlers at exit. With our threads in the process, no thread of the host is the last. So this one calls
- * exit(0), when the others have ended. It has the host's descriptors, and is no thread of the recorder: what handlers and destructors
- * free is recorded.
+ * A thread that replaces the last thread of the host. When the main thread has ended by
+ * pthread_exit, libc lets the last thread call exit(0), which runs the exit handlers. With the
+ * recorder's threads in the process, no thread of the host is the last. So the stand-in thread
+ * calls exit(0) when all threads of the host have ended.
+ *
+ * The stand-in thread uses the host's descriptors and does not count as a thread of the recorder.
+ * So the recorder records what exit handlers and destructors free.
  */
 
 #include <stdbool.h>
 
-/* Makes the thread, which sleeps. From a thread of the host. Idempotent. errno is kept. */
+/*
+ * Makes the thread, which then sleeps. Called from a thread of the host. Idempotent. Keeps errno.
+ */
 void gmt_stand_in_begin(void);
 
-/* Whether it is there; then it is one of our threads. */
+/*
+ * Returns whether the thread exists. If it does, it counts as one of the recorder's threads in
+ * gmt_alone_is.
+ */
 bool gmt_stand_in_is_there(void);
 
-/* It calls exit(0). Where it was not made, it is made now. False when that fails. */
+/*
+ * Lets the thread call exit(0). Makes the thread first if it does not exist. Returns false if it
+ * cannot be made.
+ */
 bool gmt_stand_in_exit(void);
 
-/* It ends, and calls nothing. */
+/* Lets the thread end without a call of exit. */
 void gmt_stand_in_leave(void);
 
-/* In the child of a fork. */
+/* Forgets the parent's thread. Called in the child of a fork. */
 void gmt_stand_in_forget(void);
 
 #endif

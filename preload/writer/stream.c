@@ -11,37 +11,43 @@
 #include "format/encoding/varint.h"
 
 enum {
-	SYNC_MS = 700, /* and at most a sleep of the writer's later: a sync point every second */
+	SYNC_MS = 700, /* plus at most one sleep of the writer: a sync point every second */
 	SYNC_BYTES = 1 << 20,
-	MEMBER_BYTES = 1 << 20, /* of the file, compressed: a reader inflates it in milliseconds */
-	LIMIT_PARTS = 16, /* of a small file: a sync point each, and one is kept for the end */
-	RESERVE_BYTES = 256 << 10, /* at most */
+	MEMBER_BYTES = 1 << 20, /* compressed size; a reader decompresses it in milliseconds */
+	/* For a small max_size: sync points in each part, one part kept for the end. */
+	LIMIT_PARTS = 16,
+	RESERVE_BYTES = 256 << 10, /* maximum size of that reserve */
 	GZIP_LEVEL = 1,
-	WAITING_BYTES = 32 << 20, /* at most; a batch of events whose stacks are all new and as deep as can be has less */
+	/* Maximum; a batch with only new stacks of maximum depth needs less. */
+	WAITING_BYTES = 32 << 20,
 };
 
 /*
- * Why a kill between any two steps neither loses nor doubles an event. The steps for a batch:
+ * Why a kill between any two steps neither loses nor duplicates an event. The steps for a batch:
  *
- *   1  its blocks and the ring's position behind it are put into the journal      (not counted yet)
- *   2  the journal's length passes them                                           one store
- *   3  the ring's `consumed` passes the batch                                     one store
- *   4  the blocks go to the compressor, which writes to the file when it likes
+ *   1  The pending definitions get the blocks of the batch, and the ring's position behind it.
+ *      They are not valid yet.
+ *   2  The length of the pending definitions moves behind them.                       (one store)
+ *   3  The ring's `consumed` moves behind the batch.                                  (one store)
+ *   4  The compressor gets the blocks. It writes them to the file at any later time.
  *
- * Killed before 2, the events are in the ring, and in neither journal nor file. Between 2 and 3 they are in the
- * journal, whose position says that the ring's copies do not count. From then on they are in the journal, or in
- * the file, or in both; which of its blocks the file has too is known, as both have the same blocks in the same
- * order behind the same sync point: the reader takes from the journal those behind what it found in the file.
+ * Killed before step 2, the events are only in the ring. Between 2 and 3 they are also in the
+ * pending definitions, whose position shows that the copies in the ring do not count. After 3 they
+ * are in the pending definitions, in the file, or in both. Both have the same blocks in the same
+ * order behind the same sync point. So the reader takes only those pending blocks that follow the
+ * blocks that it found in the file.
  *
- * And for a sync point:
+ * The steps for a sync point:
  *
- *   5  all bytes up to the sync record are written
- *   6  the journal becomes empty                                                  one store
- *   7  the journal says that it follows that record                               one store
+ *   5  All bytes up to the sync record are written to the file.
+ *   6  The pending definitions become empty.                                          (one store)
+ *   7  They store that they follow that record.                                       (one store)
  *
- * Between 5 and 7 the file's last sync record is a later one than the journal's: its blocks do not count, and are
- * in the file. When 5 fails, the file has the sync record before, if anything, and the journal all that follows.
- * Then nothing is taken out of rings any more: what they hold stays readable with the journal.
+ * Between 5 and 7 the last sync record of the file is newer than the one that the pending
+ * definitions follow. Their blocks then do not count, because they are in the file. If step 5
+ * fails, the file has at most the previous sync record, and the pending definitions have everything
+ * behind it. From then on the writer removes no events from the rings. These events stay readable,
+ * together with the pending definitions.
  */
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -49,31 +55,33 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* How many bytes may come between two sync points. */
+/* Returns how many bytes may be pushed between two sync points. */
 static uint64_t sync_bytes(const struct gmt_stream *stream)
 {
 	return smaller(SYNC_BYTES, stream->limit_bytes / LIMIT_PARTS);
 }
 
-/* What a file that is full must still say: that it is, and how it ended. */
+/*
+ * Returns whether a full file must still contain this kind: records of the losses and of the end.
+ */
 static bool is_said_at_last(uint32_t kind)
 {
 	return kind == GMT_RECORD_DROP || kind == GMT_RECORD_NOTE || kind == GMT_RECORD_CALLS ||
 		kind == GMT_RECORD_API || kind == GMT_RECORD_CLOCK || kind == GMT_RECORD_END;
 }
 
-/* Whether so many bytes fit, if compression does nothing. */
+/* Returns whether `bytes` fit into the file, even if compression saves nothing. */
 static bool has_room(const struct gmt_stream *stream, uint32_t kind, uint64_t bytes)
 {
 	uint64_t pushed = gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes + stream->staged_bytes + bytes;
 	uint64_t reserve = is_said_at_last(kind) ? 0 : smaller(RESERVE_BYTES, stream->limit_bytes / LIMIT_PARTS);
 
-	/* Stored blocks of zlib, and what a sync point and the end of a member add, are less than a part of 256. */
+	/* zlib's stored blocks, a sync point and a member's end together add less than 1/256. */
 	return stream->limit_bytes == UINT64_MAX ||
 		stream->synced_file_bytes + pushed + pushed / 256 + reserve <= stream->limit_bytes;
 }
 
-/* A failed write is told once; what follows is swallowed by the sink. */
+/* Handles a failed write. Reports only the first failure; later the sink discards all data. */
 static void check(struct gmt_stream *stream, enum gmt_status status, const struct gmt_error *error)
 {
 	int why = errno;
@@ -82,7 +90,7 @@ static void check(struct gmt_stream *stream, enum gmt_status status, const struc
 		return;
 	stream->has_failed = true;
 	atomic_store(&stream->recording->area->header->write_errno, (uint32_t)(why ? why : EIO));
-	/* Stalled to the end: that was told when it began. */
+	/* If the disk was stalled to the end, this was already reported. */
 	if (!atomic_load(&stream->recording->is_stalled))
 		gmt_diag_warn("%s: %s; recording has stopped, the program goes on", stream->recording->path,
 			error->text);
@@ -97,7 +105,7 @@ static void push(struct gmt_stream *stream, const void *bytes, size_t length)
 	check(stream, gmt_sink_push(stream->sink, bytes, length, &error), &error);
 }
 
-/* All that was pushed becomes readable, and need not be in the journal any more. */
+/* Makes everything that was pushed readable, and empties the pending definitions. */
 static void sync_point(struct gmt_stream *stream)
 {
 	struct gmt_sync row = { .stamp = gmt_clock_stamp(), .events = stream->events };
@@ -136,7 +144,10 @@ void gmt_stream_end_large_member(struct gmt_stream *stream)
 		gmt_stream_end_member(stream);
 }
 
-/* What was pushed counts as if compression did nothing, until a sync point says how large it became. */
+/*
+ * Returns whether there is room, and makes a sync point if that helps. Until then pushed data
+ * counts as uncompressed.
+ */
 static bool finds_room(struct gmt_stream *stream, uint32_t kind, uint64_t bytes)
 {
 	if (has_room(stream, kind, bytes))
@@ -155,14 +166,14 @@ static void put_block(struct gmt_stream *stream, const void *bytes, uint32_t len
 	bool is_safe = gmt_pending_definitions_stage(&stream->journal, GMT_PENDING_DEFINITIONS_BLOCK, bytes, length);
 	gmt_pending_definitions_commit(&stream->journal);
 	push(stream, bytes, length);
-	/* Larger than the journal: none is. If one were, it would be safe from here on. */
+	/* No block is larger than the pending definitions. If one were, this would make it safe. */
 	if (!is_safe)
 		sync_point(stream);
 }
 
 /*
- * Rows that others refer to are made once, so they are not left out with the events that were first to: those that come
- * when there is room again refer to them too.
+ * Returns whether other rows refer to rows of this kind. They are written only once, so a full file
+ * must keep them. Events that are written later, when there is room again, also refer to them.
  */
 static bool is_referred_to(uint32_t kind)
 {
@@ -170,7 +181,10 @@ static bool is_referred_to(uint32_t kind)
 		kind == GMT_RECORD_FRAME || kind == GMT_RECORD_FRAMES || kind == GMT_RECORD_STACK || kind == GMT_RECORD_NAME;
 }
 
-/* It is little: while the file is full, no batch brings more of them. But threads and modules may come without end. */
+/*
+ * Keeps a block until there is room. These blocks are few, because a full file accepts no batch.
+ * But threads and modules may appear without end, so there is a limit.
+ */
 static void keep_waiting(struct gmt_stream *stream, const void *block, uint32_t length)
 {
 	uint8_t *to;
@@ -183,7 +197,7 @@ static void keep_waiting(struct gmt_stream *stream, const void *block, uint32_t 
 	stream->waiting.count += sizeof(length) + length;
 }
 
-/* False when there is still no room for all of it. */
+/* Writes the waiting blocks. Returns false if there is still not enough room for all of them. */
 static bool put_waiting(struct gmt_stream *stream)
 {
 	uint8_t *items = stream->waiting.items;
@@ -198,7 +212,7 @@ static bool put_waiting(struct gmt_stream *stream)
 		at += sizeof(length) + length;
 	}
 	stream->waiting.count -= at;
-	/* They are blocks now. */
+	/* The rows are already encoded, so the description now claims all kinds, devices and stamps. */
 	if (at)
 		stream->member = (struct gmt_member_about){ 0, UINT64_MAX, UINT64_MAX, UINT64_MAX, stream->member.clock };
 	if (stream->waiting.count)
@@ -242,14 +256,15 @@ static void write_rows(void *context, uint32_t kind, const void *rows, uint32_t 
 
 static struct gmt_depot_entry *find_entry(void *depot, uint32_t id, enum gmt_depot_kind kind)
 {
-	(void)kind; /* who interned it knows which it is */
+	(void)kind; /* the code that interned the entry knows its kind */
 	return gmt_depot_get(depot, id);
 }
 
-/* The most that a batch of so many can take in the journal. */
+/* Returns the maximum size of a batch of `count` events in the pending definitions. */
 static uint64_t most_bytes(uint32_t count)
 {
-	uint64_t fields = gmt_record_info(GMT_RECORD_EVENT)->field_count; /* it has the most */
+	/* Events have the most fields. */
+	uint64_t fields = gmt_record_info(GMT_RECORD_EVENT)->field_count;
 	uint64_t overhead = sizeof(struct gmt_pending_definitions_entry) + GMT_BLOCK_HEADER_BYTES + 8 + fields * GMT_VARINT_MAX_BYTES;
 
 	return count * fields * GMT_VARINT_MAX_BYTES + (GMT_RING_ROWS_BLOCKS + 1) * overhead;
@@ -283,7 +298,7 @@ static bool is_step(const struct gmt_ring_event *event)
 	return event->kind == GMT_RING_MARK && event->layer == GMT_MARK_KIND_STEP;
 }
 
-/* A batch that has to wait is looked at once more when it comes again. */
+/* Examines an event. If a batch has to wait, its events are examined again later. */
 static void look_at(struct gmt_stream *stream, const struct gmt_ring_event *event)
 {
 	if (event->kind >= GMT_RING_MARK)
@@ -294,8 +309,9 @@ static void look_at(struct gmt_stream *stream, const struct gmt_ring_event *even
 }
 
 /*
- * The file is full: a batch stays in its ring, or is taken from it and goes nowhere. Marks, and what else is no
- * event, are left out in silence: without events they say nothing.
+ * Handles a batch when the file is full: it stays in its ring, or is removed and dropped. Returns
+ * false if it stays. Only events count as lost. Marks and other rows are dropped without a count,
+ * because they mean nothing without events.
  */
 static bool leave_out(struct gmt_stream *stream, const struct gmt_ring_event *batch, uint32_t count)
 {
@@ -326,11 +342,17 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 	}
 	gmt_ring_rows_fill(&stream->rows, &stream->definitions, batch, count, ring->thread);
 	gmt_definitions_flush(&stream->definitions, write_rows, stream);
-	/* Within a batch there is none: a round that empties many rings would fill a small file with what is not compressed yet. */
+	/*
+	 * A batch itself contains no sync point. Without one here, a round that empties many rings
+	 * would fill a small file with data that still counts as uncompressed.
+	 */
 	if (!gmt_pending_definitions_has_room(&stream->journal, most_bytes(count)) || (stream->limit_bytes != UINT64_MAX &&
 		gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes >= sync_bytes(stream))) {
 		sync_point(stream);
-		/* What was described is all in the file here; what a writer finds in one round may be many megabytes. */
+		/*
+		 * Ends a large member here, because the file contains everything that it describes. One
+		 * round of the writer may bring many megabytes.
+		 */
 		gmt_stream_end_large_member(stream);
 	}
 	if (!stream->has_failed && !put_waiting(stream)) {
@@ -368,7 +390,7 @@ void gmt_stream_events_taken(struct gmt_stream *stream)
 		push(stream, block, length);
 }
 
-/* Who paused it may be any thread, or none of this process. */
+/* Writes pauses and resumes. Any thread may have caused them, even one of another process. */
 static void write_pauses(struct gmt_stream *stream)
 {
 	struct gmt_mark row = { .source = GMT_MARK_SOURCE_RECORDER };
@@ -396,7 +418,9 @@ void gmt_stream_drop(struct gmt_stream *stream, uint32_t thread, const char *rea
 
 void gmt_stream_sync(struct gmt_stream *stream)
 {
-	/* While it is full, how much more was lost is told each time that it has doubled: that takes room too. */
+	/*
+	 * While the file is full, report losses only when they have doubled: a report takes room too.
+	 */
 	if (stream->is_full && stream->told_lost_events && stream->lost_events < 2 * stream->told_lost_events)
 		return;
 	if (stream->lost_events > stream->told_lost_events) {

@@ -3,11 +3,12 @@
 #define GMT_WRITER_STREAM_H
 
 /*
- * The file that is being written: what came out of the rings becomes rows with the file's own ids, each
- * defined before it is used. In the flow: ring -> writer -> stream -> encode -> journal -> sink. Used by the
- * writer's thread alone; no memory of the host's heap.
+ * The file that the writer is writing. The stream turns the events of the rings into rows with the
+ * ids of the file. Each id is defined before it is used. Data flow: ring -> writer -> stream ->
+ * encoder -> pending definitions -> sink. Only the writer's thread uses it. Does not allocate from
+ * the host's heap.
  *
- * Nothing is lost and nothing doubled when the process is killed, whenever that is (writer/stream.c says why).
+ * A kill at any moment neither loses nor duplicates events. writer/stream.c explains why.
  */
 
 #include <stdbool.h>
@@ -22,90 +23,113 @@
 #include "shared_memory/ring_rows.h"
 #include "format/file/sink.h"
 
-/* What is being written: blocks of a batch count together, those of the beginning stand in the preamble too. */
+/*
+ * The part that the stream is writing. The blocks of a batch become valid together. The blocks of
+ * the beginning are also stored in the preamble of the shared memory.
+ */
 enum gmt_stream_part { GMT_STREAM_ANY, GMT_STREAM_BEGINNING, GMT_STREAM_NAMES, GMT_STREAM_BATCH };
 
 enum { GMT_STREAM_STEPPERS = 16 };
 
-/* Large: static, not on a stack. */
+/* Large: use static storage, not a stack. */
 struct gmt_stream {
 	struct gmt_recording *recording;
 	void (*failed)(void);
 	bool has_failed;
 	struct gmt_sink *sink;
 	struct gmt_encoder encoder;
-	struct gmt_encoder sync_encoder; /* a sync point may be needed while a block waits in the other */
+	/* For sync points: `encoder` may hold a block that is not written yet. */
+	struct gmt_encoder sync_encoder;
 	struct gmt_pending_definitions journal;
-	uint64_t batch_at; /* in the journal: the committed batch that the sink does not have yet */
+	/*
+	 * Offset, in the pending definitions, of the committed batch that the sink does not have yet.
+	 */
+	uint64_t batch_at;
 	enum gmt_stream_part part;
 	struct gmt_definitions definitions;
 	struct gmt_process_metadata facts;
-	uint64_t events;       /* in the file */
-	uint64_t dropped;      /* events that are not, of all threads */
-	uint32_t threads;      /* that made events */
-	bool was_paused;       /* as the file says */
-	uint32_t changes_seen; /* of that */
-	uint64_t synced_bytes; /* pushed into the sink until the last sync point */
-	uint64_t synced_file_bytes; /* the file then */
+	uint64_t events;       /* number of events in the file */
+	uint64_t dropped;      /* number of events of all threads that are not in the file */
+	uint32_t threads;      /* number of threads that recorded events */
+	bool was_paused;       /* the last state that the file contains */
+	uint32_t changes_seen; /* position in the list of pauses and resumes */
+	uint64_t synced_bytes; /* gmt_sink_pushed_bytes at the last sync point */
+	uint64_t synced_file_bytes; /* size of the file at the last sync point */
 	uint64_t synced_ns;
-	struct gmt_member_about member; /* what the member of gzip has that is being written */
-	/* The file may become so long; beyond, detail is left out and counted. UINT64_MAX: no bound. */
+	struct gmt_member_about member; /* description of the gzip member that is being written */
+	/*
+	 * Maximum length of the file. Beyond it, the stream drops and counts details. UINT64_MAX: no
+	 * limit.
+	 */
 	uint64_t limit_bytes;
-	bool is_full;          /* that was reached; set back by who made room */
-	bool room_may_come;    /* meanwhile events wait in the rings */
-	GMT_VEC(uint8_t) waiting; /* blocks that others refer to, likewise: the length of each, and its bytes */
-	uint64_t lost_events;  /* because of it */
-	uint64_t staged_bytes; /* of a batch, in the journal and not yet pushed */
+	bool is_full;          /* the limit was reached; the code that makes room resets this */
+	bool room_may_come;    /* room may become free: until then, events wait in the rings */
+	/*
+	 * Blocks that later rows refer to and that found no room yet: for each block its length, then
+	 * its bytes.
+	 */
+	GMT_VEC(uint8_t) waiting;
+	uint64_t lost_events;  /* events lost because the file is full */
+	/* Bytes of a batch that are in the pending definitions and not yet pushed. */
+	uint64_t staged_bytes;
 	uint64_t told_lost_events;
 	struct {
 		uint64_t object, count;
 		uint8_t source;
-	} steps[GMT_STREAM_STEPPERS]; /* ends of steps, of each who counts some */
+	} steps[GMT_STREAM_STEPPERS]; /* number of step ends for each object that counts steps */
 	struct gmt_ring_rows rows;
 };
 
 /*
- * Begins the file of `recording`, which outlives the stream, with what is known at the start and a sync
- * point. `limit_bytes`: see above. `failed` is called when the file can no longer be written, which is told once; what is pushed
- * then is swallowed. False when there is nothing to push to.
+ * Begins the file of `recording` with what is known at the start and a sync point. `recording` must
+ * outlive the stream. For `limit_bytes`, see the field. The stream calls `failed` once when the
+ * file can no longer be written. After that it discards everything that is pushed. Returns false if
+ * no sink could be opened.
  */
 bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording, uint64_t limit_bytes,
 	void (*failed)(void));
 
 /*
- * Writes at most GMT_RING_ROWS_MAX events of the ring in that slot, its oldest, each kind as a block of its own.
- * True: they are safe; the caller takes them out of the ring, and then calls gmt_stream_events_taken, which
- * goes on with them. False when the file can no longer be written, or not yet: they are to stay in the ring.
+ * Writes the oldest events of the ring in that slot, at most GMT_RING_ROWS_MAX. Each kind becomes
+ * its own block. Returns true if the events are safe: the caller then removes them from the ring
+ * and calls gmt_stream_events_taken, which passes them on to the sink. Returns false if the file
+ * can no longer be written, or not yet: the events must then stay in the ring.
  */
 bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gmt_ring *ring,
 	const struct gmt_ring_event *batch, uint32_t count);
 void gmt_stream_events_taken(struct gmt_stream *stream);
 
-/* Names the thread that has this ring, before its first event. */
+/* Writes the record of the thread that owns this ring. Called before its first event. */
 void gmt_stream_thread(struct gmt_stream *stream, const struct gmt_ring *ring);
 
-/* The thread of that id lost `count` events in all, for this reason; `before` of them were told already. */
+/*
+ * Records that the thread with this id has lost `count` events in total, for this reason. `before`
+ * of them were reported earlier.
+ */
 void gmt_stream_drop(struct gmt_stream *stream, uint32_t thread, const char *reason, uint64_t count, uint64_t before);
 
-/* Writes what is new besides events, and makes all up to here readable in the file. */
+/* Writes everything new except events, and makes everything up to here readable in the file. */
 void gmt_stream_sync(struct gmt_stream *stream);
 
-/* Whether a second or a mebibyte has passed since the last sync point. */
+/*
+ * Returns whether a sync point is due: nearly one second has passed, or one mebibyte was pushed,
+ * since the last one. A smaller max_size reduces the mebibyte.
+ */
 bool gmt_stream_is_sync_due(const struct gmt_stream *stream);
 
-/* Ends of steps so far, of the one who counted most. */
+/* Returns the number of step ends so far, for the object that counted most. */
 uint64_t gmt_stream_steps(const struct gmt_stream *stream);
 
 /*
- * Right behind a sync point: ends a member of gzip, so that what follows can be copied, and read, without what was
- * before. False when the file cannot be written.
+ * Ends a gzip member, so that what follows can be copied and read without the part before it.
+ * Called directly behind a sync point. Returns false if the file cannot be written.
  */
 bool gmt_stream_end_member(struct gmt_stream *stream);
 
-/* Likewise, where the member is large enough for readers to gain by leaving it out. */
+/* Does the same, but only if the member is so large that readers gain time by skipping it. */
 void gmt_stream_end_large_member(struct gmt_stream *stream);
 
-/* Ends the file in order; false when it lacks something. */
+/* Ends the file properly. Returns false if something is missing in it. */
 bool gmt_stream_close(struct gmt_stream *stream);
 
 #endif

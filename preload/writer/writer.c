@@ -32,8 +32,8 @@ enum {
 	LOOK_EVERY_NS = 200000000,
 	NEXT_TRY_NS = 1000000000,
 	DESCRIPTORS = 8,       /* more than the end of a recording opens at one time */
-	LAST_WAIT_NS = 1000000000, /* what the end of a process waits for our other threads to end */
-	FOLD_WAIT_MS = 6000, /* what the end of the process waits for the last folds: well below STOP_WAIT_NS */
+	LAST_WAIT_NS = 1000000000, /* maximum wait for the recorder's other threads to end */
+	FOLD_WAIT_MS = 6000, /* maximum wait for the last compactions: well below STOP_WAIT_NS */
 };
 
 #define STOP_WAIT_NS UINT64_C(10000000000)
@@ -44,22 +44,22 @@ static struct writer {
 	struct gmt_recording *recording;
 	struct gmt_writer_listener listener;
 	_Atomic uint32_t stage;  /* enum stage */
-	_Atomic uint64_t next_try_ns; /* to make a thread that was put off; 0: none has failed */
-	_Atomic uint32_t wanted; /* futex: counts wishes to be woken */
+	_Atomic uint64_t next_try_ns; /* when to try a failed delayed start again; 0: no failure */
+	_Atomic uint32_t wanted; /* futex: counts requests to wake up */
 	_Atomic uint32_t syncs_asked;
-	_Atomic uint32_t syncs_done; /* futex: of those asked for, all up to this one */
+	_Atomic uint32_t syncs_done; /* futex: all requests up to this number are done */
 	_Atomic bool stopping;
 	_Atomic bool leaves_names;
-	uint64_t looked_ns;    /* when it was last asked whether the host has threads */
-	bool ends_process;     /* of the host no thread is left */
-	_Atomic bool is_whole; /* the file, ended in order */
-	_Atomic uint32_t is_over; /* futex: the thread will do nothing more */
+	uint64_t looked_ns;    /* time of the last check whether the host has threads */
+	bool ends_process;     /* the host has no threads left */
+	_Atomic bool is_whole; /* the file is complete and properly ended */
+	_Atomic uint32_t is_over; /* futex: the thread does nothing more */
 	struct gmt_stream stream;
 	struct gmt_rotate rotate;
 	struct {
-		uint32_t thread;     /* the ring's owner when it was last emptied */
-		bool is_written;     /* the thread has its record */
-		uint64_t dropped[GMT_DROP_COUNT]; /* as last written */
+		uint32_t thread;     /* the ring's owner when the ring was last emptied */
+		bool is_written;     /* the thread's record is written */
+		uint64_t dropped[GMT_DROP_COUNT]; /* counts that were last written */
 	} slots[GMT_RECORDING_MEMORY_RINGS];
 	struct gmt_ring_event batch[GMT_RING_ROWS_MAX];
 } writer;
@@ -77,13 +77,14 @@ static void tell_drops(uint32_t index, const struct gmt_ring *ring)
 }
 
 /*
- * Empties one ring of what is in it now, without `all` only in whole blocks. What a thread adds meanwhile has its turn in the
- * next round: one that is faster than this one would keep it from all others.
+ * Empties one ring of the events that it has now. Without `all`, takes only whole blocks. Events
+ * that the thread adds meanwhile wait for the next round. Otherwise a thread that is faster than
+ * the writer would keep the writer from all other rings.
  */
 static void drain_slot(uint32_t index, bool all)
 {
 	struct gmt_recording_memory *area = writer.recording->area;
-	/* Pairs with the release in gmt_recording_memory_leave_ring: whatever the thread pushed is counted below. */
+	/* Pairs with the release in gmt_recording_memory_leave_ring, after the thread's last event. */
 	uint32_t state = atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire);
 	struct gmt_ring *ring = gmt_recording_memory_ring(area, index);
 
@@ -95,7 +96,7 @@ static void drain_slot(uint32_t index, bool all)
 		memset(writer.slots[index].dropped, 0, sizeof(writer.slots[index].dropped));
 	}
 
-	/* Asked before the ring is emptied: nothing can come behind what is in it. */
+	/* Read this before the ring is emptied: then no event can follow the events in it. */
 	bool may_free = gmt_recording_memory_may_free_ring(area, index);
 
 	const uint64_t least = all || state == GMT_SLOT_LEFT ? 1 : GMT_RING_ROWS_MAX;
@@ -123,13 +124,13 @@ static void drain(bool all)
 
 	for (uint32_t index = 0; index < used; index++)
 		drain_slot(index, all);
-	/* Room for twice what a burst of new stacks may bring until the next look. */
+	/* Make room for twice the new stacks that a burst may bring before the next round. */
 	if (gmt_recording_memory_grow_depot(writer.recording->area, gmt_depot_used_bytes(writer.recording->depot) + (2 << 20)))
 		gmt_depot_set_ready(writer.recording->depot,
 			atomic_load_explicit(&writer.recording->area->depot_ready_bytes, memory_order_relaxed));
 }
 
-/* Without what could not be written, the recorder's memory is still needed. */
+/* Ends the file. If something could not be written, the recorder's memory is still needed. */
 static void finish(void)
 {
 	uint64_t deadline_ns = gmt_clock_monotonic_ns() + (uint64_t)FOLD_WAIT_MS * 1000000;
@@ -167,21 +168,22 @@ static unsigned count_own_threads(void)
 	return 1 + gmt_stand_in_is_there() + (writer.listener.threads ? writer.listener.threads() : 0);
 }
 
-/* A process lives until its last thread ends, and that must not be this one. */
+/* Returns whether only the recorder's threads are left. They must not keep the process alive. */
 static bool is_alone(void)
 {
 	unsigned own = count_own_threads();
 	enum gmt_alone says = gmt_alone_is(own);
 
-	/* Without /proc, libc's count is all there is: of threads that end by the system call it knows nothing. */
+	/* Without /proc only libc's count is left. It misses threads that end by the system call. */
 	if (says == GMT_ALONE_UNKNOWN)
 		return writer.listener.is_last && writer.listener.is_last(own);
 	return says == GMT_ALONE_YES;
 }
 
 /*
- * The disk takes nothing. What the rings hold is kept meanwhile, and what they do not is dropped and counted, so the
- * file stays whole, and goes on when there is room again. At the end of the process nothing is waited for.
+ * Called when the disk accepts no data. Meanwhile the rings keep what they can hold; further events
+ * are dropped and counted. So the file stays valid, and continues when there is room again. At the
+ * end of the process the writer does not wait.
  */
 static bool wait_for_room(void *unused, int error_number)
 {
@@ -193,7 +195,7 @@ static bool wait_for_room(void *unused, int error_number)
 		atomic_store(is_stalled, false);
 		return true;
 	}
-	/* What is being folded can be folded another time. */
+	/* A cancelled compaction can be done again later. */
 	if (gmt_rotation_make_room(&writer.rotate))
 		return true;
 	if (!atomic_exchange(is_stalled, true))
@@ -205,7 +207,7 @@ static bool wait_for_room(void *unused, int error_number)
 	return true;
 }
 
-/* Without what could not be written, the recorder's memory is still needed. Here, as only this thread has its descriptor. */
+/* Removes the recording memory if the file is complete. Only this thread has its descriptor. */
 static void remove_area(void)
 {
 	if (atomic_load(&writer.is_whole))
@@ -213,13 +215,14 @@ static void remove_area(void)
 }
 
 /*
- * The end of a process whose host has no thread any more. Where its last thread would have called exit(), a thread does so in its
- * place, and ends the recording like any other. Else the process ends by the end of our threads, with the code of the host's.
+ * Ends a process whose host has no threads left. If the host's last thread would have called
+ * exit(), the stand-in thread does so and ends the recording in the usual way. Otherwise the
+ * process ends when the recorder's threads end, with the exit code of the host.
  */
 static void end_process(void)
 {
 	struct gmt_patience patience = gmt_patience_begin(LAST_WAIT_NS);
-	/* Before our own threads end: theirs would be the last code. */
+	/* Before the recorder's own threads end: otherwise one of theirs would be the last code. */
 	int code = gmt_alone_exit_code();
 
 	if (writer.ends_process)
@@ -232,7 +235,7 @@ static void end_process(void)
 	gmt_stand_in_leave();
 	if (writer.listener.stop_threads)
 		writer.listener.stop_threads();
-	/* The last of all says the code. */
+	/* The last thread sets the exit code of the process. */
 	while (gmt_alone_is(1) == GMT_ALONE_NO && gmt_patience_rest(&patience))
 		;
 	for (;;)
@@ -262,7 +265,7 @@ static void record(void)
 	gmt_this_thread.is_ours = true;
 	gmt_this_thread.busy = GMT_IN_RECORDER_RECORDING;
 	prctl(PR_SET_NAME, "gpumemtrace", 0, 0, 0);
-	/* Waking up, it takes the processor from no thread of the host's. */
+	/* When it wakes up, it must not take the processor from a thread of the host. */
 	sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });
 
 	if (!open_stream())
@@ -270,7 +273,10 @@ static void record(void)
 	gmt_control_open(writer.recording);
 	while (!atomic_load_explicit(&writer.stopping, memory_order_acquire)) {
 		uint32_t seen = atomic_load_explicit(&writer.wanted, memory_order_acquire);
-		/* Before the rings are emptied: what the asking thread pushed is in them. Pairs with gmt_writer_sync. */
+		/*
+		 * Read this before the rings are emptied: they then contain all that the asking thread has
+		 * pushed. Pairs with gmt_writer_sync.
+		 */
 		uint32_t asked = atomic_load_explicit(&writer.syncs_asked, memory_order_acquire);
 
 		drain(false);
@@ -286,7 +292,7 @@ static void record(void)
 				writer.listener.before_sync();
 			if (atomic_load(&writer.leaves_names))
 				leave_names();
-			/* What a sync point promises is all up to now, of slow threads too. */
+			/* A sync point promises everything up to now, including the events of slow threads. */
 			drain(true);
 			gmt_recording_memory_leave_dead(writer.recording->area);
 			gmt_stream_sync(&writer.stream);
@@ -333,13 +339,13 @@ bool gmt_writer_start(void)
 	pthread_attr_t attributes;
 	pthread_t thread;
 
-	/* The thread inherits the mask: no signal of the host's is ever delivered to it. */
+	/* The thread inherits this mask, so it never receives a signal of the host. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	/* The default size: the host's thread-local data lies on the stack too, and may be large. */
+	/* Default stack size: it also contains the host's thread-local data, which may be large. */
 	int failure = pthread_attr_init(&attributes);
 	if (!failure) {
-		/* Who ends the process waits for the file (gmt_writer_stop), and not for the thread. */
+		/* Detached: gmt_writer_stop waits for the file, not for the thread. */
 		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 		failure = pthread_create(&thread, &attributes, run, NULL);
 		pthread_attr_destroy(&attributes);
@@ -358,13 +364,13 @@ bool gmt_writer_is_put_off(void)
 	return atomic_load_explicit(&writer.stage, memory_order_relaxed) == PUT_OFF;
 }
 
-/* On a recorder stack: a thread is made. */
+/* Runs on a recorder stack, because it makes a thread. */
 static void begin_late(void *unused)
 {
 	uint32_t put_off = PUT_OFF;
 
 	(void)unused;
-	/* The child of a handler's fork has no such writer, and the thread of a guest (process.h) would end with the guest. */
+	/* No writer in a handler's fork. A guest's thread (process.h) would end with the guest. */
 	if (gmt_this_thread.busy & GMT_IN_RECORDER_FORKED || gmt_process_is_another() ||
 		!atomic_compare_exchange_strong(&writer.stage, &put_off, BEGUN))
 		return;
@@ -395,7 +401,7 @@ void gmt_writer_wake(void)
 	syscall(SYS_futex, &writer.wanted, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* The kernel takes no second for a billion nanoseconds. */
+/* Returns the time left. The kernel requires that tv_nsec is less than a billion. */
 static struct timespec left_until(uint64_t deadline_ns, uint64_t now_ns)
 {
 	return (struct timespec){
@@ -418,7 +424,7 @@ void gmt_writer_sync(uint32_t wait_ms)
 	if (!wait_ms || atomic_load_explicit(&writer.recording->is_stalled, memory_order_relaxed))
 		return;
 	gmt_writer_wake();
-	/* Numbers may pass zero. */
+	/* The numbers may wrap around. */
 	while ((int32_t)((done = atomic_load_explicit(&writer.syncs_done, memory_order_acquire)) - mine) < 0 &&
 		(now_ns = gmt_patience_now_ns()) < deadline_ns) {
 		struct timespec limit = left_until(deadline_ns, now_ns);
@@ -427,7 +433,7 @@ void gmt_writer_sync(uint32_t wait_ms)
 	}
 }
 
-/* On a recorder stack: the whole file at once, by the thread that ends the process. */
+/* Writes the whole file on a recorder stack, in the thread that ends the process. */
 static void write_all(void *unused)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
@@ -444,8 +450,9 @@ static void write_all(void *unused)
 }
 
 /*
- * A process may be ended by a signal handler that interrupted malloc, which libc calls for each new thread: so none is made now. Where
- * the host leaves no room for descriptors, there must be one, with a table of its own.
+ * Ends a delayed recording without a new thread. A signal handler that interrupted malloc may end
+ * the process, and libc calls malloc for each new thread. But if the host leaves no room for
+ * descriptors, a thread with its own table is needed.
  */
 static void end_without_thread(void)
 {
@@ -468,7 +475,7 @@ void gmt_writer_stop(void)
 		gmt_diag_warn("neither a thread nor descriptors for the recorder; nothing is recorded");
 		return;
 	}
-	/* Not pthread_timedjoin_np: somebody may set the clock that it goes by. */
+	/* Not pthread_timedjoin_np, because somebody may change the clock that it uses. */
 	while (!atomic_load_explicit(&writer.is_over, memory_order_acquire) &&
 		(now_ns = gmt_patience_now_ns()) < deadline_ns) {
 		struct timespec limit = left_until(deadline_ns, now_ns);

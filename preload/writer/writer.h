@@ -3,13 +3,14 @@
 #define GMT_WRITER_WRITER_H
 
 /*
- * The thread that empties the rings into the file. In the flow: ring -> writer -> encode -> sink.
- * It sleeps until a ring is half full or a quarter of a second has passed, blocks all signals, uses
- * no memory of the host's heap, and makes the file readable up to now (a sync point) at least once a
- * second and once a mebibyte.
+ * The thread that empties the rings into the file. Data flow: ring -> writer -> stream -> encoder
+ * -> sink. It sleeps until a ring is half full or a quarter of a second has passed. It blocks all
+ * signals and does not allocate from the host's heap. It makes the file readable up to the present
+ * (a sync point) at least once per second and once per mebibyte.
  *
- * With writer=lazy the thread is put off until the first of the calls below that need it. If the process ends before, the thread that
- * ends it writes the whole file itself. So a program that had one thread keeps one.
+ * With writer=lazy the start of the thread is delayed until the first call below that needs it. If
+ * the process ends earlier, the thread that ends the process writes the whole file. So a program
+ * with one thread keeps one thread.
  */
 
 #include <stdbool.h>
@@ -17,55 +18,76 @@
 
 #include "writer/recording.h"
 
-/* What the writer tells, from its own thread. */
+/*
+ * Functions that the writer calls, all from its own thread except `begun_late`. All except `open`
+ * and `failed` may be NULL.
+ */
 struct gmt_writer_listener {
-	bool (*open)(void);        /* opens the files of the recording, before all else; false: there is none */
+	/* Opens the files of the recording, before all other work; false: no recording. */
+	bool (*open)(void);
 	void (*failed)(void);     /* the file can no longer be written */
-	void (*before_sync)(void); /* a sync point is near: a good moment for rare work; may be NULL */
-	void (*each_round)(void);  /* it is awake, as at least four times a second; may be NULL */
-	bool (*is_last)(unsigned own); /* libc counts no threads but so many of ours: the host's last one would call exit(); may be NULL */
-	void (*stop_threads)(void);    /* the process ends: those threads are to end; may be NULL */
-	unsigned (*threads)(void); /* how many threads of ours there are besides it; may be NULL */
-	void (*begun_late)(void);  /* a thread that was put off was made; from the thread that made it; may be NULL */
+	void (*before_sync)(void); /* a sync point follows: a good moment for rare work */
+	/* The writer is awake, which happens at least four times per second. */
+	void (*each_round)(void);
+	/*
+	 * Returns whether libc counts only `own` threads, all of them the recorder's. Then the last
+	 * thread of the host would have called exit().
+	 */
+	bool (*is_last)(unsigned own);
+	void (*stop_threads)(void);    /* the process ends: stops the other threads of the recorder */
+	unsigned (*threads)(void); /* returns how many other threads the recorder has */
+	void (*begun_late)(void);  /* called by the thread that has started a delayed writer */
 };
 
-/* Makes the writer of `recording` ready: from here on it can be woken. No thread is made yet. */
+/* Prepares the writer of `recording`. From now on it can be woken. Makes no thread yet. */
 void gmt_writer_init(struct gmt_recording *recording, struct gmt_writer_listener listener);
 
-/* Starts the thread, detached. False when it cannot be made. */
+/* Starts the thread, detached. Returns false if it cannot be made. */
 bool gmt_writer_start(void);
 
-/* Puts the thread off until it is needed. */
+/* Delays the start of the thread until it is needed. */
 void gmt_writer_put_off(void);
 
-/* Whether the thread is put off, and not needed so far. Any thread. */
+/* Returns whether the start is delayed and the thread was not needed so far. Any thread. */
 bool gmt_writer_is_put_off(void);
 
 /*
- * Starts the thread if it was put off. If it cannot be made, that is reported, and the next call tries again. Any thread. Not where
- * malloc may be interrupted, if the caller can help it: libc allocates a thread's data.
+ * Starts the thread if its start was delayed. If the thread cannot be made, reports this; the next
+ * call tries again, after one second at the earliest. Any thread. Avoid calls that may have
+ * interrupted malloc: libc allocates the data of a new thread.
  */
 void gmt_writer_need(void);
 
-/* A ring wants to be emptied soon. Any thread; one system call. Starts a thread that was put off. */
+/*
+ * Wakes the writer, so that it empties the rings soon. Starts the thread if its start was delayed.
+ * Any thread. Makes one system call.
+ */
 void gmt_writer_wake(void);
 
 /*
- * The file shall be readable up to now, soon. Waits at most `wait_ms` until it is; with 0 the writer
- * does it when it next wakes. Any thread but the writer; for rare moments. Starts a thread that was put off, if it waits.
+ * Makes the file readable up to the present, soon. Waits at most `wait_ms` for it. With 0 it does
+ * not wait, and the writer does the work when it wakes next. Starts a delayed thread if it waits.
+ * Any thread except the writer. For rare moments.
  */
 void gmt_writer_sync(uint32_t wait_ms);
 
-/* The writer shall remove the names of its files in shared memory before the next sync point. Any thread. */
+/*
+ * Requests that the writer removes the names of its files in shared memory before the next sync
+ * point. Any thread.
+ */
 void gmt_writer_leave_names(void);
 
 /*
- * Tells the writer to empty everything and end the file; waits for it, but not for ever. Where the file then has all, the writer
- * removes the recorder's memory; else the rest is in there. If the thread is still put off, the calling thread does all that.
+ * Requests that the writer empties all rings and ends the file. Waits for a bounded time. If the
+ * file then contains everything, the writer removes the recorder's memory. Otherwise the memory
+ * keeps the rest. If the start of the thread is still delayed, the calling thread does all of this.
  */
 void gmt_writer_stop(void);
 
-/* In the child of a fork: what the parent's writer was at is the parent's, and a thread that was put off is never made. */
+/*
+ * Forgets the parent's writer. Called in the child of a fork. A delayed thread of the parent is
+ * never made in the child.
+ */
 void gmt_writer_forget(void);
 
 #endif
