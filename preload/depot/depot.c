@@ -77,7 +77,7 @@ void gmt_depot_set_ready(struct gmt_depot *depot, uint64_t ready_bytes)
 	atomic_store_explicit(&depot->ready_bytes, ready_bytes, memory_order_release);
 }
 
-void gmt_depot_call_at(struct gmt_depot *depot, uint64_t used_bytes, void (*work)(void))
+void gmt_depot_set_high_water_callback(struct gmt_depot *depot, uint64_t used_bytes, void (*work)(void))
 {
 	depot->call_at_bytes = used_bytes;
 	depot->call = work;

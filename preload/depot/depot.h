@@ -43,7 +43,7 @@ void gmt_depot_set_ready(struct gmt_depot *depot, uint64_t ready_bytes);
  * Sets a function that is called once, when the arena has more than `used_bytes` in use. The
  * interning thread calls it. `work` must keep errno. Call this before the depot is used.
  */
-void gmt_depot_call_at(struct gmt_depot *depot, uint64_t used_bytes, void (*work)(void));
+void gmt_depot_set_high_water_callback(struct gmt_depot *depot, uint64_t used_bytes, void (*work)(void));
 
 /* Returns the bytes of the arena in use. */
 uint64_t gmt_depot_used_bytes(const struct gmt_depot *depot);

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline uint64_t gmt_hash_fold(uint64_t a, uint64_t b)
+static inline uint64_t gmt_hash_mix(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)a * b;
 
@@ -36,15 +36,15 @@ static inline uint64_t gmt_hash_bytes(uint64_t seed, const void *bytes, uint64_t
 	uint64_t last = 0;
 
 	for (; length > 32; length -= 32, from += 32) {
-		odd = gmt_hash_fold(gmt_hash_load(from) ^ 0xa0761d6478bd642f, gmt_hash_load(from + 8) ^ odd);
-		even = gmt_hash_fold(gmt_hash_load(from + 16) ^ 0xe7037ed1a0b428db, gmt_hash_load(from + 24) ^ even);
+		odd = gmt_hash_mix(gmt_hash_load(from) ^ 0xa0761d6478bd642f, gmt_hash_load(from + 8) ^ odd);
+		even = gmt_hash_mix(gmt_hash_load(from + 16) ^ 0xe7037ed1a0b428db, gmt_hash_load(from + 24) ^ even);
 	}
 	/*
 	 * Reads the last bytes as two words, which may overlap. Copying an unknown length would be a
 	 * call.
 	 */
 	if (length > 16) {
-		odd = gmt_hash_fold(gmt_hash_load(from) ^ 0xa0761d6478bd642f, gmt_hash_load(from + 8) ^ odd);
+		odd = gmt_hash_mix(gmt_hash_load(from) ^ 0xa0761d6478bd642f, gmt_hash_load(from + 8) ^ odd);
 		from += length - 16;
 		length = 16;
 	}
@@ -55,8 +55,8 @@ static inline uint64_t gmt_hash_bytes(uint64_t seed, const void *bytes, uint64_t
 		for (uint64_t i = 0; i < length; i++)
 			first = first << 8 | (unsigned char)from[i];
 	}
-	even = gmt_hash_fold(first ^ 0xe7037ed1a0b428db, last ^ even);
-	return gmt_hash_fold(odd ^ 0x8ebc6af09c88c6e3, even);
+	even = gmt_hash_mix(first ^ 0xe7037ed1a0b428db, last ^ even);
+	return gmt_hash_mix(odd ^ 0x8ebc6af09c88c6e3, even);
 }
 
 #endif

@@ -44,7 +44,7 @@ static const uint64_t IDLE_NS = 10000000000;
 enum state { NONE, RUNNING, OVER };
 
 static _Atomic int state;
-/* Set after the thread was created, so that gmt_sampler_is_there never counts a thread too many */
+/* Set after the thread was created, so that gmt_sampler_is_running never counts a thread too many */
 static _Atomic bool is_made;
 static _Atomic pid_t owner;            /* the process that the thread is in */
 static _Atomic uint32_t wanted;        /* futex: counts requests */
@@ -260,7 +260,7 @@ static void *run(void *unused)
 {
 	(void)unused;
 	gmt_this_thread.is_ours = true;
-	gmt_this_thread.busy = GMT_IN_RECORDER_RECORDING;
+	gmt_this_thread.in_recorder = GMT_IN_RECORDER_RECORDING;
 	prctl(PR_SET_NAME, "gmt-sampler", 0, 0, 0);
 	if (!gmt_driver_relax()) {
 		atomic_store(&state, OVER);
@@ -393,7 +393,7 @@ bool gmt_sampler_ask(int device, struct gmt_sample *ret_sample)
 	return has_answer;
 }
 
-bool gmt_sampler_is_there(void)
+bool gmt_sampler_is_running(void)
 {
 	return atomic_load(&state) == RUNNING && atomic_load(&is_made) && atomic_load(&owner) == getpid();
 }
@@ -405,7 +405,7 @@ void gmt_sampler_stop(bool once_more)
 	int none = NONE;
 
 	/* If the sampler has not started, it never starts. */
-	if (atomic_compare_exchange_strong(&state, &none, OVER) || !gmt_sampler_is_there())
+	if (atomic_compare_exchange_strong(&state, &none, OVER) || !gmt_sampler_is_running())
 		return;
 	if (once_more && gmt_session_is_on() && answers) {
 		uint32_t mine = atomic_load(&rounds_done) + 1;
@@ -425,7 +425,7 @@ void gmt_sampler_stop(bool once_more)
 		;
 }
 
-void gmt_sampler_forget(void)
+void gmt_sampler_after_fork(void)
 {
 	if (atomic_load(&state) != NONE)
 		atomic_store(&state, OVER);

@@ -46,12 +46,12 @@ bool gmt_sampler_ask(int device, struct gmt_sample *ret_sample);
 void gmt_sampler_stop(bool once_more);
 
 /* Returns whether the sampler's thread is a thread of this process. */
-bool gmt_sampler_is_there(void);
+bool gmt_sampler_is_running(void);
 
 /*
  * Marks a started sampler as stopped in the child of a fork, because its thread does not exist
  * there. Forgets the parent's waiting samples.
  */
-void gmt_sampler_forget(void);
+void gmt_sampler_after_fork(void);
 
 #endif

@@ -54,7 +54,7 @@ static bool is_driver_part(const void *caller)
 	if (!gmt_object_of(caller, &object))
 		return false;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (gmt_path_names(object.path, names[i]))
+		if (gmt_path_name_begins_with(object.path, names[i]))
 			return true;
 	return false;
 }
@@ -107,7 +107,7 @@ static void *wrapper_for(enum gmt_hook hook, void *found, const void *caller)
 		return NULL;
 	switch ((enum gmt_library)gmt_hooks[hook].library) {
 	case GMT_LIBRARY_CUDA:
-		if (!gmt_path_names(object.path, "libcuda.so"))
+		if (!gmt_path_name_begins_with(object.path, "libcuda.so"))
 			return NULL;
 		if (is_driver_part(caller))
 			return found; /* the driver's table may already have our wrapper */
@@ -127,10 +127,10 @@ static bool meets_us(enum gmt_hook hook, void *handle, const void *caller)
 	struct gmt_object object;
 
 	if (handle == RTLD_DEFAULT || (program_handle && handle == program_handle))
-		return !gmt_original_is_ahead(hook, 0);
+		return !gmt_original_is_defined_before(hook, 0);
 	/* For the program and for preloads before ours, RTLD_NEXT finds our export. */
 	return handle == RTLD_NEXT && gmt_object_of(caller, &object) && object.order < gmt_object_self()->order &&
-		!gmt_original_is_ahead(hook, object.order + 1);
+		!gmt_original_is_defined_before(hook, object.order + 1);
 }
 
 static bool is_in_global_scope(void *handle)
@@ -149,8 +149,8 @@ static void see_unhooked(void *next, const struct gmt_dlsym_request *request, co
 	struct gmt_object object;
 
 	if (found && gmt_object_of(found, &object) &&
-		(gmt_path_names(object.path, "libcuda.so") || gmt_is_runtime(object.path)) && !is_driver_part(caller))
-		gmt_unhooked_add(request->name, GMT_ROAD_DLSYM);
+		(gmt_path_name_begins_with(object.path, "libcuda.so") || gmt_is_runtime(object.path)) && !is_driver_part(caller))
+		gmt_unhooked_add(request->name, GMT_ROUTE_DLSYM);
 }
 
 /* If the caller was loaded locally, RTLD_DEFAULT also searches the caller's own libraries. */
@@ -198,7 +198,7 @@ struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, con
 	 */
 	gmt_load();
 	if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA)
-		gmt_dynsym_take_driver();
+		gmt_dynsym_patch_driver();
 
 	/*
 	 * In the global scope, a look-up finds our own export first, even the program's look-up with

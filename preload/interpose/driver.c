@@ -107,7 +107,7 @@ void gmt_driver_learn(const void *function)
 	bool is_foreign = gmt_namespaces_has(function);
 
 	if (!is_foreign && (!gmt_object_of(function, &object) || object.is_program ||
-		!gmt_path_names(object.path, "libcuda.so")))
+		!gmt_path_name_begins_with(object.path, "libcuda.so")))
 		return;
 	if (!atomic_compare_exchange_strong(&state, &expected, 1))
 		return;

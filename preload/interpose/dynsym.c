@@ -151,7 +151,7 @@ static int look_for_driver(struct dl_phdr_info *info, size_t size, void *argumen
 	struct taking taking = { .table = &table };
 
 	(void)size;
-	if (!gmt_path_names(info->dlpi_name, "libcuda.so") || !gmt_symbol_tables_read(info, &table.tables) ||
+	if (!gmt_path_name_begins_with(info->dlpi_name, "libcuda.so") || !gmt_symbol_tables_read(info, &table.tables) ||
 		!find_protection(info, &table))
 		return 0;
 	*(bool *)argument = true;
@@ -174,7 +174,7 @@ static int look_at_count(struct dl_phdr_info *info, size_t size, void *argument)
 	return 1;
 }
 
-void gmt_dynsym_take_driver(void)
+void gmt_dynsym_patch_driver(void)
 {
 	uint64_t now = 1;
 	bool found = false;
@@ -223,7 +223,7 @@ static int look_for_libc(struct dl_phdr_info *info, size_t size, void *argument)
 
 	(void)size;
 	(void)argument;
-	if (!gmt_path_names(info->dlpi_name, "libc.so.6") || !gmt_symbol_tables_read(info, &table.tables) ||
+	if (!gmt_path_name_begins_with(info->dlpi_name, "libc.so.6") || !gmt_symbol_tables_read(info, &table.tables) ||
 		!find_protection(info, &table))
 		return 0;
 	for (size_t i = 0; i < TAKEN_OF_LIBC; i++)
@@ -239,7 +239,7 @@ static int look_for_libc(struct dl_phdr_info *info, size_t size, void *argument)
 	return 1;
 }
 
-void gmt_dynsym_take_libc(void)
+void gmt_dynsym_patch_libc(void)
 {
 	if (gmt_config.dynsym)
 		gmt_objects_visit(look_for_libc, NULL);

@@ -20,14 +20,14 @@
 /*
  * Writes our dlsym, dlvsym and dlerror into the C library's table. Call once, from the constructor.
  */
-void gmt_dynsym_take_libc(void);
+void gmt_dynsym_patch_libc(void);
 
 /*
  * Writes our wrappers into the driver's table and learns the original functions, if a driver is
  * loaded that was not seen yet. Idempotent, and cheap if there is nothing to do. Any thread. Takes
  * no loader lock that is held while constructors run.
  */
-void gmt_dynsym_take_driver(void);
+void gmt_dynsym_patch_driver(void);
 
 /*
  * Returns whether a table could not be written. The recorder may then miss calls of libraries

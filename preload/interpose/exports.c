@@ -167,7 +167,7 @@ GMT_EARLY static bool is_cuda_name(const char *name)
 	return false;
 }
 
-GMT_EARLY static void strike_out(void)
+GMT_EARLY static void hide_exports(void)
 {
 	ElfW(Sym) *symbols = (ElfW(Sym) *)dynamic_address(DT_SYMTAB);
 	const char *names = (const char *)dynamic_address(DT_STRTAB);
@@ -200,7 +200,7 @@ static void nothing(void)
 GMT_EARLY static void (*resolve(void))(void)
 {
 	if (wants_exports_off())
-		strike_out();
+		hide_exports();
 	return nothing;
 }
 

@@ -53,7 +53,7 @@ static iterate_function *find_iterate(void)
 		struct gmt_symbol_tables tables;
 		const ElfW(Sym) *entry = NULL;
 
-		if (!object->l_name || !gmt_path_names(object->l_name, "libc.so.6") ||
+		if (!object->l_name || !gmt_path_name_begins_with(object->l_name, "libc.so.6") ||
 			!gmt_symbol_tables_read_at(object->l_addr, object->l_ld, &tables))
 			continue;
 		gmt_symbol_visit(&tables, "dl_iterate_phdr", take, &entry);
@@ -151,7 +151,7 @@ GMT_NO_CALLS bool gmt_same_text(const char *a, const char *b)
 	return *a == *b;
 }
 
-GMT_NO_CALLS bool gmt_path_names(const char *path, const char *prefix)
+GMT_NO_CALLS bool gmt_path_name_begins_with(const char *path, const char *prefix)
 {
 	const char *name = gmt_path_name(path);
 

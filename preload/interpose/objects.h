@@ -73,6 +73,6 @@ const char *gmt_path_name(const char *path);
 /*
  * Returns whether the last component of `path` begins with `prefix`: "libcuda.so", "libcudart.so".
  */
-bool gmt_path_names(const char *path, const char *prefix);
+bool gmt_path_name_begins_with(const char *path, const char *prefix);
 
 #endif

@@ -80,7 +80,7 @@ static bool is_in_driver(const void *function)
 {
 	struct gmt_object object;
 
-	return gmt_object_of(function, &object) && gmt_path_names(object.path, "libcuda.so");
+	return gmt_object_of(function, &object) && gmt_path_name_begins_with(object.path, "libcuda.so");
 }
 
 static int stop_at_first(const ElfW(Sym) *entry, void *argument)
@@ -91,7 +91,7 @@ static int stop_at_first(const ElfW(Sym) *entry, void *argument)
 }
 
 /*
- * The state of gmt_original_look_around while it goes through the loader's list: first the program
+ * The state of gmt_original_scan_scope while it goes through the loader's list: first the program
  * and the preloads before ours, then the rest.
  */
 struct surroundings {
@@ -122,7 +122,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
 	return 0;
 }
 
-void gmt_original_look_around(void)
+void gmt_original_scan_scope(void)
 {
 	static struct surroundings around;
 
@@ -143,12 +143,12 @@ void gmt_original_look_around(void)
 	}
 }
 
-bool gmt_original_is_ahead(enum gmt_hook hook, uint32_t order)
+bool gmt_original_is_defined_before(enum gmt_hook hook, uint32_t order)
 {
 	return ahead[hook] > order;
 }
 
-void *gmt_original_behind(enum gmt_hook hook)
+void *gmt_original_next(enum gmt_hook hook)
 {
 	return next_at_start[hook];
 }
@@ -161,7 +161,7 @@ void *gmt_original_interposer(enum gmt_hook hook)
 bool gmt_is_runtime(const char *path)
 {
 	/* Wheels that contain a copy rename it: libcudart-8b6a.so.12. */
-	return gmt_path_names(path, "libcudart.") || gmt_path_names(path, "libcudart-");
+	return gmt_path_name_begins_with(path, "libcudart.") || gmt_path_name_begins_with(path, "libcudart-");
 }
 
 void gmt_original_reset_locks(void)
@@ -342,7 +342,7 @@ static void *find_behind_interposer(enum gmt_hook hook, const struct gmt_object 
 	const char *symbol = gmt_hooks[hook].symbol;
 	void *driver = gmt_original_known(hook);
 
-	if (!gmt_symbol_is_defined_by(object, symbol) && gmt_symbol_is_wanted_by(object, symbol))
+	if (!gmt_symbol_is_defined_by(object, symbol) && gmt_symbol_is_referenced_by(object, symbol))
 		return next_at_start[hook];
 	return driver ? driver : gmt_symbol_in((const char *const[]){ "libcuda.so", NULL }, symbol);
 }

@@ -25,16 +25,16 @@
  * Finds which objects before and after this library in the global scope export hooked names. Call
  * once, from the constructor.
  */
-void gmt_original_look_around(void);
+void gmt_original_scan_scope(void);
 
 /*
  * Returns whether the program or a preload exports the name at or after position `order` of the
  * loader's list, and before this library. A look-up that begins there finds that function.
  */
-bool gmt_original_is_ahead(enum gmt_hook hook, uint32_t order);
+bool gmt_original_is_defined_before(enum gmt_hook hook, uint32_t order);
 
 /* Returns the next definition of the hook's name after this library at start, or NULL. */
-void *gmt_original_behind(enum gmt_hook hook);
+void *gmt_original_next(enum gmt_hook hook);
 
 /*
  * Returns the same function if the hook is a driver function that another preload exports;

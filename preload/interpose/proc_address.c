@@ -41,7 +41,7 @@ static void *wrapper_for(const char *symbol, void *answered, int version, uint64
 	if (gmt_unhooked_would_be(symbol)) {
 		const char *exported = gmt_driver_export_name(answered);
 
-		gmt_unhooked_add(exported ? exported : symbol, GMT_ROAD_PROC_ADDRESS);
+		gmt_unhooked_add(exported ? exported : symbol, GMT_ROUTE_PROC_ADDRESS);
 	}
 	return answered;
 }

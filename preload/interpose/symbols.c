@@ -214,7 +214,7 @@ static int look_in_any(struct dl_phdr_info *info, size_t size, void *argument)
 
 	(void)size;
 	for (const char *const *prefix = search->prefixes; prefix && *prefix; prefix++)
-		wanted = wanted || gmt_path_names(info->dlpi_name, *prefix);
+		wanted = wanted || gmt_path_name_begins_with(info->dlpi_name, *prefix);
 	if (wanted && gmt_symbol_tables_read(info, &tables) && !is_self(&tables))
 		search->found = find_real_in(&tables, search->symbol);
 	return search->found != NULL;
@@ -297,7 +297,7 @@ bool gmt_symbol_is_defined_by(const struct gmt_object *object, const char *symbo
 	return search.found && find_in(&search.tables, symbol);
 }
 
-bool gmt_symbol_is_wanted_by(const struct gmt_object *object, const char *symbol)
+bool gmt_symbol_is_referenced_by(const struct gmt_object *object, const char *symbol)
 {
 	struct search_object search = { .start = object->start, .end = object->end };
 

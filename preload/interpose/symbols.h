@@ -41,7 +41,7 @@ int gmt_symbol_visit(const struct gmt_symbol_tables *tables, const char *symbol,
  * Return whether the object itself defines `symbol`, or only refers to another object's definition.
  */
 bool gmt_symbol_is_defined_by(const struct gmt_object *object, const char *symbol);
-bool gmt_symbol_is_wanted_by(const struct gmt_object *object, const char *symbol);
+bool gmt_symbol_is_referenced_by(const struct gmt_object *object, const char *symbol);
 
 /*
  * Returns `symbol` in the object with that soname, or NULL. The result is the current value in the

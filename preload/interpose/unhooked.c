@@ -20,7 +20,7 @@ static const char *const left_out[] = {
 
 static struct {
 	_Atomic bool is_there; /* stored with release after the other fields */
-	enum gmt_road road;
+	enum gmt_route road;
 	char name[GMT_UNHOOKED_NAME_BYTES];
 } seen[GMT_UNHOOKED_MAX];
 
@@ -82,9 +82,9 @@ GMT_NO_CALLS bool gmt_unhooked_would_be(const char *name)
 	return false;
 }
 
-void gmt_unhooked_add(const char *name, enum gmt_road road)
+void gmt_unhooked_add(const char *name, enum gmt_route road)
 {
-	enum gmt_road known;
+	enum gmt_route known;
 	const char *there;
 	size_t length = 0;
 	unsigned index;
@@ -104,7 +104,7 @@ void gmt_unhooked_add(const char *name, enum gmt_road road)
 	atomic_store_explicit(&seen[index].is_there, true, memory_order_release);
 }
 
-const char *gmt_unhooked_get(unsigned index, enum gmt_road *ret_road)
+const char *gmt_unhooked_get(unsigned index, enum gmt_route *ret_road)
 {
 	if (index >= GMT_UNHOOKED_MAX || !atomic_load_explicit(&seen[index].is_there, memory_order_acquire))
 		return NULL;

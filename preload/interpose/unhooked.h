@@ -13,7 +13,7 @@
 
 enum { GMT_UNHOOKED_MAX = 128, GMT_UNHOOKED_NAME_BYTES = 72 };
 
-enum gmt_road { GMT_ROAD_DLSYM, GMT_ROAD_PROC_ADDRESS };
+enum gmt_route { GMT_ROUTE_DLSYM, GMT_ROUTE_PROC_ADDRESS };
 
 /*
  * Returns whether a function of that name, which has no row in hooks.def, would be missing in the
@@ -25,9 +25,9 @@ bool gmt_unhooked_would_be(const char *name);
  * Records that the function was looked up and found. Once for each name and route. After
  * GMT_UNHOOKED_MAX names, further names are dropped.
  */
-void gmt_unhooked_add(const char *name, enum gmt_road road);
+void gmt_unhooked_add(const char *name, enum gmt_route road);
 
 /* Returns the name with number `index`, or NULL if there are no more yet. */
-const char *gmt_unhooked_get(unsigned index, enum gmt_road *ret_road);
+const char *gmt_unhooked_get(unsigned index, enum gmt_route *ret_road);
 
 #endif

@@ -35,7 +35,7 @@ __attribute__((visibility("default"))) pid_t _Fork(void)
 	if (!child) {
 		int kept_errno = errno;
 
-		gmt_process_begin_anew();
+		gmt_process_reset_in_child();
 		errno = kept_errno;
 	}
 	return child;

@@ -87,7 +87,7 @@ static void look_for_unwinder(void)
 {
 	enum gmt_unwinder found;
 
-	gmt_own_stack_look(find_anywhere);
+	gmt_own_stack_find_end(find_anywhere);
 	gmt_rules_init(find_anywhere);
 	found = gmt_native_init();
 	if (!gmt_config.native_stacks)
@@ -172,7 +172,7 @@ static void stop_sampler(void)
 static void start_sampler_work(void *unused)
 {
 	(void)unused;
-	if (!gmt_process_is_another())
+	if (!gmt_process_is_child())
 		gmt_sampler_start();
 }
 
@@ -191,7 +191,7 @@ static void start_sampler(void)
 
 static unsigned count_threads(void)
 {
-	return gmt_sampler_is_there() ? 1 : 0;
+	return gmt_sampler_is_running() ? 1 : 0;
 }
 
 /* Runs on a recorder stack, because it opens libraries. */
@@ -246,7 +246,7 @@ static void let_go_of_parent(void)
 	gmt_diag_reset();
 	gmt_objects_release();
 	gmt_nvml_reset_lock();
-	gmt_sampler_forget();
+	gmt_sampler_after_fork();
 	gmt_calls_forget();
 	gmt_contexts_reset_locks();
 	gmt_pools_reset_locks();
@@ -271,7 +271,7 @@ static void let_go_of_parent(void)
  */
 static bool is_linked_to_cuda(void)
 {
-	return gmt_original_behind(GMT_HOOK_cuInit) || gmt_original_behind(GMT_HOOK_cudaMalloc);
+	return gmt_original_next(GMT_HOOK_cuInit) || gmt_original_next(GMT_HOOK_cudaMalloc);
 }
 
 /*
@@ -282,7 +282,7 @@ static void end(bool is_driver_there)
 {
 	char line[128];
 
-	if (gmt_process_is_another())
+	if (gmt_process_is_child())
 		return;
 	if (gmt_session_has_begun()) {
 		look_for_refusals();
@@ -319,7 +319,7 @@ static void on_last_exit(void *unused)
  */
 __attribute__((destructor)) static void on_exit_of_process(void)
 {
-	if (gmt_session_has_begun() && !gmt_process_is_another())
+	if (gmt_session_has_begun() && !gmt_process_is_child())
 		gmt_sampler_stop(false);
 }
 
@@ -349,7 +349,7 @@ static void load(void)
 	gmt_object_self();
 	gmt_own_stack_init();
 	gmt_libc_init();
-	gmt_original_look_around();
+	gmt_original_scan_scope();
 	gmt_dlsym_init();
 	gmt_clock_init();
 	gmt_process_init(let_go_of_parent);
@@ -357,13 +357,13 @@ static void load(void)
 	gmt_environment_init(!is_inert);
 	if (is_inert)
 		return;
-	gmt_dynsym_take_libc();
+	gmt_dynsym_patch_libc();
 	if (is_linked_to_cuda())
-		gmt_dynsym_take_driver();
+		gmt_dynsym_patch_driver();
 	if (gmt_config.help)
 		gmt_config_help();
 	gmt_phase_init();
-	pthread_atfork(before_fork, in_parent_of_fork, gmt_process_begin_anew);
+	pthread_atfork(before_fork, in_parent_of_fork, gmt_process_reset_in_child);
 	/* The handler that is registered first is called last, like the destructor. */
 	at_quick_exit(on_quick_exit);
 	__cxa_atexit(on_last_exit, NULL, NULL);

@@ -199,7 +199,7 @@ static bool guard(void)
  *
  * is_ours stays false: if an object is destroyed here, its memory belongs to the program.
  */
-static void *run_beside(void *unused)
+static void *run_on_new_thread(void *unused)
 {
 	uint32_t asked = ASKED;
 
@@ -239,7 +239,7 @@ static bool start_thread(void)
 	 * Uses the default stack size: the host's thread-local data is also on the stack, and may be
 	 * large.
 	 */
-	int failure = pthread_create(&thread, &attributes, run_beside, NULL);
+	int failure = pthread_create(&thread, &attributes, run_on_new_thread, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 	return !failure;
@@ -265,7 +265,7 @@ static void wait_for_thread(bool holds_gil)
 	}
 }
 
-bool gmt_interpreter_call_beside(void (*work)(void))
+bool gmt_interpreter_call_on_new_thread(void (*work)(void))
 {
 	uint32_t nobody = NOBODY;
 	bool holds_gil = gmt_interpreter.running_thread() == gmt_interpreter.this_thread();

@@ -166,10 +166,10 @@ bool gmt_interpreter_call_soon(int (*work)(void *unused));
  *
  * Returns false if another such call is in progress, or if no thread could be started.
  */
-bool gmt_interpreter_call_beside(void (*work)(void));
+bool gmt_interpreter_call_on_new_thread(void (*work)(void));
 
 /*
- * Forbids further gmt_interpreter_call_beside calls. No such call is in progress when it returns.
+ * Forbids further gmt_interpreter_call_on_new_thread calls. No such call is in progress when it returns.
  * Call it from atexit, on the main thread, with the GIL.
  */
 void gmt_interpreter_close(void);

@@ -73,7 +73,7 @@ static int try_on_main_thread(void *unused)
 	return hooking == GMT_OPTIMIZER_INTERRUPTED ? -1 : 0;
 }
 
-static void try_beside(void)
+static void try_on_new_thread(void)
 {
 	/* On this thread, no caller would receive the exception. */
 	if (!atomic_load(&gmt_optimizer_is_settled) && try_now() == GMT_OPTIMIZER_INTERRUPTED)
@@ -102,7 +102,7 @@ static void ask_thread(void)
 		if (!gmt_interpreter_call_soon(try_on_main_thread))
 			atomic_store(&asked_ns, 0);
 	} else if (!asked || now_ns - asked > PATIENCE_NS) {
-		if (!gmt_interpreter_call_beside(try_beside))
+		if (!gmt_interpreter_call_on_new_thread(try_on_new_thread))
 			try_later();
 	}
 }

@@ -374,7 +374,7 @@ static void tell_now(struct open *open)
 
 	for (uint16_t at = open->newest; at && !is_any_untold; at = phases[at - 1].below)
 		is_any_untold = !phases[at - 1].told;
-	if (is_any_untold && gmt_session_is_on() && !gmt_this_thread.busy)
+	if (is_any_untold && gmt_session_is_on() && !gmt_this_thread.in_recorder)
 		tell_untold(open, false);
 }
 

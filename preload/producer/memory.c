@@ -78,10 +78,10 @@ struct gmt_capture_memory *gmt_capture_memory_claim(void)
 	bool has_failed = false;
 
 	/* A child that runs in its parent's memory would leave its claim to the parent's thread. */
-	if (gmt_process_is_another())
+	if (gmt_process_is_child())
 		return NULL;
 	thread = gmt_thread_tid();
-	gmt_this_thread.is_no_guest = !gmt_this_thread.ring;
+	gmt_this_thread.is_known_own_process = !gmt_this_thread.ring;
 	/*
 	 * The loop ends: in each round another thread got the slot that this thread wanted, and the
 	 * number of slots is limited.

@@ -77,7 +77,7 @@ static enum gmt_outer_call look(const struct gmt_thread_state *thread, uintptr_t
 
 enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, uintptr_t cfa, const void *caller)
 {
-	bool may_be_nested = caller && cfa < thread->outer_cfa && !thread->busy && thread->shut != GMT_CLOSED_CHANGE;
+	bool may_be_nested = caller && cfa < thread->outer_cfa && !thread->in_recorder && thread->closed != GMT_CLOSED_CHANGE;
 	enum gmt_outer_call found;
 	int kept_errno = errno;
 	bool is_sure;
@@ -124,15 +124,15 @@ static void record_waiting(struct gmt_thread_state *thread)
 
 void gmt_outer_call_forget(struct gmt_thread_state *thread)
 {
-	bool is_whole = !thread->busy && thread->shut != GMT_CLOSED_CHANGE;
+	bool is_whole = !thread->in_recorder && thread->closed != GMT_CLOSED_CHANGE;
 
-	if (thread->busy)
+	if (thread->in_recorder)
 		forget_recorder(thread);
 	/* The driver's actions in the call that was left are unknown. They count as one lost event. */
 	if (thread->outer_kind || !is_whole)
 		gmt_session_count_loss(GMT_LOSS_JUMPED);
-	thread->busy = thread->shut = 0;
-	thread->apart = 0;
+	thread->in_recorder = thread->closed = 0;
+	thread->reentrant_depth = 0;
 	thread->depth = 0;
 	thread->has_seen_event = thread->is_oom = false;
 	if (is_whole)
@@ -144,7 +144,7 @@ void gmt_outer_call_end_process(void)
 {
 	const struct gmt_thread_state *thread = &gmt_this_thread;
 
-	if (!thread->is_ours && !(thread->busy & GMT_IN_RECORDER_FORKED) &&
-		((thread->depth && thread->outer_kind) || thread->busy || thread->shut == GMT_CLOSED_CHANGE))
+	if (!thread->is_ours && !(thread->in_recorder & GMT_IN_RECORDER_FORKED) &&
+		((thread->depth && thread->outer_kind) || thread->in_recorder || thread->closed == GMT_CLOSED_CHANGE))
 		gmt_session_count_loss(GMT_LOSS_JUMPED);
 }

@@ -120,7 +120,7 @@ static void claim_work(void *argument)
 	struct claim *claim = argument;
 	uint32_t slot, used;
 
-	claim->is_in_vain = thread->busy & GMT_IN_RECORDER_FORKED;
+	claim->is_in_vain = thread->in_recorder & GMT_IN_RECORDER_FORKED;
 	if (claim->is_in_vain || !gmt_recording_memory_claim_ring(area, &slot))
 		return;
 	claim->ring = gmt_ring_init(gmt_recording_memory_ring(area, slot), GMT_RECORDING_MEMORY_RING_EVENTS, atomic_fetch_add(&last_thread, 1) + 1,
@@ -134,7 +134,7 @@ static void claim_work(void *argument)
 	thread->call_counts = gmt_call_counts_of_slot(slot);
 	thread->ring_began_ns = gmt_patience_now_ns();
 	thread->waited_ns = 0;
-	thread->gave_up_at = 0;
+	thread->consumed_at_failed_wait = 0;
 	thread->session = atomic_load(&gmt_session_number);
 }
 
@@ -143,12 +143,12 @@ static void claim_work(void *argument)
  * overflow=wait, waits up to gmt_config_patience_ns while ended threads have left rings, because
  * the writer may free them.
  */
-static bool claim_slot(bool is_no_guest, bool may_wait)
+static bool claim_slot(bool is_known_own_process, bool may_wait)
 {
 	uint64_t start_ns = gmt_patience_now_ns(), waited_ns;
 	struct claim claim = { 0 };
 
-	if (!is_no_guest && gmt_process_is_another())
+	if (!is_known_own_process && gmt_process_is_child())
 		return false;
 	while (gmt_recorder_stack_run(claim_work, &claim), !claim.ring) {
 		if (claim.is_in_vain)
@@ -163,14 +163,14 @@ static bool claim_slot(bool is_no_guest, bool may_wait)
 	return true;
 }
 
-__attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_state *thread, bool is_no_guest)
+__attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_state *thread, bool is_known_own_process)
 {
-	if (!claim_slot(is_no_guest, !thread->refused && gmt_config.overflow != GMT_OVERFLOW_DROP)) {
+	if (!claim_slot(is_known_own_process, !thread->refused && gmt_config.overflow != GMT_OVERFLOW_DROP)) {
 		/*
 		 * In the child of a signal handler, only this event gets no ring. The event is the
 		 * parent's.
 		 */
-		thread->refused = thread->busy & GMT_IN_RECORDER_FORKED ? 0 : REFUSED_EVENTS;
+		thread->refused = thread->in_recorder & GMT_IN_RECORDER_FORKED ? 0 : REFUSED_EVENTS;
 		return NULL;
 	}
 	thread->refused = 0;
@@ -184,7 +184,7 @@ __attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_s
 	if (at_first)
 		at_first();
 	/* The child of a signal handler has no ring. */
-	return thread->busy & GMT_IN_RECORDER_FORKED ? NULL : thread->ring;
+	return thread->in_recorder & GMT_IN_RECORDER_FORKED ? NULL : thread->ring;
 }
 
 static struct gmt_ring *ring_of_thread(void)
@@ -196,9 +196,9 @@ static struct gmt_ring *ring_of_thread(void)
 		return thread->ring;
 
 	/* The flag holds for this event only. */
-	bool is_no_guest = thread->is_no_guest;
+	bool is_known_own_process = thread->is_known_own_process;
 
-	thread->is_no_guest = false;
+	thread->is_known_own_process = false;
 	if (!current) {
 		thread->refused = 0;
 		thread->ring = NULL;
@@ -208,7 +208,7 @@ static struct gmt_ring *ring_of_thread(void)
 		return NULL;
 	}
 	thread->session = atomic_load(&gmt_session_number);
-	return claim_ring(thread, is_no_guest);
+	return claim_ring(thread, is_known_own_process);
 }
 
 /*
@@ -224,7 +224,7 @@ static uint64_t patience_ns(const struct gmt_thread_state *thread, uint64_t now_
 	 * again.
 	 */
 	if (gmt_config.overflow == GMT_OVERFLOW_WAIT)
-		return thread->gave_up_at == atomic_load(&thread->ring->consumed) + 1 ? 0 : gmt_config_patience_ns(0);
+		return thread->consumed_at_failed_wait == atomic_load(&thread->ring->consumed) + 1 ? 0 : gmt_config_patience_ns(0);
 
 	uint64_t share_ns = (now_ns - thread->ring_began_ns) / FULL_SHARE + FULL_GRACE_NS;
 
@@ -257,7 +257,7 @@ __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring, 
 		(gmt_session_state_is_on(atomic_load_explicit(&gmt_session_state, memory_order_relaxed)) ||
 			atomic_load_explicit(is_ending, memory_order_relaxed)));
 	thread->waited_ns += now_ns - start_ns;
-	thread->gave_up_at = is_in ? 0 : atomic_load(&ring->consumed) + 1;
+	thread->consumed_at_failed_wait = is_in ? 0 : atomic_load(&ring->consumed) + 1;
 	return is_in;
 }
 
@@ -266,7 +266,7 @@ void gmt_session_push(const struct gmt_ring_event *event)
 	struct gmt_ring *ring;
 
 	/* The event is the parent's, and the parent records it. */
-	if (gmt_this_thread.busy & GMT_IN_RECORDER_FORKED)
+	if (gmt_this_thread.in_recorder & GMT_IN_RECORDER_FORKED)
 		return;
 	ring = ring_of_thread();
 
@@ -275,7 +275,7 @@ void gmt_session_push(const struct gmt_ring_event *event)
 		 * A handler may have forked on the way. Then this is the child, and the event is the
 		 * parent's.
 		 */
-		if (!(gmt_this_thread.busy & GMT_IN_RECORDER_FORKED))
+		if (!(gmt_this_thread.in_recorder & GMT_IN_RECORDER_FORKED))
 			gmt_session_count_loss(GMT_LOSS_NO_RING);
 		return;
 	}

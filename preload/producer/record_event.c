@@ -66,13 +66,13 @@ bool gmt_event_may_enter(struct gmt_thread_state *thread)
 {
 	if (thread->is_ours)
 		return false;
-	if (thread->busy == GMT_IN_RECORDER_FORKED) {
-		thread->busy = 0;
+	if (thread->in_recorder == GMT_IN_RECORDER_FORKED) {
+		thread->in_recorder = 0;
 		/*
 		 * The interrupted call ends: its events are the parent's. Any other event belongs to this
 		 * process.
 		 */
-		if (thread->shut)
+		if (thread->closed)
 			return false;
 		thread->waiting_count = 0;
 		return true;
@@ -101,7 +101,7 @@ static struct gmt_event_stacks capture(struct gmt_depot *depot, uint32_t stack, 
 	struct gmt_event_stacks stacks = { .stack = stack };
 	bool lost = false;
 
-	uint32_t generation = gmt_config.native_stacks && !stack ? gmt_modules_use() : 0;
+	uint32_t generation = gmt_config.native_stacks && !stack ? gmt_modules_mark_used() : 0;
 	struct gmt_capture_memory *memory = gmt_capture_memory_get();
 
 	if (generation)
@@ -113,7 +113,7 @@ static struct gmt_event_stacks capture(struct gmt_depot *depot, uint32_t stack, 
 	} else if (gmt_config.python_stacks) {
 		lost = true;
 	}
-	if (lost && !(gmt_this_thread.busy & GMT_IN_RECORDER_FORKED))
+	if (lost && !(gmt_this_thread.in_recorder & GMT_IN_RECORDER_FORKED))
 		gmt_session_count_loss(GMT_LOSS_STACK);
 	return stacks;
 }
@@ -146,7 +146,7 @@ __attribute__((noinline)) struct gmt_event_stacks gmt_event_capture_some(struct 
 	 * depot.
 	 */
 	if (__builtin_expect(memory && !gmt_event_is_paused() &&
-		gmt_native_is_same(&memory->walk, gmt_modules_use_again(), &start), 1)) {
+		gmt_native_is_same(&memory->walk, gmt_modules_generation_fast(), &start), 1)) {
 		stack = memory->walk.id;
 		if (__builtin_expect(!gmt_config.python_stacks, 1))
 			return (struct gmt_event_stacks){ .stack = stack };

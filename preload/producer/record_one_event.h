@@ -57,14 +57,14 @@ void gmt_event_wake(void);
 static inline bool gmt_event_enter(struct gmt_thread_state *thread)
 {
 	gmt_process_check();
-	if (__builtin_expect(thread->busy, 0) && !gmt_event_may_enter(thread))
+	if (__builtin_expect(thread->in_recorder, 0) && !gmt_event_may_enter(thread))
 		return false;
 	/*
 	 * This is one instruction on x86-64. If a signal handler has just forked here, its bit stays
 	 * set, and the event is the parent's.
 	 */
 	atomic_signal_fence(memory_order_seq_cst);
-	thread->busy |= GMT_IN_RECORDER_RECORDING;
+	thread->in_recorder |= GMT_IN_RECORDER_RECORDING;
 	/* Later code does not move before this point. A signal handler of this thread sees the bit. */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (__builtin_expect(gmt_overhead_is_timed(&thread->calls), 0))
@@ -81,7 +81,7 @@ static inline void gmt_event_leave(struct gmt_thread_state *thread)
 	if (__builtin_expect(!thread->calls, 0) && thread->timed_from)
 		gmt_overhead_end(thread->timed_from);
 	atomic_signal_fence(memory_order_seq_cst);
-	thread->busy = 0;
+	thread->in_recorder = 0;
 }
 
 /*

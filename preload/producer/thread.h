@@ -20,7 +20,7 @@ struct gmt_capture_memory;
 
 enum { GMT_THREAD_WAITING = 4 };
 
-/* Bits of gmt_thread_state::busy. */
+/* Bits of gmt_thread_state::in_recorder. */
 enum gmt_in_recorder {
 	GMT_IN_RECORDER_RECORDING = 1, /* the recorder runs in this thread */
 	/*
@@ -49,8 +49,8 @@ struct gmt_thread_state {
 	bool has_seen_event;   /* an inner call already recorded what the outermost call did */
 	bool is_oom;           /* a waiting event reports that memory ran out */
 	/* enum gmt_in_recorder. 0 if a signal handler may enter the recorder. Never 0 if is_ours. */
-	uint8_t busy;
-	uint8_t shut;         /* enum gmt_closed. 0 if a signal handler may enter the recorder. */
+	uint8_t in_recorder;
+	uint8_t closed;         /* enum gmt_closed. 0 if a signal handler may enter the recorder. */
 	/* Calls since the last timed call (producer/overhead.h); 0: this call is timed */
 	uint32_t calls;
 	/* The recording that `ring` belongs to; a forked child has another recording */
@@ -71,22 +71,22 @@ struct gmt_thread_state {
 	uint8_t parent_kind;   /* `outer_kind` at that fork */
 	bool is_on_recorder_stack; /* see recorder_stack.h */
 	uint64_t timed_from;  /* stamp at which the timed call began */
-	/* Depth of hooked calls of a signal handler that ran while `shut` or `busy` was set. */
-	uint32_t apart;
+	/* Depth of hooked calls of a signal handler that ran while `closed` or `in_recorder` was set. */
+	uint32_t reentrant_depth;
 	/* A thread of the recorder (writer, sampler): its driver calls are not the program's */
 	bool is_ours;
 	/*
 	 * This event already checked that the process is no guest (process.h); the thread has no ring
 	 * yet
 	 */
-	bool is_no_guest;
+	bool is_known_own_process;
 	uint8_t refused;      /* no ring was available: number of events until the next try */
 	int kept_errno;       /* the host's errno while the recorder runs */
 	uint32_t tid;         /* the kernel's thread id; 0: not asked yet */
 	uint64_t ring_began_ns; /* when the thread got its ring */
 	uint64_t waited_ns;     /* time spent waiting for room in the ring since then */
 	/* `consumed` of the ring plus 1 when the last wait failed; 0: no wait failed */
-	uint64_t gave_up_at;
+	uint64_t consumed_at_failed_wait;
 	/* Events that wait until the outermost call returns. Each takes one cache line. */
 	_Alignas(64) struct gmt_ring_event waiting[GMT_THREAD_WAITING];
 };

@@ -34,9 +34,9 @@ uint64_t gmt_python_code_hash(const struct gmt_python_layout *layout, const char
 	uint64_t hash = gmt_python_text_hash(layout, gmt_python_load(code, layout->code.name));
 
 	if (layout->code.qualified != GMT_PYTHON_NONE)
-		hash = gmt_hash_fold(hash ^ 0xa0761d6478bd642f,
+		hash = gmt_hash_mix(hash ^ 0xa0761d6478bd642f,
 			gmt_python_text_hash(layout, gmt_python_code_name(layout, code)) ^ 0x8ebc6af09c88c6e3);
-	hash = gmt_hash_fold(hash ^ (uint32_t)gmt_python_load_int(code, layout->code.first_line),
+	hash = gmt_hash_mix(hash ^ (uint32_t)gmt_python_load_int(code, layout->code.first_line),
 		gmt_python_text_hash(layout, gmt_python_load(code, layout->code.file)) ^ 0xe7037ed1a0b428db);
 	return hash_table(hash ^ (uintptr_t)lines, lines);
 }

@@ -16,13 +16,13 @@ bool gmt_python_watches_code = true;
 
 GMT_HOT_DATA _Atomic uint64_t gmt_python_death_count;
 
-static void (*their_free)(void *code);
+static void (*original_free)(void *code);
 
 static void count_and_free(void *code)
 {
 	/* Counts before the memory can belong to another object. */
 	atomic_fetch_add_explicit(&gmt_python_death_count, 1, memory_order_relaxed);
-	their_free(code);
+	original_free(code);
 }
 
 void gmt_python_deaths_watch(gmt_python_find *find)
@@ -30,15 +30,15 @@ void gmt_python_deaths_watch(gmt_python_find *find)
 	char *type = find("PyCode_Type"), *name;
 	void (*_Atomic *place)(void *) = (void (*_Atomic *)(void *))(void *)(type + TYPE_FREE);
 
-	if (!type || their_free)
+	if (!type || original_free)
 		return;
 	memcpy(&name, type + TYPE_NAME, sizeof(name));
 	if (!name || (uintptr_t)name < 65536 || strcmp(name, "code") != 0 || !*place)
 		return;
-	their_free = *place;
+	original_free = *place;
 	atomic_store_explicit(&gmt_python_death_count, 1, memory_order_relaxed);
 	/*
-	 * Needs no acquire in the interpreter: it calls the function under the GIL. `their_free` is
+	 * Needs no acquire in the interpreter: it calls the function under the GIL. `original_free` is
 	 * written before this word.
 	 */
 	atomic_store_explicit(place, count_and_free, memory_order_release);

@@ -17,7 +17,7 @@
  */
 enum { NAP_NS = 20000000 };
 
-GMT_HOT_DATA _Atomic bool gmt_python_guard_are_light;
+GMT_HOT_DATA _Atomic bool gmt_python_guard_kernel_makes_barrier;
 
 static struct gmt_python_guard *_Atomic first;
 
@@ -27,7 +27,7 @@ void gmt_python_guard_init(void)
 	long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0);
 	const long needed = MEMBARRIER_CMD_PRIVATE_EXPEDITED | MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
 
-	atomic_store(&gmt_python_guard_are_light, commands > 0 && (commands & needed) == needed);
+	atomic_store(&gmt_python_guard_kernel_makes_barrier, commands > 0 && (commands & needed) == needed);
 	errno = kept_errno;
 }
 
@@ -55,7 +55,7 @@ static void pass_barriers(void)
 	 * The registration happens only now, because it takes milliseconds in a process of several
 	 * threads.
 	 */
-	if (atomic_load(&gmt_python_guard_are_light) &&
+	if (atomic_load(&gmt_python_guard_kernel_makes_barrier) &&
 		(syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0) ||
 			syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0)))
 		syscall(SYS_nanosleep, &nap, NULL);

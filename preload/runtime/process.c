@@ -51,7 +51,7 @@ void gmt_process_init(void (*begin_anew)(void))
 	owner = getpid();
 }
 
-void gmt_process_begin_anew(void)
+void gmt_process_reset_in_child(void)
 {
 	bool is_watched = gmt_process_mark != &never_cleared;
 	uint32_t cleared = CLEARED;
@@ -73,7 +73,7 @@ void gmt_process_begin_anew(void)
 		atomic_store(gmt_process_mark, OURS);
 }
 
-bool gmt_process_is_another(void)
+bool gmt_process_is_child(void)
 {
 	return getpid() != owner;
 }

@@ -42,7 +42,7 @@ void gmt_process_watch(void);
  * Calls the function from gmt_process_init, once in each child. Called in the child of a fork, and
  * when gmt_process_check finds a copy.
  */
-void gmt_process_begin_anew(void);
+void gmt_process_reset_in_child(void);
 
 /*
  * Resets the recorder's state if this process is a copy. Called before the recorder touches
@@ -54,10 +54,10 @@ static inline void gmt_process_check(void)
 	_Atomic uint32_t *mark = atomic_load_explicit(&gmt_process_mark, memory_order_acquire);
 
 	if (__builtin_expect(!atomic_load_explicit(mark, memory_order_relaxed), 0))
-		gmt_process_begin_anew();
+		gmt_process_reset_in_child();
 }
 
 /* Returns whether this process is a guest or a copy. Makes one system call. */
-bool gmt_process_is_another(void);
+bool gmt_process_is_child(void);
 
 #endif

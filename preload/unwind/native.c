@@ -48,7 +48,7 @@ static _Atomic int unwinder = -1; /* enum gmt_unwinder; -1: not searched yet */
 static struct gmt_selftest selftest;
 
 /* Opens library `name` in the folder of this library, where an installation may provide it. */
-static void *open_beside(const char *name)
+static void *open_in_own_folder(const char *name)
 {
 	char path[GMT_OBJECT_PATH_BYTES + 32];
 	const char *self = gmt_object_self()->path;
@@ -69,12 +69,12 @@ static bool open_libunwind(void)
 	 * there. libunwind needs liblzma only by name. If the copy of liblzma is opened first,
 	 * libunwind finds it even if the system has no liblzma.
 	 */
-	open_beside("libgmtl.so.5");
-	handle = open_beside("libgmtunw.so.8");
+	open_in_own_folder("libgmtl.so.5");
+	handle = open_in_own_folder("libgmtunw.so.8");
 	if (handle)
 		gmt_unwinder_calls_init(handle);
 	if (!handle)
-		handle = open_beside("libunwind.so.8");
+		handle = open_in_own_folder("libunwind.so.8");
 	if (!handle)
 		handle = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
 	if (!handle)
@@ -162,7 +162,7 @@ static uint32_t intern(struct gmt_depot *depot, struct gmt_depot_stack *stack, u
 	uint64_t head = (uint64_t)stack->generation << 32 | count << 2 | stack->truncated;
 	uint32_t id = gmt_depot_intern_hashed(depot, GMT_DEPOT_STACK, stack,
 		(uint32_t)(sizeof(*stack) + count * sizeof(*stack->addresses)),
-		gmt_hash_fold(hash ^ 0xa0761d6478bd642f, head ^ 0x8ebc6af09c88c6e3));
+		gmt_hash_mix(hash ^ 0xa0761d6478bd642f, head ^ 0x8ebc6af09c88c6e3));
 
 	*ret_lost |= id == 0;
 	return id;
@@ -335,7 +335,7 @@ __attribute__((noinline)) static uint32_t capture_by_walk(struct gmt_walk *walk,
 	walk->module_generation = generation;
 	walk->id = !count ? 0 : count > depth ? intern_both_ends(walk, start, depot, depth, generation, ret_lost)
 		: intern_walk(walk, depot, count, generation, ret_lost);
-	gmt_stack_cache_name(walk);
+	gmt_stack_cache_set_id(walk);
 	return walk->id;
 }
 

@@ -40,7 +40,7 @@ void gmt_own_stack_init(void)
 	loading_stack = (uintptr_t)__builtin_frame_address(0);
 }
 
-void gmt_own_stack_look(void *(*find)(const char *name))
+void gmt_own_stack_find_end(void *(*find)(const char *name))
 {
 	void **end = find("__libc_stack_end");
 

@@ -30,7 +30,7 @@ void gmt_own_stack_init(void);
  * Finds the end of the first thread's stack. Call it before any other query about stacks. `find` is
  * the original dlsym(RTLD_DEFAULT, name).
  */
-void gmt_own_stack_look(void *(*find)(const char *name));
+void gmt_own_stack_find_end(void *(*find)(const char *name));
 
 /*
  * Tries to extend the known part down to `here`, an address in the used part of the stack. Makes
@@ -42,7 +42,7 @@ bool gmt_own_stack_grow(struct gmt_own_stack *stack, uintptr_t here);
  * Returns whether everything from `here`, the stack pointer of the caller, up to stack->top is
  * already known to be the thread's own stack.
  */
-static inline bool gmt_own_stack_knows(const struct gmt_own_stack *stack, uintptr_t here)
+static inline bool gmt_own_stack_known_to_contain(const struct gmt_own_stack *stack, uintptr_t here)
 {
 	return here >= stack->low && here < stack->top;
 }
@@ -51,9 +51,9 @@ static inline bool gmt_own_stack_knows(const struct gmt_own_stack *stack, uintpt
  * Returns whether everything from `here`, the stack pointer of the caller, up to stack->top is the
  * calling thread's own stack. Extends the known part if necessary.
  */
-static inline bool gmt_own_stack_holds(struct gmt_own_stack *stack, uintptr_t here)
+static inline bool gmt_own_stack_contains(struct gmt_own_stack *stack, uintptr_t here)
 {
-	return gmt_own_stack_knows(stack, here) || gmt_own_stack_grow(stack, here);
+	return gmt_own_stack_known_to_contain(stack, here) || gmt_own_stack_grow(stack, here);
 }
 
 #endif

@@ -158,7 +158,7 @@ static void look_work(void *argument)
 		add(look->return_address, look->rule);
 }
 
-struct gmt_unwind_rule gmt_rules_look(uint64_t return_address)
+struct gmt_unwind_rule gmt_rules_read_tables(uint64_t return_address)
 {
 	/* If the recorder stack does not run, libunwind unwinds the frame. */
 	struct look look = { .return_address = return_address, .rule.kind = GMT_UNWIND_OTHER };

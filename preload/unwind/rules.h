@@ -62,7 +62,7 @@ void gmt_rules_resume(bool was_something_unloaded);
 void gmt_rules_reset(void);
 
 /* Reads the unwind tables and adds the rule that they give. Used by gmt_rules_find. */
-struct gmt_unwind_rule gmt_rules_look(uint64_t return_address);
+struct gmt_unwind_rule gmt_rules_read_tables(uint64_t return_address);
 
 /*
  * Returns whether the caller may look up rules, until this thread's stack changes. Stores their
@@ -81,7 +81,7 @@ static inline bool gmt_rules_begin(uint32_t *ret_generation)
 }
 
 /* Returns whether no object is being unloaded and the rules still are of `generation`. */
-static inline bool gmt_rules_are(uint32_t generation)
+static inline bool gmt_rules_unchanged(uint32_t generation)
 {
 	/* Acquire for the same reason as in gmt_rules_begin. */
 	return !atomic_load_explicit(&gmt_rules.pauses, memory_order_acquire) &&
@@ -133,7 +133,7 @@ static inline struct gmt_unwind_rule gmt_rules_find(uint64_t return_address)
 		if ((entry ^ tag) >> GMT_RULES_TAG_SHIFT == 0 && (uint32_t)entry)
 			return gmt_unwind_rule_unpack((uint32_t)entry);
 	}
-	return gmt_rules_look(return_address);
+	return gmt_rules_read_tables(return_address);
 }
 
 #endif

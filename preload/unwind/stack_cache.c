@@ -247,7 +247,7 @@ void gmt_stack_cache_keep(struct gmt_walk *walk, uint32_t at, uint32_t count)
 	learn(recall, *start);
 }
 
-void gmt_stack_cache_name(struct gmt_walk *walk)
+void gmt_stack_cache_set_id(struct gmt_walk *walk)
 {
 	struct gmt_stack_cache *recall = &walk->recall;
 

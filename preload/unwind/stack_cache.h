@@ -61,6 +61,6 @@ bool gmt_stack_cache_take(struct gmt_walk *walk, const struct gmt_walk_start *st
 void gmt_stack_cache_keep(struct gmt_walk *walk, uint32_t at, uint32_t count);
 
 /* Stores gmt_walk::id as the id of the current part. */
-void gmt_stack_cache_name(struct gmt_walk *walk);
+void gmt_stack_cache_set_id(struct gmt_walk *walk);
 
 #endif

@@ -80,7 +80,7 @@ static inline bool gmt_walk_is_same(const struct gmt_walk *walk, uint64_t ip, ui
 	 * words again and again.
 	 */
 	__asm__("" : "+r"(origin));
-	if (!gmt_rules_are(walk->generation) || walk->addresses[begin] != ip || gmt_walk_address(origin, walk->places[begin]) != sp ||
+	if (!gmt_rules_unchanged(walk->generation) || walk->addresses[begin] != ip || gmt_walk_address(origin, walk->places[begin]) != sp ||
 		!gmt_walk_returns_hold(walk, (size_t)begin + 1, origin))
 		return false;
 

@@ -386,7 +386,7 @@ __attribute__((noinline)) static bool take_first(struct gmt_walk *walk, const st
 {
 	uint32_t generation;
 
-	if (!may_walk(start, &generation) || !gmt_own_stack_holds(&walk->own_stack, start->sp)) {
+	if (!may_walk(start, &generation) || !gmt_own_stack_contains(&walk->own_stack, start->sp)) {
 		forget(walk);
 		return false;
 	}
@@ -409,7 +409,7 @@ bool gmt_walk_take(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 	uint32_t generation;
 
 	if (walk->begin == GMT_WALK_FRAMES || walk->is_unsure || !may_walk(start, &generation) || walk->generation != generation ||
-		!gmt_own_stack_knows(&walk->own_stack, start->sp))
+		!gmt_own_stack_known_to_contain(&walk->own_stack, start->sp))
 		return take_first(walk, start, limit);
 
 	const uint64_t origin = gmt_walk_origin(walk);

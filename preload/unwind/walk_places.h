@@ -238,7 +238,7 @@ static inline uint64_t gmt_walk_fp_of(const struct gmt_walk *walk, uint32_t at)
 /* Returns the hash of a stack that consists of `address` and then a stack of hash `outer`. */
 static inline uint64_t gmt_walk_hash_on(uint64_t outer, uint64_t address)
 {
-	return gmt_hash_fold(outer ^ 0x9e3779b97f4a7c15, address ^ 0xe7037ed1a0b428db);
+	return gmt_hash_mix(outer ^ 0x9e3779b97f4a7c15, address ^ 0xe7037ed1a0b428db);
 }
 
 #endif

@@ -33,7 +33,7 @@ _Static_assert(GMT_KIND_COUNT <= 31, "a bit of an int for each kind");
  * than the rest of this function.
  */
 static inline void fill_event(struct gmt_ring_event *event, uint64_t stamp, uint32_t result, unsigned kind, unsigned layer,
-	const struct gmt_call_facts *facts, struct gmt_driver_place place)
+	const struct gmt_call_details *facts, struct gmt_driver_place place)
 {
 	/*
 	 * Assigns each member separately. For the assignment of a whole structure, the compiler would
@@ -56,7 +56,7 @@ static inline void fill_event(struct gmt_ring_event *event, uint64_t stamp, uint
 }
 
 /* Returns where the call happened: from the facts if they say it, else from the driver. */
-static inline struct gmt_driver_place place_of(const struct gmt_call_facts *facts, unsigned side,
+static inline struct gmt_driver_place place_of(const struct gmt_call_details *facts, unsigned side,
 	struct gmt_driver_place driver_says)
 {
 	bool is_host = side == GMT_SIDE_HOST || facts->device_plus_1 < 0;
@@ -73,14 +73,14 @@ static inline struct gmt_driver_place place_of(const struct gmt_call_facts *fact
  */
 static void shut(struct gmt_thread_state *thread)
 {
-	thread->shut = GMT_CLOSED_CHANGE;
+	thread->closed = GMT_CLOSED_CHANGE;
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-static void open_again(struct gmt_thread_state *thread)
+static void reopen_thread(struct gmt_thread_state *thread)
 {
 	atomic_signal_fence(memory_order_seq_cst);
-	thread->shut = 0;
+	thread->closed = 0;
 }
 
 /* Forgets the waiting events. */
@@ -94,15 +94,15 @@ static void drop_waiting(struct gmt_thread_state *thread)
  * Counts a call that a signal handler makes. The wrapper passes the call on and leaves the other
  * thread state unchanged.
  */
-static void set_apart(struct gmt_thread_state *thread, enum gmt_hook hook, enum gmt_kind kind)
+static void count_reentrant(struct gmt_thread_state *thread, enum gmt_hook hook, enum gmt_kind kind)
 {
 	/*
 	 * Counts only the handler's outermost call. A driver call inside a runtime function is not
 	 * counted again.
 	 */
-	if (kind && !thread->apart && !thread->is_ours)
+	if (kind && !thread->reentrant_depth && !thread->is_ours)
 		gmt_session_count_loss(GMT_LOSS_REENTERED);
-	thread->apart++;
+	thread->reentrant_depth++;
 	gmt_call_count(hook);
 }
 
@@ -112,16 +112,16 @@ bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const
 	 * The code that a handler interrupted when it forked has returned. Events that still wait are
 	 * the parent's.
 	 */
-	if (thread->busy == GMT_IN_RECORDER_FORKED && !thread->shut) {
+	if (thread->in_recorder == GMT_IN_RECORDER_FORKED && !thread->closed) {
 		drop_waiting(thread);
-		thread->busy = 0;
+		thread->in_recorder = 0;
 		return false;
 	}
 	if (!thread->is_ours && gmt_outer_call_look(thread, cfa, caller) == GMT_OUTER_CALL_GONE) {
 		gmt_outer_call_forget(thread);
 		return false;
 	}
-	set_apart(thread, hook, kind);
+	count_reentrant(thread, hook, kind);
 	return true;
 }
 
@@ -132,11 +132,11 @@ enum gmt_call_standing gmt_call_look_again(struct gmt_thread_state *thread, uint
 	case GMT_OUTER_CALL_GONE:
 		gmt_outer_call_forget(thread);
 		/* Restores the caller's value. */
-		thread->shut = GMT_CLOSED_BEGIN;
+		thread->closed = GMT_CLOSED_BEGIN;
 		return GMT_CALL_COUNTS;
 	case GMT_OUTER_CALL_INTERRUPTED:
-		set_apart(thread, hook, kind);
-		open_again(thread);
+		count_reentrant(thread, hook, kind);
+		reopen_thread(thread);
 		return GMT_CALL_REENTRANT;
 	case GMT_OUTER_CALL_AROUND:
 		break;
@@ -242,7 +242,7 @@ __attribute__((noinline)) static void ask_what_is_left(struct gmt_thread_state *
 }
 
 __attribute__((always_inline)) static inline void add(uint64_t stamp, uint32_t result, unsigned kind,
-	const struct gmt_call_facts *facts)
+	const struct gmt_call_details *facts)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
 	/* The space is always valid, because wrappers name it. */
@@ -265,15 +265,15 @@ __attribute__((always_inline)) static inline void add(uint64_t stamp, uint32_t r
 	thread->has_seen_event = true;
 	if (result == GMT_OOM_RESULT && kind == GMT_KIND_ALLOC_FAILED)
 		ask_what_is_left(thread, event);
-	open_again(thread);
+	reopen_thread(thread);
 }
 
-__attribute__((noinline)) static void add_refused(uint64_t stamp, uint32_t result, const struct gmt_call_facts *facts)
+__attribute__((noinline)) static void add_refused(uint64_t stamp, uint32_t result, const struct gmt_call_details *facts)
 {
 	add(stamp, result, gmt_kind_failure(facts->kind), facts);
 }
 
-void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call_facts *facts)
+void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call_details *facts)
 {
 	if (__builtin_expect(result != 0, 0)) {
 		add_refused(stamp, result, facts);
@@ -293,7 +293,7 @@ void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call
  * be looked up.
  */
 static inline void add_plain(struct gmt_thread_state *thread, uint64_t stamp, enum gmt_kind kind,
-	const struct gmt_call_facts *facts, struct gmt_driver_place place)
+	const struct gmt_call_details *facts, struct gmt_driver_place place)
 {
 	fill_event(wait_for_end(thread), stamp, 0, kind, GMT_LAYER_CUDA, facts, place);
 	thread->has_seen_event = true;
@@ -301,7 +301,7 @@ static inline void add_plain(struct gmt_thread_state *thread, uint64_t stamp, en
 
 void gmt_call_add_alloc(uint64_t address, uint64_t size_bytes, enum gmt_space space)
 {
-	const struct gmt_call_facts facts = { .space = (uint8_t)space, .address = address, .size_bytes = size_bytes };
+	const struct gmt_call_details facts = { .space = (uint8_t)space, .address = address, .size_bytes = size_bytes };
 	struct gmt_thread_state *thread = &gmt_this_thread;
 
 	if (!address)
@@ -311,19 +311,19 @@ void gmt_call_add_alloc(uint64_t address, uint64_t size_bytes, enum gmt_space sp
 	struct gmt_driver_place place = gmt_driver_place(0);
 
 	add_plain(thread, gmt_clock_stamp(), GMT_KIND_ALLOC, &facts, place);
-	open_again(thread);
+	reopen_thread(thread);
 }
 
 void gmt_call_add_free(uint64_t stamp, uint64_t address, enum gmt_space space)
 {
-	const struct gmt_call_facts facts = { .space = (uint8_t)space, .address = address };
+	const struct gmt_call_details facts = { .space = (uint8_t)space, .address = address };
 	struct gmt_thread_state *thread = &gmt_this_thread;
 
 	if (!address)
 		return;
 	shut(thread);
 	add_plain(thread, stamp, GMT_KIND_FREE, &facts, (struct gmt_driver_place){ GMT_DEVICE_UNKNOWN, 0 });
-	open_again(thread);
+	reopen_thread(thread);
 }
 
 void gmt_call_end_unknown(struct gmt_thread_state *thread, uint64_t own)
@@ -341,7 +341,7 @@ void gmt_call_end_unknown(struct gmt_thread_state *thread, uint64_t own)
 	thread->parent_depth -= own < thread->parent_depth ? own : thread->parent_depth;
 	if (!thread->parent_depth && thread->parent_kind)
 		gmt_session_count_loss(GMT_LOSS_JUMPED);
-	open_again(thread);
+	reopen_thread(thread);
 }
 
 bool gmt_call_after_fork(void)
@@ -350,7 +350,7 @@ bool gmt_call_after_fork(void)
 	/* Includes the parent's calls, for a child that forks again in the same call */
 	uint64_t depth = thread->depth + thread->parent_depth;
 
-	if (!(thread->busy & GMT_IN_RECORDER_RECORDING) && !thread->shut) {
+	if (!(thread->in_recorder & GMT_IN_RECORDER_RECORDING) && !thread->closed) {
 		uint8_t kind = thread->parent_depth ? thread->parent_kind : thread->outer_kind;
 
 		memset(thread, 0, sizeof(*thread));
@@ -362,13 +362,13 @@ bool gmt_call_after_fork(void)
 	 * A call that just begins belongs to this process, because the driver is called later.
 	 * Everything else belongs to a call that the parent made.
 	 */
-	if (thread->busy || thread->shut != GMT_CLOSED_BEGIN)
-		thread->busy |= GMT_IN_RECORDER_FORKED;
+	if (thread->in_recorder || thread->closed != GMT_CLOSED_BEGIN)
+		thread->in_recorder |= GMT_IN_RECORDER_FORKED;
 	else
 		drop_waiting(thread);
 	thread->tid = 0;
 	thread->refused = 0;
-	thread->is_no_guest = false;
+	thread->is_known_own_process = false;
 	return true;
 }
 
@@ -381,7 +381,7 @@ void gmt_call_end_outermost(struct gmt_thread_state *thread)
 	else if (thread->waiting_count)
 		is_oom = flush(thread);
 	thread->has_seen_event = false;
-	open_again(thread);
+	reopen_thread(thread);
 	if (is_oom)
 		gmt_oom_wait();
 }

@@ -19,7 +19,7 @@
  *	struct gmt_call call = gmt_call_begin(GMT_HOOK_..., GMT_CALL_DRIVER, GMT_KIND_...);
  *	result = real(...);
  *	if (gmt_call_is_event(&call))
- *		gmt_call_add(&call, result, &(struct gmt_call_facts){ ... });
+ *		gmt_call_add(&call, result, &(struct gmt_call_details){ ... });
  *	gmt_call_end(&call);
  */
 
@@ -67,7 +67,7 @@ struct gmt_call {
 };
 
 /* The facts that a wrapper knows when the original function has returned. */
-struct gmt_call_facts {
+struct gmt_call_details {
 	uint8_t kind;  /* enum gmt_kind of a successful call */
 	uint8_t space; /* enum gmt_space */
 	int device_plus_1; /* 0: the device of the stream, or of the current context; -1: the host */
@@ -107,12 +107,12 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 	struct gmt_call call = { .role = role };
 	const uintptr_t cfa = (uintptr_t)__builtin_dwarf_cfa();
 
-	if (__builtin_expect(thread->busy | thread->shut, 0) &&
+	if (__builtin_expect(thread->in_recorder | thread->closed, 0) &&
 		gmt_call_is_reentrant(thread, cfa, __builtin_return_address(0), hook, kind)) {
 		call.standing = GMT_CALL_REENTRANT;
 		return call;
 	}
-	thread->shut = GMT_CLOSED_BEGIN;
+	thread->closed = GMT_CLOSED_BEGIN;
 	atomic_signal_fence(memory_order_seq_cst);
 
 	uint64_t around = thread->depth, of_its_role = role == GMT_CALL_DRIVER ? around >> GMT_CALL_DRIVER_SHIFT : around;
@@ -152,7 +152,7 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 	}
 	gmt_call_count_in(thread->call_counts, hook);
 	atomic_signal_fence(memory_order_seq_cst);
-	thread->shut = 0;
+	thread->closed = 0;
 	return call;
 }
 
@@ -163,7 +163,7 @@ __attribute__((always_inline)) static inline bool gmt_call_is_event(const struct
 }
 
 /* Does gmt_call_add for a call with this stamp. */
-void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call_facts *facts);
+void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call_details *facts);
 
 /*
  * Same as above, for successful calls on memory of a device in layer cuda, without further facts.
@@ -174,7 +174,7 @@ void gmt_call_add_free(uint64_t stamp, uint64_t address, enum gmt_space space);
 
 /* Adds an event of a call that returned `result` (0 is success). May be called several times. */
 __attribute__((always_inline)) static inline void gmt_call_add(const struct gmt_call *call, uint32_t result,
-	const struct gmt_call_facts *facts)
+	const struct gmt_call_details *facts)
 {
 	gmt_call_add_stamped(call->stamp, result, facts);
 }
@@ -203,10 +203,10 @@ __attribute__((always_inline)) static inline void gmt_call_end(const struct gmt_
 
 	if (__builtin_expect(call->standing == GMT_CALL_REENTRANT, 0)) {
 		/* `apart` is 0 already if a jump or a fork came in between. */
-		thread->apart -= thread->apart != 0;
+		thread->reentrant_depth -= thread->reentrant_depth != 0;
 		return;
 	}
-	thread->shut = GMT_CLOSED_CHANGE;
+	thread->closed = GMT_CLOSED_CHANGE;
 	atomic_signal_fence(memory_order_seq_cst);
 
 	const uint64_t own = GMT_CALL_DEPTH_OF(call->role);
@@ -222,7 +222,7 @@ __attribute__((always_inline)) static inline void gmt_call_end(const struct gmt_
 	}
 	thread->depth -= own;
 	atomic_signal_fence(memory_order_seq_cst);
-	thread->shut = 0;
+	thread->closed = 0;
 }
 
 #endif

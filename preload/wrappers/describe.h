@@ -26,7 +26,7 @@ extern _Atomic int gmt_captures;
  * Notes that some graph has a memory node. From now on, graphs are read when they become
  * executable.
  */
-void gmt_graphs_see_node(void);
+void gmt_graphs_note_memory_node(void);
 
 /*
  * Returns `captured` if the stream is being captured, else `otherwise`. Does not look at the stream
@@ -36,13 +36,13 @@ static inline uint8_t gmt_captured(bool failed, uint64_t stream, enum gmt_kind c
 {
 	if (failed || atomic_load_explicit(&gmt_captures, memory_order_relaxed) <= 0 || !gmt_driver_is_capturing(stream))
 		return (uint8_t)otherwise;
-	gmt_graphs_see_node();
+	gmt_graphs_note_memory_node();
 	return (uint8_t)captured;
 }
 
 static inline uint8_t gmt_made_node(enum gmt_kind kind)
 {
-	gmt_graphs_see_node();
+	gmt_graphs_note_memory_node();
 	return (uint8_t)kind;
 }
 

@@ -18,7 +18,7 @@ static void add_context(const struct gmt_call *call, CUresult result, uint64_t h
 	uint16_t number = result ? 0 : gmt_contexts_add(handle, device, &is_new);
 
 	if (gmt_call_is_event(call) && (result || is_new))
-		gmt_call_add(call, (uint32_t)result, &(struct gmt_call_facts){
+		gmt_call_add(call, (uint32_t)result, &(struct gmt_call_details){
 			.kind = GMT_KIND_ALLOC, .space = GMT_SPACE_CONTEXT, .address = handle, .context = number,
 			.device_plus_1 = device + 1, .size_bytes = result ? 0 : gmt_measure_end(measure) });
 }
@@ -26,7 +26,7 @@ static void add_context(const struct gmt_call *call, CUresult result, uint64_t h
 static void end_context(const struct gmt_call *call, CUresult result, uint64_t handle, uint16_t number)
 {
 	if (gmt_call_is_event(call) && (number || result))
-		gmt_call_add(call, (uint32_t)result, &(struct gmt_call_facts){
+		gmt_call_add(call, (uint32_t)result, &(struct gmt_call_details){
 			.kind = GMT_KIND_FREE, .space = GMT_SPACE_CONTEXT, .address = handle, .context = number });
 }
 
@@ -161,7 +161,7 @@ static void see_primary(const struct gmt_call *call, CUdevice device)
 	gmt_contexts_set_primary(device, handle);
 	number = gmt_contexts_add(handle, device, &is_new);
 	if (is_new && gmt_call_is_event(call))
-		gmt_call_add(call, 0, &(struct gmt_call_facts){
+		gmt_call_add(call, 0, &(struct gmt_call_details){
 			.kind = GMT_KIND_ALLOC, .space = GMT_SPACE_CONTEXT, .address = handle, .context = number,
 			.device_plus_1 = device + 1 });
 }
@@ -183,7 +183,7 @@ BEGIN_WRAPPER(CUDA, cuGreenCtxCreate, (CUgreenCtx *context, CUdevResourceDesc re
 	if (!result)
 		gmt_contexts_add_view(gmt_driver_green_view(N(*context)), device);
 	if (gmt_call_is_event(&call))
-		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_facts){
+		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_details){
 			.kind = GMT_KIND_ALLOC, .space = GMT_SPACE_CONTEXT, .address = result ? 0 : N(*context),
 			.device_plus_1 = device + 1, .size_bytes = result ? 0 : gmt_measure_end(&measure) });
 	gmt_call_end(&call);
@@ -197,7 +197,7 @@ BEGIN_WRAPPER(CUDA, cuGreenCtxDestroy, (CUgreenCtx context))
 	gmt_contexts_ending_begins();
 	CUresult result = real(context);
 	if (gmt_call_is_event(&call))
-		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_facts){
+		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_details){
 			.kind = GMT_KIND_FREE, .space = GMT_SPACE_CONTEXT, .address = N(context) });
 	if (!result) {
 		gmt_contexts_remove_view(view);
@@ -216,7 +216,7 @@ BEGIN_WRAPPER(CUDA, cuCtxSetLimit, (CUlimit limit, size_t value))
 	gmt_measure_begin(&measure);
 	CUresult result = real(limit, value);
 	if (gmt_call_is_event(&call))
-		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_facts){
+		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_details){
 			.kind = GMT_KIND_SET, .space = GMT_SPACE_LIMIT, .address = (uint64_t)limit + 1, .object = value,
 			.size_bytes = result ? 0 : gmt_measure_end(&measure) });
 	gmt_call_end(&call);
@@ -230,7 +230,7 @@ BEGIN_WRAPPER(CUDA, cuCtxSetLimit, (CUlimit limit, size_t value))
 		gmt_measure_begin(&measure); \
 		CUresult result = real arguments; \
 		if (gmt_call_is_event(&call)) \
-			gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_facts){ \
+			gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_details){ \
 				.kind = GMT_KIND_ALLOC, .space = GMT_SPACE_MODULE, \
 				.address = result ? 0 : N(*code), .size_bytes = result ? 0 : gmt_measure_end(&measure) }); \
 		gmt_call_end(&call); \
@@ -256,7 +256,7 @@ LOAD(cuLibraryLoadFromFile,
 		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_FREE); \
 		CUresult result = real(code); \
 		if (gmt_call_is_event(&call)) \
-			gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_facts){ \
+			gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_details){ \
 				.kind = GMT_KIND_FREE, .space = GMT_SPACE_MODULE, .address = N(code) }); \
 		gmt_call_end(&call); \
 		return result; \

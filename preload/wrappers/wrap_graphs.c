@@ -89,7 +89,7 @@ struct reader {
 	bool found;
 };
 
-static void add_node(struct reader *reader, const struct gmt_call_facts *facts)
+static void add_node(struct reader *reader, const struct gmt_call_details *facts)
 {
 	reader->found = true;
 	gmt_call_add(reader->call, 0, facts);
@@ -111,12 +111,12 @@ static void read_node(struct reader *reader, CUgraphNode node, int depth)
 	if (get_type(node, &type))
 		return;
 	if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && !get_alloc(node, &about))
-		add_node(reader, &(struct gmt_call_facts){
+		add_node(reader, &(struct gmt_call_details){
 			.kind = GMT_KIND_NODE_ALLOC, .space = GMT_SPACE_GRAPH, .address = about.dptr,
 			.size_bytes = about.bytesize, .object = reader->exec,
 			.device_plus_1 = gmt_location_device_plus_1(&about.poolProps.location) });
 	else if (type == CU_GRAPH_NODE_TYPE_MEM_FREE && !get_free(node, &address))
-		add_node(reader, &(struct gmt_call_facts){
+		add_node(reader, &(struct gmt_call_details){
 			.kind = GMT_KIND_NODE_FREE, .space = GMT_SPACE_GRAPH, .address = address, .object = reader->exec });
 	else if (type == CU_GRAPH_NODE_TYPE_GRAPH && !get_child(node, &child))
 		read_graph(reader, child, depth + 1);
@@ -149,7 +149,7 @@ static void add_executable(const struct gmt_call *call, uint64_t exec, CUgraph g
 	if (!gmt_call_is_event(call) || !reader.functions ||
 		!atomic_load_explicit(&nodes_were_seen, memory_order_acquire))
 		return;
-	gmt_call_add(call, 0, &(struct gmt_call_facts){
+	gmt_call_add(call, 0, &(struct gmt_call_details){
 		.kind = GMT_KIND_CREATE, .space = GMT_SPACE_GRAPH, .address = exec, .object = flags });
 	read_graph(&reader, graph, 0);
 	if (reader.found)
@@ -189,7 +189,7 @@ INSTANTIATE(cuGraphInstantiateWithParams_ptsz,
 		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_LAUNCH); \
 		CUresult result = real(exec, stream); \
 		if (!result && has_nodes(N(exec)) && gmt_call_is_event(&call)) \
-			gmt_call_add(&call, 0, &(struct gmt_call_facts){ \
+			gmt_call_add(&call, 0, &(struct gmt_call_details){ \
 				.kind = GMT_KIND_LAUNCH, .space = GMT_SPACE_GRAPH, .address = N(exec), .stream = in_stream }); \
 		gmt_call_end(&call); \
 		return result; \
@@ -222,7 +222,7 @@ BEGIN_WRAPPER(CUDA, cuGraphExecDestroy, (CUgraphExec exec))
 	if (result && had_nodes)
 		set_add(N(exec));
 	if (had_nodes && gmt_call_is_event(&call))
-		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_facts){
+		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_details){
 			.kind = GMT_KIND_DESTROY, .space = GMT_SPACE_GRAPH, .address = N(exec) });
 	gmt_call_end(&call);
 	return result;
@@ -233,14 +233,14 @@ static void add_made_node(const struct gmt_call *call, CUresult result, const CU
 {
 	if (result || (about->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC && about->type != CU_GRAPH_NODE_TYPE_MEM_FREE))
 		return;
-	gmt_graphs_see_node();
+	gmt_graphs_note_memory_node();
 	if (!gmt_call_is_event(call))
 		return;
 	if (about->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
-		gmt_call_add(call, 0, &(struct gmt_call_facts){
+		gmt_call_add(call, 0, &(struct gmt_call_details){
 			.kind = GMT_KIND_NODE_FREE, .space = GMT_SPACE_GRAPH, .address = about->free.dptr });
 	else
-		gmt_call_add(call, 0, &(struct gmt_call_facts){
+		gmt_call_add(call, 0, &(struct gmt_call_details){
 			.kind = GMT_KIND_NODE_ALLOC, .space = GMT_SPACE_GRAPH, .address = about->alloc.dptr,
 			.size_bytes = about->alloc.bytesize,
 			.device_plus_1 = gmt_location_device_plus_1(&about->alloc.poolProps.location) });
@@ -267,7 +267,7 @@ ADD_NODE(cuGraphAddNode_v3,
 		CUgraphNodeParams *about),
 	(node, graph, dependencies, edges, count, about))
 
-void gmt_graphs_see_node(void)
+void gmt_graphs_note_memory_node(void)
 {
 	atomic_store_explicit(&nodes_were_seen, true, memory_order_release);
 }

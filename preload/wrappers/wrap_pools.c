@@ -17,7 +17,7 @@ static void add_pool(const struct gmt_call *call, CUresult result, CUmemoryPool 
 	if (!result)
 		gmt_pools_add(&info);
 	if (gmt_call_is_event(call))
-		gmt_call_add(call, (uint32_t)result, &(struct gmt_call_facts){
+		gmt_call_add(call, (uint32_t)result, &(struct gmt_call_details){
 			.kind = GMT_KIND_CREATE, .space = GMT_SPACE_POOL, .address = info.handle,
 			.device_plus_1 = device_plus_1, .object = origin == GMT_POOL_IMPORTED });
 }
@@ -81,7 +81,7 @@ BEGIN_WRAPPER(CUDA, cuMemPoolDestroy, (CUmemoryPool pool))
 	if (result && was_known)
 		gmt_pools_add(&info);
 	if (gmt_call_is_event(&call))
-		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_facts){
+		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_details){
 			.kind = GMT_KIND_DESTROY, .space = GMT_SPACE_POOL, .address = N(pool),
 			.device_plus_1 = device_plus_1 });
 	gmt_call_end(&call);

@@ -34,8 +34,8 @@
 #define ROLE_CUDART GMT_CALL_RUNTIME
 
 /* The shorter of the two ways to the original function. */
-#define REAL_CUDA gmt_original
-#define REAL_CUDART gmt_original_for
+#define ORIGINAL_CUDA gmt_original
+#define ORIGINAL_CUDART gmt_original_for
 
 /* Converts a pointer or number to the type that events hold. */
 #define N(value) ((uint64_t)(uintptr_t)(value))
@@ -54,7 +54,7 @@
 	RESULT_##library gmt_wrap_##symbol parameters \
 	{ \
 		RESULT_##library (*real) parameters = \
-			(RESULT_##library (*) parameters)REAL_##library(GMT_HOOK_##symbol, __builtin_return_address(0)); \
+			(RESULT_##library (*) parameters)ORIGINAL_##library(GMT_HOOK_##symbol, __builtin_return_address(0)); \
 		if (!real) \
 			return MISSING_##library;
 

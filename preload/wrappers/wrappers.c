@@ -25,7 +25,7 @@
 			else if (!failed && IS_PLAIN(in_space, ##__VA_ARGS__) && GMT_KIND_##in_kind == GMT_KIND_FREE) \
 				gmt_call_add_free(call.stamp, N(in_address), GMT_SPACE_##in_space); \
 			else \
-				gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_facts){ \
+				gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_details){ \
 					.kind = GMT_KIND_##in_kind, \
 					.space = GMT_SPACE_##in_space, \
 					.address = failed && gmt_kind_failure(GMT_KIND_##in_kind) != GMT_KIND_FREE_FAILED ? \

@@ -88,7 +88,7 @@ static void write_mode(struct gmt_control *page, enum gmt_mode mode)
 	snprintf(page->mode, sizeof(page->mode), "%s", names[mode]);
 }
 
-void gmt_control_tell_mode(enum gmt_mode mode)
+void gmt_control_set_mode(enum gmt_mode mode)
 {
 	if (control.page)
 		write_mode(control.page, mode);

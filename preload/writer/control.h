@@ -26,7 +26,7 @@ void gmt_control_open(const struct gmt_recording *recording);
 void gmt_control_round(const struct gmt_stream *stream);
 
 /* Publishes the new mode of the recording. */
-void gmt_control_tell_mode(enum gmt_mode mode);
+void gmt_control_set_mode(enum gmt_mode mode);
 
 /*
  * Answers the request for a snapshot. `path` is the path of the snapshot. If `path` is NULL, the

@@ -42,7 +42,7 @@ struct row {
 	uint32_t build_id;
 };
 
-GMT_HOT_DATA __attribute__((aligned(4))) struct gmt_modules_use gmt_modules_used = { .generation = 1, .is_used_since_scan = true };
+GMT_HOT_DATA __attribute__((aligned(4))) struct gmt_modules_mark_used gmt_modules_state = { .generation = 1, .is_used_since_scan = true };
 static atomic_flag locked = ATOMIC_FLAG_INIT;
 static struct {
 	GMT_VEC(struct row) rows;
@@ -52,29 +52,29 @@ static struct {
 	unsigned long long subs;
 } modules;
 
-uint32_t gmt_modules_use(void)
+uint32_t gmt_modules_mark_used(void)
 {
 	/* Pairs with the release in gmt_modules_unloaded. */
-	uint32_t now = atomic_load_explicit(&gmt_modules_used.generation, memory_order_acquire);
+	uint32_t now = atomic_load_explicit(&gmt_modules_state.generation, memory_order_acquire);
 
 	/* Read each variable before writing it, because all threads share this cache line. */
-	if (atomic_load_explicit(&gmt_modules_used.used_generation, memory_order_relaxed) != now)
-		atomic_store(&gmt_modules_used.used_generation, now);
-	if (!atomic_load_explicit(&gmt_modules_used.is_used_since_scan, memory_order_relaxed))
-		atomic_store(&gmt_modules_used.is_used_since_scan, true);
-	return atomic_load_explicit(&gmt_modules_used.is_full, memory_order_relaxed) ? 0 : now;
+	if (atomic_load_explicit(&gmt_modules_state.used_generation, memory_order_relaxed) != now)
+		atomic_store(&gmt_modules_state.used_generation, now);
+	if (!atomic_load_explicit(&gmt_modules_state.is_used_since_scan, memory_order_relaxed))
+		atomic_store(&gmt_modules_state.is_used_since_scan, true);
+	return atomic_load_explicit(&gmt_modules_state.is_full, memory_order_relaxed) ? 0 : now;
 }
 
 void gmt_modules_unloaded(void)
 {
-	uint32_t now = atomic_load(&gmt_modules_used.generation);
+	uint32_t now = atomic_load(&gmt_modules_state.generation);
 
 	/*
 	 * If no stack belongs to this generation, no stack can be mistaken. Two concurrent unloads
 	 * start only one new generation.
 	 */
-	if (atomic_load(&gmt_modules_used.used_generation) == now)
-		atomic_compare_exchange_strong_explicit(&gmt_modules_used.generation, &now, now + 1, memory_order_release,
+	if (atomic_load(&gmt_modules_state.used_generation) == now)
+		atomic_compare_exchange_strong_explicit(&gmt_modules_state.generation, &now, now + 1, memory_order_release,
 			memory_order_relaxed);
 }
 
@@ -236,7 +236,7 @@ static void add(const struct gmt_module_info *module)
 
 	/* If the map is full, no stacks are taken from now on: the reader could not resolve them. */
 	if (modules.rows.count >= ROWS_MAX) {
-		if (!atomic_exchange(&gmt_modules_used.is_full, true))
+		if (!atomic_exchange(&gmt_modules_state.is_full, true))
 			gmt_session_note("libraries were loaded and unloaded too often: later events have no native stacks");
 		return;
 	}
@@ -253,7 +253,7 @@ static void add(const struct gmt_module_info *module)
 
 static int note_down(struct dl_phdr_info *info, size_t size, void *argument)
 {
-	struct gmt_module_info module = { .generation = atomic_load(&gmt_modules_used.generation) };
+	struct gmt_module_info module = { .generation = atomic_load(&gmt_modules_state.generation) };
 	bool *first = argument;
 
 	if (*first && has_counters(size)) {
@@ -289,11 +289,11 @@ static bool scan(uint64_t wait_ns)
 	bool first = true;
 
 	/* If no stack was taken since the last scan, no stack refers to the objects of this time. */
-	if (!atomic_load(&gmt_modules_used.is_used_since_scan))
+	if (!atomic_load(&gmt_modules_state.is_used_since_scan))
 		return true;
 	if (!lock(wait_ns))
 		return false;
-	atomic_store(&gmt_modules_used.is_used_since_scan, false);
+	atomic_store(&gmt_modules_state.is_used_since_scan, false);
 	gmt_objects_visit(note_down, &first);
 	unlock();
 	return true;

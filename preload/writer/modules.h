@@ -22,32 +22,32 @@
 
 #include "runtime/hidden.h"
 
-/* The data that gmt_modules_use reads each time. It hardly ever changes. */
-extern GMT_HIDDEN struct gmt_modules_use {
+/* The data that gmt_modules_mark_used reads each time. It hardly ever changes. */
+extern GMT_HIDDEN struct gmt_modules_mark_used {
 	_Atomic uint32_t generation;
 	_Atomic uint32_t used_generation; /* the newest generation in which a stack was taken */
 	_Atomic bool is_used_since_scan;
 	_Atomic bool is_full;
-} gmt_modules_used;
+} gmt_modules_state;
 
 /*
  * Returns the generation of a stack that is taken now. Generations begin with 1. Returns 0 if the
  * map is full: the caller then takes no stack. Any thread; called for each stack.
  */
-uint32_t gmt_modules_use(void);
+uint32_t gmt_modules_mark_used(void);
 
 /*
- * Returns the same if gmt_modules_use has nothing to store for this stack. Otherwise returns 0, and
- * the caller must call gmt_modules_use.
+ * Returns the same if gmt_modules_mark_used has nothing to store for this stack. Otherwise returns 0, and
+ * the caller must call gmt_modules_mark_used.
  */
-static inline uint32_t gmt_modules_use_again(void)
+static inline uint32_t gmt_modules_generation_fast(void)
 {
 	/* Pairs with the release in gmt_modules_unloaded. */
-	uint32_t now = atomic_load_explicit(&gmt_modules_used.generation, memory_order_acquire);
+	uint32_t now = atomic_load_explicit(&gmt_modules_state.generation, memory_order_acquire);
 
-	return __builtin_expect(atomic_load_explicit(&gmt_modules_used.used_generation, memory_order_relaxed) == now &&
-		atomic_load_explicit(&gmt_modules_used.is_used_since_scan, memory_order_relaxed) &&
-		!atomic_load_explicit(&gmt_modules_used.is_full, memory_order_relaxed), 1) ? now : 0;
+	return __builtin_expect(atomic_load_explicit(&gmt_modules_state.used_generation, memory_order_relaxed) == now &&
+		atomic_load_explicit(&gmt_modules_state.is_used_since_scan, memory_order_relaxed) &&
+		!atomic_load_explicit(&gmt_modules_state.is_full, memory_order_relaxed), 1) ? now : 0;
 }
 
 /*

@@ -17,14 +17,14 @@
  * Stores the folder part of `path`. The recording memory is placed there if /dev/shm has no room
  * for it.
  */
-static void folder_of(const char *path, char *ret_folder, size_t bytes)
+static void folder_of(const char *path, char *ret_compactor, size_t bytes)
 {
 	const char *slash = strrchr(path, '/');
 
 	if (slash)
-		snprintf(ret_folder, bytes, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+		snprintf(ret_compactor, bytes, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 	else
-		snprintf(ret_folder, bytes, ".");
+		snprintf(ret_compactor, bytes, ".");
 }
 
 /*

@@ -18,7 +18,7 @@
 
 #include "shared_memory/shared_recording.h"
 
-struct gmt_pending_definitions {
+struct gmt_journal {
 	struct gmt_shared_recording_journal *memory;
 	uint64_t size_bytes;   /* size of memory->entries */
 	uint64_t staged_bytes; /* including entries that are not committed yet */
@@ -28,33 +28,33 @@ struct gmt_pending_definitions {
  * Initializes empty pending definitions in `memory` (zeroed, `bytes` long) for a file that is still
  * empty. The caller owns `memory`.
  */
-void gmt_pending_definitions_init(struct gmt_pending_definitions *ret_journal, void *memory, uint64_t bytes);
+void gmt_journal_init(struct gmt_journal *ret_journal, void *memory, uint64_t bytes);
 
 /* Returns whether an entry of `length` bytes can be staged. */
-bool gmt_pending_definitions_has_room(const struct gmt_pending_definitions *journal, uint64_t length);
+bool gmt_journal_has_room(const struct gmt_journal *journal, uint64_t length);
 
 /* Copies an entry into the pending definitions. Returns false if there is no room. */
-bool gmt_pending_definitions_stage(struct gmt_pending_definitions *journal, enum gmt_pending_definitions_kind kind, const void *bytes, uint32_t length);
+bool gmt_journal_stage(struct gmt_journal *journal, enum gmt_journal_kind kind, const void *bytes, uint32_t length);
 
 /*
  * Makes all staged entries valid. Returns the offset in entries[] where they begin, for
- * gmt_pending_definitions_next.
+ * gmt_journal_next.
  */
-uint64_t gmt_pending_definitions_commit(struct gmt_pending_definitions *journal);
+uint64_t gmt_journal_commit(struct gmt_journal *journal);
 
 /* Discards the entries that were staged since the last commit. */
-void gmt_pending_definitions_drop(struct gmt_pending_definitions *journal);
+void gmt_journal_drop(struct gmt_journal *journal);
 
 /*
  * Returns the bytes of the next block at or after offset *at, and moves *at behind it. Returns NULL
  * if there is no further block.
  */
-const void *gmt_pending_definitions_next(const struct gmt_pending_definitions *journal, uint64_t *at, uint32_t *ret_length);
+const void *gmt_journal_next(const struct gmt_journal *journal, uint64_t *at, uint32_t *ret_length);
 
 /*
  * Empties the pending definitions. Called when the file certainly contains all committed entries,
  * before the sync point with the stamp `stamp`.
  */
-void gmt_pending_definitions_reset(struct gmt_pending_definitions *journal, uint64_t stamp);
+void gmt_journal_reset(struct gmt_journal *journal, uint64_t stamp);
 
 #endif

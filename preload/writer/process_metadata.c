@@ -252,9 +252,9 @@ static void write_overhead(const struct gmt_process_metadata *facts)
 static void write_unhooked(struct gmt_process_metadata *facts)
 {
 	static const char *const roads[] = {
-		[GMT_ROAD_DLSYM] = "dlsym", [GMT_ROAD_PROC_ADDRESS] = "cuGetProcAddress",
+		[GMT_ROUTE_DLSYM] = "dlsym", [GMT_ROUTE_PROC_ADDRESS] = "cuGetProcAddress",
 	};
-	enum gmt_road road;
+	enum gmt_route road;
 	const char *name;
 
 	for (; (name = gmt_unhooked_get(facts->unhooked_written, &road)) != NULL; facts->unhooked_written++) {
@@ -268,7 +268,7 @@ static void see_use(const struct gmt_sample *rows, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (rows[i].known & GMT_SAMPLE_DRIVER)
-			gmt_snapshots_see_use((int16_t)rows[i].device, rows[i].total_bytes - rows[i].free_bytes);
+			gmt_snapshots_note_usage((int16_t)rows[i].device, rows[i].total_bytes - rows[i].free_bytes);
 }
 
 void gmt_process_metadata_samples(const struct gmt_process_metadata *facts)

@@ -23,19 +23,19 @@ enum {
 	AGGREGATE_EVENTS = 262144,    /* events that mode=aggregate collects before a compaction */
 	SLICE_NS = 8000000,
 	SLACK_NS = 500000000,         /* maximum time from a call's stamp to the event's publication */
-	RETRY_NS = 60000000,          /* times 1000, so 60 s */
+	RETRY_US = 60000000,
 	FLUSH_NS = 250000000,         /* after a slower flush, later compactions do not flush */
 };
 
 /* Maximum delay between a free and its event's publication. Later the free counts as missed. */
 #define LATE_NS 1e10
 
-static bool has_max_size(const struct gmt_rotate *rotate)
+static bool has_max_size(const struct gmt_rotation *rotate)
 {
 	return rotate->max_size_bytes != UINT64_MAX;
 }
 
-static struct gmt_rotation_cut now_of(const struct gmt_rotate *rotate, uint64_t stamp)
+static struct gmt_rotation_cut now_of(const struct gmt_rotation *rotate, uint64_t stamp)
 {
 	return (struct gmt_rotation_cut){
 		.bytes = gmt_sink_written_bytes(rotate->stream->sink),
@@ -47,7 +47,7 @@ static struct gmt_rotation_cut now_of(const struct gmt_rotate *rotate, uint64_t 
 }
 
 /* Returns the distance from `from` to `to`, in the window's unit. */
-static uint64_t distance(const struct gmt_rotate *rotate, const struct gmt_rotation_cut *from,
+static uint64_t distance(const struct gmt_rotation *rotate, const struct gmt_rotation_cut *from,
 	const struct gmt_rotation_cut *to)
 {
 	switch (rotate->window.unit) {
@@ -60,17 +60,17 @@ static uint64_t distance(const struct gmt_rotate *rotate, const struct gmt_rotat
 	}
 }
 
-static const struct gmt_rotation_cut *last_cut(const struct gmt_rotate *rotate)
+static const struct gmt_rotation_cut *last_cut(const struct gmt_rotation *rotate)
 {
 	return rotate->cut_count ? &rotate->cuts[rotate->cut_count - 1] : &rotate->start;
 }
 
 /* Returns whether a cut is due. A cut costs a few bytes; a compaction always ends at a cut. */
-static bool is_cut_due(const struct gmt_rotate *rotate, const struct gmt_rotation_cut *now)
+static bool is_cut_due(const struct gmt_rotation *rotate, const struct gmt_rotation_cut *now)
 {
 	const struct gmt_rotation_cut *last = last_cut(rotate);
 
-	if (rotate->cut_count == GMT_ROTATE_CUTS)
+	if (rotate->cut_count == GMT_ROTATION_CUTS)
 		return false;
 	if (has_max_size(rotate) && now->bytes - last->bytes >= rotate->max_size_bytes / CUTS_OF_FILE)
 		return true;
@@ -85,12 +85,12 @@ static bool is_cut_due(const struct gmt_rotate *rotate, const struct gmt_rotatio
 }
 
 /* Returns whether events wait until the recorder knows if a compaction will make room. */
-static bool is_room_wanted(const struct gmt_rotate *rotate)
+static bool is_room_wanted(const struct gmt_rotation *rotate)
 {
 	return rotate->stream->is_full && rotate->stream->room_may_come && rotate->rewrite.phase == GMT_REWRITE_NONE;
 }
 
-bool gmt_rotation_wants_sync(const struct gmt_rotate *rotate)
+bool gmt_rotation_wants_sync(const struct gmt_rotation *rotate)
 {
 	struct gmt_rotation_cut now = now_of(rotate, 0);
 
@@ -98,7 +98,7 @@ bool gmt_rotation_wants_sync(const struct gmt_rotate *rotate)
 }
 
 /* Returns the newest cut that is old enough for the window, or cut_count if no cut is. */
-static uint32_t cut_for_window(const struct gmt_rotate *rotate, const struct gmt_rotation_cut *now)
+static uint32_t cut_for_window(const struct gmt_rotation *rotate, const struct gmt_rotation_cut *now)
 {
 	uint64_t keep = rotate->mode == GMT_MODE_AGGREGATE ? 0 : rotate->window.count;
 
@@ -113,7 +113,7 @@ static uint32_t cut_for_window(const struct gmt_rotate *rotate, const struct gmt
  * Returns whether enough lies behind the last compaction's cut. The work of a compaction grows with
  * the size of the compacted prefix.
  */
-static bool is_fold_worth_it(const struct gmt_rotate *rotate, uint32_t cut)
+static bool is_fold_worth_it(const struct gmt_rotation *rotate, uint32_t cut)
 {
 	const struct gmt_rotation_cut *place = &rotate->cuts[cut];
 	uint64_t least = rotate->mode == GMT_MODE_AGGREGATE ? AGGREGATE_EVENTS : FOLD_EVENTS;
@@ -128,7 +128,7 @@ static bool is_fold_worth_it(const struct gmt_rotate *rotate, uint32_t cut)
  * then kept in detail. So the new file has room next to the old file, which continues to grow
  * (set_limits). If the compacted prefix is large, the file may reach its limit earlier.
  */
-static bool is_too_large(const struct gmt_rotate *rotate, const struct gmt_rotation_cut *now)
+static bool is_too_large(const struct gmt_rotation *rotate, const struct gmt_rotation_cut *now)
 {
 	return has_max_size(rotate) && (now->bytes > rotate->max_size_bytes / 2 || rotate->stream->is_full);
 }
@@ -137,7 +137,7 @@ static bool is_too_large(const struct gmt_rotate *rotate, const struct gmt_rotat
  * Returns the oldest cut behind which little enough lies. If room is scarce, returns the newest
  * cut. Returns cut_count if no cut qualifies.
  */
-static uint32_t cut_for_size(const struct gmt_rotate *rotate, const struct gmt_rotation_cut *now)
+static uint32_t cut_for_size(const struct gmt_rotation *rotate, const struct gmt_rotation_cut *now)
 {
 	uint32_t i = 0;
 
@@ -149,14 +149,14 @@ static uint32_t cut_for_size(const struct gmt_rotate *rotate, const struct gmt_r
 }
 
 /* Reports on stderr, once for each `kind` (a literal), and by a note in the file. */
-static void tell(const struct gmt_rotate *rotate, const char *kind, const char *note)
+static void tell(const struct gmt_rotation *rotate, const char *kind, const char *note)
 {
 	gmt_diag_warn_kind(kind, "%s: %s", rotate->recording->path, note);
 	gmt_session_note(note);
 }
 
 /* Turns a full recording into a window, or shortens the window. Reports each change once. */
-static void tell_shorter(struct gmt_rotate *rotate)
+static void tell_shorter(struct gmt_rotation *rotate)
 {
 	char note[GMT_RECORDING_NOTE_BYTES], size[32];
 
@@ -164,7 +164,7 @@ static void tell_shorter(struct gmt_rotate *rotate)
 	if (rotate->mode == GMT_MODE_FULL) {
 		rotate->mode = GMT_MODE_WINDOW;
 		rotate->fits_only = true;
-		gmt_control_tell_mode(rotate->mode);
+		gmt_control_set_mode(rotate->mode);
 		snprintf(note, sizeof(note), "mode=full became mode=window: the file came near max_size=%s; "
 			"of what is older there are totals only", size);
 		tell(rotate, "mode=full became mode=window", note);
@@ -180,7 +180,7 @@ static void tell_shorter(struct gmt_rotate *rotate)
  * Returns the stamp `slack_ns` before the cut. If more than max_size / `parts` was written in that
  * time, the function uses the shorter time in which that much was written.
  */
-static uint64_t stamp_before(const struct gmt_rotate *rotate, uint32_t cut, double slack_ns, unsigned parts)
+static uint64_t stamp_before(const struct gmt_rotation *rotate, uint32_t cut, double slack_ns, unsigned parts)
 {
 	const struct gmt_rotation_cut *at = &rotate->cuts[cut], *before = cut ? at - 1 : &rotate->start;
 	double ticks = (double)(at->stamp - gmt_clock_start.stamp);
@@ -197,17 +197,17 @@ static uint64_t stamp_before(const struct gmt_rotate *rotate, uint32_t cut, doub
  * before the cut in the file, except those of calls that took long. Newer records before the cut
  * are written again unchanged; they are at most a small part of max_size.
  */
-static uint64_t settled_stamp(const struct gmt_rotate *rotate, uint32_t cut)
+static uint64_t settled_stamp(const struct gmt_rotation *rotate, uint32_t cut)
 {
 	return stamp_before(rotate, cut, SLACK_NS, SLACK_PARTS);
 }
 
 /*
- * Returns the sure_stamp of gmt_compact_options. A missing free that is newer than this stamp may
+ * Returns the published_until_stamp of gmt_compact_options. A missing free that is newer than this stamp may
  * still come. Returns 0 if room is scarce: otherwise the compactor would keep all events that wait
  * for such a free.
  */
-static uint64_t sure_stamp(const struct gmt_rotate *rotate, uint32_t cut)
+static uint64_t published_until_stamp(const struct gmt_rotation *rotate, uint32_t cut)
 {
 	return rotate->is_tight ? 0 : stamp_before(rotate, cut, LATE_NS, LATE_PARTS);
 }
@@ -217,7 +217,7 @@ static uint64_t sure_stamp(const struct gmt_rotate *rotate, uint32_t cut)
  * little as possible. Otherwise the recorder tries again after a while. Meanwhile the file leaves
  * room for that compaction (set_limits).
  */
-static void give_up(struct gmt_rotate *rotate)
+static void give_up(struct gmt_rotation *rotate)
 {
 	char note[GMT_RECORDING_NOTE_BYTES], remedy[64] = "";
 
@@ -233,7 +233,7 @@ static void give_up(struct gmt_rotate *rotate)
 			return;
 		}
 	}
-	rotate->not_before_ns = gmt_clock_monotonic_ns() + (uint64_t)RETRY_NS * 1000;
+	rotate->not_before_ns = gmt_clock_monotonic_ns() + (uint64_t)RETRY_US * 1000;
 	if (rotate->told_failure)
 		return;
 	rotate->told_failure = true;
@@ -245,12 +245,12 @@ static void give_up(struct gmt_rotate *rotate)
 	tell(rotate, "a fold failed", note);
 }
 
-static const char *why_of(const struct gmt_rotate *rotate)
+static const char *why_of(const struct gmt_rotation *rotate)
 {
 	return rotate->fits_only ? "max_size" : rotate->mode == GMT_MODE_AGGREGATE ? "mode=aggregate" : "mode=window";
 }
 
-static void begin_fold(struct gmt_rotate *rotate, uint32_t cut, uint64_t stamp, uint64_t sure)
+static void begin_fold(struct gmt_rotation *rotate, uint32_t cut, uint64_t stamp, uint64_t sure)
 {
 	if (!rotate->folds && !rotate->told_failure)
 		gmt_replacement_remove_orphans(rotate->recording->fd, &rotate->recording->file);
@@ -266,7 +266,7 @@ static void begin_fold(struct gmt_rotate *rotate, uint32_t cut, uint64_t stamp, 
  * Begins a compaction if it is due, and chooses the cut at which the file will then begin. Called
  * directly after a cut.
  */
-static void begin_fold_if_due(struct gmt_rotate *rotate, const struct gmt_rotation_cut *now)
+static void begin_fold_if_due(struct gmt_rotation *rotate, const struct gmt_rotation_cut *now)
 {
 	uint32_t cut = cut_for_window(rotate, now);
 
@@ -284,7 +284,7 @@ static void begin_fold_if_due(struct gmt_rotate *rotate, const struct gmt_rotati
 	} else if (cut == rotate->cut_count || !is_fold_worth_it(rotate, cut)) {
 		return;
 	}
-	begin_fold(rotate, cut, settled_stamp(rotate, cut), sure_stamp(rotate, cut));
+	begin_fold(rotate, cut, settled_stamp(rotate, cut), published_until_stamp(rotate, cut));
 }
 
 /*
@@ -292,15 +292,15 @@ static void begin_fold_if_due(struct gmt_rotate *rotate, const struct gmt_rotati
  * if a compaction is then useful. The end of a gzip member always has room. This case occurs if the
  * writer did not run for a while, then found many full rings and filled the file in one round.
  */
-static bool is_cut_wanted(const struct gmt_rotate *rotate, const struct gmt_rotation_cut *now)
+static bool is_cut_wanted(const struct gmt_rotation *rotate, const struct gmt_rotation_cut *now)
 {
 	if (!rotate->stream->is_full)
 		return is_cut_due(rotate, now);
-	return is_room_wanted(rotate) && rotate->cut_count < GMT_ROTATE_CUTS && now->bytes - last_cut(rotate)->bytes >=
+	return is_room_wanted(rotate) && rotate->cut_count < GMT_ROTATION_CUTS && now->bytes - last_cut(rotate)->bytes >=
 		rotate->max_size_bytes / (rotate->cut_count ? KEPT_PARTS : LEAST_PARTS);
 }
 
-void gmt_rotation_synced(struct gmt_rotate *rotate, uint64_t stamp)
+void gmt_rotation_synced(struct gmt_rotation *rotate, uint64_t stamp)
 {
 	struct gmt_rotation_cut now = now_of(rotate, stamp);
 
@@ -316,7 +316,7 @@ void gmt_rotation_synced(struct gmt_rotate *rotate, uint64_t stamp)
 }
 
 /* Updates all positions after the new file has become the recording. */
-static void go_on_in_new(struct gmt_rotate *rotate, uint64_t head_bytes)
+static void go_on_in_new(struct gmt_rotation *rotate, uint64_t head_bytes)
 {
 	uint32_t gone = rotate->cut_under_way;
 	uint64_t part_bytes = rotate->cuts[gone - 1].bytes;
@@ -336,7 +336,7 @@ static void go_on_in_new(struct gmt_rotate *rotate, uint64_t head_bytes)
 		(unsigned long long)rotate->stream->synced_file_bytes);
 }
 
-static void take_place(struct gmt_rotate *rotate)
+static void take_place(struct gmt_rotation *rotate)
 {
 	uint64_t head_bytes = rotate->rewrite.head_bytes;
 
@@ -357,7 +357,7 @@ static void take_place(struct gmt_rotate *rotate)
  * Returns how many bytes the file leaves free for the next compaction while no compaction runs.
  * Returns 0 if that would not help.
  */
-static uint64_t room_for_fold(const struct gmt_rotate *rotate)
+static uint64_t room_for_fold(const struct gmt_rotation *rotate)
 {
 	/* The data behind the newest cut is copied too. */
 	uint64_t head = rotate->head_bytes + rotate->max_size_bytes / CUTS_OF_FILE;
@@ -370,7 +370,7 @@ static uint64_t room_for_fold(const struct gmt_rotate *rotate)
  * receives counts twice, because it is also copied. At first the size of the new prefix is unknown,
  * so the function uses the size of the last one. Returns the maximum size of the new file.
  */
-static uint64_t set_limits(struct gmt_rotate *rotate)
+static uint64_t set_limits(struct gmt_rotation *rotate)
 {
 	uint64_t max = rotate->max_size_bytes, now = gmt_sink_written_bytes(rotate->stream->sink), head;
 	const struct gmt_rotation_rewrite *rewrite = &rotate->rewrite;
@@ -390,7 +390,7 @@ static uint64_t set_limits(struct gmt_rotate *rotate)
 	return max > now ? max - now : 0;
 }
 
-void gmt_rotation_init(struct gmt_rotate *rotate, struct gmt_recording *recording, struct gmt_stream *stream)
+void gmt_rotation_init(struct gmt_rotation *rotate, struct gmt_recording *recording, struct gmt_stream *stream)
 {
 	memset(rotate, 0, sizeof(*rotate));
 	rotate->recording = recording;
@@ -402,7 +402,7 @@ void gmt_rotation_init(struct gmt_rotate *rotate, struct gmt_recording *recordin
 	set_limits(rotate);
 }
 
-static bool work(struct gmt_rotate *rotate, uint64_t budget_ns)
+static bool work(struct gmt_rotation *rotate, uint64_t budget_ns)
 {
 	uint64_t new_bytes = set_limits(rotate);
 	enum gmt_rotation_rewrite_state state = gmt_rotation_rewrite_work(&rotate->rewrite, gmt_sink_written_bytes(rotate->stream->sink),
@@ -421,12 +421,12 @@ static bool work(struct gmt_rotate *rotate, uint64_t budget_ns)
 	return rotate->rewrite.phase != GMT_REWRITE_NONE;
 }
 
-bool gmt_rotation_work(struct gmt_rotate *rotate)
+bool gmt_rotation_work(struct gmt_rotation *rotate)
 {
 	return rotate->rewrite.phase != GMT_REWRITE_NONE && work(rotate, SLICE_NS);
 }
 
-bool gmt_rotation_make_room(struct gmt_rotate *rotate)
+bool gmt_rotation_make_room(struct gmt_rotation *rotate)
 {
 	bool makes_room = rotate->rewrite.phase != GMT_REWRITE_NONE;
 
@@ -443,7 +443,7 @@ bool gmt_rotation_make_room(struct gmt_rotate *rotate)
  * Works on the compaction until the deadline. Then cancels it, unless its new file is already
  * flushed to the disk. With a deadline of 0, cancels it in any case.
  */
-static void work_until(struct gmt_rotate *rotate, uint64_t deadline_ns)
+static void work_until(struct gmt_rotation *rotate, uint64_t deadline_ns)
 {
 	while (rotate->rewrite.phase != GMT_REWRITE_NONE && (gmt_clock_monotonic_ns() < deadline_ns ||
 		(deadline_ns && rotate->rewrite.is_flushed)))
@@ -453,7 +453,7 @@ static void work_until(struct gmt_rotate *rotate, uint64_t deadline_ns)
 	set_limits(rotate);
 }
 
-bool gmt_rotation_settle(struct gmt_rotate *rotate, uint64_t deadline_ns)
+bool gmt_rotation_settle(struct gmt_rotation *rotate, uint64_t deadline_ns)
 {
 	struct gmt_rotation_cut now;
 
@@ -474,20 +474,20 @@ bool gmt_rotation_settle(struct gmt_rotate *rotate, uint64_t deadline_ns)
 	return true;
 }
 
-void gmt_rotation_finish(struct gmt_rotate *rotate, uint64_t deadline_ns)
+void gmt_rotation_finish(struct gmt_rotation *rotate, uint64_t deadline_ns)
 {
 	if (rotate->mode != GMT_MODE_AGGREGATE || rotate->stream->is_full || rotate->stream->has_failed)
 		return;
 	gmt_stream_sync(rotate->stream);
 	if (!gmt_stream_end_member(rotate->stream))
 		return;
-	rotate->cut_count -= rotate->cut_count == GMT_ROTATE_CUTS;
+	rotate->cut_count -= rotate->cut_count == GMT_ROTATION_CUTS;
 	rotate->cuts[rotate->cut_count++] = now_of(rotate, gmt_clock_stamp());
 	begin_fold(rotate, rotate->cut_count - 1, UINT64_MAX, 0);
 	work_until(rotate, deadline_ns);
 }
 
-void gmt_rotation_forget(struct gmt_rotate *rotate)
+void gmt_rotation_forget(struct gmt_rotation *rotate)
 {
 	gmt_rotation_rewrite_forget(&rotate->rewrite);
 }

@@ -15,7 +15,7 @@
 #include "writer/rotation_rewrite.h"
 #include "writer/stream.h"
 
-enum { GMT_ROTATE_CUTS = 64 };
+enum { GMT_ROTATION_CUTS = 64 };
 
 /* A place where the file can be cut: a gzip member ends there, directly behind a sync point. */
 struct gmt_rotation_cut {
@@ -26,7 +26,7 @@ struct gmt_rotation_cut {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 };
 
-struct gmt_rotate {
+struct gmt_rotation {
 	struct gmt_recording *recording;
 	struct gmt_stream *stream;
 	/* A recording in mode=full becomes a window if the file gets too large. */
@@ -35,7 +35,7 @@ struct gmt_rotate {
 	uint64_t max_size_bytes;
 	bool fits_only;              /* the window is as large as max_size allows */
 	struct gmt_rotation_cut start; /* everything behind it is still in the file in detail */
-	struct gmt_rotation_cut cuts[GMT_ROTATE_CUTS]; /* the oldest first */
+	struct gmt_rotation_cut cuts[GMT_ROTATION_CUTS]; /* the oldest first */
 	uint32_t cut_count;
 	uint32_t cut_under_way;      /* number of leading cuts that the running compaction removes */
 	/* Minimum size of a compacted prefix, in front of the copied part. */
@@ -50,29 +50,29 @@ struct gmt_rotate {
 };
 
 /* Initializes `rotate`. `recording` and `stream` must outlive it. The stream was just opened. */
-void gmt_rotation_init(struct gmt_rotate *rotate, struct gmt_recording *recording, struct gmt_stream *stream);
+void gmt_rotation_init(struct gmt_rotation *rotate, struct gmt_recording *recording, struct gmt_stream *stream);
 
 /* Returns whether a sync point is useful now, because a cut is due or room is needed. */
-bool gmt_rotation_wants_sync(const struct gmt_rotate *rotate);
+bool gmt_rotation_wants_sync(const struct gmt_rotation *rotate);
 
 /*
  * Adds a cut and begins a compaction, if they are due. Called directly behind a sync point, for
  * which the writer has emptied the rings. `stamp` was taken before the rings were emptied.
  */
-void gmt_rotation_synced(struct gmt_rotate *rotate, uint64_t stamp);
+void gmt_rotation_synced(struct gmt_rotation *rotate, uint64_t stamp);
 
 /*
  * Does a few milliseconds of compaction work. Returns true if work is left: then the caller calls
  * it again soon.
  */
-bool gmt_rotation_work(struct gmt_rotate *rotate);
+bool gmt_rotation_work(struct gmt_rotation *rotate);
 
 /*
  * Cancels the running compaction, if there is one, and removes its temporary file. Called when the
  * disk accepts no data. Returns true if a file was removed: this may have made room, so the caller
  * tries again at once. May be called from any code that writes to the stream.
  */
-bool gmt_rotation_make_room(struct gmt_rotate *rotate);
+bool gmt_rotation_make_room(struct gmt_rotation *rotate);
 
 /*
  * Ends the running compaction at the end of the recording, after the writer has emptied the rings
@@ -80,15 +80,15 @@ bool gmt_rotation_make_room(struct gmt_rotate *rotate);
  * makes. Returns true if events waited: the caller must empty the rings again. Events that find no
  * room after the deadline (CLOCK_MONOTONIC) are counted as dropped.
  */
-bool gmt_rotation_settle(struct gmt_rotate *rotate, uint64_t deadline_ns);
+bool gmt_rotation_settle(struct gmt_rotation *rotate, uint64_t deadline_ns);
 
 /*
  * Compacts the whole file in mode=aggregate, if that can be done before the deadline. Called when
  * the rings are empty and the stream is still open.
  */
-void gmt_rotation_finish(struct gmt_rotate *rotate, uint64_t deadline_ns);
+void gmt_rotation_finish(struct gmt_rotation *rotate, uint64_t deadline_ns);
 
 /* Closes the parent's files. Called in the child of a fork. */
-void gmt_rotation_forget(struct gmt_rotate *rotate);
+void gmt_rotation_forget(struct gmt_rotation *rotate);
 
 #endif

@@ -45,12 +45,12 @@ static bool write_rows(void *user, uint32_t kind, const void *rows, uint32_t cou
 	return !status;
 }
 
-static bool open_all(struct gmt_rotation_rewrite *rewrite, uint64_t cut_stamp, uint64_t sure_stamp, const char *why)
+static bool open_all(struct gmt_rotation_rewrite *rewrite, uint64_t cut_stamp, uint64_t published_until_stamp, const char *why)
 {
 	uint8_t header[GMT_FILE_HEADER_BYTES];
 	struct gmt_compact_options options = {
-		.cut_stamp = cut_stamp, .sure_stamp = sure_stamp,
-		.most_end_events = cut_stamp == UINT64_MAX ? END_EVENTS : 0, .why = why, .write = write_rows, .user = rewrite,
+		.cut_stamp = cut_stamp, .published_until_stamp = published_until_stamp,
+		.max_tail_events = cut_stamp == UINT64_MAX ? END_EVENTS : 0, .why = why, .write = write_rows, .user = rewrite,
 	};
 	struct gmt_error error;
 
@@ -63,7 +63,7 @@ static bool open_all(struct gmt_rotation_rewrite *rewrite, uint64_t cut_stamp, u
 }
 
 bool gmt_rotation_rewrite_begin(struct gmt_rotation_rewrite *rewrite, struct gmt_recording *recording, uint64_t part_bytes,
-	uint64_t cut_stamp, uint64_t sure_stamp, const char *why, bool flushes)
+	uint64_t cut_stamp, uint64_t published_until_stamp, const char *why, bool flushes)
 {
 	memset(rewrite, 0, sizeof(*rewrite));
 	rewrite->flushes = flushes;
@@ -72,7 +72,7 @@ bool gmt_rotation_rewrite_begin(struct gmt_rotation_rewrite *rewrite, struct gmt
 	if (!gmt_replacement_open(&rewrite->beside, recording->fd, &recording->file, rewrite->why, sizeof(rewrite->why)))
 		return false;
 	rewrite->phase = GMT_REWRITE_READ;
-	return open_all(rewrite, cut_stamp, sure_stamp, why);
+	return open_all(rewrite, cut_stamp, published_until_stamp, why);
 }
 
 /* Reads one block of the old file, or first does pending work of the compactor. */

@@ -169,7 +169,7 @@ static bool begin_in_memory(void)
 	/* A burst of new stacks uses this space until the writer runs and gives the depot more. */
 	gmt_recording_memory_grow_depot(&area, LATE_DEPOT_BYTES);
 	gmt_depot_set_ready(recording.depot, atomic_load(&area.depot_ready_bytes));
-	gmt_depot_call_at(recording.depot, LATE_DEPOT_BYTES / LATE_PARTS, gmt_event_wake);
+	gmt_depot_set_high_water_callback(recording.depot, LATE_DEPOT_BYTES / LATE_PARTS, gmt_event_wake);
 	gmt_writer_put_off();
 	memory_is_open(true);
 	return true;
@@ -193,7 +193,7 @@ static void begin_work(void *ret_beginning)
 	bool is_late;
 
 	/* A recording begins only with an event of its own process. */
-	if (gmt_this_thread.busy & GMT_IN_RECORDER_FORKED ||
+	if (gmt_this_thread.in_recorder & GMT_IN_RECORDER_FORKED ||
 		!atomic_compare_exchange_strong(&gmt_session_state, &none, GMT_SESSION_STARTING))
 		return;
 	atomic_store(&has_begun, true);
@@ -252,7 +252,7 @@ static void start_writer(void)
 {
 	uint32_t called = GMT_SESSION_CALLED;
 
-	if (!gmt_process_is_another() && atomic_compare_exchange_strong(&gmt_session_state, &called, GMT_SESSION_ON))
+	if (!gmt_process_is_child() && atomic_compare_exchange_strong(&gmt_session_state, &called, GMT_SESSION_ON))
 		gmt_writer_wake();
 }
 
@@ -268,7 +268,7 @@ __attribute__((noinline)) static bool begin_once(void)
 	if (gmt_session_state_is_on(now))
 		return true;
 	/* A guest's writer would end with the guest, and the memory's owner would have no writer. */
-	if (now == GMT_SESSION_NONE && gmt_process_is_another())
+	if (now == GMT_SESSION_NONE && gmt_process_is_child())
 		return false;
 	if (now == GMT_SESSION_NONE && begin() != BEGINNING_OF_ANOTHER) {
 		wait_while_starting(FIRST_WAIT_NS);
@@ -387,7 +387,7 @@ void gmt_session_main_thread_ends(void)
 	int kept_errno = errno;
 
 	/* Only if the writer has its own descriptor table and so holds no descriptors of the host. */
-	if (gmt_session_is_on() && gmt_descriptor_is_elsewhere() && syscall(SYS_gettid) == getpid() && !gmt_process_is_another())
+	if (gmt_session_is_on() && gmt_descriptor_is_elsewhere() && syscall(SYS_gettid) == getpid() && !gmt_process_is_child())
 		gmt_stand_in_begin();
 	errno = kept_errno;
 }
@@ -396,7 +396,7 @@ void gmt_session_before_exec(void)
 {
 	static atomic_flag told = ATOMIC_FLAG_INIT;
 
-	if (!gmt_session_state_is_on(atomic_load(&gmt_session_state)) || gmt_process_is_another() || gmt_this_thread.is_ours)
+	if (!gmt_session_state_is_on(atomic_load(&gmt_session_state)) || gmt_process_is_child() || gmt_this_thread.is_ours)
 		return;
 	if (!atomic_flag_test_and_set(&told))
 		gmt_session_note("the process asked to run another program in its place (exec); where that could be run, "
@@ -409,7 +409,7 @@ void gmt_session_before_new_user(void)
 {
 	int kept_errno = errno;
 
-	if (gmt_session_state_is_on(atomic_load(&gmt_session_state)) && !geteuid() && !gmt_process_is_another() &&
+	if (gmt_session_state_is_on(atomic_load(&gmt_session_state)) && !geteuid() && !gmt_process_is_child() &&
 		!gmt_this_thread.is_ours) {
 		gmt_writer_leave_names();
 		gmt_writer_sync(gmt_config_patience_ms(EXEC_WAIT_MS));
@@ -439,7 +439,7 @@ void gmt_session_never_begin(void)
 
 void gmt_session_end(void)
 {
-	if (gmt_process_is_another() || gmt_this_thread.is_ours)
+	if (gmt_process_is_child() || gmt_this_thread.is_ours)
 		return;
 	gmt_session_never_begin();
 	if (!atomic_load(&has_begun) || !is_first_to_end())

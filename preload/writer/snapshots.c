@@ -25,7 +25,7 @@
 enum {
 	SLICE_BYTES = 8 << 20, /* maximum bytes copied in one round */
 	PART_BYTES = 64 << 10,
-	OWN_IDEAS = 16,        /* maximum number of snapshots for OOM and PEAK together */
+	AUTOMATIC_MAX = 16,        /* maximum number of snapshots for OOM and PEAK together */
 	NAME_TRIES = 10000,
 	GZIP_LEVEL = 1,
 };
@@ -98,19 +98,19 @@ void gmt_snapshots_ask_for(const char *path)
 	atomic_fetch_or_explicit(&wanted, 1U << GMT_SNAPSHOT_READER, memory_order_relaxed);
 }
 
-static bool may_have_own_idea(void)
+static bool may_snapshot_automatically(void)
 {
-	return job.own_ideas < OWN_IDEAS &&
+	return job.own_ideas < AUTOMATIC_MAX &&
 		(!job.own_ideas || gmt_clock_monotonic_ns() - job.last_own_ns >= BETWEEN_NS);
 }
 
-void gmt_snapshots_see_use(int16_t device, uint64_t used_bytes)
+void gmt_snapshots_note_usage(int16_t device, uint64_t used_bytes)
 {
 	if (!gmt_config.snapshot_peak_bytes || used_bytes < gmt_config.snapshot_peak_bytes || device < 0 ||
 		device >= (int)(sizeof(job.highest) / sizeof(*job.highest)))
 		return;
 	/* A peak counts only if it is more than 5 % higher than the last one. */
-	if (used_bytes <= job.highest[device] + job.highest[device] / 20 || !may_have_own_idea())
+	if (used_bytes <= job.highest[device] + job.highest[device] / 20 || !may_snapshot_automatically())
 		return;
 	job.highest[device] = used_bytes;
 	atomic_fetch_or_explicit(&wanted, 1U << GMT_SNAPSHOT_PEAK, memory_order_relaxed);
@@ -123,7 +123,7 @@ static bool next_cause(enum gmt_snapshot_cause *ret_cause)
 {
 	uint32_t bits = atomic_load_explicit(&wanted, memory_order_acquire);
 
-	if (bits & (1U << GMT_SNAPSHOT_OOM) && !may_have_own_idea())
+	if (bits & (1U << GMT_SNAPSHOT_OOM) && !may_snapshot_automatically())
 		bits &= ~(1U << GMT_SNAPSHOT_OOM);
 	if (!bits)
 		return false;

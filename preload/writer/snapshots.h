@@ -45,7 +45,7 @@ void gmt_snapshots_ask_for(const char *path);
  * Records that `used_bytes` of the device's memory are in use now. A new peak may cause a snapshot.
  * Called by the writer.
  */
-void gmt_snapshots_see_use(int16_t device, uint64_t used_bytes);
+void gmt_snapshots_note_usage(int16_t device, uint64_t used_bytes);
 
 /* Returns whether a snapshot is due: the stream then needs a sync point. Called by the writer. */
 bool gmt_snapshots_is_due(void);

@@ -121,7 +121,7 @@ static void sync_point(struct gmt_stream *stream)
 	check(stream, gmt_sink_sync(stream->sink, &error), &error);
 	if (stream->has_failed)
 		return;
-	gmt_pending_definitions_reset(&stream->journal, row.stamp);
+	gmt_journal_reset(&stream->journal, row.stamp);
 	stream->synced_bytes = gmt_sink_pushed_bytes(stream->sink);
 	stream->synced_file_bytes = gmt_sink_written_bytes(stream->sink);
 	stream->synced_ns = gmt_clock_monotonic_ns();
@@ -160,11 +160,11 @@ static bool finds_room(struct gmt_stream *stream, uint32_t kind, uint64_t bytes)
 
 static void put_block(struct gmt_stream *stream, const void *bytes, uint32_t length)
 {
-	if (!gmt_pending_definitions_has_room(&stream->journal, length))
+	if (!gmt_journal_has_room(&stream->journal, length))
 		sync_point(stream);
 
-	bool is_safe = gmt_pending_definitions_stage(&stream->journal, GMT_PENDING_DEFINITIONS_BLOCK, bytes, length);
-	gmt_pending_definitions_commit(&stream->journal);
+	bool is_safe = gmt_journal_stage(&stream->journal, GMT_JOURNAL_BLOCK, bytes, length);
+	gmt_journal_commit(&stream->journal);
 	push(stream, bytes, length);
 	/* No block is larger than the pending definitions. If one were, this would make it safe. */
 	if (!is_safe)
@@ -248,7 +248,7 @@ static void write_rows(void *context, uint32_t kind, const void *rows, uint32_t 
 	if (stream->part == GMT_STREAM_BEGINNING || stream->part == GMT_STREAM_NAMES)
 		gmt_recording_memory_add_to_preamble(stream->recording->area, block, length);
 	if (stream->part == GMT_STREAM_BATCH) {
-		gmt_pending_definitions_stage(&stream->journal, GMT_PENDING_DEFINITIONS_BLOCK, block, length);
+		gmt_journal_stage(&stream->journal, GMT_JOURNAL_BLOCK, block, length);
 		stream->staged_bytes += length;
 	} else if (stream->part != GMT_STREAM_NAMES)
 		put_block(stream, block, length);
@@ -265,7 +265,7 @@ static uint64_t most_bytes(uint32_t count)
 {
 	/* Events have the most fields. */
 	uint64_t fields = gmt_record_info(GMT_RECORD_EVENT)->field_count;
-	uint64_t overhead = sizeof(struct gmt_pending_definitions_entry) + GMT_BLOCK_HEADER_BYTES + 8 + fields * GMT_VARINT_MAX_BYTES;
+	uint64_t overhead = sizeof(struct gmt_journal_entry) + GMT_BLOCK_HEADER_BYTES + 8 + fields * GMT_VARINT_MAX_BYTES;
 
 	return count * fields * GMT_VARINT_MAX_BYTES + (GMT_RING_ROWS_BLOCKS + 1) * overhead;
 }
@@ -305,7 +305,7 @@ static void look_at(struct gmt_stream *stream, const struct gmt_ring_event *even
 		return;
 	gmt_process_metadata_api(&stream->facts, event->api);
 	if (event->layer == GMT_LAYER_TORCH)
-		gmt_snapshots_see_use(event->device, event->reserved_bytes);
+		gmt_snapshots_note_usage(event->device, event->reserved_bytes);
 }
 
 /*
@@ -315,20 +315,20 @@ static void look_at(struct gmt_stream *stream, const struct gmt_ring_event *even
  */
 static bool leave_out(struct gmt_stream *stream, const struct gmt_ring_event *batch, uint32_t count)
 {
-	gmt_pending_definitions_drop(&stream->journal);
+	gmt_journal_drop(&stream->journal);
 	stream->staged_bytes = 0;
 	if (stream->room_may_come)
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 		stream->lost_events += batch[i].kind < GMT_RING_MARK;
-	stream->batch_at = gmt_pending_definitions_commit(&stream->journal);
+	stream->batch_at = gmt_journal_commit(&stream->journal);
 	return true;
 }
 
 bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gmt_ring *ring,
 	const struct gmt_ring_event *batch, uint32_t count)
 {
-	struct gmt_pending_definitions_position position = {
+	struct gmt_journal_position position = {
 		.slot = slot, .thread = ring->thread, .consumed = gmt_ring_position_after(ring, count),
 	};
 	bool has_steps = false;
@@ -346,7 +346,7 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 	 * A batch itself contains no sync point. Without one here, a round that empties many rings
 	 * would fill a small file with data that still counts as uncompressed.
 	 */
-	if (!gmt_pending_definitions_has_room(&stream->journal, most_bytes(count)) || (stream->limit_bytes != UINT64_MAX &&
+	if (!gmt_journal_has_room(&stream->journal, most_bytes(count)) || (stream->limit_bytes != UINT64_MAX &&
 		gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes >= sync_bytes(stream))) {
 		sync_point(stream);
 		/*
@@ -366,13 +366,13 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 	gmt_ring_rows_write(&stream->rows, write_rows, stream);
 	stream->part = GMT_STREAM_ANY;
 	if (stream->has_failed) {
-		gmt_pending_definitions_drop(&stream->journal);
+		gmt_journal_drop(&stream->journal);
 		return false;
 	}
 	if (stream->is_full)
 		return leave_out(stream, batch, count);
-	gmt_pending_definitions_stage(&stream->journal, GMT_PENDING_DEFINITIONS_POSITION, &position, sizeof(position));
-	stream->batch_at = gmt_pending_definitions_commit(&stream->journal);
+	gmt_journal_stage(&stream->journal, GMT_JOURNAL_POSITION, &position, sizeof(position));
+	stream->batch_at = gmt_journal_commit(&stream->journal);
 	stream->events += stream->rows.event_count;
 	for (uint32_t i = 0; has_steps && i < count; i++)
 		if (is_step(&batch[i]))
@@ -386,7 +386,7 @@ void gmt_stream_events_taken(struct gmt_stream *stream)
 	uint32_t length;
 
 	stream->staged_bytes = 0;
-	while ((block = gmt_pending_definitions_next(&stream->journal, &stream->batch_at, &length)) != NULL)
+	while ((block = gmt_journal_next(&stream->journal, &stream->batch_at, &length)) != NULL)
 		push(stream, block, length);
 }
 
@@ -440,7 +440,7 @@ bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording,
 
 	memset(stream, 0, sizeof(*stream));
 	stream->recording = recording;
-	gmt_pending_definitions_init(&stream->journal, gmt_recording_memory_journal(recording->area), recording->area->header->journal_bytes);
+	gmt_journal_init(&stream->journal, gmt_recording_memory_journal(recording->area), recording->area->header->journal_bytes);
 	stream->failed = failed;
 	stream->limit_bytes = limit_bytes;
 	gmt_member_clear(&stream->member);

@@ -40,7 +40,7 @@ struct gmt_stream {
 	struct gmt_encoder encoder;
 	/* For sync points: `encoder` may hold a block that is not written yet. */
 	struct gmt_encoder sync_encoder;
-	struct gmt_pending_definitions journal;
+	struct gmt_journal journal;
 	/*
 	 * Offset, in the pending definitions, of the committed batch that the sink does not have yet.
 	 */

@@ -55,7 +55,7 @@ static struct writer {
 	_Atomic bool is_whole; /* the file is complete and properly ended */
 	_Atomic uint32_t is_over; /* futex: the thread does nothing more */
 	struct gmt_stream stream;
-	struct gmt_rotate rotate;
+	struct gmt_rotation rotate;
 	struct {
 		uint32_t thread;     /* the ring's owner when the ring was last emptied */
 		bool is_written;     /* the thread's record is written */
@@ -263,7 +263,7 @@ static bool open_stream(void)
 static void record(void)
 {
 	gmt_this_thread.is_ours = true;
-	gmt_this_thread.busy = GMT_IN_RECORDER_RECORDING;
+	gmt_this_thread.in_recorder = GMT_IN_RECORDER_RECORDING;
 	prctl(PR_SET_NAME, "gpumemtrace", 0, 0, 0);
 	/* When it wakes up, it must not take the processor from a thread of the host. */
 	sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });
@@ -371,7 +371,7 @@ static void begin_late(void *unused)
 
 	(void)unused;
 	/* No writer in a handler's fork. A guest's thread (process.h) would end with the guest. */
-	if (gmt_this_thread.busy & GMT_IN_RECORDER_FORKED || gmt_process_is_another() ||
+	if (gmt_this_thread.in_recorder & GMT_IN_RECORDER_FORKED || gmt_process_is_child() ||
 		!atomic_compare_exchange_strong(&writer.stage, &put_off, BEGUN))
 		return;
 	if (!gmt_writer_start()) {
@@ -437,14 +437,14 @@ void gmt_writer_sync(uint32_t wait_ms)
 static void write_all(void *unused)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
-	uint8_t busy = thread->busy;
+	uint8_t busy = thread->in_recorder;
 
 	(void)unused;
 	thread->is_ours = true;
-	thread->busy = GMT_IN_RECORDER_RECORDING;
+	thread->in_recorder = GMT_IN_RECORDER_RECORDING;
 	if (open_stream())
 		finish();
-	thread->busy = busy;
+	thread->in_recorder = busy;
 	thread->is_ours = false;
 	atomic_store_explicit(&writer.is_over, 1, memory_order_release);
 }

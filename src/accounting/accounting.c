@@ -174,7 +174,7 @@ static void book_heap_alloc(struct gmt_account_heap *heap, uint64_t size_bytes, 
 	}
 }
 
-static void book_alloc(struct gmt_accounting *accounting, struct gmt_account_site *site, uint64_t size_bytes,
+static void account_alloc(struct gmt_accounting *accounting, struct gmt_account_site *site, uint64_t size_bytes,
 	uint64_t stamp)
 {
 	struct gmt_account *account = &accounting->accounts.items[site->account];
@@ -304,7 +304,7 @@ bool gmt_accounting_alloc(struct gmt_accounting *accounting, uint32_t site_id, u
 		.size_bytes = size_bytes, .stamp = stamp, .sequence = ++accounting->began, .site = site_id, .references = 1,
 	};
 	accounting->made_plus_1 = (uint32_t)index + 1;
-	book_alloc(accounting, site, size_bytes, stamp);
+	account_alloc(accounting, site, size_bytes, stamp);
 	return true;
 }
 
@@ -390,7 +390,7 @@ bool gmt_account_totals(struct gmt_accounting *accounting, uint8_t layer, int16_
 	account->unseen_bytes = unseen_bytes;
 	account->has_totals = true;
 	account->told_allocated_bytes = allocated_bytes;
-	account->told_reserved_bytes = reserved_bytes;
+	account->reported_reserved_bytes = reserved_bytes;
 	if (allocated_bytes > account->told_allocated_peak_bytes)
 		account->told_allocated_peak_bytes = allocated_bytes;
 	if (reserved_bytes > account->told_reserved_peak_bytes)

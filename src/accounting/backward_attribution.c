@@ -43,7 +43,7 @@ static struct gmt_backward_attribution_thread *find(const struct gmt_backward_at
 	return gmt_map_find(&backward_attribution->thread_ids, thread, &index) ? &backward_attribution->threads.items[index] : NULL;
 }
 
-bool gmt_backward_attribution_know(struct gmt_backward_attribution *backward_attribution, uint32_t thread, bool is_autograd)
+bool gmt_backward_attribution_register_thread(struct gmt_backward_attribution *backward_attribution, uint32_t thread, bool is_autograd)
 {
 	struct gmt_backward_attribution_thread *row = find(backward_attribution, thread);
 
@@ -56,7 +56,7 @@ bool gmt_backward_attribution_know(struct gmt_backward_attribution *backward_att
 	return true;
 }
 
-bool gmt_backward_attribution_note(struct gmt_backward_attribution *backward_attribution, uint32_t thread, uint32_t frames, bool lies_in_call)
+bool gmt_backward_attribution_set_stack(struct gmt_backward_attribution *backward_attribution, uint32_t thread, uint32_t frames, bool lies_in_call)
 {
 	struct gmt_backward_attribution_thread *row = find(backward_attribution, thread);
 	bool was_in;
@@ -64,7 +64,7 @@ bool gmt_backward_attribution_note(struct gmt_backward_attribution *backward_att
 	if (!row) {
 		if (!lies_in_call)
 			return true;
-		if (!gmt_backward_attribution_know(backward_attribution, thread, false))
+		if (!gmt_backward_attribution_register_thread(backward_attribution, thread, false))
 			return false;
 		row = find(backward_attribution, thread);
 	}
@@ -77,7 +77,7 @@ bool gmt_backward_attribution_note(struct gmt_backward_attribution *backward_att
 	return true;
 }
 
-bool gmt_backward_attribution_has(const struct gmt_backward_attribution *backward_attribution, uint32_t thread)
+bool gmt_backward_attribution_is_autograd_thread(const struct gmt_backward_attribution *backward_attribution, uint32_t thread)
 {
 	const struct gmt_backward_attribution_thread *row = find(backward_attribution, thread);
 

@@ -69,7 +69,7 @@ static bool ends_with_context(const struct gmt_interpret_event *event)
 	return life == GMT_LIFE_CONTEXT || (life == GMT_LIFE_COUNTED && !event->object);
 }
 
-static bool book_alloc(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t row_plus_1)
+static bool account_alloc(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t row_plus_1)
 {
 	struct gmt_accounting *accounting = interpreter->accounting;
 	uint32_t site;
@@ -88,12 +88,12 @@ static bool book_alloc(struct gmt_event_interpreter *interpreter, const struct g
 
 bool gmt_interpret_alloc(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
 {
-	return book_alloc(interpreter, event, 0);
+	return account_alloc(interpreter, event, 0);
 }
 
 bool gmt_interpret_alloc_in_heap(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t row)
 {
-	return book_alloc(interpreter, event, row + 1);
+	return account_alloc(interpreter, event, row + 1);
 }
 
 bool gmt_interpret_free(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint8_t layer,

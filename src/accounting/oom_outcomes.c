@@ -5,7 +5,7 @@
 
 #include "format/format.h"
 
-bool gmt_oom_outcomes_is_one(uint8_t layer, uint32_t result)
+bool gmt_oom_outcomes_is_out_of_memory(uint8_t layer, uint32_t result)
 {
 	return layer == GMT_LAYER_TORCH || result == GMT_OOM_OUTCOME_RESULT;
 }

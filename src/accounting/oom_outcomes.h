@@ -66,7 +66,7 @@ struct gmt_oom_outcomes {
  * Returns whether a refused request (kind alloc_failed) was refused for lack of memory. PyTorch
  * reports no other refusals, and no error codes.
  */
-bool gmt_oom_outcomes_is_one(uint8_t layer, uint32_t result);
+bool gmt_oom_outcomes_is_out_of_memory(uint8_t layer, uint32_t result);
 
 /* Adds a refusal. `refusal` is the owner's number. Returns false when out of memory. */
 bool gmt_oom_outcomes_refused(struct gmt_oom_outcomes *oom_outcomes, const struct gmt_oom_outcomes_event *event, uint64_t refusal);

@@ -29,7 +29,7 @@ void gmt_identifier_of_boot(char ret_identifier[GMT_IDENTIFIER_BYTES])
 	read_one("/proc/sys/kernel/random/boot_id", ret_identifier);
 }
 
-bool gmt_identifier_is_one(const char *text)
+bool gmt_identifier_is_valid(const char *text)
 {
 	return strlen(text) == LENGTH && strspn(text, "0123456789abcdef-") == LENGTH;
 }

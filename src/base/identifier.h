@@ -22,6 +22,6 @@ void gmt_identifier_of_boot(char ret_identifier[GMT_IDENTIFIER_BYTES]);
  * Returns whether `text` is a whole identifier. Use it for text from the environment or a file,
  * which may be anything.
  */
-bool gmt_identifier_is_one(const char *text);
+bool gmt_identifier_is_valid(const char *text);
 
 #endif

@@ -9,7 +9,7 @@
 
 enum { DEFAULT_WAITING = 1 << 18 };
 
-enum gmt_status gmt_compact_open(const struct gmt_compact_options *options, struct gmt_compactor **ret_folder,
+enum gmt_status gmt_compact_open(const struct gmt_compact_options *options, struct gmt_compactor **ret_compactor,
 	struct gmt_error *error)
 {
 	struct gmt_compactor *compactor = gmt_pages_grow(NULL, 0, sizeof(*compactor));
@@ -27,7 +27,7 @@ enum gmt_status gmt_compact_open(const struct gmt_compact_options *options, stru
 			gmt_compact_close(compactor);
 			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 		}
-	*ret_folder = compactor;
+	*ret_compactor = compactor;
 	return GMT_OK;
 }
 
@@ -44,7 +44,7 @@ static bool know_threads(struct gmt_compactor *compactor, const struct gmt_threa
 		uint64_t name = gmt_hash_bytes(rows[i].name.text, rows[i].name.length) >> 1;
 
 		if (!gmt_map_put(&compactor->thread_names, rows[i].id, name) ||
-			(gmt_backward_attribution_is_autograd(rows[i].name) && !gmt_backward_attribution_know(&compactor->backward_attribution, rows[i].id, true)))
+			(gmt_backward_attribution_is_autograd(rows[i].name) && !gmt_backward_attribution_register_thread(&compactor->backward_attribution, rows[i].id, true)))
 			return false;
 	}
 	return true;
@@ -152,7 +152,7 @@ static bool pass_events(struct gmt_compactor *compactor, const struct gmt_event 
 
 static bool take_events(struct gmt_compactor *compactor, const struct gmt_event *rows, uint32_t count)
 {
-	if (compactor->state >= GMT_COMPACT_PASSING)
+	if (compactor->state >= GMT_COMPACT_COPYING)
 		return pass_events(compactor, rows, count);
 	for (uint32_t i = 0; i < count; i++) {
 		compactor->seen_events++;
@@ -169,7 +169,7 @@ static bool take_events(struct gmt_compactor *compactor, const struct gmt_event 
 
 /* --- all rows -------------------------------------------------------------------------------- */
 
-static bool take_past(struct gmt_compactor *compactor, uint32_t kind, const void *rows, uint32_t count)
+static bool take_prefix_rows(struct gmt_compactor *compactor, uint32_t kind, const void *rows, uint32_t count)
 {
 	if (compactor->compacted.has_fold)
 		return true;
@@ -216,7 +216,7 @@ static bool take(struct gmt_compactor *compactor, uint32_t kind, const void *row
 	case GMT_RECORD_EVENT:
 		return take_events(compactor, rows, count);
 	case GMT_RECORD_SYNC:
-		return compactor->state < GMT_COMPACT_PASSING || pass(compactor, kind, rows, count);
+		return compactor->state < GMT_COMPACT_COPYING || pass(compactor, kind, rows, count);
 	case GMT_RECORD_MARK:
 	case GMT_RECORD_SAMPLE:
 	case GMT_RECORD_OOM:
@@ -226,7 +226,7 @@ static bool take(struct gmt_compactor *compactor, uint32_t kind, const void *row
 	case GMT_RECORD_POOL:
 	case GMT_RECORD_CALLS:
 	case GMT_RECORD_OVERHEAD:
-		if (compactor->state >= GMT_COMPACT_PASSING)
+		if (compactor->state >= GMT_COMPACT_COPYING)
 			return pass(compactor, kind, rows, count);
 		for (uint32_t i = 0; i < count; i++)
 			if (!take_row(compactor, kind, (const char *)rows + (size_t)i * record->row_bytes))
@@ -238,7 +238,7 @@ static bool take(struct gmt_compactor *compactor, uint32_t kind, const void *row
 		compactor->has_end = true;
 		return true;
 	}
-	return gmt_compacted_takes(kind) ? take_past(compactor, kind, rows, count) : pass(compactor, kind, rows, count);
+	return gmt_compacted_takes(kind) ? take_prefix_rows(compactor, kind, rows, count) : pass(compactor, kind, rows, count);
 }
 
 bool gmt_compact_rows(struct gmt_compactor *compactor, uint32_t kind, const void *rows, uint32_t count)
@@ -266,10 +266,10 @@ static bool is_folded(const struct gmt_compactor *compactor)
  */
 static void cut_earlier_if_needed(struct gmt_compactor *compactor)
 {
-	uint64_t sure_stamp = compactor->options.sure_stamp, past_stamp = compactor->compacted.has_fold ? compactor->compacted.fold.stamp : 0;
+	uint64_t published_until_stamp = compactor->options.published_until_stamp, past_stamp = compactor->compacted.has_fold ? compactor->compacted.fold.stamp : 0;
 	const struct gmt_queue_entry *next = compactor->queue.entries.items;
 
-	if (sure_stamp && is_folded(compactor) && next->stamp > sure_stamp && next->stamp > past_stamp &&
+	if (published_until_stamp && is_folded(compactor) && next->stamp > published_until_stamp && next->stamp > past_stamp &&
 		gmt_compact_takes_place(compactor, &compactor->waiting.items[next->item]))
 		compactor->options.cut_stamp = next->stamp - 1;
 }
@@ -314,7 +314,7 @@ static bool read_on(struct gmt_compactor *compactor, uint32_t max_rows, bool *re
 	 */
 	if (compactor->restores && !compactor->accounting.sites.count && !gmt_compact_prepare(compactor))
 		return false;
-	if (compactor->finishing && !compactor->restores && !compactor->has_spared && !gmt_compact_spare_end(compactor))
+	if (compactor->finishing && !compactor->restores && !compactor->has_spared && !gmt_compact_keep_tail(compactor))
 		return false;
 	if (!play_some(compactor, drains ? 0 : compactor->options.max_waiting, max_rows, ret_more) || *ret_more)
 		return !compactor->failed;
@@ -324,7 +324,7 @@ static bool read_on(struct gmt_compactor *compactor, uint32_t max_rows, bool *re
 	}
 	/* More events wait than allowed and all of them are after the cut, or the input has ended. */
 	if (compactor->finishing || compactor->queue.entries.count > compactor->options.max_waiting) {
-		compactor->state = GMT_COMPACT_HEADING;
+		compactor->state = GMT_COMPACT_WRITING_HEAD;
 		*ret_more = true;
 		return gmt_compact_begin_head(compactor);
 	}
@@ -361,14 +361,14 @@ static bool step(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_m
 	switch (compactor->state) {
 	case GMT_COMPACT_READING:
 		return read_on(compactor, max_rows, ret_more);
-	case GMT_COMPACT_HEADING:
+	case GMT_COMPACT_WRITING_HEAD:
 		if (!gmt_compact_write_head(compactor, max_rows, &done))
 			return false;
 		if (done)
-			compactor->state = GMT_COMPACT_PASSING;
+			compactor->state = GMT_COMPACT_COPYING;
 		*ret_more = true;
 		return true;
-	case GMT_COMPACT_PASSING:
+	case GMT_COMPACT_COPYING:
 		if (!pass_waiting(compactor, max_rows, ret_more) || *ret_more || !compactor->finishing)
 			return !compactor->failed;
 		compactor->state = GMT_COMPACT_ENDED;
@@ -406,7 +406,7 @@ static void fini_maps(struct gmt_compactor *compactor)
 {
 	struct gmt_map *const maps[] = {
 		&compactor->thread_stamps, &compactor->pair_ids, &compactor->place_ids, &compactor->call_codes, &compactor->call_frames,
-		&compactor->call_stacks, &compactor->thread_names, &compactor->graphs_ids, &compactor->loose_nodes, &compactor->things,
+		&compactor->call_stacks, &compactor->thread_names, &compactor->graphs_ids, &compactor->unlaunched_nodes, &compactor->things,
 		&compactor->heap_events, &compactor->heap_marks, &compactor->name_texts, &compactor->calls, &compactor->device_ids,
 	};
 

@@ -62,14 +62,14 @@ struct gmt_compact_options {
 	 * still to come. In this case the compactor cuts before that allocation, so that the free finds
 	 * its block. 0: the compactor assumes that the free was missed.
 	 */
-	uint64_t sure_stamp;
+	uint64_t published_until_stamp;
 	/*
 	 * Only for a complete input. The compactor keeps up to this many events after the last marked
 	 * step or phase, or after the program's teardown mark. The verdict needs the blocks that lived
 	 * at that moment. If there are more events, the compactor compacts them too. 0: it keeps no
 	 * such events.
 	 */
-	uint32_t most_end_events;
+	uint32_t max_tail_events;
 	/*
 	 * Marks that are not rows of the input: the caller derived them from the events. They must stay
 	 * valid until gmt_compact_open returns.

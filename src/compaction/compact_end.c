@@ -86,11 +86,11 @@ static bool may_stay(const struct gmt_compactor *compactor, uint64_t stamp)
 
 	if (stamp >= compactor->options.cut_stamp)
 		return true;
-	if (!stamp || stamp < compactor->played_stamp || stamp < past_stamp)
+	if (!stamp || stamp < compactor->interpreted_stamp || stamp < past_stamp)
 		return false;
 	for (size_t i = 0; i < compactor->queue.entries.count; i++)
 		behind += compactor->queue.entries.items[i].stamp > stamp;
-	return behind <= compactor->options.most_end_events;
+	return behind <= compactor->options.max_tail_events;
 }
 
 /*
@@ -137,14 +137,14 @@ static uint64_t last_step(const struct gmt_compactor *compactor, const struct en
 	return stamp;
 }
 
-bool gmt_compact_spare_end(struct gmt_compactor *compactor)
+bool gmt_compact_keep_tail(struct gmt_compactor *compactor)
 {
 	struct end end = { .teardown_stamp = UINT64_MAX };
 	bool done = note_all(compactor, &end);
 	uint64_t stamp;
 
 	compactor->has_spared = true;
-	if (done && compactor->options.most_end_events) {
+	if (done && compactor->options.max_tail_events) {
 		stamp = last_step(compactor, &end);
 		if (!stamp && end.phase_stamp && may_stay(compactor, end.phase_stamp))
 			stamp = end.phase_stamp;

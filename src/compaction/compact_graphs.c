@@ -13,7 +13,7 @@ static void forget_graph(struct gmt_compactor *compactor, size_t index)
 {
 	struct gmt_compact_graph *graph = &compactor->graphs.items[index];
 
-	gmt_compact_forget(compactor, graph->created_plus_1);
+	gmt_compact_drop_survivor(compactor, graph->created_plus_1);
 	gmt_compact_forget_list(compactor, graph->first_node_plus_1);
 	*graph = (struct gmt_compact_graph){ 0 };
 }
@@ -33,7 +33,7 @@ static bool create_graph(struct gmt_compactor *compactor, const struct gmt_event
 		compactor->graphs.count += !again;
 		compactor->graphs.items[index] = (struct gmt_compact_graph){ 0 };
 	}
-	compactor->graphs.items[index].created_plus_1 = gmt_compact_survive(compactor, event, place);
+	compactor->graphs.items[index].created_plus_1 = gmt_compact_add_survivor(compactor, event, place);
 	return compactor->graphs.items[index].created_plus_1;
 }
 
@@ -55,13 +55,13 @@ static bool destroy_graph(struct gmt_compactor *compactor, const struct gmt_even
 static bool keep_by(struct gmt_compactor *compactor, struct gmt_map *map, uint64_t key, const struct gmt_event *event,
 	uint32_t place)
 {
-	uint32_t survivor = gmt_compact_survive(compactor, event, place);
+	uint32_t survivor = gmt_compact_add_survivor(compactor, event, place);
 	uint64_t older;
 
 	if (!survivor)
 		return false;
 	if (gmt_map_find(map, key, &older))
-		gmt_compact_forget(compactor, (uint32_t)older);
+		gmt_compact_drop_survivor(compactor, (uint32_t)older);
 	return gmt_map_put(map, key, survivor);
 }
 
@@ -70,7 +70,7 @@ static void drop_by(struct gmt_compactor *compactor, struct gmt_map *map, uint64
 	uint64_t older;
 
 	if (gmt_map_remove(map, key, &older))
-		gmt_compact_forget(compactor, (uint32_t)older);
+		gmt_compact_drop_survivor(compactor, (uint32_t)older);
 }
 
 static bool add_node(struct gmt_compactor *compactor, const struct gmt_event *event, uint32_t place)
@@ -81,10 +81,10 @@ static bool add_node(struct gmt_compactor *compactor, const struct gmt_event *ev
 
 	if (!event->object)
 		return event->kind != GMT_KIND_NODE_ALLOC ||
-			keep_by(compactor, &compactor->loose_nodes, event->address, event, place);
+			keep_by(compactor, &compactor->unlaunched_nodes, event->address, event, place);
 	if (!gmt_map_find(&compactor->graphs_ids, event->object, &index))
 		return true;
-	node = gmt_compact_survive(compactor, event, place);
+	node = gmt_compact_add_survivor(compactor, event, place);
 	if (!node)
 		return false;
 	graph = &compactor->graphs.items[index];
@@ -187,5 +187,5 @@ bool gmt_compact_list_graphs(struct gmt_compactor *compactor)
 		if (!gmt_compact_list(compactor, compactor->graphs.items[i].created_plus_1, 0) ||
 			!list_all(compactor, compactor->graphs.items[i].first_node_plus_1, 1))
 			return false;
-	return list_map(compactor, &compactor->loose_nodes, 1) && list_map(compactor, &compactor->things, 0) && list_heaps(compactor);
+	return list_map(compactor, &compactor->unlaunched_nodes, 1) && list_map(compactor, &compactor->things, 0) && list_heaps(compactor);
 }

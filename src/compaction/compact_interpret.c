@@ -28,7 +28,7 @@ bool gmt_compact_place(struct gmt_compactor *compactor, uint32_t stack, uint32_t
 	return true;
 }
 
-uint32_t gmt_compact_survive(struct gmt_compactor *compactor, const struct gmt_event *event, uint32_t place)
+uint32_t gmt_compact_add_survivor(struct gmt_compactor *compactor, const struct gmt_event *event, uint32_t place)
 {
 	struct gmt_compact_survivor *survivor;
 	uint32_t index = compactor->free_survivor_plus_1;
@@ -52,7 +52,7 @@ uint32_t gmt_compact_survive(struct gmt_compactor *compactor, const struct gmt_e
 	return index;
 }
 
-void gmt_compact_forget(struct gmt_compactor *compactor, uint32_t survivor_plus_1)
+void gmt_compact_drop_survivor(struct gmt_compactor *compactor, uint32_t survivor_plus_1)
 {
 	if (!survivor_plus_1)
 		return;
@@ -139,7 +139,7 @@ static void hold_peak(struct gmt_compactor *compactor, struct gmt_compact_device
 	device->held_stamp = compactor->current->stamp;
 	memcpy(device->held, device->now, sizeof(device->held));
 	device->held_allocated_bytes = torch && torch->has_totals ? torch->told_allocated_bytes : 0;
-	device->held_reserved_bytes = torch && torch->has_totals ? torch->told_reserved_bytes : 0;
+	device->held_reserved_bytes = torch && torch->has_totals ? torch->reported_reserved_bytes : 0;
 }
 
 /*
@@ -191,7 +191,7 @@ static bool began(void *user, const struct gmt_interpret_event *event, uint32_t 
 	/* Blocks of handles survive together with all events that keep them alive. */
 	if (is_handle(event->layer, event->space))
 		return true;
-	index = gmt_compact_survive(compactor, compactor->current, event->tag);
+	index = gmt_compact_add_survivor(compactor, compactor->current, event->tag);
 	if (!index)
 		return false;
 	survivor = &compactor->survivors.items[index - 1];
@@ -212,7 +212,7 @@ static bool ended(void *user, const struct gmt_interpret_event *event, const str
 	struct gmt_compactor *compactor = user;
 
 	(void)event;
-	gmt_compact_forget(compactor, block->tag);
+	gmt_compact_drop_survivor(compactor, block->tag);
 	if (!gmt_compact_touch(compactor, block->site, compactor->accounting.sites.items[block->site].live_bytes + block->size_bytes, block))
 		return false;
 	return hold(compactor, block->site, 0, block->size_bytes);
@@ -291,8 +291,8 @@ static bool adopt(struct gmt_compactor *compactor, struct gmt_event *event)
 	}
 	if ((!event->frames && !event->stack) || event->caller)
 		return true;
-	if (!gmt_backward_attribution_has(&compactor->backward_attribution, event->thread))
-		return !event->frames || gmt_backward_attribution_note(&compactor->backward_attribution, event->thread, event->frames,
+	if (!gmt_backward_attribution_is_autograd_thread(&compactor->backward_attribution, event->thread))
+		return !event->frames || gmt_backward_attribution_set_stack(&compactor->backward_attribution, event->thread, event->frames,
 			gmt_map_find(&compactor->call_stacks, event->frames, &found));
 	event->caller = gmt_backward_attribution_caller(&compactor->backward_attribution);
 	return true;
@@ -306,7 +306,7 @@ static bool is_too_late(struct gmt_compactor *compactor, const struct gmt_event 
 {
 	const struct gmt_account_block *block;
 
-	if (event->kind != GMT_KIND_FREE || event->stamp >= compactor->played_stamp ||
+	if (event->kind != GMT_KIND_FREE || event->stamp >= compactor->interpreted_stamp ||
 		gmt_layer_family(event->layer) == GMT_FAMILY_CUSTOM || is_handle(event->layer, event->space))
 		return false;
 	block = gmt_accounting_find(&compactor->accounting, event->layer, event->space, event->address);
@@ -351,8 +351,8 @@ bool gmt_compact_interpret(struct gmt_compactor *compactor, struct gmt_event *ev
 
 	if (is_too_late(compactor, event))
 		return true;
-	if (event->stamp > compactor->played_stamp)
-		compactor->played_stamp = event->stamp;
+	if (event->stamp > compactor->interpreted_stamp)
+		compactor->interpreted_stamp = event->stamp;
 	if (!gmt_compact_pass_moments(compactor, event->stamp) || !adopt(compactor, event) ||
 		!place_of(compactor, event, &played.place))
 		return false;
@@ -436,7 +436,7 @@ bool gmt_compact_restore(struct gmt_compactor *compactor)
 	if (!gmt_compact_pass_moments(compactor, compactor->compacted.fold.stamp + 1))
 		return false;
 	for (size_t i = 0; i + 1 < compactor->compacted.calls.count; i += 2)
-		if (!gmt_backward_attribution_note(&compactor->backward_attribution, (uint32_t)compactor->compacted.calls.items[i],
+		if (!gmt_backward_attribution_set_stack(&compactor->backward_attribution, (uint32_t)compactor->compacted.calls.items[i],
 			(uint32_t)compactor->compacted.calls.items[i + 1], true))
 			return false;
 	/* The reserved entries are zero. */

@@ -71,7 +71,7 @@ void gmt_compact_forget_list(struct gmt_compactor *compactor, uint32_t first_plu
 	while (first_plus_1) {
 		uint32_t next = compactor->survivors.items[first_plus_1 - 1].next_plus_1;
 
-		gmt_compact_forget(compactor, first_plus_1);
+		gmt_compact_drop_survivor(compactor, first_plus_1);
 		first_plus_1 = next;
 	}
 }
@@ -88,14 +88,14 @@ static void forget_memory(struct gmt_compactor *compactor, uint32_t memory)
 	struct gmt_compact_memory *entry = &compactor->memories.items[memory];
 
 	gmt_compact_forget_list(compactor, entry->last_plus_1);
-	gmt_compact_forget(compactor, entry->learned_plus_1);
+	gmt_compact_drop_survivor(compactor, entry->sizing_mapping_plus_1);
 	*entry = (struct gmt_compact_memory){ 0 };
 }
 
 /* Adds an event to the front of the memory's list. */
 static bool append(struct gmt_compactor *compactor, uint32_t memory, const struct gmt_event *event, uint32_t place)
 {
-	uint32_t index = gmt_compact_survive(compactor, event, place);
+	uint32_t index = gmt_compact_add_survivor(compactor, event, place);
 	struct gmt_compact_memory *entry = index ? entry_of(compactor, memory) : NULL;
 
 	if (!entry)
@@ -124,7 +124,7 @@ static bool refer(struct gmt_compactor *compactor, uint32_t memory, const struct
 		(last->kind == GMT_KIND_FREE) == (event->kind == GMT_KIND_FREE))
 		return append(compactor, memory, event, place);
 	entry->last_plus_1 = last->next_plus_1;
-	gmt_compact_forget(compactor, last_plus_1);
+	gmt_compact_drop_survivor(compactor, last_plus_1);
 	return true;
 }
 
@@ -142,8 +142,8 @@ static bool tie(struct gmt_compactor *compactor, uint64_t key, const struct gmt_
 			return false;
 		*slot = 0;
 	}
-	gmt_compact_forget(compactor, compactor->ties.items[index]);
-	compactor->ties.items[index] = gmt_compact_survive(compactor, event, place);
+	gmt_compact_drop_survivor(compactor, compactor->ties.items[index]);
+	compactor->ties.items[index] = gmt_compact_add_survivor(compactor, event, place);
 	return compactor->ties.items[index];
 }
 
@@ -188,9 +188,9 @@ bool gmt_compact_after_memory(struct gmt_compactor *compactor, const struct gmt_
 		if (memory == GMT_PHYSICAL_NONE || !entry_of(compactor, memory))
 			return memory == GMT_PHYSICAL_NONE;
 		if (physical->memory.items[memory].size_bytes != before->size_bytes) {
-			gmt_compact_forget(compactor, compactor->memories.items[memory].learned_plus_1);
-			compactor->memories.items[memory].learned_plus_1 = gmt_compact_survive(compactor, event, before->place);
-			if (!compactor->memories.items[memory].learned_plus_1)
+			gmt_compact_drop_survivor(compactor, compactor->memories.items[memory].sizing_mapping_plus_1);
+			compactor->memories.items[memory].sizing_mapping_plus_1 = gmt_compact_add_survivor(compactor, event, before->place);
+			if (!compactor->memories.items[memory].sizing_mapping_plus_1)
 				return false;
 		}
 		return tie(compactor, event->address, event, before->place);
@@ -217,9 +217,9 @@ bool gmt_compact_list(struct gmt_compactor *compactor, uint32_t survivor_plus_1,
  * Queues the mapping that stated the size of imported memory. If that mapping has ended, also
  * queues an unmap.
  */
-static bool list_learned(struct gmt_compactor *compactor, uint32_t learned_plus_1)
+static bool list_learned(struct gmt_compactor *compactor, uint32_t sizing_mapping_plus_1)
 {
-	const struct gmt_compact_survivor *map = &compactor->survivors.items[learned_plus_1 - 1];
+	const struct gmt_compact_survivor *map = &compactor->survivors.items[sizing_mapping_plus_1 - 1];
 	uint32_t index;
 	uint64_t mapping;
 	struct gmt_event unmap = {
@@ -231,9 +231,9 @@ static bool list_learned(struct gmt_compactor *compactor, uint32_t learned_plus_
 		compactor->ties.items[mapping] &&
 		compactor->survivors.items[compactor->ties.items[mapping] - 1].stamp == map->stamp)
 		return true;
-	if (!gmt_compact_list(compactor, learned_plus_1, 4) || !gmt_compact_place(compactor, 0, 0, 0, &index))
+	if (!gmt_compact_list(compactor, sizing_mapping_plus_1, 4) || !gmt_compact_place(compactor, 0, 0, 0, &index))
 		return false;
-	index = gmt_compact_survive(compactor, &unmap, index);
+	index = gmt_compact_add_survivor(compactor, &unmap, index);
 	return index && gmt_compact_list(compactor, index, 5);
 }
 
@@ -338,7 +338,7 @@ bool gmt_compact_list_memory(struct gmt_compactor *compactor)
 		const struct gmt_compact_memory entry = compactor->memories.items[i];
 		delay_releases(compactor, &entry);
 		if (!list_references(compactor, &entry) ||
-			(entry.learned_plus_1 && !list_learned(compactor, entry.learned_plus_1)))
+			(entry.sizing_mapping_plus_1 && !list_learned(compactor, entry.sizing_mapping_plus_1)))
 			return false;
 	}
 	return true;

@@ -45,7 +45,7 @@ bool gmt_compact_see_refused(struct gmt_compactor *compactor, uint32_t site)
 	struct gmt_oom_outcomes_event refused = of(event);
 	struct gmt_compact_open *open;
 
-	if (!gmt_oom_outcomes_is_one(event->layer, event->result))
+	if (!gmt_oom_outcomes_is_out_of_memory(event->layer, event->result))
 		return true;
 	/*
 	 * In a compacted input, the prefix holds the counts of earlier refusals. Only the open refusals

@@ -59,7 +59,7 @@ struct gmt_compact_survivor {
 /* Physical memory, by its index in interpreter.physical.memory. */
 struct gmt_compact_memory {
 	uint32_t last_plus_1;    /* list of events that added or removed references, newest first */
-	uint32_t learned_plus_1; /* the mapping that stated the size */
+	uint32_t sizing_mapping_plus_1; /* the mapping that stated the size */
 	uint64_t first_use;      /* stamp; used only while the head is being listed */
 };
 
@@ -148,8 +148,8 @@ struct gmt_compact_text {
 
 enum gmt_compact_state {
 	GMT_COMPACT_READING,  /* reads what is before the cut */
-	GMT_COMPACT_HEADING,  /* writes the survivors and the summary */
-	GMT_COMPACT_PASSING,  /* passes what is after the cut */
+	GMT_COMPACT_WRITING_HEAD,  /* writes the survivors and the summary */
+	GMT_COMPACT_COPYING,  /* passes what is after the cut */
 	GMT_COMPACT_ENDED,
 };
 
@@ -159,7 +159,7 @@ struct gmt_compactor {
 	/* restores: a `fold` row was read, and its totals must be restored */
 	bool failed, finishing, has_spared, restores;
 	uint64_t seen_events, folded_events, head_events;
-	uint64_t played_stamp; /* stamp of the last event that was interpreted */
+	uint64_t interpreted_stamp; /* stamp of the last event that was interpreted */
 	uint64_t marked_stamp; /* stamp of the last mark that was processed */
 	struct gmt_end end;
 	bool has_end;
@@ -198,7 +198,7 @@ struct gmt_compactor {
 	GMT_VEC(struct gmt_compact_graph) graphs;
 	GMT_VEC(uint32_t) free_graphs;
 	/* maps an address to the event of a node without an executable graph */
-	struct gmt_map loose_nodes;
+	struct gmt_map unlaunched_nodes;
 	struct gmt_map things;      /* maps a created object to the event that created it */
 	struct gmt_map heap_events; /* maps the number of a live heap to the event that made the heap */
 	struct gmt_map heap_marks;  /* maps the number of a heap to an index in heap_names */
@@ -266,8 +266,8 @@ bool gmt_compact_restore(struct gmt_compactor *compactor);
  * Stores the event that is being interpreted as a survivor. Returns its number plus 1; 0 when out
  * of memory.
  */
-uint32_t gmt_compact_survive(struct gmt_compactor *compactor, const struct gmt_event *event, uint32_t place);
-void gmt_compact_forget(struct gmt_compactor *compactor, uint32_t survivor_plus_1);
+uint32_t gmt_compact_add_survivor(struct gmt_compactor *compactor, const struct gmt_event *event, uint32_t place);
+void gmt_compact_drop_survivor(struct gmt_compactor *compactor, uint32_t survivor_plus_1);
 /* Returns the data of a device and creates it if necessary. Returns NULL when out of memory. */
 struct gmt_compact_device *gmt_compact_device(struct gmt_compactor *compactor, int16_t device);
 /* Returns the data of a device, or NULL if there is no data. */
@@ -376,10 +376,10 @@ bool gmt_compact_take_compacted_curves(struct gmt_compactor *compactor);
 void gmt_compact_curve_fini(struct gmt_compact_curve *curve);
 
 /*
- * compact_end.c: moves the cut to an earlier moment if the end must be kept (most_end_events).
+ * compact_end.c: moves the cut to an earlier moment if the end must be kept (max_tail_events).
  * Called once. Returns false when out of memory.
  */
-bool gmt_compact_spare_end(struct gmt_compactor *compactor);
+bool gmt_compact_keep_tail(struct gmt_compactor *compactor);
 
 /* compact_write.c: writes a part of the head. *ret_done is true when the head is complete. */
 bool gmt_compact_write_head(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_done);

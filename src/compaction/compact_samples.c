@@ -55,8 +55,8 @@ bool gmt_compact_take_sample(struct gmt_compactor *compactor, const struct gmt_s
 	 */
 	if (row->stamp <= compactor->options.cut_stamp && !wait_answer(compactor, &answer))
 		return false;
-	if (row->stamp <= compactor->options.cut_stamp && !compactor->options.most_end_events &&
-		(!compactor->options.sure_stamp || row->stamp <= compactor->options.sure_stamp))
+	if (row->stamp <= compactor->options.cut_stamp && !compactor->options.max_tail_events &&
+		(!compactor->options.published_until_stamp || row->stamp <= compactor->options.published_until_stamp))
 		return true;
 	/* The kept end contains few samples, so the newest ones are enough. */
 	if (compactor->options.cut_stamp == UINT64_MAX && compactor->late_samples.count >= 2 * GMT_COMPACT_ANSWERS) {

@@ -96,7 +96,7 @@ static bool list_blocks(struct gmt_compactor *compactor, uint32_t max_rows, bool
  */
 static uint32_t caller_of(const struct gmt_compactor *compactor, const struct gmt_compact_place *place, uint32_t thread)
 {
-	if (place->caller || (!place->stack && !place->frames) || !gmt_backward_attribution_has(&compactor->backward_attribution, thread))
+	if (place->caller || (!place->stack && !place->frames) || !gmt_backward_attribution_is_autograd_thread(&compactor->backward_attribution, thread))
 		return place->caller;
 	return UINT32_MAX;
 }
@@ -237,7 +237,7 @@ static bool write_accounts(struct gmt_compactor *compactor)
 			.total_bytes = account->total_bytes, .refused_count = account->refused_count,
 			.has_totals = account->has_totals, .told_allocated_bytes = account->told_allocated_bytes,
 			.told_allocated_peak_bytes = account->told_allocated_peak_bytes,
-			.told_reserved_bytes = account->told_reserved_bytes,
+			.reported_reserved_bytes = account->reported_reserved_bytes,
 			.told_reserved_peak_bytes = account->told_reserved_peak_bytes,
 			.unseen_bytes = account->unseen_bytes, .told_disagreements = account->told_disagreements,
 			.held_allocated_bytes = is_torch ? device->held_allocated_bytes : 0,
@@ -372,7 +372,7 @@ static bool write_fold(struct gmt_compactor *compactor)
 {
 	const struct gmt_accounting_anomalies *anomalies = &compactor->accounting.anomalies;
 	const char *why = compactor->options.why ? compactor->options.why : "";
-	uint64_t last_stamp = compactor->played_stamp > compactor->marked_stamp ? compactor->played_stamp : compactor->marked_stamp;
+	uint64_t last_stamp = compactor->interpreted_stamp > compactor->marked_stamp ? compactor->interpreted_stamp : compactor->marked_stamp;
 	uint64_t calls[16];
 	uint32_t count = 0;
 

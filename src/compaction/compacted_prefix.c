@@ -90,7 +90,7 @@ static bool is_known(uint8_t layer, uint8_t space)
 }
 
 /* Clears the totals: the survivors counted events that the past_* rows count again. */
-static void clear_books(struct gmt_accounting *accounting)
+static void clear_totals(struct gmt_accounting *accounting)
 {
 	for (size_t i = 0; i < accounting->accounts.count; i++) {
 		struct gmt_account *account = &accounting->accounts.items[i];
@@ -139,7 +139,7 @@ static bool set_account(struct gmt_accounting *accounting, const struct gmt_past
 	account->has_totals = row->has_totals;
 	account->told_allocated_bytes = row->told_allocated_bytes;
 	account->told_allocated_peak_bytes = row->told_allocated_peak_bytes;
-	account->told_reserved_bytes = row->told_reserved_bytes;
+	account->reported_reserved_bytes = row->reported_reserved_bytes;
 	account->told_reserved_peak_bytes = row->told_reserved_peak_bytes;
 	account->unseen_bytes = row->unseen_bytes;
 	account->told_disagreements = row->told_disagreements;
@@ -327,7 +327,7 @@ bool gmt_compacted_set_accounting(const struct gmt_compacted *compacted, struct 
 	bool done = gmt_vec_reserve(&heaps, compacted->heaps.count);
 
 	*ret_misfits = 0;
-	clear_books(interpreter->accounting);
+	clear_totals(interpreter->accounting);
 	for (size_t i = 0; done && i < compacted->accounts.count; i++)
 		done = set_account(interpreter->accounting, &compacted->accounts.items[i], ret_misfits);
 	done = done && set_spaces(compacted, interpreter->accounting);

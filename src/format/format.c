@@ -115,7 +115,7 @@ const struct gmt_space_traits gmt_spaces[GMT_SPACE_COUNT] = {
 #undef GMT_SPACE
 };
 
-bool gmt_layer_is_got(unsigned layer)
+bool gmt_layer_can_leak(unsigned layer)
 {
 	return layer != GMT_LAYER_DRIVER && layer != GMT_LAYER_VIEW;
 }

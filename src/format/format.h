@@ -182,7 +182,7 @@ static inline enum gmt_life gmt_space_life(unsigned space)
  * Returns whether a layer's blocks are memory that the program obtained and can leak. This excludes
  * the driver's own memory and views of memory that is counted elsewhere.
  */
-bool gmt_layer_is_got(unsigned layer);
+bool gmt_layer_can_leak(unsigned layer);
 /* Returns the family of a layer. Unknown layers have addresses of the CUDA driver. */
 static inline enum gmt_family gmt_layer_family(unsigned layer)
 {

@@ -108,13 +108,13 @@ struct gmt_shared_recording_journal {
 	uint8_t entries[];
 };
 
-enum gmt_pending_definitions_kind {
-	GMT_PENDING_DEFINITIONS_BLOCK = 1, /* a block, exactly as in the file */
-	GMT_PENDING_DEFINITIONS_POSITION,  /* struct gmt_pending_definitions_position */
+enum gmt_journal_kind {
+	GMT_JOURNAL_BLOCK = 1, /* a block, exactly as in the file */
+	GMT_JOURNAL_POSITION,  /* struct gmt_journal_position */
 };
 
 /* Precedes the bytes of each entry. The bytes are padded to a multiple of 8. */
-struct gmt_pending_definitions_entry {
+struct gmt_journal_entry {
 	uint32_t kind;
 	uint32_t length;
 };
@@ -123,7 +123,7 @@ struct gmt_pending_definitions_entry {
  * How far the blocks before it contain a ring's events. It is valid earlier than the ring's own
  * `consumed`.
  */
-struct gmt_pending_definitions_position {
+struct gmt_journal_position {
 	uint32_t slot;
 	uint32_t thread; /* the ring's thread; the ring may have another thread since then */
 	uint64_t consumed;

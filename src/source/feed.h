@@ -23,7 +23,7 @@ struct gmt_feed;
  */
 struct gmt_feed_block {
 	const struct gmt_record_info *record;
-	struct gmt_columns *columns; /* the caller may call gmt_columns_spread on them */
+	struct gmt_columns *columns; /* the caller may call gmt_columns_expand on them */
 	const void *rows;
 	uint32_t count;
 	uint64_t payload_bytes; /* inflated size */

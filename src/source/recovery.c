@@ -113,7 +113,7 @@ static struct gmt_depot_entry *find_entry(void *context, uint32_t id, enum gmt_d
 	return entry;
 }
 
-bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at, struct gmt_pending_definitions_entry *ret_entry,
+bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at, struct gmt_journal_entry *ret_entry,
 	const uint8_t **ret_bytes)
 {
 	size_t left = recovery->journal_bytes - *at;
@@ -137,15 +137,15 @@ bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at, st
  */
 static void look_at_journal(struct gmt_recovery *recovery)
 {
-	struct gmt_pending_definitions_position position;
-	struct gmt_pending_definitions_entry entry;
+	struct gmt_journal_position position;
+	struct gmt_journal_entry entry;
 	struct gmt_block block;
 	struct gmt_error error;
 	const uint8_t *bytes;
 
 	recovery->journal = gmt_shared_recording_journal(recovery->shared_recording, &recovery->journal_bytes, &recovery->base_stamp);
 	for (size_t at = 0; gmt_recovery_next_entry(recovery, &at, &entry, &bytes);) {
-		if (entry.kind != GMT_PENDING_DEFINITIONS_POSITION || entry.length != sizeof(position))
+		if (entry.kind != GMT_JOURNAL_POSITION || entry.length != sizeof(position))
 			continue;
 		memcpy(&position, bytes, sizeof(position));
 		if (position.slot < GMT_SHARED_RECORDING_RINGS)
@@ -154,7 +154,7 @@ static void look_at_journal(struct gmt_recovery *recovery)
 	recovery->result.is_gap = recovery->base_stamp > recovery->sync_stamp;
 	recovery->to_skip = recovery->result.is_gap ? 0 : recovery->blocks_since_sync;
 	for (size_t at = 0; recovery->result.is_gap && gmt_recovery_next_entry(recovery, &at, &entry, &bytes);)
-		if (entry.kind == GMT_PENDING_DEFINITIONS_BLOCK && gmt_block_read(bytes, entry.length, &block) == entry.length)
+		if (entry.kind == GMT_JOURNAL_BLOCK && gmt_block_read(bytes, entry.length, &block) == entry.length)
 			gmt_recovery_watch(recovery, &block, &error);
 	/* The file already contains the whole journal. */
 	if (recovery->base_stamp < recovery->sync_stamp)
@@ -164,13 +164,13 @@ static void look_at_journal(struct gmt_recovery *recovery)
 /* Copies one block of the journal. Returns false at the end. */
 static bool make_from_journal(struct gmt_recovery *recovery)
 {
-	struct gmt_pending_definitions_entry entry;
+	struct gmt_journal_entry entry;
 	struct gmt_block block;
 	struct gmt_error error;
 	const uint8_t *bytes;
 
 	while (gmt_recovery_next_entry(recovery, &recovery->at, &entry, &bytes)) {
-		if (entry.kind != GMT_PENDING_DEFINITIONS_BLOCK)
+		if (entry.kind != GMT_JOURNAL_BLOCK)
 			continue;
 		if (recovery->to_skip) {
 			recovery->to_skip--;

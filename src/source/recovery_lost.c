@@ -61,12 +61,12 @@ void gmt_recovery_add_api(struct gmt_recovery *recovery, uint32_t id)
 /* Returns whether the journal contains the file's first record. */
 static bool journal_has_process(struct gmt_recovery *recovery)
 {
-	struct gmt_pending_definitions_entry entry;
+	struct gmt_journal_entry entry;
 	struct gmt_block block;
 	const uint8_t *bytes;
 
 	for (size_t at = 0; gmt_recovery_next_entry(recovery, &at, &entry, &bytes);)
-		if (entry.kind == GMT_PENDING_DEFINITIONS_BLOCK && gmt_block_read(bytes, entry.length, &block) == entry.length &&
+		if (entry.kind == GMT_JOURNAL_BLOCK && gmt_block_read(bytes, entry.length, &block) == entry.length &&
 			block.kind == GMT_RECORD_PROCESS && gmt_recovery_is_readable(recovery, &block))
 			return true;
 	return false;

@@ -90,7 +90,7 @@ void gmt_recovery_add_rows(void *context, uint32_t kind, const void *rows, uint3
 uint32_t gmt_recovery_record_of(enum gmt_depot_kind kind);
 
 /* Reads the journal entry at *at and moves *at to the next entry. Returns false at the end. */
-bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at, struct gmt_pending_definitions_entry *ret_entry,
+bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at, struct gmt_journal_entry *ret_entry,
 	const uint8_t **ret_bytes);
 
 /* Adds the blocks of the recording's beginning, if the file lacks them. */

@@ -387,7 +387,7 @@ static enum gmt_status next_of_file(struct gmt_source *source, struct gmt_block 
 	if (status)
 		return status;
 	block.payload = source->payload.items;
-	if (!gmt_block_is_whole(header, &block, source->inflater->checksum))
+	if (!gmt_block_is_intact(header, &block, source->inflater->checksum))
 		return damaged(source, "a block in it has a wrong checksum", error);
 	*ret_block = block;
 	return GMT_OK;

@@ -37,7 +37,7 @@ bool gmt_recording_name_number(char *path, size_t bytes, uint32_t number)
 	return true;
 }
 
-bool gmt_recording_name_is_one(const char *path)
+bool gmt_recording_name_matches(const char *path)
 {
 	size_t length = strlen(path), digits = 0;
 

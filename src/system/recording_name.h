@@ -25,6 +25,6 @@ bool gmt_recording_name_number(char *path, size_t bytes, uint32_t number);
  * Returns whether the name ends like a recording's name: ".gmt.gz", or ".gmt.gz.1" as older
  * recorders numbered them.
  */
-bool gmt_recording_name_is_one(const char *path);
+bool gmt_recording_name_matches(const char *path);
 
 #endif

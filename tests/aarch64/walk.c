@@ -172,7 +172,7 @@ static bool another_stack_is_left_alone(void)
 	return !was_taken;
 }
 
-/* What gmt_own_stack_look asks for. */
+/* What gmt_own_stack_find_end asks for. */
 extern void *__libc_stack_end;
 
 static void *find(const char *name)
@@ -185,7 +185,7 @@ int main(void)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("1..5\n");
 	gmt_own_stack_init();
-	gmt_own_stack_look(find);
+	gmt_own_stack_find_end(find);
 	begin_thread(1);
 	run_here();
 	say(!differs && !is_refused && spliced && (!SEES_THE_END || was_whole),

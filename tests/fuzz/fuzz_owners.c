@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		{ true, "((((((((<<<<<<<<", "////////", "" },
 	};
 	struct gmt_owner_rules rules = { 0 };
-	struct gmt_owner_sieve sieve = { 0 };
+	struct gmt_owner_rule_cache sieve = { 0 };
 	struct gmt_error error = { 0 };
 	char *text = (char *)fuzz_copy(data, size);
 	enum gmt_status status = gmt_owner_rules_parse(&rules, text, "file", &error);

@@ -69,14 +69,14 @@ static const uint8_t *take(const uint8_t **at, const uint8_t *end, size_t want, 
 
 static void repair_journal(uint8_t *journal, size_t bytes)
 {
-	struct gmt_pending_definitions_entry entry;
+	struct gmt_journal_entry entry;
 
 	for (size_t at = 0; at < bytes && bytes - at >= sizeof(entry); at += whole_words(entry.length)) {
 		memcpy(&entry, journal + at, sizeof(entry));
 		at += sizeof(entry);
 		if (entry.length > bytes - at)
 			break;
-		if (entry.kind == GMT_PENDING_DEFINITIONS_BLOCK)
+		if (entry.kind == GMT_JOURNAL_BLOCK)
 			fuzz_repair_blocks(journal + at, entry.length);
 	}
 }

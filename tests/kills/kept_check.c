@@ -38,7 +38,7 @@ static int count_events(struct kept_case *kept_case)
 			return kept_wrong("an event of nobody", i, event.thread);
 		if (!is_call && part)
 			part->others++; /* what the driver takes for its context */
-		else if (is_call && i >= snapshot->past_events)
+		else if (is_call && i >= snapshot->compacted_events)
 			part->kept++;
 	}
 	return 0;
@@ -50,7 +50,7 @@ static int set_totals(struct kept_case *kept_case, enum kept_how how, const uint
 	bool has_fold = kept_case->snapshot->compacted.has_fold;
 
 	if (has_fold && (!published || how != KEPT_WHOLE))
-		return kept_wrong("folded", kept_case->snapshot->past_events, 0);
+		return kept_wrong("folded", kept_case->snapshot->compacted_events, 0);
 	for (size_t i = 0; i < KEPT_THREADS; i++) {
 		struct kept_part *part = &kept_case->parts[i];
 		uint64_t done = kept_case->kept->threads[i].done;
@@ -75,7 +75,7 @@ static int check_events(struct kept_case *kept_case)
 
 	for (size_t i = 0; i < KEPT_THREADS; i++)
 		positions[i] = kept_case->parts[i].folded;
-	for (size_t i = snapshot->past_events; i < snapshot->events.count; i++) {
+	for (size_t i = snapshot->compacted_events; i < snapshot->events.count; i++) {
 		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
 		size_t index;
 		struct kept_part *part = part_of(kept_case, event.thread, &index);

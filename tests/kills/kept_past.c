@@ -28,7 +28,7 @@ static int check_survivors(struct kept_case *kept_case, struct kept_held *held, 
 {
 	const struct gmt_snapshot *snapshot = kept_case->snapshot;
 
-	for (size_t i = 0; i < snapshot->past_events; i++) {
+	for (size_t i = 0; i < snapshot->compacted_events; i++) {
 		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
 		struct kept_held *found;
 

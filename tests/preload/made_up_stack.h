@@ -57,7 +57,7 @@ static inline uint64_t make_ip(struct gmt_unwind_rule rule, uint64_t site)
 	return (uint64_t)rule.kind << KIND_SHIFT | (uint64_t)rule.saved_words << 39 | (uint64_t)rule.cfa_words << IP_SHIFT | site;
 }
 
-struct gmt_unwind_rule gmt_rules_look(uint64_t ip)
+struct gmt_unwind_rule gmt_rules_read_tables(uint64_t ip)
 {
 	return (struct gmt_unwind_rule){
 		.kind = ip >> KIND_SHIFT & 7, .saved_words = ip >> 39 & 15, .cfa_words = (uint16_t)(ip >> IP_SHIFT & 127),

@@ -70,13 +70,13 @@ static pthread_t start_scan(int for_ms)
 {
 	pthread_t thread;
 
-	gmt_modules_use();
+	gmt_modules_mark_used();
 	atomic_store(&stops_ms, for_ms);
 	assert_int_equal(pthread_create(&thread, NULL, scan, NULL), 0);
 	while (!atomic_load(&is_visiting))
 		usleep(100);
 	/* A stack that was taken since the scan began: there is something to note down again. */
-	gmt_modules_use();
+	gmt_modules_mark_used();
 	return thread;
 }
 

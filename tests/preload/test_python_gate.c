@@ -110,7 +110,7 @@ static void nobody_reads_what_is_gone_where_the_kernel_makes_the_barriers(void *
 {
 	(void)state;
 	gmt_python_guard_init();
-	if (!gmt_python_guard_are_light)
+	if (!gmt_python_guard_kernel_makes_barrier)
 		skip();
 	end_again_and_again();
 }
@@ -118,7 +118,7 @@ static void nobody_reads_what_is_gone_where_the_kernel_makes_the_barriers(void *
 static void nobody_reads_what_is_gone_where_each_thread_makes_its_own(void **state)
 {
 	(void)state;
-	gmt_python_guard_are_light = false;
+	gmt_python_guard_kernel_makes_barrier = false;
 	end_again_and_again();
 }
 
@@ -126,7 +126,7 @@ static void who_waits_has_the_kernel_make_the_barriers(void **state)
 {
 	(void)state;
 	gmt_python_guard_init();
-	if (!gmt_python_guard_are_light)
+	if (!gmt_python_guard_kernel_makes_barrier)
 		skip();
 	asked_count = naps = 0;
 	assert_true(gmt_python_guard_wait(0));
@@ -140,7 +140,7 @@ static void who_waits_gives_time_where_the_kernel_no_longer_makes_them(void **st
 {
 	(void)state;
 	gmt_python_guard_init();
-	if (!gmt_python_guard_are_light)
+	if (!gmt_python_guard_kernel_makes_barrier)
 		skip();
 	refuses = true;
 	naps = 0;
@@ -160,7 +160,7 @@ static void threads_make_their_own_where_the_kernel_never_did(void **state)
 	asked_count = naps = 0;
 	assert_true(gmt_python_guard_wait(0));
 	refuses = false;
-	assert_false(gmt_python_guard_are_light);
+	assert_false(gmt_python_guard_kernel_makes_barrier);
 	assert_int_equal(asked_count + naps, 0);
 	assert_int_equal(errno, 7);
 }

@@ -90,7 +90,7 @@ bool gmt_driver_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total
 	return device == 0;
 }
 
-const char *gmt_unhooked_get(unsigned index, enum gmt_road *ret_road)
+const char *gmt_unhooked_get(unsigned index, enum gmt_route *ret_road)
 {
 	(void)index;
 	(void)ret_road;

@@ -175,7 +175,7 @@ int main(int argument_count, char **arguments)
 	libraries = arguments + 1;
 	library_count = (unsigned)argument_count - 1;
 	gmt_own_stack_init();
-	gmt_own_stack_look(find);
+	gmt_own_stack_find_end(find);
 	gmt_rules_init(find);
 	for (uintptr_t i = 0; i < THREADS; i++)
 		demand(!pthread_create(&threads[i], NULL, open_and_close, (void *)(i + 1)), "no thread");

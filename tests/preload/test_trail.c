@@ -28,7 +28,7 @@ static void make_addresses(void)
 
 static void assert_found(uint64_t ip)
 {
-	struct gmt_unwind_rule expected = gmt_rules_look(ip), found = gmt_rule_cache_find(&trail, &at, ip);
+	struct gmt_unwind_rule expected = gmt_rules_read_tables(ip), found = gmt_rule_cache_find(&trail, &at, ip);
 
 	assert_int_equal(found.kind, expected.kind);
 	/* What else the rule of an outermost frame says is of no interest. */

@@ -16,13 +16,13 @@ static void go_on(uint32_t index)
 /* A function in the middle has put something else into the frame pointer's register, which it saves for its caller. */
 static void use_register(uint32_t index)
 {
-	struct gmt_unwind_rule rule = gmt_rules_look(frames[index].ip);
+	struct gmt_unwind_rule rule = gmt_rules_read_tables(frames[index].ip);
 
 	if (rule.kind != GMT_UNWIND_BY_SP || !rule.saved_words)
 		return;
 	frames[index].fp = (uint64_t)rand();
 	for (uint32_t i = index + 1; i < depth; i++) {
-		rule = gmt_rules_look(frames[i].ip);
+		rule = gmt_rules_read_tables(frames[i].ip);
 		if (rule.saved_words) {
 			*word(frames[i - 1].sp - rule.saved_words * 8) = frames[i - 1].fp;
 			return;
@@ -61,7 +61,7 @@ static void call_it(const uint64_t *expected, uint32_t count)
 		name = &names[walk.id];
 		name->count = count;
 		memcpy(name->addresses, expected, count * sizeof(*expected));
-		gmt_stack_cache_name(&walk);
+		gmt_stack_cache_set_id(&walk);
 	}
 	assert_int_equal(name->count, count);
 	assert_memory_equal(name->addresses, expected, count * sizeof(*expected));
@@ -393,7 +393,7 @@ static void a_frame_without_a_simple_rule_is_never_walked_over(void **state)
 				push(0);
 			}
 			for (uint32_t i = 0; i < depth; i++)
-				has_odd |= gmt_rules_look(frames[i].ip).kind == GMT_UNWIND_OTHER;
+				has_odd |= gmt_rules_read_tables(frames[i].ip).kind == GMT_UNWIND_OTHER;
 
 			check(512, has_odd);
 		}

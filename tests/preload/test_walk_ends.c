@@ -44,7 +44,7 @@ static void a_stack_that_is_too_deep_is_taken_as_far_as_is_asked_for(void **stat
 		for (uint32_t i = 0; i < gmt_walk_count(&walk); i++)
 			assert_int_equal(walk.addresses[walk.first + i], frames[depth - 1 - i].ip);
 		depth -= 1 + any(20);
-		frames[depth - 1].ip = make_ip(gmt_rules_look(frames[depth - 1].ip), 0x500000);
+		frames[depth - 1].ip = make_ip(gmt_rules_read_tables(frames[depth - 1].ip), 0x500000);
 	}
 }
 
@@ -111,7 +111,7 @@ static void code_without_tables_is_walked_over_where_its_frame_pointer_leads_on(
 		frames[depth - 1].ip &= own_start - 1;
 
 		struct gmt_walk_start start = start_here();
-		bool is_framed = gmt_rules_look(start.ip).saved_words != 0;
+		bool is_framed = gmt_rules_read_tables(start.ip).saved_words != 0;
 
 		/* A register that a known frame has changed without saving it is nobody's frame pointer. */
 		if (!is_framed && frames[depth - 1].fp != frames[depth - 2].fp)

@@ -39,7 +39,7 @@ static bool take_here(void)
 static void call_it(uint32_t id)
 {
 	walk.id = id;
-	gmt_stack_cache_name(&walk);
+	gmt_stack_cache_set_id(&walk);
 }
 
 /* A function whose frame pointer points to that of its caller, or which does not touch that register. */

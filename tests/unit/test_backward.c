@@ -72,7 +72,7 @@ static void a_stack_that_was_given_a_caller_shows_its_line_and_lies_in_a_backwar
 	recording_read(&recording);
 	stack = recording.traces.stack_of_trace[gmt_snapshot_event(recording.snapshot, 1).trace];
 	places = gmt_traces_stack(&recording.traces, stack, &count);
-	assert_true(recording.traces.stack_landmarks.items[stack] & GMT_FRAME_KIND_BIT(BACKWARD));
+	assert_true(recording.traces.stack_frame_kinds.items[stack] & GMT_FRAME_KIND_BIT(BACKWARD));
 	assert_string_equal(gmt_traces_string(&recording.traces,
 		gmt_traces_place(&recording.traces, places[count - 1])->function), "train");
 	assert_int_equal(gmt_traces_own_line(&recording.traces, stack), count - 1);

@@ -236,14 +236,14 @@ static void numbers_go_in_front_of_the_suffix(void **state)
 static void names_of_recordings_are_known(void **state)
 {
 	(void)state;
-	assert_true(gmt_recording_name_is_one("a/train.gmt.gz"));
-	assert_true(gmt_recording_name_is_one("train.1.gmt.gz"));
-	assert_true(gmt_recording_name_is_one("train.gmt.gz.12"));
-	assert_false(gmt_recording_name_is_one("train.gz"));
-	assert_false(gmt_recording_name_is_one(".gmt.gz"));
-	assert_false(gmt_recording_name_is_one("12"));
-	assert_false(gmt_recording_name_is_one(""));
-	assert_false(gmt_recording_name_is_one("train.gmt.gz.txt"));
+	assert_true(gmt_recording_name_matches("a/train.gmt.gz"));
+	assert_true(gmt_recording_name_matches("train.1.gmt.gz"));
+	assert_true(gmt_recording_name_matches("train.gmt.gz.12"));
+	assert_false(gmt_recording_name_matches("train.gz"));
+	assert_false(gmt_recording_name_matches(".gmt.gz"));
+	assert_false(gmt_recording_name_matches("12"));
+	assert_false(gmt_recording_name_matches(""));
+	assert_false(gmt_recording_name_matches("train.gmt.gz.txt"));
 }
 
 /* Ranges by their first address, in 64 places; an end of 0: none. */

@@ -258,7 +258,7 @@ static void rules_of_the_user_come_first_and_all_patterns_of_a_line_must_fit(voi
 }
 
 /* By one set of rules, which remembers what a module or file can be. */
-static const char *own_names(struct gmt_owner_sieve *sieve, const struct gmt_owner_rules *rules, const struct frame *frame)
+static const char *own_names(struct gmt_owner_rule_cache *sieve, const struct gmt_owner_rules *rules, const struct frame *frame)
 {
 	const struct gmt_owner_rule *rule;
 	struct gmt_owner_frame asked = {
@@ -291,7 +291,7 @@ static void functions_of_one_module_or_file_are_told_apart_each_time(void **stat
 		{ { .file = "/x/yy", .function = "run" }, "" },
 	};
 	struct gmt_owner_rules rules = { 0 };
-	struct gmt_owner_sieve sieve = { 0 };
+	struct gmt_owner_rule_cache sieve = { 0 };
 	struct gmt_error error = { 0 };
 
 	(void)state;

@@ -264,7 +264,7 @@ static void columns_say_what_rows_say(void **state)
 				assert_int_equal(gmt_cell(&columns.cells[f], i),
 					gmt_field_number(field, rows + (size_t)i * record->row_bytes + field->offset));
 			/* Spreading changes nothing. */
-			const uint64_t *values = gmt_columns_spread(&columns, f);
+			const uint64_t *values = gmt_columns_expand(&columns, f);
 			for (uint32_t i = 0; i < ROWS; i++)
 				assert_int_equal(values[i], gmt_cell(&columns.cells[f], i));
 		}

@@ -134,7 +134,7 @@ static enum gmt_status fold_into(const char *path, const struct fold_options *op
 	const struct gmt_compact_calls *calls, struct output *output, struct gmt_error *error)
 {
 	struct gmt_compact_options fold = {
-		.cut_stamp = cut, .most_end_events = MOST_END_EVENTS, .why = "gpumemtrace fold", .write = write_rows, .user = output,
+		.cut_stamp = cut, .max_tail_events = MOST_END_EVENTS, .why = "gpumemtrace fold", .write = write_rows, .user = output,
 		.marks = calls->marks.items, .mark_count = calls->marks.count,
 		.max_sites = options->sites > UINT32_MAX ? UINT32_MAX : (uint32_t)options->sites,
 	};

@@ -175,7 +175,7 @@ static int leaks_of_file(const void *user, const char *path, struct gmt_files_ou
 	int code = gmt_pipeline_load(path, &how, &parts);
 
 	if (!code) {
-		output->is_incomplete |= !gmt_snapshot_complete(parts.snapshot) || parts.leaks.is_folded_away;
+		output->is_incomplete |= !gmt_snapshot_complete(parts.snapshot) || parts.leaks.is_compacted_away;
 		if (!render(&parts, teller->options, output))
 			code = gmt_message_failure(&(struct gmt_error){ .text = "out of memory" });
 	}

@@ -119,7 +119,7 @@ static int report_file(const void *user, const char *path, struct gmt_files_outp
 	int code = gmt_pipeline_load(path, &how, &parts);
 
 	if (!code) {
-		output->is_incomplete |= !gmt_snapshot_complete(parts.snapshot) || parts.leaks.is_folded_away;
+		output->is_incomplete |= !gmt_snapshot_complete(parts.snapshot) || parts.leaks.is_compacted_away;
 		if (gmt_allocator_state_parts_init(&where, &parts, options->by, key_of(options), &error) ||
 			render(&parts, &where, options, output, &error))
 			code = gmt_message_failure(&error);

@@ -49,22 +49,22 @@ void gmt_doctor_output_name(const struct gmt_doctor *doctor, struct gmt_finding 
  * Finds the existing folder in which the rest of the name will be created. It ends before the first
  * token, whose value is known only in the program. Returns whether folders must be created.
  */
-static bool output_folder(char ret_folder[PATH_MAX + 64])
+static bool output_folder(char ret_compactor[PATH_MAX + 64])
 {
 	struct stat about;
 	bool is_shortened = false;
 
-	output_template(ret_folder);
-	ret_folder[strcspn(ret_folder, "%")] = 0;
+	output_template(ret_compactor);
+	ret_compactor[strcspn(ret_compactor, "%")] = 0;
 	for (;;) {
-		char *slash = strrchr(ret_folder, '/');
+		char *slash = strrchr(ret_compactor, '/');
 
 		if (!slash) {
-			strcpy(ret_folder, ".");
+			strcpy(ret_compactor, ".");
 			return is_shortened;
 		}
-		slash[slash == ret_folder] = 0;
-		if (slash == ret_folder || !stat(ret_folder, &about))
+		slash[slash == ret_compactor] = 0;
+		if (slash == ret_compactor || !stat(ret_compactor, &about))
 			return is_shortened;
 		is_shortened = true;
 	}

@@ -77,7 +77,7 @@ bool gmt_output_may_write(const char *path, const struct gmt_output_rules *rules
 	return !why && is_allowed(&target, path, rules);
 }
 
-bool gmt_output_are_apart(const char *verb, const char *const *paths, size_t count)
+bool gmt_output_are_different(const char *verb, const char *const *paths, size_t count)
 {
 	struct gmt_output_target one, other;
 

@@ -35,7 +35,7 @@ bool gmt_output_may_write(const char *path, const struct gmt_output_rules *rules
  * Returns whether these outputs are different files. Counterexample: `verb --junit=a --sarif=a`. If
  * not, prints an error. NULL and "-" are ignored.
  */
-bool gmt_output_are_apart(const char *verb, const char *const *paths, size_t count);
+bool gmt_output_are_different(const char *verb, const char *const *paths, size_t count);
 
 /*
  * Opens `path`, or stdout if it is NULL or "-", for text. If the rules forbid it or opening fails,

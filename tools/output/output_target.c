@@ -20,12 +20,12 @@ enum { LINKS_MOST = 40 };
  * Writes the folder of `path`, with a slash at its end; "./" if `path` has no folder. Returns false
  * if it is too long.
  */
-static bool folder_of(const char *path, char *ret_folder, size_t bytes)
+static bool folder_of(const char *path, char *ret_compactor, size_t bytes)
 {
 	const char *slash = strrchr(path, '/');
 
-	return slash ? (size_t)snprintf(ret_folder, bytes, "%.*s", (int)(slash + 1 - path), path) < bytes :
-		(size_t)snprintf(ret_folder, bytes, "./") < bytes;
+	return slash ? (size_t)snprintf(ret_compactor, bytes, "%.*s", (int)(slash + 1 - path), path) < bytes :
+		(size_t)snprintf(ret_compactor, bytes, "./") < bytes;
 }
 
 /*
@@ -163,7 +163,7 @@ const char *gmt_output_target_refuses(const struct gmt_output_target *target, co
 	}
 	if (is_recording(content))
 		return "is a recording; it was not overwritten";
-	if (gmt_recording_name_is_one(path) || gmt_recording_name_is_one(target->path))
+	if (gmt_recording_name_matches(path) || gmt_recording_name_matches(target->path))
 		return "is named as recordings are, and may be one; it was not overwritten";
 	return NULL;
 }

@@ -119,7 +119,7 @@ static enum gmt_target_state step_into(struct gmt_target *target, const char *na
 	return why ? refuse(ret_why, name, why) : GMT_TARGET_IS_THERE;
 }
 
-enum gmt_target_state gmt_target_open_told(const char *path, struct gmt_target *ret_target, char ret_why[GMT_TARGET_WHY_BYTES])
+enum gmt_target_state gmt_target_open_untrusted(const char *path, struct gmt_target *ret_target, char ret_why[GMT_TARGET_WHY_BYTES])
 {
 	enum gmt_target_state state = GMT_TARGET_IS_THERE;
 	struct stat about;

@@ -41,7 +41,7 @@ enum gmt_target_state gmt_target_open_named(const char *path, struct gmt_target 
  * several names. Refuses folders on the way that users other than the caller and root may write to.
  * Folders like /tmp, where users cannot remove files of other users, are allowed.
  */
-enum gmt_target_state gmt_target_open_told(const char *path, struct gmt_target *ret_target, char ret_why[GMT_TARGET_WHY_BYTES]);
+enum gmt_target_state gmt_target_open_untrusted(const char *path, struct gmt_target *ret_target, char ret_why[GMT_TARGET_WHY_BYTES]);
 
 /* Returns whether the file belongs to the caller. If not, ret_why has the reason. */
 bool gmt_target_is_own(const struct gmt_target *target, char ret_why[GMT_TARGET_WHY_BYTES]);

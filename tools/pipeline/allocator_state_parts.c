@@ -8,20 +8,20 @@ static enum gmt_status make_table(struct gmt_table *ret_table, const struct gmt_
 		key, error);
 }
 
-enum gmt_status gmt_allocator_state_parts_init(struct gmt_allocator_state_parts *ret_where, const struct gmt_pipeline *parts, int by,
+enum gmt_status gmt_allocator_state_parts_init(struct gmt_allocator_state_parts *ret_state, const struct gmt_pipeline *parts, int by,
 	enum gmt_sites_key key, struct gmt_error *error)
 {
 	static const enum gmt_table_key keys[GMT_PEAK_KEYS] = {
 		GMT_TABLE_OWNER, GMT_TABLE_CATEGORY, GMT_TABLE_PART, GMT_TABLE_PHASE, GMT_TABLE_STEP,
 	};
-	struct gmt_allocator_state_view *view = &ret_where->view;
+	struct gmt_allocator_state_view *view = &ret_state->view;
 	enum gmt_status status;
 
 	*view = (struct gmt_allocator_state_view){
 		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay, .timeline = &parts->timeline,
-		.where = &parts->where, .temporaries = &ret_where->temporaries, .key = key, .limit = UINT64_MAX,
+		.where = &parts->where, .temporaries = &ret_state->temporaries, .key = key, .limit = UINT64_MAX,
 	};
-	if ((status = gmt_temporaries_init(&ret_where->temporaries, &parts->traces, &parts->timeline, &parts->history,
+	if ((status = gmt_temporaries_init(&ret_state->temporaries, &parts->traces, &parts->timeline, &parts->history,
 			&parts->sites, &parts->where.short_lived, error)))
 		return status;
 	for (size_t i = 0; i < GMT_PEAK_KEYS; i++)
@@ -29,8 +29,8 @@ enum gmt_status gmt_allocator_state_parts_init(struct gmt_allocator_state_parts 
 			return status;
 	if (by < 0)
 		return GMT_OK;
-	view->by = &ret_where->by;
-	return make_table(&ret_where->by, parts, (enum gmt_table_key)by, key, error);
+	view->by = &ret_state->by;
+	return make_table(&ret_state->by, parts, (enum gmt_table_key)by, key, error);
 }
 
 void gmt_allocator_state_parts_fini(struct gmt_allocator_state_parts *where)

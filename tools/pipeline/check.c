@@ -129,7 +129,7 @@ bool gmt_check_may_write(const struct gmt_check_plan *plan, char **paths, size_t
 	for (size_t i = 0; i < OUTPUTS; i++)
 		if (outputs[i] && !gmt_output_may_write(outputs[i], &rules))
 			return false;
-	return gmt_output_are_apart("check", outputs, OUTPUTS);
+	return gmt_output_are_different("check", outputs, OUTPUTS);
 }
 
 /* Writes a result to its own file. `write` is one of the renderers. */

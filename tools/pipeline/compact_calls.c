@@ -27,7 +27,7 @@ static bool list_calls(struct gmt_compact_calls *calls, const struct gmt_timelin
 	const struct gmt_step_series *series = NULL;
 
 	for (size_t i = 0; i < timeline->series_count; i++)
-		if (gmt_steps_are_told(timeline->series[i].source))
+		if (gmt_steps_are_inferred(timeline->series[i].source))
 			series = &timeline->series[i];
 	if (!series && timeline->series_count && timeline->series[0].source != GMT_STEPS_OPTIMIZER)
 		return true;

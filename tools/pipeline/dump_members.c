@@ -128,9 +128,9 @@ static void leave_out_far(struct gmt_dump_choice *choice)
 	from = from == UINT64_MAX || from < slack_ns ? 0 : from - slack_ns;
 	until += until < UINT64_MAX - slack_ns ? slack_ns : 0;
 	for (size_t i = 0; i < count; i++) {
-		if (first == count && gmt_clock_time_ns(&choice->clocks, items[i].about.most_stamp) >= from)
+		if (first == count && gmt_clock_time_ns(&choice->clocks, items[i].about.max_stamp) >= from)
 			first = i;
-		if (gmt_clock_time_ns(&choice->clocks, items[i].about.least_stamp) <= until)
+		if (gmt_clock_time_ns(&choice->clocks, items[i].about.min_stamp) <= until)
 			last = i;
 	}
 
@@ -172,7 +172,7 @@ int gmt_dump_members_read_clocks(struct gmt_dump_choice *choice, const char *pat
 static bool has_wanted(const struct gmt_dump_choice *choice, const struct gmt_member_about *about)
 {
 	uint64_t kinds = about->kinds & choice->kinds;
-	bool is_in_time = gmt_dump_choice_is_in_time(choice, about->least_stamp, about->most_stamp);
+	bool is_in_time = gmt_dump_choice_is_in_time(choice, about->min_stamp, about->max_stamp);
 	bool has_device = choice->device > INT16_MAX || about->devices &
 		(gmt_member_device_bit((int32_t)choice->device) | gmt_member_device_bit(GMT_DEVICE_UNKNOWN));
 

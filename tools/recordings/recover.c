@@ -97,7 +97,7 @@ static void discard(struct gmt_shared_recording *shared_recording, const struct 
  * Returns why the name from the memory does not lead to the right file, or NULL. An unfinished
  * compaction may have put another file in its place; then is_moving is set.
  */
-static const char *why_not_it(const struct gmt_target *target, const struct gmt_shared_recording *shared_recording)
+static const char *mismatch_reason(const struct gmt_target *target, const struct gmt_shared_recording *shared_recording)
 {
 	const struct gmt_shared_recording_owner *owner = gmt_shared_recording_owner(shared_recording);
 	bool is_very = target->file.device == owner->file_device && target->file.number == owner->file_inode;
@@ -107,14 +107,14 @@ static const char *why_not_it(const struct gmt_target *target, const struct gmt_
 	return is_very || atomic_load(&owner->is_moving) ? NULL : "it is another file than the one that the process wrote";
 }
 
-static void recover_told(struct gmt_shared_recording *shared_recording, const struct gmt_recover_options *options,
+static void recover_from_memory(struct gmt_shared_recording *shared_recording, const struct gmt_recover_options *options,
 	struct gmt_recover_outcome *outcome)
 {
 	char why[GMT_TARGET_WHY_BYTES];
 	struct gmt_target target;
 	const char *why_not;
 
-	switch (gmt_target_open_told(gmt_shared_recording_owner(shared_recording)->path, &target, why)) {
+	switch (gmt_target_open_untrusted(gmt_shared_recording_owner(shared_recording)->path, &target, why)) {
 	case GMT_TARGET_IS_REFUSED:
 		refuse(outcome, why);
 		break;
@@ -125,7 +125,7 @@ static void recover_told(struct gmt_shared_recording *shared_recording, const st
 			discard(shared_recording, options, GMT_RECOVER_IS_GONE, outcome);
 		break;
 	case GMT_TARGET_IS_THERE:
-		why_not = why_not_it(&target, shared_recording);
+		why_not = mismatch_reason(&target, shared_recording);
 		if (why_not)
 			refuse(outcome, why_not);
 		else
@@ -158,7 +158,7 @@ void gmt_recover_memory(struct gmt_shared_recording *shared_recording, const str
 	} else if (about->names != 1) {
 		refuse(ret_outcome, "the memory has more than one name");
 	} else {
-		recover_told(shared_recording, options, ret_outcome);
+		recover_from_memory(shared_recording, options, ret_outcome);
 	}
 }
 

@@ -31,7 +31,7 @@ void gmt_run_begin(struct gmt_run *ret_run, char *pattern)
 {
 	*ret_run = (struct gmt_run){ .pattern = pattern };
 	gmt_identifier_make(ret_run->name);
-	if (!gmt_identifier_is_one(ret_run->name))
+	if (!gmt_identifier_is_valid(ret_run->name))
 		ret_run->name[0] = 0;
 	/* A run inside another run has its own name. */
 	setenv("GPUMEMTRACE_RUN", ret_run->name, 1);
@@ -178,7 +178,7 @@ static void complete_files(struct finish *finish)
 	}
 }
 
-static bool complete_told(void *context, struct gmt_shared_recording *shared_recording, const struct gmt_error *error)
+static bool complete_from_memory(void *context, struct gmt_shared_recording *shared_recording, const struct gmt_error *error)
 {
 	static struct gmt_recover_outcome outcome; /* large, so static */
 	struct finish *finish = context;
@@ -227,7 +227,7 @@ void gmt_run_finish(struct gmt_run *run, bool was_killed, bool is_quiet)
 	 * Complete the files of processes that had another option `output` or another working
 	 * directory.
 	 */
-	gmt_shared_recordings_each(NULL, complete_told, &finish);
+	gmt_shared_recordings_each(NULL, complete_from_memory, &finish);
 	if (!is_quiet && finish.completed > SAID_MOST)
 		gmt_message_hint("in all, the recordings of %zu processes that did not end in order were completed, with %s events from memory",
 			finish.completed, gmt_text_count(finish.events).text);

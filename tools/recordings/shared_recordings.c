@@ -35,7 +35,7 @@ struct wanted {
 	const char *whole_path;
 	struct stat about;
 	struct identity identity;
-	bool is_hardly_begun;
+	bool is_just_begun;
 	struct gmt_shared_recording *found;
 	uint32_t recording_pid;
 };
@@ -212,7 +212,7 @@ static bool is_wanted(const struct wanted *wanted, const struct gmt_shared_recor
 {
 	if (wanted->identity.has_process)
 		return is_same_recording(&wanted->identity, owner);
-	return wanted->is_hardly_begun && is_same_file(&wanted->about, owner) && !strcmp(owner->path, wanted->whole_path);
+	return wanted->is_just_begun && is_same_file(&wanted->about, owner) && !strcmp(owner->path, wanted->whole_path);
 }
 
 static bool take_wanted(void *context, struct gmt_shared_recording *shared_recording, const struct gmt_error *error)
@@ -258,7 +258,7 @@ struct gmt_shared_recording *gmt_shared_recordings_find_open(int fd, const char 
 	if (fstat(fd, &wanted.about) || !S_ISREG(wanted.about.st_mode) || !slash)
 		return NULL;
 	read_identity(fd, &wanted.identity);
-	wanted.is_hardly_begun = !wanted.identity.has_process && gmt_source_is_hardly_begun(fd);
+	wanted.is_just_begun = !wanted.identity.has_process && gmt_source_is_hardly_begun(fd);
 	if (look_in_memory(wanted.about.st_uid, take_wanted, &wanted)) {
 		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - whole_path + 1), whole_path);
 		look_in(folder, ".gpumemtrace-", wanted.about.st_uid, false, take_wanted, &wanted);

@@ -436,7 +436,7 @@ void gmt_allocator_init(struct gmt_allocator *allocator, const struct gmt_timeli
 {
 	allocator->timeline = timeline;
 	allocator->observer = (struct gmt_replay_observer){
-		.before = on_before, .quiet_until = &gmt_replay_quiet,
+		.before = on_before, .next_needed_stamp = &gmt_replay_quiet,
 		.before_kinds = GMT_REPLAY_KIND(ALLOC_FAILED) | GMT_REPLAY_KIND(UNMAP) | GMT_REPLAY_KIND(CREATE) |
 			GMT_REPLAY_KIND(DESTROY),
 		.began = on_began, .ended = on_ended, .mapped = on_mapped, .user = allocator,

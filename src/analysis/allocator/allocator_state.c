@@ -87,7 +87,7 @@ static void choose_quiet(struct gmt_allocator_state *where)
 {
 	uint64_t next = gmt_module_tensors_next(&where->module_tensors);
 
-	where->quiet_until = where->has_ended || next < where->timeline->work_end ? next : where->timeline->work_end;
+	where->next_needed_stamp = where->has_ended || next < where->timeline->work_end ? next : where->timeline->work_end;
 }
 
 static bool on_before(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
@@ -138,7 +138,7 @@ static bool on_ended(void *user, const struct gmt_replay *replay, const struct g
 	return gmt_peaks_end(&where->peaks, &replay->accounting, block, event->address, where->attribution.ended_phase);
 }
 
-static bool on_folded(void *user, const struct gmt_replay *replay)
+static bool on_compacted(void *user, const struct gmt_replay *replay)
 {
 	struct gmt_allocator_state *where = user;
 
@@ -163,25 +163,25 @@ static bool on_finished(void *user, const struct gmt_replay *replay)
 	return where->has_ended || take_ends(where, replay, UINT64_MAX);
 }
 
-enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_where, const struct gmt_snapshot *snapshot,
+enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_state, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces *traces, const struct gmt_timeline *timeline, struct gmt_error *error)
 {
-	ret_where->snapshot = snapshot;
-	ret_where->traces = traces;
-	ret_where->timeline = timeline;
-	ret_where->module_tensors.snapshot = snapshot;
-	choose_quiet(ret_where);
-	ret_where->is_past = snapshot->compacted.has_fold;
-	ret_where->has_torch = snapshot->has_torch;
+	ret_state->snapshot = snapshot;
+	ret_state->traces = traces;
+	ret_state->timeline = timeline;
+	ret_state->module_tensors.snapshot = snapshot;
+	choose_quiet(ret_state);
+	ret_state->is_past = snapshot->compacted.has_fold;
+	ret_state->has_torch = snapshot->has_torch;
 	for (size_t i = 0; i < snapshot->compacted.accounts.count; i++)
-		ret_where->has_torch |= snapshot->compacted.accounts.items[i].layer == GMT_LAYER_TORCH;
-	gmt_allocator_init(&ret_where->allocator, timeline);
-	gmt_short_lived_init(&ret_where->short_lived, NULL, 0);
-	gmt_owner_peaks_init(&ret_where->owner_peaks, traces);
-	if (gmt_attribution_init(&ret_where->attribution, timeline) &&
-		gmt_spans_read(&ret_where->captures, snapshot, GMT_MARK_KIND_CAPTURE, GMT_MARK_KIND_CAPTURED))
+		ret_state->has_torch |= snapshot->compacted.accounts.items[i].layer == GMT_LAYER_TORCH;
+	gmt_allocator_init(&ret_state->allocator, timeline);
+	gmt_short_lived_init(&ret_state->short_lived, NULL, 0);
+	gmt_owner_peaks_init(&ret_state->owner_peaks, traces);
+	if (gmt_attribution_init(&ret_state->attribution, timeline) &&
+		gmt_spans_read(&ret_state->captures, snapshot, GMT_MARK_KIND_CAPTURE, GMT_MARK_KIND_CAPTURED))
 		return GMT_OK;
-	gmt_allocator_state_fini(ret_where);
+	gmt_allocator_state_fini(ret_state);
 	return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 }
 
@@ -196,8 +196,8 @@ size_t gmt_allocator_state_observers(struct gmt_allocator_state *where, struct g
 	observers[count++] = where->owner_peaks.observer;
 	/* This observer is last, so that the tables of the other observers are up to date. */
 	observers[count++] = (struct gmt_replay_observer){
-		.before = on_before, .quiet_until = &where->quiet_until, .began = on_began, .ended = on_ended,
-		.folded = on_folded, .finished = on_finished, .user = where,
+		.before = on_before, .next_needed_stamp = &where->next_needed_stamp, .began = on_began, .ended = on_ended,
+		.folded = on_compacted, .finished = on_finished, .user = where,
 	};
 	return count;
 }
@@ -206,7 +206,7 @@ size_t gmt_allocator_state_observers(struct gmt_allocator_state *where, struct g
  * Searches short-lived allocations in a second replay. The peaks are known now, so the search does
  * not need to keep several possible peaks apart.
  */
-static enum gmt_status find_giants(struct gmt_allocator_state *where, const struct gmt_replay *replay, uint64_t until_ns,
+static enum gmt_status find_short_lived(struct gmt_allocator_state *where, const struct gmt_replay *replay, uint64_t until_ns,
 	struct gmt_error *error)
 {
 	size_t accounts = replay->accounting.accounts.count;
@@ -253,7 +253,7 @@ enum gmt_status gmt_allocator_state_finish(struct gmt_allocator_state *where, co
 	}
 	if (where->segments.count)
 		qsort(where->segments.items, where->segments.count, sizeof(*where->segments.items), by_device);
-	return where->short_lived.are_too_many ? find_giants(where, replay, until_ns, error) : GMT_OK;
+	return where->short_lived.are_too_many ? find_short_lived(where, replay, until_ns, error) : GMT_OK;
 }
 
 void gmt_allocator_state_fini(struct gmt_allocator_state *where)

@@ -43,16 +43,16 @@ struct gmt_allocator_state {
 	const struct gmt_timeline *timeline;
 	struct gmt_spans captures; /* captures of CUDA graphs */
 	struct gmt_peaks peaks;
-	uint64_t quiet_until; /* the next moment at which this observer needs an event */
+	uint64_t next_needed_stamp; /* the next moment at which this observer needs an event */
 	bool has_ended; /* the work has ended */
 	bool is_past;   /* the replay is still in the compacted prefix */
 };
 
 /*
- * Prepares the state. Fails only if memory is exhausted. `ret_where` (zeroed) belongs to the
+ * Prepares the state. Fails only if memory is exhausted. `ret_state` (zeroed) belongs to the
  * caller, must not move, and borrows all these arguments. End it with gmt_allocator_state_fini.
  */
-enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_where, const struct gmt_snapshot *snapshot,
+enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_state, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces *traces, const struct gmt_timeline *timeline, struct gmt_error *error);
 
 /*

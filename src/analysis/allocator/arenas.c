@@ -182,7 +182,7 @@ const struct gmt_arena_row *gmt_arenas_unseen(const struct gmt_arenas *arenas, i
 	return NULL;
 }
 
-struct gmt_arena_text gmt_arenas_doubt(const struct gmt_arena_row *row)
+struct gmt_arena_text gmt_arenas_warning(const struct gmt_arena_row *row)
 {
 	struct gmt_arena_text doubt;
 

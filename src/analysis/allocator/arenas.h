@@ -70,6 +70,6 @@ struct gmt_arena_text {
 };
 
 /* Returns, for example, "blocks inside XLA's arena are not seen, leaks in it cannot be found". */
-struct gmt_arena_text gmt_arenas_doubt(const struct gmt_arena_row *row);
+struct gmt_arena_text gmt_arenas_warning(const struct gmt_arena_row *row);
 
 #endif

@@ -24,7 +24,7 @@ static const struct gmt_account *peak_of(const struct gmt_short_lived *short_liv
 	return account < GMT_PEAKS_ACCOUNTS ? &replay->accounting.accounts.items[account] : NULL;
 }
 
-static bool is_giant(const struct gmt_account *peak, uint64_t size_bytes)
+static bool is_short_lived_candidate(const struct gmt_account *peak, uint64_t size_bytes)
 {
 	return size_bytes && peak && size_bytes >= peak->peak_bytes / 100 * GMT_SHORT_LIVED_PERCENT;
 }
@@ -37,7 +37,7 @@ static void look_through_live(struct gmt_short_lived *short_lived, const struct 
 	for (size_t i = 0; i < short_lived->live.count; i++) {
 		const struct gmt_short_lived_block *block = &short_lived->live.items[i];
 
-		if (is_giant(peak_of(short_lived, replay, block->account), block->size_bytes))
+		if (is_short_lived_candidate(peak_of(short_lived, replay, block->account), block->size_bytes))
 			short_lived->live.items[left++] = *block;
 	}
 	short_lived->live.count = left;
@@ -86,7 +86,7 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 	short_lived->last_stamp = event->stamp;
 	if (!short_lived->first_stamp)
 		short_lived->first_stamp = event->stamp;
-	return !is_giant(peak_of(short_lived, replay, account), event->size_bytes) ||
+	return !is_short_lived_candidate(peak_of(short_lived, replay, account), event->size_bytes) ||
 		note_began(short_lived, replay, event, account);
 }
 
@@ -123,7 +123,7 @@ static bool look_through_sizes(struct gmt_short_lived *short_lived, const struct
 	for (size_t i = 0; i < count; i++) {
 		struct gmt_short_lived_size kept = short_lived->sizes.items[i];
 
-		if (!is_giant(peak_of(short_lived, replay, replay->accounting.sites.items[kept.site].account), kept.size_bytes))
+		if (!is_short_lived_candidate(peak_of(short_lived, replay, replay->accounting.sites.items[kept.site].account), kept.size_bytes))
 			continue;
 		if (!get_size(short_lived, kept.site, kept.size_bytes, &size))
 			return false;
@@ -133,7 +133,7 @@ static bool look_through_sizes(struct gmt_short_lived *short_lived, const struct
 	return true;
 }
 
-static bool count_giant(struct gmt_short_lived *short_lived, const struct gmt_replay *replay,
+static bool count_short_lived(struct gmt_short_lived *short_lived, const struct gmt_replay *replay,
 	const struct gmt_account_block *block, uint64_t life, bool at_peak, uint64_t peak_stamp)
 {
 	struct gmt_short_lived_size *size;
@@ -169,7 +169,7 @@ __attribute__((noinline)) static bool note_ended(struct gmt_short_lived *short_l
 	*found = short_lived->live.items[--short_lived->live.count];
 	if (replay->accounting.accounts.items[account].alloc_count - live.allocs > GMT_SHORT_LIVED_ALLOCATIONS)
 		return true;
-	return count_giant(short_lived, replay, block, event->stamp - live.stamp,
+	return count_short_lived(short_lived, replay, block, event->stamp - live.stamp,
 		live.stamp <= peak->peak_stamp && event->stamp > peak->peak_stamp,
 		peak->peak_stamp);
 }
@@ -181,7 +181,7 @@ static bool on_ended(void *user, const struct gmt_replay *replay, const struct g
 	uint32_t account = replay->accounting.sites.items[block->site].account;
 
 	short_lived->last_stamp = event->stamp;
-	return short_lived->are_too_many || !is_giant(peak_of(short_lived, replay, account), block->size_bytes) ||
+	return short_lived->are_too_many || !is_short_lived_candidate(peak_of(short_lived, replay, account), block->size_bytes) ||
 		note_ended(short_lived, replay, event, block);
 }
 
@@ -217,7 +217,7 @@ static bool make_rows(struct gmt_short_lived *short_lived, const struct gmt_repl
 			peak_of(short_lived, replay, replay->accounting.sites.items[size->site].account);
 		struct gmt_short_lived_row *row;
 
-		if (!is_giant(peak, size->size_bytes) || size->life / size->count > longest_life)
+		if (!is_short_lived_candidate(peak, size->size_bytes) || size->life / size->count > longest_life)
 			continue;
 		row = get_row(short_lived, &ids, size->site);
 		done = row;

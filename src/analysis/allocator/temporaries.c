@@ -53,7 +53,7 @@ static bool add_in_step(struct gmt_temporaries *temporaries, const struct gmt_tr
 	return done;
 }
 
-static bool add_giants(struct gmt_temporaries *temporaries, const struct gmt_traces *traces,
+static bool add_short_lived(struct gmt_temporaries *temporaries, const struct gmt_traces *traces,
 	const struct gmt_sites *sites, const struct gmt_short_lived *short_lived)
 {
 	struct gmt_map ids = { 0 }, of_site = { 0 };
@@ -110,7 +110,7 @@ enum gmt_status gmt_temporaries_init(struct gmt_temporaries *ret_temporaries, co
 	if (!has_steps)
 		ret_temporaries->no_steps = timeline->why_none ? timeline->why_none : "no steps were found";
 	if ((has_steps && !add_in_step(ret_temporaries, traces, history, sites)) ||
-		!add_giants(ret_temporaries, traces, sites, short_lived)) {
+		!add_short_lived(ret_temporaries, traces, sites, short_lived)) {
 		gmt_temporaries_fini(ret_temporaries);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}

@@ -117,7 +117,7 @@ static bool list_accounts(struct differ *differ, int side)
 		 * The driver's own memory is measured and differs from run to run. The program did not
 		 * cause this difference.
 		 */
-		if (!gmt_layer_is_got(from->layer))
+		if (!gmt_layer_can_leak(from->layer))
 			continue;
 		if (!gmt_map_find(&differ->account_ids, key, &index)) {
 			struct gmt_diff_account *account = gmt_vec_push(&diff->accounts);
@@ -215,7 +215,7 @@ static void name_row(const struct gmt_diff *diff, int side, const struct gmt_sit
 		snprintf(text, size, "%s", gmt_category_name(gmt_category_of(of->replay, of->traces, of->history, site->id)));
 		break;
 	case GMT_DIFF_BY_PART:
-		snprintf(text, size, "%s", gmt_part_name(gmt_part_of(of->traces->stack_landmarks.items[site->stack])));
+		snprintf(text, size, "%s", gmt_part_name(gmt_part_of(of->traces->stack_frame_kinds.items[site->stack])));
 		break;
 	}
 }
@@ -261,7 +261,7 @@ static bool add_sites(struct differ *differ, int side)
 	for (size_t i = 0; i < sites->rows.count; i++) {
 		const struct gmt_site *site = &sites->rows.items[i];
 
-		if (!gmt_layer_is_got(site->layer))
+		if (!gmt_layer_can_leak(site->layer))
 			continue;
 		struct gmt_diff_row *row = row_of(differ, side, site);
 

@@ -30,7 +30,7 @@ bool gmt_diff_devices_init(struct gmt_diff_devices *ret_devices, const struct gm
 			const struct gmt_account *account = &accounting->accounts.items[i];
 			int32_t *slot;
 
-			if (account->device < 0 || !account->alloc_count || !gmt_layer_is_got(account->layer) ||
+			if (account->device < 0 || !account->alloc_count || !gmt_layer_can_leak(account->layer) ||
 				has(ret_devices->used[side].items, ret_devices->used[side].count, account->device))
 				continue;
 			slot = gmt_vec_push(&ret_devices->used[side]);

@@ -95,7 +95,7 @@ enum gmt_status gmt_gate_judge(struct gmt_verdict *verdict, const struct gmt_gat
 		 * An account with only refused requests or frees has nothing to judge. Memory that the
 		 * driver takes for itself is measured and not requested, and differs from run to run.
 		 */
-		if (!account->alloc_count || !gmt_layer_is_got(account->layer))
+		if (!account->alloc_count || !gmt_layer_can_leak(account->layer))
 			continue;
 		gmt_judge_leaks(&judge, account);
 		gmt_judge_growth(&judge, account);

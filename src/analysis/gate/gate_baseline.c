@@ -65,7 +65,7 @@ static bool add_retained(const struct gmt_judge *judge, int32_t rank, struct gmt
 		.key = key_of(judge, replay->site_stacks.items[id]), .retained_bytes = bytes,
 	};
 
-	return !bytes || !gmt_layer_is_got(account->layer) || gmt_baseline_add(found, &row);
+	return !bytes || !gmt_layer_can_leak(account->layer) || gmt_baseline_add(found, &row);
 }
 
 static bool collect_retained(const struct gmt_judge *judge, int32_t rank, struct gmt_baseline *found)
@@ -113,7 +113,7 @@ static bool collect(const struct gmt_judge *judge, int32_t rank, struct gmt_base
 			.retained_bytes = retained_bytes(judge, i),
 		};
 
-		if (account->alloc_count && account->device != GMT_DEVICE_UNKNOWN && gmt_layer_is_got(account->layer))
+		if (account->alloc_count && account->device != GMT_DEVICE_UNKNOWN && gmt_layer_can_leak(account->layer))
 			done = gmt_baseline_add(found, &row) && collect_sites(judge, account, rank, found);
 	}
 	gmt_baseline_sort(found, GMT_BASELINE_SUM);
@@ -418,9 +418,9 @@ void gmt_gate_note_missing(struct gmt_verdict *verdict, const struct gmt_baselin
 		verdict->out_of_memory |= !note;
 		if (note && row->rank < 0)
 			*note = gmt_verdict_line(verdict, "the baseline has %s; no file here does",
-				gmt_verdict_where(&check).text);
+				gmt_verdict_memory_name(&check).text);
 		else if (note)
 			*note = gmt_verdict_line(verdict, "the baseline has %s of rank %d; no file here does",
-				gmt_verdict_where(&check).text, row->rank);
+				gmt_verdict_memory_name(&check).text, row->rank);
 	}
 }

@@ -47,7 +47,7 @@ static void report_oom(const struct gmt_judge *judge, uint32_t check, const stru
 }
 
 /* Reports the refused requests of a site in the compacted prefix. Only their number is known. */
-static void report_folded(const struct gmt_judge *judge, uint32_t check, uint32_t stack, const struct gmt_past_site *site)
+static void report_compacted(const struct gmt_judge *judge, uint32_t check, uint32_t stack, const struct gmt_past_site *site)
 {
 	struct gmt_finding *finding = gmt_judge_find(judge, check, stack,
 		gmt_traces_own_line(judge->input->traces, stack), GMT_SUPPRESSION_OOM);
@@ -70,7 +70,7 @@ static void find_folded(const struct gmt_judge *judge, struct folded *found, uin
 
 	for (size_t i = 0; judge->input->ooms->folded_failures && i < snapshot->compacted.sites.count; i++) {
 		const struct gmt_past_site *site = &snapshot->compacted.sites.items[i];
-		uint32_t stack = judge->input->traces->stack_of_trace[snapshot->past_traces.items[i]];
+		uint32_t stack = judge->input->traces->stack_of_trace[snapshot->compacted_traces.items[i]];
 		size_t *place;
 
 		if (!site->oom_count)
@@ -126,9 +126,9 @@ void gmt_judge_ooms(const struct gmt_judge *judge)
 	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < found.count && i < SHOWN; i++)
 		report_oom(judge, number, found.items[i]);
 	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < folded.count && i < SHOWN; i++) {
-		uint32_t trace = judge->input->snapshot->past_traces.items[folded.items[i]];
+		uint32_t trace = judge->input->snapshot->compacted_traces.items[folded.items[i]];
 
-		report_folded(judge, number, judge->input->traces->stack_of_trace[trace],
+		report_compacted(judge, number, judge->input->traces->stack_of_trace[trace],
 			&judge->input->snapshot->compacted.sites.items[folded.items[i]]);
 	}
 	gmt_vec_fini(&found);
@@ -226,7 +226,7 @@ void gmt_judge_frees(const struct gmt_judge *judge)
 
 static void add_not_judged(const struct gmt_judge *judge, struct gmt_finding *finding, const char *what, const char *why)
 {
-	if (judge->input->leaks->is_folded_away && why)
+	if (judge->input->leaks->is_compacted_away && why)
 		gmt_verdict_add_evidence(judge->verdict, finding, gmt_verdict_line(judge->verdict, "not judged: %s: %s", what, why));
 }
 
@@ -236,15 +236,15 @@ void gmt_judge_incomplete(const struct gmt_judge *judge)
 	struct gmt_verdict *verdict = judge->verdict;
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_INCOMPLETE, NULL);
 	bool is_incomplete = warnings->rows.count && warnings->rows.items[0].kind == GMT_WARNING_INCOMPLETE;
-	bool is_folded_away = judge->input->leaks->is_folded_away;
+	bool is_compacted_away = judge->input->leaks->is_compacted_away;
 
 	is_incomplete |= !gmt_snapshot_complete(judge->input->snapshot);
-	check.state = is_incomplete || is_folded_away ? GMT_CHECK_WARNED : GMT_CHECK_PASSED;
+	check.state = is_incomplete || is_compacted_away ? GMT_CHECK_WARNED : GMT_CHECK_PASSED;
 	check.text = is_incomplete ? "the recording is incomplete" :
-		is_folded_away ? "the recording was folded, and not all of it can be judged" : "the recording is complete";
+		is_compacted_away ? "the recording was folded, and not all of it can be judged" : "the recording is complete";
 
 	uint32_t number = gmt_verdict_add_check(verdict, check);
-	if (!is_incomplete && !is_folded_away)
+	if (!is_incomplete && !is_compacted_away)
 		return;
 	verdict->incomplete = true;
 	if (is_incomplete && judge->subject < verdict->subjects.count)

@@ -59,7 +59,7 @@ static void describe_birth(const struct gmt_judge *judge, struct gmt_finding *fi
 }
 
 /* The first and the last steps show that the leak continues. */
-static void describe_births(const struct gmt_judge *judge, struct gmt_finding *finding,
+static void describe_attribution(const struct gmt_judge *judge, struct gmt_finding *finding,
 	const struct gmt_leak *leak)
 {
 	size_t count = leak->attribution.count;
@@ -147,7 +147,7 @@ static void report(const struct gmt_judge *judge, uint32_t check, const struct g
 	} else {
 		finding->title = gmt_verdict_line(verdict, "%s, not freed when the work was done", size);
 	}
-	describe_births(judge, finding, leak);
+	describe_attribution(judge, finding, leak);
 	if (leak->sites > 1)
 		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
 			"from %s stacks through this line; the largest is shown",
@@ -291,7 +291,7 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_account *a
 	 */
 	if (arena && sum <= limit) {
 		gmt_vec_fini(&found);
-		set_not_judged(judge, &check, gmt_verdict_line(judge->verdict, "%s%s%s", gmt_arenas_doubt(arena).text,
+		set_not_judged(judge, &check, gmt_verdict_line(judge->verdict, "%s%s%s", gmt_arenas_warning(arena).text,
 			arena->setting ? "; to see them, " : "", arena->setting ? arena->setting : ""));
 		gmt_verdict_add_check(judge->verdict, check);
 		return;
@@ -323,7 +323,7 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_account *a
 static bool has_memory(const struct gmt_accounting *accounting)
 {
 	for (size_t i = 0; i < accounting->accounts.count; i++)
-		if (accounting->accounts.items[i].alloc_count && gmt_layer_is_got(accounting->accounts.items[i].layer))
+		if (accounting->accounts.items[i].alloc_count && gmt_layer_can_leak(accounting->accounts.items[i].layer))
 			return true;
 	return false;
 }

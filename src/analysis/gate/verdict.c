@@ -163,9 +163,9 @@ void gmt_verdict_set_stack(struct gmt_verdict *verdict, struct gmt_finding *find
 	gmt_stack_summary_fini(&summary);
 }
 
-struct gmt_verdict_where gmt_verdict_where(const struct gmt_verdict_check *check)
+struct gmt_verdict_memory_name gmt_verdict_memory_name(const struct gmt_verdict_check *check)
 {
-	struct gmt_verdict_where where = { "" };
+	struct gmt_verdict_memory_name where = { "" };
 
 	if (!check->layer)
 		return where;
@@ -180,9 +180,9 @@ struct gmt_verdict_where gmt_verdict_where(const struct gmt_verdict_check *check
 	return where;
 }
 
-struct gmt_verdict_who gmt_verdict_who(const struct gmt_verdict_subject *subject)
+struct gmt_verdict_file_name gmt_verdict_file_name(const struct gmt_verdict_subject *subject)
 {
-	struct gmt_verdict_who who;
+	struct gmt_verdict_file_name who;
 	const char *slash = strrchr(subject->path, '/');
 
 	if (subject->rank >= 0)

@@ -135,16 +135,16 @@ void gmt_verdict_add_evidence(struct gmt_verdict *verdict, struct gmt_finding *f
  * Returns the memory that a check is about: "torch on GPU 0", "host memory", or "" for a whole
  * file.
  */
-struct gmt_verdict_where {
+struct gmt_verdict_memory_name {
 	char text[48];
 };
-struct gmt_verdict_where gmt_verdict_where(const struct gmt_verdict_check *check);
+struct gmt_verdict_memory_name gmt_verdict_memory_name(const struct gmt_verdict_check *check);
 
 /* Returns the name of a file in reports: "rank 3", or the name of the file. */
-struct gmt_verdict_who {
+struct gmt_verdict_file_name {
 	char text[160];
 };
-struct gmt_verdict_who gmt_verdict_who(const struct gmt_verdict_subject *subject);
+struct gmt_verdict_file_name gmt_verdict_file_name(const struct gmt_verdict_subject *subject);
 
 /*
  * Completes the verdict after all files were judged. A file does not need its own steps if another

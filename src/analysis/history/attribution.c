@@ -108,7 +108,7 @@ static uint32_t phase_of(struct gmt_attribution *attribution, uint32_t thread, u
 	return phase ? attribution->phase_ids.items[phase - 1] + 1 : 0;
 }
 
-static void count_birth(struct gmt_attribution_row *row, uint64_t size_bytes)
+static void count_attribution(struct gmt_attribution_row *row, uint64_t size_bytes)
 {
 	row->allocs++;
 	row->total_bytes = gmt_account_sum_bytes(row->total_bytes, size_bytes);
@@ -178,8 +178,8 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 	if ((last->account_plus_1 != account + 1 || last->phase != phase || event->stamp <= last->begin ||
 			event->stamp > last->end) && !find_place(attribution, account, phase, event->stamp, last))
 		return false;
-	count_birth(&attribution->steps.items.items[last->step_row], event->size_bytes);
-	count_birth(&attribution->phases.items.items[last->phase_row], event->size_bytes);
+	count_attribution(&attribution->steps.items.items[last->step_row], event->size_bytes);
+	count_attribution(&attribution->phases.items.items[last->phase_row], event->size_bytes);
 	return !phase || gmt_map_put(&attribution->block_phases[event->layer], event->address, phase);
 }
 
@@ -261,7 +261,7 @@ bool gmt_attribution_init(struct gmt_attribution *attribution, const struct gmt_
 
 	attribution->timeline = timeline;
 	attribution->observer = (struct gmt_replay_observer){
-		.before = has_phases ? on_before : NULL, .quiet_until = &attribution->next_begin,
+		.before = has_phases ? on_before : NULL, .next_needed_stamp = &attribution->next_begin,
 		.began = on_began, .ended = has_phases ? on_ended : NULL, .user = attribution,
 	};
 	for (size_t i = 0; i < timeline->phases.count; i++) {

@@ -40,7 +40,7 @@ static bool is_made_before_modules(const struct gmt_history *history, uint32_t s
 enum gmt_category gmt_category_of(const struct gmt_replay *replay, const struct gmt_traces *traces,
 	const struct gmt_history *history, uint32_t site)
 {
-	uint32_t frame_kinds = traces->stack_landmarks.items[replay->site_stacks.items[site]];
+	uint32_t frame_kinds = traces->stack_frame_kinds.items[replay->site_stacks.items[site]];
 	uint32_t account = replay->accounting.sites.items[site].account;
 	uint32_t space = replay->accounting.spaces.items[replay->accounting.sites.items[site].space].space;
 	uint8_t role = history && site < history->sites.count ? history->sites.items[site].role : GMT_ROLE_NONE;

@@ -29,7 +29,7 @@ struct state {
 	uint64_t allocations;
 	uint64_t next_capture; /* No moment that remains to be captured lies before this stamp. */
 	/* Before this stamp there is also no begin or end of a step, and no mark about roles. */
-	uint64_t quiet_until;
+	uint64_t next_needed_stamp;
 };
 
 enum gmt_part gmt_part_of(uint32_t frame_kinds)
@@ -111,12 +111,12 @@ static void look_ahead(struct state *state)
 {
 	uint64_t role = gmt_history_roles_next(&state->roles);
 
-	state->quiet_until = role < state->next_capture ? role : state->next_capture;
+	state->next_needed_stamp = role < state->next_capture ? role : state->next_capture;
 	for (size_t i = 0; i < state->timeline->series_count; i++) {
 		uint64_t next = gmt_history_next(&state->followers[i]);
 
-		if (next < state->quiet_until)
-			state->quiet_until = next;
+		if (next < state->next_needed_stamp)
+			state->next_needed_stamp = next;
 	}
 }
 
@@ -143,7 +143,7 @@ static bool before_event(void *user, const struct gmt_replay *replay, const stru
 static void note_order(struct state *state, const struct gmt_replay *replay, uint32_t site)
 {
 	const struct gmt_history_follower *steps = &state->followers[0];
-	uint32_t frame_kinds = state->traces->stack_landmarks.items[replay->site_stacks.items[site]];
+	uint32_t frame_kinds = state->traces->stack_frame_kinds.items[replay->site_stacks.items[site]];
 
 	if (!state->timeline->series_count || !steps->inside)
 		return;
@@ -296,8 +296,8 @@ static bool folded(void *user, const struct gmt_replay *replay)
 		if (!gmt_history_follow(&state->followers[i], &replay->accounting, compacted->fold.stamp + 1))
 			return false;
 		for (size_t j = 0; j < compacted->steps.count; j++)
-			gmt_history_set_past_step(&state->followers[i], &replay->accounting, &compacted->steps.items[j]);
-		if (!gmt_history_set_past(&state->followers[i], state->history, i, state->snapshot, replay))
+			gmt_history_set_compacted_step(&state->followers[i], &replay->accounting, &compacted->steps.items[j]);
+		if (!gmt_history_set_compacted(&state->followers[i], state->history, i, state->snapshot, replay))
 			return false;
 	}
 	look_ahead(state);
@@ -376,12 +376,12 @@ enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct g
 		state->followers[i].series = &ret_history->series[i];
 		ret_history->series[i].stride = (uint32_t)((steps + GMT_HISTORY_SAMPLES - 1) / GMT_HISTORY_SAMPLES);
 		ret_history->series[i].stride += !ret_history->series[i].stride;
-		gmt_history_plan_past(&ret_history->series[i], snapshot, &timeline->series[i]);
+		gmt_history_plan_compacted(&ret_history->series[i], snapshot, &timeline->series[i]);
 	}
 	gmt_history_choose_moments(ret_history, snapshot, timeline, until_ns);
 	ret_history->state = state;
 	ret_history->observer = (struct gmt_replay_observer){
-		.before = before_event, .quiet_until = &state->quiet_until, .folded = folded, .began = began, .ended = ended,
+		.before = before_event, .next_needed_stamp = &state->next_needed_stamp, .folded = folded, .began = began, .ended = ended,
 		.finished = finished, .user = state,
 	};
 	return GMT_OK;

@@ -75,7 +75,7 @@ enum gmt_part {
 #define GMT_PART(NAME, name, meaning) GMT_PART_##NAME,
 #include "analysis/history/parts.def"
 #undef GMT_PART
-	GMT_PIPELINE,
+	GMT_PARTS,
 };
 
 /* Roles in which modules and optimizers hold tensors. */
@@ -138,7 +138,7 @@ struct gmt_history_series {
 	size_t step_count;   /* Steps that ended within the replay. */
 	size_t sample_count; /* Number of samples. */
 	/* Some steps are compacted, and the compacted prefix lacks what sites held at their ends. */
-	bool lacks_past;
+	bool lacks_compacted_samples;
 	GMT_VEC(struct gmt_history_step) steps;
 	GMT_VEC(size_t) step_rows;      /* By step: first row in `steps`. One extra entry at the end. */
 	GMT_VEC(struct gmt_history_sample) samples; /* Of all sites. */

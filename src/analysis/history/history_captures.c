@@ -20,10 +20,10 @@ static bool is_within(const struct gmt_snapshot *snapshot, uint64_t stamp, uint6
 /* Returns the stamp of the last allocation of the program's work. 0: there is no allocation. */
 static uint64_t last_allocation(const struct gmt_snapshot *snapshot, const struct gmt_timeline *timeline, uint64_t until_ns)
 {
-	for (size_t i = snapshot->events.count; i-- > snapshot->past_events;) {
+	for (size_t i = snapshot->events.count; i-- > snapshot->compacted_events;) {
 		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
 
-		if (event.kind == GMT_KIND_ALLOC && event.stamp <= timeline->work_end && gmt_layer_is_got(event.layer) &&
+		if (event.kind == GMT_KIND_ALLOC && event.stamp <= timeline->work_end && gmt_layer_can_leak(event.layer) &&
 			is_within(snapshot, event.stamp, until_ns))
 			return event.stamp;
 	}
@@ -62,7 +62,7 @@ bool gmt_history_capture_now(struct gmt_history_capture *capture, const struct g
 	for (uint8_t layer = 0; layer < GMT_ACCOUNTING_LAYERS; layer++) {
 		struct gmt_account_place place;
 
-		if (!gmt_layer_is_got(layer))
+		if (!gmt_layer_can_leak(layer))
 			continue;
 		for (size_t cursor = 0; gmt_accounting_next_block(accounting, layer, &cursor, &place);) {
 			struct gmt_history_block *block = gmt_vec_push(&capture->blocks);

@@ -31,22 +31,22 @@ struct setter {
 	GMT_VEC(uint32_t) in;
 };
 
-void gmt_history_plan_past(struct gmt_history_series *ret_series, const struct gmt_snapshot *snapshot,
+void gmt_history_plan_compacted(struct gmt_history_series *ret_series, const struct gmt_snapshot *snapshot,
 	const struct gmt_step_series *steps)
 {
 	uint64_t stride = ret_series->stride;
 
 	if (!gmt_snapshot_folded(snapshot))
 		return;
-	ret_series->lacks_past = steps->lacks_past ||
+	ret_series->lacks_compacted_samples = steps->lacks_compacted_samples ||
 		(steps->steps.items[0].end <= snapshot->compacted.fold.stamp && !steps->compacted.count);
-	if (ret_series->lacks_past)
+	if (ret_series->lacks_compacted_samples)
 		return;
 	for (size_t i = 0; i < steps->compacted.count; i++) {
 		uint64_t others = snapshot->compacted.counters.items[steps->compacted.items[i].counter].stride;
 
 		if (!others || others > steps->steps.count) {
-			ret_series->lacks_past |= others != 1;
+			ret_series->lacks_compacted_samples |= others != 1;
 			continue;
 		}
 		/*
@@ -159,7 +159,7 @@ static bool add_counter(struct setter *setter, const struct gmt_snapshot *snapsh
 		if (row->step == compacted->steps && !is_last)
 			continue;
 		if (row->step > compacted->steps || !row->site || row->site > replay->past_sites.count || step < setter->last_step) {
-			setter->follower->series->lacks_past = true;
+			setter->follower->series->lacks_compacted_samples = true;
 			return true;
 		}
 		site_plus_1 = replay->past_sites.items[row->site - 1];
@@ -187,7 +187,7 @@ static bool find_ranges(struct setter *setter, const struct gmt_compacted *compa
 		if (range && range->first + range->count == i)
 			range->count++;
 		else
-			setter->follower->series->lacks_past = true;
+			setter->follower->series->lacks_compacted_samples = true;
 	}
 	return true;
 }
@@ -204,13 +204,13 @@ static void forget_survivors(struct gmt_history_follower *follower)
 	follower->log_sites.count = 0;
 }
 
-bool gmt_history_set_past(struct gmt_history_follower *follower, struct gmt_history *history, size_t index,
+bool gmt_history_set_compacted(struct gmt_history_follower *follower, struct gmt_history *history, size_t index,
 	const struct gmt_snapshot *snapshot, const struct gmt_replay *replay)
 {
 	struct setter setter = { .follower = follower, .history = history, .index = index };
 	bool done = true;
 
-	if (follower->series->lacks_past || !follower->steps->compacted.count)
+	if (follower->series->lacks_compacted_samples || !follower->steps->compacted.count)
 		return true;
 	/* The reserved memory is zeroed. */
 	done = find_ranges(&setter, &snapshot->compacted) && gmt_vec_reserve(&setter.parts, replay->past_sites.count) &&

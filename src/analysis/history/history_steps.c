@@ -137,7 +137,7 @@ uint64_t gmt_history_next(const struct gmt_history_follower *follower)
 	return !follower->inside && step->begin < step->end ? step->begin : step->end;
 }
 
-void gmt_history_set_past_step(struct gmt_history_follower *follower, const struct gmt_accounting *accounting,
+void gmt_history_set_compacted_step(struct gmt_history_follower *follower, const struct gmt_accounting *accounting,
 	const struct gmt_past_step *compacted)
 {
 	struct gmt_history_series *series = follower->series;

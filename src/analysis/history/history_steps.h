@@ -56,7 +56,7 @@ bool gmt_history_end_step(struct gmt_history_follower *follower, const struct gm
  * Sets the peaks of a compacted step from the compacted prefix, because the events of most of its
  * blocks are gone.
  */
-void gmt_history_set_past_step(struct gmt_history_follower *follower, const struct gmt_accounting *accounting,
+void gmt_history_set_compacted_step(struct gmt_history_follower *follower, const struct gmt_accounting *accounting,
 	const struct gmt_past_step *compacted);
 
 /*

@@ -18,7 +18,7 @@ static struct gmt_site site_row(const struct gmt_replay *replay, uint32_t id)
 	const struct gmt_accounting *accounting = &replay->accounting;
 	const struct gmt_account_site *site = &accounting->sites.items[id];
 	const struct gmt_account *account = &accounting->accounts.items[site->account];
-	const struct gmt_replay_maker *maker = &replay->site_makers.items[id];
+	const struct gmt_replay_allocating_thread *maker = &replay->site_makers.items[id];
 	struct gmt_account_amount peak = gmt_account_site_peak(accounting, id);
 	struct gmt_replay_live end = gmt_replay_end_site(replay, id);
 

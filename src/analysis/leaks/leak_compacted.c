@@ -16,11 +16,11 @@ static bool is_folded(const struct gmt_leak_maker *maker, enum gmt_history_momen
 	return capture->wanted && gmt_snapshot_folded(maker->snapshot) && capture->stamp < maker->snapshot->compacted.fold.stamp;
 }
 
-const char *gmt_leak_folded_series(const struct gmt_leak_maker *maker, uint32_t series)
+const char *gmt_leak_compacted_reason(const struct gmt_leak_maker *maker, uint32_t series)
 {
 	const struct gmt_history_series *history = &maker->history->series[series];
 
-	if (history->lacks_past)
+	if (history->lacks_compacted_samples)
 		return maker->timeline->series[series].source == GMT_STEPS_FORWARD ?
 			"calls of modules cannot be told from events that are in totals only" :
 			"what lines held at the ends of steps is in totals only";
@@ -28,7 +28,7 @@ const char *gmt_leak_folded_series(const struct gmt_leak_maker *maker, uint32_t 
 		"what lived at the end of the last step is in totals only" : NULL;
 }
 
-void gmt_leak_say_folded(struct gmt_leak_maker *maker)
+void gmt_leak_note_compacted(struct gmt_leak_maker *maker)
 {
 	struct gmt_leaks *leaks = maker->leaks;
 
@@ -38,5 +38,5 @@ void gmt_leak_say_folded(struct gmt_leak_maker *maker)
 		leaks->no_phases = "what lived at the end of the last phase is in totals only";
 	if (is_folded(maker, GMT_MOMENT_WORK_END))
 		leaks->no_end = "what lived at the end of the program's work is in totals only";
-	leaks->is_folded_away |= leaks->no_phases || leaks->no_end;
+	leaks->is_compacted_away |= leaks->no_phases || leaks->no_end;
 }

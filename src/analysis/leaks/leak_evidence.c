@@ -220,7 +220,7 @@ struct gmt_leak_ages gmt_leak_ages_of(const struct gmt_leak_search *search, uint
 	uint32_t step;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!gmt_leak_is_looked_at(search, &blocks[i]))
+		if (!gmt_leak_uses_block(search, &blocks[i]))
 			continue;
 		ages.all_bytes += blocks[i].size_bytes;
 		ages.all_blocks++;
@@ -239,7 +239,7 @@ static uint64_t bytes_until(const struct gmt_leak_search *search, uint32_t group
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < count && blocks[i].stamp <= stamp; i++)
-		bytes += gmt_leak_is_looked_at(search, &blocks[i]) ? blocks[i].size_bytes : 0;
+		bytes += gmt_leak_uses_block(search, &blocks[i]) ? blocks[i].size_bytes : 0;
 	return bytes;
 }
 
@@ -276,7 +276,7 @@ uint64_t gmt_leak_block_bytes(const struct gmt_leak_search *search, uint32_t gro
 	return count ? blocks[0].size_bytes : 0;
 }
 
-void gmt_leak_project(const struct gmt_leak_search *search, struct gmt_leak *leak)
+void gmt_leak_set_steps_to_oom(const struct gmt_leak_search *search, struct gmt_leak *leak)
 {
 	const struct gmt_leak_maker *maker = search->maker;
 	const struct gmt_history_capture *capture = &maker->history->captures[search->span.moment];
@@ -295,8 +295,8 @@ void gmt_leak_project(const struct gmt_leak_search *search, struct gmt_leak *lea
 			continue;
 		if (account->layer == GMT_LAYER_CUDA)
 			held = account->live_bytes;
-		else if (account->told_reserved_bytes > account->told_allocated_bytes)
-			cached = account->told_reserved_bytes - account->told_allocated_bytes;
+		else if (account->reported_reserved_bytes > account->told_allocated_bytes)
+			cached = account->reported_reserved_bytes - account->told_allocated_bytes;
 	}
 	if (held > device->total_bytes)
 		return;

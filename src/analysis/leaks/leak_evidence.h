@@ -111,7 +111,7 @@ bool gmt_leak_is_long_enough(const struct gmt_leak_span *span);
 enum gmt_history_moment gmt_leak_horizon_of(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span);
 
 /* Returns whether the search uses a block of a group. */
-static inline bool gmt_leak_is_looked_at(const struct gmt_leak_search *search, const struct gmt_history_block *block)
+static inline bool gmt_leak_uses_block(const struct gmt_leak_search *search, const struct gmt_history_block *block)
 {
 	return !search->only_site_plus_1 || block->site + 1 == search->only_site_plus_1;
 }
@@ -157,7 +157,7 @@ bool gmt_leak_find_reason(struct gmt_leak_rising *rising, uint32_t group, const 
 bool gmt_leak_is_of_parameters(const struct gmt_leak_search *search, uint32_t group);
 
 /*
- * Returns whether a block belongs to the rise. `context` is a gmt_leak_rising. See gmt_leak_fits.
+ * Returns whether a block belongs to the rise. `context` is a gmt_leak_rising. See gmt_leak_filter.
  */
 bool gmt_leak_is_of_rise(const void *context, const struct gmt_history_block *block);
 
@@ -221,7 +221,7 @@ uint64_t gmt_leak_held_by(const struct gmt_leak_search *search, uint32_t site, s
  * Writes into the finding how many steps remain until the device is full. The search must be for
  * the finding's series.
  */
-void gmt_leak_project(const struct gmt_leak_search *search, struct gmt_leak *leak);
+void gmt_leak_set_steps_to_oom(const struct gmt_leak_search *search, struct gmt_leak *leak);
 
 /*
  * Finds growth by definition `unexplained` in one series, after all groups were judged. `sites`

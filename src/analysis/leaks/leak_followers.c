@@ -36,7 +36,7 @@ static bool fill(struct gmt_leak_search *search, struct curve *curve, size_t fir
 		uint64_t bytes = gmt_leak_held_by(search, site, first + count - 1);
 
 		all_bytes += bytes;
-		if (maker->traces->stack_landmarks.items[stack] & GMT_FRAME_KIND_BIT(CAT))
+		if (maker->traces->stack_frame_kinds.items[stack] & GMT_FRAME_KIND_BIT(CAT))
 			joined_bytes += bytes;
 		gmt_leak_curve_add(search, site);
 	}

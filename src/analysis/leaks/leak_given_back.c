@@ -62,14 +62,14 @@ uint64_t gmt_leak_later_bytes(const struct gmt_leak_search *search, uint32_t gro
 	if (!horizon->taken || horizon->stamp <= last_step->stamp)
 		return UINT64_MAX;
 	for (size_t i = 0; i < count; i++)
-		bytes += gmt_leak_is_looked_at(search, &blocks[i]) && blocks[i].stamp > first ? blocks[i].size_bytes : 0;
+		bytes += gmt_leak_uses_block(search, &blocks[i]) && blocks[i].stamp > first ? blocks[i].size_bytes : 0;
 	/*
 	 * The steps did not keep blocks that existed before them. So these blocks count as still held,
 	 * whenever they end.
 	 */
 	blocks = gmt_leak_blocks(maker, search->span.moment, group, &count);
 	for (size_t i = 0; i < count && blocks[i].stamp <= first; i++)
-		bytes += gmt_leak_is_looked_at(search, &blocks[i]) ? blocks[i].size_bytes : 0;
+		bytes += gmt_leak_uses_block(search, &blocks[i]) ? blocks[i].size_bytes : 0;
 	return bytes;
 }
 
@@ -91,7 +91,7 @@ bool gmt_leak_is_freed_first(const struct gmt_leak_rising *rising, uint32_t grou
 	const struct gmt_leak_maker *maker = search->maker;
 	uint64_t last = 0, all_bytes = 0, before_bytes = 0, unused;
 
-	if (!gmt_steps_are_told(maker->timeline->series[search->span.series].source) ||
+	if (!gmt_steps_are_inferred(maker->timeline->series[search->span.series].source) ||
 		search->horizon != GMT_MOMENT_LAST_ALLOCATION || is_left_of(rising, group, GMT_MOMENT_WORK_END))
 		return false;
 	for (uint32_t site = 0; site < maker->history->sites.count; site++) {
@@ -144,7 +144,7 @@ static bool find_gathers(struct gmt_leak_search *search)
 	size_t joints = 0, i = snapshot->events.count;
 
 	search->has_gathers = true;
-	while (i-- > snapshot->past_events && joints < MOST_JOINTS && search->gathers.count < MOST_GATHERS) {
+	while (i-- > snapshot->compacted_events && joints < MOST_JOINTS && search->gathers.count < MOST_GATHERS) {
 		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
 		uint32_t stack;
 
@@ -153,7 +153,7 @@ static bool find_gathers(struct gmt_leak_search *search)
 		if (event.kind != GMT_KIND_ALLOC || event.layer != GMT_LAYER_TORCH || event.stamp > maker->timeline->work_end)
 			continue;
 		stack = maker->traces->stack_of_trace[event.trace];
-		if (!(maker->traces->stack_landmarks.items[stack] & GMT_FRAME_KIND_BIT(CAT)))
+		if (!(maker->traces->stack_frame_kinds.items[stack] & GMT_FRAME_KIND_BIT(CAT)))
 			continue;
 		joints++;
 		if (!is_behind_steps(search, stack))

@@ -190,9 +190,9 @@ static bool is_one_call(const struct gmt_leak_maker *maker, const struct stack *
 		strcmp(function_of(maker, a->places[inner_a - 1]), function_of(maker, b->places[inner_b - 1])) == 0;
 }
 
-static uint32_t landmarks_of(const struct gmt_leak_maker *maker, const struct site *site)
+static uint32_t frame_kinds_of(const struct gmt_leak_maker *maker, const struct site *site)
 {
-	return maker->traces->stack_landmarks.items[maker->replay->site_stacks.items[site->id]];
+	return maker->traces->stack_frame_kinds.items[maker->replay->site_stacks.items[site->id]];
 }
 
 /* Returns whether a recurrent network left more tensors than it returns. */
@@ -201,7 +201,7 @@ static bool is_recurrent_graph(const struct gmt_leak_maker *maker, const struct 
 	size_t count = 0;
 
 	for (size_t i = 0; i < sites->count; i++)
-		count += (landmarks_of(maker, &sites->items[i]) & GMT_FRAME_KIND_BIT(RECURRENT)) != 0;
+		count += (frame_kinds_of(maker, &sites->items[i]) & GMT_FRAME_KIND_BIT(RECURRENT)) != 0;
 	return count >= RECURRENT_SITES;
 }
 
@@ -217,16 +217,16 @@ static bool are_of_graph(const struct gmt_leak_maker *maker, const struct sites 
 	return is_recurrent_graph(maker, sites);
 }
 
-struct gmt_leak_makers gmt_leak_makers_of(const struct gmt_leak_maker *maker, const struct gmt_leak *leak)
+struct gmt_leak_stacks_summary gmt_leak_makers_of(const struct gmt_leak_maker *maker, const struct gmt_leak *leak)
 {
-	struct gmt_leak_makers makers = { .frame_kinds = maker->traces->stack_landmarks.items[leak->stack] };
+	struct gmt_leak_stacks_summary makers = { .frame_kinds = maker->traces->stack_frame_kinds.items[leak->stack] };
 	struct sites sites;
 
 	if (leak->sites < 2)
 		return makers;
 	find_sites(maker, leak, &sites);
 	for (size_t i = 0; i < sites.count; i++)
-		makers.frame_kinds |= landmarks_of(maker, &sites.items[i]);
+		makers.frame_kinds |= frame_kinds_of(maker, &sites.items[i]);
 	makers.has_graph = are_of_graph(maker, &sites);
 	return makers;
 }

@@ -15,13 +15,13 @@
 #include "analysis/leaks/leak_groups.h"
 
 /* What the stacks show that left the blocks of a finding. */
-struct gmt_leak_makers {
+struct gmt_leak_stacks_summary {
 	uint32_t frame_kinds; /* Bits of all these stacks. */
 	/* The stacks prove that a graph holds blocks. False also if this is unknown. */
 	bool has_graph;
 };
 
 /* Returns the summary of a finding. The finding must have a stack. */
-struct gmt_leak_makers gmt_leak_makers_of(const struct gmt_leak_maker *maker, const struct gmt_leak *leak);
+struct gmt_leak_stacks_summary gmt_leak_makers_of(const struct gmt_leak_maker *maker, const struct gmt_leak *leak);
 
 #endif

@@ -27,7 +27,7 @@ static uint32_t line_of(const struct gmt_traces *traces, uint32_t stack)
 
 	if (!count)
 		return LINE_NONE;
-	if (traces->stack_landmarks.items[stack] & GMT_FRAME_KIND_BIT(BACKWARD) && !gmt_traces_has_python(traces, stack))
+	if (traces->stack_frame_kinds.items[stack] & GMT_FRAME_KIND_BIT(BACKWARD) && !gmt_traces_has_python(traces, stack))
 		return LINE_AUTOGRAD;
 	return places[gmt_traces_own_line(traces, stack)];
 }
@@ -70,7 +70,7 @@ static bool group_sites(struct gmt_leak_maker *maker)
 		const struct gmt_account *account =
 			&accounting->accounts.items[accounting->sites.items[site].account];
 		uint32_t stack = maker->replay->site_stacks.items[site], id;
-		uint32_t frame_kinds = maker->traces->stack_landmarks.items[stack];
+		uint32_t frame_kinds = maker->traces->stack_frame_kinds.items[stack];
 		struct group_key key = {
 			.line = line_of(maker->traces, stack), .layer = account->layer,
 			.device = account->device,
@@ -197,7 +197,7 @@ static void describe(const struct gmt_leak_maker *maker, uint32_t site_id, struc
 }
 
 bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_definition definition,
-	const struct gmt_history_block *blocks, size_t count, gmt_leak_fits *fits, const void *context,
+	const struct gmt_history_block *blocks, size_t count, gmt_leak_filter *fits, const void *context,
 	struct gmt_leak **ret_leak)
 {
 	const struct gmt_leak_group *row = &maker->groups.items[group];

@@ -69,7 +69,7 @@ bool gmt_leak_groups_make(struct gmt_leak_maker *maker);
 bool gmt_leak_is_judged(const struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_definition definition);
 
 /* Returns whether a finding is about this block of a group. */
-typedef bool gmt_leak_fits(const void *context, const struct gmt_history_block *block);
+typedef bool gmt_leak_filter(const void *context, const struct gmt_history_block *block);
 
 /*
  * Adds a finding about the blocks of `group` for which `fits` returns true (NULL: all blocks). Sets
@@ -77,7 +77,7 @@ typedef bool gmt_leak_fits(const void *context, const struct gmt_history_block *
  * when out of memory.
  */
 bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_definition definition,
-	const struct gmt_history_block *blocks, size_t count, gmt_leak_fits *fits, const void *context,
+	const struct gmt_history_block *blocks, size_t count, gmt_leak_filter *fits, const void *context,
 	struct gmt_leak **ret_leak);
 
 /*
@@ -89,13 +89,13 @@ size_t gmt_leak_sort_lines(struct gmt_leak_line *lines, size_t count);
 /*
  * Returns why growth in a series cannot be judged in a compacted recording. NULL: it can be judged.
  */
-const char *gmt_leak_folded_series(const struct gmt_leak_maker *maker, uint32_t series);
+const char *gmt_leak_compacted_reason(const struct gmt_leak_maker *maker, uint32_t series);
 
 /*
  * Writes into the leaks which definitions could not be judged because their events are in totals
  * only. Called after all other analyses.
  */
-void gmt_leak_say_folded(struct gmt_leak_maker *maker);
+void gmt_leak_note_compacted(struct gmt_leak_maker *maker);
 
 /* Finds growth by definition `growth` in all groups. */
 bool gmt_leak_find_growth(struct gmt_leak_maker *maker);

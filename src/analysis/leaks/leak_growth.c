@@ -7,7 +7,7 @@
 #include "analysis/leaks/leak_evidence.h"
 
 enum {
-	BIRTHS = 16, /* Most ranges of steps that a finding lists. */
+	ATTRIBUTION = 16, /* Most ranges of steps that a finding lists. */
 	/* `steady` means that at least three quarters of the steps left more. */
 	STEADY = 3, STEADY_OF = 4,
 	SURE_GAPS = 2, /* So many gaps between blocks suffice to estimate how long a gap may be. */
@@ -15,11 +15,11 @@ enum {
 	MOST_SITES = 64, /* Most sites of a line that are judged one by one. */
 };
 
-static bool list_births(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span, uint32_t group,
+static bool list_attribution(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span, uint32_t group,
 	struct gmt_leak_rising *rising, struct gmt_leak *leak)
 {
 	const struct gmt_step_series *series = &maker->timeline->series[span->series];
-	size_t count, stretches = span->steps < BIRTHS ? span->steps : BIRTHS;
+	size_t count, stretches = span->steps < ATTRIBUTION ? span->steps : ATTRIBUTION;
 	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, span->moment, group, &count);
 	uint32_t step;
 
@@ -112,9 +112,9 @@ static bool report(struct gmt_leak_rising *rising, uint32_t group)
 	leak->series = span->series;
 	leak->first_step = first_step_of(rising, group);
 	leak->steps = (uint32_t)(span->steps - span->warmup);
-	gmt_leak_project(search, leak);
+	gmt_leak_set_steps_to_oom(search, leak);
 	search->groups.items[group].has_reason = true;
-	return list_births(maker, span, group, rising, leak);
+	return list_attribution(maker, span, group, rising, leak);
 }
 
 /*
@@ -312,9 +312,9 @@ bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
 	for (uint32_t s = (uint32_t)maker->timeline->series_count; done && s-- > 0;) {
 		search.span = gmt_leak_span_of(maker, s);
 		/* If the past is missing, the number of steps is unknown too. */
-		if (!gmt_leak_is_long_enough(&search.span) && !maker->history->series[s].lacks_past)
+		if (!gmt_leak_is_long_enough(&search.span) && !maker->history->series[s].lacks_compacted_samples)
 			continue;
-		why = gmt_leak_folded_series(maker, s);
+		why = gmt_leak_compacted_reason(maker, s);
 		any = !why || (any && s);
 		if (why) {
 			no_events = why;
@@ -327,7 +327,7 @@ bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
 	}
 	if (!maker->timeline->series_count)
 		maker->leaks->no_growth = maker->timeline->why_none;
-	maker->leaks->is_folded_away = !any && (no_events || maker->timeline->may_be_folded);
+	maker->leaks->is_compacted_away = !any && (no_events || maker->timeline->may_be_folded);
 	if (!any && maker->timeline->series_count)
 		maker->leaks->no_growth = no_events ? no_events : "there are too few steps behind the warm-up to say what grows";
 	gmt_leak_search_fini(&search);

@@ -343,7 +343,7 @@ static bool is_line_within_module(const struct gmt_leak_maker *maker, const stru
 	const uint32_t *places = gmt_traces_stack(maker->traces, leak->stack, &count);
 
 	for (uint32_t i = leak->own_line + 1; i < count; i++)
-		if (maker->traces->place_landmarks.items[places[i]] & GMT_FRAME_KIND_BIT(MODULE_CALL))
+		if (maker->traces->place_frame_kinds.items[places[i]] & GMT_FRAME_KIND_BIT(MODULE_CALL))
 			return true;
 	return false;
 }
@@ -351,16 +351,16 @@ static bool is_line_within_module(const struct gmt_leak_maker *maker, const stru
 static const char *hint_of(const struct hints *hints, const struct gmt_leak *leak)
 {
 	const struct gmt_leak_maker *maker = hints->maker;
-	struct gmt_leak_makers makers = gmt_leak_makers_of(maker, leak);
+	struct gmt_leak_stacks_summary makers = gmt_leak_makers_of(maker, leak);
 	struct evidence evidence = {
 		.leak = leak,
-		.frame_kinds = maker->traces->stack_landmarks.items[leak->stack],
+		.frame_kinds = maker->traces->stack_frame_kinds.items[leak->stack],
 		.makers = makers.frame_kinds,
 		.has_graph = makers.has_graph,
 		.is_torch = maker->groups.items[leak->group].is_torch,
 		.is_growth = leak->definition == GMT_LEAK_GROWTH,
 		.is_evaluation = leak->definition == GMT_LEAK_GROWTH &&
-			gmt_steps_are_told(maker->timeline->series[leak->series].source) &&
+			gmt_steps_are_inferred(maker->timeline->series[leak->series].source) &&
 			/* In training without an optimizer, calls of modules are the steps too. */
 			(maker->timeline->series_count > 1 || !hints->has_backward),
 		.is_within_module = is_line_within_module(maker, leak),
@@ -394,13 +394,13 @@ static bool look_around(struct hints *hints)
 	for (uint32_t site = 0; site < maker->replay->accounting.sites.count; site++)
 		if (maker->group_of.items[site])
 			hints->made.items[maker->group_of.items[site] - 1] += maker->replay->accounting.sites.items[site].alloc_count;
-	for (size_t i = 0; i < maker->traces->stack_landmarks.count && !hints->has_backward; i++)
-		hints->has_backward = maker->traces->stack_landmarks.items[i] & GMT_FRAME_KIND_BIT(BACKWARD);
+	for (size_t i = 0; i < maker->traces->stack_frame_kinds.count && !hints->has_backward; i++)
+		hints->has_backward = maker->traces->stack_frame_kinds.items[i] & GMT_FRAME_KIND_BIT(BACKWARD);
 	for (size_t i = 0; i < maker->leaks->rows.count && !hints->are_results_kept; i++) {
 		const struct gmt_leak *leak = &maker->leaks->rows.items[i];
 
 		hints->are_results_kept = leak->stack != GMT_LEAK_NO_STACK && leak->category == GMT_CATEGORY_ACTIVATIONS &&
-			maker->traces->stack_landmarks.items[leak->stack] & GMT_FRAME_KIND_BIT(MODULE_CALL);
+			maker->traces->stack_frame_kinds.items[leak->stack] & GMT_FRAME_KIND_BIT(MODULE_CALL);
 	}
 	return true;
 }

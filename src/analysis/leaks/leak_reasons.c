@@ -40,7 +40,7 @@ static bool may_be_replaced(const struct gmt_leak_rising *rising, uint32_t group
 	const struct gmt_leak_group *row = &rising->search->maker->groups.items[group];
 	bool is_of_module = row->frame_kinds & GMT_FRAME_KIND_BIT(MODULE_CALL);
 	bool may_be_text = is_of_module &&
-		gmt_steps_are_told(rising->search->maker->timeline->series[rising->search->span.series].source);
+		gmt_steps_are_inferred(rising->search->maker->timeline->series[rising->search->span.series].source);
 	bool is_joined = row->frame_kinds & GMT_FRAME_KIND_BIT(CAT) && !may_be_text;
 
 	/* The buffer doubled before the last two steps, so it is not a batch that became larger. */

@@ -144,7 +144,7 @@ static bool report(const struct sum *sum)
 		.series = span->series, .first_step = (uint32_t)(sum->rise.first * span->stride),
 		.steps = (uint32_t)(span->steps - span->warmup), .steps_to_oom = UINT64_MAX,
 	};
-	gmt_leak_project(sum->search, leak);
+	gmt_leak_set_steps_to_oom(sum->search, leak);
 	if (!list_lines(sum, leak))
 		return false;
 	close_groups(sum);

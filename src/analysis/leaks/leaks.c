@@ -53,7 +53,7 @@ static bool is_lasting(const struct gmt_leak_maker *maker, uint32_t site)
 }
 
 /* The blocks of one group that were left from one phase. */
-struct shared_recording {
+struct phase_remainder {
 	const char *name; /* Name of the phase. */
 	size_t first, count; /* Range in phase_maker.blocks. */
 };
@@ -63,9 +63,9 @@ struct phase_maker {
 	struct gmt_leak_maker *maker;
 	/* By site: stamp of the newest block. 0 if the site made only one block. */
 	GMT_VEC(uint64_t) newest;
-	struct gmt_map ids;       /* Name of a phase to index in `leftovers`. */
-	GMT_VEC(struct shared_recording) leftovers;
-	/* By block of the group: index in `leftovers`, + 1. 0: not left from a phase. */
+	struct gmt_map ids;       /* Name of a phase to index in `remainders`. */
+	GMT_VEC(struct phase_remainder) remainders;
+	/* By block of the group: index in `remainders`, + 1. 0: not left from a phase. */
 	GMT_VEC(uint32_t) ids_plus_1;
 	GMT_VEC(struct gmt_history_block) blocks; /* Sorted by phase. */
 };
@@ -83,39 +83,39 @@ static const char *phase_left_by(const struct phase_maker *phases, const struct 
 	return phase->name;
 }
 
-static bool count_leftover(struct phase_maker *phases, const char *name, uint32_t *ret_id_plus_1)
+static bool count_remainder(struct phase_maker *phases, const char *name, uint32_t *ret_id_plus_1)
 {
 	/* Equal names have the same pointer: they come from the same record of the file. */
 	uint64_t id, key = (uint64_t)(uintptr_t)name;
 
 	if (!gmt_map_find(&phases->ids, key, &id)) {
-		struct shared_recording *row = gmt_vec_push(&phases->leftovers);
+		struct phase_remainder *row = gmt_vec_push(&phases->remainders);
 
-		id = phases->leftovers.count - 1;
+		id = phases->remainders.count - 1;
 		if (!row || !gmt_map_put(&phases->ids, key, id))
 			return false;
-		*row = (struct shared_recording){ .name = name };
+		*row = (struct phase_remainder){ .name = name };
 	}
-	phases->leftovers.items[id].count++;
+	phases->remainders.items[id].count++;
 	*ret_id_plus_1 = (uint32_t)id + 1;
 	return true;
 }
 
-static bool sort_leftovers(struct phase_maker *phases, const struct gmt_history_block *blocks, size_t count)
+static bool sort_remainders(struct phase_maker *phases, const struct gmt_history_block *blocks, size_t count)
 {
 	size_t first = 0;
 
 	phases->blocks.count = 0;
 	if (!gmt_vec_reserve(&phases->blocks, count))
 		return false;
-	for (size_t i = 0; i < phases->leftovers.count; i++) {
-		phases->leftovers.items[i].first = first;
-		first += phases->leftovers.items[i].count;
-		phases->leftovers.items[i].count = 0;
+	for (size_t i = 0; i < phases->remainders.count; i++) {
+		phases->remainders.items[i].first = first;
+		first += phases->remainders.items[i].count;
+		phases->remainders.items[i].count = 0;
 	}
 	for (size_t i = 0; i < count; i++) {
 		uint32_t id_plus_1 = phases->ids_plus_1.items[i];
-		struct shared_recording *row = id_plus_1 ? &phases->leftovers.items[id_plus_1 - 1] : NULL;
+		struct phase_remainder *row = id_plus_1 ? &phases->remainders.items[id_plus_1 - 1] : NULL;
 
 		if (row)
 			phases->blocks.items[row->first + row->count++] = blocks[i];
@@ -123,9 +123,9 @@ static bool sort_leftovers(struct phase_maker *phases, const struct gmt_history_
 	return true;
 }
 
-static bool list_leftovers(struct phase_maker *phases, const struct gmt_history_block *blocks, size_t count)
+static bool list_remainders(struct phase_maker *phases, const struct gmt_history_block *blocks, size_t count)
 {
-	phases->leftovers.count = phases->ids_plus_1.count = 0;
+	phases->remainders.count = phases->ids_plus_1.count = 0;
 	gmt_map_fini(&phases->ids);
 	if (!gmt_vec_reserve(&phases->ids_plus_1, count))
 		return false;
@@ -136,10 +136,10 @@ static bool list_leftovers(struct phase_maker *phases, const struct gmt_history_
 		const char *name = phase_left_by(phases, &blocks[i]);
 
 		phases->ids_plus_1.items[i] = 0;
-		if (name && !count_leftover(phases, name, &phases->ids_plus_1.items[i]))
+		if (name && !count_remainder(phases, name, &phases->ids_plus_1.items[i]))
 			return false;
 	}
-	return sort_leftovers(phases, blocks, count);
+	return sort_remainders(phases, blocks, count);
 }
 
 /* Adds one finding for each phase that blocks of the group are left from. */
@@ -149,10 +149,10 @@ static bool find_phases_of(struct phase_maker *phases, uint32_t group)
 	const struct gmt_history_block *blocks =
 		gmt_leak_blocks(phases->maker, GMT_MOMENT_LAST_PHASE, group, &count);
 
-	if (count && !list_leftovers(phases, blocks, count))
+	if (count && !list_remainders(phases, blocks, count))
 		return false;
-	for (size_t i = 0; count && i < phases->leftovers.count; i++) {
-		const struct shared_recording *row = &phases->leftovers.items[i];
+	for (size_t i = 0; count && i < phases->remainders.count; i++) {
+		const struct phase_remainder *row = &phases->remainders.items[i];
 		struct gmt_leak *leak;
 
 		if (!gmt_leak_add(phases->maker, group, GMT_LEAK_PHASE, phases->blocks.items + row->first,
@@ -176,7 +176,7 @@ static bool find_phases(struct gmt_leak_maker *maker)
 			done = find_phases_of(&phases, group);
 	gmt_vec_fini(&phases.newest);
 	gmt_map_fini(&phases.ids);
-	gmt_vec_fini(&phases.leftovers);
+	gmt_vec_fini(&phases.remainders);
 	gmt_vec_fini(&phases.ids_plus_1);
 	gmt_vec_fini(&phases.blocks);
 	return done;
@@ -241,7 +241,7 @@ static bool list_cached(struct gmt_leaks *leaks, const struct gmt_history *histo
 	for (size_t i = 0; i < end->accounts.count; i++) {
 		const struct gmt_account *account = &end->accounts.items[i];
 
-		if (!account->has_totals || account->told_reserved_bytes <= account->told_allocated_bytes)
+		if (!account->has_totals || account->reported_reserved_bytes <= account->told_allocated_bytes)
 			continue;
 
 		struct gmt_leak_cached *row = gmt_vec_push(&leaks->cached);
@@ -249,7 +249,7 @@ static bool list_cached(struct gmt_leaks *leaks, const struct gmt_history *histo
 			return false;
 		*row = (struct gmt_leak_cached){
 			.device = account->device,
-			.bytes = account->told_reserved_bytes - account->told_allocated_bytes,
+			.bytes = account->reported_reserved_bytes - account->told_allocated_bytes,
 		};
 	}
 	return true;
@@ -325,7 +325,7 @@ enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_sna
 		list_cached(ret_leaks, history) && gmt_leak_give_hints(&maker);
 
 	if (done) {
-		gmt_leak_say_folded(&maker);
+		gmt_leak_note_compacted(&maker);
 		ret_leaks->given_back.count = gmt_leak_sort_lines(ret_leaks->given_back.items, ret_leaks->given_back.count);
 		ret_leaks->levels_off.count = gmt_leak_sort_lines(ret_leaks->levels_off.items, ret_leaks->levels_off.count);
 		if (ret_leaks->rows.count)

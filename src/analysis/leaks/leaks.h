@@ -161,7 +161,7 @@ struct gmt_leaks {
 	const char *no_phases; /* The same for definition phase. */
 	const char *no_end;    /* The same for definitions age and exit. */
 	/* Some definition was not judged because its events are in totals only. */
-	bool is_folded_away;
+	bool is_compacted_away;
 };
 
 /*

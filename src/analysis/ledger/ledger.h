@@ -44,7 +44,7 @@ struct gmt_ledger_holding {
 	uint64_t arenas[GMT_SPACE_COUNT];
 	bool knows_segments; /* a segment was seen before this moment */
 	uint64_t told_allocated_bytes; /* as PyTorch reported it */
-	uint64_t told_reserved_bytes;
+	uint64_t reported_reserved_bytes;
 	uint64_t stamp;
 };
 
@@ -87,7 +87,7 @@ struct gmt_ledger_watch {
 	GMT_VEC(struct gmt_ledger_answer) answers; /* by the stamp of their end */
 	GMT_VEC(uint32_t) begins;                  /* indices of answers, by the stamp of their begin */
 	size_t next_begin, next_end;
-	uint64_t quiet_until; /* stamp of the next answer, or of the end of the program's work */
+	uint64_t next_needed_stamp; /* stamp of the next answer, or of the end of the program's work */
 	uint64_t work_end; /* UINT64_MAX: no mark gives the end, or the end has already been recorded */
 	uint64_t end_stamp; /* moment for which `end` was recorded; UINT64_MAX: after the last event */
 	bool has_ended;

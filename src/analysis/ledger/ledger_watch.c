@@ -38,7 +38,7 @@ static void take(struct gmt_ledger_watch *watch, const struct gmt_replay *replay
 	*ret_holding = row ? row->now : (struct gmt_ledger_holding){ .stamp = 0 };
 	if (torch && torch->has_totals) {
 		ret_holding->told_allocated_bytes = torch->told_allocated_bytes;
-		ret_holding->told_reserved_bytes = torch->told_reserved_bytes;
+		ret_holding->reported_reserved_bytes = torch->reported_reserved_bytes;
 	}
 }
 
@@ -85,12 +85,12 @@ static void pass_answers(struct gmt_ledger_watch *watch, uint64_t stamp)
 			continue;
 		answer->after = sums_now(watch, answer->sample.device);
 	}
-	watch->quiet_until = watch->next_begin < watch->begins.count ?
+	watch->next_needed_stamp = watch->next_begin < watch->begins.count ?
 		watch->answers.items[watch->begins.items[watch->next_begin]].sample.begin_stamp : UINT64_MAX;
-	if (watch->next_end < watch->answers.count && watch->answers.items[watch->next_end].sample.stamp < watch->quiet_until)
-		watch->quiet_until = watch->answers.items[watch->next_end].sample.stamp;
-	if (watch->work_end < watch->quiet_until)
-		watch->quiet_until = watch->work_end;
+	if (watch->next_end < watch->answers.count && watch->answers.items[watch->next_end].sample.stamp < watch->next_needed_stamp)
+		watch->next_needed_stamp = watch->answers.items[watch->next_end].sample.stamp;
+	if (watch->work_end < watch->next_needed_stamp)
+		watch->next_needed_stamp = watch->work_end;
 }
 
 /* Records the memory at the end of the program's work. */
@@ -111,7 +111,7 @@ static bool on_before(void *user, const struct gmt_replay *replay, const struct 
 	int16_t *device;
 
 	/* The compacted prefix does not keep the memory that was held at its refusals. */
-	if (index < watch->snapshot->past_events)
+	if (index < watch->snapshot->compacted_events)
 		return true;
 	if (event->stamp > watch->work_end) {
 		uint64_t work_end = watch->work_end;
@@ -266,7 +266,7 @@ static void take_past_account(struct gmt_ledger_device *device, const struct gmt
 	if (row->layer != GMT_LAYER_TORCH)
 		return;
 	device->peak.told_allocated_bytes = row->held_allocated_bytes;
-	device->peak.told_reserved_bytes = row->held_reserved_bytes;
+	device->peak.reported_reserved_bytes = row->held_reserved_bytes;
 }
 
 /*
@@ -307,7 +307,7 @@ static bool set_past_peak(struct gmt_ledger_watch *watch, const struct gmt_repla
 	return true;
 }
 
-static bool on_folded(void *user, const struct gmt_replay *replay)
+static bool on_compacted(void *user, const struct gmt_replay *replay)
 {
 	struct gmt_ledger_watch *watch = user;
 
@@ -402,8 +402,8 @@ bool gmt_ledger_watch_init(struct gmt_ledger_watch *watch, const struct gmt_snap
 	watch->traces = traces;
 	watch->work_end = gmt_phases_work_end(snapshot);
 	watch->observer = (struct gmt_replay_observer){
-		.before = on_before, .quiet_until = &watch->quiet_until, .before_kinds = GMT_REPLAY_KIND(ALLOC_FAILED),
-		.began = on_began, .ended = on_ended, .folded = on_folded, .finished = on_finished, .user = watch,
+		.before = on_before, .next_needed_stamp = &watch->next_needed_stamp, .before_kinds = GMT_REPLAY_KIND(ALLOC_FAILED),
+		.began = on_began, .ended = on_ended, .folded = on_compacted, .finished = on_finished, .user = watch,
 	};
 	for (size_t i = 0; i < snapshot->samples.count; i++) {
 		const struct gmt_sample *sample = &snapshot->samples.items[i];

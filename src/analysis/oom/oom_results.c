@@ -35,9 +35,9 @@ static bool refused(struct gmt_oom_results *oom_outcomes, struct gmt_oom_outcome
 	return gmt_oom_outcomes_refused(finder, &refused, refusal);
 }
 
-bool gmt_oom_results_find(struct gmt_oom_results *ret_fates, const struct gmt_snapshot *snapshot, size_t count)
+bool gmt_oom_results_find(struct gmt_oom_results *ret_results, const struct gmt_snapshot *snapshot, size_t count)
 {
-	struct gmt_oom_outcomes finder = { .became = became, .user = ret_fates };
+	struct gmt_oom_outcomes finder = { .became = became, .user = ret_results };
 	struct gmt_events_reader reader;
 	bool done = gmt_events_reader_init(&reader, &snapshot->events,
 		GMT_EVENTS_STAMP | GMT_EVENTS_ADDRESS | GMT_EVENTS_SIZE);
@@ -50,10 +50,10 @@ bool gmt_oom_results_find(struct gmt_oom_results *ret_fates, const struct gmt_sn
 		 * In the compacted prefix, only refusals without an outcome at that time are used. The
 		 * others are in the counts, and who held memory then is not kept.
 		 */
-		if (i < snapshot->past_events && !gmt_compacted_is_open(&snapshot->compacted, event->thread, event->stamp))
+		if (i < snapshot->compacted_events && !gmt_compacted_is_open(&snapshot->compacted, event->thread, event->stamp))
 			continue;
 		if (gmt_oom_is_one(event))
-			done = refused(ret_fates, &finder, event, i);
+			done = refused(ret_results, &finder, event, i);
 		else if (finder.open && event->kind == GMT_KIND_ALLOC)
 			gmt_oom_outcomes_given(&finder, &given);
 	}

@@ -7,7 +7,7 @@
 
 bool gmt_oom_is_one(const struct gmt_snapshot_event *event)
 {
-	return event->kind == GMT_KIND_ALLOC_FAILED && gmt_oom_outcomes_is_one(event->layer, event->result);
+	return event->kind == GMT_KIND_ALLOC_FAILED && gmt_oom_outcomes_is_out_of_memory(event->layer, event->result);
 }
 
 uint64_t gmt_oom_usable_bytes(const struct gmt_oom_row *row)
@@ -216,7 +216,7 @@ struct gmt_replay_observer gmt_ooms_observer(struct gmt_ooms *ooms)
 	if (!ooms->rows.count)
 		return (struct gmt_replay_observer){ 0 };
 	return (struct gmt_replay_observer){
-		.before = before, .quiet_until = &gmt_replay_quiet,
+		.before = before, .next_needed_stamp = &gmt_replay_quiet,
 		.before_kinds = GMT_REPLAY_KIND(ALLOC_FAILED) | GMT_REPLAY_KIND(UNMAP) | GMT_REPLAY_KIND(CREATE) |
 			GMT_REPLAY_KIND(DESTROY),
 		.began = began, .ended = ended, .mapped = mapped, .finished = finished, .user = ooms,

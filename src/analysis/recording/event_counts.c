@@ -45,7 +45,7 @@ static int busiest_first(const void *left, const void *right)
 	return (a->thread > b->thread) - (a->thread < b->thread);
 }
 
-enum gmt_status gmt_event_counts_init(struct gmt_event_counts *ret_census, const struct gmt_snapshot *snapshot,
+enum gmt_status gmt_event_counts_init(struct gmt_event_counts *ret_event_counts, const struct gmt_snapshot *snapshot,
 	struct gmt_error *error)
 {
 	struct gmt_map apis = { 0 }, threads = { 0 };
@@ -53,20 +53,20 @@ enum gmt_status gmt_event_counts_init(struct gmt_event_counts *ret_census, const
 	bool done = gmt_events_reader_init(&reader, &snapshot->events, 0);
 
 	for (size_t i = 0; i < snapshot->events.count && done; i++)
-		done = count_event(ret_census, &apis, &threads, gmt_events_at(&reader, i));
+		done = count_event(ret_event_counts, &apis, &threads, gmt_events_at(&reader, i));
 	gmt_events_reader_fini(&reader);
 	gmt_map_fini(&apis);
 	gmt_map_fini(&threads);
 	if (!done) {
-		gmt_event_counts_fini(ret_census);
+		gmt_event_counts_fini(ret_event_counts);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}
-	if (ret_census->apis.count)
-		qsort(ret_census->apis.items, ret_census->apis.count, sizeof(*ret_census->apis.items),
+	if (ret_event_counts->apis.count)
+		qsort(ret_event_counts->apis.items, ret_event_counts->apis.count, sizeof(*ret_event_counts->apis.items),
 			most_called_first);
-	if (ret_census->threads.count)
-		qsort(ret_census->threads.items, ret_census->threads.count,
-			sizeof(*ret_census->threads.items), busiest_first);
+	if (ret_event_counts->threads.count)
+		qsort(ret_event_counts->threads.items, ret_event_counts->threads.count,
+			sizeof(*ret_event_counts->threads.items), busiest_first);
 	return GMT_OK;
 }
 

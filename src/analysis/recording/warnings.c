@@ -32,9 +32,9 @@ static void add(struct lister *lister, enum gmt_warning_kind kind, const char *f
 
 	va_end(arguments);
 
-	struct gmt_warning *caveat = text ? gmt_vec_push(&lister->warnings->rows) : NULL;
-	if (caveat)
-		*caveat = (struct gmt_warning){ kind, text };
+	struct gmt_warning *warning = text ? gmt_vec_push(&lister->warnings->rows) : NULL;
+	if (warning)
+		*warning = (struct gmt_warning){ kind, text };
 	else
 		lister->failed = true;
 }
@@ -120,7 +120,7 @@ static void judge_totals(struct lister *lister, const struct gmt_account *accoun
 			account->device, -(uint64_t)account->unseen_bytes);
 }
 
-static void judge_fold(struct lister *lister, const struct gmt_snapshot *snapshot, const struct gmt_replay *replay)
+static void judge_compaction(struct lister *lister, const struct gmt_snapshot *snapshot, const struct gmt_replay *replay)
 {
 	const struct gmt_compacted *compacted = &snapshot->compacted;
 	uint64_t steps = 1;
@@ -142,7 +142,7 @@ static void judge_fold(struct lister *lister, const struct gmt_snapshot *snapsho
 			"what the file says");
 }
 
-static void judge_books(struct lister *lister, const struct gmt_accounting *accounting)
+static void judge_accounting(struct lister *lister, const struct gmt_accounting *accounting)
 {
 	for (size_t i = 0; i < accounting->accounts.count; i++)
 		judge_totals(lister, &accounting->accounts.items[i]);
@@ -203,7 +203,7 @@ static bool judge_arenas(struct lister *lister, const struct gmt_replay *replay,
 		uint64_t bytes = row->peak_bytes > row->live_bytes ? row->peak_bytes : row->live_bytes;
 
 		if (!row->is_seen && row->device != GMT_DEVICE_HOST)
-			add(lister, GMT_WARNING_REMARK, "%s (%s on GPU %d)%s%s", gmt_arenas_doubt(row).text,
+			add(lister, GMT_WARNING_REMARK, "%s (%s on GPU %d)%s%s", gmt_arenas_warning(row).text,
 				gmt_text_size(bytes).text, row->device, row->setting ? "; to see them, " : "",
 				row->setting ? row->setting : "");
 	}
@@ -240,23 +240,23 @@ static void judge_pauses(struct lister *lister, const struct gmt_snapshot *snaps
 			gmt_text_duration(paused_ns).text, gmt_text_count(count).text, count == 1 ? "time" : "times");
 }
 
-enum gmt_status gmt_warnings_init(struct gmt_warnings *ret_caveats, const struct gmt_snapshot *snapshot,
+enum gmt_status gmt_warnings_init(struct gmt_warnings *ret_warnings, const struct gmt_snapshot *snapshot,
 	const struct gmt_replay *replay, const struct gmt_traces *traces, struct gmt_error *error)
 {
-	struct lister lister = { .warnings = ret_caveats };
+	struct lister lister = { .warnings = ret_warnings };
 
 	judge_work(&lister);
 	judge_recording(&lister, snapshot);
 	judge_effects(&lister, snapshot);
 	judge_pauses(&lister, snapshot);
 	if (snapshot->compacted.has_fold)
-		judge_fold(&lister, snapshot, replay);
+		judge_compaction(&lister, snapshot, replay);
 	if (replay && traces && !judge_arenas(&lister, replay, traces, error)) {
-		gmt_warnings_fini(ret_caveats);
+		gmt_warnings_fini(ret_warnings);
 		return GMT_NO_MEMORY;
 	}
 	if (replay)
-		judge_books(&lister, &replay->accounting);
+		judge_accounting(&lister, &replay->accounting);
 	if (traces)
 		judge_traces(&lister, traces);
 	judge_unhooked(&lister, snapshot);
@@ -270,7 +270,7 @@ enum gmt_status gmt_warnings_init(struct gmt_warnings *ret_caveats, const struct
 		add(&lister, GMT_WARNING_REMARK, "%s", snapshot->notes.items[i]);
 	if (!lister.failed)
 		return GMT_OK;
-	gmt_warnings_fini(ret_caveats);
+	gmt_warnings_fini(ret_warnings);
 	return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 }
 

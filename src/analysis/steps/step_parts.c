@@ -91,7 +91,7 @@ void gmt_step_parts_init(struct gmt_step_parts *parts, const struct gmt_timeline
 static unsigned part_of(const struct gmt_step_parts *parts, const struct gmt_replay *replay, uint32_t site)
 {
 	const struct gmt_step_parts_site *row = &parts->sites.items[site];
-	enum gmt_part part = gmt_part_of(parts->traces->stack_landmarks.items[replay->site_stacks.items[site]]);
+	enum gmt_part part = gmt_part_of(parts->traces->stack_frame_kinds.items[replay->site_stacks.items[site]]);
 	size_t steps = parts->timeline->series[0].steps.count;
 
 	/*
@@ -175,7 +175,7 @@ static bool make_row(struct maker *maker, unsigned part, const struct sums *sums
 	row->times += !row->times;
 	row->made_bytes = sums->made_bytes / row->times;
 	row->kept_bytes = kept_bytes;
-	if (kept_bytes > 0 && part >= GMT_PIPELINE)
+	if (kept_bytes > 0 && part >= GMT_PARTS)
 		row->kept_bytes = kept_bytes * (double)maker->search.span.steps / (double)row->times;
 	row->carried_bytes = sums->left_bytes / row->times;
 	if (row->kept_bytes > 0)
@@ -213,7 +213,7 @@ bool gmt_step_parts_finish(struct gmt_step_parts *parts, const struct gmt_replay
 
 const char *gmt_step_parts_name(unsigned part)
 {
-	if (part < GMT_PIPELINE)
+	if (part < GMT_PARTS)
 		return gmt_part_name((enum gmt_part)part);
 	return part == GMT_STEP_PARTS_EVALUATION ? "evaluation" : "epoch";
 }

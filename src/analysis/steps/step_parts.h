@@ -17,7 +17,7 @@
 
 /* The parts of a step (enum gmt_part), followed by: */
 enum {
-	GMT_STEP_PARTS_EVALUATION = GMT_PIPELINE,
+	GMT_STEP_PARTS_EVALUATION = GMT_PARTS,
 	GMT_STEP_PARTS_EPOCH,
 	GMT_STEP_PARTS,
 };

@@ -78,7 +78,7 @@ void gmt_stack_module(const struct gmt_traces *traces, uint32_t stack, char *ret
 		const struct gmt_place *place = gmt_traces_place(traces, places[i]);
 
 		if (place->kind != GMT_PLACE_PYTHON ||
-			!(traces->place_landmarks.items[places[i + 1]] & GMT_FRAME_KIND_BIT(MODULE_CALL)))
+			!(traces->place_frame_kinds.items[places[i + 1]] & GMT_FRAME_KIND_BIT(MODULE_CALL)))
 			continue;
 		module_class(gmt_traces_string(traces, place->function), &length);
 		if (length)

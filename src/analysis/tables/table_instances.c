@@ -99,7 +99,7 @@ static bool add(struct walk *walk, const struct gmt_module_tensor *tensor, struc
 }
 
 bool gmt_table_add_instances(struct gmt_table *table, const struct gmt_replay *replay,
-	const struct gmt_module_tensors *tensors, struct gmt_table_takens *ret_taken)
+	const struct gmt_module_tensors *tensors, struct gmt_instance_shares *ret_taken)
 {
 	struct walk walk = { .table = table, .replay = replay, .tensors = tensors };
 	bool done = true;
@@ -122,7 +122,7 @@ static uint64_t less(uint64_t all, uint64_t taken)
 	return taken < all ? all - taken : 0;
 }
 
-bool gmt_table_leave(const struct gmt_table_takens *taken, struct gmt_site *site)
+bool gmt_table_subtract_instances(const struct gmt_instance_shares *taken, struct gmt_site *site)
 {
 	const struct gmt_table_taken *of_site;
 

@@ -15,7 +15,7 @@ struct gmt_table_taken {
 	uint64_t peak_bytes, peak_blocks, live_bytes, live_blocks, total_bytes, allocs;
 };
 
-struct gmt_table_takens { /* Layout of a GMT_VEC, by site. */
+struct gmt_instance_shares { /* Layout of a GMT_VEC, by site. */
 	struct gmt_table_taken *items;
 	size_t count, capacity;
 };
@@ -26,9 +26,9 @@ struct gmt_table_takens { /* Layout of a GMT_VEC, by site. */
  * of memory.
  */
 bool gmt_table_add_instances(struct gmt_table *table, const struct gmt_replay *replay,
-	const struct gmt_module_tensors *tensors, struct gmt_table_takens *ret_taken);
+	const struct gmt_module_tensors *tensors, struct gmt_instance_shares *ret_taken);
 
 /* Subtracts what the instances hold from a site. False: nothing remains. */
-bool gmt_table_leave(const struct gmt_table_takens *taken, struct gmt_site *site);
+bool gmt_table_subtract_instances(const struct gmt_instance_shares *taken, struct gmt_site *site);
 
 #endif

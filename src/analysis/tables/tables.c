@@ -17,7 +17,7 @@ struct builder {
 	const struct gmt_allocator_state *where;
 	struct gmt_map row_ids; /* Account and number to index. */
 	GMT_VEC(uint32_t) numbers; /* By stack: the number of its row, + 1. 0: not determined yet. */
-	struct gmt_table_takens taken; /* For modules: what the rows of instances hold. */
+	struct gmt_instance_shares taken; /* For modules: what the rows of instances hold. */
 	struct gmt_intern functions; /* Pairs of function and file. */
 };
 
@@ -95,7 +95,7 @@ static bool number_of(struct builder *builder, const struct gmt_site *site, uint
 		*ret_number = 1 + gmt_category_of(builder->replay, builder->traces, builder->history, site->id);
 		return true;
 	case GMT_TABLE_PART:
-		*ret_number = 1 + gmt_part_of(builder->traces->stack_landmarks.items[site->stack]);
+		*ret_number = 1 + gmt_part_of(builder->traces->stack_frame_kinds.items[site->stack]);
 		return true;
 	default:
 		return number_of_place(builder, site->stack, site->own_line, ret_number);
@@ -186,13 +186,13 @@ static bool add_sites(struct builder *builder, const struct gmt_sites *sites)
 	for (size_t i = 0; i < sites->rows.count; i++) {
 		struct gmt_site site = sites->rows.items[i];
 
-		if (gmt_table_leave(&builder->taken, &site) && !add_site(builder, &site))
+		if (gmt_table_subtract_instances(&builder->taken, &site) && !add_site(builder, &site))
 			return false;
 	}
 	return true;
 }
 
-static bool add_births(struct builder *builder, const struct gmt_attribution_rows *attribution)
+static bool add_attribution(struct builder *builder, const struct gmt_attribution_rows *attribution)
 {
 	bool is_step = builder->table->key == GMT_TABLE_STEP;
 
@@ -259,8 +259,8 @@ enum gmt_status gmt_table_init(struct gmt_table *ret_table, enum gmt_table_key k
 	bool done;
 
 	ret_table->key = key;
-	done = key == GMT_TABLE_STEP ? add_births(&builder, &where->attribution.steps) :
-		key == GMT_TABLE_PHASE ? add_births(&builder, &where->attribution.phases) :
+	done = key == GMT_TABLE_STEP ? add_attribution(&builder, &where->attribution.steps) :
+		key == GMT_TABLE_PHASE ? add_attribution(&builder, &where->attribution.phases) :
 		add_sites(&builder, sites);
 	gmt_map_fini(&builder.row_ids);
 	gmt_vec_fini(&builder.numbers);

@@ -27,7 +27,7 @@ bool gmt_block_read_header(const uint8_t header[GMT_BLOCK_HEADER_BYTES], struct 
 typedef uint32_t gmt_checksum_function(uint32_t crc, const void *bytes, size_t size);
 
 /* Returns whether the payload matches the header's checksum. */
-bool gmt_block_is_whole(const uint8_t header[GMT_BLOCK_HEADER_BYTES], const struct gmt_block *block,
+bool gmt_block_is_intact(const uint8_t header[GMT_BLOCK_HEADER_BYTES], const struct gmt_block *block,
 	gmt_checksum_function *checksum);
 
 /*

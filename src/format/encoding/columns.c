@@ -66,7 +66,7 @@ static bool decode_column(struct gmt_columns *columns, const struct gmt_field_in
 	 * If a 'D' column has the same difference in all rows, its values differ, unless the difference
 	 * is 0.
 	 */
-	if (gmt_numbers_are_one(&column, count, field->encoding == 'D' ? 1 : 0x80)) {
+	if (gmt_numbers_are_equal(&column, count, field->encoding == 'D' ? 1 : 0x80)) {
 		columns->same[number] = field->encoding == 'U' ? *column.at : gmt_unzigzag(*column.at);
 		return true;
 	}
@@ -74,7 +74,7 @@ static bool decode_column(struct gmt_columns *columns, const struct gmt_field_in
 	return get_numbers(field, column, count, to);
 }
 
-uint64_t *gmt_columns_spread(struct gmt_columns *columns, uint32_t field)
+uint64_t *gmt_columns_expand(struct gmt_columns *columns, uint32_t field)
 {
 	struct gmt_cells *cells = &columns->cells[field];
 	uint64_t *to = columns->values.items + (size_t)field * columns->count, same = *cells->values;
@@ -104,7 +104,7 @@ enum gmt_status gmt_columns_decode(struct gmt_columns *columns, const struct gmt
 		struct gmt_cursor column;
 
 		if (!gmt_column_cut(&payload, &column) || !decode_column(columns, &record->fields[f], f, column))
-			return gmt_column_refuse(record, f, error);
+			return gmt_column_error(record, f, error);
 	}
 	if (block->kind == GMT_RECORD_EVENT)
 		gmt_event_totals_in_columns(columns);

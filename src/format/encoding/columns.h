@@ -53,7 +53,7 @@ static inline uint64_t gmt_cell(const struct gmt_cells *cells, size_t row)
 enum gmt_status gmt_columns_decode(struct gmt_columns *columns, const struct gmt_block *block, struct gmt_error *error);
 
 /* Gives every row of a decoded column its own value, which the caller may change. */
-uint64_t *gmt_columns_spread(struct gmt_columns *columns, uint32_t field);
+uint64_t *gmt_columns_expand(struct gmt_columns *columns, uint32_t field);
 
 void gmt_columns_fini(struct gmt_columns *columns);
 

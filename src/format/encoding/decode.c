@@ -112,7 +112,7 @@ static bool decode_column(struct gmt_decoder *decoder, const struct gmt_record_i
 				return false;
 	} else {
 		/* Rows are zeroed before they are decoded. */
-		return gmt_numbers_are_one(&column, count, 1) || (get_numbers_of(&column, cell, record->row_bytes, count, field) &&
+		return gmt_numbers_are_equal(&column, count, 1) || (get_numbers_of(&column, cell, record->row_bytes, count, field) &&
 			column.at == column.end);
 	}
 	return column.at == column.end;
@@ -176,7 +176,7 @@ enum gmt_status gmt_decode_rows(struct gmt_decoder *decoder, const struct gmt_bl
 
 		if (!gmt_column_cut(&payload, &column) ||
 			!decode_column(decoder, record, &record->fields[f], column, block->rows))
-			return gmt_column_refuse(record, f, error);
+			return gmt_column_error(record, f, error);
 	}
 	make_texts(decoder, record, f, block->rows);
 	fix_lists(decoder, record, block->rows);

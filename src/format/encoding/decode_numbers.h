@@ -34,7 +34,7 @@ static inline bool gmt_column_cut(struct gmt_cursor *payload, struct gmt_cursor 
 }
 
 /* Sets the error for a column that is incomplete or breaks the rules. */
-static inline enum gmt_status gmt_column_refuse(const struct gmt_record_info *record, uint32_t field, struct gmt_error *error)
+static inline enum gmt_status gmt_column_error(const struct gmt_record_info *record, uint32_t field, struct gmt_error *error)
 {
 	return gmt_error_set(error, GMT_DAMAGED, "column `%s` of a `%s` block cannot be decoded", record->fields[field].name,
 		record->name);
@@ -101,7 +101,7 @@ static inline bool gmt_numbers_are_short(const struct gmt_cursor *column, uint32
 /*
  * Returns whether all `count` (not 0) numbers are the same byte, less than `limit` (at most 0x80).
  */
-static inline bool gmt_numbers_are_one(const struct gmt_cursor *column, uint32_t count, uint8_t limit)
+static inline bool gmt_numbers_are_equal(const struct gmt_cursor *column, uint32_t count, uint8_t limit)
 {
 	return (size_t)(column->end - column->at) == count && *column->at < limit &&
 		memcmp(column->at, column->at + 1, count - 1) == 0;

@@ -62,8 +62,8 @@ void gmt_event_totals_in_columns(struct gmt_columns *columns)
 	if (!layer->step && *layer->values != GMT_LAYER_TORCH)
 		return;
 	/* The totals change from row to row even if the differences do not. */
-	allocated_bytes = gmt_columns_spread(columns, GMT_COLUMN_event_allocated_bytes);
-	reserved_bytes = gmt_columns_spread(columns, GMT_COLUMN_event_reserved_bytes);
+	allocated_bytes = gmt_columns_expand(columns, GMT_COLUMN_event_allocated_bytes);
+	reserved_bytes = gmt_columns_expand(columns, GMT_COLUMN_event_reserved_bytes);
 	for (uint32_t i = 0; i < columns->count; i++) {
 		if (gmt_cell(layer, i) != GMT_LAYER_TORCH)
 			continue;

@@ -18,7 +18,7 @@ static const uint8_t name[NAME_BYTES] = { 'G', 'M', FIELD_BYTES, 0 };
 
 void gmt_member_clear(struct gmt_member_about *about)
 {
-	*about = (struct gmt_member_about){ .least_stamp = UINT64_MAX };
+	*about = (struct gmt_member_about){ .min_stamp = UINT64_MAX };
 }
 
 void gmt_member_add(struct gmt_member_about *about, const struct gmt_record_info *record, const void *rows, uint32_t count)
@@ -29,8 +29,8 @@ void gmt_member_add(struct gmt_member_about *about, const struct gmt_record_info
 	for (uint32_t i = 0; stamp && i < count; i++) {
 		uint64_t value = gmt_field_number(stamp, (const char *)rows + (size_t)i * record->row_bytes + stamp->offset);
 
-		about->least_stamp = value < about->least_stamp ? value : about->least_stamp;
-		about->most_stamp = value > about->most_stamp ? value : about->most_stamp;
+		about->min_stamp = value < about->min_stamp ? value : about->min_stamp;
+		about->max_stamp = value > about->max_stamp ? value : about->max_stamp;
 	}
 	for (uint32_t i = 0; device && i < count; i++)
 		about->devices |= gmt_member_device_bit((int32_t)gmt_field_number(device,
@@ -43,7 +43,7 @@ void gmt_member_write(const struct gmt_member_about *about, const struct gmt_mem
 	uint8_t ret_extra[GMT_MEMBER_EXTRA_BYTES])
 {
 	const uint64_t words[WORDS] = {
-		identity->bytes, about->least_stamp, about->most_stamp, about->kinds, about->devices, about->clock.stamp,
+		identity->bytes, about->min_stamp, about->max_stamp, about->kinds, about->devices, about->clock.stamp,
 		about->clock.monotonic_ns, about->clock.realtime_ns,
 	};
 	uint8_t *to = ret_extra + NAME_BYTES;
@@ -74,7 +74,7 @@ bool gmt_member_read(const uint8_t header[GMT_MEMBER_HEADER_BYTES], struct gmt_m
 		words[i] = gmt_get_u64(at + i * sizeof(*words));
 	ret_identity->bytes = words[0];
 	*ret_about = (struct gmt_member_about){
-		.least_stamp = words[1], .most_stamp = words[2], .kinds = words[3], .devices = words[4],
+		.min_stamp = words[1], .max_stamp = words[2], .kinds = words[3], .devices = words[4],
 		.clock = { .stamp = words[5], .monotonic_ns = words[6], .realtime_ns = words[7] },
 	};
 	return true;

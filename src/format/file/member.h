@@ -20,7 +20,7 @@
 
 struct gmt_member_about {
 	/* over rows with a `stamp`; least > most: there are no such rows */
-	uint64_t least_stamp, most_stamp;
+	uint64_t min_stamp, max_stamp;
 	uint64_t kinds;   /* gmt_member_bit of their record numbers */
 	uint64_t devices; /* gmt_member_device_bit of rows with a `device` */
 	struct gmt_clock clock; /* the last clock row; stamp 0: there is no clock row */

@@ -71,8 +71,8 @@ static bool look_at(struct adopter *adopter, const struct gmt_snapshot_event *ev
 	/* Most frees have no stack, so they give no information. */
 	if (!trace->frames && !trace->stack)
 		return true;
-	if (!gmt_backward_attribution_has(&adopter->backward_attribution, event->thread))
-		return !trace->frames || gmt_backward_attribution_note(&adopter->backward_attribution, event->thread, trace->frames,
+	if (!gmt_backward_attribution_is_autograd_thread(&adopter->backward_attribution, event->thread))
+		return !trace->frames || gmt_backward_attribution_set_stack(&adopter->backward_attribution, event->thread, trace->frames,
 			lies_in_call(adopter, trace->frames));
 	call = gmt_backward_attribution_caller(&adopter->backward_attribution);
 	return !call || adopt(adopter, event->trace, call, ret_trace);
@@ -88,7 +88,7 @@ static bool know_threads(struct adopter *adopter, bool *ret_any)
 		bool is_autograd = gmt_backward_attribution_is_autograd(snapshot->threads.items[i].name);
 
 		*ret_any |= is_autograd;
-		if (is_autograd && !gmt_backward_attribution_know(&adopter->backward_attribution, snapshot->threads.items[i].id, true))
+		if (is_autograd && !gmt_backward_attribution_register_thread(&adopter->backward_attribution, snapshot->threads.items[i].id, true))
 			return false;
 	}
 	return true;
@@ -99,7 +99,7 @@ static bool begin_calls(struct adopter *adopter)
 	const struct gmt_compacted *compacted = &adopter->snapshot->compacted;
 
 	for (size_t i = 0; i + 1 < compacted->calls.count; i += 2)
-		if (!gmt_backward_attribution_note(&adopter->backward_attribution, (uint32_t)compacted->calls.items[i],
+		if (!gmt_backward_attribution_set_stack(&adopter->backward_attribution, (uint32_t)compacted->calls.items[i],
 			(uint32_t)compacted->calls.items[i + 1], true))
 			return false;
 	return true;
@@ -116,7 +116,7 @@ static bool look_at_rows(struct adopter *adopter, const struct gmt_events_reader
 		const struct gmt_snapshot_event *event = &reader->rows[i];
 
 		traces[i] = event->trace;
-		if (reader->first + i >= snapshot->past_events && !look_at(adopter, event, &traces[i]))
+		if (reader->first + i >= snapshot->compacted_events && !look_at(adopter, event, &traces[i]))
 			return false;
 		differ |= traces[i] != event->trace;
 	}
@@ -137,7 +137,7 @@ static bool look_at_all(struct adopter *adopter)
 	return done;
 }
 
-bool gmt_backward_adopt(struct gmt_snapshot *snapshot)
+bool gmt_backward_attribute(struct gmt_snapshot *snapshot)
 {
 	struct adopter adopter = { .snapshot = snapshot };
 	bool done, any;

@@ -19,6 +19,6 @@
  *
  * Call after the events are in order. Returns false when out of memory.
  */
-bool gmt_backward_adopt(struct gmt_snapshot *snapshot);
+bool gmt_backward_attribute(struct gmt_snapshot *snapshot);
 
 #endif

@@ -244,7 +244,7 @@ static bool load_past(struct loader *loader, uint32_t kind, const char *row)
 	if (snapshot->compacted.has_fold)
 		return true;
 	if (kind == GMT_RECORD_PAST_SITE) {
-		slot = gmt_vec_push(&snapshot->past_traces);
+		slot = gmt_vec_push(&snapshot->compacted_traces);
 		if (!slot || !gmt_load_trace(&loader->events, site->stack, site->frames, site->caller, slot))
 			return false;
 	}
@@ -257,7 +257,7 @@ static bool load_past(struct loader *loader, uint32_t kind, const char *row)
 		snapshot->seen_events = fold->events;
 		snapshot->fold_why = gmt_arena_copy(&snapshot->arena, fold->why.text, fold->why.length);
 		gmt_load_see_stamp(snapshot, fold->stamp);
-		if (!snapshot->fold_why || !gmt_load_end_past(&loader->events))
+		if (!snapshot->fold_why || !gmt_load_end_compacted(&loader->events))
 			return false;
 	}
 	return gmt_compacted_add(&snapshot->compacted, kind, row, 1);

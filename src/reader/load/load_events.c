@@ -153,7 +153,7 @@ static const uint64_t *values_of(struct gmt_load_events *loader, struct gmt_colu
 {
 	const struct gmt_cells *cells = &columns->cells[field];
 
-	return !cells->step && !*cells->values ? loader->zeros.items : gmt_columns_spread(columns, field);
+	return !cells->step && !*cells->values ? loader->zeros.items : gmt_columns_expand(columns, field);
 }
 
 /* The columns from which the rows of a block are loaded. */
@@ -245,12 +245,12 @@ bool gmt_load_finish_events(struct gmt_load_events *loader)
 	see_shapes(snapshot);
 	snapshot->reader = gmt_pages_grow(NULL, 0, sizeof(*snapshot->reader));
 	return snapshot->reader && gmt_order_finish(&loader->order, &snapshot->events) &&
-		gmt_events_reader_init(snapshot->reader, &snapshot->events, GMT_EVENTS_ALL) && gmt_backward_adopt(snapshot);
+		gmt_events_reader_init(snapshot->reader, &snapshot->events, GMT_EVENTS_ALL) && gmt_backward_attribute(snapshot);
 }
 
-bool gmt_load_end_past(struct gmt_load_events *loader)
+bool gmt_load_end_compacted(struct gmt_load_events *loader)
 {
-	loader->snapshot->past_events = loader->count;
+	loader->snapshot->compacted_events = loader->count;
 	return gmt_order_part(&loader->order);
 }
 

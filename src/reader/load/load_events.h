@@ -48,7 +48,7 @@ struct gmt_load_events {
 bool gmt_load_event_columns(struct gmt_load_events *loader, struct gmt_columns *columns);
 
 /* Marks the end of the compacted prefix: all events so far are survivors of the compaction. */
-bool gmt_load_end_past(struct gmt_load_events *loader);
+bool gmt_load_end_compacted(struct gmt_load_events *loader);
 
 /*
  * Finds or makes the trace of two stacks, and sets `*ret_trace` to its index in `traces`. `caller`

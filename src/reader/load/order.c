@@ -13,13 +13,13 @@
 enum { FIRST_WINDOW_EVENTS = 1 << 13, MOST_WINDOW_EVENTS = 1 << 19, FIRST_PLACES = 1 << 10 };
 
 /* Returns the least stamp in the window. */
-static uint64_t least_stamp(const struct gmt_order *order)
+static uint64_t min_stamp(const struct gmt_order *order)
 {
 	const struct gmt_order_key *window = order->window.items;
 
 	if (!order->sorted)
-		return order->least_stamp;
-	return order->window.count > order->sorted && order->least_stamp < window->stamp ? order->least_stamp : window->stamp;
+		return order->min_stamp;
+	return order->window.count > order->sorted && order->min_stamp < window->stamp ? order->min_stamp : window->stamp;
 }
 
 /* Adds places, and room for as many keys. Call when no place is free. */
@@ -84,7 +84,7 @@ static bool take_back_from(struct gmt_order *order, struct gmt_order_run *run, u
 	memmove(order->window.items, order->window.items + at, (room - at + before) * sizeof(*order->window.items));
 	order->window.count -= at;
 	order->sorted = 0;
-	order->least_stamp = least < order->window.items[0].stamp ? least : order->window.items[0].stamp;
+	order->min_stamp = least < order->window.items[0].stamp ? least : order->window.items[0].stamp;
 	order->is_disordered = true;
 	return true;
 }
@@ -97,7 +97,7 @@ static bool take_back(struct gmt_order *order)
 {
 	struct gmt_order_run *last = order->runs.count ? &order->runs.items[order->runs.count - 1] : NULL;
 	struct gmt_events_reader reader = { 0 };
-	uint64_t least = least_stamp(order);
+	uint64_t least = min_stamp(order);
 	bool done;
 
 	if (!last || order->is_new_part || last->last_stamp <= least)

@@ -44,7 +44,7 @@ struct gmt_order {
 	/* number of free places; index of the word of `free` to search first */
 	size_t free_places, free_at;
 	/* the least stamp after the first `sorted` keys; undefined without such keys */
-	uint64_t least_stamp;
+	uint64_t min_stamp;
 	bool is_disordered;   /* the window must be sorted */
 	bool is_new_part;
 	struct gmt_order_sorter sorter;
@@ -87,8 +87,8 @@ static inline struct gmt_events_row *gmt_order_push(struct gmt_order *order, uin
 	size_t at = order->window.count++;
 	uint32_t place = gmt_order_take_place(order);
 
-	if (at == order->sorted || stamp < order->least_stamp)
-		order->least_stamp = stamp;
+	if (at == order->sorted || stamp < order->min_stamp)
+		order->min_stamp = stamp;
 	order->is_disordered |= at && stamp < order->window.items[at - 1].stamp;
 	order->window.items[at] = (struct gmt_order_key){ .stamp = stamp, .place = place };
 	return &order->rows.items[place];

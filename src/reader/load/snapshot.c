@@ -117,7 +117,7 @@ void gmt_snapshot_free(struct gmt_snapshot *snapshot)
 	gmt_vec_fini(&snapshot->notes);
 	gmt_vec_fini(&snapshot->names);
 	gmt_compacted_fini(&snapshot->compacted);
-	gmt_vec_fini(&snapshot->past_traces);
+	gmt_vec_fini(&snapshot->compacted_traces);
 	gmt_vec_fini(&snapshot->marks);
 	gmt_vec_fini(&snapshot->ooms);
 	gmt_vec_fini(&snapshot->samples);

@@ -116,12 +116,12 @@ struct gmt_snapshot {
 	GMT_VEC(struct gmt_snapshot_trace) traces;
 
 	/*
-	 * The compacted prefix (docs/folding.md), if compacted.has_fold. The first past_events events
+	 * The compacted prefix (docs/folding.md), if compacted.has_fold. The first compacted_events events
 	 * are the survivors.
 	 */
 	struct gmt_compacted compacted;
-	size_t past_events;
-	GMT_VEC(uint32_t) past_traces; /* for each row of compacted.sites: index in `traces` */
+	size_t compacted_events;
+	GMT_VEC(uint32_t) compacted_traces; /* for each row of compacted.sites: index in `traces` */
 	const char *fold_why;
 
 	/* Completeness of the recording. */

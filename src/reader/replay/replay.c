@@ -34,7 +34,7 @@ struct session {
 	struct gmt_event_interpreter interpreter;
 	struct gmt_events_reader reader;
 	struct listeners before, ended, began, mapped, folded, finished;
-	uint64_t quiet_until;  /* up to this stamp, no observer needs `before`, ... */
+	uint64_t next_needed_stamp;  /* up to this stamp, no observer needs `before`, ... */
 	uint32_t before_kinds; /* ... except for these kinds */
 	/* stamp of the end of the program's work; UINT64_MAX: unknown, or already saved */
 	uint64_t work_end;
@@ -48,19 +48,19 @@ struct session {
 };
 
 /*
- * Combines `quiet_until` and `before_kinds` of all observers, so that most events need only one
+ * Combines `next_needed_stamp` and `before_kinds` of all observers, so that most events need only one
  * check.
  */
 static void look_ahead(struct session *session)
 {
-	session->quiet_until = session->work_end;
+	session->next_needed_stamp = session->work_end;
 	session->before_kinds = 0;
 	for (size_t o = 0; o < session->before.count; o++) {
 		const struct gmt_replay_observer *observer = session->before.items[o];
 
-		session->before_kinds |= observer->quiet_until ? observer->before_kinds : UINT32_MAX;
-		if (observer->quiet_until && *observer->quiet_until < session->quiet_until)
-			session->quiet_until = *observer->quiet_until;
+		session->before_kinds |= observer->next_needed_stamp ? observer->before_kinds : UINT32_MAX;
+		if (observer->next_needed_stamp && *observer->next_needed_stamp < session->next_needed_stamp)
+			session->next_needed_stamp = *observer->next_needed_stamp;
 	}
 }
 
@@ -150,7 +150,7 @@ static bool are_namesakes(struct session *session, uint32_t a, uint32_t b)
 static bool asked(void *user, const struct gmt_interpret_event *event, uint32_t site)
 {
 	struct session *session = user;
-	struct gmt_replay_maker *maker = &session->replay->site_makers.items[site];
+	struct gmt_replay_allocating_thread *maker = &session->replay->site_makers.items[site];
 
 	if (!maker->thread)
 		maker->thread = event->thread;
@@ -213,7 +213,7 @@ static bool refused_free(void *user, const struct gmt_interpret_event *event, bo
 	 * In the compacted prefix it is unknown what lived at the address. True means: conclude
 	 * nothing.
 	 */
-	is_live |= session->index < session->snapshot->past_events;
+	is_live |= session->index < session->snapshot->compacted_events;
 	if (row)
 		*row = (struct gmt_replay_refused_free){ .event = session->index, .is_live = is_live };
 	return row;
@@ -251,7 +251,7 @@ static bool name_heap(void *user, uint64_t number, const char **ret_name, uint8_
 }
 
 /* Sets field by field: copying a structure made elsewhere would stall the processor. */
-static void set_played(struct session *session)
+static void set_current(struct session *session)
 {
 	const struct gmt_snapshot_event *event = session->event;
 	struct gmt_interpret_event *played = &session->played;
@@ -278,12 +278,12 @@ static void set_played(struct session *session)
 	played->space = event->space;
 }
 
-static bool tell_before(struct session *session)
+static bool notify_before(struct session *session)
 {
 	const struct gmt_snapshot_event *event = session->event;
 
 	/* Survivors of a compaction are replayed before the accounting is complete. */
-	if (event->stamp > session->work_end && session->index >= session->snapshot->past_events) {
+	if (event->stamp > session->work_end && session->index >= session->snapshot->compacted_events) {
 		if (!gmt_replay_end_take(session->replay, session->work_end))
 			return false;
 		session->work_end = UINT64_MAX;
@@ -291,7 +291,7 @@ static bool tell_before(struct session *session)
 	for (size_t o = 0; o < session->before.count; o++) {
 		const struct gmt_replay_observer *observer = session->before.items[o];
 
-		if (observer->quiet_until && event->stamp <= *observer->quiet_until &&
+		if (observer->next_needed_stamp && event->stamp <= *observer->next_needed_stamp &&
 			!(observer->before_kinds >> event->kind & 1))
 			continue;
 		if (!observer->before(observer->user, session->replay, event, session->index))
@@ -307,8 +307,8 @@ static bool play(struct session *session, size_t index)
 
 	session->index = index;
 	session->event = event;
-	set_played(session);
-	if ((event->stamp > session->quiet_until || session->before_kinds >> event->kind & 1) && !tell_before(session))
+	set_current(session);
+	if ((event->stamp > session->next_needed_stamp || session->before_kinds >> event->kind & 1) && !notify_before(session))
 		return false;
 	return gmt_interpret(&session->interpreter, &session->played);
 }
@@ -316,7 +316,7 @@ static bool play(struct session *session, size_t index)
 static bool past_place(void *user, const struct gmt_past_site *row, uint32_t *ret_place)
 {
 	const struct session *session = user;
-	uint32_t trace = session->snapshot->past_traces.items[row - session->snapshot->compacted.sites.items];
+	uint32_t trace = session->snapshot->compacted_traces.items[row - session->snapshot->compacted.sites.items];
 
 	*ret_place = session->traces->stack_of_trace[trace];
 	return true;
@@ -334,7 +334,7 @@ static const char *past_name(void *user, uint32_t name)
 static bool past_maker(void *user, const struct gmt_past_site *row, uint32_t site)
 {
 	const struct session *session = user;
-	struct gmt_replay_maker *maker = &session->replay->site_makers.items[site];
+	struct gmt_replay_allocating_thread *maker = &session->replay->site_makers.items[site];
 
 	if (maker->thread && maker->thread != row->thread)
 		maker->several |= !have_one_name(session->snapshot, maker->thread, row->thread);
@@ -368,7 +368,7 @@ static bool set_past(struct session *session)
 static bool play_all(struct session *session, size_t count)
 {
 	const struct gmt_snapshot *snapshot = session->snapshot;
-	bool has_past = snapshot->compacted.has_fold && (count > snapshot->past_events ||
+	bool has_past = snapshot->compacted.has_fold && (count > snapshot->compacted_events ||
 		session->options->until_ns >= gmt_clock_time_ns(snapshot, snapshot->compacted.fold.stamp));
 	struct gmt_compacted_names names = past_names(session);
 
@@ -376,9 +376,9 @@ static bool play_all(struct session *session, size_t count)
 	if (has_past && !gmt_compacted_prepare(&snapshot->compacted, &session->interpreter, &names))
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if ((has_past && i == snapshot->past_events && !set_past(session)) || !play(session, i))
+		if ((has_past && i == snapshot->compacted_events && !set_past(session)) || !play(session, i))
 			return false;
-	if (has_past && count <= snapshot->past_events && !set_past(session))
+	if (has_past && count <= snapshot->compacted_events && !set_past(session))
 		return false;
 	session->replay->events = count;
 	session->replay->end_time_ns = session->options->until_ns != GMT_REPLAY_TO_END ? session->options->until_ns :

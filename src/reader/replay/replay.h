@@ -22,7 +22,7 @@
 enum { GMT_REPLAY_OBSERVERS = 16 }; /* maximum number of observers */
 
 /* For an observer that needs `before` only for some kinds of events. */
-extern const uint64_t gmt_replay_quiet; /* a `quiet_until` that covers the whole recording */
+extern const uint64_t gmt_replay_quiet; /* a `next_needed_stamp` that covers the whole recording */
 #define GMT_REPLAY_KIND(NAME) (UINT32_C(1) << GMT_KIND_##NAME)
 
 /* A request that was refused. */
@@ -39,7 +39,7 @@ struct gmt_replay_refused_free {
 };
 
 /* The threads that allocated a site's blocks. */
-struct gmt_replay_maker {
+struct gmt_replay_allocating_thread {
 	uint32_t thread; /* id of the first such thread; 0: no thread yet */
 	bool several;    /* threads with other names allocated too */
 };
@@ -69,7 +69,7 @@ struct gmt_replay {
 	struct gmt_accounting accounting;
 	struct gmt_replay_end end;
 	GMT_VEC(uint32_t) site_stacks; /* for each site: id in traces->stacks */
-	GMT_VEC(struct gmt_replay_maker) site_makers; /* for each site */
+	GMT_VEC(struct gmt_replay_allocating_thread) site_makers; /* for each site */
 	/* for each row of compacted.sites: its site plus 1; 0: the site was left out */
 	GMT_VEC(uint32_t) past_sites;
 	GMT_VEC(struct gmt_replay_refusal) refusals;
@@ -90,12 +90,12 @@ struct gmt_replay;
 struct gmt_replay_observer {
 	/*
 	 * Called before event number `index` enters the accounting. The accounting still describes the
-	 * moment before it. If `quiet_until` is set, only events after that stamp are reported, and
+	 * moment before it. If `next_needed_stamp` is set, only events after that stamp are reported, and
 	 * events whose kind has a bit in `before_kinds`. Most observers need only few events.
 	 */
 	bool (*before)(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
 		size_t index);
-	const uint64_t *quiet_until; /* a stamp that `before` and `folded` may change */
+	const uint64_t *next_needed_stamp; /* a stamp that `before` and `folded` may change */
 	uint32_t before_kinds;
 	/*
 	 * The event ended this block, which is no longer in the accounting. This includes blocks whose

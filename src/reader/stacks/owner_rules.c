@@ -350,7 +350,7 @@ static bool fits_place(const struct gmt_owner_rule *rule, const struct gmt_owner
  * Lists the rules that may match a frame of this file or module, up to a rule that certainly
  * matches. Returns false when out of memory.
  */
-static bool sift(const struct gmt_owner_rules *rules, struct gmt_owner_sieve *sieve, const struct gmt_owner_frame *frame,
+static bool sift(const struct gmt_owner_rules *rules, struct gmt_owner_rule_cache *sieve, const struct gmt_owner_frame *frame,
 	struct gmt_owner_span *ret_span)
 {
 	const char *package = gmt_owner_package_of(frame->is_python ? frame->file : frame->module);
@@ -372,7 +372,7 @@ static bool sift(const struct gmt_owner_rules *rules, struct gmt_owner_sieve *si
 	return true;
 }
 
-bool gmt_owner_rules_find(const struct gmt_owner_rules *rules, struct gmt_owner_sieve *sieve,
+bool gmt_owner_rules_find(const struct gmt_owner_rules *rules, struct gmt_owner_rule_cache *sieve,
 	const struct gmt_owner_frame *frame, const struct gmt_owner_rule **ret_rule)
 {
 	int kind = frame->is_python;
@@ -401,7 +401,7 @@ bool gmt_owner_rules_find(const struct gmt_owner_rules *rules, struct gmt_owner_
 	return true;
 }
 
-void gmt_owner_sieve_fini(struct gmt_owner_sieve *sieve)
+void gmt_owner_sieve_fini(struct gmt_owner_rule_cache *sieve)
 {
 	for (int i = 0; i < 2; i++) {
 		gmt_intern_fini(&sieve->paths[i]);

@@ -75,7 +75,7 @@ typedef GMT_VEC(struct gmt_owner_span) gmt_owner_spans;
  * function is left to check. There are few files for many frames. For one set of rules, which must
  * not change. Initialize with zeros. In the pairs, index 0 is for native and 1 for Python frames.
  */
-struct gmt_owner_sieve {
+struct gmt_owner_rule_cache {
 	struct gmt_intern paths[2];
 	gmt_owner_spans spans[2]; /* ranges of `rows`, by id of the path */
 	GMT_VEC(uint32_t) rows; /* indexes of rules, in order */
@@ -85,10 +85,10 @@ struct gmt_owner_sieve {
  * Finds the first rule that matches; *ret_rule is NULL if no rule matches. Returns false when out
  * of memory.
  */
-bool gmt_owner_rules_find(const struct gmt_owner_rules *rules, struct gmt_owner_sieve *sieve,
+bool gmt_owner_rules_find(const struct gmt_owner_rules *rules, struct gmt_owner_rule_cache *sieve,
 	const struct gmt_owner_frame *frame, const struct gmt_owner_rule **ret_rule);
 
-void gmt_owner_sieve_fini(struct gmt_owner_sieve *sieve);
+void gmt_owner_sieve_fini(struct gmt_owner_rule_cache *sieve);
 
 /*
  * Returns the part of a path after site-packages/ or dist-packages/, or NULL if the file is not of

@@ -32,9 +32,9 @@ static bool intern_place(struct gmt_traces_merger *merger, const struct gmt_plac
 
 	if (!gmt_intern(&traces->places, place, sizeof(*place), ret_place))
 		return false;
-	if (*ret_place < traces->place_landmarks.count)
+	if (*ret_place < traces->place_frame_kinds.count)
 		return true;
-	frame_kinds = gmt_vec_push(&traces->place_landmarks);
+	frame_kinds = gmt_vec_push(&traces->place_frame_kinds);
 	ownership = gmt_vec_push(&traces->place_ownership);
 	if (!frame_kinds || !ownership)
 		return false;
@@ -205,11 +205,11 @@ static bool keep_stack(struct gmt_traces_merger *merger, size_t trace)
 	if (!gmt_intern(&traces->stacks, merger->merged.items,
 			merger->merged.count * sizeof(*merger->merged.items), ret_stack))
 		return false;
-	if (!gmt_vec_reserve(&traces->stack_landmarks, 1))
+	if (!gmt_vec_reserve(&traces->stack_frame_kinds, 1))
 		return false;
 	/* New entries are zero. */
-	traces->stack_landmarks.count += *ret_stack == traces->stack_landmarks.count;
-	traces->stack_landmarks.items[*ret_stack] |= merger->frame_kinds;
+	traces->stack_frame_kinds.count += *ret_stack == traces->stack_frame_kinds.count;
+	traces->stack_frame_kinds.items[*ret_stack] |= merger->frame_kinds;
 	return gmt_owners_keep(&traces->owners, &merger->owner, trace, *ret_stack,
 		merger->frame_kinds & GMT_FRAME_KIND_BIT(CACHE));
 }

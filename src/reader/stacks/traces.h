@@ -70,8 +70,8 @@ struct gmt_traces {
 	uint32_t *stack_of_trace; /* for each trace of the snapshot: id in `stacks` */
 	size_t trace_count;
 	/* for each stack: frame kinds of its frames, including hidden frames (frame_kinds.h) */
-	GMT_VEC(uint32_t) stack_landmarks;
-	GMT_VEC(uint32_t) place_landmarks; /* for each place: its frame kinds */
+	GMT_VEC(uint32_t) stack_frame_kinds;
+	GMT_VEC(uint32_t) place_frame_kinds; /* for each place: its frame kinds */
 	GMT_VEC(uint8_t) place_ownership;  /* for each place: see gmt_traces_ownership */
 	/* for each stack, including hidden frames: the library that asked (owners.h) */
 	struct gmt_owners owners;

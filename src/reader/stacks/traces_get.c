@@ -40,8 +40,8 @@ void gmt_traces_fini(struct gmt_traces *traces)
 	gmt_pages_free(traces->stack_of_trace, (traces->trace_count + 1) * sizeof(*traces->stack_of_trace));
 	traces->stack_of_trace = NULL;
 	gmt_vec_fini(&traces->problems);
-	gmt_vec_fini(&traces->stack_landmarks);
-	gmt_vec_fini(&traces->place_landmarks);
+	gmt_vec_fini(&traces->stack_frame_kinds);
+	gmt_vec_fini(&traces->place_frame_kinds);
 	gmt_vec_fini(&traces->place_ownership);
 	gmt_owners_fini(&traces->owners);
 }

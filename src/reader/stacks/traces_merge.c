@@ -32,7 +32,7 @@ static bool is_in_closure(uint32_t frame_kinds)
 static void add_landmarks(struct gmt_traces_merger *merger, bool *has_optimizer)
 {
 	size_t at = merger->python.count - 1;
-	uint32_t frame_kinds = merger->traces->place_landmarks.items[merger->python.items[at].place];
+	uint32_t frame_kinds = merger->traces->place_frame_kinds.items[merger->python.items[at].place];
 
 	/* The innermost optimizer decides. Optimizers further out only call it. */
 	if (frame_kinds & GMT_FRAME_KIND_BIT(OPTIMIZER)) {
@@ -249,7 +249,7 @@ static bool merge(struct gmt_traces_merger *merger, const struct gmt_stack *stac
 
 		const struct gmt_traces_resolved *resolved = &merger->resolved.items[id];
 		for (uint32_t place = 0; place < resolved->count; place++)
-			merger->frame_kinds |= merger->traces->place_landmarks.items[
+			merger->frame_kinds |= merger->traces->place_frame_kinds.items[
 				merger->resolved_places.items[resolved->first + place]];
 		evals += resolved->is_eval;
 		if (has_python && resolved->is_eval && python_at < merger->python.count) {
@@ -301,7 +301,7 @@ static bool append_caller(struct gmt_traces_merger *merger, const struct gmt_fra
 	 */
 	merger->frame_kinds = own | GMT_FRAME_KIND_BIT(BACKWARD);
 	for (size_t i = 0; i < merger->python.count; i++)
-		if (merger->traces->place_landmarks.items[merger->python.items[i].place] &
+		if (merger->traces->place_frame_kinds.items[merger->python.items[i].place] &
 			GMT_FRAME_KIND_BIT(BACKWARD_CALL))
 			from = i;
 	return append_python(merger, &from, merger->python.count, true);

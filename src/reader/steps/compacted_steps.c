@@ -26,7 +26,7 @@ static const char *name_of(const struct gmt_snapshot *snapshot, uint32_t id)
 }
 
 /* Each mark has a row for each account, so repeated rows are skipped. */
-static bool find_counts(struct gmt_step_compacteds *pasts, enum gmt_mark_source source)
+static bool find_counts(struct gmt_compacted_steps *pasts, enum gmt_mark_source source)
 {
 	const struct gmt_compacted *compacted = &pasts->snapshot->compacted;
 	uint64_t sum = 0, before = 0;
@@ -48,7 +48,7 @@ static bool find_counts(struct gmt_step_compacteds *pasts, enum gmt_mark_source 
 	return true;
 }
 
-uint32_t gmt_step_compacteds_count(const struct gmt_step_compacteds *pasts, const struct gmt_snapshot_mark *mark)
+uint32_t gmt_step_compacteds_count(const struct gmt_compacted_steps *pasts, const struct gmt_snapshot_mark *mark)
 {
 	uint64_t count;
 
@@ -58,7 +58,7 @@ uint32_t gmt_step_compacteds_count(const struct gmt_step_compacteds *pasts, cons
 	return (uint32_t)count;
 }
 
-bool gmt_step_compacteds_init(struct gmt_step_compacteds *pasts, const struct gmt_snapshot *snapshot, enum gmt_mark_source source)
+bool gmt_step_compacteds_init(struct gmt_compacted_steps *pasts, const struct gmt_snapshot *snapshot, enum gmt_mark_source source)
 {
 	pasts->snapshot = snapshot;
 	for (size_t i = 0; i < snapshot->compacted.counters.count; i++) {
@@ -74,7 +74,7 @@ bool gmt_step_compacteds_init(struct gmt_step_compacteds *pasts, const struct gm
 	return find_counts(pasts, source);
 }
 
-bool gmt_step_compacteds_note(struct gmt_step_compacteds *pasts, struct gmt_step_series *series, const struct gmt_snapshot_mark *mark)
+bool gmt_step_compacteds_note(struct gmt_compacted_steps *pasts, struct gmt_step_series *series, const struct gmt_snapshot_mark *mark)
 {
 	const struct gmt_snapshot *snapshot = pasts->snapshot;
 	struct gmt_step_compacted *row;
@@ -103,13 +103,13 @@ bool gmt_step_compacteds_note(struct gmt_step_compacteds *pasts, struct gmt_step
 	return true;
 }
 
-void gmt_step_compacteds_end(struct gmt_step_compacteds *pasts, struct gmt_step_series *series)
+void gmt_step_compacteds_end(struct gmt_compacted_steps *pasts, struct gmt_step_series *series)
 {
 	const struct gmt_snapshot *snapshot = pasts->snapshot;
 
-	series->lacks_past = pasts->misfits;
+	series->lacks_compacted_samples = pasts->misfits;
 	for (size_t i = 0; i < series->compacted.count; i++)
-		series->lacks_past |= snapshot->compacted.counters.items[series->compacted.items[i].counter].marks != series->compacted.items[i].steps;
+		series->lacks_compacted_samples |= snapshot->compacted.counters.items[series->compacted.items[i].counter].marks != series->compacted.items[i].steps;
 	gmt_map_fini(&pasts->ids);
 	gmt_map_fini(&pasts->counts);
 	gmt_map_fini(&pasts->rows);

@@ -62,12 +62,12 @@ static bool make_path(struct gmt_loop_paths *paths, uint32_t stack, uint32_t *re
 	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
 
 	*ret_kind = NO_PATH;
-	if (traces->stack_landmarks.items[stack] & GMT_FRAME_KIND_BIT(BACKWARD))
+	if (traces->stack_frame_kinds.items[stack] & GMT_FRAME_KIND_BIT(BACKWARD))
 		return true;
 	for (uint32_t i = count; i-- > 0 && depth < GMT_LOOP_LEVELS;) {
 		const struct gmt_place *place = gmt_traces_place(traces, places[i]);
 
-		if (traces->place_landmarks.items[places[i]] & GMT_FRAME_KIND_BIT(MODULE_CALL))
+		if (traces->place_frame_kinds.items[places[i]] & GMT_FRAME_KIND_BIT(MODULE_CALL))
 			break;
 		if ((place->kind == GMT_PLACE_PYTHON) != paths->has_python)
 			continue;

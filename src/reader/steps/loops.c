@@ -185,7 +185,7 @@ static bool take_alloc(struct finder *finder, const struct gmt_snapshot_event *e
 /* Visits all events: notes edges, or the passes of the chosen loop. */
 static bool go_over(struct finder *finder)
 {
-	size_t first = finder->snapshot->past_events, count = finder->snapshot->events.count;
+	size_t first = finder->snapshot->compacted_events, count = finder->snapshot->events.count;
 
 	for (size_t i = first; i < count; i++) {
 		const struct gmt_snapshot_event *event = gmt_events_at(&finder->reader, i);
@@ -359,7 +359,7 @@ static bool add_repeats(struct finder *finder)
 		begin_with += finder->passes.items[i].stack == stack;
 	if (begin_with * ALIKE_OF < count * ALIKE)
 		return true;
-	for (size_t i = finder->snapshot->past_events; done && i < finder->snapshot->events.count; i++) {
+	for (size_t i = finder->snapshot->compacted_events; done && i < finder->snapshot->events.count; i++) {
 		const struct gmt_snapshot_event *event = gmt_events_at(&finder->reader, i);
 
 		if (event->kind != GMT_KIND_ALLOC || !gmt_repeats_counts(finder->snapshot, event, finder->work_end) ||

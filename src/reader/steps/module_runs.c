@@ -7,9 +7,9 @@
  */
 enum { NOT_LOOKED_AT = 0, NEUTRAL, OUTSIDE, FIRST_CONTEXT };
 
-static uint32_t landmarks_of(const struct gmt_forward_runs *of, uint32_t place)
+static uint32_t frame_kinds_of(const struct gmt_forward_runs *of, uint32_t place)
 {
-	return of->traces->place_landmarks.items[place];
+	return of->traces->place_frame_kinds.items[place];
 }
 
 /*
@@ -20,14 +20,14 @@ static bool find_call(const struct gmt_forward_runs *of, const uint32_t *places,
 {
 	uint32_t at = count;
 
-	while (at && !(landmarks_of(of, places[at - 1]) & GMT_FRAME_KIND_BIT(MODULE_CALL)))
+	while (at && !(frame_kinds_of(of, places[at - 1]) & GMT_FRAME_KIND_BIT(MODULE_CALL)))
 		at--;
 	if (!at)
 		return false;
 	*ret_at = at; /* the first frame outside of the call */
-	for (at--; at && landmarks_of(of, places[at]) & GMT_FRAME_KIND_BIT(MODULE_CALL); at--)
+	for (at--; at && frame_kinds_of(of, places[at]) & GMT_FRAME_KIND_BIT(MODULE_CALL); at--)
 		;
-	return !(landmarks_of(of, places[at]) & GMT_FRAME_KIND_BIT(LOSS));
+	return !(frame_kinds_of(of, places[at]) & GMT_FRAME_KIND_BIT(LOSS));
 }
 
 /*
@@ -56,7 +56,7 @@ static bool context_of(struct gmt_forward_runs *of, const uint32_t *outside, uin
 static bool kind_of(struct gmt_forward_runs *of, uint32_t stack, uint32_t *ret_kind)
 {
 	uint32_t *kind = &of->stack_kinds.items[stack];
-	uint32_t frame_kinds = of->traces->stack_landmarks.items[stack];
+	uint32_t frame_kinds = of->traces->stack_frame_kinds.items[stack];
 	uint32_t count, at, context;
 	const uint32_t *places;
 
@@ -126,7 +126,7 @@ static bool count_contexts(struct gmt_forward_runs *of)
 		if (!kind_of(of, stack, &kind))
 			return false;
 		if (of->main && gmt_series_find_next(of->main, event->stamp, &step))
-			count_in_step(of, kind, of->traces->stack_landmarks.items[stack], step,
+			count_in_step(of, kind, of->traces->stack_frame_kinds.items[stack], step,
 				&last_context_plus_1);
 	}
 	for (size_t i = 0; i < of->contexts.count; i++) {
@@ -295,7 +295,7 @@ static bool has_calls(const struct gmt_snapshot *snapshot, const struct gmt_trac
 	if (!snapshot->has_torch && !snapshot->has_pool)
 		return false;
 	for (size_t i = 0; i < traces->stacks.entries.count; i++)
-		if (traces->stack_landmarks.items[i] & GMT_FRAME_KIND_BIT(MODULE_CALL))
+		if (traces->stack_frame_kinds.items[i] & GMT_FRAME_KIND_BIT(MODULE_CALL))
 			return true;
 	return false;
 }

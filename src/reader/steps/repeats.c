@@ -31,12 +31,12 @@ bool gmt_repeats_counts(const struct gmt_snapshot *snapshot, const struct gmt_sn
 	if (event->stamp > work_end)
 		return false;
 	return snapshot->has_torch || snapshot->has_pool ? event->layer == GMT_LAYER_TORCH || event->space == GMT_SPACE_POOL :
-		gmt_layer_is_got(event->layer);
+		gmt_layer_can_leak(event->layer);
 }
 
 static bool collect(struct finder *finder)
 {
-	for (size_t i = finder->snapshot->past_events; i < finder->snapshot->events.count; i++) {
+	for (size_t i = finder->snapshot->compacted_events; i < finder->snapshot->events.count; i++) {
 		const struct gmt_snapshot_event *event = gmt_events_at(&finder->reader, i);
 		uint64_t *stack, *stamp;
 

@@ -116,7 +116,7 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 {
 	struct gmt_step_series *series = &timeline->series[0];
 	struct gmt_counters counters = { 0 };
-	struct gmt_step_compacteds pasts = { 0 };
+	struct gmt_compacted_steps pasts = { 0 };
 	uint64_t begin = 0;
 	bool done;
 
@@ -176,7 +176,7 @@ static bool find_told_calls(const struct gmt_snapshot *snapshot, uint64_t *ret_b
 static bool steps_to_told_calls(const struct gmt_step_series *main, const struct gmt_snapshot *snapshot, uint64_t begin,
 	struct gmt_step_series *series)
 {
-	struct gmt_step_compacteds pasts = { 0 };
+	struct gmt_compacted_steps pasts = { 0 };
 	bool done = gmt_step_compacteds_init(&pasts, snapshot, GMT_MARK_SOURCE_READER);
 	uint32_t step;
 
@@ -344,7 +344,7 @@ enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline, const struc
 			done = steps_to_told_calls(main, snapshot, begin, forward);
 		} else {
 			done = gmt_forward_steps(snapshot, traces, main, timeline->work_end, forward);
-			forward->lacks_past = timeline->may_be_folded = gmt_snapshot_folded(snapshot);
+			forward->lacks_compacted_samples = timeline->may_be_folded = gmt_snapshot_folded(snapshot);
 		}
 		timeline->series_count += forward->steps.count != 0;
 	}

@@ -34,7 +34,7 @@ enum gmt_step_source {
  * Returns whether steps of this source are inferred from allocations. The other sources record the
  * ends of steps directly.
  */
-static inline bool gmt_steps_are_told(enum gmt_step_source source)
+static inline bool gmt_steps_are_inferred(enum gmt_step_source source)
 {
 	return source >= GMT_STEPS_FORWARD;
 }
@@ -65,7 +65,7 @@ struct gmt_step_series {
 	GMT_VEC(struct gmt_step) steps;
 	/* of a compacted recording: the counters of the steps before the fold, in order */
 	GMT_VEC(struct gmt_step_compacted) compacted;
-	bool lacks_past; /* steps are missing, or the fold lacks what sites held at the ends of steps */
+	bool lacks_compacted_samples; /* steps are missing, or the fold lacks what sites held at the ends of steps */
 };
 
 struct gmt_phase {

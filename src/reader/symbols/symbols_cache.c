@@ -94,8 +94,8 @@ struct gmt_symbols_answers *gmt_symbols_cache_get(struct gmt_symbols_cache *cach
 	char key[KEY_BYTES];
 	uint32_t id;
 
-	if (!cache || !*gmt_elf_build_id(functions) || gmt_elf_refers_further(functions) ||
-		(lines && gmt_elf_refers_further(lines)) || !write_key(cache, functions, lines, key))
+	if (!cache || !*gmt_elf_build_id(functions) || gmt_elf_has_altlink(functions) ||
+		(lines && gmt_elf_has_altlink(lines)) || !write_key(cache, functions, lines, key))
 		return NULL;
 	/* Reserve room before the key gets its id: a key with an id must have its entry. */
 	if (!gmt_vec_reserve(&cache->entries, 1) || !gmt_intern_text(&cache->keys, key, &id))

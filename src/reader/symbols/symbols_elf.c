@@ -155,7 +155,7 @@ bool gmt_elf_has_lines(const struct gmt_elf *elf)
 	return elf->has_lines;
 }
 
-bool gmt_elf_refers_further(const struct gmt_elf *elf)
+bool gmt_elf_has_altlink(const struct gmt_elf *elf)
 {
 	return elf->refers_further;
 }

@@ -47,7 +47,7 @@ bool gmt_elf_has_lines(const struct gmt_elf *elf);
 /*
  * Returns whether part of its DWARF is in another file (.gnu_debugaltlink), which may exist or not.
  */
-bool gmt_elf_refers_further(const struct gmt_elf *elf);
+bool gmt_elf_has_altlink(const struct gmt_elf *elf);
 
 /* Returns whether a file is the Python interpreter or its library, according to its path. */
 bool gmt_elf_is_python(const char *path);

@@ -134,7 +134,7 @@ static void write_fingerprint(const struct gmt_verdict_check *check, const struc
 	char text[1200];
 
 	snprintf(text, sizeof(text), "%s %s %.1000s", gmt_rule_text(check->rule)->id,
-		gmt_verdict_where(check).text, finding->key);
+		gmt_verdict_memory_name(check).text, finding->key);
 	gmt_json_key(json, "partialFingerprints");
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "gpumemtraceSite/v1", text);

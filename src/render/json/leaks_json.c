@@ -217,7 +217,7 @@ static void write_parts(const struct gmt_leaks_view *view, struct gmt_json *json
 		const struct gmt_account *account = &view->replay->accounting.accounts.items[i / GMT_STEP_PARTS];
 		const struct gmt_step_parts_row *row = &parts->rows.items[i];
 
-		if (!row->times || !gmt_layer_is_got(account->layer))
+		if (!row->times || !gmt_layer_can_leak(account->layer))
 			continue;
 		gmt_json_begin_object(json);
 		gmt_json_key_device(json, account->device);

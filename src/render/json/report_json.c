@@ -40,7 +40,7 @@ static void render_folded(const struct gmt_report *report, struct gmt_json *json
 	gmt_json_begin_object(json);
 	gmt_json_key_u64(json, "until_ns", gmt_clock_time_ns(snapshot, snapshot->compacted.fold.stamp));
 	gmt_json_key_u64(json, "events", gmt_snapshot_folded(snapshot));
-	gmt_json_key_u64(json, "survivors", snapshot->past_events);
+	gmt_json_key_u64(json, "survivors", snapshot->compacted_events);
 	gmt_json_key_u64(json, "merged_sites", snapshot->compacted.fold.merged_sites);
 	gmt_json_key_text(json, "why", snapshot->fold_why);
 	gmt_json_end_object(json);
@@ -101,7 +101,7 @@ static void render_account(const struct gmt_summary_layer *layer, struct gmt_jso
 		gmt_json_begin_object(json);
 		gmt_json_key_u64(json, "allocated_bytes", account->told_allocated_bytes);
 		gmt_json_key_u64(json, "allocated_peak_bytes", account->told_allocated_peak_bytes);
-		gmt_json_key_u64(json, "reserved_bytes", account->told_reserved_bytes);
+		gmt_json_key_u64(json, "reserved_bytes", account->reported_reserved_bytes);
 		gmt_json_key_u64(json, "reserved_peak_bytes", account->told_reserved_peak_bytes);
 		gmt_json_key(json, "unseen_bytes");
 		gmt_json_i64(json, account->unseen_bytes);
@@ -135,7 +135,7 @@ static void render_device(const struct gmt_summary_device *device, struct gmt_js
 	gmt_json_end_object(json);
 }
 
-static void render_where(uint32_t layer, int32_t device, uint32_t space, struct gmt_json *json)
+static void render_allocator_state(uint32_t layer, int32_t device, uint32_t space, struct gmt_json *json)
 {
 	struct gmt_space_text name = gmt_space_text(space);
 
@@ -162,7 +162,7 @@ static void render_thread(const struct gmt_report *report, uint32_t id, struct g
 static void render_site(const struct gmt_report *report, const struct gmt_site *site, struct gmt_json *json)
 {
 	gmt_json_begin_object(json);
-	render_where(site->layer, site->device, site->space, json);
+	render_allocator_state(site->layer, site->device, site->space, json);
 	gmt_json_key_u64(json, "live_bytes", site->live_bytes);
 	gmt_json_key_u64(json, "live_blocks", site->live_blocks);
 	gmt_json_key_u64(json, "left_bytes", site->left_bytes);
@@ -197,7 +197,7 @@ static void render_refusals(const struct gmt_report *report, struct gmt_json *js
 		int32_t device = is_host ? GMT_DEVICE_HOST : event.device;
 
 		gmt_json_begin_object(json);
-		render_where(event.layer, device, event.space, json);
+		render_allocator_state(event.layer, device, event.space, json);
 		gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(report->snapshot, event.stamp));
 		gmt_json_key_u64(json, "size_bytes", event.size_bytes);
 		gmt_json_key_text(json, "api", api ? api->name.text : NULL);
@@ -235,7 +235,7 @@ static void render_refused_frees(const struct gmt_report *report, struct gmt_jso
 	gmt_json_end_array(json);
 }
 
-static void render_doubts(const struct gmt_report *report, struct gmt_json *json)
+static void render_uncertain(const struct gmt_report *report, struct gmt_json *json)
 {
 	gmt_json_key(json, "anomalies");
 	gmt_json_begin_object(json);
@@ -308,6 +308,6 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	gmt_leaks_json(report->leaks, json);
 	if (report->where)
 		gmt_allocator_state_json(report->where, json);
-	render_doubts(report, json);
+	render_uncertain(report, json);
 	gmt_json_end_object(json);
 }

@@ -61,7 +61,7 @@ static void write_verdict(const struct writer *writer)
 	for (size_t i = 0, shown = 0; i < files; i++)
 		if (verdict->subjects.items[i].failed) {
 			fputs(shown++ ? ", " : "", writer->file);
-			gmt_plain_text(&writer->plain, gmt_verdict_who(&verdict->subjects.items[i]).text);
+			gmt_plain_text(&writer->plain, gmt_verdict_file_name(&verdict->subjects.items[i]).text);
 		}
 	fputc('\n', writer->file);
 }
@@ -135,7 +135,7 @@ static const char *word_of(enum gmt_check_state state)
 static void write_other(const struct writer *writer, const struct gmt_verdict_check *check)
 {
 	const struct gmt_rule_text *rule = gmt_rule_text(check->rule);
-	struct gmt_verdict_where where = gmt_verdict_where(check);
+	struct gmt_verdict_memory_name where = gmt_verdict_memory_name(check);
 
 	fprintf(writer->file, "%-8s%s %s: %s%s", word_of(check->state), rule->id, rule->name, where.text,
 		*where.text ? ": " : "");

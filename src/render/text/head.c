@@ -46,12 +46,12 @@ void gmt_head_text(const struct gmt_plain *plain, const struct gmt_snapshot *sna
 		gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 	}
 	for (size_t i = 0; i < warnings->rows.count; i++) {
-		const struct gmt_warning *caveat = &warnings->rows.items[i];
+		const struct gmt_warning *warning = &warnings->rows.items[i];
 
-		if (caveat->kind == GMT_WARNING_INCOMPLETE)
+		if (warning->kind == GMT_WARNING_INCOMPLETE)
 			gmt_plain_style(plain, GMT_PLAIN_WARN);
-		fputs(caveat->kind == GMT_WARNING_INCOMPLETE ? "  missing   " : "  note      ", plain->file);
-		gmt_plain_text(plain, caveat->text);
+		fputs(warning->kind == GMT_WARNING_INCOMPLETE ? "  missing   " : "  note      ", plain->file);
+		gmt_plain_text(plain, warning->text);
 		gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 		fputc('\n', plain->file);
 	}

@@ -262,7 +262,7 @@ static void write_verdict(const struct gmt_leaks_view *view, const struct gmt_pl
 		gmt_plain_text(plain, unseen->name);
 		fputs("'s arena", plain->file);
 	} else {
-		bold(plain, view->leaks->is_folded_away ? "Leaks: none found in what could be judged" : "Leaks: none found");
+		bold(plain, view->leaks->is_compacted_away ? "Leaks: none found in what could be judged" : "Leaks: none found");
 	}
 	if (view->timeline->series_count) {
 		fputs(" over ", plain->file);

@@ -64,7 +64,7 @@ static void write_columns(const struct writer *writer)
 
 static void write_reserved(const struct writer *writer, const struct gmt_account *account)
 {
-	uint64_t reserved = account->told_reserved_bytes, allocated = account->told_allocated_bytes;
+	uint64_t reserved = account->reported_reserved_bytes, allocated = account->told_allocated_bytes;
 
 	if (!account->has_totals)
 		return;
@@ -90,7 +90,7 @@ static void write_device(const struct writer *writer, const struct gmt_summary_d
 	/* PyTorch's blocks come first, because PyTorch users know them. */
 	for (size_t i = device->layers.count; i-- > 0;) {
 		/* The ledger shows the other layers. */
-		if (!gmt_layer_is_got(device->layers.items[i].layer))
+		if (!gmt_layer_can_leak(device->layers.items[i].layer))
 			continue;
 		write_layer(writer, &device->layers.items[i]);
 		write_reserved(writer, &device->layers.items[i].account);
