@@ -53,7 +53,7 @@ bool gmt_recording_memory_open(struct gmt_recording_memory *ret_area, const stru
  */
 bool gmt_recording_memory_open_in_memory(struct gmt_recording_memory *ret_area, char *ret_why, uint32_t why_bytes);
 
-/* Returns the memory for pending definitions (writer/pending_definitions.h). */
+/* Returns the memory for pending definitions (writer/journal.h). */
 void *gmt_recording_memory_journal(const struct gmt_recording_memory *area);
 
 /*

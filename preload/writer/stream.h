@@ -16,7 +16,7 @@
 
 #include "containers/vec.h"
 #include "writer/process_metadata.h"
-#include "writer/pending_definitions.h"
+#include "writer/journal.h"
 #include "writer/recording.h"
 #include "shared_memory/definitions.h"
 #include "format/encoding/encode.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_WRITER_PENDING_DEFINITIONS_H
-#define GMT_WRITER_PENDING_DEFINITIONS_H
+#ifndef GMT_WRITER_JOURNAL_H
+#define GMT_WRITER_JOURNAL_H
 
 /*
  * The pending definitions: a copy, in shared memory, of each block that the stream has written

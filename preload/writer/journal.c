@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "writer/pending_definitions.h"
+#include "writer/journal.h"
 
 #include <string.h>
 
