@@ -5,8 +5,8 @@
 #include "code.h"
 
 /*
- * Libraries: code that belongs to no context, and is loaded into those that use it. Where modules are
- * not lazy, it is in every context from the first moment on.
+ * Libraries: code that belongs to no context and is loaded into each context that uses it. If
+ * modules are not lazy, a library is in every context from the start.
  */
 
 static struct CUlib_st *libraries;
@@ -28,7 +28,7 @@ static struct CUkern_st *find_kernel(const void *handle)
 	return NULL;
 }
 
-/* The library's module in that context, made if need be. */
+/* Gets the library's module in that context, and makes it if needed. */
 static CUresult get_module(struct CUlib_st *library, struct CUctx_st *context, struct CUmod_st **ret_module)
 {
 	*ret_module = sim_module_of_library(library, context);
@@ -78,7 +78,7 @@ static void library_free(struct CUlib_st *library)
 	free(library);
 }
 
-/* Loads into all contexts that there are, unless lazily. */
+/* Loads the library into all existing contexts, unless modules are lazy. */
 static CUresult load_everywhere(struct CUlib_st *library)
 {
 	struct CUmod_st *module;
@@ -108,7 +108,7 @@ static struct CUlib_st *library_new(const void *image)
 	return library;
 }
 
-/* Makes the library known and loads it; it is freed if that fails. */
+/* Adds the library to the list and loads it. Frees the library if that fails. */
 static CUresult library_begin(struct CUlib_st *library)
 {
 	CUresult result = load_everywhere(library);
@@ -340,7 +340,7 @@ CUresult cuLibraryGetManaged(CUdeviceptr *ret_address, size_t *ret_size_bytes, C
 	return get_variable(ret_address, ret_size_bytes, library, name, true);
 }
 
-/* --- code of programs, which their runtime brings along ------------------------------------------- */
+/* --- code of programs, registered by their runtime -------------------------------------------- */
 
 static struct CUlib_st *find_binary(const void *binary)
 {

@@ -71,7 +71,7 @@ struct sim_capture *sim_capture_find(uint64_t id);
 /* Returns whether a stream of this context is capturing. */
 bool sim_capture_is_active_in(const struct CUctx_st *context);
 void sim_capture_invalidate_all_in(const struct CUctx_st *context);
-/* Ends the captures of a context that ends; keeps their graphs. */
+/* Removes the captures of a context that ends; keeps their graphs. */
 void sim_captures_forget_of_context(const struct CUctx_st *context);
 
 /* event.c: Records the event outside any stream. Needs no lock. */

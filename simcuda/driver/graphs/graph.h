@@ -104,7 +104,7 @@ struct CUgraph_st *sim_graph_copy(struct CUgraph_st *graph, bool is_of_family);
 struct CUgraphNode_st *sim_graph_add(struct CUgraph_st *graph, CUgraphNodeType type);
 /* Removes the node that was added last. */
 void sim_graph_remove_last(struct CUgraph_st *graph);
-/* Adds a node that depends on the nodes added before it, as captures do. */
+/* Adds a node that depends on the node added last, as captures do. */
 struct CUgraphNode_st *sim_graph_append(struct CUgraph_st *graph, CUgraphNodeType type);
 /* Makes the node depend on another node of its graph. Returns false if memory is short. */
 bool sim_graph_depend(struct CUgraphNode_st *node, struct CUgraphNode_st *from, const CUgraphEdgeData *data);

@@ -3,12 +3,12 @@
 
 #include "graph.h"
 
-/* Nodes added by hand. */
+/* Nodes that the program adds explicitly. */
 
-/* Which nodes a new one depends on. */
+/* The nodes that a new node depends on. */
 struct dependencies {
 	const CUgraphNode *nodes;
-	const CUgraphEdgeData *edges; /* NULL: edges of the usual kind */
+	const CUgraphEdgeData *edges; /* NULL: edges of the default type */
 	size_t count;
 };
 
@@ -199,7 +199,7 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *ret_handle, CU
 
 /* --- other kinds ---------------------------------------------------------------------------------- */
 
-/* Adds a node of that type; where `field` is one, it gets the parameters as they are. */
+/* Adds a node of that type and stores `value` in its member `field`. */
 #define ADD(type_name, field, value)                                                                 \
 	do {                                                                                         \
 		struct dependencies on = { dependencies, NULL, dependency_count };                   \
