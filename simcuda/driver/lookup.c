@@ -71,10 +71,7 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **ret_address, int version
 	if (!symbol || !ret_address || version > sim_driver.version ||
 	    flags > (CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM))
 		return CUDA_ERROR_INVALID_VALUE;
-	/*
-	 * The runtime first calls this with an empty name, version 0 and no status. That call must not
-	 * crash.
-	 */
+	/* The runtime first asks for an empty name, with version 0 and a NULL status. */
 	CUresult result = find(symbol, version, flags, ret_address, &status);
 	if (ret_status)
 		*ret_status = status;

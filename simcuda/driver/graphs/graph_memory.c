@@ -80,8 +80,8 @@ CUresult sim_graph_node_frees(struct CUgraphNode_st *node, CUdeviceptr address)
 	if (!memory)
 		return CUDA_ERROR_INVALID_VALUE;
 	/*
-	 * One graph frees the memory at most once. If the graph that allocates it frees it, no other
-	 * graph may.
+	 * Each graph may free the memory once. Either the graph that allocates it frees it, or other
+	 * graphs do.
 	 */
 	if (memory->freed_by &&
 	    (memory->freed_by == family || memory->freed_by == memory->owner || memory->owner == family))
