@@ -36,7 +36,8 @@ enum simcuda_kind {
 	SIMCUDA_KIND_MAPPING,           /* cuMemMap; object: the handle */
 	/* cuMulticastBind*; address: offset in the multicast `object` */
 	SIMCUDA_KIND_BINDING,
-	SIMCUDA_KIND_TILES,             /* cuMemMapArrayAsync; address: the array; object: the memory handle */
+	/* cuMemMapArrayAsync; address: the array; object: the memory handle */
+	SIMCUDA_KIND_TILES,
 	SIMCUDA_KIND_POOL,              /* size: bytes in use; charged: bytes reserved */
 	/* memory of a device's graphs; size: bytes used; charged: bytes reserved but not used */
 	SIMCUDA_KIND_GRAPH_POOL,

@@ -122,7 +122,7 @@ CUresult cuModuleGetGlobal(CUdeviceptr_v1 *ret_address, unsigned int *ret_size_b
 	return result;
 }
 
-/* --- arrays --------------------------------------------------------------------------------------- */
+/* --- arrays ----------------------------------------------------------------------------------- */
 
 CUresult cuArrayCreate(CUarray *ret_array, const CUDA_ARRAY_DESCRIPTOR_v1 *descriptor)
 {

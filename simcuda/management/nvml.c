@@ -104,7 +104,7 @@ static unsigned long long own_bytes(int ordinal)
 	return used;
 }
 
-/* --- the library ---------------------------------------------------------------------------------- */
+/* --- the library ------------------------------------------------------------------------------ */
 
 EXPORT(enum result, nvmlInit_v2, (void))
 {
@@ -173,7 +173,7 @@ EXPORT(enum result, nvmlSystemGetDriverVersion, (char *ret_text, unsigned int si
 	return (unsigned int)length < size_bytes ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_SIZE;
 }
 
-/* --- handles -------------------------------------------------------------------------------------- */
+/* --- handles ---------------------------------------------------------------------------------- */
 
 EXPORT(enum result, nvmlDeviceGetCount_v2, (unsigned int *ret_count))
 {
@@ -336,7 +336,7 @@ EXPORT(enum result, nvmlDeviceGetGpuFabricInfoV, (device_handle device, void *re
 	return check(device, ret_info, &ordinal);
 }
 
-/* --- processes ------------------------------------------------------------------------------------ */
+/* --- processes -------------------------------------------------------------------------------- */
 
 /*
  * Gets the processes that use the device. The other process comes first, so that callers must

@@ -79,7 +79,7 @@ cudaError_t cudaCtxResetPersistingL2Cache(void)
 	return sim_leave(sim_enter());
 }
 
-/* --- properties ----------------------------------------------------------------------------------- */
+/* --- properties ------------------------------------------------------------------------------- */
 
 cudaError_t sim_query_identity(int device, char (*ret_name)[256], size_t *ret_total_bytes, CUuuid *ret_uuid)
 {

@@ -35,7 +35,7 @@ cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, 
 				    size_t shared_bytes, cudaStream_t stream);
 #pragma GCC visibility pop
 
-/* --- registration --------------------------------------------------------------------------------- */
+/* --- registration ----------------------------------------------------------------------------- */
 
 void **__cudaRegisterFatBinary(void *binary)
 {
@@ -203,7 +203,7 @@ cudaError_t cudaMemcpyFromSymbolAsync(void *destination, const void *symbol, siz
 	return cudaMemcpyFromSymbol(destination, symbol, size_bytes, offset_bytes, kind);
 }
 
-/* --- launches ------------------------------------------------------------------------------------- */
+/* --- launches --------------------------------------------------------------------------------- */
 
 /*
  * The launch configuration, from the <<<>>> of a launch to the stub that it calls. One per thread
@@ -273,7 +273,7 @@ LAUNCH()
 LAUNCH(_ptsz)
 #undef LAUNCH
 
-/* --- functions ------------------------------------------------------------------------------------ */
+/* --- functions -------------------------------------------------------------------------------- */
 
 static cudaError_t get_handle(void **ret_handle, const void *host_function)
 {

@@ -94,7 +94,7 @@ cudaError_t cudaFree(void *address)
 	return SIM_CALL(cuMemFree_v2((CUdeviceptr)address));
 }
 
-/* --- arrays --------------------------------------------------------------------------------------- */
+/* --- arrays ----------------------------------------------------------------------------------- */
 
 static CUarray_format array_format(const struct cudaChannelFormatDesc *channels)
 {
@@ -235,7 +235,7 @@ cudaError_t cudaGetChannelDesc(struct cudaChannelFormatDesc *ret_channels, cudaA
 	return cudaArrayGetInfo(ret_channels, NULL, NULL, (cudaArray_t)(uintptr_t)array);
 }
 
-/* --- pointers ------------------------------------------------------------------------------------- */
+/* --- pointers --------------------------------------------------------------------------------- */
 
 cudaError_t sim_describe_pointer(const void *pointer, struct sim_pointer *ret_pointer)
 {

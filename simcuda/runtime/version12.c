@@ -17,7 +17,7 @@
 	cudaError_t sim12_##symbol parameters __asm__(#symbol) __attribute__((visibility("default"))); \
 	cudaError_t sim12_##symbol parameters
 
-/* --- properties ----------------------------------------------------------------------------------- */
+/* --- properties ------------------------------------------------------------------------------- */
 
 /* struct cudaDeviceProp of CUDA 12. Its tail is reserved. */
 struct properties12 {
@@ -96,7 +96,7 @@ DEFINE(cudaGetDeviceProperties_v2, (struct properties12 *ret_properties, int dev
 	return sim_leave(fill_properties(ret_properties, device));
 }
 
-/* --- pointers ------------------------------------------------------------------------------------- */
+/* --- pointers --------------------------------------------------------------------------------- */
 
 /* struct cudaPointerAttributes of CUDA 12. It lacks the reserved tail of CUDA 13. */
 struct pointer_attributes12 {
@@ -118,7 +118,7 @@ DEFINE(cudaPointerGetAttributes, (struct pointer_attributes12 *ret_attributes, c
 	return sim_leave(error);
 }
 
-/* --- managed memory ------------------------------------------------------------------------------- */
+/* --- managed memory --------------------------------------------------------------------------- */
 
 DEFINE(cudaMemAdvise, (const void *address, size_t size_bytes, enum cudaMemoryAdvise advice, int device))
 {
@@ -131,7 +131,7 @@ DEFINE(cudaMemAdvise_v2,
 	return SIM_CALL(cuMemAdvise_v2((CUdeviceptr)address, size_bytes, (CUmem_advise)advice, location));
 }
 
-/* --- graphs --------------------------------------------------------------------------------------- */
+/* --- graphs ----------------------------------------------------------------------------------- */
 
 DEFINE(cudaGraphAddNode, (cudaGraphNode_t *ret_node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
 			  size_t count, CUgraphNodeParams *parameters))

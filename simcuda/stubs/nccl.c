@@ -49,7 +49,7 @@ static long copy(char *to, const char *from, size_t size_bytes, void *stream)
 	return 0;
 }
 
-/* --- communicators --------------------------------------------------------------------------------- */
+/* --- communicators ---------------------------------------------------------------------------- */
 
 static long make(struct communicator **ret_communicator, int count, int rank)
 {
@@ -167,7 +167,7 @@ long ncclCommAbort(struct communicator *communicator)
 	return 0;
 }
 
-/* --- memory ---------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 long ncclMemAlloc(void **ret_address, size_t size_bytes)
 {
@@ -185,7 +185,7 @@ long ncclMemFree(void *address)
 	return !address || (free_it && !free_it((unsigned long long)address)) ? 0 : SYSTEM_ERROR;
 }
 
-/* --- collectives ----------------------------------------------------------------------------------- */
+/* --- collectives ------------------------------------------------------------------------------ */
 
 long ncclAllGather(const char *from, char *to, size_t count, int type, const struct communicator *communicator, void *stream)
 {

@@ -74,7 +74,8 @@ static void planes_and_levels_are_views(void **state)
 
 	/* The array has at most seven levels. Each level keeps six layers. */
 	assert_success(cuMipmappedArrayCreate(&mipmap, &descriptor, 30));
-	assert_int_equal(used_bytes(), 16896); /* 6 x (2048 + 512 + 128 + 32 + 8 + 2 + 1), in units of 512 */
+	/* 6 x (2048 + 512 + 128 + 32 + 8 + 2 + 1), in units of 512 */
+	assert_int_equal(used_bytes(), 16896);
 	assert_success(cuMipmappedArrayGetLevel(&level, mipmap, 6));
 	assert_int_equal(cuMipmappedArrayGetLevel(&plane, mipmap, 7), CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuArrayDestroy(level), CUDA_ERROR_INVALID_HANDLE);

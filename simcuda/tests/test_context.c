@@ -202,7 +202,7 @@ static void a_capture_ends_with_its_context(void **state)
 	assert_success(cuMemFree_v2(block));
 }
 
-/* --- green contexts ------------------------------------------------------------------------------- */
+/* --- green contexts --------------------------------------------------------------------------- */
 
 static CUgreenCtx make_green(unsigned int multiprocessors)
 {

@@ -10,7 +10,7 @@
 
 /* Memory that another API or another process owns and pays for. */
 
-/* --- external memory ------------------------------------------------------------------------------ */
+/* --- external memory -------------------------------------------------------------------------- */
 
 static CUexternalMemory import(size_t size_bytes)
 {
@@ -84,7 +84,7 @@ static void external_memory_goes_with_its_context(void **state)
 	assert_int_equal(cuMemFree_v2(buffer), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* --- graphics ------------------------------------------------------------------------------------- */
+/* --- graphics --------------------------------------------------------------------------------- */
 
 static void a_buffer_is_reached_while_it_is_mapped(void **state)
 {
@@ -162,7 +162,7 @@ static void an_image_is_reached_as_arrays(void **state)
 		assert_success(cuGraphicsUnregisterResource(images[i]));
 }
 
-/* --- between processes ---------------------------------------------------------------------------- */
+/* --- between processes ------------------------------------------------------------------------ */
 
 /* Exports a block and frees it on request. Returns 0, or the number of the step that failed. */
 static int export_in_child(int control)

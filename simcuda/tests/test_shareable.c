@@ -185,7 +185,7 @@ static void a_dma_buf_keeps_mapped_memory(void **state)
 	assert_success(cuMemFree_v2(block));
 }
 
-/* --- between processes ---------------------------------------------------------------------------- */
+/* --- between processes ------------------------------------------------------------------------ */
 
 static int channel[2];
 

@@ -8,7 +8,7 @@
  * did not make comes from a program's own runtime.
  */
 
-/* --- functions ------------------------------------------------------------------------------------ */
+/* --- functions -------------------------------------------------------------------------------- */
 
 CUresult cuFuncGetAttribute(int *ret_value, CUfunction_attribute attribute, CUfunction function)
 {
@@ -160,7 +160,7 @@ CUresult cuFuncLoad(CUfunction function)
 	return result;
 }
 
-/* --- launches ------------------------------------------------------------------------------------- */
+/* --- launches --------------------------------------------------------------------------------- */
 
 /* If modules are lazy, a launch loads the code, unless an earlier call has loaded it. */
 static CUresult load_code(const void *function, struct CUctx_st *context)
@@ -227,7 +227,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, uns
 			      stream, parameters, NULL);
 }
 
-/* --- profilers ------------------------------------------------------------------------------------ */
+/* --- profilers -------------------------------------------------------------------------------- */
 
 /* Takes the configuration and output files of a profiler. The driver profiles no program. */
 CUresult cuProfilerInitialize(const char *settings_path, const char *output_path, CUoutput_mode mode)

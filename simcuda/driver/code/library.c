@@ -60,7 +60,7 @@ CUresult sim_kernel_get_function(const void *handle, struct CUctx_st *context,
 	return result == CUDA_SUCCESS ? sim_module_get_function(module, kernel->name, ret_function) : result;
 }
 
-/* --- loading -------------------------------------------------------------------------------------- */
+/* --- loading ---------------------------------------------------------------------------------- */
 
 static void library_free(struct CUlib_st *library)
 {
@@ -184,7 +184,7 @@ CUresult cuLibraryUnload(CUlibrary library)
 	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* --- kernels -------------------------------------------------------------------------------------- */
+/* --- kernels ---------------------------------------------------------------------------------- */
 
 static CUresult get_kernel(struct CUlib_st *library, const char *name, struct CUkern_st **ret_kernel)
 {
@@ -292,7 +292,7 @@ CUresult cuKernelGetName(const char **ret_name, CUkernel kernel)
 	return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* --- modules and variables ------------------------------------------------------------------------ */
+/* --- modules and variables -------------------------------------------------------------------- */
 
 CUresult cuLibraryGetModule(CUmodule *ret_module, CUlibrary library)
 {

@@ -230,7 +230,7 @@ static bool is_live(const struct CUmod_st *module)
 	return false;
 }
 
-/* --- loading -------------------------------------------------------------------------------------- */
+/* --- loading ---------------------------------------------------------------------------------- */
 
 CUresult cuModuleLoadData(CUmodule *ret_module, const void *image)
 {

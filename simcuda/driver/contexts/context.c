@@ -97,7 +97,7 @@ void sim_contexts_list(struct sim_list *list)
 	}
 }
 
-/* --- the primary context of a device -------------------------------------------------------------- */
+/* --- the primary context of a device ---------------------------------------------------------- */
 
 bool sim_primary_is_active(const struct sim_device *device)
 {

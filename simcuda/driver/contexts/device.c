@@ -141,7 +141,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *ret_device, const char *text)
 	return CUDA_SUCCESS;
 }
 
-/* --- peers ---------------------------------------------------------------------------------------- */
+/* --- peers ------------------------------------------------------------------------------------ */
 
 CUresult cuDeviceCanAccessPeer(int *ret_can, CUdevice ordinal, CUdevice peer)
 {

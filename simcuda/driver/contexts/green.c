@@ -59,7 +59,7 @@ void sim_greens_list(struct sim_list *list)
 					   });
 }
 
-/* --- multiprocessors ------------------------------------------------------------------------------ */
+/* --- multiprocessors -------------------------------------------------------------------------- */
 
 static CUdevResource describe(unsigned int count)
 {
@@ -129,7 +129,7 @@ CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *ret_descriptor, CUdevResou
 	return CUDA_SUCCESS;
 }
 
-/* --- green contexts ------------------------------------------------------------------------------- */
+/* --- green contexts --------------------------------------------------------------------------- */
 
 CUresult cuGreenCtxCreate(CUgreenCtx *ret_green, CUdevResourceDesc descriptor, CUdevice ordinal,
 			  unsigned int flags)

@@ -95,7 +95,7 @@ void sim_streams_leave_capture(const struct sim_capture *capture)
 		thread_stream.capture = NULL;
 }
 
-/* --- handles -------------------------------------------------------------------------------------- */
+/* --- handles ---------------------------------------------------------------------------------- */
 
 CUresult sim_stream_new(struct CUctx_st *context, unsigned int flags, int priority, CUstream *ret_stream)
 {

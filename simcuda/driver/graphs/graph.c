@@ -133,7 +133,7 @@ bool sim_graph_has_memory(const struct CUgraph_st *graph)
 	       sim_graph_has_type(graph, CU_GRAPH_NODE_TYPE_MEM_FREE);
 }
 
-/* --- copies --------------------------------------------------------------------------------------- */
+/* --- copies ----------------------------------------------------------------------------------- */
 
 static bool copy_bodies(const struct CUgraphNode_st *node, bool is_of_family)
 {
@@ -225,7 +225,7 @@ struct CUgraph_st *sim_graph_copy(struct CUgraph_st *graph, bool is_of_family)
 	return copy;
 }
 
-/* --- handles -------------------------------------------------------------------------------------- */
+/* --- handles ---------------------------------------------------------------------------------- */
 
 CUresult cuGraphCreate(CUgraph *ret_graph, unsigned int flags)
 {

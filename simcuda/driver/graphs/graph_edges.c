@@ -47,7 +47,7 @@ CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *ret_type)
 	return CUDA_SUCCESS;
 }
 
-/* --- edges ---------------------------------------------------------------------------------------- */
+/* --- edges ------------------------------------------------------------------------------------ */
 
 /* The output arrays of a query about edges. Each of the three may be NULL. */
 struct answer {

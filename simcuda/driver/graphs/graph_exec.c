@@ -119,7 +119,7 @@ CUresult cuGraphUpload(CUgraphExec exec, CUstream stream)
 	return result == CUDA_ERROR_INVALID_VALUE ? CUDA_SUCCESS : result;
 }
 
-/* --- updates -------------------------------------------------------------------------------------- */
+/* --- updates ---------------------------------------------------------------------------------- */
 
 static bool depend_alike(const struct CUgraphNode_st *old, const struct CUgraphNode_st *new)
 {

@@ -31,7 +31,7 @@ static struct CUgraphNode_st *exec_node(CUgraphExec exec, CUgraphNode node, CUgr
 	return twin && twin->type == type ? twin : NULL;
 }
 
-/* --- kernels -------------------------------------------------------------------------------------- */
+/* --- kernels ---------------------------------------------------------------------------------- */
 
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *ret_parameters)
 {
@@ -120,7 +120,7 @@ CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode destination, CUgraphNode so
 	return destination && source ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* --- copies, fills, host functions, events -------------------------------------------------------- */
+/* --- copies, fills, host functions, events ---------------------------------------------------- */
 
 /* GETTER(function, type of node, type of the value, field). SETTER has the same arguments. */
 #define GETTER(function, node_type, value_type, field)                                   \
@@ -200,7 +200,7 @@ CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CU
 	return cuGraphEventWaitNodeSetEvent(exec_node(exec, node, CU_GRAPH_NODE_TYPE_WAIT_EVENT), event);
 }
 
-/* --- any kind ------------------------------------------------------------------------------------- */
+/* --- any kind --------------------------------------------------------------------------------- */
 
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *parameters)
 {

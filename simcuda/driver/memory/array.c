@@ -39,7 +39,7 @@ bool sim_array_is_live(const struct CUarray_st *array)
 	return false;
 }
 
-/* --- arrays --------------------------------------------------------------------------------------- */
+/* --- arrays ----------------------------------------------------------------------------------- */
 
 /* Makes an array. Returns NULL if memory is short. */
 static struct CUarray_st *array_new(struct CUctx_st *context, const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
@@ -188,7 +188,7 @@ CUresult cuArrayGetPlane(CUarray *ret_plane, CUarray array, unsigned int plane)
 	return result;
 }
 
-/* --- mipmapped arrays ----------------------------------------------------------------------------- */
+/* --- mipmapped arrays ------------------------------------------------------------------------- */
 
 /* Makes a mipmapped array that is in no list and not charged. Returns NULL if memory is short. */
 static struct CUmipmappedArray_st *mipmap_new(struct CUctx_st *context,
@@ -319,7 +319,7 @@ CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap)
 	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* --- all of them ---------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 void sim_arrays_free_of_context(const struct CUctx_st *context)
 {

@@ -45,7 +45,7 @@ void sim_tiles_list(struct sim_list *list, const struct sim_tiles *tiles, uint64
 				   });
 }
 
-/* --- tiles ---------------------------------------------------------------------------------------- */
+/* --- tiles ------------------------------------------------------------------------------------ */
 
 static bool is_flat(const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
 {
@@ -188,7 +188,7 @@ CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *r
 	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* --- mapping -------------------------------------------------------------------------------------- */
+/* --- mapping ---------------------------------------------------------------------------------- */
 
 static bool find_target(const CUarrayMapInfo *info, struct target *ret_target)
 {

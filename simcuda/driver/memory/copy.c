@@ -114,7 +114,7 @@ CUresult cuMemcpyPeer(CUdeviceptr destination, CUcontext destination_context, CU
 	return cuMemcpyPeerAsync(destination, destination_context, source, source_context, size_bytes, NULL);
 }
 
-/* --- two dimensions ------------------------------------------------------------------------------- */
+/* --- two dimensions --------------------------------------------------------------------------- */
 
 static char *side(CUmemorytype type, const void *host, CUdeviceptr device)
 {

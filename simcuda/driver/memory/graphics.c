@@ -43,7 +43,7 @@ static bool is_live(const struct CUgraphicsResource_st *resource)
 	return false;
 }
 
-/* --- registering ---------------------------------------------------------------------------------- */
+/* --- registering ------------------------------------------------------------------------------ */
 
 /* Registers a resource. `number` is its name in the graphics API; 0 is not a valid name. */
 static CUresult register_resource(CUgraphicsResource *ret_resource, uint64_t number, unsigned int flags,
@@ -157,7 +157,7 @@ CUresult cuGraphicsResourceSetMapFlags_v2(CUgraphicsResource resource, unsigned 
 	return result;
 }
 
-/* --- mapping -------------------------------------------------------------------------------------- */
+/* --- mapping ---------------------------------------------------------------------------------- */
 
 /*
  * Returns CUDA_SUCCESS if all resources are live, different, and mapped or unmapped as wanted. The
@@ -316,7 +316,7 @@ CUresult cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray *ret_mipmap,
 	return result;
 }
 
-/* --- all of them ---------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 void sim_graphics_free_of_context(const struct CUctx_st *context)
 {

@@ -156,7 +156,7 @@ CUresult cuMulticastGetGranularity(size_t *ret_granularity_bytes, const CUmultic
 	return result;
 }
 
-/* --- binding -------------------------------------------------------------------------------------- */
+/* --- binding ---------------------------------------------------------------------------------- */
 
 static bool is_bound(const struct sim_multicast *multicast, const struct sim_device *device,
 		     size_t offset_bytes, size_t size_bytes)

@@ -69,7 +69,7 @@ bool sim_file_is_open_elsewhere(int file)
 	return false;
 }
 
-/* --- physical memory ------------------------------------------------------------------------------ */
+/* --- physical memory -------------------------------------------------------------------------- */
 
 static bool copy_stretch(int to, off_t to_offset, int from, off_t from_offset, off_t size_bytes)
 {

@@ -31,7 +31,7 @@ bool sim_mapping_find(uintptr_t address, struct sim_mapping_info *ret_info)
 	return true;
 }
 
-/* --- addresses ------------------------------------------------------------------------------------ */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 CUresult cuMemAddressReserve(CUdeviceptr *ret_address, size_t size_bytes, size_t alignment_bytes,
 			     CUdeviceptr wanted_address, unsigned long long flags)
@@ -94,7 +94,7 @@ CUresult cuMemAddressFree(CUdeviceptr address, size_t size_bytes)
 	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* --- mapping -------------------------------------------------------------------------------------- */
+/* --- mapping ---------------------------------------------------------------------------------- */
 
 /*
  * Returns the strongest access right of the host and all devices, because they are one process

@@ -121,7 +121,7 @@ void sim_pool_free_block(struct sim_block *block)
 		pool_forget(pool);
 }
 
-/* --- allocation ----------------------------------------------------------------------------------- */
+/* --- allocation ------------------------------------------------------------------------------- */
 
 static struct sim_block *pool_allocate(struct CUmemPoolHandle_st *pool, size_t size_bytes)
 {
@@ -215,7 +215,7 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
 	return result;
 }
 
-/* --- pools as objects ----------------------------------------------------------------------------- */
+/* --- pools as objects ------------------------------------------------------------------------- */
 
 static CUresult check_properties(const CUmemPoolProps *properties)
 {
