@@ -216,8 +216,8 @@ void sim_graphics_list(struct sim_list *list);
 /* graph_memory.c */
 void sim_graph_memory_list(struct sim_list *list);
 /*
- * Returns the bytes of a graph's block, which the caller is about to remove. The device counts
- * these bytes as reserved but no longer as used.
+ * Updates the device's counters before the caller removes a graph's block. The block's bytes stay
+ * reserved but no longer count as used.
  */
 void sim_graph_block_ends(struct sim_block *block);
 

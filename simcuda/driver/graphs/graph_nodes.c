@@ -197,7 +197,7 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *ret_handle, CU
 	return CUDA_SUCCESS;
 }
 
-/* --- other kinds ------------------------------------------------------------------------------ */
+/* --- other types of nodes --------------------------------------------------------------------- */
 
 /* Adds a node of that type and stores `value` in its member `field`. */
 #define ADD(type_name, field, value)                                                                 \

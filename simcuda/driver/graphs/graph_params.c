@@ -200,7 +200,7 @@ CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CU
 	return cuGraphEventWaitNodeSetEvent(exec_node(exec, node, CU_GRAPH_NODE_TYPE_WAIT_EVENT), event);
 }
 
-/* --- any kind --------------------------------------------------------------------------------- */
+/* --- nodes of any type ------------------------------------------------------------------------ */
 
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *parameters)
 {

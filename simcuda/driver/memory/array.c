@@ -319,7 +319,7 @@ CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap)
 	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- operations on all arrays ----------------------------------------------------------------- */
 
 void sim_arrays_free_of_context(const struct CUctx_st *context)
 {

@@ -316,7 +316,7 @@ CUresult cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray *ret_mipmap,
 	return result;
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- operations on all resources -------------------------------------------------------------- */
 
 void sim_graphics_free_of_context(const struct CUctx_st *context)
 {
