@@ -2,8 +2,8 @@
 #include "driver.h"
 
 /*
- * Host memory that the device can access: pinned memory of the driver, or registered memory of the
- * program.
+ * Host memory that the device can access: pinned memory that the driver allocates, or registered
+ * memory of the program.
  */
 
 CUresult sim_host_allocate(void **ret_memory, size_t size_bytes, unsigned int flags, bool is_low)

@@ -6,7 +6,7 @@
 /*
  * Multicast objects: addresses that reach memory of several devices at once. They cost nothing, and
  * hold the memory that is bound to them. Data written through a multicast object stays in the
- * object's own address room.
+ * object's own file range. It does not reach the bound memory.
  */
 
 struct binding {
@@ -178,8 +178,8 @@ static CUresult bind(const struct sim_physical *object, size_t offset_bytes, siz
 	    offset_bytes > object->size_bytes || size_bytes > object->size_bytes - offset_bytes)
 		return CUDA_ERROR_INVALID_VALUE;
 	/*
-	 * A real driver waits until the other devices are added. The single calling thread would wait
-	 * for ever here.
+	 * A real driver waits until the other devices are added. Here the waiting thread would have to
+	 * add them itself.
 	 */
 	if (!multicast->is_complete)
 		return CUDA_ERROR_ILLEGAL_STATE;

@@ -56,7 +56,7 @@ bool sim_mappings_renew(const struct sim_physical *physical);
 /* physical.c */
 bool sim_is_whole_units(size_t size_bytes);
 /*
- * Makes physical memory, or address room for a multicast object, with one reference and no charge.
+ * Makes physical memory, or a file range for a multicast object, with one reference and no charge.
  * Returns NULL if memory or file offsets are short.
  */
 struct sim_physical *sim_physical_new(size_t size_bytes);
