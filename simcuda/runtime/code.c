@@ -54,7 +54,7 @@ void **sim_code_register(const void *image)
 	return (void **)binary;
 }
 
-/* Keeps the slot, because functions point to it. */
+/* Keeps the binary's entry, because functions point to it. */
 void sim_code_unregister(void **handle)
 {
 	struct binary *binary = (struct binary *)handle;

@@ -112,7 +112,10 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 	return result;
 }
 
-/* The host must not query an event that exists only in a graph under construction. */
+/*
+ * Checks that the event is not part of a capture. The host must not query an event that exists only
+ * in a graph under construction. Such a query invalidates the capture.
+ */
 static CUresult check_outside_capture(CUevent event)
 {
 	if (!event)
