@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes stub libraries for what an installed framework wheel links to and this machine lacks.
+"""Writes stub libraries for the libraries that an installed framework wheel needs and this machine lacks.
 
-A CUDA wheel needs a few hundred functions of NVIDIA's libraries, not the libraries: all that its
-own code does before and after a kernel is the same when the function that would launch the kernel
-does nothing and says success. So each missing library becomes one whose functions return 0, with
-the right name and version nodes. Those with behaviour, libcuda, libcudart and libnvidia-ml, are not
-written: the simulated device has them.
+A CUDA wheel needs only a few hundred functions of NVIDIA's libraries. The wheel's own code does the
+same before and after a kernel if the function that launches the kernel does nothing and returns
+success. This script replaces each missing library by a stub with the right name and version nodes,
+whose functions return 0. It does not write libcuda, libcudart and libnvidia-ml: these need
+behaviour, and the simulated device has them.
 
     make_stubs.py --site-packages DIR --output DIR [--simcuda DIR] [--package NAME ...] [--opens MAJOR]
 """
@@ -21,7 +21,8 @@ import subprocess
 import sys
 import tempfile
 
-# Whose symbols begin like this. Longest first: cusparseLt is not cusparse, and all else is not cu.
+# Symbol prefix -> library. A longer prefix stands before its own shorter prefix: cusparseLt before
+# cusparse, and cu last.
 PREFIXES = {
     'cusparseLt': 'libcusparseLt.so',
     'cublasLt': 'libcublasLt.so',
@@ -45,35 +46,35 @@ PREFIXES = {
     'cu': 'libcuda.so',
 }
 
-# Opened by the wheel at run time, so that only strings in it tell what is looked up there.
+# The wheel opens these at run time. Only strings in the wheel show which functions it looks up.
 OPENED_AT_RUN_TIME = {'nvml': 'libnvidia-ml.so.1'}
 
 SIMULATED = ('libcuda.so', 'libcudart.so', 'libnvidia-ml.so')
 
-# What every machine has that runs Python; asked for their symbols, and never stubbed.
+# Every machine that runs Python has these. The script reads their symbols and never writes stubs for them.
 SYSTEM_LIBRARIES = ['libc.so.6', 'libm.so.6', 'libstdc++.so.6', 'libgcc_s.so.1', 'libgomp.so.1',
                     'libpthread.so.0', 'libdl.so.2', 'librt.so.1', 'libutil.so.1', 'libz.so.1',
                     'ld-linux-x86-64.so.2', 'ld-linux-aarch64.so.1']
 
-# Libraries that frameworks open by name, where no object that is linked to them names them: the number at the end
-# of their names, which goes with CUDA's major version.
+# Libraries that frameworks open by name and link to nowhere: CUDA's major version -> the number at the end of the
+# library's file name.
 OPENED_BY_NAME = {
     'cublas': {12: 12, 13: 13}, 'cublasLt': {12: 12, 13: 13}, 'cudnn': {12: 9, 13: 9}, 'cufft': {12: 11, 13: 12},
     'cupti': {12: 12, 13: 13}, 'curand': {12: 10, 13: 10}, 'cusolver': {12: 11, 13: 12}, 'cusparse': {12: 12, 13: 12},
     'nccl': {12: 2, 13: 2}, 'nvJitLink': {12: 12, 13: 13}, 'nvrtc': {12: 12, 13: 13}, 'nvshmem': {12: 3, 13: 3},
 }
 
-# Functions whose caller looks at more than the result, and goes another way when it is nothing: in C, by library.
+# Functions in C, by library. Their callers read more than the result, and behave differently if the rest is empty.
 ANSWERS = pathlib.Path(__file__).resolve().parent / 'stubs'
 
-# How many missing functions are named.
+# A message names at most this many missing functions.
 NAMED = 20
 
 RETURNS_TEXT = re.compile(r'(Error|Status)(String|Name)$|GetLastError$')
 
 
 class Elf:
-    """What a shared object defines and needs, as readelf tells it."""
+    """The symbols that a shared object defines and needs, as readelf reports them."""
 
     def __init__(self, path):
         self.path = path
@@ -118,21 +119,21 @@ def find_shared_objects(folder):
 
 
 def find_system_library(name):
-    """The path of a library that the compiler would link to, or None."""
+    """Returns the path of a library that the compiler would link to, or None."""
     answer = subprocess.run(['gcc', '-print-file-name=' + name], capture_output=True, text=True, check=True)
     path = pathlib.Path(answer.stdout.strip())
     return path if path.is_absolute() and path.exists() else None
 
 
 def find_names(path, prefixes):
-    """Strings of a file that look like functions with one of these prefixes."""
+    """Returns the strings of a file that look like functions with one of these prefixes."""
     pattern = re.compile(rb'\0((?:' + '|'.join(prefixes).encode() + rb')[A-Z]\w*)(?=\0)')
     with open(path, 'rb') as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         return {match[1].decode() for match in pattern.finditer(data)}
 
 
 def library_by_prefix(symbol, sonames):
-    """The library that a symbol without version belongs to by its name, or None."""
+    """Returns the library that a symbol without version belongs to, by its name, or None."""
     for prefix, stem in PREFIXES.items():
         if re.match(prefix + '[A-Z_]', symbol):
             known = [name for name in sonames if name.startswith(stem + '.') or name == stem]
@@ -145,7 +146,7 @@ def is_simulated(soname):
 
 
 def collect(objects):
-    """Sorts what the wheel needs into {soname: {symbol: version}}; the second result is what fits nowhere."""
+    """Returns the needed symbols as {soname: {symbol: version}}, and the symbols that fit no library."""
     own_files = {elf.path.name for elf in objects} | {elf.soname for elf in objects}
     own_symbols = set().union(*(elf.defined for elf in objects))
     needed = {name for elf in objects for name in elf.needed} - own_files
@@ -177,7 +178,7 @@ def add_opened_at_run_time(objects, libraries):
 
 
 def add_opened_by_name(objects, libraries, cuda_major):
-    """Libraries whose functions a wheel looks up by name, which only strings in it tell."""
+    """Returns the libraries whose functions a wheel looks up by name. Only strings in the wheel show them."""
     for elf in objects:
         for name in find_names(elf.path, OPENED_BY_NAME):
             prefix = next(prefix for prefix in PREFIXES if re.match(prefix + '[A-Z]', name))
@@ -189,7 +190,7 @@ def add_opened_by_name(objects, libraries, cuda_major):
 
 
 def answers_of(soname):
-    """The answers of a library in C: their file and the names of their functions. (None, set()) without any."""
+    """Returns the C file with a library's answers, and the names of its functions; (None, set()) without a file."""
     match = re.match(r'lib(\w+?)(_host)?\.so', soname)
     path = ANSWERS / f'{match[1]}.c' if match else None
     if not path or not path.exists():
@@ -239,7 +240,7 @@ def build(output, soname, symbols):
 
 
 def report_missing(simcuda, libraries):
-    """Says which functions of the simulated libraries the wheel needs and they lack."""
+    """Reports the functions that the wheel needs and the simulated libraries lack."""
     for soname, symbols in libraries.items():
         path = simcuda / soname
         if is_simulated(soname):

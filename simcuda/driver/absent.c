@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Functions that a program finds, as in a real driver, and that say that they are not supported.
- * NVIDIA's header is left out on purpose: what their parameters are does not matter to the answer,
- * and a C function may be called with arguments that it does not look at.
+ * Functions that a program finds, as in a real driver, but that return "not supported". This file
+ * does not include NVIDIA's header: the answer does not depend on the parameters, and a C function
+ * may be called with arguments that it ignores.
  */
 
 enum { ERROR_NOT_SUPPORTED = 801 }; /* CUDA_ERROR_NOT_SUPPORTED */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "driver.h"
 
-/* What lives, told to tests: each file that keeps things lists its own. */
+/* Lists all live objects for tests. Each file lists the objects that it keeps. */
 
 void sim_list_add(struct sim_list *list, struct simcuda_item item)
 {

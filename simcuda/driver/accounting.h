@@ -3,11 +3,13 @@
 #define SIMCUDA_BOOKS_H
 
 /*
- * The simulated driver's own books, for tests that compare a profiler's with them. These functions are
- * exported by the simulated libcuda.so.1 and by no real one: look them up with dlsym.
+ * The simulated driver's own accounting. Tests compare a profiler's accounting with it. The
+ * simulated libcuda.so.1 exports these functions and no real driver does, so look them up with
+ * dlsym.
  *
- * For each device, the charged bytes of all items add up to simcuda_used_bytes, always. A function that
- * makes the driver keep something new adds a kind here and lists it (sim_*_list, called in books.c).
+ * For each device, the charged bytes of all items always add up to simcuda_used_bytes. A function
+ * that makes the driver keep a new kind of object adds a kind here and lists its objects.
+ * accounting.c calls each sim_*_list function for that.
  */
 
 #include <stddef.h>
@@ -18,49 +20,62 @@ enum simcuda_kind {
 	SIMCUDA_KIND_MANAGED,         /* cuMemAllocManaged */
 	SIMCUDA_KIND_PINNED,          /* cuMemHostAlloc, cuMemAllocHost */
 	SIMCUDA_KIND_REGISTERED,      /* cuMemHostRegister */
-	SIMCUDA_KIND_POOL_BLOCK,      /* cuMemAllocAsync, cuMemAllocFromPoolAsync; object: its pool */
+	SIMCUDA_KIND_POOL_BLOCK,      /* cuMemAllocAsync, cuMemAllocFromPoolAsync; object: the pool */
 	SIMCUDA_KIND_GRAPH_BLOCK,     /* an allocation node of a launched graph */
-	SIMCUDA_KIND_IPC,             /* cuIpcOpenMemHandle; references: opened so many times */
+	SIMCUDA_KIND_IPC,             /* cuIpcOpenMemHandle; references: how often it is open */
 	SIMCUDA_KIND_EXTERNAL_BUFFER, /* cuExternalMemoryGetMappedBuffer; object: the external memory */
 	SIMCUDA_KIND_IMPORTED_BLOCK,  /* cuMemPoolImportPointer; object: the imported pool */
-	SIMCUDA_KIND_GRAPHICS_BUFFER, /* a mapped graphics resource's memory; object: the resource */
+	SIMCUDA_KIND_GRAPHICS_BUFFER, /* memory of a mapped graphics resource; object: the resource */
 	SIMCUDA_KIND_ARRAY,           /* cuArrayCreate, cuArray3DCreate; address: the handle */
-	SIMCUDA_KIND_MIPMAP,          /* cuMipmappedArrayCreate; object: whose memory it shows, else 0 */
-	SIMCUDA_KIND_PHYSICAL,        /* cuMemCreate; address: the handle, which may have been released */
-	SIMCUDA_KIND_IMPORTED_PHYSICAL, /* cuMemImportFromShareableHandle of another process's memory */
+	/* cuMipmappedArrayCreate; object: the owner of the memory, or 0 */
+	SIMCUDA_KIND_MIPMAP,
+	SIMCUDA_KIND_PHYSICAL,        /* cuMemCreate; address: the handle, which may be released */
+	SIMCUDA_KIND_IMPORTED_PHYSICAL, /* cuMemImportFromShareableHandle: memory of another process */
 	SIMCUDA_KIND_MULTICAST,         /* cuMulticastCreate; address: the handle */
 	SIMCUDA_KIND_RESERVATION,       /* cuMemAddressReserve */
 	SIMCUDA_KIND_MAPPING,           /* cuMemMap; object: the handle */
-	SIMCUDA_KIND_BINDING,           /* cuMulticastBind*; address: offset in the multicast `object` */
-	SIMCUDA_KIND_TILES,             /* cuMemMapArrayAsync; address: the array; object: the memory handle */
-	SIMCUDA_KIND_POOL,              /* size: bytes handed out; charged: bytes reserved */
-	SIMCUDA_KIND_GRAPH_POOL,        /* of a device's graphs; size: bytes used; charged: reserved, unused */
+	/* cuMulticastBind*; address: offset in the multicast `object` */
+	SIMCUDA_KIND_BINDING,
+	/* cuMemMapArrayAsync; address: the array; object: the memory handle */
+	SIMCUDA_KIND_TILES,
+	SIMCUDA_KIND_POOL,              /* size: bytes in use; charged: bytes reserved */
+	/* memory of a device's graphs; size: bytes used; charged: bytes reserved but not used */
+	SIMCUDA_KIND_GRAPH_POOL,
 	SIMCUDA_KIND_EXTERNAL_MEMORY,   /* cuImportExternalMemory; address: the handle */
 	SIMCUDA_KIND_GRAPHICS_RESOURCE, /* cuGraphics*Register*; address: the handle */
-	SIMCUDA_KIND_CONTEXT,           /* address: the handle; charged: what it costs */
+	SIMCUDA_KIND_CONTEXT,           /* address: the handle; charged: the cost of the context */
 	SIMCUDA_KIND_GREEN_CONTEXT,     /* address: the CUgreenCtx */
-	SIMCUDA_KIND_MODULE,  /* in a context; object: its library, or 0; charged: code and variables */
+	/* one per context; object: its library, or 0; charged: code and variables */
+	SIMCUDA_KIND_MODULE,
 };
 
 struct simcuda_item {
 	enum simcuda_kind kind;
-	int device;             /* ordinal; -1: host memory, or of no device */
-	uint64_t address;       /* or the handle, as the kind says */
-	uint64_t object;        /* what it belongs to, as the kind says; else 0 */
-	uint64_t context;       /* the CUcontext that it goes with; 0: it outlives all */
-	uint64_t size_bytes;    /* as the program asked for */
-	uint64_t charged_bytes; /* what of the device's used bytes is for this item itself */
-	/* How often the program holds it; 1 where there is no count. PHYSICAL: 0 once it is released. */
+	int device;             /* ordinal; -1: host memory, or no device */
+	uint64_t address;       /* the address or the handle; see the kind */
+	uint64_t object;        /* the object that the item belongs to; see the kind; otherwise 0 */
+	uint64_t context;       /* the CUcontext that the item ends with; 0: outlives every context */
+	uint64_t size_bytes;    /* as the program requested */
+	uint64_t charged_bytes; /* the part of the device's used bytes that this item itself takes */
+	/*
+	 * How many references the program holds; 1 for kinds without a count. PHYSICAL: 0 once
+	 * released.
+	 */
 	unsigned int references;
-	unsigned int mappings;   /* PHYSICAL: mappings, bindings, tiles that keep it; none: a descriptor does */
+	/*
+	 * PHYSICAL: number of mappings, bindings and tiles that keep the memory. If this and
+	 * `references` are 0, an exported descriptor keeps it.
+	 */
+	unsigned int mappings;
 };
 
 /*
- * Everything that lives now, in no order. Writes the first `capacity` items to `items` (may be NULL with
- * a capacity of 0) and returns how many there are. Any thread; works without a context.
+ * Lists all live items, in no particular order. Writes the first `capacity` items to `items`, which
+ * may be NULL if the capacity is 0. Returns the number of live items. Any thread may call it. Needs
+ * no context.
  */
 size_t simcuda_list(struct simcuda_item *items, size_t capacity);
-/* Bytes that this process uses of a device; 0: no such device. */
+/* Returns the bytes of a device that this process uses, or 0 if there is no such device. */
 size_t simcuda_used_bytes(int ordinal);
 
 #endif

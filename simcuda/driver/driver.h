@@ -3,23 +3,24 @@
 #define SIMCUDA_DRIVER_H
 
 /*
- * The simulated driver's state: what the files of this folder share.
+ * The state of the simulated driver, which all files of this folder share.
  *
- * Every exported cu* function is declared by NVIDIA's own header and defined in one file here; it
- * checks its arguments, takes the one lock, works on the state below, and returns a CUresult. Work
- * on a stream is done at once, in the calling thread, so that nothing is ever pending.
+ * NVIDIA's header declares every exported cu* function, and one file here defines it. The function
+ * checks its arguments, takes the single lock, works on the state below and returns a CUresult. The
+ * calling thread does work on a stream at once, so no work is ever pending.
  *
- * Functions named sim_* are internal; unless one says otherwise, the caller holds the lock.
+ * Functions named sim_* are internal. The caller holds the lock, unless a function's comment says
+ * otherwise.
  */
 
-/* Old ABI forms and per-thread-stream forms are functions of their own: have the header declare all. */
+/* Makes the header declare the old ABI forms and the per-thread-stream forms as functions. */
 #define __CUDA_API_VERSION_INTERNAL
-/* What the header declares is what this library exports; all the rest is hidden. */
+/* This library exports what the headers in this section declare. Everything else is hidden. */
 #pragma GCC visibility push(default)
 #include <cuda.h>
 #include <stddef.h>
 #include "newer.h"
-/* Not CUDA's: what tests, and the simulated management library, ask. */
+/* Not part of CUDA: functions for tests and for the simulated management library. */
 #include "accounting.h"
 #pragma GCC visibility pop
 
@@ -30,73 +31,75 @@
 #include "memory/ranges.h"
 
 enum {
-	/* Device memory is handed out, and counted against the device, in units of this many bytes. */
+	/* The driver allocates device memory, and charges the device for it, in units of this size. */
 	SIM_CHARGE_UNIT_BYTES = 512,
-	/* Physical memory of cuMemCreate and of pools comes in units of this many bytes. */
+	/* Physical memory of cuMemCreate and of pools comes in units of this size. */
 	SIM_GRANULARITY_BYTES = 2 << 20,
 	SIM_CONTEXT_STACK_DEPTH = 64,
 };
 
 struct CUctx_st {
-	struct CUctx_st *next; /* in the list of live contexts, by which handles are checked */
+	struct CUctx_st *next; /* in the list of live contexts; handles are checked against it */
 	struct sim_device *device;
-	struct CUctx_st *parent; /* of the view of a green context: the primary context; else NULL */
-	unsigned int references; /* cuCtxAttach; 0: it has ended */
+	/* for the view of a green context: its primary context; otherwise NULL */
+	struct CUctx_st *parent;
+	unsigned int references; /* counted by cuCtxAttach; 0: the context has ended */
 	uint64_t id;
 	unsigned int flags;
-	unsigned int peers; /* bit per device whose memory this context was let at */
+	unsigned int peers; /* one bit for each device whose memory this context may access */
 	size_t limits[CU_LIMIT_MAX];
-	size_t limit_bytes[CU_LIMIT_MAX]; /* what the device was charged for a raised limit */
-	size_t charged_bytes;             /* and for the context itself */
+	size_t limit_bytes[CU_LIMIT_MAX]; /* charged to the device for a raised limit */
+	size_t charged_bytes;             /* charged to the device for the context itself */
 };
 
 struct sim_device {
 	int ordinal;
 	size_t capacity_bytes;
-	size_t used_bytes; /* what cuMemGetInfo calls not free */
-	struct CUctx_st primary; /* always at this address; a live context while it is active */
+	size_t used_bytes; /* total minus free memory of cuMemGetInfo */
+	struct CUctx_st primary; /* always at this address; a live context while active */
 	unsigned int primary_references;
 	unsigned int primary_flags;
 	struct CUmemPoolHandle_st *default_pool;
 	struct CUmemPoolHandle_st *current_pool;
-	size_t graph_used_bytes, graph_used_high_bytes;         /* what launched graphs hold now */
-	size_t graph_reserved_bytes, graph_reserved_high_bytes; /* what the device gave for that */
+	size_t graph_used_bytes, graph_used_high_bytes;         /* used by launched graphs */
+	size_t graph_reserved_bytes, graph_reserved_high_bytes; /* reserved for graphs */
 };
 
-/* What a block of addresses is; decides who may free it and what it costs. */
+/* The kind of a block. It decides which function may free the block and what the block costs. */
 enum sim_space {
 	SIM_SPACE_DEVICE,     /* cuMemAlloc, cuMemAllocPitch */
-	SIM_SPACE_MANAGED,    /* cuMemAllocManaged: on the host, and no device is charged */
+	SIM_SPACE_MANAGED,    /* cuMemAllocManaged: on the host; no device is charged */
 	SIM_SPACE_PINNED,     /* cuMemHostAlloc, cuMemAllocHost */
-	SIM_SPACE_REGISTERED, /* cuMemHostRegister: the caller's memory */
+	SIM_SPACE_REGISTERED, /* cuMemHostRegister: memory of the caller */
 	SIM_SPACE_POOL,       /* cuMemAllocAsync, cuMemAllocFromPoolAsync */
-	SIM_SPACE_GRAPH,      /* a graph's allocation node; exists from its launch on */
-	SIM_SPACE_IPC,        /* cuIpcOpenMemHandle: another process's memory */
-	SIM_SPACE_VARIABLE,   /* a module's, which goes with the module */
+	SIM_SPACE_GRAPH,      /* an allocation node of a graph; exists from the graph's launch on */
+	SIM_SPACE_IPC,        /* cuIpcOpenMemHandle: memory of another process */
+	SIM_SPACE_VARIABLE,   /* a variable of a module; freed with the module */
 	SIM_SPACE_EXTERNAL,   /* cuExternalMemoryGetMappedBuffer */
-	SIM_SPACE_IMPORTED,   /* cuMemPoolImportPointer: another process's pool memory */
-	SIM_SPACE_GRAPHICS,   /* cuGraphicsMapResources: another API's memory */
+	SIM_SPACE_IMPORTED,   /* cuMemPoolImportPointer: pool memory of another process */
+	SIM_SPACE_GRAPHICS,   /* cuGraphicsMapResources: memory of another API */
 };
 
 struct sim_block {
-	struct sim_range range; /* first, so that a range found is a block found */
+	struct sim_range range; /* first, so that a pointer to the range is a pointer to the block */
 	enum sim_space space;
-	unsigned int flags;      /* as given to the call that made it */
-	unsigned int references; /* SIM_SPACE_IPC: opened so many times */
+	unsigned int flags;      /* as given to the call that made the block */
+	unsigned int references; /* SIM_SPACE_IPC: how often the handle is open */
 	uint64_t id;             /* CU_POINTER_ATTRIBUTE_BUFFER_ID */
-	size_t charged_bytes;    /* what the device or pool gets back */
+	size_t charged_bytes;    /* returned to the device or the pool when the block is freed */
 	struct sim_device *device;
-	struct CUctx_st *context; /* goes with this context; NULL: outlives every context */
+	struct CUctx_st *context; /* freed with this context; NULL: outlives every context */
 	struct CUmemPoolHandle_st *pool;
-	uint64_t owner; /* what was imported: of whom; see where it is made */
-	struct sim_graph_memory *graph_memory; /* SIM_SPACE_GRAPH: what it is the memory of */
+	uint64_t owner; /* imported memory: identifies the exporter; see the caller of sim_block_new */
+	struct sim_graph_memory *graph_memory; /* SIM_SPACE_GRAPH: the allocation behind the block */
 };
 
 struct sim_driver {
 	bool initialized;
-	bool forked; /* a child of the process that called cuInit: CUDA is gone, as in reality */
+	/* this process is a child of the process that called cuInit; CUDA fails here, as in reality */
+	bool forked;
 	int version;
-	/* See settings.h for these five. */
+	/* The next five members are copies of settings; see settings.h. */
 	size_t context_bytes, module_bytes;
 	bool is_module_lazy, is_limit_charged, is_hollow;
 	int device_count;
@@ -108,41 +111,42 @@ struct sim_driver {
 
 extern struct sim_driver sim_driver;
 
-/* What simcuda_list fills. */
+/* The output of simcuda_list while the files fill it. */
 struct sim_list {
 	struct simcuda_item *items;
 	size_t capacity;
-	size_t count; /* may be more than there is room for */
+	size_t count; /* may be larger than the capacity */
 };
 
 /* state.c */
 void sim_lock(void);
 void sim_unlock(void);
-/* Reads the environment and makes the devices; needs no lock, and is done by the first caller. */
+/* Reads the environment and makes the devices. Only the first call has an effect. Needs no lock. */
 void sim_driver_setup(void);
-/* CUDA_SUCCESS once cuInit succeeded in this process. Needs no lock. */
+/* Returns CUDA_SUCCESS once cuInit has succeeded in this process. Needs no lock. */
 CUresult sim_check_initialized(void);
-/* The device of an ordinal; NULL when there is none. Needs no lock. */
+/* Returns the device of an ordinal, or NULL if there is no such device. Needs no lock. */
 struct sim_device *sim_device_find(CUdevice ordinal);
-/* Takes `size_bytes` of the device's capacity; false when it has too little left. */
+/* Takes `size_bytes` of the device's capacity. Returns false if less is free. */
 bool sim_device_charge(struct sim_device *device, size_t size_bytes);
 void sim_device_refund(struct sim_device *device, size_t size_bytes);
 uint64_t sim_next_id(void);
 size_t sim_round_up(size_t size_bytes, size_t unit_bytes);
 
 /* device.c */
-/* How many threads a device can run at a time. Needs no lock. */
+/* Returns how many threads a device can run at a time. Needs no lock. */
 size_t sim_device_threads(void);
 
 /* current.c */
 /*
- * The context in which this thread's calls happen: its current one, and the primary one where that is
- * the view of a green context. Or the error of a call that needs one. No lock needed.
+ * Gets the context in which the calling thread's calls happen. This is the current context, or its
+ * primary context if the current one is the view of a green context. Returns the error of a call
+ * that needs a context if there is none. Needs no lock.
  */
 CUresult sim_context_get_current(struct CUctx_st **ret_context);
-/* The same, but views are what they are. */
+/* Does the same, but returns the view of a green context as it is. */
 CUresult sim_context_get_view(struct CUctx_st **ret_context);
-/* If the context is this thread's current one, it is no longer. No lock needed. */
+/* Makes the context not current in the calling thread, if it is current there. Needs no lock. */
 void sim_context_pop(const struct CUctx_st *context);
 void sim_context_reset_limits(struct CUctx_st *context);
 
@@ -155,44 +159,53 @@ bool sim_context_is_live(const struct CUctx_st *context);
 void sim_contexts_list(struct sim_list *list);
 
 /* green.c */
-/* Whether it is what cuCtxFromGreenCtx gave, of a green context that lives in a live primary one. */
+/*
+ * Returns whether cuCtxFromGreenCtx gave this context. Its green context and the primary context of
+ * that must both be live.
+ */
 bool sim_green_is_view(const struct CUctx_st *context);
 void sim_greens_list(struct sim_list *list);
 
 /* blocks.c */
 /*
- * Makes a block of fresh, zeroed, lazily committed memory. Charges nothing. NULL when the host has
- * no address space left.
+ * Makes a block of zeroed memory that the host commits lazily. Charges no device. Returns NULL if
+ * the host has no address space left.
  */
 struct sim_block *sim_block_new(enum sim_space space, size_t size_bytes);
-/* The same below 4 GiB, for callers whose device addresses have 32 bits. NULL also when that is full. */
+/*
+ * Does the same below 4 GiB, for callers whose device addresses have 32 bits. Also returns NULL if
+ * that range is full.
+ */
 struct sim_block *sim_block_new_low(enum sim_space space, size_t size_bytes);
-/* Books caller's memory as a block, without mapping anything. */
+/* Records memory of the caller as a block. Maps no memory. */
 struct sim_block *sim_block_new_at(enum sim_space space, uintptr_t address, size_t size_bytes);
-/* Unmaps the block, if it was mapped by sim_block_new, and forgets it. Refunds what it was charged. */
+/* Removes the block and refunds its charge. Unmaps the memory if sim_block_new mapped it. */
 void sim_block_free(struct sim_block *block);
-/* The block that contains `address`; NULL when none does. */
+/* Returns the block that contains `address`, or NULL. */
 struct sim_block *sim_block_find(uintptr_t address);
-/* The block that begins at `address`; NULL when none does. */
+/* Returns the block that begins at `address`, or NULL. */
 struct sim_block *sim_block_find_start(uintptr_t address);
 void sim_blocks_free_of_context(const struct CUctx_st *context);
 
-/* array.c and module.c: what goes with a context */
+/* array.c, module.c and others: free what belongs to a context that ends */
 void sim_arrays_free_of_context(const struct CUctx_st *context);
 void sim_external_free_of_context(const struct CUctx_st *context);
 void sim_graphics_free_of_context(const struct CUctx_st *context);
 void sim_modules_free_of_context(const struct CUctx_st *context);
 void sim_modules_list(struct sim_list *list);
 void sim_streams_free_of_context(const struct CUctx_st *context);
-/* library.c: what comes with one */
+/* library.c: loads the libraries into a new context. */
 CUresult sim_libraries_load_into(struct CUctx_st *context);
 
-/* books.c */
-/* An item without references counts as held once, except for what handles name, which may be released. */
+/* accounting.c */
+/*
+ * Adds an item. If the item has no reference count, the function sets the count to 1. Kinds whose
+ * handle may be released keep a count of 0.
+ */
 void sim_list_add(struct sim_list *list, struct simcuda_item item);
-/* The device's ordinal; -1 for no device. */
+/* Returns the device's ordinal, or -1 for no device. */
 int sim_ordinal_of(const struct sim_device *device);
-/* Each adds what its file keeps. */
+/* Each function adds the items that its file keeps. */
 void sim_blocks_list(struct sim_list *list);
 void sim_arrays_list(struct sim_list *list);
 void sim_vmm_list(struct sim_list *list);
@@ -202,21 +215,29 @@ void sim_graphics_list(struct sim_list *list);
 
 /* graph_memory.c */
 void sim_graph_memory_list(struct sim_list *list);
-/* The block, of a graph, is about to go: what it used of its device is free again, and reserved. */
+/*
+ * Updates the device's counters before the caller removes a graph's block. The block's bytes stay
+ * reserved but no longer count as used.
+ */
 void sim_graph_block_ends(struct sim_block *block);
 
 /* pool.c */
 CUresult sim_pools_setup(struct sim_device *device);
 void sim_pool_free_block(struct sim_block *block);
-/* What a synchronization does: pools give back what they hold above their release threshold. */
+/*
+ * Does what a synchronization does: pools give back reserved memory above their release threshold.
+ */
 void sim_pools_trim(void);
 
 /* memory.c */
-/* cuMemAlloc of one space or another; `is_low`: at an address of 32 bits. Takes the lock itself. */
+/*
+ * Allocates linear memory of the given space. `is_low`: at an address of 32 bits. Takes the lock
+ * itself.
+ */
 CUresult sim_memory_allocate(CUdeviceptr *ret_address, size_t size_bytes, enum sim_space space,
 			     unsigned int flags, bool is_low);
 
-/* What cuMemAllocPitch makes of its arguments; the error when it makes nothing. Needs no lock. */
+/* Computes pitch and size for cuMemAllocPitch, or returns the error of that call. Needs no lock. */
 CUresult sim_pitch(size_t width_bytes, size_t height, unsigned int element_size_bytes,
 		   size_t *ret_pitch_bytes, size_t *ret_size_bytes);
 
@@ -225,7 +246,7 @@ CUresult sim_host_allocate(void **ret_memory, size_t size_bytes, unsigned int fl
 
 /* physical.c */
 void sim_physicals_list(struct sim_list *list);
-/* Gives back what only exported descriptors kept alive, and those are closed. */
+/* Frees memory that only exported descriptors kept alive, if those descriptors are now closed. */
 void sim_physicals_sweep(void);
 
 /* vmm.c */
@@ -233,18 +254,21 @@ struct sim_mapping_info {
 	struct sim_range range;
 	struct sim_device *device; /* NULL: host memory, or a multicast object */
 	bool is_host;
-	unsigned int handle_types; /* that it can be exported as */
-	uint64_t id;               /* of the physical memory */
+	unsigned int handle_types; /* types that the memory can be exported as */
+	uint64_t id;               /* id of the physical memory */
 };
-/* Says what is mapped at `address`; false when nothing is. */
+/* Describes what is mapped at `address`. Returns false if no memory is mapped there. */
 bool sim_mapping_find(uintptr_t address, struct sim_mapping_info *ret_info);
 
 /* stream.c, capture.c */
-/* Of a per-thread-stream call: the null stream is the thread's own one. */
+/*
+ * Translates the stream of a per-thread-stream call: the null stream means the thread's own stream.
+ */
 CUstream sim_per_thread(CUstream stream);
 /*
- * For calls that CUDA calls unsafe during capture: CUDA_SUCCESS, or the error for a thread that is
- * not allowed to, which also spoils the captures concerned. Takes the lock itself.
+ * Checks a call that CUDA considers unsafe during capture. Returns CUDA_SUCCESS if the calling
+ * thread may make it. Otherwise returns the error and invalidates the captures that forbid the
+ * call. Takes the lock itself.
  */
 CUresult sim_capture_check_unsafe_call(void);
 

@@ -2,7 +2,7 @@
 #ifndef SIMCUDA_IDENTITY_H
 #define SIMCUDA_IDENTITY_H
 
-/* What the driver and the management library both say of a device. */
+/* The identity of a device, which the driver and the management library both report. */
 
 #include <string.h>
 
@@ -13,7 +13,7 @@ enum {
 	SIM_UUID_BYTES = 16,
 };
 
-/* Distinct from each other and the same in every run: the ordinal is the last byte. */
+/* The UUIDs of two devices differ, and are the same in every run. The last byte is the ordinal. */
 static inline void sim_uuid(int ordinal, unsigned char ret_bytes[static SIM_UUID_BYTES])
 {
 	memcpy(ret_bytes, "simulated-gpu-0", SIM_UUID_BYTES - 1);

@@ -5,9 +5,10 @@
 #include <string.h>
 
 /*
- * cuGetProcAddress: which function a name means. A name without suffix, as in "cuMemAlloc", stands
- * for several ABI forms, each from a CUDA version on; the newest that the asked version knows is the
- * answer, and its per-thread-stream form when that is asked for and exists.
+ * cuGetProcAddress: finds the function of a name. A name without suffix, such as "cuMemAlloc",
+ * stands for several ABI forms. Each form exists since one CUDA version. The answer is the newest
+ * form that the requested version knows. If the caller asks for the per-thread-stream form and it
+ * exists, the answer is that form.
  */
 
 struct entry {
@@ -18,7 +19,7 @@ struct entry {
 	void (*address)(void);
 };
 
-/* Cast through a function type without parameters: only the address matters here. */
+/* Casts through a function type without parameters, because only the address matters here. */
 #define ENTRY(symbol, name, version, stream) \
 	{ #symbol, #name, version, STREAM_##stream, (void (*)(void))symbol },
 #define STREAM_LEGACY false
@@ -70,7 +71,7 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **ret_address, int version
 	if (!symbol || !ret_address || version > sim_driver.version ||
 	    flags > (CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM))
 		return CUDA_ERROR_INVALID_VALUE;
-	/* The runtime begins with an empty name, version 0 and no status: a knock at the door. */
+	/* The runtime first asks for an empty name, with version 0 and a NULL status. */
 	CUresult result = find(symbol, version, flags, ret_address, &status);
 	if (ret_status)
 		*ret_status = status;
@@ -82,7 +83,10 @@ CUresult cuGetProcAddress(const char *symbol, void **ret_address, int version, c
 	return cuGetProcAddress_v2(symbol, ret_address, version, flags, NULL);
 }
 
-/* Of private tables, by which NVIDIA's own runtime and tools talk to the driver, there is one's own only. */
+/*
+ * NVIDIA's runtime and tools use private tables of the driver. This driver has only one private
+ * table, for the simulated runtime.
+ */
 CUresult cuGetExportTable(const void **ret_table, const CUuuid *id)
 {
 	if (!ret_table || !id)

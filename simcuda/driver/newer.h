@@ -2,17 +2,17 @@
 #ifndef SIMCUDA_NEWER_H
 #define SIMCUDA_NEWER_H
 
-/* Of the driver's functions, those that not every set of headers of CUDA 13 declares, or can. */
+/* Driver functions that some versions of the CUDA 13 headers do not declare, or cannot declare. */
 
 #include <cuda.h>
 #include <stddef.h>
 
-/* From cudaProfiler.h; the first one until CUDA 12. */
+/* From cudaProfiler.h. cuProfilerInitialize existed until CUDA 12. */
 typedef enum { CU_OUT_KEY_VALUE_PAIR = 0, CU_OUT_CSV = 1 } CUoutput_mode;
 CUresult cuProfilerInitialize(const char *settings_path, const char *output_path, CUoutput_mode mode);
 CUresult cuProfilerStart(void);
 CUresult cuProfilerStop(void);
-/* From cudaGL.h, cudaEGL.h and cudaVDPAU.h, which need headers of those APIs. */
+/* From cudaGL.h, cudaEGL.h and cudaVDPAU.h. Those headers need the headers of the graphics APIs. */
 CUresult cuGraphicsGLRegisterBuffer(CUgraphicsResource *ret_resource, unsigned int buffer,
 				    unsigned int flags);
 CUresult cuGraphicsGLRegisterImage(CUgraphicsResource *ret_resource, unsigned int image, unsigned int target,
@@ -22,20 +22,20 @@ CUresult cuGraphicsVDPAURegisterVideoSurface(CUgraphicsResource *ret_resource, u
 					     unsigned int flags);
 CUresult cuGraphicsVDPAURegisterOutputSurface(CUgraphicsResource *ret_resource, unsigned int surface,
 					      unsigned int flags);
-/* From CUDA 13.1 on. */
+/* Since CUDA 13.1. */
 CUresult cuMulticastBindMem_v2(CUmemGenericAllocationHandle handle, CUdevice ordinal, size_t offset_bytes,
 			       CUmemGenericAllocationHandle memory, size_t memory_offset_bytes,
 			       size_t size_bytes, unsigned long long flags);
 CUresult cuMulticastBindAddr_v2(CUmemGenericAllocationHandle handle, CUdevice ordinal, size_t offset_bytes,
 				CUdeviceptr address, size_t size_bytes, unsigned long long flags);
-/* From CUDA 13.3 on; not supported here. */
+/* Since CUDA 13.3. Not supported here. */
 #if CUDA_VERSION < 13030
 CUresult cuStreamBeginRecaptureToGraph(CUstream stream, CUstreamCaptureMode mode, CUgraph graph,
 				       CUresult (*callback)(void), void *data);
 CUresult cuStreamBeginRecaptureToGraph_ptsz(CUstream stream, CUstreamCaptureMode mode, CUgraph graph,
 					    CUresult (*callback)(void), void *data);
 #endif
-/* From CUDA 13.4 on. */
+/* Since CUDA 13.4. */
 CUresult cuGraphAddNode_v3(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
 			   const CUgraphEdgeData *edges, size_t dependency_count,
 			   CUgraphNodeParams *parameters);

@@ -2,9 +2,9 @@
 #include "driver.h"
 
 /*
- * The forms of CUDA 2 and 3.0, whose device addresses and sizes have 32 bits. What they allocate lies
- * below 4 GiB. An address or size that does not fit is an invalid value, except for how much memory there
- * is, which is then said to be as much as fits.
+ * The forms of CUDA 2 and 3.0, with 32-bit device addresses and sizes. Their allocations lie below
+ * 4 GiB. An address or size that does not fit is an invalid value. Exception: an amount of memory
+ * that does not fit is reported as the largest value that fits.
  */
 
 static bool fits(size_t value)
@@ -122,7 +122,7 @@ CUresult cuModuleGetGlobal(CUdeviceptr_v1 *ret_address, unsigned int *ret_size_b
 	return result;
 }
 
-/* --- arrays --------------------------------------------------------------------------------------- */
+/* --- arrays ----------------------------------------------------------------------------------- */
 
 CUresult cuArrayCreate(CUarray *ret_array, const CUDA_ARRAY_DESCRIPTOR_v1 *descriptor)
 {

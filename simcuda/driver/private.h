@@ -3,22 +3,26 @@
 #define SIMCUDA_PRIVATE_H
 
 /*
- * What the simulated runtime and the simulated driver settle between themselves, past all functions
- * that could be interposed: code that is compiled into programs. NVIDIA's two do so as well, by tables
- * that cuGetExportTable gives for ids; this is the one id that the simulated driver knows.
+ * The private interface between the simulated runtime and the simulated driver, for code that is
+ * compiled into programs. No function of it can be interposed. NVIDIA's runtime and driver have
+ * such interfaces too: cuGetExportTable returns a table for an id. The simulated driver knows only
+ * the id below.
  */
 
 #include <cuda.h>
 #include <stdbool.h>
 
 struct sim_private_table {
-	/* Whether code costs memory; if not, nobody need tell the driver of any. */
+	/*
+	 * Returns whether code costs memory. If not, the runtime need not report any code to the
+	 * driver.
+	 */
 	bool (*is_code_charged)(void);
-	/* Whether code is loaded with the first launch, and not with the context. */
+	/* Returns whether code is loaded at the first launch instead of with the context. */
 	bool (*is_code_lazy)(void);
-	/* Loads the binary of that address into the current context, unless it is there. */
+	/* Loads the binary at this address into the current context, unless it is already loaded. */
 	CUresult (*load)(const void *binary);
-	/* Takes it out of all contexts. */
+	/* Unloads the binary from all contexts. */
 	void (*unload)(const void *binary);
 };
 

@@ -12,17 +12,17 @@
 #include "identity.h"
 
 static const uint64_t MINIMUM_BYTES = (uint64_t)2 << 20;
-static const uint64_t MAXIMUM_BYTES = (uint64_t)1 << 46; /* half of a process's addresses */
+static const uint64_t MAXIMUM_BYTES = (uint64_t)1 << 46; /* half of a process's address space */
 static const uint64_t DEFAULT_BYTES = (uint64_t)80 << 30;
-static const uint64_t MAXIMUM_PROCESS_ID = 1 << 22; /* Linux has none above */
+static const uint64_t MAXIMUM_PROCESS_ID = 1 << 22; /* the highest process id of Linux */
 
-/* Reads digits and, where `allow_suffix`, one of K, M, G, T (powers of 1024). 0 on success. */
+/* Reads digits and, if `allow_suffix`, one of K, M, G, T (powers of 1024). Returns 0 on success. */
 static int parse_number(const char *text, bool allow_suffix, uint64_t *ret_value)
 {
 	static const char suffixes[] = "KMGT";
 	char *end;
 
-	/* strtoull takes "-1" and " 1"; a setting is digits. */
+	/* strtoull accepts "-1" and " 1", but a setting must begin with a digit. */
 	if (!isdigit((unsigned char)text[0]))
 		return -1;
 	errno = 0;
@@ -73,7 +73,7 @@ void sim_settings_read(struct sim_settings *ret_settings)
 	ret_settings->is_module_lazy = read_setting("SIMCUDA_LAZY_MODULES", false, 0, 1, 0) != 0;
 	ret_settings->is_hollow = read_setting("SIMCUDA_HOLLOW", false, 0, 1, 0) != 0;
 	ret_settings->is_limit_charged = read_setting("SIMCUDA_LIMIT_MEMORY", false, 0, 1, 0) != 0;
-	/* No more than there is: what is free must not be less than nothing. */
+	/* At most the capacity, so that the free memory is never negative. */
 	ret_settings->others_bytes = read_setting("SIMCUDA_OTHERS_MEMORY", true, 0,
 						  ret_settings->capacity_bytes, 0);
 	ret_settings->process_id = (int)read_setting("SIMCUDA_PROCESS_ID", false, 0, MAXIMUM_PROCESS_ID, 0);

@@ -10,12 +10,14 @@
 #include "../driver/settings.h"
 
 /*
- * libnvidia-ml.so.1, the management library: what PyTorch and monitors ask it about the simulated
- * devices. It needs no CUDA in the process; where the simulated driver is loaded, the memory in use is
- * what that driver says, else none, and what the settings say that others use. Of processes it knows
- * its own and one other, which has the latter, for each process has simulated devices of its own.
+ * libnvidia-ml.so.1, the management library. PyTorch and monitors query it about the simulated
+ * devices. The process need not use CUDA. The used memory of a device is the sum of two numbers.
+ * The first is what the simulated driver reports, or 0 if the driver is not loaded. The second is
+ * what the settings give to other processes. The library knows two processes: its own and one other
+ * process, which uses the second amount. Other real processes are unknown, because each process has
+ * its own simulated devices.
  *
- * NVIDIA's header for it comes with few toolkits, so what is needed of it is declared here.
+ * Few toolkits contain NVIDIA's header of this library, so this file declares what it needs.
  */
 
 enum result {
@@ -28,7 +30,7 @@ enum result {
 	NVML_ERROR_ARGUMENT_VERSION_MISMATCH = 25,
 };
 
-/* The process that has what this one does not have: an id that Linux gives to none. */
+/* The process that uses the memory of others: an id that Linux never assigns. */
 enum { OTHER_PROCESS_ID = (1 << 22) + 1 };
 
 struct memory {
@@ -51,7 +53,7 @@ struct process_v2 {
 	unsigned int gpu_instance, compute_instance;
 };
 
-/* A handle is the address of one of these bytes; its index is the device's ordinal. */
+/* A handle is the address of one of these bytes. The index of the byte is the device's ordinal. */
 typedef char *device_handle;
 static char handles[SIM_MAX_DEVICES];
 
@@ -81,12 +83,15 @@ static enum result check(device_handle device, const void *output, int *ret_ordi
 	return NVML_SUCCESS;
 }
 
-/* What this process uses of the device. */
+/* Returns the bytes of the device that this process uses. */
 static unsigned long long own_bytes(int ordinal)
 {
 	size_t (*query)(int);
 
-	/* Only asks whether it is there: looking at a device must not bring CUDA into a process. */
+	/*
+	 * Only looks whether the driver is loaded: a query about a device must not load CUDA into a
+	 * process.
+	 */
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
 	void *address = driver ? dlsym(driver, "simcuda_used_bytes") : NULL;
 	unsigned long long used = 0;
@@ -99,7 +104,7 @@ static unsigned long long own_bytes(int ordinal)
 	return used;
 }
 
-/* --- the library ---------------------------------------------------------------------------------- */
+/* --- the library ------------------------------------------------------------------------------ */
 
 EXPORT(enum result, nvmlInit_v2, (void))
 {
@@ -168,7 +173,7 @@ EXPORT(enum result, nvmlSystemGetDriverVersion, (char *ret_text, unsigned int si
 	return (unsigned int)length < size_bytes ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_SIZE;
 }
 
-/* --- handles -------------------------------------------------------------------------------------- */
+/* --- handles ---------------------------------------------------------------------------------- */
 
 EXPORT(enum result, nvmlDeviceGetCount_v2, (unsigned int *ret_count))
 {
@@ -243,7 +248,7 @@ EXPORT(enum result, nvmlDeviceGetHandleByUUID, (const char *text, device_handle 
 	return text ? NVML_ERROR_NOT_FOUND : NVML_ERROR_INVALID_ARGUMENT;
 }
 
-/* --- what a device says of itself ----------------------------------------------------------------- */
+/* --- properties of a device ------------------------------------------------------------------- */
 
 EXPORT(enum result, nvmlDeviceGetIndex, (device_handle device, unsigned int *ret_index))
 {
@@ -323,7 +328,7 @@ EXPORT(enum result, nvmlDeviceGetP2PStatus,
 	return result;
 }
 
-/* Part of no fabric: what the caller cleared stays as it is. */
+/* The device belongs to no fabric. The fields that the caller has set to zero stay zero. */
 EXPORT(enum result, nvmlDeviceGetGpuFabricInfoV, (device_handle device, void *ret_info))
 {
 	int ordinal;
@@ -331,11 +336,12 @@ EXPORT(enum result, nvmlDeviceGetGpuFabricInfoV, (device_handle device, void *re
 	return check(device, ret_info, &ordinal);
 }
 
-/* --- processes ------------------------------------------------------------------------------------ */
+/* --- processes -------------------------------------------------------------------------------- */
 
 /*
- * The processes that use the device. The other one comes first: who looks for this one has to look.
- * `*count` says how much room there is, and gets what is needed.
+ * Gets the processes that use the device. The other process comes first, so that callers must
+ * search for their own. On entry, `*count` is the capacity; on return, it is the number of
+ * processes.
  */
 static enum result find_processes(device_handle device, unsigned int *count, struct process (*ret_processes)[2])
 {
@@ -374,7 +380,7 @@ EXPORT(enum result, nvmlDeviceGetComputeRunningProcesses_v2,
 	struct process processes[2];
 	enum result result = find_processes(device, count, &processes);
 
-	/* All ones: the device is not split into instances. */
+	/* All bits set: the device is not split into instances. */
 	for (unsigned int i = 0; result == NVML_SUCCESS && i < *count; i++)
 		ret_processes[i] = (struct process_v2){ processes[i].process_id, processes[i].used_bytes,
 							~0u, ~0u };
@@ -387,7 +393,7 @@ EXPORT(enum result, nvmlDeviceGetComputeRunningProcesses_v3,
 	return nvmlDeviceGetComputeRunningProcesses_v2(device, count, ret_processes);
 }
 
-/* --- what simulated devices do not have ----------------------------------------------------------- */
+/* --- features that simulated devices lack ----------------------------------------------------- */
 
 #define ABSENT(symbol)                           \
 	EXPORT(enum result, symbol, (void))      \

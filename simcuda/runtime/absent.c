@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Functions that say that they are not supported. NVIDIA's header is left out on purpose: what their
- * parameters are does not matter to the answer.
+ * Functions that return "not supported". This file does not include NVIDIA's header, because the
+ * answer does not depend on the parameters.
  */
 
 enum { ERROR_NOT_SUPPORTED = 801 }; /* cudaErrorNotSupported */

@@ -7,9 +7,9 @@
 #include "../driver/private.h"
 
 /*
- * Code compiled into the program: which binaries there are, and which functions they have. Programs
- * register it when they are loaded, before there is a driver. All of this matters only where code costs
- * memory; else launches pass by with one look at a pointer.
+ * Code compiled into the program: its binaries and their functions. Programs register their code
+ * when they are loaded, before the driver exists. This only matters where code costs memory.
+ * Elsewhere a launch only reads one pointer.
  */
 
 struct binary {
@@ -18,17 +18,17 @@ struct binary {
 };
 
 struct function {
-	const void *host_function; /* NULL: a free place */
+	const void *host_function; /* NULL: a free slot */
 	struct binary *binary;
 };
 
 static pthread_mutex_t code_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct binary *binaries;
-/* By address, in a table of which at most half is taken. */
+/* A hash table by address, at most half full. */
 static struct function *functions;
 static size_t function_count, place_count;
 
-/* NULL: the driver does not care for code. */
+/* NULL: the driver does not charge for code. */
 static const struct sim_private_table *table;
 
 void sim_code_setup(void)
@@ -54,7 +54,7 @@ void **sim_code_register(const void *image)
 	return (void **)binary;
 }
 
-/* The place stays: functions point to it. */
+/* Keeps the binary's entry, because functions point to it. */
 void sim_code_unregister(void **handle)
 {
 	struct binary *binary = (struct binary *)handle;
@@ -68,7 +68,7 @@ void sim_code_unregister(void **handle)
 		table->unload(binary);
 }
 
-/* Where a function is, or would be put. */
+/* Returns the slot of a function, or the free slot where it belongs. */
 static struct function *find_place(struct function *places, size_t count, const void *host_function)
 {
 	size_t index = ((uintptr_t)host_function >> 4) * 0x9e3779b97f4a7c15u & (count - 1);

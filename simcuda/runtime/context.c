@@ -4,16 +4,16 @@
 #include <pthread.h>
 
 /*
- * Which device a thread works on. The runtime works in the primary context of a device, which it
- * retains once, at the first need, and makes current in each thread that comes along; a thread that
- * made another context current by itself keeps that one.
+ * The device of each thread. The runtime works in the primary context of a device. It retains that
+ * context once, when it is first needed, and makes it current in each thread that calls the
+ * runtime. A thread that has made another context current keeps that context.
  */
 
 enum { MAX_DEVICES = 16 };
 
 static pthread_mutex_t primary_lock = PTHREAD_MUTEX_INITIALIZER;
 static CUcontext primaries[MAX_DEVICES];
-/* Counts the resets of devices, after each of which contexts that threads still have are gone. */
+/* Counts device resets. After a reset, contexts that threads still have are invalid. */
 static unsigned int generation;
 
 static _Thread_local int selected_device;
@@ -62,7 +62,7 @@ cudaError_t cudaSetDevice(int device)
 	return sim_leave(error);
 }
 
-/* Makes the context of a device ready, and leaves the thread where it is. */
+/* Makes the context of a device. The thread's current device does not change. */
 cudaError_t cudaInitDevice(int device, unsigned int device_flags, unsigned int flags)
 {
 	CUcontext previous = NULL;
@@ -87,12 +87,12 @@ cudaError_t cudaChooseDevice(int *ret_device, const struct cudaDeviceProp *prope
 {
 	if (!ret_device || !properties)
 		return sim_leave(cudaErrorInvalidValue);
-	/* They are all the same. */
+	/* All devices are the same, so device 0 is a valid choice. */
 	*ret_device = 0;
 	return cudaSuccess;
 }
 
-/* Asks and makes nothing: a program may want to know before it has a context. */
+/* Queries without making a context: a program may ask before it has a context. */
 cudaError_t cudaGetDevice(int *ret_device)
 {
 	CUcontext current = NULL;
@@ -115,7 +115,10 @@ cudaError_t cudaDeviceReset(void)
 	if (!error) {
 		pthread_mutex_lock(&primary_lock);
 		error = sim_error(sim_driver.cuDevicePrimaryCtxReset_v2(device));
-		/* A reset lets go of no reference, and the next call retains the context anew. */
+		/*
+		 * A reset keeps the reference. The runtime releases it, and the next call retains the
+		 * context again.
+		 */
 		if (!error && primaries[device])
 			error = sim_error(sim_driver.cuDevicePrimaryCtxRelease_v2(device));
 		primaries[device] = NULL;
@@ -143,7 +146,9 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags)
 	cudaError_t error = sim_enter();
 	CUcontext own = NULL, other = NULL;
 
-	/* The peer's context may not be there yet; making it must not leave this thread in it. */
+	/*
+	 * The peer's context may not exist yet. Making it must not change the thread's current context.
+	 */
 	if (!error)
 		error = sim_error(sim_driver.cuCtxGetCurrent(&own)) ?: make_primary_current(peer);
 	if (!error)

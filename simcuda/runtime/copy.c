@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime.h"
 
-/* Copies and fills: one driver function per kind, for streams and for threads' streams. */
+/*
+ * Copies and fills: one driver function for each kind of copy, for streams and for per-thread
+ * streams.
+ */
 
 static bool is_valid(enum cudaMemcpyKind kind)
 {
@@ -9,8 +12,8 @@ static bool is_valid(enum cudaMemcpyKind kind)
 }
 
 /*
- * COPY(suffix): cudaMemcpyAsync and its forms for legacy (no suffix) and per-thread streams.
- * Copies from host to host, and of kind Default, leave it to the addresses.
+ * COPY(suffix): cudaMemcpyAsync and its forms for legacy (no suffix) and per-thread streams. For
+ * copies from host to host and of kind Default, the driver decides by the addresses.
  */
 #define COPY(suffix)                                                                                         \
 	cudaError_t cudaMemcpyAsync##suffix(void *destination, const void *source, size_t size_bytes,        \
@@ -76,7 +79,10 @@ COPY()
 COPY(_ptsz)
 #undef COPY
 
-/* Forms that wait: there is never anything to wait for, so they are the others on the null stream. */
+/*
+ * Synchronous forms. There is never anything to wait for, so they are the asynchronous forms on the
+ * null stream.
+ */
 
 cudaError_t cudaMemcpy(void *destination, const void *source, size_t size_bytes, enum cudaMemcpyKind kind)
 {

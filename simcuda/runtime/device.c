@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime.h"
 
-/* Devices, as the runtime shows them. Questions about a device need no context. */
+/* Devices, as the runtime reports them. Queries about a device need no context. */
 
 cudaError_t cudaDriverGetVersion(int *ret_version)
 {
-	/* Says 0, and no error, where there is no driver; so programs can ask before all else. */
+	/*
+	 * Returns version 0 without an error if there is no driver, so a program can call this first.
+	 */
 	if (!ret_version)
 		return sim_leave(cudaErrorInvalidValue);
 	*ret_version = 0;
@@ -33,7 +35,7 @@ cudaError_t cudaGetDeviceCount(int *ret_count)
 
 cudaError_t cudaDeviceGetAttribute(int *ret_value, enum cudaDeviceAttr attribute, int device)
 {
-	/* Both APIs number these alike. */
+	/* Both APIs use the same numbers for device attributes. */
 	return sim_leave(sim_load_driver() ?:
 					     sim_error(sim_driver.cuDeviceGetAttribute(
                                          ret_value, (CUdevice_attribute)attribute, device)));
@@ -57,7 +59,7 @@ cudaError_t cudaDeviceGetP2PAttribute(int *ret_value, enum cudaDeviceP2PAttr att
                                          ret_value, (CUdevice_P2PAttribute)attribute, device, peer)));
 }
 
-/* Settings that no simulated device has a use for. */
+/* Settings that have no effect on a simulated device. */
 
 cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config)
 {
@@ -77,7 +79,7 @@ cudaError_t cudaCtxResetPersistingL2Cache(void)
 	return sim_leave(sim_enter());
 }
 
-/* --- properties ----------------------------------------------------------------------------------- */
+/* --- properties ------------------------------------------------------------------------------- */
 
 cudaError_t sim_query_identity(int device, char (*ret_name)[256], size_t *ret_total_bytes, CUuuid *ret_uuid)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime.h"
 
-/* Driver functions for programs that ask the runtime for them: the driver's own answers. */
+/* Driver functions for programs that request them from the runtime. The driver answers. */
 
 static cudaError_t find(const char *symbol, void **ret_address, unsigned int version,
 			unsigned long long flags, enum cudaDriverEntryPointQueryResult *ret_status)
@@ -16,7 +16,7 @@ static cudaError_t find(const char *symbol, void **ret_address, unsigned int ver
 	CUresult result = sim_driver.cuGetProcAddress_v2(symbol, ret_address, (int)version, flags, &status);
 	if (ret_status)
 		*ret_status = (enum cudaDriverEntryPointQueryResult)status;
-	/* That a function is not there is an answer, which the status gives. */
+	/* A missing function is not an error here. The status reports it. */
 	if (result == CUDA_ERROR_NOT_FOUND) {
 		*ret_address = NULL;
 		return ret_status ? cudaSuccess : cudaErrorSymbolNotFound;
@@ -31,7 +31,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **ret_addr
 	return sim_leave(find(symbol, ret_address, version, flags, ret_status));
 }
 
-/* For a caller built to use per-thread streams, "default" means those. */
+/* In a caller built for per-thread streams, "default" means per-thread streams. */
 static unsigned long long per_thread_by_default(unsigned long long flags)
 {
 	return flags == cudaEnableDefault ? cudaEnablePerThreadDefaultStream : flags;
@@ -44,7 +44,7 @@ cudaError_t cudaGetDriverEntryPointByVersion_ptsz(const char *symbol, void **ret
 	return sim_leave(find(symbol, ret_address, version, per_thread_by_default(flags), ret_status));
 }
 
-/* Without a version: that of the runtime. */
+/* Functions without a version argument use the version of the runtime. */
 
 cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **ret_address, unsigned long long flags,
 				    enum cudaDriverEntryPointQueryResult *ret_status)

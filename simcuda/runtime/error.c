@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime.h"
 
-/* Names and texts of errors, and the last one of each thread. */
+/* Names and texts of errors, and the last error of each thread. */
 
 static _Thread_local cudaError_t last_error;
 
 cudaError_t sim_leave(cudaError_t error)
 {
-	/* A success does not take back an error that nobody has asked for yet. */
+	/* A success does not clear an error that the program has not yet read. */
 	if (error)
 		last_error = error;
 	return error;

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-/* Memory of other APIs. Descriptions are copied by field: the driver's have room for more. */
+/*
+ * Memory of other APIs. Each field of a description is copied separately, because the driver's
+ * struct is larger.
+ */
 
 cudaError_t cudaImportExternalMemory(cudaExternalMemory_t *ret_memory,
 				     const struct cudaExternalMemoryHandleDesc *description)
@@ -50,7 +53,7 @@ cudaExternalMemoryGetMappedMipmappedArray(cudaMipmappedArray_t *ret_array, cudaE
 								(CUexternalMemory)memory, &wanted));
 }
 
-/* --- graphics: the headers that declare these need those of other APIs ---------------------------- */
+/* --- graphics; the headers that declare these functions need headers of other APIs ------------ */
 
 #pragma GCC visibility push(default)
 cudaError_t cudaGraphicsGLRegisterBuffer(struct cudaGraphicsResource **ret_resource, unsigned int buffer,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime.h"
 
-/* The functions that are one call of the driver: the rows of forwards.def. */
+/* The functions that consist of one driver call: the rows of forwards.def. */
 
 #define FORWARD(symbol, parameters, target, arguments) \
 	cudaError_t symbol parameters                  \

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime.h"
 
-/* Nodes that copy and fill, whose parameters the two APIs describe differently. */
+/* Copy and fill nodes, whose parameters differ between the two APIs. */
 
-/* A copy as the driver describes it. Positions and extents in arrays count elements, which are bytes here. */
+/*
+ * Converts a copy to the driver's form. Positions and extents in arrays count elements, which are
+ * bytes here.
+ */
 static CUDA_MEMCPY3D to_driver(const struct cudaMemcpy3DParms *copy)
 {
 	return (CUDA_MEMCPY3D){
@@ -52,7 +55,7 @@ static struct cudaMemcpy3DParms describe_1d(void *destination, const void *sourc
 	};
 }
 
-/* The current context, for calls that want it named. */
+/* Gets the current context, for driver calls with a context argument. */
 static cudaError_t get_context(CUcontext *ret_context)
 {
 	return sim_enter() ?: sim_error(sim_driver.cuCtxGetCurrent(ret_context));
@@ -155,7 +158,7 @@ cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode
 					 exec, node, (const CUDA_MEMSET_NODE_PARAMS *)fill, context)));
 }
 
-/* Of any kind. */
+/* Nodes of any type. */
 
 static bool is_copy(const struct cudaGraphNodeParams *parameters)
 {

@@ -6,8 +6,9 @@
 #include "runtime.h"
 
 /*
- * What compiled CUDA code calls: it registers its kernels and variables when it is loaded, and
- * launches kernels by the address of their host function, which stands for the kernel here.
+ * The functions that compiled CUDA code calls. It registers its kernels and variables when it is
+ * loaded. It launches a kernel by the address of its host function, which represents the kernel
+ * here.
  */
 
 #pragma GCC visibility push(default)
@@ -34,7 +35,7 @@ cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, 
 				    size_t shared_bytes, cudaStream_t stream);
 #pragma GCC visibility pop
 
-/* --- registration --------------------------------------------------------------------------------- */
+/* --- registration ----------------------------------------------------------------------------- */
 
 void **__cudaRegisterFatBinary(void *binary)
 {
@@ -73,8 +74,9 @@ void __cudaRegisterFunction(void **handle, const char *host_function, char *devi
 }
 
 /*
- * Variables of device code. Each has room of its own, made when it is first asked for; a real one
- * lies in the module's memory, which no allocation call shows, and so it is here: plain host memory.
+ * Variables of device code. Each variable has its own memory, allocated at the first use. A real
+ * variable lies in the memory of its module, which no allocation call shows. Here, too, no
+ * allocation call shows it: it is plain host memory.
  */
 struct variable {
 	struct variable *next;
@@ -150,7 +152,7 @@ cudaError_t cudaGetSymbolSize(size_t *ret_size_bytes, const void *symbol)
 	return sim_leave(sim_enter() ?: find_variable(symbol, &room, ret_size_bytes));
 }
 
-/* Which part of a variable a copy is about. */
+/* Gets the part of a variable that a copy reads or writes. */
 static cudaError_t find_part(const void *symbol, size_t size_bytes, size_t offset_bytes, char **ret_part)
 {
 	size_t variable_bytes = 0;
@@ -201,9 +203,12 @@ cudaError_t cudaMemcpyFromSymbolAsync(void *destination, const void *symbol, siz
 	return cudaMemcpyFromSymbol(destination, symbol, size_bytes, offset_bytes, kind);
 }
 
-/* --- launches ------------------------------------------------------------------------------------- */
+/* --- launches --------------------------------------------------------------------------------- */
 
-/* Between the <<<>>> of a launch and the stub that it calls. One is enough: they follow each other. */
+/*
+ * The launch configuration, from the <<<>>> of a launch to the stub that it calls. One per thread
+ * is enough, because the two follow each other directly.
+ */
 static _Thread_local struct call_configuration {
 	dim3 grid, block;
 	size_t shared_bytes;
@@ -227,7 +232,7 @@ cudaError_t __cudaPopCallConfiguration(dim3 *ret_grid, dim3 *ret_block, size_t *
 	return cudaSuccess;
 }
 
-/* LAUNCH(suffix): the launching functions for legacy (no suffix) and per-thread streams. */
+/* LAUNCH(suffix): the launch functions for legacy (no suffix) and per-thread streams. */
 #define LAUNCH(suffix)                                                                                       \
 	cudaError_t cudaLaunchKernel##suffix(const void *function, dim3 grid, dim3 block, void **arguments,  \
 					     size_t shared_bytes, cudaStream_t stream)                       \
@@ -268,7 +273,7 @@ LAUNCH()
 LAUNCH(_ptsz)
 #undef LAUNCH
 
-/* --- functions ------------------------------------------------------------------------------------ */
+/* --- functions -------------------------------------------------------------------------------- */
 
 static cudaError_t get_handle(void **ret_handle, const void *host_function)
 {

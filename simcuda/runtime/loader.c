@@ -6,11 +6,15 @@
 #include <string.h>
 
 /*
- * How the driver is found: as NVIDIA's runtime was seen to do it (CUDA 12.4 to 13.0), because tools
- * that stand in between must be tested against just this. At the first call, and not before:
- * dlopen("libcuda.so.1"), one dlsym for "cuGetProcAddress_v2", a first lookup of the empty name with
- * version 0, and then every function through that pointer, each with the version in which its ABI
- * appeared, once for legacy streams and once more where a per-thread form exists, with no status.
+ * Finds the driver in the way observed in NVIDIA's runtime (CUDA 12.4 to 13.0). Tools between
+ * runtime and driver must be tested with exactly this sequence. It starts at the first call, not
+ * earlier:
+ *
+ * - dlopen("libcuda.so.1")
+ * - one dlsym for "cuGetProcAddress_v2"
+ * - through that pointer, a first lookup of the empty name with version 0
+ * - through the same pointer, a lookup of every function, each with the version in which its ABI
+ *   appeared and with no status: once for legacy streams, and again if a per-thread form exists
  */
 
 struct sim_driver_calls sim_driver;
@@ -32,7 +36,7 @@ static const struct request {
 	const char *name;
 	int version;
 	cuuint64_t flags;
-	size_t offset; /* of the pointer in struct sim_driver_calls */
+	size_t offset; /* offset of the pointer in struct sim_driver_calls */
 } requests[] = {
 #define ENTRY(symbol, name, version, stream) \
 	{ #name, version, STREAM_##stream, offsetof(struct sim_driver_calls, symbol) },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime.h"
 
-/* Memory: what takes more than one call of the driver, or another look at the arguments. */
+/* Memory functions that need more than one driver call, or additional checks of the arguments. */
 
 static cudaError_t allocate(void **ret_address, size_t size_bytes)
 {
@@ -12,7 +12,7 @@ static cudaError_t allocate(void **ret_address, size_t size_bytes)
 		return error;
 	if (!ret_address)
 		return cudaErrorInvalidValue;
-	/* Nothing is allocated for nothing, and that is no error, as the driver would call it. */
+	/* A request for 0 bytes allocates nothing and succeeds. The driver would return an error. */
 	if (size_bytes > 0)
 		error = sim_error(sim_driver.cuMemAlloc_v2(&address, size_bytes));
 	if (!error)
@@ -88,13 +88,13 @@ cudaError_t cudaFreeHost(void *memory)
 	return sim_leave(sim_enter() ?: memory ? sim_error(sim_driver.cuMemFreeHost(memory)) : cudaSuccess);
 }
 
-/* Asks for nothing of the driver by size zero; CUDA programs say cudaFree(0) to get a context. */
+/* A call with NULL frees no memory. CUDA programs call cudaFree(0) to make a context. */
 cudaError_t cudaFree(void *address)
 {
 	return SIM_CALL(cuMemFree_v2((CUdeviceptr)address));
 }
 
-/* --- arrays --------------------------------------------------------------------------------------- */
+/* --- arrays ----------------------------------------------------------------------------------- */
 
 static CUarray_format array_format(const struct cudaChannelFormatDesc *channels)
 {
@@ -235,7 +235,7 @@ cudaError_t cudaGetChannelDesc(struct cudaChannelFormatDesc *ret_channels, cudaA
 	return cudaArrayGetInfo(ret_channels, NULL, NULL, (cudaArray_t)(uintptr_t)array);
 }
 
-/* --- pointers ------------------------------------------------------------------------------------- */
+/* --- pointers --------------------------------------------------------------------------------- */
 
 cudaError_t sim_describe_pointer(const void *pointer, struct sim_pointer *ret_pointer)
 {
@@ -265,7 +265,7 @@ cudaError_t sim_describe_pointer(const void *pointer, struct sim_pointer *ret_po
 		.device_pointer = device_pointer,
 		.host_pointer = host_pointer,
 	};
-	/* Plain host memory is what it is on the host. */
+	/* A pointer to plain host memory is also its own host pointer. */
 	if (ret_pointer->type == cudaMemoryTypeUnregistered)
 		ret_pointer->host_pointer = (void *)(uintptr_t)pointer;
 	return cudaSuccess;

@@ -4,21 +4,22 @@
 #include <string.h>
 
 /*
- * Functions whose parameters CUDA 13 changed, in their forms of CUDA 12: the old one under the plain
- * name, and the new one, which CUDA 13 has under the plain name, with a suffix.
+ * Functions whose parameters CUDA 13 changed, in their CUDA 12 forms. CUDA 12 has the old form
+ * under the plain name, and the new form under a name with a suffix. CUDA 13 has the new form under
+ * the plain name.
  */
 
 /*
- * Begins the definition of an exported function. Its C name is another than its symbol, because the
+ * Begins the definition of an exported function. Its C name differs from its symbol, because the
  * header of CUDA 13 declares the symbol with other parameters.
  */
 #define DEFINE(symbol, parameters)                                                                     \
 	cudaError_t sim12_##symbol parameters __asm__(#symbol) __attribute__((visibility("default"))); \
 	cudaError_t sim12_##symbol parameters
 
-/* --- properties ----------------------------------------------------------------------------------- */
+/* --- properties ------------------------------------------------------------------------------- */
 
-/* struct cudaDeviceProp as CUDA 12 has it, of which the tail is reserved. */
+/* struct cudaDeviceProp of CUDA 12. Its tail is reserved. */
 struct properties12 {
 	char name[256];
 	CUuuid uuid;
@@ -95,9 +96,9 @@ DEFINE(cudaGetDeviceProperties_v2, (struct properties12 *ret_properties, int dev
 	return sim_leave(fill_properties(ret_properties, device));
 }
 
-/* --- pointers ------------------------------------------------------------------------------------- */
+/* --- pointers --------------------------------------------------------------------------------- */
 
-/* struct cudaPointerAttributes as CUDA 12 has it, without the reserved tail of CUDA 13. */
+/* struct cudaPointerAttributes of CUDA 12. It lacks the reserved tail of CUDA 13. */
 struct pointer_attributes12 {
 	enum cudaMemoryType type;
 	int device;
@@ -117,7 +118,7 @@ DEFINE(cudaPointerGetAttributes, (struct pointer_attributes12 *ret_attributes, c
 	return sim_leave(error);
 }
 
-/* --- managed memory ------------------------------------------------------------------------------- */
+/* --- managed memory --------------------------------------------------------------------------- */
 
 DEFINE(cudaMemAdvise, (const void *address, size_t size_bytes, enum cudaMemoryAdvise advice, int device))
 {
@@ -130,7 +131,7 @@ DEFINE(cudaMemAdvise_v2,
 	return SIM_CALL(cuMemAdvise_v2((CUdeviceptr)address, size_bytes, (CUmem_advise)advice, location));
 }
 
-/* --- graphs --------------------------------------------------------------------------------------- */
+/* --- graphs ----------------------------------------------------------------------------------- */
 
 DEFINE(cudaGraphAddNode, (cudaGraphNode_t *ret_node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
 			  size_t count, CUgraphNodeParams *parameters))
@@ -204,7 +205,7 @@ DEFINE(cudaGraphRemoveDependencies_v2, (cudaGraph_t graph, const cudaGraphNode_t
 	return SIM_CALL(cuGraphRemoveDependencies_v2(graph, from, to, edges, count));
 }
 
-/* --- streams: STREAM(suffix) is for legacy (no suffix) and per-thread ones ------------------------ */
+/* --- streams; STREAM(suffix): for legacy (no suffix) and per-thread streams ------------------- */
 
 #define STREAM(suffix)                                                                                      \
 	DEFINE(cudaMemPrefetchAsync##suffix,                                                                \
@@ -258,7 +259,7 @@ STREAM()
 STREAM(_ptsz)
 #undef STREAM
 
-/* --- names from the time when a context belonged to a thread -------------------------------------- */
+/* --- old names, from the time when a context belonged to a thread ----------------------------- */
 
 DEFINE(cudaThreadSynchronize, (void))
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Functions whose parameters CUDA 13 changed, in their form of CUDA 13. */
+/* Functions whose parameters CUDA 13 changed, in their CUDA 13 form. */
 
 static cudaError_t fill_properties(struct cudaDeviceProp *ret_properties, int device)
 {

@@ -11,7 +11,7 @@ size_t cublasLtGetVersion(void)
 	return STUB_MAJOR * 10000 + 900;
 }
 
-/* One algorithm is found, so that a linear layer takes the way that it takes on a real device. */
+/* Returns one algorithm, so that a linear layer takes the same path as on a real device. */
 long cublasLtMatmulAlgoGetHeuristic(void *handle, void *operation, void *a, void *b, void *c, void *d,
 				    void *preference, int room, void *results, int *ret_count)
 {

@@ -6,7 +6,7 @@ enum { MINOR = STUB_MAJOR >= 9 ? 13 : 9 };
 MAKES(cudnnCreate)
 HAS_VERSION(cudnnGetProperty, STUB_MAJOR, MINOR)
 
-/* Version 9 counts in other steps than those before it. */
+/* cuDNN 9 computes the version number with other factors than earlier versions. */
 size_t cudnnGetVersion(void)
 {
 	return STUB_MAJOR * (STUB_MAJOR >= 9 ? 10000 : 1000) + MINOR * 100;

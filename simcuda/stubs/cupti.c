@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "stub.h"
 
-/* 26: CUDA 12.9's. */
+/* 26: the version in CUDA 12.9. */
 ANSWERS(cuptiGetVersion, 26)

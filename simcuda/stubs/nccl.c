@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Communicators know how many ranks they have, and their own. Nothing is sent: each rank gets its own part back, as if
- * all ranks had sent the same. That is enough for programs that compare what the ranks say of themselves.
+ * Communicators know their number of ranks and their own rank. No data is sent. Each rank gets its
+ * own part back, as if all ranks had sent the same data. This is enough for programs that compare
+ * what the ranks report about themselves.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -15,12 +16,12 @@ struct communicator {
 	int count, rank;
 };
 
-/* It goes by value. */
+/* The caller passes it by value. */
 struct identity {
 	char bytes[ID_BYTES];
 };
 
-/* The driver's functions: the runtime's name is not always known. */
+/* Looks up driver functions, because the name of the runtime library is not always known. */
 static void *driver_function(const char *name)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
@@ -28,7 +29,7 @@ static void *driver_function(const char *name)
 	return driver ? dlsym(driver, name) : NULL;
 }
 
-/* How much `count` elements of a type take; 0 for a type that is not known. */
+/* Returns the bytes of `count` elements of a type, or 0 for an unknown type. */
 static size_t size_of(size_t count, int type)
 {
 	static const unsigned char type_bytes[] = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1 };
@@ -48,7 +49,7 @@ static long copy(char *to, const char *from, size_t size_bytes, void *stream)
 	return 0;
 }
 
-/* --- communicators --------------------------------------------------------------------------------- */
+/* --- communicators ---------------------------------------------------------------------------- */
 
 static long make(struct communicator **ret_communicator, int count, int rank)
 {
@@ -102,7 +103,7 @@ long ncclCommInitAll(struct communicator **ret_communicators, int count, const i
 	return 0;
 }
 
-/* Who else takes this color is not known: all do. */
+/* The colors of other ranks are unknown. Assumes that all ranks have this color. */
 long ncclCommSplit(struct communicator *from, int color, int key, struct communicator **ret_communicator, void *settings)
 {
 	(void)key, (void)settings;
@@ -159,14 +160,14 @@ long ncclCommDestroy(struct communicator *communicator)
 	return 0;
 }
 
-/* It ends too, but the caller may go on to ask for its error: what it holds is kept. */
+/* Ends the communicator, but keeps its memory: the caller may still ask for its error. */
 long ncclCommAbort(struct communicator *communicator)
 {
 	(void)communicator;
 	return 0;
 }
 
-/* --- memory ---------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 long ncclMemAlloc(void **ret_address, size_t size_bytes)
 {
@@ -184,7 +185,7 @@ long ncclMemFree(void *address)
 	return !address || (free_it && !free_it((unsigned long long)address)) ? 0 : SYSTEM_ERROR;
 }
 
-/* --- collectives ----------------------------------------------------------------------------------- */
+/* --- collectives ------------------------------------------------------------------------------ */
 
 long ncclAllGather(const char *from, char *to, size_t count, int type, const struct communicator *communicator, void *stream)
 {

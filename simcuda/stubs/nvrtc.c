@@ -3,7 +3,10 @@
 
 #include "stub.h"
 
-/* What any program compiles to: the device takes any image for one that has the functions that are asked for. */
+/*
+ * The result of every compilation. The device assumes that any such image has all functions that a
+ * caller asks for.
+ */
 static const char image[] = "simulated";
 
 MAKES(nvrtcCreateProgram)
@@ -25,7 +28,7 @@ long nvrtcGetSupportedArchs(int *ret_architectures)
 	return 0;
 }
 
-/* One function says how many bytes there are, and the one of its name writes them. */
+/* Defines two functions for a text: one returns its size in bytes, and the other one writes it. */
 #define HAS_TEXT(function, text)                               \
 	long function##Size(void *program, size_t *ret_size_bytes) \
 	{                                                          \
@@ -44,7 +47,7 @@ HAS_TEXT(nvrtcGetCUBIN, image)
 HAS_TEXT(nvrtcGetPTX, image)
 HAS_TEXT(nvrtcGetProgramLog, "")
 
-/* A function of C++ keeps the name that the caller gave it: the image has every name. */
+/* A C++ function keeps the name that the caller gave it, because the image has every name. */
 long nvrtcGetLoweredName(void *program, const char *name, const char **ret_name)
 {
 	(void)program;

@@ -3,16 +3,17 @@
 #define SIMCUDA_STUB_H
 
 /*
- * Answers of stub libraries, where "success" alone would send the caller another way than a real device does. One file
- * stands for one library, by its name: nccl.c for libnccl.so. make_stubs.py compiles it into the stub library of that
- * name, and writes the other functions itself. The types of NVIDIA's headers are not needed: an answer knows only the
- * parameters that it reads or writes.
+ * Answers of stub libraries, where "success" alone would make the caller behave differently than on
+ * a real device. Each file is named after one library: nccl.c is for libnccl.so. make_stubs.py
+ * compiles the file into the stub library of that name and generates the other functions itself.
+ * The files do not use NVIDIA's types: an answer declares only the parameters that it reads or
+ * writes.
  *
- * STUB_MAJOR: the number at the end of the library's name, as 12 in libcublas.so.12.
+ * STUB_MAJOR is the number at the end of the library's name, for example 12 in libcublas.so.12.
  */
 #include <stddef.h>
 
-/* A function that makes something: the caller gets a handle that is not null. */
+/* Defines a function that makes an object. The caller gets a handle that is not null. */
 #define MAKES(function)               \
 	long function(void **ret_handle)  \
 	{                                 \
@@ -22,7 +23,7 @@
 		return 0;                     \
 	}
 
-/* A function that writes one number through its only parameter, or its second. */
+/* Defines a function that writes one number through its only parameter, or its second parameter. */
 #define ANSWERS(function, number)    \
 	long function(int *ret_number)   \
 	{                                \

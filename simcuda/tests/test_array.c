@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "testing.h"
 
-/* Arrays: what they take, and the memory that is put behind sparse and deferred ones. */
+/* Arrays: their size, and the memory mapped to sparse and deferred arrays. */
 
 enum { UNIT = 2 << 20, TILE = 1 << 16 };
 
@@ -31,7 +31,7 @@ static void formats_take_what_their_elements_take(void **state)
 	static const struct {
 		CUarray_format format;
 		unsigned int channels;
-		size_t size_bytes; /* of 64 x 64 */
+		size_t size_bytes; /* for 64 x 64 elements */
 	} formats[] = {
 		{ CU_AD_FORMAT_UNSIGNED_INT8, 1, 4096 },   { CU_AD_FORMAT_FLOAT, 4, 65536 },
 		{ CU_AD_FORMAT_UNORM_INT8X4, 4, 16384 },   { CU_AD_FORMAT_SNORM_INT16X2, 2, 16384 },
@@ -72,9 +72,10 @@ static void planes_and_levels_are_views(void **state)
 	assert_success(cuArrayDestroy(array));
 	assert_int_equal(cuArrayGetDescriptor_v2(&shape, plane), CUDA_ERROR_INVALID_HANDLE);
 
-	/* Seven levels at most; layers stay six in each. */
+	/* The array has at most seven levels. Each level keeps six layers. */
 	assert_success(cuMipmappedArrayCreate(&mipmap, &descriptor, 30));
-	assert_int_equal(used_bytes(), 16896); /* 6 x (2048 + 512 + 128 + 32 + 8 + 2 + 1), in units of 512 */
+	/* 6 x (2048 + 512 + 128 + 32 + 8 + 2 + 1), in units of 512 */
+	assert_int_equal(used_bytes(), 16896);
 	assert_success(cuMipmappedArrayGetLevel(&level, mipmap, 6));
 	assert_int_equal(cuMipmappedArrayGetLevel(&plane, mipmap, 7), CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuArrayDestroy(level), CUDA_ERROR_INVALID_HANDLE);
@@ -117,7 +118,7 @@ static void tiles_hold_the_memory_behind_them(void **state)
 	assert_success(cuMemRelease(memory));
 	assert_int_equal(used_bytes(), UNIT);
 
-	/* One call unmaps both: all tiles of the first row. */
+	/* One call unmaps both parts: all tiles of the first row. */
 	info.memOperationType = CU_MEM_OPERATION_TYPE_UNMAP;
 	info.memHandle.memHandle = 0;
 	info.offset = 0;
@@ -155,7 +156,7 @@ static void a_deferred_array_is_mapped_as_a_whole_and_lets_go_at_its_end(void **
 	info.memHandle.memHandle = memory;
 	assert_success(cuMemMapArrayAsync(&info, 1, NULL));
 	assert_success(cuMemRelease(memory));
-	/* Other memory in its place: the first one goes. */
+	/* Maps other memory in the same place, which releases the first memory. */
 	assert_int_equal(used_bytes(), 2 * UNIT);
 	info.memHandle.memHandle = other;
 	assert_success(cuMemMapArrayAsync(&info, 1, NULL));

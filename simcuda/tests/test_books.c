@@ -3,7 +3,7 @@
 
 #include "../driver/accounting.h"
 
-/* The driver's own books, by which other tests judge a profiler. */
+/* The driver's own accounting, with which other tests compare a profiler. */
 
 enum { CAPACITY = 256 };
 

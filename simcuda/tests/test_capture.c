@@ -163,7 +163,7 @@ static void a_captured_allocation_happens_at_launch_at_the_address_it_had(void *
 	assert_success(cuGraphDestroy(graph));
 	assert_success(cuGraphLaunch(exec, NULL));
 	assert_int_equal(used_bytes(), 2 * MIB);
-	/* As long as it lives, it cannot be allocated once more. */
+	/* While the memory is live, the graph cannot allocate it again. */
 	assert_int_equal(cuGraphLaunch(exec, NULL), CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuMemFree_v2(captured));
 	assert_success(cuGraphLaunch(exec, NULL));
@@ -190,7 +190,7 @@ static void a_captured_free_happens_at_each_launch(void **state)
 	for (int i = 0; i < 3; i++) {
 		assert_success(cuGraphLaunch(exec, NULL));
 		assert_int_equal(cuMemGetAddressRange_v2(NULL, NULL, captured), CUDA_ERROR_NOT_FOUND);
-		/* What it needed stays with the graphs. */
+		/* The memory that the graph needed stays reserved for graphs. */
 		assert_int_equal(used_bytes(), 2 * MIB);
 	}
 	assert_success(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &high_bytes));
@@ -272,7 +272,7 @@ static void captured_copies_and_fills_say_what_they_would_do(void **state)
 	assert_success(cuGraphMemsetNodeGetParams(nodes[1], &fill));
 	assert_int_equal(fill.dst, memory);
 	assert_int_equal(fill.width * fill.elementSize, 100);
-	/* Nothing has happened yet. */
+	/* No work of the capture has happened yet. */
 	assert_success(cuMemcpyDtoH_v2(host, memory, sizeof(host)));
 	assert_int_equal(host[0], 0);
 	assert_success(cuGraphDestroy(graph));

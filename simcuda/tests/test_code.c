@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Modules and libraries: what is in them, what it costs, and from when to when. */
+/* Modules and libraries: their contents, their cost, and how long it lasts. */
 
 #define MODULE_BYTES (3 * MIB)
 
@@ -18,7 +18,7 @@ static char image[] = "// code of nobody\n"
 			    "{ .reg .b32 r; .shared .align 4 .b8 inner[64]; { ret; } }\n"
 			    ".func (.param .b32 result) helper(.param .b32 x) { ret; }\n"
 			    ".visible .entry second() .maxntid 128, 1, 1 { ret; }\n";
-/* What the variables that the device holds take of it, each in units of its own. */
+/* Device memory that the variables take. Each variable is rounded up to whole units. */
 #define VARIABLE_BYTES ((size_t)16384 + 512 + 512)
 
 static CUmodule load(void)

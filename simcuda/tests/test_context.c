@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* Contexts: how long they live, what goes with them, and green ones. */
+/* Contexts: their lifetime, the objects that end with them, and green contexts. */
 
 static bool primary_is_active(CUdevice device)
 {
@@ -32,7 +32,7 @@ static void a_primary_context_lives_until_its_last_release(void **state)
 	assert_int_equal(used_bytes(), MIB);
 	assert_success(cuDevicePrimaryCtxRelease_v2(1));
 	assert_false(primary_is_active(1));
-	/* It is still current here, and gone. */
+	/* The destroyed context is still current in this thread. */
 	assert_int_equal(cuMemAlloc_v2(&block, MIB), CUDA_ERROR_CONTEXT_IS_DESTROYED);
 	assert_int_equal(cuDevicePrimaryCtxRelease_v2(1), CUDA_ERROR_INVALID_CONTEXT);
 
@@ -141,7 +141,10 @@ static void *destroy(void *argument)
 
 	cuCtxSetCurrent(destroyer->context);
 	destroyer->destroyed = cuCtxDestroy_v2(destroyer->context);
-	/* Current in the thread that destroyed it no longer, but in the one that made it. */
+	/*
+	 * The context is no longer current in the thread that destroyed it. It still is in the thread
+	 * that made it.
+	 */
 	destroyer->used = cuMemAlloc_v2(&block, MIB);
 	return NULL;
 }
@@ -199,7 +202,7 @@ static void a_capture_ends_with_its_context(void **state)
 	assert_success(cuMemFree_v2(block));
 }
 
-/* --- green contexts ------------------------------------------------------------------------------- */
+/* --- green contexts --------------------------------------------------------------------------- */
 
 static CUgreenCtx make_green(unsigned int multiprocessors)
 {
@@ -257,7 +260,7 @@ static void a_green_context_works_in_the_primary_one(void **state)
 	}
 	assert_success(cuStreamDestroy_v2(implicit));
 
-	/* What was allocated is the primary context's, and so outlives the green one. */
+	/* Allocated memory belongs to the primary context, so it outlives the green context. */
 	assert_success(cuGreenCtxDestroy(green));
 	assert_int_equal(cuGreenCtxDestroy(green), CUDA_ERROR_INVALID_CONTEXT);
 	assert_int_equal(cuStreamQuery(stream), CUDA_ERROR_CONTEXT_IS_DESTROYED);

@@ -5,7 +5,7 @@
 
 #include "../driver/accounting.h"
 
-/* What a device loses without anybody having asked for memory, and who is told. */
+/* Device memory that is used without an allocation call, and which interfaces report it. */
 
 #define CONTEXT_BYTES (100 * MIB)
 #define MODULE_BYTES (3 * MIB)
@@ -35,7 +35,7 @@ int nvmlDeviceGetComputeRunningProcesses(void *device, unsigned int *count, stru
 int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned int *count,
 					    struct nvml_process_v2 *processes);
 
-/* What the driver lists of a device's charges must be all that it charged. */
+/* The listed charges of a device must add up to all its used bytes. */
 static void expect_list_to_add_up(void)
 {
 	struct simcuda_item items[64];
@@ -123,7 +123,7 @@ static void a_limit_costs_what_it_is_raised_by_until_it_is_lowered(void **state)
 	assert_success(cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, heap));
 	assert_int_equal(used_bytes(), before);
 
-	/* One stack for each of 64 x 2048 threads. */
+	/* There is one stack for each of 64 x 2048 threads. */
 	assert_success(cuCtxGetLimit(&stack, CU_LIMIT_STACK_SIZE));
 	assert_success(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, stack + 1024));
 	assert_int_equal(used_bytes() - before, 128 * MIB);
@@ -133,7 +133,7 @@ static void a_limit_costs_what_it_is_raised_by_until_it_is_lowered(void **state)
 	assert_success(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 5 * MIB));
 	assert_int_equal(used_bytes() - before, 4 * MIB);
 	expect_list_to_add_up();
-	/* The context takes the last one along. */
+	/* The end of the context also frees the cost of the last raised limit. */
 }
 
 static void the_management_library_tells_the_processes_apart(void **state)
@@ -168,7 +168,7 @@ static void the_management_library_tells_the_processes_apart(void **state)
 	assert_int_equal(processes[1].id, getpid());
 	assert_int_equal(processes[1].used_bytes, CONTEXT_BYTES + MIB);
 
-	/* As seen from a container with process ids of its own. */
+	/* As in a container with its own process ids. */
 	setenv("SIMCUDA_PROCESS_ID", "4000001", 1);
 	assert_int_equal(nvmlDeviceGetComputeRunningProcesses_v3(device, &count, newer), NVML_SUCCESS);
 	assert_int_equal(count, 2);
@@ -176,7 +176,7 @@ static void the_management_library_tells_the_processes_apart(void **state)
 	assert_int_equal(newer[1].used_bytes, CONTEXT_BYTES + MIB);
 	unsetenv("SIMCUDA_PROCESS_ID");
 
-	/* Device 1 is used by the other process alone. */
+	/* Only the other process uses device 1. */
 	assert_int_equal(nvmlDeviceGetHandleByIndex_v2(1, &device), NVML_SUCCESS);
 	assert_int_equal(nvmlDeviceGetComputeRunningProcesses(device, &count, processes), NVML_SUCCESS);
 	assert_int_equal(count, 1);

@@ -8,9 +8,9 @@
 
 #include "../driver/accounting.h"
 
-/* Memory that another API or another process owns, and pays for. */
+/* Memory that another API or another process owns and pays for. */
 
-/* --- external memory ------------------------------------------------------------------------------ */
+/* --- external memory -------------------------------------------------------------------------- */
 
 static CUexternalMemory import(size_t size_bytes)
 {
@@ -84,7 +84,7 @@ static void external_memory_goes_with_its_context(void **state)
 	assert_int_equal(cuMemFree_v2(buffer), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* --- graphics ------------------------------------------------------------------------------------- */
+/* --- graphics --------------------------------------------------------------------------------- */
 
 static void a_buffer_is_reached_while_it_is_mapped(void **state)
 {
@@ -154,7 +154,7 @@ static void an_image_is_reached_as_arrays(void **state)
 	assert_int_equal(cuMipmappedArrayDestroy(mipmap), CUDA_ERROR_INVALID_HANDLE);
 	assert_success(cuGraphicsUnmapResources(1, images, NULL));
 	assert_int_equal(cuArrayGetDescriptor_v2(&shape, level), CUDA_ERROR_INVALID_HANDLE);
-	/* Unregistered while mapped, a resource is unmapped too. */
+	/* Unregistering a mapped resource also unmaps it. */
 	size_t count = simcuda_list(NULL, 0);
 	assert_success(cuGraphicsUnregisterResource(images[3]));
 	assert_int_equal(simcuda_list(NULL, 0), count - 2);
@@ -162,9 +162,9 @@ static void an_image_is_reached_as_arrays(void **state)
 		assert_success(cuGraphicsUnregisterResource(images[i]));
 }
 
-/* --- between processes ---------------------------------------------------------------------------- */
+/* --- between processes ------------------------------------------------------------------------ */
 
-/* Exports a block, and frees it when told. 0, or the number of what went wrong. */
+/* Exports a block and frees it on request. Returns 0, or the number of the step that failed. */
 static int export_in_child(int control)
 {
 	CUcontext context;
@@ -176,11 +176,11 @@ static int export_in_child(int control)
 		return 1;
 	if (cuIpcGetMemHandle(&handles[0], block + 100))
 		return 2;
-	/* Not by who made it. */
+	/* The exporting process cannot open its own handle. */
 	if (cuIpcOpenMemHandle_v2(&again, handles[0], CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) !=
 	    CUDA_ERROR_INVALID_CONTEXT)
 		return 3;
-	/* What is at that address next is another block. */
+	/* The next block at that address is a different block. */
 	if (cuMemFree_v2(block) || cuMemAlloc_v2(&again, 5000) || cuIpcGetMemHandle(&handles[1], again))
 		return 4;
 	if (write(control, handles, sizeof(handles)) != sizeof(handles) || read(control, &byte, 1) != 1)
@@ -220,13 +220,13 @@ static void a_handle_of_another_process_is_opened_once_and_counted(void **state)
 	assert_success(cuMemGetAddressRange_v2(NULL, &size_bytes, address));
 	assert_int_equal(size_bytes, 5000);
 	assert_int_equal(cuMemFree_v2(address), CUDA_ERROR_INVALID_VALUE);
-	/* The exporter's end does not end what is open. */
+	/* Memory that is open outlives the exporter. */
 	assert_int_equal(write(channel[0], &byte, 1), 1);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
 	assert_success(cuIpcCloseMemHandle(address));
 	assert_success(cuMemsetD8_v2(address, 1, 5000));
-	/* Only one context of a device has it. */
+	/* Only one context of a device can have the memory open. */
 	assert_success(cuCtxCreate_v2(&context, 0, 0));
 	assert_int_equal(cuIpcOpenMemHandle_v2(&again, handles[0], CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
 			 CUDA_ERROR_MAP_FAILED);

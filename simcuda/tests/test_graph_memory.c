@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "testing.h"
 
-/* Graphs that allocate and free: when memory is there, who may free it, and what stays reserved. */
+/*
+ * Graphs that allocate and free: when their memory is live, who may free it, and what stays
+ * reserved.
+ */
 
 struct node {
 	CUgraphNode node;
@@ -196,7 +199,7 @@ static void another_graph_frees_what_one_left(void **state)
 
 	(void)state;
 	assert_success(add_free(other, NULL, node.address));
-	/* Either where it is allocated or elsewhere. */
+	/* Either the graph that allocates the memory frees it, or another graph does. */
 	assert_int_equal(add_free(one, &node, node.address), CUDA_ERROR_INVALID_VALUE);
 	CUgraphExec allocating = instantiate(one, 0), freeing = instantiate(other, 0);
 	assert_int_equal(cuGraphLaunch(freeing, NULL), CUDA_ERROR_INVALID_VALUE);

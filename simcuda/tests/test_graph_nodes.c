@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "testing.h"
 
-/* Graphs put together by hand: what depends on what, what nodes say, graphs in graphs. */
+/* Graphs built explicitly: dependencies, node parameters, and graphs inside graphs. */
 
 enum { MAX_CALLS = 8 };
 static int calls[MAX_CALLS], call_count;

@@ -9,7 +9,7 @@ enum {
 	PER_THREAD = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
 };
 
-/* The exported symbol of that name, as the linker finds it. */
+/* Returns the exported symbol of that name, as the dynamic linker finds it. */
 static void *exported(const char *symbol)
 {
 	void *address = dlsym(RTLD_DEFAULT, symbol);
@@ -97,7 +97,7 @@ static void the_old_form_has_no_status_and_neither_need_the_new_one(void **state
 	assert_success(cuGetProcAddress_v2("cuInit", &address, 12000, 0, NULL));
 }
 
-/* Each row is found under its own name, version and stream, and is the exported symbol of that name. */
+/* The lookup finds each row by its name, version and stream, and returns the exported symbol. */
 static void every_row_of_the_table_is_found(void **state)
 {
 	(void)state;
@@ -120,7 +120,7 @@ int main(void)
 		cmocka_unit_test(the_old_form_has_no_status_and_neither_need_the_new_one),
 		cmocka_unit_test(every_row_of_the_table_is_found),
 	};
-	/* A driver that has every row of the table. */
+	/* Simulates a driver that has every row of the table. */
 	setenv("SIMCUDA_DRIVER_VERSION", "13090", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Runs first, for it is about the time before cuInit. */
+/* Runs first, because it tests the time before cuInit. */
 static void calls_before_init_or_without_a_context_say_so(void **state)
 {
 	CUdeviceptr address;
@@ -61,7 +61,7 @@ static void only_the_start_of_a_live_block_can_be_freed_and_only_once(void **sta
 	assert_int_equal(cuMemFree_v2(0x1000), CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuMemFree_v2(0));
 
-	/* Each kind has its own way out. */
+	/* Each kind of memory has its own free function. */
 	assert_success(cuMemHostAlloc(&pinned, MIB, 0));
 	assert_int_equal(cuMemFree_v2((CUdeviceptr)pinned), CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuMemFreeHost(pinned));
@@ -165,7 +165,7 @@ static void a_pointer_tells_what_it_points_to(void **state)
 		cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)&on_stack),
 		CUDA_ERROR_INVALID_VALUE);
 
-	/* Several at once are zero, and no error, for a pointer that CUDA does not know. */
+	/* For an unknown pointer, a query of several attributes returns zeros and no error. */
 	CUpointer_attribute wanted = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
 	void *value = &type;
 	assert_success(cuPointerGetAttributes(1, &wanted, &value, (CUdeviceptr)&on_stack));
@@ -188,7 +188,7 @@ static void registered_memory_stays_the_callers(void **state)
 
 enum { THREADS = 4, ROUNDS = 2000 };
 
-/* Returns what went wrong, as text; NULL when nothing did. */
+/* Returns a text that describes the failure, or NULL on success. */
 static const char *allocate_and_free_in(CUcontext context)
 {
 	CUdeviceptr addresses[8];
@@ -250,7 +250,10 @@ static void memory_is_apart_from_what_stays_registered(void **state)
 	(void)state;
 	assert_ptr_not_equal(memory, MAP_FAILED);
 	assert_success(cuMemHostRegister_v2(memory, 4 * MIB, 0));
-	/* The host may put the next mapping there, which the program has not unregistered. */
+	/*
+	 * The host may put the next mapping there, although the program has not unregistered the
+	 * memory.
+	 */
 	assert_int_equal(munmap(memory, 4 * MIB), 0);
 	for (int i = 0; i < 8; i++) {
 		assert_success(cuMemAlloc_v2(&blocks[i], MIB));

@@ -22,7 +22,7 @@ static CUmemGenericAllocationHandle memory_of(int ordinal, size_t size_bytes)
 	return handle;
 }
 
-/* For both devices. */
+/* Makes a multicast object for both devices. */
 static CUmemGenericAllocationHandle make_multicast(size_t size_bytes)
 {
 	CUmulticastObjectProp properties = { .numDevices = 2, .size = size_bytes };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "testing.h"
 
-/* Forms whose device addresses and sizes have 32 bits: what a program of CUDA 3.0 calls. */
+/* Forms with 32-bit device addresses and sizes: the calls of a CUDA 3.0 program. */
 
 static void addresses_of_32_bits_are_allocated_used_and_freed(void **state)
 {
@@ -37,7 +37,10 @@ static void low_memory_runs_out_and_comes_back(void **state)
 		CUresult result = CUDA_SUCCESS;
 		for (count = 0; count < 64 && result == CUDA_SUCCESS; count += result == CUDA_SUCCESS)
 			result = cuMemAlloc(&addresses[count], 96 * MIB);
-		/* The device's 1 GiB is less than 4 GiB of addresses: ten such blocks. */
+		/*
+		 * The device's 1 GiB is the limit, not the 4 GiB of addresses. It has room for ten such
+		 * blocks.
+		 */
 		assert_int_equal(result, CUDA_ERROR_OUT_OF_MEMORY);
 		assert_int_equal(count, 10);
 		while (count > 0)

@@ -114,7 +114,7 @@ static void a_pool_ends_at_its_own_maximum_and_at_the_devices_capacity(void **st
 	assert_int_equal(cuMemAllocAsync(&none, CAPACITY_BYTES, NULL), CUDA_ERROR_OUT_OF_MEMORY);
 	assert_success(cuMemFreeAsync(address, NULL));
 	assert_success(cuMemPoolDestroy(small));
-	/* Alone on the device again, all of it can be had. */
+	/* This pool now has the device for itself, so it can use the whole capacity. */
 	assert_success(cuMemAllocAsync(&address, CAPACITY_BYTES, NULL));
 	assert_success(cuMemFree_v2(address));
 }
@@ -161,7 +161,10 @@ static void a_destroyed_pool_goes_with_its_last_block(void **state)
 	assert_int_equal(used_bytes(), 4 * MIB);
 	assert_success(cuDeviceSetMemPool(0, pool));
 	assert_success(cuMemPoolDestroy(pool));
-	/* It is no pool any more, and nobody's current one; its blocks are what they were. */
+	/*
+	 * The destroyed pool is no longer valid, and no device uses it as its current pool. Its blocks
+	 * stay valid.
+	 */
 	assert_success(cuDeviceGetMemPool(&current, 0));
 	assert_ptr_not_equal(current, pool);
 	assert_int_equal(cuDeviceSetMemPool(0, pool), CUDA_ERROR_INVALID_VALUE);

@@ -7,8 +7,8 @@
 #include "../driver/accounting.h"
 
 /*
- * Random calls, valid and not, of several threads: the driver's books stay a sum, and all comes back. The
- * number of calls of each thread may be given as an argument.
+ * Random calls, valid and invalid, from several threads. The driver's accounting must stay
+ * consistent, and all memory must come back. An argument sets the number of calls of each thread.
  */
 
 enum {
@@ -19,21 +19,24 @@ enum {
 	LISTED = 1 << 14,
 };
 
-/* What a slot holds, by who gave it; the kinds are also what a thread can do. */
+/*
+ * The kind of object in a slot, by the call that made it. A thread chooses its next action from the
+ * same kinds.
+ */
 enum what {
 	NOTHING,
 	BLOCK,
 	MANAGED,
 	LOW_BLOCK,
 	POOLED,
-	OF_DOOMED_POOL, /* its pool is destroyed already */
+	OF_DOOMED_POOL, /* its pool is already destroyed */
 	PINNED,
 	REGISTERED,
 	ARRAY,
 	MIPMAP,
 	PHYSICAL,
 	MAPPED,   /* reserved and mapped; the handle was released */
-	EXPORTED, /* only a descriptor is left */
+	EXPORTED, /* only an exported descriptor is left */
 	IMPORTED,
 	MULTICAST,
 	EXTERNAL,
@@ -45,7 +48,7 @@ struct slot {
 	enum what what;
 	CUdeviceptr address;
 	size_t size_bytes;
-	void *memory; /* or a handle that is a pointer */
+	void *memory; /* memory, or a handle that is a pointer */
 	CUmemGenericAllocationHandle handle;
 	int file;
 };
@@ -76,7 +79,7 @@ static CUmemAllocationProp properties_of(const struct worker *worker)
 	};
 }
 
-/* --- what a slot gets ----------------------------------------------------------------------------- */
+/* --- filling a slot --------------------------------------------------------------------------- */
 
 static bool make_mapped(const struct worker *worker, struct slot *slot)
 {
@@ -107,7 +110,7 @@ static bool make_exported(const struct worker *worker, struct slot *slot, bool i
 	return true;
 }
 
-/* A multicast object that alone keeps the memory that is bound to it. */
+/* Makes a multicast object that alone keeps its bound memory alive. */
 static bool make_multicast(const struct worker *worker, struct slot *slot)
 {
 	CUmulticastObjectProp object = { .numDevices = 1, .size = slot->size_bytes };
@@ -170,7 +173,7 @@ static bool make_graphics(struct worker *worker, struct slot *slot)
 	return true;
 }
 
-/* False when there was too little memory. */
+/* Fills a slot. Returns false if memory was short. */
 static bool make(struct worker *worker, struct slot *slot)
 {
 	CUmemAllocationProp properties = properties_of(worker);
@@ -217,7 +220,7 @@ static bool make(struct worker *worker, struct slot *slot)
 	}
 }
 
-/* --- and how it is rid of it ---------------------------------------------------------------------- */
+/* --- emptying a slot -------------------------------------------------------------------------- */
 
 static void clear(struct worker *worker, struct slot *slot)
 {
@@ -264,7 +267,7 @@ static void clear(struct worker *worker, struct slot *slot)
 	slot->what = NOTHING;
 }
 
-/* Nothing of this has an effect. */
+/* Makes invalid calls. They must have no effect. */
 static void do_wrong(struct worker *worker)
 {
 	int local;
@@ -280,7 +283,7 @@ static void do_wrong(struct worker *worker)
 	assert_int_equal(cuGraphicsUnregisterResource((CUgraphicsResource)worker), CUDA_ERROR_INVALID_HANDLE);
 }
 
-/* Called while no other thread is at work. */
+/* Compares the item list with the used bytes. No other thread runs during this call. */
 static void check_books(void)
 {
 	size_t sum_bytes[2] = { 0, 0 };
@@ -342,7 +345,7 @@ static void books_of_random_calls_are_a_sum_and_end_where_they_began(void **stat
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
 	check_books();
-	/* What pools kept is given back by a synchronization. */
+	/* A synchronization makes the pools give back their unused memory. */
 	assert_success(cuCtxSynchronize());
 	assert_int_equal(simcuda_used_bytes(0), began_bytes[0]);
 	assert_int_equal(simcuda_used_bytes(1), began_bytes[1]);

@@ -13,7 +13,7 @@ static struct sim_range ranges[COUNT];
 
 static void fill(struct sim_ranges *set)
 {
-	/* Neither in order nor in reverse: 77 and 200 have no common divisor. */
+	/* Inserts neither in ascending nor in descending order: 77 and 200 have no common divisor. */
 	for (size_t i = 0; i < COUNT; i++) {
 		size_t index = i * 77 % COUNT;
 		ranges[index] = (struct sim_range){ STRIDE * (index + 1), SIZE };

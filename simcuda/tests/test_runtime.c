@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The runtime, once shared and once inside this program. The program stands between runtime and
- * dynamic linker, and between runtime and driver, to see what the runtime asks for.
+ * Tests the runtime, once as a shared library and once linked into this program. The program
+ * interposes between runtime and dynamic linker, and between runtime and driver. It records what
+ * the runtime requests.
  */
 #include "testing.h"
 
@@ -50,7 +51,7 @@ static CUresult recorded_get_proc_address(const char *name, void **ret_address, 
 	return result;
 }
 
-/* The dynamic linker's own, which this program hides from the runtime. */
+/* Returns the dynamic linker's own function, which this program hides from the runtime. */
 static void *real(const char *name)
 {
 	void *address = dlvsym(RTLD_NEXT, name, "GLIBC_2.34");
@@ -90,7 +91,7 @@ static int is_requested(const char *name, int version, cuuint64_t flags)
 	return 0;
 }
 
-/* Runs first: it sees the first call. */
+/* Runs first, because it observes the first call. */
 static void the_driver_is_found_at_the_first_call_and_asked_as_nvidias_runtime_asks(void **state)
 {
 	int count = 0;
@@ -131,7 +132,7 @@ static void allocations_go_through_the_pointer_that_the_lookup_gave(void **state
 	assert_int_equal(total_bytes - free_bytes, MIB);
 	assert_int_equal(cudaFree(address), cudaSuccess);
 
-	/* Nothing is asked of the driver for nothing. */
+	/* For 0 bytes, the runtime does not call the driver. */
 	assert_int_equal(cudaMalloc(&address, 0), cudaSuccess);
 	assert_null(address);
 	assert_int_equal(allocation_calls, before + 1);

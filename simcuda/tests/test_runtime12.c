@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What programs that were built with CUDA 12 give to the runtime of CUDA 12: its structures, not those of CUDA 13. */
+/*
+ * Programs built with CUDA 12 pass CUDA 12's structures to the CUDA 12 runtime, not those of CUDA
+ * 13.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +14,7 @@
 
 enum { UNTOUCHED = 0xAA, GUARD_BYTES = 128, ON_DEVICE = 2, MANAGED = 3, BYTES = 100 };
 
-/* As the headers of CUDA 12 declare them. */
+/* As in the headers of CUDA 12. */
 struct cudaPointerAttributes {
 	int type, device;
 	void *devicePointer, *hostPointer;

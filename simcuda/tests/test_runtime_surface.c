@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The runtime's functions lead to the driver's: what one does, the other shows. */
+/* Each runtime function leads to its driver function: one API shows the effect of the other. */
 #include "testing.h"
 
 #include <cuda_runtime_api.h>
@@ -198,7 +198,7 @@ static void a_capture_is_a_graph_of_what_the_stream_did(void **state)
 	assert_fine(cudaStreamDestroy(stream));
 }
 
-/* What a compiler puts into a program that has a kernel. */
+/* The functions that a compiler's output calls in a program with a kernel. */
 void **__cudaRegisterFatBinary(void *binary);
 void __cudaUnregisterFatBinary(void **handle);
 void __cudaRegisterFunction(void **handle, const char *host_function, char *device_function,
@@ -217,12 +217,12 @@ static void code_inside_the_program_costs_where_it_is_used(void **state)
 	for (int i = 0; i < 2; i++)
 		__cudaRegisterFunction(handle, &kernels[i], NULL, "kernel", -1, NULL, NULL, NULL, NULL, NULL);
 	assert_int_equal(runtime_used_bytes(), before);
-	/* The context is there already, so even where code is not lazy, it comes with the launch. */
+	/* The context already exists. Even if code is not lazy, the launch loads the code. */
 	for (int i = 0; i < 2; i++) {
 		assert_fine(cudaLaunchKernel(&kernels[i], one, one, NULL, 0, NULL));
 		assert_int_equal(runtime_used_bytes() - before, each);
 	}
-	/* Unless it is lazy, a new context begins with it. */
+	/* A new context loads the code at once, unless code is lazy. */
 	assert_fine(cudaDeviceReset());
 	size_t again = runtime_used_bytes();
 	assert_fine(cudaLaunchKernel(&kernels[0], one, one, NULL, 0, NULL));

@@ -10,8 +10,8 @@
 #include "../driver/accounting.h"
 
 /*
- * Physical memory that other processes get a handle of. A second process is this program again, with an
- * inherited descriptor: CUDA does not survive a fork alone.
+ * Physical memory of which other processes get a handle. The second process runs this program again
+ * and inherits a descriptor. A fork alone would not work, because CUDA does not survive it.
  */
 
 enum { UNIT = 2 << 20 };
@@ -37,7 +37,7 @@ static int export(CUmemGenericAllocationHandle handle)
 	return file;
 }
 
-/* Reserved, mapped and accessible. */
+/* Reserves addresses, maps the memory and makes it accessible. */
 static CUdeviceptr map(CUmemGenericAllocationHandle handle, size_t size_bytes)
 {
 	CUdeviceptr address;
@@ -75,7 +75,7 @@ static void a_descriptor_keeps_memory_past_its_release(void **state)
 			kept = items[i];
 	assert_int_equal(kept.charged_bytes, UNIT);
 	assert_int_equal(kept.references + kept.mappings, 0);
-	/* What the descriptor names is the same memory, and is not paid for again. */
+	/* The descriptor names the same memory, which is not charged again. */
 	assert_success(cuMemImportFromShareableHandle(&again, as_handle(file),
 						      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
 	assert_int_equal(used_bytes(), UNIT);
@@ -142,7 +142,7 @@ static void what_was_not_made_to_be_exported_is_not(void **state)
 	assert_int_equal(cuMemExportToShareableHandle(&file, handle, CU_MEM_HANDLE_TYPE_FABRIC, 0),
 			 CUDA_ERROR_NOT_SUPPORTED);
 	assert_success(cuMemRelease(handle));
-	/* Any other file is no memory. */
+	/* Any other file is not memory. */
 	file = open("/dev/null", O_RDONLY);
 	assert_int_equal(cuMemImportFromShareableHandle(&handle, as_handle(file),
 							CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
@@ -185,11 +185,11 @@ static void a_dma_buf_keeps_mapped_memory(void **state)
 	assert_success(cuMemFree_v2(block));
 }
 
-/* --- between processes ---------------------------------------------------------------------------- */
+/* --- between processes ------------------------------------------------------------------------ */
 
 static int channel[2];
 
-/* What the second process does: 0, or the number of what went wrong. */
+/* The work of the second process. Returns 0, or the number of the step that failed. */
 static int import_in_child(int file, int control)
 {
 	CUmemGenericAllocationHandle handle, again;
@@ -211,7 +211,7 @@ static int import_in_child(int file, int control)
 	if (cuMemAddressReserve(&address, UNIT, 0, 0, 0) || cuMemMap(address, UNIT, 0, handle, 0) ||
 	    cuMemSetAccess(address, UNIT, &access, 1))
 		return 4;
-	/* The exporter pays. */
+	/* The exporter is charged. */
 	if (cuMemGetInfo_v2(&free_bytes, &total_bytes) || free_bytes != total_bytes)
 		return 5;
 	if (cuMemcpyDtoH_v2(read_back, address, 6) || strcmp(read_back, "ping!") != 0 ||
@@ -220,7 +220,7 @@ static int import_in_child(int file, int control)
 	if (cuMemRetainAllocationHandle(&again, (void *)address) || again != handle ||
 	    cuMemRelease(again) || cuMemRelease(handle))
 		return 7;
-	/* Now only the mapping is left; say so and wait until the exporter has looked. */
+	/* Now only the mapping is left. Reports this and waits until the exporter has checked. */
 	if (write(control, &byte, 1) != 1 || read(control, &byte, 1) != 1)
 		return 8;
 	if (cuMemUnmap(address, UNIT) || cuMemRelease(handle) != CUDA_ERROR_INVALID_VALUE)
@@ -255,7 +255,7 @@ static void another_process_imports_what_the_exporter_pays(void **state)
 	assert_int_equal(read(channel[0], &byte, 1), 1);
 	assert_success(cuMemcpyDtoH_v2(read_back, address, 6));
 	assert_string_equal(read_back, "pong!");
-	/* We let go of all; the other process's mapping keeps it. */
+	/* This process releases everything. The other process's mapping keeps the memory alive. */
 	unmap(address, UNIT);
 	assert_success(cuMemRelease(handle));
 	assert_int_equal(used_bytes(), UNIT);
@@ -267,7 +267,7 @@ static void another_process_imports_what_the_exporter_pays(void **state)
 	close(channel[0]);
 }
 
-/* Sends descriptors, and what describes a pool's block, to the process at the other end. */
+/* Sends descriptors and the description of a pool's block to the process at the other end. */
 static bool send_all(int control, const int files[2], const CUmemPoolPtrExportData *data)
 {
 	union {
@@ -306,7 +306,10 @@ static void receive_all(int control, int ret_files[2], CUmemPoolPtrExportData *r
 	memcpy(ret_files, CMSG_DATA(CMSG_FIRSTHDR(&message)), 2 * sizeof(int));
 }
 
-/* What the second process does: it exports a handle's memory and a pool with a block, and then waits. */
+/*
+ * The work of the second process: exports the memory of a handle and a pool with a block, then
+ * waits.
+ */
 static int export_in_child(int control)
 {
 	CUmemPoolProps properties = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -333,7 +336,10 @@ static int export_in_child(int control)
 		return 3;
 	close(files[0]);
 	close(files[1]);
-	/* The other one has imported both: a handle's memory is kept by that, a pool's by its block here. */
+	/*
+	 * The other process has imported both. Its import keeps the handle's memory alive. The pool's
+	 * memory stays only because of the block here.
+	 */
 	if (read(control, &byte, 1) != 1 || cuMemGetInfo_v2(&free_bytes, &total_bytes) ||
 	    total_bytes - free_bytes != 2 * UNIT || write(control, &byte, 1) != 1)
 		return 4;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Stub libraries: what make_stubs.py writes, and what the answers of simcuda/stubs say.
+"""Tests the stub libraries that make_stubs.py writes, and the answers in simcuda/stubs.
 
 Run with the simulated device's folder as the argument and in LD_LIBRARY_PATH.
 """

@@ -5,14 +5,14 @@
 
 #include "../driver/accounting.h"
 
-/* Many threads at once, each with what is its own: nothing is lost, and nothing counted twice. */
+/* Many threads at once, each with its own objects: no object is lost or counted twice. */
 
 enum { THREADS = 8, ROUNDS = 200 };
 
 static CUresult failure;
 static char image[] = ".version 8.0\n.global .align 4 .b8 table[1000];\n";
 
-/* Keeps the first error of all threads. */
+/* Stores the first error of all threads. */
 static void expect(CUresult result)
 {
 	CUresult none = CUDA_SUCCESS;
@@ -77,7 +77,7 @@ static void what_threads_make_and_end_at_once_adds_up_to_nothing(void **state)
 	assert_success(failure);
 	assert_success(cuDeviceGraphMemTrim(0));
 	assert_int_equal(simcuda_used_bytes(0), 0);
-	/* The two devices' pools are what is left. */
+	/* Only the pools of the two devices are left. */
 	struct simcuda_item items[8];
 	size_t count = simcuda_list(items, 8);
 	for (size_t i = 0; i < count; i++)

@@ -69,7 +69,7 @@ static void two_mappings_of_a_handle_show_the_same_bytes(void **state)
 	assert_success(cuMemcpyHtoD_v2(address + 10, "hello", 6));
 	assert_success(cuMemcpyDtoH_v2(read_back, address + UNIT + 10, 6));
 	assert_string_equal(read_back, "hello");
-	/* Side by side they are one stretch. */
+	/* Two adjacent mappings are one range for the fill. */
 	assert_success(cuMemsetD8_v2(address, 1, 2 * UNIT));
 	assert_success(cuMemUnmap(address, 2 * UNIT));
 	assert_success(cuMemRelease(handle));
@@ -113,7 +113,7 @@ static void sizes_are_whole_units_and_end_at_the_capacity(void **state)
 
 static void host_memory_is_no_devices(void **state)
 {
-	/* Such an id means no device, and must not be taken for one. */
+	/* The id of a host location must not be taken for a device. */
 	CUmemAllocationProp on_host = {
 		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
 		.location = { .type = CU_MEM_LOCATION_TYPE_HOST, .id = 12345 },
@@ -145,7 +145,7 @@ static void properties_that_no_memory_has_are_refused(void **state)
 	assert_success(cuMemCreate(&handle, UNIT, &properties, 0));
 	assert_int_equal(used_bytes(), 0);
 	assert_success(cuMemRelease(handle));
-	/* More than there is, of the host too. */
+	/* This is more memory than exists, on the host too. */
 	properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
 	assert_int_equal(cuMemCreate(&handle, SIZE_MAX - UNIT + 1, &properties, 0), CUDA_ERROR_OUT_OF_MEMORY);
 }

@@ -2,7 +2,10 @@
 #ifndef SIMCUDA_TESTS_TESTING_H
 #define SIMCUDA_TESTS_TESTING_H
 
-/* What the tests of the simulated device include first: cmocka, and the API's old and new forms. */
+/*
+ * What every test of the simulated device includes first: cmocka, and the old and new forms of the
+ * API.
+ */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,12 +22,15 @@
 
 #define MIB ((size_t)1 << 20)
 
-/* Two devices of this size: what the build sets SIMCUDA_DEVICES and SIMCUDA_MEMORY to. */
+/*
+ * There are two devices of this size. The build sets SIMCUDA_DEVICES and SIMCUDA_MEMORY
+ * accordingly.
+ */
 #define CAPACITY_BYTES (1024 * MIB)
 
 #define assert_success(call) assert_int_equal(call, CUDA_SUCCESS)
 
-/* cmocka setup: a context on device 0 that is current in this thread; *state is it. */
+/* cmocka setup: makes a context on device 0 current in this thread and stores it in *state. */
 static inline int make_context(void **state)
 {
 	CUcontext context;
@@ -42,7 +48,7 @@ static inline int destroy_context(void **state)
 
 #define CONTEXT_TEST(name) cmocka_unit_test_setup_teardown(name, make_context, destroy_context)
 
-/* Bytes that the current device says are in use. */
+/* Returns the bytes that the current device reports as in use. */
 static inline size_t used_bytes(void)
 {
 	size_t free_bytes = 0, total_bytes = 0;

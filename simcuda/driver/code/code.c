@@ -6,20 +6,21 @@
 #include <string.h>
 
 /*
- * Images of code, read for what they declare. PTX is read by statements: at the outermost level, a
- * statement with .entry declares a kernel, and one with .global or .const declares variables:
+ * Reads the declarations in images of code. The reader splits PTX into statements. At the outermost
+ * level, a statement with .entry declares a kernel. A statement with .global or .const declares
+ * variables:
  *
- *   .visible .global .align 4 .b8 table[16][4] = {...};
- *   .visible .global .attribute(.managed) .align 8 .u64 counter;
+ *     .visible .global .align 4 .b8 table[16][4] = {...};
+ *     .visible .global .attribute(.managed) .align 8 .u64 counter;
  */
 
-/* A token: a word with its leading dot, a number, or one character of punctuation. */
+/* A token: a word with its leading dot, a number, or one punctuation character. */
 struct token {
 	const char *text;
 	size_t length;
 };
 
-/* What is known of the statement that is being read. */
+/* The state of the statement that is being read. */
 struct statement {
 	bool is_kernel, is_variable, is_managed, is_external, has_value;
 	bool has_name;
@@ -32,7 +33,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '%';
 }
 
-/* Where the next token begins, past blanks and comments. */
+/* Returns the start of the next token, after blanks and comments. */
 static const char *skip_blanks(const char *text)
 {
 	for (;;) {
@@ -49,7 +50,7 @@ static const char *skip_blanks(const char *text)
 	}
 }
 
-/* Length 0: the end. */
+/* Reads the next token. Length 0 means the end of the text. */
 static struct token next_token(const char **text)
 {
 	struct token token = { skip_blanks(*text), 0 };
@@ -73,7 +74,7 @@ static bool token_is(struct token token, const char *text)
 	return token.length == strlen(text) && memcmp(token.text, text, token.length) == 0;
 }
 
-/* ".u32" and its like: 4; 0: not the name of a type. */
+/* Returns the bytes of a type name: 4 for ".u32". Returns 0 if the token is not a type name. */
 static size_t type_bytes(struct token token)
 {
 	if (token.length < 3 || token.text[0] != '.' || !strchr("busf", token.text[1]) ||
@@ -99,7 +100,7 @@ static bool add_symbol(struct sim_code *code, struct token name, enum sim_symbol
 	return true;
 }
 
-/* Adds what the statement declared so far; false when memory is short. */
+/* Adds the symbols that the statement has declared so far. Returns false if memory is short. */
 static bool finish_declaration(struct sim_code *code, struct statement *statement)
 {
 	bool fine = true;
@@ -137,7 +138,7 @@ static void read_directive(struct statement *statement, struct token token, cons
 		statement->element_bytes *= bytes;
 }
 
-/* Reads one token of the outermost level; false when memory is short. */
+/* Reads one token of the outermost level. Returns false if memory is short. */
 static bool read_token(struct sim_code *code, struct statement *statement, struct token token,
 		       const char **text)
 {
@@ -175,7 +176,7 @@ static bool read_text(struct sim_code *code, const char *text)
 			depth++;
 		} else if (token_is(token, "}")) {
 			depth -= depth > 0;
-			/* A body ends its statement; a list of values is followed by a semicolon. */
+			/* A body ends its statement. A list of values is followed by a semicolon. */
 			if (depth == 0 && !statement.has_value) {
 				fine = finish_declaration(code, &statement);
 				statement = (struct statement){ .element_bytes = 1, .count = 1 };
@@ -203,7 +204,7 @@ struct sim_code *sim_code_read(const void *image)
 	const char *text = skip_blanks(image);
 	code->is_text = strncmp(text, ".version", strlen(".version")) == 0;
 	if (code->is_text) {
-		/* These three are ended by their lines, not by a semicolon. */
+		/* These three statements end with their line, not with a semicolon. */
 		while (strncmp(text, ".version", 8) == 0 || strncmp(text, ".target", 7) == 0 ||
 		       strncmp(text, ".address_size", 13) == 0)
 			text = skip_blanks(text + strcspn(text, "\n"));

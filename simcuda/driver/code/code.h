@@ -3,12 +3,12 @@
 #define SIMCUDA_CODE_H
 
 /*
- * Code as the driver keeps it: an image says which functions and variables there are; a module is an
- * image in one context, where it costs memory and has variables at addresses; a library is an image
- * that is in every context that needs it, as a module each.
+ * Code as the driver keeps it. An image declares functions and variables. A module is an image in
+ * one context: there it costs memory and its variables have addresses. A library is an image that
+ * each context can use; each context that needs it has its own module of it.
  *
- * Of images, those that are PTX (which is text) are read for their declarations. All others are taken
- * to have every function that is asked for, and no variable.
+ * The driver reads the declarations of images that are PTX, which is text. It assumes that any
+ * other image has every function that a caller asks for, and no variable.
  */
 
 #include "driver.h"
@@ -23,7 +23,7 @@ enum sim_symbol_kind {
 struct sim_symbol {
 	char *name;
 	enum sim_symbol_kind kind;
-	size_t size_bytes; /* of a variable */
+	size_t size_bytes; /* size of a variable */
 };
 
 struct sim_code {
@@ -34,7 +34,7 @@ struct sim_code {
 };
 
 struct CUfunc_st {
-	struct CUfunc_st *next; /* in its module */
+	struct CUfunc_st *next; /* in the list of its module */
 	struct CUmod_st *module;
 	char *name;
 };
@@ -42,16 +42,17 @@ struct CUfunc_st {
 struct CUmod_st {
 	struct CUmod_st *next;
 	struct CUctx_st *context;
-	struct CUlib_st *library; /* NULL: loaded by itself */
+	struct CUlib_st *library; /* NULL: loaded without a library */
 	struct sim_code *code;
-	bool is_loaded; /* false: put off until something of it is used */
+	bool is_loaded; /* false: postponed until a part of the module is used */
 	size_t charged_bytes;
-	struct sim_block **variables; /* by index of the symbol; NULL: none, or the library's managed one */
+	/* by symbol index; NULL: not a variable, or a managed variable of the library */
+	struct sim_block **variables;
 	struct CUfunc_st *functions;
 };
 
 struct CUkern_st {
-	struct CUkern_st *next; /* in its library */
+	struct CUkern_st *next; /* in the list of its library */
 	struct CUlib_st *library;
 	char *name;
 };
@@ -59,42 +60,55 @@ struct CUkern_st {
 struct CUlib_st {
 	struct CUlib_st *next;
 	struct sim_code *code;
-	struct sim_block **managed; /* by index of the symbol; made with the first module */
+	struct sim_block **managed; /* by symbol index; made with the first module */
 	struct CUkern_st *kernels;
-	const void *binary; /* of one that a program's runtime brought along: what it calls it; else NULL */
+	/* set for code that a program's runtime registered: the runtime's id of it; otherwise NULL */
+	const void *binary;
 };
 
-/* code.c: needs no lock, and keeps nothing of `image`. NULL when memory is short. One reference. */
+/*
+ * code.c: Reads an image and returns its code with one reference. Keeps no pointer to `image`.
+ * Returns NULL if memory is short. Needs no lock.
+ */
 struct sim_code *sim_code_read(const void *image);
 void sim_code_release(struct sim_code *code);
-/* Which symbol has that name; `code->count` when none has. */
+/* Returns the index of the symbol with that name, or `code->count`. */
 size_t sim_code_find(const struct sim_code *code, const char *name);
-/* How many of its symbols are functions. */
+/* Returns how many of the symbols are functions. */
 unsigned int sim_code_function_count(const struct sim_code *code);
 
 /* module.c */
-/* Takes a reference of its own to `code`. Loads at once unless the settings say lazily. */
+/*
+ * Makes a module, which takes its own reference to `code`. Loads it at once, unless the settings
+ * make modules lazy.
+ */
 CUresult sim_module_new(struct CUctx_st *context, struct sim_code *code, struct CUlib_st *library,
 			struct CUmod_st **ret_module);
-/* Charges the module's memory and makes its variables, unless that has happened. */
+/* Charges the module's memory and makes its variables, unless the module is already loaded. */
 CUresult sim_module_load(struct CUmod_st *module);
 void sim_module_free(struct CUmod_st *module);
-/* The library's module in that context; NULL when it has none. */
+/* Returns the library's module in that context, or NULL. */
 struct CUmod_st *sim_module_of_library(const struct CUlib_st *library, const struct CUctx_st *context);
 void sim_modules_free_of_library(const struct CUlib_st *library);
-/* The function of that name, whose handle is made at the first call. Does not load. */
+/* Gets the function of that name. The first call makes its handle. Does not load the module. */
 CUresult sim_module_get_function(struct CUmod_st *module, const char *name, struct CUfunc_st **ret_function);
-/* Loads, and says where the variable is. */
+/* Loads the module and returns the variable's address. */
 CUresult sim_module_get_variable(struct CUmod_st *module, const char *name, bool is_managed,
 				 CUdeviceptr *ret_address, size_t *ret_size_bytes);
-/* The function behind a handle; NULL for those that no module made, which is what programs' own are. */
+/*
+ * Returns the function of a handle, or NULL if no module made the handle. Handles of a program's
+ * own functions are not made by modules.
+ */
 struct CUfunc_st *sim_function_find(const void *handle);
 
-/* link.c: needs no lock. The file and a zero byte, which the caller frees. */
+/* link.c: Reads the file and appends a zero byte. The caller frees the content. Needs no lock. */
 CUresult sim_read_file(const char *path, char **ret_content);
 
 /* library.c */
-/* For a handle that is a kernel, its function in that context, which is made; else NULL and success. */
+/*
+ * If the handle is a kernel, gets its function in that context, and makes the function if needed.
+ * Otherwise gives NULL and returns success.
+ */
 CUresult sim_kernel_get_function(const void *handle, struct CUctx_st *context,
 				 struct CUfunc_st **ret_function);
 extern const struct sim_private_table sim_private_table;

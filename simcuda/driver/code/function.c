@@ -3,12 +3,12 @@
 #include "contexts/stream.h"
 
 /*
- * Functions and launches. A launch does nothing but be counted in a capture; where modules are loaded
- * lazily, a function's module is there from the first launch on. Functions that the driver did not make
- * are taken for what a program's own runtime registered.
+ * Functions and launches. A launch only adds a node to a capture. If modules are lazy, the first
+ * launch of a function also loads its module. The driver assumes that a function handle which it
+ * did not make comes from a program's own runtime.
  */
 
-/* --- functions ------------------------------------------------------------------------------------ */
+/* --- functions -------------------------------------------------------------------------------- */
 
 CUresult cuFuncGetAttribute(int *ret_value, CUfunction_attribute attribute, CUfunction function)
 {
@@ -160,9 +160,9 @@ CUresult cuFuncLoad(CUfunction function)
 	return result;
 }
 
-/* --- launches ------------------------------------------------------------------------------------- */
+/* --- launches --------------------------------------------------------------------------------- */
 
-/* Where modules are lazy, a launch is what brings in the code, if nothing has before. */
+/* If modules are lazy, a launch loads the code, unless an earlier call has loaded it. */
 static CUresult load_code(const void *function, struct CUctx_st *context)
 {
 	struct CUfunc_st *found;
@@ -227,9 +227,9 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, uns
 			      stream, parameters, NULL);
 }
 
-/* --- profilers ------------------------------------------------------------------------------------ */
+/* --- profilers -------------------------------------------------------------------------------- */
 
-/* Takes the files that a profiler would be set up by: nothing is profiled. */
+/* Takes the configuration and output files of a profiler. The driver profiles no program. */
 CUresult cuProfilerInitialize(const char *settings_path, const char *output_path, CUoutput_mode mode)
 {
 	(void)mode;

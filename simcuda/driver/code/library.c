@@ -5,8 +5,8 @@
 #include "code.h"
 
 /*
- * Libraries: code that belongs to no context, and is loaded into those that use it. Where modules are
- * not lazy, it is in every context from the first moment on.
+ * Libraries: code that belongs to no context and is loaded into each context that uses it. If
+ * modules are not lazy, a library is in every context from the start.
  */
 
 static struct CUlib_st *libraries;
@@ -28,7 +28,7 @@ static struct CUkern_st *find_kernel(const void *handle)
 	return NULL;
 }
 
-/* The library's module in that context, made if need be. */
+/* Gets the library's module in that context, and makes it if needed. */
 static CUresult get_module(struct CUlib_st *library, struct CUctx_st *context, struct CUmod_st **ret_module)
 {
 	*ret_module = sim_module_of_library(library, context);
@@ -60,7 +60,7 @@ CUresult sim_kernel_get_function(const void *handle, struct CUctx_st *context,
 	return result == CUDA_SUCCESS ? sim_module_get_function(module, kernel->name, ret_function) : result;
 }
 
-/* --- loading -------------------------------------------------------------------------------------- */
+/* --- loading ---------------------------------------------------------------------------------- */
 
 static void library_free(struct CUlib_st *library)
 {
@@ -78,7 +78,7 @@ static void library_free(struct CUlib_st *library)
 	free(library);
 }
 
-/* Loads into all contexts that there are, unless lazily. */
+/* Loads the library into all existing contexts, unless modules are lazy. */
 static CUresult load_everywhere(struct CUlib_st *library)
 {
 	struct CUmod_st *module;
@@ -108,7 +108,7 @@ static struct CUlib_st *library_new(const void *image)
 	return library;
 }
 
-/* Makes the library known and loads it; it is freed if that fails. */
+/* Adds the library to the list and loads it. Frees the library if that fails. */
 static CUresult library_begin(struct CUlib_st *library)
 {
 	CUresult result = load_everywhere(library);
@@ -184,7 +184,7 @@ CUresult cuLibraryUnload(CUlibrary library)
 	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* --- kernels -------------------------------------------------------------------------------------- */
+/* --- kernels ---------------------------------------------------------------------------------- */
 
 static CUresult get_kernel(struct CUlib_st *library, const char *name, struct CUkern_st **ret_kernel)
 {
@@ -292,7 +292,7 @@ CUresult cuKernelGetName(const char **ret_name, CUkernel kernel)
 	return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* --- modules and variables ------------------------------------------------------------------------ */
+/* --- modules and variables -------------------------------------------------------------------- */
 
 CUresult cuLibraryGetModule(CUmodule *ret_module, CUlibrary library)
 {
@@ -340,7 +340,7 @@ CUresult cuLibraryGetManaged(CUdeviceptr *ret_address, size_t *ret_size_bytes, C
 	return get_variable(ret_address, ret_size_bytes, library, name, true);
 }
 
-/* --- code of programs, which their runtime brings along ------------------------------------------- */
+/* --- code of programs, registered by their runtime -------------------------------------------- */
 
 static struct CUlib_st *find_binary(const void *binary)
 {

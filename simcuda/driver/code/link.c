@@ -5,7 +5,7 @@
 
 #include "code.h"
 
-/* Linking: the pieces' text, one after the other, is the image that comes out. */
+/* Linking: the resulting image is the concatenated text of the inputs. */
 
 struct CUlinkState_st {
 	char *image; /* ends with a zero byte */
@@ -68,7 +68,10 @@ CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, si
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!data || (unsigned int)type >= CU_JIT_NUM_INPUT_TYPES)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* Of code that is no text, nothing is known that would be lost. */
+	/*
+	 * The driver reads no declarations from code that is not text, so it drops such code without a
+	 * loss.
+	 */
 	if (type != CU_JIT_INPUT_PTX)
 		return CUDA_SUCCESS;
 	char *image = realloc(state->image, state->size_bytes + size_bytes + 2);

@@ -4,11 +4,11 @@
 
 #include "code.h"
 
-/* Modules: images loaded into a context, where they cost memory and have variables. */
+/* Modules: images loaded into a context. There they cost memory and have variables. */
 
 static struct CUmod_st *modules;
 
-/* --- what the other files use --------------------------------------------------------------------- */
+/* --- functions for the other files ------------------------------------------------------------ */
 
 static struct sim_block *variable_new(const struct CUmod_st *module, const struct sim_symbol *symbol)
 {
@@ -230,7 +230,7 @@ static bool is_live(const struct CUmod_st *module)
 	return false;
 }
 
-/* --- loading -------------------------------------------------------------------------------------- */
+/* --- loading ---------------------------------------------------------------------------------- */
 
 CUresult cuModuleLoadData(CUmodule *ret_module, const void *image)
 {
@@ -241,7 +241,7 @@ CUresult cuModuleLoadData(CUmodule *ret_module, const void *image)
 		return result;
 	if (!ret_module || !image)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* It may have to wait for the device, so that captures must not go on. */
+	/* Loading may wait for the device, so it invalidates captures. */
 	result = sim_capture_check_unsafe_call();
 	if (result != CUDA_SUCCESS)
 		return result;
@@ -302,7 +302,7 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *ret_mode)
 	return CUDA_SUCCESS;
 }
 
-/* --- what is in a module -------------------------------------------------------------------------- */
+/* --- contents of a module --------------------------------------------------------------------- */
 
 CUresult cuModuleGetFunction(CUfunction *ret_function, CUmodule module, const char *name)
 {

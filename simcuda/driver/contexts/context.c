@@ -3,11 +3,12 @@
 
 #include <stdlib.h>
 
-/* Contexts: made, counted, and destroyed with what they own. */
+/* Contexts: creation, reference counts, and destruction with all that they own. */
 
 /*
- * Contexts that ended: kept, so that their handles are told from those of live ones. The primary
- * context of a device has one place, and so one handle, however often it begins anew.
+ * Contexts that ended. They are kept so that the driver recognizes their handles. A device's
+ * primary context always has the same address, and so the same handle, however often it starts
+ * again.
  */
 static struct CUctx_st *ended_contexts;
 
@@ -53,7 +54,7 @@ static void context_end(struct CUctx_st *context)
 	}
 }
 
-/* Makes a live context of that memory; what was in it is lost. */
+/* Makes a live context in this memory, and overwrites the previous content. */
 static CUresult context_begin(struct CUctx_st *context, struct sim_device *device, unsigned int flags)
 {
 	if (!sim_device_charge(device, sim_driver.context_bytes))
@@ -71,7 +72,7 @@ static CUresult context_begin(struct CUctx_st *context, struct sim_device *devic
 	CUresult result = sim_libraries_load_into(context);
 	if (result != CUDA_SUCCESS) {
 		context_end(context);
-		/* Nobody was given its handle, and its memory is the caller's again. */
+		/* No caller has got the handle, and the caller may reuse the memory. */
 		if (ended_contexts == context)
 			ended_contexts = context->next;
 	}
@@ -96,7 +97,7 @@ void sim_contexts_list(struct sim_list *list)
 	}
 }
 
-/* --- the primary context of a device -------------------------------------------------------------- */
+/* --- the primary context of a device ---------------------------------------------------------- */
 
 bool sim_primary_is_active(const struct sim_device *device)
 {
@@ -158,7 +159,10 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
 	return result;
 }
 
-/* Ends the context and lets go of no reference: whoever retained it is still to release it. */
+/*
+ * Ends the context but keeps the reference count: each caller that retained it must still release
+ * it.
+ */
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice ordinal)
 {
 	struct sim_device *device = sim_device_find(ordinal);
@@ -207,7 +211,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned int *ret_flags, i
 	return CUDA_SUCCESS;
 }
 
-/* --- contexts of one's own ------------------------------------------------------------------------ */
+/* --- contexts that the program creates -------------------------------------------------------- */
 
 CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned int flags, CUdevice ordinal)
 {
@@ -254,7 +258,10 @@ CUresult cuCtxCreate_v4(CUcontext *ret_context, CUctxCreateParams *parameters, u
 	return cuCtxCreate_v2(ret_context, flags, ordinal);
 }
 
-/* Whether it is one that cuCtxCreate made: neither a primary context nor a view of a green one. */
+/*
+ * Returns whether cuCtxCreate made the context. If not, it is a primary context or the view of a
+ * green context.
+ */
 static bool is_own(const struct CUctx_st *context)
 {
 	return sim_context_is_live(context) && !context->parent && context != &context->device->primary;

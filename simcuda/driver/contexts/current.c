@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "driver.h"
 
-/* Which context is current: a stack for each thread. And what a context says of itself. */
+/* The current context: each thread has a stack of contexts. Also the properties of a context. */
 
 static _Thread_local struct CUctx_st *stack[SIM_CONTEXT_STACK_DEPTH];
 static _Thread_local unsigned int stack_depth;
@@ -23,7 +23,7 @@ void sim_context_reset_limits(struct CUctx_st *context)
 	}
 }
 
-/* The answer of a call to which somebody passes this context. */
+/* Returns the result of a call that gets this context as an argument. */
 static CUresult check_handle(const struct CUctx_st *context)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
@@ -64,7 +64,7 @@ void sim_context_pop(const struct CUctx_st *context)
 		stack_depth--;
 }
 
-/* --- which context is current in this thread ------------------------------------------------------ */
+/* --- the current context of a thread ---------------------------------------------------------- */
 
 CUresult cuCtxPushCurrent_v2(CUcontext context)
 {
@@ -118,7 +118,7 @@ CUresult cuCtxGetCurrent(CUcontext *ret_context)
 	return CUDA_SUCCESS;
 }
 
-/* --- what a context says of itself ---------------------------------------------------------------- */
+/* --- properties of a context ------------------------------------------------------------------ */
 
 CUresult cuCtxGetDevice_v2(CUdevice *ret_ordinal, CUcontext context)
 {
@@ -185,8 +185,8 @@ CUresult cuCtxGetApiVersion(CUcontext context, unsigned int *ret_version)
 }
 
 /*
- * Device memory that a limit costs beyond its default, whose cost is part of the context's. A stack
- * is there once for each thread that the device can run at a time.
+ * Returns the device memory that a limit costs beyond its default. The context's own cost includes
+ * the default. There is one stack for each thread that the device can run at a time.
  */
 static size_t limit_cost(CUlimit limit, size_t value)
 {
@@ -218,7 +218,7 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 		context->limit_bytes[limit] = cost_bytes;
 		context->limits[limit] = value;
 	} else {
-		/* Just given back, so it is there. */
+		/* This cannot fail, because the same bytes were refunded above. */
 		(void)sim_device_charge(context->device, had_bytes);
 		result = CUDA_ERROR_OUT_OF_MEMORY;
 	}

@@ -3,9 +3,12 @@
 
 #include <stdio.h>
 
-/* Devices: how many, and what each says of itself. */
+/* Devices: their number and their properties. */
 
-/* Checks what nearly every function here takes: an initialized driver, an output and an ordinal. */
+/*
+ * Checks what almost every function here needs: an initialized driver, an output and a valid
+ * ordinal.
+ */
 static CUresult check(const void *output, CUdevice ordinal)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
@@ -138,7 +141,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *ret_device, const char *text)
 	return CUDA_SUCCESS;
 }
 
-/* --- peers ---------------------------------------------------------------------------------------- */
+/* --- peers ------------------------------------------------------------------------------------ */
 
 CUresult cuDeviceCanAccessPeer(int *ret_can, CUdevice ordinal, CUdevice peer)
 {

@@ -4,14 +4,17 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Events: the time at which they were recorded, which is also the time at which they are reached. */
+/*
+ * Events. The time of an event is the time of its record call. The event is also complete at that
+ * time.
+ */
 
 struct CUevent_st {
 	struct CUctx_st *context;
 	unsigned int flags;
 	bool is_recorded;
 	uint64_t time_ns;
-	uint64_t capture_id; /* of the capture it was recorded in; 0: in none */
+	uint64_t capture_id; /* the capture in which the event was recorded; 0: no capture */
 };
 
 static uint64_t now_ns(void)
@@ -95,7 +98,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
 
-	/* Waiting for an event of a capture is how a second stream joins the capture. */
+	/* A second stream joins a capture by waiting for one of its events. */
 	sim_lock();
 	struct sim_capture *joined = event->capture_id ? sim_capture_find(event->capture_id) : NULL;
 	const struct sim_capture *own = sim_stream_capture(stream);
@@ -109,7 +112,10 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 	return result;
 }
 
-/* The host may not ask about an event that exists only in a graph to be. */
+/*
+ * Checks that the event is not part of a capture. The host must not query an event that exists only
+ * in a graph under construction. Such a query invalidates the capture.
+ */
 static CUresult check_outside_capture(CUevent event)
 {
 	if (!event)

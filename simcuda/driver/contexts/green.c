@@ -5,16 +5,16 @@
 
 #include "stream.h"
 
-/* See green.h. Multiprocessors are counted in descriptions, and no two contexts compete for them. */
+/* See green.h. Only descriptions count multiprocessors. Contexts do not compete for them. */
 
 enum {
-	/* Of a device of compute capability 9.0. */
+	/* The value of a device with compute capability 9.0. */
 	SM_PARTITION_UNIT = 8,
 	MAX_RESOURCES = 16,
 };
 
 struct CUdevResourceDesc_st {
-	struct CUdevResourceDesc_st *next; /* descriptors have no end of their own */
+	struct CUdevResourceDesc_st *next; /* descriptors are never freed */
 	CUdevResource resource;
 };
 
@@ -44,7 +44,10 @@ bool sim_green_is_view(const struct CUctx_st *context)
 	return green && sim_green_is_live(green);
 }
 
-/* Also of those whose primary context was reset: they are the program's to destroy. */
+/*
+ * Lists also the green contexts whose primary context was reset: the program must still destroy
+ * them.
+ */
 void sim_greens_list(struct sim_list *list)
 {
 	for (const struct CUgreenCtx_st *green = greens; green; green = green->next)
@@ -56,7 +59,7 @@ void sim_greens_list(struct sim_list *list)
 					   });
 }
 
-/* --- multiprocessors ------------------------------------------------------------------------------ */
+/* --- multiprocessors -------------------------------------------------------------------------- */
 
 static CUdevResource describe(unsigned int count)
 {
@@ -126,7 +129,7 @@ CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *ret_descriptor, CUdevResou
 	return CUDA_SUCCESS;
 }
 
-/* --- green contexts ------------------------------------------------------------------------------- */
+/* --- green contexts --------------------------------------------------------------------------- */
 
 CUresult cuGreenCtxCreate(CUgreenCtx *ret_green, CUdevResourceDesc descriptor, CUdevice ordinal,
 			  unsigned int flags)
@@ -170,7 +173,7 @@ CUresult cuGreenCtxDestroy(CUgreenCtx green)
 	bool fine = sim_green_is_live(green);
 	if (fine) {
 		green->has_ended = true;
-		/* It was retained at the creation, so there is a reference. */
+		/* The creation retained the primary context, so there is a reference to release. */
 		(void)sim_primary_release(green->view.device);
 	}
 	sim_unlock();
@@ -180,7 +183,7 @@ CUresult cuGreenCtxDestroy(CUgreenCtx green)
 	return CUDA_SUCCESS;
 }
 
-/* The answer of a call to which somebody passes this green context. */
+/* Returns the result of a call that gets this green context as an argument. */
 static CUresult check(const struct CUgreenCtx_st *green, const void *output)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
@@ -247,7 +250,7 @@ CUresult cuGreenCtxStreamCreate(CUstream *ret_stream, CUgreenCtx green, unsigned
 	return result == CUDA_SUCCESS ? sim_stream_new(&green->view, flags, priority, ret_stream) : result;
 }
 
-/* --- events of all work in a context: there is none that is not done ------------------------------ */
+/* --- events for all work in a context: all work is always complete ---------------------------- */
 
 CUresult cuCtxRecordEvent(CUcontext context, CUevent event)
 {

@@ -3,20 +3,21 @@
 #define SIMCUDA_GREEN_H
 
 /*
- * Green contexts: a part of a device's multiprocessors, used through the primary context. Memory and
- * code are the primary context's; only streams belong to a green context.
+ * Green contexts: each one is a part of a device's multiprocessors, and is used through the primary
+ * context. Memory and code belong to the primary context. Only streams belong to a green context.
  */
 
 #include "driver.h"
 
 struct CUgreenCtx_st {
 	struct CUgreenCtx_st *next;
-	struct CUctx_st view; /* what is made current; its id is the green context's */
+	/* the context that becomes current; its id is the id of the green context */
+	struct CUctx_st view;
 	CUdevResource resource;
-	bool has_ended; /* stays in the list, so that its handles are told from those of live ones */
+	bool has_ended; /* an ended one stays in the list, so that its handle is recognized as ended */
 };
 
-/* The green context whose view this is; NULL for all other contexts. */
+/* Returns the green context that has this view, or NULL for any other context. */
 struct CUgreenCtx_st *sim_green_of_view(const struct CUctx_st *context);
 bool sim_green_is_live(const struct CUgreenCtx_st *green);
 

@@ -21,7 +21,7 @@ void sim_unlock(void)
 	pthread_mutex_unlock(&driver_mutex);
 }
 
-/* The lock may have been held by a thread that the child does not have. */
+/* A thread that does not exist in the child may have held the lock. */
 static void after_fork_in_child(void)
 {
 	pthread_mutex_init(&driver_mutex, NULL);
@@ -66,7 +66,7 @@ struct sim_device *sim_device_find(CUdevice ordinal)
 
 bool sim_device_charge(struct sim_device *device, size_t size_bytes)
 {
-	/* Others may have closed what alone kept some memory. */
+	/* Another process may have closed the last descriptor that kept some memory. */
 	if (size_bytes > device->capacity_bytes - device->used_bytes)
 		sim_physicals_sweep();
 	if (size_bytes > device->capacity_bytes - device->used_bytes)
@@ -88,7 +88,7 @@ size_t simcuda_used_bytes(int ordinal)
 		return 0;
 	sim_lock();
 	sim_physicals_sweep();
-	/* A forked child has none of its parent's memory. */
+	/* A forked child has no memory of its parent. */
 	size_t used_bytes = sim_driver.forked ? 0 : device->used_bytes - others_bytes;
 	sim_unlock();
 	return used_bytes;

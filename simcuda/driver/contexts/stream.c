@@ -6,7 +6,10 @@
 
 #include "green.h"
 
-/* Streams: handles with a context, a priority and perhaps a capture. Nothing ever waits in one. */
+/*
+ * Streams: handles with a context, a priority and possibly a capture. No work ever waits in a
+ * stream.
+ */
 
 static struct CUstream_st *streams;
 static _Thread_local struct CUstream_st thread_stream;
@@ -21,7 +24,10 @@ static bool is_legacy(CUstream stream)
 	return !stream || stream == CU_STREAM_LEGACY;
 }
 
-/* The stream behind a handle, special ones included; NULL for the legacy stream, which has no state. */
+/*
+ * Returns the stream of a handle, also for special handles. Returns NULL for the legacy stream,
+ * which has no state.
+ */
 static struct CUstream_st *resolve(CUstream stream)
 {
 	if (is_legacy(stream))
@@ -89,7 +95,7 @@ void sim_streams_leave_capture(const struct sim_capture *capture)
 		thread_stream.capture = NULL;
 }
 
-/* --- handles -------------------------------------------------------------------------------------- */
+/* --- handles ---------------------------------------------------------------------------------- */
 
 CUresult sim_stream_new(struct CUctx_st *context, unsigned int flags, int priority, CUstream *ret_stream)
 {
@@ -148,7 +154,7 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 	return result;
 }
 
-/* --- what a stream says of itself ----------------------------------------------------------------- */
+/* --- properties of a stream ------------------------------------------------------------------- */
 
 CUresult cuStreamGetPriority(CUstream stream, int *ret_priority)
 {
@@ -192,7 +198,7 @@ CUresult cuStreamGetId(CUstream stream, unsigned long long *ret_id)
 	return CUDA_SUCCESS;
 }
 
-/* The context of a stream, which may be a view. */
+/* Gets the context of a stream, which may be a view. */
 static CUresult get_view(CUstream stream, struct CUctx_st **ret_context)
 {
 	CUresult result = sim_stream_get_context(stream, ret_context);
@@ -280,9 +286,9 @@ CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t len
 	return sim_stream_get_context(stream, &context);
 }
 
-/* --- waiting, and work of the host ---------------------------------------------------------------- */
+/* --- waiting, and host functions -------------------------------------------------------------- */
 
-/* Nothing is ever pending, so all that waiting does is what the device does at that point. */
+/* No work is ever pending. Waiting only does what the device does at a synchronization. */
 static CUresult synchronize(void)
 {
 	sim_lock();

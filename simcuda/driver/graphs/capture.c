@@ -6,23 +6,30 @@
 #include "contexts/stream.h"
 
 /*
- * Stream capture: which streams take part, what spoils it, and the graph that comes out.
+ * Stream capture: which streams take part, what invalidates a capture, and the resulting graph.
  *
- * A call that CUDA calls unsafe (it might synchronize behind the program's back) is refused while
- * captures go on that forbid it to this thread, and spoils them: a capture in mode GLOBAL forbids it
- * to every thread, one in mode THREAD_LOCAL to the thread that began it, one in mode RELAXED to none.
- * A thread says with cuThreadExchangeStreamCaptureMode which of these it heeds.
+ * CUDA calls a function unsafe if it might synchronize implicitly. While captures that forbid it to
+ * the calling thread are active, such a call fails and invalidates them. A capture in mode GLOBAL
+ * forbids unsafe calls to every thread. A capture in mode THREAD_LOCAL forbids them to the thread
+ * that began it. A capture in mode RELAXED forbids them to no thread. With
+ * cuThreadExchangeStreamCaptureMode, a thread chooses which of these captures it obeys.
  */
 
 static struct sim_capture *captures;
-/* Those whose context ended before them. */
+/* Captures whose context ended before they did. */
 static struct sim_capture *forgotten;
-/* How many there are; read without the lock, so that calls cost nothing while nobody captures. */
+/*
+ * The number of captures. Calls read it without the lock, so that they cost nothing while no stream
+ * captures.
+ */
 static atomic_uint capture_count;
 
 static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
-/* Tells threads apart; a thread's own variable has an address that no other live thread has. */
+/*
+ * Identifies the calling thread: the address of its thread-local variable is unique among live
+ * threads.
+ */
 static const void *this_thread(void)
 {
 	return &thread_mode;
@@ -64,7 +71,7 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 	return CUDA_SUCCESS;
 }
 
-/* --- what the other files ask --------------------------------------------------------------------- */
+/* --- queries for the other files -------------------------------------------------------------- */
 
 bool sim_stream_is_capturing(CUstream stream)
 {
@@ -91,7 +98,10 @@ static struct CUgraphNode_st *add_node(CUstream stream, CUgraphNodeType type)
 	return capture ? sim_graph_append(capture->graph, type) : NULL;
 }
 
-/* A node to be filled in, if the stream captures; then the lock is held until added() is called. */
+/*
+ * If the stream captures, adds a node and returns it for the caller to fill in. The lock is then
+ * held until the caller calls added().
+ */
 static struct CUgraphNode_st *try_to_add(CUstream stream, CUgraphNodeType type)
 {
 	if (atomic_load_explicit(&capture_count, memory_order_relaxed) == 0)
@@ -227,9 +237,9 @@ void sim_capture_invalidate_all_in(const struct CUctx_st *context)
 			capture->is_invalidated = true;
 }
 
-/* --- beginning and ending ------------------------------------------------------------------------- */
+/* --- beginning and ending a capture ----------------------------------------------------------- */
 
-/* `graph` NULL: a new one, which EndCapture hands over. */
+/* `graph` NULL: a new graph, which EndCapture returns to the program. */
 static CUresult begin(CUstream stream, CUstreamCaptureMode mode, struct CUgraph_st *graph)
 {
 	struct CUctx_st *context;
@@ -312,7 +322,10 @@ void sim_captures_forget_of_context(const struct CUctx_st *context)
 		next = capture->next;
 		if (capture->context != context)
 			continue;
-		/* Its graph stays: to free it is to call the program's functions, which is not done here. */
+		/*
+		 * Keeps the capture's graph: to free it would call functions of the program, which must not
+		 * happen here.
+		 */
 		capture_forget(capture);
 		capture->next = forgotten;
 		forgotten = capture;
@@ -354,7 +367,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *ret_graph)
 	return result;
 }
 
-/* --- what a capture says of itself ---------------------------------------------------------------- */
+/* --- properties of a capture ------------------------------------------------------------------ */
 
 static CUresult get_info(CUstream stream, CUstreamCaptureStatus *ret_status, cuuint64_t *ret_id,
 			 CUgraph *ret_graph, const CUgraphNode **ret_dependencies,
@@ -411,7 +424,10 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *ret_s
 	return get_info(stream, ret_status, ret_id, ret_graph, ret_dependencies, ret_dependency_count);
 }
 
-/* Every node depends on the one before it here, so there is nothing to update. */
+/*
+ * In this driver, every captured node depends on the node before it. There are no dependencies to
+ * update.
+ */
 
 CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *dependencies, size_t count,
 					   unsigned int flags)

@@ -3,7 +3,10 @@
 
 #include <stdlib.h>
 
-/* Graphs as objects: made, filled, copied, freed. What a launch does is in graph_launch.c. */
+/*
+ * Graphs as objects: creation, copy and destruction, and changes to their nodes. graph_launch.c
+ * contains the launch.
+ */
 
 struct CUgraph_st *sim_graph_new(void)
 {
@@ -60,7 +63,7 @@ struct CUgraphNode_st *sim_graph_append(struct CUgraph_st *graph, CUgraphNodeTyp
 	return node;
 }
 
-/* The node is in no list any more. No lock is held. */
+/* Frees a node that is in no list. The caller holds no lock. */
 static void node_free(struct CUgraphNode_st *node)
 {
 	if (node->memory) {
@@ -130,7 +133,7 @@ bool sim_graph_has_memory(const struct CUgraph_st *graph)
 	       sim_graph_has_type(graph, CU_GRAPH_NODE_TYPE_MEM_FREE);
 }
 
-/* --- copies --------------------------------------------------------------------------------------- */
+/* --- copies ----------------------------------------------------------------------------------- */
 
 static bool copy_bodies(const struct CUgraphNode_st *node, bool is_of_family)
 {
@@ -151,7 +154,7 @@ static bool copy_bodies(const struct CUgraphNode_st *node, bool is_of_family)
 	return true;
 }
 
-/* Copies the node after all that it depends on, which in most graphs has been copied before. */
+/* Copies the node after all its dependencies. In most graphs these have already been copied. */
 static bool copy_node(struct CUgraphNode_st *node, struct CUgraph_st *copy, bool is_of_family)
 {
 	if (node->twin)
@@ -222,7 +225,7 @@ struct CUgraph_st *sim_graph_copy(struct CUgraph_st *graph, bool is_of_family)
 	return copy;
 }
 
-/* --- handles -------------------------------------------------------------------------------------- */
+/* --- handles ---------------------------------------------------------------------------------- */
 
 CUresult cuGraphCreate(CUgraph *ret_graph, unsigned int flags)
 {
@@ -234,7 +237,7 @@ CUresult cuGraphCreate(CUgraph *ret_graph, unsigned int flags)
 
 CUresult cuGraphDestroy(CUgraph graph)
 {
-	/* The graph inside a node belongs to the node. */
+	/* A graph inside a node belongs to the node. */
 	if (!graph || graph->container)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_graph_free(graph);
@@ -264,7 +267,7 @@ CUresult cuGraphNodeFindInClone(CUgraphNode *ret_node, CUgraphNode original, CUg
 	return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Takes a node out of its graph: nothing depends on it any more. */
+/* Removes a node from its graph. No node depends on it. */
 static void unlink_node(struct CUgraphNode_st *node)
 {
 	struct CUgraph_st *graph = node->graph;

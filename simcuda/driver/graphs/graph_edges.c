@@ -3,7 +3,7 @@
 
 #include "graph.h"
 
-/* What graphs say of their nodes, and what depends on what. */
+/* Queries about the nodes of a graph and about their dependencies. */
 
 CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *ret_nodes, size_t *count)
 {
@@ -47,16 +47,16 @@ CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *ret_type)
 	return CUDA_SUCCESS;
 }
 
-/* --- edges ---------------------------------------------------------------------------------------- */
+/* --- edges ------------------------------------------------------------------------------------ */
 
-/* Where a question about edges wants its answers: any of the three may be NULL. */
+/* The output arrays of a query about edges. Each of the three may be NULL. */
 struct answer {
 	CUgraphNode *from, *to;
 	CUgraphEdgeData *data;
 	size_t room, count;
 };
 
-/* False when there is no room left. */
+/* Adds an edge to the answer. Returns false if the arrays are full. */
 static bool add(struct answer *answer, const struct sim_graph_edge *edge, CUgraphNode to)
 {
 	bool is_counted_only = !answer->from && !answer->to;
@@ -147,9 +147,9 @@ CUresult cuGraphDebugDotPrint(CUgraph graph, const char *path, unsigned int flag
 	return fclose(file) == 0 ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
 }
 
-/* --- changing them -------------------------------------------------------------------------------- */
+/* --- changing edges --------------------------------------------------------------------------- */
 
-/* Which of the node's edges comes from `from`; `edge_count` when none does. */
+/* Returns the index of the node's edge from `from`, or `edge_count`. */
 static size_t find_edge(const struct CUgraphNode_st *node, const struct CUgraphNode_st *from)
 {
 	size_t index = 0;
@@ -159,7 +159,7 @@ static size_t find_edge(const struct CUgraphNode_st *node, const struct CUgraphN
 	return index;
 }
 
-/* Nodes that were looked at have themselves for a twin. */
+/* Returns whether `node` is `other` or depends on it. A visited node has itself as its twin. */
 static bool reaches(struct CUgraphNode_st *node, const struct CUgraphNode_st *other)
 {
 	if (node == other)

@@ -4,7 +4,7 @@
 #include "graph.h"
 #include "contexts/stream.h"
 
-/* Graphs made executable, and changed after that. */
+/* Executable graphs: instantiation and updates. */
 
 static CUresult instantiate(CUgraphExec *ret_exec, CUgraph graph, unsigned long long flags)
 {
@@ -17,7 +17,7 @@ static CUresult instantiate(CUgraphExec *ret_exec, CUgraph graph, unsigned long 
 	if (!exec)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 
-	/* Two that have the same memory could run at once. */
+	/* Two executable graphs with the same memory could run at once, so only one may exist. */
 	sim_lock();
 	bool is_second = graph->family->execs > 0 && sim_graph_has_memory(graph);
 	if (!is_second)
@@ -66,7 +66,7 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec *ret_exec, CUgraph graph,
 	CUresult result = instantiate(ret_exec, graph, parameters->flags);
 	if (result == CUDA_SUCCESS && (parameters->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)) {
 		result = cuGraphUpload(*ret_exec, parameters->hUploadStream);
-		/* The other result, the executable graph, is not to be had then. */
+		/* On an error, the program does not get the executable graph either. */
 		if (result != CUDA_SUCCESS)
 			(void)cuGraphExecDestroy(*ret_exec);
 	}
@@ -76,7 +76,7 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec *ret_exec, CUgraph graph,
 	return result;
 }
 
-/* What the graph left allocated stays so: its memory can still be freed by all other means. */
+/* Memory that the graph left allocated stays allocated. All other ways to free it still work. */
 CUresult cuGraphExecDestroy(CUgraphExec exec)
 {
 	if (!exec)
@@ -112,18 +112,21 @@ CUresult cuGraphUpload(CUgraphExec exec, CUstream stream)
 	sim_lock();
 	result = sim_graph_reserve(exec->graph, exec->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
 	sim_unlock();
-	/* That it could not be launched now does not matter before it is. */
+	/*
+	 * The graph cannot be launched now. The upload ignores this, because only the launch reports
+	 * it.
+	 */
 	return result == CUDA_ERROR_INVALID_VALUE ? CUDA_SUCCESS : result;
 }
 
-/* --- updates -------------------------------------------------------------------------------------- */
+/* --- updates ---------------------------------------------------------------------------------- */
 
 static bool depend_alike(const struct CUgraphNode_st *old, const struct CUgraphNode_st *new)
 {
 	return old->edge_count == new->edge_count && old->body_count == new->body_count;
 }
 
-/* What stands against `new` taking the place of `old`, and at which node. */
+/* Returns why `new` cannot replace `old`, and at which node. */
 static CUgraphExecUpdateResult compare(const struct CUgraph_st *old, const struct CUgraph_st *new,
 				       struct CUgraphNode_st **ret_node)
 {
@@ -140,7 +143,7 @@ static CUgraphExecUpdateResult compare(const struct CUgraph_st *old, const struc
 			return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
 		if (!depend_alike(before, node))
 			return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-		/* Memory has its address for good. */
+		/* The address of a graph's memory can never change. */
 		if (node->memory != before->memory)
 			return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
 		for (unsigned int i = 0; i < node->body_count && result == CU_GRAPH_EXEC_UPDATE_SUCCESS; i++)

@@ -2,7 +2,7 @@
 #include "graph.h"
 #include "contexts/stream.h"
 
-/* Graphs launched: their allocations, frees and host functions happen, in the order of the nodes. */
+/* Graph launches: allocations, frees and host functions happen in the order of the nodes. */
 
 static bool is_chosen(unsigned int index, unsigned int value, const struct CUgraphNode_st *node)
 {
@@ -10,7 +10,7 @@ static bool is_chosen(unsigned int index, unsigned int value, const struct CUgra
 	case CU_GRAPH_COND_TYPE_IF:
 		return index == (value == 0);
 	case CU_GRAPH_COND_TYPE_WHILE:
-		/* What would end the loop is a kernel; so it runs once. */
+		/* Only a kernel could end the loop, and no kernel runs. The body therefore runs once. */
 		return value != 0;
 	case CU_GRAPH_COND_TYPE_SWITCH:
 		return index == value;
@@ -74,7 +74,10 @@ static CUresult launch_nodes(const struct CUgraph_st *graph, const struct CUgrap
 	return result;
 }
 
-/* A launch into a capture puts a copy of the graph into a node; memory cannot be in two graphs. */
+/*
+ * Adds a node with a copy of the graph to the capture. Fails for a graph with memory, because
+ * memory cannot be in two graphs.
+ */
 static CUresult capture_launch(CUgraphExec exec, CUstream stream)
 {
 	if (sim_graph_has_memory(exec->graph)) {

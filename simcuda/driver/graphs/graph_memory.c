@@ -5,9 +5,9 @@
 #include "graph.h"
 
 /*
- * Memory of graphs. Addresses belong to allocation nodes. Physical memory comes when a graph is
- * uploaded or launched that needs more than the device has reserved for graphs, whatever graphs these
- * are; it stays reserved when it is freed, until a trim. It comes in units of SIM_GRANULARITY_BYTES.
+ * Memory of graphs. Addresses belong to allocation nodes. The device reserves physical memory at an
+ * upload or a launch that needs more than all graphs of the device have reserved. Freed memory
+ * stays reserved until a trim. It is reserved in units of SIM_GRANULARITY_BYTES.
  */
 
 static struct sim_graph_memory *memories;
@@ -45,7 +45,7 @@ void sim_graph_memory_forget_family(const struct sim_graph_family *family)
 
 CUresult sim_graph_node_allocates(struct CUgraphNode_st *node, size_t size_bytes, struct sim_device *device)
 {
-	/* What a node runs inside may not be changed so. */
+	/* A graph inside a node must not get allocation nodes. */
 	if (node->graph->container)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	struct sim_graph_memory *memory = malloc(sizeof(*memory));
@@ -79,7 +79,10 @@ CUresult sim_graph_node_frees(struct CUgraphNode_st *node, CUdeviceptr address)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	if (!memory)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* Once in a graph, and either where it is allocated or elsewhere. */
+	/*
+	 * Each graph may free the memory once. Either the graph that allocates it frees it, or other
+	 * graphs do.
+	 */
 	if (memory->freed_by &&
 	    (memory->freed_by == family || memory->freed_by == memory->owner || memory->owner == family))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -89,7 +92,7 @@ CUresult sim_graph_node_frees(struct CUgraphNode_st *node, CUdeviceptr address)
 	return CUDA_SUCCESS;
 }
 
-/* --- what a launch needs -------------------------------------------------------------------------- */
+/* --- the memory that a launch needs ----------------------------------------------------------- */
 
 static size_t charge_of(const struct sim_graph_memory *memory)
 {
@@ -101,7 +104,7 @@ static bool lives(const struct sim_graph_memory *memory)
 	return sim_block_find_start(memory->address) != NULL;
 }
 
-/* Takes physical memory of the device until it has so much for graphs. */
+/* Takes physical memory of the device until the graphs have `size_bytes` reserved. */
 static CUresult reserve(struct sim_device *device, size_t size_bytes)
 {
 	size_t wanted_bytes = sim_round_up(size_bytes, SIM_GRANULARITY_BYTES);
@@ -117,7 +120,7 @@ static CUresult reserve(struct sim_device *device, size_t size_bytes)
 	return CUDA_SUCCESS;
 }
 
-/* How much of each device is in use as the launch goes on, and at most. */
+/* The used bytes of each device during the launch, and their peak. */
 struct forecast {
 	size_t used_bytes[SIM_MAX_DEVICES], peak_bytes[SIM_MAX_DEVICES];
 };
@@ -139,7 +142,7 @@ static void forecast_end(struct forecast *forecast, const struct sim_graph_memor
 		forecast->used_bytes[memory->device->ordinal] -= charge_of(memory);
 }
 
-/* What lives when the launch begins. */
+/* Starts with the memory that is live when the launch begins. */
 static void forecast_start(struct forecast *forecast, const struct CUgraph_st *graph, bool frees_previous)
 {
 	for (const struct CUgraphNode_st *node = graph->first; node; node = node->next) {
@@ -189,7 +192,7 @@ CUresult sim_graph_reserve(struct CUgraph_st *graph, bool frees_previous)
 	return result;
 }
 
-/* --- what a launch does --------------------------------------------------------------------------- */
+/* --- the effects of a launch on memory -------------------------------------------------------- */
 
 CUresult sim_graph_memory_begin(struct sim_graph_memory *memory)
 {
@@ -229,7 +232,7 @@ CUresult sim_graph_memory_end(struct sim_graph_memory *memory)
 void sim_graph_end_all(const struct CUgraph_st *graph)
 {
 	for (const struct CUgraphNode_st *node = graph->first; node; node = node->next) {
-		/* Whether there is something to end is the question here. */
+		/* Ignores the error of memory that is not allocated. */
 		if (node->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
 			(void)sim_graph_memory_end(node->memory);
 		for (unsigned int i = 0; i < node->body_count; i++)
@@ -244,7 +247,7 @@ void sim_graph_block_ends(struct sim_block *block)
 	sim_graph_memory_release(block->graph_memory);
 }
 
-/* --- what a device has for graphs ----------------------------------------------------------------- */
+/* --- a device's memory for graphs ------------------------------------------------------------- */
 
 void sim_graph_memory_list(struct sim_list *list)
 {
@@ -262,7 +265,7 @@ void sim_graph_memory_list(struct sim_list *list)
 	}
 }
 
-/* The device's number for this attribute; NULL when there is none. */
+/* Returns the device's counter for this attribute, or NULL. */
 static size_t *attribute_of(struct sim_device *device, CUgraphMem_attribute attribute)
 {
 	switch (attribute) {
@@ -310,7 +313,7 @@ CUresult cuDeviceSetGraphMemAttribute(CUdevice ordinal, CUgraphMem_attribute att
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	/* Only the high marks can be set, and only back. */
+	/* Only the high-water marks can be set, and only to zero. */
 	if (*bytes != 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();

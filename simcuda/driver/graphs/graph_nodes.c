@@ -3,12 +3,12 @@
 
 #include "graph.h"
 
-/* Nodes added by hand. */
+/* Nodes that the program adds explicitly. */
 
-/* Which nodes a new one depends on. */
+/* The nodes that a new node depends on. */
 struct dependencies {
 	const CUgraphNode *nodes;
-	const CUgraphEdgeData *edges; /* NULL: edges of the usual kind */
+	const CUgraphEdgeData *edges; /* NULL: edges of the default type */
 	size_t count;
 };
 
@@ -47,7 +47,7 @@ static CUresult add_node(CUgraphNode *ret_node, CUgraph graph, CUgraphNodeType t
 	return CUDA_SUCCESS;
 }
 
-/* --- memory --------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 static CUresult add_allocation(CUgraphNode *ret_node, CUgraph graph, struct dependencies dependencies,
 			       const CUmemPoolProps *pool, size_t size_bytes, CUdeviceptr *ret_address)
@@ -102,7 +102,7 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode *ret_node, CUgraph graph, const CUgra
 			address);
 }
 
-/* --- graphs inside nodes -------------------------------------------------------------------------- */
+/* --- graphs inside nodes ---------------------------------------------------------------------- */
 
 static CUresult add_child(CUgraphNode *ret_node, CUgraph graph, struct dependencies dependencies,
 			  CUgraph child, CUgraphChildGraphNodeOwnership ownership)
@@ -197,9 +197,9 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *ret_handle, CU
 	return CUDA_SUCCESS;
 }
 
-/* --- other kinds ---------------------------------------------------------------------------------- */
+/* --- other types of nodes --------------------------------------------------------------------- */
 
-/* Adds a node of that type; where `field` is one, it gets the parameters as they are. */
+/* Adds a node of that type and stores `value` in its member `field`. */
 #define ADD(type_name, field, value)                                                                 \
 	do {                                                                                         \
 		struct dependencies on = { dependencies, NULL, dependency_count };                   \

@@ -4,11 +4,12 @@
 #include <string.h>
 
 /*
- * Parameters of nodes, asked for and changed, in graphs and in executable ones. They are kept as they
- * were given: pointers in them are the program's, which may have changed what they point to.
+ * Parameters of nodes: queries and changes, in graphs and in executable graphs. The driver stores
+ * the parameters as given. Pointers in them point to memory of the program, which the program may
+ * have changed since.
  */
 
-/* The node of the executable graph that `node` of the graph it came from has become; NULL: none. */
+/* Returns the node of the executable graph that was copied from `node`, or NULL. */
 static struct CUgraphNode_st *find_in(const struct CUgraph_st *graph, const struct CUgraphNode_st *node)
 {
 	for (struct CUgraphNode_st *twin = graph->first; twin; twin = twin->next) {
@@ -30,7 +31,7 @@ static struct CUgraphNode_st *exec_node(CUgraphExec exec, CUgraphNode node, CUgr
 	return twin && twin->type == type ? twin : NULL;
 }
 
-/* --- kernels -------------------------------------------------------------------------------------- */
+/* --- kernels ---------------------------------------------------------------------------------- */
 
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *ret_parameters)
 {
@@ -44,7 +45,7 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1
 {
 	if (!node || node->type != CU_GRAPH_NODE_TYPE_KERNEL || !ret_parameters)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* The older form is how the newer one begins. */
+	/* The older struct is a prefix of the newer one. */
 	memcpy(ret_parameters, &node->kernel, sizeof(*ret_parameters));
 	return CUDA_SUCCESS;
 }
@@ -94,7 +95,7 @@ CUresult cuGraphAddKernelNode(CUgraphNode *ret_node, CUgraph graph, const CUgrap
 	return cuGraphAddKernelNode_v2(ret_node, graph, dependencies, dependency_count, &wide);
 }
 
-/* Attributes change how a kernel runs, which none does. */
+/* Kernel attributes change how a kernel runs, but no kernel runs here. */
 
 CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attribute,
 				       CUkernelNodeAttrValue *ret_value)
@@ -119,9 +120,9 @@ CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode destination, CUgraphNode so
 	return destination && source ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* --- copies, fills, host functions, events -------------------------------------------------------- */
+/* --- copies, fills, host functions, events ---------------------------------------------------- */
 
-/* GETTER(function, type of node, type of what is asked for, field), and SETTER likewise. */
+/* GETTER(function, type of node, type of the value, field). SETTER has the same arguments. */
 #define GETTER(function, node_type, value_type, field)                                   \
 	CUresult function(CUgraphNode node, value_type *ret_value)                       \
 	{                                                                                \
@@ -199,7 +200,7 @@ CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CU
 	return cuGraphEventWaitNodeSetEvent(exec_node(exec, node, CU_GRAPH_NODE_TYPE_WAIT_EVENT), event);
 }
 
-/* --- any kind ------------------------------------------------------------------------------------- */
+/* --- nodes of any type ------------------------------------------------------------------------ */
 
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *parameters)
 {
@@ -216,7 +217,7 @@ CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *parameters)
 	case CU_GRAPH_NODE_TYPE_MEMCPY:
 		return cuGraphMemcpyNodeSetParams(node, &parameters->memcpy.copyParams);
 	case CU_GRAPH_NODE_TYPE_MEMSET:
-		/* The newer form is the older one and a context. */
+		/* The newer struct is the older one plus a context. */
 		memcpy(&fill, &parameters->memset, sizeof(fill));
 		return cuGraphMemsetNodeSetParams(node, &fill);
 	case CU_GRAPH_NODE_TYPE_HOST:
@@ -259,7 +260,7 @@ CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned int 
 	return CUDA_SUCCESS;
 }
 
-/* --- memory and graphs, which cannot be changed --------------------------------------------------- */
+/* --- memory and child graphs, whose parameters cannot be changed ------------------------------ */
 
 CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS *ret_parameters)
 {

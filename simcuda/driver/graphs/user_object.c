@@ -3,7 +3,10 @@
 
 #include "graph.h"
 
-/* User objects: what a program wants to be told of when the last graph that uses it is gone. */
+/*
+ * User objects: the driver calls a destructor of the program when the last graph that uses the
+ * object is gone.
+ */
 
 struct CUuserObject_st {
 	unsigned int references;

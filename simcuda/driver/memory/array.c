@@ -3,12 +3,15 @@
 
 #include <stdlib.h>
 
-/* Arrays and mipmapped arrays: made, described and destroyed. */
+/* Arrays and mipmapped arrays: creation, description and destruction. */
 
 static struct CUarray_st *arrays;
 static struct CUmipmappedArray_st *mipmaps;
 
-/* Sparse and deferred arrays hold nothing until memory is mapped to them, which its handle pays for. */
+/*
+ * Returns whether the array has memory of its own. Sparse and deferred arrays have no memory until
+ * a program maps some to them. The memory's handle is charged for it.
+ */
 static bool is_backed(const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
 {
 	return !(descriptor->Flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING));
@@ -24,7 +27,7 @@ bool sim_mipmap_is_live(const struct CUmipmappedArray_st *mipmap)
 
 bool sim_array_is_live(const struct CUarray_st *array)
 {
-	/* Levels and planes are compared by where they lie, because what `array` points to may be gone. */
+	/* Finds levels and planes by their address, because `array` may point to freed memory. */
 	for (const struct CUarray_st *live = arrays; live; live = live->next)
 		if (live == array ||
 		    (live->planes && array >= live->planes &&
@@ -36,9 +39,9 @@ bool sim_array_is_live(const struct CUarray_st *array)
 	return false;
 }
 
-/* --- arrays --------------------------------------------------------------------------------------- */
+/* --- arrays ----------------------------------------------------------------------------------- */
 
-/* NULL when memory is short. */
+/* Makes an array. Returns NULL if memory is short. */
 static struct CUarray_st *array_new(struct CUctx_st *context, const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
 {
 	unsigned int plane_count = sim_array_plane_count(descriptor);
@@ -122,7 +125,7 @@ CUresult cuArrayDestroy(CUarray array)
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	/* Levels and planes are views, and not in this list. */
+	/* Levels and planes are views. They are not in this list. */
 	result = CUDA_ERROR_INVALID_HANDLE;
 	sim_lock();
 	for (struct CUarray_st **link = &arrays; *link; link = &(*link)->next) {
@@ -185,9 +188,9 @@ CUresult cuArrayGetPlane(CUarray *ret_plane, CUarray array, unsigned int plane)
 	return result;
 }
 
-/* --- mipmapped arrays ----------------------------------------------------------------------------- */
+/* --- mipmapped arrays ------------------------------------------------------------------------- */
 
-/* In no list, and nothing charged. NULL when memory is short. */
+/* Makes a mipmapped array that is in no list and not charged. Returns NULL if memory is short. */
 static struct CUmipmappedArray_st *mipmap_new(struct CUctx_st *context,
 					      const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
 					      unsigned int level_count)
@@ -197,7 +200,7 @@ static struct CUmipmappedArray_st *mipmap_new(struct CUctx_st *context,
 
 	if (!mipmap)
 		return NULL;
-	/* As the driver does: too many are as many as there can be. */
+	/* Too many levels mean the maximum, as in NVIDIA's driver. */
 	level_count = level_count > limit ? limit : level_count;
 	level_count = level_count ? level_count : 1;
 	mipmap->levels = calloc(level_count, sizeof(*mipmap->levels));
@@ -316,7 +319,7 @@ CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap)
 	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* --- all of them ---------------------------------------------------------------------------------- */
+/* --- operations on all arrays ----------------------------------------------------------------- */
 
 void sim_arrays_free_of_context(const struct CUctx_st *context)
 {

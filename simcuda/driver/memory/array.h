@@ -3,20 +3,27 @@
 #define SIMCUDA_ARRAY_H
 
 /*
- * Arrays: handles with a description, for which the device is charged what their elements take (a real
- * device pads its tiles, and takes a little more). Their content is not kept. The caller holds the lock.
+ * Arrays: handles with a description. The device is charged for the elements. A real device pads
+ * its tiles and takes slightly more. The content of arrays is not stored. The caller holds the
+ * lock.
  */
 
 #include "driver.h"
 
 struct sim_physical;
 
-/* Memory that cuMemMapArrayAsync put behind a part of a sparse or deferred array, which holds it. */
+/*
+ * Memory that cuMemMapArrayAsync mapped to a part of a sparse or deferred array. It holds the
+ * physical memory.
+ */
 struct sim_tiles {
 	struct sim_tiles *next;
 	struct sim_physical *physical;
 	size_t size_bytes;
-	/* Which part: of level and layer, an offset and an extent; or the mip tail; all of a deferred array. */
+	/*
+	 * The part that is mapped. Sparse: an offset and an extent in one level and layer, or the mip
+	 * tail. Deferred: the whole array.
+	 */
 	bool is_tail;
 	unsigned int level, layer;
 	uint64_t offset[3], extent[3];
@@ -25,10 +32,12 @@ struct sim_tiles {
 struct CUarray_st {
 	struct CUarray_st *next;
 	struct CUctx_st *context;
-	struct CUmipmappedArray_st *mipmap; /* a level of this one; NULL: no level */
-	struct CUarray_st *planes;          /* of a format with planes: as many as that has; else NULL */
+	/* the mipmapped array that this array is a level of; otherwise NULL */
+	struct CUmipmappedArray_st *mipmap;
+	/* one array for each plane of the format; NULL if the format has no planes */
+	struct CUarray_st *planes;
 	CUDA_ARRAY3D_DESCRIPTOR descriptor;
-	size_t size_bytes; /* that its description asks for; 0 for what is mapped later, or never */
+	size_t size_bytes; /* requested by the description; 0 if memory is mapped later, or never */
 	size_t charged_bytes;
 	struct sim_tiles *tiles;
 };
@@ -41,24 +50,25 @@ struct CUmipmappedArray_st {
 	CUDA_ARRAY3D_DESCRIPTOR descriptor;
 	size_t size_bytes;
 	size_t charged_bytes;
-	uint64_t owner;   /* the external memory or graphics resource that it shows; 0: its own memory */
-	bool is_borrowed; /* goes with its owner, not by cuMipmappedArrayDestroy */
+	/* the external memory or graphics resource that owns the memory; 0: the array itself */
+	uint64_t owner;
+	bool is_borrowed; /* freed with its owner, not by cuMipmappedArrayDestroy */
 	struct sim_tiles *tiles;
 };
 
-/* array_format.c, which needs no lock */
+/* array_format.c: these functions need no lock */
 /*
- * Bytes of one level of an array so described; 0 when the description makes no sense, SIZE_MAX / 2 when
- * it is too large.
+ * Returns the bytes of one level of an array with this description. Returns 0 if the description is
+ * invalid, and SIZE_MAX / 2 if it is too large.
  */
 size_t sim_array_bytes(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int level);
-/* Bytes of one element; 0 for formats whose elements have no whole bytes. */
+/* Returns the bytes of one element, or 0 for formats whose elements are not whole bytes. */
 size_t sim_array_element_bytes(const CUDA_ARRAY3D_DESCRIPTOR *descriptor);
-/* The same array's smaller level. */
+/* Returns the description of a smaller level of the array. */
 CUDA_ARRAY3D_DESCRIPTOR sim_array_level(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int level);
-/* How many levels there are until all dimensions are one. */
+/* Returns how many levels there are until all dimensions are 1. */
 unsigned int sim_array_level_limit(const CUDA_ARRAY3D_DESCRIPTOR *descriptor);
-/* How many planes the format has; 0: it has none. */
+/* Returns how many planes the format has, or 0 for a format without planes. */
 unsigned int sim_array_plane_count(const CUDA_ARRAY3D_DESCRIPTOR *descriptor);
 CUDA_ARRAY3D_DESCRIPTOR sim_array_plane(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int plane);
 
@@ -66,8 +76,8 @@ CUDA_ARRAY3D_DESCRIPTOR sim_array_plane(const CUDA_ARRAY3D_DESCRIPTOR *descripto
 bool sim_array_is_live(const struct CUarray_st *array);
 bool sim_mipmap_is_live(const struct CUmipmappedArray_st *mipmap);
 /*
- * A mipmapped array, of a description that makes sense, that shows memory of `owner`; nothing is charged.
- * NULL when memory is short.
+ * Makes a mipmapped array that shows memory of `owner`. The description must be valid. Charges no
+ * device. Returns NULL if memory is short.
  */
 struct CUmipmappedArray_st *sim_mipmap_new_foreign(struct CUctx_st *context,
 						   const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
@@ -75,7 +85,7 @@ struct CUmipmappedArray_st *sim_mipmap_new_foreign(struct CUctx_st *context,
 void sim_mipmap_free(struct CUmipmappedArray_st *mipmap);
 
 /* array_map.c */
-/* Lets go of the memory behind all parts. */
+/* Releases the memory behind all parts. */
 void sim_tiles_free(struct sim_tiles **tiles);
 void sim_tiles_list(struct sim_list *list, const struct sim_tiles *tiles, uint64_t array);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "array.h"
 
-/* What arrays take: bytes of a description, its levels and its planes. */
+/* The size of arrays: the bytes of a description, its levels and its planes. */
 
 static size_t channel_bytes(CUarray_format format)
 {
@@ -22,7 +22,7 @@ static size_t channel_bytes(CUarray_format format)
 	}
 }
 
-/* Formats that say themselves how many channels they have. */
+/* Returns the bytes of an element for formats that define their number of channels. */
 static size_t normalized_bytes(CUarray_format format)
 {
 	switch (format) {
@@ -47,7 +47,7 @@ static size_t normalized_bytes(CUarray_format format)
 	}
 }
 
-/* Compressed formats store a square of four by four elements in so many bytes. */
+/* Returns the bytes of a square of 4 x 4 elements in a compressed format. */
 static size_t square_bytes(CUarray_format format)
 {
 	switch (format) {
@@ -77,7 +77,7 @@ static size_t at_least_one(size_t count)
 	return count ? count : 1;
 }
 
-/* Layers do not become fewer with the level. */
+/* Returns whether the array has layers. A smaller level has the same number of layers. */
 static bool has_layers(const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
 {
 	return descriptor->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
@@ -94,7 +94,7 @@ size_t sim_array_element_bytes(const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
 	return normalized_bytes(descriptor->Format);
 }
 
-/* False when it overflows. */
+/* Multiplies `*product` by `factor`. Returns false on overflow. */
 static bool multiply(size_t *product, size_t factor)
 {
 	return !__builtin_mul_overflow(*product, factor, product) && *product <= SIZE_MAX / 2;
@@ -113,7 +113,7 @@ size_t sim_array_bytes(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int l
 		width = width / 4 + (width % 4 != 0);
 		height = height / 4 + (height % 4 != 0);
 	} else if (descriptor->Format == CU_AD_FORMAT_NV12) {
-		/* A byte for each pixel, and two for each square of four. */
+		/* One byte for each pixel, and two bytes for each square of four pixels. */
 		unit_bytes = 1;
 		if (descriptor->NumChannels != 3 || !multiply(&height, 3))
 			return 0;

@@ -7,13 +7,13 @@
 #include "vmm.h"
 
 /*
- * Memory behind sparse and deferred arrays. A sparse array gets its memory tile by tile, a deferred one all
- * at once. A part that has memory holds the handle's memory, as a mapping of addresses does.
+ * Memory behind sparse and deferred arrays. A sparse array gets its memory tile by tile, a deferred
+ * array all at once. A mapped part holds the physical memory, as an address mapping does.
  */
 
 enum { TILE_BYTES = 1 << 16 };
 
-/* What is mapped: an array, or a mipmapped array; one of the two is set. */
+/* What memory is mapped to: an array or a mipmapped array. Exactly one of the two is set. */
 struct target {
 	struct CUarray_st *array;
 	struct CUmipmappedArray_st *mipmap;
@@ -45,14 +45,17 @@ void sim_tiles_list(struct sim_list *list, const struct sim_tiles *tiles, uint64
 				   });
 }
 
-/* --- tiles ---------------------------------------------------------------------------------------- */
+/* --- tiles ------------------------------------------------------------------------------------ */
 
 static bool is_flat(const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
 {
 	return descriptor->Depth == 0 || (descriptor->Flags & CUDA_ARRAY3D_LAYERED);
 }
 
-/* Elements of a tile in each direction: as near to a square or a cube as a power of two comes. */
+/*
+ * Gets a tile's extent in elements. The tile is as close to a square or a cube as powers of two
+ * allow.
+ */
 static void get_tile(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, uint64_t ret_extent[3])
 {
 	size_t element_bytes = sim_array_element_bytes(descriptor);
@@ -71,7 +74,7 @@ static bool is_smaller_than_tile(const CUDA_ARRAY3D_DESCRIPTOR *level, const uin
 	return level->Width < tile[0] || level->Height < tile[1] || (!is_flat(level) && level->Depth < tile[2]);
 }
 
-/* The first level that belongs to the tail; the number of levels when none does. */
+/* Returns the first level of the mip tail, or the number of levels if there is no tail. */
 static unsigned int first_tail_level(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int level_count)
 {
 	uint64_t tile[3];
@@ -95,9 +98,9 @@ static size_t tail_bytes(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int
 	return sim_round_up(size_bytes, TILE_BYTES);
 }
 
-/* --- what is asked about them --------------------------------------------------------------------- */
+/* --- queries about tiles ---------------------------------------------------------------------- */
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static void get_sparse_properties(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int level_count,
 				  CUDA_ARRAY_SPARSE_PROPERTIES *ret_properties)
 {
@@ -185,7 +188,7 @@ CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *r
 	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* --- mapping -------------------------------------------------------------------------------------- */
+/* --- mapping ---------------------------------------------------------------------------------- */
 
 static bool find_target(const CUarrayMapInfo *info, struct target *ret_target)
 {
@@ -202,14 +205,20 @@ static bool find_target(const CUarrayMapInfo *info, struct target *ret_target)
 	return ret_target->descriptor->Flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING);
 }
 
-/* A stretch of tiles in one direction: from the edge of a tile to another, or to the end. */
+/*
+ * Returns whether the range consists of whole tiles in one direction. It begins at a tile edge, and
+ * ends at a tile edge or at the array's end.
+ */
 static bool is_stretch(uint64_t offset, uint64_t extent, uint64_t tile, size_t size)
 {
 	return extent > 0 && offset % tile == 0 && offset < size && extent <= size - offset &&
 	       (extent % tile == 0 || offset + extent == size);
 }
 
-/* The part of a sparse level that is meant; false when there is none such. */
+/*
+ * Gets the part of a sparse level that the request describes. Returns false if the array has no
+ * such part.
+ */
 static bool get_level_part(const CUarrayMapInfo *info, const struct target *target, struct sim_tiles *ret_part)
 {
 	unsigned int level = info->subresource.sparseLevel.level, layer = info->subresource.sparseLevel.layer;
@@ -274,7 +283,7 @@ static bool lies_in(const struct sim_tiles *inner, const struct sim_tiles *outer
 	return true;
 }
 
-/* Lets go of what is behind this part, or behind parts of it. */
+/* Releases the memory behind this part, or behind parts of it. */
 static void unmap(const struct target *target, const struct sim_tiles *part)
 {
 	for (struct sim_tiles **link = target->tiles; *link;) {
@@ -289,7 +298,7 @@ static void unmap(const struct target *target, const struct sim_tiles *part)
 	}
 }
 
-/* The lock is held. */
+/* Handles one entry of the request. The caller holds the lock. */
 static CUresult map_one(const CUarrayMapInfo *info, const struct CUctx_st *context)
 {
 	struct target target;
@@ -319,7 +328,10 @@ static CUresult map_one(const CUarrayMapInfo *info, const struct CUctx_st *conte
 	struct sim_tiles *tiles = malloc(sizeof(*tiles));
 	if (!tiles)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	/* Held first: what was there may be the same memory's last holder. */
+	/*
+	 * Adds this mapping first: the part's previous mapping may be the last holder of the same
+	 * memory.
+	 */
 	physical->mappings++;
 	unmap(&target, &part);
 	*tiles = part;

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* Whether the block's addresses are its own; else they are the caller's, or a graph node's. */
+/*
+ * Returns whether sim_block_new made the block's addresses. If not, they belong to the caller or to
+ * a graph node.
+ */
 static bool owns_addresses(enum sim_space space)
 {
 	return space != SIM_SPACE_REGISTERED && space != SIM_SPACE_GRAPH;
@@ -27,7 +30,10 @@ struct sim_block *sim_block_new_at(enum sim_space space, uintptr_t address, size
 	return block;
 }
 
-/* NORESERVE: a simulated device may be larger than the host, as long as little of it is written. */
+/*
+ * Uses MAP_NORESERVE: a simulated device may be larger than the host if the program writes little
+ * of it.
+ */
 static void *map_memory(uintptr_t wanted_address, size_t size_bytes, int flags)
 {
 	void *memory = mmap((void *)wanted_address, size_bytes, PROT_READ | PROT_WRITE,
@@ -45,8 +51,9 @@ static struct sim_block *block_new_of(enum sim_space space, void *memory, size_t
 }
 
 /*
- * Memory where no block is booked: what a program registered and gave back to the host without
- * unregistering it is still booked, and the host hands its addresses out again.
+ * Maps memory where there is no block. A program may register memory and then give it back to the
+ * host without unregistering it. The block of that memory still exists, and the host reuses its
+ * addresses.
  */
 static void *map_apart(size_t size_bytes)
 {
@@ -60,7 +67,10 @@ static void *map_apart(size_t size_bytes)
 			memory = NULL;
 			break;
 		}
-		/* Kept until another one is found, or the next one would be the same. */
+		/*
+		 * Keeps the rejected memory until a good address is found. Otherwise the host would return
+		 * the same address again.
+		 */
 		rejected[count++] = memory;
 		memory = map_memory(0, size_bytes, 0);
 	}
@@ -70,8 +80,8 @@ static void *map_apart(size_t size_bytes)
 }
 
 /*
- * Of a hollow device: addresses that nothing is mapped at, in powers of two; what was given back last is the
- * first to be handed out again.
+ * For a hollow device: free addresses without memory, by size class (powers of two). The address
+ * that was freed last is reused first.
  */
 static struct addresses {
 	uintptr_t *items;
@@ -115,7 +125,7 @@ static void give_hollow(uintptr_t address, size_t size_bytes)
 		uintptr_t *items = realloc(class->items, capacity * sizeof(*items));
 
 		if (!items)
-			return; /* there are more addresses */
+			return; /* the address is lost, but there are many more */
 		class->items = items;
 		class->capacity = capacity;
 	}
@@ -131,7 +141,7 @@ struct sim_block *sim_block_new(enum sim_space space, size_t size_bytes)
 
 struct sim_block *sim_block_new_low(enum sim_space space, size_t size_bytes)
 {
-	/* Above what a program linked to fixed addresses has there. */
+	/* Lies above the addresses of a program that is linked to fixed addresses. */
 	static const uintptr_t first = 0x20000000, last = 0xffff0000, step = 1 << 20;
 	static uintptr_t next = first;
 	uintptr_t tries = (last - first) / step;
@@ -148,13 +158,13 @@ struct sim_block *sim_block_new_low(enum sim_space space, size_t size_bytes)
 		if (next >= last)
 			next = first;
 		void *memory = map_memory(wanted_address, size_bytes, MAP_FIXED_NOREPLACE);
-		/* A kernel that does not know the flag takes the address for a hint. */
+		/* A kernel that does not know the flag treats the address as a hint. */
 		if (memory && ((uintptr_t)memory != wanted_address ||
 			       sim_ranges_overlap(&sim_driver.blocks, wanted_address, size_bytes)))
 			munmap(memory, size_bytes);
 		else if (memory)
 			return block_new_of(space, memory, size_bytes);
-		/* Something is there: look right behind, not a whole block further. */
+		/* The address is in use. Tries one step further, not one whole block further. */
 		next = wanted_address + step < last ? wanted_address + step : first;
 	}
 	return NULL;
@@ -167,7 +177,10 @@ void sim_block_free(struct sim_block *block)
 		give_hollow(block->range.start, block->range.size_bytes);
 	else if (owns_addresses(block->space))
 		munmap((void *)block->range.start, block->range.size_bytes);
-	/* A pool's block gives its bytes back to the pool, which its caller does; a graph's, to the graphs. */
+	/*
+	 * The caller gives a pool block's bytes back to the pool. A graph's block gives its bytes back
+	 * to the graphs.
+	 */
 	if (block->space == SIM_SPACE_GRAPH)
 		sim_graph_block_ends(block);
 	else if (block->device && !block->pool)
@@ -189,7 +202,7 @@ struct sim_block *sim_block_find_start(uintptr_t address)
 
 void sim_blocks_free_of_context(const struct CUctx_st *context)
 {
-	/* From the end, so that what is removed moves nothing that is still to be seen. */
+	/* Goes backwards, so that a removal does not move blocks that are still to be visited. */
 	for (size_t i = sim_driver.blocks.count; i-- > 0;) {
 		struct sim_block *block = (struct sim_block *)sim_driver.blocks.items[i];
 		if (block->context == context)
@@ -238,7 +251,7 @@ void sim_blocks_list(struct sim_list *list)
 					   .object = block->pool ? (uintptr_t)block->pool : block->owner,
 					   .context = (uintptr_t)block->context,
 					   .size_bytes = block->range.size_bytes,
-					   /* A pool's block is paid for by what the pool reserved. */
+					   /* The pool's reserved bytes already include a pool block's bytes. */
 					   .charged_bytes = block->pool ? 0 : block->charged_bytes,
 					   .references = block->references,
 				   });

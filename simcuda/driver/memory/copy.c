@@ -4,7 +4,7 @@
 #include "copy.h"
 #include "contexts/stream.h"
 
-/* Copies. They really copy, so that what a program sends to the device comes back. */
+/* Copies. They really copy bytes, so a program reads back what it sent to the device. */
 
 bool sim_is_device_memory(CUdeviceptr address, size_t size_bytes)
 {
@@ -12,7 +12,7 @@ bool sim_is_device_memory(CUdeviceptr address, size_t size_bytes)
 	bool fine = false;
 
 	sim_lock();
-	/* What cuMemMap put side by side is one stretch, so look at each part. */
+	/* Adjacent mappings form one range, so the function checks each of them. */
 	while (sim_mapping_find(address, &mapping)) {
 		size_t part_bytes = mapping.range.start + mapping.range.size_bytes - address;
 		if (size_bytes <= part_bytes) {
@@ -29,7 +29,7 @@ bool sim_is_device_memory(CUdeviceptr address, size_t size_bytes)
 	return fine;
 }
 
-/* `checked` names the addresses, at most two, that must be the device's. */
+/* Copies memory. `checked` contains at most two addresses that must be device memory. */
 static CUresult copy(void *destination, const void *source, size_t size_bytes, CUstream stream,
 		     CUdeviceptr checked, CUdeviceptr also_checked)
 {
@@ -74,7 +74,7 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr destination, CUdeviceptr source, size_
 	return copy((void *)destination, (const void *)source, size_bytes, stream, destination, source);
 }
 
-/* With unified addresses either side may be any memory. */
+/* With unified addressing, each side may be any memory. */
 CUresult cuMemcpyAsync(CUdeviceptr destination, CUdeviceptr source, size_t size_bytes, CUstream stream)
 {
 	return copy((void *)destination, (const void *)source, size_bytes, stream, 0, 0);
@@ -114,7 +114,7 @@ CUresult cuMemcpyPeer(CUdeviceptr destination, CUcontext destination_context, CU
 	return cuMemcpyPeerAsync(destination, destination_context, source, source_context, size_bytes, NULL);
 }
 
-/* --- two dimensions ------------------------------------------------------------------------------- */
+/* --- two dimensions --------------------------------------------------------------------------- */
 
 static char *side(CUmemorytype type, const void *host, CUdeviceptr device)
 {
@@ -155,7 +155,7 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *parameters, CUstream stream)
 		.Height = p->Height,
 		.Depth = 1,
 	};
-	/* What is in an array is not kept, so there is nothing to copy to or from it. */
+	/* The content of arrays is not stored, so there is nothing to copy to or from an array. */
 	if (sim_capture_add_copy(stream, &captured) || !destination || !source)
 		return CUDA_SUCCESS;
 	for (size_t row = 0; row < p->Height; row++)

@@ -4,7 +4,7 @@
 
 #include "driver.h"
 
-/* Whether all of the stretch is known memory. Takes the lock itself. */
+/* Returns whether the whole range is memory that the driver knows. Takes the lock itself. */
 bool sim_is_device_memory(CUdeviceptr address, size_t size_bytes);
 
 #endif

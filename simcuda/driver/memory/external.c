@@ -6,9 +6,10 @@
 #include "array.h"
 
 /*
- * Memory of another API, such as Vulkan: imported as an object, and reached through buffers and arrays
- * mapped from it, which are freed one by one and outlive the object. The other API pays. What is mapped
- * has its own content, and the handle of the other API is not looked at.
+ * Memory of another API, for example Vulkan. It is imported as an object. A program reaches it
+ * through buffers and arrays mapped from the object. Each of them is freed separately and outlives
+ * the object. The other API pays for the memory. The mapped memory has its own content, and the
+ * driver ignores the handle of the other API.
  */
 
 struct CUextMemory_st {
@@ -19,7 +20,7 @@ struct CUextMemory_st {
 
 static struct CUextMemory_st *memories;
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static bool is_live(const struct CUextMemory_st *memory)
 {
 	for (const struct CUextMemory_st *live = memories; live; live = live->next)

@@ -5,11 +5,14 @@
 #include "copy.h"
 #include "contexts/stream.h"
 
-/* Fills: cuMemsetD8, D16, D32, and their forms for rows and streams. */
+/* Fills: cuMemsetD8, D16 and D32, with their forms for rows and streams. */
 
 enum {
 	HOST_PAGE_BYTES = 4096,
-	/* From here on it is cheaper, in time and memory, to hand pages back than to write zeros. */
+	/*
+	 * From this size on, giving pages back to the host is cheaper than writing zeros, in time and
+	 * memory.
+	 */
 	ZERO_BY_PAGE_BYTES = 1 << 20,
 };
 
@@ -21,7 +24,10 @@ static void fill_zero(char *memory, size_t size_bytes)
 
 	sim_lock();
 	const struct sim_block *block = sim_block_find((uintptr_t)memory);
-	/* Fresh pages of the device's own memory read as zeros; so nothing is committed to clear a lot. */
+	/*
+	 * Fresh pages of the device's own memory read as zeros. Clearing a large block therefore
+	 * commits no memory.
+	 */
 	bool is_own = block && block->space != SIM_SPACE_REGISTERED &&
 		      madvise(first_page, page_bytes, MADV_DONTNEED) == 0;
 	sim_unlock();
@@ -67,7 +73,7 @@ static CUresult fill(CUdeviceptr address, size_t pitch_bytes, unsigned int value
 	return CUDA_SUCCESS;
 }
 
-/* FILL(bits, type): the four functions that fill with that unit. */
+/* FILL(bits, type): the four functions that fill with units of this type. */
 #define FILL(bits, type)                                                                                     \
 	CUresult cuMemsetD##bits##Async(CUdeviceptr address, type value, size_t count, CUstream stream)      \
 	{                                                                                                    \

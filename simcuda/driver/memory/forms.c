@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "driver.h"
 
-/* Functions that are another form of a function. */
+/* Functions that only call another form of the same function. */
 
 #define FORM(symbol, target, parameters, arguments) \
 	CUresult symbol parameters                  \

@@ -7,9 +7,10 @@
 #include "contexts/stream.h"
 
 /*
- * Resources of graphics APIs. There is no OpenGL, EGL or VDPAU behind them: a resource has a size that
- * follows from its number, so that all of registering, mapping, unmapping and unregistering, and their
- * errors, can be gone through. Memory and mapping exist from map to unmap; the graphics API pays.
+ * Resources of graphics APIs. There is no OpenGL, EGL or VDPAU behind them. A resource's size
+ * follows from its number. Programs can therefore register, map, unmap and unregister resources,
+ * and see all errors of these calls. Memory and its mapping exist from map to unmap. The graphics
+ * API pays for the memory.
  */
 
 struct CUgraphicsResource_st {
@@ -17,23 +18,23 @@ struct CUgraphicsResource_st {
 	struct CUctx_st *context;
 	bool is_image;
 	bool is_mapped;
-	size_t buffer_bytes;                /* of a buffer */
-	CUDA_ARRAY3D_DESCRIPTOR descriptor; /* of an image */
+	size_t buffer_bytes;                /* for a buffer */
+	CUDA_ARRAY3D_DESCRIPTOR descriptor; /* for an image */
 	struct sim_block *block;            /* while a buffer is mapped */
-	struct CUmipmappedArray_st *mipmap; /* while an image is */
+	struct CUmipmappedArray_st *mipmap; /* while an image is mapped */
 };
 
 enum {
 	BUFFER_UNIT_BYTES = 1 << 16,
 	IMAGE_EDGE = 64,
-	/* The greatest of the flags that tell a resource's use, which are bits. */
+	/* All flags that describe how a resource is used. Each flag is one bit. */
 	KNOWN_FLAGS = CU_GRAPHICS_REGISTER_FLAGS_READ_ONLY | CU_GRAPHICS_REGISTER_FLAGS_WRITE_DISCARD |
 		      CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST | CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER,
 };
 
 static struct CUgraphicsResource_st *resources;
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static bool is_live(const struct CUgraphicsResource_st *resource)
 {
 	for (const struct CUgraphicsResource_st *live = resources; live; live = live->next)
@@ -42,9 +43,9 @@ static bool is_live(const struct CUgraphicsResource_st *resource)
 	return false;
 }
 
-/* --- registering ---------------------------------------------------------------------------------- */
+/* --- registering ------------------------------------------------------------------------------ */
 
-/* `number` is the resource's name in its API, in which 0 is none. */
+/* Registers a resource. `number` is its name in the graphics API; 0 is not a valid name. */
 static CUresult register_resource(CUgraphicsResource *ret_resource, uint64_t number, unsigned int flags,
 				  bool is_image)
 {
@@ -106,7 +107,7 @@ CUresult cuGraphicsVDPAURegisterOutputSurface(CUgraphicsResource *ret_resource, 
 	return register_resource(ret_resource, surface, flags, true);
 }
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static void unmap(struct CUgraphicsResource_st *resource)
 {
 	if (resource->block)
@@ -156,9 +157,12 @@ CUresult cuGraphicsResourceSetMapFlags_v2(CUgraphicsResource resource, unsigned 
 	return result;
 }
 
-/* --- mapping -------------------------------------------------------------------------------------- */
+/* --- mapping ---------------------------------------------------------------------------------- */
 
-/* CUDA_SUCCESS when all are live, different, and mapped or not as wanted. The lock is held. */
+/*
+ * Returns CUDA_SUCCESS if all resources are live, different, and mapped or unmapped as wanted. The
+ * caller holds the lock.
+ */
 static CUresult check(unsigned int count, const CUgraphicsResource *list, bool wants_mapped)
 {
 	for (unsigned int i = 0; i < count; i++) {
@@ -174,7 +178,7 @@ static CUresult check(unsigned int count, const CUgraphicsResource *list, bool w
 	return CUDA_SUCCESS;
 }
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static bool map(struct CUgraphicsResource_st *resource)
 {
 	if (resource->is_image) {
@@ -184,7 +188,7 @@ static bool map(struct CUgraphicsResource_st *resource)
 		if (resource->mipmap)
 			resource->mipmap->is_borrowed = true;
 	} else {
-		/* Low, so that the form with addresses of 32 bits can tell where. */
+		/* Below 4 GiB, so that the form with 32-bit addresses can return the address. */
 		resource->block = sim_block_new_low(SIM_SPACE_GRAPHICS, resource->buffer_bytes);
 		if (resource->block) {
 			resource->block->device = resource->context->device;
@@ -235,9 +239,12 @@ CUresult cuGraphicsUnmapResources(unsigned int count, CUgraphicsResource *list, 
 	return result;
 }
 
-/* --- what is mapped ------------------------------------------------------------------------------- */
+/* --- mapped resources ------------------------------------------------------------------------- */
 
-/* The error of asking this resource for what images, or buffers, have. The lock is held. */
+/*
+ * Returns the error of a call that asks this resource for a property of images (or of buffers). The
+ * caller holds the lock.
+ */
 static CUresult check_mapped(const struct CUgraphicsResource_st *resource, bool wants_image)
 {
 	if (!is_live(resource))
@@ -309,7 +316,7 @@ CUresult cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray *ret_mipmap,
 	return result;
 }
 
-/* --- all of them ---------------------------------------------------------------------------------- */
+/* --- operations on all resources -------------------------------------------------------------- */
 
 void sim_graphics_free_of_context(const struct CUctx_st *context)
 {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "driver.h"
 
-/* Host memory that the device may reach: allocated pinned, or the caller's own, registered. */
+/*
+ * Host memory that the device can access: pinned memory that the driver allocates, or registered
+ * memory of the program.
+ */
 
 CUresult sim_host_allocate(void **ret_memory, size_t size_bytes, unsigned int flags, bool is_low)
 {
@@ -38,7 +41,10 @@ CUresult cuMemAllocHost_v2(void **ret_memory, size_t size_bytes)
 	return cuMemHostAlloc(ret_memory, size_bytes, 0);
 }
 
-/* Frees the block of this space that starts at `memory`; `missing` is the error when there is none. */
+/*
+ * Frees the block of this space that starts at `memory`. Returns `missing` if there is no such
+ * block.
+ */
 static CUresult free_host(void *memory, enum sim_space space, CUresult missing)
 {
 	struct CUctx_st *context;
@@ -97,7 +103,7 @@ CUresult cuMemHostUnregister(void *memory)
 	return free_host(memory, SIM_SPACE_REGISTERED, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 }
 
-/* Host and device see memory at one address here, as with unified addressing. */
+/* Finds host memory. Host and device use the same address here, as with unified addressing. */
 static CUresult find_host(void *memory, unsigned int *ret_flags)
 {
 	struct CUctx_st *context;

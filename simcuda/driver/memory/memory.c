@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "driver.h"
 
-/* Linear memory of the device: cuMemAlloc and its kin, cuMemFree, and what is left. */
+/* Linear device memory: cuMemAlloc and its variants, cuMemFree, and the amount of free memory. */
 
 enum { PITCH_UNIT_BYTES = 512 };
 
@@ -20,7 +20,7 @@ CUresult sim_memory_allocate(CUdeviceptr *ret_address, size_t size_bytes, enum s
 		return result;
 
 	struct sim_device *device = context->device;
-	/* Managed memory lives where it was touched last, and simulated kernels touch nothing. */
+	/* Managed memory lives where it was last accessed, and simulated kernels access no memory. */
 	bool is_charged = space == SIM_SPACE_DEVICE && size_bytes <= device->capacity_bytes;
 	size_t charged_bytes = is_charged ? sim_round_up(size_bytes, SIM_CHARGE_UNIT_BYTES) : 0;
 
@@ -108,7 +108,10 @@ CUresult cuMemFree_v2(CUdeviceptr address)
 	if (!block || !is_freed_by_mem_free(block->space)) {
 		result = CUDA_ERROR_INVALID_VALUE;
 	} else if (block->pool) {
-		/* This form waits for the device, which lets pools shrink; cuMemFreeAsync does not. */
+		/*
+		 * cuMemFree waits for the device, so pools may give memory back. cuMemFreeAsync does not
+		 * wait.
+		 */
 		sim_pool_free_block(block);
 		sim_pools_trim();
 	} else {
@@ -159,7 +162,7 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *ret_base, size_t *ret_size_bytes, 
 	return range ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
-/* Hints of where managed memory should be: nothing moves here, so there is nothing to do. */
+/* Hints about the place of managed memory. They have no effect, because no memory moves. */
 
 CUresult cuMemAdvise_v2(CUdeviceptr address, size_t size_bytes, CUmem_advise advice, CUmemLocation location)
 {

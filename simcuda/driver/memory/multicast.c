@@ -4,21 +4,23 @@
 #include <stdlib.h>
 
 /*
- * Multicast objects: addresses at which memory of several devices is reached at once. They cost nothing;
- * what is bound to one is held by it. What is written through one stays in its own room.
+ * Multicast objects: addresses that reach memory of several devices at once. They cost nothing, and
+ * hold the memory that is bound to them. Data written through a multicast object stays in the
+ * object's own file range. It does not reach the bound memory.
  */
 
 struct binding {
 	struct binding *next;
 	struct sim_device *device;
-	struct sim_physical *physical; /* held; NULL: a pool's memory, which its owner must keep */
-	size_t offset_bytes, size_bytes; /* in the multicast object */
+	/* held by the binding; NULL: memory of a pool, which its owner must keep alive */
+	struct sim_physical *physical;
+	size_t offset_bytes, size_bytes; /* offset: in the multicast object */
 };
 
 struct sim_multicast {
 	unsigned int device_count;
-	unsigned int devices; /* bit per device that was added */
-	bool is_complete;     /* all devices were added */
+	unsigned int devices; /* one bit for each device that was added */
+	bool is_complete;     /* true once all devices were added */
 	struct binding *bindings;
 };
 
@@ -154,7 +156,7 @@ CUresult cuMulticastGetGranularity(size_t *ret_granularity_bytes, const CUmultic
 	return result;
 }
 
-/* --- binding -------------------------------------------------------------------------------------- */
+/* --- binding ---------------------------------------------------------------------------------- */
 
 static bool is_bound(const struct sim_multicast *multicast, const struct sim_device *device,
 		     size_t offset_bytes, size_t size_bytes)
@@ -166,7 +168,7 @@ static bool is_bound(const struct sim_multicast *multicast, const struct sim_dev
 	return false;
 }
 
-/* `physical` NULL: the device's pool memory. The lock is held. */
+/* Binds memory. `physical` NULL: pool memory of the device. The caller holds the lock. */
 static CUresult bind(const struct sim_physical *object, size_t offset_bytes, size_t size_bytes,
 		     struct sim_physical *physical, struct sim_device *device)
 {
@@ -175,7 +177,10 @@ static CUresult bind(const struct sim_physical *object, size_t offset_bytes, siz
 	if (!sim_is_whole_units(size_bytes) || offset_bytes % SIM_GRANULARITY_BYTES ||
 	    offset_bytes > object->size_bytes || size_bytes > object->size_bytes - offset_bytes)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* A real driver waits for the other devices; none would ever come from this thread. */
+	/*
+	 * A real driver waits until the other devices are added. Here the waiting thread would have to
+	 * add them itself.
+	 */
 	if (!multicast->is_complete)
 		return CUDA_ERROR_ILLEGAL_STATE;
 	if (!device || !(multicast->devices & 1U << device->ordinal))
@@ -193,7 +198,7 @@ static CUresult bind(const struct sim_physical *object, size_t offset_bytes, siz
 	return CUDA_SUCCESS;
 }
 
-/* `device` NULL: that of the memory. */
+/* Binds a handle's memory. `device` NULL: the device of that memory. */
 static CUresult bind_memory(CUmemGenericAllocationHandle handle, struct sim_device *device,
 			    size_t offset_bytes, CUmemGenericAllocationHandle memory,
 			    size_t memory_offset_bytes, size_t size_bytes, unsigned long long flags)

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Physical memory: created, held by handles and mappings, and given back. */
+/* Physical memory: creation, references by handles and mappings, and release. */
 
 static const size_t FILE_SIZE_BYTES = (size_t)1 << 46;
 
@@ -93,13 +93,19 @@ bool sim_physical_drop_if_unused(struct sim_physical *physical)
 
 	if (physical->references > 0 || physical->mappings > 0)
 		return false;
-	/* Who has an exported descriptor can import the memory again; what is imported, its exporter keeps. */
+	/*
+	 * A process with an exported descriptor can import the memory again. The exporter keeps
+	 * imported memory alive.
+	 */
 	if (physical->owns_file && !physical->is_imported && sim_file_is_open_elsewhere(physical->file))
 		return false;
 	while (*link != physical)
 		link = &(*link)->next;
 	*link = physical->next;
-	/* Hands the host's pages back. Should it fail, only the host has less memory, so go on. */
+	/*
+	 * Gives the pages back to the host. A failure only costs host memory, so the function ignores
+	 * it.
+	 */
 	if (physical->owns_file)
 		close(physical->file);
 	else
@@ -118,14 +124,20 @@ void sim_physicals_sweep(void)
 	struct sim_physical *live = physicals;
 
 	while (live) {
-		/* A multicast object takes what it binds along, so that no other one is known to be left. */
+		/*
+		 * Dropping a multicast object may also drop the memory bound to it, so any next pointer may
+		 * be invalid. The loop starts again.
+		 */
 		live = sim_physical_drop_if_unused(live) ? physicals : live->next;
 	}
 }
 
-/* --- as the program sees it ----------------------------------------------------------------------- */
+/* --- functions that programs call ------------------------------------------------------------- */
 
-/* The error of properties that no memory can have; else the device, or NULL for the host's. */
+/*
+ * Returns an error if no memory can have these properties. Otherwise gives the device, or NULL for
+ * host memory.
+ */
 static CUresult check_properties(const CUmemAllocationProp *properties, struct sim_device **ret_device)
 {
 	unsigned int types = (unsigned int)properties->requestedHandleTypes;
@@ -135,7 +147,7 @@ static CUresult check_properties(const CUmemAllocationProp *properties, struct s
 		return CUDA_ERROR_INVALID_VALUE;
 	switch (properties->location.type) {
 	case CU_MEM_LOCATION_TYPE_DEVICE:
-		/* Only a device location has an id that means a device. */
+		/* An id names a device only in a device location. */
 		*ret_device = sim_device_find(properties->location.id);
 		if (!*ret_device)
 			return CUDA_ERROR_INVALID_DEVICE;
@@ -151,7 +163,7 @@ static CUresult check_properties(const CUmemAllocationProp *properties, struct s
 	default:
 		return CUDA_ERROR_INVALID_VALUE;
 	}
-	/* No Windows here, and no channel between hosts. */
+	/* There is no Windows here, and no channel between hosts. */
 	return types & ~(unsigned int)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ? CUDA_ERROR_NOT_SUPPORTED :
 										 CUDA_SUCCESS;
 }

@@ -3,22 +3,22 @@
 
 #include "pools/pool.h"
 
-/* What is known of a pointer. */
+/* Attributes of pointers. */
 
 struct knowledge {
 	struct sim_range range;
 	const struct sim_block *block; /* NULL: mapped by cuMemMap */
 	struct sim_device *device;     /* NULL: host memory */
 	bool is_host;
-	unsigned int handle_types; /* that its memory can be exported as */
-	uint64_t id;               /* of its memory */
+	unsigned int handle_types; /* types that the memory can be exported as */
+	uint64_t id;               /* id of the memory */
 };
 
 static bool is_host_block(const struct sim_block *block)
 {
 	if (block->space == SIM_SPACE_PINNED || block->space == SIM_SPACE_REGISTERED)
 		return true;
-	/* Neither a device's nor managed: a pool of the host's memory. */
+	/* Neither device memory nor managed memory: the pool has host memory. */
 	return block->pool && !block->device &&
 	       block->pool->properties.allocType == CU_MEM_ALLOCATION_TYPE_PINNED;
 }
@@ -60,7 +60,7 @@ static struct CUctx_st *context_of(const struct knowledge *known)
 {
 	if (known->block && known->block->context)
 		return known->block->context;
-	/* Pool and mapped memory belong to no context; NULL is what CUDA says of them too. */
+	/* Pool memory and mapped memory belong to no context. CUDA also returns NULL for them. */
 	return NULL;
 }
 
@@ -71,7 +71,7 @@ static int device_of(const struct knowledge *known)
 	return known->block && known->block->context ? known->block->context->device->ordinal : CU_DEVICE_CPU;
 }
 
-/* The pointer's value of this attribute, where it has one. */
+/* Gets the value of this attribute, if the pointer has one. */
 static CUresult get(const struct knowledge *known, uintptr_t address, CUpointer_attribute attribute,
 		    void *ret_value)
 {
@@ -145,7 +145,9 @@ CUresult cuPointerGetAttribute(void *ret_value, CUpointer_attribute attribute, C
 	return result;
 }
 
-/* What an unknown pointer answers: zero, except for the ordinals, whose zero would be a device. */
+/*
+ * Sets the value for an unknown pointer: zero, except for ordinals, where zero would be a device.
+ */
 static void get_unknown(CUpointer_attribute attribute, void *ret_value)
 {
 	switch (attribute) {

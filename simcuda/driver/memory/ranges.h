@@ -3,12 +3,12 @@
 #define SIMCUDA_RANGES_H
 
 /*
- * A set of address ranges that do not overlap, found by any address inside them. A sorted array:
- * a search is a bisection, and a change moves the pointers behind it, which is cheaper than a tree
- * for the few thousand ranges that a training program has.
+ * A set of address ranges that do not overlap. A lookup accepts any address inside a range. The set
+ * is a sorted array: a lookup is a binary search, and a change moves the pointers behind the
+ * changed one. For the few thousand ranges of a training program, this is cheaper than a tree.
  *
- * The set points to ranges, which are the caller's and are usually the first member of something.
- * No locks.
+ * The set stores pointers to ranges. The caller owns the ranges; a range is usually the first
+ * member of a larger struct. The set has no lock.
  */
 
 #include <stdbool.h>
@@ -21,18 +21,24 @@ struct sim_range {
 };
 
 struct sim_ranges {
-	struct sim_range **items; /* by start */
+	struct sim_range **items; /* sorted by start */
 	size_t count;
 	size_t capacity;
 };
 
-/* False, and nothing is changed, when memory is short. The range must not overlap another one. */
+/*
+ * Adds a range, which must not overlap another one. If memory is short, returns false and changes
+ * nothing.
+ */
 bool sim_ranges_insert(struct sim_ranges *ranges, struct sim_range *range);
-/* `range` must be in the set. */
+/* Removes a range, which must be in the set. */
 void sim_ranges_remove(struct sim_ranges *ranges, const struct sim_range *range);
-/* The range that contains `address`; NULL when none does. */
+/* Returns the range that contains `address`, or NULL. */
 struct sim_range *sim_ranges_find(const struct sim_ranges *ranges, uintptr_t address);
-/* How many ranges start below `address`: the index of the first one that does not. */
+/*
+ * Returns how many ranges start below `address`. This is the index of the first range that starts
+ * at or above it.
+ */
 size_t sim_ranges_lower_bound(const struct sim_ranges *ranges, uintptr_t address);
 bool sim_ranges_overlap(const struct sim_ranges *ranges, uintptr_t start, size_t size_bytes);
 

@@ -5,14 +5,14 @@
 #include <unistd.h>
 
 /*
- * Memory of another process (IPC). What is opened has the size and the lifetime of the real thing, but its
- * own content: nothing is shared. Whoever opens it pays nothing.
+ * Memory of another process (IPC). Opened memory has the size and the lifetime of real IPC memory
+ * but its own content: no data is shared. The process that opens it pays nothing.
  */
 
 struct ipc_handle {
 	uint64_t magic;
 	int64_t process;
-	uint64_t id; /* of the exporter's block: an address may be another one's later */
+	uint64_t id; /* id of the exporter's block; its address may later belong to another block */
 	uint64_t size_bytes;
 	int32_t device;
 };
@@ -44,7 +44,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *ret_handle, CUdeviceptr address)
 	return result;
 }
 
-/* What was opened of this exporter's block, on this device; NULL when nothing was. */
+/* Returns the memory that was opened for this exporter's block on this device, or NULL. */
 static struct sim_block *find_open(uint64_t owner, const struct sim_device *device)
 {
 	for (size_t i = 0; i < sim_driver.blocks.count; i++) {
@@ -55,13 +55,13 @@ static struct sim_block *find_open(uint64_t owner, const struct sim_device *devi
 	return NULL;
 }
 
-/* The lock is held. */
+/* Opens a block. The caller holds the lock. */
 static CUresult open_block(const struct ipc_handle *handle, struct CUctx_st *context, CUdeviceptr *ret_address)
 {
 	uint64_t owner = (uint64_t)handle->process << 32 ^ handle->id;
 	struct sim_block *block = find_open(owner, context->device);
 
-	/* Only one context of each device may have it open. */
+	/* At most one context of a device may have the block open. */
 	if (block && block->context != context)
 		return CUDA_ERROR_MAP_FAILED;
 	if (!block) {

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 /*
- * Handles by which other processes get at physical memory: file descriptors. The file is the memory, so
- * that it exists for as long as anyone holds a descriptor, a handle or a mapping of it.
+ * Handles through which other processes reach physical memory: file descriptors. The file is the
+ * memory, so it exists as long as a process has a descriptor, a handle or a mapping of it.
  */
 
 enum { NOTE_BYTES = 4096 };
@@ -20,7 +20,10 @@ int sim_share_duplicate(int file)
 {
 	char path[32];
 
-	/* Not dup: a description of its own is what sim_file_is_open_elsewhere counts. */
+	/*
+	 * Uses open, not dup: sim_file_is_open_elsewhere counts open file descriptions, and dup makes
+	 * no new one.
+	 */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	return open(path, O_RDWR | O_CLOEXEC);
 }
@@ -34,7 +37,10 @@ int sim_share_open(const struct sim_share_note *note)
 	int made = memfd_create("simulated device memory, shared", MFD_CLOEXEC);
 	if (made < 0)
 		return -1;
-	/* The description that memfd_create makes is not counted among a file's writers; this one is. */
+	/*
+	 * The description from memfd_create is not counted as a writer of the file. This new
+	 * description is.
+	 */
 	int file = -1;
 	if (ftruncate(made, (off_t)(note->memory_bytes + NOTE_BYTES)) == 0 &&
 	    pwrite(made, &marked, sizeof(marked), (off_t)note->memory_bytes) == sizeof(marked))
@@ -56,14 +62,14 @@ bool sim_share_read(int file, struct sim_share_note *ret_note)
 
 bool sim_file_is_open_elsewhere(int file)
 {
-	/* A write lease is given to the only one who has the file open. */
+	/* The kernel grants a write lease only if no other description of the file is open. */
 	if (fcntl(file, F_SETLEASE, F_WRLCK) != 0)
 		return true;
 	fcntl(file, F_SETLEASE, F_UNLCK);
 	return false;
 }
 
-/* --- physical memory ------------------------------------------------------------------------------ */
+/* --- physical memory -------------------------------------------------------------------------- */
 
 static bool copy_stretch(int to, off_t to_offset, int from, off_t from_offset, off_t size_bytes)
 {
@@ -81,7 +87,7 @@ static bool copy_stretch(int to, off_t to_offset, int from, off_t from_offset, o
 	return true;
 }
 
-/* Copies what was ever written, which of a large allocation may be little. */
+/* Copies the ranges that were ever written. In a large allocation, these may be few. */
 static bool copy_memory(int to, const struct sim_physical *physical)
 {
 	off_t base = physical->file_offset, end = base + (off_t)physical->size_bytes;
@@ -90,7 +96,7 @@ static bool copy_memory(int to, const struct sim_physical *physical)
 	while (hole < end) {
 		off_t data = lseek(physical->file, hole, SEEK_DATA);
 		if (data < 0 || data >= end)
-			return true; /* nothing but a hole is left */
+			return true; /* only a hole is left */
 		hole = lseek(physical->file, data, SEEK_HOLE);
 		if (hole < 0 || hole > end)
 			hole = end;
@@ -101,8 +107,9 @@ static bool copy_memory(int to, const struct sim_physical *physical)
 }
 
 /*
- * Moves physical memory to a file of its own. Not done for all from the start, because a program that
- * makes thousands of exportable handles seldom exports one, and has only so many descriptors.
+ * Moves physical memory to its own file. The driver does not give every memory its own file from
+ * the start. A program that makes thousands of exportable handles seldom exports one, and its
+ * number of descriptors is limited.
  */
 static bool move_to_own_file(struct sim_physical *physical)
 {
@@ -128,7 +135,10 @@ static bool move_to_own_file(struct sim_physical *physical)
 	physical->file_offset = 0;
 	physical->owns_file = true;
 	if (!sim_mappings_renew(physical)) {
-		/* Back to where all still is; what was renewed is renewed again. */
+		/*
+		 * Returns to the old file, which still has all data. Mappings that were already moved are
+		 * mapped to it again.
+		 */
 		physical->file = old_file;
 		physical->file_offset = old_offset;
 		physical->owns_file = false;
@@ -162,7 +172,10 @@ CUresult cuMemExportToShareableHandle(void *ret_handle, CUmemGenericAllocationHa
 	CUresult result = CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
 	struct sim_physical *physical = sim_physical_find(handle);
-	/* Memory that was not created to be exported cannot be; nor can what was imported, again. */
+	/*
+	 * Memory that was not created for export cannot be exported. Imported memory cannot be exported
+	 * again.
+	 */
 	if (physical && (physical->properties.requestedHandleTypes & type) && !physical->is_imported)
 		result = export_physical(physical, ret_handle);
 	sim_unlock();
@@ -179,7 +192,7 @@ static struct sim_physical *import_new(int descriptor, const struct sim_share_no
 			return NULL;
 		sim_multicast_set_complete(multicast);
 	}
-	/* The same description as the exporter's, of which this keeps one descriptor. */
+	/* Same open file description as the exporter's. The driver keeps one descriptor of it. */
 	int file = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
 	struct sim_physical *physical = file >= 0 ? sim_physical_new_imported(file, note->memory_bytes) : NULL;
 	if (!physical) {
@@ -212,13 +225,16 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *ret_handle
 	if (!sim_share_read(descriptor, &note) || note.kind == SIM_SHARE_POOL ||
 	    fstat(descriptor, &identity) != 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* The exporter's device must be one that this process sees. */
+	/* The exporter's device must be visible in this process. */
 	if (note.kind == SIM_SHARE_MEMORY && note.properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
 	    !sim_device_find(note.properties.location.id))
 		return CUDA_ERROR_NOT_SUPPORTED;
 
 	sim_lock();
-	/* What this process made, or imported before, is not imported a second time: it has one more holder. */
+	/*
+	 * Memory that this process made or has already imported is not imported twice. It gets one more
+	 * reference.
+	 */
 	struct sim_physical *physical = sim_physical_find_file(&identity);
 	if (physical)
 		physical->references++;
@@ -230,9 +246,9 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *ret_handle
 	return physical ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* --- buffers for other drivers -------------------------------------------------------------------- */
+/* --- dma-buf: buffers for other drivers ------------------------------------------------------- */
 
-/* A descriptor that says what a dma-buf's would, and keeps nothing. */
+/* Makes a descriptor with the description of a dma-buf. It keeps no memory alive. */
 static CUresult open_token(size_t size_bytes, int *ret_file)
 {
 	int file = memfd_create("simulated dma-buf", MFD_CLOEXEC);
@@ -261,7 +277,9 @@ static CUresult get_dma_buf(uintptr_t address, size_t size_bytes, int *ret_file)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!mapping->physical->device)
 		return CUDA_ERROR_NOT_SUPPORTED;
-	/* Of one allocation: the descriptor keeps it, as an exported handle does. */
+	/*
+	 * The range lies in one allocation: the descriptor keeps it alive, as an exported handle does.
+	 */
 	if (size_bytes <= mapping->range.start + mapping->range.size_bytes - address)
 		return export_physical(mapping->physical, ret_file);
 

@@ -5,7 +5,8 @@
 #include <sys/mman.h>
 
 /*
- * Virtual memory management: addresses are reserved, and physical memory (physical.c) is mapped to them.
+ * Virtual memory management: a program reserves addresses and maps physical memory (physical.c) to
+ * them.
  */
 
 static struct sim_ranges reservations;
@@ -30,7 +31,7 @@ bool sim_mapping_find(uintptr_t address, struct sim_mapping_info *ret_info)
 	return true;
 }
 
-/* --- addresses ------------------------------------------------------------------------------------ */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 CUresult cuMemAddressReserve(CUdeviceptr *ret_address, size_t size_bytes, size_t alignment_bytes,
 			     CUdeviceptr wanted_address, unsigned long long flags)
@@ -43,7 +44,7 @@ CUresult cuMemAddressReserve(CUdeviceptr *ret_address, size_t size_bytes, size_t
 	if (alignment_bytes < SIM_GRANULARITY_BYTES)
 		alignment_bytes = SIM_GRANULARITY_BYTES;
 
-	/* More than needed, of which the unaligned ends go back. */
+	/* More than needed. The unaligned ends are given back. */
 	size_t spread_bytes;
 	if (__builtin_add_overflow(size_bytes, alignment_bytes, &spread_bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -93,9 +94,12 @@ CUresult cuMemAddressFree(CUdeviceptr address, size_t size_bytes)
 	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* --- mapping -------------------------------------------------------------------------------------- */
+/* --- mapping ---------------------------------------------------------------------------------- */
 
-/* The strongest right that anyone has: host and devices are one process here. */
+/*
+ * Returns the strongest access right of the host and all devices, because they are one process
+ * here.
+ */
 static int protection_of(const struct sim_mapping *mapping)
 {
 	int protection = PROT_NONE;
@@ -130,14 +134,14 @@ bool sim_mappings_renew(const struct sim_physical *physical)
 	return fine;
 }
 
-/* The reservation stays: nothing else may be mapped there by the host. */
+/* Removes access but keeps the reservation, so that the host maps no other memory there. */
 static void hide(uintptr_t address, size_t size_bytes)
 {
 	mmap((void *)address, size_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
 	     -1, 0);
 }
 
-/* Not accessible until cuMemSetAccess says so. */
+/* Maps memory. It is not accessible until cuMemSetAccess allows it. */
 static CUresult map(CUdeviceptr address, size_t size_bytes, size_t offset_bytes,
 		    struct sim_physical *physical)
 {
@@ -170,7 +174,7 @@ CUresult cuMemMap(CUdeviceptr address, size_t size_bytes, size_t offset_bytes,
 	CUresult result = CUDA_ERROR_INVALID_VALUE;
 	struct sim_physical *physical = sim_physical_find(handle);
 	const struct sim_range *reserved = sim_ranges_find(&reservations, address);
-	/* Only a multicast object may be mapped from somewhere else than its start. */
+	/* Only a multicast object may be mapped from an offset other than 0. */
 	if (physical && reserved && (offset_bytes == 0 || physical->multicast) &&
 	    size_bytes <= reserved->start + reserved->size_bytes - address &&
 	    offset_bytes <= physical->size_bytes && size_bytes <= physical->size_bytes - offset_bytes &&
@@ -214,9 +218,9 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t size_bytes)
 	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* --- who may reach a mapping ---------------------------------------------------------------------- */
+/* --- access to mappings ----------------------------------------------------------------------- */
 
-/* The place of a location in a mapping's table of rights; -1: no such location. */
+/* Returns the index of a location in a mapping's access table, or -1 for an invalid location. */
 static int access_index(const CUmemLocation *location)
 {
 	if (location->type == CU_MEM_LOCATION_TYPE_DEVICE)

@@ -3,10 +3,11 @@
 #define SIMCUDA_VMM_H
 
 /*
- * Physical memory and its mappings. Physical memory is a stretch of a sparse file in memory, so that two
- * mappings of a handle show the same bytes. All of it lies in one file, whose offsets are never used
- * twice (there are 2^46 of them), except what was exported: that has a file of its own, which other
- * processes can map and whose open descriptions keep the memory alive.
+ * Physical memory and its mappings. Physical memory is a part of a sparse in-memory file, so two
+ * mappings of a handle show the same bytes. All physical memory lies in one shared file, except
+ * exported memory. Offsets in the shared file are never used twice; there are 2^46 of them.
+ * Exported memory has its own file: other processes can map it, and its open file descriptions keep
+ * the memory alive.
  *
  * The caller holds the lock.
  */
@@ -26,52 +27,60 @@ struct sim_physical {
 	size_t charged_bytes;
 	int file;
 	off_t file_offset;
-	bool owns_file;          /* false: the file that all share */
-	bool is_imported;        /* another process's: that one is charged */
-	unsigned int references; /* handles that the program holds */
-	unsigned int mappings;   /* of addresses, of array tiles, and bindings to multicast objects */
-	struct sim_multicast *multicast; /* NULL: memory */
+	bool owns_file;          /* false: memory is in the shared file */
+	bool is_imported;        /* memory of another process, which is charged for it */
+	unsigned int references; /* number of handles that the program holds */
+	unsigned int mappings;   /* number of address mappings, array tiles and multicast bindings */
+	struct sim_multicast *multicast; /* NULL: ordinary memory */
 };
 
 struct sim_mapping {
-	struct sim_range range; /* first */
+	struct sim_range range; /* must be first */
 	struct sim_physical *physical;
 	size_t offset_bytes;
-	/* CU_MEM_ACCESS_FLAGS_PROT_* of each device, and last of the host. */
+	/* CU_MEM_ACCESS_FLAGS_PROT_* of each device. The last entry is for the host. */
 	unsigned char access[SIM_MAX_DEVICES + 1];
 };
 
 /* vmm.c */
-/* The mapping that contains `address`; NULL when none does. */
+/* Returns the mapping that contains `address`, or NULL. */
 struct sim_mapping *sim_mapping_at(uintptr_t address);
-/* Whether mappings cover the range without a hole, beginning and ending with it. */
+/* Returns whether mappings cover the whole range without a hole, and begin and end with it. */
 bool sim_mappings_cover(uintptr_t address, size_t size_bytes);
-/* Has every mapping of `physical` show the file and offset that it has now. False: some do not. */
+/*
+ * Maps the current file and offset of `physical` at each of its mappings again. Returns false if
+ * some of them failed.
+ */
 bool sim_mappings_renew(const struct sim_physical *physical);
 
 /* physical.c */
 bool sim_is_whole_units(size_t size_bytes);
 /*
- * New physical memory, or room for a multicast object, with one reference and no charge. NULL when
- * memory or file offsets are short.
+ * Makes physical memory, or a file range for a multicast object, with one reference and no charge.
+ * Returns NULL if memory or file offsets are short.
  */
 struct sim_physical *sim_physical_new(size_t size_bytes);
-/* The same, of a file that another process made; takes the descriptor over when it succeeds. */
+/*
+ * Does the same for a file that another process made. Takes ownership of the descriptor on success.
+ */
 struct sim_physical *sim_physical_new_imported(int file, size_t size_bytes);
-/* What a handle names; NULL when it names nothing, or was released. */
+/* Returns the memory of a handle, or NULL if the handle is unknown or released. */
 struct sim_physical *sim_physical_find(CUmemGenericAllocationHandle handle);
-/* What lives in the file of that identity, released or not; NULL when nothing does. */
+/* Returns the memory that lives in this file, released or not, or NULL. */
 struct sim_physical *sim_physical_find_file(const struct stat *identity);
-/* Frees it, and says true, when neither handles, mappings nor exported descriptors are left. */
+/* Frees the memory if no handle, mapping or exported descriptor is left. Returns whether it did. */
 bool sim_physical_drop_if_unused(struct sim_physical *physical);
 
 /* multicast.c */
-/* A multicast object, for so many devices. NULL when memory is short. */
+/* Makes a multicast object for `device_count` devices. Returns NULL if memory is short. */
 struct sim_multicast *sim_multicast_new(unsigned int device_count);
 unsigned int sim_multicast_device_count(const struct sim_multicast *multicast);
-/* Of another process, which knows whether all devices were added: do not ask for them here. */
+/*
+ * For an imported multicast object: marks all devices as added. Only the exporting process knows
+ * which devices were added.
+ */
 void sim_multicast_set_complete(struct sim_multicast *multicast);
-/* Unbinds all. */
+/* Frees the object and removes its bindings. */
 void sim_multicast_free(struct sim_multicast *multicast);
 void sim_multicast_list(struct sim_list *list, const struct sim_physical *physical);
 
@@ -82,26 +91,30 @@ enum sim_share_kind {
 	SIM_SHARE_POOL,
 };
 
-/* What an exported file says of itself, after the memory that it may hold. */
+/* The description in an exported file. It lies behind the memory of the file, if there is any. */
 struct sim_share_note {
 	uint64_t magic;
-	uint64_t kind; /* enum sim_share_kind */
+	uint64_t kind; /* a value of enum sim_share_kind */
 	uint64_t memory_bytes;
 	int64_t process;
-	uint64_t id; /* of a pool: which one of that process */
-	uint64_t device_count; /* of a multicast object */
+	uint64_t id; /* of a pool: its id in that process */
+	uint64_t device_count; /* for a multicast object */
 	CUmemAllocationProp properties;
 };
 
-/* A file with room for `memory_bytes` and the note. -1: no descriptor or memory left. */
+/*
+ * Makes a file with room for `memory_bytes` and the note. Returns -1 if descriptors or memory are
+ * short.
+ */
 int sim_share_open(const struct sim_share_note *note);
-/* Another descriptor of the file, for the program. -1: none left. */
+/* Opens another descriptor of the file, for the program. Returns -1 if descriptors are short. */
 int sim_share_duplicate(int file);
-/* Reads the note of such a file; false for any other one. */
+/* Reads the note of an exported file. Returns false for any other file. */
 bool sim_share_read(int file, struct sim_share_note *ret_note);
 /*
- * Whether somebody besides us has the file open. Only the number of its open descriptions tells: one is
- * ours, and each descriptor that was exported is another, wherever it was sent.
+ * Returns whether the file is open elsewhere. Only the number of open file descriptions can show
+ * this. One is the driver's own. Each exported descriptor has another one, in whichever process it
+ * is.
  */
 bool sim_file_is_open_elsewhere(int file);
 

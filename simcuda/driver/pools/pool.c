@@ -5,7 +5,7 @@
 
 #include "contexts/stream.h"
 
-/* Pools, and allocation from them in stream order, which here is program order. */
+/* Pools, and allocation from them in stream order. Stream order is program order here. */
 
 static struct CUmemPoolHandle_st *pools;
 
@@ -49,7 +49,7 @@ CUresult sim_pools_setup(struct sim_device *device)
 	return CUDA_SUCCESS;
 }
 
-/* --- used and reserved ---------------------------------------------------------------------------- */
+/* --- used and reserved bytes ------------------------------------------------------------------ */
 
 static void shrink(struct CUmemPoolHandle_st *pool, uint64_t keep_bytes)
 {
@@ -58,7 +58,7 @@ static void shrink(struct CUmemPoolHandle_st *pool, uint64_t keep_bytes)
 
 	if (target_bytes >= pool->reserved_bytes)
 		return;
-	/* Whole units leave the pool; a threshold inside a unit keeps it. */
+	/* Only whole units leave the pool. A unit that contains the threshold stays. */
 	target_bytes = sim_round_up(target_bytes, SIM_GRANULARITY_BYTES);
 	if (target_bytes >= pool->reserved_bytes)
 		return;
@@ -73,7 +73,9 @@ void sim_pools_trim(void)
 		shrink(pool, pool->release_threshold_bytes);
 }
 
-/* Makes room for `size_bytes` more, of the device's memory if the pool's own is short. */
+/*
+ * Makes room for `size_bytes` more. Takes device memory if the pool's reserved memory is too small.
+ */
 static bool grow(struct CUmemPoolHandle_st *pool, uint64_t size_bytes)
 {
 	uint64_t needed_bytes = pool->used_bytes + size_bytes;
@@ -85,7 +87,7 @@ static bool grow(struct CUmemPoolHandle_st *pool, uint64_t size_bytes)
 
 	uint64_t more_bytes = sim_round_up(needed_bytes, SIM_GRANULARITY_BYTES) - pool->reserved_bytes;
 	if (pool->device && !sim_device_charge(pool->device, more_bytes)) {
-		/* What other pools keep idle is given up before an allocation fails. */
+		/* Before an allocation fails, other pools give up their unused reserved memory. */
 		for (struct CUmemPoolHandle_st *other = pools; other; other = other->next)
 			if (other != pool && other->device == pool->device)
 				shrink(other, 0);
@@ -119,7 +121,7 @@ void sim_pool_free_block(struct sim_block *block)
 		pool_forget(pool);
 }
 
-/* --- allocation ----------------------------------------------------------------------------------- */
+/* --- allocation ------------------------------------------------------------------------------- */
 
 static struct sim_block *pool_allocate(struct CUmemPoolHandle_st *pool, size_t size_bytes)
 {
@@ -141,7 +143,7 @@ static struct sim_block *pool_allocate(struct CUmemPoolHandle_st *pool, size_t s
 	return block;
 }
 
-/* `pool` NULL: the current pool of the stream's device. */
+/* Allocates from a pool. `pool` NULL: the current pool of the stream's device. */
 static CUresult allocate_async(CUdeviceptr *ret_address, size_t size_bytes, CUmemoryPool pool,
 			       CUstream stream)
 {
@@ -159,7 +161,7 @@ static CUresult allocate_async(CUdeviceptr *ret_address, size_t size_bytes, CUme
 	if (!sim_pool_is_live(pool) || pool->is_imported) {
 		result = CUDA_ERROR_INVALID_VALUE;
 	} else if (sim_stream_is_capturing(stream)) {
-		/* A graph's allocations are a device's. */
+		/* Allocations in a graph are always device memory. */
 		result = pool->device ? sim_capture_add_allocation(stream, size_bytes, pool->device,
 								   ret_address) :
 					CUDA_ERROR_NOT_SUPPORTED;
@@ -213,7 +215,7 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
 	return result;
 }
 
-/* --- pools as objects ----------------------------------------------------------------------------- */
+/* --- pools as objects ------------------------------------------------------------------------- */
 
 static CUresult check_properties(const CUmemPoolProps *properties)
 {
@@ -221,7 +223,7 @@ static CUresult check_properties(const CUmemPoolProps *properties)
 
 	if (!sim_pool_place_is_valid(&properties->location, properties->allocType))
 		return CUDA_ERROR_INVALID_VALUE;
-	/* Neither the host's memory nor managed memory is for other processes. */
+	/* Host memory and managed memory cannot be shared with other processes. */
 	if (types != CU_MEM_HANDLE_TYPE_NONE && (properties->location.type == CU_MEM_LOCATION_TYPE_HOST ||
 						 properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -239,7 +241,10 @@ CUresult cuMemPoolCreate(CUmemoryPool *ret_pool, const CUmemPoolProps *propertie
 	if (result != CUDA_SUCCESS)
 		return result;
 
-	/* Managed memory is nobody's until it is touched, wherever it is preferred to be. */
+	/*
+	 * No device is charged for managed memory until the memory is touched, whatever its preferred
+	 * location is.
+	 */
 	bool is_charged = properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
 			  properties->allocType == CU_MEM_ALLOCATION_TYPE_PINNED;
 	sim_lock();

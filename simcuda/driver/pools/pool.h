@@ -5,38 +5,38 @@
 #include "driver.h"
 
 /*
- * A memory pool: how much of it is handed out (used) and how much it took from the device
- * (reserved). Reserved grows in units of SIM_GRANULARITY_BYTES as needed; what becomes free stays
- * reserved until a synchronization, which gives back all above the release threshold, or a trim.
- * There is no fragmentation: a pool always fits what its reserved bytes have room for.
+ * A memory pool. `used` counts the bytes in use; `reserved` counts the bytes taken from the device.
+ * `reserved` grows in units of SIM_GRANULARITY_BYTES. Freed memory stays reserved until a
+ * synchronization, which gives back everything above the release threshold, or until a trim. There
+ * is no fragmentation: an allocation fits whenever enough reserved bytes are free.
  */
 struct CUmemPoolHandle_st {
-	struct CUmemPoolHandle_st *next; /* in the list of live pools, by which handles are checked */
-	struct sim_device *device;       /* NULL: host or managed memory, which no device is charged for */
-	uint64_t id;                     /* in its process */
-	int64_t exporter;                /* the process that an imported pool is of */
-	bool is_imported;                /* allocates nothing */
+	struct CUmemPoolHandle_st *next; /* in the list of live pools; handles are checked against it */
+	struct sim_device *device;       /* NULL: host or managed memory; no device is charged */
+	uint64_t id;                     /* unique in its process */
+	int64_t exporter;                /* for an imported pool: the process that exported it */
+	bool is_imported;                /* cannot allocate */
 	bool is_default;
-	bool is_destroyed; /* goes when its last block does */
+	bool is_destroyed; /* freed with its last block */
 	CUmemPoolProps properties;
-	size_t maximum_bytes; /* 0: as much as the device has */
+	size_t maximum_bytes; /* 0: limited only by the device */
 	uint64_t release_threshold_bytes;
 	uint64_t used_bytes, used_high_bytes;
 	uint64_t reserved_bytes, reserved_high_bytes;
-	int reuse[3]; /* CU_MEMPOOL_ATTR_REUSE_*: kept, and without effect */
-	/* CU_MEM_ACCESS_FLAGS_PROT_* of each device, and last of the host. */
+	int reuse[3]; /* CU_MEMPOOL_ATTR_REUSE_*: stored, without effect */
+	/* CU_MEM_ACCESS_FLAGS_PROT_* of each device. The last entry is for the host. */
 	unsigned char access[SIM_MAX_DEVICES + 1];
 };
 
 /* pool.c */
-/* NULL when memory is short. The caller holds the lock, here and below. */
+/* Makes a pool. Returns NULL if memory is short. The caller holds the lock, here and below. */
 struct CUmemPoolHandle_st *sim_pool_new(struct sim_device *device, const CUmemPoolProps *properties);
 bool sim_pool_is_live(const struct CUmemPoolHandle_st *pool);
 
 /* pool_places.c */
-/* Whether there can be a pool for such memory. Needs no lock. */
+/* Returns whether a pool of such memory can exist. Needs no lock. */
 bool sim_pool_place_is_valid(const CUmemLocation *location, CUmemAllocationType type);
-/* Where the pool is the current one, the default one is again. */
+/* Makes the default pool current again in each place where `pool` is current. */
 void sim_pool_leave_places(const struct CUmemPoolHandle_st *pool);
 
 #endif

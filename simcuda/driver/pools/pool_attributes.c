@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "pool.h"
 
-/* What a pool says of itself, and who may reach it. */
+/* Attributes of pools, and access to pools. */
 
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *ret_value)
 {
@@ -77,7 +77,7 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
 		case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
 			pool->release_threshold_bytes = *bytes;
 			break;
-		/* The high marks can be reset to the present, by writing zero, and to nothing else. */
+		/* The high-water marks can only be reset to the current value, by writing zero. */
 		case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
 			if (*bytes == 0)
 				pool->reserved_high_bytes = pool->reserved_bytes;
@@ -98,9 +98,9 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
 	return result;
 }
 
-/* --- who may reach a pool ------------------------------------------------------------------------- */
+/* --- access to pools -------------------------------------------------------------------------- */
 
-/* The place of a location in a pool's table of rights; -1: none. */
+/* Returns the index of a location in a pool's access table, or -1. */
 static int access_index(const CUmemLocation *location)
 {
 	if (location->type == CU_MEM_LOCATION_TYPE_DEVICE)
@@ -115,7 +115,7 @@ static bool is_valid(const struct CUmemPoolHandle_st *pool, const CUmemAccessDes
 {
 	if (access_index(&descriptor->location) < 0)
 		return false;
-	/* Where the pool's memory is, it can be reached: that is not taken away. */
+	/* The device that has the pool's memory can always access it. This right cannot be removed. */
 	bool is_own = pool->device && descriptor->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
 		      descriptor->location.id == pool->device->ordinal;
 	return descriptor->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ||

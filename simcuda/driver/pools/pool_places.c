@@ -4,8 +4,8 @@
 #include "pool.h"
 
 /*
- * Which pool is used where: every device has a default pool and a current one, and so has each other
- * place that memory can be at, from when it is first asked about.
+ * Which pool is used for which place. Every device has a default pool and a current pool. So has
+ * every other memory location, from the first query about it on.
  */
 
 struct place {
@@ -19,7 +19,7 @@ static struct place *places;
 
 static bool is_same(const CUmemLocation *a, const CUmemLocation *b)
 {
-	/* Only these have an id that says something. */
+	/* Only locations of these types have a meaningful id. */
 	bool has_id = a->type == CU_MEM_LOCATION_TYPE_DEVICE || a->type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
 
 	return a->type == b->type && (!has_id || a->id == b->id);
@@ -52,7 +52,7 @@ void sim_pool_leave_places(const struct CUmemPoolHandle_st *pool)
 			place->current_pool = place->default_pool;
 }
 
-/* --- of a device ---------------------------------------------------------------------------------- */
+/* --- pools of a device ------------------------------------------------------------------------ */
 
 static CUresult get_pool(CUmemoryPool *ret_pool, CUdevice ordinal, bool wants_default)
 {
@@ -96,9 +96,9 @@ CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool)
 	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* --- of any place, named by a location and a type ------------------------------------------------- */
+/* --- pools of any place, which a location and an allocation type identify --------------------- */
 
-/* The lock is held. NULL when memory is short. */
+/* Returns the place, or NULL if memory is short. The caller holds the lock. */
 static struct place *get_place(const CUmemLocation *location, CUmemAllocationType type)
 {
 	struct place *place;

@@ -6,9 +6,9 @@
 #include "memory/vmm.h"
 
 /*
- * Pools and their blocks, shared with other processes: a pool by a file descriptor, a block by data
- * that names it. What is imported has the size of the real thing and costs the importer nothing, but its
- * content is its own.
+ * Pools and their blocks, shared with other processes. A pool is shared by a file descriptor, a
+ * block by data that identifies it. Imported memory has the real size and costs the importer
+ * nothing, but it has its own content.
  */
 
 struct block_note {
@@ -22,7 +22,7 @@ _Static_assert(sizeof(struct block_note) <= sizeof(CUmemPoolPtrExportData), "the
 
 static const uint64_t BLOCK_MAGIC = 0x6b636f6c626d6973; /* "simblock" */
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static CUresult export_pool(struct CUmemPoolHandle_st *pool, int *ret_file)
 {
 	if (!sim_pool_is_live(pool) || pool->is_imported ||
@@ -35,7 +35,9 @@ static CUresult export_pool(struct CUmemPoolHandle_st *pool, int *ret_file)
 				.requestedHandleTypes = pool->properties.handleTypes,
 				.location = pool->properties.location },
 	};
-	/* Nothing is kept by it, so that nobody needs to know whether it is still open. */
+	/*
+	 * The descriptor keeps no memory alive, so the driver need not know whether it is still open.
+	 */
 	*ret_file = sim_share_open(&note);
 	return *ret_file >= 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
