@@ -5,7 +5,7 @@ import collections
 from known import DOUBTED, KNOWN
 from verdict import FOLDER, RATE_TOLERANCES
 
-PAGE = FOLDER.parent.parent / 'docs' / 'verdicts.md'
+PAGE = FOLDER.parent.parent / 'docs' / 'internals' / 'verdicts.md'
 
 CLASSES = {
     'healthy/bounded': 'lists and tables that stop growing',
