@@ -8,7 +8,7 @@
  * The memory is not believed. It says which file it belongs to, but a file is replaced only when it is the caller's own, is a
  * recording of that very process (its first record has the same random name, process, host and start), and, if the name came
  * from the memory, when the name leads to the very file that the process wrote, without links and through folders that nobody
- * else may change. docs/leftovers.md, "Whose it is".
+ * else may change. docs/internals/shared-recordings.md, "Whose it is".
  */
 
 #include <stdbool.h>
