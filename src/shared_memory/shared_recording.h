@@ -6,7 +6,7 @@
  * The layout of the recorder's memory: a file that remains after a process is killed. The recorder
  * writes it (producer/recording_memory.h). Recovery reads it (shared_recording_file.h). Byte order
  * and sizes are the machine's own, because the file is never read on another machine.
- * docs/leftovers.md explains each part.
+ * docs/internals/shared-recordings.md explains each part.
  *
  *   header | preamble | journal | depot | ring slots
  *

@@ -10,7 +10,7 @@
  * if it is the caller's own, and only if it is a recording of the same process: its first record
  * has the same random name, process, host and start time. If the name came from the memory, it must
  * lead to the same file that the process wrote. Its path must have no links, and only the caller
- * and root may change its folders. See docs/leftovers.md, "Whose it is".
+ * and root may change its folders. See docs/internals/shared-recordings.md, "Whose it is".
  */
 
 #include <stdbool.h>
