@@ -4,7 +4,7 @@
 
 /*
  * Steps and phases of a recording. In the flow: snapshot + traces -> timeline -> replay observers,
- * analyses. docs/steps.md says the rules in words.
+ * analyses. docs/internals/leak-rules.md has the rules in words.
  *
  * Steps come from the first of these that has any: the program's own marks, NVTX ranges that are
  * called a step, PyTorch's optimizers, passes of the program's outermost loop, outermost calls of a module, what its
