@@ -13,7 +13,7 @@
 
 enum { ASKED_AT_ONCE = 4 };
 
-_Static_assert(sizeof(struct gmt_capture_memory) <= 831760, "docs/bounds.md says that it is not larger");
+_Static_assert(sizeof(struct gmt_capture_memory) <= 831760, "docs/internals/bounds.md says that it is not larger");
 
 static struct slot {
 	_Atomic uint32_t owner; /* the kernel's id of the thread; 0: free */
