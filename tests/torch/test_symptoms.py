@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/symptoms.md: what it shows is what the tool prints of recordings that are made here."""
+"""docs/symptoms: the pages show what the tool prints of recordings that are made here."""
 import os
 import re
 import sys
@@ -34,45 +34,59 @@ def words(text):
     return text.split()
 
 
-def page():
-    with open(symptoms.PAGE, encoding="utf-8") as file:
-        return file.read()
+def texts():
+    """Returns the text of the index and of each page, by path."""
+    return {path: path.read_text(encoding="utf-8") for path in [symptoms.INDEX, *symptoms.PAGES]}
 
 
-class Page(unittest.TestCase):
-    def test_each_block_that_is_declared_is_on_the_page_and_no_other(self):
-        self.assertEqual(sorted(found["name"] for found in symptoms.BLOCK.finditer(page())), sorted(cases.BLOCKS))
+def blocks():
+    """Returns name and text of each block, as the pages show it."""
+    return [(found["name"], found["text"]) for path in symptoms.PAGES
+            for found in symptoms.BLOCK.finditer(path.read_text(encoding="utf-8"))]
+
+
+class Pages(unittest.TestCase):
+    def test_each_block_that_is_declared_is_on_one_page_and_no_other(self):
+        self.assertEqual(sorted(name for name, _text in blocks()), sorted(cases.BLOCKS))
+
+    def test_each_page_is_linked_from_the_index(self):
+        index = texts()[symptoms.INDEX]
+        for path in symptoms.PAGES:
+            with self.subTest(page=path.name):
+                self.assertIn(f"({os.path.relpath(path, symptoms.INDEX.parent)})", index)
 
     def test_each_script_that_is_recorded_is_linked(self):
+        shown = "".join(texts().values())
         for script, _arguments, _environment in cases.RECORDINGS.values():
             with self.subTest(script=script):
-                self.assertIn(f"({os.path.relpath(script, 'docs')})", page())
+                self.assertIn(f"({os.path.relpath(script, 'docs/symptoms')})", shown)
 
     def test_links_to_sections_and_files_lead_somewhere(self):
         def anchors(text):
             titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
             return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
-        for target in re.findall(r"\]\(([^)]+)\)", page()):
-            file, _, anchor = target.partition("#")
-            path = os.path.join(ROOT, "docs", file) if file else symptoms.PAGE
-            with self.subTest(target=target):
-                self.assertTrue(os.path.exists(path))
-                if anchor:
-                    with open(path, encoding="utf-8") as there:
-                        self.assertIn(anchor, anchors(there.read()))
+        for page, text in texts().items():
+            for target in re.findall(r"\]\(([^)]+)\)", text):
+                file, _, anchor = target.partition("#")
+                path = os.path.join(page.parent, file) if file else page
+                with self.subTest(page=page.name, target=target):
+                    self.assertTrue(os.path.exists(path))
+                    if anchor:
+                        with open(path, encoding="utf-8") as there:
+                            self.assertIn(anchor, anchors(there.read()))
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
-@unittest.skipUnless(os.environ.get("GPUMEMTRACE_TORCH", PYTORCH).startswith(PYTORCH), "the page is of PyTorch " + PYTORCH)
+@unittest.skipUnless(os.environ.get("GPUMEMTRACE_TORCH", PYTORCH).startswith(PYTORCH), "the pages are of PyTorch " + PYTORCH)
 class Output(unittest.TestCase):
-    def test_the_page_shows_what_the_tool_prints(self):
-        blocks = {found["name"]: found["text"] for found in symptoms.BLOCK.finditer(page())}
+    def test_the_pages_show_what_the_tool_prints(self):
+        expected = dict(blocks())
         self.maxDiff = None
         with tempfile.TemporaryDirectory(prefix="gpumemtrace-test.") as folder:
             studio = symptoms.Studio(BUILD, folder)
-            studio.record_for(blocks)
-            for name, shown in blocks.items():
+            studio.record_for(expected)
+            for name, shown in expected.items():
                 for _ in range(TRIES - 1):
                     if words(studio.block(name)) != words(shown):
                         studio.record_for([name])

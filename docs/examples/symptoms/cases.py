@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What docs/symptoms.md shows: which programs are recorded, and which lines of what the tool says of them.
+"""The cases of docs/symptoms: which programs are recorded, and which lines of the tool's output are shown.
 
-A block of the page is a list of commands. Of a command's output these lines are kept: from the first one that
-begins with a text up to the next that begins with another, which is left out ('' is an empty line); with None
-that one line only.
+A block of a page is a list of commands. These lines of a command's output are kept: from the first line that
+begins with a text up to the next line that begins with another text. The latter is left out. '' is an empty
+line. None keeps the first line only.
 """
 
 LEAKS = 'tests/torch/leaks'

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Records the cases of docs/symptoms.md on the simulated device and prints what the tool says of them.
+"""Records the cases of docs/symptoms on the simulated device and prints the output of the tool for them.
 
 usage: symptoms.py BUILD_DIR [--update] [BLOCK...]
 
-Prints the named blocks, or all of them; --update writes them into the page, between a comment
+Prints the named blocks, or all of them. --update writes each block into its page, between a comment
 `<!-- block: NAME -->` and the end of the fenced lines below it.
 """
 import concurrent.futures
@@ -19,7 +19,8 @@ import tempfile
 import cases
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-PAGE = ROOT / 'docs' / 'symptoms.md'
+INDEX = ROOT / 'docs' / 'symptoms.md'
+PAGES = sorted((ROOT / 'docs' / 'symptoms').glob('*.md'))  # one for each symptom
 BLOCK = re.compile(r'<!-- block: (?P<name>[a-z-]+) -->\n```\n(?P<text>.*?)^```\n', re.DOTALL | re.MULTILINE)
 
 
@@ -66,7 +67,7 @@ class Studio:
             list(pool.map(self.record, wanted))
 
     def block(self, name):
-        """What the page shows: commands and the kept lines of what they print."""
+        """Returns what a page shows: commands and the kept lines of their output."""
         text = []
         for command, kept in cases.BLOCKS[name]:
             done = subprocess.run([self.cli, *shlex.split(command)], cwd=self.folder, capture_output=True, text=True,
@@ -109,9 +110,9 @@ def main():
         for name, text in blocks.items():
             print(written(name, text))
         return
-    page = PAGE.read_text(encoding='utf-8')
-    PAGE.write_text(BLOCK.sub(lambda found: written(found['name'], blocks.get(found['name'], found['text'])), page),
-                    encoding='utf-8')
+    for page in PAGES:
+        page.write_text(BLOCK.sub(lambda found: written(found['name'], blocks.get(found['name'], found['text'])),
+                                  page.read_text(encoding='utf-8')), encoding='utf-8')
 
 
 if __name__ == '__main__':
