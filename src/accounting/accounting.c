@@ -390,7 +390,7 @@ bool gmt_account_totals(struct gmt_accounting *accounting, uint8_t layer, int16_
 	account->unseen_bytes = unseen_bytes;
 	account->has_totals = true;
 	account->told_allocated_bytes = allocated_bytes;
-	account->reported_reserved_bytes = reserved_bytes;
+	account->told_reserved_bytes = reserved_bytes;
 	if (allocated_bytes > account->told_allocated_peak_bytes)
 		account->told_allocated_peak_bytes = allocated_bytes;
 	if (reserved_bytes > account->told_reserved_peak_bytes)

@@ -63,7 +63,7 @@ struct gmt_account {
 	/* Totals that PyTorch itself reports. They are valid if has_totals is true. */
 	uint64_t told_allocated_bytes;
 	uint64_t told_allocated_peak_bytes;
-	uint64_t reported_reserved_bytes;
+	uint64_t told_reserved_bytes;
 	uint64_t told_reserved_peak_bytes;
 	int64_t unseen_bytes;          /* PyTorch's total minus our own sum, at the last event */
 	uint64_t told_disagreements;   /* how often that difference changed */

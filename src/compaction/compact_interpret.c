@@ -139,7 +139,7 @@ static void hold_peak(struct gmt_compactor *compactor, struct gmt_compact_device
 	device->held_stamp = compactor->current->stamp;
 	memcpy(device->held, device->now, sizeof(device->held));
 	device->held_allocated_bytes = torch && torch->has_totals ? torch->told_allocated_bytes : 0;
-	device->held_reserved_bytes = torch && torch->has_totals ? torch->reported_reserved_bytes : 0;
+	device->held_reserved_bytes = torch && torch->has_totals ? torch->told_reserved_bytes : 0;
 }
 
 /*

@@ -237,7 +237,7 @@ static bool write_accounts(struct gmt_compactor *compactor)
 			.total_bytes = account->total_bytes, .refused_count = account->refused_count,
 			.has_totals = account->has_totals, .told_allocated_bytes = account->told_allocated_bytes,
 			.told_allocated_peak_bytes = account->told_allocated_peak_bytes,
-			.reported_reserved_bytes = account->reported_reserved_bytes,
+			.told_reserved_bytes = account->told_reserved_bytes,
 			.told_reserved_peak_bytes = account->told_reserved_peak_bytes,
 			.unseen_bytes = account->unseen_bytes, .told_disagreements = account->told_disagreements,
 			.held_allocated_bytes = is_torch ? device->held_allocated_bytes : 0,

@@ -139,7 +139,7 @@ static bool set_account(struct gmt_accounting *accounting, const struct gmt_past
 	account->has_totals = row->has_totals;
 	account->told_allocated_bytes = row->told_allocated_bytes;
 	account->told_allocated_peak_bytes = row->told_allocated_peak_bytes;
-	account->reported_reserved_bytes = row->reported_reserved_bytes;
+	account->told_reserved_bytes = row->told_reserved_bytes;
 	account->told_reserved_peak_bytes = row->told_reserved_peak_bytes;
 	account->unseen_bytes = row->unseen_bytes;
 	account->told_disagreements = row->told_disagreements;

@@ -280,7 +280,7 @@ static void totals_of_pytorch_are_held_against_our_own(void **state)
 	account = gmt_accounting_find_account(accounting, TORCH, 0);
 	assert_int_equal(account->unseen_bytes, 50);
 	assert_int_equal(account->told_disagreements, 1);
-	assert_int_equal(account->reported_reserved_bytes, 1024);
+	assert_int_equal(account->told_reserved_bytes, 1024);
 	assert_int_equal(account->told_reserved_peak_bytes, 4096);
 	assert_int_equal(account->told_allocated_peak_bytes, 160);
 }

@@ -295,8 +295,8 @@ void gmt_leak_set_steps_to_oom(const struct gmt_leak_search *search, struct gmt_
 			continue;
 		if (account->layer == GMT_LAYER_CUDA)
 			held = account->live_bytes;
-		else if (account->reported_reserved_bytes > account->told_allocated_bytes)
-			cached = account->reported_reserved_bytes - account->told_allocated_bytes;
+		else if (account->told_reserved_bytes > account->told_allocated_bytes)
+			cached = account->told_reserved_bytes - account->told_allocated_bytes;
 	}
 	if (held > device->total_bytes)
 		return;

@@ -241,7 +241,7 @@ static bool list_cached(struct gmt_leaks *leaks, const struct gmt_history *histo
 	for (size_t i = 0; i < end->accounts.count; i++) {
 		const struct gmt_account *account = &end->accounts.items[i];
 
-		if (!account->has_totals || account->reported_reserved_bytes <= account->told_allocated_bytes)
+		if (!account->has_totals || account->told_reserved_bytes <= account->told_allocated_bytes)
 			continue;
 
 		struct gmt_leak_cached *row = gmt_vec_push(&leaks->cached);
@@ -249,7 +249,7 @@ static bool list_cached(struct gmt_leaks *leaks, const struct gmt_history *histo
 			return false;
 		*row = (struct gmt_leak_cached){
 			.device = account->device,
-			.bytes = account->reported_reserved_bytes - account->told_allocated_bytes,
+			.bytes = account->told_reserved_bytes - account->told_allocated_bytes,
 		};
 	}
 	return true;

@@ -159,7 +159,7 @@ static uint64_t segments_in(const struct gmt_ledger_holding *holding, unsigned s
 {
 	if (holding->knows_segments || space != GMT_SPACE_DEVICE)
 		return holding->segments[space];
-	return smaller(holding->reported_reserved_bytes, holding->bytes[space] - holding->arenas[space]);
+	return smaller(holding->told_reserved_bytes, holding->bytes[space] - holding->arenas[space]);
 }
 
 static void fill_torch(struct gmt_ledger_entry *entry, const struct gmt_ledger_holding *holding)
@@ -168,8 +168,8 @@ static void fill_torch(struct gmt_ledger_entry *entry, const struct gmt_ledger_h
 	/*
 	 * An allocator that reports no reserved memory caches nothing (PYTORCH_NO_CUDA_MEMORY_CACHING).
 	 */
-	uint64_t live = holding->reported_reserved_bytes ? smaller(holding->told_allocated_bytes, reserved) : reserved;
-	bool known = reserved || holding->reported_reserved_bytes;
+	uint64_t live = holding->told_reserved_bytes ? smaller(holding->told_allocated_bytes, reserved) : reserved;
+	bool known = reserved || holding->told_reserved_bytes;
 
 	set(entry, GMT_LEDGER_TORCH_LIVE, live, known);
 	set(entry, GMT_LEDGER_TORCH_CACHED, reserved - live, known);

@@ -44,7 +44,7 @@ struct gmt_ledger_holding {
 	uint64_t arenas[GMT_SPACE_COUNT];
 	bool knows_segments; /* a segment was seen before this moment */
 	uint64_t told_allocated_bytes; /* as PyTorch reported it */
-	uint64_t reported_reserved_bytes;
+	uint64_t told_reserved_bytes;
 	uint64_t stamp;
 };
 

@@ -38,7 +38,7 @@ static void take(struct gmt_ledger_watch *watch, const struct gmt_replay *replay
 	*ret_holding = row ? row->now : (struct gmt_ledger_holding){ .stamp = 0 };
 	if (torch && torch->has_totals) {
 		ret_holding->told_allocated_bytes = torch->told_allocated_bytes;
-		ret_holding->reported_reserved_bytes = torch->reported_reserved_bytes;
+		ret_holding->told_reserved_bytes = torch->told_reserved_bytes;
 	}
 }
 
@@ -266,7 +266,7 @@ static void take_past_account(struct gmt_ledger_device *device, const struct gmt
 	if (row->layer != GMT_LAYER_TORCH)
 		return;
 	device->peak.told_allocated_bytes = row->held_allocated_bytes;
-	device->peak.reported_reserved_bytes = row->held_reserved_bytes;
+	device->peak.told_reserved_bytes = row->held_reserved_bytes;
 }
 
 /*

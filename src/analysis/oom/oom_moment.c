@@ -28,7 +28,7 @@ static void fill_cache(struct gmt_oom_row *row, const struct gmt_account *torch,
 		allocated = totals.allocated_bytes;
 	} else if (torch && torch->has_totals) {
 		row->has_cache = true;
-		row->reserved_bytes = torch->reported_reserved_bytes;
+		row->reserved_bytes = torch->told_reserved_bytes;
 		allocated = torch->told_allocated_bytes;
 	} else {
 		return;

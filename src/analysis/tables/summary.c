@@ -73,7 +73,7 @@ static void set_end(struct gmt_account *account, const struct gmt_replay *replay
 	account->live_bytes = end.live_bytes;
 	account->live_blocks = end.live_blocks;
 	account->told_allocated_bytes = end.told_allocated_bytes;
-	account->reported_reserved_bytes = end.reported_reserved_bytes;
+	account->told_reserved_bytes = end.told_reserved_bytes;
 	account->unseen_bytes = end.unseen_bytes;
 }
 

@@ -101,7 +101,7 @@ static void render_account(const struct gmt_summary_layer *layer, struct gmt_jso
 		gmt_json_begin_object(json);
 		gmt_json_key_u64(json, "allocated_bytes", account->told_allocated_bytes);
 		gmt_json_key_u64(json, "allocated_peak_bytes", account->told_allocated_peak_bytes);
-		gmt_json_key_u64(json, "reserved_bytes", account->reported_reserved_bytes);
+		gmt_json_key_u64(json, "reserved_bytes", account->told_reserved_bytes);
 		gmt_json_key_u64(json, "reserved_peak_bytes", account->told_reserved_peak_bytes);
 		gmt_json_key(json, "unseen_bytes");
 		gmt_json_i64(json, account->unseen_bytes);

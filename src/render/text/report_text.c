@@ -64,7 +64,7 @@ static void write_columns(const struct writer *writer)
 
 static void write_reserved(const struct writer *writer, const struct gmt_account *account)
 {
-	uint64_t reserved = account->reported_reserved_bytes, allocated = account->told_allocated_bytes;
+	uint64_t reserved = account->told_reserved_bytes, allocated = account->told_allocated_bytes;
 
 	if (!account->has_totals)
 		return;
