@@ -25,7 +25,10 @@ def interpreters():
               for path in glob.glob(os.path.join(glob.escape(folder), "python3.[0-9]*[0-9]"))]
     pyenv = glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3"))
     for path in [sys.executable, *sorted(pyenv), *newest]:
-        asked = subprocess.run([path, "-c", "import sys, ctypes; print(sys.version_info[1])"], capture_output=True, text=True)
+        try:
+            asked = subprocess.run([path, "-c", "import sys, ctypes; print(sys.version_info[1])"], capture_output=True, text=True)
+        except OSError:  # its loader is in a folder that this user may not enter
+            continue
         if asked.returncode == 0 and 9 <= int(asked.stdout) <= 15:
             found.setdefault((3, int(asked.stdout)), path)
     chosen = found if LONG else {sys.version_info[:2], min(found), max(found)} & set(found)

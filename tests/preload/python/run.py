@@ -36,7 +36,10 @@ def find():
     found = {}
     for path in candidates():
         if os.access(path, os.X_OK):
-            asked = subprocess.run([path, "-c", ASK], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            try:
+                asked = subprocess.run([path, "-c", ASK], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            except OSError:  # its loader is in a folder that this user may not enter
+                continue
             answer = asked.stdout.decode().split(None, 2)
             if asked.returncode == 0 and len(answer) == 3:
                 found.setdefault(tuple(answer), path)
