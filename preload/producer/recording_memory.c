@@ -18,8 +18,8 @@
 #include "runtime/config.h"
 #include "runtime/descriptor.h"
 #include "runtime/fault.h"
-#include "writer/folder.h"
-#include "writer/remove_dead.h"
+#include "files/folder.h"
+#include "files/remove_dead.h"
 #include "writer/session.h"
 #include "shared_memory/shared_recording_owner.h"
 

@@ -31,7 +31,7 @@ struct gmt_recording_memory {
 	uint64_t size_bytes;
 	int fd; /* a descriptor of the writer's thread */
 	struct gmt_file_identity file; /* identity of the file behind `fd` */
-	int folder; /* see writer/folder.h */
+	int folder; /* see files/folder.h */
 	_Atomic uint64_t depot_ready_bytes;
 	/* one bit per slot: the slot's disk space is allocated */
 	_Atomic uint64_t ring_ready[GMT_RECORDING_MEMORY_RINGS / 64];
@@ -40,7 +40,7 @@ struct gmt_recording_memory {
 
 /*
  * Creates the file and maps it for the recording of `owner`. First removes recordings of killed
- * recorders if they take too much space (writer/remove_dead.h). Uses `fallback_folder` if tmpfs has
+ * recorders if they take too much space (files/remove_dead.h). Uses `fallback_folder` if tmpfs has
  * no room. If neither folder has room, uses memory without a file and reports a fault. Returns
  * false with a reason in ret_why.
  */

@@ -33,7 +33,7 @@ enum gmt_overflow {
 	GMT_OVERFLOW_WAIT,
 };
 
-/* How the file keeps events (writer/rotation.h). */
+/* How the file keeps events (files/rotation.h). */
 enum gmt_mode { GMT_MODE_FULL, GMT_MODE_WINDOW, GMT_MODE_AGGREGATE };
 
 struct gmt_config {
@@ -46,7 +46,7 @@ struct gmt_config {
 	/* Every selftest-th native stack is compared with the unwinder's; 0: no stack. */
 	uint32_t selftest;
 
-	char output[GMT_OUTPUT_BYTES]; /* template, see writer/output.h */
+	char output[GMT_OUTPUT_BYTES]; /* template, see files/output.h */
 	enum gmt_overflow overflow;
 	/*
 	 * A program with one thread gets no thread of the recorder until it is needed

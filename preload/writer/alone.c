@@ -14,7 +14,7 @@
 
 #include "base/text.h"
 #include "runtime/descriptor.h"
-#include "writer/folder.h"
+#include "files/folder.h"
 #include "producer/thread.h"
 
 #ifndef SYS_pidfd_open

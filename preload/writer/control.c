@@ -17,7 +17,7 @@
 #include "runtime/descriptor.h"
 #include "producer/clock.h"
 #include "producer/record_event.h"
-#include "writer/folder.h"
+#include "files/folder.h"
 #include "writer/snapshots.h"
 #include "shared_memory/control.h"
 
@@ -27,7 +27,7 @@ static struct {
 	struct gmt_control *page; /* NULL: there is none */
 	int fd;
 	struct gmt_file_identity file;
-	int folder; /* writer/folder.h */
+	int folder; /* files/folder.h */
 	char path[4352];
 } control = { .fd = -1, .folder = -1 };
 

@@ -15,7 +15,7 @@
 #include "base/identifier.h"
 #include "depot/depot.h"
 #include "producer/recording_memory.h"
-#include "writer/output.h"
+#include "files/output.h"
 #include "writer/session.h"
 #include "interpose/driver.h"
 

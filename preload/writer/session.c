@@ -25,7 +25,7 @@
 #include "producer/record_event.h"
 #include "producer/record_one_event.h"
 #include "writer/control.h"
-#include "writer/open_files.h"
+#include "files/open_files.h"
 #include "producer/overhead.h"
 #include "producer/push.h"
 #include "writer/snapshots.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "writer/replacement.h"
+#include "files/replacement.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

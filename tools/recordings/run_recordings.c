@@ -193,7 +193,7 @@ static bool complete_from_memory(void *context, struct gmt_shared_recording *sha
 	return true;
 }
 
-/* Reads and removes the note that writer/run_note.h wrote. */
+/* Reads and removes the note that files/run_note.h wrote. */
 static void read_why_nothing(struct gmt_run *run)
 {
 	char folder[3800], path[4096];

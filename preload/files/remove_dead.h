@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_WRITER_REMOVE_DEAD_H
-#define GMT_WRITER_REMOVE_DEAD_H
+#ifndef GMT_FILES_REMOVE_DEAD_H
+#define GMT_FILES_REMOVE_DEAD_H
 
 /*
  * Limits the shared-memory recordings that killed recorders have left. The recorder keeps the files

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_WRITER_ROTATION_REWRITE_H
-#define GMT_WRITER_ROTATION_REWRITE_H
+#ifndef GMT_FILES_ROTATION_REWRITE_H
+#define GMT_FILES_ROTATION_REWRITE_H
 
 /*
  * Makes the file smaller while the stream is writing it:
@@ -19,7 +19,7 @@
 
 #include "base/status.h"
 #include "compaction/compact.h"
-#include "writer/replacement.h"
+#include "files/replacement.h"
 #include "writer/recording.h"
 #include "writer/stream.h"
 #include "format/encoding/decode.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "writer/rotation.h"
+#include "files/rotation.h"
 
 #include <stdio.h>
 #include <string.h>

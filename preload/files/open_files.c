@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "writer/open_files.h"
+#include "files/open_files.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "runtime/config.h"
 #include "runtime/descriptor.h"
 #include "producer/clock.h"
-#include "writer/run_note.h"
+#include "files/run_note.h"
 #include "shared_memory/shared_recording_owner.h"
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "writer/folder.h"
+#include "files/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>

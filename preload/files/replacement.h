@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_WRITER_REPLACEMENT_H
-#define GMT_WRITER_REPLACEMENT_H
+#ifndef GMT_FILES_REPLACEMENT_H
+#define GMT_FILES_REPLACEMENT_H
 
 /*
  * A temporary file next to the recording. When it is complete, it replaces the recording in one

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_WRITER_FOLDER_H
-#define GMT_WRITER_FOLDER_H
+#ifndef GMT_FILES_FOLDER_H
+#define GMT_FILES_FOLDER_H
 
 /*
  * Folders that contain files of the recorder. Used by the writer's thread. Does not allocate from

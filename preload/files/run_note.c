@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "writer/run_note.h"
+#include "files/run_note.h"
 
 #include <errno.h>
 #include <fcntl.h>

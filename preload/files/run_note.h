@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_WRITER_RUN_NOTE_H
-#define GMT_WRITER_RUN_NOTE_H
+#ifndef GMT_FILES_RUN_NOTE_H
+#define GMT_FILES_RUN_NOTE_H
 
 /*
  * A message from a process to the `gpumemtrace run` that started it: a small file in the runtime

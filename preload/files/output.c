@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "writer/output.h"
+#include "files/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -225,7 +225,7 @@ int gmt_output_create(const char *template, const struct gmt_identity *identity,
 		/*
 		 * Only the user may read the file, because it contains stacks and arguments. O_NOFOLLOW: do
 		 * not follow a link that another user has made. O_RDWR: the compaction also reads the file
-		 * (writer/rotation_rewrite.h).
+		 * (files/rotation_rewrite.h).
 		 */
 		int fd = open(ret_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd >= 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "writer/replacement.h"
+#include "files/replacement.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/descriptor.h"
-#include "writer/folder.h"
+#include "files/folder.h"
 
 enum { TRIES = 8 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "writer/remove_dead.h"
+#include "files/remove_dead.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "writer/folder.h"
+#include "files/folder.h"
 #include "shared_memory/shared_recording_owner.h"
 
 enum { SEEN = 1024, NAME_BYTES = 64, YOUNG_S = 60 };
