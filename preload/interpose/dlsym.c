@@ -13,7 +13,7 @@
 #include "interpose/libc.h"
 #include "interpose/objects.h"
 #include "interpose/originals.h"
-#include "interpose/symbols.h"
+#include "interpose/elf_symbols.h"
 #include "interpose/unhooked.h"
 
 static void *program_handle;

@@ -12,7 +12,7 @@
 #include "hooks/hooks.h"
 #include "interpose/dlsym.h"
 #include "interpose/originals.h"
-#include "interpose/symbols.h"
+#include "interpose/elf_symbols.h"
 
 /*
  * The previous values of the driver's table. Written before the table, so a thread that finds a

@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-#include "interpose/symbols.h"
+#include "interpose/elf_symbols.h"
 
 struct gmt_libc gmt_libc;
 

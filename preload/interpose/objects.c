@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "runtime/patience.h"
-#include "interpose/symbols.h"
+#include "interpose/elf_symbols.h"
 
 enum { HOLD_WAIT_NS = 100000000 };
 

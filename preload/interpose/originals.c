@@ -14,7 +14,7 @@
 #include "interpose/libc.h"
 #include "interpose/namespaces.h"
 #include "interpose/objects.h"
-#include "interpose/symbols.h"
+#include "interpose/elf_symbols.h"
 #include "runtime/hot_data.h"
 
 /*

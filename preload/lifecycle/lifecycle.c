@@ -42,14 +42,14 @@
 #include "interpose/dlsym.h"
 #include "interpose/driver.h"
 #include "interpose/dynsym.h"
-#include "interpose/exports.h"
+#include "interpose/hide_exports.h"
 #include "lifecycle/fork.h"
 #include "interpose/libc.h"
 #include "interpose/namespaces.h"
 #include "lifecycle/new_user.h"
 #include "interpose/objects.h"
 #include "interpose/originals.h"
-#include "interpose/symbols.h"
+#include "interpose/elf_symbols.h"
 #include "producer/thread.h"
 
 #define LOAD_WAIT_NS UINT64_C(1000000000)

@@ -11,7 +11,7 @@
 
 #include "runtime/config.h"
 #include "runtime/patience.h"
-#include "interpose/symbols.h"
+#include "interpose/elf_symbols.h"
 
 enum {
 	WAIT_NS = 20000000,

@@ -8,7 +8,7 @@
 /*
  * Finds the steps of a training without a change to the program. After PyTorch has handed out a
  * block, its optimizers get our hook, which they call at the end of each step. Python's atexit gets
- * a hook for the end of the program. In the flow: torch.c -> optimizer -> interpreter; later
+ * a hook for the end of the program. In the flow: torch_blocks.c -> optimizer -> interpreter; later
  * optimizers -> mark.
  */
 

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "producer/memory.h"
+#include "producer/thread_stack_caches.h"
 #include "unwind/native.h"
 #include "unwind/readable.h"
 #include "producer/record_one_event.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "hooks/call_counts.h"
-#include "producer/memory.h"
+#include "producer/thread_stack_caches.h"
 #include "runtime/config.h"
 #include "producer/outer_call.h"
 #include "runtime/patience.h"

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "producer/memory.h"
+#include "producer/thread_stack_caches.h"
 #include "unwind/native.h"
 #include "python/python.h"
 #include "runtime/config.h"

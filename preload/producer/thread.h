@@ -60,7 +60,7 @@ struct gmt_thread_state {
 	 * (outer_call.h).
 	 */
 	uintptr_t outer_cfa;
-	/* The last stacks (producer/memory.h); NULL: not claimed yet */
+	/* The last stacks (producer/thread_stack_caches.h); NULL: not claimed yet */
 	struct gmt_capture_memory *memory;
 	struct gmt_ring *ring;
 	/* The thread's own counts, by its ring's slot; NULL: it counts in the shared block */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "wrappers/call.h"
-#include "producer/memory.h"
+#include "producer/thread_stack_caches.h"
 #include "runtime/config.h"
 #include "runtime/descriptor.h"
 #include "runtime/diag.h"

@@ -24,6 +24,13 @@ struct report_options {
 enum { SORT_PEAK, SORT_LIVE, SORT_TOTAL, SORT_ALL };
 
 #define AT(field) offsetof(struct report_options, field)
+/* The words of option --by, in the order of enum gmt_table_key: "|line|function|...". */
+static const char BY_WORDS[] =
+#define GMT_TABLE_KEY(NAME, name, title, none) "|" name
+#include "analysis/tables/table_keys.def"
+#undef GMT_TABLE_KEY
+	;
+
 const struct gmt_option_row gmt_table_report[] = {
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json),
 	  "JSON instead of text, with every site and whole stacks" },
@@ -35,7 +42,7 @@ const struct gmt_option_row gmt_table_report[] = {
 	  "show only the list of sites by this (default: all three lists; JSON: by peak)" },
 	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit),
 	  "sites in a list (default: 10 in the first, 5 in the others; JSON: all)" },
-	{ "by", 0, GMT_OPTION_WORD, GMT_ALLOCATOR_STATE_PARTS_BY, AT(by), "print a table by this instead; JSON: add it" },
+	{ "by", 0, GMT_OPTION_WORD, BY_WORDS + 1, AT(by), "print a table by this instead; JSON: add it" },
 	{ "section", 0, GMT_OPTION_WORD, "peak|segments|allocator|temporaries", AT(section),
 	  "print only this section, in full (JSON: has all)" },
 	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames), "lines of stack for each site (default: 6)" },

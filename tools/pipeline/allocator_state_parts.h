@@ -14,9 +14,6 @@ struct gmt_allocator_state_parts {
 	struct gmt_allocator_state_view view;
 };
 
-/* Words of option --by, in the order of enum gmt_table_key. */
-#define GMT_ALLOCATOR_STATE_PARTS_BY "line|function|operator|module|owner|library|category|part|phase|step"
-
 /*
  * Computes the data. `parts` were made with wants_where. `by` is an enum gmt_table_key; below 0: no
  * table. `ret_state` (zeroed) must not move and borrows from `parts`. End it with

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_INTERPOSE_SYMBOLS_H
-#define GMT_INTERPOSE_SYMBOLS_H
+#ifndef GMT_INTERPOSE_ELF_SYMBOLS_H
+#define GMT_INTERPOSE_ELF_SYMBOLS_H
 
 /*
  * Looks up names in loaded objects by reading their hash tables, without the loader. dlsym and

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "producer/memory.h"
+#include "producer/thread_stack_caches.h"
 
 #include <errno.h>
 #include <stdatomic.h>

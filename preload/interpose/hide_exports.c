@@ -11,7 +11,7 @@
  * A resolver must not call another library. Only the stack from the kernel is initialized: the
  * arguments and the environment.
  */
-#include "interpose/exports.h"
+#include "interpose/hide_exports.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "interpose/symbols.h"
+#include "interpose/elf_symbols.h"
 
 #include <elf.h>
 #include <link.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_PRODUCER_MEMORY_H
-#define GMT_PRODUCER_MEMORY_H
+#ifndef GMT_PRODUCER_THREAD_STACK_CACHES_H
+#define GMT_PRODUCER_THREAD_STACK_CACHES_H
 
 /*
  * The stack caches of each thread: they remember its last stacks. A thread claims its memory with
