@@ -262,9 +262,10 @@ static void prefix_of(const struct round *round, void *module, unsigned number, 
 
 /*
  * Returns whether the module or a module inside it has a parameter. Losses and metrics have no
- * parameters.
+ * parameters. `left` bounds the work: modules that share or contain each other have more paths than
+ * modules.
  */
-static bool is_model(const struct round *round, void *module, int depth)
+static bool has_parameter(const struct round *round, void *module, int depth, unsigned *left)
 {
 	void *parameters = gmt_interpreter_own_value(module, "_parameters");
 	void *modules = gmt_interpreter_own_value(module, "_modules"), *key, *value;
@@ -275,10 +276,19 @@ static bool is_model(const struct round *round, void *module, int depth)
 				return true;
 	if (!gmt_interpreter_is_a(modules, py->dict_type) || depth > MOST_DEPTH)
 		return false;
-	for (intptr_t at = 0; py->dict_next(modules, &at, &key, &value);)
-		if (gmt_interpreter_is_a(value, round->module_type) && is_model(round, value, depth + 1))
+	for (intptr_t at = 0; *left && py->dict_next(modules, &at, &key, &value);) {
+		--*left;
+		if (gmt_interpreter_is_a(value, round->module_type) && has_parameter(round, value, depth + 1, left))
 			return true;
+	}
 	return false;
+}
+
+static bool is_model(const struct round *round, void *module)
+{
+	unsigned left = MOST_MODULES;
+
+	return has_parameter(round, module, 0, &left);
 }
 
 static void count_models(struct round *round)
@@ -289,7 +299,7 @@ static void count_models(struct round *round)
 		struct gmt_tensor_holder *holder = gmt_tensor_holders_at(i);
 		void *object = holder->kind == GMT_TENSOR_HOLDER_MODULE ? gmt_tensor_holder_object(holder) : NULL;
 
-		count += object && is_model(round, object, 0);
+		count += object && is_model(round, object);
 		gmt_interpreter_release(object);
 	}
 	round->has_models = count > 1;
@@ -304,7 +314,7 @@ static void tell_root(struct round *round, struct gmt_tensor_holder *holder, voi
 {
 	char prefix[LONGEST_NAME] = "";
 
-	if (!holder->number && is_model(round, module, 0)) {
+	if (!holder->number && is_model(round, module)) {
 		holder->has_prefix = round->has_models || models;
 		holder->number = ++models;
 	}

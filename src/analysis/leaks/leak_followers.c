@@ -100,6 +100,7 @@ static bool find_leader(struct gmt_leak_search *search, size_t row, const uint32
 		struct gmt_leak *other = &leaks->rows.items[i];
 		struct curve leader;
 
+		search->pairs_left--;
 		if (!are_comparable(leak, other, search->span.series))
 			continue;
 		if (!is_filled) {

@@ -87,13 +87,15 @@ static bool is_left_of(const struct gmt_leak_rising *rising, uint32_t group, enu
 
 bool gmt_leak_is_freed_first(const struct gmt_leak_rising *rising, uint32_t group)
 {
-	const struct gmt_leak_search *search = rising->search;
+	struct gmt_leak_search *search = rising->search;
 	const struct gmt_leak_maker *maker = search->maker;
 	uint64_t last = 0, all_bytes = 0, before_bytes = 0, unused;
 
 	if (!gmt_steps_are_inferred(maker->timeline->series[search->span.series].source) ||
-		search->horizon != GMT_MOMENT_LAST_ALLOCATION || is_left_of(rising, group, GMT_MOMENT_WORK_END))
+		search->horizon != GMT_MOMENT_LAST_ALLOCATION || search->pairs_left < maker->history->sites.count ||
+		is_left_of(rising, group, GMT_MOMENT_WORK_END))
 		return false;
+	search->pairs_left -= maker->history->sites.count;
 	for (uint32_t site = 0; site < maker->history->sites.count; site++) {
 		const struct gmt_history_site *row = &maker->history->sites.items[site];
 

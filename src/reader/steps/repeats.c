@@ -13,6 +13,7 @@ enum {
 	LEAST_FREED = 4, /* at least one in LEAST_FREED blocks is freed */
 	/* at least 9 of 10 allocations from the first period on belong to periods */
 	ALIKE = 9, ALIKE_OF = 10,
+	COMPARISONS_AN_ALLOCATION = 64, /* bounds the search for an interrupted period */
 };
 
 struct finder {
@@ -88,13 +89,16 @@ static bool make_steps(const struct finder *finder, size_t first, size_t allocs_
 	return true;
 }
 
-static bool is_at(const struct finder *finder, size_t at, size_t period)
+/* Returns whether the last period stands at `at`. Takes what it compares from `left`; without it, false. */
+static bool is_at(const struct finder *finder, size_t at, size_t period, size_t *left)
 {
 	const uint64_t *stacks = finder->stacks.items, *last = stacks + finder->stacks.count - period;
 
-	for (size_t i = 0; i < period; i++)
-		if (stacks[at + i] != last[i])
+	for (size_t i = 0; i < period; i++) {
+		if (!*left || stacks[at + i] != last[i])
 			return false;
+		--*left;
+	}
 	return true;
 }
 
@@ -102,11 +106,11 @@ static bool is_at(const struct finder *finder, size_t at, size_t period)
  * Finds a period that other allocations interrupt from time to time, for example to print the loss
  * or store a picture. Searches the whole recording for the sequence that repeats at its end.
  * Allocations between two periods belong to the earlier one. Leaves `series` empty if less than
- * nine tenths of the allocations belong to periods.
+ * nine tenths of the allocations belong to periods, or if the search takes too long.
  */
 static bool find_interrupted(struct finder *finder, struct gmt_step_series *series, size_t *ret_period)
 {
-	size_t count = finder->stacks.count, period, times = 0, first = count;
+	size_t count = finder->stacks.count, period, times = 0, first = count, left = COMPARISONS_AN_ALLOCATION * count;
 
 	*ret_period = 0;
 	if (!gmt_period_at_end(finder->stacks.items, count, LEAST_PERIODS, &period))
@@ -117,7 +121,7 @@ static bool find_interrupted(struct finder *finder, struct gmt_step_series *seri
 		struct gmt_step *step, *before = series->steps.count ? &series->steps.items[series->steps.count - 1] : NULL;
 		uint64_t begin = finder->stamps.items[i];
 
-		if (!is_at(finder, i, period)) {
+		if (!is_at(finder, i, period, &left)) {
 			i++;
 			continue;
 		}
@@ -134,7 +138,7 @@ static bool find_interrupted(struct finder *finder, struct gmt_step_series *seri
 			return false;
 		*step = (struct gmt_step){ .begin = begin, .end = finder->stamps.items[count - 1] };
 	}
-	if (times * period * ALIKE_OF >= (count - first) * ALIKE && (count - first) * 2 >= count) {
+	if (left && times * period * ALIKE_OF >= (count - first) * ALIKE && (count - first) * 2 >= count) {
 		*ret_period = period;
 		series->frees_itself = !finder->has_python;
 	} else {

@@ -40,7 +40,7 @@ static void write_instance(const struct gmt_plain *plain, const struct gmt_alloc
 	const struct gmt_table_instance *instance = &table->instances.items[row->instance_plus_1 - 1];
 	bool by_peak = view->key == GMT_SITES_BY_PEAK && row->peak_bytes;
 	bool by_live = view->key == GMT_SITES_BY_LIVE && row->live_bytes;
-	const char *before = "  (";
+	const char *before = "  (", *end = "";
 
 	gmt_plain_text(plain, row->name);
 	for (uint8_t role = GMT_ROLE_NONE + 1; role < GMT_ROLES; role++) {
@@ -51,8 +51,9 @@ static void write_instance(const struct gmt_plain *plain, const struct gmt_alloc
 			continue;
 		fprintf(plain->file, "%s%s %s", before, gmt_category_name(gmt_category_of_role(role)), gmt_text_size(bytes).text);
 		before = ", ";
+		end = ")";
 	}
-	fputc(')', plain->file);
+	fputs(end, plain->file);
 }
 
 static void write_name(const struct gmt_plain *plain, const struct gmt_allocator_state_view *view,
