@@ -94,6 +94,12 @@ class Categories(unittest.TestCase):
         self.assertIn("True", alone.stdout)
         self.assertTrue(roles_in(run.file))
 
+    def test_modules_that_share_each_other_are_not_searched_path_by_path(self):
+        command, libraries = sim_python(os.path.join(SCRIPTS, "shared_modules.py"))
+        run = Recording(command, libraries=libraries, timeout=120)
+        self.assertEqual((run.code, run.out), (0, "done\n"), run.err)
+        self.assertTrue(roles_in(run.file))
+
     def test_tensors_off_asks_nobody(self):
         command, libraries = sim_python(os.path.join(SCRIPTS, "bare_parameters.py"))
         run = Recording(command, {"tensors": "off"}, libraries=libraries)
