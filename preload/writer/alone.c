@@ -26,11 +26,6 @@ enum {
 	WATCHED = 32,
 	/* Links of /proc/self/task in addition to one link for each thread. */
 	LINKS = 2,
-	/*
-	 * Number of fields in /proc/PID/stat between the state and the exit code, which is the last
-	 * field.
-	 */
-	EXIT_CODE_FIELDS = 50,
 	EXIT_SHIFT = 8,             /* position of the exit code in a wait() status */
 	PIDFD_THREAD = O_EXCL,
 	PIDFD_INFO_EXIT = 1 << 3,
