@@ -39,7 +39,8 @@
 	__asm__(".weak " name "\n\tmovq " name "@GOTPCREL(%%rip), %0" : "=r"(function))
 #elif defined(__aarch64__) && !defined(__ILP32__)
 #define GPUMEMTRACE_FIND(function, name) \
-	__asm__(".weak " name "\n\tadrp %0, :got:" name "\n\tldr %0, [%0, :got_lo12:" name "]" : "=r"(function))
+	__asm__(".weak " name "\n\tadrp %0, :got:" name "\n\tldr %0, [%0, :got_lo12:" name "]" \
+		: "=r"(function))
 #endif
 
 #endif
@@ -54,7 +55,8 @@
  */
 #if defined(__GNUC__) || defined(__clang__)
 #define GPUMEMTRACE_INLINE(result, name, parameters) \
-	static __inline__ result name parameters __asm__("gpumemtrace_h_" #name) __attribute__((unused)); \
+	static __inline__ result name parameters __asm__("gpumemtrace_h_" #name) \
+		__attribute__((unused)); \
 	static __inline__ result name parameters
 #else
 #define GPUMEMTRACE_INLINE(result, name, parameters) static inline result name parameters
@@ -181,7 +183,8 @@ GPUMEMTRACE_INLINE(void, gpumemtrace_resume, (void))
  * row of a report, so that short-lived arenas are grouped. Returns a number for the calls below.
  * Returns 0 without the recorder, or if 1,024 heaps already exist. All calls ignore heap 0.
  */
-GPUMEMTRACE_INLINE(unsigned, gpumemtrace_heap, (const char *name, const void *address, size_t size_bytes))
+GPUMEMTRACE_INLINE(unsigned, gpumemtrace_heap,
+	(const char *name, const void *address, size_t size_bytes))
 {
 	unsigned (*function)(const char *, const void *, size_t);
 

@@ -17,8 +17,11 @@
 
 const struct gmt_command gmt_commands[] = {
 #define GMT_COMMAND(verb, arguments, text) \
-	{ .name = #verb, .operands = arguments, .meaning = text, .options = gmt_table_##verb, \
-	  .run = gmt_cmd_##verb },
+	{ .name = #verb, \
+		.operands = arguments, \
+		.meaning = text, \
+		.options = gmt_table_##verb, \
+		.run = gmt_cmd_##verb },
 #include "tools/options/commands.def"
 #undef GMT_COMMAND
 	{ 0 },
@@ -49,11 +52,11 @@ int gmt_command_unknown(const char *name)
 void gmt_command_help_all(void)
 {
 	puts("usage: gpumemtrace [--max-memory=SIZE] [--max-work=N] verb [options] [operands]\n\n"
-		"Says which lines of a program hold how much GPU memory.\n");
+		 "Says which lines of a program hold how much GPU memory.\n");
 	for (const struct gmt_command *command = gmt_commands; command->name; command++)
 		printf("  %-9s %s\n", command->name, command->meaning);
 	puts("\n`gpumemtrace help verb` explains one. A first recording:\n\n"
-		"  gpumemtrace run -- python train.py");
+		 "  gpumemtrace run -- python train.py");
 }
 
 /* If the first argument is this option, removes it and returns its value, else NULL. */
@@ -105,7 +108,8 @@ static int dispatch(int argc, char **argv)
 		verb = "version";
 
 	const struct gmt_command *command = gmt_command_find(verb);
-	if (command && strcmp(verb, "run") != 0 && !gmt_output_may_write(NULL, &(struct gmt_output_rules){ 0 }))
+	if (command && strcmp(verb, "run") != 0 &&
+		!gmt_output_may_write(NULL, &(struct gmt_output_rules){ 0 }))
 		return GMT_EXIT_UNREADABLE;
 	return command ? command->run(command, argc - 2, argv + 2) : gmt_command_unknown(verb);
 }

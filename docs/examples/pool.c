@@ -70,7 +70,8 @@ int main(void)
 {
 	struct pool caches, scratch;
 
-	if (pool_init(&caches, "caches", SLOT_BYTES, SLOTS) || pool_init(&scratch, "scratch", SLOT_BYTES, 4))
+	if (pool_init(&caches, "caches", SLOT_BYTES, SLOTS) ||
+		pool_init(&scratch, "scratch", SLOT_BYTES, 4))
 		return 1;
 	for (int request = 0; request < REQUESTS; request++) {
 		serve(&caches, &scratch, 0);

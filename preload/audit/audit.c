@@ -89,7 +89,8 @@ static void tell_range(const struct link_map *map, Lmid_t space, bool is_gone)
 {
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)map->l_addr;
 
-	if (space == LM_ID_BASE || !header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || !find_door())
+	if (space == LM_ID_BASE || !header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+		!find_door())
 		return;
 
 	const ElfW(Phdr) *segments = (const ElfW(Phdr) *)(map->l_addr + header->e_phoff);
@@ -128,7 +129,8 @@ EXPORT unsigned la_objopen(struct link_map *map, Lmid_t space, uintptr_t *cookie
 			}
 		return *cookie ? LA_FLG_BINDTO : 0;
 	}
-	if (is_named(map, "libcudadebugger.so") || is_named(map, "libnvidia-") || is_named(map, "libdxcore.so"))
+	if (is_named(map, "libcudadebugger.so") || is_named(map, "libnvidia-") ||
+		is_named(map, "libdxcore.so"))
 		return 0;
 	/*
 	 * la_objclose needs the map. The cookie does not point into `drivers`, so it is not a driver's.
@@ -139,7 +141,9 @@ EXPORT unsigned la_objopen(struct link_map *map, Lmid_t space, uintptr_t *cookie
 
 static struct driver *driver_at(uintptr_t cookie)
 {
-	return cookie >= (uintptr_t)drivers && cookie < (uintptr_t)(drivers + DRIVERS) ? (struct driver *)cookie : NULL;
+	return cookie >= (uintptr_t)drivers && cookie < (uintptr_t)(drivers + DRIVERS)
+		? (struct driver *)cookie
+		: NULL;
 }
 
 EXPORT unsigned la_objclose(uintptr_t *cookie)
@@ -155,8 +159,8 @@ EXPORT unsigned la_objclose(uintptr_t *cookie)
 	return 0;
 }
 
-EXPORT uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned index, uintptr_t *from, uintptr_t *to, unsigned *flags,
-	const char *name)
+EXPORT uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned index, uintptr_t *from, uintptr_t *to,
+	unsigned *flags, const char *name)
 {
 	struct driver *driver = driver_at(*to);
 

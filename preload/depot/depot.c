@@ -39,7 +39,8 @@ struct gmt_depot {
 	_Atomic uint64_t recent[RECENT_COUNT];
 };
 
-static_assert(sizeof(struct gmt_depot_entry) % GMT_DEPOT_ID_BYTES == 0, "an entry's bytes are aligned as the entry is");
+static_assert(sizeof(struct gmt_depot_entry) % GMT_DEPOT_ID_BYTES == 0,
+	"an entry's bytes are aligned as the entry is");
 
 static uint64_t whole_ids(uint64_t bytes)
 {
@@ -77,7 +78,8 @@ void gmt_depot_set_ready(struct gmt_depot *depot, uint64_t ready_bytes)
 	atomic_store_explicit(&depot->ready_bytes, ready_bytes, memory_order_release);
 }
 
-void gmt_depot_set_high_water_callback(struct gmt_depot *depot, uint64_t used_bytes, void (*work)(void))
+void gmt_depot_set_high_water_callback(struct gmt_depot *depot, uint64_t used_bytes,
+	void (*work)(void))
 {
 	depot->call_at_bytes = used_bytes;
 	depot->call = work;
@@ -120,8 +122,8 @@ static uint32_t allocate(struct gmt_depot *depot, uint32_t length)
 	return (uint32_t)(start / GMT_DEPOT_ID_BYTES);
 }
 
-static uint32_t add_entry(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes, uint32_t length,
-	uint32_t tag)
+static uint32_t add_entry(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes,
+	uint32_t length, uint32_t tag)
 {
 	/* Orders nothing: each thread that passes at the same time exceeds the limit by one entry. */
 	if (atomic_load_explicit(&depot->entry_count, memory_order_relaxed) >= SLOT_LIMIT)
@@ -141,19 +143,20 @@ static uint32_t add_entry(struct gmt_depot *depot, enum gmt_depot_kind kind, con
 	return id;
 }
 
-static bool same_entry(const struct gmt_depot_entry *entry, enum gmt_depot_kind kind, const void *bytes,
-	uint32_t length)
+static bool same_entry(const struct gmt_depot_entry *entry, enum gmt_depot_kind kind,
+	const void *bytes, uint32_t length)
 {
 	return entry->length == length && entry->kind == kind && !memcmp(entry + 1, bytes, length);
 }
 
-uint32_t gmt_depot_intern(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes, uint32_t length)
+uint32_t gmt_depot_intern(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes,
+	uint32_t length)
 {
 	return gmt_depot_intern_hashed(depot, kind, bytes, length, gmt_hash_bytes(kind, bytes, length));
 }
 
-static uint32_t intern_in_table(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes, uint32_t length,
-	uint64_t hash)
+static uint32_t intern_in_table(struct gmt_depot *depot, enum gmt_depot_kind kind,
+	const void *bytes, uint32_t length, uint64_t hash)
 {
 	uint32_t tag = (uint32_t)(hash >> 32);
 	uint32_t slot = (uint32_t)hash % SLOT_COUNT;
@@ -177,7 +180,7 @@ static uint32_t intern_in_table(struct gmt_depot *depot, enum gmt_depot_kind kin
 			 * step compares the winner's entry.
 			 */
 			if (atomic_compare_exchange_strong_explicit(&depot->slots[slot], &found,
-				(uint64_t)tag << 32 | added, memory_order_release, memory_order_acquire)) {
+					(uint64_t)tag << 32 | added, memory_order_release, memory_order_acquire)) {
 				atomic_fetch_add_explicit(&depot->entry_count, 1, memory_order_relaxed);
 				return added;
 			}
@@ -186,20 +189,22 @@ static uint32_t intern_in_table(struct gmt_depot *depot, enum gmt_depot_kind kin
 		 * If two threads added equal entries, the loser's copy stays in the arena, complete but
 		 * unreferenced.
 		 */
-		if ((uint32_t)(found >> 32) == tag && same_entry(gmt_depot_get(depot, (uint32_t)found), kind, bytes, length))
+		if ((uint32_t)(found >> 32) == tag &&
+			same_entry(gmt_depot_get(depot, (uint32_t)found), kind, bytes, length))
 			return (uint32_t)found;
 	}
 }
 
-uint32_t gmt_depot_intern_hashed(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes, uint32_t length,
-	uint64_t hash)
+uint32_t gmt_depot_intern_hashed(struct gmt_depot *depot, enum gmt_depot_kind kind,
+	const void *bytes, uint32_t length, uint64_t hash)
 {
 	_Atomic uint64_t *recent = &depot->recent[hash % RECENT_COUNT];
 	/* Pairs with the release below, as in the table. */
 	uint64_t found = atomic_load_explicit(recent, memory_order_acquire);
 	uint32_t tag = (uint32_t)(hash >> 32), id;
 
-	if (found && (uint32_t)(found >> 32) == tag && same_entry(gmt_depot_get(depot, (uint32_t)found), kind, bytes, length))
+	if (found && (uint32_t)(found >> 32) == tag &&
+		same_entry(gmt_depot_get(depot, (uint32_t)found), kind, bytes, length))
 		return (uint32_t)found;
 	id = intern_in_table(depot, kind, bytes, length, hash);
 	if (id)

@@ -43,7 +43,8 @@ void gmt_depot_set_ready(struct gmt_depot *depot, uint64_t ready_bytes);
  * Sets a function that is called once, when the arena has more than `used_bytes` in use. The
  * interning thread calls it. `work` must keep errno. Call this before the depot is used.
  */
-void gmt_depot_set_high_water_callback(struct gmt_depot *depot, uint64_t used_bytes, void (*work)(void));
+void gmt_depot_set_high_water_callback(struct gmt_depot *depot, uint64_t used_bytes,
+	void (*work)(void));
 
 /* Returns the bytes of the arena in use. */
 uint64_t gmt_depot_used_bytes(const struct gmt_depot *depot);
@@ -54,14 +55,15 @@ uint64_t gmt_depot_used_bytes(const struct gmt_depot *depot);
  * bytes of one kind always give one id. If two threads add the same entry at the same moment, both
  * get the id of the same copy.
  */
-uint32_t gmt_depot_intern(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes, uint32_t length);
+uint32_t gmt_depot_intern(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes,
+	uint32_t length);
 
 /*
  * Same as above, with a hash that the caller computes. All entries of one kind must use the same
  * hash function.
  */
-uint32_t gmt_depot_intern_hashed(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes, uint32_t length,
-	uint64_t hash);
+uint32_t gmt_depot_intern_hashed(struct gmt_depot *depot, enum gmt_depot_kind kind,
+	const void *bytes, uint32_t length, uint64_t hash);
 
 /* Returns the entry of an id from gmt_depot_intern. The entry's bytes follow it. */
 struct gmt_depot_entry *gmt_depot_get(const struct gmt_depot *depot, uint32_t id);

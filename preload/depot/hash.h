@@ -37,7 +37,8 @@ static inline uint64_t gmt_hash_bytes(uint64_t seed, const void *bytes, uint64_t
 
 	for (; length > 32; length -= 32, from += 32) {
 		odd = gmt_hash_mix(gmt_hash_load(from) ^ 0xa0761d6478bd642f, gmt_hash_load(from + 8) ^ odd);
-		even = gmt_hash_mix(gmt_hash_load(from + 16) ^ 0xe7037ed1a0b428db, gmt_hash_load(from + 24) ^ even);
+		even = gmt_hash_mix(gmt_hash_load(from + 16) ^ 0xe7037ed1a0b428db,
+			gmt_hash_load(from + 24) ^ even);
 	}
 	/*
 	 * Reads the last bytes as two words, which may overlap. Copying an unknown length would be a

@@ -77,7 +77,8 @@ static inline struct gmt_context find(uint64_t handle)
 {
 	const struct gmt_context none = { 0, 0 };
 	/* Pairs with the release in put: the places below this index have been written. */
-	const struct place *place = places, *behind = place + atomic_load_explicit(&used, memory_order_acquire);
+	const struct place *place = places,
+					   *behind = place + atomic_load_explicit(&used, memory_order_acquire);
 
 	for (; handle && place < behind; place++) {
 		if (atomic_load_explicit(&place->handle, memory_order_acquire) != handle)
@@ -109,7 +110,8 @@ static bool put(uint64_t handle, int device, uint16_t number, bool is_told)
 
 	if (!place)
 		return false;
-	atomic_store_explicit(&place->context, (uint32_t)(uint16_t)device << 16 | number, memory_order_relaxed);
+	atomic_store_explicit(&place->context, (uint32_t)(uint16_t)device << 16 | number,
+		memory_order_relaxed);
 	atomic_store_explicit(&place->attached, 0, memory_order_relaxed);
 	atomic_store_explicit(&place->is_told, is_told, memory_order_relaxed);
 	atomic_store_explicit(&place->handle, handle, memory_order_release);
@@ -145,7 +147,8 @@ uint16_t gmt_contexts_add(uint64_t handle, int device, bool *ret_is_new)
 	number = find(handle).number;
 	if (!number && lock()) {
 		number = find(handle).number;
-		if (!number && last_number < UINT16_MAX && put(handle, device, (uint16_t)(last_number + 1), false))
+		if (!number && last_number < UINT16_MAX &&
+			put(handle, device, (uint16_t)(last_number + 1), false))
 			number = ++last_number;
 		unlock();
 		if (at_new)
@@ -203,7 +206,9 @@ bool gmt_contexts_detach(uint64_t handle)
 
 uint64_t gmt_contexts_primary(int device)
 {
-	return device >= 0 && device < DEVICES ? atomic_load_explicit(&primaries[device], memory_order_relaxed) : 0;
+	return device >= 0 && device < DEVICES
+		? atomic_load_explicit(&primaries[device], memory_order_relaxed)
+		: 0;
 }
 
 void gmt_contexts_set_primary(int device, uint64_t handle)
@@ -245,7 +250,8 @@ uint64_t gmt_contexts_owner(uint64_t handle)
 		return handle;
 	for (uint32_t i = 0; handle > 1 && i < VIEWS; i++)
 		if (atomic_load_explicit(&views[i].handle, memory_order_acquire) == handle) {
-			uint64_t primary = gmt_contexts_primary(atomic_load_explicit(&views[i].device, memory_order_relaxed));
+			uint64_t primary =
+				gmt_contexts_primary(atomic_load_explicit(&views[i].device, memory_order_relaxed));
 
 			return primary ? primary : handle;
 		}

@@ -34,8 +34,8 @@ static uint64_t driver_rise(const struct gmt_measure *measure)
 {
 	uint64_t free_bytes = 0, total_bytes;
 	int kept_errno = errno;
-	int device = measure->device < 0 ? GMT_DEVICE_UNKNOWN :
-		gmt_driver_current_memory(&free_bytes, &total_bytes);
+	int device = measure->device < 0 ? GMT_DEVICE_UNKNOWN
+									 : gmt_driver_current_memory(&free_bytes, &total_bytes);
 
 	errno = kept_errno;
 	return device >= 0 && device == measure->device ? rise(free_bytes, measure->free_bytes) : 0;

@@ -132,8 +132,9 @@ static void *find_by_bus(const struct gmt_driver_device_info *info)
 	struct memory memory;
 	void *handle;
 
-	if (!ask.by_pci_bus_id || !info->pci_bus_id[0] || ask.by_pci_bus_id(info->pci_bus_id, &handle) ||
-		ask.memory(handle, &memory) || memory.total_bytes / 4 * 3 > info->total_bytes)
+	if (!ask.by_pci_bus_id || !info->pci_bus_id[0] ||
+		ask.by_pci_bus_id(info->pci_bus_id, &handle) || ask.memory(handle, &memory) ||
+		memory.total_bytes / 4 * 3 > info->total_bytes)
 		return NULL;
 	return handle;
 }
@@ -264,7 +265,8 @@ void gmt_nvml_hold(void)
 	struct gmt_patience patience = gmt_patience_begin(HOLD_WAIT_NS);
 
 	while (atomic_flag_test_and_set_explicit(&opening, memory_order_acquire)) {
-		if (atomic_load_explicit(&is_stuck, memory_order_relaxed) || !gmt_patience_rest(&patience)) {
+		if (atomic_load_explicit(&is_stuck, memory_order_relaxed) ||
+			!gmt_patience_rest(&patience)) {
 			atomic_store_explicit(&is_stuck, true, memory_order_relaxed);
 			return;
 		}

@@ -135,7 +135,8 @@ int gmt_pools_device_plus_1(uint64_t handle)
 		add_defaults();
 		place = find(handle);
 	}
-	device = place ? atomic_load_explicit(&place->device, memory_order_relaxed) : GMT_DEVICE_UNKNOWN;
+	device =
+		place ? atomic_load_explicit(&place->device, memory_order_relaxed) : GMT_DEVICE_UNKNOWN;
 	return device >= 0 ? device + 1 : device == GMT_DEVICE_HOST ? -1 : 0;
 }
 
@@ -143,7 +144,9 @@ uint8_t gmt_pools_space(uint64_t handle)
 {
 	const struct place *place = find(handle);
 
-	return place && atomic_load_explicit(&place->is_managed, memory_order_relaxed) ? GMT_SPACE_MANAGED : GMT_SPACE_POOL;
+	return place && atomic_load_explicit(&place->is_managed, memory_order_relaxed)
+		? GMT_SPACE_MANAGED
+		: GMT_SPACE_POOL;
 }
 
 bool gmt_pools_hold(unsigned index, struct gmt_pool_info *ret_pool)

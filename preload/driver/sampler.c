@@ -94,7 +94,8 @@ static uint64_t live_context(int device)
 {
 	uint64_t primary = gmt_contexts_primary(device);
 
-	return primary && gmt_driver_primary_is_active(device) ? primary : gmt_contexts_of_device(device);
+	return primary && gmt_driver_primary_is_active(device) ? primary
+														   : gmt_contexts_of_device(device);
 }
 
 /*
@@ -110,14 +111,16 @@ static bool ask_driver(int device, struct gmt_sample *sample)
 	context = live_context(device);
 	if (context && gmt_driver_memory_of(context, &sample->free_bytes, &sample->total_bytes))
 		sample->known |= GMT_SAMPLE_DRIVER;
-	if (context && gmt_driver_graph_memory(device, &sample->graph_reserved_bytes, &sample->graph_used_bytes))
+	if (context &&
+		gmt_driver_graph_memory(device, &sample->graph_reserved_bytes, &sample->graph_used_bytes))
 		sample->known |= GMT_SAMPLE_GRAPHS;
 	gmt_contexts_release();
 	return context != 0;
 }
 
 /* Records the state of a pool if it changed. */
-static void tell_pool(unsigned index, const struct gmt_pool_info *info, const struct gmt_driver_pool *now)
+static void tell_pool(unsigned index, const struct gmt_pool_info *info,
+	const struct gmt_driver_pool *now)
 {
 	static struct {
 		uint64_t handle;
@@ -138,7 +141,8 @@ static void tell_pool(unsigned index, const struct gmt_pool_info *info, const st
 	if (before[index].handle == info->handle && memcmp(&before[index].said, now, sizeof(*now)) == 0)
 		return;
 	/* An unused default pool is not recorded. */
-	if (before[index].handle != info->handle && info->origin == GMT_POOL_DEFAULT && !now->reserved_high_bytes)
+	if (before[index].handle != info->handle && info->origin == GMT_POOL_DEFAULT &&
+		!now->reserved_high_bytes)
 		return;
 	if (gmt_samples_push_pool(&row)) {
 		before[index].handle = info->handle;
@@ -333,7 +337,8 @@ void gmt_sampler_tick(void)
 	if (atomic_load(&state) != RUNNING || since_ns < EVERY_NS || since_ns < pause_ns)
 		return;
 	count_calls(&driver, &torch);
-	if (driver == driver_calls && since_ns < IDLE_NS && (torch == torch_calls || since_ns < TORCH_NS))
+	if (driver == driver_calls && since_ns < IDLE_NS &&
+		(torch == torch_calls || since_ns < TORCH_NS))
 		return;
 	driver_calls = driver;
 	torch_calls = torch;
@@ -377,7 +382,8 @@ bool gmt_sampler_ask(int device, struct gmt_sample *ret_sample)
 		uint32_t mine = atomic_fetch_add(&place->asked, 1) + 1;
 
 		wake(&wanted, 1);
-		has_answer = !atomic_load(&is_late) && wait_for(&place->done, mine, gmt_config_patience_ns(ASK_WAIT_NS));
+		has_answer = !atomic_load(&is_late) &&
+			wait_for(&place->done, mine, gmt_config_patience_ns(ASK_WAIT_NS));
 		if (!has_answer)
 			atomic_store(&is_late, true);
 		*ret_sample = (struct gmt_sample){
@@ -395,7 +401,8 @@ bool gmt_sampler_ask(int device, struct gmt_sample *ret_sample)
 
 bool gmt_sampler_is_running(void)
 {
-	return atomic_load(&state) == RUNNING && atomic_load(&is_made) && atomic_load(&owner) == getpid();
+	return atomic_load(&state) == RUNNING && atomic_load(&is_made) &&
+		atomic_load(&owner) == getpid();
 }
 
 void gmt_sampler_stop(bool once_more)

@@ -40,7 +40,8 @@ void gmt_folder_unlink(int folder, const char *path)
 	 * The host has called seteuid. The bare system call changes only this thread; libc's function
 	 * would change all threads.
 	 */
-	if (getresuid(&real, &effective, &saved) || effective == saved || syscall(SYS_setresuid, -1, saved, -1))
+	if (getresuid(&real, &effective, &saved) || effective == saved ||
+		syscall(SYS_setresuid, -1, saved, -1))
 		return;
 	unlinkat(folder, name, 0);
 	syscall(SYS_setresuid, -1, effective, -1);
@@ -58,7 +59,8 @@ struct entry {
 	char name[];
 };
 
-void gmt_folder_visit(int folder, bool (*look)(void *user, int folder, const char *name), void *user)
+void gmt_folder_visit(int folder, bool (*look)(void *user, int folder, const char *name),
+	void *user)
 {
 	/* Only the writer's thread uses it. */
 	static _Alignas(struct entry) char entries[ENTRIES_BYTES];

@@ -28,6 +28,7 @@ void gmt_folder_unlink(int folder, const char *path);
  * Calls `look` with the name of each file in a folder, until `look` returns false. `folder` is a
  * descriptor that is open for reading.
  */
-void gmt_folder_visit(int folder, bool (*look)(void *user, int folder, const char *name), void *user);
+void gmt_folder_visit(int folder, bool (*look)(void *user, int folder, const char *name),
+	void *user);
 
 #endif

@@ -30,7 +30,8 @@ static void folder_of(const char *path, char *ret_compactor, size_t bytes)
 /*
  * Returns the owner of the memory, so that a reader can identify it after the process was killed.
  */
-static const struct gmt_shared_recording_owner *own_name(const struct gmt_recording *recording, const char *folder)
+static const struct gmt_shared_recording_owner *own_name(const struct gmt_recording *recording,
+	const char *folder)
 {
 	static struct gmt_shared_recording_owner owner; /* one caller; stacks may be small */
 	static char whole[PATH_MAX];
@@ -40,8 +41,9 @@ static const struct gmt_shared_recording_owner *own_name(const struct gmt_record
 	snprintf(owner.host, sizeof(owner.host), "%s", recording->identity.host);
 	owner.file_device = recording->file.device;
 	owner.file_inode = recording->file.number;
-	if (!realpath(folder, whole) || snprintf(owner.path, sizeof(owner.path), "%s/%s", whole[1] ? whole : "",
-		slash ? slash + 1 : recording->path) >= (int)sizeof(owner.path))
+	if (!realpath(folder, whole) ||
+		snprintf(owner.path, sizeof(owner.path), "%s/%s", whole[1] ? whole : "",
+			slash ? slash + 1 : recording->path) >= (int)sizeof(owner.path))
 		owner.path[0] = 0;
 	owner.start_time_ns = gmt_clock_start.realtime_ns;
 	owner.start_stamp = gmt_clock_start.stamp;
@@ -50,7 +52,8 @@ static const struct gmt_shared_recording_owner *own_name(const struct gmt_record
 	return &owner;
 }
 
-static bool open_depot(struct gmt_recording *recording, struct gmt_recording_memory *area, char *ret_why, uint32_t why_bytes)
+static bool open_depot(struct gmt_recording *recording, struct gmt_recording_memory *area,
+	char *ret_why, uint32_t why_bytes)
 {
 	recording->area = area;
 	recording->depot = gmt_depot_open(gmt_recording_memory_depot(area), area->header->depot_bytes,
@@ -60,7 +63,8 @@ static bool open_depot(struct gmt_recording *recording, struct gmt_recording_mem
 	return recording->depot;
 }
 
-static bool open_area(struct gmt_recording *recording, struct gmt_recording_memory *area, char *ret_why, uint32_t why_bytes)
+static bool open_area(struct gmt_recording *recording, struct gmt_recording_memory *area,
+	char *ret_why, uint32_t why_bytes)
 {
 	static char folder[4352]; /* one caller; stacks may be small */
 
@@ -73,15 +77,16 @@ static bool open_area(struct gmt_recording *recording, struct gmt_recording_memo
 	return false;
 }
 
-static bool open_all(struct gmt_recording *recording, struct gmt_recording_memory *area, char *ret_why, uint32_t why_bytes)
+static bool open_all(struct gmt_recording *recording, struct gmt_recording_memory *area,
+	char *ret_why, uint32_t why_bytes)
 {
 	if (!gmt_descriptor_has_own_table() && !gmt_descriptor_may_share_table()) {
 		snprintf(ret_why, why_bytes, "RLIMIT_NOFILE leaves the recorder no descriptor");
 		return false;
 	}
 	gmt_identifier_make(recording->name);
-	recording->fd = gmt_output_create(gmt_config.output, &recording->identity, recording->path, sizeof(recording->path),
-		ret_why, why_bytes);
+	recording->fd = gmt_output_create(gmt_config.output, &recording->identity, recording->path,
+		sizeof(recording->path), ret_why, why_bytes);
 	if (recording->fd < 0)
 		return false;
 	gmt_file_identity_of(recording->fd, &recording->file);
@@ -92,7 +97,8 @@ static bool open_all(struct gmt_recording *recording, struct gmt_recording_memor
 	return false;
 }
 
-bool gmt_open_files(struct gmt_recording *recording, struct gmt_recording_memory *area, char *ret_why, uint32_t why_bytes)
+bool gmt_open_files(struct gmt_recording *recording, struct gmt_recording_memory *area,
+	char *ret_why, uint32_t why_bytes)
 {
 	if (open_all(recording, area, ret_why, why_bytes))
 		return true;
@@ -100,7 +106,9 @@ bool gmt_open_files(struct gmt_recording *recording, struct gmt_recording_memory
 	return false;
 }
 
-bool gmt_open_memory(struct gmt_recording *recording, struct gmt_recording_memory *area, char *ret_why, uint32_t why_bytes)
+bool gmt_open_memory(struct gmt_recording *recording, struct gmt_recording_memory *area,
+	char *ret_why, uint32_t why_bytes)
 {
-	return gmt_recording_memory_open_in_memory(area, ret_why, why_bytes) && open_depot(recording, area, ret_why, why_bytes);
+	return gmt_recording_memory_open_in_memory(area, ret_why, why_bytes) &&
+		open_depot(recording, area, ret_why, why_bytes);
 }

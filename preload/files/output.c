@@ -19,12 +19,21 @@ enum { TRIES = 10000 };
 
 /* Variables in which launchers set the rank, the most specific launcher first. */
 static const char *const rank_names[] = {
-	"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID",
+	"RANK",
+	"OMPI_COMM_WORLD_RANK",
+	"PMIX_RANK",
+	"PMI_RANK",
+	"MV2_COMM_WORLD_RANK",
+	"SLURM_PROCID",
 	"FLUX_TASK_RANK",
 };
 static const char *const local_rank_names[] = {
-	"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK",
-	"SLURM_LOCALID", "FLUX_TASK_LOCAL_ID",
+	"LOCAL_RANK",
+	"OMPI_COMM_WORLD_LOCAL_RANK",
+	"MPI_LOCALRANKID",
+	"MV2_COMM_WORLD_LOCAL_RANK",
+	"SLURM_LOCALID",
+	"FLUX_TASK_LOCAL_ID",
 };
 
 static int32_t first_number(const char *const *names, size_t count)
@@ -47,13 +56,15 @@ void gmt_identity_init(struct gmt_identity *ret_identity)
 	memset(ret_identity, 0, sizeof(*ret_identity));
 	ret_identity->time_s = time(NULL);
 	ret_identity->rank = first_number(rank_names, sizeof(rank_names) / sizeof(*rank_names));
-	ret_identity->local_rank = first_number(local_rank_names, sizeof(local_rank_names) / sizeof(*local_rank_names));
+	ret_identity->local_rank =
+		first_number(local_rank_names, sizeof(local_rank_names) / sizeof(*local_rank_names));
 	if (gethostname(ret_identity->host, sizeof(ret_identity->host) - 1))
 		strcpy(ret_identity->host, "localhost");
 	executable[length > 0 ? length : 0] = 0;
 
 	const char *slash = strrchr(executable, '/');
-	snprintf(ret_identity->program, sizeof(ret_identity->program), "%s", slash ? slash + 1 : "program");
+	snprintf(ret_identity->program, sizeof(ret_identity->program), "%s",
+		slash ? slash + 1 : "program");
 }
 
 struct name {
@@ -174,20 +185,41 @@ bool gmt_output_expand(const char *template, const struct gmt_identity *identity
 		}
 		at += 2;
 		switch (at[-1]) {
-		case 'p': append_number(&name, getpid()); break;
-		case 'h': append_part(&name, identity->host); break;
-		case 'e': append_part(&name, identity->program); break;
-		case 't': append_time(&name, identity->time_s); break;
-		case 'r': append_number(&name, identity->rank < 0 ? 0 : identity->rank); break;
-		case 'l': append_number(&name, identity->local_rank < 0 ? 0 : identity->local_rank); break;
-		case 'n': append_number(&name, number); break;
-		case '%': append_text(&name, "%"); break;
-		case 'q': at = append_variable(&name, at); break;
-		default: at = NULL;
+		case 'p':
+			append_number(&name, getpid());
+			break;
+		case 'h':
+			append_part(&name, identity->host);
+			break;
+		case 'e':
+			append_part(&name, identity->program);
+			break;
+		case 't':
+			append_time(&name, identity->time_s);
+			break;
+		case 'r':
+			append_number(&name, identity->rank < 0 ? 0 : identity->rank);
+			break;
+		case 'l':
+			append_number(&name, identity->local_rank < 0 ? 0 : identity->local_rank);
+			break;
+		case 'n':
+			append_number(&name, number);
+			break;
+		case '%':
+			append_text(&name, "%");
+			break;
+		case 'q':
+			at = append_variable(&name, at);
+			break;
+		default:
+			at = NULL;
 		}
 		if (!at) {
-			snprintf(ret_why, why_bytes, "output=%s has a token that is none of "
-				"%%p %%h %%e %%t %%r %%l %%n %%q{VAR} %%%%", template);
+			snprintf(ret_why, why_bytes,
+				"output=%s has a token that is none of "
+				"%%p %%h %%e %%t %%r %%l %%n %%q{VAR} %%%%",
+				template);
 			return false;
 		}
 	}
@@ -215,7 +247,8 @@ int gmt_output_create(const char *template, const struct gmt_identity *identity,
 	bool numbered = strstr(template, "%n") != NULL;
 
 	for (uint32_t number = 0; number < TRIES; number++) {
-		if (!gmt_output_expand(template, identity, number, ret_path, path_bytes - 16, ret_why, why_bytes))
+		if (!gmt_output_expand(template, identity, number, ret_path, path_bytes - 16, ret_why,
+				why_bytes))
 			return -1;
 		if (number && !numbered)
 			/* Uses the 16 bytes that were left. */

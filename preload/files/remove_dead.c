@@ -30,7 +30,8 @@ static bool is_name(const char *name)
 	size_t length = strlen(name);
 	const char *digits = strncmp(name, ".gpumemtrace-", 13) ? name : name + 13;
 
-	return length > 5 && length < NAME_BYTES && !strcmp(name + length - 5, ".area") && *digits >= '0' && *digits <= '9';
+	return length > 5 && length < NAME_BYTES && !strcmp(name + length - 5, ".area") &&
+		*digits >= '0' && *digits <= '9';
 }
 
 /* Fills in what is known about a file. Returns false if the file must stay. */
@@ -40,13 +41,14 @@ static bool look_at(int folder, const char *name, struct leftover *ret_leftover)
 	struct stat about;
 	char magic[sizeof(GMT_SHARED_RECORDING_MAGIC) - 1] = "";
 	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	bool is_ours = fd >= 0 && !fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
-		time(NULL) - about.st_mtime >= YOUNG_S;
+	bool is_ours = fd >= 0 && !fstat(fd, &about) && S_ISREG(about.st_mode) &&
+		about.st_uid == geteuid() && time(NULL) - about.st_mtime >= YOUNG_S;
 
 	if (is_ours) {
 		bool is_whole = pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
 			!memcmp(magic, GMT_SHARED_RECORDING_MAGIC, sizeof(magic)) &&
-			pread(fd, &owner, sizeof(owner), offsetof(struct gmt_shared_recording_header, owner)) == sizeof(owner);
+			pread(fd, &owner, sizeof(owner), offsetof(struct gmt_shared_recording_header, owner)) ==
+				sizeof(owner);
 
 		if (!is_whole)
 			memset(&owner, 0, sizeof(owner));
@@ -75,9 +77,9 @@ static size_t worst_of(size_t count)
 	size_t worst = 0;
 
 	for (size_t i = 1; i < count; i++)
-		if (badness(&leftovers[i]) != badness(&leftovers[worst]) ?
-			badness(&leftovers[i]) > badness(&leftovers[worst]) :
-			leftovers[i].time_s < leftovers[worst].time_s)
+		if (badness(&leftovers[i]) != badness(&leftovers[worst])
+				? badness(&leftovers[i]) > badness(&leftovers[worst])
+				: leftovers[i].time_s < leftovers[worst].time_s)
 			worst = i;
 	return worst;
 }
@@ -107,7 +109,8 @@ void gmt_shared_recordings_bound(const char *folder)
 	while (found.count) {
 		size_t worst = worst_of(found.count);
 
-		if (leftovers[worst].is_whole && found.count <= GMT_SHARED_RECORDING_MAX && found.bytes <= GMT_SHARED_RECORDING_MAX_BYTES)
+		if (leftovers[worst].is_whole && found.count <= GMT_SHARED_RECORDING_MAX &&
+			found.bytes <= GMT_SHARED_RECORDING_MAX_BYTES)
 			break;
 		unlinkat(entries, leftovers[worst].name, 0);
 		found.bytes -= leftovers[worst].bytes;

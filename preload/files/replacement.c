@@ -20,7 +20,8 @@ static const char suffix[] = ".fold";
  * Determines the current path of the file that a descriptor refers to. Returns false if the file
  * has no path.
  */
-static bool find(int fd, const struct gmt_file_identity *file, char *ret_path, char *ret_why, uint32_t why_bytes)
+static bool find(int fd, const struct gmt_file_identity *file, char *ret_path, char *ret_why,
+	uint32_t why_bytes)
 {
 	char link[64];
 	struct stat about;
@@ -63,8 +64,8 @@ static bool is_locked(int fd, const char *path)
 	return gmt_file_identity_of(fd, &file) && gmt_file_identity_is_at(AT_FDCWD, path, &file);
 }
 
-bool gmt_replacement_open(struct gmt_replacement *ret_beside, int of_fd, const struct gmt_file_identity *of, char *ret_why,
-	uint32_t why_bytes)
+bool gmt_replacement_open(struct gmt_replacement *ret_beside, int of_fd,
+	const struct gmt_file_identity *of, char *ret_why, uint32_t why_bytes)
 {
 	/* Static, because stacks may be small; there is only one caller. */
 	static char path[GMT_REPLACEMENT_PATH_BYTES];
@@ -91,7 +92,8 @@ bool gmt_replacement_open(struct gmt_replacement *ret_beside, int of_fd, const s
 		}
 	}
 	if (fd < 0) {
-		snprintf(ret_why, why_bytes, "no temporary file can be made beside it: %s", strerror(errno));
+		snprintf(ret_why, why_bytes, "no temporary file can be made beside it: %s",
+			strerror(errno));
 		return false;
 	}
 	ret_beside->fd = gmt_descriptor_move_high(fd);
@@ -100,8 +102,8 @@ bool gmt_replacement_open(struct gmt_replacement *ret_beside, int of_fd, const s
 	return true;
 }
 
-bool gmt_replacement_take_place(const struct gmt_replacement *beside, int of_fd, const struct gmt_file_identity *of,
-	char *ret_why, uint32_t why_bytes)
+bool gmt_replacement_take_place(const struct gmt_replacement *beside, int of_fd,
+	const struct gmt_file_identity *of, char *ret_why, uint32_t why_bytes)
 {
 	static char path[GMT_REPLACEMENT_PATH_BYTES];
 	struct stat before, after;
@@ -154,8 +156,8 @@ static bool is_temporary(const char *name)
 
 	for (const char *next = ending; next && (next = strstr(next + 1, suffix)) != NULL;)
 		ending = next;
-	return ending && strstr(name, ".gmt.gz") && strspn(ending + sizeof(suffix) - 1, "0123456789") ==
-		strlen(ending + sizeof(suffix) - 1);
+	return ending && strstr(name, ".gmt.gz") &&
+		strspn(ending + sizeof(suffix) - 1, "0123456789") == strlen(ending + sizeof(suffix) - 1);
 }
 
 /*
@@ -170,8 +172,9 @@ static void remove_orphan(int folder, const char *name)
 
 	if (fd < 0)
 		return;
-	if (!fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_uid == geteuid() && !flock(fd, LOCK_EX | LOCK_NB) &&
-		gmt_file_identity_of(fd, &file) && gmt_file_identity_is_at(folder, name, &file))
+	if (!fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
+		!flock(fd, LOCK_EX | LOCK_NB) && gmt_file_identity_of(fd, &file) &&
+		gmt_file_identity_is_at(folder, name, &file))
 		unlinkat(folder, name, 0);
 	close(fd);
 }

@@ -22,9 +22,9 @@ enum {
 	FOLD_EVENTS = 32768,          /* minimum number of events for a compaction */
 	AGGREGATE_EVENTS = 262144,    /* events that mode=aggregate collects before a compaction */
 	SLICE_NS = 8000000,
-	SLACK_NS = 500000000,         /* maximum time from a call's stamp to the event's publication */
+	SLACK_NS = 500000000, /* maximum time from a call's stamp to the event's publication */
 	RETRY_US = 60000000,
-	FLUSH_NS = 250000000,         /* after a slower flush, later compactions do not flush */
+	FLUSH_NS = 250000000, /* after a slower flush, later compactions do not flush */
 };
 
 /* Maximum delay between a free and its event's publication. Later the free counts as missed. */
@@ -81,13 +81,15 @@ static bool is_cut_due(const struct gmt_rotation *rotate, const struct gmt_rotat
 
 	uint64_t part = rotate->window.count / CUTS_OF_WINDOW;
 
-	return distance(rotate, last, now) >= (part ? part : 1) && now->events - last->events >= FOLD_EVENTS / CUTS_OF_WINDOW;
+	return distance(rotate, last, now) >= (part ? part : 1) &&
+		now->events - last->events >= FOLD_EVENTS / CUTS_OF_WINDOW;
 }
 
 /* Returns whether events wait until the recorder knows if a compaction will make room. */
 static bool is_room_wanted(const struct gmt_rotation *rotate)
 {
-	return rotate->stream->is_full && rotate->stream->room_may_come && rotate->rewrite.phase == GMT_REWRITE_NONE;
+	return rotate->stream->is_full && rotate->stream->room_may_come &&
+		rotate->rewrite.phase == GMT_REWRITE_NONE;
 }
 
 bool gmt_rotation_wants_sync(const struct gmt_rotation *rotate)
@@ -98,13 +100,15 @@ bool gmt_rotation_wants_sync(const struct gmt_rotation *rotate)
 }
 
 /* Returns the newest cut that is old enough for the window, or cut_count if no cut is. */
-static uint32_t cut_for_window(const struct gmt_rotation *rotate, const struct gmt_rotation_cut *now)
+static uint32_t cut_for_window(const struct gmt_rotation *rotate,
+	const struct gmt_rotation_cut *now)
 {
 	uint64_t keep = rotate->mode == GMT_MODE_AGGREGATE ? 0 : rotate->window.count;
 
 	if (rotate->mode != GMT_MODE_FULL && !rotate->fits_only)
 		for (uint32_t i = rotate->cut_count; i-- > 0;)
-			if (rotate->mode == GMT_MODE_AGGREGATE || distance(rotate, &rotate->cuts[i], now) >= keep)
+			if (rotate->mode == GMT_MODE_AGGREGATE ||
+				distance(rotate, &rotate->cuts[i], now) >= keep)
 				return i;
 	return rotate->cut_count;
 }
@@ -118,9 +122,11 @@ static bool is_fold_worth_it(const struct gmt_rotation *rotate, uint32_t cut)
 	const struct gmt_rotation_cut *place = &rotate->cuts[cut];
 	uint64_t least = rotate->mode == GMT_MODE_AGGREGATE ? AGGREGATE_EVENTS : FOLD_EVENTS;
 
-	if (place->events - rotate->start.events < least || place->bytes - rotate->start.bytes < rotate->start.bytes)
+	if (place->events - rotate->start.events < least ||
+		place->bytes - rotate->start.bytes < rotate->start.bytes)
 		return false;
-	return rotate->mode == GMT_MODE_AGGREGATE || distance(rotate, &rotate->start, place) >= rotate->window.count;
+	return rotate->mode == GMT_MODE_AGGREGATE ||
+		distance(rotate, &rotate->start, place) >= rotate->window.count;
 }
 
 /*
@@ -130,7 +136,8 @@ static bool is_fold_worth_it(const struct gmt_rotation *rotate, uint32_t cut)
  */
 static bool is_too_large(const struct gmt_rotation *rotate, const struct gmt_rotation_cut *now)
 {
-	return has_max_size(rotate) && (now->bytes > rotate->max_size_bytes / 2 || rotate->stream->is_full);
+	return has_max_size(rotate) &&
+		(now->bytes > rotate->max_size_bytes / 2 || rotate->stream->is_full);
 }
 
 /*
@@ -143,7 +150,8 @@ static uint32_t cut_for_size(const struct gmt_rotation *rotate, const struct gmt
 
 	if (rotate->is_tight && rotate->cut_count)
 		return rotate->cut_count - 1;
-	while (i < rotate->cut_count && now->bytes - rotate->cuts[i].bytes > rotate->max_size_bytes / KEPT_PARTS)
+	while (i < rotate->cut_count &&
+		now->bytes - rotate->cuts[i].bytes > rotate->max_size_bytes / KEPT_PARTS)
 		i++;
 	return i;
 }
@@ -165,13 +173,15 @@ static void tell_shorter(struct gmt_rotation *rotate)
 		rotate->mode = GMT_MODE_WINDOW;
 		rotate->fits_only = true;
 		gmt_control_set_mode(rotate->mode);
-		snprintf(note, sizeof(note), "mode=full became mode=window: the file came near max_size=%s; "
-			"of what is older there are totals only", size);
+		snprintf(note, sizeof(note),
+			"mode=full became mode=window: the file came near max_size=%s; "
+			"of what is older there are totals only",
+			size);
 		tell(rotate, "mode=full became mode=window", note);
 	} else if (!rotate->fits_only && !rotate->told_short && rotate->mode == GMT_MODE_WINDOW) {
 		rotate->told_short = true;
-		snprintf(note, sizeof(note), "the window is shorter than was asked for: more does not fit into max_size=%s",
-			size);
+		snprintf(note, sizeof(note),
+			"the window is shorter than was asked for: more does not fit into max_size=%s", size);
 		tell(rotate, "the window is shorter", note);
 	}
 }
@@ -180,16 +190,19 @@ static void tell_shorter(struct gmt_rotation *rotate)
  * Returns the stamp `slack_ns` before the cut. If more than max_size / `parts` was written in that
  * time, the function uses the shorter time in which that much was written.
  */
-static uint64_t stamp_before(const struct gmt_rotation *rotate, uint32_t cut, double slack_ns, unsigned parts)
+static uint64_t stamp_before(const struct gmt_rotation *rotate, uint32_t cut, double slack_ns,
+	unsigned parts)
 {
 	const struct gmt_rotation_cut *at = &rotate->cuts[cut], *before = cut ? at - 1 : &rotate->start;
 	double ticks = (double)(at->stamp - gmt_clock_start.stamp);
 	double time_ns = (double)(at->time_ns - gmt_clock_start.monotonic_ns);
-	double bytes_per_ns = (double)(at->bytes - before->bytes) / (double)(at->time_ns - before->time_ns + 1);
+	double bytes_per_ns =
+		(double)(at->bytes - before->bytes) / (double)(at->time_ns - before->time_ns + 1);
 
 	if (has_max_size(rotate) && slack_ns * bytes_per_ns > (double)(rotate->max_size_bytes / parts))
 		slack_ns = (double)(rotate->max_size_bytes / parts) / bytes_per_ns;
-	return time_ns <= slack_ns ? gmt_clock_start.stamp : at->stamp - (uint64_t)(ticks / time_ns * slack_ns);
+	return time_ns <= slack_ns ? gmt_clock_start.stamp
+							   : at->stamp - (uint64_t)(ticks / time_ns * slack_ns);
 }
 
 /*
@@ -229,7 +242,8 @@ static void give_up(struct gmt_rotation *rotate)
 		if (rotate->head_bytes < rotate->rewrite.head_bytes)
 			rotate->head_bytes = rotate->rewrite.head_bytes;
 		if (is_new) {
-			gmt_diag_report("%s: %s; a fold that keeps less is tried at once", rotate->recording->path, rotate->rewrite.why);
+			gmt_diag_report("%s: %s; a fold that keeps less is tried at once",
+				rotate->recording->path, rotate->rewrite.why);
 			return;
 		}
 	}
@@ -240,22 +254,26 @@ static void give_up(struct gmt_rotation *rotate)
 	if (rotate->rewrite.found_no_room)
 		snprintf(remedy, sizeof(remedy), " (max_size=%lluMiB has room)",
 			(unsigned long long)(rotate->head_bytes * ROOMY_HEADS >> 20) + 1);
-	snprintf(note, sizeof(note), "older events could not be folded: %.90s%s; all stays as it is, up to max_size; "
-		"tried again in a minute", rotate->rewrite.why, remedy);
+	snprintf(note, sizeof(note),
+		"older events could not be folded: %.90s%s; all stays as it is, up to max_size; "
+		"tried again in a minute",
+		rotate->rewrite.why, remedy);
 	tell(rotate, "a fold failed", note);
 }
 
 static const char *why_of(const struct gmt_rotation *rotate)
 {
-	return rotate->fits_only ? "max_size" : rotate->mode == GMT_MODE_AGGREGATE ? "mode=aggregate" : "mode=window";
+	return rotate->fits_only                 ? "max_size"
+		: rotate->mode == GMT_MODE_AGGREGATE ? "mode=aggregate"
+											 : "mode=window";
 }
 
 static void begin_fold(struct gmt_rotation *rotate, uint32_t cut, uint64_t stamp, uint64_t sure)
 {
 	if (!rotate->folds && !rotate->told_failure)
 		gmt_replacement_remove_orphans(rotate->recording->fd, &rotate->recording->file);
-	if (!gmt_rotation_rewrite_begin(&rotate->rewrite, rotate->recording, rotate->cuts[cut].bytes, stamp, sure, why_of(rotate),
-		!rotate->is_flush_slow)) {
+	if (!gmt_rotation_rewrite_begin(&rotate->rewrite, rotate->recording, rotate->cuts[cut].bytes,
+			stamp, sure, why_of(rotate), !rotate->is_flush_slow)) {
 		give_up(rotate);
 		return;
 	}
@@ -296,7 +314,8 @@ static bool is_cut_wanted(const struct gmt_rotation *rotate, const struct gmt_ro
 {
 	if (!rotate->stream->is_full)
 		return is_cut_due(rotate, now);
-	return is_room_wanted(rotate) && rotate->cut_count < GMT_ROTATION_CUTS && now->bytes - last_cut(rotate)->bytes >=
+	return is_room_wanted(rotate) && rotate->cut_count < GMT_ROTATION_CUTS &&
+		now->bytes - last_cut(rotate)->bytes >=
 		rotate->max_size_bytes / (rotate->cut_count ? KEPT_PARTS : LEAST_PARTS);
 }
 
@@ -331,8 +350,8 @@ static void go_on_in_new(struct gmt_rotation *rotate, uint64_t head_bytes)
 	rotate->cut_under_way = 0;
 	rotate->folds++;
 	rotate->stream->synced_file_bytes = gmt_sink_written_bytes(rotate->stream->sink);
-	gmt_diag_report("%s: folded; %llu events are in totals only, the file has %llu bytes", rotate->recording->path,
-		(unsigned long long)rotate->rewrite.folded_events,
+	gmt_diag_report("%s: folded; %llu events are in totals only, the file has %llu bytes",
+		rotate->recording->path, (unsigned long long)rotate->rewrite.folded_events,
 		(unsigned long long)rotate->stream->synced_file_bytes);
 }
 
@@ -377,20 +396,23 @@ static uint64_t set_limits(struct gmt_rotation *rotate)
 
 	if (!has_max_size(rotate))
 		return UINT64_MAX;
-	rotate->stream->room_may_come = rewrite->phase != GMT_REWRITE_NONE || gmt_clock_monotonic_ns() >= rotate->not_before_ns;
+	rotate->stream->room_may_come =
+		rewrite->phase != GMT_REWRITE_NONE || gmt_clock_monotonic_ns() >= rotate->not_before_ns;
 	if (rewrite->phase == GMT_REWRITE_NONE) {
 		rotate->stream->limit_bytes = max - room_for_fold(rotate);
 		rotate->stream->is_full = false; /* until the limit is reached again */
 		return 0;
 	}
-	head = rewrite->head_bytes ? rewrite->head_bytes : gmt_rotation_rewrite_bytes(rewrite) + max / SLACK_PARTS;
+	head = rewrite->head_bytes ? rewrite->head_bytes
+							   : gmt_rotation_rewrite_bytes(rewrite) + max / SLACK_PARTS;
 	if (!rewrite->head_bytes && head < rotate->head_bytes + max / CUTS_OF_FILE)
 		head = rotate->head_bytes + max / CUTS_OF_FILE;
 	rotate->stream->limit_bytes = max > head ? (max - head + rewrite->part_bytes) / 2 : now;
 	return max > now ? max - now : 0;
 }
 
-void gmt_rotation_init(struct gmt_rotation *rotate, struct gmt_recording *recording, struct gmt_stream *stream)
+void gmt_rotation_init(struct gmt_rotation *rotate, struct gmt_recording *recording,
+	struct gmt_stream *stream)
 {
 	memset(rotate, 0, sizeof(*rotate));
 	rotate->recording = recording;
@@ -405,13 +427,14 @@ void gmt_rotation_init(struct gmt_rotation *rotate, struct gmt_recording *record
 static bool work(struct gmt_rotation *rotate, uint64_t budget_ns)
 {
 	uint64_t new_bytes = set_limits(rotate);
-	enum gmt_rotation_rewrite_state state = gmt_rotation_rewrite_work(&rotate->rewrite, gmt_sink_written_bytes(rotate->stream->sink),
-		new_bytes, budget_ns);
+	enum gmt_rotation_rewrite_state state = gmt_rotation_rewrite_work(&rotate->rewrite,
+		gmt_sink_written_bytes(rotate->stream->sink), new_bytes, budget_ns);
 
 	if (rotate->rewrite.flush_ns > FLUSH_NS && !rotate->is_flush_slow) {
 		rotate->is_flush_slow = true;
-		gmt_diag_report("%s: the disk took %llu ms for a folded file; it is not waited for any more", rotate->recording->path,
-			(unsigned long long)(rotate->rewrite.flush_ns / 1000000));
+		gmt_diag_report(
+			"%s: the disk took %llu ms for a folded file; it is not waited for any more",
+			rotate->recording->path, (unsigned long long)(rotate->rewrite.flush_ns / 1000000));
 	}
 	if (state == GMT_REWRITE_FAILED)
 		give_up(rotate);
@@ -431,7 +454,8 @@ bool gmt_rotation_make_room(struct gmt_rotation *rotate)
 	bool makes_room = rotate->rewrite.phase != GMT_REWRITE_NONE;
 
 	if (makes_room) {
-		snprintf(rotate->rewrite.why, sizeof(rotate->rewrite.why), "the disk has no room for both files");
+		snprintf(rotate->rewrite.why, sizeof(rotate->rewrite.why),
+			"the disk has no room for both files");
 		gmt_rotation_rewrite_drop(&rotate->rewrite);
 		give_up(rotate);
 		set_limits(rotate);
@@ -445,8 +469,8 @@ bool gmt_rotation_make_room(struct gmt_rotation *rotate)
  */
 static void work_until(struct gmt_rotation *rotate, uint64_t deadline_ns)
 {
-	while (rotate->rewrite.phase != GMT_REWRITE_NONE && (gmt_clock_monotonic_ns() < deadline_ns ||
-		(deadline_ns && rotate->rewrite.is_flushed)))
+	while (rotate->rewrite.phase != GMT_REWRITE_NONE &&
+		(gmt_clock_monotonic_ns() < deadline_ns || (deadline_ns && rotate->rewrite.is_flushed)))
 		work(rotate, SLICE_NS);
 	gmt_rotation_rewrite_drop(&rotate->rewrite);
 	rotate->cut_under_way = 0;

@@ -50,7 +50,8 @@ struct gmt_rotation {
 };
 
 /* Initializes `rotate`. `recording` and `stream` must outlive it. The stream was just opened. */
-void gmt_rotation_init(struct gmt_rotation *rotate, struct gmt_recording *recording, struct gmt_stream *stream);
+void gmt_rotation_init(struct gmt_rotation *rotate, struct gmt_recording *recording,
+	struct gmt_stream *stream);
 
 /* Returns whether a sync point is useful now, because a cut is due or room is needed. */
 bool gmt_rotation_wants_sync(const struct gmt_rotation *rotate);

@@ -39,37 +39,46 @@ static bool write_rows(void *user, uint32_t kind, const void *rows, uint32_t cou
 	enum gmt_status status = gmt_encode_rows(&rewrite->encoder, kind, rows, count, &error);
 
 	if (!status)
-		status = gmt_sink_push(rewrite->sink, rewrite->encoder.block.items, rewrite->encoder.block.count, &error);
+		status = gmt_sink_push(rewrite->sink, rewrite->encoder.block.items,
+			rewrite->encoder.block.count, &error);
 	if (status)
 		snprintf(rewrite->why, sizeof(rewrite->why), "%.255s", error.text);
 	return !status;
 }
 
-static bool open_all(struct gmt_rotation_rewrite *rewrite, uint64_t cut_stamp, uint64_t published_until_stamp, const char *why)
+static bool open_all(struct gmt_rotation_rewrite *rewrite, uint64_t cut_stamp,
+	uint64_t published_until_stamp, const char *why)
 {
 	uint8_t header[GMT_FILE_HEADER_BYTES];
 	struct gmt_compact_options options = {
-		.cut_stamp = cut_stamp, .published_until_stamp = published_until_stamp,
-		.max_tail_events = cut_stamp == UINT64_MAX ? END_EVENTS : 0, .why = why, .write = write_rows, .user = rewrite,
+		.cut_stamp = cut_stamp,
+		.published_until_stamp = published_until_stamp,
+		.max_tail_events = cut_stamp == UINT64_MAX ? END_EVENTS : 0,
+		.why = why,
+		.write = write_rows,
+		.user = rewrite,
 	};
 	struct gmt_error error;
 
 	gmt_encode_file_header(header);
 	return (!gmt_sink_open(rewrite->beside.fd, GZIP_LEVEL, &rewrite->sink, &error) &&
-		!gmt_sink_push(rewrite->sink, header, sizeof(header), &error) &&
-		!gmt_source_open_part(rewrite->recording->fd, rewrite->part_bytes, rewrite->recording->path,
-			&rewrite->source, &error) &&
-		!gmt_compact_open(&options, &rewrite->fold, &error)) || fail(rewrite, error.text);
+			   !gmt_sink_push(rewrite->sink, header, sizeof(header), &error) &&
+			   !gmt_source_open_part(rewrite->recording->fd, rewrite->part_bytes,
+				   rewrite->recording->path, &rewrite->source, &error) &&
+			   !gmt_compact_open(&options, &rewrite->fold, &error)) ||
+		fail(rewrite, error.text);
 }
 
-bool gmt_rotation_rewrite_begin(struct gmt_rotation_rewrite *rewrite, struct gmt_recording *recording, uint64_t part_bytes,
-	uint64_t cut_stamp, uint64_t published_until_stamp, const char *why, bool flushes)
+bool gmt_rotation_rewrite_begin(struct gmt_rotation_rewrite *rewrite,
+	struct gmt_recording *recording, uint64_t part_bytes, uint64_t cut_stamp,
+	uint64_t published_until_stamp, const char *why, bool flushes)
 {
 	memset(rewrite, 0, sizeof(*rewrite));
 	rewrite->flushes = flushes;
 	rewrite->recording = recording;
 	rewrite->part_bytes = rewrite->copied_bytes = part_bytes;
-	if (!gmt_replacement_open(&rewrite->beside, recording->fd, &recording->file, rewrite->why, sizeof(rewrite->why)))
+	if (!gmt_replacement_open(&rewrite->beside, recording->fd, &recording->file, rewrite->why,
+			sizeof(rewrite->why)))
 		return false;
 	rewrite->phase = GMT_REWRITE_READ;
 	return open_all(rewrite, cut_stamp, published_until_stamp, why);
@@ -165,7 +174,8 @@ static bool copy_some(struct gmt_rotation_rewrite *rewrite, uint64_t file_bytes)
 static bool flush(struct gmt_rotation_rewrite *rewrite)
 {
 	uint64_t start_ns = gmt_clock_monotonic_ns();
-	bool is_lost = gmt_file_identity_holds(rewrite->beside.fd, &rewrite->beside.file) && fdatasync(rewrite->beside.fd) &&
+	bool is_lost = gmt_file_identity_holds(rewrite->beside.fd, &rewrite->beside.file) &&
+		fdatasync(rewrite->beside.fd) &&
 		(errno == EIO || errno == ENOSPC || errno == EDQUOT || errno == ESTALE);
 
 	if (is_lost)
@@ -175,8 +185,8 @@ static bool flush(struct gmt_rotation_rewrite *rewrite)
 	return true;
 }
 
-enum gmt_rotation_rewrite_state gmt_rotation_rewrite_work(struct gmt_rotation_rewrite *rewrite, uint64_t file_bytes, uint64_t limit_bytes,
-	uint64_t budget_ns)
+enum gmt_rotation_rewrite_state gmt_rotation_rewrite_work(struct gmt_rotation_rewrite *rewrite,
+	uint64_t file_bytes, uint64_t limit_bytes, uint64_t budget_ns)
 {
 	uint64_t deadline_ns = gmt_clock_monotonic_ns() + budget_ns;
 	bool goes_on = true;
@@ -217,7 +227,8 @@ static void close_all(struct gmt_rotation_rewrite *rewrite)
 	rewrite->phase = GMT_REWRITE_NONE;
 }
 
-bool gmt_rotation_rewrite_take_place(struct gmt_rotation_rewrite *rewrite, struct gmt_stream *stream)
+bool gmt_rotation_rewrite_take_place(struct gmt_rotation_rewrite *rewrite,
+	struct gmt_stream *stream)
 {
 	struct gmt_recording *recording = rewrite->recording;
 	struct gmt_shared_recording_owner *owner = &recording->area->header->owner;
@@ -234,7 +245,8 @@ bool gmt_rotation_rewrite_take_place(struct gmt_rotation_rewrite *rewrite, struc
 	 * belonging to both files.
 	 */
 	atomic_store(&owner->is_moving, 1);
-	if (!gmt_replacement_take_place(&rewrite->beside, recording->fd, &recording->file, rewrite->why, sizeof(rewrite->why))) {
+	if (!gmt_replacement_take_place(&rewrite->beside, recording->fd, &recording->file, rewrite->why,
+			sizeof(rewrite->why))) {
 		atomic_store(&owner->is_moving, 0);
 		return fail(rewrite, rewrite->why);
 	}

@@ -66,16 +66,17 @@ enum gmt_rotation_rewrite_state { GMT_REWRITE_GOES_ON, GMT_REWRITE_IS_READY, GMT
  * to the file. For `flushes`, see rewrite->flushes. Must not be called while a compaction is
  * running. On failure returns false with the reason in rewrite->why.
  */
-bool gmt_rotation_rewrite_begin(struct gmt_rotation_rewrite *rewrite, struct gmt_recording *recording, uint64_t part_bytes,
-	uint64_t cut_stamp, uint64_t published_until_stamp, const char *why, bool flushes);
+bool gmt_rotation_rewrite_begin(struct gmt_rotation_rewrite *rewrite,
+	struct gmt_recording *recording, uint64_t part_bytes, uint64_t cut_stamp,
+	uint64_t published_until_stamp, const char *why, bool flushes);
 
 /*
  * Works for about `budget_ns`. `file_bytes` is the current length of the old file. `limit_bytes` is
  * the maximum size of the new file. Ready: little is left to copy. Failed: everything is cleaned
  * up, and rewrite->why has the reason.
  */
-enum gmt_rotation_rewrite_state gmt_rotation_rewrite_work(struct gmt_rotation_rewrite *rewrite, uint64_t file_bytes, uint64_t limit_bytes,
-	uint64_t budget_ns);
+enum gmt_rotation_rewrite_state gmt_rotation_rewrite_work(struct gmt_rotation_rewrite *rewrite,
+	uint64_t file_bytes, uint64_t limit_bytes, uint64_t budget_ns);
 
 /*
  * Copies the rest, replaces the old file with the new one, and moves the stream to the new file.
@@ -83,7 +84,8 @@ enum gmt_rotation_rewrite_state gmt_rotation_rewrite_work(struct gmt_rotation_re
  * GMT_REWRITE_IS_READY. On failure returns false with the reason in rewrite->why; the old file is
  * unchanged.
  */
-bool gmt_rotation_rewrite_take_place(struct gmt_rotation_rewrite *rewrite, struct gmt_stream *stream);
+bool gmt_rotation_rewrite_take_place(struct gmt_rotation_rewrite *rewrite,
+	struct gmt_stream *stream);
 
 /* Returns the current size of the new file in bytes. Returns 0 if there is no new file. */
 uint64_t gmt_rotation_rewrite_bytes(const struct gmt_rotation_rewrite *rewrite);

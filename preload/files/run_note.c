@@ -17,7 +17,8 @@ void gmt_run_note_failure(const char *why)
 	int kept_errno = errno, fd = -1;
 
 	for (int place = 0; gmt_config.run[0] && fd < 0 && place < GMT_RUNTIME_PLACES; place++) {
-		if (!gmt_runtime_folder((enum gmt_runtime_place)place, gmt_config.runtime_folder, true, folder, sizeof(folder)))
+		if (!gmt_runtime_folder((enum gmt_runtime_place)place, gmt_config.runtime_folder, true,
+				folder, sizeof(folder)))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s%s", folder, gmt_config.run, GMT_RUNTIME_FAILED_SUFFIX);
 		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);

@@ -21,8 +21,9 @@ struct gmt_call_counts *gmt_call_counts_of_slot(uint32_t slot)
 
 	if (slot >= BLOCKS)
 		return NULL;
-	while (count <= slot && !atomic_compare_exchange_weak_explicit(&used, &count, slot + 1,
-		memory_order_relaxed, memory_order_relaxed))
+	while (count <= slot &&
+		!atomic_compare_exchange_weak_explicit(&used, &count, slot + 1, memory_order_relaxed,
+			memory_order_relaxed))
 		;
 	return &blocks[slot];
 }

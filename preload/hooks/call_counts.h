@@ -38,7 +38,8 @@ static inline void gmt_call_count_in(struct gmt_call_counts *own, enum gmt_hook 
 		return;
 	}
 	/* The block has one writer, so load and store are enough. */
-	atomic_store_explicit(&own->of[hook], atomic_load_explicit(&own->of[hook], memory_order_relaxed) + 1, memory_order_relaxed);
+	atomic_store_explicit(&own->of[hook],
+		atomic_load_explicit(&own->of[hook], memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
 /*

@@ -12,8 +12,11 @@
 #include "hooks/hooks.def"
 
 #define GMT_HOOK_ANY(in_library, exported, base_name, first, in_mode, ...) \
-	[GMT_HOOK_##exported] = { .symbol = #exported, .base = #base_name, .since = first, \
-		.library = GMT_LIBRARY_##in_library, .mode = GMT_MODE_##in_mode, \
+	[GMT_HOOK_##exported] = { .symbol = #exported, \
+		.base = #base_name, \
+		.since = first, \
+		.library = GMT_LIBRARY_##in_library, \
+		.mode = GMT_MODE_##in_mode, \
 		.wrapper = gmt_wrap_##exported },
 const struct gmt_hook_info gmt_hooks[GMT_HOOK_COUNT] = {
 #include "hooks/hooks.def"
@@ -56,7 +59,8 @@ enum gmt_hook gmt_hook_by_base(const char *base, uint32_t version, enum gmt_stre
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
 		const struct gmt_hook_info *row = &gmt_hooks[hook];
 
-		if (row->library != GMT_LIBRARY_CUDA || row->since > version || strcmp(row->base, base) != 0)
+		if (row->library != GMT_LIBRARY_CUDA || row->since > version ||
+			strcmp(row->base, base) != 0)
 			continue;
 		if (row->mode == GMT_MODE_PTDS && mode != GMT_MODE_PTDS)
 			continue;

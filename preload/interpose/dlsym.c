@@ -48,7 +48,8 @@ static struct gmt_dlsym_verdict pass_to(void *next)
  */
 static bool is_driver_part(const void *caller)
 {
-	static const char *const names[] = { "libcuda.so", "libcudadebugger.so", "libnvidia-", "libdxcore.so" };
+	static const char *const names[] = { "libcuda.so", "libcudadebugger.so", "libnvidia-",
+		"libdxcore.so" };
 	struct gmt_object object;
 
 	if (!gmt_object_of(caller, &object))
@@ -84,7 +85,8 @@ static void *next_for(const void *caller, int is_versioned)
 }
 
 /* Looks the name up with `next`. */
-static void *ask(void *next, void *handle, const struct gmt_dlsym_request *request, int is_versioned)
+static void *ask(void *next, void *handle, const struct gmt_dlsym_request *request,
+	int is_versioned)
 {
 	void *found = NULL;
 
@@ -114,7 +116,9 @@ static void *wrapper_for(enum gmt_hook hook, void *found, const void *caller)
 		gmt_original_set(hook, found);
 		return gmt_hooks[hook].wrapper;
 	case GMT_LIBRARY_CUDART:
-		return gmt_is_runtime(object.path) && gmt_original_adopt(hook, found) ? gmt_hooks[hook].wrapper : NULL;
+		return gmt_is_runtime(object.path) && gmt_original_adopt(hook, found)
+			? gmt_hooks[hook].wrapper
+			: NULL;
 	case GMT_LIBRARY_C10:
 		return NULL;
 	}
@@ -129,27 +133,31 @@ static bool meets_us(enum gmt_hook hook, void *handle, const void *caller)
 	if (handle == RTLD_DEFAULT || (program_handle && handle == program_handle))
 		return !gmt_original_is_defined_before(hook, 0);
 	/* For the program and for preloads before ours, RTLD_NEXT finds our export. */
-	return handle == RTLD_NEXT && gmt_object_of(caller, &object) && object.order < gmt_object_self()->order &&
+	return handle == RTLD_NEXT && gmt_object_of(caller, &object) &&
+		object.order < gmt_object_self()->order &&
 		!gmt_original_is_defined_before(hook, object.order + 1);
 }
 
 static bool is_in_global_scope(void *handle)
 {
-	return handle == RTLD_DEFAULT || handle == RTLD_NEXT || (program_handle && handle == program_handle);
+	return handle == RTLD_DEFAULT || handle == RTLD_NEXT ||
+		(program_handle && handle == program_handle);
 }
 
 /*
  * Handles a name that has no row in hooks.def but looks like an allocation call. A second look-up
  * shows which library has it.
  */
-static void see_unhooked(void *next, const struct gmt_dlsym_request *request, const void *caller, int is_versioned)
+static void see_unhooked(void *next, const struct gmt_dlsym_request *request, const void *caller,
+	int is_versioned)
 {
 	void *handle = is_in_global_scope(request->handle) ? RTLD_NEXT : request->handle;
 	void *found = ask(next, handle, request, is_versioned);
 	struct gmt_object object;
 
 	if (found && gmt_object_of(found, &object) &&
-		(gmt_path_name_begins_with(object.path, "libcuda.so") || gmt_is_runtime(object.path)) && !is_driver_part(caller))
+		(gmt_path_name_begins_with(object.path, "libcuda.so") || gmt_is_runtime(object.path)) &&
+		!is_driver_part(caller))
 		gmt_unhooked_add(request->name, GMT_ROUTE_DLSYM);
 }
 
@@ -178,7 +186,8 @@ static struct gmt_dlsym_verdict absent(struct gmt_dlsym_request *request, void *
 	return pass_to(next);
 }
 
-struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, const void *caller, int is_versioned)
+struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, const void *caller,
+	int is_versioned)
 {
 	gmt_libc_init();
 	/* Another preload's dlsym may call this one again with the marked name. */
@@ -210,7 +219,8 @@ struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, con
 	if (is_in_global_scope(handle)) {
 		if (!meets_us(hook, handle, caller))
 			return pass_to(next);
-		found = gmt_dynsym_undo(ask(libc_for(is_versioned), RTLD_NEXT, request, is_versioned), request->name);
+		found = gmt_dynsym_undo(ask(libc_for(is_versioned), RTLD_NEXT, request, is_versioned),
+			request->name);
 		if (!found && handle == RTLD_DEFAULT && !is_versioned)
 			found = find_in_scope_of_caller(request->name, caller);
 		/*
@@ -218,7 +228,8 @@ struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, con
 		 * glibc 2.36 crash.
 		 */
 		if (!found)
-			return is_versioned && request->version && request->version[0] ? pass_to(next) : absent(request, next);
+			return is_versioned && request->version && request->version[0] ? pass_to(next)
+																		   : absent(request, next);
 		/*
 		 * Another preload's function. The user put that preload before all callers that search the
 		 * global scope. It calls our wrapper by itself.
@@ -234,7 +245,8 @@ struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, con
 		/*
 		 * The other preload asked for its own function, and was bound to ours, which comes first.
 		 */
-		if (found == gmt_hooks[hook].wrapper && next != libc_for(is_versioned) && gmt_original_interposer(hook))
+		if (found == gmt_hooks[hook].wrapper && next != libc_for(is_versioned) &&
+			gmt_original_interposer(hook))
 			return answer(gmt_original_interposer(hook));
 		/* If the driver's table has our wrapper, the caller means the driver's function. */
 		found = gmt_dynsym_undo(found, request->name);

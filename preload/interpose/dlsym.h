@@ -33,7 +33,8 @@ extern char gmt_wrap_dlsym[], gmt_wrap_dlvsym[];
 char *gmt_wrap_dlerror(void);
 
 /* Decides a look-up. `is_versioned`: 1 for dlvsym, 0 for dlsym. */
-struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, const void *caller, int is_versioned);
+struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, const void *caller,
+	int is_versioned);
 
 /*
  * Appended to a name that must not be found; dlerror removes it again (dlerror.c). The character

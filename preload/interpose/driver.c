@@ -106,8 +106,9 @@ void gmt_driver_learn(const void *function)
 
 	bool is_foreign = gmt_namespaces_has(function);
 
-	if (!is_foreign && (!gmt_object_of(function, &object) || object.is_program ||
-		!gmt_path_name_begins_with(object.path, "libcuda.so")))
+	if (!is_foreign &&
+		(!gmt_object_of(function, &object) || object.is_program ||
+			!gmt_path_name_begins_with(object.path, "libcuda.so")))
 		return;
 	if (!atomic_compare_exchange_strong(&state, &expected, 1))
 		return;
@@ -117,7 +118,8 @@ void gmt_driver_learn(const void *function)
 	/*
 	 * Never closed, so that the pointers below stay valid when the program closes its own handle.
 	 */
-	void *handle = is_foreign ? gmt_namespaces_pin(function) : dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD);
+	void *handle =
+		is_foreign ? gmt_namespaces_pin(function) : dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD);
 
 	gmt_dlerror_release(is_held);
 	if (!handle) {
@@ -194,7 +196,8 @@ static int device_of_stream(void *stream)
 
 	if (!ask.stream_get_context || !ask.ctx_get_current || !ask.ctx_push || !ask.ctx_pop)
 		return current_device();
-	if (ask.stream_get_context(stream, &of_stream) || ask.ctx_get_current(&current) || of_stream == current)
+	if (ask.stream_get_context(stream, &of_stream) || ask.ctx_get_current(&current) ||
+		of_stream == current)
 		return current_device();
 	if (ask.ctx_push(of_stream))
 		return current_device();
@@ -252,8 +255,9 @@ struct gmt_driver_place gmt_driver_place(uint64_t stream)
 		return (struct gmt_driver_place){ GMT_DEVICE_UNKNOWN, 0 };
 	context = __builtin_expect(stream <= 2, 1) ? current_context() : context_of(stream);
 	known = gmt_contexts_find_owner(context);
-	return __builtin_expect(known.number != 0, 1) ? (struct gmt_driver_place){ known.device, known.number } :
-		place_in(context, stream);
+	return __builtin_expect(known.number != 0, 1)
+		? (struct gmt_driver_place){ known.device, known.number }
+		: place_in(context, stream);
 }
 
 bool gmt_driver_is_capturing(uint64_t stream)
@@ -270,7 +274,8 @@ bool gmt_driver_primary_is_active(int device)
 	unsigned flags;
 	int active = 0;
 
-	return is_learnt() && ask.primary_state && !ask.primary_state(device, &flags, &active) && active;
+	return is_learnt() && ask.primary_state && !ask.primary_state(device, &flags, &active) &&
+		active;
 }
 
 uint64_t gmt_driver_primary(int device)
@@ -290,7 +295,8 @@ uint64_t gmt_driver_green_view(uint64_t green)
 	KEEP_ERRNO;
 	void *view = NULL;
 
-	return is_learnt() && ask.green_view && !ask.green_view(&view, (void *)green) ? (uint64_t)view : 0;
+	return is_learnt() && ask.green_view && !ask.green_view(&view, (void *)green) ? (uint64_t)view
+																				  : 0;
 }
 
 int gmt_driver_device_of(uint64_t address)
@@ -298,8 +304,10 @@ int gmt_driver_device_of(uint64_t address)
 	KEEP_ERRNO;
 	int device;
 
-	return is_learnt() && ask.pointer_attribute && !ask.pointer_attribute(&device, DEVICE_ORDINAL, address) ?
-		device : GMT_DEVICE_UNKNOWN;
+	return is_learnt() && ask.pointer_attribute &&
+			!ask.pointer_attribute(&device, DEVICE_ORDINAL, address)
+		? device
+		: GMT_DEVICE_UNKNOWN;
 }
 
 int gmt_driver_device_of_handle(uint64_t handle)
@@ -313,7 +321,9 @@ int gmt_driver_device_of_handle(uint64_t handle)
 	} properties;
 
 	return is_learnt() && ask.handle_properties && !ask.handle_properties(&properties, handle) &&
-		properties.location_type == LOCATION_DEVICE ? properties.location_id : GMT_DEVICE_UNKNOWN;
+			properties.location_type == LOCATION_DEVICE
+		? properties.location_id
+		: GMT_DEVICE_UNKNOWN;
 }
 
 uint64_t gmt_driver_default_pool(int device)
@@ -322,7 +332,8 @@ uint64_t gmt_driver_default_pool(int device)
 	int mode = CAPTURE_RELAXED;
 	void *pool = NULL;
 
-	if (!is_learnt() || !ask.default_pool || !ask.exchange_capture_mode || ask.exchange_capture_mode(&mode))
+	if (!is_learnt() || !ask.default_pool || !ask.exchange_capture_mode ||
+		ask.exchange_capture_mode(&mode))
 		return 0;
 	if (ask.default_pool(&pool, device))
 		pool = NULL;
@@ -337,7 +348,8 @@ uint64_t gmt_driver_range_bytes(uint64_t address)
 	uint64_t base;
 	size_t size_bytes;
 
-	if (!is_learnt() || !ask.address_range || !ask.exchange_capture_mode || ask.exchange_capture_mode(&mode))
+	if (!is_learnt() || !ask.address_range || !ask.exchange_capture_mode ||
+		ask.exchange_capture_mode(&mode))
 		return 0;
 	if (ask.address_range(&base, &size_bytes, address))
 		size_bytes = 0;
@@ -352,7 +364,8 @@ int16_t gmt_driver_holder_of(uint64_t address)
 	enum { MEMORY_TYPE = 2, HOST = 1, INVALID_VALUE = 1 };
 	int mode = CAPTURE_RELAXED, type = 0, device = 0, result;
 
-	if (!is_learnt() || !ask.pointer_attribute || !ask.exchange_capture_mode || ask.exchange_capture_mode(&mode))
+	if (!is_learnt() || !ask.pointer_attribute || !ask.exchange_capture_mode ||
+		ask.exchange_capture_mode(&mode))
 		return GMT_DEVICE_UNKNOWN;
 	result = ask.pointer_attribute(&type, MEMORY_TYPE, address);
 	if (!result && type != HOST)
@@ -368,8 +381,10 @@ const struct gmt_driver_graph_functions *gmt_driver_graph_functions(void)
 {
 	const struct gmt_driver_graph_functions *all = &ask.graphs;
 
-	return is_learnt() && all->get_nodes && all->get_type && all->get_alloc && all->get_free && all->get_child ?
-		all : NULL;
+	return is_learnt() && all->get_nodes && all->get_type && all->get_alloc && all->get_free &&
+			all->get_child
+		? all
+		: NULL;
 }
 
 int gmt_driver_current_memory(uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
@@ -413,7 +428,8 @@ bool gmt_driver_memory_of(uint64_t context, uint64_t *ret_free_bytes, uint64_t *
 	size_t free_bytes, total_bytes;
 	void *popped;
 
-	if (!is_learnt() || !ask.memory_info || !ask.ctx_push || !ask.ctx_pop || ask.ctx_push((void *)context))
+	if (!is_learnt() || !ask.memory_info || !ask.ctx_push || !ask.ctx_pop ||
+		ask.ctx_push((void *)context))
 		return false;
 
 	bool answered = !ask.memory_info(&free_bytes, &total_bytes);
@@ -431,7 +447,8 @@ bool gmt_driver_pool(uint64_t pool, struct gmt_driver_pool *ret_pool)
 	enum { THRESHOLD = 4, RESERVED, RESERVED_HIGH, USED, USED_HIGH };
 	void *handle = (void *)pool;
 
-	return is_learnt() && ask.pool_attribute && !ask.pool_attribute(handle, RESERVED, &ret_pool->reserved_bytes) &&
+	return is_learnt() && ask.pool_attribute &&
+		!ask.pool_attribute(handle, RESERVED, &ret_pool->reserved_bytes) &&
 		!ask.pool_attribute(handle, USED, &ret_pool->used_bytes) &&
 		!ask.pool_attribute(handle, RESERVED_HIGH, &ret_pool->reserved_high_bytes) &&
 		!ask.pool_attribute(handle, USED_HIGH, &ret_pool->used_high_bytes) &&
@@ -443,7 +460,8 @@ bool gmt_driver_graph_memory(int device, uint64_t *ret_reserved_bytes, uint64_t 
 	enum { USED = 0, RESERVED = 2 }; /* CU_GRAPH_MEM_ATTR_... */
 	uint64_t reserved_bytes, used_bytes;
 
-	if (!is_learnt() || !ask.graph_attribute || ask.graph_attribute(device, RESERVED, &reserved_bytes) ||
+	if (!is_learnt() || !ask.graph_attribute ||
+		ask.graph_attribute(device, RESERVED, &reserved_bytes) ||
 		ask.graph_attribute(device, USED, &used_bytes))
 		return false;
 	*ret_reserved_bytes = reserved_bytes;
@@ -476,10 +494,11 @@ bool gmt_driver_device_info(unsigned ordinal, struct gmt_driver_device_info *ret
 	ret_info->total_bytes = total_bytes;
 	if (ask.device_uuid && !ask.device_uuid(uuid, (int)ordinal))
 		snprintf(ret_info->uuid, sizeof(ret_info->uuid),
-			"GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-			uuid[0], uuid[1], uuid[2], uuid[3], uuid[4], uuid[5], uuid[6], uuid[7], uuid[8],
-			uuid[9], uuid[10], uuid[11], uuid[12], uuid[13], uuid[14], uuid[15]);
-	if (!ask.pci_bus_id || ask.pci_bus_id(ret_info->pci_bus_id, sizeof(ret_info->pci_bus_id) - 1, (int)ordinal))
+			"GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", uuid[0],
+			uuid[1], uuid[2], uuid[3], uuid[4], uuid[5], uuid[6], uuid[7], uuid[8], uuid[9],
+			uuid[10], uuid[11], uuid[12], uuid[13], uuid[14], uuid[15]);
+	if (!ask.pci_bus_id ||
+		ask.pci_bus_id(ret_info->pci_bus_id, sizeof(ret_info->pci_bus_id) - 1, (int)ordinal))
 		ret_info->pci_bus_id[0] = 0;
 	return true;
 }

@@ -50,20 +50,20 @@ static bool find_protection(const struct dl_phdr_info *info, struct table *table
 
 		if (segment->p_type != PT_LOAD || symbols < start || symbols >= start + segment->p_memsz)
 			continue;
-		table->protection = (segment->p_flags & PF_R ? PROT_READ : 0) | (segment->p_flags & PF_W ? PROT_WRITE : 0) |
-			(segment->p_flags & PF_X ? PROT_EXEC : 0);
+		table->protection = (segment->p_flags & PF_R ? PROT_READ : 0) |
+			(segment->p_flags & PF_W ? PROT_WRITE : 0) | (segment->p_flags & PF_X ? PROT_EXEC : 0);
 		return true;
 	}
 	return false;
 }
 
-static bool is_plain_function(const ElfW(Sym) *entry)
+static bool is_plain_function(const ElfW(Sym) * entry)
 {
 	return ELF64_ST_TYPE(entry->st_info) == STT_FUNC && entry->st_shndx != SHN_ABS;
 }
 
 /* Extends the page range by one symbol, unless the symbol already has its wrapper. */
-static int include(const ElfW(Sym) *entry, void *argument)
+static int include(const ElfW(Sym) * entry, void *argument)
 {
 	struct table *table = argument;
 
@@ -109,7 +109,7 @@ static void close_table(const struct table *table)
 	errno = kept_errno;
 }
 
-static void write_value(const struct table *table, const ElfW(Sym) *entry, const void *function)
+static void write_value(const struct table *table, const ElfW(Sym) * entry, const void *function)
 {
 	/*
 	 * The loader adds the base again, and the sum wraps around. A concurrent reader sees the old or
@@ -125,7 +125,7 @@ struct taking {
 	unsigned hook;
 };
 
-static int take_function(const ElfW(Sym) *entry, void *argument)
+static int take_function(const ElfW(Sym) * entry, void *argument)
 {
 	const struct taking *taking = argument;
 	uint64_t found = taking->table->tables.base + entry->st_value;
@@ -151,8 +151,8 @@ static int look_for_driver(struct dl_phdr_info *info, size_t size, void *argumen
 	struct taking taking = { .table = &table };
 
 	(void)size;
-	if (!gmt_path_name_begins_with(info->dlpi_name, "libcuda.so") || !gmt_symbol_tables_read(info, &table.tables) ||
-		!find_protection(info, &table))
+	if (!gmt_path_name_begins_with(info->dlpi_name, "libcuda.so") ||
+		!gmt_symbol_tables_read(info, &table.tables) || !find_protection(info, &table))
 		return 0;
 	*(bool *)argument = true;
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++)
@@ -208,7 +208,7 @@ struct taking_over {
 	const void *function;
 };
 
-static int take_over(const ElfW(Sym) *entry, void *argument)
+static int take_over(const ElfW(Sym) * entry, void *argument)
 {
 	const struct taking_over *taking = argument;
 
@@ -223,8 +223,8 @@ static int look_for_libc(struct dl_phdr_info *info, size_t size, void *argument)
 
 	(void)size;
 	(void)argument;
-	if (!gmt_path_name_begins_with(info->dlpi_name, "libc.so.6") || !gmt_symbol_tables_read(info, &table.tables) ||
-		!find_protection(info, &table))
+	if (!gmt_path_name_begins_with(info->dlpi_name, "libc.so.6") ||
+		!gmt_symbol_tables_read(info, &table.tables) || !find_protection(info, &table))
 		return 0;
 	for (size_t i = 0; i < TAKEN_OF_LIBC; i++)
 		gmt_symbol_visit(&table.tables, taken_of_libc[i].name, include, &table);

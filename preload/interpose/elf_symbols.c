@@ -24,7 +24,8 @@ bool gmt_symbol_tables_read(const struct dl_phdr_info *info, struct gmt_symbol_t
 	return dynamic && gmt_symbol_tables_read_at(info->dlpi_addr, dynamic, ret_tables);
 }
 
-bool gmt_symbol_tables_read_at(uint64_t base, const void *dynamic, struct gmt_symbol_tables *ret_tables)
+bool gmt_symbol_tables_read_at(uint64_t base, const void *dynamic,
+	struct gmt_symbol_tables *ret_tables)
 {
 	uint64_t soname = 0;
 
@@ -47,22 +48,25 @@ bool gmt_symbol_tables_read_at(uint64_t base, const void *dynamic, struct gmt_sy
 	return true;
 }
 
-static bool is_definition(const struct gmt_symbol_tables *tables, uint32_t index, const char *symbol)
+static bool is_definition(const struct gmt_symbol_tables *tables, uint32_t index,
+	const char *symbol)
 {
 	const ElfW(Sym) *entry = &tables->symbols[index];
 
-	if (entry->st_shndx == SHN_UNDEF || !entry->st_value || !gmt_same_text(tables->names + entry->st_name, symbol))
+	if (entry->st_shndx == SHN_UNDEF || !entry->st_value ||
+		!gmt_same_text(tables->names + entry->st_name, symbol))
 		return false;
 	/*
 	 * An IFUNC symbol is a resolver and not the function itself. A TLS symbol is data; data is
 	 * never looked up here.
 	 */
-	return ELF64_ST_TYPE(entry->st_info) != STT_GNU_IFUNC && ELF64_ST_TYPE(entry->st_info) != STT_TLS;
+	return ELF64_ST_TYPE(entry->st_info) != STT_GNU_IFUNC &&
+		ELF64_ST_TYPE(entry->st_info) != STT_TLS;
 }
 
 /* The parts of a GNU hash table. */
 struct gnu_hash {
-	const ElfW(Addr) *filter; /* a power of two of words: two bits per symbol */
+	const ElfW(Addr) * filter; /* a power of two of words: two bits per symbol */
 	uint32_t filter_words;
 	uint32_t filter_shift;
 	uint32_t bucket_count;
@@ -87,15 +91,16 @@ static struct gnu_hash open_gnu_hash(const uint32_t *hash)
 static bool may_have(const struct gnu_hash *hash, uint32_t wanted)
 {
 	enum { BITS = 8 * sizeof(ElfW(Addr)) };
-	ElfW(Addr) both = (ElfW(Addr))1 << wanted % BITS | (ElfW(Addr))1 << (wanted >> hash->filter_shift) % BITS;
+	ElfW(Addr) both =
+		(ElfW(Addr))1 << wanted % BITS | (ElfW(Addr))1 << (wanted >> hash->filter_shift) % BITS;
 
 	return !hash->filter_words || (hash->filter[wanted / BITS % hash->filter_words] & both) == both;
 }
 
-typedef int visit_function(const ElfW(Sym) *entry, void *argument);
+typedef int visit_function(const ElfW(Sym) * entry, void *argument);
 
-static int visit_by_gnu_hash(const struct gmt_symbol_tables *tables, const char *symbol, visit_function *visit,
-	void *argument)
+static int visit_by_gnu_hash(const struct gmt_symbol_tables *tables, const char *symbol,
+	visit_function *visit, void *argument)
 {
 	struct gnu_hash hash = open_gnu_hash(tables->gnu_hash);
 	uint32_t wanted = 5381;
@@ -105,7 +110,8 @@ static int visit_by_gnu_hash(const struct gmt_symbol_tables *tables, const char 
 		wanted = wanted * 33 + *at;
 	if (!hash.bucket_count || !may_have(&hash, wanted))
 		return 0;
-	for (uint32_t index = hash.buckets[wanted % hash.bucket_count]; index >= hash.first && index; index++) {
+	for (uint32_t index = hash.buckets[wanted % hash.bucket_count]; index >= hash.first && index;
+		index++) {
 		uint32_t entry = hash.chain[index - hash.first];
 
 		if ((entry | 1) == (wanted | 1) && is_definition(tables, index, symbol))
@@ -116,8 +122,8 @@ static int visit_by_gnu_hash(const struct gmt_symbol_tables *tables, const char 
 	return 0;
 }
 
-static int visit_by_sysv_hash(const struct gmt_symbol_tables *tables, const char *symbol, visit_function *visit,
-	void *argument)
+static int visit_by_sysv_hash(const struct gmt_symbol_tables *tables, const char *symbol,
+	visit_function *visit, void *argument)
 {
 	uint32_t buckets = tables->sysv_hash[0], wanted = 0;
 	const uint32_t *bucket = tables->sysv_hash + 2, *chain = bucket + buckets;
@@ -128,21 +134,22 @@ static int visit_by_sysv_hash(const struct gmt_symbol_tables *tables, const char
 		wanted ^= (wanted >> 24) & 0xf0;
 		wanted &= 0x0fffffff;
 	}
-	for (uint32_t index = buckets ? bucket[wanted % buckets] : 0; index && !result; index = chain[index])
+	for (uint32_t index = buckets ? bucket[wanted % buckets] : 0; index && !result;
+		index = chain[index])
 		if (is_definition(tables, index, symbol))
 			result = visit(&tables->symbols[index], argument);
 	return result;
 }
 
-int gmt_symbol_visit(const struct gmt_symbol_tables *tables, const char *symbol, visit_function *visit,
-	void *argument)
+int gmt_symbol_visit(const struct gmt_symbol_tables *tables, const char *symbol,
+	visit_function *visit, void *argument)
 {
 	if (tables->gnu_hash)
 		return visit_by_gnu_hash(tables, symbol, visit, argument);
 	return tables->sysv_hash ? visit_by_sysv_hash(tables, symbol, visit, argument) : 0;
 }
 
-static int take_first(const ElfW(Sym) *entry, void *argument)
+static int take_first(const ElfW(Sym) * entry, void *argument)
 {
 	*(const ElfW(Sym) **)argument = entry;
 	return 1;
@@ -246,7 +253,8 @@ static int look_for_object(struct dl_phdr_info *info, size_t size, void *argumen
 	if (!gmt_symbol_tables_read(info, &tables))
 		return 0;
 	if (search->end)
-		search->found = (uint64_t)tables.dynamic >= search->start && (uint64_t)tables.dynamic < search->end;
+		search->found =
+			(uint64_t)tables.dynamic >= search->start && (uint64_t)tables.dynamic < search->end;
 	else
 		search->found = (tables.soname && gmt_same_text(tables.soname, search->name)) ||
 			gmt_same_text(gmt_path_name(info->dlpi_name), search->name);

@@ -35,8 +35,10 @@ static inline long kernel(long number, long first, long second, long third, long
 	register long fourth_register __asm__("r10") = fourth;
 	long result;
 
-	__asm__ volatile("syscall" : "=a"(result)
-		: "a"(number), "D"(first), "S"(second), "d"(third), "r"(fourth_register) : "rcx", "r11", "memory");
+	__asm__ volatile("syscall"
+		: "=a"(result)
+		: "a"(number), "D"(first), "S"(second), "d"(third), "r"(fourth_register)
+		: "rcx", "r11", "memory");
 	return result;
 #elif defined(__aarch64__)
 	register long number_register __asm__("x8") = number;
@@ -45,8 +47,10 @@ static inline long kernel(long number, long first, long second, long third, long
 	register long third_register __asm__("x2") = third;
 	register long fourth_register __asm__("x3") = fourth;
 
-	__asm__ volatile("svc 0" : "+r"(first_register)
-		: "r"(number_register), "r"(second_register), "r"(third_register), "r"(fourth_register) : "memory");
+	__asm__ volatile("svc 0"
+		: "+r"(first_register)
+		: "r"(number_register), "r"(second_register), "r"(third_register), "r"(fourth_register)
+		: "memory");
 	return first_register;
 #endif
 }

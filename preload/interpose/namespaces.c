@@ -105,7 +105,7 @@ void gpumemtrace_audit_object(long space, uint64_t start, uint64_t end, int is_g
 		atomic_store(&is_full, true);
 }
 
-static int take_first(const ElfW(Sym) *entry, void *argument)
+static int take_first(const ElfW(Sym) * entry, void *argument)
 {
 	*(const ElfW(Sym) **)argument = entry;
 	return 1;
@@ -144,8 +144,9 @@ void *gpumemtrace_audit_bind(const struct gmt_audit_binding *binding)
 {
 	enum gmt_hook hook = gmt_hook_by_symbol(binding->symbol);
 
-	if (hook == GMT_HOOK_NONE || gmt_hooks[hook].library != GMT_LIBRARY_CUDA || binding->space < 0 ||
-		binding->space >= SPACES || !atomic_load_explicit(&is_open, memory_order_acquire) || atomic_load(&is_full))
+	if (hook == GMT_HOOK_NONE || gmt_hooks[hook].library != GMT_LIBRARY_CUDA ||
+		binding->space < 0 || binding->space >= SPACES ||
+		!atomic_load_explicit(&is_open, memory_order_acquire) || atomic_load(&is_full))
 		return NULL;
 	if (!binding->space)
 		return gmt_hooks[hook].wrapper;

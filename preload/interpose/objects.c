@@ -30,9 +30,10 @@ void gmt_objects_release(void)
 	atomic_flag_clear_explicit(&visiting, memory_order_release);
 }
 
-typedef int iterate_function(int (*look)(struct dl_phdr_info *info, size_t size, void *argument), void *argument);
+typedef int iterate_function(int (*look)(struct dl_phdr_info *info, size_t size, void *argument),
+	void *argument);
 
-static int take(const ElfW(Sym) *entry, void *argument)
+static int take(const ElfW(Sym) * entry, void *argument)
 {
 	*(const ElfW(Sym) **)argument = entry;
 	return 1;
@@ -66,7 +67,8 @@ static iterate_function *find_iterate(void)
 	return iterate;
 }
 
-void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument), void *argument)
+void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument),
+	void *argument)
 {
 	if (!visits++)
 		gmt_objects_hold();
@@ -82,7 +84,8 @@ struct search {
 	bool done;
 };
 
-static bool covers(const struct dl_phdr_info *info, uint64_t address, uint64_t *ret_start, uint64_t *ret_end)
+static bool covers(const struct dl_phdr_info *info, uint64_t address, uint64_t *ret_start,
+	uint64_t *ret_end)
 {
 	uint64_t start = UINT64_MAX, end = 0;
 

@@ -83,7 +83,7 @@ static bool is_in_driver(const void *function)
 	return gmt_object_of(function, &object) && gmt_path_name_begins_with(object.path, "libcuda.so");
 }
 
-static int stop_at_first(const ElfW(Sym) *entry, void *argument)
+static int stop_at_first(const ElfW(Sym) * entry, void *argument)
 {
 	(void)entry;
 	(void)argument;
@@ -132,7 +132,8 @@ void gmt_original_scan_scope(void)
 		 * The loader needs one microsecond to find that a name does not exist. Every process that
 		 * starts would pay that for each hook.
 		 */
-		void *next = around.has_behind[hook] ? gmt_original_dlsym(RTLD_NEXT, gmt_hooks[hook].symbol) : NULL;
+		void *next =
+			around.has_behind[hook] ? gmt_original_dlsym(RTLD_NEXT, gmt_hooks[hook].symbol) : NULL;
 
 		next_at_start[hook] = next && is_ours(next) ? NULL : next;
 		is_interposed[hook] = gmt_hooks[hook].library == GMT_LIBRARY_CUDA && next_at_start[hook] &&
@@ -161,7 +162,8 @@ void *gmt_original_interposer(enum gmt_hook hook)
 bool gmt_is_runtime(const char *path)
 {
 	/* Wheels that contain a copy rename it: libcudart-8b6a.so.12. */
-	return gmt_path_name_begins_with(path, "libcudart.") || gmt_path_name_begins_with(path, "libcudart-");
+	return gmt_path_name_begins_with(path, "libcudart.") ||
+		gmt_path_name_begins_with(path, "libcudart-");
 }
 
 void gmt_original_reset_locks(void)
@@ -219,7 +221,8 @@ bool gmt_original_adopt(enum gmt_hook hook, void *real)
 	/* A program that was linked to another runtime calls that runtime through the same wrapper. */
 	if (next_at_start[hook] && next_at_start[hook] != real)
 		return is_ours(real);
-	return is_ours(real) || atomic_compare_exchange_strong(&known[hook], &expected, real) || expected == real;
+	return is_ours(real) || atomic_compare_exchange_strong(&known[hook], &expected, real) ||
+		expected == real;
 }
 
 void gmt_original_forget_callers(void)
@@ -257,7 +260,8 @@ static void *find_cached(enum gmt_hook hook, uint64_t address)
  */
 static void show_first(enum gmt_hook hook, const struct gmt_object *object, uint32_t of, void *real)
 {
-	const struct gmt_original_caller *shown = atomic_load_explicit(&gmt_original_first_callers[hook], memory_order_relaxed);
+	const struct gmt_original_caller *shown =
+		atomic_load_explicit(&gmt_original_first_callers[hook], memory_order_relaxed);
 
 	if ((shown && shown->generation == of) || first_callers_taken == FIRST_CALLERS ||
 		gmt_hooks[hook].library == GMT_LIBRARY_CUDA)
@@ -266,7 +270,10 @@ static void show_first(enum gmt_hook hook, const struct gmt_object *object, uint
 	struct gmt_original_caller *caller = &first_callers[first_callers_taken++];
 
 	*caller = (struct gmt_original_caller){
-		.start = object->start, .bytes = object->end - object->start, .real = real, .generation = of,
+		.start = object->start,
+		.bytes = object->end - object->start,
+		.real = real,
+		.generation = of,
 	};
 	/* Pairs with the acquire in gmt_original_for. */
 	atomic_store_explicit(&gmt_original_first_callers[hook], caller, memory_order_release);
@@ -356,7 +363,8 @@ static void *find_slowly_here(enum gmt_hook hook, const void *caller)
 	void *real = NULL;
 
 	if (has_object)
-		real = is_interposed[hook] ? find_behind_interposer(hook, &object) : find_for(hook, &object);
+		real =
+			is_interposed[hook] ? find_behind_interposer(hook, &object) : find_for(hook, &object);
 	else if (!is_interposed[hook])
 		real = next_at_start[hook];
 	if (!real)

@@ -85,13 +85,18 @@ extern GMT_HIDDEN _Atomic uint32_t gmt_original_generation;
 void *gmt_original_find(enum gmt_hook hook, const void *caller);
 
 /* Same as gmt_original, by a shorter way, for functions that no driver has. */
-__attribute__((always_inline)) static inline void *gmt_original_for(enum gmt_hook hook, const void *caller)
+__attribute__((always_inline)) static inline void *gmt_original_for(enum gmt_hook hook,
+	const void *caller)
 {
 	/* Pairs with the release in originals.c: the published entry is complete. */
-	const struct gmt_original_caller *first = atomic_load_explicit(&gmt_original_first_callers[hook], memory_order_acquire);
+	const struct gmt_original_caller *first =
+		atomic_load_explicit(&gmt_original_first_callers[hook], memory_order_acquire);
 
-	if (__builtin_expect(first && first->generation == atomic_load_explicit(&gmt_original_generation, memory_order_relaxed) &&
-		(uint64_t)(uintptr_t)caller - first->start < first->bytes, 1)) {
+	if (__builtin_expect(first &&
+				first->generation ==
+					atomic_load_explicit(&gmt_original_generation, memory_order_relaxed) &&
+				(uint64_t)(uintptr_t)caller - first->start < first->bytes,
+			1)) {
 		if (!first->real)
 			__builtin_unreachable();
 		return first->real;
@@ -103,7 +108,8 @@ __attribute__((always_inline)) static inline void *gmt_original_for(enum gmt_hoo
  * Returns the original function of `hook` for a call from `caller` (a return address), or NULL.
  * Fast for a known caller: no lock, no system call.
  */
-__attribute__((always_inline)) static inline void *gmt_original(enum gmt_hook hook, const void *caller)
+__attribute__((always_inline)) static inline void *gmt_original(enum gmt_hook hook,
+	const void *caller)
 {
 	/*
 	 * Pairs with the release in gmt_original_set: a thread that sees the pointer sees the loaded
@@ -111,7 +117,9 @@ __attribute__((always_inline)) static inline void *gmt_original(enum gmt_hook ho
 	 */
 	void *real = atomic_load_explicit(&gmt_original_for_all[hook], memory_order_acquire);
 
-	if (__builtin_expect(real && !atomic_load_explicit(&gmt_namespaces_are_used, memory_order_acquire), 1))
+	if (__builtin_expect(real &&
+				!atomic_load_explicit(&gmt_namespaces_are_used, memory_order_acquire),
+			1))
 		return real;
 	return gmt_original_find(hook, caller);
 }

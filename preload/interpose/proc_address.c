@@ -46,7 +46,8 @@ static void *wrapper_for(const char *symbol, void *answered, int version, uint64
 	return answered;
 }
 
-static void replace(const char *symbol, void **address, int version, uint64_t flags, const void *real)
+static void replace(const char *symbol, void **address, int version, uint64_t flags,
+	const void *real)
 {
 	gmt_driver_learn(real);
 	gmt_lifecycle_reach_driver();
@@ -58,12 +59,12 @@ static void replace(const char *symbol, void **address, int version, uint64_t fl
 #define EXPORT(symbol) __attribute__((visibility("default"), alias("gmt_wrap_" #symbol)))
 
 int gmt_wrap_cuGetProcAddress(const char *symbol, void **address, int version, uint64_t flags);
-EXPORT(cuGetProcAddress) int cuGetProcAddress(const char *symbol, void **address, int version, uint64_t flags);
+EXPORT(cuGetProcAddress)
+int cuGetProcAddress(const char *symbol, void **address, int version, uint64_t flags);
 int gmt_wrap_cuGetProcAddress(const char *symbol, void **address, int version, uint64_t flags)
 {
-	int (*real)(const char *, void **, int, uint64_t) =
-		(int (*)(const char *, void **, int, uint64_t))gmt_original(GMT_HOOK_cuGetProcAddress,
-			__builtin_return_address(0));
+	int (*real)(const char *, void **, int, uint64_t) = (int (*)(const char *, void **, int,
+		uint64_t))gmt_original(GMT_HOOK_cuGetProcAddress, __builtin_return_address(0));
 
 	if (!real)
 		return NOT_INITIALIZED;
@@ -76,14 +77,16 @@ int gmt_wrap_cuGetProcAddress(const char *symbol, void **address, int version, u
 	return result;
 }
 
-int gmt_wrap_cuGetProcAddress_v2(const char *symbol, void **address, int version, uint64_t flags, int *status);
+int gmt_wrap_cuGetProcAddress_v2(const char *symbol, void **address, int version, uint64_t flags,
+	int *status);
 EXPORT(cuGetProcAddress_v2)
-int cuGetProcAddress_v2(const char *symbol, void **address, int version, uint64_t flags, int *status);
-int gmt_wrap_cuGetProcAddress_v2(const char *symbol, void **address, int version, uint64_t flags, int *status)
+int cuGetProcAddress_v2(const char *symbol, void **address, int version, uint64_t flags,
+	int *status);
+int gmt_wrap_cuGetProcAddress_v2(const char *symbol, void **address, int version, uint64_t flags,
+	int *status)
 {
-	int (*real)(const char *, void **, int, uint64_t, int *) =
-		(int (*)(const char *, void **, int, uint64_t, int *))gmt_original(GMT_HOOK_cuGetProcAddress_v2,
-			__builtin_return_address(0));
+	int (*real)(const char *, void **, int, uint64_t, int *) = (int (*)(const char *, void **, int,
+		uint64_t, int *))gmt_original(GMT_HOOK_cuGetProcAddress_v2, __builtin_return_address(0));
 
 	if (!real)
 		return NOT_INITIALIZED;
@@ -100,7 +103,8 @@ int gmt_wrap_cuInit(unsigned flags);
 EXPORT(cuInit) int cuInit(unsigned flags);
 int gmt_wrap_cuInit(unsigned flags)
 {
-	int (*real)(unsigned) = (int (*)(unsigned))gmt_original(GMT_HOOK_cuInit, __builtin_return_address(0));
+	int (*real)(unsigned) =
+		(int (*)(unsigned))gmt_original(GMT_HOOK_cuInit, __builtin_return_address(0));
 
 	if (!real)
 		return NOT_INITIALIZED;

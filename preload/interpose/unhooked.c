@@ -106,7 +106,8 @@ void gmt_unhooked_add(const char *name, enum gmt_route road)
 
 const char *gmt_unhooked_get(unsigned index, enum gmt_route *ret_road)
 {
-	if (index >= GMT_UNHOOKED_MAX || !atomic_load_explicit(&seen[index].is_there, memory_order_acquire))
+	if (index >= GMT_UNHOOKED_MAX ||
+		!atomic_load_explicit(&seen[index].is_there, memory_order_acquire))
 		return NULL;
 	*ret_road = seen[index].road;
 	return seen[index].name;

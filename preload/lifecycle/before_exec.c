@@ -78,9 +78,11 @@ EXPORT int fexecve(int fd, char *const arguments[], char *const environment[])
 	return prepare(&real_fexecve) ? real_fexecve(fd, arguments, environment) : -1;
 }
 
-EXPORT int execveat(int folder, const char *path, char *const arguments[], char *const environment[], int flags)
+EXPORT int execveat(int folder, const char *path, char *const arguments[],
+	char *const environment[], int flags)
 {
-	return prepare(&real_execveat) ? real_execveat(folder, path, arguments, environment, flags) : -1;
+	return prepare(&real_execveat) ? real_execveat(folder, path, arguments, environment, flags)
+								   : -1;
 }
 
 static size_t count_arguments(va_list *list)
@@ -99,7 +101,8 @@ static size_t count_arguments(va_list *list)
  */
 static void fill(char **arguments, const char *first, va_list *list)
 {
-	for (*arguments++ = (char *)(uintptr_t)first; (*arguments = va_arg(*list, char *)) != NULL; arguments++)
+	for (*arguments++ = (char *)(uintptr_t)first; (*arguments = va_arg(*list, char *)) != NULL;
+		arguments++)
 		;
 }
 

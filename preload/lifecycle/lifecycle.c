@@ -97,12 +97,15 @@ static void look_for_unwinder(void)
 		break;
 	case GMT_UNWINDER_LIBGCC:
 		gmt_diag_warn("libunwind.so.8 is neither beside libgpumemtrace.so nor in the system; "
-			"native stacks are taken with libgcc, which is slower");
-		gmt_session_note("native stacks were taken with libgcc's unwinder: libunwind.so.8 was not found");
+					  "native stacks are taken with libgcc, which is slower");
+		gmt_session_note(
+			"native stacks were taken with libgcc's unwinder: libunwind.so.8 was not found");
 		break;
 	case GMT_UNWINDER_NONE:
-		gmt_diag_warn("no libunwind.so.8 and no libgcc_s.so.1 can be opened; stacks that need them have no native frames");
-		gmt_session_note("native stacks that need an unwinder are missing: neither libunwind.so.8 nor libgcc_s.so.1 was found");
+		gmt_diag_warn(
+			"no libunwind.so.8 and no libgcc_s.so.1 can be opened; stacks that need them have no native frames");
+		gmt_session_note(
+			"native stacks that need an unwinder are missing: neither libunwind.so.8 nor libgcc_s.so.1 was found");
 		break;
 	}
 }
@@ -116,7 +119,8 @@ static void look_for_python(void)
 	static bool told;
 	char why[256] = "", line[320];
 
-	if (!gmt_config.python_stacks || atomic_flag_test_and_set_explicit(&looking, memory_order_acquire))
+	if (!gmt_config.python_stacks ||
+		atomic_flag_test_and_set_explicit(&looking, memory_order_acquire))
 		return;
 	if (gmt_python_init(find_anywhere, why, sizeof(why)) == GMT_PYTHON_REFUSED && !told) {
 		told = true;
@@ -135,8 +139,9 @@ static void look_for_refusals(void)
 {
 	if (atomic_load_explicit(&reached, memory_order_relaxed) && gmt_dynsym_is_refused() &&
 		gmt_diag_warn("symbol tables cannot be written to here (mprotect is refused): "
-			"what libraries opened with RTLD_DEEPBIND do is not recorded"))
-		gmt_session_note("symbol tables could not be written to: what libraries opened with RTLD_DEEPBIND did is not recorded");
+					  "what libraries opened with RTLD_DEEPBIND do is not recorded"))
+		gmt_session_note(
+			"symbol tables could not be written to: what libraries opened with RTLD_DEEPBIND did is not recorded");
 }
 
 /* The writer calls this about once per second. */

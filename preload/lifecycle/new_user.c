@@ -53,5 +53,6 @@ EXPORT int setreuid(uid_t user, uid_t effective)
 EXPORT int setresuid(uid_t user, uid_t effective, uid_t saved)
 {
 	/* If the saved user is root, the process can become root again, and so can the writer. */
-	return prepare(&real_setresuid, saved ? effective : 0) ? real_setresuid(user, effective, saved) : -1;
+	return prepare(&real_setresuid, saved ? effective : 0) ? real_setresuid(user, effective, saved)
+														   : -1;
 }

@@ -108,7 +108,8 @@ void gmt_environment_init(bool may_answer)
 	getenv_function *next = (getenv_function *)gmt_original_dlsym(RTLD_NEXT, "getenv");
 
 	atomic_store_explicit(&next_getenv, next, memory_order_relaxed);
-	atomic_store_explicit(&decision, may_answer && gmt_config.nvtx ? ANSWER : PASS, memory_order_relaxed);
+	atomic_store_explicit(&decision, may_answer && gmt_config.nvtx ? ANSWER : PASS,
+		memory_order_relaxed);
 }
 
 const char *gmt_environment_nvtx_tool(void)

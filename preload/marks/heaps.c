@@ -40,7 +40,8 @@ static struct heap *find(uint32_t number)
 	struct heap *heap = &heaps[(number - 1) % GMT_HEAPS_MAX];
 
 	/* Pairs with the release in gmt_heap_begin: the entry is complete. */
-	return number && atomic_load_explicit(&heap->number, memory_order_acquire) == number ? heap : NULL;
+	return number && atomic_load_explicit(&heap->number, memory_order_acquire) == number ? heap
+																						 : NULL;
 }
 
 static struct heap *take_place(void)
@@ -77,7 +78,8 @@ static int16_t device_of(struct heap *heap, uint64_t block)
 	return device;
 }
 
-static struct gmt_ring_event event_of(enum gmt_kind kind, uint32_t number, int16_t device, uint64_t stamp)
+static struct gmt_ring_event event_of(enum gmt_kind kind, uint32_t number, int16_t device,
+	uint64_t stamp)
 {
 	return (struct gmt_ring_event){
 		.stamp = stamp,
@@ -100,16 +102,16 @@ static unsigned tell(struct heap *heap, uint32_t number, int16_t device, uint64_
 	if (atomic_load_explicit(&heap->is_told, memory_order_relaxed) ||
 		atomic_exchange_explicit(&heap->is_told, true, memory_order_relaxed))
 		return 0;
-	gmt_mark_in_recorder(GMT_MARK_KIND_HEAP, (enum gmt_mark_source)heap->source, heap->name, heap->name_length,
-		number, stamp);
+	gmt_mark_in_recorder(GMT_MARK_KIND_HEAP, (enum gmt_mark_source)heap->source, heap->name,
+		heap->name_length, number, stamp);
 	*ret_event = event_of(GMT_KIND_CREATE, number, device, stamp);
 	ret_event->address = heap->address;
 	ret_event->size_bytes = atomic_load_explicit(&heap->size_bytes, memory_order_relaxed);
 	return 1;
 }
 
-uint32_t gmt_heap_begin(enum gmt_mark_source source, const char *name, size_t length, uint64_t address,
-	uint64_t size_bytes)
+uint32_t gmt_heap_begin(enum gmt_mark_source source, const char *name, size_t length,
+	uint64_t address, uint64_t size_bytes)
 {
 	struct heap *heap = take_place();
 	struct gmt_ring_event event;
@@ -120,7 +122,8 @@ uint32_t gmt_heap_begin(enum gmt_mark_source source, const char *name, size_t le
 
 	if (!heap) {
 		if (!atomic_exchange(&told_too_many, true))
-			gmt_session_note("the program has more heaps at one time than are kept: of some nothing is recorded");
+			gmt_session_note(
+				"the program has more heaps at one time than are kept: of some nothing is recorded");
 		return 0;
 	}
 	number = heap->uses++ * GMT_HEAPS_MAX + (uint32_t)(heap - heaps) + 1;
@@ -148,7 +151,8 @@ uint32_t gmt_heap_begin(enum gmt_mark_source source, const char *name, size_t le
 	return number;
 }
 
-void gmt_heap_alloc(uint32_t number, const struct gmt_heap_block *blocks, size_t count, uint64_t stream)
+void gmt_heap_alloc(uint32_t number, const struct gmt_heap_block *blocks, size_t count,
+	uint64_t stream)
 {
 	struct heap *heap = gmt_session_is_on() ? find(number) : NULL;
 	uint64_t stamp = heap ? gmt_clock_stamp() : 0;
@@ -180,10 +184,12 @@ static void say(enum gmt_kind kind, uint32_t number, uint64_t address, uint64_t 
 	struct heap *heap = find(number);
 	struct gmt_ring_event event;
 
-	if (!gmt_session_is_on() || (number && (!heap || !atomic_load_explicit(&heap->is_told, memory_order_relaxed))))
+	if (!gmt_session_is_on() ||
+		(number && (!heap || !atomic_load_explicit(&heap->is_told, memory_order_relaxed))))
 		return;
-	event = event_of(kind, number, heap ? atomic_load_explicit(&heap->device, memory_order_relaxed) :
-		GMT_DEVICE_UNKNOWN, gmt_clock_stamp());
+	event = event_of(kind, number,
+		heap ? atomic_load_explicit(&heap->device, memory_order_relaxed) : GMT_DEVICE_UNKNOWN,
+		gmt_clock_stamp());
 	if (event.device == NOT_ASKED)
 		event.device = GMT_DEVICE_UNKNOWN;
 	event.address = address;

@@ -24,8 +24,8 @@ enum { GMT_HEAPS_MAX = 1024 };
  * Registers a heap and returns its number. `name` is copied, and cut like a mark's name. `address`
  * and `size_bytes` may be 0: unknown.
  */
-uint32_t gmt_heap_begin(enum gmt_mark_source source, const char *name, size_t length, uint64_t address,
-	uint64_t size_bytes);
+uint32_t gmt_heap_begin(enum gmt_mark_source source, const char *name, size_t length,
+	uint64_t address, uint64_t size_bytes);
 
 /* All functions below ignore an invalid heap number. */
 void gmt_heap_resize(uint32_t number, uint64_t size_bytes);
@@ -38,7 +38,8 @@ struct gmt_heap_block {
 };
 
 /* Records blocks that the heap has just handed out. The blocks share one stack. */
-void gmt_heap_alloc(uint32_t number, const struct gmt_heap_block *blocks, size_t count, uint64_t stream);
+void gmt_heap_alloc(uint32_t number, const struct gmt_heap_block *blocks, size_t count,
+	uint64_t stream);
 
 /* Records that a heap is about to take a block back. `number` 0: whichever heap has the block. */
 void gmt_heap_free(uint32_t number, uint64_t address);

@@ -25,7 +25,6 @@ enum {
 /* How long the end of the interpreter waits for our thread, which works for some milliseconds. */
 #define GONE_WAIT_NS UINT64_C(10000000000)
 
-
 enum stage {
 	NOBODY,
 	ASKED,    /* the thread is being started; the caller waits */
@@ -100,8 +99,8 @@ static enum gmt_interpreter_state look(const char **ret_why)
 	found.list_type = gmt_symbol_in(NULL, "PyList_Type");
 	found.text_type = gmt_symbol_in(NULL, "PyUnicode_Type");
 	found.exception_type = gmt_symbol_in(NULL, "PyExc_Exception");
-	if (!found.running_thread || !found.is_finalizing || !found.none || !found.dict_type || !found.list_type ||
-		!found.text_type || !found.exception_type)
+	if (!found.running_thread || !found.is_finalizing || !found.none || !found.dict_type ||
+		!found.list_type || !found.text_type || !found.exception_type)
 		missing = "Python does not show what is needed";
 	if (missing) {
 		*ret_why = missing;
@@ -208,8 +207,9 @@ static void *run_on_new_thread(void *unused)
 	if (!atomic_compare_exchange_strong(&stage, &asked, ENTERING))
 		return NULL;
 
-	void *thread = gmt_interpreter_is_alive() ?
-		gmt_interpreter.thread_new(gmt_interpreter.main_interpreter()) : NULL;
+	void *thread = gmt_interpreter_is_alive()
+		? gmt_interpreter.thread_new(gmt_interpreter.main_interpreter())
+		: NULL;
 
 	if (thread) {
 		atomic_store(&stage, INSIDE);
@@ -260,7 +260,8 @@ static void wait_for_thread(bool holds_gil)
 
 		/* Too late to protect the thread: setting the stage to NOBODY makes it end at once. */
 		if (!gmt_patience_rest(&patience) &&
-			(now == INSIDE || atomic_compare_exchange_strong(&stage, &asked, NOBODY) || !gmt_patience_rest(&until_entered)))
+			(now == INSIDE || atomic_compare_exchange_strong(&stage, &asked, NOBODY) ||
+				!gmt_patience_rest(&until_entered)))
 			return;
 	}
 }
@@ -289,14 +290,17 @@ void gmt_interpreter_forget_threads(void)
 
 void *gmt_interpreter_imported(const char *module, const char *name)
 {
-	return gmt_interpreter_attribute(gmt_interpreter.dict_find(gmt_interpreter.modules(), module), name);
+	return gmt_interpreter_attribute(gmt_interpreter.dict_find(gmt_interpreter.modules(), module),
+		name);
 }
 
 void *gmt_interpreter_own_value(void *object, const char *name)
 {
 	const struct gmt_interpreter *py = &gmt_interpreter;
 	void *dictionary = py->generic_dict(object, NULL);
-	void *value = dictionary && gmt_interpreter_is_a(dictionary, py->dict_type) ? py->dict_find(dictionary, name) : NULL;
+	void *value = dictionary && gmt_interpreter_is_a(dictionary, py->dict_type)
+		? py->dict_find(dictionary, name)
+		: NULL;
 
 	py->clear_error();
 	gmt_interpreter_release(dictionary); /* the object keeps it alive */

@@ -60,7 +60,7 @@
 	F(void *, frame_code, PyFrame_GetCode, (void *))
 
 struct gmt_interpreter {
-#define GMT_PYTHON_POINTER(type, name, symbol, parameters) type (*name) parameters;
+#define GMT_PYTHON_POINTER(type, name, symbol, parameters) type(*name) parameters;
 	GMT_PYTHON_FUNCTIONS(GMT_PYTHON_POINTER)
 #undef GMT_PYTHON_POINTER
 	/* the thread that holds the GIL; from 3.12: the calling thread, if it holds the GIL */

@@ -31,7 +31,8 @@ unsigned gpumemtrace_heap(const char *name, const void *address, size_t size_byt
 void gpumemtrace_heap_resize(unsigned heap, size_t size_bytes) EXPORTED;
 void gpumemtrace_heap_reset(unsigned heap) EXPORTED;
 void gpumemtrace_heap_end(unsigned heap) EXPORTED;
-void gpumemtrace_suballoc(unsigned heap, const void *address, size_t size_bytes, const void *stream) EXPORTED;
+void gpumemtrace_suballoc(unsigned heap, const void *address, size_t size_bytes,
+	const void *stream) EXPORTED;
 void gpumemtrace_subfree(unsigned heap, const void *address) EXPORTED;
 
 static size_t length_of(const char *name)
@@ -96,7 +97,8 @@ void gpumemtrace_resume(void)
 unsigned gpumemtrace_heap(const char *name, const void *address, size_t size_bytes)
 {
 	gmt_load();
-	return gmt_heap_begin(GMT_MARK_SOURCE_PROGRAM, name, length_of(name), (uintptr_t)address, size_bytes);
+	return gmt_heap_begin(GMT_MARK_SOURCE_PROGRAM, name, length_of(name), (uintptr_t)address,
+		size_bytes);
 }
 
 void gpumemtrace_heap_resize(unsigned heap, size_t size_bytes)

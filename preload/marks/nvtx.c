@@ -86,8 +86,7 @@ HOOKS(DECLARE)
 
 enum hook {
 #define NUMBER(module, number, name, type, ...) HOOK_##name,
-	HOOKS(NUMBER)
-	HOOK_COUNT
+	HOOKS(NUMBER) HOOK_COUNT
 };
 
 static const struct {
@@ -102,7 +101,8 @@ static const struct {
 /* the other tool's functions */
 static function *_Atomic next[HOOK_COUNT];
 
-#define NEXT(name) ((name##_function *)atomic_load_explicit(&next[HOOK_##name], memory_order_acquire))
+#define NEXT(name) \
+	((name##_function *)atomic_load_explicit(&next[HOOK_##name], memory_order_acquire))
 
 /* Returns the text of a message: the message itself, or its UTF-8 form in `room`. */
 static const char *text_of(const struct attributes *attributes, char room[GMT_NVTX_NAME_BYTES])
@@ -152,23 +152,26 @@ static void stop(uint64_t id)
 /*
  * The callbacks differ only in how they get the text. `recorded` evaluates to our own return value.
  */
-#define PASS_ON(name, recorded, ...) do { \
-	name##_function *theirs = NEXT(name); \
-	int ours = recorded; \
-	return theirs ? theirs(__VA_ARGS__) : ours; \
-} while (0)
+#define PASS_ON(name, recorded, ...) \
+	do { \
+		name##_function *theirs = NEXT(name); \
+		int ours = recorded; \
+		return theirs ? theirs(__VA_ARGS__) : ours; \
+	} while (0)
 
-#define PASS_ON_START(name, domain, text, ...) do { \
-	name##_function *theirs = NEXT(name); \
-	return start(domain, text, theirs != NULL, theirs ? theirs(__VA_ARGS__) : 0); \
-} while (0)
+#define PASS_ON_START(name, domain, text, ...) \
+	do { \
+		name##_function *theirs = NEXT(name); \
+		return start(domain, text, theirs != NULL, theirs ? theirs(__VA_ARGS__) : 0); \
+	} while (0)
 
-#define PASS_ON_VOID(name, recorded, ...) do { \
-	name##_function *theirs = NEXT(name); \
-	recorded; \
-	if (theirs) \
-		theirs(__VA_ARGS__); \
-} while (0)
+#define PASS_ON_VOID(name, recorded, ...) \
+	do { \
+		name##_function *theirs = NEXT(name); \
+		recorded; \
+		if (theirs) \
+			theirs(__VA_ARGS__); \
+	} while (0)
 
 static void on_mark_ex(const struct attributes *attributes)
 {
@@ -269,13 +272,14 @@ static int on_domain_pop(const void *domain)
 }
 
 /* Returns a handle for a name: the other tool's handle if there is a tool. */
-#define HANDLE_OF(name, text, ...) do { \
-	name##_function *theirs = NEXT(name); \
-	void *handle = theirs ? theirs(__VA_ARGS__) : gmt_nvtx_handle(text); \
-	if (theirs) \
-		gmt_nvtx_learn(handle, text); \
-	return handle; \
-} while (0)
+#define HANDLE_OF(name, text, ...) \
+	do { \
+		name##_function *theirs = NEXT(name); \
+		void *handle = theirs ? theirs(__VA_ARGS__) : gmt_nvtx_handle(text); \
+		if (theirs) \
+			gmt_nvtx_learn(handle, text); \
+		return handle; \
+	} while (0)
 
 static void *on_register_a(const void *domain, const char *text)
 {
@@ -327,7 +331,8 @@ static function **slot_of(const struct callbacks *callbacks, enum hook hook)
 	function ***table = NULL;
 	unsigned count = 0;
 
-	if (!callbacks->get_functions(hooks[hook].module, &table, &count) || !table || hooks[hook].number >= count)
+	if (!callbacks->get_functions(hooks[hook].module, &table, &count) || !table ||
+		hooks[hook].number >= count)
 		return NULL;
 	return table[hooks[hook].number];
 }
@@ -340,8 +345,9 @@ int InitializeInjectionNvtx2(get_table_function *get_table)
 	if (!gmt_environment_is_answering() || !callbacks || callbacks->size_bytes < sizeof(*callbacks))
 		return 0;
 
-	initialize_function *initialize = (initialize_function *)find_in_tool("InitializeInjectionNvtx2",
-		(function *)InitializeInjectionNvtx2);
+	initialize_function *initialize =
+		(initialize_function *)find_in_tool("InitializeInjectionNvtx2",
+			(function *)InitializeInjectionNvtx2);
 	for (enum hook hook = 0; hook < HOOK_COUNT; hook++) {
 		function **slot = slot_of(callbacks, hook);
 
@@ -372,8 +378,9 @@ int InitializeInjectionNvtx2(get_table_function *get_table)
  */
 int InitializeInjectionNvtxExtension(void *module)
 {
-	gmt_nvtx_extension_function *initialize = (gmt_nvtx_extension_function *)find_in_tool(
-		"InitializeInjectionNvtxExtension", (function *)InitializeInjectionNvtxExtension);
+	gmt_nvtx_extension_function *initialize =
+		(gmt_nvtx_extension_function *)find_in_tool("InitializeInjectionNvtxExtension",
+			(function *)InitializeInjectionNvtxExtension);
 
 	return gmt_nvtx_memory_init(module, initialize);
 }

@@ -106,8 +106,7 @@ HOOKS(DECLARE)
 
 enum {
 #define COUNT(number, name, type, parameter) HOOK_##name = number,
-	HOOKS(COUNT)
-	HOOK_COUNT
+	HOOKS(COUNT) HOOK_COUNT
 };
 
 static function *const ours[HOOK_COUNT] = {
@@ -118,11 +117,13 @@ static function *const ours[HOOK_COUNT] = {
 /* the other tool's functions */
 static function *_Atomic next[HOOK_COUNT];
 
-#define NEXT(name) ((name##_function *)atomic_load_explicit(&next[HOOK_##name], memory_order_acquire))
+#define NEXT(name) \
+	((name##_function *)atomic_load_explicit(&next[HOOK_##name], memory_order_acquire))
 
 /* Checks that a description has the known version and is long enough to read. */
 #define IS_KNOWN(description) \
-	((description) && (description)->compatible == COMPATIBLE && (description)->size_bytes >= sizeof(*(description)))
+	((description) && (description)->compatible == COMPATIBLE && \
+		(description)->size_bytes >= sizeof(*(description)))
 
 static const void *on_heap_register(const void *domain, const struct heap *heap)
 {
@@ -134,13 +135,15 @@ static const void *on_heap_register(const void *domain, const struct heap *heap)
 	uint32_t number;
 
 	/* The end of the description may be missing: the fields after the range only name the heap. */
-	if (!heap || heap->compatible != COMPATIBLE || heap->size_bytes < offsetof(struct heap, category) ||
-		heap->type != TYPE_VIRTUAL_ADDRESS)
+	if (!heap || heap->compatible != COMPATIBLE ||
+		heap->size_bytes < offsetof(struct heap, category) || heap->type != TYPE_VIRTUAL_ADDRESS)
 		return handle;
 	if (heap->range && heap->range_bytes >= sizeof(range))
 		range = *heap->range;
-	gmt_nvtx_full_name_init(&name, domain, heap->size_bytes >= sizeof(*heap) ?
-		gmt_nvtx_text((int32_t)heap->message_type, heap->message, room) : NULL);
+	gmt_nvtx_full_name_init(&name, domain,
+		heap->size_bytes >= sizeof(*heap)
+			? gmt_nvtx_text((int32_t)heap->message_type, heap->message, room)
+			: NULL);
 	number = gmt_heap_begin(GMT_MARK_SOURCE_NVTX, name.text, name.length, (uintptr_t)range.address,
 		range.size_bytes);
 	/* NVTX's rule: the handle of a heap is the address of its memory. */
@@ -219,7 +222,9 @@ static void on_regions_unregister(const void *domain, const struct references *r
 	if (IS_KNOWN(references) && references->items && references->stride_bytes >= sizeof(void *) &&
 		(references->type == REFERENCE_POINTER || references->type == REFERENCE_HANDLE))
 		for (size_t i = 0; i < references->count; i++)
-			gmt_heap_free(0, *(const uintptr_t *)(const void *)(references->items + i * references->stride_bytes));
+			gmt_heap_free(0,
+				*(const uintptr_t *)(const void *)(references->items +
+					i * references->stride_bytes));
 	if (theirs)
 		theirs(domain, references);
 }
@@ -247,7 +252,8 @@ int gmt_nvtx_memory_init(void *module, gmt_nvtx_extension_function *tool)
 	if (!slots)
 		return has_tool;
 	for (unsigned i = 0; i < HOOK_COUNT; i++) {
-		if (has_tool && slots[i] != SLOT_FRESH && slots[i] != SLOT_DISABLED && slots[i] != (intptr_t)ours[i])
+		if (has_tool && slots[i] != SLOT_FRESH && slots[i] != SLOT_DISABLED &&
+			slots[i] != (intptr_t)ours[i])
 			/* Pairs with the acquire in NEXT. */
 			atomic_store_explicit(&next[i], (function *)slots[i], memory_order_release);
 		slots[i] = (intptr_t)ours[i];

@@ -101,7 +101,7 @@ static const char *keep(const char *name)
 			if (!made)
 				break;
 			if (atomic_compare_exchange_strong_explicit(&by_name[slot % SLOTS], &kept, made,
-				memory_order_release, memory_order_acquire))
+					memory_order_release, memory_order_acquire))
 				return made;
 		}
 		if (is_name(kept, name, length))
@@ -120,10 +120,12 @@ void gmt_nvtx_learn(const void *handle, const char *name)
 	uint32_t slot = hash_of((const char *)&handle, sizeof(handle));
 
 	for (int probe = 0; handle && probe < PROBES; probe++, slot++) {
-		uintptr_t seen = atomic_load_explicit(&by_handle[slot % SLOTS].handle, memory_order_relaxed);
+		uintptr_t seen =
+			atomic_load_explicit(&by_handle[slot % SLOTS].handle, memory_order_relaxed);
 
 		if (!seen)
-			atomic_compare_exchange_strong(&by_handle[slot % SLOTS].handle, &seen, (uintptr_t)handle);
+			atomic_compare_exchange_strong(&by_handle[slot % SLOTS].handle, &seen,
+				(uintptr_t)handle);
 		/*
 		 * Also if the handle is known: a destroyed domain may have left its handle to a new domain.
 		 */
@@ -143,8 +145,10 @@ const char *gmt_nvtx_name(const void *handle)
 	if (address >= (uintptr_t)texts && address < (uintptr_t)(texts + TEXT_BYTES))
 		return texts + (address - (uintptr_t)texts);
 	for (int probe = 0; handle && probe < PROBES; probe++, slot++) {
-		uintptr_t seen = atomic_load_explicit(&by_handle[slot % SLOTS].handle, memory_order_relaxed);
-		const char *name = atomic_load_explicit(&by_handle[slot % SLOTS].name, memory_order_acquire);
+		uintptr_t seen =
+			atomic_load_explicit(&by_handle[slot % SLOTS].handle, memory_order_relaxed);
+		const char *name =
+			atomic_load_explicit(&by_handle[slot % SLOTS].name, memory_order_acquire);
 
 		if (seen == address && name)
 			return name;
@@ -171,7 +175,8 @@ const char *gmt_nvtx_text(int32_t type, const void *message, char room[GMT_NVTX_
 	}
 }
 
-void gmt_nvtx_full_name_init(struct gmt_nvtx_full_name *ret_name, const void *domain, const char *text)
+void gmt_nvtx_full_name_init(struct gmt_nvtx_full_name *ret_name, const void *domain,
+	const char *text)
 {
 	const char *domain_name = gmt_nvtx_name(domain);
 

@@ -40,6 +40,7 @@ struct gmt_nvtx_full_name {
 };
 
 /* `text` (may be NULL) is borrowed. */
-void gmt_nvtx_full_name_init(struct gmt_nvtx_full_name *ret_name, const void *domain, const char *text);
+void gmt_nvtx_full_name_init(struct gmt_nvtx_full_name *ret_name, const void *domain,
+	const char *text);
 
 #endif

@@ -143,7 +143,8 @@ void gmt_optimizer_see_first_blocks(void)
 
 	if (atomic_load_explicit(&is_found, memory_order_acquire) && !gmt_interpreter.this_thread())
 		return;
-	if (atomic_fetch_add(&blocks, 1) + 1 < atomic_load(&next_try) || atomic_flag_test_and_set(&trying))
+	if (atomic_fetch_add(&blocks, 1) + 1 < atomic_load(&next_try) ||
+		atomic_flag_test_and_set(&trying))
 		return;
 	find_thread_to_ask();
 	atomic_flag_clear(&trying);

@@ -105,7 +105,8 @@ static void *on_step(void *self, void *const *arguments, intptr_t count, void *k
 		py->clear_error();
 	if (gmt_config.tensors)
 		gmt_tensor_roles_see_step(arguments[0], steps);
-	gmt_mark(GMT_MARK_KIND_STEP, GMT_MARK_SOURCE_OPTIMIZER, text, text ? (size_t)length : 0, number);
+	gmt_mark(GMT_MARK_KIND_STEP, GMT_MARK_SOURCE_OPTIMIZER, text, text ? (size_t)length : 0,
+		number);
 	gmt_interpreter_release(name);
 	gmt_interpreter_release(type);
 	return none();
@@ -133,7 +134,8 @@ static bool has_code_of(void *code, void *file)
 	void *its_file = gmt_interpreter_attribute(code, "co_filename");
 	void *name = gmt_interpreter_attribute(code, "co_name");
 	const char *text = name ? py->text_of(name, NULL) : NULL;
-	bool has = text && its_file && strcmp(text, "wrapper") == 0 && py->compare(its_file, file, PYTHON_EQ) > 0;
+	bool has = text && its_file && strcmp(text, "wrapper") == 0 &&
+		py->compare(its_file, file, PYTHON_EQ) > 0;
 
 	py->clear_error();
 	gmt_interpreter_release(name);
@@ -239,7 +241,9 @@ static enum gmt_optimizer_hooking hook_optimizers(void *module, const char **ret
  */
 static void hook_end(void *modules)
 {
-	void *add_function = is_end_hooked ? NULL : gmt_interpreter_attribute(py->dict_find(modules, "atexit"), "register");
+	void *add_function = is_end_hooked
+		? NULL
+		: gmt_interpreter_attribute(py->dict_find(modules, "atexit"), "register");
 	void *hook = add_function ? py->function_new(&end_method, NULL, NULL) : NULL;
 	void *added = hook ? py->call(add_function, hook, NULL) : NULL;
 

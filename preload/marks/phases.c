@@ -99,7 +99,8 @@ static void free_phase(const struct phase *phase)
 	size_t index = (size_t)(phase - phases);
 
 	/* Pairs with the acquire in take_phase: the next owner writes only after our reads. */
-	atomic_fetch_and_explicit(&taken[index / WORD_BITS], ~(1ull << index % WORD_BITS), memory_order_release);
+	atomic_fetch_and_explicit(&taken[index / WORD_BITS], ~(1ull << index % WORD_BITS),
+		memory_order_release);
 }
 
 /* Runs when a thread ends. */
@@ -117,7 +118,8 @@ static void free_phases_of_thread(void *unused)
  * Finds the innermost stored phase of a stack, and the link that leads to it. Returns NULL if there
  * is none.
  */
-static struct phase *find(struct open *open, enum gmt_mark_source source, uint64_t object, uint16_t **ret_link)
+static struct phase *find(struct open *open, enum gmt_mark_source source, uint64_t object,
+	uint16_t **ret_link)
 {
 	for (uint16_t *link = &open->newest; *link; link = &phases[*link - 1].below) {
 		struct phase *phase = &phases[*link - 1];
@@ -130,8 +132,8 @@ static struct phase *find(struct open *open, enum gmt_mark_source source, uint64
 	return NULL;
 }
 
-static void fill(struct phase *phase, enum gmt_mark_source source, const char *name, size_t length, uint64_t object,
-	bool told)
+static void fill(struct phase *phase, enum gmt_mark_source source, const char *name, size_t length,
+	uint64_t object, bool told)
 {
 	/*
 	 * The clock is not known before the constructor. Stamp 0 later becomes the start of the
@@ -146,8 +148,8 @@ static void fill(struct phase *phase, enum gmt_mark_source source, const char *n
 		memcpy(phase->name, name, phase->length);
 }
 
-static void keep(struct open *open, enum gmt_mark_source source, const char *name, size_t length, uint64_t object,
-	uint32_t depth, bool told)
+static void keep(struct open *open, enum gmt_mark_source source, const char *name, size_t length,
+	uint64_t object, uint32_t depth, bool told)
 {
 	/*
 	 * If one phase of this thread did not fit, the phases above it are not stored either. Otherwise
@@ -188,8 +190,8 @@ int gmt_phase_push(enum gmt_mark_source source, const char *name, size_t length,
 }
 
 /* Removes the innermost phase of a stack. Returns false if there is none. */
-static bool take_innermost(struct open *open, enum gmt_mark_source source, uint64_t object, bool *ret_told,
-	uint32_t *ret_depth)
+static bool take_innermost(struct open *open, enum gmt_mark_source source, uint64_t object,
+	bool *ret_told, uint32_t *ret_depth)
 {
 	uint16_t *link;
 	struct phase *phase = find(open, source, object, &link);
@@ -241,7 +243,7 @@ static void let_go(struct start *start)
 
 	/* Pairs with the acquire in hold(). */
 	if (!atomic_compare_exchange_strong_explicit(&start->state, &held, OPEN, memory_order_release,
-		memory_order_relaxed))
+			memory_order_relaxed))
 		atomic_store_explicit(&start->state, FREE, memory_order_release);
 }
 
@@ -304,8 +306,8 @@ static void tell(enum gmt_mark_kind kind, struct phase *phase, bool in_recorder)
 	uint64_t stamp = phase->stamp > gmt_clock_start.stamp ? phase->stamp : gmt_clock_start.stamp;
 
 	phase->told = true;
-	(in_recorder ? gmt_mark_in_recorder : gmt_mark_at)(kind, (enum gmt_mark_source)phase->source, phase->name,
-		phase->length, phase->object, stamp);
+	(in_recorder ? gmt_mark_in_recorder : gmt_mark_at)(kind, (enum gmt_mark_source)phase->source,
+		phase->name, phase->length, phase->object, stamp);
 }
 
 /*

@@ -118,16 +118,19 @@ static void remember_found(struct search *search)
 
 	for (size_t i = 0; i < search->found.count; i++)
 		if (!gmt_map_find(&search->children, (uint64_t)(uintptr_t)search->found.items[i], &unused))
-			gmt_tensor_holders_remember(search->found.items[i], kind_of(search, search->found.items[i]));
+			gmt_tensor_holders_remember(search->found.items[i],
+				kind_of(search, search->found.items[i]));
 }
 
 void gmt_tensor_holders_search(void *module_type)
 {
 	struct search search = {
-		.module_type = module_type, .optimizer_type = gmt_interpreter_imported("torch.optim.optimizer", "Optimizer"),
+		.module_type = module_type,
+		.optimizer_type = gmt_interpreter_imported("torch.optim.optimizer", "Optimizer"),
 		.has_memory = true,
 	};
-	void *get_objects = searches < MOST_SEARCHES ? gmt_interpreter_imported("gc", "get_objects") : NULL;
+	void *get_objects =
+		searches < MOST_SEARCHES ? gmt_interpreter_imported("gc", "get_objects") : NULL;
 	void *objects = get_objects ? py->call(get_objects, NULL) : NULL;
 
 	py->clear_error();

@@ -25,17 +25,17 @@ enum {
 struct round {
 	void *module_type;                    /* torch.nn.Module */
 	void *tensor_type, *parameter_type;   /* torch.Tensor, torch.nn.Parameter */
-	void *distributed_type;               /* torch.distributed.tensor.DTensor; NULL: not imported */
-	void *true_object, *plain_type;       /* True, type */
+	void *distributed_type; /* torch.distributed.tensor.DTensor; NULL: not imported */
+	void *true_object, *plain_type; /* True, type */
 	/* address of memory -> last mark recorded for it; see gist_of */
 	struct gmt_map told;
 	/* address of a parameter or buffer -> offset of its name in `texts` */
 	struct gmt_map names;
-	GMT_VEC(char) texts;                  /* each name ends with a NUL */
+	GMT_VEC(char) texts; /* each name ends with a NUL */
 	size_t tensors, visited;
-	uint32_t holder;                      /* index of the holder that is being searched */
-	bool has_models;                      /* more than one model */
-	bool has_memory;                      /* for these tables */
+	uint32_t holder; /* index of the holder that is being searched */
+	bool has_models; /* more than one model */
+	bool has_memory; /* for these tables */
 };
 
 static const struct gmt_interpreter *const py = &gmt_interpreter;
@@ -49,14 +49,16 @@ static unsigned models; /* number of models that have a number */
  */
 static bool is_plain(const struct round *round, void *tensor)
 {
-	return gmt_interpreter_has_type(tensor, round->tensor_type) || gmt_interpreter_has_type(tensor, round->parameter_type);
+	return gmt_interpreter_has_type(tensor, round->tensor_type) ||
+		gmt_interpreter_has_type(tensor, round->parameter_type);
 }
 
 /* Returns the start address of a tensor's memory; 0: it is not on a GPU, or has no memory. */
 static uint64_t memory_of(const struct round *round, void *tensor)
 {
 	void *is_cuda = gmt_interpreter_attribute(tensor, "is_cuda");
-	void *storage = is_cuda == round->true_object ? gmt_interpreter_result_of(tensor, "untyped_storage") : NULL;
+	void *storage =
+		is_cuda == round->true_object ? gmt_interpreter_result_of(tensor, "untyped_storage") : NULL;
 	void *number = storage ? gmt_interpreter_result_of(storage, "data_ptr") : NULL;
 	uint64_t address = number ? (uint64_t)(uintptr_t)py->address_of_int(number) : 0;
 
@@ -83,7 +85,8 @@ static bool is_news(const struct round *round, uint64_t address, uint64_t gist)
 {
 	uint64_t before;
 
-	return !gmt_map_find(&round->told, address, &before) || (before >> 32 == gist >> 32 && before != gist);
+	return !gmt_map_find(&round->told, address, &before) ||
+		(before >> 32 == gist >> 32 && before != gist);
 }
 
 static void tell_local(struct round *round, enum gmt_mark_kind kind, void *tensor, const char *name)
@@ -102,7 +105,9 @@ static void tell_local(struct round *round, enum gmt_mark_kind kind, void *tenso
 
 static void tell(struct round *round, enum gmt_mark_kind kind, void *tensor, const char *name)
 {
-	void *local = gmt_interpreter_is_a(tensor, round->distributed_type) ? gmt_interpreter_attribute(tensor, "_local_tensor") : NULL;
+	void *local = gmt_interpreter_is_a(tensor, round->distributed_type)
+		? gmt_interpreter_attribute(tensor, "_local_tensor")
+		: NULL;
 
 	tell_local(round, kind, local ? local : tensor, name);
 	gmt_interpreter_release(local);
@@ -112,7 +117,9 @@ static const char *name_of(const struct round *round, void *parameter)
 {
 	uint64_t at;
 
-	return gmt_map_find(&round->names, (uint64_t)(uintptr_t)parameter, &at) ? round->texts.items + at : NULL;
+	return gmt_map_find(&round->names, (uint64_t)(uintptr_t)parameter, &at)
+		? round->texts.items + at
+		: NULL;
 }
 
 static void keep_name(struct round *round, void *parameter, const char *name)
@@ -157,7 +164,8 @@ static bool join(char *to, const char *prefix, void *key)
 	return true;
 }
 
-static void tell_tensors_of(struct round *round, void *dictionary, enum gmt_mark_kind kind, const char *prefix)
+static void tell_tensors_of(struct round *round, void *dictionary, enum gmt_mark_kind kind,
+	const char *prefix)
 {
 	char name[LONGEST_NAME];
 	void *key, *tensor;
@@ -186,8 +194,10 @@ static void tell_module(struct round *round, void *module, const char *prefix, i
 
 	if (round->visited++ >= MOST_MODULES || depth > MOST_DEPTH || !round->has_memory)
 		return;
-	tell_tensors_of(round, gmt_interpreter_own_value(module, "_parameters"), GMT_MARK_KIND_PARAMETER, prefix);
-	tell_tensors_of(round, gmt_interpreter_own_value(module, "_buffers"), GMT_MARK_KIND_BUFFER, prefix);
+	tell_tensors_of(round, gmt_interpreter_own_value(module, "_parameters"),
+		GMT_MARK_KIND_PARAMETER, prefix);
+	tell_tensors_of(round, gmt_interpreter_own_value(module, "_buffers"), GMT_MARK_KIND_BUFFER,
+		prefix);
 	if (!gmt_interpreter_is_a(modules, py->dict_type))
 		return;
 	for (intptr_t at = 0; py->dict_next(modules, &at, &key, &child);)
@@ -216,12 +226,14 @@ static void tell_state(struct round *round, void *state, const char *name, int d
 
 static void tell_optimizer(struct round *round, void *optimizer)
 {
-	void *groups = gmt_interpreter_own_value(optimizer, "param_groups"), *state = gmt_interpreter_own_value(optimizer, "state"), *key, *value;
+	void *groups = gmt_interpreter_own_value(optimizer, "param_groups"),
+		 *state = gmt_interpreter_own_value(optimizer, "state"), *key, *value;
 
 	if (gmt_interpreter_is_a(groups, py->list_type))
 		for (intptr_t i = 0; i < py->list_size(groups); i++) {
 			void *group = py->list_item(groups, i);
-			void *parameters = gmt_interpreter_is_a(group, py->dict_type) ? py->dict_find(group, "params") : NULL;
+			void *parameters =
+				gmt_interpreter_is_a(group, py->dict_type) ? py->dict_find(group, "params") : NULL;
 
 			if (!gmt_interpreter_is_a(parameters, py->list_type))
 				continue;
@@ -246,7 +258,9 @@ static void tell_optimizer(struct round *round, void *optimizer)
 static void prefix_of(const struct round *round, void *module, unsigned number, char *ret_prefix)
 {
 	void *type = py->type_of(module);
-	void *name = gmt_interpreter_has_type(type, round->plain_type) ? gmt_interpreter_attribute(type, "__name__") : NULL;
+	void *name = gmt_interpreter_has_type(type, round->plain_type)
+		? gmt_interpreter_attribute(type, "__name__")
+		: NULL;
 	const char *text = name ? py->text_of(name, NULL) : NULL;
 
 	py->clear_error();
@@ -278,7 +292,8 @@ static bool has_parameter(const struct round *round, void *module, int depth, un
 		return false;
 	for (intptr_t at = 0; *left && py->dict_next(modules, &at, &key, &value);) {
 		--*left;
-		if (gmt_interpreter_is_a(value, round->module_type) && has_parameter(round, value, depth + 1, left))
+		if (gmt_interpreter_is_a(value, round->module_type) &&
+			has_parameter(round, value, depth + 1, left))
 			return true;
 	}
 	return false;
@@ -297,7 +312,8 @@ static void count_models(struct round *round)
 
 	for (size_t i = 0; i < gmt_tensor_holders_count() && count < 2; i++) {
 		struct gmt_tensor_holder *holder = gmt_tensor_holders_at(i);
-		void *object = holder->kind == GMT_TENSOR_HOLDER_MODULE ? gmt_tensor_holder_object(holder) : NULL;
+		void *object =
+			holder->kind == GMT_TENSOR_HOLDER_MODULE ? gmt_tensor_holder_object(holder) : NULL;
 
 		count += object && is_model(round, object);
 		gmt_interpreter_release(object);
@@ -327,7 +343,8 @@ static void tell_root(struct round *round, struct gmt_tensor_holder *holder, voi
 static void tell_all(struct round *round)
 {
 	count_models(round);
-	for (enum gmt_tensor_holder_kind kind = GMT_TENSOR_HOLDER_MODULE; kind <= GMT_TENSOR_HOLDER_OPTIMIZER; kind++)
+	for (enum gmt_tensor_holder_kind kind = GMT_TENSOR_HOLDER_MODULE;
+		kind <= GMT_TENSOR_HOLDER_OPTIMIZER; kind++)
 		for (size_t i = 0; i < gmt_tensor_holders_count(); i++) {
 			struct gmt_tensor_holder *holder = gmt_tensor_holders_at(i);
 			void *object = holder->kind == kind ? gmt_tensor_holder_object(holder) : NULL;

@@ -42,7 +42,8 @@ struct report {
 	int8_t device;
 };
 
-static inline void fill(struct gmt_ring_event *event, const struct report *report, struct gmt_event_stacks stacks)
+static inline void fill(struct gmt_ring_event *event, const struct report *report,
+	struct gmt_event_stacks stacks)
 {
 	*event = (struct gmt_ring_event){
 		.stamp = report->stamp,
@@ -104,12 +105,15 @@ __attribute__((always_inline)) static inline void record(struct report report)
 	gmt_event_leave(thread);
 }
 
-__attribute__((always_inline)) static inline void on_usage(enum gmt_hook hook, void *address, int64_t size_bytes,
-	uint64_t allocated_bytes, uint64_t reserved_bytes, struct c10_device device)
+__attribute__((always_inline)) static inline void on_usage(enum gmt_hook hook, void *address,
+	int64_t size_bytes, uint64_t allocated_bytes, uint64_t reserved_bytes, struct c10_device device)
 {
 	struct report report = {
-		.address = (uint64_t)address, .allocated_bytes = allocated_bytes, .reserved_bytes = reserved_bytes,
-		.hook = (uint16_t)hook, .device = device.index,
+		.address = (uint64_t)address,
+		.allocated_bytes = allocated_bytes,
+		.reserved_bytes = reserved_bytes,
+		.hook = (uint16_t)hook,
+		.device = device.index,
 	};
 
 	if (device.type != C10_CUDA || !address || !size_bytes)
@@ -131,8 +135,13 @@ static void on_out_of_memory(enum gmt_hook hook, int64_t size_bytes, uint64_t al
 	uint64_t reserved_bytes, struct c10_device device)
 {
 	const struct report report = {
-		.stamp = gmt_clock_stamp(), .size_bytes = (uint64_t)size_bytes, .allocated_bytes = allocated_bytes,
-		.reserved_bytes = reserved_bytes, .hook = (uint16_t)hook, .kind = GMT_KIND_ALLOC_FAILED, .device = device.index,
+		.stamp = gmt_clock_stamp(),
+		.size_bytes = (uint64_t)size_bytes,
+		.allocated_bytes = allocated_bytes,
+		.reserved_bytes = reserved_bytes,
+		.hook = (uint16_t)hook,
+		.kind = GMT_KIND_ALLOC_FAILED,
+		.device = device.index,
 	};
 	struct gmt_ring_event event;
 
@@ -166,12 +175,14 @@ typedef void out_of_memory_function(int64_t, uint64_t, uint64_t, struct c10_devi
 
 #define OUT_OF_MEMORY_WRAPPER(symbol) \
 	out_of_memory_function gmt_wrap_##symbol; \
-	__attribute__((visibility("default"), alias("gmt_wrap_" #symbol))) out_of_memory_function symbol; \
+	__attribute__((visibility("default"), \
+		alias("gmt_wrap_" #symbol))) out_of_memory_function symbol; \
 	void gmt_wrap_##symbol(int64_t size_bytes, uint64_t allocated_bytes, uint64_t reserved_bytes, \
 		struct c10_device device) \
 	{ \
 		out_of_memory_function *real = \
-			(out_of_memory_function *)gmt_original_for(GMT_HOOK_##symbol, __builtin_return_address(0)); \
+			(out_of_memory_function *)gmt_original_for(GMT_HOOK_##symbol, \
+				__builtin_return_address(0)); \
 		on_out_of_memory(GMT_HOOK_##symbol, size_bytes, allocated_bytes, reserved_bytes, device); \
 		if (real) \
 			real(size_bytes, allocated_bytes, reserved_bytes, device); \

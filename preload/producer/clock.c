@@ -52,7 +52,8 @@ void gmt_clock_init(void)
 	/* "Invariant TSC": the counter runs at one rate in all power states and on all cores. */
 	gmt_clock_is_counter = __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & (1u << 8));
 	/* The rdtscp instruction is a separate extension. */
-	gmt_clock_is_counter = gmt_clock_is_counter && __get_cpuid(0x80000001, &a, &b, &c, &d) && (d & (1u << 27));
+	gmt_clock_is_counter =
+		gmt_clock_is_counter && __get_cpuid(0x80000001, &a, &b, &c, &d) && (d & (1u << 27));
 #else
 	gmt_clock_is_counter = true; /* the generic timer is constant by definition */
 #endif

@@ -17,8 +17,8 @@ size_t gmt_mark_name_length(const char *name, size_t length)
 	return length;
 }
 
-static struct gmt_ring_event event_of(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name,
-	size_t length, uint64_t object, uint64_t stamp)
+static struct gmt_ring_event event_of(enum gmt_mark_kind kind, enum gmt_mark_source source,
+	const char *name, size_t length, uint64_t object, uint64_t stamp)
 {
 	struct gmt_depot *depot = gmt_session_depot();
 	struct gmt_ring_event event = {
@@ -35,16 +35,16 @@ static struct gmt_ring_event event_of(enum gmt_mark_kind kind, enum gmt_mark_sou
 	return event;
 }
 
-void gmt_mark_in_recorder(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name, size_t length,
-	uint64_t object, uint64_t stamp)
+void gmt_mark_in_recorder(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name,
+	size_t length, uint64_t object, uint64_t stamp)
 {
 	struct gmt_ring_event event = event_of(kind, source, name, length, object, stamp);
 
 	gmt_session_push(&event);
 }
 
-void gmt_mark_at(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name, size_t length,
-	uint64_t object, uint64_t stamp)
+void gmt_mark_at(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name,
+	size_t length, uint64_t object, uint64_t stamp)
 {
 	if (!gmt_session_is_on() || !gmt_event_begin())
 		return;

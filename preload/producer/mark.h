@@ -23,12 +23,12 @@ void gmt_mark(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *
 	uint64_t object);
 
 /* Same as above, for something that happened at `stamp`. */
-void gmt_mark_at(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name, size_t length,
-	uint64_t object, uint64_t stamp);
+void gmt_mark_at(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name,
+	size_t length, uint64_t object, uint64_t stamp);
 
 /* Same as above, for a thread that is already in the recorder (producer/record_event.h). */
-void gmt_mark_in_recorder(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name, size_t length,
-	uint64_t object, uint64_t stamp);
+void gmt_mark_in_recorder(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name,
+	size_t length, uint64_t object, uint64_t stamp);
 
 /*
  * Returns how many bytes of a name are kept: at most GMT_MARK_NAME_BYTES, and only whole UTF-8

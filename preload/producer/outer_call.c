@@ -56,7 +56,8 @@ static _Atomic uintptr_t *place_of(const void *caller)
  * Sets ret_is_sure if the unwinder found the call. If it cannot unwind some code, it may find the
  * call, or find it gone, at another time.
  */
-static enum gmt_outer_call look(const struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, bool *ret_is_sure)
+static enum gmt_outer_call look(const struct gmt_thread_state *thread, uintptr_t cfa,
+	const void *caller, bool *ret_is_sure)
 {
 	*ret_is_sure = false;
 	switch (gmt_native_outer_recorder(caller)) {
@@ -67,22 +68,29 @@ static enum gmt_outer_call look(const struct gmt_thread_state *thread, uintptr_t
 		return GMT_OUTER_CALL_INTERRUPTED;
 	case GMT_NATIVE_RECORDER_IS_NOT:
 		/* If the calls are on two stacks, each stack has frames that the other stack lacks. */
-		return !cfa || !thread->depth || is_one_stack(cfa, thread->outer_cfa) ? GMT_OUTER_CALL_GONE : GMT_OUTER_CALL_AROUND;
+		return !cfa || !thread->depth || is_one_stack(cfa, thread->outer_cfa)
+			? GMT_OUTER_CALL_GONE
+			: GMT_OUTER_CALL_AROUND;
 	case GMT_NATIVE_RECORDER_IS_UNKNOWN:
 		break;
 	}
-	return cfa && thread->depth && cfa >= thread->outer_cfa && !is_on_signal_stack() && is_one_stack(cfa, thread->outer_cfa)
-		? GMT_OUTER_CALL_GONE : GMT_OUTER_CALL_AROUND;
+	return cfa && thread->depth && cfa >= thread->outer_cfa && !is_on_signal_stack() &&
+			is_one_stack(cfa, thread->outer_cfa)
+		? GMT_OUTER_CALL_GONE
+		: GMT_OUTER_CALL_AROUND;
 }
 
-enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, uintptr_t cfa, const void *caller)
+enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, uintptr_t cfa,
+	const void *caller)
 {
-	bool may_be_nested = caller && cfa < thread->outer_cfa && !thread->in_recorder && thread->closed != GMT_CLOSED_CHANGE;
+	bool may_be_nested = caller && cfa < thread->outer_cfa && !thread->in_recorder &&
+		thread->closed != GMT_CLOSED_CHANGE;
 	enum gmt_outer_call found;
 	int kept_errno = errno;
 	bool is_sure;
 
-	if (may_be_nested && atomic_load_explicit(place_of(caller), memory_order_relaxed) == (uintptr_t)caller)
+	if (may_be_nested &&
+		atomic_load_explicit(place_of(caller), memory_order_relaxed) == (uintptr_t)caller)
 		return GMT_OUTER_CALL_AROUND;
 	found = look(thread, cfa, caller, &is_sure);
 	if (may_be_nested && is_sure)
@@ -145,6 +153,7 @@ void gmt_outer_call_end_process(void)
 	const struct gmt_thread_state *thread = &gmt_this_thread;
 
 	if (!thread->is_ours && !(thread->in_recorder & GMT_IN_RECORDER_FORKED) &&
-		((thread->depth && thread->outer_kind) || thread->in_recorder || thread->closed == GMT_CLOSED_CHANGE))
+		((thread->depth && thread->outer_kind) || thread->in_recorder ||
+			thread->closed == GMT_CLOSED_CHANGE))
 		gmt_session_count_loss(GMT_LOSS_JUMPED);
 }

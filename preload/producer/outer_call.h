@@ -23,7 +23,7 @@
 enum gmt_outer_call {
 	GMT_OUTER_CALL_AROUND,      /* the call is on the stack, or this is unknown */
 	GMT_OUTER_CALL_INTERRUPTED, /* the call is on the stack, and a signal handler interrupted it */
-	GMT_OUTER_CALL_GONE,        /* the call was left */
+	GMT_OUTER_CALL_GONE, /* the call was left */
 };
 
 /*
@@ -31,7 +31,8 @@ enum gmt_outer_call {
  * calling thread's state. A cfa of 0 means that the place is unknown. Runs on any stack. Slow,
  * except for callers that are known to call inside other calls.
  */
-enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, uintptr_t cfa, const void *caller);
+enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, uintptr_t cfa,
+	const void *caller);
 
 /*
  * Sets the thread to "in no call". Counts the call that was left as lost. Records the events that

@@ -65,7 +65,8 @@ static void leave_ring(void *slot_plus_1)
 	 */
 }
 
-void gmt_push_init(struct gmt_recording_memory *session_area, const _Atomic bool *session_is_stalled, const _Atomic uint32_t *session_is_ending)
+void gmt_push_init(struct gmt_recording_memory *session_area,
+	const _Atomic bool *session_is_stalled, const _Atomic uint32_t *session_is_ending)
 {
 	area = session_area;
 	is_stalled = session_is_stalled;
@@ -123,11 +124,12 @@ static void claim_work(void *argument)
 	claim->is_in_vain = thread->in_recorder & GMT_IN_RECORDER_FORKED;
 	if (claim->is_in_vain || !gmt_recording_memory_claim_ring(area, &slot))
 		return;
-	claim->ring = gmt_ring_init(gmt_recording_memory_ring(area, slot), GMT_RECORDING_MEMORY_RING_EVENTS, atomic_fetch_add(&last_thread, 1) + 1,
-		gmt_thread_tid());
+	claim->ring = gmt_ring_init(gmt_recording_memory_ring(area, slot),
+		GMT_RECORDING_MEMORY_RING_EVENTS, atomic_fetch_add(&last_thread, 1) + 1, gmt_thread_tid());
 	/* Pairs with the acquire in the writer's drain: a slot below slots_used has its ring. */
 	used = atomic_load(&area->header->slots_used);
-	while (used <= slot && !atomic_compare_exchange_weak(&area->header->slots_used, &used, slot + 1))
+	while (used <= slot &&
+		!atomic_compare_exchange_weak(&area->header->slots_used, &used, slot + 1))
 		;
 	pthread_setspecific(thread_key, (void *)(uintptr_t)(slot + 1));
 	thread->ring = claim->ring;
@@ -156,16 +158,19 @@ static bool claim_slot(bool is_known_own_process, bool may_wait)
 		/* Rings of ended threads become free after the writer has emptied them. */
 		gmt_writer_wake();
 		waited_ns = gmt_patience_now_ns() - start_ns;
-		if ((!may_wait || waited_ns >= FULL_WAIT_NS) && (waited_ns >= gmt_config_patience_ns(0) || !gmt_recording_memory_has_left_ring(area)))
+		if ((!may_wait || waited_ns >= FULL_WAIT_NS) &&
+			(waited_ns >= gmt_config_patience_ns(0) || !gmt_recording_memory_has_left_ring(area)))
 			return false;
 		rest(waited_ns);
 	}
 	return true;
 }
 
-__attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_state *thread, bool is_known_own_process)
+__attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_state *thread,
+	bool is_known_own_process)
 {
-	if (!claim_slot(is_known_own_process, !thread->refused && gmt_config.overflow != GMT_OVERFLOW_DROP)) {
+	if (!claim_slot(is_known_own_process,
+			!thread->refused && gmt_config.overflow != GMT_OVERFLOW_DROP)) {
 		/*
 		 * In the child of a signal handler, only this event gets no ring. The event is the
 		 * parent's.
@@ -190,7 +195,8 @@ __attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_s
 static struct gmt_ring *ring_of_thread(void)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
-	bool current = thread->session == atomic_load_explicit(&gmt_session_number, memory_order_relaxed);
+	bool current =
+		thread->session == atomic_load_explicit(&gmt_session_number, memory_order_relaxed);
 
 	if (__builtin_expect(thread->ring && current, 1))
 		return thread->ring;
@@ -224,7 +230,9 @@ static uint64_t patience_ns(const struct gmt_thread_state *thread, uint64_t now_
 	 * again.
 	 */
 	if (gmt_config.overflow == GMT_OVERFLOW_WAIT)
-		return thread->consumed_at_failed_wait == atomic_load(&thread->ring->consumed) + 1 ? 0 : gmt_config_patience_ns(0);
+		return thread->consumed_at_failed_wait == atomic_load(&thread->ring->consumed) + 1
+			? 0
+			: gmt_config_patience_ns(0);
 
 	uint64_t share_ns = (now_ns - thread->ring_began_ns) / FULL_SHARE + FULL_GRACE_NS;
 
@@ -232,7 +240,8 @@ static uint64_t patience_ns(const struct gmt_thread_state *thread, uint64_t now_
 }
 
 /* Waits until the writer makes room. Returns false if there is no room in time. */
-__attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring, const struct gmt_ring_event *event)
+__attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring,
+	const struct gmt_ring_event *event)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
 	uint64_t start_ns = gmt_patience_now_ns(), now_ns = start_ns;
@@ -253,7 +262,8 @@ __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring, 
 		 * Stops if the disk accepts no more data or the recording is over. While the recording
 		 * ends, the writer empties the rings once more.
 		 */
-	} while (!is_in && now_ns - start_ns < wait_ns && !atomic_load_explicit(is_stalled, memory_order_relaxed) &&
+	} while (!is_in && now_ns - start_ns < wait_ns &&
+		!atomic_load_explicit(is_stalled, memory_order_relaxed) &&
 		(gmt_session_state_is_on(atomic_load_explicit(&gmt_session_state, memory_order_relaxed)) ||
 			atomic_load_explicit(is_ending, memory_order_relaxed)));
 	thread->waited_ns += now_ns - start_ns;

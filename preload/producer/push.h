@@ -19,7 +19,8 @@
  * the rings. `is_stalled` is true while the file accepts no more data. `is_ending` is not 0 while
  * the recording ends.
  */
-void gmt_push_init(struct gmt_recording_memory *area, const _Atomic bool *is_stalled, const _Atomic uint32_t *is_ending);
+void gmt_push_init(struct gmt_recording_memory *area, const _Atomic bool *is_stalled,
+	const _Atomic uint32_t *is_ending);
 
 /* Sets a function that each thread calls when it gets its ring, from now on. */
 void gmt_push_call_at_thread(void (*work)(void));

@@ -32,7 +32,8 @@ void gmt_event_pause(bool wanted)
 
 	atomic_store_explicit(&is_paused, wanted, memory_order_relaxed);
 	/* Pairs with the acquire of gmt_event_next_change. */
-	atomic_store_explicit(&changes[index % CHANGES], gmt_clock_stamp() << 1 | wanted, memory_order_release);
+	atomic_store_explicit(&changes[index % CHANGES], gmt_clock_stamp() << 1 | wanted,
+		memory_order_release);
 	/* The writer reads the changes often enough, unless its thread was put off. */
 	if (index % (CHANGES / 2) == CHANGES / 2 - 1)
 		gmt_writer_need();
@@ -96,7 +97,8 @@ bool gmt_event_begin(void)
 }
 
 /* `stack` is the native stack if it is already known, else 0. */
-static struct gmt_event_stacks capture(struct gmt_depot *depot, uint32_t stack, const struct gmt_native_start *start)
+static struct gmt_event_stacks capture(struct gmt_depot *depot, uint32_t stack,
+	const struct gmt_native_start *start)
 {
 	struct gmt_event_stacks stacks = { .stack = stack };
 	bool lost = false;
@@ -105,7 +107,8 @@ static struct gmt_event_stacks capture(struct gmt_depot *depot, uint32_t stack, 
 	struct gmt_capture_memory *memory = gmt_capture_memory_get();
 
 	if (generation)
-		stacks.stack = gmt_native_capture(depot, gmt_config.depth, generation, memory ? &memory->walk : NULL, start, &lost);
+		stacks.stack = gmt_native_capture(depot, gmt_config.depth, generation,
+			memory ? &memory->walk : NULL, start, &lost);
 	if (gmt_config.python_stacks && memory) {
 		stacks.frames = gmt_python_capture(depot, gmt_config.depth, &memory->trace, &lost);
 		if (!stacks.frames && memory->trace.is_unclear)
@@ -119,7 +122,8 @@ static struct gmt_event_stacks capture(struct gmt_depot *depot, uint32_t stack, 
 }
 
 /* `stack` is the native stack if it is already known, else 0. */
-__attribute__((noinline)) static struct gmt_event_stacks capture_rest(uint32_t stack, uint64_t ip, uint64_t sp, uint64_t fp)
+__attribute__((noinline)) static struct gmt_event_stacks capture_rest(uint32_t stack, uint64_t ip,
+	uint64_t sp, uint64_t fp)
 {
 	/*
 	 * Takes ip, sp and fp as separate arguments, so that the fast path can keep them in registers.
@@ -135,7 +139,8 @@ __attribute__((noinline)) static struct gmt_event_stacks capture_rest(uint32_t s
 	return stacks;
 }
 
-__attribute__((noinline)) struct gmt_event_stacks gmt_event_capture_some(struct gmt_thread_state *thread)
+__attribute__((noinline)) struct gmt_event_stacks gmt_event_capture_some(
+	struct gmt_thread_state *thread)
 {
 	const struct gmt_native_start start = gmt_native_start_here();
 	const struct gmt_capture_memory *memory = thread->memory;
@@ -146,7 +151,8 @@ __attribute__((noinline)) struct gmt_event_stacks gmt_event_capture_some(struct 
 	 * depot.
 	 */
 	if (__builtin_expect(memory && !gmt_event_is_paused() &&
-		gmt_native_is_same(&memory->walk, gmt_modules_generation_fast(), &start), 1)) {
+				gmt_native_is_same(&memory->walk, gmt_modules_generation_fast(), &start),
+			1)) {
 		stack = memory->walk.id;
 		if (__builtin_expect(!gmt_config.python_stacks, 1))
 			return (struct gmt_event_stacks){ .stack = stack };

@@ -92,9 +92,10 @@ static inline bool gmt_event_wants_stack(unsigned kind, uint64_t address, uint64
 {
 	/* One bit per kind: this runs once per event, so it avoids a jump table. */
 	enum {
-		ALWAYS = 1 << GMT_KIND_ALLOC | 1 << GMT_KIND_ALLOC_FAILED | 1 << GMT_KIND_FREE_FAILED | 1 << GMT_KIND_CREATE |
-			1 << GMT_KIND_EXPORT | 1 << GMT_KIND_SET,
-		OTHERWISE = 1 << GMT_KIND_RESIZE | 1 << GMT_KIND_NODE_ALLOC | 1 << GMT_KIND_LAUNCH | 1 << GMT_KIND_NODE_FREE,
+		ALWAYS = 1 << GMT_KIND_ALLOC | 1 << GMT_KIND_ALLOC_FAILED | 1 << GMT_KIND_FREE_FAILED |
+			1 << GMT_KIND_CREATE | 1 << GMT_KIND_EXPORT | 1 << GMT_KIND_SET,
+		OTHERWISE = 1 << GMT_KIND_RESIZE | 1 << GMT_KIND_NODE_ALLOC | 1 << GMT_KIND_LAUNCH |
+			1 << GMT_KIND_NODE_FREE,
 	};
 
 	if (kind >= GMT_KIND_COUNT)
@@ -111,7 +112,9 @@ static inline bool gmt_event_wants_stack(unsigned kind, uint64_t address, uint64
 static inline bool gmt_event_is_on(void)
 {
 	/* Pairs with the stores that begin the session: everything that an event needs exists. */
-	return __builtin_expect(atomic_load_explicit(&gmt_session_state, memory_order_acquire) == GMT_SESSION_ON, 1);
+	return __builtin_expect(atomic_load_explicit(&gmt_session_state, memory_order_acquire) ==
+			GMT_SESSION_ON,
+		1);
 }
 
 /* Does gmt_event_end for one event that has no stacks yet. */
@@ -138,9 +141,12 @@ static inline struct gmt_event_stacks gmt_event_capture(struct gmt_thread_state 
  */
 static inline struct gmt_ring_event *gmt_event_place(struct gmt_thread_state *thread)
 {
-	bool is_current = thread->session == atomic_load_explicit(&gmt_session_number, memory_order_relaxed);
+	bool is_current =
+		thread->session == atomic_load_explicit(&gmt_session_number, memory_order_relaxed);
 
-	return __builtin_expect(thread->ring && is_current, 1) ? gmt_ring_next(thread->ring, GMT_RECORDING_MEMORY_RING_EVENTS) : NULL;
+	return __builtin_expect(thread->ring && is_current, 1)
+		? gmt_ring_next(thread->ring, GMT_RECORDING_MEMORY_RING_EVENTS)
+		: NULL;
 }
 
 /* Publishes the event at that place. Call it right after gmt_event_place and the write. */

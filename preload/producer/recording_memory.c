@@ -48,7 +48,8 @@ static const struct area_size {
 
 static struct area_size wanted_size(void)
 {
-	uint64_t bytes = gmt_config.memory_bytes > OTHER_BYTES ? gmt_config.memory_bytes - OTHER_BYTES : 0;
+	uint64_t bytes =
+		gmt_config.memory_bytes > OTHER_BYTES ? gmt_config.memory_bytes - OTHER_BYTES : 0;
 
 	if (bytes < DEPOT_FIRST_BYTES)
 		bytes = DEPOT_FIRST_BYTES;
@@ -69,12 +70,13 @@ static bool detach(struct gmt_recording_memory *area, uint64_t offset, uint64_t 
 	char *start = (char *)area->header + offset;
 	int kept_errno = errno;
 
-	if (mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
-		MAP_FAILED)
+	if (mmap(start, bytes, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
 		return false;
 	madvise(start, bytes, MADV_DONTDUMP);
 	errno = kept_errno;
-	gmt_fault(area->path, "%s; part of the recorder's memory is in no file: what is in it is lost by SIGKILL",
+	gmt_fault(area->path,
+		"%s; part of the recorder's memory is in no file: what is in it is lost by SIGKILL",
 		strerror(errno));
 	return true;
 }
@@ -130,7 +132,8 @@ static uint64_t ring_stride(void)
 
 static uint64_t depot_offset(void)
 {
-	return page_aligned(sizeof(struct gmt_shared_recording_header)) + PREAMBLE_BYTES + JOURNAL_BYTES;
+	return page_aligned(sizeof(struct gmt_shared_recording_header)) + PREAMBLE_BYTES +
+		JOURNAL_BYTES;
 }
 
 static uint64_t area_bytes(const struct area_size *size)
@@ -203,8 +206,8 @@ static void sign(struct gmt_recording_memory *area, const struct gmt_shared_reco
 static bool open_in(struct gmt_recording_memory *area, const char *folder, const char *prefix,
 	const struct gmt_shared_recording_owner *owner)
 {
-	snprintf(area->path, sizeof(area->path), "%s/%s%" PRIu32 ".%" PRIx64 ".area", folder, prefix, owner->pid,
-		owner->start_time_ns);
+	snprintf(area->path, sizeof(area->path), "%s/%s%" PRIu32 ".%" PRIx64 ".area", folder, prefix,
+		owner->pid, owner->start_time_ns);
 	area->fd = open(area->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (area->fd < 0)
 		return false;
@@ -225,7 +228,8 @@ static bool open_in(struct gmt_recording_memory *area, const char *folder, const
 	return false;
 }
 
-bool gmt_recording_memory_open_in_memory(struct gmt_recording_memory *ret_area, char *ret_why, uint32_t why_bytes)
+bool gmt_recording_memory_open_in_memory(struct gmt_recording_memory *ret_area, char *ret_why,
+	uint32_t why_bytes)
 {
 	memset(ret_area, 0, sizeof(*ret_area));
 	ret_area->fd = ret_area->folder = -1;
@@ -235,8 +239,9 @@ bool gmt_recording_memory_open_in_memory(struct gmt_recording_memory *ret_area, 
 	return false;
 }
 
-bool gmt_recording_memory_open(struct gmt_recording_memory *ret_area, const struct gmt_shared_recording_owner *owner, const char *fallback_folder,
-	char *ret_why, uint32_t why_bytes)
+bool gmt_recording_memory_open(struct gmt_recording_memory *ret_area,
+	const struct gmt_shared_recording_owner *owner, const char *fallback_folder, char *ret_why,
+	uint32_t why_bytes)
 {
 	static char whole_path[PATH_MAX]; /* static: there is one caller, and stacks may be small */
 	struct area_size wanted = wanted_size();
@@ -249,7 +254,8 @@ bool gmt_recording_memory_open(struct gmt_recording_memory *ret_area, const stru
 		 * Prints no message: no data is lost so far, and the snapshot prints a message when it
 		 * reaches the limit.
 		 */
-		gmt_session_note_fault("the recorder's memory is in no file, because of RLIMIT_FSIZE: what is not yet in the "
+		gmt_session_note_fault(
+			"the recorder's memory is in no file, because of RLIMIT_FSIZE: what is not yet in the "
 			"snapshot is lost by SIGKILL");
 		return gmt_recording_memory_open_in_memory(ret_area, ret_why, why_bytes);
 	}
@@ -268,8 +274,10 @@ bool gmt_recording_memory_open(struct gmt_recording_memory *ret_area, const stru
 	const char *why = strerror(errno);
 	if (!gmt_recording_memory_open_in_memory(ret_area, ret_why, why_bytes))
 		return false;
-	gmt_fault(NULL, "the recorder's memory is in no file, for neither /dev/shm nor the snapshot's folder takes one (%s): "
-		"what is not yet in the snapshot is lost by SIGKILL", why);
+	gmt_fault(NULL,
+		"the recorder's memory is in no file, for neither /dev/shm nor the snapshot's folder takes one (%s): "
+		"what is not yet in the snapshot is lost by SIGKILL",
+		why);
 	return true;
 }
 
@@ -278,9 +286,11 @@ void *gmt_recording_memory_journal(const struct gmt_recording_memory *area)
 	return (char *)area->header + area->header->journal_offset;
 }
 
-void gmt_recording_memory_add_to_preamble(struct gmt_recording_memory *area, const void *blocks, size_t bytes)
+void gmt_recording_memory_add_to_preamble(struct gmt_recording_memory *area, const void *blocks,
+	size_t bytes)
 {
-	struct gmt_shared_recording_preamble *preamble = (void *)((char *)area->header + area->header->preamble_offset);
+	struct gmt_shared_recording_preamble *preamble =
+		(void *)((char *)area->header + area->header->preamble_offset);
 	uint64_t used = atomic_load_explicit(&preamble->used_bytes, memory_order_relaxed);
 
 	if (bytes > area->header->preamble_bytes - sizeof(*preamble) - used)
@@ -300,7 +310,8 @@ bool gmt_recording_memory_grow_depot(struct gmt_recording_memory *area, uint64_t
 
 	while (ready < bytes) {
 		uint64_t step = area->header->depot_bytes - ready < DEPOT_STEP_BYTES
-			? area->header->depot_bytes - ready : DEPOT_STEP_BYTES;
+			? area->header->depot_bytes - ready
+			: DEPOT_STEP_BYTES;
 
 		uint64_t offset = area->header->depot_offset + ready;
 		if (!step || (!allocate(area, offset, step) && !detach(area, offset, step)))
@@ -320,7 +331,9 @@ struct gmt_ring *gmt_recording_memory_ring(const struct gmt_recording_memory *ar
 bool gmt_recording_memory_has_ring(const struct gmt_recording_memory *area, uint32_t index)
 {
 	/* Pairs with the release below. */
-	return atomic_load_explicit(&area->ring_ready[index / 64], memory_order_acquire) >> (index % 64) & 1;
+	return atomic_load_explicit(&area->ring_ready[index / 64], memory_order_acquire) >>
+		(index % 64) &
+		1;
 }
 
 static bool give_space(struct gmt_recording_memory *area, uint32_t index)
@@ -328,9 +341,11 @@ static bool give_space(struct gmt_recording_memory *area, uint32_t index)
 	if (gmt_recording_memory_has_ring(area, index))
 		return true;
 	uint64_t offset = area->header->rings_offset + area->header->ring_stride * index;
-	if (!allocate(area, offset, area->header->ring_stride) && !detach(area, offset, area->header->ring_stride))
+	if (!allocate(area, offset, area->header->ring_stride) &&
+		!detach(area, offset, area->header->ring_stride))
 		return false;
-	atomic_fetch_or_explicit(&area->ring_ready[index / 64], (uint64_t)1 << (index % 64), memory_order_release);
+	atomic_fetch_or_explicit(&area->ring_ready[index / 64], (uint64_t)1 << (index % 64),
+		memory_order_release);
 	return true;
 }
 
@@ -369,12 +384,14 @@ static void take_space_back(struct gmt_recording_memory *area, uint32_t index)
 {
 	uint64_t offset = area->header->rings_offset + area->header->ring_stride * index;
 
-	if (index < GMT_RECORDING_MEMORY_KEPT_RINGS || (area->fd >= 0 && !gmt_file_identity_holds(area->fd, &area->file)))
+	if (index < GMT_RECORDING_MEMORY_KEPT_RINGS ||
+		(area->fd >= 0 && !gmt_file_identity_holds(area->fd, &area->file)))
 		return;
 	/*
 	 * Before the pages are removed: the next thread that claims the slot must allocate them again.
 	 */
-	atomic_fetch_and_explicit(&area->ring_ready[index / 64], ~((uint64_t)1 << (index % 64)), memory_order_relaxed);
+	atomic_fetch_and_explicit(&area->ring_ready[index / 64], ~((uint64_t)1 << (index % 64)),
+		memory_order_relaxed);
 	madvise((char *)area->header + offset, area->header->ring_stride, MADV_REMOVE);
 }
 
@@ -402,14 +419,16 @@ bool gmt_recording_memory_has_left_ring(const struct gmt_recording_memory *area)
 	uint32_t used = atomic_load_explicit(&area->header->slots_used, memory_order_acquire);
 
 	for (uint32_t index = 0; index < used; index++)
-		if (atomic_load_explicit(&area->header->slot_states[index], memory_order_relaxed) == GMT_SLOT_LEFT)
+		if (atomic_load_explicit(&area->header->slot_states[index], memory_order_relaxed) ==
+			GMT_SLOT_LEFT)
 			return true;
 	return false;
 }
 
 bool gmt_recording_memory_may_free_ring(const struct gmt_recording_memory *area, uint32_t index)
 {
-	return atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire) == GMT_SLOT_LEFT &&
+	return atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire) ==
+		GMT_SLOT_LEFT &&
 		has_ended(gmt_recording_memory_ring(area, index), true);
 }
 
@@ -420,8 +439,10 @@ void gmt_recording_memory_leave_dead(struct gmt_recording_memory *area)
 	for (uint32_t index = 0; index < used; index++) {
 		const struct gmt_ring *ring = gmt_recording_memory_ring(area, index);
 
-		if (atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire) == GMT_SLOT_OWNED &&
-			gmt_recording_memory_has_ring(area, index) && gmt_ring_is_made(ring) && has_ended(ring, false))
+		if (atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire) ==
+				GMT_SLOT_OWNED &&
+			gmt_recording_memory_has_ring(area, index) && gmt_ring_is_made(ring) &&
+			has_ended(ring, false))
 			gmt_recording_memory_leave_ring(area, index);
 	}
 }
@@ -451,7 +472,8 @@ void gmt_recording_memory_abandon(struct gmt_recording_memory *area, bool is_in_
 	 * Memory of zeros is an empty ring and an empty depot. Code that continues there finds no data.
 	 */
 	if (area->header && is_in_use)
-		mmap(area->header, area->size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+		mmap(area->header, area->size_bytes, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	else if (area->header)
 		munmap(area->header, area->size_bytes);
 	gmt_descriptor_close(&area->fd, &area->file);

@@ -44,14 +44,16 @@ struct gmt_recording_memory {
  * no room. If neither folder has room, uses memory without a file and reports a fault. Returns
  * false with a reason in ret_why.
  */
-bool gmt_recording_memory_open(struct gmt_recording_memory *ret_area, const struct gmt_shared_recording_owner *owner, const char *fallback_folder,
-	char *ret_why, uint32_t why_bytes);
+bool gmt_recording_memory_open(struct gmt_recording_memory *ret_area,
+	const struct gmt_shared_recording_owner *owner, const char *fallback_folder, char *ret_why,
+	uint32_t why_bytes);
 
 /*
  * Same as above, in memory without a file: a SIGKILL loses its content. Returns false with a reason
  * in ret_why. Any thread. Opens no descriptor.
  */
-bool gmt_recording_memory_open_in_memory(struct gmt_recording_memory *ret_area, char *ret_why, uint32_t why_bytes);
+bool gmt_recording_memory_open_in_memory(struct gmt_recording_memory *ret_area, char *ret_why,
+	uint32_t why_bytes);
 
 /* Returns the memory for pending definitions (writer/journal.h). */
 void *gmt_recording_memory_journal(const struct gmt_recording_memory *area);
@@ -60,7 +62,8 @@ void *gmt_recording_memory_journal(const struct gmt_recording_memory *area);
  * Appends blocks that a reader needs when the file's beginning is missing. Leaves the blocks out if
  * there is no room.
  */
-void gmt_recording_memory_add_to_preamble(struct gmt_recording_memory *area, const void *blocks, size_t bytes);
+void gmt_recording_memory_add_to_preamble(struct gmt_recording_memory *area, const void *blocks,
+	size_t bytes);
 
 /* Returns the start of the depot's arena. */
 void *gmt_recording_memory_depot(const struct gmt_recording_memory *area);

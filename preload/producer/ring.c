@@ -45,7 +45,8 @@ void gmt_ring_count_drop(struct gmt_ring *ring, const struct gmt_ring_event *eve
 	 * The ring has one producer, so load and store are enough. A locked add would cost 20 cycles
 	 * more.
 	 */
-	atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1, memory_order_relaxed);
+	atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
+		memory_order_relaxed);
 }
 
 uint64_t gmt_ring_ready(const struct gmt_ring *ring)
@@ -56,7 +57,8 @@ uint64_t gmt_ring_ready(const struct gmt_ring *ring)
 	return published - atomic_load_explicit(&ring->consumed, memory_order_relaxed);
 }
 
-uint32_t gmt_ring_peek(const struct gmt_ring *ring, struct gmt_ring_event *ret_events, uint32_t limit)
+uint32_t gmt_ring_peek(const struct gmt_ring *ring, struct gmt_ring_event *ret_events,
+	uint32_t limit)
 {
 	uint64_t ready = gmt_ring_ready(ring);
 	uint64_t consumed = atomic_load_explicit(&ring->consumed, memory_order_relaxed);
@@ -80,5 +82,6 @@ void gmt_ring_consume(struct gmt_ring *ring, uint32_t count)
 	 * Pairs with the acquire in gmt_ring_next: the producer may reuse the slots only after the
 	 * copies. A reader of the file after a kill finds the content of these slots elsewhere.
 	 */
-	atomic_store_explicit(&ring->consumed, gmt_ring_position_after(ring, count), memory_order_release);
+	atomic_store_explicit(&ring->consumed, gmt_ring_position_after(ring, count),
+		memory_order_release);
 }

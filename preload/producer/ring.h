@@ -107,7 +107,8 @@ static inline bool gmt_ring_push(struct gmt_ring *ring, const struct gmt_ring_ev
  */
 static inline bool gmt_ring_is_half_way(const struct gmt_ring *ring, uint32_t capacity)
 {
-	return gmt_ring_ends_half(atomic_load_explicit(&ring->published, memory_order_relaxed), capacity);
+	return gmt_ring_ends_half(atomic_load_explicit(&ring->published, memory_order_relaxed),
+		capacity);
 }
 
 /*
@@ -122,7 +123,8 @@ uint64_t gmt_ring_ready(const struct gmt_ring *ring);
  * Consumer only. Copies at most `limit` of the oldest events to `ret_events`. The events stay in
  * the ring. Returns the number of copied events, 0 if the ring is empty.
  */
-uint32_t gmt_ring_peek(const struct gmt_ring *ring, struct gmt_ring_event *ret_events, uint32_t limit);
+uint32_t gmt_ring_peek(const struct gmt_ring *ring, struct gmt_ring_event *ret_events,
+	uint32_t limit);
 
 /* Consumer only. Returns the total number of events taken from the ring, plus `count`. */
 uint64_t gmt_ring_position_after(const struct gmt_ring *ring, uint32_t count);

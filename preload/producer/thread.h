@@ -42,15 +42,15 @@ struct gmt_thread_state {
 	 * (call.h).
 	 */
 	_Alignas(64) uint64_t depth;
-	uint64_t before;       /* stamp before the outermost call if its kind ends something; else 0 */
-	uint16_t outermost;    /* enum gmt_hook of the outermost call */
-	uint8_t outer_kind;    /* enum gmt_kind of the outermost call; 0: it makes no event itself */
+	uint64_t before; /* stamp before the outermost call if its kind ends something; else 0 */
+	uint16_t outermost; /* enum gmt_hook of the outermost call */
+	uint8_t outer_kind; /* enum gmt_kind of the outermost call; 0: it makes no event itself */
 	uint8_t waiting_count;
-	bool has_seen_event;   /* an inner call already recorded what the outermost call did */
-	bool is_oom;           /* a waiting event reports that memory ran out */
+	bool has_seen_event; /* an inner call already recorded what the outermost call did */
+	bool is_oom; /* a waiting event reports that memory ran out */
 	/* enum gmt_in_recorder. 0 if a signal handler may enter the recorder. Never 0 if is_ours. */
 	uint8_t in_recorder;
-	uint8_t closed;         /* enum gmt_closed. 0 if a signal handler may enter the recorder. */
+	uint8_t closed; /* enum gmt_closed. 0 if a signal handler may enter the recorder. */
 	/* Calls since the last timed call (producer/overhead.h); 0: this call is timed */
 	uint32_t calls;
 	/* The recording that `ring` belongs to; a forked child has another recording */
@@ -68,9 +68,9 @@ struct gmt_thread_state {
 
 	/* `depth` at the fork that made this process inside a call; 0: all those calls have ended */
 	uint64_t parent_depth;
-	uint8_t parent_kind;   /* `outer_kind` at that fork */
+	uint8_t parent_kind; /* `outer_kind` at that fork */
 	bool is_on_recorder_stack; /* see recorder_stack.h */
-	uint64_t timed_from;  /* stamp at which the timed call began */
+	uint64_t timed_from; /* stamp at which the timed call began */
 	/* Depth of hooked calls of a signal handler that ran while `closed` or `in_recorder` was set. */
 	uint32_t reentrant_depth;
 	/* A thread of the recorder (writer, sampler): its driver calls are not the program's */
@@ -80,11 +80,11 @@ struct gmt_thread_state {
 	 * yet
 	 */
 	bool is_known_own_process;
-	uint8_t refused;      /* no ring was available: number of events until the next try */
-	int kept_errno;       /* the host's errno while the recorder runs */
-	uint32_t tid;         /* the kernel's thread id; 0: not asked yet */
+	uint8_t refused; /* no ring was available: number of events until the next try */
+	int kept_errno; /* the host's errno while the recorder runs */
+	uint32_t tid; /* the kernel's thread id; 0: not asked yet */
 	uint64_t ring_began_ns; /* when the thread got its ring */
-	uint64_t waited_ns;     /* time spent waiting for room in the ring since then */
+	uint64_t waited_ns; /* time spent waiting for room in the ring since then */
 	/* `consumed` of the ring plus 1 when the last wait failed; 0: no wait failed */
 	uint64_t consumed_at_failed_wait;
 	/* Events that wait until the outermost call returns. Each takes one cache line. */
@@ -94,7 +94,8 @@ struct gmt_thread_state {
 /*
  * Initial-exec: a preloaded library has static TLS, so an access is one load and never allocates.
  */
-extern GMT_HIDDEN __thread struct gmt_thread_state gmt_this_thread __attribute__((tls_model("initial-exec")));
+extern GMT_HIDDEN __thread struct gmt_thread_state gmt_this_thread
+	__attribute__((tls_model("initial-exec")));
 
 /*
  * Returns the kernel's id of the calling thread. Asks the kernel only once per thread. Do not call

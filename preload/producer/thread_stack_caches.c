@@ -13,7 +13,8 @@
 
 enum { ASKED_AT_ONCE = 4 };
 
-_Static_assert(sizeof(struct gmt_capture_memory) <= 831760, "docs/internals/bounds.md says that it is not larger");
+_Static_assert(sizeof(struct gmt_capture_memory) <= 831760,
+	"docs/internals/bounds.md says that it is not larger");
 
 static struct slot {
 	_Atomic uint32_t owner; /* the kernel's id of the thread; 0: free */
@@ -27,15 +28,18 @@ static _Atomic uint32_t next_asked;
  * Returns NULL if another thread was faster. Also returns NULL, and sets *ret_failed, if there is
  * no memory.
  */
-static struct gmt_capture_memory *take(struct slot *slot, uint32_t was, uint32_t thread, bool *ret_failed)
+static struct gmt_capture_memory *take(struct slot *slot, uint32_t was, uint32_t thread,
+	bool *ret_failed)
 {
 	/*
 	 * Acquire and release: pairs with the same exchange in the thread that owned the slot before.
 	 */
-	if (!atomic_compare_exchange_strong_explicit(&slot->owner, &was, thread, memory_order_acq_rel, memory_order_relaxed))
+	if (!atomic_compare_exchange_strong_explicit(&slot->owner, &was, thread, memory_order_acq_rel,
+			memory_order_relaxed))
 		return NULL;
 	if (!slot->memory) {
-		void *memory = mmap(NULL, sizeof(*slot->memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *memory = mmap(NULL, sizeof(*slot->memory), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		if (memory == MAP_FAILED) {
 			atomic_store_explicit(&slot->owner, 0, memory_order_release);
@@ -59,7 +63,8 @@ static struct gmt_capture_memory *take(struct slot *slot, uint32_t was, uint32_t
 static struct gmt_capture_memory *take_of_dead(uint32_t count, uint32_t thread, bool *ret_failed)
 {
 	for (int i = 0; i < ASKED_AT_ONCE && count; i++) {
-		struct slot *slot = &slots[atomic_fetch_add_explicit(&next_asked, 1, memory_order_relaxed) % count];
+		struct slot *slot =
+			&slots[atomic_fetch_add_explicit(&next_asked, 1, memory_order_relaxed) % count];
 		uint32_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
 		struct gmt_capture_memory *memory = NULL;
 
@@ -97,8 +102,9 @@ struct gmt_capture_memory *gmt_capture_memory_claim(void)
 		 * The first thread takes the new slot. A thread that was slower searches again in the next
 		 * round.
 		 */
-		if (!memory && !has_failed && count < GMT_CAPTURE_MEMORIES && atomic_compare_exchange_strong_explicit(&used, &count,
-			count + 1, memory_order_relaxed, memory_order_relaxed))
+		if (!memory && !has_failed && count < GMT_CAPTURE_MEMORIES &&
+			atomic_compare_exchange_strong_explicit(&used, &count, count + 1, memory_order_relaxed,
+				memory_order_relaxed))
 			memory = take(&slots[count], 0, thread, &has_failed);
 	} while (!memory && !has_failed && count < GMT_CAPTURE_MEMORIES);
 	gmt_this_thread.memory = memory;

@@ -26,9 +26,10 @@ struct gmt_capture_memory {
  * members have the same offset in a page: the middle of a page, or a page boundary.
  */
 #define GMT_CAPTURE_IN_PAGE(member) (offsetof(struct gmt_capture_memory, member) % 4096)
-_Static_assert(GMT_CAPTURE_IN_PAGE(walk.fp_values) > 1024 && GMT_CAPTURE_IN_PAGE(walk.fp_values) < 3072 &&
-	GMT_CAPTURE_IN_PAGE(walk.fp_places) > 1024 && GMT_CAPTURE_IN_PAGE(walk.fp_places) < 3072 &&
-	GMT_CAPTURE_IN_PAGE(walk.own_stack) > 1024 && GMT_CAPTURE_IN_PAGE(walk.own_stack) < 3072,
+_Static_assert(GMT_CAPTURE_IN_PAGE(walk.fp_values) > 1024 &&
+		GMT_CAPTURE_IN_PAGE(walk.fp_values) < 3072 && GMT_CAPTURE_IN_PAGE(walk.fp_places) > 1024 &&
+		GMT_CAPTURE_IN_PAGE(walk.fp_places) < 3072 && GMT_CAPTURE_IN_PAGE(walk.own_stack) > 1024 &&
+		GMT_CAPTURE_IN_PAGE(walk.own_stack) < 3072,
 	"what is looked at on both sides of each of these is on one page");
 
 /*

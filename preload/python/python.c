@@ -63,7 +63,8 @@ static enum gmt_python_state set_state(enum gmt_python_state state)
 
 static enum gmt_python_state refuse(const char *reason)
 {
-	snprintf(python.why, sizeof(python.why), "Python %s: %s; no Python stacks", python.version, reason);
+	snprintf(python.why, sizeof(python.why), "Python %s: %s; no Python stacks", python.version,
+		reason);
 	return set_state(GMT_PYTHON_REFUSED);
 }
 
@@ -121,13 +122,16 @@ static enum gmt_python_state look(gmt_python_find *find)
 	if (!get_version || !is_initialized || !is_initialized())
 		return GMT_PYTHON_ABSENT;
 	/* The text is "3.11.7 (main, ..."; keep the part before the space. */
-	snprintf(python.version, sizeof(python.version), "%.*s", (int)strcspn(get_version(), " "), get_version());
+	snprintf(python.version, sizeof(python.version), "%.*s", (int)strcspn(get_version(), " "),
+		get_version());
 
-	if (!gmt_python_layout_find(python.version, find, &python.layout, python.why, sizeof(python.why)))
+	if (!gmt_python_layout_find(python.version, find, &python.layout, python.why,
+			sizeof(python.why)))
 		return set_state(GMT_PYTHON_REFUSED);
 	python.find = find;
 	python.this_thread = find("PyGILState_GetThisThreadState");
-	python.running_thread = find_either(find, "PyThreadState_GetUnchecked", "_PyThreadState_UncheckedGet");
+	python.running_thread =
+		find_either(find, "PyThreadState_GetUnchecked", "_PyThreadState_UncheckedGet");
 	python.is_finalizing = find_either(find, "Py_IsFinalizing", "_Py_IsFinalizing");
 	if (!python.this_thread || !python.running_thread || !python.is_finalizing)
 		return refuse("it does not show the functions we need");
@@ -144,12 +148,14 @@ static enum gmt_python_state look(gmt_python_find *find)
 		gmt_python_deaths_watch(find);
 	gmt_python_guard_init();
 
-	enum gmt_python_state state = prove(python.layout.must_be_proven ? GMT_PYTHON_PENDING : GMT_PYTHON_ON);
+	enum gmt_python_state state =
+		prove(python.layout.must_be_proven ? GMT_PYTHON_PENDING : GMT_PYTHON_ON);
 
 	return state == GMT_PYTHON_REFUSED ? state : set_state(state);
 }
 
-enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret_why, uint32_t why_bytes)
+enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret_why,
+	uint32_t why_bytes)
 {
 	enum gmt_python_state state = state_now();
 
@@ -162,10 +168,13 @@ enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret
 	return state;
 }
 
-static uint32_t frame_id(struct gmt_depot *depot, const struct gmt_python_place *place, uint64_t fingerprint, uint64_t deaths)
+static uint32_t frame_id(struct gmt_depot *depot, const struct gmt_python_place *place,
+	uint64_t fingerprint, uint64_t deaths)
 {
 	struct gmt_python_key key = {
-		.code = (uintptr_t)place->code, .instr = (uint64_t)place->instr, .fingerprint = fingerprint,
+		.code = (uintptr_t)place->code,
+		.instr = (uint64_t)place->instr,
+		.fingerprint = fingerprint,
 	};
 	struct gmt_python_key lasting = key;
 	uint32_t id = gmt_python_cache_find(python.cache, &key);
@@ -197,14 +206,17 @@ static bool walk_on(const char **frame, struct gmt_depot *depot, uint32_t depth,
 	uint32_t at = now->count;
 
 	while (now->count < depth) {
-		const struct gmt_python_trace_place *theirs = gmt_python_find_place(&python.layout, last, &at, *frame);
+		const struct gmt_python_trace_place *theirs =
+			gmt_python_find_place(&python.layout, last, &at, *frame);
 		uint32_t same = 0, id = 0;
 
 		if (theirs && gmt_python_may_be_same(&python.layout, theirs))
-			same = gmt_python_take_same(&python.layout, last, at, depth - now->count, deaths, frame);
+			same =
+				gmt_python_take_same(&python.layout, last, at, depth - now->count, deaths, frame);
 		if (same) {
 			memcpy(&now->places[now->count], &last->places[at], same * sizeof(*now->places));
-			memcpy(&now->stack.items[now->count], &last->stack.items[at], same * sizeof(*now->stack.items));
+			memcpy(&now->stack.items[now->count], &last->stack.items[at],
+				same * sizeof(*now->stack.items));
 			now->count += same;
 			at += same;
 			continue;
@@ -214,7 +226,8 @@ static bool walk_on(const char **frame, struct gmt_depot *depot, uint32_t depth,
 
 		struct gmt_python_trace_place *mine = &now->places[now->count];
 
-		*mine = gmt_python_note_place(&python.layout, &place, gmt_python_quick_fingerprint(&python.layout, place.code, deaths));
+		*mine = gmt_python_note_place(&python.layout, &place,
+			gmt_python_quick_fingerprint(&python.layout, place.code, deaths));
 		if (!theirs || theirs->frame != place.frame)
 			theirs = gmt_python_find_place(&python.layout, last, &at, place.frame);
 		if (theirs) {
@@ -265,16 +278,21 @@ static uint32_t walk_same(const char **frame, uint32_t count, uint32_t depth, ui
  * trace->outer. If the outer end is too far away, trace->outer stays empty. *ret_is_same says
  * whether the outer end is unchanged. Returns false if the depot is full.
  */
-__attribute__((noinline)) static bool take_outer(struct gmt_depot *depot, uint32_t depth, uint64_t deaths,
-	const struct gmt_python_trace_stack *inner, struct gmt_python_trace *trace, bool *ret_is_same)
+__attribute__((noinline)) static bool take_outer(struct gmt_depot *depot, uint32_t depth,
+	uint64_t deaths, const struct gmt_python_trace_stack *inner, struct gmt_python_trace *trace,
+	bool *ret_is_same)
 {
 	struct gmt_python_trace_stack *outer = &trace->outer;
 	uint32_t count = depth / GMT_BOTH_ENDS_OUTER_PART, before = outer->count, same;
-	const char *frame = count ? gmt_python_outer_find(&python.layout, inner->places[depth - count - 1].frame, count,
-		trace->room) : NULL;
+	const char *frame = count ? gmt_python_outer_find(&python.layout,
+									inner->places[depth - count - 1].frame, count, trace->room)
+							  : NULL;
 	struct gmt_python_place place;
 
-	same = frame ? walk_same(&frame, gmt_python_take_same(&python.layout, outer, 0, count, deaths, &frame), count, deaths, outer) : 0;
+	same = frame
+		? walk_same(&frame, gmt_python_take_same(&python.layout, outer, 0, count, deaths, &frame),
+			  count, deaths, outer)
+		: 0;
 	outer->count = same;
 	while (outer->count < count && gmt_python_walk_next(&python.layout, &frame, &place)) {
 		uint64_t fingerprint = gmt_python_quick_fingerprint(&python.layout, place.code, deaths);
@@ -290,8 +308,8 @@ __attribute__((noinline)) static bool take_outer(struct gmt_depot *depot, uint32
 }
 
 /* Stores a stack with its outer end in place of some inner frames. A 0 marks the gap in between. */
-static uint32_t intern_both_ends(struct gmt_depot *depot, const struct gmt_python_trace_stack *inner,
-	struct gmt_python_trace *trace)
+static uint32_t intern_both_ends(struct gmt_depot *depot,
+	const struct gmt_python_trace_stack *inner, struct gmt_python_trace *trace)
 {
 	const struct gmt_python_trace_stack *outer = &trace->outer;
 	uint32_t kept = inner->count - outer->count - 1;
@@ -299,9 +317,11 @@ static uint32_t intern_both_ends(struct gmt_depot *depot, const struct gmt_pytho
 	trace->both.truncated = GMT_STACK_WHOLE;
 	memcpy(trace->both.items, inner->stack.items, kept * sizeof(*trace->both.items));
 	trace->both.items[kept] = 0;
-	memcpy(trace->both.items + kept + 1, outer->stack.items, outer->count * sizeof(*trace->both.items));
+	memcpy(trace->both.items + kept + 1, outer->stack.items,
+		outer->count * sizeof(*trace->both.items));
 	return gmt_depot_intern(depot, GMT_DEPOT_FRAMES, &trace->both,
-		(uint32_t)(offsetof(struct gmt_depot_frames, items) + inner->count * sizeof(*trace->both.items)));
+		(uint32_t)(offsetof(struct gmt_depot_frames, items) +
+			inner->count * sizeof(*trace->both.items)));
 }
 
 /* Forgets the thread's last stack, because the depot is full. */
@@ -318,8 +338,8 @@ static uint32_t lose(struct gmt_python_trace *trace, bool *ret_lost)
  * Returns the id of a stack whose inner frames are taken. stack->id is the id of the last stack
  * with these inner frames, or 0.
  */
-static uint32_t find_id(struct gmt_depot *depot, uint32_t depth, uint64_t deaths, struct gmt_python_trace_stack *stack,
-	struct gmt_python_trace *trace, bool *ret_lost)
+static uint32_t find_id(struct gmt_depot *depot, uint32_t depth, uint64_t deaths,
+	struct gmt_python_trace_stack *stack, struct gmt_python_trace *trace, bool *ret_lost)
 {
 	bool has_same_end = false;
 
@@ -327,9 +347,11 @@ static uint32_t find_id(struct gmt_depot *depot, uint32_t depth, uint64_t deaths
 		return lose(trace, ret_lost);
 	if (stack->id && has_same_end)
 		return stack->id;
-	stack->id = stack->stack.truncated && trace->outer.count ? intern_both_ends(depot, stack, trace) :
-		gmt_depot_intern(depot, GMT_DEPOT_FRAMES, &stack->stack,
-			(uint32_t)(offsetof(struct gmt_depot_frames, items) + stack->count * sizeof(stack->stack.items[0])));
+	stack->id = stack->stack.truncated && trace->outer.count
+		? intern_both_ends(depot, stack, trace)
+		: gmt_depot_intern(depot, GMT_DEPOT_FRAMES, &stack->stack,
+			  (uint32_t)(offsetof(struct gmt_depot_frames, items) +
+				  stack->count * sizeof(stack->stack.items[0])));
 	*ret_lost |= !stack->id;
 	return stack->id;
 }
@@ -338,10 +360,12 @@ static uint32_t find_id(struct gmt_depot *depot, uint32_t depth, uint64_t deaths
  * Captures a stack that differs from the last one. The first `count` frames are equal; `frame` is
  * the next frame.
  */
-__attribute__((noinline)) static uint32_t capture_changed(const char *frame, uint32_t count, struct gmt_depot *depot,
-	uint32_t depth, uint64_t deaths, struct gmt_python_trace *trace, bool *ret_lost)
+__attribute__((noinline)) static uint32_t capture_changed(const char *frame, uint32_t count,
+	struct gmt_depot *depot, uint32_t depth, uint64_t deaths, struct gmt_python_trace *trace,
+	bool *ret_lost)
 {
-	struct gmt_python_trace_stack *last = &trace->stacks[trace->last], *now = &trace->stacks[1 - trace->last];
+	struct gmt_python_trace_stack *last = &trace->stacks[trace->last],
+								  *now = &trace->stacks[1 - trace->last];
 	const char *rest;
 	struct gmt_python_place place;
 
@@ -362,14 +386,15 @@ __attribute__((noinline)) static uint32_t capture_changed(const char *frame, uin
 		return lose(trace, ret_lost);
 	if (!now->count)
 		return 0;
-	now->stack.truncated = now->count == depth && gmt_python_walk_next(&python.layout, &frame, &place);
+	now->stack.truncated =
+		now->count == depth && gmt_python_walk_next(&python.layout, &frame, &place);
 	now->id = 0;
 	trace->last = 1 - trace->last;
 	return find_id(depot, depth, deaths, now, trace, ret_lost);
 }
 
-static inline uint32_t capture_thread(const char *thread, struct gmt_depot *depot, uint32_t depth, struct gmt_python_trace *trace,
-	bool *ret_lost)
+static inline uint32_t capture_thread(const char *thread, struct gmt_depot *depot, uint32_t depth,
+	struct gmt_python_trace *trace, bool *ret_lost)
 {
 	struct gmt_python_trace_stack *last = &trace->stacks[trace->last];
 	const char *frame = gmt_python_walk_start(&python.layout, thread);
@@ -430,16 +455,18 @@ __attribute__((noinline)) static bool is_on_by_now(void)
 	return state == GMT_PYTHON_ON;
 }
 
-__attribute__((noinline)) static void selftest(const char *thread, struct gmt_depot *depot, uint32_t depth,
-	struct gmt_python_trace *trace, uint32_t id)
+__attribute__((noinline)) static void selftest(const char *thread, struct gmt_depot *depot,
+	uint32_t depth, struct gmt_python_trace *trace, uint32_t id)
 {
 	if (!id || ++trace->taken < gmt_python_selftest_every)
 		return;
 	trace->taken = 0;
-	gmt_python_selftest_compare(&python.layout, thread, depot, depth < GMT_PYTHON_TRACE_FRAMES ? depth : GMT_PYTHON_TRACE_FRAMES, id);
+	gmt_python_selftest_compare(&python.layout, thread, depot,
+		depth < GMT_PYTHON_TRACE_FRAMES ? depth : GMT_PYTHON_TRACE_FRAMES, id);
 }
 
-uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_python_trace *trace, bool *ret_lost)
+uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_python_trace *trace,
+	bool *ret_lost)
 {
 	uint32_t id = 0;
 

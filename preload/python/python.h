@@ -50,7 +50,8 @@ enum gmt_python_state {
  * driver. Any thread may call it, one at a time. On GMT_PYTHON_REFUSED, it writes the reason to
  * `ret_why` (may be NULL) in one line, for the host's stderr and the snapshot's notes.
  */
-enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret_why, uint32_t why_bytes);
+enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret_why,
+	uint32_t why_bytes);
 
 /*
  * Captures the calling thread's Python stack: at most `depth` frames (limit 1024), from both its
@@ -62,7 +63,8 @@ enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret
  * thread's frames may belong to another interpreter: the process has several, and Python is older
  * than 3.12.
  */
-uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_python_trace *trace, bool *ret_lost);
+uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_python_trace *trace,
+	bool *ret_lost);
 
 /*
  * Stops all captures on other threads, because Python begins to end on the calling thread. When

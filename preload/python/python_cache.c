@@ -18,7 +18,8 @@ struct gmt_python_cache *gmt_python_cache_open(void)
 /* The entry to replace if all are taken; each thread goes round for itself. */
 static _Thread_local __attribute__((tls_model("initial-exec"))) uint32_t next_victim;
 
-void gmt_python_cache_add(struct gmt_python_cache *cache, const struct gmt_python_key *key, uint32_t id)
+void gmt_python_cache_add(struct gmt_python_cache *cache, const struct gmt_python_key *key,
+	uint32_t id)
 {
 	struct gmt_python_cache_entry *set = gmt_python_cache_set(cache, key);
 	struct gmt_python_cache_entry *entry = NULL;
@@ -34,8 +35,9 @@ void gmt_python_cache_add(struct gmt_python_cache *cache, const struct gmt_pytho
 	uint32_t turn = atomic_load_explicit(&entry->turn, memory_order_relaxed);
 
 	/* Only one thread writes at a time. The second thread leaves the entry alone. */
-	if (turn & 1 || !atomic_compare_exchange_strong_explicit(&entry->turn, &turn, turn + 1,
-		memory_order_acquire, memory_order_relaxed))
+	if (turn & 1 ||
+		!atomic_compare_exchange_strong_explicit(&entry->turn, &turn, turn + 1,
+			memory_order_acquire, memory_order_relaxed))
 		return;
 	/*
 	 * Each store pairs with its own load in gmt_python_cache_find: a thread that sees one of these

@@ -47,7 +47,8 @@ struct gmt_python_cache {
 struct gmt_python_cache *gmt_python_cache_open(void);
 
 /* Adds the id of `key`. Replaces another entry if there is no room. May do nothing. */
-void gmt_python_cache_add(struct gmt_python_cache *cache, const struct gmt_python_key *key, uint32_t id);
+void gmt_python_cache_add(struct gmt_python_cache *cache, const struct gmt_python_key *key,
+	uint32_t id);
 
 /* Clears the cache. No other thread may use the cache during this call. */
 void gmt_python_cache_clear(struct gmt_python_cache *cache);
@@ -65,7 +66,8 @@ static inline struct gmt_python_cache_entry *gmt_python_cache_set(struct gmt_pyt
  * Returns the id that was added for `key`; 0 if the cache does not hold it (any more). Inline,
  * because it runs once for each frame.
  */
-static inline uint32_t gmt_python_cache_find(struct gmt_python_cache *cache, const struct gmt_python_key *key)
+static inline uint32_t gmt_python_cache_find(struct gmt_python_cache *cache,
+	const struct gmt_python_key *key)
 {
 	struct gmt_python_cache_entry *set = gmt_python_cache_set(cache, key);
 
@@ -84,8 +86,8 @@ static inline uint32_t gmt_python_cache_find(struct gmt_python_cache *cache, con
 		uint64_t fingerprint = atomic_load_explicit(&entry->fingerprint, memory_order_acquire);
 		uint32_t id = atomic_load_explicit(&entry->id, memory_order_acquire);
 
-		if (code == key->code && instr == key->instr && fingerprint == key->fingerprint && !(turn & 1) &&
-			atomic_load_explicit(&entry->turn, memory_order_relaxed) == turn)
+		if (code == key->code && instr == key->instr && fingerprint == key->fingerprint &&
+			!(turn & 1) && atomic_load_explicit(&entry->turn, memory_order_relaxed) == turn)
 			return id;
 	}
 	return 0;

@@ -20,7 +20,9 @@ const char *gmt_python_code_name(const struct gmt_python_layout *layout, const c
  */
 static uint64_t hash_table(uint64_t seed, const char *bytes)
 {
-	return bytes ? gmt_hash_bytes(seed, bytes + GMT_PYTHON_BYTES, (uint64_t)gmt_python_load_long(bytes, GMT_PYTHON_SIZE)) : seed;
+	return bytes ? gmt_hash_bytes(seed, bytes + GMT_PYTHON_BYTES,
+					   (uint64_t)gmt_python_load_long(bytes, GMT_PYTHON_SIZE))
+				 : seed;
 }
 
 /*
@@ -37,7 +39,8 @@ uint64_t gmt_python_code_hash(const struct gmt_python_layout *layout, const char
 		hash = gmt_hash_mix(hash ^ 0xa0761d6478bd642f,
 			gmt_python_text_hash(layout, gmt_python_code_name(layout, code)) ^ 0x8ebc6af09c88c6e3);
 	hash = gmt_hash_mix(hash ^ (uint32_t)gmt_python_load_int(code, layout->code.first_line),
-		gmt_python_text_hash(layout, gmt_python_load(code, layout->code.file)) ^ 0xe7037ed1a0b428db);
+		gmt_python_text_hash(layout, gmt_python_load(code, layout->code.file)) ^
+			0xe7037ed1a0b428db);
 	return hash_table(hash ^ (uintptr_t)lines, lines);
 }
 
@@ -62,13 +65,16 @@ static void intern_work(void *argument)
 	struct gmt_depot_frame frame;
 
 	code->first_line = (uint32_t)gmt_python_load_int(place->code, layout->code.first_line);
-	code->function_length = gmt_python_text(layout, gmt_python_code_name(layout, place->code), code->text);
+	code->function_length =
+		gmt_python_text(layout, gmt_python_code_name(layout, place->code), code->text);
 	code->file_length = gmt_python_text(layout, gmt_python_load(place->code, layout->code.file),
 		code->text + code->function_length);
 	frame.line = gmt_python_line(layout, place->code, place->instr);
 	frame.code = gmt_depot_intern(call->depot, GMT_DEPOT_CODE, code,
-		(uint32_t)offsetof(struct gmt_depot_code, text) + code->function_length + code->file_length);
-	call->id = frame.code ? gmt_depot_intern(call->depot, GMT_DEPOT_FRAME, &frame, sizeof(frame)) : 0;
+		(uint32_t)offsetof(struct gmt_depot_code, text) + code->function_length +
+			code->file_length);
+	call->id =
+		frame.code ? gmt_depot_intern(call->depot, GMT_DEPOT_FRAME, &frame, sizeof(frame)) : 0;
 }
 
 uint32_t gmt_python_code_intern(const struct gmt_python_layout *layout, struct gmt_depot *depot,

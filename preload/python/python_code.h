@@ -21,19 +21,23 @@ uint32_t gmt_python_code_intern(const struct gmt_python_layout *layout, struct g
 uint64_t gmt_python_code_hash(const struct gmt_python_layout *layout, const char *code);
 
 /* Returns a value that changes if a code object of another function takes the same address. */
-static inline uint64_t gmt_python_code_fingerprint(const struct gmt_python_layout *layout, const char *code)
+static inline uint64_t gmt_python_code_fingerprint(const struct gmt_python_layout *layout,
+	const char *code)
 {
 	/*
 	 * From 3.12 on, each new code object has its own number. When the numbers run out, they are 0.
 	 */
-	uint32_t stamp = layout->code.stamp == GMT_PYTHON_NONE ? 0 : (uint32_t)gmt_python_load_int(code, layout->code.stamp);
+	uint32_t stamp = layout->code.stamp == GMT_PYTHON_NONE
+		? 0
+		: (uint32_t)gmt_python_load_int(code, layout->code.stamp);
 
 	if (!stamp)
 		return gmt_python_code_hash(layout, code);
 	/*
 	 * Each interpreter of a process counts for itself (3.13). The file tells most of these apart.
 	 */
-	return (uint64_t)stamp << 32 | (uint32_t)((uintptr_t)gmt_python_load(code, layout->code.file) >> 4);
+	return (uint64_t)stamp << 32 |
+		(uint32_t)((uintptr_t)gmt_python_load(code, layout->code.file) >> 4);
 }
 
 #endif

@@ -28,7 +28,7 @@ static void count_and_free(void *code)
 void gmt_python_deaths_watch(gmt_python_find *find)
 {
 	char *type = find("PyCode_Type"), *name;
-	void (*_Atomic *place)(void *) = (void (*_Atomic *)(void *))(void *)(type + TYPE_FREE);
+	void (*_Atomic * place)(void *) = (void (*_Atomic *)(void *))(void *)(type + TYPE_FREE);
 
 	if (!type || original_free)
 		return;

@@ -25,9 +25,11 @@ void gmt_python_guard_init(void)
 {
 	int kept_errno = errno;
 	long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0);
-	const long needed = MEMBARRIER_CMD_PRIVATE_EXPEDITED | MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
+	const long needed =
+		MEMBARRIER_CMD_PRIVATE_EXPEDITED | MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
 
-	atomic_store(&gmt_python_guard_kernel_makes_barrier, commands > 0 && (commands & needed) == needed);
+	atomic_store(&gmt_python_guard_kernel_makes_barrier,
+		commands > 0 && (commands & needed) == needed);
 	errno = kept_errno;
 }
 

@@ -50,7 +50,9 @@ static inline void gmt_python_guard_enter(struct gmt_python_guard *gate)
 	if (__builtin_expect(!atomic_load_explicit(&gate->is_listed, memory_order_relaxed), 0))
 		gmt_python_guard_list(gate);
 	atomic_store_explicit(&gate->inside, 1, memory_order_relaxed);
-	if (__builtin_expect(atomic_load_explicit(&gmt_python_guard_kernel_makes_barrier, memory_order_relaxed), 1))
+	if (__builtin_expect(atomic_load_explicit(&gmt_python_guard_kernel_makes_barrier,
+							 memory_order_relaxed),
+			1))
 		atomic_signal_fence(memory_order_seq_cst);
 	else
 		atomic_thread_fence(memory_order_seq_cst);

@@ -29,12 +29,14 @@ static const struct gmt_python_layout layouts[] = {
 /* python/python_same.h loads both bytes at once. */
 #define BEHIND(previous, code, instr, owner, entry) ((entry) + 1 == (owner))
 #define GMT_PYTHON(minor_, walk_, lines_, THREAD, FRAME, CODE, STRING) \
-	_Static_assert(GMT_PYTHON_WALK_##walk_ != GMT_PYTHON_WALK_FLAG || BEHIND FRAME, "the owner is the byte behind the entry's");
+	_Static_assert(GMT_PYTHON_WALK_##walk_ != GMT_PYTHON_WALK_FLAG || BEHIND FRAME, \
+		"the owner is the byte behind the entry's");
 #include "python/python_layout.def"
 #undef BEHIND
 
 static const struct sections sections[] = {
-#define GMT_PYTHON_OFFSETS(minor, thread, frame, code, string) { minor, thread, frame, code, string },
+#define GMT_PYTHON_OFFSETS(minor, thread, frame, code, string) \
+	{ minor, thread, frame, code, string },
 #include "python/python_layout.def"
 };
 
@@ -63,8 +65,8 @@ static bool take(uint16_t *ret_offset, uint64_t offset, uint64_t size, uint64_t 
 }
 
 /* Takes the offsets that the interpreter publishes. Returns NULL, or what is wrong with them. */
-static const char *read_offsets(const struct sections *at, const uint64_t *words, uint64_t version_hex,
-	struct gmt_python_layout *layout)
+static const char *read_offsets(const struct sections *at, const uint64_t *words,
+	uint64_t version_hex, struct gmt_python_layout *layout)
 {
 	if (memcmp(words, "xdebugpy", sizeof(words[0])) || words[1] != version_hex)
 		return "its table of offsets is not the one we know";
@@ -104,8 +106,8 @@ static bool is_prerelease(const char *version)
 	return version[strcspn(version, "abr")] != '\0';
 }
 
-bool gmt_python_layout_find(const char *version, gmt_python_find *find, struct gmt_python_layout *ret_layout,
-	char *ret_why, uint32_t why_bytes)
+bool gmt_python_layout_find(const char *version, gmt_python_find *find,
+	struct gmt_python_layout *ret_layout, char *ret_why, uint32_t why_bytes)
 {
 	const struct gmt_python_layout *row = NULL;
 	long minor = strncmp(version, "3.", 2) ? 0 : strtol(version + 2, NULL, 10);
@@ -113,7 +115,8 @@ bool gmt_python_layout_find(const char *version, gmt_python_find *find, struct g
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
 		row = layouts[i].minor == minor ? &layouts[i] : row;
 	if (!row)
-		return refuse(ret_why, why_bytes, version, "this version of gpumemtrace cannot read its frames");
+		return refuse(ret_why, why_bytes, version,
+			"this version of gpumemtrace cannot read its frames");
 
 	struct gmt_python_layout layout = *row;
 
@@ -122,7 +125,8 @@ bool gmt_python_layout_find(const char *version, gmt_python_find *find, struct g
 			continue;
 		const uint64_t *words = find("_PyRuntime");
 		const unsigned long *version_hex = find("Py_Version");
-		const char *wrong = words && version_hex ? read_offsets(&sections[i], words, *version_hex, &layout)
+		const char *wrong = words && version_hex
+			? read_offsets(&sections[i], words, *version_hex, &layout)
 			: "it does not show its table of offsets";
 		if (wrong)
 			return refuse(ret_why, why_bytes, version, wrong);
@@ -138,7 +142,8 @@ bool gmt_python_layout_find(const char *version, gmt_python_find *find, struct g
 	 * _Py_NegativeRefcount exists only in debug builds. Their layout is probably the same, so it
 	 * must be proven.
 	 */
-	layout.must_be_proven = minor > NEWEST_TRIED || is_prerelease(version) || find("_Py_NegativeRefcount");
+	layout.must_be_proven =
+		minor > NEWEST_TRIED || is_prerelease(version) || find("_Py_NegativeRefcount");
 	if (minor >= FIRST_WITH_OTHERS) {
 		layout.code_type = find("PyCode_Type");
 		if (!layout.code_type)

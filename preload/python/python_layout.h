@@ -58,8 +58,8 @@ typedef void *gmt_python_find(const char *name);
  * Finds the layout of the interpreter with this version text ("3.11.7", "3.14.0rc2"). Returns false
  * if the frames cannot be read; `ret_why` then holds the reason.
  */
-bool gmt_python_layout_find(const char *version, gmt_python_find *find, struct gmt_python_layout *ret_layout,
-	char *ret_why, uint32_t why_bytes);
+bool gmt_python_layout_find(const char *version, gmt_python_find *find,
+	struct gmt_python_layout *ret_layout, char *ret_why, uint32_t why_bytes);
 
 /* Returns the pointer at `offset` bytes in an object. */
 static inline const char *gmt_python_load(const char *object, uint32_t offset)
@@ -92,10 +92,10 @@ static inline int64_t gmt_python_load_long(const char *object, uint32_t offset)
  */
 enum {
 	GMT_PYTHON_TYPE = 8,
-	GMT_PYTHON_SIZE = 16,         /* size of a bytes object */
-	GMT_PYTHON_BYTES = 32,        /* content of a bytes object */
+	GMT_PYTHON_SIZE = 16, /* size of a bytes object */
+	GMT_PYTHON_BYTES = 32, /* content of a bytes object */
 	GMT_PYTHON_STRING_LENGTH = 16,
-	GMT_PYTHON_STRING_HASH = 24,  /* -1: not computed */
+	GMT_PYTHON_STRING_HASH = 24, /* -1: not computed */
 	GMT_PYTHON_STRING_STATE = 32,
 };
 
@@ -105,12 +105,13 @@ struct gmt_python_place {
 	const char *code;
 	/* Offset of the running instruction in the bytecode, in bytes; below 0: not begun. */
 	int64_t instr;
-	bool entry;    /* the outermost frame of one run of the interpreter's loop */
+	bool entry; /* the outermost frame of one run of the interpreter's loop */
 	bool complete; /* false: still being set up, so the public API does not show it */
 };
 
 /* Returns the innermost frame of a thread state, where a walk starts; NULL if it runs no Python. */
-static inline const char *gmt_python_walk_start(const struct gmt_python_layout *layout, const char *thread)
+static inline const char *gmt_python_walk_start(const struct gmt_python_layout *layout,
+	const char *thread)
 {
 	const char *frame = gmt_python_load(thread, layout->thread.frame);
 
@@ -125,7 +126,8 @@ static inline const char *gmt_python_walk_start(const struct gmt_python_layout *
 enum { GMT_PYTHON_OWNER_GENERATOR = 1, GMT_PYTHON_OWNER_FIRST_SHIM = 3 };
 
 /* Returns the code object of a frame. */
-static inline const char *gmt_python_frame_code(const struct gmt_python_layout *layout, const char *frame)
+static inline const char *gmt_python_frame_code(const struct gmt_python_layout *layout,
+	const char *frame)
 {
 	/* 3.14 keeps a tag in the lowest two bits; in other versions they are 0. */
 	return (const char *)((uintptr_t)gmt_python_load(frame, layout->frame.code) & ~(uintptr_t)3);
@@ -171,14 +173,19 @@ static inline bool gmt_python_walk_next(const struct gmt_python_layout *layout, 
 			if (layout->lines == GMT_PYTHON_LINES_RANGES)
 				instr *= 2; /* 3.10 counts instructions, which have two bytes */
 			*ret_place = (struct gmt_python_place){
-				.frame = at, .code = code, .instr = instr, .entry = true, .complete = true,
+				.frame = at,
+				.code = code,
+				.instr = instr,
+				.entry = true,
+				.complete = true,
 			};
 			return true;
 		}
 
 		const char *bytecode = code + layout->code.bytecode;
 		int64_t instr = gmt_python_load(at, layout->frame.instr) - bytecode;
-		bool is_entry = layout->walk == GMT_PYTHON_WALK_FLAG ? at[layout->frame.entry] != 0
+		bool is_entry = layout->walk == GMT_PYTHON_WALK_FLAG
+			? at[layout->frame.entry] != 0
 			: !previous || gmt_python_is_shim(layout, previous);
 		/* In all versions, the number of set-up instructions lies 16 bytes before the bytecode. */
 		bool is_complete = at[layout->frame.owner] == GMT_PYTHON_OWNER_GENERATOR ||
@@ -190,7 +197,11 @@ static inline bool gmt_python_walk_next(const struct gmt_python_layout *layout, 
 		 */
 		if (is_complete || is_entry) {
 			*ret_place = (struct gmt_python_place){
-				.frame = at, .code = code, .instr = instr, .entry = is_entry, .complete = is_complete,
+				.frame = at,
+				.code = code,
+				.instr = instr,
+				.entry = is_entry,
+				.complete = is_complete,
 			};
 			return true;
 		}

@@ -18,7 +18,8 @@ static bool is_end(const struct gmt_python_layout *layout, const char *frame)
 		!(layout->walk == GMT_PYTHON_WALK_SHIMS && gmt_python_is_shim(layout, frame));
 }
 
-const char *gmt_python_outer_find(const struct gmt_python_layout *layout, const char *frame, uint32_t count, const char **room)
+const char *gmt_python_outer_find(const struct gmt_python_layout *layout, const char *frame,
+	uint32_t count, const char **room)
 {
 	/* At most every other frame is the interpreter's own. */
 	uint32_t size = 2 * count + 2, at = 0, seen = 0, total = 0;
@@ -34,7 +35,8 @@ const char *gmt_python_outer_find(const struct gmt_python_layout *layout, const 
 		room[at] = frame;
 		at = at + 1 == size ? 0 : at + 1;
 		/* So many frames come from a recursion, so their distances in memory are equal. */
-		__builtin_prefetch((const void *)((uintptr_t)next + AHEAD * ((uintptr_t)next - (uintptr_t)frame)));
+		__builtin_prefetch((const void *)((uintptr_t)next +
+			AHEAD * ((uintptr_t)next - (uintptr_t)frame)));
 		frame = next;
 	}
 	rest = frame = room[seen < size ? 0 : at];

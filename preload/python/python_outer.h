@@ -26,6 +26,7 @@ enum {
  * The interpreter's own frames count for GMT_BOTH_ENDS_FARTHEST, but not for `count`. The function
  * reads one pointer of each frame on the way.
  */
-const char *gmt_python_outer_find(const struct gmt_python_layout *layout, const char *frame, uint32_t count, const char **room);
+const char *gmt_python_outer_find(const struct gmt_python_layout *layout, const char *frame,
+	uint32_t count, const char **room);
 
 #endif

@@ -33,13 +33,12 @@ static bool find_api(gmt_python_find *find, struct api *ret_api)
 		(ret_api->PyObject_GetAttrString = find("PyObject_GetAttrString")) &&
 		(ret_api->PyUnicode_AsUTF8AndSize = find("PyUnicode_AsUTF8AndSize")) &&
 		(ret_api->PyErr_Occurred = find("PyErr_Occurred")) &&
-		(ret_api->PyErr_Clear = find("PyErr_Clear")) &&
-		(ret_api->Py_DecRef = find("Py_DecRef"));
+		(ret_api->PyErr_Clear = find("PyErr_Clear")) && (ret_api->Py_DecRef = find("Py_DecRef"));
 }
 
 /* Returns whether `string`, as the recorder read it, is the attribute `name` of a code object. */
-static bool same_text(const struct api *api, const struct gmt_python_layout *layout, void *code, const char *name,
-	const char *string)
+static bool same_text(const struct api *api, const struct gmt_python_layout *layout, void *code,
+	const char *name, const char *string)
 {
 	char text[GMT_PYTHON_TEXT_BYTES];
 	void *object = api->PyObject_GetAttrString(code, name);
@@ -51,7 +50,8 @@ static bool same_text(const struct api *api, const struct gmt_python_layout *lay
 
 		/* Another test covers strings without UTF-8 and strings that are too long. */
 		if (utf8 && length <= GMT_PYTHON_TEXT_BYTES && !memchr(utf8, 0, (size_t)length))
-			same = gmt_python_text(layout, string, text) == (uint32_t)length && !memcmp(text, utf8, (size_t)length);
+			same = gmt_python_text(layout, string, text) == (uint32_t)length &&
+				!memcmp(text, utf8, (size_t)length);
 	}
 	if (object)
 		api->Py_DecRef(object);
@@ -60,8 +60,8 @@ static bool same_text(const struct api *api, const struct gmt_python_layout *lay
 }
 
 /* Returns NULL, or what differs between a frame of the interpreter and a place of the recorder. */
-static const char *compare(const struct api *api, const struct gmt_python_layout *layout, void *frame,
-	const struct gmt_python_place *place)
+static const char *compare(const struct api *api, const struct gmt_python_layout *layout,
+	void *frame, const struct gmt_python_place *place)
 {
 	bool has_qualified = layout->code.qualified != GMT_PYTHON_NONE;
 	void *code = api->PyFrame_GetCode(frame);
@@ -71,9 +71,10 @@ static const char *compare(const struct api *api, const struct gmt_python_layout
 	if (code != place->code)
 		what = "functions";
 	else if (!same_text(api, layout, code, has_qualified ? "co_qualname" : "co_name",
-		gmt_python_code_name(layout, place->code)))
+				 gmt_python_code_name(layout, place->code)))
 		what = "names";
-	else if (!same_text(api, layout, code, "co_filename", gmt_python_load(place->code, layout->code.file)))
+	else if (!same_text(api, layout, code, "co_filename",
+				 gmt_python_load(place->code, layout->code.file)))
 		what = "files";
 	else if ((line < 0 ? 0 : (uint32_t)line) != gmt_python_line(layout, place->code, place->instr))
 		/* Last, because it follows a pointer next to those that were just found correct. */
@@ -82,8 +83,8 @@ static const char *compare(const struct api *api, const struct gmt_python_layout
 	return what;
 }
 
-enum gmt_python_proof gmt_python_prove(const struct gmt_python_layout *layout, gmt_python_find *find, char *thread,
-	const char **ret_what)
+enum gmt_python_proof gmt_python_prove(const struct gmt_python_layout *layout,
+	gmt_python_find *find, char *thread, const char **ret_what)
 {
 	struct api api;
 

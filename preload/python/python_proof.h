@@ -22,7 +22,7 @@ enum gmt_python_proof {
  * Makes the comparison. `thread` is the thread state of the calling thread. If the result is
  * GMT_PYTHON_DISPROVEN, *ret_what names what differs.
  */
-enum gmt_python_proof gmt_python_prove(const struct gmt_python_layout *layout, gmt_python_find *find, char *thread,
-	const char **ret_what);
+enum gmt_python_proof gmt_python_prove(const struct gmt_python_layout *layout,
+	gmt_python_find *find, char *thread, const char **ret_what);
 
 #endif

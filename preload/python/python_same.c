@@ -15,16 +15,19 @@
  */
 
 /* Returns whether the code object is the same, if each code object has its own fingerprint. */
-static inline bool is_same_code(const struct gmt_python_layout *layout, const struct gmt_python_trace_place *place)
+static inline bool is_same_code(const struct gmt_python_layout *layout,
+	const struct gmt_python_trace_place *place)
 {
 	return gmt_python_code_fingerprint(layout, place->code) == place->fingerprint &&
 		(!layout->code_type || gmt_python_load(place->code, GMT_PYTHON_TYPE) == layout->code_type);
 }
 
-__attribute__((always_inline)) static inline uint32_t take_same_by(const struct gmt_python_layout *layout,
-	const struct gmt_python_trace_place *place, uint32_t count, bool has_deaths, enum gmt_python_walk walk, const char **frame)
+__attribute__((always_inline)) static inline uint32_t take_same_by(
+	const struct gmt_python_layout *layout, const struct gmt_python_trace_place *place,
+	uint32_t count, bool has_deaths, enum gmt_python_walk walk, const char **frame)
 {
-	const uint32_t code = layout->frame.code, instr = layout->frame.instr, previous = layout->frame.previous;
+	const uint32_t code = layout->frame.code, instr = layout->frame.instr,
+				   previous = layout->frame.previous;
 	const uint32_t owner = layout->frame.owner, entry = layout->frame.entry;
 	const uintptr_t tag = walk == GMT_PYTHON_WALK_SHIMS ? 3 : 0;
 	const struct gmt_python_trace_place *first = place, *end = place + count;
@@ -38,7 +41,8 @@ __attribute__((always_inline)) static inline uint32_t take_same_by(const struct 
 		 * so the loads of the frame do not wait for the word that leads to the frame.
 		 */
 		__asm__("" : "+r"(known));
-		if (known != next || ((uintptr_t)gmt_python_load(at, code) & ~tag) != (uintptr_t)place->code ||
+		if (known != next ||
+			((uintptr_t)gmt_python_load(at, code) & ~tag) != (uintptr_t)place->code ||
 			gmt_python_load_long(at, instr) != place->instr ||
 			gmt_python_load(at, previous) != place->previous ||
 			gmt_python_kind_of(walk, at + owner, at + entry) != place->kind ||
@@ -61,11 +65,14 @@ __attribute__((always_inline)) static inline uint32_t take_same_by(const struct 
 	return (uint32_t)(place - first);
 }
 
-uint32_t gmt_python_take_same(const struct gmt_python_layout *layout, const struct gmt_python_trace_stack *last, uint32_t from,
-	uint32_t limit, uint64_t deaths, const char **frame)
+uint32_t gmt_python_take_same(const struct gmt_python_layout *layout,
+	const struct gmt_python_trace_stack *last, uint32_t from, uint32_t limit, uint64_t deaths,
+	const char **frame)
 {
 	const struct gmt_python_trace_place *place = &last->places[from];
-	uint32_t count = from >= last->count ? 0 : last->count - from < limit ? last->count - from : limit;
+	uint32_t count = from >= last->count ? 0
+		: last->count - from < limit     ? last->count - from
+										 : limit;
 
 	/* All places of one stack have the same count of deaths. */
 	if (!count || (deaths && place->fingerprint != deaths))
@@ -75,6 +82,7 @@ uint32_t gmt_python_take_same(const struct gmt_python_layout *layout, const stru
 	if (deaths && layout->walk == GMT_PYTHON_WALK_FLAG)
 		return take_same_by(layout, place, count, true, GMT_PYTHON_WALK_FLAG, frame);
 	/* Without a number and without a count, each code object would have to be read whole. */
-	return layout->walk == GMT_PYTHON_WALK_SHIMS ?
-		take_same_by(layout, place, count, false, GMT_PYTHON_WALK_SHIMS, frame) : 0;
+	return layout->walk == GMT_PYTHON_WALK_SHIMS
+		? take_same_by(layout, place, count, false, GMT_PYTHON_WALK_SHIMS, frame)
+		: 0;
 }

@@ -25,7 +25,8 @@ enum {
  * Returns a value that distinguishes a code object from another at the same address. The count of
  * deaths is cheap. The fingerprint costs more and stays valid longer.
  */
-static inline uint64_t gmt_python_quick_fingerprint(const struct gmt_python_layout *layout, const char *code, uint64_t deaths)
+static inline uint64_t gmt_python_quick_fingerprint(const struct gmt_python_layout *layout,
+	const char *code, uint64_t deaths)
 {
 	return deaths ? deaths : gmt_python_code_fingerprint(layout, code);
 }
@@ -35,8 +36,8 @@ static inline uint64_t gmt_python_quick_fingerprint(const struct gmt_python_layo
  * If there are two, the owner follows the entry byte (python/python_layout.c), so one load reads
  * both.
  */
-__attribute__((always_inline)) static inline uint16_t gmt_python_kind_of(enum gmt_python_walk walk, const char *owner,
-	const char *entry)
+__attribute__((always_inline)) static inline uint16_t gmt_python_kind_of(enum gmt_python_walk walk,
+	const char *owner, const char *entry)
 {
 	uint16_t both = 0;
 
@@ -50,26 +51,32 @@ __attribute__((always_inline)) static inline uint16_t gmt_python_kind_of(enum gm
 /* Returns whether a frame's owner says that it is a frame of the interpreter itself. */
 static inline bool gmt_python_says_shim(const struct gmt_python_layout *layout, const char *frame)
 {
-	return layout->walk == GMT_PYTHON_WALK_SHIMS && frame && frame[layout->frame.owner] >= GMT_PYTHON_OWNER_FIRST_SHIM;
+	return layout->walk == GMT_PYTHON_WALK_SHIMS && frame &&
+		frame[layout->frame.owner] >= GMT_PYTHON_OWNER_FIRST_SHIM;
 }
 
 /* Returns what the trace remembers of a frame that the walk has reached. */
-static inline struct gmt_python_trace_place gmt_python_note_place(const struct gmt_python_layout *layout,
-	const struct gmt_python_place *place, uint64_t fingerprint)
+static inline struct gmt_python_trace_place gmt_python_note_place(
+	const struct gmt_python_layout *layout, const struct gmt_python_place *place,
+	uint64_t fingerprint)
 {
 	const char *previous = gmt_python_load(place->frame, layout->frame.previous);
 
 	return (struct gmt_python_trace_place){
-		.frame = place->frame, .code = place->code, .fingerprint = fingerprint, .previous = previous,
+		.frame = place->frame,
+		.code = place->code,
+		.fingerprint = fingerprint,
+		.previous = previous,
 		.instr = gmt_python_load_long(place->frame, layout->frame.instr),
-		.kind = gmt_python_kind_of((enum gmt_python_walk)layout->walk, place->frame + layout->frame.owner,
-			place->frame + layout->frame.entry),
+		.kind = gmt_python_kind_of((enum gmt_python_walk)layout->walk,
+			place->frame + layout->frame.owner, place->frame + layout->frame.entry),
 		.is_behind_shim = gmt_python_says_shim(layout, previous),
 	};
 }
 
 /* Returns whether two places with the same frame address are equal. */
-static inline bool gmt_python_is_same_place(const struct gmt_python_trace_place *a, const struct gmt_python_trace_place *b)
+static inline bool gmt_python_is_same_place(const struct gmt_python_trace_place *a,
+	const struct gmt_python_trace_place *b)
 {
 	return a->code == b->code && a->instr == b->instr && a->fingerprint == b->fingerprint;
 }
@@ -78,8 +85,9 @@ static inline bool gmt_python_is_same_place(const struct gmt_python_trace_place 
  * Returns the place of `frame` in the last stack, searched from *at on, and moves *at there.
  * Returns NULL if it is not near. Then the caller looks it up as a new frame, with the same result.
  */
-static inline const struct gmt_python_trace_place *gmt_python_find_place(const struct gmt_python_layout *layout,
-	const struct gmt_python_trace_stack *last, uint32_t *at, const char *frame)
+static inline const struct gmt_python_trace_place *gmt_python_find_place(
+	const struct gmt_python_layout *layout, const struct gmt_python_trace_stack *last, uint32_t *at,
+	const char *frame)
 {
 	/*
 	 * If the frame lies a little above the next remembered frame, that frame called it, directly or
@@ -100,7 +108,8 @@ static inline const struct gmt_python_trace_place *gmt_python_find_place(const s
  * Returns whether a closer look is worthwhile: the frame at the place of a remembered frame has the
  * same code and instruction.
  */
-static inline bool gmt_python_may_be_same(const struct gmt_python_layout *layout, const struct gmt_python_trace_place *place)
+static inline bool gmt_python_may_be_same(const struct gmt_python_layout *layout,
+	const struct gmt_python_trace_place *place)
 {
 	return gmt_python_load_long(place->frame, layout->frame.instr) == place->instr &&
 		gmt_python_frame_code(layout, place->frame) == place->code;
@@ -111,7 +120,8 @@ static inline bool gmt_python_may_be_same(const struct gmt_python_layout *layout
  * `from` on, at most `limit`. Moves `*frame` behind them. The result may be smaller than the true
  * number. `deaths` is gmt_python_deaths().
  */
-uint32_t gmt_python_take_same(const struct gmt_python_layout *layout, const struct gmt_python_trace_stack *last, uint32_t from,
-	uint32_t limit, uint64_t deaths, const char **frame);
+uint32_t gmt_python_take_same(const struct gmt_python_layout *layout,
+	const struct gmt_python_trace_stack *last, uint32_t from, uint32_t limit, uint64_t deaths,
+	const char **frame);
 
 #endif

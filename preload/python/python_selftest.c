@@ -31,16 +31,19 @@ static bool is_same_code(const struct gmt_depot *depot, uint32_t a, uint32_t b)
 static bool is_same_frame(const struct gmt_depot *depot, uint32_t a, uint32_t b)
 {
 	uint32_t bytes;
-	const struct gmt_depot_frame *a_frame = entry_of(depot, a, &bytes), *b_frame = entry_of(depot, b, &bytes);
+	const struct gmt_depot_frame *a_frame = entry_of(depot, a, &bytes),
+								 *b_frame = entry_of(depot, b, &bytes);
 
-	return a == b || (a_frame->line == b_frame->line && is_same_code(depot, a_frame->code, b_frame->code));
+	return a == b ||
+		(a_frame->line == b_frame->line && is_same_code(depot, a_frame->code, b_frame->code));
 }
 
 /*
  * Returns the frame where the outermost `count` frames from `frame` on begin; NULL if there are not
  * more than `count` frames.
  */
-static const char *skip_to_outermost(const struct gmt_python_layout *layout, const char *frame, uint32_t count)
+static const char *skip_to_outermost(const struct gmt_python_layout *layout, const char *frame,
+	uint32_t count)
 {
 	const char *rest = frame;
 	struct gmt_python_place place;
@@ -57,14 +60,15 @@ static const char *skip_to_outermost(const struct gmt_python_layout *layout, con
 
 enum answer { SAME, DIFFERENT, NO_ROOM };
 
-static enum answer compare(const struct gmt_python_layout *layout, const char *frame, struct gmt_depot *depot, uint32_t depth,
-	uint32_t id)
+static enum answer compare(const struct gmt_python_layout *layout, const char *frame,
+	struct gmt_depot *depot, uint32_t depth, uint32_t id)
 {
 	uint32_t bytes, count, at = 0;
 	const struct gmt_depot_frames *stack = entry_of(depot, id, &bytes);
 	struct gmt_python_place place;
 
-	count = (bytes - (uint32_t)offsetof(struct gmt_depot_frames, items)) / (uint32_t)sizeof(stack->items[0]);
+	count = (bytes - (uint32_t)offsetof(struct gmt_depot_frames, items)) /
+		(uint32_t)sizeof(stack->items[0]);
 	for (; at < count; at++) {
 		if (!stack->items[at]) {
 			frame = skip_to_outermost(layout, frame, count - at - 1);
@@ -79,17 +83,20 @@ static enum answer compare(const struct gmt_python_layout *layout, const char *f
 
 		if (!fresh)
 			return NO_ROOM;
-		if (!is_same_frame(depot, fresh, stack->items[at] >> 1) || (stack->items[at] & 1) != place.entry)
+		if (!is_same_frame(depot, fresh, stack->items[at] >> 1) ||
+			(stack->items[at] & 1) != place.entry)
 			return DIFFERENT;
 	}
 
 	bool is_more = gmt_python_walk_next(layout, &frame, &place);
 
-	return at == count && is_more == (stack->truncated != 0) && (!is_more || count == depth) ? SAME : DIFFERENT;
+	return at == count && is_more == (stack->truncated != 0) && (!is_more || count == depth)
+		? SAME
+		: DIFFERENT;
 }
 
-void gmt_python_selftest_compare(const struct gmt_python_layout *layout, const char *thread, struct gmt_depot *depot,
-	uint32_t depth, uint32_t id)
+void gmt_python_selftest_compare(const struct gmt_python_layout *layout, const char *thread,
+	struct gmt_depot *depot, uint32_t depth, uint32_t id)
 {
 	enum answer answer = compare(layout, gmt_python_walk_start(layout, thread), depot, depth, id);
 
@@ -99,5 +106,6 @@ void gmt_python_selftest_compare(const struct gmt_python_layout *layout, const c
 
 bool gmt_python_selftest(char *ret_text, uint32_t bytes)
 {
-	return gmt_selftest_report(&selftest, "Python stacks were compared with the interpreter's frames", ret_text, bytes);
+	return gmt_selftest_report(&selftest,
+		"Python stacks were compared with the interpreter's frames", ret_text, bytes);
 }

@@ -22,8 +22,8 @@ extern uint32_t gmt_python_selftest_every;
  * lines. At most `depth` frames of the thread were taken. Counts the result. May add entries to the
  * depot, for frames that the depot does not hold.
  */
-void gmt_python_selftest_compare(const struct gmt_python_layout *layout, const char *thread, struct gmt_depot *depot,
-	uint32_t depth, uint32_t id);
+void gmt_python_selftest_compare(const struct gmt_python_layout *layout, const char *thread,
+	struct gmt_depot *depot, uint32_t depth, uint32_t id);
 
 /*
  * Writes a line: how many stacks were compared and how many differ. Returns false if no stack was

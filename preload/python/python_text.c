@@ -13,7 +13,8 @@ struct characters {
 
 static struct characters characters_of(const struct gmt_python_layout *layout, const char *string)
 {
-	uint32_t state = (uint32_t)gmt_python_load_int(string, GMT_PYTHON_STRING_STATE) >> layout->string.kind_shift;
+	uint32_t state =
+		(uint32_t)gmt_python_load_int(string, GMT_PYTHON_STRING_STATE) >> layout->string.kind_shift;
 	bool is_compact = state >> 3 & 1;
 	struct characters chars = {
 		.count = (uint64_t)gmt_python_load_long(string, GMT_PYTHON_STRING_LENGTH),

@@ -17,7 +17,8 @@ enum { GMT_PYTHON_TEXT_BYTES = 1024 }; /* longer strings are cut here */
  * terminator. NUL becomes '?'. A character that UTF-8 cannot represent (from a file name that was
  * not UTF-8) becomes U+FFFD. Returns the length in bytes; 0 for NULL.
  */
-uint32_t gmt_python_text(const struct gmt_python_layout *layout, const char *string, char *ret_text);
+uint32_t gmt_python_text(const struct gmt_python_layout *layout, const char *string,
+	char *ret_text);
 
 /*
  * Returns a value that differs for strings whose text differs within the part that the recorder

@@ -31,8 +31,8 @@ static void keep_complaint(void *context, const struct gmt_option_complaint *com
 {
 	(void)context;
 	if (wrong.count < WRONG_LINES)
-		snprintf(wrong.lines[wrong.count], WRONG_BYTES, "GPUMEMTRACE_OPTIONS: %.160s%s%.64s", complaint->line,
-			*complaint->in_force ? "; " : "", complaint->in_force);
+		snprintf(wrong.lines[wrong.count], WRONG_BYTES, "GPUMEMTRACE_OPTIONS: %.160s%s%.64s",
+			complaint->line, *complaint->in_force ? "; " : "", complaint->in_force);
 	wrong.count++;
 }
 
@@ -51,9 +51,17 @@ static uint64_t size_of(enum gmt_recorder_option option)
 
 static int signal_of(enum gmt_recorder_option option)
 {
-	static const struct { const char *name; int number; } signals[] = {
-		{ "HUP", SIGHUP }, { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { "URG", SIGURG },
-		{ "WINCH", SIGWINCH }, { "CONT", SIGCONT }, { "IO", SIGIO },
+	static const struct {
+		const char *name;
+		int number;
+	} signals[] = {
+		{ "HUP", SIGHUP },
+		{ "USR1", SIGUSR1 },
+		{ "USR2", SIGUSR2 },
+		{ "URG", SIGURG },
+		{ "WINCH", SIGWINCH },
+		{ "CONT", SIGCONT },
+		{ "IO", SIGIO },
 	};
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
@@ -72,13 +80,17 @@ static void apply(void)
 	gmt_config.depth = (uint32_t)depth;
 	gmt_config.selftest = (uint32_t)selftest;
 	gmt_config.verbosity = (uint32_t)verbosity;
-	gmt_config.native_stacks = is(GMT_RECORDER_OPTION_stacks, "all") || is(GMT_RECORDER_OPTION_stacks, "native");
-	gmt_config.python_stacks = is(GMT_RECORDER_OPTION_stacks, "all") || is(GMT_RECORDER_OPTION_stacks, "python");
+	gmt_config.native_stacks =
+		is(GMT_RECORDER_OPTION_stacks, "all") || is(GMT_RECORDER_OPTION_stacks, "native");
+	gmt_config.python_stacks =
+		is(GMT_RECORDER_OPTION_stacks, "all") || is(GMT_RECORDER_OPTION_stacks, "python");
 	gmt_config.free_stacks = is(GMT_RECORDER_OPTION_free_stacks, "on");
-	gmt_config.unwind = is(GMT_RECORDER_OPTION_unwind, "libunwind") ? GMT_UNWIND_WAY_LIBUNWIND :
-		is(GMT_RECORDER_OPTION_unwind, "frame-pointers") ? GMT_UNWIND_WAY_FRAME_POINTERS : GMT_UNWIND_WAY_AUTO;
-	gmt_config.overflow = is(GMT_RECORDER_OPTION_overflow, "drop") ? GMT_OVERFLOW_DROP :
-		is(GMT_RECORDER_OPTION_overflow, "wait") ? GMT_OVERFLOW_WAIT : GMT_OVERFLOW_BLOCK;
+	gmt_config.unwind = is(GMT_RECORDER_OPTION_unwind, "libunwind") ? GMT_UNWIND_WAY_LIBUNWIND
+		: is(GMT_RECORDER_OPTION_unwind, "frame-pointers")          ? GMT_UNWIND_WAY_FRAME_POINTERS
+																	: GMT_UNWIND_WAY_AUTO;
+	gmt_config.overflow = is(GMT_RECORDER_OPTION_overflow, "drop") ? GMT_OVERFLOW_DROP
+		: is(GMT_RECORDER_OPTION_overflow, "wait")                 ? GMT_OVERFLOW_WAIT
+																   : GMT_OVERFLOW_BLOCK;
 	gmt_config.is_writer_lazy = is(GMT_RECORDER_OPTION_writer, "lazy");
 	gmt_config.exports = is(GMT_RECORDER_OPTION_exports, "on");
 	gmt_config.dynsym = is(GMT_RECORDER_OPTION_dynsym, "on");
@@ -94,11 +106,13 @@ static void apply(void)
 	gmt_config.command = is(GMT_RECORDER_OPTION_command, "on");
 	gmt_config.help = is(GMT_RECORDER_OPTION_help, "1");
 	gmt_config.mode = is(GMT_RECORDER_OPTION_mode, "full") ? GMT_MODE_FULL
-		: is(GMT_RECORDER_OPTION_mode, "window") ? GMT_MODE_WINDOW : GMT_MODE_AGGREGATE;
+		: is(GMT_RECORDER_OPTION_mode, "window")           ? GMT_MODE_WINDOW
+														   : GMT_MODE_AGGREGATE;
 	gmt_config.snapshot_oom = is(GMT_RECORDER_OPTION_snapshot_oom, "on") ||
 		(is(GMT_RECORDER_OPTION_snapshot_oom, "auto") && gmt_config.mode != GMT_MODE_FULL);
 	gmt_option_value_window(settings.values[GMT_RECORDER_OPTION_window], &gmt_config.window);
-	gmt_option_value_size(settings.values[GMT_RECORDER_OPTION_max_size], &gmt_config.max_size_bytes);
+	gmt_option_value_size(settings.values[GMT_RECORDER_OPTION_max_size],
+		&gmt_config.max_size_bytes);
 	gmt_option_value_size(settings.values[GMT_RECORDER_OPTION_memory], &gmt_config.memory_bytes);
 }
 
@@ -108,8 +122,10 @@ void gmt_config_init(const char *text)
 	const char *run = getenv("GPUMEMTRACE_RUN");
 
 	wrong.count = 0;
-	snprintf(gmt_config.runtime_folder, sizeof(gmt_config.runtime_folder), "%s", runtime_folder ? runtime_folder : "");
-	snprintf(gmt_config.run, sizeof(gmt_config.run), "%s", run && gmt_identifier_is_valid(run) ? run : "");
+	snprintf(gmt_config.runtime_folder, sizeof(gmt_config.runtime_folder), "%s",
+		runtime_folder ? runtime_folder : "");
+	snprintf(gmt_config.run, sizeof(gmt_config.run), "%s",
+		run && gmt_identifier_is_valid(run) ? run : "");
 	gmt_recorder_options_read(text, &settings, keep_complaint, NULL);
 	memcpy(gmt_config.output, settings.output, sizeof(gmt_config.output));
 	apply();
@@ -120,8 +136,10 @@ void gmt_config_warn(void (*note)(const char *text))
 	unsigned count = wrong.count < WRONG_LINES ? wrong.count : WRONG_LINES;
 
 	if (wrong.count > WRONG_LINES)
-		snprintf(wrong.lines[WRONG_LINES - 1], WRONG_BYTES, "GPUMEMTRACE_OPTIONS: %u more things are wrong with it; "
-			"`gpumemtrace doctor` lists them", wrong.count - WRONG_LINES + 1);
+		snprintf(wrong.lines[WRONG_LINES - 1], WRONG_BYTES,
+			"GPUMEMTRACE_OPTIONS: %u more things are wrong with it; "
+			"`gpumemtrace doctor` lists them",
+			wrong.count - WRONG_LINES + 1);
 	for (unsigned i = 0; i < count; i++) {
 		gmt_diag_warn_text(wrong.lines[i]);
 		note(wrong.lines[i]);
@@ -133,11 +151,14 @@ void gmt_config_help(void)
 {
 	char line[1024];
 
-	gmt_diag_print("GPUMEMTRACE_OPTIONS=key=value:key=value (a value with a colon stands in quotes)\n");
+	gmt_diag_print(
+		"GPUMEMTRACE_OPTIONS=key=value:key=value (a value with a colon stands in quotes)\n");
 	for (size_t i = 0; i < GMT_RECORDER_OPTION_COUNT; i++) {
-		const struct gmt_recorder_option_row *row = gmt_recorder_option((enum gmt_recorder_option)i);
+		const struct gmt_recorder_option_row *row =
+			gmt_recorder_option((enum gmt_recorder_option)i);
 
-		snprintf(line, sizeof(line), "  %s=%s  (%s)\n      %s\n", row->key, row->fallback, row->values, row->meaning);
+		snprintf(line, sizeof(line), "  %s=%s  (%s)\n      %s\n", row->key, row->fallback,
+			row->values, row->meaning);
 		gmt_diag_print(line);
 	}
 }

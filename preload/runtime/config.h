@@ -22,7 +22,11 @@ enum {
 };
 
 /* How the recorder unwinds native stacks (unwind/native.h). */
-enum gmt_unwind_way { GMT_UNWIND_WAY_AUTO, GMT_UNWIND_WAY_LIBUNWIND, GMT_UNWIND_WAY_FRAME_POINTERS };
+enum gmt_unwind_way {
+	GMT_UNWIND_WAY_AUTO,
+	GMT_UNWIND_WAY_LIBUNWIND,
+	GMT_UNWIND_WAY_FRAME_POINTERS
+};
 
 /* The action of a thread when its ring is full. */
 enum gmt_overflow {
@@ -117,6 +121,7 @@ void gmt_config_warn(void (*note)(const char *text));
 void gmt_config_help(void);
 
 /* Calls `tell` with each option's key and its effective value as text. */
-void gmt_config_list(void (*tell)(void *context, const char *key, const char *value), void *context);
+void gmt_config_list(void (*tell)(void *context, const char *key, const char *value),
+	void *context);
 
 #endif

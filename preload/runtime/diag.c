@@ -66,7 +66,8 @@ static bool is_stderr(const struct gmt_streams *streams)
 		return true;
 	if (S_ISCHR(error.st_mode) || S_ISFIFO(error.st_mode))
 		return true;
-	if (!fstat(streams->output, &output) && output.st_dev == error.st_dev && output.st_ino == error.st_ino)
+	if (!fstat(streams->output, &output) && output.st_dev == error.st_dev &&
+		output.st_ino == error.st_ino)
 		return true;
 	return S_ISREG(error.st_mode) && (fcntl(streams->error, F_GETFL) & O_APPEND);
 }
@@ -138,11 +139,13 @@ static void keep_for_host(const char *text)
 void gmt_diag_print_kept(void)
 {
 	const struct gmt_streams streams = { STDOUT_FILENO, STDERR_FILENO };
-	size_t there = atomic_load_explicit(&kept_bytes, memory_order_acquire), from = atomic_load(&kept_printed);
+	size_t there = atomic_load_explicit(&kept_bytes, memory_order_acquire),
+		   from = atomic_load(&kept_printed);
 	int kept_errno = errno;
 
 	/* Only one thread prints a line. The buffer is never emptied, because such lines are few. */
-	if (from >= there || gmt_descriptor_has_own_table() || !atomic_compare_exchange_strong(&kept_printed, &from, there))
+	if (from >= there || gmt_descriptor_has_own_table() ||
+		!atomic_compare_exchange_strong(&kept_printed, &from, there))
 		return;
 	print_to(&streams, kept + from, there - from);
 	errno = kept_errno;

@@ -26,7 +26,8 @@ void gmt_diag_init(void);
 #define GMT_DIAG_FIRST(format, ...) format
 
 /* Does the same; the address `kind` identifies the kind. */
-bool gmt_diag_warn_kind(const char *kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool gmt_diag_warn_kind(const char *kind, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /*
  * Prints "gpumemtrace: TEXT" if verbosity is 1 or more, each time. For messages whose number is

@@ -33,7 +33,8 @@ GMT_EARLY static inline size_t gmt_early_skip(const char *text, const char *pref
  * options/recorder_options.c: colons separate items, quotes surround values, and the last of
  * several items with the same key counts. `other` is the same key with its other value.
  */
-GMT_EARLY static inline bool gmt_early_has_item(const char *options, const char *item, const char *other)
+GMT_EARLY static inline bool gmt_early_has_item(const char *options, const char *item,
+	const char *other)
 {
 	/* The rest that must still match; NULL: the current item does not match. */
 	const char *wanted = item, *unwanted = other;

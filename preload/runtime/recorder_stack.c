@@ -27,7 +27,8 @@ static struct stack {
 } stacks[GMT_RECORDER_STACKS];
 
 /* Calls work(argument) with the stack pointer at `top`; recorder_stack_switch.S. */
-__attribute__((visibility("hidden"))) void gmt_recorder_stack_switch(void *top, void (*work)(void *argument), void *argument);
+__attribute__((visibility("hidden"))) void gmt_recorder_stack_switch(void *top,
+	void (*work)(void *argument), void *argument);
 
 static char *map_stack(void)
 {
@@ -47,8 +48,8 @@ static struct stack *take_stack(void)
 		uint32_t is_taken = 0;
 
 		/* Pairs with the release in give_back: the previous thread no longer uses this stack. */
-		if (!atomic_compare_exchange_strong_explicit(&stack->is_taken, &is_taken, 1, memory_order_acquire,
-			memory_order_relaxed))
+		if (!atomic_compare_exchange_strong_explicit(&stack->is_taken, &is_taken, 1,
+				memory_order_acquire, memory_order_relaxed))
 			continue;
 		if (!stack->memory)
 			stack->memory = map_stack();
@@ -77,7 +78,8 @@ static uint64_t bit_of(int signal)
  */
 static uint64_t mask_of_held_back(void)
 {
-	return ~(bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGFPE) | bit_of(SIGILL) | bit_of(SIGTRAP) | bit_of(SIGSYS));
+	return ~(bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGFPE) | bit_of(SIGILL) | bit_of(SIGTRAP) |
+		bit_of(SIGSYS));
 }
 
 /* Returns false if a sandbox refuses the system call. */
@@ -97,7 +99,8 @@ static bool run_on_stack(void (*work)(void *argument), void *argument)
 	if (!stack)
 		return false;
 	thread->is_on_recorder_stack = true;
-	gmt_recorder_stack_switch(stack->memory + GUARD_BYTES + GMT_RECORDER_STACK_BYTES, work, argument);
+	gmt_recorder_stack_switch(stack->memory + GUARD_BYTES + GMT_RECORDER_STACK_BYTES, work,
+		argument);
 	thread->is_on_recorder_stack = false;
 	give_back(stack);
 	return true;

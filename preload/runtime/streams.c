@@ -41,8 +41,10 @@ bool gmt_streams_open(struct gmt_streams *ret_streams)
 	if (!gmt_descriptor_has_own_table())
 		return true;
 	process = (int)syscall(SYS_pidfd_open, getpid(), 0);
-	ret_streams->output = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, STDOUT_FILENO, 0);
-	ret_streams->error = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, STDERR_FILENO, 0);
+	ret_streams->output =
+		process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, STDOUT_FILENO, 0);
+	ret_streams->error =
+		process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, STDERR_FILENO, 0);
 	if (process >= 0)
 		close(process);
 	if (ret_streams->error < 0)

@@ -12,21 +12,57 @@ enum { REMEMBERED = 8, CIE_VERSION_OLD = 1, CIE_VERSION_NEW = 3, PAIR_BYTES = 8 
 
 /* Encodings of addresses: their format, and what they are relative to. */
 enum {
-	ENCODING_OMITTED = 0xff, FORMAT_MASK = 0x0f, RELATION_MASK = 0x70, INDIRECT = 0x80,
-	FORMAT_WHOLE = 0x00, FORMAT_ULEB = 0x01, FORMAT_U16 = 0x02, FORMAT_U32 = 0x03, FORMAT_U64 = 0x04,
-	FORMAT_SLEB = 0x09, FORMAT_S16 = 0x0a, FORMAT_S32 = 0x0b, FORMAT_S64 = 0x0c,
-	RELATIVE_TO_NOTHING = 0x00, RELATIVE_TO_ITSELF = 0x10, RELATIVE_TO_HEADER = 0x30,
+	ENCODING_OMITTED = 0xff,
+	FORMAT_MASK = 0x0f,
+	RELATION_MASK = 0x70,
+	INDIRECT = 0x80,
+	FORMAT_WHOLE = 0x00,
+	FORMAT_ULEB = 0x01,
+	FORMAT_U16 = 0x02,
+	FORMAT_U32 = 0x03,
+	FORMAT_U64 = 0x04,
+	FORMAT_SLEB = 0x09,
+	FORMAT_S16 = 0x0a,
+	FORMAT_S32 = 0x0b,
+	FORMAT_S64 = 0x0c,
+	RELATIVE_TO_NOTHING = 0x00,
+	RELATIVE_TO_ITSELF = 0x10,
+	RELATIVE_TO_HEADER = 0x30,
 	SORTED_TABLE = RELATIVE_TO_HEADER | FORMAT_S32,
 };
 
 /* Instructions in the table of a frame. */
 enum {
-	ADVANCE = 0x40, OFFSET = 0x80, RESTORE = 0xc0, HIGH_MASK = 0xc0, LOW_MASK = 0x3f,
-	NOP = 0x00, SET_LOCATION, ADVANCE_1, ADVANCE_2, ADVANCE_4, OFFSET_EXTENDED, RESTORE_EXTENDED, UNDEFINED, SAME_VALUE,
-	IN_REGISTER, REMEMBER_STATE, RESTORE_STATE, DEFINE_CFA, DEFINE_CFA_REGISTER, DEFINE_CFA_OFFSET,
-	DEFINE_CFA_EXPRESSION, EXPRESSION, OFFSET_EXTENDED_SIGNED, DEFINE_CFA_SIGNED, DEFINE_CFA_OFFSET_SIGNED, VALUE_OFFSET,
-	VALUE_OFFSET_SIGNED, VALUE_EXPRESSION,
-	ARGUMENTS_SIZE = 0x2e, OFFSET_EXTENDED_NEGATIVE = 0x2f,
+	ADVANCE = 0x40,
+	OFFSET = 0x80,
+	RESTORE = 0xc0,
+	HIGH_MASK = 0xc0,
+	LOW_MASK = 0x3f,
+	NOP = 0x00,
+	SET_LOCATION,
+	ADVANCE_1,
+	ADVANCE_2,
+	ADVANCE_4,
+	OFFSET_EXTENDED,
+	RESTORE_EXTENDED,
+	UNDEFINED,
+	SAME_VALUE,
+	IN_REGISTER,
+	REMEMBER_STATE,
+	RESTORE_STATE,
+	DEFINE_CFA,
+	DEFINE_CFA_REGISTER,
+	DEFINE_CFA_OFFSET,
+	DEFINE_CFA_EXPRESSION,
+	EXPRESSION,
+	OFFSET_EXTENDED_SIGNED,
+	DEFINE_CFA_SIGNED,
+	DEFINE_CFA_OFFSET_SIGNED,
+	VALUE_OFFSET,
+	VALUE_OFFSET_SIGNED,
+	VALUE_EXPRESSION,
+	ARGUMENTS_SIZE = 0x2e,
+	OFFSET_EXTENDED_NEGATIVE = 0x2f,
 };
 
 /* Expression operations of aligned frames: frame pointer + offset, and the word at that address. */
@@ -242,7 +278,8 @@ static bool read_augmentation(const char *letters, struct cursor *cursor, struct
 	return !cursor->failed;
 }
 
-static bool read_common(const struct gmt_eh_frame *tables, uint64_t start, struct common *ret_common)
+static bool read_common(const struct gmt_eh_frame *tables, uint64_t start,
+	struct common *ret_common)
 {
 	struct cursor cursor = entry_at(tables, start);
 	uint64_t id = take(&cursor, 4), version = take(&cursor, 1);
@@ -255,7 +292,8 @@ static bool read_common(const struct gmt_eh_frame *tables, uint64_t start, struc
 	*ret_common = (struct common){ .encoding = FORMAT_WHOLE };
 	ret_common->code_unit = take_uleb(&cursor);
 	ret_common->data_unit = take_sleb(&cursor);
-	if ((version == CIE_VERSION_OLD ? take(&cursor, 1) : take_uleb(&cursor)) != REGISTER_RETURN || cursor.failed)
+	if ((version == CIE_VERSION_OLD ? take(&cursor, 1) : take_uleb(&cursor)) != REGISTER_RETURN ||
+		cursor.failed)
 		return false;
 	if (letters[0]) {
 		if (letters[0] != 'z')
@@ -266,7 +304,8 @@ static bool read_common(const struct gmt_eh_frame *tables, uint64_t start, struc
 
 		skip(&cursor, bytes);
 		ret_common->has_data = true;
-		if (cursor.failed || !read_augmentation(letters + 1, &data, ret_common) || data.at > cursor.at)
+		if (cursor.failed || !read_augmentation(letters + 1, &data, ret_common) ||
+			data.at > cursor.at)
 			return false;
 	}
 	ret_common->instructions = cursor;
@@ -276,9 +315,10 @@ static bool read_common(const struct gmt_eh_frame *tables, uint64_t start, struc
 /* Returns the place of a register; NULL for a register that does not matter. */
 static struct place *place_of(struct state *state, uint64_t number)
 {
-	return number == REGISTER_FP ? &state->fp
-		: number == REGISTER_SP ? &state->sp
-		: number == REGISTER_RETURN ? &state->back : NULL;
+	return number == REGISTER_FP    ? &state->fp
+		: number == REGISTER_SP     ? &state->sp
+		: number == REGISTER_RETURN ? &state->back
+									: NULL;
 }
 
 static void set_place(struct state *state, uint64_t number, enum where where, int64_t offset)
@@ -322,17 +362,19 @@ static struct place take_expression(struct cursor *cursor, bool is_word)
 	inside.end = cursor->at;
 	if (!cursor->failed && take(&inside, 1) == BY_FP) {
 		place.offset = take_sleb(&inside);
-		if ((!is_word || take(&inside, 1) == WORD_THERE) && inside.at == inside.end && !inside.failed)
+		if ((!is_word || take(&inside, 1) == WORD_THERE) && inside.at == inside.end &&
+			!inside.failed)
 			place.where = AT_FP;
 	}
 	return place;
 }
 
 /* Runs an instruction about one register or about the CFA. */
-static void run_rule(unsigned code, struct cursor *cursor, const struct common *common, struct state *state,
-	const struct state *initial)
+static void run_rule(unsigned code, struct cursor *cursor, const struct common *common,
+	struct state *state, const struct state *initial)
 {
-	bool has_register = code != DEFINE_CFA_OFFSET && code != DEFINE_CFA_OFFSET_SIGNED && code != DEFINE_CFA_EXPRESSION;
+	bool has_register = code != DEFINE_CFA_OFFSET && code != DEFINE_CFA_OFFSET_SIGNED &&
+		code != DEFINE_CFA_EXPRESSION;
 	uint64_t number = has_register ? take_uleb(cursor) : 0;
 	struct place place;
 
@@ -392,8 +434,8 @@ static void run_rule(unsigned code, struct cursor *cursor, const struct common *
 }
 
 /* Runs the instructions from `location` up to `address`. RESTORE returns to `initial`. */
-static bool run(struct cursor *cursor, const struct common *common, uint64_t header, uint64_t location, uint64_t address,
-	struct state *state, const struct state *initial)
+static bool run(struct cursor *cursor, const struct common *common, uint64_t header,
+	uint64_t location, uint64_t address, struct state *state, const struct state *initial)
 {
 	struct state remembered[REMEMBERED];
 	unsigned depth = 0;
@@ -438,19 +480,24 @@ static uint64_t words_of(uint64_t bytes)
 static struct gmt_unwind_rule simplify(const struct state *state, bool is_signal)
 {
 	bool is_aligned = state->cfa == AT_FP && state->fp.where == AT_FP && state->fp.offset == 0;
-	uint64_t cfa_words = words_of((uint64_t)state->cfa_offset * (is_aligned ? -(uint64_t)1 : 1)), saved_words = 0;
+	uint64_t cfa_words = words_of((uint64_t)state->cfa_offset * (is_aligned ? -(uint64_t)1 : 1)),
+			 saved_words = 0;
 
 	if (state->back.where == NOWHERE)
 		return (struct gmt_unwind_rule){ .kind = GMT_UNWIND_END };
 	/* The kernel's frames are found by expressions, and they hold all registers. */
 	if (is_signal)
-		return (struct gmt_unwind_rule){ .kind = state->cfa == ELSEWHERE ? GMT_UNWIND_OTHER : GMT_UNWIND_NONE };
-	if (state->sp.where != SAME || state->back.where != AT_OFFSET || state->back.offset != -GMT_UNWIND_WORD_BYTES ||
-		!cfa_words || cfa_words > GMT_UNWIND_CFA_WORDS)
+		return (struct gmt_unwind_rule){ .kind = state->cfa == ELSEWHERE ? GMT_UNWIND_OTHER
+																		 : GMT_UNWIND_NONE };
+	if (state->sp.where != SAME || state->back.where != AT_OFFSET ||
+		state->back.offset != -GMT_UNWIND_WORD_BYTES || !cfa_words ||
+		cfa_words > GMT_UNWIND_CFA_WORDS)
 		return none;
 	if (is_aligned)
-		return (struct gmt_unwind_rule){ .kind = GMT_UNWIND_BY_WORD, .cfa_words = (uint32_t)cfa_words };
-	if (state->cfa != SAME || (state->cfa_register != REGISTER_SP && state->cfa_register != REGISTER_FP))
+		return (struct gmt_unwind_rule){ .kind = GMT_UNWIND_BY_WORD,
+			.cfa_words = (uint32_t)cfa_words };
+	if (state->cfa != SAME ||
+		(state->cfa_register != REGISTER_SP && state->cfa_register != REGISTER_FP))
 		return none;
 	if (state->fp.where != SAME) {
 		saved_words = words_of(-(uint64_t)state->fp.offset);

@@ -103,8 +103,8 @@ enum gmt_unwinder gmt_native_init(void)
 	if (found >= 0)
 		return found;
 	found = open_libunwind() ? GMT_UNWINDER_LIBUNWIND
-		: open_libgcc()  ? GMT_UNWINDER_LIBGCC
-				 : GMT_UNWINDER_NONE;
+		: open_libgcc()      ? GMT_UNWINDER_LIBGCC
+							 : GMT_UNWINDER_NONE;
 	/* Pairs with the acquire loads: a thread that sees the answer sees the function pointer. */
 	atomic_store_explicit(&unwinder, found, memory_order_release);
 	return found;
@@ -157,7 +157,8 @@ static bool is_own(uint64_t address)
  * Stores a stack in the depot and returns its id. The addresses lie behind the header, which the
  * caller provides.
  */
-static uint32_t intern(struct gmt_depot *depot, struct gmt_depot_stack *stack, uint32_t count, uint64_t hash, bool *ret_lost)
+static uint32_t intern(struct gmt_depot *depot, struct gmt_depot_stack *stack, uint32_t count,
+	uint64_t hash, bool *ret_lost)
 {
 	uint64_t head = (uint64_t)stack->generation << 32 | count << 2 | stack->truncated;
 	uint32_t id = gmt_depot_intern_hashed(depot, GMT_DEPOT_STACK, stack,
@@ -193,7 +194,8 @@ static uint32_t unwind_stack(struct gmt_depot_stack *ret_stack, uint32_t depth)
 	uint32_t frames = (uint32_t)(count - own);
 
 	ret_stack->truncated = frames > depth || count == limit ? GMT_STACK_CUT
-		: count && is_unknown_code(addresses[count - 1]) ? GMT_STACK_STOPPED : GMT_STACK_WHOLE;
+		: count && is_unknown_code(addresses[count - 1])    ? GMT_STACK_STOPPED
+															: GMT_STACK_WHOLE;
 	if (frames > depth)
 		frames = depth;
 	if (own)
@@ -223,11 +225,12 @@ static void unwinder_work(void *argument)
 
 	room.stack.generation = call->generation;
 	if (count)
-		call->id = intern(call->depot, &room.stack, count, gmt_walk_hash(room.stack.addresses, count, 0), &call->is_lost);
+		call->id = intern(call->depot, &room.stack, count,
+			gmt_walk_hash(room.stack.addresses, count, 0), &call->is_lost);
 }
 
-__attribute__((noinline)) static uint32_t capture_by_unwinder(struct gmt_depot *depot, uint32_t depth,
-	uint32_t generation, bool *ret_lost)
+__attribute__((noinline)) static uint32_t capture_by_unwinder(struct gmt_depot *depot,
+	uint32_t depth, uint32_t generation, bool *ret_lost)
 {
 	struct unwinder_call call = { .depot = depot, .depth = depth, .generation = generation };
 
@@ -252,21 +255,24 @@ static void comparison_work(void *argument)
 	/*
 	 * Newer versions of libunwind give the address of the innermost call, not its return address.
 	 */
-	while (same < seen && same < ours->count && ours->addresses[same] - room.stack.addresses[same] <= 1)
+	while (same < seen && same < ours->count &&
+		ours->addresses[same] - room.stack.addresses[same] <= 1)
 		same++;
 	/* A stack by frame pointers may end before the unwinder's stack. */
 	gmt_selftest_count(&selftest,
-		same != ours->count || (same != seen && gmt_config.unwind != GMT_UNWIND_WAY_FRAME_POINTERS));
+		same != ours->count ||
+			(same != seen && gmt_config.unwind != GMT_UNWIND_WAY_FRAME_POINTERS));
 }
 
-__attribute__((noinline)) static void compare_with_unwinder(const uint64_t *addresses, uint32_t count, uint32_t depth)
+__attribute__((noinline)) static void compare_with_unwinder(const uint64_t *addresses,
+	uint32_t count, uint32_t depth)
 {
 	gmt_recorder_stack_run(comparison_work, &(struct comparison){ addresses, count, depth });
 }
 
 /* Stores the innermost `count` frames of a walk in the depot. */
-static uint32_t intern_walk(struct gmt_walk *walk, struct gmt_depot *depot, uint32_t count, uint32_t generation,
-	bool *ret_lost)
+static uint32_t intern_walk(struct gmt_walk *walk, struct gmt_depot *depot, uint32_t count,
+	uint32_t generation, bool *ret_lost)
 {
 	uint64_t *before = &walk->addresses[walk->first - 1], kept = *before;
 	struct gmt_depot_stack *stack = (struct gmt_depot_stack *)(void *)before;
@@ -283,18 +289,21 @@ static uint32_t intern_walk(struct gmt_walk *walk, struct gmt_depot *depot, uint
 }
 
 /* Stores a stack deeper than the limit: `depth` frames of both ends, if the outer end is found. */
-__attribute__((noinline)) static uint32_t intern_both_ends(struct gmt_walk *walk, const struct gmt_walk_start *start,
-	struct gmt_depot *depot, uint32_t depth, uint32_t generation, bool *ret_lost)
+__attribute__((noinline)) static uint32_t intern_both_ends(struct gmt_walk *walk,
+	const struct gmt_walk_start *start, struct gmt_depot *depot, uint32_t depth,
+	uint32_t generation, bool *ret_lost)
 {
 	struct gmt_depot_stack *stack = gmt_walk_scratch(walk);
 	uint32_t outer = depth / GMT_BOTH_ENDS_OUTER_PART, inner = depth - outer;
 	uint64_t hash = 0;
 
 	if (!outer || walk->ends == GMT_STACK_STOPPED ||
-		(walk->ends == GMT_STACK_CUT && !gmt_walk_outermost(walk, start, outer, stack->addresses + inner)))
+		(walk->ends == GMT_STACK_CUT &&
+			!gmt_walk_outermost(walk, start, outer, stack->addresses + inner)))
 		return intern_walk(walk, depot, depth, generation, ret_lost);
 	if (walk->ends == GMT_STACK_WHOLE) {
-		memcpy(stack->addresses + inner, walk->addresses + GMT_WALK_FRAMES - outer, outer * sizeof(*stack->addresses));
+		memcpy(stack->addresses + inner, walk->addresses + GMT_WALK_FRAMES - outer,
+			outer * sizeof(*stack->addresses));
 		hash = walk->hashes[GMT_WALK_FRAMES - outer];
 	} else {
 		hash = gmt_walk_hash(stack->addresses + inner, outer, 0);
@@ -312,12 +321,14 @@ __attribute__((noinline)) static uint32_t intern_both_ends(struct gmt_walk *walk
  */
 static inline bool is_named(const struct gmt_walk *walk, uint32_t generation)
 {
-	return walk->is_known && walk->id && walk->module_generation == generation && walk->ends != GMT_STACK_CUT;
+	return walk->is_known && walk->id && walk->module_generation == generation &&
+		walk->ends != GMT_STACK_CUT;
 }
 
 /* Stores the walked stack and returns its id. `depth` is the same in all calls. */
-__attribute__((noinline)) static uint32_t capture_by_walk(struct gmt_walk *walk, const struct gmt_walk_start *start,
-	struct gmt_depot *depot, uint32_t depth, uint32_t generation, bool *ret_lost)
+__attribute__((noinline)) static uint32_t capture_by_walk(struct gmt_walk *walk,
+	const struct gmt_walk_start *start, struct gmt_depot *depot, uint32_t depth,
+	uint32_t generation, bool *ret_lost)
 {
 	uint32_t count = gmt_walk_count(walk);
 
@@ -333,8 +344,9 @@ __attribute__((noinline)) static uint32_t capture_by_walk(struct gmt_walk *walk,
 	if (is_named(walk, generation))
 		return walk->id;
 	walk->module_generation = generation;
-	walk->id = !count ? 0 : count > depth ? intern_both_ends(walk, start, depot, depth, generation, ret_lost)
-		: intern_walk(walk, depot, count, generation, ret_lost);
+	walk->id = !count   ? 0
+		: count > depth ? intern_both_ends(walk, start, depot, depth, generation, ret_lost)
+						: intern_walk(walk, depot, count, generation, ret_lost);
 	gmt_stack_cache_set_id(walk);
 	return walk->id;
 }
@@ -344,29 +356,37 @@ __attribute__((noinline)) static uint32_t capture_by_walk(struct gmt_walk *walk,
  * stack. The stacks that it would find are found here in the same way, so that they are compared
  * too.
  */
-static inline bool take_walk(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t depth, uint32_t generation)
+static inline bool take_walk(struct gmt_walk *walk, const struct gmt_walk_start *start,
+	uint32_t depth, uint32_t generation)
 {
-	if (__builtin_expect(gmt_config.selftest != 0, 0) && !start->by_frame_pointers && walk->id && gmt_walk_is_sure(walk) &&
-		walk->module_generation == generation && gmt_walk_is_same(walk, start->ip, start->sp, start->fp)) {
+	if (__builtin_expect(gmt_config.selftest != 0, 0) && !start->by_frame_pointers && walk->id &&
+		gmt_walk_is_sure(walk) && walk->module_generation == generation &&
+		gmt_walk_is_same(walk, start->ip, start->sp, start->fp)) {
 		walk->recall.current = 0;
 		return walk->is_known = true;
 	}
 	return gmt_walk_take(walk, start, depth);
 }
 
-uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation, struct gmt_walk *walk,
-	const struct gmt_native_start *from, bool *ret_lost)
+uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation,
+	struct gmt_walk *walk, const struct gmt_native_start *from, bool *ret_lost)
 {
 	const struct gmt_object *self = gmt_object_self();
 	struct gmt_walk_start start = {
-		.ip = from->ip, .sp = from->sp, .fp = from->fp, .own_start = self->start, .own_end = self->end,
-		.by_frame_pointers = WALKS_BY_FRAME_POINTERS || gmt_config.unwind == GMT_UNWIND_WAY_FRAME_POINTERS,
+		.ip = from->ip,
+		.sp = from->sp,
+		.fp = from->fp,
+		.own_start = self->start,
+		.own_end = self->end,
+		.by_frame_pointers =
+			WALKS_BY_FRAME_POINTERS || gmt_config.unwind == GMT_UNWIND_WAY_FRAME_POINTERS,
 	};
 
 	if (!walk)
 		return capture_by_unwinder(depot, depth, generation, ret_lost);
 	walk->same_for = GMT_WALK_NO_GENERATION;
-	if (gmt_config.unwind == GMT_UNWIND_WAY_LIBUNWIND || !take_walk(walk, &start, depth, generation))
+	if (gmt_config.unwind == GMT_UNWIND_WAY_LIBUNWIND ||
+		!take_walk(walk, &start, depth, generation))
 		return capture_by_unwinder(depot, depth, generation, ret_lost);
 
 	bool was_same = walk->is_known && !walk->recall.current;
@@ -397,7 +417,8 @@ static bool is_signal_return(uint64_t address)
 	static const uint8_t code[] = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4 };
 #endif
 
-	return gmt_is_readable((uintptr_t)address) && gmt_is_readable((uintptr_t)address + sizeof(code) - 1) &&
+	return gmt_is_readable((uintptr_t)address) &&
+		gmt_is_readable((uintptr_t)address + sizeof(code) - 1) &&
 		memcmp((const void *)(uintptr_t)address, code, sizeof(code)) == 0;
 }
 
@@ -414,7 +435,8 @@ static void recorder_look_work(void *argument)
 		at++;
 	for (int i = at; i < count; i++) {
 		if (is_own(addresses[i])) {
-			*answer = is_interrupted ? GMT_NATIVE_RECORDER_IS_INTERRUPTED : GMT_NATIVE_RECORDER_IS_OUTSIDE;
+			*answer = is_interrupted ? GMT_NATIVE_RECORDER_IS_INTERRUPTED
+									 : GMT_NATIVE_RECORDER_IS_OUTSIDE;
 			return;
 		}
 		is_interrupted |= is_signal_return(addresses[i]);
@@ -439,5 +461,6 @@ enum gmt_native_recorder gmt_native_outer_recorder(const void *caller)
 
 bool gmt_native_selftest(char *ret_text, uint32_t bytes)
 {
-	return gmt_selftest_report(&selftest, "native stacks were compared with the unwinder's", ret_text, bytes);
+	return gmt_selftest_report(&selftest, "native stacks were compared with the unwinder's",
+		ret_text, bytes);
 }

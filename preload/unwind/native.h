@@ -40,7 +40,9 @@ __attribute__((always_inline)) static inline struct gmt_native_start gmt_native_
 {
 	const uint64_t *frame = __builtin_frame_address(0);
 
-	return (struct gmt_native_start){ .ip = gmt_walk_code(frame[1]), .sp = (uint64_t)(frame + 2), .fp = frame[0] };
+	return (struct gmt_native_start){
+		.ip = gmt_walk_code(frame[1]), .sp = (uint64_t)(frame + 2), .fp = frame[0]
+	};
 }
 
 enum gmt_unwinder { GMT_UNWINDER_NONE, GMT_UNWINDER_LIBGCC, GMT_UNWINDER_LIBUNWIND };
@@ -62,14 +64,15 @@ enum gmt_unwinder gmt_native_unwinder(void);
  * Returns a depot id of kind GMT_DEPOT_STACK. Returns 0 if the stack needs an unwinder and the
  * process has no unwinder, or if the depot is full. If the depot is full, *ret_lost is set too.
  */
-uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation, struct gmt_walk *walk,
-	const struct gmt_native_start *start, bool *ret_lost);
+uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation,
+	struct gmt_walk *walk, const struct gmt_native_start *start, bool *ret_lost);
 
 /*
  * Returns whether that stack equals the last stack that was taken, and gmt_walk::id still names it.
  * If so, gmt_walk::id is not 0.
  */
-static inline bool gmt_native_is_same(const struct gmt_walk *walk, uint32_t generation, const struct gmt_native_start *start)
+static inline bool gmt_native_is_same(const struct gmt_walk *walk, uint32_t generation,
+	const struct gmt_native_start *start)
 {
 	return walk->same_for == generation && gmt_walk_is_same(walk, start->ip, start->sp, start->fp);
 }

@@ -65,7 +65,8 @@ bool gmt_own_stack_grow(struct gmt_own_stack *stack, uintptr_t here)
 	 * The first page is in use, and so is the last. It holds the control block, or, for the first
 	 * thread, data from the kernel.
 	 */
-	for (uintptr_t page = (here & ~(uintptr_t)(PAGE - 1)) + PAGE; page < (known & ~(uintptr_t)(PAGE - 1)); page += PAGE) {
+	for (uintptr_t page = (here & ~(uintptr_t)(PAGE - 1)) + PAGE;
+		page < (known & ~(uintptr_t)(PAGE - 1)); page += PAGE) {
 		if (!gmt_is_readable(page)) {
 			stack->not_before = here / BLOCK;
 			return false;

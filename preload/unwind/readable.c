@@ -18,5 +18,6 @@ bool gmt_is_readable(uintptr_t address)
 	/* An aligned word lies in one page, so it is readable as a whole or not at all. */
 	uintptr_t word = address & ~(uintptr_t)(KERNEL_MASK_BYTES - 1);
 
-	return syscall(SYS_rt_sigprocmask, NO_WAY, word, NULL, KERNEL_MASK_BYTES) == 0 || errno != EFAULT;
+	return syscall(SYS_rt_sigprocmask, NO_WAY, word, NULL, KERNEL_MASK_BYTES) == 0 ||
+		errno != EFAULT;
 }

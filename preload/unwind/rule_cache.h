@@ -59,10 +59,13 @@ void gmt_rule_cache_clear(struct gmt_rule_cache *trail);
 /* Returns the rule that is packed into a node. */
 static inline struct gmt_unwind_rule gmt_rule_cache_unpack(uint64_t node)
 {
-	uint32_t cfa_words = (uint32_t)(node >> GMT_RULE_CACHE_CFA_SHIFT) & ((1 << GMT_RULE_CACHE_CFA_BITS) - 1);
+	uint32_t cfa_words =
+		(uint32_t)(node >> GMT_RULE_CACHE_CFA_SHIFT) & ((1 << GMT_RULE_CACHE_CFA_BITS) - 1);
 
 	return (struct gmt_unwind_rule){
-		.kind = !cfa_words ? GMT_UNWIND_END : node >> GMT_RULE_CACHE_BY_FP_SHIFT ? GMT_UNWIND_BY_FP : GMT_UNWIND_BY_SP,
+		.kind = !cfa_words                       ? GMT_UNWIND_END
+			: node >> GMT_RULE_CACHE_BY_FP_SHIFT ? GMT_UNWIND_BY_FP
+												 : GMT_UNWIND_BY_SP,
 		.saved_words = node >> GMT_RULE_CACHE_SAVED_SHIFT & ((1 << GMT_RULE_CACHE_SAVED_BITS) - 1),
 		.cfa_words = cfa_words,
 	};
@@ -73,14 +76,16 @@ static inline struct gmt_unwind_rule gmt_rule_cache_unpack(uint64_t node)
  * a node, it adds the node after the last node and stores the node's number in *ret_at and
  * *ret_start.
  */
-struct gmt_unwind_rule gmt_rule_cache_add(struct gmt_rule_cache *trail, uint32_t *ret_at, uint64_t ip, uint16_t *ret_start);
+struct gmt_unwind_rule gmt_rule_cache_add(struct gmt_rule_cache *trail, uint32_t *ret_at,
+	uint64_t ip, uint16_t *ret_start);
 
 /*
  * Returns the rule of `ip` like gmt_rules_find. `ip` is not 0. *at is the node that was found last;
  * its successor is tried first. At the start of a walk *at is 0, because most walks begin in the
  * recorder's code, like the first one.
  */
-static inline struct gmt_unwind_rule gmt_rule_cache_find(struct gmt_rule_cache *trail, uint32_t *at, uint64_t ip)
+static inline struct gmt_unwind_rule gmt_rule_cache_find(struct gmt_rule_cache *trail, uint32_t *at,
+	uint64_t ip)
 {
 	const uint64_t address = ((uint64_t)1 << GMT_RULES_ADDRESS_BITS) - 1;
 	uint64_t node = trail->nodes[*at + 1];
@@ -91,7 +96,8 @@ static inline struct gmt_unwind_rule gmt_rule_cache_find(struct gmt_rule_cache *
 		return gmt_rule_cache_unpack(node);
 	}
 
-	uint16_t *start = &trail->starts[gmt_rules_mix(ip) >> (GMT_RULES_ADDRESS_BITS - GMT_RULE_CACHE_START_BITS)];
+	uint16_t *start =
+		&trail->starts[gmt_rules_mix(ip) >> (GMT_RULES_ADDRESS_BITS - GMT_RULE_CACHE_START_BITS)];
 
 	node = trail->nodes[*start];
 	if ((node & address) != ip)

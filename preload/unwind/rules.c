@@ -40,7 +40,8 @@ enum tables {
 /*
  * Finds the readable segment of [headers, +count) that holds .eh_frame_hdr; the tables lie there.
  */
-static enum tables find_tables(const ElfW(Phdr) *headers, unsigned count, uint64_t bias, struct gmt_eh_frame *ret_tables)
+static enum tables find_tables(const ElfW(Phdr) * headers, unsigned count, uint64_t bias,
+	struct gmt_eh_frame *ret_tables)
 {
 	const ElfW(Phdr) *tables = NULL;
 
@@ -50,7 +51,8 @@ static enum tables find_tables(const ElfW(Phdr) *headers, unsigned count, uint64
 	for (unsigned i = 0; tables && i < count; i++) {
 		const ElfW(Phdr) *segment = &headers[i];
 
-		if (segment->p_type == PT_LOAD && segment->p_flags & PF_R && tables->p_vaddr >= segment->p_vaddr &&
+		if (segment->p_type == PT_LOAD && segment->p_flags & PF_R &&
+			tables->p_vaddr >= segment->p_vaddr &&
 			tables->p_vaddr - segment->p_vaddr < segment->p_filesz) {
 			ret_tables->start = bias + segment->p_vaddr;
 			ret_tables->end = ret_tables->start + segment->p_filesz;
@@ -80,8 +82,8 @@ static enum tables tables_of(const struct found_object *object, struct gmt_eh_fr
 		header->e_ident[EI_MAG3] != ELFMAG3 || header->e_phentsize != sizeof(ElfW(Phdr)) ||
 		header->e_phoff > PAGE || header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > PAGE)
 		return TABLES_ELSEWHERE;
-	return find_tables((const ElfW(Phdr) *)(const void *)(object->start + header->e_phoff), header->e_phnum,
-		bias_of(object->map), ret_tables);
+	return find_tables((const ElfW(Phdr) *)(const void *)(object->start + header->e_phoff),
+		header->e_phnum, bias_of(object->map), ret_tables);
 }
 
 struct search {
@@ -103,7 +105,8 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
 			search->address - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz;
 	}
 	if (search->is_object)
-		search->tables = find_tables(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr, search->ret_tables);
+		search->tables =
+			find_tables(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr, search->ret_tables);
 	return search->is_object;
 }
 
@@ -124,8 +127,10 @@ static bool find_rule(uint64_t address, struct gmt_unwind_rule *ret_rule)
 	} else {
 		gmt_objects_visit(look_at, &search);
 	}
-	*ret_rule = search.tables == TABLES_FOUND ? gmt_eh_frame_rule(&tables, address)
-		: (struct gmt_unwind_rule){ .kind = search.tables == TABLES_ELSEWHERE ? GMT_UNWIND_OTHER : GMT_UNWIND_NONE };
+	*ret_rule = search.tables == TABLES_FOUND
+		? gmt_eh_frame_rule(&tables, address)
+		: (struct gmt_unwind_rule){ .kind = search.tables == TABLES_ELSEWHERE ? GMT_UNWIND_OTHER
+																			  : GMT_UNWIND_NONE };
 	return search.is_object;
 }
 
@@ -137,7 +142,7 @@ static void add(uint64_t return_address, struct gmt_unwind_rule rule)
 
 	for (unsigned way = 0; way < GMT_RULES_WAYS; way++, empty = 0)
 		if (atomic_compare_exchange_strong_explicit(&set[way], &empty, entry, memory_order_relaxed,
-			memory_order_relaxed))
+				memory_order_relaxed))
 			return;
 	/* The set is full: replace one entry, chosen by address bits that did not choose the set. */
 	atomic_store_explicit(&set[mixed % GMT_RULES_WAYS], entry, memory_order_relaxed);

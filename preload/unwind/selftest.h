@@ -29,7 +29,8 @@ static inline void gmt_selftest_count(struct gmt_selftest *selftest, bool is_dif
  * Writes a line for a note in the recording. `what` says which stacks were compared with what.
  * Returns false if no stack was compared.
  */
-static inline bool gmt_selftest_report(const struct gmt_selftest *selftest, const char *what, char *ret_text, uint32_t bytes)
+static inline bool gmt_selftest_report(const struct gmt_selftest *selftest, const char *what,
+	char *ret_text, uint32_t bytes)
 {
 	unsigned long long compared = atomic_load(&selftest->compared);
 

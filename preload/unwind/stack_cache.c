@@ -48,12 +48,15 @@ struct rows {
 static inline struct rows rows_of(struct part *part)
 {
 	uint64_t *hashes = part->addresses + part->count, *fp_values = hashes + part->count;
-	uint32_t *places = (uint32_t *)(void *)(fp_values + part->fps), *fp_places = places + part->count;
+	uint32_t *places = (uint32_t *)(void *)(fp_values + part->fps),
+			 *fp_places = places + part->count;
 
-	return (struct rows){ part->addresses, hashes, fp_values, places, fp_places, (uint16_t *)(void *)(fp_places + part->fps) };
+	return (struct rows){ part->addresses, hashes, fp_values, places, fp_places,
+		(uint16_t *)(void *)(fp_places + part->fps) };
 }
 
-#define WORDS_OF(count, fps) (HEAD_WORDS + (count) * 2u + (fps) + ((count) * 6u + (fps) * 4u + WORD - 1) / WORD)
+#define WORDS_OF(count, fps) \
+	(HEAD_WORDS + (count) * 2u + (fps) + ((count) * 6u + (fps) * 4u + WORD - 1) / WORD)
 
 static inline struct part *part_at(struct gmt_stack_cache *recall, uint32_t at)
 {
@@ -94,15 +97,17 @@ void gmt_stack_cache_clear(struct gmt_stack_cache *recall)
  * guessed part has followed the remembered frames before, so the joint is probably unchanged. This
  * check is cheap.
  */
-static inline bool has_ends(const struct gmt_walk *walk, const struct gmt_walk_start *start, const struct part *part,
-	const struct rows *rows, size_t at, uint64_t origin)
+static inline bool has_ends(const struct gmt_walk *walk, const struct gmt_walk_start *start,
+	const struct part *part, const struct rows *rows, size_t at, uint64_t origin)
 {
 	if (rows->addresses[0] != start->ip || gmt_walk_address(origin, rows->places[0]) != start->sp ||
 		(gmt_walk_fp_matters(rows->fp_marks[0]) && part->fp != start->fp))
 		return false;
 	return walk->places[at] == part->joint_place && walk->addresses[at] == part->joint_address &&
-		walk->fp_marks[at] == part->joint_fp_mark && gmt_walk_is_return(origin, part->joint_place, part->joint_address) &&
-		(!gmt_walk_fp_matters(part->joint_fp_mark) || gmt_walk_fp_of(walk, (uint32_t)at) == part->joint_fp);
+		walk->fp_marks[at] == part->joint_fp_mark &&
+		gmt_walk_is_return(origin, part->joint_place, part->joint_address) &&
+		(!gmt_walk_fp_matters(part->joint_fp_mark) ||
+			gmt_walk_fp_of(walk, (uint32_t)at) == part->joint_fp);
 }
 
 /*
@@ -122,7 +127,8 @@ static inline bool stands(const struct part *part, const struct rows *rows, uint
  * Puts the part before frame `at`. The hash from `at` outwards equals the part's, so the hashes of
  * all frames of the part are correct too.
  */
-static inline void put(struct gmt_walk *walk, const struct part *part, const struct rows *rows, size_t at)
+static inline void put(struct gmt_walk *walk, const struct part *part, const struct rows *rows,
+	size_t at)
 {
 	const size_t begin = at - part->count, fp_words = gmt_walk_fp_words(part->joint_fp_mark);
 
@@ -153,7 +159,8 @@ static void take_name(struct gmt_walk *walk, const struct part *part)
 	walk->module_generation = part->module_generation;
 }
 
-static bool take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from, uint32_t limit, struct part *part)
+static bool take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from,
+	uint32_t limit, struct part *part)
 {
 	const struct rows rows = rows_of(part);
 	const size_t at = GMT_WALK_FRAMES - part->outer;
@@ -161,7 +168,8 @@ static bool take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint
 
 	/* Keeps `origin` in one register. */
 	__asm__("" : "+r"(origin));
-	if (at < from || part->count >= at || part->outer_hash != walk->hashes[at] || part->ends != walk->ends ||
+	if (at < from || part->count >= at || part->outer_hash != walk->hashes[at] ||
+		part->ends != walk->ends ||
 		(walk->ends == GMT_STACK_CUT && part->outer + part->count - part->own < limit) ||
 		!has_ends(walk, start, part, &rows, at, origin) || !stands(part, &rows, origin))
 		return false;
@@ -170,7 +178,8 @@ static bool take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint
 	return true;
 }
 
-bool gmt_stack_cache_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from, uint32_t limit)
+bool gmt_stack_cache_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from,
+	uint32_t limit)
 {
 	for (unsigned rank = 0; rank < GMT_STACK_CACHE_GUESSES; rank++) {
 		uint32_t guess = gmt_stack_cache_guess(&walk->recall, rank);
@@ -190,16 +199,24 @@ static void write_part(struct gmt_walk *walk, uint32_t at, uint32_t count)
 {
 	struct part *part = part_at(&walk->recall, walk->recall.used);
 	uint32_t begin = at - count, outer_fps = gmt_walk_fp_words(walk->fp_marks[at]);
-	uint32_t fps = gmt_walk_fp_words(walk->fp_marks[begin]) - outer_fps, words = WORDS_OF(count, fps);
+	uint32_t fps = gmt_walk_fp_words(walk->fp_marks[begin]) - outer_fps,
+			 words = WORDS_OF(count, fps);
 
 	/* The part may not fill its last word. */
 	((uint64_t *)(void *)part)[words - 1] = 0;
 	*part = (struct part){
-		.outer = GMT_WALK_FRAMES - at, .outer_hash = walk->hashes[at], .joint_address = walk->addresses[at],
+		.outer = GMT_WALK_FRAMES - at,
+		.outer_hash = walk->hashes[at],
+		.joint_address = walk->addresses[at],
 		.joint_fp = gmt_walk_fp_matters(walk->fp_marks[at]) ? gmt_walk_fp_of(walk, at) : 0,
-		.fp = gmt_walk_fp_matters(walk->fp_marks[begin]) ? walk->fp : 0, .joint_place = walk->places[at],
-		.joint_fp_mark = walk->fp_marks[at], .words = (uint16_t)words, .count = (uint16_t)count, .fps = (uint16_t)fps,
-		.own = (uint16_t)(walk->first - begin), .ends = walk->ends,
+		.fp = gmt_walk_fp_matters(walk->fp_marks[begin]) ? walk->fp : 0,
+		.joint_place = walk->places[at],
+		.joint_fp_mark = walk->fp_marks[at],
+		.words = (uint16_t)words,
+		.count = (uint16_t)count,
+		.fps = (uint16_t)fps,
+		.own = (uint16_t)(walk->first - begin),
+		.ends = walk->ends,
 	};
 
 	struct rows rows = rows_of(part);
@@ -235,7 +252,8 @@ void gmt_stack_cache_keep(struct gmt_walk *walk, uint32_t at, uint32_t count)
 	if (!recall->used)
 		recall->used = 1;
 
-	uint32_t *start = &recall->starts[walk->hashes[walk->begin] >> (64 - GMT_STACK_CACHE_START_BITS)];
+	uint32_t *start =
+		&recall->starts[walk->hashes[walk->begin] >> (64 - GMT_STACK_CACHE_START_BITS)];
 
 	write_part(walk, at, count);
 	if (!*start || !is_same_part(part_at(recall, recall->used), part_at(recall, *start))) {

@@ -52,7 +52,8 @@ uint32_t gmt_stack_cache_guess(struct gmt_stack_cache *recall, unsigned rank);
  * stack, and gmt_walk::is_known says whether its id is known. Returns false if no guess holds; then
  * the walk has not changed.
  */
-bool gmt_stack_cache_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from, uint32_t limit);
+bool gmt_stack_cache_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from,
+	uint32_t limit);
 
 /*
  * Keeps the `count` frames that the walk has put before frame `at` as a part, or finds the equal

@@ -70,7 +70,8 @@ _Static_assert(GMT_WALK_FRAMES % 4 == 0, "rows are compared by fours, up to the 
  *
  * The innermost frame's own frame pointer was not read from memory.
  */
-static inline bool gmt_walk_is_same(const struct gmt_walk *walk, uint64_t ip, uint64_t sp, uint64_t fp)
+static inline bool gmt_walk_is_same(const struct gmt_walk *walk, uint64_t ip, uint64_t sp,
+	uint64_t fp)
 {
 	const uint32_t begin = walk->begin;
 	uint64_t origin = gmt_walk_origin(walk);
@@ -80,14 +81,16 @@ static inline bool gmt_walk_is_same(const struct gmt_walk *walk, uint64_t ip, ui
 	 * words again and again.
 	 */
 	__asm__("" : "+r"(origin));
-	if (!gmt_rules_unchanged(walk->generation) || walk->addresses[begin] != ip || gmt_walk_address(origin, walk->places[begin]) != sp ||
+	if (!gmt_rules_unchanged(walk->generation) || walk->addresses[begin] != ip ||
+		gmt_walk_address(origin, walk->places[begin]) != sp ||
 		!gmt_walk_returns_hold(walk, (size_t)begin + 1, origin))
 		return false;
 
 	const uint16_t mark = walk->fp_marks[begin];
 
-	return __builtin_expect(!mark, 1) || ((!gmt_walk_fp_matters(mark) || walk->fp == fp) &&
-		gmt_walk_are_words(walk->fp_places, walk->fp_values, gmt_walk_fp_words(mark), origin));
+	return __builtin_expect(!mark, 1) ||
+		((!gmt_walk_fp_matters(mark) || walk->fp == fp) &&
+			gmt_walk_are_words(walk->fp_places, walk->fp_values, gmt_walk_fp_words(mark), origin));
 }
 
 /*

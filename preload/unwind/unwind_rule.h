@@ -63,7 +63,9 @@ static inline uint32_t gmt_unwind_rule_pack(struct gmt_unwind_rule rule)
 static inline struct gmt_unwind_rule gmt_unwind_rule_unpack(uint32_t packed)
 {
 	return (struct gmt_unwind_rule){
-		.kind = packed & 7, .saved_words = (uint8_t)(packed >> 3), .cfa_words = packed >> 11 & GMT_UNWIND_CFA_WORDS,
+		.kind = packed & 7,
+		.saved_words = (uint8_t)(packed >> 3),
+		.cfa_words = packed >> 11 & GMT_UNWIND_CFA_WORDS,
 	};
 }
 

@@ -74,7 +74,8 @@ int gmto(const char *path, int flags, ...)
 	return -1;
 }
 
-__attribute__((visibility("default"))) long gmtsysc(long number, long a, long b, long c, long d, long e, long f);
+__attribute__((visibility("default"))) long gmtsysc(long number, long a, long b, long c, long d,
+	long e, long f);
 
 /* Replaces syscall in the copy of libunwind. */
 long gmtsysc(long number, long a, long b, long c, long d, long e, long f)

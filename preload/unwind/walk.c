@@ -24,7 +24,10 @@ enum step {
 	STEP_ON,
 	STEP_ONCE,  /* continue, but do not remember the frame */
 	STEP_BLIND, /* the same, across code that no table describes */
-	STEP_END, STEP_NOWHERE, STEP_FAILED, STEP_STOPPED,
+	STEP_END,
+	STEP_NOWHERE,
+	STEP_FAILED,
+	STEP_STOPPED,
 	STEP_TOO_FAR, /* no room for more frames */
 };
 
@@ -38,7 +41,9 @@ static inline struct gmt_unwind_rule rule_of(struct gmt_rule_cache *trail, uint3
 	const struct gmt_walk_start *start, const struct point *frame)
 {
 	static const struct gmt_unwind_rule framed = {
-		.kind = GMT_UNWIND_BY_FP, .cfa_words = GMT_UNWIND_FRAMED_WORDS, .saved_words = GMT_UNWIND_FRAMED_WORDS,
+		.kind = GMT_UNWIND_BY_FP,
+		.cfa_words = GMT_UNWIND_FRAMED_WORDS,
+		.saved_words = GMT_UNWIND_FRAMED_WORDS,
 	};
 
 	if (!start->by_frame_pointers || (gmt_rules_sets && is_own(start, frame->ip)))
@@ -55,23 +60,26 @@ __attribute__((noinline)) static enum step step_blindly(const struct point *fram
 	if (frame->fp < frame->sp || frame->fp % GMT_UNWIND_WORD_BYTES || frame->fp > top - BYTES)
 		return STEP_STOPPED;
 	*ret_next = (struct point){
-		.ip = gmt_walk_code(gmt_walk_word(frame->fp + GMT_UNWIND_WORD_BYTES)), .sp = frame->fp + BYTES,
+		.ip = gmt_walk_code(gmt_walk_word(frame->fp + GMT_UNWIND_WORD_BYTES)),
+		.sp = frame->fp + BYTES,
 		.fp = gmt_walk_word(frame->fp),
 	};
 	return ret_next->ip < ADDRESS_LOWEST ? STEP_STOPPED : STEP_BLIND;
 }
 
 /* Steps out of a function that has aligned its frame: three words give the next frame, not two. */
-__attribute__((noinline)) static enum step step_by_word(const struct point *frame, struct gmt_unwind_rule rule,
-	uint64_t top, struct point *ret_next)
+__attribute__((noinline)) static enum step step_by_word(const struct point *frame,
+	struct gmt_unwind_rule rule, uint64_t top, struct point *ret_next)
 {
 	uint64_t slot = frame->fp - (uint64_t)rule.cfa_words * GMT_UNWIND_WORD_BYTES;
 
-	if (frame->fp % GMT_UNWIND_WORD_BYTES || slot < frame->sp || slot > frame->fp || frame->fp >= top)
+	if (frame->fp % GMT_UNWIND_WORD_BYTES || slot < frame->sp || slot > frame->fp ||
+		frame->fp >= top)
 		return STEP_STOPPED;
 	ret_next->sp = gmt_walk_word(slot);
 	/* The function's own saved frame pointer lies in between. */
-	if (ret_next->sp % GMT_UNWIND_WORD_BYTES || ret_next->sp > top || ret_next->sp < frame->fp + GMT_UNWIND_WORD_BYTES * 2)
+	if (ret_next->sp % GMT_UNWIND_WORD_BYTES || ret_next->sp > top ||
+		ret_next->sp < frame->fp + GMT_UNWIND_WORD_BYTES * 2)
 		return STEP_STOPPED;
 	ret_next->ip = gmt_walk_word(ret_next->sp - GMT_UNWIND_WORD_BYTES);
 	ret_next->fp = gmt_walk_word(frame->fp);
@@ -83,24 +91,29 @@ __attribute__((noinline)) static enum step step_by_word(const struct point *fram
  * frame there, to which the frame pointer points; libunwind follows it (STEP_FAILED). In all other
  * cases the tables are wrong, and libunwind would follow them too, so the walk stops.
  */
-__attribute__((noinline)) static enum step step_off(const struct gmt_walk_start *start, const struct point *frame,
-	struct gmt_unwind_rule rule, uint64_t top)
+__attribute__((noinline)) static enum step step_off(const struct gmt_walk_start *start,
+	const struct point *frame, struct gmt_unwind_rule rule, uint64_t top)
 {
-	bool is_near = frame->fp - (frame->sp - NEAR_STACK_BYTES) < top - frame->sp + 2 * NEAR_STACK_BYTES;
+	bool is_near =
+		frame->fp - (frame->sp - NEAR_STACK_BYTES) < top - frame->sp + 2 * NEAR_STACK_BYTES;
 
-	return !start->by_frame_pointers && rule.kind == GMT_UNWIND_BY_FP && rule.cfa_words == GMT_UNWIND_FRAMED_WORDS &&
-		rule.saved_words == GMT_UNWIND_FRAMED_WORDS && frame->fp % GMT_UNWIND_WORD_BYTES == 0 && !is_near &&
-		gmt_is_readable(frame->fp + GMT_UNWIND_WORD_BYTES) ? STEP_FAILED : STEP_STOPPED;
+	return !start->by_frame_pointers && rule.kind == GMT_UNWIND_BY_FP &&
+			rule.cfa_words == GMT_UNWIND_FRAMED_WORDS &&
+			rule.saved_words == GMT_UNWIND_FRAMED_WORDS && frame->fp % GMT_UNWIND_WORD_BYTES == 0 &&
+			!is_near && gmt_is_readable(frame->fp + GMT_UNWIND_WORD_BYTES)
+		? STEP_FAILED
+		: STEP_STOPPED;
 }
 
 /* Steps from a frame to the next outer frame. */
-__attribute__((always_inline)) static inline enum step step(const struct gmt_walk_start *start, const struct point *frame,
-	struct gmt_unwind_rule rule, uint64_t top, struct point *ret_next)
+__attribute__((always_inline)) static inline enum step step(const struct gmt_walk_start *start,
+	const struct point *frame, struct gmt_unwind_rule rule, uint64_t top, struct point *ret_next)
 {
 	if (rule.kind > GMT_UNWIND_BY_FP)
-		return rule.kind == GMT_UNWIND_END ? STEP_END
-			: rule.kind == GMT_UNWIND_NONE ? step_blindly(frame, top, ret_next)
-			: rule.kind == GMT_UNWIND_BY_WORD ? step_by_word(frame, rule, top, ret_next) : STEP_FAILED;
+		return rule.kind == GMT_UNWIND_END    ? STEP_END
+			: rule.kind == GMT_UNWIND_NONE    ? step_blindly(frame, top, ret_next)
+			: rule.kind == GMT_UNWIND_BY_WORD ? step_by_word(frame, rule, top, ret_next)
+											  : STEP_FAILED;
 
 	uint64_t sp = frame->sp + (uint64_t)rule.cfa_words * GMT_UNWIND_WORD_BYTES;
 
@@ -111,7 +124,8 @@ __attribute__((always_inline)) static inline enum step step(const struct gmt_wal
 	uint64_t fp_slot = sp - (uint64_t)rule.saved_words * GMT_UNWIND_WORD_BYTES;
 
 	/* The step must go outwards on the same stack, by whole words. Any frame pointer is allowed. */
-	if (sp < frame->sp + GMT_UNWIND_WORD_BYTES || sp > top || sp % GMT_UNWIND_WORD_BYTES || fp_slot < frame->sp)
+	if (sp < frame->sp + GMT_UNWIND_WORD_BYTES || sp > top || sp % GMT_UNWIND_WORD_BYTES ||
+		fp_slot < frame->sp)
 		return step_off(start, frame, rule, top);
 	ret_next->sp = sp;
 	ret_next->ip = gmt_walk_code(gmt_walk_word(sp - GMT_UNWIND_WORD_BYTES));
@@ -124,7 +138,8 @@ __attribute__((always_inline)) static inline enum step step(const struct gmt_wal
  * Returns the innermost remembered frame to which the walk can splice: all words that matter for
  * the frames outwards of it are unchanged. `here` is the place of the current stack pointer.
  */
-__attribute__((always_inline)) static inline uint32_t verify(const struct gmt_walk *walk, uint64_t origin, uint32_t here)
+__attribute__((always_inline)) static inline uint32_t verify(const struct gmt_walk *walk,
+	uint64_t origin, uint32_t here)
 {
 	uint32_t begin = walk->begin + 1;
 
@@ -132,7 +147,8 @@ __attribute__((always_inline)) static inline uint32_t verify(const struct gmt_wa
 	while (walk->places[begin] <= here)
 		begin++;
 
-	uint32_t at = gmt_walk_holds_from(walk->places, walk->addresses, begin, GMT_WALK_FRAMES, origin) - 1;
+	uint32_t at =
+		gmt_walk_holds_from(walk->places, walk->addresses, begin, GMT_WALK_FRAMES, origin) - 1;
 
 	uint32_t words = gmt_walk_fp_words(walk->fp_marks[at]);
 
@@ -152,7 +168,8 @@ __attribute__((always_inline)) static inline uint32_t verify(const struct gmt_wa
 }
 
 /* Returns whether `frame` equals remembered frame `at`, as far as that frame matters. */
-static inline bool is_at(const struct gmt_walk *walk, uint32_t at, const struct point *frame, uint32_t place)
+static inline bool is_at(const struct gmt_walk *walk, uint32_t at, const struct point *frame,
+	uint32_t place)
 {
 	return walk->places[at] == place && walk->addresses[at] == frame->ip &&
 		(!gmt_walk_fp_matters(walk->fp_marks[at]) || gmt_walk_fp_of(walk, at) == frame->fp);
@@ -196,7 +213,8 @@ static inline uint32_t fp_place(const struct gmt_walk *walk, uint32_t count, uin
  * Adds a frame pointer that matters as entry `words`; `place` is where it was read (0: not read).
  * Returns the number of entries afterwards.
  */
-static inline uint32_t add_fp_word(struct gmt_walk *walk, uint32_t words, uint32_t place, uint64_t value)
+static inline uint32_t add_fp_word(struct gmt_walk *walk, uint32_t words, uint32_t place,
+	uint64_t value)
 {
 	if (!place)
 		return words;
@@ -210,7 +228,8 @@ static inline uint32_t add_fp_word(struct gmt_walk *walk, uint32_t words, uint32
  * `matters` says whether the frame pointer of frame `at` matters. `fp_words` frame pointers of
  * frame `at` and outwards are known.
  */
-static void put_before(struct gmt_walk *walk, uint32_t at, uint32_t count, uint32_t own, uint32_t fp_words, bool matters)
+static void put_before(struct gmt_walk *walk, uint32_t at, uint32_t count, uint32_t own,
+	uint32_t fp_words, bool matters)
 {
 	const struct gmt_walk_frame *fresh = walk->fresh;
 	uint64_t hash = walk->hashes[at];
@@ -232,7 +251,8 @@ static void put_before(struct gmt_walk *walk, uint32_t at, uint32_t count, uint3
 }
 
 /* Makes the `count` frames of `fresh` the whole stack. */
-static void take_fresh(struct gmt_walk *walk, uint32_t count, uint32_t own, enum gmt_stack_end ends, bool matters)
+static void take_fresh(struct gmt_walk *walk, uint32_t count, uint32_t own, enum gmt_stack_end ends,
+	bool matters)
 {
 	/* The outermost frame has no next frame whose frame pointer it could hold. */
 	walk->fresh[count - 1].saved_words = 0;
@@ -247,8 +267,8 @@ static void take_fresh(struct gmt_walk *walk, uint32_t count, uint32_t own, enum
  * Makes `fresh` and then the frames from `at` on the stack; `fp` is the frame pointer of frame
  * `at`. Returns false if a stack that was cut has less than `limit` frames, or if there is no room.
  */
-static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count, uint32_t own, uint32_t at,
-	uint64_t fp, uint32_t limit)
+static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count,
+	uint32_t own, uint32_t at, uint64_t fp, uint32_t limit)
 {
 	uint32_t first = at - count + own, fp_words = gmt_walk_fp_words(walk->fp_marks[at]);
 	bool matters = gmt_walk_fp_matters(walk->fp_marks[at]);
@@ -282,19 +302,23 @@ struct progress {
 };
 
 /* Ends a walk. Returns false if the recorder's walk cannot take this stack. */
-static bool end_walk(struct gmt_walk *walk, const struct gmt_walk_start *start, const struct progress *progress, enum step went,
-	uint32_t limit)
+static bool end_walk(struct gmt_walk *walk, const struct gmt_walk_start *start,
+	const struct progress *progress, enum step went, uint32_t limit)
 {
 	uint32_t count = progress->blind ? progress->blind : progress->count;
 
-	if ((went == STEP_FAILED && count - progress->own < limit) || (went == STEP_STOPPED && count == progress->own))
+	if ((went == STEP_FAILED && count - progress->own < limit) ||
+		(went == STEP_STOPPED && count == progress->own))
 		return false;
-	take_fresh(walk, count, progress->own, went == STEP_END || went == STEP_NOWHERE ? GMT_STACK_WHOLE
-		: went == STEP_STOPPED || progress->blind ? GMT_STACK_STOPPED : GMT_STACK_CUT,
+	take_fresh(walk, count, progress->own,
+		went == STEP_END || went == STEP_NOWHERE      ? GMT_STACK_WHOLE
+			: went == STEP_STOPPED || progress->blind ? GMT_STACK_STOPPED
+													  : GMT_STACK_CUT,
 		went != STEP_END || start->by_frame_pointers);
 	walk->fp = start->fp;
 	walk->is_blind = progress->is_blind;
-	walk->is_unsure = progress->is_unsure || went == STEP_NOWHERE || (went == STEP_STOPPED && !start->by_frame_pointers);
+	walk->is_unsure = progress->is_unsure || went == STEP_NOWHERE ||
+		(went == STEP_STOPPED && !start->by_frame_pointers);
 	return true;
 }
 
@@ -315,7 +339,8 @@ static bool note(struct progress *now, enum step went, enum gmt_unwind_kind kind
  * Walks, and splices where it can. `from` is the first remembered frame that may be spliced to;
  * GMT_WALK_FRAMES: no frame.
  */
-static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit, uint32_t from)
+static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit,
+	uint32_t from)
 {
 	const uint64_t origin = gmt_walk_origin(walk), top = walk->own_stack.top;
 	struct point frame = { .ip = start->ip, .sp = start->sp, .fp = start->fp };
@@ -341,7 +366,8 @@ static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start,
 		fresh->saved_words = rule.saved_words;
 		fresh->place = place | (rule.kind == GMT_UNWIND_BY_FP ? GMT_WALK_BY_FP : 0);
 
-		enum step went = now.count == GMT_WALK_NEW_FRAMES ? STEP_TOO_FAR : step(start, &frame, rule, top, &frame);
+		enum step went = now.count == GMT_WALK_NEW_FRAMES ? STEP_TOO_FAR
+														  : step(start, &frame, rule, top, &frame);
 
 		if (went == STEP_ON)
 			now.blind = 0;
@@ -361,28 +387,31 @@ static inline bool may_walk(const struct gmt_walk_start *start, uint32_t *ret_ge
 }
 
 /* Takes a stack that no guessed part matches. `from`: as in walk_from. */
-__attribute__((noinline)) static bool take_new(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit,
-	uint32_t from)
+__attribute__((noinline)) static bool take_new(struct gmt_walk *walk,
+	const struct gmt_walk_start *start, uint32_t limit, uint32_t from)
 {
-	if ((from < GMT_WALK_FRAMES && walk_from(walk, start, limit, from)) || walk_from(walk, start, limit, GMT_WALK_FRAMES))
+	if ((from < GMT_WALK_FRAMES && walk_from(walk, start, limit, from)) ||
+		walk_from(walk, start, limit, GMT_WALK_FRAMES))
 		return true;
 	forget(walk);
 	return false;
 }
 
 /* Takes a stack that differs from the remembered stack. `from`: as in walk_from. */
-static inline bool take_changed(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit,
-	uint32_t from)
+static inline bool take_changed(struct gmt_walk *walk, const struct gmt_walk_start *start,
+	uint32_t limit, uint32_t from)
 {
 	walk->is_known = false;
 	walk->recall.current = 0;
-	return (from < GMT_WALK_FRAMES && gmt_stack_cache_take(walk, start, from, limit)) || take_new(walk, start, limit, from);
+	return (from < GMT_WALK_FRAMES && gmt_stack_cache_take(walk, start, from, limit)) ||
+		take_new(walk, start, limit, from);
 }
 
 /*
  * Takes a stack if the remembered frames, or the known part of the thread's stack, may be invalid.
  */
-__attribute__((noinline)) static bool take_first(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit)
+__attribute__((noinline)) static bool take_first(struct gmt_walk *walk,
+	const struct gmt_walk_start *start, uint32_t limit)
 {
 	uint32_t generation;
 
@@ -400,15 +429,17 @@ __attribute__((noinline)) static bool take_first(struct gmt_walk *walk, const st
 
 	const uint64_t origin = gmt_walk_origin(walk);
 
-	return take_changed(walk, start, limit, walk->begin == GMT_WALK_FRAMES ? GMT_WALK_FRAMES
-		: verify(walk, origin, gmt_walk_place(origin, start->sp)));
+	return take_changed(walk, start, limit,
+		walk->begin == GMT_WALK_FRAMES ? GMT_WALK_FRAMES
+									   : verify(walk, origin, gmt_walk_place(origin, start->sp)));
 }
 
 bool gmt_walk_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit)
 {
 	uint32_t generation;
 
-	if (walk->begin == GMT_WALK_FRAMES || walk->is_unsure || !may_walk(start, &generation) || walk->generation != generation ||
+	if (walk->begin == GMT_WALK_FRAMES || walk->is_unsure || !may_walk(start, &generation) ||
+		walk->generation != generation ||
 		!gmt_own_stack_known_to_contain(&walk->own_stack, start->sp))
 		return take_first(walk, start, limit);
 
@@ -424,18 +455,22 @@ bool gmt_walk_take(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 	return true;
 }
 
-bool gmt_walk_outermost(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count, uint64_t *ret_addresses)
+bool gmt_walk_outermost(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count,
+	uint64_t *ret_addresses)
 {
 	enum { LAST = GMT_WALK_FRAMES - 1 };
 	const uint64_t origin = gmt_walk_origin(walk), top = walk->own_stack.top;
 	struct point frame = {
-		.ip = walk->addresses[LAST], .sp = gmt_walk_address(origin, walk->places[LAST]), .fp = walk->outermost_fp,
+		.ip = walk->addresses[LAST],
+		.sp = gmt_walk_address(origin, walk->places[LAST]),
+		.fp = walk->outermost_fp,
 	};
 
 	uint32_t trail_at = 0;
 
 	for (uint32_t beyond = 0; beyond < GMT_BOTH_ENDS_FARTHEST; beyond++) {
-		enum step went = step(start, &frame, rule_of(&walk->trail, &trail_at, start, &frame), top, &frame);
+		enum step went =
+			step(start, &frame, rule_of(&walk->trail, &trail_at, start, &frame), top, &frame);
 
 		if (went == STEP_ON || went == STEP_ONCE) {
 			ret_addresses[beyond % count] = frame.ip;

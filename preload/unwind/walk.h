@@ -68,19 +68,19 @@ struct gmt_walk {
 	uint32_t places[GMT_WALK_FRAMES + 1];
 	struct gmt_own_stack own_stack;
 	uint32_t begin;
-	uint32_t first;       /* the innermost frame outside the recorder */
-	uint32_t generation;  /* generation of the rules that found these frames */
+	uint32_t first; /* the innermost frame outside the recorder */
+	uint32_t generation; /* generation of the rules that found these frames */
 	/* enum gmt_stack_end; GMT_STACK_CUT: the stack has more than GMT_WALK_NEW_FRAMES frames. */
 	uint8_t ends;
 	/* The walk depended on words that are not verified: the next walk must forget these frames. */
 	bool is_unsure;
-	bool is_blind;        /* the walk has met code that no table describes */
+	bool is_blind; /* the walk has met code that no table describes */
 	/* The stack was taken before: `id` and `module_generation` are those of that time. */
 	bool is_known;
-	uint32_t id;          /* set by the caller: the id of the last stack that was taken; 0: no id */
+	uint32_t id; /* set by the caller: the id of the last stack that was taken; 0: no id */
 	/* Set by the caller: the generation of the module map that `id` refers to. */
 	uint32_t module_generation;
-	uint32_t taken;       /* set by the caller: stacks since the last comparison by the selftest */
+	uint32_t taken; /* set by the caller: stacks since the last comparison by the selftest */
 	/*
 	 * Set by the caller: the module_generation for which a stack that passes gmt_walk_is_same has
 	 * the id `id`; else GMT_WALK_NO_GENERATION.
@@ -149,7 +149,8 @@ bool gmt_walk_take(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
  * frames. Fills `ret_addresses`, innermost first. Returns false if there are fewer frames, or if
  * the end is not among the next GMT_BOTH_ENDS_FARTHEST frames.
  */
-bool gmt_walk_outermost(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count, uint64_t *ret_addresses);
+bool gmt_walk_outermost(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count,
+	uint64_t *ret_addresses);
 
 /*
  * Returns the hash of a stack of `count` addresses, innermost first, as in gmt_walk::hashes.

@@ -84,7 +84,8 @@
  * Reads a word of plain memory of this process, whatever object the compiler sees there. Sanitizers
  * do not check it.
  */
-__attribute__((no_sanitize("address", "thread", "undefined"))) static inline uint64_t gmt_walk_word(uint64_t address)
+__attribute__((no_sanitize("address", "thread", "undefined"))) static inline uint64_t gmt_walk_word(
+	uint64_t address)
 {
 	return *(const volatile uint64_t *)address;
 }
@@ -117,7 +118,8 @@ static inline uint64_t gmt_walk_address(uint64_t origin, uint32_t place)
  * Reads a word like gmt_walk_word, for values that are only compared. The compiler may read the
  * word several times, and needs one instruction less.
  */
-__attribute__((no_sanitize("address", "thread", "undefined"))) static inline uint64_t gmt_walk_word_again(uint64_t address)
+__attribute__((no_sanitize("address", "thread", "undefined"))) static inline uint64_t
+gmt_walk_word_again(uint64_t address)
 {
 	return *(const uint64_t *)address;
 }
@@ -125,7 +127,9 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static inline uin
 /* Returns 0 if the word below `place` holds the return address `address`. */
 static inline uint64_t gmt_walk_return_differs(uint64_t origin, uint32_t place, uint64_t address)
 {
-	return gmt_walk_code(gmt_walk_word_again(gmt_walk_address(origin, place) - GMT_UNWIND_WORD_BYTES)) ^ address;
+	return gmt_walk_code(gmt_walk_word_again(gmt_walk_address(origin, place) -
+			   GMT_UNWIND_WORD_BYTES)) ^
+		address;
 }
 
 /* Returns whether the word below `place` holds the return address `address`. */
@@ -141,7 +145,8 @@ static inline bool gmt_walk_is_word(uint64_t origin, uint32_t place, uint64_t va
 }
 
 /* Returns whether the `count` words at `places` equal `values`. */
-static inline bool gmt_walk_are_words(const uint32_t *places, const uint64_t *values, size_t count, uint64_t origin)
+static inline bool gmt_walk_are_words(const uint32_t *places, const uint64_t *values, size_t count,
+	uint64_t origin)
 {
 	for (size_t i = 0; i < count; i++)
 		if (!gmt_walk_is_word(origin, places[i], values[i]))
@@ -157,8 +162,8 @@ enum { GMT_WALK_AT_ONCE = 4 };
  * addresses in `addresses`. Returns `end` if not even the outermost row matches. All places of
  * these rows must be above the place of the stack pointer.
  */
-static inline uint32_t gmt_walk_holds_from(const uint32_t *places, const uint64_t *addresses, uint32_t begin, uint32_t end,
-	uint64_t origin)
+static inline uint32_t gmt_walk_holds_from(const uint32_t *places, const uint64_t *addresses,
+	uint32_t begin, uint32_t end, uint64_t origin)
 {
 	size_t at = end, enough = (size_t)begin + GMT_WALK_AT_ONCE;
 
@@ -182,7 +187,8 @@ static inline uint32_t gmt_walk_holds_from(const uint32_t *places, const uint64_
  * Returns how many of the `count` words at `places` equal `values`, up to the first word that
  * differs.
  */
-static inline uint32_t gmt_walk_words_hold(const uint32_t *places, const uint64_t *values, uint32_t count, uint64_t origin)
+static inline uint32_t gmt_walk_words_hold(const uint32_t *places, const uint64_t *values,
+	uint32_t count, uint64_t origin)
 {
 	size_t at = 0;
 

@@ -4,7 +4,8 @@
 #include <stddef.h>
 
 enum {
-	LAYERED = 0x01, CUBEMAP = 0x04,             /* CUDA_ARRAY3D_...: the depth counts layers */
+	LAYERED = 0x01,
+	CUBEMAP = 0x04,             /* CUDA_ARRAY3D_...: the depth counts layers */
 	MAPPED_LATER = 0x40 | 0x80, /* CUDA_ARRAY3D_SPARSE, CUDA_ARRAY3D_DEFERRED_MAPPING */
 };
 
@@ -50,15 +51,18 @@ uint64_t gmt_array_bytes(const struct gmt_array_shape *shape)
 
 	if (!element || shape->flags & MAPPED_LATER)
 		return 0;
-	bytes = multiply(squares(shape->width, element->side), squares(at_least_one(shape->height), element->side));
+	bytes = multiply(squares(shape->width, element->side),
+		squares(at_least_one(shape->height), element->side));
 	bytes = multiply(bytes, at_least_one(shape->depth));
-	return multiply(bytes, (uint64_t)element->bytes * (element->channels == CHANNELS ? shape->channels : 1));
+	return multiply(bytes,
+		(uint64_t)element->bytes * (element->channels == CHANNELS ? shape->channels : 1));
 }
 
 /* Returns the number of levels until the largest extent is 1. */
 static unsigned most_levels(const struct gmt_array_shape *shape)
 {
-	uint64_t largest = shape->width | shape->height | (shape->flags & (LAYERED | CUBEMAP) ? 0 : shape->depth);
+	uint64_t largest =
+		shape->width | shape->height | (shape->flags & (LAYERED | CUBEMAP) ? 0 : shape->depth);
 	unsigned levels = 1;
 
 	for (; largest > 1; largest /= 2)

@@ -19,8 +19,8 @@
 static inline bool needs_place(unsigned kind)
 {
 	enum {
-		NEEDS_NONE = 1 << GMT_KIND_FREE | 1 << GMT_KIND_FREE_FAILED | 1 << GMT_KIND_UNMAP | 1 << GMT_KIND_BIND |
-			1 << GMT_KIND_BIND_ADDRESS,
+		NEEDS_NONE = 1 << GMT_KIND_FREE | 1 << GMT_KIND_FREE_FAILED | 1 << GMT_KIND_UNMAP |
+			1 << GMT_KIND_BIND | 1 << GMT_KIND_BIND_ADDRESS,
 	};
 
 	return !(NEEDS_NONE >> kind & 1);
@@ -32,8 +32,9 @@ _Static_assert(GMT_KIND_COUNT <= 31, "a bit of an int for each kind");
  * Builds the event in the waiting slot. Copying an event right after writing it would cost more
  * than the rest of this function.
  */
-static inline void fill_event(struct gmt_ring_event *event, uint64_t stamp, uint32_t result, unsigned kind, unsigned layer,
-	const struct gmt_call_details *facts, struct gmt_driver_place place)
+static inline void fill_event(struct gmt_ring_event *event, uint64_t stamp, uint32_t result,
+	unsigned kind, unsigned layer, const struct gmt_call_details *facts,
+	struct gmt_driver_place place)
 {
 	/*
 	 * Assigns each member separately. For the assignment of a whole structure, the compiler would
@@ -62,7 +63,9 @@ static inline struct gmt_driver_place place_of(const struct gmt_call_details *fa
 	bool is_host = side == GMT_SIDE_HOST || facts->device_plus_1 < 0;
 
 	return (struct gmt_driver_place){
-		.device = (int16_t)(is_host ? GMT_DEVICE_HOST : facts->device_plus_1 ? facts->device_plus_1 - 1 : driver_says.device),
+		.device = (int16_t)(is_host    ? GMT_DEVICE_HOST
+				: facts->device_plus_1 ? facts->device_plus_1 - 1
+									   : driver_says.device),
 		.context = facts->context ? facts->context : driver_says.context,
 	};
 }
@@ -106,7 +109,8 @@ static void count_reentrant(struct gmt_thread_state *thread, enum gmt_hook hook,
 	gmt_call_count(hook);
 }
 
-bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, enum gmt_hook hook, enum gmt_kind kind)
+bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller,
+	enum gmt_hook hook, enum gmt_kind kind)
 {
 	/*
 	 * The code that a handler interrupted when it forked has returned. Events that still wait are
@@ -125,8 +129,8 @@ bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const
 	return true;
 }
 
-enum gmt_call_standing gmt_call_look_again(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, enum gmt_hook hook,
-	enum gmt_kind kind)
+enum gmt_call_standing gmt_call_look_again(struct gmt_thread_state *thread, uintptr_t cfa,
+	const void *caller, enum gmt_hook hook, enum gmt_kind kind)
 {
 	switch (gmt_outer_call_look(thread, cfa, caller)) {
 	case GMT_OUTER_CALL_GONE:
@@ -232,7 +236,8 @@ static struct gmt_ring_event *wait_for_end(struct gmt_thread_state *thread)
 }
 
 /* Asks the driver before the stack is taken, because other threads continue to allocate. */
-__attribute__((noinline)) static void ask_what_is_left(struct gmt_thread_state *thread, const struct gmt_ring_event *refused)
+__attribute__((noinline)) static void ask_what_is_left(struct gmt_thread_state *thread,
+	const struct gmt_ring_event *refused)
 {
 	struct gmt_ring_event driver_says;
 
@@ -241,8 +246,8 @@ __attribute__((noinline)) static void ask_what_is_left(struct gmt_thread_state *
 	thread->is_oom = true;
 }
 
-__attribute__((always_inline)) static inline void add(uint64_t stamp, uint32_t result, unsigned kind,
-	const struct gmt_call_details *facts)
+__attribute__((always_inline)) static inline void add(uint64_t stamp, uint32_t result,
+	unsigned kind, const struct gmt_call_details *facts)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
 	/* The space is always valid, because wrappers name it. */
@@ -261,14 +266,16 @@ __attribute__((always_inline)) static inline void add(uint64_t stamp, uint32_t r
 	if (needs_place(kind))
 		place = gmt_driver_place(result && result != GMT_OOM_RESULT ? 0 : facts->stream);
 	event = wait_for_end(thread);
-	fill_event(event, stamp ? stamp : gmt_clock_stamp(), result, kind, space->layer, facts, place_of(facts, space->side, place));
+	fill_event(event, stamp ? stamp : gmt_clock_stamp(), result, kind, space->layer, facts,
+		place_of(facts, space->side, place));
 	thread->has_seen_event = true;
 	if (result == GMT_OOM_RESULT && kind == GMT_KIND_ALLOC_FAILED)
 		ask_what_is_left(thread, event);
 	reopen_thread(thread);
 }
 
-__attribute__((noinline)) static void add_refused(uint64_t stamp, uint32_t result, const struct gmt_call_details *facts)
+__attribute__((noinline)) static void add_refused(uint64_t stamp, uint32_t result,
+	const struct gmt_call_details *facts)
 {
 	add(stamp, result, gmt_kind_failure(facts->kind), facts);
 }
@@ -284,7 +291,8 @@ void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call
 	 * With its backend cudaMallocAsync, PyTorch does not report its blocks. Its blocks are these
 	 * pool blocks.
 	 */
-	if (__builtin_expect(facts->space == GMT_SPACE_POOL, 0) && facts->kind == GMT_KIND_ALLOC && facts->address)
+	if (__builtin_expect(facts->space == GMT_SPACE_POOL, 0) && facts->kind == GMT_KIND_ALLOC &&
+		facts->address)
 		gmt_optimizer_see_block();
 }
 
@@ -301,7 +309,9 @@ static inline void add_plain(struct gmt_thread_state *thread, uint64_t stamp, en
 
 void gmt_call_add_alloc(uint64_t address, uint64_t size_bytes, enum gmt_space space)
 {
-	const struct gmt_call_details facts = { .space = (uint8_t)space, .address = address, .size_bytes = size_bytes };
+	const struct gmt_call_details facts = {
+		.space = (uint8_t)space, .address = address, .size_bytes = size_bytes
+	};
 	struct gmt_thread_state *thread = &gmt_this_thread;
 
 	if (!address)
@@ -322,7 +332,8 @@ void gmt_call_add_free(uint64_t stamp, uint64_t address, enum gmt_space space)
 	if (!address)
 		return;
 	shut(thread);
-	add_plain(thread, stamp, GMT_KIND_FREE, &facts, (struct gmt_driver_place){ GMT_DEVICE_UNKNOWN, 0 });
+	add_plain(thread, stamp, GMT_KIND_FREE, &facts,
+		(struct gmt_driver_place){ GMT_DEVICE_UNKNOWN, 0 });
 	reopen_thread(thread);
 }
 

@@ -43,7 +43,8 @@ enum gmt_call_role { GMT_CALL_DRIVER, GMT_CALL_RUNTIME };
  * right after a store to one half would stall the processor.
  */
 #define GMT_CALL_DRIVER_SHIFT 32
-#define GMT_CALL_DEPTH_OF(role) ((role) == GMT_CALL_DRIVER ? ((uint64_t)1 << GMT_CALL_DRIVER_SHIFT) + 1 : 1)
+#define GMT_CALL_DEPTH_OF(role) \
+	((role) == GMT_CALL_DRIVER ? ((uint64_t)1 << GMT_CALL_DRIVER_SHIFT) + 1 : 1)
 
 /* The relation of a call to the calls around it. */
 enum gmt_call_standing {
@@ -84,7 +85,8 @@ struct gmt_call_details {
  * may be an event. Returns false if nothing is interrupted: a jump or a fork left the recorder, and
  * its state is repaired. `cfa` and `caller` are the wrapper's (outer_call.h).
  */
-bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, enum gmt_hook hook, enum gmt_kind kind);
+bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller,
+	enum gmt_hook hook, enum gmt_kind kind);
 
 /*
  * Examines a call that seems to begin inside other calls, if it has the role of an outer call or is
@@ -94,12 +96,12 @@ bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const
  * jump left the outer calls, so that the thread is in no call. Returns GMT_CALL_REENTRANT if a
  * signal handler makes it, and counts it as gmt_call_is_reentrant does.
  */
-enum gmt_call_standing gmt_call_look_again(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, enum gmt_hook hook,
-	enum gmt_kind kind);
+enum gmt_call_standing gmt_call_look_again(struct gmt_thread_state *thread, uintptr_t cfa,
+	const void *caller, enum gmt_hook hook, enum gmt_kind kind);
 
 /* Always inlined: a wrapper's arguments are constants, so little code remains. */
-__attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum gmt_hook hook, enum gmt_call_role role,
-	enum gmt_kind kind)
+__attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum gmt_hook hook,
+	enum gmt_call_role role, enum gmt_kind kind)
 {
 	gmt_process_check();
 
@@ -115,14 +117,16 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 	thread->closed = GMT_CLOSED_BEGIN;
 	atomic_signal_fence(memory_order_seq_cst);
 
-	uint64_t around = thread->depth, of_its_role = role == GMT_CALL_DRIVER ? around >> GMT_CALL_DRIVER_SHIFT : around;
+	uint64_t around = thread->depth,
+			 of_its_role = role == GMT_CALL_DRIVER ? around >> GMT_CALL_DRIVER_SHIFT : around;
 	bool is_stamped = gmt_kind_stamp(kind) == GMT_STAMP_BEFORE;
 
 	/*
 	 * A nested call is normally deeper on the stack and of the other role. Checks all other cases.
 	 */
 	if (__builtin_expect(around && (of_its_role || cfa >= thread->outer_cfa), 0)) {
-		enum gmt_call_standing found = gmt_call_look_again(thread, cfa, __builtin_return_address(0), hook, kind);
+		enum gmt_call_standing found =
+			gmt_call_look_again(thread, cfa, __builtin_return_address(0), hook, kind);
 
 		if (found == GMT_CALL_REENTRANT) {
 			call.standing = GMT_CALL_REENTRANT;
@@ -147,7 +151,8 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 		 * runtime call's stamp.
 		 */
 		if (is_stamped)
-			call.stamp = thread->before && !thread->has_seen_event ? thread->before : gmt_clock_stamp();
+			call.stamp =
+				thread->before && !thread->has_seen_event ? thread->before : gmt_clock_stamp();
 		call.standing = GMT_CALL_COUNTS;
 	}
 	gmt_call_count_in(thread->call_counts, hook);
@@ -159,7 +164,8 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 /* Returns whether this call is an event. Call it after the original function has returned. */
 __attribute__((always_inline)) static inline bool gmt_call_is_event(const struct gmt_call *call)
 {
-	return call->standing == GMT_CALL_COUNTS && (call->role == GMT_CALL_DRIVER || !gmt_this_thread.has_seen_event);
+	return call->standing == GMT_CALL_COUNTS &&
+		(call->role == GMT_CALL_DRIVER || !gmt_this_thread.has_seen_event);
 }
 
 /* Does gmt_call_add for a call with this stamp. */
@@ -173,8 +179,8 @@ void gmt_call_add_alloc(uint64_t address, uint64_t size_bytes, enum gmt_space sp
 void gmt_call_add_free(uint64_t stamp, uint64_t address, enum gmt_space space);
 
 /* Adds an event of a call that returned `result` (0 is success). May be called several times. */
-__attribute__((always_inline)) static inline void gmt_call_add(const struct gmt_call *call, uint32_t result,
-	const struct gmt_call_details *facts)
+__attribute__((always_inline)) static inline void gmt_call_add(const struct gmt_call *call,
+	uint32_t result, const struct gmt_call_details *facts)
 {
 	gmt_call_add_stamped(call->stamp, result, facts);
 }

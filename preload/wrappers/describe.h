@@ -32,9 +32,11 @@ void gmt_graphs_note_memory_node(void);
  * Returns `captured` if the stream is being captured, else `otherwise`. Does not look at the stream
  * of a failed call, which may be invalid.
  */
-static inline uint8_t gmt_captured(bool failed, uint64_t stream, enum gmt_kind captured, enum gmt_kind otherwise)
+static inline uint8_t gmt_captured(bool failed, uint64_t stream, enum gmt_kind captured,
+	enum gmt_kind otherwise)
 {
-	if (failed || atomic_load_explicit(&gmt_captures, memory_order_relaxed) <= 0 || !gmt_driver_is_capturing(stream))
+	if (failed || atomic_load_explicit(&gmt_captures, memory_order_relaxed) <= 0 ||
+		!gmt_driver_is_capturing(stream))
 		return (uint8_t)otherwise;
 	gmt_graphs_note_memory_node();
 	return (uint8_t)captured;
@@ -86,10 +88,17 @@ static inline uint64_t gmt_pool_threshold(CUmemPool_attribute attribute, const v
 }
 
 /* Convert an array description of either kind for array_size.h. */
-#define FLAT(shape) (&(struct gmt_array_shape){ .width = (shape)->Width, .height = (shape)->Height, \
-	.channels = (shape)->NumChannels, .format = (unsigned)(shape)->Format })
-#define DEEP(shape) (&(struct gmt_array_shape){ .width = (shape)->Width, .height = (shape)->Height, \
-	.depth = (shape)->Depth, .channels = (shape)->NumChannels, .format = (unsigned)(shape)->Format, \
-	.flags = (shape)->Flags })
+#define FLAT(shape) \
+	(&(struct gmt_array_shape){ .width = (shape)->Width, \
+		.height = (shape)->Height, \
+		.channels = (shape)->NumChannels, \
+		.format = (unsigned)(shape)->Format })
+#define DEEP(shape) \
+	(&(struct gmt_array_shape){ .width = (shape)->Width, \
+		.height = (shape)->Height, \
+		.depth = (shape)->Depth, \
+		.channels = (shape)->NumChannels, \
+		.format = (unsigned)(shape)->Format, \
+		.flags = (shape)->Flags })
 
 #endif

@@ -11,23 +11,31 @@
 #include "driver/contexts.h"
 
 /* Records a new context, or a primary context that is seen for the first time. */
-static void add_context(const struct gmt_call *call, CUresult result, uint64_t handle, CUdevice device,
-	const struct gmt_measure *measure)
+static void add_context(const struct gmt_call *call, CUresult result, uint64_t handle,
+	CUdevice device, const struct gmt_measure *measure)
 {
 	bool is_new = false;
 	uint16_t number = result ? 0 : gmt_contexts_add(handle, device, &is_new);
 
 	if (gmt_call_is_event(call) && (result || is_new))
-		gmt_call_add(call, (uint32_t)result, &(struct gmt_call_details){
-			.kind = GMT_KIND_ALLOC, .space = GMT_SPACE_CONTEXT, .address = handle, .context = number,
-			.device_plus_1 = device + 1, .size_bytes = result ? 0 : gmt_measure_end(measure) });
+		gmt_call_add(call, (uint32_t)result,
+			&(struct gmt_call_details){ .kind = GMT_KIND_ALLOC,
+				.space = GMT_SPACE_CONTEXT,
+				.address = handle,
+				.context = number,
+				.device_plus_1 = device + 1,
+				.size_bytes = result ? 0 : gmt_measure_end(measure) });
 }
 
-static void end_context(const struct gmt_call *call, CUresult result, uint64_t handle, uint16_t number)
+static void end_context(const struct gmt_call *call, CUresult result, uint64_t handle,
+	uint16_t number)
 {
 	if (gmt_call_is_event(call) && (number || result))
-		gmt_call_add(call, (uint32_t)result, &(struct gmt_call_details){
-			.kind = GMT_KIND_FREE, .space = GMT_SPACE_CONTEXT, .address = handle, .context = number });
+		gmt_call_add(call, (uint32_t)result,
+			&(struct gmt_call_details){ .kind = GMT_KIND_FREE,
+				.space = GMT_SPACE_CONTEXT,
+				.address = handle,
+				.context = number });
 }
 
 /*
@@ -44,86 +52,92 @@ static uint64_t new_handle(CUresult result, const CUcontext *context)
 
 #define CREATE_CONTEXT(symbol, parameters, arguments) \
 	BEGIN_WRAPPER(CUDA, symbol, parameters) \
-		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_ALLOC); \
-		struct gmt_measure measure; \
-		gmt_measure_begin_context(&measure, device); \
-		CUresult result = real arguments; \
-		call.stamp = gmt_clock_stamp(); /* the measurement follows this stamp */ \
-		add_context(&call, result, new_handle(result, context), device, &measure); \
-		gmt_call_end(&call); \
-		return result; \
+	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_ALLOC); \
+	struct gmt_measure measure; \
+	gmt_measure_begin_context(&measure, device); \
+	CUresult result = real arguments; \
+	call.stamp = gmt_clock_stamp(); /* the measurement follows this stamp */ \
+	add_context(&call, result, new_handle(result, context), device, &measure); \
+	gmt_call_end(&call); \
+	return result; \
 	}
 
-CREATE_CONTEXT(cuCtxCreate, (CUcontext *context, unsigned flags, CUdevice device), (context, flags, device))
-CREATE_CONTEXT(cuCtxCreate_v2, (CUcontext *context, unsigned flags, CUdevice device), (context, flags, device))
+CREATE_CONTEXT(cuCtxCreate, (CUcontext * context, unsigned flags, CUdevice device),
+	(context, flags, device))
+CREATE_CONTEXT(cuCtxCreate_v2, (CUcontext * context, unsigned flags, CUdevice device),
+	(context, flags, device))
 CREATE_CONTEXT(cuCtxCreate_v3,
-	(CUcontext *context, CUexecAffinityParam *affinity, int count, unsigned flags, CUdevice device),
+	(CUcontext * context, CUexecAffinityParam *affinity, int count, unsigned flags,
+		CUdevice device),
 	(context, affinity, count, flags, device))
-CREATE_CONTEXT(cuCtxCreate_v4, (CUcontext *context, CUctxCreateParams *about, unsigned flags, CUdevice device),
+CREATE_CONTEXT(cuCtxCreate_v4,
+	(CUcontext * context, CUctxCreateParams *about, unsigned flags, CUdevice device),
 	(context, about, flags, device))
 
 /* Runtimes and libraries retain the context repeatedly. Only the first call makes a context. */
-BEGIN_WRAPPER(CUDA, cuDevicePrimaryCtxRetain, (CUcontext *context, CUdevice device))
-	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuDevicePrimaryCtxRetain, GMT_CALL_DRIVER, GMT_KIND_ALLOC);
-	struct gmt_measure measure = { .device = GMT_DEVICE_UNKNOWN };
+BEGIN_WRAPPER(CUDA, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))
+struct gmt_call call =
+	gmt_call_begin(GMT_HOOK_cuDevicePrimaryCtxRetain, GMT_CALL_DRIVER, GMT_KIND_ALLOC);
+struct gmt_measure measure = { .device = GMT_DEVICE_UNKNOWN };
 
-	if (!gmt_contexts_primary(device))
-		gmt_measure_begin_context(&measure, device);
-	CUresult result = real(context, device);
+if (!gmt_contexts_primary(device))
+	gmt_measure_begin_context(&measure, device);
+CUresult result = real(context, device);
 
-	call.stamp = gmt_clock_stamp();
-	if (!result)
-		gmt_contexts_set_primary(device, N(*context));
-	add_context(&call, result, result ? 0 : N(*context), device, &measure);
-	gmt_call_end(&call);
-	return result;
+call.stamp = gmt_clock_stamp();
+if (!result)
+	gmt_contexts_set_primary(device, N(*context));
+add_context(&call, result, result ? 0 : N(*context), device, &measure);
+gmt_call_end(&call);
+return result;
 }
 
 /* Removes the number before the call. After the call, the handle may belong to another context. */
 #define DESTROY_CONTEXT(symbol) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUcontext context)) \
-		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_FREE); \
-		struct gmt_context ended = gmt_contexts_end(N(context)); \
-		gmt_contexts_ending_begins(); \
-		CUresult result = real(context); \
-		gmt_contexts_ending_ends(); \
-		if (result) \
-			gmt_contexts_restore(N(context), &ended); \
-		end_context(&call, result, N(context), ended.number); \
-		gmt_call_end(&call); \
-		return result; \
+	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_FREE); \
+	struct gmt_context ended = gmt_contexts_end(N(context)); \
+	gmt_contexts_ending_begins(); \
+	CUresult result = real(context); \
+	gmt_contexts_ending_ends(); \
+	if (result) \
+		gmt_contexts_restore(N(context), &ended); \
+	end_context(&call, result, N(context), ended.number); \
+	gmt_call_end(&call); \
+	return result; \
 	}
 
 DESTROY_CONTEXT(cuCtxDestroy)
 DESTROY_CONTEXT(cuCtxDestroy_v2)
 
-BEGIN_WRAPPER(CUDA, cuCtxAttach, (CUcontext *context, unsigned flags))
-	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuCtxAttach, GMT_CALL_DRIVER, GMT_KIND_ALLOC);
-	CUresult result = real(context, flags);
+BEGIN_WRAPPER(CUDA, cuCtxAttach, (CUcontext * context, unsigned flags))
+struct gmt_call call = gmt_call_begin(GMT_HOOK_cuCtxAttach, GMT_CALL_DRIVER, GMT_KIND_ALLOC);
+CUresult result = real(context, flags);
 
-	if (!result)
-		gmt_contexts_attach(N(*context));
-	gmt_call_end(&call);
-	return result;
+if (!result)
+	gmt_contexts_attach(N(*context));
+gmt_call_end(&call);
+return result;
 }
 
 BEGIN_WRAPPER(CUDA, cuCtxDetach, (CUcontext context))
-	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuCtxDetach, GMT_CALL_DRIVER, GMT_KIND_FREE);
+struct gmt_call call = gmt_call_begin(GMT_HOOK_cuCtxDetach, GMT_CALL_DRIVER, GMT_KIND_FREE);
 
-	gmt_contexts_ending_begins();
-	CUresult result = real(context);
-	if (!result && gmt_contexts_detach(N(context)))
-		end_context(&call, result, N(context), gmt_contexts_end(N(context)).number);
-	gmt_contexts_ending_ends();
-	gmt_call_end(&call);
-	return result;
+gmt_contexts_ending_begins();
+CUresult result = real(context);
+if (!result && gmt_contexts_detach(N(context)))
+	end_context(&call, result, N(context), gmt_contexts_end(N(context)).number);
+gmt_contexts_ending_ends();
+gmt_call_end(&call);
+return result;
 }
 
 /*
  * Records the end of a primary context. It ends with its last reference, which only the driver
  * counts.
  */
-static void end_primary(const struct gmt_call *call, CUresult result, CUdevice device, bool is_reset)
+static void end_primary(const struct gmt_call *call, CUresult result, CUdevice device,
+	bool is_reset)
 {
 	uint64_t handle = gmt_contexts_primary(device);
 
@@ -135,13 +149,13 @@ static void end_primary(const struct gmt_call *call, CUresult result, CUdevice d
 
 #define END_PRIMARY(symbol, is_reset) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUdevice device)) \
-		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_FREE); \
-		gmt_contexts_ending_begins(); \
-		CUresult result = real(device); \
-		end_primary(&call, result, device, is_reset); \
-		gmt_contexts_ending_ends(); \
-		gmt_call_end(&call); \
-		return result; \
+	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_FREE); \
+	gmt_contexts_ending_begins(); \
+	CUresult result = real(device); \
+	end_primary(&call, result, device, is_reset); \
+	gmt_contexts_ending_ends(); \
+	gmt_call_end(&call); \
+	return result; \
 	}
 
 END_PRIMARY(cuDevicePrimaryCtxRelease, false)
@@ -161,105 +175,121 @@ static void see_primary(const struct gmt_call *call, CUdevice device)
 	gmt_contexts_set_primary(device, handle);
 	number = gmt_contexts_add(handle, device, &is_new);
 	if (is_new && gmt_call_is_event(call))
-		gmt_call_add(call, 0, &(struct gmt_call_details){
-			.kind = GMT_KIND_ALLOC, .space = GMT_SPACE_CONTEXT, .address = handle, .context = number,
-			.device_plus_1 = device + 1 });
+		gmt_call_add(call, 0,
+			&(struct gmt_call_details){ .kind = GMT_KIND_ALLOC,
+				.space = GMT_SPACE_CONTEXT,
+				.address = handle,
+				.context = number,
+				.device_plus_1 = device + 1 });
 }
 
 /*
  * A green context shares the primary context's memory. Its end frees nothing, unless it was the
  * last to retain the primary context.
  */
-BEGIN_WRAPPER(CUDA, cuGreenCtxCreate, (CUgreenCtx *context, CUdevResourceDesc resources, CUdevice device, unsigned flags))
-	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuGreenCtxCreate, GMT_CALL_DRIVER, GMT_KIND_ALLOC);
-	struct gmt_measure measure;
+BEGIN_WRAPPER(CUDA, cuGreenCtxCreate,
+	(CUgreenCtx * context, CUdevResourceDesc resources, CUdevice device, unsigned flags))
+struct gmt_call call = gmt_call_begin(GMT_HOOK_cuGreenCtxCreate, GMT_CALL_DRIVER, GMT_KIND_ALLOC);
+struct gmt_measure measure;
 
-	gmt_measure_begin_context(&measure, device);
-	CUresult result = real(context, resources, device, flags);
+gmt_measure_begin_context(&measure, device);
+CUresult result = real(context, resources, device, flags);
 
-	call.stamp = gmt_clock_stamp();
-	if (!result)
-		see_primary(&call, device);
-	if (!result)
-		gmt_contexts_add_view(gmt_driver_green_view(N(*context)), device);
-	if (gmt_call_is_event(&call))
-		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_details){
-			.kind = GMT_KIND_ALLOC, .space = GMT_SPACE_CONTEXT, .address = result ? 0 : N(*context),
-			.device_plus_1 = device + 1, .size_bytes = result ? 0 : gmt_measure_end(&measure) });
-	gmt_call_end(&call);
-	return result;
+call.stamp = gmt_clock_stamp();
+if (!result)
+	see_primary(&call, device);
+if (!result)
+	gmt_contexts_add_view(gmt_driver_green_view(N(*context)), device);
+if (gmt_call_is_event(&call))
+	gmt_call_add(&call, (uint32_t)result,
+		&(struct gmt_call_details){ .kind = GMT_KIND_ALLOC,
+			.space = GMT_SPACE_CONTEXT,
+			.address = result ? 0 : N(*context),
+			.device_plus_1 = device + 1,
+			.size_bytes = result ? 0 : gmt_measure_end(&measure) });
+gmt_call_end(&call);
+return result;
 }
 
 BEGIN_WRAPPER(CUDA, cuGreenCtxDestroy, (CUgreenCtx context))
-	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuGreenCtxDestroy, GMT_CALL_DRIVER, GMT_KIND_FREE);
-	uint64_t view = gmt_driver_green_view(N(context));
+struct gmt_call call = gmt_call_begin(GMT_HOOK_cuGreenCtxDestroy, GMT_CALL_DRIVER, GMT_KIND_FREE);
+uint64_t view = gmt_driver_green_view(N(context));
 
-	gmt_contexts_ending_begins();
-	CUresult result = real(context);
-	if (gmt_call_is_event(&call))
-		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_details){
-			.kind = GMT_KIND_FREE, .space = GMT_SPACE_CONTEXT, .address = N(context) });
-	if (!result) {
-		gmt_contexts_remove_view(view);
-		for (int device = 0; device < (int)gmt_driver_device_count(); device++)
-			end_primary(&call, result, device, false);
-	}
-	gmt_contexts_ending_ends();
-	gmt_call_end(&call);
-	return result;
+gmt_contexts_ending_begins();
+CUresult result = real(context);
+if (gmt_call_is_event(&call))
+	gmt_call_add(&call, (uint32_t)result,
+		&(struct gmt_call_details){ .kind = GMT_KIND_FREE,
+			.space = GMT_SPACE_CONTEXT,
+			.address = N(context) });
+if (!result) {
+	gmt_contexts_remove_view(view);
+	for (int device = 0; device < (int)gmt_driver_device_count(); device++)
+		end_primary(&call, result, device, false);
+}
+gmt_contexts_ending_ends();
+gmt_call_end(&call);
+return result;
 }
 
 BEGIN_WRAPPER(CUDA, cuCtxSetLimit, (CUlimit limit, size_t value))
-	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuCtxSetLimit, GMT_CALL_DRIVER, GMT_KIND_SET);
-	struct gmt_measure measure;
+struct gmt_call call = gmt_call_begin(GMT_HOOK_cuCtxSetLimit, GMT_CALL_DRIVER, GMT_KIND_SET);
+struct gmt_measure measure;
 
-	gmt_measure_begin(&measure);
-	CUresult result = real(limit, value);
-	if (gmt_call_is_event(&call))
-		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_details){
-			.kind = GMT_KIND_SET, .space = GMT_SPACE_LIMIT, .address = (uint64_t)limit + 1, .object = value,
+gmt_measure_begin(&measure);
+CUresult result = real(limit, value);
+if (gmt_call_is_event(&call))
+	gmt_call_add(&call, (uint32_t)result,
+		&(struct gmt_call_details){ .kind = GMT_KIND_SET,
+			.space = GMT_SPACE_LIMIT,
+			.address = (uint64_t)limit + 1,
+			.object = value,
 			.size_bytes = result ? 0 : gmt_measure_end(&measure) });
-	gmt_call_end(&call);
-	return result;
+gmt_call_end(&call);
+return result;
 }
 
 #define LOAD(symbol, parameters, arguments) \
 	BEGIN_WRAPPER(CUDA, symbol, parameters) \
-		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_ALLOC); \
-		struct gmt_measure measure; \
-		gmt_measure_begin(&measure); \
-		CUresult result = real arguments; \
-		if (gmt_call_is_event(&call)) \
-			gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_details){ \
-				.kind = GMT_KIND_ALLOC, .space = GMT_SPACE_MODULE, \
-				.address = result ? 0 : N(*code), .size_bytes = result ? 0 : gmt_measure_end(&measure) }); \
-		gmt_call_end(&call); \
-		return result; \
+	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_ALLOC); \
+	struct gmt_measure measure; \
+	gmt_measure_begin(&measure); \
+	CUresult result = real arguments; \
+	if (gmt_call_is_event(&call)) \
+		gmt_call_add(&call, (uint32_t)result, \
+			&(struct gmt_call_details){ .kind = GMT_KIND_ALLOC, \
+				.space = GMT_SPACE_MODULE, \
+				.address = result ? 0 : N(*code), \
+				.size_bytes = result ? 0 : gmt_measure_end(&measure) }); \
+	gmt_call_end(&call); \
+	return result; \
 	}
 
-LOAD(cuModuleLoad, (CUmodule *code, const char *path), (code, path))
-LOAD(cuModuleLoadData, (CUmodule *code, const void *image), (code, image))
-LOAD(cuModuleLoadDataEx, (CUmodule *code, const void *image, unsigned count, CUjit_option *options, void **values),
+LOAD(cuModuleLoad, (CUmodule * code, const char *path), (code, path))
+LOAD(cuModuleLoadData, (CUmodule * code, const void *image), (code, image))
+LOAD(cuModuleLoadDataEx,
+	(CUmodule * code, const void *image, unsigned count, CUjit_option *options, void **values),
 	(code, image, count, options, values))
-LOAD(cuModuleLoadFatBinary, (CUmodule *code, const void *image), (code, image))
+LOAD(cuModuleLoadFatBinary, (CUmodule * code, const void *image), (code, image))
 LOAD(cuLibraryLoadData,
-	(CUlibrary *code, const void *image, CUjit_option *options, void **values, unsigned count,
+	(CUlibrary * code, const void *image, CUjit_option *options, void **values, unsigned count,
 		CUlibraryOption *library_options, void **library_values, unsigned library_count),
 	(code, image, options, values, count, library_options, library_values, library_count))
 LOAD(cuLibraryLoadFromFile,
-	(CUlibrary *code, const char *path, CUjit_option *options, void **values, unsigned count,
+	(CUlibrary * code, const char *path, CUjit_option *options, void **values, unsigned count,
 		CUlibraryOption *library_options, void **library_values, unsigned library_count),
 	(code, path, options, values, count, library_options, library_values, library_count))
 
 #define UNLOAD(symbol, type) \
 	BEGIN_WRAPPER(CUDA, symbol, (type code)) \
-		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_FREE); \
-		CUresult result = real(code); \
-		if (gmt_call_is_event(&call)) \
-			gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_details){ \
+	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_FREE); \
+	CUresult result = real(code); \
+	if (gmt_call_is_event(&call)) \
+		gmt_call_add(&call, (uint32_t)result, \
+			&(struct gmt_call_details){ \
 				.kind = GMT_KIND_FREE, .space = GMT_SPACE_MODULE, .address = N(code) }); \
-		gmt_call_end(&call); \
-		return result; \
+	gmt_call_end(&call); \
+	return result; \
 	}
 
 UNLOAD(cuModuleUnload, CUmodule)

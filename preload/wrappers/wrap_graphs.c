@@ -111,13 +111,19 @@ static void read_node(struct reader *reader, CUgraphNode node, int depth)
 	if (get_type(node, &type))
 		return;
 	if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && !get_alloc(node, &about))
-		add_node(reader, &(struct gmt_call_details){
-			.kind = GMT_KIND_NODE_ALLOC, .space = GMT_SPACE_GRAPH, .address = about.dptr,
-			.size_bytes = about.bytesize, .object = reader->exec,
-			.device_plus_1 = gmt_location_device_plus_1(&about.poolProps.location) });
+		add_node(reader,
+			&(struct gmt_call_details){ .kind = GMT_KIND_NODE_ALLOC,
+				.space = GMT_SPACE_GRAPH,
+				.address = about.dptr,
+				.size_bytes = about.bytesize,
+				.object = reader->exec,
+				.device_plus_1 = gmt_location_device_plus_1(&about.poolProps.location) });
 	else if (type == CU_GRAPH_NODE_TYPE_MEM_FREE && !get_free(node, &address))
-		add_node(reader, &(struct gmt_call_details){
-			.kind = GMT_KIND_NODE_FREE, .space = GMT_SPACE_GRAPH, .address = address, .object = reader->exec });
+		add_node(reader,
+			&(struct gmt_call_details){ .kind = GMT_KIND_NODE_FREE,
+				.space = GMT_SPACE_GRAPH,
+				.address = address,
+				.object = reader->exec });
 	else if (type == CU_GRAPH_NODE_TYPE_GRAPH && !get_child(node, &child))
 		read_graph(reader, child, depth + 1);
 }
@@ -131,7 +137,8 @@ static void read_graph(struct reader *reader, CUgraph graph, int depth)
 		return;
 
 	size_t bytes = count * sizeof(CUgraphNode);
-	CUgraphNode *nodes = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CUgraphNode *nodes =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (nodes == MAP_FAILED)
 		return;
 	if (!get_nodes(graph, nodes, &count))
@@ -141,7 +148,8 @@ static void read_graph(struct reader *reader, CUgraph graph, int depth)
 }
 
 /* Records that the graph is executable as `exec`, instantiated with these flags. */
-static void add_executable(const struct gmt_call *call, uint64_t exec, CUgraph graph, uint64_t flags)
+static void add_executable(const struct gmt_call *call, uint64_t exec, CUgraph graph,
+	uint64_t flags)
 {
 	struct reader reader = { gmt_driver_graph_functions(), call, exec, false };
 	int kept_errno = errno;
@@ -149,8 +157,9 @@ static void add_executable(const struct gmt_call *call, uint64_t exec, CUgraph g
 	if (!gmt_call_is_event(call) || !reader.functions ||
 		!atomic_load_explicit(&nodes_were_seen, memory_order_acquire))
 		return;
-	gmt_call_add(call, 0, &(struct gmt_call_details){
-		.kind = GMT_KIND_CREATE, .space = GMT_SPACE_GRAPH, .address = exec, .object = flags });
+	gmt_call_add(call, 0,
+		&(struct gmt_call_details){
+			.kind = GMT_KIND_CREATE, .space = GMT_SPACE_GRAPH, .address = exec, .object = flags });
 	read_graph(&reader, graph, 0);
 	if (reader.found)
 		set_add(exec);
@@ -162,37 +171,41 @@ static void add_executable(const struct gmt_call *call, uint64_t exec, CUgraph g
 
 #define INSTANTIATE(symbol, parameters, arguments, flags) \
 	BEGIN_WRAPPER(CUDA, symbol, parameters) \
-		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_CREATE); \
-		CUresult result = real arguments; \
-		if (!result) \
-			add_executable(&call, N(*exec), graph, flags); \
-		gmt_call_end(&call); \
-		return result; \
+	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_CREATE); \
+	CUresult result = real arguments; \
+	if (!result) \
+		add_executable(&call, N(*exec), graph, flags); \
+	gmt_call_end(&call); \
+	return result; \
 	}
 
 INSTANTIATE(cuGraphInstantiate,
-	(CUgraphExec *exec, CUgraph graph, CUgraphNode *error_node, char *log, size_t log_bytes),
+	(CUgraphExec * exec, CUgraph graph, CUgraphNode *error_node, char *log, size_t log_bytes),
 	(exec, graph, error_node, log, log_bytes), 0)
 INSTANTIATE(cuGraphInstantiate_v2,
-	(CUgraphExec *exec, CUgraph graph, CUgraphNode *error_node, char *log, size_t log_bytes),
+	(CUgraphExec * exec, CUgraph graph, CUgraphNode *error_node, char *log, size_t log_bytes),
 	(exec, graph, error_node, log, log_bytes), 0)
-INSTANTIATE(cuGraphInstantiateWithFlags, (CUgraphExec *exec, CUgraph graph, unsigned long long flags),
-	(exec, graph, flags), flags)
-INSTANTIATE(cuGraphInstantiateWithParams, (CUgraphExec *exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *about),
-	(exec, graph, about), about->flags)
+INSTANTIATE(cuGraphInstantiateWithFlags,
+	(CUgraphExec * exec, CUgraph graph, unsigned long long flags), (exec, graph, flags), flags)
+INSTANTIATE(cuGraphInstantiateWithParams,
+	(CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *about), (exec, graph, about),
+	about->flags)
 INSTANTIATE(cuGraphInstantiateWithParams_ptsz,
-	(CUgraphExec *exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *about),
-	(exec, graph, about), about->flags)
+	(CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *about), (exec, graph, about),
+	about->flags)
 
 #define LAUNCH(symbol, in_stream) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUgraphExec exec, CUstream stream)) \
-		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_LAUNCH); \
-		CUresult result = real(exec, stream); \
-		if (!result && has_nodes(N(exec)) && gmt_call_is_event(&call)) \
-			gmt_call_add(&call, 0, &(struct gmt_call_details){ \
-				.kind = GMT_KIND_LAUNCH, .space = GMT_SPACE_GRAPH, .address = N(exec), .stream = in_stream }); \
-		gmt_call_end(&call); \
-		return result; \
+	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_LAUNCH); \
+	CUresult result = real(exec, stream); \
+	if (!result && has_nodes(N(exec)) && gmt_call_is_event(&call)) \
+		gmt_call_add(&call, 0, \
+			&(struct gmt_call_details){ .kind = GMT_KIND_LAUNCH, \
+				.space = GMT_SPACE_GRAPH, \
+				.address = N(exec), \
+				.stream = in_stream }); \
+	gmt_call_end(&call); \
+	return result; \
 	}
 
 LAUNCH(cuGraphLaunch, N(stream))
@@ -204,67 +217,78 @@ LAUNCH(cuGraphLaunch_ptsz, OWN(stream))
  */
 #define UPLOAD(symbol) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUgraphExec exec, CUstream stream)) \
-		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_LAUNCH); \
-		CUresult result = real(exec, stream); \
-		gmt_call_end(&call); \
-		return result; \
+	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_LAUNCH); \
+	CUresult result = real(exec, stream); \
+	gmt_call_end(&call); \
+	return result; \
 	}
 
 UPLOAD(cuGraphUpload)
 UPLOAD(cuGraphUpload_ptsz)
 
 BEGIN_WRAPPER(CUDA, cuGraphExecDestroy, (CUgraphExec exec))
-	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuGraphExecDestroy, GMT_CALL_DRIVER, GMT_KIND_DESTROY);
-	bool had_nodes = set_find(N(exec)) != NULL;
+struct gmt_call call =
+	gmt_call_begin(GMT_HOOK_cuGraphExecDestroy, GMT_CALL_DRIVER, GMT_KIND_DESTROY);
+bool had_nodes = set_find(N(exec)) != NULL;
 
-	set_remove(N(exec));
-	CUresult result = real(exec);
-	if (result && had_nodes)
-		set_add(N(exec));
-	if (had_nodes && gmt_call_is_event(&call))
-		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_details){
-			.kind = GMT_KIND_DESTROY, .space = GMT_SPACE_GRAPH, .address = N(exec) });
-	gmt_call_end(&call);
-	return result;
+set_remove(N(exec));
+CUresult result = real(exec);
+if (result && had_nodes)
+	set_add(N(exec));
+if (had_nodes && gmt_call_is_event(&call))
+	gmt_call_add(&call, (uint32_t)result,
+		&(struct gmt_call_details){ .kind = GMT_KIND_DESTROY,
+			.space = GMT_SPACE_GRAPH,
+			.address = N(exec) });
+gmt_call_end(&call);
+return result;
 }
 
 /* Records a memory node that the program added to a graph explicitly. */
-static void add_made_node(const struct gmt_call *call, CUresult result, const CUgraphNodeParams *about)
+static void add_made_node(const struct gmt_call *call, CUresult result,
+	const CUgraphNodeParams *about)
 {
-	if (result || (about->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC && about->type != CU_GRAPH_NODE_TYPE_MEM_FREE))
+	if (result ||
+		(about->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC && about->type != CU_GRAPH_NODE_TYPE_MEM_FREE))
 		return;
 	gmt_graphs_note_memory_node();
 	if (!gmt_call_is_event(call))
 		return;
 	if (about->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
-		gmt_call_add(call, 0, &(struct gmt_call_details){
-			.kind = GMT_KIND_NODE_FREE, .space = GMT_SPACE_GRAPH, .address = about->free.dptr });
+		gmt_call_add(call, 0,
+			&(struct gmt_call_details){ .kind = GMT_KIND_NODE_FREE,
+				.space = GMT_SPACE_GRAPH,
+				.address = about->free.dptr });
 	else
-		gmt_call_add(call, 0, &(struct gmt_call_details){
-			.kind = GMT_KIND_NODE_ALLOC, .space = GMT_SPACE_GRAPH, .address = about->alloc.dptr,
-			.size_bytes = about->alloc.bytesize,
-			.device_plus_1 = gmt_location_device_plus_1(&about->alloc.poolProps.location) });
+		gmt_call_add(call, 0,
+			&(struct gmt_call_details){ .kind = GMT_KIND_NODE_ALLOC,
+				.space = GMT_SPACE_GRAPH,
+				.address = about->alloc.dptr,
+				.size_bytes = about->alloc.bytesize,
+				.device_plus_1 = gmt_location_device_plus_1(&about->alloc.poolProps.location) });
 }
 
 #define ADD_NODE(symbol, parameters, arguments) \
 	BEGIN_WRAPPER(CUDA, symbol, parameters) \
-		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_NODE_ALLOC); \
-		CUresult result = real arguments; \
-		add_made_node(&call, result, about); \
-		gmt_call_end(&call); \
-		return result; \
+	struct gmt_call call = \
+		gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_NODE_ALLOC); \
+	CUresult result = real arguments; \
+	add_made_node(&call, result, about); \
+	gmt_call_end(&call); \
+	return result; \
 	}
 
 ADD_NODE(cuGraphAddNode,
-	(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count, CUgraphNodeParams *about),
+	(CUgraphNode * node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
+		CUgraphNodeParams *about),
 	(node, graph, dependencies, count, about))
 ADD_NODE(cuGraphAddNode_v2,
-	(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, const CUgraphEdgeData *edges, size_t count,
-		CUgraphNodeParams *about),
+	(CUgraphNode * node, CUgraph graph, const CUgraphNode *dependencies,
+		const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *about),
 	(node, graph, dependencies, edges, count, about))
 ADD_NODE(cuGraphAddNode_v3,
-	(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, const CUgraphEdgeData *edges, size_t count,
-		CUgraphNodeParams *about),
+	(CUgraphNode * node, CUgraph graph, const CUgraphNode *dependencies,
+		const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *about),
 	(node, graph, dependencies, edges, count, about))
 
 void gmt_graphs_note_memory_node(void)
@@ -274,41 +298,47 @@ void gmt_graphs_note_memory_node(void)
 
 #define CAPTURE(symbol, parameters, arguments, change) \
 	BEGIN_WRAPPER(CUDA, symbol, parameters) \
-		CUresult result = real arguments; \
-		gmt_call_count(GMT_HOOK_##symbol); \
-		if (!result) { \
-			atomic_fetch_add_explicit(&gmt_captures, change, memory_order_relaxed); \
-			gmt_mark(GMT_MARK_KIND_CAPTURE, GMT_MARK_SOURCE_RECORDER, NULL, 0, (uintptr_t)stream); \
-		} \
-		return result; \
+	CUresult result = real arguments; \
+	gmt_call_count(GMT_HOOK_##symbol); \
+	if (!result) { \
+		atomic_fetch_add_explicit(&gmt_captures, change, memory_order_relaxed); \
+		gmt_mark(GMT_MARK_KIND_CAPTURE, GMT_MARK_SOURCE_RECORDER, NULL, 0, (uintptr_t)stream); \
+	} \
+	return result; \
 	}
 #define TO_GRAPH_PARAMETERS \
-	(CUstream stream, CUgraph graph, const CUgraphNode *dependencies, const CUgraphEdgeData *edges, size_t count, \
-		CUstreamCaptureMode mode)
+	(CUstream stream, CUgraph graph, const CUgraphNode *dependencies, \
+		const CUgraphEdgeData *edges, size_t count, CUstreamCaptureMode mode)
 #define RECAPTURE_PARAMETERS \
-	(CUstream stream, CUstreamCaptureMode mode, CUgraph graph, CUgraphRecaptureCallback callback, void *data)
+	(CUstream stream, CUstreamCaptureMode mode, CUgraph graph, CUgraphRecaptureCallback callback, \
+		void *data)
 
 CAPTURE(cuStreamBeginCapture, (CUstream stream), (stream), 1)
 CAPTURE(cuStreamBeginCapture_ptsz, (CUstream stream), (stream), 1)
 CAPTURE(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode), (stream, mode), 1)
-CAPTURE(cuStreamBeginCapture_v2_ptsz, (CUstream stream, CUstreamCaptureMode mode), (stream, mode), 1)
-CAPTURE(cuStreamBeginCaptureToGraph, TO_GRAPH_PARAMETERS, (stream, graph, dependencies, edges, count, mode), 1)
-CAPTURE(cuStreamBeginCaptureToGraph_ptsz, TO_GRAPH_PARAMETERS, (stream, graph, dependencies, edges, count, mode), 1)
-CAPTURE(cuStreamBeginRecaptureToGraph, RECAPTURE_PARAMETERS, (stream, mode, graph, callback, data), 1)
-CAPTURE(cuStreamBeginRecaptureToGraph_ptsz, RECAPTURE_PARAMETERS, (stream, mode, graph, callback, data), 1)
+CAPTURE(cuStreamBeginCapture_v2_ptsz, (CUstream stream, CUstreamCaptureMode mode), (stream, mode),
+	1)
+CAPTURE(cuStreamBeginCaptureToGraph, TO_GRAPH_PARAMETERS,
+	(stream, graph, dependencies, edges, count, mode), 1)
+CAPTURE(cuStreamBeginCaptureToGraph_ptsz, TO_GRAPH_PARAMETERS,
+	(stream, graph, dependencies, edges, count, mode), 1)
+CAPTURE(cuStreamBeginRecaptureToGraph, RECAPTURE_PARAMETERS, (stream, mode, graph, callback, data),
+	1)
+CAPTURE(cuStreamBeginRecaptureToGraph_ptsz, RECAPTURE_PARAMETERS,
+	(stream, mode, graph, callback, data), 1)
 
 /* An invalidated capture ends with an error. Its stream no longer captures. */
 #define END_CAPTURE(symbol, in_stream) \
-	BEGIN_WRAPPER(CUDA, symbol, (CUstream stream, CUgraph *graph)) \
-		bool was_capturing = atomic_load_explicit(&gmt_captures, memory_order_relaxed) > 0 && \
-			gmt_driver_is_capturing(in_stream); \
-		CUresult result = real(stream, graph); \
-		gmt_call_count(GMT_HOOK_##symbol); \
-		if (was_capturing && !gmt_driver_is_capturing(in_stream)) { \
-			atomic_fetch_sub_explicit(&gmt_captures, 1, memory_order_relaxed); \
-			gmt_mark(GMT_MARK_KIND_CAPTURED, GMT_MARK_SOURCE_RECORDER, NULL, 0, (uintptr_t)stream); \
-		} \
-		return result; \
+	BEGIN_WRAPPER(CUDA, symbol, (CUstream stream, CUgraph * graph)) \
+	bool was_capturing = atomic_load_explicit(&gmt_captures, memory_order_relaxed) > 0 && \
+		gmt_driver_is_capturing(in_stream); \
+	CUresult result = real(stream, graph); \
+	gmt_call_count(GMT_HOOK_##symbol); \
+	if (was_capturing && !gmt_driver_is_capturing(in_stream)) { \
+		atomic_fetch_sub_explicit(&gmt_captures, 1, memory_order_relaxed); \
+		gmt_mark(GMT_MARK_KIND_CAPTURED, GMT_MARK_SOURCE_RECORDER, NULL, 0, (uintptr_t)stream); \
+	} \
+	return result; \
 	}
 
 END_CAPTURE(cuStreamEndCapture, N(stream))

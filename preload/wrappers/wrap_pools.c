@@ -5,41 +5,48 @@
  */
 #include "wrappers/wrapper.h"
 
-static void add_pool(const struct gmt_call *call, CUresult result, CUmemoryPool *pool, int device_plus_1,
-	enum gmt_pool_origin origin, bool is_managed)
+static void add_pool(const struct gmt_call *call, CUresult result, CUmemoryPool *pool,
+	int device_plus_1, enum gmt_pool_origin origin, bool is_managed)
 {
 	struct gmt_pool_info info = {
-		.handle = result ? 0 : N(*pool), .origin = (uint8_t)origin, .is_managed = is_managed,
-		.device = (int16_t)(device_plus_1 ? device_plus_1 - 1 :
-			origin == GMT_POOL_IMPORTED || is_managed ? GMT_DEVICE_UNKNOWN : GMT_DEVICE_HOST),
+		.handle = result ? 0 : N(*pool),
+		.origin = (uint8_t)origin,
+		.is_managed = is_managed,
+		.device = (int16_t)(device_plus_1                   ? device_plus_1 - 1
+				: origin == GMT_POOL_IMPORTED || is_managed ? GMT_DEVICE_UNKNOWN
+															: GMT_DEVICE_HOST),
 	};
 
 	if (!result)
 		gmt_pools_add(&info);
 	if (gmt_call_is_event(call))
-		gmt_call_add(call, (uint32_t)result, &(struct gmt_call_details){
-			.kind = GMT_KIND_CREATE, .space = GMT_SPACE_POOL, .address = info.handle,
-			.device_plus_1 = device_plus_1, .object = origin == GMT_POOL_IMPORTED });
+		gmt_call_add(call, (uint32_t)result,
+			&(struct gmt_call_details){ .kind = GMT_KIND_CREATE,
+				.space = GMT_SPACE_POOL,
+				.address = info.handle,
+				.device_plus_1 = device_plus_1,
+				.object = origin == GMT_POOL_IMPORTED });
 }
 
-BEGIN_WRAPPER(CUDA, cuMemPoolCreate, (CUmemoryPool *pool, const CUmemPoolProps *properties))
-	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuMemPoolCreate, GMT_CALL_DRIVER, GMT_KIND_CREATE);
-	CUresult result = real(pool, properties);
+BEGIN_WRAPPER(CUDA, cuMemPoolCreate, (CUmemoryPool * pool, const CUmemPoolProps *properties))
+struct gmt_call call = gmt_call_begin(GMT_HOOK_cuMemPoolCreate, GMT_CALL_DRIVER, GMT_KIND_CREATE);
+CUresult result = real(pool, properties);
 
-	add_pool(&call, result, pool, result ? 0 : gmt_location_device_plus_1(&properties->location), GMT_POOL_MADE,
-		!result && properties->allocType == CU_MEM_ALLOCATION_TYPE_MANAGED);
-	gmt_call_end(&call);
-	return result;
+add_pool(&call, result, pool, result ? 0 : gmt_location_device_plus_1(&properties->location),
+	GMT_POOL_MADE, !result && properties->allocType == CU_MEM_ALLOCATION_TYPE_MANAGED);
+gmt_call_end(&call);
+return result;
 }
 
 BEGIN_WRAPPER(CUDA, cuMemPoolImportFromShareableHandle,
-	(CUmemoryPool *pool, void *handle, CUmemAllocationHandleType type, unsigned long long flags))
-	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuMemPoolImportFromShareableHandle, GMT_CALL_DRIVER, GMT_KIND_CREATE);
-	CUresult result = real(pool, handle, type, flags);
+	(CUmemoryPool * pool, void *handle, CUmemAllocationHandleType type, unsigned long long flags))
+struct gmt_call call =
+	gmt_call_begin(GMT_HOOK_cuMemPoolImportFromShareableHandle, GMT_CALL_DRIVER, GMT_KIND_CREATE);
+CUresult result = real(pool, handle, type, flags);
 
-	add_pool(&call, result, pool, 0, GMT_POOL_IMPORTED, false);
-	gmt_call_end(&call);
-	return result;
+add_pool(&call, result, pool, 0, GMT_POOL_IMPORTED, false);
+gmt_call_end(&call);
+return result;
 }
 
 /*
@@ -47,12 +54,13 @@ BEGIN_WRAPPER(CUDA, cuMemPoolImportFromShareableHandle,
  * becomes known only here.
  */
 #define GETS_POOL(symbol) \
-	BEGIN_WRAPPER(CUDA, symbol, (CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type)) \
-		CUresult result = real(pool, location, type); \
-		gmt_call_count(GMT_HOOK_##symbol); \
-		if (!result) \
-			know_pool(*pool, location, type); \
-		return result; \
+	BEGIN_WRAPPER(CUDA, symbol, \
+		(CUmemoryPool * pool, CUmemLocation * location, CUmemAllocationType type)) \
+	CUresult result = real(pool, location, type); \
+	gmt_call_count(GMT_HOOK_##symbol); \
+	if (!result) \
+		know_pool(*pool, location, type); \
+	return result; \
 	}
 
 static void know_pool(CUmemoryPool pool, const CUmemLocation *location, CUmemAllocationType type)
@@ -63,8 +71,12 @@ static void know_pool(CUmemoryPool pool, const CUmemLocation *location, CUmemAll
 	if (location->type == CU_MEM_LOCATION_TYPE_DEVICE && !is_managed)
 		return;
 	gmt_pools_add(&(struct gmt_pool_info){
-		.handle = N(pool), .origin = GMT_POOL_DEFAULT, .is_managed = is_managed,
-		.device = (int16_t)(device_plus_1 ? device_plus_1 - 1 : is_managed ? GMT_DEVICE_UNKNOWN : GMT_DEVICE_HOST),
+		.handle = N(pool),
+		.origin = GMT_POOL_DEFAULT,
+		.is_managed = is_managed,
+		.device = (int16_t)(device_plus_1 ? device_plus_1 - 1
+				: is_managed              ? GMT_DEVICE_UNKNOWN
+										  : GMT_DEVICE_HOST),
 	});
 }
 
@@ -72,18 +84,20 @@ GETS_POOL(cuMemGetDefaultMemPool)
 GETS_POOL(cuMemGetMemPool)
 
 BEGIN_WRAPPER(CUDA, cuMemPoolDestroy, (CUmemoryPool pool))
-	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuMemPoolDestroy, GMT_CALL_DRIVER, GMT_KIND_DESTROY);
-	int device_plus_1 = gmt_pools_device_plus_1(N(pool));
-	struct gmt_pool_info info;
-	bool was_known = gmt_pools_remove(N(pool), &info);
+struct gmt_call call = gmt_call_begin(GMT_HOOK_cuMemPoolDestroy, GMT_CALL_DRIVER, GMT_KIND_DESTROY);
+int device_plus_1 = gmt_pools_device_plus_1(N(pool));
+struct gmt_pool_info info;
+bool was_known = gmt_pools_remove(N(pool), &info);
 
-	CUresult result = real(pool);
-	if (result && was_known)
-		gmt_pools_add(&info);
-	if (gmt_call_is_event(&call))
-		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_details){
-			.kind = GMT_KIND_DESTROY, .space = GMT_SPACE_POOL, .address = N(pool),
+CUresult result = real(pool);
+if (result && was_known)
+	gmt_pools_add(&info);
+if (gmt_call_is_event(&call))
+	gmt_call_add(&call, (uint32_t)result,
+		&(struct gmt_call_details){ .kind = GMT_KIND_DESTROY,
+			.space = GMT_SPACE_POOL,
+			.address = N(pool),
 			.device_plus_1 = device_plus_1 });
-	gmt_call_end(&call);
-	return result;
+gmt_call_end(&call);
+return result;
 }

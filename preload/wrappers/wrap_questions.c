@@ -55,12 +55,12 @@ static void see_answer(uint64_t begin_stamp, uint64_t free_bytes, uint64_t total
 }
 
 BEGIN_WRAPPER(CUDA, cuMemGetInfo_v2, (size_t *free_bytes, size_t *total_bytes))
-	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuMemGetInfo_v2, GMT_CALL_DRIVER, GMT_KIND_SET);
-	uint64_t begin_stamp = gmt_clock_stamp();
-	CUresult result = real(free_bytes, total_bytes);
+struct gmt_call call = gmt_call_begin(GMT_HOOK_cuMemGetInfo_v2, GMT_CALL_DRIVER, GMT_KIND_SET);
+uint64_t begin_stamp = gmt_clock_stamp();
+CUresult result = real(free_bytes, total_bytes);
 
-	if (!result && free_bytes && total_bytes && gmt_call_is_event(&call))
-		see_answer(begin_stamp, *free_bytes, *total_bytes);
-	gmt_call_end(&call);
-	return result;
+if (!result && free_bytes && total_bytes && gmt_call_is_event(&call))
+	see_answer(begin_stamp, *free_bytes, *total_bytes);
+gmt_call_end(&call);
+return result;
 }

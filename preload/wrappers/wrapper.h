@@ -50,11 +50,12 @@
  */
 #define BEGIN_WRAPPER(library, symbol, parameters) \
 	RESULT_##library gmt_wrap_##symbol parameters; \
-	__attribute__((visibility("default"), alias("gmt_wrap_" #symbol))) RESULT_##library symbol parameters; \
+	__attribute__((visibility("default"), \
+		alias("gmt_wrap_" #symbol))) RESULT_##library symbol parameters; \
 	RESULT_##library gmt_wrap_##symbol parameters \
 	{ \
-		RESULT_##library (*real) parameters = \
-			(RESULT_##library (*) parameters)ORIGINAL_##library(GMT_HOOK_##symbol, __builtin_return_address(0)); \
+		RESULT_##library(*real) parameters = (RESULT_##library(*) \
+				parameters)ORIGINAL_##library(GMT_HOOK_##symbol, __builtin_return_address(0)); \
 		if (!real) \
 			return MISSING_##library;
 

@@ -9,40 +9,39 @@
  * Whether gmt_call_add_alloc and gmt_call_add_free can record a row's events: the row has no
  * further facts.
  */
-#define SAYS_MORE(...) (0 __VA_OPT__(+ 1))
-#define IS_PLAIN(space, ...) (!SAYS_MORE(__VA_ARGS__) && \
-	(GMT_SPACE_##space == GMT_SPACE_DEVICE || GMT_SPACE_##space == GMT_SPACE_MANAGED))
+#define SAYS_MORE(...) (0 __VA_OPT__(+1))
+#define IS_PLAIN(space, ...) \
+	(!SAYS_MORE(__VA_ARGS__) && \
+		(GMT_SPACE_##space == GMT_SPACE_DEVICE || GMT_SPACE_##space == GMT_SPACE_MANAGED))
 
-#define GMT_HOOK(library, symbol, base, since, mode, parameters, arguments, in_kind, in_space, in_address, size, ...) \
+#define GMT_HOOK(library, symbol, base, since, mode, parameters, arguments, in_kind, in_space, \
+	in_address, size, ...) \
 	BEGIN_WRAPPER(library, symbol, parameters) \
-		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, ROLE_##library, GMT_KIND_##in_kind); \
-		RESULT_##library result = real arguments; \
-		if (gmt_call_is_event(&call)) { \
-			bool failed = result != 0, readable = !failed || (uint32_t)result == GMT_OOM_RESULT; \
-			(void)readable; \
-			if (!failed && IS_PLAIN(in_space, ##__VA_ARGS__) && GMT_KIND_##in_kind == GMT_KIND_ALLOC) \
-				gmt_call_add_alloc(N(in_address), (uint64_t)(size), GMT_SPACE_##in_space); \
-			else if (!failed && IS_PLAIN(in_space, ##__VA_ARGS__) && GMT_KIND_##in_kind == GMT_KIND_FREE) \
-				gmt_call_add_free(call.stamp, N(in_address), GMT_SPACE_##in_space); \
-			else \
-				gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_details){ \
-					.kind = GMT_KIND_##in_kind, \
-					.space = GMT_SPACE_##in_space, \
-					.address = failed && gmt_kind_failure(GMT_KIND_##in_kind) != GMT_KIND_FREE_FAILED ? \
-						0 : N(in_address), \
-					.size_bytes = (uint64_t)(size), \
-					##__VA_ARGS__ }); \
-		} \
-		gmt_call_end(&call); \
-		return result; \
+	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, ROLE_##library, GMT_KIND_##in_kind); \
+	RESULT_##library result = real arguments; \
+	if (gmt_call_is_event(&call)) { \
+		bool failed = result != 0, readable = !failed || (uint32_t)result == GMT_OOM_RESULT; \
+		(void)readable; \
+		if (!failed && IS_PLAIN(in_space, ##__VA_ARGS__) && GMT_KIND_##in_kind == GMT_KIND_ALLOC) \
+			gmt_call_add_alloc(N(in_address), (uint64_t)(size), GMT_SPACE_##in_space); \
+		else if (!failed && IS_PLAIN(in_space, ##__VA_ARGS__) && \
+			GMT_KIND_##in_kind == GMT_KIND_FREE) \
+			gmt_call_add_free(call.stamp, N(in_address), GMT_SPACE_##in_space); \
+		else \
+			gmt_call_add(&call, (uint32_t)result, \
+				&(struct gmt_call_details){ \
+					.kind = GMT_KIND_##in_kind, .space = GMT_SPACE_##in_space, .address = failed && gmt_kind_failure(GMT_KIND_##in_kind) != GMT_KIND_FREE_FAILED ? 0 : N(in_address), .size_bytes = (uint64_t)(size), ##__VA_ARGS__ }); \
+	} \
+	gmt_call_end(&call); \
+	return result; \
 	}
 
 #define GMT_HOOK_NAME(library, symbol, base, since, mode, parameters, arguments) \
 	BEGIN_WRAPPER(library, symbol, parameters) \
-		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, ROLE_##library, GMT_KIND_ALLOC); \
-		RESULT_##library result = real arguments; \
-		gmt_call_end(&call); \
-		return result; \
+	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, ROLE_##library, GMT_KIND_ALLOC); \
+	RESULT_##library result = real arguments; \
+	gmt_call_end(&call); \
+	return result; \
 	}
 
 #define GMT_HOOK_BODY(...)

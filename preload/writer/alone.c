@@ -53,7 +53,9 @@ static bool has_last_code;
 
 void gmt_alone_init(void)
 {
-	tasks = gmt_descriptor_has_own_table() ? open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	tasks = gmt_descriptor_has_own_table()
+		? open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+		: -1;
 	watched_count = 0;
 	main_code = 0;
 	has_last_code = false;

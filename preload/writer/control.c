@@ -53,7 +53,8 @@ static int create(const char *folder)
 
 		if (try)
 			snprintf(suffix, sizeof(suffix), "-%u", try);
-		snprintf(control.path, sizeof(control.path), "%s/%u%s.control", folder, (unsigned)getpid(), suffix);
+		snprintf(control.path, sizeof(control.path), "%s/%u%s.control", folder, (unsigned)getpid(),
+			suffix);
 		if (is_orphan(control.path))
 			unlink(control.path);
 
@@ -82,7 +83,9 @@ static bool map(int fd)
 static void write_mode(struct gmt_control *page, enum gmt_mode mode)
 {
 	static const char *const names[] = {
-		[GMT_MODE_FULL] = "full", [GMT_MODE_WINDOW] = "window", [GMT_MODE_AGGREGATE] = "aggregate",
+		[GMT_MODE_FULL] = "full",
+		[GMT_MODE_WINDOW] = "window",
+		[GMT_MODE_AGGREGATE] = "aggregate",
 	};
 
 	snprintf(page->mode, sizeof(page->mode), "%s", names[mode]);
@@ -108,7 +111,8 @@ static void fill_in(const struct gmt_recording *recording)
 	if (recording->path[0] == '/' || !getcwd(page->path, sizeof(page->path)))
 		page->path[0] = 0;
 	size_t length = strlen(page->path);
-	snprintf(page->path + length, sizeof(page->path) - length, "%s%s", length ? "/" : "", recording->path);
+	snprintf(page->path + length, sizeof(page->path) - length, "%s%s", length ? "/" : "",
+		recording->path);
 	atomic_store(&page->state, gmt_event_is_paused() ? GMT_CONTROL_PAUSED : GMT_CONTROL_RECORDING);
 	atomic_store(&page->told_ns, gmt_clock_monotonic_ns());
 	/* The magic is written last: with it the page is valid. */
@@ -124,7 +128,8 @@ void gmt_control_open(const struct gmt_recording *recording)
 	if (!gmt_descriptor_may_make_file(sizeof(struct gmt_control)))
 		return;
 	for (int place = 0; place < GMT_RUNTIME_PLACES && !control.page; place++) {
-		if (!gmt_runtime_folder((enum gmt_runtime_place)place, gmt_config.runtime_folder, true, folder, sizeof(folder)))
+		if (!gmt_runtime_folder((enum gmt_runtime_place)place, gmt_config.runtime_folder, true,
+				folder, sizeof(folder)))
 			continue;
 
 		int fd = create(folder);
@@ -147,14 +152,16 @@ void gmt_control_open(const struct gmt_recording *recording)
 static void tell(const struct gmt_stream *stream)
 {
 	struct gmt_control *page = control.page;
-	uint32_t state = stream->has_failed ? GMT_CONTROL_STOPPED :
-		gmt_event_is_paused() ? GMT_CONTROL_PAUSED : GMT_CONTROL_RECORDING;
+	uint32_t state = stream->has_failed ? GMT_CONTROL_STOPPED
+		: gmt_event_is_paused()         ? GMT_CONTROL_PAUSED
+										: GMT_CONTROL_RECORDING;
 
 	atomic_store_explicit(&page->state, state, memory_order_relaxed);
 	atomic_store_explicit(&page->threads, stream->threads, memory_order_relaxed);
 	atomic_store_explicit(&page->events, stream->events, memory_order_relaxed);
 	atomic_store_explicit(&page->dropped, stream->dropped, memory_order_relaxed);
-	atomic_store_explicit(&page->file_bytes, gmt_sink_written_bytes(stream->sink), memory_order_relaxed);
+	atomic_store_explicit(&page->file_bytes, gmt_sink_written_bytes(stream->sink),
+		memory_order_relaxed);
 	atomic_store_explicit(&page->snapshots, gmt_snapshots_count(), memory_order_relaxed);
 	atomic_store_explicit(&page->told_ns, gmt_clock_monotonic_ns(), memory_order_relaxed);
 }
@@ -169,8 +176,8 @@ static void finish_turn(bool has_failed, const char *answer)
 	/*
 	 * Pairs with the acquire of the reader. A reader that no longer waits has set the turn to IDLE.
 	 */
-	atomic_compare_exchange_strong_explicit(&page->turn, &at_work, GMT_CONTROL_ANSWERED, memory_order_release,
-		memory_order_relaxed);
+	atomic_compare_exchange_strong_explicit(&page->turn, &at_work, GMT_CONTROL_ANSWERED,
+		memory_order_release, memory_order_relaxed);
 }
 
 static void set_paused(bool wanted)
@@ -187,8 +194,8 @@ static void take_up(void)
 	uint32_t asked = GMT_CONTROL_ASKED;
 
 	/* Pairs with the release of the reader: it has written verb and argument before. */
-	if (!atomic_compare_exchange_strong_explicit(&page->turn, &asked, GMT_CONTROL_AT_WORK, memory_order_acquire,
-			memory_order_relaxed))
+	if (!atomic_compare_exchange_strong_explicit(&page->turn, &asked, GMT_CONTROL_AT_WORK,
+			memory_order_acquire, memory_order_relaxed))
 		return;
 	snprintf(path, sizeof(path), "%.*s", (int)sizeof(path) - 1, page->argument);
 	switch (page->verb) {

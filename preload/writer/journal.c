@@ -11,7 +11,8 @@ static uint64_t entry_bytes(uint64_t length)
 void gmt_journal_init(struct gmt_journal *ret_journal, void *memory, uint64_t bytes)
 {
 	*ret_journal = (struct gmt_journal){
-		.memory = memory, .size_bytes = bytes - sizeof(struct gmt_shared_recording_journal),
+		.memory = memory,
+		.size_bytes = bytes - sizeof(struct gmt_shared_recording_journal),
 	};
 }
 
@@ -20,7 +21,8 @@ bool gmt_journal_has_room(const struct gmt_journal *journal, uint64_t length)
 	return entry_bytes(length) <= journal->size_bytes - journal->staged_bytes;
 }
 
-bool gmt_journal_stage(struct gmt_journal *journal, enum gmt_journal_kind kind, const void *bytes, uint32_t length)
+bool gmt_journal_stage(struct gmt_journal *journal, enum gmt_journal_kind kind, const void *bytes,
+	uint32_t length)
 {
 	struct gmt_journal_entry head = { .kind = kind, .length = length };
 	uint8_t *to = journal->memory->entries + journal->staged_bytes;
@@ -41,13 +43,15 @@ uint64_t gmt_journal_commit(struct gmt_journal *journal)
 	 * Pairs with the reader that maps the file after a kill: the entries are in memory before their
 	 * length.
 	 */
-	atomic_store_explicit(&journal->memory->used_bytes, journal->staged_bytes, memory_order_release);
+	atomic_store_explicit(&journal->memory->used_bytes, journal->staged_bytes,
+		memory_order_release);
 	return before;
 }
 
 void gmt_journal_drop(struct gmt_journal *journal)
 {
-	journal->staged_bytes = atomic_load_explicit(&journal->memory->used_bytes, memory_order_relaxed);
+	journal->staged_bytes =
+		atomic_load_explicit(&journal->memory->used_bytes, memory_order_relaxed);
 }
 
 const void *gmt_journal_next(const struct gmt_journal *journal, uint64_t *at, uint32_t *ret_length)

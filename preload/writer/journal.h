@@ -34,7 +34,8 @@ void gmt_journal_init(struct gmt_journal *ret_journal, void *memory, uint64_t by
 bool gmt_journal_has_room(const struct gmt_journal *journal, uint64_t length);
 
 /* Copies an entry into the pending definitions. Returns false if there is no room. */
-bool gmt_journal_stage(struct gmt_journal *journal, enum gmt_journal_kind kind, const void *bytes, uint32_t length);
+bool gmt_journal_stage(struct gmt_journal *journal, enum gmt_journal_kind kind, const void *bytes,
+	uint32_t length);
 
 /*
  * Makes all staged entries valid. Returns the offset in entries[] where they begin, for

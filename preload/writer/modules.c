@@ -42,7 +42,9 @@ struct row {
 	uint32_t build_id;
 };
 
-GMT_HOT_DATA __attribute__((aligned(4))) struct gmt_modules_mark_used gmt_modules_state = { .generation = 1, .is_used_since_scan = true };
+GMT_HOT_DATA
+__attribute__((aligned(4))) struct gmt_modules_mark_used gmt_modules_state = { .generation = 1,
+	.is_used_since_scan = true };
 static atomic_flag locked = ATOMIC_FLAG_INIT;
 static struct {
 	GMT_VEC(struct row) rows;
@@ -74,13 +76,14 @@ void gmt_modules_unloaded(void)
 	 * start only one new generation.
 	 */
 	if (atomic_load(&gmt_modules_state.used_generation) == now)
-		atomic_compare_exchange_strong_explicit(&gmt_modules_state.generation, &now, now + 1, memory_order_release,
-			memory_order_relaxed);
+		atomic_compare_exchange_strong_explicit(&gmt_modules_state.generation, &now, now + 1,
+			memory_order_release, memory_order_relaxed);
 }
 
 static bool has_counters(size_t size)
 {
-	return size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(((struct dl_phdr_info *)NULL)->dlpi_subs);
+	return size >=
+		offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(((struct dl_phdr_info *)NULL)->dlpi_subs);
 }
 
 static int read_unload_count(struct dl_phdr_info *info, size_t size, void *ret_count)
@@ -122,7 +125,7 @@ void gmt_modules_reset_lock(void)
 	unlock();
 }
 
-static void read_build_id(const ElfW(Phdr) *segment, uint64_t bias, struct gmt_module_info *module)
+static void read_build_id(const ElfW(Phdr) * segment, uint64_t bias, struct gmt_module_info *module)
 {
 	const char *at = (const char *)(bias + segment->p_vaddr);
 	const char *end = at + segment->p_memsz;
@@ -133,7 +136,8 @@ static void read_build_id(const ElfW(Phdr) *segment, uint64_t bias, struct gmt_m
 		const unsigned char *value = (const unsigned char *)name + ((note->n_namesz + 3u) & ~3u);
 
 		at = (const char *)value + ((note->n_descsz + 3u) & ~3u);
-		if (at > end || note->n_type != NT_GNU_BUILD_ID || note->n_namesz != 4 || memcmp(name, "GNU", 4) != 0)
+		if (at > end || note->n_type != NT_GNU_BUILD_ID || note->n_namesz != 4 ||
+			memcmp(name, "GNU", 4) != 0)
 			continue;
 		for (unsigned i = 0; i < note->n_descsz && i < sizeof(module->build_id) / 2; i++)
 			snprintf(module->build_id + 2 * i, 3, "%02x", value[i]);
@@ -159,7 +163,8 @@ static void describe(const struct dl_phdr_info *info, struct gmt_module_info *mo
 		uint64_t low = info->dlpi_addr + segment->p_vaddr;
 
 		/* Only mapped notes can be read. */
-		if (segment->p_type == PT_NOTE && low >= module->start && low + segment->p_memsz <= module->end)
+		if (segment->p_type == PT_NOTE && low >= module->start &&
+			low + segment->p_memsz <= module->end)
 			read_build_id(segment, info->dlpi_addr, module);
 	}
 }
@@ -237,7 +242,8 @@ static void add(const struct gmt_module_info *module)
 	/* If the map is full, no stacks are taken from now on: the reader could not resolve them. */
 	if (modules.rows.count >= ROWS_MAX) {
 		if (!atomic_exchange(&gmt_modules_state.is_full, true))
-			gmt_session_note("libraries were loaded and unloaded too often: later events have no native stacks");
+			gmt_session_note(
+				"libraries were loaded and unloaded too often: later events have no native stacks");
 		return;
 	}
 	if (!gmt_intern_text(&modules.texts, module->path, &row.path) ||
@@ -261,7 +267,8 @@ static int note_down(struct dl_phdr_info *info, size_t size, void *argument)
 		 * The loader counts loads and unloads: if both counts are unchanged, there is nothing to
 		 * read.
 		 */
-		if (modules.rows.count && info->dlpi_adds == modules.adds && info->dlpi_subs == modules.subs)
+		if (modules.rows.count && info->dlpi_adds == modules.adds &&
+			info->dlpi_subs == modules.subs)
 			return 1;
 		/*
 		 * The rules are also out of date if an unload bypassed the recorder's dlclose. libc itself,
@@ -309,7 +316,8 @@ void gmt_modules_scan_before_unload(void)
 	static atomic_flag is_told = ATOMIC_FLAG_INIT;
 
 	if (!scan(UNLOAD_WAIT_NS) && !atomic_flag_test_and_set(&is_told))
-		gmt_session_note("a library was unloaded before it was noted down, as the recorder's thread did not run: "
+		gmt_session_note(
+			"a library was unloaded before it was noted down, as the recorder's thread did not run: "
 			"frames in it may have no name");
 }
 

@@ -45,9 +45,14 @@ static inline uint32_t gmt_modules_generation_fast(void)
 	/* Pairs with the release in gmt_modules_unloaded. */
 	uint32_t now = atomic_load_explicit(&gmt_modules_state.generation, memory_order_acquire);
 
-	return __builtin_expect(atomic_load_explicit(&gmt_modules_state.used_generation, memory_order_relaxed) == now &&
-		atomic_load_explicit(&gmt_modules_state.is_used_since_scan, memory_order_relaxed) &&
-		!atomic_load_explicit(&gmt_modules_state.is_full, memory_order_relaxed), 1) ? now : 0;
+	return __builtin_expect(atomic_load_explicit(&gmt_modules_state.used_generation,
+								memory_order_relaxed) == now &&
+				   atomic_load_explicit(&gmt_modules_state.is_used_since_scan,
+					   memory_order_relaxed) &&
+				   !atomic_load_explicit(&gmt_modules_state.is_full, memory_order_relaxed),
+			   1)
+		? now
+		: 0;
 }
 
 /*

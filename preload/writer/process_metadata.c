@@ -68,7 +68,8 @@ static void write_process(const struct gmt_process_metadata *facts)
 		.start_stamp = gmt_clock_start.stamp,
 		.host = slice(recording->identity.host),
 		.executable = slice(executable),
-		.command = gmt_config.command ? read_command(command, sizeof(command)) : (struct gmt_slice){ command, 0 },
+		.command = gmt_config.command ? read_command(command, sizeof(command))
+									  : (struct gmt_slice){ command, 0 },
 		.directory = slice(directory),
 		.shim_version = slice(GMT_PROGRAM_VERSION),
 		.machine = slice(machine.machine),
@@ -114,7 +115,8 @@ static void write_modules(struct gmt_process_metadata *facts)
 }
 
 /* Writes each note that is complete and not yet written. */
-static void write_notes_of(const struct gmt_process_metadata *facts, const struct gmt_recording_notes *notes, bool *is_written)
+static void write_notes_of(const struct gmt_process_metadata *facts,
+	const struct gmt_recording_notes *notes, bool *is_written)
 {
 	for (uint32_t i = 0; i < GMT_RECORDING_NOTES; i++) {
 		/* Pairs with the release in session.c. */
@@ -142,7 +144,8 @@ static void write_clock(const struct gmt_process_metadata *facts)
 	facts->write(facts->context, GMT_RECORD_CLOCK, &row, 1);
 }
 
-void gmt_process_metadata_drop(const struct gmt_process_metadata *facts, uint32_t thread, const char *reason, uint64_t count)
+void gmt_process_metadata_drop(const struct gmt_process_metadata *facts, uint32_t thread,
+	const char *reason, uint64_t count)
 {
 	struct gmt_drop row = { .thread = thread, .reason = slice(reason), .count = count };
 
@@ -157,14 +160,17 @@ static void write_losses(struct gmt_process_metadata *facts, bool all)
 #undef GMT_LOSS
 	};
 	static const char *const notes[GMT_LOSS_COUNT] = {
-		[GMT_LOSS_STACK] = "stacks did not fit into the recorder's memory; their events are there without a stack",
-		[GMT_LOSS_PYTHON] = "stacks have no Python frames: another interpreter of the process may have run on the "
+		[GMT_LOSS_STACK] =
+			"stacks did not fit into the recorder's memory; their events are there without a stack",
+		[GMT_LOSS_PYTHON] =
+			"stacks have no Python frames: another interpreter of the process may have run on the "
 			"thread, which cannot be told before Python 3.12",
 	};
 	char text[GMT_RECORDING_NOTE_BYTES];
 
 	for (int loss = 0; loss < GMT_LOSS_COUNT; loss++) {
-		uint64_t count = atomic_load_explicit(&facts->recording->losses[loss], memory_order_relaxed);
+		uint64_t count =
+			atomic_load_explicit(&facts->recording->losses[loss], memory_order_relaxed);
 
 		/*
 		 * Each note adds a line to the file, and stacks may be lost for weeks. So a note is written
@@ -188,7 +194,8 @@ static struct gmt_api api_of(uint16_t hook)
 {
 	return (struct gmt_api){
 		.id = hook,
-		.name = slice(gmt_hooks[hook].library == GMT_LIBRARY_C10 ? gmt_hooks[hook].base : gmt_hooks[hook].symbol),
+		.name = slice(gmt_hooks[hook].library == GMT_LIBRARY_C10 ? gmt_hooks[hook].base
+																 : gmt_hooks[hook].symbol),
 		.library = slice(gmt_library_name(gmt_hooks[hook].library)),
 	};
 }
@@ -252,12 +259,14 @@ static void write_overhead(const struct gmt_process_metadata *facts)
 static void write_unhooked(struct gmt_process_metadata *facts)
 {
 	static const char *const roads[] = {
-		[GMT_ROUTE_DLSYM] = "dlsym", [GMT_ROUTE_PROC_ADDRESS] = "cuGetProcAddress",
+		[GMT_ROUTE_DLSYM] = "dlsym",
+		[GMT_ROUTE_PROC_ADDRESS] = "cuGetProcAddress",
 	};
 	enum gmt_route road;
 	const char *name;
 
-	for (; (name = gmt_unhooked_get(facts->unhooked_written, &road)) != NULL; facts->unhooked_written++) {
+	for (; (name = gmt_unhooked_get(facts->unhooked_written, &road)) != NULL;
+		facts->unhooked_written++) {
 		struct gmt_unhooked row = { slice(name), slice(roads[road]) };
 
 		facts->write(facts->context, GMT_RECORD_UNHOOKED, &row, 1);
@@ -268,7 +277,8 @@ static void see_use(const struct gmt_sample *rows, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (rows[i].known & GMT_SAMPLE_DRIVER)
-			gmt_snapshots_note_usage((int16_t)rows[i].device, rows[i].total_bytes - rows[i].free_bytes);
+			gmt_snapshots_note_usage((int16_t)rows[i].device,
+				rows[i].total_bytes - rows[i].free_bytes);
 }
 
 void gmt_process_metadata_samples(const struct gmt_process_metadata *facts)
@@ -285,12 +295,14 @@ void gmt_process_metadata_samples(const struct gmt_process_metadata *facts)
 	}
 }
 
-void gmt_process_metadata_thread(const struct gmt_process_metadata *facts, const struct gmt_ring *ring)
+void gmt_process_metadata_thread(const struct gmt_process_metadata *facts,
+	const struct gmt_ring *ring)
 {
 	struct gmt_thread row = {
 		.id = ring->thread,
 		.tid = ring->tid,
-		.name = { ring->thread_name, (uint32_t)strnlen(ring->thread_name, sizeof(ring->thread_name)) },
+		.name = { ring->thread_name,
+			(uint32_t)strnlen(ring->thread_name, sizeof(ring->thread_name)) },
 	};
 
 	facts->write(facts->context, GMT_RECORD_THREAD, &row, 1);
@@ -298,7 +310,8 @@ void gmt_process_metadata_thread(const struct gmt_process_metadata *facts, const
 
 void gmt_process_metadata_begin(struct gmt_process_metadata *facts)
 {
-	struct gmt_clock start = { gmt_clock_start.stamp, gmt_clock_start.monotonic_ns, gmt_clock_start.realtime_ns };
+	struct gmt_clock start = { gmt_clock_start.stamp, gmt_clock_start.monotonic_ns,
+		gmt_clock_start.realtime_ns };
 
 	write_process(facts);
 	gmt_config_list(write_option, facts);

@@ -52,12 +52,14 @@ void gmt_process_metadata_api(struct gmt_process_metadata *facts, uint16_t hook)
 void gmt_process_metadata_all_apis(const struct gmt_process_metadata *facts);
 
 /* Writes the record of the thread that owns `ring`. */
-void gmt_process_metadata_thread(const struct gmt_process_metadata *facts, const struct gmt_ring *ring);
+void gmt_process_metadata_thread(const struct gmt_process_metadata *facts,
+	const struct gmt_ring *ring);
 
 /*
  * Writes how many events were lost: `count` in total, by the thread with the id `thread` (0: no
  * particular thread).
  */
-void gmt_process_metadata_drop(const struct gmt_process_metadata *facts, uint32_t thread, const char *reason, uint64_t count);
+void gmt_process_metadata_drop(const struct gmt_process_metadata *facts, uint32_t thread,
+	const char *reason, uint64_t count);
 
 #endif

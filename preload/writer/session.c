@@ -47,7 +47,8 @@ enum {
 	EXEC_WAIT_MS = 2000,        /* maximum wait before an exec or a change of the user */
 };
 
-static_assert((int)GMT_LOSS_COUNT <= (int)GMT_SHARED_RECORDING_LOSSES, "each loss has its count in the shared memory too");
+static_assert((int)GMT_LOSS_COUNT <= (int)GMT_SHARED_RECORDING_LOSSES,
+	"each loss has its count in the shared memory too");
 
 GMT_HOT_DATA _Atomic uint32_t gmt_session_state; /* enum gmt_session_state */
 static struct gmt_depot *depot; /* recording.depot */
@@ -126,7 +127,8 @@ static void memory_is_open(bool is_open)
 	for (int loss = 0; is_open && loss < GMT_LOSS_COUNT; loss++)
 		atomic_fetch_add(&area.header->losses[loss], atomic_load(&recording.losses[loss]));
 	/* If the process has ended meanwhile, the state is OVER: the writer ends the file at once. */
-	atomic_compare_exchange_strong(&gmt_session_state, &starting, is_open ? GMT_SESSION_ON : GMT_SESSION_OVER);
+	atomic_compare_exchange_strong(&gmt_session_state, &starting,
+		is_open ? GMT_SESSION_ON : GMT_SESSION_OVER);
 }
 
 /* Opens the files, as the writer's first work. Opens no descriptor in the host's table. */
@@ -165,11 +167,13 @@ static bool begin_in_memory(void)
 		recording.identity.folder[0] = 0;
 	if (!gmt_open_memory(&recording, &area, why_not, sizeof(why_not)))
 		return false;
-	gmt_session_note_fault("writer=lazy: the recorder's memory is in no file; what is not yet in the recording is lost by SIGKILL");
+	gmt_session_note_fault(
+		"writer=lazy: the recorder's memory is in no file; what is not yet in the recording is lost by SIGKILL");
 	/* A burst of new stacks uses this space until the writer runs and gives the depot more. */
 	gmt_recording_memory_grow_depot(&area, LATE_DEPOT_BYTES);
 	gmt_depot_set_ready(recording.depot, atomic_load(&area.depot_ready_bytes));
-	gmt_depot_set_high_water_callback(recording.depot, LATE_DEPOT_BYTES / LATE_PARTS, gmt_event_wake);
+	gmt_depot_set_high_water_callback(recording.depot, LATE_DEPOT_BYTES / LATE_PARTS,
+		gmt_event_wake);
 	gmt_writer_put_off();
 	memory_is_open(true);
 	return true;
@@ -223,8 +227,10 @@ static enum beginning begin(void)
 	recording.has_writer = false;
 	/* Without a recorder stack no message can be formatted. */
 	if (!gmt_recorder_stack_run(begin_work, &beginning) &&
-		atomic_compare_exchange_strong(&gmt_session_state, &none, GMT_SESSION_OVER) && gmt_config.verbosity >= 1)
-		gmt_diag_print("gpumemtrace: no memory for a stack of the recorder's own; nothing is recorded, the program goes on\n");
+		atomic_compare_exchange_strong(&gmt_session_state, &none, GMT_SESSION_OVER) &&
+		gmt_config.verbosity >= 1)
+		gmt_diag_print(
+			"gpumemtrace: no memory for a stack of the recorder's own; nothing is recorded, the program goes on\n");
 	return beginning;
 }
 
@@ -243,7 +249,8 @@ static void has_begun_here(void)
 
 	if (gmt_session_state_is_on(now))
 		gmt_snapshots_take_signal();
-	if ((gmt_session_state_is_on(now) || (now == GMT_SESSION_OVER && recording.fd < 0)) && !gmt_writer_is_put_off())
+	if ((gmt_session_state_is_on(now) || (now == GMT_SESSION_OVER && recording.fd < 0)) &&
+		!gmt_writer_is_put_off())
 		tell_beginning();
 }
 
@@ -252,7 +259,8 @@ static void start_writer(void)
 {
 	uint32_t called = GMT_SESSION_CALLED;
 
-	if (!gmt_process_is_child() && atomic_compare_exchange_strong(&gmt_session_state, &called, GMT_SESSION_ON))
+	if (!gmt_process_is_child() &&
+		atomic_compare_exchange_strong(&gmt_session_state, &called, GMT_SESSION_ON))
 		gmt_writer_wake();
 }
 
@@ -317,7 +325,9 @@ bool gmt_session_is_beginning(void)
 struct gmt_depot *gmt_session_depot(void)
 {
 	/* Pairs with the store in memory_is_open: the depot exists. */
-	if (__builtin_expect(atomic_load_explicit(&gmt_session_state, memory_order_acquire) == GMT_SESSION_ON, 1))
+	if (__builtin_expect(atomic_load_explicit(&gmt_session_state, memory_order_acquire) ==
+				GMT_SESSION_ON,
+			1))
 		return depot;
 	return begin_once() ? depot : NULL;
 }
@@ -387,7 +397,8 @@ void gmt_session_main_thread_ends(void)
 	int kept_errno = errno;
 
 	/* Only if the writer has its own descriptor table and so holds no descriptors of the host. */
-	if (gmt_session_is_on() && gmt_descriptor_is_elsewhere() && syscall(SYS_gettid) == getpid() && !gmt_process_is_child())
+	if (gmt_session_is_on() && gmt_descriptor_is_elsewhere() && syscall(SYS_gettid) == getpid() &&
+		!gmt_process_is_child())
 		gmt_stand_in_begin();
 	errno = kept_errno;
 }
@@ -396,10 +407,12 @@ void gmt_session_before_exec(void)
 {
 	static atomic_flag told = ATOMIC_FLAG_INIT;
 
-	if (!gmt_session_state_is_on(atomic_load(&gmt_session_state)) || gmt_process_is_child() || gmt_this_thread.is_ours)
+	if (!gmt_session_state_is_on(atomic_load(&gmt_session_state)) || gmt_process_is_child() ||
+		gmt_this_thread.is_ours)
 		return;
 	if (!atomic_flag_test_and_set(&told))
-		gmt_session_note("the process asked to run another program in its place (exec); where that could be run, "
+		gmt_session_note(
+			"the process asked to run another program in its place (exec); where that could be run, "
 			"the recording ends here");
 	gmt_writer_sync(gmt_config_patience_ms(EXEC_WAIT_MS));
 	gmt_diag_print_kept();
@@ -409,8 +422,8 @@ void gmt_session_before_new_user(void)
 {
 	int kept_errno = errno;
 
-	if (gmt_session_state_is_on(atomic_load(&gmt_session_state)) && !geteuid() && !gmt_process_is_child() &&
-		!gmt_this_thread.is_ours) {
+	if (gmt_session_state_is_on(atomic_load(&gmt_session_state)) && !geteuid() &&
+		!gmt_process_is_child() && !gmt_this_thread.is_ours) {
 		gmt_writer_leave_names();
 		gmt_writer_sync(gmt_config_patience_ms(EXEC_WAIT_MS));
 	}

@@ -56,7 +56,7 @@ static struct {
 		uint8_t tail[GMT_SINK_TAIL_BYTES];
 	} end;
 	const char *recording_path;
-	char path[4400];       /* the file's name when it is complete */
+	char path[4400]; /* the file's name when it is complete */
 	char unfinished[4480]; /* the file's name until it is complete */
 	char asked_path[4352];
 	char name[sizeof(program_name)];
@@ -106,11 +106,12 @@ static bool may_snapshot_automatically(void)
 
 void gmt_snapshots_note_usage(int16_t device, uint64_t used_bytes)
 {
-	if (!gmt_config.snapshot_peak_bytes || used_bytes < gmt_config.snapshot_peak_bytes || device < 0 ||
-		device >= (int)(sizeof(job.highest) / sizeof(*job.highest)))
+	if (!gmt_config.snapshot_peak_bytes || used_bytes < gmt_config.snapshot_peak_bytes ||
+		device < 0 || device >= (int)(sizeof(job.highest) / sizeof(*job.highest)))
 		return;
 	/* A peak counts only if it is more than 5 % higher than the last one. */
-	if (used_bytes <= job.highest[device] + job.highest[device] / 20 || !may_snapshot_automatically())
+	if (used_bytes <= job.highest[device] + job.highest[device] / 20 ||
+		!may_snapshot_automatically())
 		return;
 	job.highest[device] = used_bytes;
 	atomic_fetch_or_explicit(&wanted, 1U << GMT_SNAPSHOT_PEAK, memory_order_relaxed);
@@ -212,7 +213,8 @@ static int create_unfinished(void)
 	if (length > start + NAME_MAX - BEHIND)
 		length = start + NAME_MAX - BEHIND;
 	for (unsigned number = 0; number < NAME_TRIES && fd < 0; number++) {
-		snprintf(job.unfinished, sizeof(job.unfinished), "%.*s.unfinished-%d-%u", (int)length, job.path, (int)getpid(), number);
+		snprintf(job.unfinished, sizeof(job.unfinished), "%.*s.unfinished-%d-%u", (int)length,
+			job.path, (int)getpid(), number);
 		fd = open(job.unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd < 0 && errno != EEXIST)
 			break;
@@ -248,7 +250,8 @@ static bool give_this_name(void)
 static bool give_name(void)
 {
 	while (!give_this_name())
-		if (errno != EEXIST || has_asked_path() || !take_free_name(job.recording_path, (unsigned)job.count + 1))
+		if (errno != EEXIST || has_asked_path() ||
+			!take_free_name(job.recording_path, (unsigned)job.count + 1))
 			return false;
 	return true;
 }
@@ -325,7 +328,8 @@ void gmt_snapshots_begin(struct gmt_stream *stream)
  */
 static bool has_both_files(void)
 {
-	bool has_both = gmt_file_identity_holds(job.from, &job.from_file) && gmt_file_identity_holds(job.to, &job.to_file);
+	bool has_both = gmt_file_identity_holds(job.from, &job.from_file) &&
+		gmt_file_identity_holds(job.to, &job.to_file);
 
 	if (!has_both)
 		errno = EBADF;
@@ -386,12 +390,16 @@ static bool write_end(void)
 	struct gmt_error error;
 	char text[512];
 
-	snprintf(text, sizeof(text), "this is a snapshot of a recording that went on; it was taken %.3f s after the start, because %s%s%s",
+	snprintf(text, sizeof(text),
+		"this is a snapshot of a recording that went on; it was taken %.3f s after the start, because %s%s%s",
 		(double)job.end.time_ns / 1e9, cause_texts[job.cause], job.name[0] ? ": " : "", job.name);
 
 	struct gmt_note note = { { text, (uint32_t)strlen(text) } };
 	struct gmt_end end = { .stamp = job.end.stamp, .events = job.end.events };
-	struct { uint32_t kind; const void *row; } rows[] = { { GMT_RECORD_NOTE, &note }, { GMT_RECORD_END, &end } };
+	struct {
+		uint32_t kind;
+		const void *row;
+	} rows[] = { { GMT_RECORD_NOTE, &note }, { GMT_RECORD_END, &end } };
 	bool is_well = has_both_files() && write_all(job.end.tail, sizeof(job.end.tail)) &&
 		!gmt_sink_open(job.to, GZIP_LEVEL, &sink, &error);
 

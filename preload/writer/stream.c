@@ -73,8 +73,10 @@ static bool is_said_at_last(uint32_t kind)
 /* Returns whether `bytes` fit into the file, even if compression saves nothing. */
 static bool has_room(const struct gmt_stream *stream, uint32_t kind, uint64_t bytes)
 {
-	uint64_t pushed = gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes + stream->staged_bytes + bytes;
-	uint64_t reserve = is_said_at_last(kind) ? 0 : smaller(RESERVE_BYTES, stream->limit_bytes / LIMIT_PARTS);
+	uint64_t pushed =
+		gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes + stream->staged_bytes + bytes;
+	uint64_t reserve =
+		is_said_at_last(kind) ? 0 : smaller(RESERVE_BYTES, stream->limit_bytes / LIMIT_PARTS);
 
 	/* zlib's stored blocks, a sync point and a member's end together add less than 1/256. */
 	return stream->limit_bytes == UINT64_MAX ||
@@ -110,7 +112,8 @@ static void sync_point(struct gmt_stream *stream)
 {
 	struct gmt_sync row = { .stamp = gmt_clock_stamp(), .events = stream->events };
 	struct gmt_error error;
-	enum gmt_status status = gmt_encode_rows(&stream->sync_encoder, GMT_RECORD_SYNC, &row, 1, &error);
+	enum gmt_status status =
+		gmt_encode_rows(&stream->sync_encoder, GMT_RECORD_SYNC, &row, 1, &error);
 
 	gmt_member_add(&stream->member, gmt_record_info(GMT_RECORD_SYNC), &row, 1);
 	check(stream, status, &error);
@@ -152,7 +155,8 @@ static bool finds_room(struct gmt_stream *stream, uint32_t kind, uint64_t bytes)
 {
 	if (has_room(stream, kind, bytes))
 		return true;
-	if (stream->part == GMT_STREAM_BATCH || gmt_sink_pushed_bytes(stream->sink) == stream->synced_bytes)
+	if (stream->part == GMT_STREAM_BATCH ||
+		gmt_sink_pushed_bytes(stream->sink) == stream->synced_bytes)
 		return false;
 	sync_point(stream);
 	return has_room(stream, kind, bytes);
@@ -177,8 +181,9 @@ static void put_block(struct gmt_stream *stream, const void *bytes, uint32_t len
  */
 static bool is_referred_to(uint32_t kind)
 {
-	return kind == GMT_RECORD_API || kind == GMT_RECORD_THREAD || kind == GMT_RECORD_MODULE || kind == GMT_RECORD_CODE ||
-		kind == GMT_RECORD_FRAME || kind == GMT_RECORD_FRAMES || kind == GMT_RECORD_STACK || kind == GMT_RECORD_NAME;
+	return kind == GMT_RECORD_API || kind == GMT_RECORD_THREAD || kind == GMT_RECORD_MODULE ||
+		kind == GMT_RECORD_CODE || kind == GMT_RECORD_FRAME || kind == GMT_RECORD_FRAMES ||
+		kind == GMT_RECORD_STACK || kind == GMT_RECORD_NAME;
 }
 
 /*
@@ -189,7 +194,8 @@ static void keep_waiting(struct gmt_stream *stream, const void *block, uint32_t 
 {
 	uint8_t *to;
 
-	if (stream->waiting.count + length > WAITING_BYTES || !gmt_vec_reserve(&stream->waiting, sizeof(length) + length))
+	if (stream->waiting.count + length > WAITING_BYTES ||
+		!gmt_vec_reserve(&stream->waiting, sizeof(length) + length))
 		return;
 	to = stream->waiting.items + stream->waiting.count;
 	memcpy(to, &length, sizeof(length));
@@ -214,7 +220,8 @@ static bool put_waiting(struct gmt_stream *stream)
 	stream->waiting.count -= at;
 	/* The rows are already encoded, so the description now claims all kinds, devices and stamps. */
 	if (at)
-		stream->member = (struct gmt_member_about){ 0, UINT64_MAX, UINT64_MAX, UINT64_MAX, stream->member.clock };
+		stream->member = (struct gmt_member_about){ 0, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+			stream->member.clock };
 	if (stream->waiting.count)
 		memmove(items, items + at, stream->waiting.count);
 	else if (at)
@@ -239,7 +246,8 @@ static void write_rows(void *context, uint32_t kind, const void *rows, uint32_t 
 
 	bool may_wait = stream->part == GMT_STREAM_ANY && is_referred_to(kind);
 
-	if ((may_wait && !put_waiting(stream)) || (stream->part != GMT_STREAM_NAMES && !finds_room(stream, kind, length))) {
+	if ((may_wait && !put_waiting(stream)) ||
+		(stream->part != GMT_STREAM_NAMES && !finds_room(stream, kind, length))) {
 		stream->is_full = true;
 		if (may_wait)
 			keep_waiting(stream, block, length);
@@ -265,7 +273,8 @@ static uint64_t most_bytes(uint32_t count)
 {
 	/* Events have the most fields. */
 	uint64_t fields = gmt_record_info(GMT_RECORD_EVENT)->field_count;
-	uint64_t overhead = sizeof(struct gmt_journal_entry) + GMT_BLOCK_HEADER_BYTES + 8 + fields * GMT_VARINT_MAX_BYTES;
+	uint64_t overhead = sizeof(struct gmt_journal_entry) + GMT_BLOCK_HEADER_BYTES + 8 +
+		fields * GMT_VARINT_MAX_BYTES;
 
 	return count * fields * GMT_VARINT_MAX_BYTES + (GMT_RING_ROWS_BLOCKS + 1) * overhead;
 }
@@ -329,7 +338,9 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 	const struct gmt_ring_event *batch, uint32_t count)
 {
 	struct gmt_journal_position position = {
-		.slot = slot, .thread = ring->thread, .consumed = gmt_ring_position_after(ring, count),
+		.slot = slot,
+		.thread = ring->thread,
+		.consumed = gmt_ring_position_after(ring, count),
 	};
 	bool has_steps = false;
 
@@ -346,8 +357,9 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 	 * A batch itself contains no sync point. Without one here, a round that empties many rings
 	 * would fill a small file with data that still counts as uncompressed.
 	 */
-	if (!gmt_journal_has_room(&stream->journal, most_bytes(count)) || (stream->limit_bytes != UINT64_MAX &&
-		gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes >= sync_bytes(stream))) {
+	if (!gmt_journal_has_room(&stream->journal, most_bytes(count)) ||
+		(stream->limit_bytes != UINT64_MAX &&
+			gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes >= sync_bytes(stream))) {
 		sync_point(stream);
 		/*
 		 * Ends a large member here, because the file contains everything that it describes. One
@@ -410,7 +422,8 @@ void gmt_stream_thread(struct gmt_stream *stream, const struct gmt_ring *ring)
 	gmt_process_metadata_thread(&stream->facts, ring);
 }
 
-void gmt_stream_drop(struct gmt_stream *stream, uint32_t thread, const char *reason, uint64_t count, uint64_t before)
+void gmt_stream_drop(struct gmt_stream *stream, uint32_t thread, const char *reason, uint64_t count,
+	uint64_t before)
 {
 	stream->dropped += count - before;
 	gmt_process_metadata_drop(&stream->facts, thread, reason, count);
@@ -421,26 +434,29 @@ void gmt_stream_sync(struct gmt_stream *stream)
 	/*
 	 * While the file is full, report losses only when they have doubled: a report takes room too.
 	 */
-	if (stream->is_full && stream->told_lost_events && stream->lost_events < 2 * stream->told_lost_events)
+	if (stream->is_full && stream->told_lost_events &&
+		stream->lost_events < 2 * stream->told_lost_events)
 		return;
 	if (stream->lost_events > stream->told_lost_events) {
 		stream->told_lost_events = stream->lost_events;
-		gmt_process_metadata_drop(&stream->facts, 0, "the file had reached max_size", stream->lost_events);
+		gmt_process_metadata_drop(&stream->facts, 0, "the file had reached max_size",
+			stream->lost_events);
 	}
 	write_pauses(stream);
 	gmt_process_metadata_update(&stream->facts);
 	sync_point(stream);
 }
 
-bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording, uint64_t limit_bytes,
-	void (*failed)(void))
+bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording,
+	uint64_t limit_bytes, void (*failed)(void))
 {
 	uint8_t header[GMT_FILE_HEADER_BYTES];
 	struct gmt_error error;
 
 	memset(stream, 0, sizeof(*stream));
 	stream->recording = recording;
-	gmt_journal_init(&stream->journal, gmt_recording_memory_journal(recording->area), recording->area->header->journal_bytes);
+	gmt_journal_init(&stream->journal, gmt_recording_memory_journal(recording->area),
+		recording->area->header->journal_bytes);
 	stream->failed = failed;
 	stream->limit_bytes = limit_bytes;
 	gmt_member_clear(&stream->member);

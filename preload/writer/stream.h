@@ -86,8 +86,8 @@ struct gmt_stream {
  * file can no longer be written. After that it discards everything that is pushed. Returns false if
  * no sink could be opened.
  */
-bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording, uint64_t limit_bytes,
-	void (*failed)(void));
+bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording,
+	uint64_t limit_bytes, void (*failed)(void));
 
 /*
  * Writes the oldest events of the ring in that slot, at most GMT_RING_ROWS_MAX. Each kind becomes
@@ -106,7 +106,8 @@ void gmt_stream_thread(struct gmt_stream *stream, const struct gmt_ring *ring);
  * Records that the thread with this id has lost `count` events in total, for this reason. `before`
  * of them were reported earlier.
  */
-void gmt_stream_drop(struct gmt_stream *stream, uint32_t thread, const char *reason, uint64_t count, uint64_t before);
+void gmt_stream_drop(struct gmt_stream *stream, uint32_t thread, const char *reason, uint64_t count,
+	uint64_t before);
 
 /* Writes everything new except events, and makes everything up to here readable in the file. */
 void gmt_stream_sync(struct gmt_stream *stream);

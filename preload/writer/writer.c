@@ -71,7 +71,8 @@ static void tell_drops(uint32_t index, const struct gmt_ring *ring)
 		uint64_t count = atomic_load_explicit(&ring->dropped[drop], memory_order_relaxed);
 
 		if (count != *told)
-			gmt_stream_drop(&writer.stream, ring->thread, gmt_drop_reason((enum gmt_drop_kind)drop), count, *told);
+			gmt_stream_drop(&writer.stream, ring->thread, gmt_drop_reason((enum gmt_drop_kind)drop),
+				count, *told);
 		*told = count;
 	}
 }
@@ -88,7 +89,8 @@ static void drain_slot(uint32_t index, bool all)
 	uint32_t state = atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire);
 	struct gmt_ring *ring = gmt_recording_memory_ring(area, index);
 
-	if (state == GMT_SLOT_FREE || !gmt_recording_memory_has_ring(area, index) || !gmt_ring_is_made(ring))
+	if (state == GMT_SLOT_FREE || !gmt_recording_memory_has_ring(area, index) ||
+		!gmt_ring_is_made(ring))
 		return;
 	if (writer.slots[index].thread != ring->thread) {
 		writer.slots[index].thread = ring->thread;
@@ -101,7 +103,8 @@ static void drain_slot(uint32_t index, bool all)
 
 	const uint64_t least = all || state == GMT_SLOT_LEFT ? 1 : GMT_RING_ROWS_MAX;
 
-	for (uint64_t left = gmt_ring_ready(ring), count; left >= least; left -= count < left ? count : left) {
+	for (uint64_t left = gmt_ring_ready(ring), count; left >= least;
+		left -= count < left ? count : left) {
 		count = gmt_ring_peek(ring, writer.batch, GMT_RING_ROWS_MAX);
 		if (!writer.slots[index].is_written) {
 			writer.slots[index].is_written = true;
@@ -120,12 +123,14 @@ static void drain_slot(uint32_t index, bool all)
 
 static void drain(bool all)
 {
-	uint32_t used = atomic_load_explicit(&writer.recording->area->header->slots_used, memory_order_acquire);
+	uint32_t used =
+		atomic_load_explicit(&writer.recording->area->header->slots_used, memory_order_acquire);
 
 	for (uint32_t index = 0; index < used; index++)
 		drain_slot(index, all);
 	/* Make room for twice the new stacks that a burst may bring before the next round. */
-	if (gmt_recording_memory_grow_depot(writer.recording->area, gmt_depot_used_bytes(writer.recording->depot) + (2 << 20)))
+	if (gmt_recording_memory_grow_depot(writer.recording->area,
+			gmt_depot_used_bytes(writer.recording->depot) + (2 << 20)))
 		gmt_depot_set_ready(writer.recording->depot,
 			atomic_load_explicit(&writer.recording->area->depot_ready_bytes, memory_order_relaxed));
 }
@@ -199,8 +204,10 @@ static bool wait_for_room(void *unused, int error_number)
 	if (gmt_rotation_make_room(&writer.rotate))
 		return true;
 	if (!atomic_exchange(is_stalled, true))
-		gmt_fault(writer.recording->path, "%s; events that do not fit into memory are dropped until it takes some "
-			"again, the program goes on", strerror(error_number));
+		gmt_fault(writer.recording->path,
+			"%s; events that do not fit into memory are dropped until it takes some "
+			"again, the program goes on",
+			strerror(error_number));
 	if (atomic_load_explicit(&writer.stopping, memory_order_acquire) || is_alone())
 		return false;
 	sleep_until_wanted(seen);
@@ -228,7 +235,8 @@ static void end_process(void)
 	if (writer.ends_process)
 		return;
 	writer.ends_process = true;
-	if (writer.listener.is_last && writer.listener.is_last(count_own_threads()) && gmt_stand_in_exit())
+	if (writer.listener.is_last && writer.listener.is_last(count_own_threads()) &&
+		gmt_stand_in_exit())
 		return;
 	finish();
 	remove_area();
@@ -248,13 +256,15 @@ static void leave_names(void)
 
 	gmt_control_close();
 	if (had_name)
-		gmt_session_note_fault("the process of root became another user's: from there on, what is not yet in the file is lost by SIGKILL");
+		gmt_session_note_fault(
+			"the process of root became another user's: from there on, what is not yet in the file is lost by SIGKILL");
 }
 
 static bool open_stream(void)
 {
 	if (!writer.listener.open() ||
-		!gmt_stream_open(&writer.stream, writer.recording, gmt_config.max_size_bytes, writer.listener.failed))
+		!gmt_stream_open(&writer.stream, writer.recording, gmt_config.max_size_bytes,
+			writer.listener.failed))
 		return false;
 	gmt_rotation_init(&writer.rotate, writer.recording, &writer.stream);
 	return true;
@@ -284,7 +294,8 @@ static void record(void)
 		if (writer.listener.each_round)
 			writer.listener.each_round();
 		gmt_control_round(&writer.stream);
-		if (gmt_snapshots_is_due() || asked != atomic_load_explicit(&writer.syncs_done, memory_order_relaxed) ||
+		if (gmt_snapshots_is_due() ||
+			asked != atomic_load_explicit(&writer.syncs_done, memory_order_relaxed) ||
 			gmt_stream_is_sync_due(&writer.stream) || gmt_rotation_wants_sync(&writer.rotate)) {
 			uint64_t stamp = gmt_clock_stamp();
 
@@ -377,7 +388,8 @@ static void begin_late(void *unused)
 	if (!gmt_writer_start()) {
 		atomic_store(&writer.next_try_ns, gmt_patience_now_ns() + NEXT_TRY_NS);
 		atomic_store(&writer.stage, PUT_OFF);
-		gmt_fault(NULL, "no thread for the recorder: events that do not fit into its memory are dropped, the program goes on");
+		gmt_fault(NULL,
+			"no thread for the recorder: events that do not fit into its memory are dropped, the program goes on");
 	} else if (writer.listener.begun_late) {
 		writer.listener.begun_late();
 	}
@@ -425,7 +437,8 @@ void gmt_writer_sync(uint32_t wait_ms)
 		return;
 	gmt_writer_wake();
 	/* The numbers may wrap around. */
-	while ((int32_t)((done = atomic_load_explicit(&writer.syncs_done, memory_order_acquire)) - mine) < 0 &&
+	while ((int32_t)((done = atomic_load_explicit(&writer.syncs_done, memory_order_acquire)) -
+			   mine) < 0 &&
 		(now_ns = gmt_patience_now_ns()) < deadline_ns) {
 		struct timespec limit = left_until(deadline_ns, now_ns);
 
@@ -459,7 +472,8 @@ static void end_without_thread(void)
 	uint32_t put_off = PUT_OFF;
 
 	if (gmt_descriptor_may_share_table() && gmt_descriptor_has_room(DESCRIPTORS) &&
-		atomic_compare_exchange_strong(&writer.stage, &put_off, BEGUN) && !gmt_recorder_stack_run(write_all, NULL))
+		atomic_compare_exchange_strong(&writer.stage, &put_off, BEGUN) &&
+		!gmt_recorder_stack_run(write_all, NULL))
 		atomic_store(&writer.stage, PUT_OFF);
 }
 

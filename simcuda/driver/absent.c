@@ -8,11 +8,11 @@
 
 enum { ERROR_NOT_SUPPORTED = 801 }; /* CUDA_ERROR_NOT_SUPPORTED */
 
-#define ENTRY(symbol, name, version, stream)                     \
+#define ENTRY(symbol, name, version, stream) \
 	__attribute__((visibility("default"))) int symbol(void); \
-	int symbol(void)                                         \
-	{                                                        \
-		return ERROR_NOT_SUPPORTED;                      \
+	int symbol(void) \
+	{ \
+		return ERROR_NOT_SUPPORTED; \
 	}
 #include "absent.def"
 #undef ENTRY

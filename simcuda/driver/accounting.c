@@ -5,8 +5,8 @@
 
 void sim_list_add(struct sim_list *list, struct simcuda_item item)
 {
-	bool is_counted = item.kind == SIMCUDA_KIND_PHYSICAL || item.kind == SIMCUDA_KIND_IMPORTED_PHYSICAL ||
-			  item.kind == SIMCUDA_KIND_MULTICAST;
+	bool is_counted = item.kind == SIMCUDA_KIND_PHYSICAL ||
+		item.kind == SIMCUDA_KIND_IMPORTED_PHYSICAL || item.kind == SIMCUDA_KIND_MULTICAST;
 
 	if (item.references == 0 && !is_counted)
 		item.references = 1;

@@ -24,38 +24,38 @@ enum simcuda_kind {
 	SIMCUDA_KIND_GRAPH_BLOCK,     /* an allocation node of a launched graph */
 	SIMCUDA_KIND_IPC,             /* cuIpcOpenMemHandle; references: how often it is open */
 	SIMCUDA_KIND_EXTERNAL_BUFFER, /* cuExternalMemoryGetMappedBuffer; object: the external memory */
-	SIMCUDA_KIND_IMPORTED_BLOCK,  /* cuMemPoolImportPointer; object: the imported pool */
+	SIMCUDA_KIND_IMPORTED_BLOCK, /* cuMemPoolImportPointer; object: the imported pool */
 	SIMCUDA_KIND_GRAPHICS_BUFFER, /* memory of a mapped graphics resource; object: the resource */
-	SIMCUDA_KIND_ARRAY,           /* cuArrayCreate, cuArray3DCreate; address: the handle */
+	SIMCUDA_KIND_ARRAY, /* cuArrayCreate, cuArray3DCreate; address: the handle */
 	/* cuMipmappedArrayCreate; object: the owner of the memory, or 0 */
 	SIMCUDA_KIND_MIPMAP,
-	SIMCUDA_KIND_PHYSICAL,        /* cuMemCreate; address: the handle, which may be released */
+	SIMCUDA_KIND_PHYSICAL, /* cuMemCreate; address: the handle, which may be released */
 	SIMCUDA_KIND_IMPORTED_PHYSICAL, /* cuMemImportFromShareableHandle: memory of another process */
-	SIMCUDA_KIND_MULTICAST,         /* cuMulticastCreate; address: the handle */
-	SIMCUDA_KIND_RESERVATION,       /* cuMemAddressReserve */
-	SIMCUDA_KIND_MAPPING,           /* cuMemMap; object: the handle */
+	SIMCUDA_KIND_MULTICAST, /* cuMulticastCreate; address: the handle */
+	SIMCUDA_KIND_RESERVATION, /* cuMemAddressReserve */
+	SIMCUDA_KIND_MAPPING, /* cuMemMap; object: the handle */
 	/* cuMulticastBind*; address: offset in the multicast `object` */
 	SIMCUDA_KIND_BINDING,
 	/* cuMemMapArrayAsync; address: the array; object: the memory handle */
 	SIMCUDA_KIND_TILES,
-	SIMCUDA_KIND_POOL,              /* size: bytes in use; charged: bytes reserved */
+	SIMCUDA_KIND_POOL, /* size: bytes in use; charged: bytes reserved */
 	/* memory of a device's graphs; size: bytes used; charged: bytes reserved but not used */
 	SIMCUDA_KIND_GRAPH_POOL,
-	SIMCUDA_KIND_EXTERNAL_MEMORY,   /* cuImportExternalMemory; address: the handle */
+	SIMCUDA_KIND_EXTERNAL_MEMORY, /* cuImportExternalMemory; address: the handle */
 	SIMCUDA_KIND_GRAPHICS_RESOURCE, /* cuGraphics*Register*; address: the handle */
-	SIMCUDA_KIND_CONTEXT,           /* address: the handle; charged: the cost of the context */
-	SIMCUDA_KIND_GREEN_CONTEXT,     /* address: the CUgreenCtx */
+	SIMCUDA_KIND_CONTEXT, /* address: the handle; charged: the cost of the context */
+	SIMCUDA_KIND_GREEN_CONTEXT, /* address: the CUgreenCtx */
 	/* one per context; object: its library, or 0; charged: code and variables */
 	SIMCUDA_KIND_MODULE,
 };
 
 struct simcuda_item {
 	enum simcuda_kind kind;
-	int device;             /* ordinal; -1: host memory, or no device */
-	uint64_t address;       /* the address or the handle; see the kind */
-	uint64_t object;        /* the object that the item belongs to; see the kind; otherwise 0 */
-	uint64_t context;       /* the CUcontext that the item ends with; 0: outlives every context */
-	uint64_t size_bytes;    /* as the program requested */
+	int device; /* ordinal; -1: host memory, or no device */
+	uint64_t address; /* the address or the handle; see the kind */
+	uint64_t object; /* the object that the item belongs to; see the kind; otherwise 0 */
+	uint64_t context; /* the CUcontext that the item ends with; 0: outlives every context */
+	uint64_t size_bytes; /* as the program requested */
 	uint64_t charged_bytes; /* the part of the device's used bytes that this item itself takes */
 	/*
 	 * How many references the program holds; 1 for kinds without a count. PHYSICAL: 0 once

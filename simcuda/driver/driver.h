@@ -235,11 +235,11 @@ void sim_pools_trim(void);
  * itself.
  */
 CUresult sim_memory_allocate(CUdeviceptr *ret_address, size_t size_bytes, enum sim_space space,
-			     unsigned int flags, bool is_low);
+	unsigned int flags, bool is_low);
 
 /* Computes pitch and size for cuMemAllocPitch, or returns the error of that call. Needs no lock. */
 CUresult sim_pitch(size_t width_bytes, size_t height, unsigned int element_size_bytes,
-		   size_t *ret_pitch_bytes, size_t *ret_size_bytes);
+	size_t *ret_pitch_bytes, size_t *ret_size_bytes);
 
 /* host.c */
 CUresult sim_host_allocate(void **ret_memory, size_t size_bytes, unsigned int flags, bool is_low);
@@ -255,7 +255,7 @@ struct sim_mapping_info {
 	struct sim_device *device; /* NULL: host memory, or a multicast object */
 	bool is_host;
 	unsigned int handle_types; /* types that the memory can be exported as */
-	uint64_t id;               /* id of the physical memory */
+	uint64_t id; /* id of the physical memory */
 };
 /* Describes what is mapped at `address`. Returns false if no memory is mapped there. */
 bool sim_mapping_find(uintptr_t address, struct sim_mapping_info *ret_info);

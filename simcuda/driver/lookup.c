@@ -31,7 +31,7 @@ static const struct entry entries[] = {
 #undef ENTRY
 
 static CUresult find(const char *name, int version, cuuint64_t flags, void **ret_address,
-		     CUdriverProcAddressQueryResult *ret_status)
+	CUdriverProcAddressQueryResult *ret_status)
 {
 	const struct entry *legacy = NULL, *per_thread = NULL;
 	bool is_known = false;
@@ -48,13 +48,12 @@ static CUresult find(const char *name, int version, cuuint64_t flags, void **ret
 			*best = entry;
 	}
 
-	const struct entry *found = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) && per_thread ?
-					    per_thread :
-					    legacy;
+	const struct entry *found =
+		(flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) && per_thread ? per_thread : legacy;
 	*ret_address = NULL;
 	if (!found) {
-		*ret_status = is_known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT :
-					 CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+		*ret_status = is_known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+							   : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 		return CUDA_ERROR_NOT_FOUND;
 	}
 	memcpy(ret_address, &found->address, sizeof(found->address));
@@ -63,13 +62,13 @@ static CUresult find(const char *name, int version, cuuint64_t flags, void **ret
 }
 
 CUresult cuGetProcAddress_v2(const char *symbol, void **ret_address, int version, cuuint64_t flags,
-			     CUdriverProcAddressQueryResult *ret_status)
+	CUdriverProcAddressQueryResult *ret_status)
 {
 	CUdriverProcAddressQueryResult status;
 
 	sim_driver_setup();
 	if (!symbol || !ret_address || version > sim_driver.version ||
-	    flags > (CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM))
+		flags > (CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM))
 		return CUDA_ERROR_INVALID_VALUE;
 	/* The runtime first asks for an empty name, with version 0 and a NULL status. */
 	CUresult result = find(symbol, version, flags, ret_address, &status);

@@ -30,8 +30,8 @@ CUresult cuDeviceTotalMem(unsigned int *ret_bytes, CUdevice ordinal)
 CUresult cuMemGetInfo(unsigned int *ret_free_bytes, unsigned int *ret_total_bytes)
 {
 	size_t free_bytes, total_bytes;
-	CUresult result = ret_free_bytes && ret_total_bytes ? cuMemGetInfo_v2(&free_bytes, &total_bytes) :
-							      CUDA_ERROR_INVALID_VALUE;
+	CUresult result = ret_free_bytes && ret_total_bytes ? cuMemGetInfo_v2(&free_bytes, &total_bytes)
+														: CUDA_ERROR_INVALID_VALUE;
 
 	if (result == CUDA_SUCCESS) {
 		*ret_free_bytes = at_most(free_bytes);
@@ -43,28 +43,28 @@ CUresult cuMemGetInfo(unsigned int *ret_free_bytes, unsigned int *ret_total_byte
 CUresult cuMemAlloc(CUdeviceptr_v1 *ret_address, unsigned int size_bytes)
 {
 	CUdeviceptr address;
-	CUresult result = sim_memory_allocate(ret_address ? &address : NULL, size_bytes, SIM_SPACE_DEVICE, 0,
-					      true);
+	CUresult result =
+		sim_memory_allocate(ret_address ? &address : NULL, size_bytes, SIM_SPACE_DEVICE, 0, true);
 
 	if (result == CUDA_SUCCESS)
 		*ret_address = (CUdeviceptr_v1)address;
 	return result;
 }
 
-CUresult cuMemAllocPitch(CUdeviceptr_v1 *ret_address, unsigned int *ret_pitch_bytes, unsigned int width_bytes,
-			 unsigned int height, unsigned int element_size_bytes)
+CUresult cuMemAllocPitch(CUdeviceptr_v1 *ret_address, unsigned int *ret_pitch_bytes,
+	unsigned int width_bytes, unsigned int height, unsigned int element_size_bytes)
 {
 	CUdeviceptr address;
 	size_t pitch_bytes, size_bytes;
-	CUresult result = ret_pitch_bytes ? sim_pitch(width_bytes, height, element_size_bytes, &pitch_bytes,
-						      &size_bytes) :
-					    CUDA_ERROR_INVALID_VALUE;
+	CUresult result = ret_pitch_bytes
+		? sim_pitch(width_bytes, height, element_size_bytes, &pitch_bytes, &size_bytes)
+		: CUDA_ERROR_INVALID_VALUE;
 
 	if (result == CUDA_SUCCESS && !fits(size_bytes))
 		result = CUDA_ERROR_OUT_OF_MEMORY;
 	if (result == CUDA_SUCCESS)
 		result = sim_memory_allocate(ret_address ? &address : NULL, size_bytes, SIM_SPACE_DEVICE, 0,
-					     true);
+			true);
 	if (result == CUDA_SUCCESS) {
 		*ret_address = (CUdeviceptr_v1)address;
 		*ret_pitch_bytes = (unsigned int)pitch_bytes;
@@ -72,7 +72,8 @@ CUresult cuMemAllocPitch(CUdeviceptr_v1 *ret_address, unsigned int *ret_pitch_by
 	return result;
 }
 
-CUresult cuMemGetAddressRange(CUdeviceptr_v1 *ret_base, unsigned int *ret_size_bytes, CUdeviceptr_v1 address)
+CUresult cuMemGetAddressRange(CUdeviceptr_v1 *ret_base, unsigned int *ret_size_bytes,
+	CUdeviceptr_v1 address)
 {
 	CUdeviceptr base;
 	size_t size_bytes;
@@ -106,8 +107,8 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr_v1 *ret_address, void *memory, un
 	return result;
 }
 
-CUresult cuModuleGetGlobal(CUdeviceptr_v1 *ret_address, unsigned int *ret_size_bytes, CUmodule module,
-			   const char *name)
+CUresult cuModuleGetGlobal(CUdeviceptr_v1 *ret_address, unsigned int *ret_size_bytes,
+	CUmodule module, const char *name)
 {
 	CUdeviceptr address;
 	size_t size_bytes;
@@ -131,7 +132,7 @@ CUresult cuArrayCreate(CUarray *ret_array, const CUDA_ARRAY_DESCRIPTOR_v1 *descr
 	if (!descriptor)
 		return CUDA_ERROR_INVALID_VALUE;
 	wide = (CUDA_ARRAY_DESCRIPTOR){ descriptor->Width, descriptor->Height, descriptor->Format,
-					descriptor->NumChannels };
+		descriptor->NumChannels };
 	return cuArrayCreate_v2(ret_array, &wide);
 }
 
@@ -141,31 +142,37 @@ CUresult cuArray3DCreate(CUarray *ret_array, const CUDA_ARRAY3D_DESCRIPTOR_v1 *d
 
 	if (!descriptor)
 		return CUDA_ERROR_INVALID_VALUE;
-	wide = (CUDA_ARRAY3D_DESCRIPTOR){ descriptor->Width,  descriptor->Height,      descriptor->Depth,
-					  descriptor->Format, descriptor->NumChannels, descriptor->Flags };
+	wide = (CUDA_ARRAY3D_DESCRIPTOR){ descriptor->Width, descriptor->Height, descriptor->Depth,
+		descriptor->Format, descriptor->NumChannels, descriptor->Flags };
 	return cuArray3DCreate_v2(ret_array, &wide);
 }
 
 CUresult cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR_v1 *ret_descriptor, CUarray array)
 {
 	CUDA_ARRAY_DESCRIPTOR wide;
-	CUresult result = ret_descriptor ? cuArrayGetDescriptor_v2(&wide, array) : CUDA_ERROR_INVALID_VALUE;
+	CUresult result =
+		ret_descriptor ? cuArrayGetDescriptor_v2(&wide, array) : CUDA_ERROR_INVALID_VALUE;
 
 	if (result == CUDA_SUCCESS)
 		*ret_descriptor = (CUDA_ARRAY_DESCRIPTOR_v1){ at_most(wide.Width), at_most(wide.Height),
-							      wide.Format, wide.NumChannels };
+			wide.Format, wide.NumChannels };
 	return result;
 }
 
 CUresult cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR_v1 *ret_descriptor, CUarray array)
 {
 	CUDA_ARRAY3D_DESCRIPTOR wide;
-	CUresult result = ret_descriptor ? cuArray3DGetDescriptor_v2(&wide, array) : CUDA_ERROR_INVALID_VALUE;
+	CUresult result =
+		ret_descriptor ? cuArray3DGetDescriptor_v2(&wide, array) : CUDA_ERROR_INVALID_VALUE;
 
 	if (result == CUDA_SUCCESS)
 		*ret_descriptor = (CUDA_ARRAY3D_DESCRIPTOR_v1){
-			at_most(wide.Width), at_most(wide.Height), at_most(wide.Depth),
-			wide.Format,	     wide.NumChannels,	   wide.Flags,
+			at_most(wide.Width),
+			at_most(wide.Height),
+			at_most(wide.Depth),
+			wide.Format,
+			wide.NumChannels,
+			wide.Flags,
 		};
 	return result;
 }

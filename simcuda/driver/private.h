@@ -26,6 +26,7 @@ struct sim_private_table {
 	void (*unload)(const void *binary);
 };
 
-static const CUuuid sim_private_table_id = { { 's', 'i', 'm', 'c', 'u', 'd', 'a', ' ', 'c', 'o', 'd', 'e', ' ', 't', 'a', 'b' } };
+static const CUuuid sim_private_table_id = { { 's', 'i', 'm', 'c', 'u', 'd', 'a', ' ', 'c', 'o',
+	'd', 'e', ' ', 't', 'a', 'b' } };
 
 #endif

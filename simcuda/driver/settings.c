@@ -45,8 +45,8 @@ static int parse_number(const char *text, bool allow_suffix, uint64_t *ret_value
 	return 0;
 }
 
-static uint64_t read_setting(const char *name, bool allow_suffix, uint64_t minimum, uint64_t maximum,
-			     uint64_t fallback)
+static uint64_t read_setting(const char *name, bool allow_suffix, uint64_t minimum,
+	uint64_t maximum, uint64_t fallback)
 {
 	const char *text = getenv(name);
 	uint64_t value;
@@ -64,17 +64,18 @@ static uint64_t read_setting(const char *name, bool allow_suffix, uint64_t minim
 void sim_settings_read(struct sim_settings *ret_settings)
 {
 	ret_settings->device_count = (int)read_setting("SIMCUDA_DEVICES", false, 0, SIM_MAX_DEVICES, 1);
-	ret_settings->capacity_bytes = read_setting("SIMCUDA_MEMORY", true, MINIMUM_BYTES, MAXIMUM_BYTES,
-						    DEFAULT_BYTES);
-	ret_settings->driver_version = (int)read_setting("SIMCUDA_DRIVER_VERSION", false, 11030, 99990,
-							 13020);
+	ret_settings->capacity_bytes =
+		read_setting("SIMCUDA_MEMORY", true, MINIMUM_BYTES, MAXIMUM_BYTES, DEFAULT_BYTES);
+	ret_settings->driver_version =
+		(int)read_setting("SIMCUDA_DRIVER_VERSION", false, 11030, 99990, 13020);
 	ret_settings->context_bytes = read_setting("SIMCUDA_CONTEXT_MEMORY", true, 0, MAXIMUM_BYTES, 0);
 	ret_settings->module_bytes = read_setting("SIMCUDA_MODULE_MEMORY", true, 0, MAXIMUM_BYTES, 0);
 	ret_settings->is_module_lazy = read_setting("SIMCUDA_LAZY_MODULES", false, 0, 1, 0) != 0;
 	ret_settings->is_hollow = read_setting("SIMCUDA_HOLLOW", false, 0, 1, 0) != 0;
 	ret_settings->is_limit_charged = read_setting("SIMCUDA_LIMIT_MEMORY", false, 0, 1, 0) != 0;
 	/* At most the capacity, so that the free memory is never negative. */
-	ret_settings->others_bytes = read_setting("SIMCUDA_OTHERS_MEMORY", true, 0,
-						  ret_settings->capacity_bytes, 0);
-	ret_settings->process_id = (int)read_setting("SIMCUDA_PROCESS_ID", false, 0, MAXIMUM_PROCESS_ID, 0);
+	ret_settings->others_bytes =
+		read_setting("SIMCUDA_OTHERS_MEMORY", true, 0, ret_settings->capacity_bytes, 0);
+	ret_settings->process_id =
+		(int)read_setting("SIMCUDA_PROCESS_ID", false, 0, MAXIMUM_PROCESS_ID, 0);
 }

@@ -59,7 +59,7 @@ static char handles[SIM_MAX_DEVICES];
 
 static unsigned int initializations;
 
-#define EXPORT(type, symbol, parameters)                               \
+#define EXPORT(type, symbol, parameters) \
 	__attribute__((visibility("default"))) type symbol parameters; \
 	type symbol parameters
 
@@ -260,7 +260,8 @@ EXPORT(enum result, nvmlDeviceGetIndex, (device_handle device, unsigned int *ret
 	return result;
 }
 
-EXPORT(enum result, nvmlDeviceGetName, (device_handle device, char *ret_name, unsigned int size_bytes))
+EXPORT(enum result, nvmlDeviceGetName,
+	(device_handle device, char *ret_name, unsigned int size_bytes))
 {
 	int ordinal;
 	enum result result = check(device, ret_name, &ordinal);
@@ -271,7 +272,8 @@ EXPORT(enum result, nvmlDeviceGetName, (device_handle device, char *ret_name, un
 	return (unsigned int)length < size_bytes ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_SIZE;
 }
 
-EXPORT(enum result, nvmlDeviceGetUUID, (device_handle device, char *ret_text, unsigned int size_bytes))
+EXPORT(enum result, nvmlDeviceGetUUID,
+	(device_handle device, char *ret_text, unsigned int size_bytes))
 {
 	char text[48];
 	int ordinal;
@@ -297,14 +299,15 @@ EXPORT(enum result, nvmlDeviceGetMemoryInfo, (device_handle device, struct memor
 	return result;
 }
 
-EXPORT(enum result, nvmlDeviceGetMemoryInfo_v2, (device_handle device, struct memory_v2 *ret_memory))
+EXPORT(enum result, nvmlDeviceGetMemoryInfo_v2,
+	(device_handle device, struct memory_v2 *ret_memory))
 {
 	struct memory memory;
 
 	if (ret_memory && ret_memory->version != (sizeof(*ret_memory) | 2u << 24))
 		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-	enum result result = ret_memory ? nvmlDeviceGetMemoryInfo(device, &memory) :
-					  NVML_ERROR_INVALID_ARGUMENT;
+	enum result result =
+		ret_memory ? nvmlDeviceGetMemoryInfo(device, &memory) : NVML_ERROR_INVALID_ARGUMENT;
 	if (result == NVML_SUCCESS) {
 		ret_memory->total_bytes = memory.total_bytes;
 		ret_memory->reserved_bytes = 0;
@@ -315,7 +318,7 @@ EXPORT(enum result, nvmlDeviceGetMemoryInfo_v2, (device_handle device, struct me
 }
 
 EXPORT(enum result, nvmlDeviceGetP2PStatus,
-       (device_handle device, device_handle peer, unsigned int capability, int *ret_status))
+	(device_handle device, device_handle peer, unsigned int capability, int *ret_status))
 {
 	int ordinal;
 	enum result result = check(device, ret_status, &ordinal);
@@ -343,7 +346,8 @@ EXPORT(enum result, nvmlDeviceGetGpuFabricInfoV, (device_handle device, void *re
  * search for their own. On entry, `*count` is the capacity; on return, it is the number of
  * processes.
  */
-static enum result find_processes(device_handle device, unsigned int *count, struct process (*ret_processes)[2])
+static enum result find_processes(device_handle device, unsigned int *count,
+	struct process (*ret_processes)[2])
 {
 	int ordinal;
 	enum result result = check(device, count, &ordinal);
@@ -364,7 +368,7 @@ static enum result find_processes(device_handle device, unsigned int *count, str
 }
 
 EXPORT(enum result, nvmlDeviceGetComputeRunningProcesses,
-       (device_handle device, unsigned int *count, struct process *ret_processes))
+	(device_handle device, unsigned int *count, struct process *ret_processes))
 {
 	struct process processes[2];
 	enum result result = find_processes(device, count, &processes);
@@ -375,29 +379,29 @@ EXPORT(enum result, nvmlDeviceGetComputeRunningProcesses,
 }
 
 EXPORT(enum result, nvmlDeviceGetComputeRunningProcesses_v2,
-       (device_handle device, unsigned int *count, struct process_v2 *ret_processes))
+	(device_handle device, unsigned int *count, struct process_v2 *ret_processes))
 {
 	struct process processes[2];
 	enum result result = find_processes(device, count, &processes);
 
 	/* All bits set: the device is not split into instances. */
 	for (unsigned int i = 0; result == NVML_SUCCESS && i < *count; i++)
-		ret_processes[i] = (struct process_v2){ processes[i].process_id, processes[i].used_bytes,
-							~0u, ~0u };
+		ret_processes[i] =
+			(struct process_v2){ processes[i].process_id, processes[i].used_bytes, ~0u, ~0u };
 	return result;
 }
 
 EXPORT(enum result, nvmlDeviceGetComputeRunningProcesses_v3,
-       (device_handle device, unsigned int *count, struct process_v2 *ret_processes))
+	(device_handle device, unsigned int *count, struct process_v2 *ret_processes))
 {
 	return nvmlDeviceGetComputeRunningProcesses_v2(device, count, ret_processes);
 }
 
 /* --- features that simulated devices lack ----------------------------------------------------- */
 
-#define ABSENT(symbol)                           \
-	EXPORT(enum result, symbol, (void))      \
-	{                                        \
+#define ABSENT(symbol) \
+	EXPORT(enum result, symbol, (void)) \
+	{ \
 		return NVML_ERROR_NOT_SUPPORTED; \
 	}
 ABSENT(nvmlDeviceGetNvLinkRemoteDeviceType)

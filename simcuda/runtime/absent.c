@@ -7,11 +7,11 @@
 
 enum { ERROR_NOT_SUPPORTED = 801 }; /* cudaErrorNotSupported */
 
-#define ABSENT(symbol)                                           \
+#define ABSENT(symbol) \
 	__attribute__((visibility("default"))) int symbol(void); \
-	int symbol(void)                                         \
-	{                                                        \
-		return ERROR_NOT_SUPPORTED;                      \
+	int symbol(void) \
+	{ \
+		return ERROR_NOT_SUPPORTED; \
 	}
 #include "absent.def"
 #if SIM_RUNTIME_MAJOR == 12

@@ -132,8 +132,8 @@ cudaError_t cudaSetDeviceFlags(unsigned int flags)
 {
 	int device = 0;
 
-	return sim_leave(cudaGetDevice(&device) ?:
-				 sim_error(sim_driver.cuDevicePrimaryCtxSetFlags_v2(device, flags)));
+	return sim_leave(cudaGetDevice(&device)
+			?: sim_error(sim_driver.cuDevicePrimaryCtxSetFlags_v2(device, flags)));
 }
 
 cudaError_t cudaGetDeviceFlags(unsigned int *ret_flags)
@@ -152,8 +152,8 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags)
 	if (!error)
 		error = sim_error(sim_driver.cuCtxGetCurrent(&own)) ?: make_primary_current(peer);
 	if (!error)
-		error = sim_error(sim_driver.cuCtxGetCurrent(&other)) ?:
-				sim_error(sim_driver.cuCtxSetCurrent(own));
+		error = sim_error(sim_driver.cuCtxGetCurrent(&other))
+			?: sim_error(sim_driver.cuCtxSetCurrent(own));
 	return sim_leave(error ?: sim_error(sim_driver.cuCtxEnablePeerAccess(other, flags)));
 }
 

@@ -15,53 +15,52 @@ static bool is_valid(enum cudaMemcpyKind kind)
  * COPY(suffix): cudaMemcpyAsync and its forms for legacy (no suffix) and per-thread streams. For
  * copies from host to host and of kind Default, the driver decides by the addresses.
  */
-#define COPY(suffix)                                                                                         \
-	cudaError_t cudaMemcpyAsync##suffix(void *destination, const void *source, size_t size_bytes,        \
-					    enum cudaMemcpyKind kind, cudaStream_t stream)                   \
-	{                                                                                                    \
-		if (!is_valid(kind))                                                                         \
-			return sim_leave(cudaErrorInvalidMemcpyDirection);                                   \
-		switch (kind) {                                                                              \
-		case cudaMemcpyHostToDevice:                                                                 \
-			return SIM_CALL(cuMemcpyHtoDAsync_v2##suffix((CUdeviceptr)destination, source,       \
-								     size_bytes, stream));                   \
-		case cudaMemcpyDeviceToHost:                                                                 \
-			return SIM_CALL(cuMemcpyDtoHAsync_v2##suffix(destination, (CUdeviceptr)source,       \
-								     size_bytes, stream));                   \
-		case cudaMemcpyDeviceToDevice:                                                               \
-			return SIM_CALL(cuMemcpyDtoDAsync_v2##suffix(                                        \
-				(CUdeviceptr)destination, (CUdeviceptr)source, size_bytes, stream));         \
-		default:                                                                                     \
+#define COPY(suffix) \
+	cudaError_t cudaMemcpyAsync##suffix(void *destination, const void *source, size_t size_bytes, \
+		enum cudaMemcpyKind kind, cudaStream_t stream) \
+	{ \
+		if (!is_valid(kind)) \
+			return sim_leave(cudaErrorInvalidMemcpyDirection); \
+		switch (kind) { \
+		case cudaMemcpyHostToDevice: \
+			return SIM_CALL(cuMemcpyHtoDAsync_v2##suffix((CUdeviceptr)destination, source, \
+				size_bytes, stream)); \
+		case cudaMemcpyDeviceToHost: \
+			return SIM_CALL(cuMemcpyDtoHAsync_v2##suffix(destination, (CUdeviceptr)source, \
+				size_bytes, stream)); \
+		case cudaMemcpyDeviceToDevice: \
+			return SIM_CALL(cuMemcpyDtoDAsync_v2##suffix((CUdeviceptr)destination, \
+				(CUdeviceptr)source, size_bytes, stream)); \
+		default: \
 			return SIM_CALL(cuMemcpyAsync##suffix((CUdeviceptr)destination, (CUdeviceptr)source, \
-							      size_bytes, stream));                          \
-		}                                                                                            \
-	}                                                                                                    \
-	cudaError_t cudaMemcpy2DAsync##suffix(void *destination, size_t destination_pitch,                   \
-					      const void *source, size_t source_pitch, size_t width_bytes,   \
-					      size_t height, enum cudaMemcpyKind kind, cudaStream_t stream)  \
-	{                                                                                                    \
-		CUDA_MEMCPY2D parameters = describe_2d(destination, destination_pitch, source, source_pitch, \
-						       width_bytes, height);                                 \
-		if (!is_valid(kind))                                                                         \
-			return sim_leave(cudaErrorInvalidMemcpyDirection);                                   \
-		return SIM_CALL(cuMemcpy2DAsync_v2##suffix(&parameters, stream));                            \
-	}                                                                                                    \
-	cudaError_t cudaMemsetAsync##suffix(void *address, int value, size_t size_bytes,                     \
-					    cudaStream_t stream)                                             \
-	{                                                                                                    \
-		return SIM_CALL(cuMemsetD8Async##suffix((CUdeviceptr)address, (unsigned char)value,          \
-							size_bytes, stream));                                \
-	}                                                                                                    \
-	cudaError_t cudaMemset2DAsync##suffix(void *address, size_t pitch_bytes, int value,                  \
-					      size_t width_bytes, size_t height, cudaStream_t stream)        \
-	{                                                                                                    \
-		return SIM_CALL(cuMemsetD2D8Async##suffix((CUdeviceptr)address, pitch_bytes,                 \
-							  (unsigned char)value, width_bytes, height,         \
-							  stream));                                          \
+				size_bytes, stream)); \
+		} \
+	} \
+	cudaError_t cudaMemcpy2DAsync##suffix(void *destination, size_t destination_pitch, \
+		const void *source, size_t source_pitch, size_t width_bytes, size_t height, \
+		enum cudaMemcpyKind kind, cudaStream_t stream) \
+	{ \
+		CUDA_MEMCPY2D parameters = describe_2d(destination, destination_pitch, source, \
+			source_pitch, width_bytes, height); \
+		if (!is_valid(kind)) \
+			return sim_leave(cudaErrorInvalidMemcpyDirection); \
+		return SIM_CALL(cuMemcpy2DAsync_v2##suffix(&parameters, stream)); \
+	} \
+	cudaError_t cudaMemsetAsync##suffix(void *address, int value, size_t size_bytes, \
+		cudaStream_t stream) \
+	{ \
+		return SIM_CALL(cuMemsetD8Async##suffix((CUdeviceptr)address, (unsigned char)value, \
+			size_bytes, stream)); \
+	} \
+	cudaError_t cudaMemset2DAsync##suffix(void *address, size_t pitch_bytes, int value, \
+		size_t width_bytes, size_t height, cudaStream_t stream) \
+	{ \
+		return SIM_CALL(cuMemsetD2D8Async##suffix((CUdeviceptr)address, pitch_bytes, \
+			(unsigned char)value, width_bytes, height, stream)); \
 	}
 
 static CUDA_MEMCPY2D describe_2d(void *destination, size_t destination_pitch, const void *source,
-				 size_t source_pitch, size_t width_bytes, size_t height)
+	size_t source_pitch, size_t width_bytes, size_t height)
 {
 	return (CUDA_MEMCPY2D){
 		.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
@@ -84,7 +83,8 @@ COPY(_ptsz)
  * null stream.
  */
 
-cudaError_t cudaMemcpy(void *destination, const void *source, size_t size_bytes, enum cudaMemcpyKind kind)
+cudaError_t cudaMemcpy(void *destination, const void *source, size_t size_bytes,
+	enum cudaMemcpyKind kind)
 {
 	switch (kind) {
 	case cudaMemcpyHostToDevice:
@@ -102,31 +102,32 @@ cudaError_t cudaMemcpy(void *destination, const void *source, size_t size_bytes,
 }
 
 cudaError_t cudaMemcpy_ptds(void *destination, const void *source, size_t size_bytes,
-			    enum cudaMemcpyKind kind)
+	enum cudaMemcpyKind kind)
 {
 	return cudaMemcpyAsync_ptsz(destination, source, size_bytes, kind, NULL);
 }
 
-cudaError_t cudaMemcpy2D(void *destination, size_t destination_pitch, const void *source, size_t source_pitch,
-			 size_t width_bytes, size_t height, enum cudaMemcpyKind kind)
+cudaError_t cudaMemcpy2D(void *destination, size_t destination_pitch, const void *source,
+	size_t source_pitch, size_t width_bytes, size_t height, enum cudaMemcpyKind kind)
 {
-	return cudaMemcpy2DAsync(destination, destination_pitch, source, source_pitch, width_bytes, height,
-				 kind, NULL);
+	return cudaMemcpy2DAsync(destination, destination_pitch, source, source_pitch, width_bytes,
+		height, kind, NULL);
 }
 
 cudaError_t cudaMemcpyPeerAsync(void *destination, int destination_device, const void *source,
-				int source_device, size_t size_bytes, cudaStream_t stream)
+	int source_device, size_t size_bytes, cudaStream_t stream)
 {
 	(void)destination_device;
 	(void)source_device;
 	return SIM_CALL(cuMemcpyPeerAsync((CUdeviceptr)destination, NULL, (CUdeviceptr)source, NULL,
-					  size_bytes, stream));
+		size_bytes, stream));
 }
 
-cudaError_t cudaMemcpyPeer(void *destination, int destination_device, const void *source, int source_device,
-			   size_t size_bytes)
+cudaError_t cudaMemcpyPeer(void *destination, int destination_device, const void *source,
+	int source_device, size_t size_bytes)
 {
-	return cudaMemcpyPeerAsync(destination, destination_device, source, source_device, size_bytes, NULL);
+	return cudaMemcpyPeerAsync(destination, destination_device, source, source_device, size_bytes,
+		NULL);
 }
 
 cudaError_t cudaMemset(void *address, int value, size_t size_bytes)
@@ -139,7 +140,8 @@ cudaError_t cudaMemset_ptds(void *address, int value, size_t size_bytes)
 	return cudaMemsetAsync_ptsz(address, value, size_bytes, NULL);
 }
 
-cudaError_t cudaMemset2D(void *address, size_t pitch_bytes, int value, size_t width_bytes, size_t height)
+cudaError_t cudaMemset2D(void *address, size_t pitch_bytes, int value, size_t width_bytes,
+	size_t height)
 {
 	return cudaMemset2DAsync(address, pitch_bytes, value, width_bytes, height, NULL);
 }

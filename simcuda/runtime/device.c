@@ -36,27 +36,29 @@ cudaError_t cudaGetDeviceCount(int *ret_count)
 cudaError_t cudaDeviceGetAttribute(int *ret_value, enum cudaDeviceAttr attribute, int device)
 {
 	/* Both APIs use the same numbers for device attributes. */
-	return sim_leave(sim_load_driver() ?:
-					     sim_error(sim_driver.cuDeviceGetAttribute(
-                                         ret_value, (CUdevice_attribute)attribute, device)));
+	return sim_leave(sim_load_driver()
+			?: sim_error(sim_driver.cuDeviceGetAttribute(ret_value, (CUdevice_attribute)attribute,
+				   device)));
 }
 
 cudaError_t cudaDeviceGetPCIBusId(char *ret_text, int size_bytes, int device)
 {
-	return sim_leave(sim_load_driver() ?:
-				 sim_error(sim_driver.cuDeviceGetPCIBusId(ret_text, size_bytes, device)));
+	return sim_leave(sim_load_driver()
+			?: sim_error(sim_driver.cuDeviceGetPCIBusId(ret_text, size_bytes, device)));
 }
 
 cudaError_t cudaDeviceGetByPCIBusId(int *ret_device, const char *text)
 {
-	return sim_leave(sim_load_driver() ?: sim_error(sim_driver.cuDeviceGetByPCIBusId(ret_device, text)));
+	return sim_leave(sim_load_driver()
+			?: sim_error(sim_driver.cuDeviceGetByPCIBusId(ret_device, text)));
 }
 
-cudaError_t cudaDeviceGetP2PAttribute(int *ret_value, enum cudaDeviceP2PAttr attribute, int device, int peer)
+cudaError_t cudaDeviceGetP2PAttribute(int *ret_value, enum cudaDeviceP2PAttr attribute, int device,
+	int peer)
 {
-	return sim_leave(sim_load_driver() ?:
-					     sim_error(sim_driver.cuDeviceGetP2PAttribute(
-                                         ret_value, (CUdevice_P2PAttribute)attribute, device, peer)));
+	return sim_leave(sim_load_driver()
+			?: sim_error(sim_driver.cuDeviceGetP2PAttribute(ret_value,
+				   (CUdevice_P2PAttribute)attribute, device, peer)));
 }
 
 /* Settings that have no effect on a simulated device. */
@@ -81,7 +83,8 @@ cudaError_t cudaCtxResetPersistingL2Cache(void)
 
 /* --- properties ------------------------------------------------------------------------------- */
 
-cudaError_t sim_query_identity(int device, char (*ret_name)[256], size_t *ret_total_bytes, CUuuid *ret_uuid)
+cudaError_t sim_query_identity(int device, char (*ret_name)[256], size_t *ret_total_bytes,
+	CUuuid *ret_uuid)
 {
 	return sim_load_driver()                                                                   ?:
 		       sim_error(sim_driver.cuDeviceGetName(*ret_name, sizeof(*ret_name), device)) ?:

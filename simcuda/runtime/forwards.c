@@ -4,13 +4,13 @@
 /* The functions that consist of one driver call: the rows of forwards.def. */
 
 #define FORWARD(symbol, parameters, target, arguments) \
-	cudaError_t symbol parameters                  \
-	{                                              \
-		return SIM_CALL(target arguments);     \
+	cudaError_t symbol parameters \
+	{ \
+		return SIM_CALL(target arguments); \
 	}
 
 #define FORWARD_STREAM(symbol, parameters, target, arguments) \
-	FORWARD(symbol, parameters, target, arguments)        \
+	FORWARD(symbol, parameters, target, arguments) \
 	FORWARD(symbol##_ptsz, parameters, target##_ptsz, arguments)
 
 #include "forwards.def"

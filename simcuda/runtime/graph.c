@@ -46,7 +46,8 @@ static struct cudaMemcpy3DParms from_driver(const CUDA_MEMCPY3D *copy)
 	};
 }
 
-static struct cudaMemcpy3DParms describe_1d(void *destination, const void *source, size_t size_bytes)
+static struct cudaMemcpy3DParms describe_1d(void *destination, const void *source,
+	size_t size_bytes)
 {
 	return (struct cudaMemcpy3DParms){
 		.srcPtr = { (void *)(uintptr_t)source, size_bytes, size_bytes, 1 },
@@ -62,22 +63,21 @@ static cudaError_t get_context(CUcontext *ret_context)
 }
 
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
-				   const cudaGraphNode_t *dependencies, size_t count,
-				   const struct cudaMemcpy3DParms *copy)
+	const cudaGraphNode_t *dependencies, size_t count, const struct cudaMemcpy3DParms *copy)
 {
 	CUcontext context = NULL;
 
 	if (!copy)
 		return sim_leave(cudaErrorInvalidValue);
 	CUDA_MEMCPY3D parameters = to_driver(copy);
-	return sim_leave(get_context(&context) ?:
-				 sim_error(sim_driver.cuGraphAddMemcpyNode(ret_node, graph, dependencies,
-									   count, &parameters, context)));
+	return sim_leave(get_context(&context)
+			?: sim_error(sim_driver.cuGraphAddMemcpyNode(ret_node, graph, dependencies, count,
+				   &parameters, context)));
 }
 
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *ret_node, cudaGraph_t graph,
-				     const cudaGraphNode_t *dependencies, size_t count, void *destination,
-				     const void *source, size_t size_bytes, enum cudaMemcpyKind kind)
+	const cudaGraphNode_t *dependencies, size_t count, void *destination, const void *source,
+	size_t size_bytes, enum cudaMemcpyKind kind)
 {
 	struct cudaMemcpy3DParms copy = describe_1d(destination, source, size_bytes);
 
@@ -91,8 +91,8 @@ cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, struct cudaMemcpy
 
 	if (!ret_copy)
 		return sim_leave(cudaErrorInvalidValue);
-	cudaError_t error = sim_enter() ?:
-				    sim_error(sim_driver.cuGraphMemcpyNodeGetParams(node, &parameters));
+	cudaError_t error =
+		sim_enter() ?: sim_error(sim_driver.cuGraphMemcpyNodeGetParams(node, &parameters));
 	if (!error)
 		*ret_copy = from_driver(&parameters);
 	return sim_leave(error);
@@ -106,8 +106,8 @@ cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const struct cuda
 	return SIM_CALL(cuGraphMemcpyNodeSetParams(node, &parameters));
 }
 
-cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *destination, const void *source,
-					   size_t size_bytes, enum cudaMemcpyKind kind)
+cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *destination,
+	const void *source, size_t size_bytes, enum cudaMemcpyKind kind)
 {
 	struct cudaMemcpy3DParms copy = describe_1d(destination, source, size_bytes);
 
@@ -116,20 +116,20 @@ cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *destinati
 }
 
 cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
-					     const struct cudaMemcpy3DParms *copy)
+	const struct cudaMemcpy3DParms *copy)
 {
 	CUcontext context = NULL;
 
 	if (!copy)
 		return sim_leave(cudaErrorInvalidValue);
 	CUDA_MEMCPY3D parameters = to_driver(copy);
-	return sim_leave(get_context(&context) ?: sim_error(sim_driver.cuGraphExecMemcpyNodeSetParams(
-							  exec, node, &parameters, context)));
+	return sim_leave(get_context(&context)
+			?: sim_error(sim_driver.cuGraphExecMemcpyNodeSetParams(exec, node, &parameters,
+				   context)));
 }
 
-cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNode_t node, void *destination,
-					       const void *source, size_t size_bytes,
-					       enum cudaMemcpyKind kind)
+cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNode_t node,
+	void *destination, const void *source, size_t size_bytes, enum cudaMemcpyKind kind)
 {
 	struct cudaMemcpy3DParms copy = describe_1d(destination, source, size_bytes);
 
@@ -138,24 +138,23 @@ cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNo
 }
 
 cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
-				   const cudaGraphNode_t *dependencies, size_t count,
-				   const struct cudaMemsetParams *fill)
+	const cudaGraphNode_t *dependencies, size_t count, const struct cudaMemsetParams *fill)
 {
 	CUcontext context = NULL;
 
-	return sim_leave(get_context(&context) ?: sim_error(sim_driver.cuGraphAddMemsetNode(
-							  ret_node, graph, dependencies, count,
-							  (const CUDA_MEMSET_NODE_PARAMS *)fill, context)));
+	return sim_leave(get_context(&context)
+			?: sim_error(sim_driver.cuGraphAddMemsetNode(ret_node, graph, dependencies, count,
+				   (const CUDA_MEMSET_NODE_PARAMS *)fill, context)));
 }
 
 cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
-					     const struct cudaMemsetParams *fill)
+	const struct cudaMemsetParams *fill)
 {
 	CUcontext context = NULL;
 
-	return sim_leave(get_context(&context) ?:
-				 sim_error(sim_driver.cuGraphExecMemsetNodeSetParams(
-					 exec, node, (const CUDA_MEMSET_NODE_PARAMS *)fill, context)));
+	return sim_leave(get_context(&context)
+			?: sim_error(sim_driver.cuGraphExecMemsetNodeSetParams(exec, node,
+				   (const CUDA_MEMSET_NODE_PARAMS *)fill, context)));
 }
 
 /* Nodes of any type. */
@@ -173,7 +172,7 @@ cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, struct cudaGraphNodePar
 }
 
 cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
-				       struct cudaGraphNodeParams *parameters)
+	struct cudaGraphNodeParams *parameters)
 {
 	if (is_copy(parameters))
 		return cudaGraphExecMemcpyNodeSetParams(exec, node, &parameters->memcpy.copyParams);

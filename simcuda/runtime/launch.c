@@ -17,22 +17,21 @@ void __cudaRegisterFatBinaryEnd(void **handle);
 void __cudaUnregisterFatBinary(void **handle);
 char __cudaInitModule(void **handle);
 void __cudaRegisterFunction(void **handle, const char *host_function, char *device_function,
-			    const char *device_name, int thread_limit, void *thread_id, void *block_id,
-			    void *block_size, void *grid_size, int *warp_size);
-void __cudaRegisterVar(void **handle, char *host_variable, char *device_address, const char *device_name,
-		       int is_external, size_t size_bytes, int is_constant, int is_global);
+	const char *device_name, int thread_limit, void *thread_id, void *block_id, void *block_size,
+	void *grid_size, int *warp_size);
+void __cudaRegisterVar(void **handle, char *host_variable, char *device_address,
+	const char *device_name, int is_external, size_t size_bytes, int is_constant, int is_global);
 void __cudaRegisterManagedVar(void **handle, void **host_pointer, char *device_address,
-			      const char *device_name, int is_external, size_t size_bytes, int is_constant,
-			      int is_global);
+	const char *device_name, int is_external, size_t size_bytes, int is_constant, int is_global);
 unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
-					 struct CUstream_st *stream);
+	struct CUstream_st *stream);
 cudaError_t __cudaPopCallConfiguration(dim3 *ret_grid, dim3 *ret_block, size_t *ret_shared_bytes,
-				       void *ret_stream);
+	void *ret_stream);
 cudaError_t __cudaGetKernel(cudaKernel_t *ret_kernel, const void *host_function);
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
-			       size_t shared_bytes, cudaStream_t stream);
+	size_t shared_bytes, cudaStream_t stream);
 cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
-				    size_t shared_bytes, cudaStream_t stream);
+	size_t shared_bytes, cudaStream_t stream);
 #pragma GCC visibility pop
 
 /* --- registration ----------------------------------------------------------------------------- */
@@ -59,8 +58,8 @@ char __cudaInitModule(void **handle)
 }
 
 void __cudaRegisterFunction(void **handle, const char *host_function, char *device_function,
-			    const char *device_name, int thread_limit, void *thread_id, void *block_id,
-			    void *block_size, void *grid_size, int *warp_size)
+	const char *device_name, int thread_limit, void *thread_id, void *block_id, void *block_size,
+	void *grid_size, int *warp_size)
 {
 	(void)device_function;
 	(void)device_name;
@@ -88,8 +87,8 @@ struct variable {
 static pthread_mutex_t variables_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct variable *variables;
 
-void __cudaRegisterVar(void **handle, char *host_variable, char *device_address, const char *device_name,
-		       int is_external, size_t size_bytes, int is_constant, int is_global)
+void __cudaRegisterVar(void **handle, char *host_variable, char *device_address,
+	const char *device_name, int is_external, size_t size_bytes, int is_constant, int is_global)
 {
 	(void)handle;
 	(void)device_address;
@@ -107,11 +106,10 @@ void __cudaRegisterVar(void **handle, char *host_variable, char *device_address,
 }
 
 void __cudaRegisterManagedVar(void **handle, void **host_pointer, char *device_address,
-			      const char *device_name, int is_external, size_t size_bytes, int is_constant,
-			      int is_global)
+	const char *device_name, int is_external, size_t size_bytes, int is_constant, int is_global)
 {
-	__cudaRegisterVar(handle, (char *)host_pointer, device_address, device_name, is_external, size_bytes,
-			  is_constant, is_global);
+	__cudaRegisterVar(handle, (char *)host_pointer, device_address, device_name, is_external,
+		size_bytes, is_constant, is_global);
 	*host_pointer = calloc(1, size_bytes);
 }
 
@@ -153,7 +151,8 @@ cudaError_t cudaGetSymbolSize(size_t *ret_size_bytes, const void *symbol)
 }
 
 /* Gets the part of a variable that a copy reads or writes. */
-static cudaError_t find_part(const void *symbol, size_t size_bytes, size_t offset_bytes, char **ret_part)
+static cudaError_t find_part(const void *symbol, size_t size_bytes, size_t offset_bytes,
+	char **ret_part)
 {
 	size_t variable_bytes = 0;
 	cudaError_t error = sim_enter() ?: find_variable(symbol, ret_part, &variable_bytes);
@@ -165,8 +164,8 @@ static cudaError_t find_part(const void *symbol, size_t size_bytes, size_t offse
 	return error;
 }
 
-cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *source, size_t size_bytes, size_t offset_bytes,
-			       enum cudaMemcpyKind kind)
+cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *source, size_t size_bytes,
+	size_t offset_bytes, enum cudaMemcpyKind kind)
 {
 	char *part;
 	cudaError_t error = find_part(symbol, size_bytes, offset_bytes, &part);
@@ -178,7 +177,7 @@ cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *source, size_t si
 }
 
 cudaError_t cudaMemcpyFromSymbol(void *destination, const void *symbol, size_t size_bytes,
-				 size_t offset_bytes, enum cudaMemcpyKind kind)
+	size_t offset_bytes, enum cudaMemcpyKind kind)
 {
 	char *part;
 	cudaError_t error = find_part(symbol, size_bytes, offset_bytes, &part);
@@ -190,14 +189,14 @@ cudaError_t cudaMemcpyFromSymbol(void *destination, const void *symbol, size_t s
 }
 
 cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *source, size_t size_bytes,
-				    size_t offset_bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
+	size_t offset_bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
 	(void)stream;
 	return cudaMemcpyToSymbol(symbol, source, size_bytes, offset_bytes, kind);
 }
 
 cudaError_t cudaMemcpyFromSymbolAsync(void *destination, const void *symbol, size_t size_bytes,
-				      size_t offset_bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
+	size_t offset_bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
 	(void)stream;
 	return cudaMemcpyFromSymbol(destination, symbol, size_bytes, offset_bytes, kind);
@@ -216,14 +215,14 @@ static _Thread_local struct call_configuration {
 } configuration;
 
 unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
-					 struct CUstream_st *stream)
+	struct CUstream_st *stream)
 {
 	configuration = (struct call_configuration){ grid, block, shared_bytes, stream };
 	return 0;
 }
 
 cudaError_t __cudaPopCallConfiguration(dim3 *ret_grid, dim3 *ret_block, size_t *ret_shared_bytes,
-				       void *ret_stream)
+	void *ret_stream)
 {
 	*ret_grid = configuration.grid;
 	*ret_block = configuration.block;
@@ -233,40 +232,39 @@ cudaError_t __cudaPopCallConfiguration(dim3 *ret_grid, dim3 *ret_block, size_t *
 }
 
 /* LAUNCH(suffix): the launch functions for legacy (no suffix) and per-thread streams. */
-#define LAUNCH(suffix)                                                                                       \
-	cudaError_t cudaLaunchKernel##suffix(const void *function, dim3 grid, dim3 block, void **arguments,  \
-					     size_t shared_bytes, cudaStream_t stream)                       \
-	{                                                                                                    \
-		cudaError_t error = sim_enter() ?: sim_code_load_of(function);                               \
-		if (error)                                                                                   \
-			return sim_leave(error);                                                             \
-		return SIM_CALL(cuLaunchKernel##suffix(                                                      \
-			(CUfunction)(uintptr_t)function, grid.x, grid.y, grid.z, block.x, block.y, block.z,  \
-			(unsigned int)shared_bytes, stream, arguments, NULL));                               \
-	}                                                                                                    \
-	cudaError_t __cudaLaunchKernel##suffix(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments, \
-					       size_t shared_bytes, cudaStream_t stream)                     \
-	{                                                                                                    \
-		return cudaLaunchKernel##suffix(kernel, grid, block, arguments, shared_bytes, stream);       \
-	}                                                                                                    \
-	cudaError_t cudaLaunchCooperativeKernel##suffix(const void *function, dim3 grid, dim3 block,         \
-							void **arguments, size_t shared_bytes,               \
-							cudaStream_t stream)                                 \
-	{                                                                                                    \
-		cudaError_t error = sim_enter() ?: sim_code_load_of(function);                               \
-		if (error)                                                                                   \
-			return sim_leave(error);                                                             \
-		return SIM_CALL(cuLaunchCooperativeKernel##suffix(                                           \
-			(CUfunction)(uintptr_t)function, grid.x, grid.y, grid.z, block.x, block.y, block.z,  \
-			(unsigned int)shared_bytes, stream, arguments));                                     \
-	}                                                                                                    \
-	cudaError_t cudaLaunchKernelExC##suffix(const cudaLaunchConfig_t *config, const void *function,      \
-						void **arguments)                                            \
-	{                                                                                                    \
-		if (!config)                                                                                 \
-			return sim_leave(cudaErrorInvalidValue);                                             \
-		return cudaLaunchKernel##suffix(function, config->gridDim, config->blockDim, arguments,      \
-						config->dynamicSmemBytes, config->stream);                   \
+#define LAUNCH(suffix) \
+	cudaError_t cudaLaunchKernel##suffix(const void *function, dim3 grid, dim3 block, \
+		void **arguments, size_t shared_bytes, cudaStream_t stream) \
+	{ \
+		cudaError_t error = sim_enter() ?: sim_code_load_of(function); \
+		if (error) \
+			return sim_leave(error); \
+		return SIM_CALL(cuLaunchKernel##suffix((CUfunction)(uintptr_t)function, grid.x, grid.y, \
+			grid.z, block.x, block.y, block.z, (unsigned int)shared_bytes, stream, arguments, \
+			NULL)); \
+	} \
+	cudaError_t __cudaLaunchKernel##suffix(cudaKernel_t kernel, dim3 grid, dim3 block, \
+		void **arguments, size_t shared_bytes, cudaStream_t stream) \
+	{ \
+		return cudaLaunchKernel##suffix(kernel, grid, block, arguments, shared_bytes, stream); \
+	} \
+	cudaError_t cudaLaunchCooperativeKernel##suffix(const void *function, dim3 grid, dim3 block, \
+		void **arguments, size_t shared_bytes, cudaStream_t stream) \
+	{ \
+		cudaError_t error = sim_enter() ?: sim_code_load_of(function); \
+		if (error) \
+			return sim_leave(error); \
+		return SIM_CALL(cuLaunchCooperativeKernel##suffix((CUfunction)(uintptr_t)function, grid.x, \
+			grid.y, grid.z, block.x, block.y, block.z, (unsigned int)shared_bytes, stream, \
+			arguments)); \
+	} \
+	cudaError_t cudaLaunchKernelExC##suffix(const cudaLaunchConfig_t *config, \
+		const void *function, void **arguments) \
+	{ \
+		if (!config) \
+			return sim_leave(cudaErrorInvalidValue); \
+		return cudaLaunchKernel##suffix(function, config->gridDim, config->blockDim, arguments, \
+			config->dynamicSmemBytes, config->stream); \
 	}
 
 LAUNCH()
@@ -318,10 +316,10 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *ret_attributes, con
 		{ CU_FUNC_ATTRIBUTE_PTX_VERSION, &ret_attributes->ptxVersion },
 		{ CU_FUNC_ATTRIBUTE_BINARY_VERSION, &ret_attributes->binaryVersion },
 		{ CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-		  &ret_attributes->maxDynamicSharedSizeBytes },
+			&ret_attributes->maxDynamicSharedSizeBytes },
 	};
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]) && !error; i++)
 		error = sim_error(sim_driver.cuFuncGetAttribute(wanted[i].ret_value, wanted[i].attribute,
-								handle));
+			handle));
 	return sim_leave(error);
 }

@@ -52,7 +52,7 @@ static void ask_for_functions(get_proc_address get)
 	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
 		void *address = NULL;
 		if (get(requests[i].name, &address, requests[i].version, requests[i].flags, NULL) !=
-		    CUDA_SUCCESS)
+			CUDA_SUCCESS)
 			address = NULL;
 		if (!address) {
 			CUresult (*substitute)(void) = needs_newer_driver;
@@ -76,7 +76,8 @@ static cudaError_t load(void)
 	memcpy(&get, &address, sizeof(get));
 	ask_for_functions(get);
 
-	if (sim_driver.cuDriverGetVersion(&version) != CUDA_SUCCESS || version < SIM_RUNTIME_MAJOR * 1000)
+	if (sim_driver.cuDriverGetVersion(&version) != CUDA_SUCCESS ||
+		version < SIM_RUNTIME_MAJOR * 1000)
 		return cudaErrorInsufficientDriver;
 	cudaError_t error = sim_error(sim_driver.cuInit(0));
 	if (!error)

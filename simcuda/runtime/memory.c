@@ -26,7 +26,7 @@ cudaError_t cudaMalloc(void **ret_address, size_t size_bytes)
 }
 
 static cudaError_t allocate_pitch(void **ret_address, size_t *ret_pitch_bytes, size_t width_bytes,
-				  size_t height)
+	size_t height)
 {
 	CUdeviceptr address = 0;
 	cudaError_t error = sim_enter();
@@ -37,14 +37,15 @@ static cudaError_t allocate_pitch(void **ret_address, size_t *ret_pitch_bytes, s
 		return cudaErrorInvalidValue;
 	*ret_pitch_bytes = 0;
 	if (width_bytes > 0 && height > 0)
-		error = sim_error(
-			sim_driver.cuMemAllocPitch_v2(&address, ret_pitch_bytes, width_bytes, height, 4));
+		error = sim_error(sim_driver.cuMemAllocPitch_v2(&address, ret_pitch_bytes, width_bytes,
+			height, 4));
 	if (!error)
 		*ret_address = (void *)address;
 	return error;
 }
 
-cudaError_t cudaMallocPitch(void **ret_address, size_t *ret_pitch_bytes, size_t width_bytes, size_t height)
+cudaError_t cudaMallocPitch(void **ret_address, size_t *ret_pitch_bytes, size_t width_bytes,
+	size_t height)
 {
 	return sim_leave(allocate_pitch(ret_address, ret_pitch_bytes, width_bytes, height));
 }
@@ -54,7 +55,7 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *ret_pointer, struct cudaExtent e
 	if (!ret_pointer)
 		return sim_leave(cudaErrorInvalidValue);
 	cudaError_t error = allocate_pitch(&ret_pointer->ptr, &ret_pointer->pitch, extent.width,
-					   extent.height * extent.depth);
+		extent.height * extent.depth);
 	ret_pointer->xsize = extent.width;
 	ret_pointer->ysize = extent.height;
 	return sim_leave(error);
@@ -85,7 +86,9 @@ cudaError_t cudaMallocHost(void **ret_memory, size_t size_bytes)
 
 cudaError_t cudaFreeHost(void *memory)
 {
-	return sim_leave(sim_enter() ?: memory ? sim_error(sim_driver.cuMemFreeHost(memory)) : cudaSuccess);
+	return sim_leave(sim_enter()
+			?: memory ? sim_error(sim_driver.cuMemFreeHost(memory))
+					  : cudaSuccess);
 }
 
 /* A call with NULL frees no memory. CUDA programs call cudaFree(0) to make a context. */
@@ -112,7 +115,7 @@ static CUarray_format array_format(const struct cudaChannelFormatDesc *channels)
 }
 
 CUDA_ARRAY3D_DESCRIPTOR sim_describe_array(const struct cudaChannelFormatDesc *channels,
-					   struct cudaExtent extent, unsigned int flags)
+	struct cudaExtent extent, unsigned int flags)
 {
 	return (CUDA_ARRAY3D_DESCRIPTOR){
 		.Width = extent.width,
@@ -120,19 +123,21 @@ CUDA_ARRAY3D_DESCRIPTOR sim_describe_array(const struct cudaChannelFormatDesc *c
 		.Depth = extent.depth,
 		.Format = array_format(channels),
 		.NumChannels = (unsigned int)((channels->x > 0) + (channels->y > 0) + (channels->z > 0) +
-					      (channels->w > 0)),
+			(channels->w > 0)),
 		.Flags = flags,
 	};
 }
 
 cudaError_t cudaMallocArray(cudaArray_t *ret_array, const struct cudaChannelFormatDesc *channels,
-			    size_t width, size_t height, unsigned int flags)
+	size_t width, size_t height, unsigned int flags)
 {
 	if (!ret_array || !channels)
 		return sim_leave(cudaErrorInvalidValue);
 	if (flags != 0)
-		return cudaMalloc3DArray(ret_array, channels, (struct cudaExtent){ width, height, 0 }, flags);
-	CUDA_ARRAY3D_DESCRIPTOR volume = sim_describe_array(channels, (struct cudaExtent){ width, height, 0 }, 0);
+		return cudaMalloc3DArray(ret_array, channels, (struct cudaExtent){ width, height, 0 },
+			flags);
+	CUDA_ARRAY3D_DESCRIPTOR volume =
+		sim_describe_array(channels, (struct cudaExtent){ width, height, 0 }, 0);
 	CUDA_ARRAY_DESCRIPTOR descriptor = {
 		.Width = volume.Width,
 		.Height = volume.Height,
@@ -143,7 +148,7 @@ cudaError_t cudaMallocArray(cudaArray_t *ret_array, const struct cudaChannelForm
 }
 
 cudaError_t cudaMalloc3DArray(cudaArray_t *ret_array, const struct cudaChannelFormatDesc *channels,
-			      struct cudaExtent extent, unsigned int flags)
+	struct cudaExtent extent, unsigned int flags)
 {
 	if (!ret_array || !channels)
 		return sim_leave(cudaErrorInvalidValue);
@@ -152,32 +157,32 @@ cudaError_t cudaMalloc3DArray(cudaArray_t *ret_array, const struct cudaChannelFo
 }
 
 cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *ret_array,
-				     const struct cudaChannelFormatDesc *channels, struct cudaExtent extent,
-				     unsigned int level_count, unsigned int flags)
+	const struct cudaChannelFormatDesc *channels, struct cudaExtent extent,
+	unsigned int level_count, unsigned int flags)
 {
 	if (!ret_array || !channels)
 		return sim_leave(cudaErrorInvalidValue);
 	CUDA_ARRAY3D_DESCRIPTOR descriptor = sim_describe_array(channels, extent, flags);
-	return SIM_CALL(cuMipmappedArrayCreate((CUmipmappedArray *)ret_array, &descriptor, level_count));
+	return SIM_CALL(cuMipmappedArrayCreate((CUmipmappedArray *)ret_array, &descriptor,
+		level_count));
 }
 
 cudaError_t cudaFreeArray(cudaArray_t array)
 {
-	return sim_leave(sim_enter()   ?:
-				 array ? sim_error(sim_driver.cuArrayDestroy((CUarray)array)) :
-					 cudaSuccess);
+	return sim_leave(sim_enter()
+			?: array ? sim_error(sim_driver.cuArrayDestroy((CUarray)array))
+					 : cudaSuccess);
 }
 
 cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t array)
 {
-	return sim_leave(sim_enter() ?:
-				 array ?
-				 sim_error(sim_driver.cuMipmappedArrayDestroy((CUmipmappedArray)array)) :
-				 cudaSuccess);
+	return sim_leave(sim_enter()
+			?: array ? sim_error(sim_driver.cuMipmappedArrayDestroy((CUmipmappedArray)array))
+					 : cudaSuccess);
 }
 
 struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
-						   enum cudaChannelFormatKind kind)
+	enum cudaChannelFormatKind kind)
 {
 	return (struct cudaChannelFormatDesc){ x, y, z, w, kind };
 }
@@ -201,21 +206,21 @@ static struct cudaChannelFormatDesc describe_channels(CUarray_format format, uns
 		break;
 	}
 	if (format == CU_AD_FORMAT_UNSIGNED_INT16 || format == CU_AD_FORMAT_SIGNED_INT16 ||
-	    format == CU_AD_FORMAT_HALF)
+		format == CU_AD_FORMAT_HALF)
 		bits = 16;
 	else if (format == CU_AD_FORMAT_UNSIGNED_INT32 || format == CU_AD_FORMAT_SIGNED_INT32 ||
-		 format == CU_AD_FORMAT_FLOAT)
+		format == CU_AD_FORMAT_FLOAT)
 		bits = 32;
-	return cudaCreateChannelDesc(bits, count > 1 ? bits : 0, count > 2 ? bits : 0, count > 3 ? bits : 0,
-				     kind);
+	return cudaCreateChannelDesc(bits, count > 1 ? bits : 0, count > 2 ? bits : 0,
+		count > 3 ? bits : 0, kind);
 }
 
-cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *ret_channels, struct cudaExtent *ret_extent,
-			     unsigned int *ret_flags, cudaArray_t array)
+cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *ret_channels,
+	struct cudaExtent *ret_extent, unsigned int *ret_flags, cudaArray_t array)
 {
 	CUDA_ARRAY3D_DESCRIPTOR descriptor;
-	cudaError_t error = sim_enter() ?: sim_error(sim_driver.cuArray3DGetDescriptor_v2(&descriptor,
-											   (CUarray)array));
+	cudaError_t error =
+		sim_enter() ?: sim_error(sim_driver.cuArray3DGetDescriptor_v2(&descriptor, (CUarray)array));
 
 	if (error)
 		return sim_leave(error);
@@ -244,23 +249,26 @@ cudaError_t sim_describe_pointer(const void *pointer, struct sim_pointer *ret_po
 	void *device_pointer = NULL, *host_pointer = NULL;
 	unsigned int is_managed = 0;
 	CUpointer_attribute wanted[] = {
-		CU_POINTER_ATTRIBUTE_MEMORY_TYPE,    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-		CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_HOST_POINTER,
+		CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+		CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+		CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
+		CU_POINTER_ATTRIBUTE_HOST_POINTER,
 		CU_POINTER_ATTRIBUTE_IS_MANAGED,
 	};
 	void *values[] = { &type, &ordinal, &device_pointer, &host_pointer, &is_managed };
 	cudaError_t error = sim_enter();
 
 	if (!error)
-		error = sim_error(sim_driver.cuPointerGetAttributes(5, wanted, values, (CUdeviceptr)pointer));
+		error =
+			sim_error(sim_driver.cuPointerGetAttributes(5, wanted, values, (CUdeviceptr)pointer));
 	if (error)
 		return error;
 
 	*ret_pointer = (struct sim_pointer){
-		.type = is_managed                   ? cudaMemoryTypeManaged :
-			type == CU_MEMORYTYPE_HOST   ? cudaMemoryTypeHost :
-			type == CU_MEMORYTYPE_DEVICE ? cudaMemoryTypeDevice :
-						       cudaMemoryTypeUnregistered,
+		.type = is_managed                 ? cudaMemoryTypeManaged
+			: type == CU_MEMORYTYPE_HOST   ? cudaMemoryTypeHost
+			: type == CU_MEMORYTYPE_DEVICE ? cudaMemoryTypeDevice
+										   : cudaMemoryTypeUnregistered,
 		.device = ordinal,
 		.device_pointer = device_pointer,
 		.host_pointer = host_pointer,

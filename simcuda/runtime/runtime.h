@@ -93,7 +93,7 @@ cudaError_t sim_code_load_all(void);
 
 /* memory.c: Describes an array in the driver's form. */
 CUDA_ARRAY3D_DESCRIPTOR sim_describe_array(const struct cudaChannelFormatDesc *channels,
-					   struct cudaExtent extent, unsigned int flags);
+	struct cudaExtent extent, unsigned int flags);
 
 /*
  * memory.c: the description of a pointer. Each major version writes it into its own struct. CUDA
@@ -107,6 +107,7 @@ struct sim_pointer {
 cudaError_t sim_describe_pointer(const void *pointer, struct sim_pointer *ret_pointer);
 
 /* device.c: Gets the properties that are not attributes. Loads the driver if needed. */
-cudaError_t sim_query_identity(int device, char (*ret_name)[256], size_t *ret_total_bytes, CUuuid *ret_uuid);
+cudaError_t sim_query_identity(int device, char (*ret_name)[256], size_t *ret_total_bytes,
+	CUuuid *ret_uuid);
 
 #endif

@@ -12,10 +12,11 @@ size_t cublasLtGetVersion(void)
 }
 
 /* Returns one algorithm, so that a linear layer takes the same path as on a real device. */
-long cublasLtMatmulAlgoGetHeuristic(void *handle, void *operation, void *a, void *b, void *c, void *d,
-				    void *preference, int room, void *results, int *ret_count)
+long cublasLtMatmulAlgoGetHeuristic(void *handle, void *operation, void *a, void *b, void *c,
+	void *d, void *preference, int room, void *results, int *ret_count)
 {
-	(void)handle, (void)operation, (void)a, (void)b, (void)c, (void)d, (void)preference, (void)results;
+	(void)handle, (void)operation, (void)a, (void)b, (void)c, (void)d, (void)preference,
+		(void)results;
 	*ret_count = room > 0;
 	return 0;
 }

@@ -44,7 +44,8 @@ static long copy(char *to, const char *from, size_t size_bytes, void *stream)
 	if (to == from || !size_bytes)
 		return 0;
 	*(void **)&copy_async = driver_function("cuMemcpyDtoDAsync_v2");
-	if (!copy_async || copy_async((unsigned long long)to, (unsigned long long)from, size_bytes, stream))
+	if (!copy_async ||
+		copy_async((unsigned long long)to, (unsigned long long)from, size_bytes, stream))
 		return SYSTEM_ERROR;
 	return 0;
 }
@@ -74,21 +75,22 @@ long ncclGetUniqueId(struct identity *ret_identity)
 	return 0;
 }
 
-long ncclCommInitRank(struct communicator **ret_communicator, int count, struct identity identity, int rank)
+long ncclCommInitRank(struct communicator **ret_communicator, int count, struct identity identity,
+	int rank)
 {
 	(void)identity;
 	return make(ret_communicator, count, rank);
 }
 
-long ncclCommInitRankConfig(struct communicator **ret_communicator, int count, struct identity identity, int rank,
-			    void *settings)
+long ncclCommInitRankConfig(struct communicator **ret_communicator, int count,
+	struct identity identity, int rank, void *settings)
 {
 	(void)identity, (void)settings;
 	return make(ret_communicator, count, rank);
 }
 
-long ncclCommInitRankScalable(struct communicator **ret_communicator, int count, int rank, int identity_count,
-			      void *identities, void *settings)
+long ncclCommInitRankScalable(struct communicator **ret_communicator, int count, int rank,
+	int identity_count, void *identities, void *settings)
 {
 	(void)identity_count, (void)identities, (void)settings;
 	return make(ret_communicator, count, rank);
@@ -104,7 +106,8 @@ long ncclCommInitAll(struct communicator **ret_communicators, int count, const i
 }
 
 /* The colors of other ranks are unknown. Assumes that all ranks have this color. */
-long ncclCommSplit(struct communicator *from, int color, int key, struct communicator **ret_communicator, void *settings)
+long ncclCommSplit(struct communicator *from, int color, int key,
+	struct communicator **ret_communicator, void *settings)
 {
 	(void)key, (void)settings;
 	*ret_communicator = NULL;
@@ -114,7 +117,7 @@ long ncclCommSplit(struct communicator *from, int color, int key, struct communi
 }
 
 long ncclCommShrink(struct communicator *from, const int *left_out, int left_out_count,
-		    struct communicator **ret_communicator, void *settings, int flags)
+	struct communicator **ret_communicator, void *settings, int flags)
 {
 	int before = 0;
 
@@ -187,7 +190,8 @@ long ncclMemFree(void *address)
 
 /* --- collectives ------------------------------------------------------------------------------ */
 
-long ncclAllGather(const char *from, char *to, size_t count, int type, const struct communicator *communicator, void *stream)
+long ncclAllGather(const char *from, char *to, size_t count, int type,
+	const struct communicator *communicator, void *stream)
 {
 	size_t slice_bytes = size_of(count, type);
 	long error = 0;
@@ -198,14 +202,14 @@ long ncclAllGather(const char *from, char *to, size_t count, int type, const str
 }
 
 long ncclAllReduce(const char *from, char *to, size_t count, int type, int operation,
-		   const struct communicator *communicator, void *stream)
+	const struct communicator *communicator, void *stream)
 {
 	(void)operation, (void)communicator;
 	return copy(to, from, size_of(count, type), stream);
 }
 
 long ncclReduceScatter(const char *from, char *to, size_t count, int type, int operation,
-		       const struct communicator *communicator, void *stream)
+	const struct communicator *communicator, void *stream)
 {
 	size_t slice_bytes = size_of(count, type);
 
@@ -214,14 +218,14 @@ long ncclReduceScatter(const char *from, char *to, size_t count, int type, int o
 }
 
 long ncclReduce(const char *from, char *to, size_t count, int type, int operation, int root,
-		const struct communicator *communicator, void *stream)
+	const struct communicator *communicator, void *stream)
 {
 	(void)operation;
 	return communicator->rank == root ? copy(to, from, size_of(count, type), stream) : 0;
 }
 
-long ncclBroadcast(const char *from, char *to, size_t count, int type, int root, const struct communicator *communicator,
-		   void *stream)
+long ncclBroadcast(const char *from, char *to, size_t count, int type, int root,
+	const struct communicator *communicator, void *stream)
 {
 	return communicator->rank == root ? copy(to, from, size_of(count, type), stream) : 0;
 }

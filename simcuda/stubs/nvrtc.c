@@ -29,18 +29,18 @@ long nvrtcGetSupportedArchs(int *ret_architectures)
 }
 
 /* Defines two functions for a text: one returns its size in bytes, and the other one writes it. */
-#define HAS_TEXT(function, text)                               \
+#define HAS_TEXT(function, text) \
 	long function##Size(void *program, size_t *ret_size_bytes) \
-	{                                                          \
-		(void)program;                                         \
-		*ret_size_bytes = sizeof(text);                        \
-		return 0;                                              \
-	}                                                          \
-	long function(void *program, char *ret_bytes)              \
-	{                                                          \
-		(void)program;                                         \
-		memcpy(ret_bytes, text, sizeof(text));                 \
-		return 0;                                              \
+	{ \
+		(void)program; \
+		*ret_size_bytes = sizeof(text); \
+		return 0; \
+	} \
+	long function(void *program, char *ret_bytes) \
+	{ \
+		(void)program; \
+		memcpy(ret_bytes, text, sizeof(text)); \
+		return 0; \
 	}
 
 HAS_TEXT(nvrtcGetCUBIN, image)

@@ -14,37 +14,37 @@
 #include <stddef.h>
 
 /* Defines a function that makes an object. The caller gets a handle that is not null. */
-#define MAKES(function)               \
-	long function(void **ret_handle)  \
-	{                                 \
-		static char made;             \
-                                      \
-		*ret_handle = &made;          \
-		return 0;                     \
+#define MAKES(function) \
+	long function(void **ret_handle) \
+	{ \
+		static char made; \
+\
+		*ret_handle = &made; \
+		return 0; \
 	}
 
 /* Defines a function that writes one number through its only parameter, or its second parameter. */
-#define ANSWERS(function, number)    \
-	long function(int *ret_number)   \
-	{                                \
-		*ret_number = (number);      \
-		return 0;                    \
+#define ANSWERS(function, number) \
+	long function(int *ret_number) \
+	{ \
+		*ret_number = (number); \
+		return 0; \
 	}
 
-#define ANSWERS_OF(function, number)               \
-	long function(void *handle, int *ret_number)   \
-	{                                              \
-		(void)handle;                              \
-		*ret_number = (number);                    \
-		return 0;                                  \
+#define ANSWERS_OF(function, number) \
+	long function(void *handle, int *ret_number) \
+	{ \
+		(void)handle; \
+		*ret_number = (number); \
+		return 0; \
 	}
 
 /* ...GetProperty(which, ret_number): 0 is the major, 1 the minor version, 2 the patch level. */
-#define HAS_VERSION(function, major, minor)                             \
-	long function(int which, int *ret_number)                           \
-	{                                                                   \
-		*ret_number = which == 0 ? (major) : which == 1 ? (minor) : 0;  \
-		return 0;                                                       \
+#define HAS_VERSION(function, major, minor) \
+	long function(int which, int *ret_number) \
+	{ \
+		*ret_number = which == 0 ? (major) : which == 1 ? (minor) : 0; \
+		return 0; \
 	}
 
 #endif

@@ -6,7 +6,7 @@
 enum { UNIT = 2 << 20, TILE = 1 << 16 };
 
 static CUarray make_array(size_t width, size_t height, size_t depth, CUarray_format format,
-			  unsigned int channels, unsigned int flags)
+	unsigned int channels, unsigned int flags)
 {
 	CUDA_ARRAY3D_DESCRIPTOR descriptor = { width, height, depth, format, channels, flags };
 	CUarray array;
@@ -18,7 +18,7 @@ static CUarray make_array(size_t width, size_t height, size_t depth, CUarray_for
 static CUmemGenericAllocationHandle make_tile_pool(size_t size_bytes)
 {
 	CUmemAllocationProp properties = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-					   .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
 	CUmemGenericAllocationHandle handle;
 
 	properties.allocFlags.usage = CU_MEM_CREATE_USAGE_TILE_POOL;
@@ -33,9 +33,12 @@ static void formats_take_what_their_elements_take(void **state)
 		unsigned int channels;
 		size_t size_bytes; /* for 64 x 64 elements */
 	} formats[] = {
-		{ CU_AD_FORMAT_UNSIGNED_INT8, 1, 4096 },   { CU_AD_FORMAT_FLOAT, 4, 65536 },
-		{ CU_AD_FORMAT_UNORM_INT8X4, 4, 16384 },   { CU_AD_FORMAT_SNORM_INT16X2, 2, 16384 },
-		{ CU_AD_FORMAT_BC1_UNORM, 4, 2048 },	   { CU_AD_FORMAT_BC7_UNORM, 4, 4096 },
+		{ CU_AD_FORMAT_UNSIGNED_INT8, 1, 4096 },
+		{ CU_AD_FORMAT_FLOAT, 4, 65536 },
+		{ CU_AD_FORMAT_UNORM_INT8X4, 4, 16384 },
+		{ CU_AD_FORMAT_SNORM_INT16X2, 2, 16384 },
+		{ CU_AD_FORMAT_BC1_UNORM, 4, 2048 },
+		{ CU_AD_FORMAT_BC7_UNORM, 4, 4096 },
 		{ CU_AD_FORMAT_NV12, 3, 6144 },
 	};
 
@@ -56,7 +59,8 @@ static void formats_take_what_their_elements_take(void **state)
 static void planes_and_levels_are_views(void **state)
 {
 	CUarray array = make_array(64, 32, 0, CU_AD_FORMAT_NV12, 3, 0), plane, level;
-	CUDA_ARRAY3D_DESCRIPTOR descriptor = { 64, 32, 6, CU_AD_FORMAT_UNSIGNED_INT8, 1, CUDA_ARRAY3D_LAYERED };
+	CUDA_ARRAY3D_DESCRIPTOR descriptor = { 64, 32, 6, CU_AD_FORMAT_UNSIGNED_INT8, 1,
+		CUDA_ARRAY3D_LAYERED };
 	CUmipmappedArray mipmap;
 
 	(void)state;
@@ -96,10 +100,10 @@ static void tiles_hold_the_memory_behind_them(void **state)
 	assert_int_equal(properties.tileExtent.width * properties.tileExtent.height * 4, TILE);
 	memory = make_tile_pool(UNIT);
 	CUarrayMapInfo info = { .resourceType = CU_RESOURCE_TYPE_ARRAY,
-				.subresourceType = CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_SPARSE_LEVEL,
-				.memOperationType = CU_MEM_OPERATION_TYPE_MAP,
-				.memHandleType = CU_MEM_HANDLE_TYPE_GENERIC,
-				.deviceBitMask = 1 };
+		.subresourceType = CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_SPARSE_LEVEL,
+		.memOperationType = CU_MEM_OPERATION_TYPE_MAP,
+		.memHandleType = CU_MEM_HANDLE_TYPE_GENERIC,
+		.deviceBitMask = 1 };
 	info.resource.array = array;
 	info.memHandle.memHandle = memory;
 	info.subresource.sparseLevel.extentWidth = 2 * properties.tileExtent.width;
@@ -135,13 +139,14 @@ static void tiles_hold_the_memory_behind_them(void **state)
 static void a_deferred_array_is_mapped_as_a_whole_and_lets_go_at_its_end(void **state)
 {
 	CUDA_ARRAY3D_DESCRIPTOR descriptor = { 256, 256, 0, CU_AD_FORMAT_FLOAT, 1,
-					       CUDA_ARRAY3D_DEFERRED_MAPPING };
+		CUDA_ARRAY3D_DEFERRED_MAPPING };
 	CUDA_ARRAY_MEMORY_REQUIREMENTS requirements;
 	CUmipmappedArray mipmap;
 	CUarray plain = make_array(256, 256, 0, CU_AD_FORMAT_FLOAT, 1, 0);
 
 	(void)state;
-	assert_int_equal(cuArrayGetMemoryRequirements(&requirements, plain, 0), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuArrayGetMemoryRequirements(&requirements, plain, 0),
+		CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuArrayDestroy(plain));
 	assert_success(cuMipmappedArrayCreate(&mipmap, &descriptor, 3));
 	assert_int_equal(used_bytes(), 0);
@@ -149,9 +154,9 @@ static void a_deferred_array_is_mapped_as_a_whole_and_lets_go_at_its_end(void **
 	assert_true(requirements.size >= 256 * 256 * 4 + 128 * 128 * 4 + 64 * 64 * 4);
 	CUmemGenericAllocationHandle memory = make_tile_pool(UNIT), other = make_tile_pool(UNIT);
 	CUarrayMapInfo info = { .resourceType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY,
-				.memOperationType = CU_MEM_OPERATION_TYPE_MAP,
-				.memHandleType = CU_MEM_HANDLE_TYPE_GENERIC,
-				.deviceBitMask = 1 };
+		.memOperationType = CU_MEM_OPERATION_TYPE_MAP,
+		.memHandleType = CU_MEM_HANDLE_TYPE_GENERIC,
+		.deviceBitMask = 1 };
 	info.resource.mipmap = mipmap;
 	info.memHandle.memHandle = memory;
 	assert_success(cuMemMapArrayAsync(&info, 1, NULL));
@@ -171,7 +176,7 @@ static void a_deferred_array_is_mapped_as_a_whole_and_lets_go_at_its_end(void **
 static void arrays_and_what_is_behind_them_go_with_their_context(void **state)
 {
 	CUDA_ARRAY3D_DESCRIPTOR descriptor = { 256, 256, 0, CU_AD_FORMAT_FLOAT, 1,
-					       CUDA_ARRAY3D_DEFERRED_MAPPING };
+		CUDA_ARRAY3D_DEFERRED_MAPPING };
 	CUcontext context;
 	CUarray array;
 
@@ -181,9 +186,9 @@ static void arrays_and_what_is_behind_them_go_with_their_context(void **state)
 	make_array(64, 64, 0, CU_AD_FORMAT_FLOAT, 1, 0);
 	CUmemGenericAllocationHandle memory = make_tile_pool(UNIT);
 	CUarrayMapInfo info = { .resourceType = CU_RESOURCE_TYPE_ARRAY,
-				.memOperationType = CU_MEM_OPERATION_TYPE_MAP,
-				.memHandleType = CU_MEM_HANDLE_TYPE_GENERIC,
-				.deviceBitMask = 1 };
+		.memOperationType = CU_MEM_OPERATION_TYPE_MAP,
+		.memHandleType = CU_MEM_HANDLE_TYPE_GENERIC,
+		.deviceBitMask = 1 };
 	info.resource.array = array;
 	info.memHandle.memHandle = memory;
 	assert_success(cuMemMapArrayAsync(&info, 1, NULL));

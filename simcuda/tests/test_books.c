@@ -40,7 +40,7 @@ static void what_lives_is_listed_until_it_is_freed(void **state)
 	CUmemGenericAllocationHandle handle;
 	CUDA_ARRAY_DESCRIPTOR shape = { 100, 3, CU_AD_FORMAT_FLOAT, 1 };
 	CUmemAllocationProp on_device_1 = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-					    .location = { CU_MEM_LOCATION_TYPE_DEVICE, 1 } };
+		.location = { CU_MEM_LOCATION_TYPE_DEVICE, 1 } };
 	const struct simcuda_item *item;
 
 	assert_success(cuMemAlloc_v2(&device, 1000));

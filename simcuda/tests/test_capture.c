@@ -228,7 +228,7 @@ static void a_launch_into_a_capture_is_a_node_with_the_graph_in_it(void **state)
 
 	(void)state;
 	assert_success(cuLaunchKernel((CUfunction)(void *)&function, 2, 1, 1, 32, 1, 1, 0, stream, NULL,
-				      NULL));
+		NULL));
 	inner = end(stream);
 	assert_success(cuGraphInstantiateWithFlags(&exec, inner, 0));
 	stream = begin(CU_STREAM_CAPTURE_MODE_RELAXED);

@@ -9,15 +9,15 @@
 #define MODULE_BYTES (3 * MIB)
 
 static char image[] = "// code of nobody\n"
-			    ".version 8.0\n.target sm_90\n.address_size 64\n"
-			    ".extern .global .align 4 .u32 elsewhere;\n"
-			    ".visible .global .align 4 .b8 table[16][1024]; /* .global .u8 no; */\n"
-			    ".global .attribute(.managed) .align 8 .u64 counter = 7;\n"
-			    ".const .v2 .f32 pair = {1.0, 2.0}, other[2];\n"
-			    ".visible .entry first(.param .u64 first_param_0)\n"
-			    "{ .reg .b32 r; .shared .align 4 .b8 inner[64]; { ret; } }\n"
-			    ".func (.param .b32 result) helper(.param .b32 x) { ret; }\n"
-			    ".visible .entry second() .maxntid 128, 1, 1 { ret; }\n";
+					  ".version 8.0\n.target sm_90\n.address_size 64\n"
+					  ".extern .global .align 4 .u32 elsewhere;\n"
+					  ".visible .global .align 4 .b8 table[16][1024]; /* .global .u8 no; */\n"
+					  ".global .attribute(.managed) .align 8 .u64 counter = 7;\n"
+					  ".const .v2 .f32 pair = {1.0, 2.0}, other[2];\n"
+					  ".visible .entry first(.param .u64 first_param_0)\n"
+					  "{ .reg .b32 r; .shared .align 4 .b8 inner[64]; { ret; } }\n"
+					  ".func (.param .b32 result) helper(.param .b32 x) { ret; }\n"
+					  ".visible .entry second() .maxntid 128, 1, 1 { ret; }\n";
 /* Device memory that the variables take. Each variable is rounded up to whole units. */
 #define VARIABLE_BYTES ((size_t)16384 + 512 + 512)
 
@@ -131,7 +131,7 @@ static void what_a_linker_was_given_is_in_what_it_makes(void **state)
 	size_t before = used_bytes();
 	assert_success(cuLinkCreate_v2(0, NULL, NULL, &linker));
 	assert_success(cuLinkAddData_v2(linker, CU_JIT_INPUT_PTX, image, sizeof(image), "", 0, NULL,
-					NULL));
+		NULL));
 	assert_success(cuLinkComplete(linker, &code, &size));
 	assert_int_equal(used_bytes(), before);
 	assert_success(cuModuleLoadData(&module, code));
@@ -167,7 +167,8 @@ static void a_library_is_in_every_context_and_its_managed_variables_are_once(voi
 	}
 	assert_int_not_equal(tables[0], tables[1]);
 	assert_int_equal(counters[0], counters[1]);
-	assert_int_equal(cuLibraryGetManaged(&counters[0], &size, library, "table"), CUDA_ERROR_NOT_FOUND);
+	assert_int_equal(cuLibraryGetManaged(&counters[0], &size, library, "table"),
+		CUDA_ERROR_NOT_FOUND);
 	assert_success(cuLibraryGetModule(&module, library));
 	assert_int_equal(cuModuleUnload(module), CUDA_ERROR_INVALID_HANDLE);
 
@@ -294,6 +295,7 @@ int main(void)
 
 	setenv("SIMCUDA_MODULE_MEMORY", "3M", 1);
 	int failures = cmocka_run_group_tests(either, NULL, NULL);
-	return failures + (is_lazy && *is_lazy == '1' ? cmocka_run_group_tests(lazy, NULL, NULL) :
-							cmocka_run_group_tests(eager, NULL, NULL));
+	return failures +
+		(is_lazy && *is_lazy == '1' ? cmocka_run_group_tests(lazy, NULL, NULL)
+									: cmocka_run_group_tests(eager, NULL, NULL));
 }

@@ -308,7 +308,7 @@ static void multiprocessors_are_split_in_whole_units(void **state)
 	assert_success(cuDevSmResourceSplitByCount(parts, &count, &all, NULL, 0, 9));
 	assert_int_equal(parts[3].sm.smCount, 16);
 	assert_int_equal(cuDevSmResourceSplitByCount(parts, &count, &all, NULL, 0, 65),
-			 CUDA_ERROR_INVALID_VALUE);
+		CUDA_ERROR_INVALID_VALUE);
 }
 
 int main(void)

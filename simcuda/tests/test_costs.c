@@ -31,9 +31,10 @@ int nvmlInit_v2(void);
 int nvmlDeviceGetHandleByIndex_v2(unsigned int index, void **device);
 int nvmlDeviceGetMemoryInfo_v2(void *device, struct nvml_memory_v2 *memory);
 int nvmlDeviceGetMemoryInfo(void *device, unsigned long long *memory);
-int nvmlDeviceGetComputeRunningProcesses(void *device, unsigned int *count, struct nvml_process *processes);
+int nvmlDeviceGetComputeRunningProcesses(void *device, unsigned int *count,
+	struct nvml_process *processes);
 int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned int *count,
-					    struct nvml_process_v2 *processes);
+	struct nvml_process_v2 *processes);
 
 /* The listed charges of a device must add up to all its used bytes. */
 static void expect_list_to_add_up(void)
@@ -160,7 +161,7 @@ static void the_management_library_tells_the_processes_apart(void **state)
 	assert_int_equal(old_memory[2], memory.used_bytes);
 
 	assert_int_equal(nvmlDeviceGetComputeRunningProcesses(device, &count, processes),
-			 NVML_INSUFFICIENT_SIZE);
+		NVML_INSUFFICIENT_SIZE);
 	assert_int_equal(count, 2);
 	assert_int_equal(nvmlDeviceGetComputeRunningProcesses(device, &count, processes), NVML_SUCCESS);
 	assert_int_equal(processes[0].id, OTHER_PROCESS);

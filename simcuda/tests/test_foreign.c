@@ -14,8 +14,9 @@
 
 static CUexternalMemory import(size_t size_bytes)
 {
-	CUDA_EXTERNAL_MEMORY_HANDLE_DESC descriptor = { .type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD,
-							.size = size_bytes };
+	CUDA_EXTERNAL_MEMORY_HANDLE_DESC descriptor = {
+		.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD, .size = size_bytes
+	};
 	CUexternalMemory memory;
 
 	assert_success(cuImportExternalMemory(&memory, &descriptor));
@@ -33,14 +34,16 @@ static void mapped_buffers_are_freed_one_by_one_and_outlive_their_object(void **
 	assert_success(cuExternalMemoryGetMappedBuffer(&first, memory, &part));
 	assert_success(cuExternalMemoryGetMappedBuffer(&second, memory, &part));
 	part.size = 901;
-	assert_int_equal(cuExternalMemoryGetMappedBuffer(&none, memory, &part), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuExternalMemoryGetMappedBuffer(&none, memory, &part),
+		CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(used_bytes(), 0);
 	assert_success(cuMemGetAddressRange_v2(NULL, &size_bytes, first + 899));
 	assert_int_equal(size_bytes, 900);
 	assert_success(cuMemFree_v2(first));
 	assert_success(cuDestroyExternalMemory(memory));
 	assert_int_equal(cuDestroyExternalMemory(memory), CUDA_ERROR_INVALID_HANDLE);
-	assert_int_equal(cuExternalMemoryGetMappedBuffer(&none, memory, &part), CUDA_ERROR_INVALID_HANDLE);
+	assert_int_equal(cuExternalMemoryGetMappedBuffer(&none, memory, &part),
+		CUDA_ERROR_INVALID_HANDLE);
 	assert_success(cuMemsetD8_v2(second, 1, 900));
 	assert_success(cuMemFree_v2(second));
 	assert_int_equal(cuMemFree_v2(second), CUDA_ERROR_INVALID_VALUE);
@@ -60,7 +63,7 @@ static void mapped_arrays_are_destroyed_as_arrays_are(void **state)
 	assert_success(cuExternalMemoryGetMappedMipmappedArray(&mipmap, memory, &part));
 	part.numLevels = 3;
 	assert_int_equal(cuExternalMemoryGetMappedMipmappedArray(&none, memory, &part),
-			 CUDA_ERROR_INVALID_VALUE);
+		CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(used_bytes(), 0);
 	assert_success(cuMipmappedArrayGetLevel(&level, mipmap, 1));
 	assert_success(cuDestroyExternalMemory(memory));
@@ -98,9 +101,10 @@ static void a_buffer_is_reached_while_it_is_mapped(void **state)
 	(void)state;
 	assert_int_equal(cuGraphicsGLRegisterBuffer(&resources[0], 0, 0), CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuGraphicsGLRegisterBuffer(&resources[0], 5, 0));
-	assert_success(cuGraphicsGLRegisterBuffer(&resources[1], 6, CU_GRAPHICS_REGISTER_FLAGS_READ_ONLY));
+	assert_success(cuGraphicsGLRegisterBuffer(&resources[1], 6,
+		CU_GRAPHICS_REGISTER_FLAGS_READ_ONLY));
 	assert_int_equal(cuGraphicsResourceGetMappedPointer_v2(&address, &size_bytes, resources[0]),
-			 CUDA_ERROR_NOT_MAPPED);
+		CUDA_ERROR_NOT_MAPPED);
 	assert_int_equal(cuGraphicsUnmapResources(1, resources, NULL), CUDA_ERROR_NOT_MAPPED);
 	twice[0] = twice[1] = resources[0];
 	assert_int_equal(cuGraphicsMapResources(2, twice, NULL), CUDA_ERROR_INVALID_HANDLE);
@@ -114,7 +118,7 @@ static void a_buffer_is_reached_while_it_is_mapped(void **state)
 	assert_int_equal(low, address);
 	assert_int_equal(low_bytes, size_bytes);
 	assert_int_equal(cuGraphicsSubResourceGetMappedArray(&array, resources[0], 0, 0),
-			 CUDA_ERROR_NOT_MAPPED_AS_ARRAY);
+		CUDA_ERROR_NOT_MAPPED_AS_ARRAY);
 	assert_int_equal(cuMemFree_v2(address), CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuGraphicsResourceSetMapFlags_v2(resources[0], 0), CUDA_ERROR_ALREADY_MAPPED);
 	assert_int_equal(used_bytes(), 0);
@@ -141,15 +145,15 @@ static void an_image_is_reached_as_arrays(void **state)
 	assert_success(cuGraphicsVDPAURegisterOutputSurface(&images[3], 1, 0));
 	assert_success(cuGraphicsMapResources(4, images, NULL));
 	assert_int_equal(cuGraphicsResourceGetMappedPointer_v2(&address, NULL, images[0]),
-			 CUDA_ERROR_NOT_MAPPED_AS_POINTER);
+		CUDA_ERROR_NOT_MAPPED_AS_POINTER);
 	assert_success(cuGraphicsSubResourceGetMappedArray(&level, images[0], 0, 0));
 	CUDA_ARRAY_DESCRIPTOR shape;
 	assert_success(cuArrayGetDescriptor_v2(&shape, level));
 	assert_int_equal(shape.Width, 512);
 	assert_int_equal(cuGraphicsSubResourceGetMappedArray(&level, images[0], 1, 0),
-			 CUDA_ERROR_INVALID_VALUE);
+		CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuGraphicsSubResourceGetMappedArray(&level, images[0], 0, 10),
-			 CUDA_ERROR_INVALID_VALUE);
+		CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuGraphicsResourceGetMappedMipmappedArray(&mipmap, images[0]));
 	assert_int_equal(cuMipmappedArrayDestroy(mipmap), CUDA_ERROR_INVALID_HANDLE);
 	assert_success(cuGraphicsUnmapResources(1, images, NULL));
@@ -178,7 +182,7 @@ static int export_in_child(int control)
 		return 2;
 	/* The exporting process cannot open its own handle. */
 	if (cuIpcOpenMemHandle_v2(&again, handles[0], CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) !=
-	    CUDA_ERROR_INVALID_CONTEXT)
+		CUDA_ERROR_INVALID_CONTEXT)
 		return 3;
 	/* The next block at that address is a different block. */
 	if (cuMemFree_v2(block) || cuMemAlloc_v2(&again, 5000) || cuIpcGetMemHandle(&handles[1], again))
@@ -229,7 +233,7 @@ static void a_handle_of_another_process_is_opened_once_and_counted(void **state)
 	/* Only one context of a device can have the memory open. */
 	assert_success(cuCtxCreate_v2(&context, 0, 0));
 	assert_int_equal(cuIpcOpenMemHandle_v2(&again, handles[0], CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
-			 CUDA_ERROR_MAP_FAILED);
+		CUDA_ERROR_MAP_FAILED);
 	assert_success(cuCtxDestroy_v2(context));
 	assert_success(cuIpcCloseMemHandle(address));
 	assert_int_equal(cuIpcCloseMemHandle(address), CUDA_ERROR_INVALID_VALUE);

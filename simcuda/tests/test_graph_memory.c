@@ -15,7 +15,7 @@ static struct node add_allocation(CUgraph graph, size_t size)
 {
 	CUDA_MEM_ALLOC_NODE_PARAMS parameters = {
 		.poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-			       .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 } },
+			.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 } },
 		.bytesize = size,
 	};
 	struct node node;
@@ -71,7 +71,8 @@ static void expect_graph_memory(size_t used, size_t reserved)
 
 static int leave_nothing(void **state)
 {
-	return cuDeviceGraphMemTrim(0) == CUDA_SUCCESS && used_bytes() == 0 ? destroy_context(state) : -1;
+	return cuDeviceGraphMemTrim(0) == CUDA_SUCCESS && used_bytes() == 0 ? destroy_context(state)
+																		: -1;
 }
 
 static void memory_comes_at_launch_and_stays_until_a_trim(void **state)
@@ -98,7 +99,7 @@ static void memory_comes_at_launch_and_stays_until_a_trim(void **state)
 	assert_success(cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH, &zero));
 	assert_int_equal(attribute(CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH), 0);
 	assert_int_equal(cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &zero),
-			 CUDA_ERROR_INVALID_VALUE);
+		CUDA_ERROR_INVALID_VALUE);
 	destroy(graph, exec);
 }
 
@@ -243,7 +244,8 @@ static void a_graph_with_memory_is_one_of_a_kind(void **state)
 	assert_success(add_free(graph, &node, node.address));
 	assert_int_equal(cuGraphClone(&clone, graph), CUDA_ERROR_NOT_SUPPORTED);
 	assert_int_equal(cuGraphDestroyNode(node.node), CUDA_ERROR_NOT_SUPPORTED);
-	assert_int_equal(cuGraphAddChildGraphNode(&child, parent, NULL, 0, graph), CUDA_ERROR_NOT_SUPPORTED);
+	assert_int_equal(cuGraphAddChildGraphNode(&child, parent, NULL, 0, graph),
+		CUDA_ERROR_NOT_SUPPORTED);
 	CUgraphExec exec = instantiate(graph, 0);
 	assert_int_equal(cuGraphInstantiateWithFlags(&second, graph, 0), CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuGraphExecDestroy(exec));
@@ -284,7 +286,8 @@ static void an_update_keeps_the_memory_that_the_graph_has(void **state)
 	add_allocation(other, MIB);
 	CUgraphExec exec = instantiate(graph, 0);
 	assert_success(cuGraphExecUpdate_v2(exec, graph, &info));
-	assert_int_equal(cuGraphExecUpdate_v2(exec, other, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+	assert_int_equal(cuGraphExecUpdate_v2(exec, other, &info),
+		CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
 	assert_int_equal(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED);
 	assert_success(cuGraphLaunch(exec, NULL));
 	assert_success(cuMemFree_v2(node.address));
@@ -313,8 +316,8 @@ static void nodes_of_the_common_form_allocate_and_free_too(void **state)
 	CUgraphNodeParams allocation = {
 		.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC,
 		.alloc = { .poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-					  .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 } },
-			   .bytesize = 3000 },
+					   .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 } },
+			.bytesize = 3000 },
 	};
 	CUgraphNodeParams freeing = { .type = CU_GRAPH_NODE_TYPE_MEM_FREE };
 	CUgraphNode nodes[2];

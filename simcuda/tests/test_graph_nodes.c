@@ -91,7 +91,8 @@ static void nodes_run_after_what_they_depend_on(void **state)
 	assert_int_equal(calls[1], 1);
 	assert_success(cuGraphExecDestroy(exec));
 	assert_success(cuGraphRemoveDependencies(graph, &second, &first, 1));
-	assert_int_equal(cuGraphRemoveDependencies(graph, &second, &first, 1), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuGraphRemoveDependencies(graph, &second, &first, 1),
+		CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuGraphDestroy(graph));
 }
 
@@ -99,9 +100,10 @@ static void nodes_say_what_they_were_given(void **state)
 {
 	CUgraph graph = new_graph();
 	CUDA_MEMCPY3D copy = { .WidthInBytes = 7, .Height = 1, .Depth = 1 }, same_copy;
-	CUDA_MEMSET_NODE_PARAMS fill = { .dst = 64, .elementSize = 4, .width = 3, .height = 1 }, same_fill;
+	CUDA_MEMSET_NODE_PARAMS fill = { .dst = 64, .elementSize = 4, .width = 3, .height = 1 },
+							same_fill;
 	CUDA_KERNEL_NODE_PARAMS kernel = { .func = (CUfunction)(void *)&call_count, .gridDimX = 9 },
-				same_kernel;
+							same_kernel;
 	CUDA_KERNEL_NODE_PARAMS_v1 old_kernel;
 	CUDA_HOST_NODE_PARAMS host;
 	CUgraphNode node, kernel_node;
@@ -126,7 +128,8 @@ static void nodes_say_what_they_were_given(void **state)
 	assert_success(cuGraphKernelNodeSetParams_v2(kernel_node, &kernel));
 	assert_success(cuGraphKernelNodeGetParams(kernel_node, &old_kernel));
 	assert_int_equal(old_kernel.gridDimX, 10);
-	assert_int_equal(cuGraphExecKernelNodeSetParams_v2(exec, node, &kernel), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuGraphExecKernelNodeSetParams_v2(exec, node, &kernel),
+		CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuGraphExecDestroy(exec));
 	assert_success(cuGraphDestroy(graph));
 }
@@ -171,8 +174,8 @@ static int run_conditional(CUgraphConditionalNodeType type, unsigned int bodies,
 	};
 	CUgraphNode node;
 
-	assert_success(cuGraphConditionalHandleCreate(&handle, graph, NULL, value, 
-						      CU_GRAPH_COND_ASSIGN_DEFAULT));
+	assert_success(cuGraphConditionalHandleCreate(&handle, graph, NULL, value,
+		CU_GRAPH_COND_ASSIGN_DEFAULT));
 	parameters.conditional.handle = handle;
 	assert_success(cuGraphAddNode_v2(&node, graph, NULL, NULL, 0, &parameters));
 	for (unsigned int i = 0; i < bodies; i++)
@@ -210,10 +213,12 @@ static void an_update_needs_nodes_of_the_same_kind(void **state)
 	add_host(longer, 0);
 	add_host(longer, 1);
 	CUgraphExec exec = instantiate(graph);
-	assert_int_equal(cuGraphExecUpdate_v2(exec, other, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+	assert_int_equal(cuGraphExecUpdate_v2(exec, other, &info),
+		CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
 	assert_int_equal(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED);
 	assert_ptr_equal(info.errorNode, node);
-	assert_int_equal(cuGraphExecUpdate_v2(exec, longer, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+	assert_int_equal(cuGraphExecUpdate_v2(exec, longer, &info),
+		CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
 	assert_int_equal(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
 	assert_success(cuGraphExecUpdate_v2(exec, same, &info));
 	assert_success(cuGraphLaunch(exec, NULL));

@@ -33,7 +33,8 @@ static void expect_missing(const char *name, int version, CUdriverProcAddressQue
 	CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
 	void *address = &status;
 
-	assert_int_equal(cuGetProcAddress_v2(name, &address, version, 0, &status), CUDA_ERROR_NOT_FOUND);
+	assert_int_equal(cuGetProcAddress_v2(name, &address, version, 0, &status),
+		CUDA_ERROR_NOT_FOUND);
 	assert_int_equal(status, expected);
 	assert_null(address);
 }
@@ -83,8 +84,10 @@ static void senseless_questions_are_refused(void **state)
 	(void)state;
 	assert_int_equal(cuGetProcAddress_v2(NULL, &address, 12000, 0, NULL), CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuGetProcAddress_v2("cuInit", NULL, 12000, 0, NULL), CUDA_ERROR_INVALID_VALUE);
-	assert_int_equal(cuGetProcAddress_v2("cuInit", &address, 12000, 4, NULL), CUDA_ERROR_INVALID_VALUE);
-	assert_int_equal(cuGetProcAddress_v2("cuInit", &address, 99000, 0, NULL), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuGetProcAddress_v2("cuInit", &address, 12000, 4, NULL),
+		CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuGetProcAddress_v2("cuInit", &address, 99000, 0, NULL),
+		CUDA_ERROR_INVALID_VALUE);
 }
 
 static void the_old_form_has_no_status_and_neither_need_the_new_one(void **state)

@@ -161,8 +161,8 @@ static void a_pointer_tells_what_it_points_to(void **state)
 	assert_success(cuMemGetAddressRange_v2(&base, &size_bytes, address + 4999));
 	assert_int_equal(base, address);
 	assert_int_equal(size_bytes, 5000);
-	assert_int_equal(
-		cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)&on_stack),
+	assert_int_equal(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+						 (CUdeviceptr)&on_stack),
 		CUDA_ERROR_INVALID_VALUE);
 
 	/* For an unknown pointer, a query of several attributes returns zeros and no error. */
@@ -180,7 +180,7 @@ static void registered_memory_stays_the_callers(void **state)
 	(void)state;
 	assert_success(cuMemHostRegister_v2(memory, sizeof(memory), 0));
 	assert_int_equal(cuMemHostRegister_v2(memory + 4096, 4096, 0),
-			 CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+		CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
 	assert_success(cuMemHostUnregister(memory));
 	assert_int_equal(cuMemHostUnregister(memory), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 	memory[0] = 1;
@@ -234,9 +234,9 @@ static void a_forked_child_has_no_cuda(void **state)
 	if (child == 0) {
 		CUdeviceptr address;
 		_exit(cuMemAlloc_v2(&address, 1) == CUDA_ERROR_NOT_INITIALIZED &&
-				      cuInit(0) == CUDA_ERROR_NOT_INITIALIZED ?
-			      0 :
-			      1);
+					cuInit(0) == CUDA_ERROR_NOT_INITIALIZED
+				? 0
+				: 1);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
@@ -257,7 +257,8 @@ static void memory_is_apart_from_what_stays_registered(void **state)
 	assert_int_equal(munmap(memory, 4 * MIB), 0);
 	for (int i = 0; i < 8; i++) {
 		assert_success(cuMemAlloc_v2(&blocks[i], MIB));
-		assert_true(blocks[i] + MIB <= (uintptr_t)memory || blocks[i] >= (uintptr_t)memory + 4 * MIB);
+		assert_true(blocks[i] + MIB <= (uintptr_t)memory ||
+			blocks[i] >= (uintptr_t)memory + 4 * MIB);
 	}
 	for (int i = 0; i < 8; i++)
 		assert_success(cuMemFree_v2(blocks[i]));

@@ -80,11 +80,11 @@ static void each_device_binds_its_own_memory_once(void **state)
 	assert_int_equal(cuMulticastBindMem(multicast, 0, first, 0, UNIT, 0), CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuMulticastBindMem_v2(multicast, 1, 0, second, 0, 2 * UNIT, 0));
 	assert_int_equal(cuMulticastBindMem(multicast, UNIT, first, UNIT, 2 * UNIT, 0),
-			 CUDA_ERROR_INVALID_VALUE);
+		CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuMulticastBindMem(multicast, 2 * UNIT, first, 0, UNIT, 0),
-			 CUDA_ERROR_INVALID_VALUE);
+		CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuMulticastBindMem(multicast, UNIT, multicast, 0, UNIT, 0),
-			 CUDA_ERROR_INVALID_VALUE);
+		CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuMulticastBindMem(first, 0, second, 0, UNIT, 0), CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuMulticastUnbind(multicast, 1, 0, 2 * UNIT));
 	assert_success(cuMemRelease(multicast));
@@ -103,7 +103,8 @@ static void devices_are_added_before_memory_is_bound(void **state)
 	assert_success(cuMulticastAddDevice(multicast, 0));
 	assert_int_equal(cuMulticastAddDevice(multicast, 0), CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuMulticastAddDevice(multicast, 7), CUDA_ERROR_INVALID_DEVICE);
-	assert_int_equal(cuMulticastBindMem(multicast, 0, memory, 0, UNIT, 0), CUDA_ERROR_ILLEGAL_STATE);
+	assert_int_equal(cuMulticastBindMem(multicast, 0, memory, 0, UNIT, 0),
+		CUDA_ERROR_ILLEGAL_STATE);
 	assert_success(cuMulticastAddDevice(multicast, 1));
 	assert_success(cuMulticastBindMem(multicast, 0, memory, 0, UNIT, 0));
 	assert_success(cuMemRelease(multicast));
@@ -126,7 +127,7 @@ static void memory_is_bound_by_its_address_too(void **state)
 	assert_success(cuMemUnmap(address, UNIT));
 	assert_int_equal(used_bytes(), UNIT);
 	assert_int_equal(cuMulticastBindAddr_v2(multicast, 0, UNIT, address, UNIT, 0),
-			 CUDA_ERROR_INVALID_VALUE);
+		CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuMulticastUnbind(multicast, 0, 0, UNIT));
 	assert_int_equal(used_bytes(), 0);
 	assert_success(cuMemAllocAsync(&pooled, UNIT, NULL));
@@ -139,18 +140,18 @@ static void memory_is_bound_by_its_address_too(void **state)
 
 static void an_exported_object_is_imported_as_itself(void **state)
 {
-	CUmulticastObjectProp properties = { .numDevices = 2,
-					     .size = UNIT,
-					     .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR };
+	CUmulticastObjectProp properties = {
+		.numDevices = 2, .size = UNIT, .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+	};
 	CUmemGenericAllocationHandle multicast, again;
 	int file;
 
 	(void)state;
 	assert_success(cuMulticastCreate(&multicast, &properties));
-	assert_success(cuMemExportToShareableHandle(&file, multicast, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-						    0));
+	assert_success(cuMemExportToShareableHandle(&file, multicast,
+		CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
 	assert_success(cuMemImportFromShareableHandle(&again, (void *)(intptr_t)file,
-						      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+		CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
 	close(file);
 	assert_success(cuMemRelease(multicast));
 	assert_success(cuMulticastAddDevice(again, 1));

@@ -45,7 +45,8 @@ static void the_release_threshold_keeps_memory_and_a_trim_takes_it(void **state)
 	CUdeviceptr address;
 
 	(void)state;
-	assert_success(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold_bytes));
+	assert_success(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+		&threshold_bytes));
 	assert_success(cuMemAllocAsync(&address, 10 * MIB, NULL));
 	assert_success(cuMemFreeAsync(address, NULL));
 	assert_success(cuCtxSynchronize());
@@ -54,7 +55,8 @@ static void the_release_threshold_keeps_memory_and_a_trim_takes_it(void **state)
 	assert_int_equal(attribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 2 * MIB);
 	assert_success(cuMemPoolTrimTo(pool, 0));
 	threshold_bytes = 0;
-	assert_success(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold_bytes));
+	assert_success(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+		&threshold_bytes));
 	assert_int_equal(used_bytes(), 0);
 }
 
@@ -70,7 +72,7 @@ static void high_marks_stay_until_they_are_reset(void **state)
 	assert_success(cuMemFree_v2(address));
 	assert_int_equal(attribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH), MIB);
 	assert_int_equal(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &one),
-			 CUDA_ERROR_INVALID_VALUE);
+		CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &zero));
 	assert_int_equal(attribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH), 0);
 }
@@ -110,7 +112,8 @@ static void a_pool_ends_at_its_own_maximum_and_at_the_devices_capacity(void **st
 
 	(void)state;
 	assert_success(cuMemAllocFromPoolAsync(&address, 3 * MIB, small, NULL));
-	assert_int_equal(cuMemAllocFromPoolAsync(&none, 2 * MIB, small, NULL), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(cuMemAllocFromPoolAsync(&none, 2 * MIB, small, NULL),
+		CUDA_ERROR_OUT_OF_MEMORY);
 	assert_int_equal(cuMemAllocAsync(&none, CAPACITY_BYTES, NULL), CUDA_ERROR_OUT_OF_MEMORY);
 	assert_success(cuMemFreeAsync(address, NULL));
 	assert_success(cuMemPoolDestroy(small));
@@ -137,11 +140,11 @@ static void the_current_pool_of_a_device_is_where_plain_calls_allocate(void **st
 }
 
 static CUmemoryPool make_pool(CUmemLocationType location, int id, CUmemAllocationType type,
-			      CUmemAllocationHandleType handles)
+	CUmemAllocationHandleType handles)
 {
-	CUmemPoolProps properties = { .allocType = type,
-				      .handleTypes = handles,
-				      .location = { .type = location, .id = id } };
+	CUmemPoolProps properties = {
+		.allocType = type, .handleTypes = handles, .location = { .type = location, .id = id }
+	};
 	CUmemoryPool pool;
 
 	assert_success(cuMemPoolCreate(&pool, &properties));
@@ -172,7 +175,7 @@ static void a_destroyed_pool_goes_with_its_last_block(void **state)
 	assert_int_equal(cuMemPoolTrimTo(pool, 0), CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuMemAllocFromPoolAsync(&third, 1, pool, NULL), CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &bytes),
-			 CUDA_ERROR_INVALID_VALUE);
+		CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuMemsetD8_v2(first, 1, 3 * MIB));
 	assert_success(cuMemFreeAsync(first, NULL));
 	assert_success(cuMemFreeAsync(second, NULL));
@@ -181,8 +184,10 @@ static void a_destroyed_pool_goes_with_its_last_block(void **state)
 
 static void host_and_managed_pools_cost_the_device_nothing(void **state)
 {
-	CUmemoryPool on_host = make_pool(CU_MEM_LOCATION_TYPE_HOST, 77, CU_MEM_ALLOCATION_TYPE_PINNED, 0);
-	CUmemoryPool managed = make_pool(CU_MEM_LOCATION_TYPE_DEVICE, 0, CU_MEM_ALLOCATION_TYPE_MANAGED, 0);
+	CUmemoryPool on_host =
+		make_pool(CU_MEM_LOCATION_TYPE_HOST, 77, CU_MEM_ALLOCATION_TYPE_PINNED, 0);
+	CUmemoryPool managed =
+		make_pool(CU_MEM_LOCATION_TYPE_DEVICE, 0, CU_MEM_ALLOCATION_TYPE_MANAGED, 0);
 	CUdeviceptr of_host, of_managed;
 	unsigned int is_managed;
 	cuuint64_t bytes;
@@ -206,7 +211,7 @@ static void host_and_managed_pools_cost_the_device_nothing(void **state)
 static void impossible_pools_are_refused(void **state)
 {
 	CUmemPoolProps properties = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-				      .location = { .type = CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT } };
+		.location = { .type = CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT } };
 	CUmemoryPool pool;
 
 	(void)state;
@@ -225,7 +230,8 @@ static void impossible_pools_are_refused(void **state)
 
 static void each_place_has_a_default_and_a_current_pool(void **state)
 {
-	CUmemLocation host = { .type = CU_MEM_LOCATION_TYPE_HOST }, device = { CU_MEM_LOCATION_TYPE_DEVICE, 1 };
+	CUmemLocation host = { .type = CU_MEM_LOCATION_TYPE_HOST },
+				  device = { CU_MEM_LOCATION_TYPE_DEVICE, 1 };
 	CUmemLocation nowhere = { .type = CU_MEM_LOCATION_TYPE_NONE };
 	CUmemoryPool pool = make_pool(CU_MEM_LOCATION_TYPE_HOST, 0, CU_MEM_ALLOCATION_TYPE_PINNED, 0);
 	CUmemoryPool found, of_device, managed;
@@ -238,9 +244,9 @@ static void each_place_has_a_default_and_a_current_pool(void **state)
 	assert_success(cuMemGetMemPool(&found, &host, CU_MEM_ALLOCATION_TYPE_PINNED));
 	assert_ptr_equal(found, pool);
 	assert_int_equal(cuMemSetMemPool(&host, CU_MEM_ALLOCATION_TYPE_MANAGED, pool),
-			 CUDA_ERROR_INVALID_VALUE);
+		CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuMemSetMemPool(&device, CU_MEM_ALLOCATION_TYPE_PINNED, pool),
-			 CUDA_ERROR_INVALID_VALUE);
+		CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuMemPoolDestroy(pool));
 	assert_success(cuMemGetMemPool(&found, &host, CU_MEM_ALLOCATION_TYPE_PINNED));
 	assert_ptr_not_equal(found, pool);
@@ -249,14 +255,14 @@ static void each_place_has_a_default_and_a_current_pool(void **state)
 	assert_ptr_equal(found, of_device);
 	assert_success(cuMemGetMemPool(&managed, &nowhere, CU_MEM_ALLOCATION_TYPE_MANAGED));
 	assert_int_equal(cuMemGetMemPool(&found, &nowhere, CU_MEM_ALLOCATION_TYPE_PINNED),
-			 CUDA_ERROR_INVALID_VALUE);
+		CUDA_ERROR_INVALID_VALUE);
 }
 
 static void a_pool_grows_to_its_maximum(void **state)
 {
 	CUmemPoolProps properties = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-				      .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE },
-				      .maxSize = 4 * MIB };
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE },
+		.maxSize = 4 * MIB };
 	CUmemoryPool pool;
 	CUdeviceptr block, more;
 
@@ -274,8 +280,9 @@ static void a_pool_grows_to_its_maximum(void **state)
 static void an_imported_pool_imports_blocks_and_allocates_none(void **state)
 {
 	CUmemoryPool pool = make_pool(CU_MEM_LOCATION_TYPE_DEVICE, 0, CU_MEM_ALLOCATION_TYPE_PINNED,
-				      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-	CUmemoryPool private = make_pool(CU_MEM_LOCATION_TYPE_DEVICE, 0, CU_MEM_ALLOCATION_TYPE_PINNED, 0);
+		CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+	CUmemoryPool private =
+		make_pool(CU_MEM_LOCATION_TYPE_DEVICE, 0, CU_MEM_ALLOCATION_TYPE_PINNED, 0);
 	CUmemoryPool imported;
 	CUmemPoolPtrExportData data;
 	CUdeviceptr block, again, third, other;
@@ -283,12 +290,12 @@ static void an_imported_pool_imports_blocks_and_allocates_none(void **state)
 
 	(void)state;
 	assert_int_equal(cuMemPoolExportToShareableHandle(&file, private,
-							  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
-			 CUDA_ERROR_INVALID_VALUE);
-	assert_success(cuMemPoolExportToShareableHandle(&file, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-							0));
+						 CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+		CUDA_ERROR_INVALID_VALUE);
+	assert_success(cuMemPoolExportToShareableHandle(&file, pool,
+		CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
 	assert_success(cuMemPoolImportFromShareableHandle(&imported, (void *)(intptr_t)file,
-							  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+		CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
 	assert_success(cuMemAllocFromPoolAsync(&block, 3 * MIB, pool, NULL));
 	assert_success(cuMemAllocFromPoolAsync(&other, MIB, private, NULL));
 	assert_int_equal(cuMemPoolExportPointer(&data, other), CUDA_ERROR_INVALID_VALUE);
@@ -319,7 +326,7 @@ static void access_to_a_pool_is_its_devices_and_who_is_given_it(void **state)
 {
 	CUmemoryPool pool = make_pool(CU_MEM_LOCATION_TYPE_DEVICE, 0, CU_MEM_ALLOCATION_TYPE_PINNED, 0);
 	CUmemAccessDesc access = { .location = { CU_MEM_LOCATION_TYPE_DEVICE, 1 },
-				   .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+		.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 	CUmemAccess_flags flags;
 
 	(void)state;

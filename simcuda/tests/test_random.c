@@ -129,11 +129,12 @@ static bool make_multicast(const struct worker *worker, struct slot *slot)
 static bool make_of_doomed_pool(const struct worker *worker, struct slot *slot)
 {
 	CUmemPoolProps properties = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-				      .location = { CU_MEM_LOCATION_TYPE_DEVICE, worker->ordinal } };
+		.location = { CU_MEM_LOCATION_TYPE_DEVICE, worker->ordinal } };
 	CUmemoryPool pool;
 
 	assert_success(cuMemPoolCreate(&pool, &properties));
-	bool fine = cuMemAllocFromPoolAsync(&slot->address, slot->size_bytes, pool, NULL) == CUDA_SUCCESS;
+	bool fine =
+		cuMemAllocFromPoolAsync(&slot->address, slot->size_bytes, pool, NULL) == CUDA_SUCCESS;
 	assert_success(cuMemPoolDestroy(pool));
 	return fine;
 }
@@ -141,7 +142,7 @@ static bool make_of_doomed_pool(const struct worker *worker, struct slot *slot)
 static bool make_external(struct slot *slot)
 {
 	CUDA_EXTERNAL_MEMORY_HANDLE_DESC whole = { .type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD,
-						   .size = slot->size_bytes };
+		.size = slot->size_bytes };
 	CUDA_EXTERNAL_MEMORY_BUFFER_DESC part = { .size = slot->size_bytes };
 	CUexternalMemory memory;
 
@@ -153,20 +154,21 @@ static bool make_external(struct slot *slot)
 
 static bool make_array(struct worker *worker, struct slot *slot)
 {
-	CUDA_ARRAY3D_DESCRIPTOR descriptor = { 1 + random_below(worker, 200), 1 + random_below(worker, 200),
-					       random_below(worker, 4),	      CU_AD_FORMAT_HALF,
-					       4,			      0 };
+	CUDA_ARRAY3D_DESCRIPTOR descriptor = { 1 + random_below(worker, 200),
+		1 + random_below(worker, 200), random_below(worker, 4), CU_AD_FORMAT_HALF, 4, 0 };
 
 	if (slot->what == ARRAY)
 		return cuArray3DCreate_v2((CUarray *)&slot->memory, &descriptor) == CUDA_SUCCESS;
-	return cuMipmappedArrayCreate((CUmipmappedArray *)&slot->memory, &descriptor, 4) == CUDA_SUCCESS;
+	return cuMipmappedArrayCreate((CUmipmappedArray *)&slot->memory, &descriptor, 4) ==
+		CUDA_SUCCESS;
 }
 
 static bool make_graphics(struct worker *worker, struct slot *slot)
 {
 	CUgraphicsResource resource;
 
-	assert_success(cuGraphicsGLRegisterBuffer(&resource, (unsigned int)(1 + random_below(worker, 99)), 0));
+	assert_success(cuGraphicsGLRegisterBuffer(&resource,
+		(unsigned int)(1 + random_below(worker, 99)), 0));
 	if (random_below(worker, 2))
 		assert_success(cuGraphicsMapResources(1, &resource, NULL));
 	slot->memory = resource;
@@ -229,8 +231,8 @@ static void clear(struct worker *worker, struct slot *slot)
 		return;
 	case POOLED:
 	case OF_DOOMED_POOL:
-		assert_success(random_below(worker, 2) ? cuMemFreeAsync(slot->address, NULL) :
-							 cuMemFree_v2(slot->address));
+		assert_success(random_below(worker, 2) ? cuMemFreeAsync(slot->address, NULL)
+											   : cuMemFree_v2(slot->address));
 		break;
 	case PINNED:
 		assert_success(cuMemFreeHost(slot->memory));
@@ -246,7 +248,8 @@ static void clear(struct worker *worker, struct slot *slot)
 		assert_success(cuMipmappedArrayDestroy(slot->memory));
 		break;
 	case MAPPED:
-		assert_int_equal(cuMemAddressFree(slot->address, slot->size_bytes), CUDA_ERROR_INVALID_VALUE);
+		assert_int_equal(cuMemAddressFree(slot->address, slot->size_bytes),
+			CUDA_ERROR_INVALID_VALUE);
 		assert_success(cuMemUnmap(slot->address, slot->size_bytes));
 		assert_success(cuMemAddressFree(slot->address, slot->size_bytes));
 		break;
@@ -280,7 +283,8 @@ static void do_wrong(struct worker *worker)
 	assert_int_equal(cuIpcCloseMemHandle(UNIT), CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuMemHostUnregister(&local), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 	assert_int_equal(cuMemPoolDestroy((CUmemoryPool)worker), CUDA_ERROR_INVALID_VALUE);
-	assert_int_equal(cuGraphicsUnregisterResource((CUgraphicsResource)worker), CUDA_ERROR_INVALID_HANDLE);
+	assert_int_equal(cuGraphicsUnregisterResource((CUgraphicsResource)worker),
+		CUDA_ERROR_INVALID_HANDLE);
 }
 
 /* Compares the item list with the used bytes. No other thread runs during this call. */

@@ -33,8 +33,8 @@ static CUresult counted_allocate(CUdeviceptr *ret_address, size_t size_bytes)
 	return real_allocate(ret_address, size_bytes);
 }
 
-static CUresult recorded_get_proc_address(const char *name, void **ret_address, int version, cuuint64_t flags,
-					  CUdriverProcAddressQueryResult *ret_status)
+static CUresult recorded_get_proc_address(const char *name, void **ret_address, int version,
+	cuuint64_t flags, CUdriverProcAddressQueryResult *ret_status)
 {
 	if (request_count < MAX_REQUESTS) {
 		struct request *request = &requests[request_count++];
@@ -86,7 +86,7 @@ static int is_requested(const char *name, int version, cuuint64_t flags)
 {
 	for (size_t i = 0; i < request_count; i++)
 		if (strcmp(requests[i].name, name) == 0 && requests[i].version == version &&
-		    requests[i].flags == flags)
+			requests[i].flags == flags)
 			return 1;
 	return 0;
 }
@@ -194,13 +194,13 @@ static void driver_functions_are_given_out_with_a_status(void **state)
 	void *address;
 
 	(void)state;
-	assert_int_equal(
-		cudaGetDriverEntryPointByVersion("cuMemCreate", &address, 12000, cudaEnableDefault, &status),
+	assert_int_equal(cudaGetDriverEntryPointByVersion("cuMemCreate", &address, 12000,
+						 cudaEnableDefault, &status),
 		cudaSuccess);
 	assert_int_equal(status, cudaDriverEntryPointSuccess);
 	assert_non_null(address);
-	assert_int_equal(
-		cudaGetDriverEntryPointByVersion("cuNothing", &address, 12000, cudaEnableDefault, &status),
+	assert_int_equal(cudaGetDriverEntryPointByVersion("cuNothing", &address, 12000,
+						 cudaEnableDefault, &status),
 		cudaSuccess);
 	assert_int_equal(status, cudaDriverEntryPointSymbolNotFound);
 	assert_null(address);

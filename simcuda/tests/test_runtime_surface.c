@@ -62,7 +62,7 @@ static void graphs_allocate_copy_and_fill(void **state)
 {
 	struct cudaMemAllocNodeParams allocation = {
 		.poolProps = { .allocType = cudaMemAllocationTypePinned,
-			       .location = { .type = cudaMemLocationTypeDevice, .id = 0 } },
+			.location = { .type = cudaMemLocationTypeDevice, .id = 0 } },
 		.bytesize = 2 * MIB,
 	};
 	cudaGraphNode_t nodes[4], from[3], to[3];
@@ -73,13 +73,15 @@ static void graphs_allocate_copy_and_fill(void **state)
 	(void)state;
 	assert_fine(cudaGraphCreate(&graph, 0));
 	assert_fine(cudaGraphAddMemAllocNode(&nodes[0], graph, NULL, 0, &allocation));
-	struct cudaMemsetParams fill = { .dst = allocation.dptr, .elementSize = 4, .width = 5, .height = 1 };
+	struct cudaMemsetParams fill = {
+		.dst = allocation.dptr, .elementSize = 4, .width = 5, .height = 1
+	};
 	struct cudaMemsetParams same_fill;
 	assert_fine(cudaGraphAddMemsetNode(&nodes[1], graph, &nodes[0], 1, &fill));
 	assert_fine(cudaGraphMemsetNodeGetParams(nodes[1], &same_fill));
 	assert_memory_equal(&fill, &same_fill, sizeof(fill));
-	assert_fine(cudaGraphAddMemcpyNode1D(&nodes[2], graph, &nodes[1], 1, allocation.dptr, allocation.dptr,
-					     100, cudaMemcpyDeviceToDevice));
+	assert_fine(cudaGraphAddMemcpyNode1D(&nodes[2], graph, &nodes[1], 1, allocation.dptr,
+		allocation.dptr, 100, cudaMemcpyDeviceToDevice));
 	struct cudaMemcpy3DParms copy;
 	assert_fine(cudaGraphMemcpyNodeGetParams(nodes[2], &copy));
 	assert_ptr_equal(copy.dstPtr.ptr, allocation.dptr);
@@ -103,7 +105,8 @@ static void graphs_allocate_copy_and_fill(void **state)
 
 static void arrays_say_what_they_were_made_of(void **state)
 {
-	struct cudaChannelFormatDesc half4 = cudaCreateChannelDesc(16, 16, 16, 16, cudaChannelFormatKindFloat);
+	struct cudaChannelFormatDesc half4 =
+		cudaCreateChannelDesc(16, 16, 16, 16, cudaChannelFormatKindFloat);
 	struct cudaChannelFormatDesc channels;
 	struct cudaExtent extent;
 	cudaMipmappedArray_t mipmap;
@@ -142,7 +145,8 @@ static void code_is_loaded_and_its_variables_found(void **state)
 	assert_fine(cudaLibraryGetGlobal(&address, &size, library, "table"));
 	assert_int_equal(size, 4096);
 	assert_fine(cudaMemset(address, 1, size));
-	assert_int_equal(cudaLibraryGetManaged(&address, &size, library, "table"), cudaErrorSymbolNotFound);
+	assert_int_equal(cudaLibraryGetManaged(&address, &size, library, "table"),
+		cudaErrorSymbolNotFound);
 	assert_int_equal(cudaGetLastError(), cudaErrorSymbolNotFound);
 	assert_fine(cudaLibraryUnload(library));
 }
@@ -202,8 +206,8 @@ static void a_capture_is_a_graph_of_what_the_stream_did(void **state)
 void **__cudaRegisterFatBinary(void *binary);
 void __cudaUnregisterFatBinary(void **handle);
 void __cudaRegisterFunction(void **handle, const char *host_function, char *device_function,
-			    const char *device_name, int thread_limit, void *thread_id, void *block_id,
-			    void *block_size, void *grid_size, int *warp_size);
+	const char *device_name, int thread_limit, void *thread_id, void *block_id, void *block_size,
+	void *grid_size, int *warp_size);
 
 static void code_inside_the_program_costs_where_it_is_used(void **state)
 {
@@ -215,7 +219,8 @@ static void code_inside_the_program_costs_where_it_is_used(void **state)
 	size_t before = runtime_used_bytes();
 	void **handle = __cudaRegisterFatBinary(&image);
 	for (int i = 0; i < 2; i++)
-		__cudaRegisterFunction(handle, &kernels[i], NULL, "kernel", -1, NULL, NULL, NULL, NULL, NULL);
+		__cudaRegisterFunction(handle, &kernels[i], NULL, "kernel", -1, NULL, NULL, NULL, NULL,
+			NULL);
 	assert_int_equal(runtime_used_bytes(), before);
 	/* The context already exists. Even if code is not lazy, the launch loads the code. */
 	for (int i = 0; i < 2; i++) {

@@ -31,8 +31,8 @@ static int export(CUmemGenericAllocationHandle handle)
 {
 	int file = -1;
 
-	assert_success(cuMemExportToShareableHandle(&file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-						    0));
+	assert_success(cuMemExportToShareableHandle(&file, handle,
+		CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
 	assert_true(file >= 0);
 	return file;
 }
@@ -42,7 +42,7 @@ static CUdeviceptr map(CUmemGenericAllocationHandle handle, size_t size_bytes)
 {
 	CUdeviceptr address;
 	CUmemAccessDesc access = { .location = shareable.location,
-				   .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+		.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 
 	assert_success(cuMemAddressReserve(&address, size_bytes, 0, 0, 0));
 	assert_success(cuMemMap(address, size_bytes, 0, handle, 0));
@@ -77,7 +77,7 @@ static void a_descriptor_keeps_memory_past_its_release(void **state)
 	assert_int_equal(kept.references + kept.mappings, 0);
 	/* The descriptor names the same memory, which is not charged again. */
 	assert_success(cuMemImportFromShareableHandle(&again, as_handle(file),
-						      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+		CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
 	assert_int_equal(used_bytes(), UNIT);
 	close(file);
 	assert_int_equal(used_bytes(), UNIT);
@@ -112,7 +112,7 @@ static void export_keeps_bytes_and_mappings(void **state)
 	assert_success(cuMemcpyDtoH_v2(read_back, address + UNIT + 77, 6));
 	assert_string_equal(read_back, "early");
 	assert_success(cuMemImportFromShareableHandle(&again, as_handle(file),
-						      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+		CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
 	CUdeviceptr other = map(again, 2 * UNIT);
 	assert_success(cuMemcpyHtoD_v2(other + 5, "later", 6));
 	assert_success(cuMemcpyDtoH_v2(read_back, address + 5, 6));
@@ -136,21 +136,21 @@ static void what_was_not_made_to_be_exported_is_not(void **state)
 	assert_int_equal(cuMemCreate(&handle, UNIT, &properties, 0), CUDA_ERROR_NOT_SUPPORTED);
 	properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
 	assert_success(cuMemCreate(&handle, UNIT, &properties, 0));
-	assert_int_equal(cuMemExportToShareableHandle(&file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-						      0),
-			 CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMemExportToShareableHandle(&file, handle,
+						 CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+		CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuMemExportToShareableHandle(&file, handle, CU_MEM_HANDLE_TYPE_FABRIC, 0),
-			 CUDA_ERROR_NOT_SUPPORTED);
+		CUDA_ERROR_NOT_SUPPORTED);
 	assert_success(cuMemRelease(handle));
 	/* Any other file is not memory. */
 	file = open("/dev/null", O_RDONLY);
 	assert_int_equal(cuMemImportFromShareableHandle(&handle, as_handle(file),
-							CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
-			 CUDA_ERROR_INVALID_VALUE);
+						 CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+		CUDA_ERROR_INVALID_VALUE);
 	close(file);
 	assert_int_equal(cuMemImportFromShareableHandle(&handle, as_handle(file),
-							CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
-			 CUDA_ERROR_INVALID_VALUE);
+						 CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+		CUDA_ERROR_INVALID_VALUE);
 }
 
 static void a_dma_buf_keeps_mapped_memory(void **state)
@@ -165,7 +165,7 @@ static void a_dma_buf_keeps_mapped_memory(void **state)
 	assert_success(cuMemCreate(&handle, UNIT, &properties, 0));
 	CUdeviceptr address = map(handle, UNIT);
 	assert_success(cuMemGetHandleForAddressRange(&file, address, 8192,
-						     CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0));
+		CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0));
 	unmap(address, UNIT);
 	assert_success(cuMemRelease(handle));
 	assert_int_equal(used_bytes(), UNIT);
@@ -174,13 +174,13 @@ static void a_dma_buf_keeps_mapped_memory(void **state)
 
 	assert_success(cuMemAlloc_v2(&block, 10000));
 	assert_int_equal(cuMemGetHandleForAddressRange(&file, block, 10000,
-						       CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0),
-			 CUDA_ERROR_INVALID_VALUE);
+						 CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0),
+		CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuMemGetHandleForAddressRange(&file, block, 16384,
-						       CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0),
-			 CUDA_ERROR_INVALID_VALUE);
+						 CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0),
+		CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuMemGetHandleForAddressRange(&file, block, 12288,
-						     CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0));
+		CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0));
 	close(file);
 	assert_success(cuMemFree_v2(block));
 }
@@ -197,28 +197,29 @@ static int import_in_child(int file, int control)
 	CUcontext context;
 	CUmemAllocationProp properties;
 	CUmemAccessDesc access = { .location = shareable.location,
-				   .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+		.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 	size_t free_bytes, total_bytes;
 	char read_back[6] = "", byte = 'r';
 
 	if (cuInit(0) || cuCtxCreate_v2(&context, 0, 0))
 		return 1;
-	if (cuMemImportFromShareableHandle(&handle, as_handle(file), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
+	if (cuMemImportFromShareableHandle(&handle, as_handle(file),
+			CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
 		return 2;
 	close(file);
 	if (cuMemGetAllocationPropertiesFromHandle(&properties, handle) || properties.location.id != 0)
 		return 3;
 	if (cuMemAddressReserve(&address, UNIT, 0, 0, 0) || cuMemMap(address, UNIT, 0, handle, 0) ||
-	    cuMemSetAccess(address, UNIT, &access, 1))
+		cuMemSetAccess(address, UNIT, &access, 1))
 		return 4;
 	/* The exporter is charged. */
 	if (cuMemGetInfo_v2(&free_bytes, &total_bytes) || free_bytes != total_bytes)
 		return 5;
 	if (cuMemcpyDtoH_v2(read_back, address, 6) || strcmp(read_back, "ping!") != 0 ||
-	    cuMemcpyHtoD_v2(address, "pong!", 6))
+		cuMemcpyHtoD_v2(address, "pong!", 6))
 		return 6;
 	if (cuMemRetainAllocationHandle(&again, (void *)address) || again != handle ||
-	    cuMemRelease(again) || cuMemRelease(handle))
+		cuMemRelease(again) || cuMemRelease(handle))
 		return 7;
 	/* Now only the mapping is left. Reports this and waits until the exporter has checked. */
 	if (write(control, &byte, 1) != 1 || read(control, &byte, 1) != 1)
@@ -277,9 +278,9 @@ static bool send_all(int control, const int files[2], const CUmemPoolPtrExportDa
 	CUmemPoolPtrExportData copy = *data;
 	struct iovec vector = { &copy, sizeof(copy) };
 	struct msghdr message = { .msg_iov = &vector,
-				  .msg_iovlen = 1,
-				  .msg_control = ancillary.room,
-				  .msg_controllen = sizeof(ancillary.room) };
+		.msg_iovlen = 1,
+		.msg_control = ancillary.room,
+		.msg_controllen = sizeof(ancillary.room) };
 	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 
 	header->cmsg_level = SOL_SOCKET;
@@ -297,9 +298,9 @@ static void receive_all(int control, int ret_files[2], CUmemPoolPtrExportData *r
 	} ancillary;
 	struct iovec vector = { ret_data, sizeof(*ret_data) };
 	struct msghdr message = { .msg_iov = &vector,
-				  .msg_iovlen = 1,
-				  .msg_control = ancillary.room,
-				  .msg_controllen = sizeof(ancillary.room) };
+		.msg_iovlen = 1,
+		.msg_control = ancillary.room,
+		.msg_controllen = sizeof(ancillary.room) };
 
 	assert_int_equal(recvmsg(control, &message, 0), sizeof(*ret_data));
 	assert_non_null(CMSG_FIRSTHDR(&message));
@@ -313,8 +314,8 @@ static void receive_all(int control, int ret_files[2], CUmemPoolPtrExportData *r
 static int export_in_child(int control)
 {
 	CUmemPoolProps properties = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-				      .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-				      .location = shareable.location };
+		.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+		.location = shareable.location };
 	CUmemGenericAllocationHandle handle;
 	CUmemPoolPtrExportData data;
 	CUcontext context;
@@ -325,12 +326,14 @@ static int export_in_child(int control)
 	char byte;
 
 	if (cuInit(0) || cuCtxCreate_v2(&context, 0, 0) || cuMemCreate(&handle, UNIT, &shareable, 0) ||
-	    cuMemExportToShareableHandle(&files[0], handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) ||
-	    cuMemRelease(handle))
+		cuMemExportToShareableHandle(&files[0], handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+			0) ||
+		cuMemRelease(handle))
 		return 1;
 	if (cuMemPoolCreate(&pool, &properties) || cuMemAllocFromPoolAsync(&block, 5000, pool, NULL) ||
-	    cuMemPoolExportToShareableHandle(&files[1], pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) ||
-	    cuMemPoolExportPointer(&data, block))
+		cuMemPoolExportToShareableHandle(&files[1], pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+			0) ||
+		cuMemPoolExportPointer(&data, block))
 		return 2;
 	if (!send_all(control, files, &data))
 		return 3;
@@ -341,10 +344,10 @@ static int export_in_child(int control)
 	 * memory stays only because of the block here.
 	 */
 	if (read(control, &byte, 1) != 1 || cuMemGetInfo_v2(&free_bytes, &total_bytes) ||
-	    total_bytes - free_bytes != 2 * UNIT || write(control, &byte, 1) != 1)
+		total_bytes - free_bytes != 2 * UNIT || write(control, &byte, 1) != 1)
 		return 4;
 	if (read(control, &byte, 1) != 1 || cuMemFree_v2(block) || cuMemPoolDestroy(pool) ||
-	    cuMemGetInfo_v2(&free_bytes, &total_bytes) || total_bytes != free_bytes)
+		cuMemGetInfo_v2(&free_bytes, &total_bytes) || total_bytes != free_bytes)
 		return 5;
 	return 0;
 }
@@ -372,9 +375,9 @@ static void descriptors_are_sent_over_a_socket(void **state)
 	close(channel[1]);
 	receive_all(channel[0], files, &data);
 	assert_success(cuMemImportFromShareableHandle(&handle, as_handle(files[0]),
-						      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+		CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
 	assert_success(cuMemPoolImportFromShareableHandle(&pool, as_handle(files[1]),
-							  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+		CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
 	close(files[0]);
 	close(files[1]);
 	assert_success(cuMemPoolImportPointer(&block, pool, &data));

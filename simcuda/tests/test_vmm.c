@@ -103,7 +103,7 @@ static void sizes_are_whole_units_and_end_at_the_capacity(void **state)
 
 	(void)state;
 	assert_success(cuMemGetAllocationGranularity(&granularity_bytes, &on_device_0,
-						     CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+		CU_MEM_ALLOC_GRANULARITY_MINIMUM));
 	assert_int_equal(granularity_bytes, UNIT);
 	assert_int_equal(cuMemCreate(&none, UNIT + 1, &on_device_0, 0), CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuMemCreate(&handle, CAPACITY_BYTES, &on_device_0, 0));
@@ -147,16 +147,17 @@ static void properties_that_no_memory_has_are_refused(void **state)
 	assert_success(cuMemRelease(handle));
 	/* This is more memory than exists, on the host too. */
 	properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
-	assert_int_equal(cuMemCreate(&handle, SIZE_MAX - UNIT + 1, &properties, 0), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(cuMemCreate(&handle, SIZE_MAX - UNIT + 1, &properties, 0),
+		CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 static void access_is_remembered_for_each_device(void **state)
 {
 	CUmemAccessDesc access[2] = {
 		{ .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 },
-		  .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE },
+			.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE },
 		{ .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1 },
-		  .flags = CU_MEM_ACCESS_FLAGS_PROT_READ },
+			.flags = CU_MEM_ACCESS_FLAGS_PROT_READ },
 	};
 	CUdeviceptr address;
 	CUmemGenericAllocationHandle handle;
@@ -218,14 +219,16 @@ static void pointers_know_the_memory_behind_them(void **state)
 	assert_success(cuMemCreate(&handle, UNIT, &properties, 0));
 	assert_success(cuMemMap(address + 2 * UNIT, UNIT, 0, handle, 0));
 	assert_success(cuMemRelease(handle));
-	assert_success(cuPointerGetAttribute(&types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, address));
+	assert_success(cuPointerGetAttribute(&types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES,
+		address));
 	assert_int_equal(types, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 	assert_success(cuPointerGetAttribute(&first, CU_POINTER_ATTRIBUTE_BUFFER_ID, address));
 	assert_success(cuPointerGetAttribute(&second, CU_POINTER_ATTRIBUTE_BUFFER_ID, address + UNIT));
 	assert_int_equal(first, second);
 	assert_success(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address));
 	assert_int_equal(type, CU_MEMORYTYPE_DEVICE);
-	assert_success(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address + 2 * UNIT));
+	assert_success(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+		address + 2 * UNIT));
 	assert_int_equal(type, CU_MEMORYTYPE_HOST);
 	assert_success(cuMemUnmap(address, 3 * UNIT));
 	assert_success(cuMemAddressFree(address, 3 * UNIT));

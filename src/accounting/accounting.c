@@ -8,7 +8,8 @@ static uint64_t account_key(uint8_t layer, int16_t device)
 	return (uint64_t)layer << 16 | (uint16_t)device;
 }
 
-static bool get_account(struct gmt_accounting *accounting, uint8_t layer, int16_t device, uint32_t *ret_account)
+static bool get_account(struct gmt_accounting *accounting, uint8_t layer, int16_t device,
+	uint32_t *ret_account)
 {
 	uint64_t id, key = account_key(layer, device);
 
@@ -19,10 +20,12 @@ static bool get_account(struct gmt_accounting *accounting, uint8_t layer, int16_
 	}
 	if (!gmt_map_find(&accounting->account_ids, key, &id)) {
 		id = accounting->accounts.count;
-		if (!gmt_vec_reserve(&accounting->accounts, 1) || !gmt_map_put(&accounting->account_ids, key, id))
+		if (!gmt_vec_reserve(&accounting->accounts, 1) ||
+			!gmt_map_put(&accounting->account_ids, key, id))
 			return false;
 		*gmt_vec_push(&accounting->accounts) = (struct gmt_account){
-			.layer = layer, .device = device,
+			.layer = layer,
+			.device = device,
 		};
 	}
 	*ret_account = accounting->last_account = (uint32_t)id;
@@ -30,36 +33,43 @@ static bool get_account(struct gmt_accounting *accounting, uint8_t layer, int16_
 	return true;
 }
 
-static bool get_space(struct gmt_accounting *accounting, uint32_t account, uint8_t space, uint32_t *ret_space)
+static bool get_space(struct gmt_accounting *accounting, uint32_t account, uint8_t space,
+	uint32_t *ret_space)
 {
 	uint64_t key = (uint64_t)account << 8 | space;
 	uint64_t id;
 
 	if (!gmt_map_find(&accounting->space_ids, key, &id)) {
 		id = accounting->spaces.count;
-		if (!gmt_vec_reserve(&accounting->spaces, 1) || !gmt_map_put(&accounting->space_ids, key, id))
+		if (!gmt_vec_reserve(&accounting->spaces, 1) ||
+			!gmt_map_put(&accounting->space_ids, key, id))
 			return false;
 		*gmt_vec_push(&accounting->spaces) = (struct gmt_account_space){
-			.account = account, .space = space,
+			.account = account,
+			.space = space,
 		};
 	}
 	*ret_space = (uint32_t)id;
 	return true;
 }
 
-struct gmt_account *gmt_accounting_get_account(struct gmt_accounting *accounting, uint8_t layer, int16_t device)
+struct gmt_account *gmt_accounting_get_account(struct gmt_accounting *accounting, uint8_t layer,
+	int16_t device)
 {
 	uint32_t id;
 
 	return get_account(accounting, layer, device, &id) ? &accounting->accounts.items[id] : NULL;
 }
 
-struct gmt_account_space *gmt_accounting_get_space(struct gmt_accounting *accounting, uint8_t layer, int16_t device, uint8_t space)
+struct gmt_account_space *gmt_accounting_get_space(struct gmt_accounting *accounting, uint8_t layer,
+	int16_t device, uint8_t space)
 {
 	uint32_t account, id;
 
-	return get_account(accounting, layer, device, &account) && get_space(accounting, account, space, &id) ?
-		&accounting->spaces.items[id] : NULL;
+	return get_account(accounting, layer, device, &account) &&
+			get_space(accounting, account, space, &id)
+		? &accounting->spaces.items[id]
+		: NULL;
 }
 
 /* Returns which map holds the keys of a layer's blocks. Only the CUDA family has handles. */
@@ -67,7 +77,8 @@ static unsigned keyspace_index(uint8_t layer, uint8_t space)
 {
 	enum gmt_family family = gmt_layer_family(layer);
 
-	return family == GMT_FAMILY_CUDA ? (unsigned)gmt_space_realm(space) : GMT_REALM_COUNT + (unsigned)family - 1;
+	return family == GMT_FAMILY_CUDA ? (unsigned)gmt_space_realm(space)
+									 : GMT_REALM_COUNT + (unsigned)family - 1;
 }
 
 static struct gmt_map *keyspace(struct gmt_accounting *accounting, uint8_t layer, uint8_t space)
@@ -75,25 +86,28 @@ static struct gmt_map *keyspace(struct gmt_accounting *accounting, uint8_t layer
 	return &accounting->blocks[keyspace_index(layer, space)];
 }
 
-static struct gmt_map *keyspace_of_site(struct gmt_accounting *accounting, const struct gmt_account_site *site)
+static struct gmt_map *keyspace_of_site(struct gmt_accounting *accounting,
+	const struct gmt_account_site *site)
 {
 	return keyspace(accounting, accounting->accounts.items[site->account].layer,
 		(uint8_t)accounting->spaces.items[site->space].space);
 }
 
-bool gmt_accounting_add_site(struct gmt_accounting *accounting, uint8_t layer, int16_t device, uint8_t space,
-	uint32_t *ret_site)
+bool gmt_accounting_add_site(struct gmt_accounting *accounting, uint8_t layer, int16_t device,
+	uint8_t space, uint32_t *ret_site)
 {
 	uint32_t account, space_id;
 
 	assert(layer < GMT_ACCOUNTING_LAYERS);
 	if (gmt_space_side(space) == GMT_SIDE_HOST)
 		device = GMT_DEVICE_HOST;
-	if (!get_account(accounting, layer, device, &account) || !get_space(accounting, account, space, &space_id) ||
+	if (!get_account(accounting, layer, device, &account) ||
+		!get_space(accounting, account, space, &space_id) ||
 		!gmt_vec_reserve(&accounting->sites, 1))
 		return false;
 	*ret_site = (uint32_t)accounting->sites.count;
-	*gmt_vec_push(&accounting->sites) = (struct gmt_account_site){ .account = account, .space = space_id };
+	*gmt_vec_push(&accounting->sites) =
+		(struct gmt_account_site){ .account = account, .space = space_id };
 	return true;
 }
 
@@ -114,7 +128,8 @@ void gmt_accounting_put_in_heap(struct gmt_accounting *accounting, uint32_t site
 	accounting->sites.items[site].heap_plus_1 = heap + 1;
 }
 
-static struct gmt_account_heap *heap_of(struct gmt_accounting *accounting, const struct gmt_account_site *site)
+static struct gmt_account_heap *heap_of(struct gmt_accounting *accounting,
+	const struct gmt_account_site *site)
 {
 	return site->heap_plus_1 ? &accounting->heaps.items[site->heap_plus_1 - 1] : NULL;
 }
@@ -140,7 +155,8 @@ static void save_before_change(struct gmt_account_site *site, const struct gmt_a
 	site->saved_blocks = site->live_blocks;
 }
 
-struct gmt_account_amount gmt_account_site_peak(const struct gmt_accounting *accounting, uint32_t id)
+struct gmt_account_amount gmt_account_site_peak(const struct gmt_accounting *accounting,
+	uint32_t id)
 {
 	const struct gmt_account_site *site = &accounting->sites.items[id];
 
@@ -149,7 +165,8 @@ struct gmt_account_amount gmt_account_site_peak(const struct gmt_accounting *acc
 	return (struct gmt_account_amount){ site->live_bytes, site->live_blocks };
 }
 
-struct gmt_account_amount gmt_account_site_heap_peak(const struct gmt_accounting *accounting, uint32_t id)
+struct gmt_account_amount gmt_account_site_heap_peak(const struct gmt_accounting *accounting,
+	uint32_t id)
 {
 	const struct gmt_account_site *site = &accounting->sites.items[id];
 
@@ -174,8 +191,8 @@ static void book_heap_alloc(struct gmt_account_heap *heap, uint64_t size_bytes, 
 	}
 }
 
-static void account_alloc(struct gmt_accounting *accounting, struct gmt_account_site *site, uint64_t size_bytes,
-	uint64_t stamp)
+static void account_alloc(struct gmt_accounting *accounting, struct gmt_account_site *site,
+	uint64_t size_bytes, uint64_t stamp)
 {
 	struct gmt_account *account = &accounting->accounts.items[site->account];
 	struct gmt_account_space *space = &accounting->spaces.items[site->space];
@@ -210,7 +227,8 @@ static void account_alloc(struct gmt_accounting *accounting, struct gmt_account_
 	}
 }
 
-static void book_free(struct gmt_accounting *accounting, struct gmt_account_site *site, uint64_t size_bytes)
+static void book_free(struct gmt_accounting *accounting, struct gmt_account_site *site,
+	uint64_t size_bytes)
 {
 	struct gmt_account *account = &accounting->accounts.items[site->account];
 	struct gmt_account_space *space = &accounting->spaces.items[site->space];
@@ -230,7 +248,8 @@ static void book_free(struct gmt_accounting *accounting, struct gmt_account_site
 }
 
 /* Removes a slot's block from the table and stores it in accounting->ended. */
-static void close_block(struct gmt_accounting *accounting, struct gmt_map *blocks, struct gmt_map_slot *slot)
+static void close_block(struct gmt_accounting *accounting, struct gmt_map *blocks,
+	struct gmt_map_slot *slot)
 {
 	uint64_t index = slot->value_plus_1 - 1;
 	struct gmt_account_block *block = &accounting->block_table.items[index];
@@ -240,10 +259,12 @@ static void close_block(struct gmt_accounting *accounting, struct gmt_map *block
 	accounting->has_ended = true;
 	block->references = accounting->first_free_plus_1;
 	accounting->first_free_plus_1 = (uint32_t)index + 1;
-	book_free(accounting, &accounting->sites.items[accounting->ended.site], accounting->ended.size_bytes);
+	book_free(accounting, &accounting->sites.items[accounting->ended.site],
+		accounting->ended.size_bytes);
 }
 
-static struct gmt_account_block *find_block(struct gmt_accounting *accounting, const struct gmt_map *blocks, uint64_t address)
+static struct gmt_account_block *find_block(struct gmt_accounting *accounting,
+	const struct gmt_map *blocks, uint64_t address)
 {
 	uint64_t index;
 
@@ -254,7 +275,8 @@ static struct gmt_account_block *find_block(struct gmt_accounting *accounting, c
  * Adds a reference to the older block at this address, if its space counts references. Returns
  * whether it did.
  */
-static bool add_reference(struct gmt_accounting *accounting, struct gmt_account_block *older, uint32_t site_id)
+static bool add_reference(struct gmt_accounting *accounting, struct gmt_account_block *older,
+	uint32_t site_id)
 {
 	uint32_t space = accounting->sites.items[site_id].space;
 
@@ -265,8 +287,8 @@ static bool add_reference(struct gmt_accounting *accounting, struct gmt_account_
 	return true;
 }
 
-bool gmt_accounting_alloc(struct gmt_accounting *accounting, uint32_t site_id, uint64_t address, uint64_t size_bytes,
-	uint64_t stamp)
+bool gmt_accounting_alloc(struct gmt_accounting *accounting, uint32_t site_id, uint64_t address,
+	uint64_t size_bytes, uint64_t stamp)
 {
 	struct gmt_account_site *site = &accounting->sites.items[site_id];
 	const struct gmt_account *account = &accounting->accounts.items[site->account];
@@ -279,14 +301,16 @@ bool gmt_accounting_alloc(struct gmt_accounting *accounting, uint32_t site_id, u
 		accounting->anomalies.impossible_sizes++;
 		return true;
 	}
-	if (!gmt_vec_reserve(&accounting->block_table, 1) || accounting->block_table.count >= UINT32_MAX - 1)
+	if (!gmt_vec_reserve(&accounting->block_table, 1) ||
+		accounting->block_table.count >= UINT32_MAX - 1)
 		return false;
 
 	struct gmt_map_slot *slot = gmt_map_slot_with_room(blocks, address);
 	if (!slot)
 		return false;
 	if (slot->value_plus_1) {
-		if (add_reference(accounting, &accounting->block_table.items[slot->value_plus_1 - 1], site_id))
+		if (add_reference(accounting, &accounting->block_table.items[slot->value_plus_1 - 1],
+				site_id))
 			return true;
 		/* The free of the older block was missed. The block ends, but no free is counted. */
 		close_block(accounting, blocks, slot);
@@ -294,14 +318,19 @@ bool gmt_accounting_alloc(struct gmt_accounting *accounting, uint32_t site_id, u
 		slot = gmt_map_slot(blocks, address);
 	}
 
-	index = accounting->first_free_plus_1 ? accounting->first_free_plus_1 - 1 : accounting->block_table.count;
+	index = accounting->first_free_plus_1 ? accounting->first_free_plus_1 - 1
+										  : accounting->block_table.count;
 	gmt_map_fill(blocks, slot, address, index);
 	if (accounting->first_free_plus_1)
 		accounting->first_free_plus_1 = accounting->block_table.items[index].references;
 	else
 		accounting->block_table.count++;
 	accounting->block_table.items[index] = (struct gmt_account_block){
-		.size_bytes = size_bytes, .stamp = stamp, .sequence = ++accounting->began, .site = site_id, .references = 1,
+		.size_bytes = size_bytes,
+		.stamp = stamp,
+		.sequence = ++accounting->began,
+		.site = site_id,
+		.references = 1,
 	};
 	accounting->made_plus_1 = (uint32_t)index + 1;
 	account_alloc(accounting, site, size_bytes, stamp);
@@ -313,16 +342,18 @@ void gmt_accounting_bind(struct gmt_accounting *accounting, uint16_t context)
 	accounting->block_table.items[accounting->made_plus_1 - 1].context = context;
 }
 
-void gmt_account_tag(struct gmt_accounting *accounting, uint8_t layer, uint8_t space, uint64_t address, uint32_t tag)
+void gmt_account_tag(struct gmt_accounting *accounting, uint8_t layer, uint8_t space,
+	uint64_t address, uint32_t tag)
 {
-	struct gmt_account_block *block = find_block(accounting, keyspace(accounting, layer, space), address);
+	struct gmt_account_block *block =
+		find_block(accounting, keyspace(accounting, layer, space), address);
 
 	if (block)
 		block->tag = tag;
 }
 
-uint32_t gmt_accounting_free(struct gmt_accounting *accounting, uint8_t layer, uint8_t space, uint64_t address,
-	uint64_t size_bytes)
+uint32_t gmt_accounting_free(struct gmt_accounting *accounting, uint8_t layer, uint8_t space,
+	uint64_t address, uint64_t size_bytes)
 {
 	struct gmt_map *blocks = keyspace(accounting, layer, space);
 	struct gmt_map_slot *slot = gmt_map_slot(blocks, address);
@@ -350,8 +381,8 @@ uint32_t gmt_accounting_free(struct gmt_accounting *accounting, uint8_t layer, u
 	return site;
 }
 
-const struct gmt_account_block *gmt_accounting_find(const struct gmt_accounting *accounting, uint8_t layer, uint8_t space,
-	uint64_t address)
+const struct gmt_account_block *gmt_accounting_find(const struct gmt_accounting *accounting,
+	uint8_t layer, uint8_t space, uint64_t address)
 {
 	uint64_t index;
 
@@ -368,8 +399,8 @@ void gmt_accounting_refuse(struct gmt_accounting *accounting, uint32_t site_id)
 	accounting->accounts.items[site->account].refused_count++;
 }
 
-bool gmt_account_totals(struct gmt_accounting *accounting, uint8_t layer, int16_t device, uint64_t allocated_bytes,
-	uint64_t reserved_bytes)
+bool gmt_account_totals(struct gmt_accounting *accounting, uint8_t layer, int16_t device,
+	uint64_t allocated_bytes, uint64_t reserved_bytes)
 {
 	uint32_t id;
 
@@ -398,8 +429,8 @@ bool gmt_account_totals(struct gmt_accounting *accounting, uint8_t layer, int16_
 	return true;
 }
 
-const struct gmt_account *gmt_accounting_find_account(const struct gmt_accounting *accounting, uint8_t layer,
-	int16_t device)
+const struct gmt_account *gmt_accounting_find_account(const struct gmt_accounting *accounting,
+	uint8_t layer, int16_t device)
 {
 	uint64_t id;
 
@@ -417,14 +448,15 @@ size_t gmt_account_block_count(const struct gmt_accounting *accounting)
 	return count;
 }
 
-static uint8_t layer_of(const struct gmt_accounting *accounting, const struct gmt_account_block *block)
+static uint8_t layer_of(const struct gmt_accounting *accounting,
+	const struct gmt_account_block *block)
 {
 	return accounting->accounts.items[accounting->sites.items[block->site].account].layer;
 }
 
 /* *cursor counts the slots of all maps, one map after the other. */
-bool gmt_accounting_next_block(const struct gmt_accounting *accounting, uint8_t layer, size_t *cursor,
-	struct gmt_account_place *ret_place)
+bool gmt_accounting_next_block(const struct gmt_accounting *accounting, uint8_t layer,
+	size_t *cursor, struct gmt_account_place *ret_place)
 {
 	size_t first = 0;
 
@@ -432,11 +464,12 @@ bool gmt_accounting_next_block(const struct gmt_accounting *accounting, uint8_t 
 		const struct gmt_map *blocks = &accounting->blocks[i];
 		bool is_cuda = i < GMT_REALM_COUNT;
 
-		bool is_other = layer != GMT_ACCOUNTING_ALL_OF_CUDA && is_cuda != (gmt_layer_family(layer) == GMT_FAMILY_CUDA);
+		bool is_other = layer != GMT_ACCOUNTING_ALL_OF_CUDA &&
+			is_cuda != (gmt_layer_family(layer) == GMT_FAMILY_CUDA);
 
 		if (is_other && *cursor < first + blocks->capacity)
 			*cursor = first + blocks->capacity;
-		for (; *cursor < first + blocks->capacity; ) {
+		for (; *cursor < first + blocks->capacity;) {
 			const struct gmt_map_slot *slot = &blocks->slots[(*cursor)++ - first];
 
 			if (!slot->value_plus_1)

@@ -160,8 +160,8 @@ struct gmt_accounting {
  * Blocks in host spaces always belong to the host, whatever `device` says. Returns false when out
  * of memory.
  */
-bool gmt_accounting_add_site(struct gmt_accounting *accounting, uint8_t layer, int16_t device, uint8_t space,
-	uint32_t *ret_site);
+bool gmt_accounting_add_site(struct gmt_accounting *accounting, uint8_t layer, int16_t device,
+	uint8_t space, uint32_t *ret_site);
 
 /* Adds a heap. Heap ids count from 0. Returns false when out of memory. */
 bool gmt_accounting_add_heap(struct gmt_accounting *accounting, uint32_t *ret_heap);
@@ -174,8 +174,8 @@ void gmt_accounting_put_in_heap(struct gmt_accounting *accounting, uint32_t site
  * ended first, and counted as a missed free. In a reference-counted space, the older block gets one
  * more reference instead. Returns false when out of memory; then nothing has changed.
  */
-bool gmt_accounting_alloc(struct gmt_accounting *accounting, uint32_t site, uint64_t address, uint64_t size_bytes,
-	uint64_t stamp);
+bool gmt_accounting_alloc(struct gmt_accounting *accounting, uint32_t site, uint64_t address,
+	uint64_t size_bytes, uint64_t stamp);
 
 /*
  * Binds the block that the last gmt_accounting_alloc made to a context: the block ends with that
@@ -184,7 +184,8 @@ bool gmt_accounting_alloc(struct gmt_accounting *accounting, uint32_t site, uint
 void gmt_accounting_bind(struct gmt_accounting *accounting, uint16_t context);
 
 /* Sets the owner's tag of the block at `address`, if that block is live. */
-void gmt_account_tag(struct gmt_accounting *accounting, uint8_t layer, uint8_t space, uint64_t address, uint32_t tag);
+void gmt_account_tag(struct gmt_accounting *accounting, uint8_t layer, uint8_t space,
+	uint64_t address, uint32_t tag);
 
 /*
  * Ends the block at `address`, or removes one of its references (has_ended says which).
@@ -192,12 +193,12 @@ void gmt_account_tag(struct gmt_accounting *accounting, uint8_t layer, uint8_t s
  * block's size is counted. Returns the block's site. If no block is live there, counts an unknown
  * free and returns UINT32_MAX.
  */
-uint32_t gmt_accounting_free(struct gmt_accounting *accounting, uint8_t layer, uint8_t space, uint64_t address,
-	uint64_t size_bytes);
+uint32_t gmt_accounting_free(struct gmt_accounting *accounting, uint8_t layer, uint8_t space,
+	uint64_t address, uint64_t size_bytes);
 
 /* Returns the live block at `address`, or NULL. The pointer is valid until the next call. */
-const struct gmt_account_block *gmt_accounting_find(const struct gmt_accounting *accounting, uint8_t layer, uint8_t space,
-	uint64_t address);
+const struct gmt_account_block *gmt_accounting_find(const struct gmt_accounting *accounting,
+	uint8_t layer, uint8_t space, uint64_t address);
 
 /*
  * Adds two sizes from a recording. Saturates at UINT64_MAX, so that no recording can make the sum
@@ -224,8 +225,8 @@ void gmt_accounting_refuse(struct gmt_accounting *accounting, uint32_t site);
  * Stores PyTorch's own totals, as PyTorch reported them with the last event on `device`. Returns
  * false when out of memory.
  */
-bool gmt_account_totals(struct gmt_accounting *accounting, uint8_t layer, int16_t device, uint64_t allocated_bytes,
-	uint64_t reserved_bytes);
+bool gmt_account_totals(struct gmt_accounting *accounting, uint8_t layer, int16_t device,
+	uint64_t allocated_bytes, uint64_t reserved_bytes);
 
 struct gmt_account_amount {
 	uint64_t bytes;
@@ -236,24 +237,28 @@ struct gmt_account_amount {
  * Returns what the site held when its account last reached a new peak. The sum over all sites of an
  * account is the account's peak.
  */
-struct gmt_account_amount gmt_account_site_peak(const struct gmt_accounting *accounting, uint32_t site);
+struct gmt_account_amount gmt_account_site_peak(const struct gmt_accounting *accounting,
+	uint32_t site);
 
 /*
  * Returns what the site held when its heap last reached a new peak. Returns zeros for a site
  * without a heap.
  */
-struct gmt_account_amount gmt_account_site_heap_peak(const struct gmt_accounting *accounting, uint32_t site);
+struct gmt_account_amount gmt_account_site_heap_peak(const struct gmt_accounting *accounting,
+	uint32_t site);
 
 /* Returns the account of a layer on a device, or NULL if that account had no event. */
-const struct gmt_account *gmt_accounting_find_account(const struct gmt_accounting *accounting, uint8_t layer,
-	int16_t device);
+const struct gmt_account *gmt_accounting_find_account(const struct gmt_accounting *accounting,
+	uint8_t layer, int16_t device);
 
 /*
  * Return the account of a layer on a device, and its part in one space. They create what does not
  * exist yet. `layer` must be below GMT_ACCOUNTING_LAYERS. They return NULL when out of memory.
  */
-struct gmt_account *gmt_accounting_get_account(struct gmt_accounting *accounting, uint8_t layer, int16_t device);
-struct gmt_account_space *gmt_accounting_get_space(struct gmt_accounting *accounting, uint8_t layer, int16_t device, uint8_t space);
+struct gmt_account *gmt_accounting_get_account(struct gmt_accounting *accounting, uint8_t layer,
+	int16_t device);
+struct gmt_account_space *gmt_accounting_get_space(struct gmt_accounting *accounting, uint8_t layer,
+	int16_t device, uint8_t space);
 
 /* A live block and its address. */
 struct gmt_account_place {
@@ -269,8 +274,8 @@ size_t gmt_account_block_count(const struct gmt_accounting *accounting);
  * call. The accounting must not change between the calls. Returns false after the last block.
  * `layer` may be GMT_ACCOUNTING_ALL_OF_CUDA.
  */
-bool gmt_accounting_next_block(const struct gmt_accounting *accounting, uint8_t layer, size_t *cursor,
-	struct gmt_account_place *ret_place);
+bool gmt_accounting_next_block(const struct gmt_accounting *accounting, uint8_t layer,
+	size_t *cursor, struct gmt_account_place *ret_place);
 
 void gmt_accounting_fini(struct gmt_accounting *accounting);
 

@@ -22,7 +22,8 @@ static bool is_name(struct gmt_slice text, const char *name)
 {
 	size_t length = strlen(name);
 
-	return ends_with(text, name) && (text.length == length || text.text[text.length - length - 1] == '.');
+	return ends_with(text, name) &&
+		(text.length == length || text.text[text.length - length - 1] == '.');
 }
 
 bool gmt_backward_attribution_is_autograd(struct gmt_slice thread_name)
@@ -36,27 +37,34 @@ bool gmt_backward_attribution_is_call(struct gmt_slice file, struct gmt_slice fu
 		(is_name(function, "backward") || is_name(function, "grad"));
 }
 
-static struct gmt_backward_attribution_thread *find(const struct gmt_backward_attribution *backward_attribution, uint32_t thread)
+static struct gmt_backward_attribution_thread *find(
+	const struct gmt_backward_attribution *backward_attribution, uint32_t thread)
 {
 	uint64_t index;
 
-	return gmt_map_find(&backward_attribution->thread_ids, thread, &index) ? &backward_attribution->threads.items[index] : NULL;
+	return gmt_map_find(&backward_attribution->thread_ids, thread, &index)
+		? &backward_attribution->threads.items[index]
+		: NULL;
 }
 
-bool gmt_backward_attribution_register_thread(struct gmt_backward_attribution *backward_attribution, uint32_t thread, bool is_autograd)
+bool gmt_backward_attribution_register_thread(struct gmt_backward_attribution *backward_attribution,
+	uint32_t thread, bool is_autograd)
 {
 	struct gmt_backward_attribution_thread *row = find(backward_attribution, thread);
 
 	if (row)
 		return true;
 	row = gmt_vec_push(&backward_attribution->threads);
-	if (!row || !gmt_map_put(&backward_attribution->thread_ids, thread, backward_attribution->threads.count - 1))
+	if (!row ||
+		!gmt_map_put(&backward_attribution->thread_ids, thread,
+			backward_attribution->threads.count - 1))
 		return false;
 	*row = (struct gmt_backward_attribution_thread){ .id = thread, .is_autograd = is_autograd };
 	return true;
 }
 
-bool gmt_backward_attribution_set_stack(struct gmt_backward_attribution *backward_attribution, uint32_t thread, uint32_t frames, bool lies_in_call)
+bool gmt_backward_attribution_set_stack(struct gmt_backward_attribution *backward_attribution,
+	uint32_t thread, uint32_t frames, bool lies_in_call)
 {
 	struct gmt_backward_attribution_thread *row = find(backward_attribution, thread);
 	bool was_in;
@@ -73,20 +81,25 @@ bool gmt_backward_attribution_set_stack(struct gmt_backward_attribution *backwar
 	if (was_in == lies_in_call)
 		return true;
 	backward_attribution->callers += lies_in_call ? 1 : -1;
-	backward_attribution->caller_sum += (uint64_t)(row - backward_attribution->threads.items) * (lies_in_call ? 1 : -1);
+	backward_attribution->caller_sum +=
+		(uint64_t)(row - backward_attribution->threads.items) * (lies_in_call ? 1 : -1);
 	return true;
 }
 
-bool gmt_backward_attribution_is_autograd_thread(const struct gmt_backward_attribution *backward_attribution, uint32_t thread)
+bool gmt_backward_attribution_is_autograd_thread(
+	const struct gmt_backward_attribution *backward_attribution, uint32_t thread)
 {
 	const struct gmt_backward_attribution_thread *row = find(backward_attribution, thread);
 
 	return row && row->is_autograd;
 }
 
-uint32_t gmt_backward_attribution_caller(const struct gmt_backward_attribution *backward_attribution)
+uint32_t gmt_backward_attribution_caller(
+	const struct gmt_backward_attribution *backward_attribution)
 {
-	return backward_attribution->callers == 1 ? backward_attribution->threads.items[backward_attribution->caller_sum].call : 0;
+	return backward_attribution->callers == 1
+		? backward_attribution->threads.items[backward_attribution->caller_sum].call
+		: 0;
 }
 
 void gmt_backward_attribution_fini(struct gmt_backward_attribution *backward_attribution)

@@ -47,22 +47,26 @@ bool gmt_backward_attribution_is_call(struct gmt_slice file, struct gmt_slice fu
  * Registers a thread before its first event is processed. A thread that is not registered counts as
  * ordinary. Returns false when out of memory.
  */
-bool gmt_backward_attribution_register_thread(struct gmt_backward_attribution *backward_attribution, uint32_t thread, bool is_autograd);
+bool gmt_backward_attribution_register_thread(struct gmt_backward_attribution *backward_attribution,
+	uint32_t thread, bool is_autograd);
 
 /*
  * Stores the last Python stack of an ordinary thread, and whether that stack lies in a backward
  * call. Returns false when out of memory.
  */
-bool gmt_backward_attribution_set_stack(struct gmt_backward_attribution *backward_attribution, uint32_t thread, uint32_t frames, bool lies_in_call);
+bool gmt_backward_attribution_set_stack(struct gmt_backward_attribution *backward_attribution,
+	uint32_t thread, uint32_t frames, bool lies_in_call);
 
 /* Returns whether a thread is one of autograd's. */
-bool gmt_backward_attribution_is_autograd_thread(const struct gmt_backward_attribution *backward_attribution, uint32_t thread);
+bool gmt_backward_attribution_is_autograd_thread(
+	const struct gmt_backward_attribution *backward_attribution, uint32_t thread);
 
 /*
  * Returns the id of the Python stack of the running backward call. Returns 0 if no call runs, or
  * more than one.
  */
-uint32_t gmt_backward_attribution_caller(const struct gmt_backward_attribution *backward_attribution);
+uint32_t gmt_backward_attribution_caller(
+	const struct gmt_backward_attribution *backward_attribution);
 
 void gmt_backward_attribution_fini(struct gmt_backward_attribution *backward_attribution);
 

@@ -3,13 +3,15 @@
 
 /* Calls a callback of the owner, if the owner has set it. */
 #define TELL(interpreter, function, ...) \
-	(!(interpreter)->owner.function || (interpreter)->owner.function((interpreter)->owner.user, __VA_ARGS__))
+	(!(interpreter)->owner.function || \
+		(interpreter)->owner.function((interpreter)->owner.user, __VA_ARGS__))
 
 /*
  * Reports the ended block. It may differ from what the event names, e.g. memory whose last mapping
  * has gone.
  */
-static bool tell_ended(const struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint64_t address)
+static bool tell_ended(const struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, uint64_t address)
 {
 	const struct gmt_accounting *accounting = interpreter->accounting;
 	const struct gmt_account_site *site;
@@ -30,13 +32,16 @@ static bool tell_ended(const struct gmt_event_interpreter *interpreter, const st
 	return TELL(interpreter, ended, &of_block, &accounting->ended);
 }
 
-bool gmt_interpret_get_site(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t row_plus_1,
-	uint32_t *ret_site)
+bool gmt_interpret_get_site(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, uint32_t row_plus_1, uint32_t *ret_site)
 {
-	int16_t device = gmt_space_side(event->space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event->device;
+	int16_t device =
+		gmt_space_side(event->space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event->device;
 	/* A heap has one layer, space and device, so place and row are enough for a key. */
-	uint64_t key = (uint64_t)event->place << 32 | (row_plus_1 ? row_plus_1 : (uint64_t)event->layer << 24 |
-		(uint64_t)event->space << 16 | (uint16_t)device);
+	uint64_t key = (uint64_t)event->place << 32 |
+		(row_plus_1
+				? row_plus_1
+				: (uint64_t)event->layer << 24 | (uint64_t)event->space << 16 | (uint16_t)device);
 	struct gmt_map *ids = row_plus_1 ? &interpreter->pool_site_ids : &interpreter->site_ids;
 	uint64_t site;
 
@@ -44,18 +49,21 @@ bool gmt_interpret_get_site(struct gmt_event_interpreter *interpreter, const str
 		*ret_site = (uint32_t)site;
 		return true;
 	}
-	if (!gmt_accounting_add_site(interpreter->accounting, event->layer, device, event->space, ret_site))
+	if (!gmt_accounting_add_site(interpreter->accounting, event->layer, device, event->space,
+			ret_site))
 		return false;
 	if (row_plus_1)
 		gmt_accounting_put_in_heap(interpreter->accounting, *ret_site, row_plus_1 - 1);
 	return TELL(interpreter, made_site, event, *ret_site) && gmt_map_put(ids, key, *ret_site);
 }
 
-static bool play_totals(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, int16_t device)
+static bool play_totals(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, int16_t device)
 {
 	if (!event->has_totals || device < 0)
 		return true;
-	return gmt_account_totals(interpreter->accounting, event->layer, device, event->allocated_bytes, event->reserved_bytes);
+	return gmt_account_totals(interpreter->accounting, event->layer, device, event->allocated_bytes,
+		event->reserved_bytes);
 }
 
 /*
@@ -69,15 +77,18 @@ static bool ends_with_context(const struct gmt_interpret_event *event)
 	return life == GMT_LIFE_CONTEXT || (life == GMT_LIFE_COUNTED && !event->object);
 }
 
-static bool account_alloc(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t row_plus_1)
+static bool account_alloc(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, uint32_t row_plus_1)
 {
 	struct gmt_accounting *accounting = interpreter->accounting;
 	uint32_t site;
 
-	if (!gmt_interpret_get_site(interpreter, event, row_plus_1, &site) || !TELL(interpreter, asked, event, site))
+	if (!gmt_interpret_get_site(interpreter, event, row_plus_1, &site) ||
+		!TELL(interpreter, asked, event, site))
 		return false;
 	if (!gmt_accounting_alloc(accounting, site, event->address, event->size_bytes, event->stamp) ||
-		!tell_ended(interpreter, event, event->address) || !play_totals(interpreter, event, event->device))
+		!tell_ended(interpreter, event, event->address) ||
+		!play_totals(interpreter, event, event->device))
 		return false;
 	if (!accounting->made_plus_1)
 		return true;
@@ -86,31 +97,37 @@ static bool account_alloc(struct gmt_event_interpreter *interpreter, const struc
 	return TELL(interpreter, began, event, site);
 }
 
-bool gmt_interpret_alloc(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
+bool gmt_interpret_alloc(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event)
 {
 	return account_alloc(interpreter, event, 0);
 }
 
-bool gmt_interpret_alloc_in_heap(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t row)
+bool gmt_interpret_alloc_in_heap(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, uint32_t row)
 {
 	return account_alloc(interpreter, event, row + 1);
 }
 
-bool gmt_interpret_free(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint8_t layer,
-	uint8_t space, uint64_t address, uint64_t size_bytes, uint32_t *ret_site)
+bool gmt_interpret_free(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, uint8_t layer, uint8_t space, uint64_t address,
+	uint64_t size_bytes, uint32_t *ret_site)
 {
 	*ret_site = gmt_accounting_free(interpreter->accounting, layer, space, address, size_bytes);
 	return tell_ended(interpreter, event, address);
 }
 
-static bool play_alloc(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
+static bool play_alloc(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event)
 {
-	if (gmt_layer_family(event->layer) == GMT_FAMILY_CUDA && gmt_space_realm(event->space) == GMT_REALM_HANDLE)
+	if (gmt_layer_family(event->layer) == GMT_FAMILY_CUDA &&
+		gmt_space_realm(event->space) == GMT_REALM_HANDLE)
 		return gmt_interpret_create_memory(interpreter, event);
 	return gmt_interpret_alloc(interpreter, event);
 }
 
-static bool play_free(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
+static bool play_free(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event)
 {
 	const struct gmt_accounting *accounting = interpreter->accounting;
 	bool is_cuda = gmt_layer_family(event->layer) == GMT_FAMILY_CUDA;
@@ -124,37 +141,45 @@ static bool play_free(struct gmt_event_interpreter *interpreter, const struct gm
 	if (is_cuda && event->space == GMT_SPACE_MODULE &&
 		!gmt_accounting_find(accounting, event->layer, event->space, event->address))
 		return true;
-	if (!gmt_interpret_free(interpreter, event, event->layer, event->space, event->address, event->size_bytes, &site))
+	if (!gmt_interpret_free(interpreter, event, event->layer, event->space, event->address,
+			event->size_bytes, &site))
 		return false;
 	if (is_cuda && event->space == GMT_SPACE_CONTEXT)
 		return gmt_interpret_end_context(interpreter, event);
 	/* The event of a free may lack the device. The block has it. */
-	return play_totals(interpreter, event, site == UINT32_MAX ? event->device :
-		accounting->accounts.items[accounting->sites.items[site].account].device);
+	return play_totals(interpreter, event,
+		site == UINT32_MAX
+			? event->device
+			: accounting->accounts.items[accounting->sites.items[site].account].device);
 }
 
-static bool play_refusal(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
+static bool play_refusal(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event)
 {
 	uint32_t site;
 
 	if (!gmt_interpret_get_site(interpreter, event, 0, &site))
 		return false;
 	gmt_accounting_refuse(interpreter->accounting, site);
-	return TELL(interpreter, refused, event, site) && play_totals(interpreter, event, event->device);
+	return TELL(interpreter, refused, event, site) &&
+		play_totals(interpreter, event, event->device);
 }
 
-static bool play_refused_free(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
+static bool play_refused_free(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event)
 {
 	bool is_handle = gmt_layer_family(event->layer) == GMT_FAMILY_CUDA &&
 		gmt_space_realm(event->space) == GMT_REALM_HANDLE;
 
 	interpreter->accounting->anomalies.refused_frees++;
-	return TELL(interpreter, refused_free, event, is_handle ?
-		gmt_physical_find(&interpreter->physical, event->address) != GMT_PHYSICAL_NONE :
-		gmt_accounting_find(interpreter->accounting, event->layer, event->space, event->address) != NULL);
+	return TELL(interpreter, refused_free, event,
+		is_handle ? gmt_physical_find(&interpreter->physical, event->address) != GMT_PHYSICAL_NONE
+				  : gmt_accounting_find(interpreter->accounting, event->layer, event->space,
+						event->address) != NULL);
 }
 
-bool gmt_interpret(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
+bool gmt_interpret(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event)
 {
 	if (gmt_layer_family(event->layer) == GMT_FAMILY_CUSTOM)
 		return gmt_interpret_heap_event(interpreter, event);

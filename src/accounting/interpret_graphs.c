@@ -16,14 +16,16 @@ enum { FEW_NODES = 16 }; /* a graph with at most this many nodes needs no map */
 enum { MANY_NODES = 4096, UNITS_OF_MANY = 6 };
 enum { FREES_AT_LAUNCH = 1 }; /* CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH */
 
-bool gmt_interpret_instantiate(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
+bool gmt_interpret_instantiate(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event)
 {
 	uint64_t flags = event->object;
 	struct gmt_interpret_graph *graph;
 	uint64_t index;
 
 	if (!gmt_map_find(&interpreter->graph_ids, event->address, &index)) {
-		index = interpreter->free_graph_plus_1 ? interpreter->free_graph_plus_1 - 1 : interpreter->graphs.count;
+		index = interpreter->free_graph_plus_1 ? interpreter->free_graph_plus_1 - 1
+											   : interpreter->graphs.count;
 		if (!gmt_vec_reserve(&interpreter->graphs, 1) ||
 			!gmt_map_put(&interpreter->graph_ids, event->address, index))
 			return false;
@@ -68,19 +70,25 @@ static bool map_allocs(struct gmt_interpret_graph *graph, size_t first)
  * Remembers which call made a node of a graph that is not executable yet. The executable graph's
  * node takes its place and tag from there.
  */
-static bool note_maker(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
+static bool note_maker(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event)
 {
 	return event->kind != GMT_KIND_NODE_ALLOC ||
-		gmt_map_put(&interpreter->node_makers, event->address, (uint64_t)event->place << 32 | event->tag);
+		gmt_map_put(&interpreter->node_makers, event->address,
+			(uint64_t)event->place << 32 | event->tag);
 }
 
-bool gmt_interpret_add_node(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
+bool gmt_interpret_add_node(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event)
 {
 	uint64_t object = event->object;
 	struct gmt_interpret_node node = {
-		.address = event->address, .size_bytes = event->size_bytes, .place = event->place,
+		.address = event->address,
+		.size_bytes = event->size_bytes,
+		.place = event->place,
 		.tag = event->tag,
-		.device = event->device, .is_alloc = event->kind == GMT_KIND_NODE_ALLOC,
+		.device = event->device,
+		.is_alloc = event->kind == GMT_KIND_NODE_ALLOC,
 	};
 	struct gmt_interpret_node *slot, *made;
 	struct gmt_interpret_graph *graph;
@@ -109,16 +117,17 @@ bool gmt_interpret_add_node(struct gmt_event_interpreter *interpreter, const str
 	return map_allocs(graph, graph->nodes.count == FEW_NODES + 1 ? 0 : graph->nodes.count - 1);
 }
 
-static bool free_node(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event,
-	const struct gmt_interpret_node *node)
+static bool free_node(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, const struct gmt_interpret_node *node)
 {
 	uint32_t site;
 
-	return gmt_interpret_free(interpreter, event, GMT_LAYER_CUDA, GMT_SPACE_GRAPH, node->address, 0, &site);
+	return gmt_interpret_free(interpreter, event, GMT_LAYER_CUDA, GMT_SPACE_GRAPH, node->address, 0,
+		&site);
 }
 
-static bool alloc_node(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event,
-	const struct gmt_interpret_node *node)
+static bool alloc_node(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, const struct gmt_interpret_node *node)
 {
 	struct gmt_interpret_event block = *event;
 
@@ -136,7 +145,8 @@ static bool alloc_node(struct gmt_event_interpreter *interpreter, const struct g
 	return gmt_interpret_alloc(interpreter, &block);
 }
 
-bool gmt_interpret_launch(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
+bool gmt_interpret_launch(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event)
 {
 	const struct gmt_accounting *accounting = interpreter->accounting;
 	struct gmt_interpret_graph *graph;
@@ -147,14 +157,16 @@ bool gmt_interpret_launch(struct gmt_event_interpreter *interpreter, const struc
 		return true;
 	graph = &interpreter->graphs.items[index];
 	/* The budget limits the work: a file of N bytes can launch N nodes N times. */
-	if (!gmt_budget_spend(graph->nodes.count * (graph->nodes.count > MANY_NODES ? UNITS_OF_MANY : 1),
+	if (!gmt_budget_spend(graph->nodes.count *
+				(graph->nodes.count > MANY_NODES ? UNITS_OF_MANY : 1),
 			GMT_BUDGET_LAUNCHES))
 		return true;
 	for (size_t i = 0; i < graph->nodes.count && done; i++) {
 		const struct gmt_interpret_node *node = &graph->nodes.items[i];
 
-		if (!node->is_alloc || (graph->frees_at_launch &&
-			gmt_accounting_find(accounting, GMT_LAYER_CUDA, GMT_SPACE_GRAPH, node->address)))
+		if (!node->is_alloc ||
+			(graph->frees_at_launch &&
+				gmt_accounting_find(accounting, GMT_LAYER_CUDA, GMT_SPACE_GRAPH, node->address)))
 			done = free_node(interpreter, event, node);
 	}
 	for (size_t i = 0; i < graph->nodes.count && done; i++) {
@@ -166,7 +178,8 @@ bool gmt_interpret_launch(struct gmt_event_interpreter *interpreter, const struc
 	return done;
 }
 
-void gmt_interpret_forget_graph(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
+void gmt_interpret_forget_graph(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event)
 {
 	struct gmt_interpret_graph *graph;
 	uint64_t index;

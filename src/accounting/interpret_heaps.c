@@ -17,7 +17,8 @@ struct row_key {
 	char name[256];
 };
 
-bool gmt_interpret_get_heap(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_heap *about, uint32_t *ret_row)
+bool gmt_interpret_get_heap(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_heap *about, uint32_t *ret_row)
 {
 	struct row_key key = { .device = about->device };
 	size_t length = strnlen(about->name, sizeof(key.name));
@@ -26,35 +27,42 @@ bool gmt_interpret_get_heap(struct gmt_event_interpreter *interpreter, const str
 
 	if (length)
 		memcpy(key.name, about->name, length);
-	if (!gmt_intern(&interpreter->pool_rows, &key, offsetof(struct row_key, name) + length, ret_row))
+	if (!gmt_intern(&interpreter->pool_rows, &key, offsetof(struct row_key, name) + length,
+			ret_row))
 		return false;
 	if (*ret_row < interpreter->heaps->count)
 		return true;
 	heap = gmt_vec_push(interpreter->heaps);
 	if (!heap || !gmt_accounting_add_heap(interpreter->accounting, &id))
 		return false;
-	*heap = (struct gmt_interpret_heap){ .name = about->name, .device = about->device, .source = about->source };
+	*heap = (struct gmt_interpret_heap){
+		.name = about->name, .device = about->device, .source = about->source
+	};
 	return true;
 }
 
-static bool row_of(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint64_t number,
-	uint32_t *ret_row)
+static bool row_of(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, uint64_t number, uint32_t *ret_row)
 {
 	struct gmt_interpret_heap about = {
-		.name = "", .device = gmt_space_side(event->space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event->device,
+		.name = "",
+		.device = gmt_space_side(event->space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event->device,
 	};
 
-	if (interpreter->owner.name_heap && !interpreter->owner.name_heap(interpreter->owner.user, number, &about.name, &about.source))
+	if (interpreter->owner.name_heap &&
+		!interpreter->owner.name_heap(interpreter->owner.user, number, &about.name, &about.source))
 		return false;
 	return gmt_interpret_get_heap(interpreter, &about, ret_row);
 }
 
-static struct gmt_interpret_heap *row_of_pool(const struct gmt_event_interpreter *interpreter, const struct gmt_interpret_pool *pool)
+static struct gmt_interpret_heap *row_of_pool(const struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_pool *pool)
 {
 	return &interpreter->heaps->items[pool->row];
 }
 
-static void set_size(const struct gmt_event_interpreter *interpreter, struct gmt_interpret_pool *pool, uint64_t size_bytes)
+static void set_size(const struct gmt_event_interpreter *interpreter,
+	struct gmt_interpret_pool *pool, uint64_t size_bytes)
 {
 	struct gmt_interpret_heap *row = row_of_pool(interpreter, pool);
 
@@ -82,7 +90,8 @@ static void begin(const struct gmt_event_interpreter *interpreter, struct gmt_in
  * Returns the heap with that number. A heap lives from its first event on. Returns NULL when out of
  * memory.
  */
-static struct gmt_interpret_pool *get(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint64_t number)
+static struct gmt_interpret_pool *get(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, uint64_t number)
 {
 	struct gmt_interpret_pool *pool;
 	uint64_t index;
@@ -107,8 +116,8 @@ static struct gmt_interpret_pool *get(struct gmt_event_interpreter *interpreter,
  * Returns the heap that has a block at `address`: heap `number`, or, if the event names no heap
  * (0), the youngest one that has. Returns NULL if there is no such heap.
  */
-static struct gmt_interpret_pool *find_holder(struct gmt_event_interpreter *interpreter, uint64_t number, uint64_t address,
-	uint64_t *ret_block)
+static struct gmt_interpret_pool *find_holder(struct gmt_event_interpreter *interpreter,
+	uint64_t number, uint64_t address, uint64_t *ret_block)
 {
 	uint64_t index;
 
@@ -141,12 +150,14 @@ static bool book(struct gmt_event_interpreter *interpreter, const struct gmt_int
 
 	block.kind = GMT_KIND_ALLOC;
 	block.address = number;
-	block.space = row_of_pool(interpreter, pool)->device == GMT_DEVICE_HOST ? GMT_SPACE_HEAP_HOST : GMT_SPACE_HEAP;
+	block.space = row_of_pool(interpreter, pool)->device == GMT_DEVICE_HOST ? GMT_SPACE_HEAP_HOST
+																			: GMT_SPACE_HEAP;
 	block.device = row_of_pool(interpreter, pool)->device;
 	return gmt_interpret_alloc_in_heap(interpreter, &block, pool->row);
 }
 
-static bool begin_block(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint64_t number)
+static bool begin_block(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, uint64_t number)
 {
 	struct gmt_interpret_pool *pool = get(interpreter, event, number);
 	uint64_t block;
@@ -162,12 +173,14 @@ static bool begin_block(struct gmt_event_interpreter *interpreter, const struct 
 			return false;
 	}
 	if (row_of_pool(interpreter, pool)->source == GMT_MARK_SOURCE_NVTX &&
-		!gmt_map_put(&interpreter->pool_of_address, event->address, (uint64_t)(pool - interpreter->pools.items)))
+		!gmt_map_put(&interpreter->pool_of_address, event->address,
+			(uint64_t)(pool - interpreter->pools.items)))
 		return false;
 	return book(interpreter, event, pool, block);
 }
 
-static bool end_block(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint64_t number)
+static bool end_block(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, uint64_t number)
 {
 	uint64_t block;
 	struct gmt_interpret_pool *pool = find_holder(interpreter, number, event->address, &block);
@@ -182,10 +195,12 @@ static bool end_block(struct gmt_event_interpreter *interpreter, const struct gm
 		return true;
 	}
 	gmt_map_remove(&pool->blocks, event->address, NULL);
-	return gmt_interpret_free(interpreter, event, event->layer, event->space, block, event->size_bytes, &site);
+	return gmt_interpret_free(interpreter, event, event->layer, event->space, block,
+		event->size_bytes, &site);
 }
 
-static bool resize(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint64_t number)
+static bool resize(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, uint64_t number)
 {
 	struct gmt_interpret_pool *pool;
 	uint64_t block;
@@ -207,7 +222,8 @@ static bool resize(struct gmt_event_interpreter *interpreter, const struct gmt_i
 }
 
 /* Ends all blocks of a heap. */
-static bool sweep(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, struct gmt_interpret_pool *pool)
+static bool sweep(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, struct gmt_interpret_pool *pool)
 {
 	struct gmt_interpret_heap *row = row_of_pool(interpreter, pool);
 	const struct gmt_accounting *accounting = interpreter->accounting;
@@ -219,7 +235,8 @@ static bool sweep(struct gmt_event_interpreter *interpreter, const struct gmt_in
 
 		if (!slot->value_plus_1)
 			continue;
-		done = gmt_interpret_free(interpreter, event, event->layer, event->space, slot->value_plus_1 - 1, 0, &site);
+		done = gmt_interpret_free(interpreter, event, event->layer, event->space,
+			slot->value_plus_1 - 1, 0, &site);
 		if (accounting->has_ended) {
 			row->swept_blocks++;
 			row->swept_bytes = gmt_account_sum(row->swept_bytes, accounting->ended.size_bytes);
@@ -229,7 +246,8 @@ static bool sweep(struct gmt_event_interpreter *interpreter, const struct gmt_in
 	return done;
 }
 
-static bool end(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, struct gmt_interpret_pool *pool)
+static bool end(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event,
+	struct gmt_interpret_pool *pool)
 {
 	struct gmt_interpret_heap *row = row_of_pool(interpreter, pool);
 
@@ -241,7 +259,8 @@ static bool end(struct gmt_event_interpreter *interpreter, const struct gmt_inte
 	return sweep(interpreter, event, pool);
 }
 
-bool gmt_interpret_heap_event(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
+bool gmt_interpret_heap_event(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event)
 {
 	uint64_t number = event->object, index;
 	struct gmt_interpret_pool *pool;
@@ -260,10 +279,12 @@ bool gmt_interpret_heap_event(struct gmt_event_interpreter *interpreter, const s
 		return pool;
 	case GMT_KIND_DESTROY:
 	case GMT_KIND_RESET:
-		if (!gmt_map_find(&interpreter->pool_ids, number, &index) || !interpreter->pools.items[index].lives)
+		if (!gmt_map_find(&interpreter->pool_ids, number, &index) ||
+			!interpreter->pools.items[index].lives)
 			return true;
 		pool = &interpreter->pools.items[index];
-		return event->kind == GMT_KIND_RESET ? sweep(interpreter, event, pool) : end(interpreter, event, pool);
+		return event->kind == GMT_KIND_RESET ? sweep(interpreter, event, pool)
+											 : end(interpreter, event, pool);
 	default:
 		return true;
 	}

@@ -11,7 +11,8 @@
 
 enum { BLOCKS_A_UNIT = 4 }; /* blocks that the search examines in the time of one budget unit */
 
-static bool book_memory(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t memory)
+static bool book_memory(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, uint32_t memory)
 {
 	const struct gmt_physical_memory *about = &interpreter->physical.memory.items[memory];
 	struct gmt_interpret_event block = *event;
@@ -25,12 +26,14 @@ static bool book_memory(struct gmt_event_interpreter *interpreter, const struct 
 	return gmt_interpret_alloc(interpreter, &block);
 }
 
-static bool end_block(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t memory)
+static bool end_block(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, uint32_t memory)
 {
 	const struct gmt_physical_memory *about = &interpreter->physical.memory.items[memory];
 	uint32_t site;
 
-	return gmt_interpret_free(interpreter, event, about->layer, about->space, gmt_physical_number(memory), 0, &site);
+	return gmt_interpret_free(interpreter, event, about->layer, about->space,
+		gmt_physical_number(memory), 0, &site);
 }
 
 /*
@@ -48,8 +51,8 @@ struct ending {
 };
 
 /* Accounts for the end of the memory. A multicast object releases its bound memory afterwards. */
-static bool begin_ending(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t memory,
-	struct ending *ret_ending)
+static bool begin_ending(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, uint32_t memory, struct ending *ret_ending)
 {
 	*ret_ending = (struct ending){ .memory = memory };
 	if (!end_block(interpreter, event, memory))
@@ -69,7 +72,8 @@ static void finish_ending(struct gmt_event_interpreter *interpreter, const struc
  * Ends memory and everything that only it kept alive. A file can bind objects to each other in a
  * chain of any length, so this uses a list instead of recursion.
  */
-static bool end_chain(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, const struct ending *first)
+static bool end_chain(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, const struct ending *first)
 {
 	GMT_VEC(struct ending) chain = { 0 };
 	struct ending *slot = gmt_vec_push(&chain);
@@ -94,7 +98,8 @@ static bool end_chain(struct gmt_event_interpreter *interpreter, const struct gm
 }
 
 /* Ends memory that nothing keeps alive any more. `memory` may be GMT_PHYSICAL_NONE. */
-static bool end_memory(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t memory)
+static bool end_memory(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, uint32_t memory)
 {
 	struct ending ending;
 
@@ -108,10 +113,14 @@ static bool end_memory(struct gmt_event_interpreter *interpreter, const struct g
 	return true;
 }
 
-bool gmt_interpret_create_memory(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
+bool gmt_interpret_create_memory(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event)
 {
 	struct gmt_physical_memory about = {
-		.size_bytes = event->size_bytes, .device = event->device, .layer = event->layer, .space = event->space,
+		.size_bytes = event->size_bytes,
+		.device = event->device,
+		.layer = event->layer,
+		.space = event->space,
 	};
 	uint32_t memory = gmt_physical_find(&interpreter->physical, event->address);
 
@@ -124,12 +133,15 @@ bool gmt_interpret_create_memory(struct gmt_event_interpreter *interpreter, cons
 	return memory != GMT_PHYSICAL_NONE && book_memory(interpreter, event, memory);
 }
 
-bool gmt_interpret_release_memory(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
+bool gmt_interpret_release_memory(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event)
 {
-	return end_memory(interpreter, event, gmt_physical_release(&interpreter->physical, event->address));
+	return end_memory(interpreter, event,
+		gmt_physical_release(&interpreter->physical, event->address));
 }
 
-bool gmt_interpret_retain(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
+bool gmt_interpret_retain(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event)
 {
 	uint32_t memory = gmt_physical_find(&interpreter->physical, event->address);
 
@@ -143,7 +155,8 @@ bool gmt_interpret_retain(struct gmt_event_interpreter *interpreter, const struc
 }
 
 /* Takes the size from a mapping: an imported handle does not state its size. */
-static bool learn_size(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t memory)
+static bool learn_size(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, uint32_t memory)
 {
 	struct gmt_physical_memory *about = &interpreter->physical.memory.items[memory];
 
@@ -157,7 +170,8 @@ static bool learn_size(struct gmt_event_interpreter *interpreter, const struct g
 	return book_memory(interpreter, event, memory);
 }
 
-static bool tell_mapped(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t memory)
+static bool tell_mapped(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, uint32_t memory)
 {
 	const struct gmt_physical_memory *about = &interpreter->physical.memory.items[memory];
 	struct gmt_interpret_event of_memory = *event;
@@ -165,10 +179,12 @@ static bool tell_mapped(struct gmt_event_interpreter *interpreter, const struct 
 	of_memory.layer = about->layer;
 	of_memory.space = about->space;
 	of_memory.device = about->device;
-	return !interpreter->owner.mapped || interpreter->owner.mapped(interpreter->owner.user, &of_memory, gmt_physical_number(memory));
+	return !interpreter->owner.mapped ||
+		interpreter->owner.mapped(interpreter->owner.user, &of_memory, gmt_physical_number(memory));
 }
 
-bool gmt_interpret_map(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
+bool gmt_interpret_map(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event)
 {
 	uint64_t handle = event->object;
 	uint32_t memory = gmt_physical_find(&interpreter->physical, handle);
@@ -182,7 +198,8 @@ bool gmt_interpret_map(struct gmt_event_interpreter *interpreter, const struct g
 		tell_mapped(interpreter, event, memory);
 }
 
-static bool unmap_range(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint64_t key, uint64_t end)
+static bool unmap_range(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, uint64_t key, uint64_t end)
 {
 	uint32_t ended;
 
@@ -192,17 +209,21 @@ static bool unmap_range(struct gmt_event_interpreter *interpreter, const struct 
 	return true;
 }
 
-bool gmt_interpret_unmap(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
+bool gmt_interpret_unmap(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event)
 {
-	return unmap_range(interpreter, event, event->address, gmt_account_sum(event->address, event->size_bytes));
+	return unmap_range(interpreter, event, event->address,
+		gmt_account_sum(event->address, event->size_bytes));
 }
 
-bool gmt_interpret_bind(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
+bool gmt_interpret_bind(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event)
 {
 	struct gmt_physical *physical = &interpreter->physical;
 	uint32_t multicast = gmt_physical_find(physical, event->address);
-	uint32_t memory = event->kind == GMT_KIND_BIND ? gmt_physical_find(physical, event->object) :
-		gmt_physical_find_mapped(physical, event->object);
+	uint32_t memory = event->kind == GMT_KIND_BIND
+		? gmt_physical_find(physical, event->object)
+		: gmt_physical_find_mapped(physical, event->object);
 
 	/* Memory from cuMemAlloc can be bound by its address too. It has no references to count. */
 	if (multicast == GMT_PHYSICAL_NONE || memory == GMT_PHYSICAL_NONE) {
@@ -220,7 +241,8 @@ bool gmt_interpret_bind(struct gmt_event_interpreter *interpreter, const struct 
 		event->size_bytes >> 16, memory);
 }
 
-bool gmt_interpret_unbind(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
+bool gmt_interpret_unbind(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event)
 {
 	uint32_t multicast = gmt_physical_find(&interpreter->physical, event->address);
 	uint64_t key;
@@ -231,7 +253,8 @@ bool gmt_interpret_unbind(struct gmt_event_interpreter *interpreter, const struc
 	return unmap_range(interpreter, event, key, gmt_account_sum(key, event->size_bytes >> 16));
 }
 
-bool gmt_interpret_set_limit(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
+bool gmt_interpret_set_limit(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event)
 {
 	struct gmt_accounting *accounting = interpreter->accounting;
 	struct gmt_interpret_event block = *event;
@@ -243,14 +266,16 @@ bool gmt_interpret_set_limit(struct gmt_event_interpreter *interpreter, const st
 	older = gmt_accounting_find(accounting, event->layer, event->space, block.address);
 	if (older) {
 		block.size_bytes = gmt_account_sum(block.size_bytes, older->size_bytes);
-		if (!gmt_interpret_free(interpreter, event, event->layer, event->space, block.address, 0, &site))
+		if (!gmt_interpret_free(interpreter, event, event->layer, event->space, block.address, 0,
+				&site))
 			return false;
 	}
 	return gmt_interpret_alloc(interpreter, &block);
 }
 
 /* Collects the context's blocks first, because ending a block moves other blocks in the table. */
-bool gmt_interpret_end_context(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
+bool gmt_interpret_end_context(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event)
 {
 	uint16_t context = event->context;
 	struct gmt_accounting *accounting = interpreter->accounting;
@@ -261,7 +286,8 @@ bool gmt_interpret_end_context(struct gmt_event_interpreter *interpreter, const 
 	/* The search examines all blocks, and a file can end many contexts. */
 	if (!gmt_budget_spend(gmt_account_block_count(accounting) / BLOCKS_A_UNIT, GMT_BUDGET_CONTEXTS))
 		return true;
-	for (size_t cursor = 0; context && gmt_accounting_next_block(accounting, GMT_ACCOUNTING_ALL_OF_CUDA, &cursor, &place);) {
+	for (size_t cursor = 0; context &&
+		gmt_accounting_next_block(accounting, GMT_ACCOUNTING_ALL_OF_CUDA, &cursor, &place);) {
 		if (place.block.context != context)
 			continue;
 		struct gmt_account_place *slot = gmt_vec_push(&places);
@@ -277,8 +303,10 @@ bool gmt_interpret_end_context(struct gmt_event_interpreter *interpreter, const 
 
 		/* Remove all references at once. */
 		for (uint32_t left = places.items[i].block.references; left && done; left--)
-			done = gmt_interpret_free(interpreter, event, accounting->accounts.items[site->account].layer,
-				(uint8_t)accounting->spaces.items[site->space].space, places.items[i].address, 0, &of);
+			done = gmt_interpret_free(interpreter, event,
+				accounting->accounts.items[site->account].layer,
+				(uint8_t)accounting->spaces.items[site->space].space, places.items[i].address, 0,
+				&of);
 	}
 	gmt_vec_fini(&places);
 	return done;

@@ -69,10 +69,12 @@ struct gmt_oom_outcomes {
 bool gmt_oom_outcomes_is_out_of_memory(uint8_t layer, uint32_t result);
 
 /* Adds a refusal. `refusal` is the owner's number. Returns false when out of memory. */
-bool gmt_oom_outcomes_refused(struct gmt_oom_outcomes *oom_outcomes, const struct gmt_oom_outcomes_event *event, uint64_t refusal);
+bool gmt_oom_outcomes_refused(struct gmt_oom_outcomes *oom_outcomes,
+	const struct gmt_oom_outcomes_event *event, uint64_t refusal);
 
 /* Processes a successful allocation. */
-void gmt_oom_outcomes_given(struct gmt_oom_outcomes *oom_outcomes, const struct gmt_oom_outcomes_event *event);
+void gmt_oom_outcomes_given(struct gmt_oom_outcomes *oom_outcomes,
+	const struct gmt_oom_outcomes_event *event);
 
 void gmt_oom_outcomes_fini(struct gmt_oom_outcomes *oom_outcomes);
 

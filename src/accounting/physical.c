@@ -3,7 +3,8 @@
 
 #include <stddef.h>
 
-uint32_t gmt_physical_create(struct gmt_physical *physical, uint64_t handle, const struct gmt_physical_memory *about)
+uint32_t gmt_physical_create(struct gmt_physical *physical, uint64_t handle,
+	const struct gmt_physical_memory *about)
 {
 	bool again = physical->free_memory_plus_1;
 	uint32_t index = again ? physical->free_memory_plus_1 - 1 : (uint32_t)physical->memory.count;
@@ -115,7 +116,8 @@ static uint32_t unmap_one(struct gmt_physical *physical, uint64_t key, uint64_t 
 	return forget_if_dead(physical, mapping->memory) ? mapping->memory : GMT_PHYSICAL_NONE;
 }
 
-bool gmt_physical_map(struct gmt_physical *physical, uint64_t key, uint64_t size_bytes, uint32_t memory)
+bool gmt_physical_map(struct gmt_physical *physical, uint64_t key, uint64_t size_bytes,
+	uint32_t memory)
 {
 	uint64_t older_bytes, index = physical->mappings.count;
 
@@ -126,18 +128,21 @@ bool gmt_physical_map(struct gmt_physical *physical, uint64_t key, uint64_t size
 	if (physical->free_mapping_plus_1)
 		index = physical->free_mapping_plus_1 - 1;
 	if (!gmt_map_put(&physical->mapped, key, index) ||
-		!gmt_intervals_put(&physical->ranges, key, size_bytes > UINT64_MAX - key ? UINT64_MAX : key + size_bytes))
+		!gmt_intervals_put(&physical->ranges, key,
+			size_bytes > UINT64_MAX - key ? UINT64_MAX : key + size_bytes))
 		return false;
 	if (physical->free_mapping_plus_1)
 		physical->free_mapping_plus_1 = physical->mappings.items[index].next_free_plus_1;
 	else
 		physical->mappings.count++;
-	physical->mappings.items[index] = (struct gmt_physical_mapping){ .size_bytes = size_bytes, .memory = memory };
+	physical->mappings.items[index] =
+		(struct gmt_physical_mapping){ .size_bytes = size_bytes, .memory = memory };
 	physical->memory.items[memory].mappings++;
 	return true;
 }
 
-bool gmt_physical_unmap_next(struct gmt_physical *physical, uint64_t *key, uint64_t end, uint32_t *ret_ended)
+bool gmt_physical_unmap_next(struct gmt_physical *physical, uint64_t *key, uint64_t end,
+	uint32_t *ret_ended)
 {
 	uint64_t size_bytes, index;
 

@@ -64,7 +64,8 @@ static inline uint64_t gmt_physical_number(uint32_t memory)
  * Adds memory with one reference. `handle` stands for this memory from now on. Returns its index,
  * or GMT_PHYSICAL_NONE when out of memory.
  */
-uint32_t gmt_physical_create(struct gmt_physical *physical, uint64_t handle, const struct gmt_physical_memory *about);
+uint32_t gmt_physical_create(struct gmt_physical *physical, uint64_t handle,
+	const struct gmt_physical_memory *about);
 
 /* Returns the memory that a handle stands for, or GMT_PHYSICAL_NONE if the handle is unknown. */
 uint32_t gmt_physical_find(const struct gmt_physical *physical, uint64_t handle);
@@ -92,14 +93,16 @@ uint32_t gmt_physical_release(struct gmt_physical *physical, uint64_t handle);
 void gmt_physical_give_back(struct gmt_physical *physical, uint32_t memory);
 
 /* Maps memory at [key, key + size_bytes). Returns false when out of memory. */
-bool gmt_physical_map(struct gmt_physical *physical, uint64_t key, uint64_t size_bytes, uint32_t memory);
+bool gmt_physical_map(struct gmt_physical *physical, uint64_t key, uint64_t size_bytes,
+	uint32_t memory);
 
 /*
  * Removes the next mapping that begins in [*key, end), and moves *key behind it. Returns false if
  * there is no such mapping. *ret_ended is the memory that nothing keeps alive any more, or
  * GMT_PHYSICAL_NONE.
  */
-bool gmt_physical_unmap_next(struct gmt_physical *physical, uint64_t *key, uint64_t end, uint32_t *ret_ended);
+bool gmt_physical_unmap_next(struct gmt_physical *physical, uint64_t *key, uint64_t end,
+	uint32_t *ret_ended);
 
 /*
  * Returns the key of an offset in a multicast object. Offsets on one device differ by at least 64

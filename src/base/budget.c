@@ -9,7 +9,12 @@
  * recording, and 14 KB per site. For 4 million events from 64 sites (tests/unit/make_snapshot) it
  * writes 0.4 MB for 112 MB.
  */
-enum { WORK_UNITS = 6 << 20, WORK_UNITS_A_BYTE = 2, OUTPUT_BYTES = 40 << 20, OUTPUT_BYTES_A_BYTE = 16 };
+enum {
+	WORK_UNITS = 6 << 20,
+	WORK_UNITS_A_BYTE = 2,
+	OUTPUT_BYTES = 40 << 20,
+	OUTPUT_BYTES_A_BYTE = 16
+};
 
 struct gmt_budget gmt_budget = { .work = UINT64_MAX, .output = UINT64_MAX };
 

@@ -35,8 +35,10 @@ static bool count_change(size_t old_bytes, size_t new_bytes)
 
 	if (limit_bytes == UINT64_MAX)
 		return true;
-	used = atomic_fetch_add_explicit(&used_bytes, (uint64_t)new_bytes - old_bytes, memory_order_relaxed);
-	if (new_bytes <= old_bytes || new_bytes - old_bytes <= limit_bytes - (used < limit_bytes ? used : limit_bytes))
+	used = atomic_fetch_add_explicit(&used_bytes, (uint64_t)new_bytes - old_bytes,
+		memory_order_relaxed);
+	if (new_bytes <= old_bytes ||
+		new_bytes - old_bytes <= limit_bytes - (used < limit_bytes ? used : limit_bytes))
 		return true;
 	atomic_fetch_sub_explicit(&used_bytes, (uint64_t)new_bytes - old_bytes, memory_order_relaxed);
 	atomic_store_explicit(&is_limit_met, true, memory_order_relaxed);

@@ -73,7 +73,8 @@ static bool is_plain(const unsigned char *at, size_t length)
 		uint64_t word;
 
 		memcpy(&word, at, sizeof(word));
-		if (((word - 0x20 * ones) | word | (word + ones)) & 0x80 * ones && !are_plain(at, sizeof(word)))
+		if (((word - 0x20 * ones) | word | (word + ones)) & 0x80 * ones &&
+			!are_plain(at, sizeof(word)))
 			return false;
 	}
 	return are_plain(at, length);
@@ -99,7 +100,10 @@ static size_t style_length(const unsigned char *at, size_t left, bool *ret_may_b
 /* Returns whether the bytes are the beginning of one UTF-8 character. */
 static bool is_begin(const unsigned char *at, size_t left)
 {
-	size_t length = *at >= 0xf0 && *at <= 0xf4 ? 4 : *at >= 0xe0 && *at <= 0xef ? 3 : *at >= 0xc2 && *at <= 0xdf ? 2 : 0;
+	size_t length = *at >= 0xf0 && *at <= 0xf4 ? 4
+		: *at >= 0xe0 && *at <= 0xef           ? 3
+		: *at >= 0xc2 && *at <= 0xdf           ? 2
+											   : 0;
 
 	for (size_t i = 1; i < left && i < length; i++)
 		if ((at[i] & 0xc0) != 0x80)
@@ -205,7 +209,8 @@ FILE *gmt_safe_stream_open(int fd)
 
 	if (!stream)
 		return NULL;
-	file = fopencookie(stream, "w", (cookie_io_functions_t){ .write = on_write, .close = on_close });
+	file =
+		fopencookie(stream, "w", (cookie_io_functions_t){ .write = on_write, .close = on_close });
 	if (!file) {
 		free(stream);
 		return NULL;

@@ -4,7 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum gmt_status gmt_error_set(struct gmt_error *error, enum gmt_status status, const char *format, ...)
+enum gmt_status gmt_error_set(struct gmt_error *error, enum gmt_status status, const char *format,
+	...)
 {
 	if (!error)
 		return status;

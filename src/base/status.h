@@ -21,8 +21,8 @@ struct gmt_error {
 };
 
 /* Fills `error` (may be NULL) and returns `status`, so that a caller can fail in one statement. */
-enum gmt_status gmt_error_set(struct gmt_error *error, enum gmt_status status, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+enum gmt_status gmt_error_set(struct gmt_error *error, enum gmt_status status, const char *format,
+	...) __attribute__((format(printf, 3, 4)));
 
 /* Returns the exit code for `status` (architecture.md, "Errors and ownership"). */
 int gmt_status_exit_code(enum gmt_status status);

@@ -62,11 +62,11 @@ struct gmt_text gmt_text_duration(uint64_t time_ns)
 	else if (seconds < 120)
 		text = three_digits((double)time_ns / 1e9, "s");
 	else if (seconds < 7200)
-		snprintf(text.text, sizeof(text.text), "%" PRIu64 " min %02" PRIu64 " s",
-			seconds / 60, seconds % 60);
+		snprintf(text.text, sizeof(text.text), "%" PRIu64 " min %02" PRIu64 " s", seconds / 60,
+			seconds % 60);
 	else
-		snprintf(text.text, sizeof(text.text), "%" PRIu64 " h %02" PRIu64 " min",
-			seconds / 3600, seconds / 60 % 60);
+		snprintf(text.text, sizeof(text.text), "%" PRIu64 " h %02" PRIu64 " min", seconds / 3600,
+			seconds / 60 % 60);
 	return text;
 }
 
@@ -126,8 +126,11 @@ bool gmt_text_parse_u64(const char *text, uint64_t *ret_value)
 
 size_t gmt_text_utf8_length(const unsigned char *at, size_t left)
 {
-	size_t length = *at < 0x80 ? 1 : *at >= 0xc2 && *at < 0xe0 ? 2 : (*at & 0xf0) == 0xe0 ? 3 :
-		*at >= 0xf0 && *at < 0xf5 ? 4 : 0;
+	size_t length = *at < 0x80      ? 1
+		: *at >= 0xc2 && *at < 0xe0 ? 2
+		: (*at & 0xf0) == 0xe0      ? 3
+		: *at >= 0xf0 && *at < 0xf5 ? 4
+									: 0;
 
 	if (!length || length > left)
 		return 0;

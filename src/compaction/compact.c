@@ -9,8 +9,8 @@
 
 enum { DEFAULT_WAITING = 1 << 18 };
 
-enum gmt_status gmt_compact_open(const struct gmt_compact_options *options, struct gmt_compactor **ret_compactor,
-	struct gmt_error *error)
+enum gmt_status gmt_compact_open(const struct gmt_compact_options *options,
+	struct gmt_compactor **ret_compactor, struct gmt_error *error)
 {
 	struct gmt_compactor *compactor = gmt_pages_grow(NULL, 0, sizeof(*compactor));
 
@@ -38,13 +38,16 @@ static bool pass(struct gmt_compactor *compactor, uint32_t kind, const void *row
 
 /* --- definitions: they pass, and the compactor keeps what events need of them ---------------- */
 
-static bool know_threads(struct gmt_compactor *compactor, const struct gmt_thread *rows, uint32_t count)
+static bool know_threads(struct gmt_compactor *compactor, const struct gmt_thread *rows,
+	uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t name = gmt_hash_bytes(rows[i].name.text, rows[i].name.length) >> 1;
 
 		if (!gmt_map_put(&compactor->thread_names, rows[i].id, name) ||
-			(gmt_backward_attribution_is_autograd(rows[i].name) && !gmt_backward_attribution_register_thread(&compactor->backward_attribution, rows[i].id, true)))
+			(gmt_backward_attribution_is_autograd(rows[i].name) &&
+				!gmt_backward_attribution_register_thread(&compactor->backward_attribution,
+					rows[i].id, true)))
 			return false;
 	}
 	return true;
@@ -63,7 +66,8 @@ static bool know_names(struct gmt_compactor *compactor, const struct gmt_name *r
 }
 
 /* Notes which functions, frames and stacks belong to a backward call. */
-static bool know_calls(struct gmt_compactor *compactor, uint32_t kind, const void *rows, uint32_t count)
+static bool know_calls(struct gmt_compactor *compactor, uint32_t kind, const void *rows,
+	uint32_t count)
 {
 	uint64_t found;
 
@@ -85,7 +89,8 @@ static bool know_calls(struct gmt_compactor *compactor, uint32_t kind, const voi
 			bool is_call = false;
 
 			for (uint32_t j = 0; j < frames->items.count && !is_call; j++)
-				is_call = gmt_map_find(&compactor->call_frames, frames->items.items[j] >> 1, &found);
+				is_call =
+					gmt_map_find(&compactor->call_frames, frames->items.items[j] >> 1, &found);
 			if (is_call && !gmt_map_put(&compactor->call_stacks, frames->id, 1))
 				return false;
 		}
@@ -105,7 +110,8 @@ static bool clamp(struct gmt_compactor *compactor, struct gmt_event *event)
 
 	if (gmt_map_find(&compactor->thread_stamps, event->thread, &last) && event->stamp < last)
 		event->stamp = last;
-	return event->stamp == last || gmt_map_put(&compactor->thread_stamps, event->thread, event->stamp);
+	return event->stamp == last ||
+		gmt_map_put(&compactor->thread_stamps, event->thread, event->stamp);
 }
 
 static bool wait(struct gmt_compactor *compactor, const struct gmt_event *row)
@@ -134,7 +140,8 @@ static bool wait(struct gmt_compactor *compactor, const struct gmt_event *row)
 /*
  * Passes events after the cut. They stay unchanged, except that a file holds differences of totals.
  */
-static bool pass_events(struct gmt_compactor *compactor, const struct gmt_event *rows, uint32_t count)
+static bool pass_events(struct gmt_compactor *compactor, const struct gmt_event *rows,
+	uint32_t count)
 {
 	while (count) {
 		uint32_t part = count < GMT_COMPACT_WRITE_ROWS ? count : GMT_COMPACT_WRITE_ROWS;
@@ -150,7 +157,8 @@ static bool pass_events(struct gmt_compactor *compactor, const struct gmt_event 
 	return true;
 }
 
-static bool take_events(struct gmt_compactor *compactor, const struct gmt_event *rows, uint32_t count)
+static bool take_events(struct gmt_compactor *compactor, const struct gmt_event *rows,
+	uint32_t count)
 {
 	if (compactor->state >= GMT_COMPACT_COPYING)
 		return pass_events(compactor, rows, count);
@@ -160,8 +168,8 @@ static bool take_events(struct gmt_compactor *compactor, const struct gmt_event 
 		 * The compactor cannot summarize events of layers and kinds that this version does not
 		 * know.
 		 */
-		if (gmt_layer_name(rows[i].layer) && rows[i].layer < GMT_ACCOUNTING_LAYERS && gmt_kind_name(rows[i].kind) &&
-			!wait(compactor, &rows[i]))
+		if (gmt_layer_name(rows[i].layer) && rows[i].layer < GMT_ACCOUNTING_LAYERS &&
+			gmt_kind_name(rows[i].kind) && !wait(compactor, &rows[i]))
 			return false;
 	}
 	return true;
@@ -169,7 +177,8 @@ static bool take_events(struct gmt_compactor *compactor, const struct gmt_event 
 
 /* --- all rows -------------------------------------------------------------------------------- */
 
-static bool take_prefix_rows(struct gmt_compactor *compactor, uint32_t kind, const void *rows, uint32_t count)
+static bool take_prefix_rows(struct gmt_compactor *compactor, uint32_t kind, const void *rows,
+	uint32_t count)
 {
 	if (compactor->compacted.has_fold)
 		return true;
@@ -238,10 +247,12 @@ static bool take(struct gmt_compactor *compactor, uint32_t kind, const void *row
 		compactor->has_end = true;
 		return true;
 	}
-	return gmt_compacted_takes(kind) ? take_prefix_rows(compactor, kind, rows, count) : pass(compactor, kind, rows, count);
+	return gmt_compacted_takes(kind) ? take_prefix_rows(compactor, kind, rows, count)
+									 : pass(compactor, kind, rows, count);
 }
 
-bool gmt_compact_rows(struct gmt_compactor *compactor, uint32_t kind, const void *rows, uint32_t count)
+bool gmt_compact_rows(struct gmt_compactor *compactor, uint32_t kind, const void *rows,
+	uint32_t count)
 {
 	if (!compactor->failed && count)
 		compactor->failed = !take(compactor, kind, rows, count);
@@ -257,7 +268,8 @@ void gmt_compact_finish(struct gmt_compactor *compactor)
 
 static bool is_folded(const struct gmt_compactor *compactor)
 {
-	return compactor->queue.entries.count && compactor->queue.entries.items[0].stamp <= compactor->options.cut_stamp;
+	return compactor->queue.entries.count &&
+		compactor->queue.entries.items[0].stamp <= compactor->options.cut_stamp;
 }
 
 /*
@@ -266,10 +278,12 @@ static bool is_folded(const struct gmt_compactor *compactor)
  */
 static void cut_earlier_if_needed(struct gmt_compactor *compactor)
 {
-	uint64_t published_until_stamp = compactor->options.published_until_stamp, past_stamp = compactor->compacted.has_fold ? compactor->compacted.fold.stamp : 0;
+	uint64_t published_until_stamp = compactor->options.published_until_stamp,
+			 past_stamp = compactor->compacted.has_fold ? compactor->compacted.fold.stamp : 0;
 	const struct gmt_queue_entry *next = compactor->queue.entries.items;
 
-	if (published_until_stamp && is_folded(compactor) && next->stamp > published_until_stamp && next->stamp > past_stamp &&
+	if (published_until_stamp && is_folded(compactor) && next->stamp > published_until_stamp &&
+		next->stamp > past_stamp &&
 		gmt_compact_takes_place(compactor, &compactor->waiting.items[next->item]))
 		compactor->options.cut_stamp = next->stamp - 1;
 }
@@ -288,7 +302,8 @@ static bool play_one(struct gmt_compactor *compactor)
 }
 
 /* Interprets events while more than `most` wait. *ret_more: more work can be done now. */
-static bool play_some(struct gmt_compactor *compactor, size_t most, uint32_t max_rows, bool *ret_more)
+static bool play_some(struct gmt_compactor *compactor, size_t most, uint32_t max_rows,
+	bool *ret_more)
 {
 	uint32_t done = 0;
 
@@ -312,11 +327,14 @@ static bool read_on(struct gmt_compactor *compactor, uint32_t max_rows, bool *re
 	 * Creates the prefix's sites before any survivor is interpreted, so that sites keep their
 	 * order.
 	 */
-	if (compactor->restores && !compactor->accounting.sites.count && !gmt_compact_prepare(compactor))
+	if (compactor->restores && !compactor->accounting.sites.count &&
+		!gmt_compact_prepare(compactor))
 		return false;
-	if (compactor->finishing && !compactor->restores && !compactor->has_spared && !gmt_compact_keep_tail(compactor))
+	if (compactor->finishing && !compactor->restores && !compactor->has_spared &&
+		!gmt_compact_keep_tail(compactor))
 		return false;
-	if (!play_some(compactor, drains ? 0 : compactor->options.max_waiting, max_rows, ret_more) || *ret_more)
+	if (!play_some(compactor, drains ? 0 : compactor->options.max_waiting, max_rows, ret_more) ||
+		*ret_more)
 		return !compactor->failed;
 	if (compactor->restores) {
 		compactor->restores = false;
@@ -405,9 +423,21 @@ uint64_t gmt_compact_compacted_events(const struct gmt_compactor *compactor)
 static void fini_maps(struct gmt_compactor *compactor)
 {
 	struct gmt_map *const maps[] = {
-		&compactor->thread_stamps, &compactor->pair_ids, &compactor->place_ids, &compactor->call_codes, &compactor->call_frames,
-		&compactor->call_stacks, &compactor->thread_names, &compactor->graphs_ids, &compactor->unlaunched_nodes, &compactor->things,
-		&compactor->heap_events, &compactor->heap_marks, &compactor->name_texts, &compactor->calls, &compactor->device_ids,
+		&compactor->thread_stamps,
+		&compactor->pair_ids,
+		&compactor->place_ids,
+		&compactor->call_codes,
+		&compactor->call_frames,
+		&compactor->call_stacks,
+		&compactor->thread_names,
+		&compactor->graphs_ids,
+		&compactor->unlaunched_nodes,
+		&compactor->things,
+		&compactor->heap_events,
+		&compactor->heap_marks,
+		&compactor->name_texts,
+		&compactor->calls,
+		&compactor->device_ids,
 	};
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)

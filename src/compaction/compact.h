@@ -79,7 +79,7 @@ struct gmt_compact_options {
 	/* text for the `fold` row, e.g. "mode=window"; must stay valid until gmt_compact_close */
 	const char *why;
 	uint32_t max_sites;    /* merge further sites into sites without a stack; 0: no limit */
-	uint32_t max_waiting;  /* how many events may wait to be sorted; 0: 262,144 (128 bytes each) */
+	uint32_t max_waiting; /* how many events may wait to be sorted; 0: 262,144 (128 bytes each) */
 	gmt_compact_write *write;
 	void *user;
 };
@@ -88,8 +88,8 @@ struct gmt_compact_options {
  * Creates a compactor. Fails only when out of memory. The caller ends *ret_fold with
  * gmt_compact_close.
  */
-enum gmt_status gmt_compact_open(const struct gmt_compact_options *options, struct gmt_compactor **ret_fold,
-	struct gmt_error *error);
+enum gmt_status gmt_compact_open(const struct gmt_compact_options *options,
+	struct gmt_compactor **ret_fold, struct gmt_error *error);
 
 /*
  * Takes the next block of the input. `rows` have the form that gmt_decode_rows produces (events
@@ -129,22 +129,22 @@ void gmt_compact_close(struct gmt_compactor *fold);
  * once, in any order.
  */
 struct gmt_compact_keep {
-	uint64_t events;  /* number of last events by stamp, at most 4,194,304; 0: no such limit */
+	uint64_t events; /* number of last events by stamp, at most 4,194,304; 0: no such limit */
 	uint64_t time_ns; /* 0: no such limit */
-	uint64_t steps;   /* number of whole steps, at most 65,536; 0: no such limit */
+	uint64_t steps; /* number of whole steps, at most 65,536; 0: no such limit */
 };
 
 struct gmt_compact_plan {
 	struct gmt_compact_keep keep;
-	uint64_t last_stamp;  /* largest stamp of all events */
+	uint64_t last_stamp; /* largest stamp of all events */
 	uint64_t first_clock_stamp, first_clock_ns, last_clock_stamp, last_clock_ns;
 	struct gmt_queue newest; /* stamps of the last keep.events + 1 events */
-	uint64_t *steps;      /* ring: stamps of the last keep.steps + 1 ends of steps */
-	uint64_t step_count;  /* number of steps ever seen */
+	uint64_t *steps; /* ring: stamps of the last keep.steps + 1 ends of steps */
+	uint64_t step_count; /* number of steps ever seen */
 	/* object whose marks count: the program's (0), else the first optimizer's */
 	uint64_t step_object;
 	bool program_steps;
-	bool failed;          /* out of memory: the plan returns 0, so nothing is compacted */
+	bool failed; /* out of memory: the plan returns 0, so nothing is compacted */
 };
 
 /*
@@ -154,7 +154,8 @@ struct gmt_compact_plan {
 void gmt_compact_plan_init(struct gmt_compact_plan *ret_plan, const struct gmt_compact_keep *keep);
 
 /* Takes rows of one kind, in the order of the input. The plan uses clocks, marks and events. */
-void gmt_compact_plan_rows(struct gmt_compact_plan *plan, uint32_t kind, const void *rows, uint32_t count);
+void gmt_compact_plan_rows(struct gmt_compact_plan *plan, uint32_t kind, const void *rows,
+	uint32_t count);
 
 /*
  * Returns the cut. Everything that `keep` asks for lies after it. 0: compact nothing; UINT64_MAX:

@@ -48,7 +48,8 @@ static bool touch(struct gmt_compact_curve *curve, uint32_t site, uint64_t befor
 	return true;
 }
 
-bool gmt_compact_touch(struct gmt_compactor *compactor, uint32_t site, uint64_t before_bytes, const struct gmt_account_block *ended)
+bool gmt_compact_touch(struct gmt_compactor *compactor, uint32_t site, uint64_t before_bytes,
+	const struct gmt_account_block *ended)
 {
 	for (uint32_t i = 0; i < compactor->followed_count; i++) {
 		struct gmt_compact_curve *curve = &compactor->series.items[compactor->followed[i]].curve;
@@ -87,9 +88,11 @@ static bool merge_row(struct merger *merger, const struct gmt_past_curve *row)
 		if (!slot)
 			return false;
 		*slot = row->site - 1;
-		*merged = (struct merged){ .row = *row, .before_bytes = merged->row.live_bytes, .is_in = true };
+		*merged =
+			(struct merged){ .row = *row, .before_bytes = merged->row.live_bytes, .is_in = true };
 		/* At the dropped sample the site held the same as before. */
-		if (row->step && row->step % merger->curve->stride == 0 && merged->before_bytes < merged->row.low_bytes)
+		if (row->step && row->step % merger->curve->stride == 0 &&
+			merged->before_bytes < merged->row.low_bytes)
 			merged->row.low_bytes = merged->before_bytes;
 		return true;
 	}
@@ -173,13 +176,17 @@ static bool add_row(struct gmt_compact_curve *curve, uint32_t site, uint64_t liv
 	struct gmt_past_curve *row;
 
 	state->is_touched = false;
-	if (state->has_row && state->live_bytes == live_bytes && state->low_bytes == live_bytes && !state->ended_bytes)
+	if (state->has_row && state->live_bytes == live_bytes && state->low_bytes == live_bytes &&
+		!state->ended_bytes)
 		return true;
 	row = gmt_vec_push(&curve->rows);
 	if (!row)
 		return false;
 	*row = (struct gmt_past_curve){
-		.step = curve->marks, .site = site + 1, .live_bytes = live_bytes, .low_bytes = state->low_bytes,
+		.step = curve->marks,
+		.site = site + 1,
+		.live_bytes = live_bytes,
+		.low_bytes = state->low_bytes,
 		.ended_bytes = state->ended_bytes,
 	};
 	state->has_row = true;
@@ -188,16 +195,19 @@ static bool add_row(struct gmt_compact_curve *curve, uint32_t site, uint64_t liv
 }
 
 /* Compares with an equal share of the limit: each followed curve may use the same part. */
-static bool has_more(const struct gmt_compactor *compactor, const struct gmt_compact_curve *curve, size_t rows)
+static bool has_more(const struct gmt_compactor *compactor, const struct gmt_compact_curve *curve,
+	size_t rows)
 {
 	return curve->rows.count * compactor->followed_count > rows;
 }
 
-static bool is_to_be_thinned(const struct gmt_compactor *compactor, const struct gmt_compact_curve *curve)
+static bool is_to_be_thinned(const struct gmt_compactor *compactor,
+	const struct gmt_compact_curve *curve)
 {
 	uint64_t samples = (curve->marks - 1) / curve->stride + 1;
 
-	return samples > MOST_SAMPLES || (has_more(compactor, curve, MANY_ROWS) && samples >= 2 * LEAST_SAMPLES);
+	return samples > MOST_SAMPLES ||
+		(has_more(compactor, curve, MANY_ROWS) && samples >= 2 * LEAST_SAMPLES);
 }
 
 static void unfollow(struct gmt_compactor *compactor, uint32_t slot)
@@ -233,7 +243,7 @@ bool gmt_compact_follow(struct gmt_compactor *compactor, uint32_t series)
 	if (compactor->followed_count == GMT_COMPACT_FOLLOWED) {
 		for (uint32_t i = 1; i < compactor->followed_count; i++)
 			if (compactor->series.items[compactor->followed[i]].curve.last_stamp <
-					compactor->series.items[compactor->followed[oldest]].curve.last_stamp)
+				compactor->series.items[compactor->followed[oldest]].curve.last_stamp)
 				oldest = i;
 		unfollow(compactor, oldest);
 	}
@@ -246,7 +256,8 @@ bool gmt_compact_follow(struct gmt_compactor *compactor, uint32_t series)
 	return true;
 }
 
-bool gmt_compact_mark_curve(struct gmt_compactor *compactor, struct gmt_compact_series *series, uint64_t stamp)
+bool gmt_compact_mark_curve(struct gmt_compactor *compactor, struct gmt_compact_series *series,
+	uint64_t stamp)
 {
 	struct gmt_compact_curve *curve = &series->curve;
 
@@ -272,7 +283,8 @@ bool gmt_compact_mark_curve(struct gmt_compactor *compactor, struct gmt_compact_
 		return true;
 	}
 	for (size_t i = 0; i < curve->touched.count; i++)
-		if (!add_row(curve, curve->touched.items[i], compactor->accounting.sites.items[curve->touched.items[i]].live_bytes))
+		if (!add_row(curve, curve->touched.items[i],
+				compactor->accounting.sites.items[curve->touched.items[i]].live_bytes))
 			return false;
 	curve->touched.count = 0;
 	curve->has_end = false;
@@ -293,12 +305,19 @@ bool gmt_compact_write_counters(struct gmt_compactor *compactor)
 		const struct gmt_compact_series *series = &compactor->series.items[i];
 		const struct gmt_compact_curve *curve = &series->curve;
 		struct gmt_past_counter row = {
-			.source = series->source, .object = series->object, .thread = series->thread, .name = series->name,
-			.marks = curve->marks, .stride = curve->stride, .last_stamp = curve->last_stamp,
-			.before_stamp = curve->before_stamp, .is_followed = curve->is_followed,
+			.source = series->source,
+			.object = series->object,
+			.thread = series->thread,
+			.name = series->name,
+			.marks = curve->marks,
+			.stride = curve->stride,
+			.last_stamp = curve->last_stamp,
+			.before_stamp = curve->before_stamp,
+			.is_followed = curve->is_followed,
 		};
 
-		if (curve->is_known && !compactor->options.write(compactor->options.user, GMT_RECORD_PAST_COUNTER, &row, 1))
+		if (curve->is_known &&
+			!compactor->options.write(compactor->options.user, GMT_RECORD_PAST_COUNTER, &row, 1))
 			return false;
 	}
 	return true;
@@ -306,11 +325,13 @@ bool gmt_compact_write_counters(struct gmt_compactor *compactor)
 
 static bool write_rows(struct gmt_compactor *compactor, struct gmt_past_curve *rows, uint32_t count)
 {
-	return !count || compactor->options.write(compactor->options.user, GMT_RECORD_PAST_CURVE, rows, count);
+	return !count ||
+		compactor->options.write(compactor->options.user, GMT_RECORD_PAST_CURVE, rows, count);
 }
 
 /* Writes the rows of one counter, then its open rows. */
-static bool write_curve(struct gmt_compactor *compactor, const struct gmt_compact_curve *curve, uint32_t number)
+static bool write_curve(struct gmt_compactor *compactor, const struct gmt_compact_curve *curve,
+	uint32_t number)
 {
 	struct gmt_past_curve rows[GMT_COMPACT_WRITE_ROWS];
 	uint32_t count = 0;
@@ -326,8 +347,11 @@ static bool write_curve(struct gmt_compactor *compactor, const struct gmt_compac
 			uint64_t live_bytes = compactor->accounting.sites.items[site].live_bytes;
 
 			*row = (struct gmt_past_curve){
-				.step = curve->marks, .site = site + 1, .live_bytes = live_bytes,
-				.low_bytes = curve->has_end ? state->low_bytes : live_bytes, .ended_bytes = state->ended_bytes,
+				.step = curve->marks,
+				.site = site + 1,
+				.live_bytes = live_bytes,
+				.low_bytes = curve->has_end ? state->low_bytes : live_bytes,
+				.ended_bytes = state->ended_bytes,
 			};
 		}
 		row->counter = number;
@@ -359,13 +383,14 @@ bool gmt_compact_write_curves(struct gmt_compactor *compactor, bool *ret_done)
 	return true;
 }
 
-static struct gmt_compact_curve *find_curve(struct gmt_compactor *compactor, const struct gmt_past_counter *row, uint32_t *ret_series)
+static struct gmt_compact_curve *find_curve(struct gmt_compactor *compactor,
+	const struct gmt_past_counter *row, uint32_t *ret_series)
 {
 	for (size_t i = 0; i < compactor->series.count; i++) {
 		const struct gmt_compact_series *series = &compactor->series.items[i];
 
-		if (series->source == row->source && series->object == row->object && series->thread == row->thread &&
-			series->name == row->name) {
+		if (series->source == row->source && series->object == row->object &&
+			series->thread == row->thread && series->name == row->name) {
 			*ret_series = (uint32_t)i;
 			return &compactor->series.items[i].curve;
 		}
@@ -374,7 +399,8 @@ static struct gmt_compact_curve *find_curve(struct gmt_compactor *compactor, con
 }
 
 /* Takes a row of the input's prefix. An inconsistent row makes the whole curve unusable. */
-static bool take_row(struct gmt_compactor *compactor, struct gmt_compact_curve *curve, const struct gmt_past_curve *row)
+static bool take_row(struct gmt_compactor *compactor, struct gmt_compact_curve *curve,
+	const struct gmt_past_curve *row)
 {
 	uint64_t last_step = curve->rows.count ? curve->rows.items[curve->rows.count - 1].step : 0;
 	bool is_open = row->step >= curve->marks;
@@ -382,8 +408,9 @@ static bool take_row(struct gmt_compactor *compactor, struct gmt_compact_curve *
 	struct gmt_past_curve *slot;
 	uint32_t id;
 
-	if (!row->site || row->site > compactor->past_sites.count || !compactor->past_sites.items[row->site - 1] ||
-		row->step < last_step || row->step > curve->marks || (!is_open && row->step % curve->stride)) {
+	if (!row->site || row->site > compactor->past_sites.count ||
+		!compactor->past_sites.items[row->site - 1] || row->step < last_step ||
+		row->step > curve->marks || (!is_open && row->step % curve->stride)) {
 		curve->is_known = false;
 		return true;
 	}
@@ -427,8 +454,12 @@ bool gmt_compact_take_compacted_curves(struct gmt_compactor *compactor)
 		if (!curve || curve->is_known || !row->marks || !row->stride)
 			continue;
 		*curve = (struct gmt_compact_curve){
-			.marks = row->marks, .stride = row->stride, .last_stamp = row->last_stamp, .before_stamp = row->before_stamp,
-			.is_known = true, .has_end = (row->marks - 1) % row->stride != 0,
+			.marks = row->marks,
+			.stride = row->stride,
+			.last_stamp = row->last_stamp,
+			.before_stamp = row->before_stamp,
+			.is_known = true,
+			.has_end = (row->marks - 1) % row->stride != 0,
 			.is_followed = row->is_followed && compactor->followed_count < GMT_COMPACT_FOLLOWED,
 		};
 		if (curve->is_followed)

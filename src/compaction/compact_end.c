@@ -30,7 +30,8 @@ static bool note_step(struct end *end, const struct gmt_mark *mark)
 		if (!gmt_compact_is_counter_of(&counter->mark, mark))
 			continue;
 		counter->marks++;
-		counter->first_stamp = mark->stamp < counter->first_stamp ? mark->stamp : counter->first_stamp;
+		counter->first_stamp =
+			mark->stamp < counter->first_stamp ? mark->stamp : counter->first_stamp;
 		counter->last_stamp = mark->stamp > counter->last_stamp ? mark->stamp : counter->last_stamp;
 		return true;
 	}
@@ -64,13 +65,15 @@ static bool note_all(const struct gmt_compactor *compactor, struct end *end)
 
 		if (!slot)
 			return false;
-		*slot = (struct counter){ gmt_compact_mark_of(series), series->first_stamp, series->last_stamp, series->marks };
+		*slot = (struct counter){ gmt_compact_mark_of(series), series->first_stamp,
+			series->last_stamp, series->marks };
 	}
 	for (size_t i = 0; i < compactor->kept_marks.count; i++)
 		if (!note_mark(end, &compactor->kept_marks.items[i]))
 			return false;
 	for (size_t i = 0; i < compactor->mark_queue.entries.count; i++)
-		if (!note_mark(end, &compactor->pending_marks.items[compactor->mark_queue.entries.items[i].item]))
+		if (!note_mark(end,
+				&compactor->pending_marks.items[compactor->mark_queue.entries.items[i].item]))
 			return false;
 	return true;
 }
@@ -112,7 +115,8 @@ static uint64_t last_step(const struct gmt_compactor *compactor, const struct en
 	for (size_t i = 0; i < end->counters.count; i++)
 		has_own |= end->counters.items[i].mark.source == GMT_MARK_SOURCE_PROGRAM;
 #define IS_CALLS(counter) ((counter)->mark.source == GMT_MARK_SOURCE_READER)
-#define COUNTS(counter) (!IS_CALLS(counter) && ((counter)->mark.source == GMT_MARK_SOURCE_PROGRAM) == has_own)
+#define COUNTS(counter) \
+	(!IS_CALLS(counter) && ((counter)->mark.source == GMT_MARK_SOURCE_PROGRAM) == has_own)
 	for (size_t i = 0; i < end->counters.count; i++) {
 		const struct counter *counter = &end->counters.items[i];
 
@@ -128,7 +132,9 @@ static uint64_t last_step(const struct gmt_compactor *compactor, const struct en
 	for (size_t i = 0; i < end->counters.count; i++) {
 		const struct counter *counter = &end->counters.items[i];
 
-		if ((IS_CALLS(counter) || (COUNTS(counter) && counter->last_stamp >= newest_stamp && counter->marks * 2 >= most)) &&
+		if ((IS_CALLS(counter) ||
+				(COUNTS(counter) && counter->last_stamp >= newest_stamp &&
+					counter->marks * 2 >= most)) &&
 			(!stamp || counter->last_stamp < stamp) && may_stay(compactor, counter->last_stamp))
 			stamp = counter->last_stamp;
 	}

@@ -6,7 +6,8 @@
 
 static bool is_handle(const struct gmt_event *event)
 {
-	return gmt_layer_family(event->layer) == GMT_FAMILY_CUDA && gmt_space_realm(event->space) == GMT_REALM_HANDLE;
+	return gmt_layer_family(event->layer) == GMT_FAMILY_CUDA &&
+		gmt_space_realm(event->space) == GMT_REALM_HANDLE;
 }
 
 static void forget_graph(struct gmt_compactor *compactor, size_t index)
@@ -18,7 +19,8 @@ static void forget_graph(struct gmt_compactor *compactor, size_t index)
 	*graph = (struct gmt_compact_graph){ 0 };
 }
 
-static bool create_graph(struct gmt_compactor *compactor, const struct gmt_event *event, uint32_t place)
+static bool create_graph(struct gmt_compactor *compactor, const struct gmt_event *event,
+	uint32_t place)
 {
 	uint64_t index;
 
@@ -27,13 +29,16 @@ static bool create_graph(struct gmt_compactor *compactor, const struct gmt_event
 	} else {
 		bool again = compactor->free_graphs.count;
 
-		index = again ? compactor->free_graphs.items[--compactor->free_graphs.count] : compactor->graphs.count;
-		if (!gmt_vec_reserve(&compactor->graphs, 1) || !gmt_map_put(&compactor->graphs_ids, event->address, index))
+		index = again ? compactor->free_graphs.items[--compactor->free_graphs.count]
+					  : compactor->graphs.count;
+		if (!gmt_vec_reserve(&compactor->graphs, 1) ||
+			!gmt_map_put(&compactor->graphs_ids, event->address, index))
 			return false;
 		compactor->graphs.count += !again;
 		compactor->graphs.items[index] = (struct gmt_compact_graph){ 0 };
 	}
-	compactor->graphs.items[index].created_plus_1 = gmt_compact_add_survivor(compactor, event, place);
+	compactor->graphs.items[index].created_plus_1 =
+		gmt_compact_add_survivor(compactor, event, place);
 	return compactor->graphs.items[index].created_plus_1;
 }
 
@@ -52,8 +57,8 @@ static bool destroy_graph(struct gmt_compactor *compactor, const struct gmt_even
 }
 
 /* Replaces the survivor that `map` has for `key`. */
-static bool keep_by(struct gmt_compactor *compactor, struct gmt_map *map, uint64_t key, const struct gmt_event *event,
-	uint32_t place)
+static bool keep_by(struct gmt_compactor *compactor, struct gmt_map *map, uint64_t key,
+	const struct gmt_event *event, uint32_t place)
 {
 	uint32_t survivor = gmt_compact_add_survivor(compactor, event, place);
 	uint64_t older;
@@ -104,11 +109,13 @@ static uint64_t thing_key(const struct gmt_event *event)
 }
 
 /* A heap lives from its first event on, whether or not that event created it. */
-static bool after_heap(struct gmt_compactor *compactor, const struct gmt_event *event, uint32_t place)
+static bool after_heap(struct gmt_compactor *compactor, const struct gmt_event *event,
+	uint32_t place)
 {
 	uint64_t number = event->object, index, before;
 	struct gmt_event made = *event;
-	bool lives = gmt_map_find(&compactor->interpreter.pool_ids, number, &index) && compactor->interpreter.pools.items[index].lives;
+	bool lives = gmt_map_find(&compactor->interpreter.pool_ids, number, &index) &&
+		compactor->interpreter.pools.items[index].lives;
 	bool known = gmt_map_find(&compactor->heap_events, number, &before);
 
 	if (!lives) {
@@ -122,7 +129,8 @@ static bool after_heap(struct gmt_compactor *compactor, const struct gmt_event *
 	return keep_by(compactor, &compactor->heap_events, number, &made, place);
 }
 
-bool gmt_compact_after(struct gmt_compactor *compactor, const struct gmt_event *event, const struct gmt_compact_before *before)
+bool gmt_compact_after(struct gmt_compactor *compactor, const struct gmt_event *event,
+	const struct gmt_compact_before *before)
 {
 	if (gmt_layer_family(event->layer) == GMT_FAMILY_CUSTOM)
 		return after_heap(compactor, event, before->place);
@@ -130,8 +138,9 @@ bool gmt_compact_after(struct gmt_compactor *compactor, const struct gmt_event *
 		return true;
 	switch (event->kind) {
 	case GMT_KIND_CREATE:
-		return event->space == GMT_SPACE_GRAPH ? create_graph(compactor, event, before->place) :
-			keep_by(compactor, &compactor->things, thing_key(event), event, before->place);
+		return event->space == GMT_SPACE_GRAPH
+			? create_graph(compactor, event, before->place)
+			: keep_by(compactor, &compactor->things, thing_key(event), event, before->place);
 	case GMT_KIND_DESTROY:
 		if (event->space == GMT_SPACE_GRAPH)
 			return destroy_graph(compactor, event);
@@ -160,7 +169,8 @@ static bool list_all(struct gmt_compactor *compactor, uint32_t first_plus_1, uin
 static bool list_map(struct gmt_compactor *compactor, const struct gmt_map *map, uint64_t rank)
 {
 	for (size_t i = 0; i < map->capacity; i++)
-		if (map->slots[i].value_plus_1 && !gmt_compact_list(compactor, (uint32_t)(map->slots[i].value_plus_1 - 1), rank))
+		if (map->slots[i].value_plus_1 &&
+			!gmt_compact_list(compactor, (uint32_t)(map->slots[i].value_plus_1 - 1), rank))
 			return false;
 	return true;
 }
@@ -172,9 +182,11 @@ static bool list_heaps(struct gmt_compactor *compactor)
 		const struct gmt_map_slot *slot = &compactor->heap_events.slots[i];
 		uint64_t index;
 
-		if (!slot->value_plus_1 || !gmt_map_find(&compactor->interpreter.pool_ids, slot->key, &index))
+		if (!slot->value_plus_1 ||
+			!gmt_map_find(&compactor->interpreter.pool_ids, slot->key, &index))
 			continue;
-		compactor->survivors.items[slot->value_plus_1 - 2].size_bytes = compactor->interpreter.pools.items[index].size_bytes;
+		compactor->survivors.items[slot->value_plus_1 - 2].size_bytes =
+			compactor->interpreter.pools.items[index].size_bytes;
 		if (!gmt_compact_list(compactor, (uint32_t)(slot->value_plus_1 - 1), 0))
 			return false;
 	}
@@ -187,5 +199,6 @@ bool gmt_compact_list_graphs(struct gmt_compactor *compactor)
 		if (!gmt_compact_list(compactor, compactor->graphs.items[i].created_plus_1, 0) ||
 			!list_all(compactor, compactor->graphs.items[i].first_node_plus_1, 1))
 			return false;
-	return list_map(compactor, &compactor->unlaunched_nodes, 1) && list_map(compactor, &compactor->things, 0) && list_heaps(compactor);
+	return list_map(compactor, &compactor->unlaunched_nodes, 1) &&
+		list_map(compactor, &compactor->things, 0) && list_heaps(compactor);
 }

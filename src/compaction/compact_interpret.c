@@ -5,7 +5,8 @@
 
 #include "compaction/compact_parts.h"
 
-bool gmt_compact_place(struct gmt_compactor *compactor, uint32_t stack, uint32_t frames, uint32_t caller, uint32_t *ret_place)
+bool gmt_compact_place(struct gmt_compactor *compactor, uint32_t stack, uint32_t frames,
+	uint32_t caller, uint32_t *ret_place)
 {
 	struct gmt_map *ids = &compactor->pair_ids;
 	uint64_t id, key = (uint64_t)stack << 32 | frames;
@@ -28,7 +29,8 @@ bool gmt_compact_place(struct gmt_compactor *compactor, uint32_t stack, uint32_t
 	return true;
 }
 
-uint32_t gmt_compact_add_survivor(struct gmt_compactor *compactor, const struct gmt_event *event, uint32_t place)
+uint32_t gmt_compact_add_survivor(struct gmt_compactor *compactor, const struct gmt_event *event,
+	uint32_t place)
 {
 	struct gmt_compact_survivor *survivor;
 	uint32_t index = compactor->free_survivor_plus_1;
@@ -43,11 +45,21 @@ uint32_t gmt_compact_add_survivor(struct gmt_compactor *compactor, const struct 
 	if (!survivor)
 		return 0;
 	*survivor = (struct gmt_compact_survivor){
-		.stamp = event->stamp, .address = event->address, .size_bytes = event->size_bytes,
-		.object = event->object, .stream = event->stream,
-		.allocated_bytes = event->allocated_bytes, .reserved_bytes = event->reserved_bytes,
-		.place = place, .thread = event->thread, .api = event->api, .context = event->context,
-		.device = event->device, .kind = event->kind, .layer = event->layer, .space = event->space,
+		.stamp = event->stamp,
+		.address = event->address,
+		.size_bytes = event->size_bytes,
+		.object = event->object,
+		.stream = event->stream,
+		.allocated_bytes = event->allocated_bytes,
+		.reserved_bytes = event->reserved_bytes,
+		.place = place,
+		.thread = event->thread,
+		.api = event->api,
+		.context = event->context,
+		.device = event->device,
+		.kind = event->kind,
+		.layer = event->layer,
+		.space = event->space,
 	};
 	return index;
 }
@@ -60,11 +72,14 @@ void gmt_compact_drop_survivor(struct gmt_compactor *compactor, uint32_t survivo
 	compactor->free_survivor_plus_1 = survivor_plus_1;
 }
 
-struct gmt_compact_device *gmt_compact_find_device(const struct gmt_compactor *compactor, int16_t device)
+struct gmt_compact_device *gmt_compact_find_device(const struct gmt_compactor *compactor,
+	int16_t device)
 {
 	uint64_t index;
 
-	return gmt_map_find(&compactor->device_ids, (uint16_t)device, &index) ? &compactor->devices.items[index] : NULL;
+	return gmt_map_find(&compactor->device_ids, (uint16_t)device, &index)
+		? &compactor->devices.items[index]
+		: NULL;
 }
 
 struct gmt_compact_device *gmt_compact_device(struct gmt_compactor *compactor, int16_t device)
@@ -113,7 +128,8 @@ static bool asked(void *user, const struct gmt_interpret_event *event, uint32_t 
 	return true;
 }
 
-static const struct gmt_account *account_of(const struct gmt_compactor *compactor, uint32_t site, uint32_t *ret_space)
+static const struct gmt_account *account_of(const struct gmt_compactor *compactor, uint32_t site,
+	uint32_t *ret_space)
 {
 	const struct gmt_account_site *row = &compactor->accounting.sites.items[site];
 
@@ -127,13 +143,15 @@ static const struct gmt_account *account_of(const struct gmt_compactor *compacto
  */
 static bool counts(const struct gmt_account *account, uint32_t space)
 {
-	return account->device >= 0 && account->layer != GMT_LAYER_TORCH && account->layer != GMT_LAYER_VIEW &&
-		gmt_layer_family(account->layer) == GMT_FAMILY_CUDA && space < GMT_SPACE_COUNT;
+	return account->device >= 0 && account->layer != GMT_LAYER_TORCH &&
+		account->layer != GMT_LAYER_VIEW && gmt_layer_family(account->layer) == GMT_FAMILY_CUDA &&
+		space < GMT_SPACE_COUNT;
 }
 
 static void hold_peak(struct gmt_compactor *compactor, struct gmt_compact_device *device)
 {
-	const struct gmt_account *torch = gmt_accounting_find_account(&compactor->accounting, GMT_LAYER_TORCH, device->device);
+	const struct gmt_account *torch =
+		gmt_accounting_find_account(&compactor->accounting, GMT_LAYER_TORCH, device->device);
 
 	device->peak_bytes = device->cuda_bytes;
 	device->held_stamp = compactor->current->stamp;
@@ -146,13 +164,15 @@ static void hold_peak(struct gmt_compactor *compactor, struct gmt_compact_device
  * Updates the bytes of a device and its peak, as analysis/ledger/ledger_watch.c does. PyTorch gets
  * a segment before it reports the allocation in it, so its totals at the peak may be updated later.
  */
-static bool hold(struct gmt_compactor *compactor, uint32_t site, uint64_t more_bytes, uint64_t less_bytes)
+static bool hold(struct gmt_compactor *compactor, uint32_t site, uint64_t more_bytes,
+	uint64_t less_bytes)
 {
 	uint32_t space;
 	const struct gmt_account *account = account_of(compactor, site, &space);
 	struct gmt_compact_device *device;
 
-	if (account->layer == GMT_LAYER_TORCH && account->has_totals && account->device >= 0 && more_bytes) {
+	if (account->layer == GMT_LAYER_TORCH && account->has_totals && account->device >= 0 &&
+		more_bytes) {
 		device = gmt_compact_device(compactor, account->device);
 		if (device && device->peak_bytes && device->cuda_bytes == device->peak_bytes &&
 			account->told_allocated_bytes > device->held_allocated_bytes)
@@ -185,7 +205,8 @@ static bool began(void *user, const struct gmt_interpret_event *event, uint32_t 
 	struct gmt_compact_survivor *survivor;
 	uint32_t index;
 
-	if (!hold(compactor, site, event->size_bytes, 0) || !gmt_compact_see_peak(compactor, row->account) ||
+	if (!hold(compactor, site, event->size_bytes, 0) ||
+		!gmt_compact_see_peak(compactor, row->account) ||
 		!gmt_compact_touch(compactor, site, row->live_bytes - event->size_bytes, NULL))
 		return false;
 	/* Blocks of handles survive together with all events that keep them alive. */
@@ -207,13 +228,15 @@ static bool began(void *user, const struct gmt_interpret_event *event, uint32_t 
 	return true;
 }
 
-static bool ended(void *user, const struct gmt_interpret_event *event, const struct gmt_account_block *block)
+static bool ended(void *user, const struct gmt_interpret_event *event,
+	const struct gmt_account_block *block)
 {
 	struct gmt_compactor *compactor = user;
 
 	(void)event;
 	gmt_compact_drop_survivor(compactor, block->tag);
-	if (!gmt_compact_touch(compactor, block->site, compactor->accounting.sites.items[block->site].live_bytes + block->size_bytes, block))
+	if (!gmt_compact_touch(compactor, block->site,
+			compactor->accounting.sites.items[block->site].live_bytes + block->size_bytes, block))
 		return false;
 	return hold(compactor, block->site, 0, block->size_bytes);
 }
@@ -252,7 +275,9 @@ static const char *name_text(void *user, uint32_t name)
 	struct gmt_compactor *compactor = user;
 	uint64_t id;
 
-	return gmt_map_find(&compactor->name_texts, name, &id) ? gmt_intern_get(&compactor->texts, (uint32_t)id)->bytes : "";
+	return gmt_map_find(&compactor->name_texts, name, &id)
+		? gmt_intern_get(&compactor->texts, (uint32_t)id)->bytes
+		: "";
 }
 
 static bool name_heap(void *user, uint64_t number, const char **ret_name, uint8_t *ret_source)
@@ -291,9 +316,11 @@ static bool adopt(struct gmt_compactor *compactor, struct gmt_event *event)
 	}
 	if ((!event->frames && !event->stack) || event->caller)
 		return true;
-	if (!gmt_backward_attribution_is_autograd_thread(&compactor->backward_attribution, event->thread))
-		return !event->frames || gmt_backward_attribution_set_stack(&compactor->backward_attribution, event->thread, event->frames,
-			gmt_map_find(&compactor->call_stacks, event->frames, &found));
+	if (!gmt_backward_attribution_is_autograd_thread(&compactor->backward_attribution,
+			event->thread))
+		return !event->frames ||
+			gmt_backward_attribution_set_stack(&compactor->backward_attribution, event->thread,
+				event->frames, gmt_map_find(&compactor->call_stacks, event->frames, &found));
 	event->caller = gmt_backward_attribution_caller(&compactor->backward_attribution);
 	return true;
 }
@@ -307,30 +334,35 @@ static bool is_too_late(struct gmt_compactor *compactor, const struct gmt_event 
 	const struct gmt_account_block *block;
 
 	if (event->kind != GMT_KIND_FREE || event->stamp >= compactor->interpreted_stamp ||
-		gmt_layer_family(event->layer) == GMT_FAMILY_CUSTOM || is_handle(event->layer, event->space))
+		gmt_layer_family(event->layer) == GMT_FAMILY_CUSTOM ||
+		is_handle(event->layer, event->space))
 		return false;
 	block = gmt_accounting_find(&compactor->accounting, event->layer, event->space, event->address);
 	if (!block || block->stamp <= event->stamp)
 		return false;
-	compactor->accounting.anomalies.missed_frees -= compactor->accounting.anomalies.missed_frees > 0;
+	compactor->accounting.anomalies.missed_frees -=
+		compactor->accounting.anomalies.missed_frees > 0;
 	return true;
 }
 
 bool gmt_compact_takes_place(const struct gmt_compactor *compactor, const struct gmt_event *event)
 {
 	return event->kind == GMT_KIND_ALLOC && gmt_layer_family(event->layer) != GMT_FAMILY_CUSTOM &&
-		!is_handle(event->layer, event->space) && gmt_space_life(event->space) != GMT_LIFE_COUNTED &&
+		!is_handle(event->layer, event->space) &&
+		gmt_space_life(event->space) != GMT_LIFE_COUNTED &&
 		gmt_accounting_find(&compactor->accounting, event->layer, event->space, event->address);
 }
 
 /* Returns the place of an event. Sites beyond the limit have no stack. */
-static bool place_of(struct gmt_compactor *compactor, const struct gmt_event *event, uint32_t *ret_place)
+static bool place_of(struct gmt_compactor *compactor, const struct gmt_event *event,
+	uint32_t *ret_place)
 {
 	uint32_t places = (uint32_t)compactor->places.count;
 
 	if (compactor->options.max_sites && places >= compactor->options.max_sites) {
 		uint64_t id;
-		bool known = !event->caller && gmt_map_find(&compactor->pair_ids, (uint64_t)event->stack << 32 | event->frames, &id);
+		bool known = !event->caller &&
+			gmt_map_find(&compactor->pair_ids, (uint64_t)event->stack << 32 | event->frames, &id);
 
 		if (!known) {
 			compactor->merged_sites++;
@@ -343,9 +375,16 @@ static bool place_of(struct gmt_compactor *compactor, const struct gmt_event *ev
 bool gmt_compact_interpret(struct gmt_compactor *compactor, struct gmt_event *event)
 {
 	struct gmt_interpret_event played = {
-		.stamp = event->stamp, .address = event->address, .size_bytes = event->size_bytes,
-		.thread = event->thread, .result = event->result, .api = event->api, .device = event->device,
-		.kind = event->kind, .layer = event->layer, .space = event->space,
+		.stamp = event->stamp,
+		.address = event->address,
+		.size_bytes = event->size_bytes,
+		.thread = event->thread,
+		.result = event->result,
+		.api = event->api,
+		.device = event->device,
+		.kind = event->kind,
+		.layer = event->layer,
+		.space = event->space,
 	};
 	struct gmt_compact_before before;
 
@@ -369,7 +408,8 @@ bool gmt_compact_interpret(struct gmt_compactor *compactor, struct gmt_event *ev
 	compactor->current = event;
 	gmt_compact_before(compactor, event, played.place, &before);
 	gmt_compact_see_given(compactor, event);
-	return gmt_interpret(&compactor->interpreter, &played) && gmt_compact_after(compactor, event, &before);
+	return gmt_interpret(&compactor->interpreter, &played) &&
+		gmt_compact_after(compactor, event, &before);
 }
 
 /* --- the prefix of a compacted input --------------------------------------------------------- */
@@ -394,7 +434,8 @@ static bool restore_devices(struct gmt_compactor *compactor)
 {
 	for (size_t i = 0; i < compactor->compacted.accounts.count; i++) {
 		const struct gmt_past_account *row = &compactor->compacted.accounts.items[i];
-		struct gmt_compact_device *device = row->device >= 0 ? gmt_compact_device(compactor, row->device) : NULL;
+		struct gmt_compact_device *device =
+			row->device >= 0 ? gmt_compact_device(compactor, row->device) : NULL;
 
 		if (row->device >= 0 && !device)
 			return false;
@@ -410,8 +451,10 @@ static bool restore_devices(struct gmt_compactor *compactor)
 	}
 	for (size_t i = 0; i < compactor->compacted.spaces.count; i++) {
 		const struct gmt_past_space *row = &compactor->compacted.spaces.items[i];
-		struct gmt_compact_device *device = row->device >= 0 && row->space < GMT_SPACE_COUNT && row->held_bytes ?
-			gmt_compact_device(compactor, row->device) : NULL;
+		struct gmt_compact_device *device =
+			row->device >= 0 && row->space < GMT_SPACE_COUNT && row->held_bytes
+			? gmt_compact_device(compactor, row->device)
+			: NULL;
 
 		if (device)
 			device->held[row->space] = row->held_bytes;
@@ -436,8 +479,9 @@ bool gmt_compact_restore(struct gmt_compactor *compactor)
 	if (!gmt_compact_pass_moments(compactor, compactor->compacted.fold.stamp + 1))
 		return false;
 	for (size_t i = 0; i + 1 < compactor->compacted.calls.count; i += 2)
-		if (!gmt_backward_attribution_set_stack(&compactor->backward_attribution, (uint32_t)compactor->compacted.calls.items[i],
-			(uint32_t)compactor->compacted.calls.items[i + 1], true))
+		if (!gmt_backward_attribution_set_stack(&compactor->backward_attribution,
+				(uint32_t)compactor->compacted.calls.items[i],
+				(uint32_t)compactor->compacted.calls.items[i + 1], true))
 			return false;
 	/* The reserved entries are zero. */
 	if (!gmt_vec_reserve(&compactor->past_sites, compactor->compacted.sites.count))
@@ -445,6 +489,8 @@ bool gmt_compact_restore(struct gmt_compactor *compactor)
 	compactor->past_sites.count = compactor->compacted.sites.count;
 	compactor->merged_sites = (uint32_t)compactor->compacted.fold.merged_sites;
 	compactor->oom_retries += compactor->compacted.fold.oom_retries;
-	return gmt_compacted_set_accounting(&compactor->compacted, &compactor->interpreter, &names, &misfits) && restore_devices(compactor) &&
-		gmt_compact_take_compacted_moments(compactor) && gmt_compact_take_compacted_curves(compactor);
+	return gmt_compacted_set_accounting(&compactor->compacted, &compactor->interpreter, &names,
+			   &misfits) &&
+		restore_devices(compactor) && gmt_compact_take_compacted_moments(compactor) &&
+		gmt_compact_take_compacted_curves(compactor);
 }

@@ -9,7 +9,8 @@
 
 static bool is_handle(const struct gmt_event *event)
 {
-	return gmt_layer_family(event->layer) == GMT_FAMILY_CUDA && gmt_space_realm(event->space) == GMT_REALM_HANDLE;
+	return gmt_layer_family(event->layer) == GMT_FAMILY_CUDA &&
+		gmt_space_realm(event->space) == GMT_REALM_HANDLE;
 }
 
 /* Returns the memory that an event refers to, by the same rules as interpret_memory.c. */
@@ -24,7 +25,8 @@ static uint32_t memory_of(const struct gmt_compactor *compactor, const struct gm
 		return is_handle(event) ? gmt_physical_find(physical, event->address) : GMT_PHYSICAL_NONE;
 	case GMT_KIND_RETAIN:
 		memory = gmt_physical_find(physical, event->address);
-		return memory != GMT_PHYSICAL_NONE ? memory : gmt_physical_find_mapped(physical, event->object);
+		return memory != GMT_PHYSICAL_NONE ? memory
+										   : gmt_physical_find_mapped(physical, event->object);
 	case GMT_KIND_MAP:
 	case GMT_KIND_BIND:
 		return gmt_physical_find(physical, event->object);
@@ -34,8 +36,8 @@ static uint32_t memory_of(const struct gmt_compactor *compactor, const struct gm
 	return GMT_PHYSICAL_NONE;
 }
 
-void gmt_compact_before(struct gmt_compactor *compactor, const struct gmt_event *event, uint32_t place,
-	struct gmt_compact_before *ret_before)
+void gmt_compact_before(struct gmt_compactor *compactor, const struct gmt_event *event,
+	uint32_t place, struct gmt_compact_before *ret_before)
 {
 	uint64_t maker;
 
@@ -44,13 +46,14 @@ void gmt_compact_before(struct gmt_compactor *compactor, const struct gmt_event 
 		return;
 	ret_before->memory = memory_of(compactor, event);
 	if (ret_before->memory != GMT_PHYSICAL_NONE)
-		ret_before->size_bytes = compactor->interpreter.physical.memory.items[ret_before->memory].size_bytes;
+		ret_before->size_bytes =
+			compactor->interpreter.physical.memory.items[ret_before->memory].size_bytes;
 	/*
 	 * The maker of a node is the call that added it to the graph from which this executable graph
 	 * was made.
 	 */
-	if ((event->kind == GMT_KIND_NODE_ALLOC || event->kind == GMT_KIND_NODE_FREE) && event->object &&
-		gmt_map_find(&compactor->interpreter.node_makers, event->address, &maker))
+	if ((event->kind == GMT_KIND_NODE_ALLOC || event->kind == GMT_KIND_NODE_FREE) &&
+		event->object && gmt_map_find(&compactor->interpreter.node_makers, event->address, &maker))
 		ret_before->place = (uint32_t)(maker >> 32);
 }
 
@@ -93,7 +96,8 @@ static void forget_memory(struct gmt_compactor *compactor, uint32_t memory)
 }
 
 /* Adds an event to the front of the memory's list. */
-static bool append(struct gmt_compactor *compactor, uint32_t memory, const struct gmt_event *event, uint32_t place)
+static bool append(struct gmt_compactor *compactor, uint32_t memory, const struct gmt_event *event,
+	uint32_t place)
 {
 	uint32_t index = gmt_compact_add_survivor(compactor, event, place);
 	struct gmt_compact_memory *entry = index ? entry_of(compactor, memory) : NULL;
@@ -109,7 +113,8 @@ static bool append(struct gmt_compactor *compactor, uint32_t memory, const struc
  * Adds or removes a reference. A removal cancels the last addition of the same handle. An addition
  * cancels the last removal of the same handle: mappings kept the memory alive in between.
  */
-static bool refer(struct gmt_compactor *compactor, uint32_t memory, const struct gmt_event *event, uint32_t place)
+static bool refer(struct gmt_compactor *compactor, uint32_t memory, const struct gmt_event *event,
+	uint32_t place)
 {
 	struct gmt_compact_memory *entry = entry_of(compactor, memory);
 	const struct gmt_compact_survivor *last;
@@ -129,7 +134,8 @@ static bool refer(struct gmt_compactor *compactor, uint32_t memory, const struct
 }
 
 /* Stores the event that made the mapping at this key. */
-static bool tie(struct gmt_compactor *compactor, uint64_t key, const struct gmt_event *event, uint32_t place)
+static bool tie(struct gmt_compactor *compactor, uint64_t key, const struct gmt_event *event,
+	uint32_t place)
 {
 	uint64_t index;
 
@@ -147,7 +153,8 @@ static bool tie(struct gmt_compactor *compactor, uint64_t key, const struct gmt_
 	return compactor->ties.items[index];
 }
 
-static bool tie_bound(struct gmt_compactor *compactor, const struct gmt_event *event, const struct gmt_compact_before *before)
+static bool tie_bound(struct gmt_compactor *compactor, const struct gmt_event *event,
+	const struct gmt_compact_before *before)
 {
 	const struct gmt_physical *physical = &compactor->interpreter.physical;
 	uint32_t multicast = gmt_physical_find(physical, event->address);
@@ -155,8 +162,10 @@ static bool tie_bound(struct gmt_compactor *compactor, const struct gmt_event *e
 
 	if (multicast == GMT_PHYSICAL_NONE || before->memory == GMT_PHYSICAL_NONE)
 		return true;
-	bound.device = event->device >= 0 ? event->device : physical->memory.items[before->memory].device;
-	return tie(compactor, gmt_physical_multicast_key(multicast, bound.device, event->stream), &bound, before->place);
+	bound.device =
+		event->device >= 0 ? event->device : physical->memory.items[before->memory].device;
+	return tie(compactor, gmt_physical_multicast_key(multicast, bound.device, event->stream),
+		&bound, before->place);
 }
 
 bool gmt_compact_after_memory(struct gmt_compactor *compactor, const struct gmt_event *event,
@@ -188,8 +197,10 @@ bool gmt_compact_after_memory(struct gmt_compactor *compactor, const struct gmt_
 		if (memory == GMT_PHYSICAL_NONE || !entry_of(compactor, memory))
 			return memory == GMT_PHYSICAL_NONE;
 		if (physical->memory.items[memory].size_bytes != before->size_bytes) {
-			gmt_compact_drop_survivor(compactor, compactor->memories.items[memory].sizing_mapping_plus_1);
-			compactor->memories.items[memory].sizing_mapping_plus_1 = gmt_compact_add_survivor(compactor, event, before->place);
+			gmt_compact_drop_survivor(compactor,
+				compactor->memories.items[memory].sizing_mapping_plus_1);
+			compactor->memories.items[memory].sizing_mapping_plus_1 =
+				gmt_compact_add_survivor(compactor, event, before->place);
 			if (!compactor->memories.items[memory].sizing_mapping_plus_1)
 				return false;
 		}
@@ -207,10 +218,12 @@ bool gmt_compact_list(struct gmt_compactor *compactor, uint32_t survivor_plus_1,
 {
 	if (!survivor_plus_1)
 		return true;
-	return gmt_queue_push(&compactor->head, (struct gmt_queue_entry){
-		.stamp = compactor->survivors.items[survivor_plus_1 - 1].stamp,
-		.order = rank << 32 | (uint32_t)compactor->head.entries.count, .item = survivor_plus_1 - 1,
-	});
+	return gmt_queue_push(&compactor->head,
+		(struct gmt_queue_entry){
+			.stamp = compactor->survivors.items[survivor_plus_1 - 1].stamp,
+			.order = rank << 32 | (uint32_t)compactor->head.entries.count,
+			.item = survivor_plus_1 - 1,
+		});
 }
 
 /*
@@ -223,15 +236,23 @@ static bool list_learned(struct gmt_compactor *compactor, uint32_t sizing_mappin
 	uint32_t index;
 	uint64_t mapping;
 	struct gmt_event unmap = {
-		.stamp = map->stamp, .thread = map->thread, .api = map->api, .kind = GMT_KIND_UNMAP, .layer = map->layer,
-		.space = map->space, .device = map->device, .address = map->address, .size_bytes = map->size_bytes,
+		.stamp = map->stamp,
+		.thread = map->thread,
+		.api = map->api,
+		.kind = GMT_KIND_UNMAP,
+		.layer = map->layer,
+		.space = map->space,
+		.device = map->device,
+		.address = map->address,
+		.size_bytes = map->size_bytes,
 	};
 
-	if (gmt_map_find(&compactor->interpreter.physical.mapped, map->address, &mapping) && mapping < compactor->ties.count &&
-		compactor->ties.items[mapping] &&
+	if (gmt_map_find(&compactor->interpreter.physical.mapped, map->address, &mapping) &&
+		mapping < compactor->ties.count && compactor->ties.items[mapping] &&
 		compactor->survivors.items[compactor->ties.items[mapping] - 1].stamp == map->stamp)
 		return true;
-	if (!gmt_compact_list(compactor, sizing_mapping_plus_1, 4) || !gmt_compact_place(compactor, 0, 0, 0, &index))
+	if (!gmt_compact_list(compactor, sizing_mapping_plus_1, 4) ||
+		!gmt_compact_place(compactor, 0, 0, 0, &index))
 		return false;
 	index = gmt_compact_add_survivor(compactor, &unmap, index);
 	return index && gmt_compact_list(compactor, index, 5);
@@ -248,11 +269,13 @@ static void see_use(struct gmt_compactor *compactor, uint32_t memory, uint64_t s
  * The bind names its memory by the address of a mapping. If that mapping has ended, the handle
  * names the memory instead.
  */
-static void name_by_handle(struct gmt_compactor *compactor, struct gmt_compact_survivor *bind, uint32_t memory)
+static void name_by_handle(struct gmt_compactor *compactor, struct gmt_compact_survivor *bind,
+	uint32_t memory)
 {
 	const struct gmt_physical *physical = &compactor->interpreter.physical;
 
-	if (bind->kind != GMT_KIND_BIND_ADDRESS || gmt_physical_find_mapped(physical, bind->object) == memory)
+	if (bind->kind != GMT_KIND_BIND_ADDRESS ||
+		gmt_physical_find_mapped(physical, bind->object) == memory)
 		return;
 	bind->kind = GMT_KIND_BIND;
 	bind->object = physical->memory.items[memory].handle;
@@ -290,10 +313,12 @@ static bool list_mappings(struct gmt_compactor *compactor)
  */
 static void delay_releases(struct gmt_compactor *compactor, const struct gmt_compact_memory *entry)
 {
-	for (uint32_t at = entry->last_plus_1; at; at = compactor->survivors.items[at - 1].next_plus_1) {
+	for (uint32_t at = entry->last_plus_1; at;
+		at = compactor->survivors.items[at - 1].next_plus_1) {
 		struct gmt_compact_survivor *row = &compactor->survivors.items[at - 1];
 
-		if (row->kind == GMT_KIND_FREE && row->stamp < entry->first_use && entry->first_use != UINT64_MAX)
+		if (row->kind == GMT_KIND_FREE && row->stamp < entry->first_use &&
+			entry->first_use != UINT64_MAX)
 			row->stamp = entry->first_use;
 	}
 }
@@ -320,8 +345,10 @@ static bool list_references(struct gmt_compactor *compactor, const struct gmt_co
 	uint32_t first_plus_1 = turn(compactor, entry->last_plus_1);
 	bool done = true;
 
-	for (uint32_t at = first_plus_1; done && at; at = compactor->survivors.items[at - 1].next_plus_1)
-		done = gmt_compact_list(compactor, at, compactor->survivors.items[at - 1].kind == GMT_KIND_FREE ? 5 : 2);
+	for (uint32_t at = first_plus_1; done && at;
+		at = compactor->survivors.items[at - 1].next_plus_1)
+		done = gmt_compact_list(compactor, at,
+			compactor->survivors.items[at - 1].kind == GMT_KIND_FREE ? 5 : 2);
 	turn(compactor, first_plus_1);
 	return done;
 }

@@ -16,18 +16,23 @@ bool gmt_compact_is_counter_of(const struct gmt_mark *a, const struct gmt_mark *
 	if (a->source != b->source)
 		return false;
 	/* An optimizer may step in any thread. A program's counters differ by thread and name. */
-	return a->source == GMT_MARK_SOURCE_OPTIMIZER ? a->object == b->object : a->thread == b->thread && a->name == b->name;
+	return a->source == GMT_MARK_SOURCE_OPTIMIZER ? a->object == b->object
+												  : a->thread == b->thread && a->name == b->name;
 }
 
 struct gmt_mark gmt_compact_mark_of(const struct gmt_compact_series *series)
 {
 	return (struct gmt_mark){
-		.stamp = series->last_stamp, .source = series->source, .object = series->object,
-		.thread = series->thread, .name = series->name,
+		.stamp = series->last_stamp,
+		.source = series->source,
+		.object = series->object,
+		.thread = series->thread,
+		.name = series->name,
 	};
 }
 
-static struct gmt_compact_series *find_series(struct gmt_compactor *compactor, const struct gmt_mark *mark)
+static struct gmt_compact_series *find_series(struct gmt_compactor *compactor,
+	const struct gmt_mark *mark)
 {
 	for (size_t i = 0; i < compactor->series.count; i++) {
 		struct gmt_mark of = gmt_compact_mark_of(&compactor->series.items[i]);
@@ -51,7 +56,8 @@ static bool make_room(struct gmt_compactor *compactor, struct gmt_compact_series
 	return true;
 }
 
-static struct gmt_compact_series *get_series(struct gmt_compactor *compactor, const struct gmt_mark *mark)
+static struct gmt_compact_series *get_series(struct gmt_compactor *compactor,
+	const struct gmt_mark *mark)
 {
 	struct gmt_compact_series *series = find_series(compactor, mark);
 
@@ -60,9 +66,14 @@ static struct gmt_compact_series *get_series(struct gmt_compactor *compactor, co
 	series = gmt_vec_push(&compactor->series);
 	if (series)
 		*series = (struct gmt_compact_series){
-			.object = mark->object, .thread = mark->thread, .name = mark->name, .source = mark->source, .stride = 1,
+			.object = mark->object,
+			.thread = mark->thread,
+			.name = mark->name,
+			.source = mark->source,
+			.stride = 1,
 		};
-	return series && gmt_compact_follow(compactor, (uint32_t)compactor->series.count - 1) ? series : NULL;
+	return series && gmt_compact_follow(compactor, (uint32_t)compactor->series.count - 1) ? series
+																						  : NULL;
 }
 
 bool gmt_compact_see_peak(struct gmt_compactor *compactor, uint32_t account)
@@ -85,7 +96,8 @@ static size_t group_end(const struct gmt_compact_series *series, size_t first)
 {
 	size_t end = first + 1;
 
-	while (end < series->rows.count && series->rows.items[end].stamp == series->rows.items[first].stamp)
+	while (end < series->rows.count &&
+		series->rows.items[end].stamp == series->rows.items[first].stamp)
 		end++;
 	return end;
 }
@@ -106,8 +118,8 @@ static void thin_steps(struct gmt_compact_series *series)
 
 			/* Accounts have the same order in each group. Later groups may have more accounts. */
 			size_t before = first + (i - from);
-			if (before < from && rows[before].layer == row.layer && rows[before].device == row.device &&
-				rows[before].peak_bytes > row.peak_bytes)
+			if (before < from && rows[before].layer == row.layer &&
+				rows[before].device == row.device && rows[before].peak_bytes > row.peak_bytes)
 				row.peak_bytes = rows[before].peak_bytes;
 			if (from == second)
 				row.steps += rows[first].steps;
@@ -122,12 +134,15 @@ static void thin_steps(struct gmt_compact_series *series)
 	series->stride *= 2;
 }
 
-static bool add_group(struct gmt_compactor *compactor, struct gmt_compact_series *series, const struct gmt_mark *mark)
+static bool add_group(struct gmt_compactor *compactor, struct gmt_compact_series *series,
+	const struct gmt_mark *mark)
 {
 	const struct gmt_accounting *accounting = &compactor->accounting;
 
-	if (!gmt_budget_spend(accounting->accounts.count < GMT_COMPACT_STEP_ACCOUNTS ? accounting->accounts.count :
-			GMT_COMPACT_STEP_ACCOUNTS, GMT_BUDGET_ROWS))
+	if (!gmt_budget_spend(accounting->accounts.count < GMT_COMPACT_STEP_ACCOUNTS
+				? accounting->accounts.count
+				: GMT_COMPACT_STEP_ACCOUNTS,
+			GMT_BUDGET_ROWS))
 		return true;
 	for (size_t i = 0; i < accounting->accounts.count && i < GMT_COMPACT_STEP_ACCOUNTS; i++) {
 		const struct gmt_account *account = &accounting->accounts.items[i];
@@ -136,9 +151,16 @@ static bool add_group(struct gmt_compactor *compactor, struct gmt_compact_series
 		if (!row)
 			return false;
 		*row = (struct gmt_past_step){
-			.stamp = mark->stamp, .source = mark->source, .object = mark->object, .thread = mark->thread,
-			.name = mark->name, .steps = series->waiting, .layer = account->layer, .device = account->device,
-			.live_bytes = account->live_bytes, .peak_bytes = series->peaks.items[i],
+			.stamp = mark->stamp,
+			.source = mark->source,
+			.object = mark->object,
+			.thread = mark->thread,
+			.name = mark->name,
+			.steps = series->waiting,
+			.layer = account->layer,
+			.device = account->device,
+			.live_bytes = account->live_bytes,
+			.peak_bytes = series->peaks.items[i],
 		};
 		series->peaks.items[i] = account->live_bytes;
 	}
@@ -149,8 +171,13 @@ static bool add_group(struct gmt_compactor *compactor, struct gmt_compact_series
 		if (!row)
 			return false;
 		*row = (struct gmt_past_step){
-			.stamp = mark->stamp, .source = mark->source, .object = mark->object, .thread = mark->thread,
-			.name = mark->name, .steps = series->waiting, .device = GMT_DEVICE_HOST,
+			.stamp = mark->stamp,
+			.source = mark->source,
+			.object = mark->object,
+			.thread = mark->thread,
+			.name = mark->name,
+			.steps = series->waiting,
+			.device = GMT_DEVICE_HOST,
 		};
 	}
 	series->waiting = 0;
@@ -250,7 +277,8 @@ static bool keep_mark(struct gmt_compactor *compactor, const struct gmt_mark *ma
 		compactor->marked_stamp = mark->stamp;
 	if (mark->kind == GMT_MARK_KIND_HEAP)
 		return true;
-	if (mark->kind == GMT_MARK_KIND_STEP && (find_series(compactor, mark) || compactor->series.count < GMT_COMPACT_SERIES))
+	if (mark->kind == GMT_MARK_KIND_STEP &&
+		(find_series(compactor, mark) || compactor->series.count < GMT_COMPACT_SERIES))
 		return end_step(compactor, mark);
 	if (mark->kind >= GMT_MARK_KIND_PARAMETER && mark->kind <= GMT_MARK_KIND_ROLES)
 		return keep_role(compactor, mark);
@@ -293,11 +321,13 @@ bool gmt_compact_take_mark(struct gmt_compactor *compactor, const struct gmt_mar
 	return gmt_queue_push(&compactor->mark_queue, entry);
 }
 
-bool gmt_compact_next_mark(struct gmt_compactor *compactor, uint64_t last_stamp, struct gmt_mark *ret_mark)
+bool gmt_compact_next_mark(struct gmt_compactor *compactor, uint64_t last_stamp,
+	struct gmt_mark *ret_mark)
 {
 	struct gmt_queue_entry entry;
 
-	if (!compactor->mark_queue.entries.count || compactor->mark_queue.entries.items[0].stamp > last_stamp)
+	if (!compactor->mark_queue.entries.count ||
+		compactor->mark_queue.entries.items[0].stamp > last_stamp)
 		return false;
 	gmt_queue_pop(&compactor->mark_queue, &entry);
 	*ret_mark = compactor->pending_marks.items[entry.item];
@@ -329,7 +359,10 @@ bool gmt_compact_take_compacted_moments(struct gmt_compactor *compactor)
 	for (size_t i = 0; i < compactor->compacted.steps.count; i++) {
 		const struct gmt_past_step *row = &compactor->compacted.steps.items[i];
 		struct gmt_mark mark = {
-			.source = row->source, .object = row->object, .thread = row->thread, .name = row->name,
+			.source = row->source,
+			.object = row->object,
+			.thread = row->thread,
+			.name = row->name,
 		};
 		struct gmt_compact_series *series;
 		struct gmt_past_step *slot;
@@ -365,7 +398,8 @@ bool gmt_compact_take_compacted_moments(struct gmt_compactor *compactor)
 			*peak = compactor->accounting.accounts.items[account].live_bytes;
 		}
 	}
-	compactor->pending_answers.count = compactor->unused_answers.count = compactor->answers.count = 0;
+	compactor->pending_answers.count = compactor->unused_answers.count = compactor->answers.count =
+		0;
 	compactor->begin_queue.entries.count = compactor->end_queue.entries.count = 0;
 	for (size_t i = 0; i < compactor->compacted.answers.count; i++)
 		if (!gmt_compact_keep_answer(compactor, &compactor->compacted.answers.items[i]))

@@ -11,7 +11,8 @@
 static void became(void *user, uint64_t refusal, enum gmt_oom_outcome fate, unsigned parts)
 {
 	struct gmt_compactor *compactor = user;
-	struct gmt_compact_maker *maker = &compactor->makers.items[compactor->open_refusals.items[refusal].site];
+	struct gmt_compact_maker *maker =
+		&compactor->makers.items[compactor->open_refusals.items[refusal].site];
 
 	(void)parts;
 	maker->ooms -= fate != GMT_OOM_OUTCOME_FAILED && maker->ooms;
@@ -27,8 +28,12 @@ void gmt_compact_oom_outcomes_init(struct gmt_compactor *compactor)
 static struct gmt_oom_outcomes_event of(const struct gmt_event *event)
 {
 	return (struct gmt_oom_outcomes_event){
-		.address = event->address, .size_bytes = event->size_bytes, .thread = event->thread,
-		.device = event->device, .layer = event->layer, .space = event->space,
+		.address = event->address,
+		.size_bytes = event->size_bytes,
+		.thread = event->thread,
+		.device = event->device,
+		.layer = event->layer,
+		.space = event->space,
 	};
 }
 
@@ -51,15 +56,18 @@ bool gmt_compact_see_refused(struct gmt_compactor *compactor, uint32_t site)
 	 * In a compacted input, the prefix holds the counts of earlier refusals. Only the open refusals
 	 * start again here.
 	 */
-	if (compactor->restores && !gmt_compacted_is_open(&compactor->compacted, event->thread, event->stamp))
+	if (compactor->restores &&
+		!gmt_compacted_is_open(&compactor->compacted, event->thread, event->stamp))
 		return true;
 	forget_closed(compactor);
 	open = gmt_vec_push(&compactor->open_refusals);
 	if (!open)
 		return false;
-	*open = (struct gmt_compact_open){ .stamp = event->stamp, .thread = event->thread, .site = site };
+	*open =
+		(struct gmt_compact_open){ .stamp = event->stamp, .thread = event->thread, .site = site };
 	compactor->makers.items[site].ooms++;
-	return gmt_oom_outcomes_refused(&compactor->oom_outcomes, &refused, compactor->open_refusals.count - 1);
+	return gmt_oom_outcomes_refused(&compactor->oom_outcomes, &refused,
+		compactor->open_refusals.count - 1);
 }
 
 void gmt_compact_see_given(struct gmt_compactor *compactor, const struct gmt_event *event)
@@ -73,7 +81,8 @@ void gmt_compact_see_given(struct gmt_compactor *compactor, const struct gmt_eve
 static bool is_kept(const struct gmt_compactor *compactor, const struct gmt_compact_open *open)
 {
 	for (size_t i = 0; i < compactor->refusals.count; i++)
-		if (compactor->refusals.items[i].stamp == open->stamp && compactor->refusals.items[i].thread == open->thread)
+		if (compactor->refusals.items[i].stamp == open->stamp &&
+			compactor->refusals.items[i].thread == open->thread)
 			return true;
 	return false;
 }
@@ -106,7 +115,8 @@ bool gmt_compact_close_oom_outcomes(struct gmt_compactor *compactor)
 		/* The driver has granted the memory. Only PyTorch's block inside it is after the cut. */
 		if (chain->count && chain->retried) {
 			for (unsigned j = 0; j < chain->count; j++)
-				became(compactor, chain->refusals[j], j ? GMT_OOM_OUTCOME_PART : GMT_OOM_OUTCOME_RETRY, 0);
+				became(compactor, chain->refusals[j],
+					j ? GMT_OOM_OUTCOME_PART : GMT_OOM_OUTCOME_RETRY, 0);
 		} else if (!leave_open(compactor, chain)) {
 			return false;
 		}

@@ -199,11 +199,11 @@ struct gmt_compactor {
 	GMT_VEC(uint32_t) free_graphs;
 	/* maps an address to the event of a node without an executable graph */
 	struct gmt_map unlaunched_nodes;
-	struct gmt_map things;      /* maps a created object to the event that created it */
+	struct gmt_map things; /* maps a created object to the event that created it */
 	struct gmt_map heap_events; /* maps the number of a live heap to the event that made the heap */
-	struct gmt_map heap_marks;  /* maps the number of a heap to an index in heap_names */
+	struct gmt_map heap_marks; /* maps the number of a heap to an index in heap_names */
 	GMT_VEC(struct gmt_mark) heap_names;
-	struct gmt_map name_texts;  /* maps the id of a heap's name to an index in texts */
+	struct gmt_map name_texts; /* maps the id of a heap's name to an index in texts */
 	struct gmt_intern texts;
 	GMT_VEC(struct gmt_event) refusals; /* a ring */
 	uint64_t refused;
@@ -246,7 +246,7 @@ struct gmt_compactor {
 
 	/* Writing. */
 	struct gmt_queue head;
-	uint32_t head_part;  /* next part of the head ... */
+	uint32_t head_part; /* next part of the head ... */
 	uint32_t list_layer; /* ... and the position in that part */
 	size_t list_cursor;
 	GMT_VEC(struct gmt_event) out;
@@ -255,7 +255,8 @@ struct gmt_compactor {
 /* compact_interpret.c */
 void gmt_compact_interpret_init(struct gmt_compactor *compactor);
 bool gmt_compact_interpret(struct gmt_compactor *compactor, struct gmt_event *event);
-bool gmt_compact_place(struct gmt_compactor *compactor, uint32_t stack, uint32_t frames, uint32_t caller, uint32_t *ret_place);
+bool gmt_compact_place(struct gmt_compactor *compactor, uint32_t stack, uint32_t frames,
+	uint32_t caller, uint32_t *ret_place);
 /*
  * Create the accounts and sites of the input's prefix before any event is interpreted, and restore
  * the accounting after the survivors.
@@ -266,12 +267,14 @@ bool gmt_compact_restore(struct gmt_compactor *compactor);
  * Stores the event that is being interpreted as a survivor. Returns its number plus 1; 0 when out
  * of memory.
  */
-uint32_t gmt_compact_add_survivor(struct gmt_compactor *compactor, const struct gmt_event *event, uint32_t place);
+uint32_t gmt_compact_add_survivor(struct gmt_compactor *compactor, const struct gmt_event *event,
+	uint32_t place);
 void gmt_compact_drop_survivor(struct gmt_compactor *compactor, uint32_t survivor_plus_1);
 /* Returns the data of a device and creates it if necessary. Returns NULL when out of memory. */
 struct gmt_compact_device *gmt_compact_device(struct gmt_compactor *compactor, int16_t device);
 /* Returns the data of a device, or NULL if there is no data. */
-struct gmt_compact_device *gmt_compact_find_device(const struct gmt_compactor *compactor, int16_t device);
+struct gmt_compact_device *gmt_compact_find_device(const struct gmt_compactor *compactor,
+	int16_t device);
 
 /*
  * compact_interpret.c: returns whether the event is an allocation at the address of a live block in
@@ -299,9 +302,10 @@ struct gmt_compact_before {
 	uint64_t size_bytes;
 	uint32_t place;
 };
-void gmt_compact_before(struct gmt_compactor *compactor, const struct gmt_event *event, uint32_t place,
-	struct gmt_compact_before *ret_before);
-bool gmt_compact_after(struct gmt_compactor *compactor, const struct gmt_event *event, const struct gmt_compact_before *before);
+void gmt_compact_before(struct gmt_compactor *compactor, const struct gmt_event *event,
+	uint32_t place, struct gmt_compact_before *ret_before);
+bool gmt_compact_after(struct gmt_compactor *compactor, const struct gmt_event *event,
+	const struct gmt_compact_before *before);
 bool gmt_compact_after_memory(struct gmt_compactor *compactor, const struct gmt_event *event,
 	const struct gmt_compact_before *before);
 void gmt_compact_forget_list(struct gmt_compactor *compactor, uint32_t first_plus_1);
@@ -316,8 +320,10 @@ bool gmt_compact_list_graphs(struct gmt_compactor *compactor);
  * memory.
  */
 #define GMT_COMPACT_TAKE_PLACE(list, unused) \
-	((unused)->count ? (unused)->items[--(unused)->count] : \
-		gmt_vec_reserve((unused), (list)->count + 1) && gmt_vec_push(list) ? (uint32_t)(list)->count - 1 : UINT32_MAX)
+	((unused)->count ? (unused)->items[--(unused)->count] \
+			: gmt_vec_reserve((unused), (list)->count + 1) && gmt_vec_push(list) \
+			? (uint32_t)(list)->count - 1 \
+			: UINT32_MAX)
 
 /*
  * Returns an entry. `unused` has room for it: the macro above reserved that room for each entry of
@@ -336,7 +342,8 @@ bool gmt_compact_take_compacted_moments(struct gmt_compactor *compactor);
  * Removes the next waiting mark if its stamp is at most `last_stamp`. Returns false if there is no
  * such mark.
  */
-bool gmt_compact_next_mark(struct gmt_compactor *compactor, uint64_t last_stamp, struct gmt_mark *ret_mark);
+bool gmt_compact_next_mark(struct gmt_compactor *compactor, uint64_t last_stamp,
+	struct gmt_mark *ret_mark);
 /* Processes all marks and answers before an event with this stamp. */
 bool gmt_compact_pass_moments(struct gmt_compactor *compactor, uint64_t stamp);
 /*
@@ -360,11 +367,13 @@ void gmt_compact_moments_fini(struct gmt_compactor *compactor);
  * compact_curves.c: notes that a site's bytes changed. `ended` is the block whose end changed them,
  * or NULL.
  */
-bool gmt_compact_touch(struct gmt_compactor *compactor, uint32_t site, uint64_t before_bytes, const struct gmt_account_block *ended);
+bool gmt_compact_touch(struct gmt_compactor *compactor, uint32_t site, uint64_t before_bytes,
+	const struct gmt_account_block *ended);
 /* Starts the curve of a new series. */
 bool gmt_compact_follow(struct gmt_compactor *compactor, uint32_t series);
 /* Processes the end of a step of the series. */
-bool gmt_compact_mark_curve(struct gmt_compactor *compactor, struct gmt_compact_series *series, uint64_t stamp);
+bool gmt_compact_mark_curve(struct gmt_compactor *compactor, struct gmt_compact_series *series,
+	uint64_t stamp);
 /*
  * Write the counters and the curves. A call of write_curves writes one curve, starting at
  * list_cursor.
@@ -385,6 +394,7 @@ bool gmt_compact_keep_tail(struct gmt_compactor *compactor);
 bool gmt_compact_write_head(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_done);
 bool gmt_compact_begin_head(struct gmt_compactor *compactor);
 /* Writes events with differences in place of totals. Changes `rows`. */
-bool gmt_compact_write_events(struct gmt_compactor *compactor, struct gmt_event *rows, uint32_t count);
+bool gmt_compact_write_events(struct gmt_compactor *compactor, struct gmt_event *rows,
+	uint32_t count);
 
 #endif

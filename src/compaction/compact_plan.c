@@ -13,7 +13,8 @@ void gmt_compact_plan_init(struct gmt_compact_plan *ret_plan, const struct gmt_c
 	if (ret_plan->keep.steps > MOST_STEPS)
 		ret_plan->keep.steps = MOST_STEPS;
 	if (ret_plan->keep.steps) {
-		ret_plan->steps = gmt_pages_grow(NULL, 0, (ret_plan->keep.steps + 1) * sizeof(*ret_plan->steps));
+		ret_plan->steps =
+			gmt_pages_grow(NULL, 0, (ret_plan->keep.steps + 1) * sizeof(*ret_plan->steps));
 		ret_plan->failed = !ret_plan->steps;
 	}
 }
@@ -24,7 +25,8 @@ void gmt_compact_plan_init(struct gmt_compact_plan *ret_plan, const struct gmt_c
  */
 static uint64_t ticks_of(const struct gmt_compact_plan *plan, uint64_t time_ns)
 {
-	uint64_t ticks = plan->last_clock_stamp - plan->first_clock_stamp, ns = plan->last_clock_ns - plan->first_clock_ns;
+	uint64_t ticks = plan->last_clock_stamp - plan->first_clock_stamp,
+			 ns = plan->last_clock_ns - plan->first_clock_ns;
 	unsigned __int128 product = (unsigned __int128)time_ns * ticks;
 
 	if (!ns || !ticks)
@@ -38,8 +40,9 @@ static void see_event(struct gmt_compact_plan *plan, uint64_t stamp)
 
 	if (stamp > plan->last_stamp)
 		plan->last_stamp = stamp;
-	if (!plan->keep.events || (plan->newest.entries.count > plan->keep.events &&
-		stamp <= plan->newest.entries.items[0].stamp))
+	if (!plan->keep.events ||
+		(plan->newest.entries.count > plan->keep.events &&
+			stamp <= plan->newest.entries.items[0].stamp))
 		return;
 	plan->failed |= !gmt_queue_push(&plan->newest, (struct gmt_queue_entry){ .stamp = stamp });
 	if (plan->newest.entries.count > plan->keep.events + 1)
@@ -81,7 +84,8 @@ static void see_mark(struct gmt_compact_plan *plan, const struct gmt_mark *mark)
 	plan->steps[plan->step_count++ % (plan->keep.steps + 1)] = mark->stamp;
 }
 
-void gmt_compact_plan_rows(struct gmt_compact_plan *plan, uint32_t kind, const void *rows, uint32_t count)
+void gmt_compact_plan_rows(struct gmt_compact_plan *plan, uint32_t kind, const void *rows,
+	uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		if (kind == GMT_RECORD_EVENT)
@@ -108,7 +112,9 @@ static uint64_t cut_by_time(const struct gmt_compact_plan *plan)
 
 static uint64_t cut_by_steps(const struct gmt_compact_plan *plan)
 {
-	return plan->step_count > plan->keep.steps ? plan->steps[plan->step_count % (plan->keep.steps + 1)] : 0;
+	return plan->step_count > plan->keep.steps
+		? plan->steps[plan->step_count % (plan->keep.steps + 1)]
+		: 0;
 }
 
 uint64_t gmt_compact_plan_cut(const struct gmt_compact_plan *plan)

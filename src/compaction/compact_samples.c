@@ -42,9 +42,15 @@ static bool wait_answer(struct gmt_compactor *compactor, const struct gmt_past_a
 bool gmt_compact_take_sample(struct gmt_compactor *compactor, const struct gmt_sample *row)
 {
 	struct gmt_past_answer answer = {
-		.stamp = row->stamp, .begin_stamp = row->begin_stamp, .device = row->device, .known = row->known,
-		.free_bytes = row->free_bytes, .total_bytes = row->total_bytes, .process_bytes = row->process_bytes,
-		.others_bytes = row->others_bytes, .pool_reserved_bytes = row->pool_reserved_bytes,
+		.stamp = row->stamp,
+		.begin_stamp = row->begin_stamp,
+		.device = row->device,
+		.known = row->known,
+		.free_bytes = row->free_bytes,
+		.total_bytes = row->total_bytes,
+		.process_bytes = row->process_bytes,
+		.others_bytes = row->others_bytes,
+		.pool_reserved_bytes = row->pool_reserved_bytes,
 		.graph_reserved_bytes = row->graph_reserved_bytes,
 	};
 	struct gmt_sample *slot;
@@ -56,11 +62,14 @@ bool gmt_compact_take_sample(struct gmt_compactor *compactor, const struct gmt_s
 	if (row->stamp <= compactor->options.cut_stamp && !wait_answer(compactor, &answer))
 		return false;
 	if (row->stamp <= compactor->options.cut_stamp && !compactor->options.max_tail_events &&
-		(!compactor->options.published_until_stamp || row->stamp <= compactor->options.published_until_stamp))
+		(!compactor->options.published_until_stamp ||
+			row->stamp <= compactor->options.published_until_stamp))
 		return true;
 	/* The kept end contains few samples, so the newest ones are enough. */
-	if (compactor->options.cut_stamp == UINT64_MAX && compactor->late_samples.count >= 2 * GMT_COMPACT_ANSWERS) {
-		memmove(compactor->late_samples.items, compactor->late_samples.items + GMT_COMPACT_ANSWERS, GMT_COMPACT_ANSWERS * sizeof(*row));
+	if (compactor->options.cut_stamp == UINT64_MAX &&
+		compactor->late_samples.count >= 2 * GMT_COMPACT_ANSWERS) {
+		memmove(compactor->late_samples.items, compactor->late_samples.items + GMT_COMPACT_ANSWERS,
+			GMT_COMPACT_ANSWERS * sizeof(*row));
 		compactor->late_samples.count = GMT_COMPACT_ANSWERS;
 	}
 	slot = gmt_vec_push(&compactor->late_samples);
@@ -72,8 +81,12 @@ bool gmt_compact_take_sample(struct gmt_compactor *compactor, const struct gmt_s
 bool gmt_compact_take_oom(struct gmt_compactor *compactor, const struct gmt_oom *row)
 {
 	struct gmt_past_answer answer = {
-		.stamp = row->stamp, .begin_stamp = row->stamp, .device = (uint16_t)row->device, .known = GMT_SAMPLE_DRIVER,
-		.free_bytes = row->free_bytes, .total_bytes = row->total_bytes,
+		.stamp = row->stamp,
+		.begin_stamp = row->stamp,
+		.device = (uint16_t)row->device,
+		.known = GMT_SAMPLE_DRIVER,
+		.free_bytes = row->free_bytes,
+		.total_bytes = row->total_bytes,
 	};
 	struct gmt_oom *slot;
 
@@ -99,14 +112,15 @@ static uint64_t distance(uint64_t a, uint64_t b)
  * Returns how well an answer matches a moment, as in analysis/ledger. 0: the same bytes. 1: other
  * blocks within the reserved memory. 3: no information about that moment.
  */
-static int cache_misfit(uint64_t then_bytes, uint64_t now_bytes, bool known, uint64_t reserved_bytes)
+static int cache_misfit(uint64_t then_bytes, uint64_t now_bytes, bool known,
+	uint64_t reserved_bytes)
 {
 	return then_bytes == now_bytes ? 0 : known && reserved_bytes >= now_bytes ? 1 : 3;
 }
 
 /* Marks the answer that the ledger would use for the device's peak, for one part. */
-static void spare(const struct gmt_compactor *compactor, const struct gmt_compact_device *device, uint64_t peak_stamp,
-	unsigned part, uint8_t *spared)
+static void spare(const struct gmt_compactor *compactor, const struct gmt_compact_device *device,
+	uint64_t peak_stamp, unsigned part, uint8_t *spared)
 {
 	uint64_t steady_bytes = 0;
 	size_t best = SIZE_MAX;
@@ -121,18 +135,23 @@ static void spare(const struct gmt_compactor *compactor, const struct gmt_compac
 	}
 	for (size_t i = 0; i < compactor->answers.count; i++) {
 		const struct gmt_past_answer *row = &compactor->answers.items[i];
-		int misfit = row->before_steady_bytes != row->after_steady_bytes ? 2 : row->after_steady_bytes != steady_bytes;
-		int cache = cache_misfit(row->after_pool_bytes, device->held[GMT_SPACE_POOL], row->known & GMT_SAMPLE_POOLS,
-			row->pool_reserved_bytes);
+		int misfit = row->before_steady_bytes != row->after_steady_bytes
+			? 2
+			: row->after_steady_bytes != steady_bytes;
+		int cache = cache_misfit(row->after_pool_bytes, device->held[GMT_SPACE_POOL],
+			row->known & GMT_SAMPLE_POOLS, row->pool_reserved_bytes);
 
 		misfit = cache > misfit ? cache : misfit;
-		cache = cache_misfit(row->after_graph_bytes, device->held[GMT_SPACE_GRAPH], row->known & GMT_SAMPLE_GRAPHS,
-			row->graph_reserved_bytes);
+		cache = cache_misfit(row->after_graph_bytes, device->held[GMT_SPACE_GRAPH],
+			row->known & GMT_SAMPLE_GRAPHS, row->graph_reserved_bytes);
 		misfit = cache > misfit ? cache : misfit;
 
-		if ((int16_t)row->device != device->device || !(row->known & part) || misfit > best_misfit || misfit == 3)
+		if ((int16_t)row->device != device->device || !(row->known & part) ||
+			misfit > best_misfit || misfit == 3)
 			continue;
-		if (misfit < best_misfit || distance(row->stamp, peak_stamp) < distance(compactor->answers.items[best].stamp, peak_stamp)) {
+		if (misfit < best_misfit ||
+			distance(row->stamp, peak_stamp) <
+				distance(compactor->answers.items[best].stamp, peak_stamp)) {
 			best = i;
 			best_misfit = misfit;
 		}
@@ -176,7 +195,8 @@ bool gmt_compact_keep_answer(struct gmt_compactor *compactor, const struct gmt_p
 /* Removes the next entry whose stamp is less than `stamp`. */
 static bool pop_before(struct gmt_queue *queue, uint64_t stamp, struct gmt_queue_entry *ret_entry)
 {
-	return queue->entries.count && queue->entries.items[0].stamp < stamp && gmt_queue_pop(queue, ret_entry);
+	return queue->entries.count && queue->entries.items[0].stamp < stamp &&
+		gmt_queue_pop(queue, ret_entry);
 }
 
 static void forget_passed(struct gmt_compactor *compactor, uint32_t place)
@@ -194,7 +214,8 @@ bool gmt_compact_pass_answers(struct gmt_compactor *compactor, uint64_t stamp)
 
 	while (pop_before(&compactor->begin_queue, stamp, &entry)) {
 		struct gmt_compact_answer *answer = &compactor->pending_answers.items[entry.item];
-		const struct gmt_compact_device *device = gmt_compact_device(compactor, (int16_t)answer->row.device);
+		const struct gmt_compact_device *device =
+			gmt_compact_device(compactor, (int16_t)answer->row.device);
 
 		if (!device)
 			return false;
@@ -209,7 +230,8 @@ bool gmt_compact_pass_answers(struct gmt_compactor *compactor, uint64_t stamp)
 	}
 	while (gmt_queue_pop(&compactor->kept_queue, &entry)) {
 		struct gmt_compact_answer *answer = &compactor->pending_answers.items[entry.item];
-		const struct gmt_compact_device *device = gmt_compact_device(compactor, (int16_t)answer->row.device);
+		const struct gmt_compact_device *device =
+			gmt_compact_device(compactor, (int16_t)answer->row.device);
 
 		if (!device)
 			return false;

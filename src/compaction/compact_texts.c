@@ -24,15 +24,18 @@ bool gmt_compact_take_clock(struct gmt_compactor *compactor, const struct gmt_cl
 }
 
 /* Keeps the last count of each thread and reason, and each note once. */
-static bool keep_text(struct gmt_compactor *compactor, bool is_drop, struct gmt_slice text, uint32_t thread, uint64_t count)
+static bool keep_text(struct gmt_compactor *compactor, bool is_drop, struct gmt_slice text,
+	uint32_t thread, uint64_t count)
 {
-	uint32_t length = text.length < sizeof(compactor->notes.items->text) ? text.length :
-		(uint32_t)sizeof(compactor->notes.items->text);
+	uint32_t length = text.length < sizeof(compactor->notes.items->text)
+		? text.length
+		: (uint32_t)sizeof(compactor->notes.items->text);
 	struct gmt_compact_text *slot;
 
 	for (size_t i = 0; i < (is_drop ? compactor->drops.count : compactor->notes.count); i++) {
 		slot = is_drop ? &compactor->drops.items[i] : &compactor->notes.items[i];
-		if (slot->thread == thread && slot->length == length && memcmp(slot->text, text.text, length) == 0) {
+		if (slot->thread == thread && slot->length == length &&
+			memcmp(slot->text, text.text, length) == 0) {
 			slot->count = count;
 			return true;
 		}
@@ -64,12 +67,14 @@ static bool keep_pool(struct gmt_compactor *compactor, const struct gmt_pool *ro
 	struct gmt_pool *slot;
 
 	for (size_t i = 0; i < compactor->pools.count; i++)
-		if (compactor->pools.items[i].handle == row->handle && compactor->pools.items[i].device == row->device) {
+		if (compactor->pools.items[i].handle == row->handle &&
+			compactor->pools.items[i].device == row->device) {
 			compactor->pools.items[i] = *row;
 			return true;
 		}
-	slot = compactor->pools.count < GMT_COMPACT_TEXTS ? gmt_vec_push(&compactor->pools) :
-		&compactor->pools.items[row->stamp % GMT_COMPACT_TEXTS];
+	slot = compactor->pools.count < GMT_COMPACT_TEXTS
+		? gmt_vec_push(&compactor->pools)
+		: &compactor->pools.items[row->stamp % GMT_COMPACT_TEXTS];
 	if (slot)
 		*slot = *row;
 	return slot;
@@ -86,7 +91,8 @@ bool gmt_compact_take_text(struct gmt_compactor *compactor, uint32_t kind, const
 	case GMT_RECORD_NOTE:
 		return keep_text(compactor, false, ((const struct gmt_note *)row)->text, 0, 0);
 	case GMT_RECORD_CALLS:
-		return gmt_map_put(&compactor->calls, calls->api, calls->count < UINT64_MAX ? calls->count : 0);
+		return gmt_map_put(&compactor->calls, calls->api,
+			calls->count < UINT64_MAX ? calls->count : 0);
 	case GMT_RECORD_POOL:
 		return keep_pool(compactor, row);
 	case GMT_RECORD_OVERHEAD:

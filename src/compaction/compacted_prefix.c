@@ -5,8 +5,8 @@
 
 bool gmt_compacted_takes(uint32_t kind)
 {
-	return (kind >= GMT_RECORD_FOLD && kind <= GMT_RECORD_PAST_ANSWER) || kind == GMT_RECORD_PAST_COUNTER ||
-		kind == GMT_RECORD_PAST_CURVE;
+	return (kind >= GMT_RECORD_FOLD && kind <= GMT_RECORD_PAST_ANSWER) ||
+		kind == GMT_RECORD_PAST_COUNTER || kind == GMT_RECORD_PAST_CURVE;
 }
 
 static bool add_fold(struct gmt_compacted *compacted, const struct gmt_fold *row)
@@ -22,14 +22,17 @@ static bool add_fold(struct gmt_compacted *compacted, const struct gmt_fold *row
 	};
 	compacted->fold.oom_retries = row->oom_retries;
 	compacted->calls.count = compacted->open_ooms.count = 0;
-	if (!gmt_vec_reserve(&compacted->calls, row->calls.count) || !gmt_vec_reserve(&compacted->open_ooms, row->open_ooms.count))
+	if (!gmt_vec_reserve(&compacted->calls, row->calls.count) ||
+		!gmt_vec_reserve(&compacted->open_ooms, row->open_ooms.count))
 		return false;
 	compacted->calls.count = row->calls.count;
 	if (row->calls.count)
-		memcpy(compacted->calls.items, row->calls.items, row->calls.count * sizeof(*compacted->calls.items));
+		memcpy(compacted->calls.items, row->calls.items,
+			row->calls.count * sizeof(*compacted->calls.items));
 	compacted->open_ooms.count = row->open_ooms.count;
 	if (row->open_ooms.count)
-		memcpy(compacted->open_ooms.items, row->open_ooms.items, row->open_ooms.count * sizeof(*compacted->open_ooms.items));
+		memcpy(compacted->open_ooms.items, row->open_ooms.items,
+			row->open_ooms.count * sizeof(*compacted->open_ooms.items));
 	return true;
 }
 
@@ -43,9 +46,11 @@ bool gmt_compacted_is_open(const struct gmt_compacted *compacted, uint32_t threa
 
 #define APPEND(vec, rows, number) \
 	(gmt_vec_reserve((vec), (number)) && \
-		(memcpy((vec)->items + (vec)->count, (rows), (number) * sizeof(*(vec)->items)), (vec)->count += (number), true))
+		(memcpy((vec)->items + (vec)->count, (rows), (number) * sizeof(*(vec)->items)), \
+			(vec)->count += (number), true))
 
-bool gmt_compacted_add(struct gmt_compacted *compacted, uint32_t kind, const void *rows, uint32_t count)
+bool gmt_compacted_add(struct gmt_compacted *compacted, uint32_t kind, const void *rows,
+	uint32_t count)
 {
 	/* A file has only one prefix. */
 	if (compacted->has_fold || !count)
@@ -96,8 +101,11 @@ static void clear_totals(struct gmt_accounting *accounting)
 		struct gmt_account *account = &accounting->accounts.items[i];
 
 		*account = (struct gmt_account){
-			.live_bytes = account->live_bytes, .live_blocks = account->live_blocks,
-			.layer = account->layer, .device = account->device, .epoch = 1,
+			.live_bytes = account->live_bytes,
+			.live_blocks = account->live_blocks,
+			.layer = account->layer,
+			.device = account->device,
+			.epoch = 1,
 		};
 	}
 	for (size_t i = 0; i < accounting->spaces.count; i++)
@@ -106,21 +114,29 @@ static void clear_totals(struct gmt_accounting *accounting)
 		struct gmt_account_heap *heap = &accounting->heaps.items[i];
 
 		*heap = (struct gmt_account_heap){
-			.live_bytes = heap->live_bytes, .live_blocks = heap->live_blocks, .epoch = 1,
+			.live_bytes = heap->live_bytes,
+			.live_blocks = heap->live_blocks,
+			.epoch = 1,
 		};
 	}
 	for (size_t i = 0; i < accounting->sites.count; i++) {
 		struct gmt_account_site *site = &accounting->sites.items[i];
 
 		*site = (struct gmt_account_site){
-			.account = site->account, .space = site->space, .heap_plus_1 = site->heap_plus_1,
-			.live_bytes = site->live_bytes, .live_blocks = site->live_blocks,
-			.max_live_bytes = site->live_bytes, .saved_epoch = 1, .heap_saved_epoch = 1,
+			.account = site->account,
+			.space = site->space,
+			.heap_plus_1 = site->heap_plus_1,
+			.live_bytes = site->live_bytes,
+			.live_blocks = site->live_blocks,
+			.max_live_bytes = site->live_bytes,
+			.saved_epoch = 1,
+			.heap_saved_epoch = 1,
 		};
 	}
 }
 
-static bool set_account(struct gmt_accounting *accounting, const struct gmt_past_account *row, uint64_t *misfits)
+static bool set_account(struct gmt_accounting *accounting, const struct gmt_past_account *row,
+	uint64_t *misfits)
 {
 	struct gmt_account *account;
 
@@ -146,18 +162,20 @@ static bool set_account(struct gmt_accounting *accounting, const struct gmt_past
 	return true;
 }
 
-static bool get_heap(struct gmt_event_interpreter *interpreter, const struct gmt_past_heap *row, const struct gmt_compacted_names *names,
-	uint32_t *ret_row)
+static bool get_heap(struct gmt_event_interpreter *interpreter, const struct gmt_past_heap *row,
+	const struct gmt_compacted_names *names, uint32_t *ret_row)
 {
 	struct gmt_interpret_heap about = {
-		.name = names->name(names->user, row->name), .device = row->device, .source = row->source,
+		.name = names->name(names->user, row->name),
+		.device = row->device,
+		.source = row->source,
 	};
 
 	return gmt_interpret_get_heap(interpreter, &about, ret_row);
 }
 
-static bool set_heap(struct gmt_event_interpreter *interpreter, const struct gmt_past_heap *row, const struct gmt_compacted_names *names,
-	uint32_t *ret_row)
+static bool set_heap(struct gmt_event_interpreter *interpreter, const struct gmt_past_heap *row,
+	const struct gmt_compacted_names *names, uint32_t *ret_row)
 {
 	struct gmt_interpret_heap *heap;
 	struct gmt_account_heap *accounting;
@@ -178,14 +196,18 @@ static bool set_heap(struct gmt_event_interpreter *interpreter, const struct gmt
 	return true;
 }
 
-static bool get_site(struct gmt_event_interpreter *interpreter, const struct gmt_past_site *row, uint32_t heap_plus_1,
-	const struct gmt_compacted_names *names, uint32_t *ret_site)
+static bool get_site(struct gmt_event_interpreter *interpreter, const struct gmt_past_site *row,
+	uint32_t heap_plus_1, const struct gmt_compacted_names *names, uint32_t *ret_site)
 {
 	struct gmt_interpret_event about = {
-		.layer = row->layer, .device = row->device, .space = row->space, .thread = row->thread,
+		.layer = row->layer,
+		.device = row->device,
+		.space = row->space,
+		.thread = row->thread,
 	};
 
-	return names->place(names->user, row, &about.place) && gmt_interpret_get_site(interpreter, &about, heap_plus_1, ret_site);
+	return names->place(names->user, row, &about.place) &&
+		gmt_interpret_get_site(interpreter, &about, heap_plus_1, ret_site);
 }
 
 /*
@@ -193,8 +215,8 @@ static bool get_site(struct gmt_event_interpreter *interpreter, const struct gmt
  * another peak (count_peak_misfits). When the peak saturates, the site gets only what the peak
  * still takes.
  */
-static void add_peak(uint64_t *peak_bytes, uint64_t *peak_blocks, uint64_t *site_bytes, uint64_t *site_blocks,
-	struct gmt_account_amount held)
+static void add_peak(uint64_t *peak_bytes, uint64_t *peak_blocks, uint64_t *site_bytes,
+	uint64_t *site_blocks, struct gmt_account_amount held)
 {
 	uint64_t bytes = sum_of(*peak_bytes, held.bytes);
 
@@ -204,7 +226,8 @@ static void add_peak(uint64_t *peak_bytes, uint64_t *peak_blocks, uint64_t *site
 	*peak_blocks = gmt_account_sum(*peak_blocks, held.blocks);
 }
 
-static void add_peaks(struct gmt_accounting *accounting, struct gmt_account_site *site, const struct gmt_past_site *row)
+static void add_peaks(struct gmt_accounting *accounting, struct gmt_account_site *site,
+	const struct gmt_past_site *row)
 {
 	struct gmt_account *account = &accounting->accounts.items[site->account];
 
@@ -215,7 +238,8 @@ static void add_peaks(struct gmt_accounting *accounting, struct gmt_account_site
 
 	struct gmt_account_heap *heap = &accounting->heaps.items[site->heap_plus_1 - 1];
 
-	add_peak(&heap->peak_bytes, &heap->peak_blocks, &site->heap_saved_bytes, &site->heap_saved_blocks,
+	add_peak(&heap->peak_bytes, &heap->peak_blocks, &site->heap_saved_bytes,
+		&site->heap_saved_blocks,
 		(struct gmt_account_amount){ row->heap_peak_bytes, row->heap_peak_blocks });
 }
 
@@ -223,8 +247,8 @@ static void add_peaks(struct gmt_accounting *accounting, struct gmt_account_site
  * Two places of the compaction may be one place for the interpreter's owner. Then their rows are
  * added.
  */
-static bool set_site(struct gmt_event_interpreter *interpreter, const struct gmt_past_site *row, uint32_t heap_plus_1,
-	const struct gmt_compacted_names *names)
+static bool set_site(struct gmt_event_interpreter *interpreter, const struct gmt_past_site *row,
+	uint32_t heap_plus_1, const struct gmt_compacted_names *names)
 {
 	struct gmt_account_site *site;
 	uint32_t id;
@@ -265,17 +289,20 @@ static bool set_spaces(const struct gmt_compacted *compacted, struct gmt_account
  * Counts accounts and heaps whose peak in the file differs or is missing. `heaps` maps a row to the
  * interpreter's heap.
  */
-static uint64_t count_peak_misfits(const struct gmt_compacted *compacted, const struct gmt_accounting *accounting, const uint32_t *heaps)
+static uint64_t count_peak_misfits(const struct gmt_compacted *compacted,
+	const struct gmt_accounting *accounting, const uint32_t *heaps)
 {
 	uint64_t misfits = 0, said = 0, held = 0;
 
 	for (size_t i = 0; i < compacted->accounts.count; i++) {
 		const struct gmt_past_account *row = &compacted->accounts.items[i];
-		const struct gmt_account *account = gmt_accounting_find_account(accounting, row->layer, row->device);
+		const struct gmt_account *account =
+			gmt_accounting_find_account(accounting, row->layer, row->device);
 
 		if (row->layer >= GMT_ACCOUNTING_LAYERS)
 			continue;
-		misfits += account->peak_bytes != row->peak_bytes || account->peak_blocks != row->peak_blocks;
+		misfits +=
+			account->peak_bytes != row->peak_bytes || account->peak_blocks != row->peak_blocks;
 		said = gmt_account_sum(said, row->peak_bytes);
 	}
 	for (size_t i = 0; i < accounting->accounts.count; i++)
@@ -293,12 +320,14 @@ static uint64_t count_peak_misfits(const struct gmt_compacted *compacted, const 
  * Returns the heap of a site's blocks, plus 1; 0: no heap. `heaps` maps a row to the interpreter's
  * heap.
  */
-static uint32_t heap_of(const struct gmt_compacted *compacted, const struct gmt_past_site *row, const uint32_t *heaps)
+static uint32_t heap_of(const struct gmt_compacted *compacted, const struct gmt_past_site *row,
+	const uint32_t *heaps)
 {
 	return row->heap && row->heap <= compacted->heaps.count ? heaps[row->heap - 1] + 1 : 0;
 }
 
-bool gmt_compacted_prepare(const struct gmt_compacted *compacted, struct gmt_event_interpreter *interpreter, const struct gmt_compacted_names *names)
+bool gmt_compacted_prepare(const struct gmt_compacted *compacted,
+	struct gmt_event_interpreter *interpreter, const struct gmt_compacted_names *names)
 {
 	GMT_VEC(uint32_t) heaps = { 0 };
 	bool done = gmt_vec_reserve(&heaps, compacted->heaps.count);
@@ -306,7 +335,8 @@ bool gmt_compacted_prepare(const struct gmt_compacted *compacted, struct gmt_eve
 
 	for (size_t i = 0; done && i < compacted->accounts.count; i++)
 		done = compacted->accounts.items[i].layer >= GMT_ACCOUNTING_LAYERS ||
-			gmt_accounting_get_account(interpreter->accounting, compacted->accounts.items[i].layer, compacted->accounts.items[i].device);
+			gmt_accounting_get_account(interpreter->accounting, compacted->accounts.items[i].layer,
+				compacted->accounts.items[i].device);
 	done = done && set_spaces(compacted, interpreter->accounting);
 	for (size_t i = 0; done && i < compacted->heaps.count; i++)
 		done = get_heap(interpreter, &compacted->heaps.items[i], names, &heaps.items[i]);
@@ -320,7 +350,8 @@ bool gmt_compacted_prepare(const struct gmt_compacted *compacted, struct gmt_eve
 	return done;
 }
 
-bool gmt_compacted_set_accounting(const struct gmt_compacted *compacted, struct gmt_event_interpreter *interpreter, const struct gmt_compacted_names *names,
+bool gmt_compacted_set_accounting(const struct gmt_compacted *compacted,
+	struct gmt_event_interpreter *interpreter, const struct gmt_compacted_names *names,
 	uint64_t *ret_misfits)
 {
 	GMT_VEC(uint32_t) heaps = { 0 };

@@ -40,7 +40,8 @@ struct gmt_compacted {
 bool gmt_compacted_takes(uint32_t kind);
 
 /* Copies rows of such a kind, except the text of `fold`. Returns false when out of memory. */
-bool gmt_compacted_add(struct gmt_compacted *compacted, uint32_t kind, const void *rows, uint32_t count);
+bool gmt_compacted_add(struct gmt_compacted *compacted, uint32_t kind, const void *rows,
+	uint32_t count);
 
 /*
  * Returns whether the outcome of a refusal among the survivors is still open, so that later events
@@ -63,7 +64,8 @@ struct gmt_compacted_names {
  * Creates the accounts, spaces, heaps and sites of the prefix, in its order. Call it before any
  * event is interpreted. Returns false when out of memory.
  */
-bool gmt_compacted_prepare(const struct gmt_compacted *compacted, struct gmt_event_interpreter *interpreter, const struct gmt_compacted_names *names);
+bool gmt_compacted_prepare(const struct gmt_compacted *compacted,
+	struct gmt_event_interpreter *interpreter, const struct gmt_compacted_names *names);
 
 /*
  * Restores the accounting after the survivors were interpreted. Live blocks stay as they are.
@@ -73,7 +75,8 @@ bool gmt_compacted_prepare(const struct gmt_compacted *compacted, struct gmt_eve
  * and accounts and heaps whose peak is not the sum of what their sites held. In the latter case
  * that sum becomes the peak. Returns false when out of memory.
  */
-bool gmt_compacted_set_accounting(const struct gmt_compacted *compacted, struct gmt_event_interpreter *interpreter, const struct gmt_compacted_names *names,
+bool gmt_compacted_set_accounting(const struct gmt_compacted *compacted,
+	struct gmt_event_interpreter *interpreter, const struct gmt_compacted_names *names,
 	uint64_t *ret_misfits);
 
 void gmt_compacted_fini(struct gmt_compacted *compacted);

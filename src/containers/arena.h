@@ -28,7 +28,8 @@ void *gmt_arena_alloc(struct gmt_arena *arena, size_t bytes);
 char *gmt_arena_copy(struct gmt_arena *arena, const char *bytes, size_t length);
 
 /* Returns a line formatted like vprintf, at most 1023 bytes; NULL when out of memory. */
-char *gmt_arena_vprint(struct gmt_arena *arena, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
+char *gmt_arena_vprint(struct gmt_arena *arena, const char *format, va_list arguments)
+	__attribute__((format(printf, 2, 0)));
 
 /* Frees everything that came from the arena and leaves it empty. */
 void gmt_arena_fini(struct gmt_arena *arena);

@@ -17,8 +17,7 @@ bool gmt_intern(struct gmt_intern *intern, const void *bytes, size_t length, uin
 		for (uint32_t at = next_plus_1; at; at = intern->entries.items[at - 1].next_plus_1) {
 			const struct gmt_interned *entry = &intern->entries.items[at - 1];
 
-			if (entry->length == length &&
-				(!length || memcmp(entry->bytes, bytes, length) == 0)) {
+			if (entry->length == length && (!length || memcmp(entry->bytes, bytes, length) == 0)) {
 				*ret_id = at - 1;
 				return true;
 			}
@@ -32,7 +31,9 @@ bool gmt_intern(struct gmt_intern *intern, const void *bytes, size_t length, uin
 
 	uint32_t id = (uint32_t)intern->entries.count - 1;
 	*entry = (struct gmt_interned){
-		.bytes = copy, .length = (uint32_t)length, .next_plus_1 = next_plus_1,
+		.bytes = copy,
+		.length = (uint32_t)length,
+		.next_plus_1 = next_plus_1,
 	};
 	if (!gmt_map_put(&intern->ids, hash, id)) {
 		intern->entries.count--;

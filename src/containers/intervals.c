@@ -26,7 +26,8 @@ static void update(const struct gmt_intervals *intervals, uint32_t node)
 {
 	struct gmt_interval *at = node_of(intervals, node);
 	int32_t left = height_of(intervals, at->left), right = height_of(intervals, at->right);
-	uint64_t left_end = furthest_of(intervals, at->left), right_end = furthest_of(intervals, at->right);
+	uint64_t left_end = furthest_of(intervals, at->left),
+			 right_end = furthest_of(intervals, at->right);
 
 	at->height = 1 + (left > right ? left : right);
 	at->furthest_end = left_end > at->end ? left_end : at->end;
@@ -123,7 +124,8 @@ bool gmt_intervals_put(struct gmt_intervals *intervals, uint64_t first, uint64_t
 	place = path.links[path.count - 1];
 	node = *place;
 	if (!node) {
-		node = intervals->free_plus_1 ? intervals->free_plus_1 : (uint32_t)intervals->nodes.count + 1;
+		node =
+			intervals->free_plus_1 ? intervals->free_plus_1 : (uint32_t)intervals->nodes.count + 1;
 		if (intervals->free_plus_1)
 			intervals->free_plus_1 = node_of(intervals, node)->left;
 		else
@@ -174,7 +176,8 @@ void gmt_intervals_remove(struct gmt_intervals *intervals, uint64_t first)
 	balance_path(intervals, &path);
 }
 
-bool gmt_intervals_find(const struct gmt_intervals *intervals, uint64_t address, uint64_t *ret_first)
+bool gmt_intervals_find(const struct gmt_intervals *intervals, uint64_t address,
+	uint64_t *ret_first)
 {
 	/* nodes that begin at or before the address, with unvisited left subtrees */
 	uint32_t behind[MAX_HEIGHT];
@@ -205,7 +208,8 @@ bool gmt_intervals_find(const struct gmt_intervals *intervals, uint64_t address,
 	}
 }
 
-bool gmt_intervals_next(const struct gmt_intervals *intervals, uint64_t address, uint64_t *ret_first)
+bool gmt_intervals_next(const struct gmt_intervals *intervals, uint64_t address,
+	uint64_t *ret_first)
 {
 	bool found = false;
 

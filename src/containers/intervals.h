@@ -41,12 +41,14 @@ void gmt_intervals_remove(struct gmt_intervals *intervals, uint64_t first);
  * Finds the range that contains `address`; if there are several, the one that begins last. Returns
  * false if there is no such range.
  */
-bool gmt_intervals_find(const struct gmt_intervals *intervals, uint64_t address, uint64_t *ret_first);
+bool gmt_intervals_find(const struct gmt_intervals *intervals, uint64_t address,
+	uint64_t *ret_first);
 
 /*
  * Finds the first range that begins at or after `address`. Returns false if there is no such range.
  */
-bool gmt_intervals_next(const struct gmt_intervals *intervals, uint64_t address, uint64_t *ret_first);
+bool gmt_intervals_next(const struct gmt_intervals *intervals, uint64_t address,
+	uint64_t *ret_first);
 
 void gmt_intervals_fini(struct gmt_intervals *intervals);
 

@@ -71,7 +71,8 @@ bool gmt_map_put(struct gmt_map *map, uint64_t key, uint64_t value);
  */
 struct gmt_map_slot *gmt_map_slot_with_room(struct gmt_map *map, uint64_t key);
 
-static inline void gmt_map_fill(struct gmt_map *map, struct gmt_map_slot *slot, uint64_t key, uint64_t value)
+static inline void gmt_map_fill(struct gmt_map *map, struct gmt_map_slot *slot, uint64_t key,
+	uint64_t value)
 {
 	map->count += !slot->value_plus_1;
 	*slot = (struct gmt_map_slot){ .key = key, .value_plus_1 = value + 1 };

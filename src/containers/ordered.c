@@ -96,7 +96,8 @@ bool gmt_ordered_put(struct gmt_ordered *ordered, uint64_t key, uint64_t value)
 		page = &ordered->pages.items[find_page(ordered, key)];
 		at = find_above(page, key);
 	}
-	memmove(page->entries + at + 1, page->entries + at, (page->count - at) * sizeof(*page->entries));
+	memmove(page->entries + at + 1, page->entries + at,
+		(page->count - at) * sizeof(*page->entries));
 	page->entries[at] = (struct gmt_ordered_entry){ key, value };
 	page->count++;
 	page->first = page->entries->key;
@@ -115,7 +116,8 @@ bool gmt_ordered_remove(struct gmt_ordered *ordered, uint64_t key)
 
 	if (!at || page->entries[at - 1].key != key)
 		return false;
-	memmove(page->entries + at - 1, page->entries + at, (page->count - at) * sizeof(*page->entries));
+	memmove(page->entries + at - 1, page->entries + at,
+		(page->count - at) * sizeof(*page->entries));
 	ordered->count--;
 	if (--page->count) {
 		page->first = page->entries->key;
@@ -127,7 +129,8 @@ bool gmt_ordered_remove(struct gmt_ordered *ordered, uint64_t key)
 	return true;
 }
 
-const struct gmt_ordered_entry *gmt_ordered_find_below(const struct gmt_ordered *ordered, uint64_t key)
+const struct gmt_ordered_entry *gmt_ordered_find_below(const struct gmt_ordered *ordered,
+	uint64_t key)
 {
 	if (!ordered->pages.count)
 		return NULL;

@@ -42,7 +42,8 @@ bool gmt_ordered_remove(struct gmt_ordered *ordered, uint64_t key);
  * Returns the entry with the largest key that is at most `key`, or NULL. Valid until the map
  * changes.
  */
-const struct gmt_ordered_entry *gmt_ordered_find_below(const struct gmt_ordered *ordered, uint64_t key);
+const struct gmt_ordered_entry *gmt_ordered_find_below(const struct gmt_ordered *ordered,
+	uint64_t key);
 
 void gmt_ordered_fini(struct gmt_ordered *ordered);
 

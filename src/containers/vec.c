@@ -6,7 +6,8 @@
 #include "base/pages.h"
 #include "base/sanitizer.h"
 
-bool gmt_vec_reserve_bytes(void **items, size_t *capacity, size_t count, size_t extra, size_t item_bytes)
+bool gmt_vec_reserve_bytes(void **items, size_t *capacity, size_t count, size_t extra,
+	size_t item_bytes)
 {
 	if (extra <= *capacity - count)
 		return true;

@@ -27,8 +27,7 @@
  * Appends an item and yields its address, or NULL when out of memory. The item is zero if the
  * vector never was this long before. If `count` was reduced, the item holds its old content.
  */
-#define gmt_vec_push(vec) \
-	(gmt_vec_reserve((vec), 1) ? &(vec)->items[(vec)->count++] : NULL)
+#define gmt_vec_push(vec) (gmt_vec_reserve((vec), 1) ? &(vec)->items[(vec)->count++] : NULL)
 
 /*
  * Yields the address of an item, or the address after the last item; NULL if the vector never held
@@ -37,9 +36,11 @@
 #define gmt_vec_at(vec, index) ((vec)->items ? &(vec)->items[index] : NULL)
 
 #define gmt_vec_fini(vec) \
-	gmt_vec_free_bytes((void **)&(vec)->items, &(vec)->count, &(vec)->capacity, sizeof(*(vec)->items))
+	gmt_vec_free_bytes((void **)&(vec)->items, &(vec)->count, &(vec)->capacity, \
+		sizeof(*(vec)->items))
 
-bool gmt_vec_reserve_bytes(void **items, size_t *capacity, size_t count, size_t extra, size_t item_bytes);
+bool gmt_vec_reserve_bytes(void **items, size_t *capacity, size_t count, size_t extra,
+	size_t item_bytes);
 void gmt_vec_free_bytes(void **items, size_t *count, size_t *capacity, size_t item_bytes);
 
 #endif

@@ -7,10 +7,14 @@
 #define GMT_RECORD(number, name, NAME, meaning) \
 	static const struct gmt_field_info name##_fields[] = {
 #define GMT_FIELD(record, field, kind, type, text) \
-	{ .name = #field, .encoding = #kind[0], .offset = offsetof(struct gmt_##record, field), \
-	  .size_bytes = sizeof(type), .meaning = text },
+	{ .name = #field, \
+		.encoding = #kind[0], \
+		.offset = offsetof(struct gmt_##record, field), \
+		.size_bytes = sizeof(type), \
+		.meaning = text },
 #define GMT_RECORD_END(name) \
-	}; \
+	} \
+	; \
 	_Static_assert(sizeof(name##_fields) / sizeof(*name##_fields) <= GMT_RECORD_MAX_FIELDS, #name);
 #include "format/records.def"
 #undef GMT_RECORD
@@ -20,9 +24,12 @@
 /* ... and one array of records. */
 static const struct gmt_record_info records[] = {
 #define GMT_RECORD(nr, rname, NAME, text) \
-	[nr] = { .name = #rname, .number = nr, .row_bytes = sizeof(struct gmt_##rname), \
+	[nr] = { .name = #rname, \
+		.number = nr, \
+		.row_bytes = sizeof(struct gmt_##rname), \
 		.field_count = sizeof(rname##_fields) / sizeof(*rname##_fields), \
-		.fields = rname##_fields, .meaning = text },
+		.fields = rname##_fields, \
+		.meaning = text },
 #define GMT_FIELD(record, name, encoding, type, meaning)
 #define GMT_RECORD_END(name)
 #include "format/records.def"
@@ -41,7 +48,8 @@ const struct gmt_record_info *gmt_record_info(uint32_t number)
 	return number < gmt_record_end() && records[number].name ? &records[number] : NULL;
 }
 
-const struct gmt_field_info *gmt_record_field(const struct gmt_record_info *record, const char *name)
+const struct gmt_field_info *gmt_record_field(const struct gmt_record_info *record,
+	const char *name)
 {
 	for (uint32_t f = 0; f < record->field_count; f++)
 		if (strcmp(record->fields[f].name, name) == 0)
@@ -110,7 +118,8 @@ const char *gmt_mark_source_name(unsigned source)
 const struct gmt_space_traits gmt_spaces[GMT_SPACE_COUNT] = {
 	[0] = { .layer = GMT_LAYER_CUDA },
 #define GMT_SPACE(number, NAME, name, in_side, in_layer, in_realm, in_life, meaning) \
-	[number] = { GMT_SIDE_##in_side, GMT_LAYER_##in_layer, GMT_REALM_##in_realm, GMT_LIFE_##in_life },
+	[number] = { GMT_SIDE_##in_side, GMT_LAYER_##in_layer, GMT_REALM_##in_realm, \
+		GMT_LIFE_##in_life },
 #include "format/spaces.def"
 #undef GMT_SPACE
 };

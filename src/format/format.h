@@ -48,7 +48,9 @@ struct gmt_list {
 /* struct gmt_process, struct gmt_event, ...: one row of each kind. */
 #define GMT_RECORD(number, name, NAME, meaning) struct gmt_##name {
 #define GMT_FIELD(record, name, encoding, type, meaning) type name;
-#define GMT_RECORD_END(name) };
+#define GMT_RECORD_END(name) \
+	} \
+	;
 #include "format/records.def"
 #undef GMT_RECORD
 #undef GMT_FIELD
@@ -209,7 +211,8 @@ enum {
 
 static inline enum gmt_stamp_when gmt_kind_stamp(unsigned kind)
 {
-	return kind < GMT_KIND_COUNT ? (enum gmt_stamp_when)(GMT_KINDS_STAMPED_BEFORE >> kind & 1) : GMT_STAMP_AFTER;
+	return kind < GMT_KIND_COUNT ? (enum gmt_stamp_when)(GMT_KINDS_STAMPED_BEFORE >> kind & 1)
+								 : GMT_STAMP_AFTER;
 }
 
 /*
@@ -266,6 +269,7 @@ const struct gmt_record_info *gmt_record_info(uint32_t number);
 uint32_t gmt_record_end(void);
 
 /* Returns the record's field with that name, or NULL. */
-const struct gmt_field_info *gmt_record_field(const struct gmt_record_info *record, const char *name);
+const struct gmt_field_info *gmt_record_field(const struct gmt_record_info *record,
+	const char *name);
 
 #endif

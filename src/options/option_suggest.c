@@ -56,8 +56,18 @@ static const char *next_alternative(const char *values, char ret_word[WORD_BYTES
 static const char *switch_meant_by(const char *word)
 {
 	static const char *const words[][2] = {
-		{ "on", "on" }, { "1", "on" }, { "yes", "on" }, { "true", "on" }, { "enable", "on" }, { "enabled", "on" },
-		{ "off", "off" }, { "0", "off" }, { "no", "off" }, { "false", "off" }, { "disable", "off" }, { "disabled", "off" },
+		{ "on", "on" },
+		{ "1", "on" },
+		{ "yes", "on" },
+		{ "true", "on" },
+		{ "enable", "on" },
+		{ "enabled", "on" },
+		{ "off", "off" },
+		{ "0", "off" },
+		{ "no", "off" },
+		{ "false", "off" },
+		{ "disable", "off" },
+		{ "disabled", "off" },
 		{ "none", "off" },
 	};
 
@@ -69,7 +79,8 @@ static const char *switch_meant_by(const char *word)
 
 static bool keep_if_allowed(const char *values, const char *word, char ret_value[WORD_BYTES])
 {
-	return gmt_option_value_is_allowed(values, word) && snprintf(ret_value, WORD_BYTES, "%s", word) < WORD_BYTES;
+	return gmt_option_value_is_allowed(values, word) &&
+		snprintf(ret_value, WORD_BYTES, "%s", word) < WORD_BYTES;
 }
 
 /* Finds the most similar alternative that is a word. */
@@ -111,13 +122,16 @@ static bool is_size(const char *alternative)
 {
 	const char *unit = unit_of(alternative);
 
-	return strcmp(alternative, "SIZE") == 0 || (*unit && strchr("KMGTPE", *unit) && strstr(unit, ".."));
+	return strcmp(alternative, "SIZE") == 0 ||
+		(*unit && strchr("KMGTPE", *unit) && strstr(unit, ".."));
 }
 
 /* Corrects a number whose unit is missing, misspelled or in the wrong case. */
-static bool find_unit(const char *values, const char *example, const char *word, char ret_value[WORD_BYTES])
+static bool find_unit(const char *values, const char *example, const char *word,
+	char ret_value[WORD_BYTES])
 {
-	static const char *const sizes[] = { "KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB", "K", "M", "G", "T" };
+	static const char *const sizes[] = { "KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB", "K",
+		"M", "G", "T" };
 	int digits = (int)strspn(word, "0123456789");
 	char alternative[WORD_BYTES], candidate[WORD_BYTES];
 	bool takes_size = false;
@@ -145,7 +159,8 @@ static bool find_unit(const char *values, const char *example, const char *word,
 	}
 	for (size_t i = 0; takes_size && i < sizeof(sizes) / sizeof(*sizes); i++) {
 		snprintf(candidate, sizeof(candidate), "%.*s%s", digits, word, sizes[i]);
-		if (gmt_words_equal(word + digits, sizes[i]) && keep_if_allowed(values, candidate, ret_value))
+		if (gmt_words_equal(word + digits, sizes[i]) &&
+			keep_if_allowed(values, candidate, ret_value))
 			return true;
 	}
 	return false;
@@ -214,7 +229,8 @@ static bool find_bound(const char *values, const char *word, char ret_hint[GMT_O
 		if (!dots)
 			continue;
 		*dots = 0;
-		if (!read_like(range, word, &number) || !read_like(range, range, &low) || !read_like(dots + 2, dots + 2, &high))
+		if (!read_like(range, word, &number) || !read_like(range, range, &low) ||
+			!read_like(dots + 2, dots + 2, &high))
 			continue;
 		if (number < low)
 			snprintf(ret_hint, GMT_OPTION_HINT_BYTES, "the smallest is %s", range);
@@ -225,14 +241,16 @@ static bool find_bound(const char *values, const char *word, char ret_hint[GMT_O
 	return false;
 }
 
-bool gmt_option_value_hint(const char *values, const char *example, const char *text, char ret_hint[GMT_OPTION_HINT_BYTES])
+bool gmt_option_value_hint(const char *values, const char *example, const char *text,
+	char ret_hint[GMT_OPTION_HINT_BYTES])
 {
 	char word[WORD_BYTES], value[WORD_BYTES];
 
 	*ret_hint = 0;
 	if (strcmp(values, "TEXT") == 0 || !copy_without_spaces(text, word))
 		return false;
-	if (keep_if_allowed(values, word, value) || find_word(values, word, value) || find_unit(values, example, word, value)) {
+	if (keep_if_allowed(values, word, value) || find_word(values, word, value) ||
+		find_unit(values, example, word, value)) {
 		snprintf(ret_hint, GMT_OPTION_HINT_BYTES, "did you mean %s?", value);
 		return true;
 	}

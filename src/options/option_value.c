@@ -34,8 +34,8 @@ static bool is_within(const char *low_text, const char *high_text, const char *t
 	if (strchr("KMGT", *range_unit) && *range_unit)
 		return gmt_text_parse_size(low_text, &low) && gmt_text_parse_size(high_text, &high) &&
 			gmt_text_parse_size(text, &number) && number >= low && number <= high;
-	return split(high_text, &high, &unit) && split(text, &number, &unit) && strcmp(unit, range_unit) == 0 &&
-		number >= low && number <= high;
+	return split(high_text, &high, &unit) && split(text, &number, &unit) &&
+		strcmp(unit, range_unit) == 0 && number >= low && number <= high;
 }
 
 static bool is_one(const char *value, size_t length, const char *text)
@@ -71,7 +71,9 @@ bool gmt_option_value_is_allowed(const char *values, const char *text)
 bool gmt_option_value_window(const char *text, struct gmt_window *ret_window)
 {
 	static const char *const units[] = {
-		[GMT_WINDOW_EVENTS] = "", [GMT_WINDOW_SECONDS] = "s", [GMT_WINDOW_STEPS] = "steps",
+		[GMT_WINDOW_EVENTS] = "",
+		[GMT_WINDOW_SECONDS] = "s",
+		[GMT_WINDOW_STEPS] = "steps",
 	};
 	uint64_t count;
 	const char *unit;

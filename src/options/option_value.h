@@ -40,6 +40,7 @@ enum { GMT_OPTION_HINT_BYTES = 64 };
  * default. A number without a unit gets the unit of `example`. Returns false, and writes "", if no
  * allowed value is similar.
  */
-bool gmt_option_value_hint(const char *values, const char *example, const char *text, char ret_hint[GMT_OPTION_HINT_BYTES]);
+bool gmt_option_value_hint(const char *values, const char *example, const char *text,
+	char ret_hint[GMT_OPTION_HINT_BYTES]);
 
 #endif

@@ -26,17 +26,20 @@ const struct gmt_recorder_option_row *gmt_recorder_option(enum gmt_recorder_opti
 	return &rows[option];
 }
 
-const char *gmt_recorder_setting(const struct gmt_recorder_settings *settings, enum gmt_recorder_option option)
+const char *gmt_recorder_setting(const struct gmt_recorder_settings *settings,
+	enum gmt_recorder_option option)
 {
 	return option == GMT_RECORDER_OPTION_output ? settings->output : settings->values[option];
 }
 
-static bool is(const struct gmt_recorder_settings *settings, enum gmt_recorder_option option, const char *value)
+static bool is(const struct gmt_recorder_settings *settings, enum gmt_recorder_option option,
+	const char *value)
 {
 	return strcmp(gmt_recorder_setting(settings, option), value) == 0;
 }
 
-static void keep(struct gmt_recorder_settings *settings, enum gmt_recorder_option option, const char *value)
+static void keep(struct gmt_recorder_settings *settings, enum gmt_recorder_option option,
+	const char *value)
 {
 	if (option == GMT_RECORDER_OPTION_output)
 		snprintf(settings->output, sizeof(settings->output), "%s", value);
@@ -49,12 +52,14 @@ static enum gmt_recorder_option option_named(const char *key, size_t length)
 {
 	size_t option = 0;
 
-	while (option < GMT_RECORDER_OPTION_COUNT && (strlen(rows[option].key) != length || memcmp(rows[option].key, key, length) != 0))
+	while (option < GMT_RECORDER_OPTION_COUNT &&
+		(strlen(rows[option].key) != length || memcmp(rows[option].key, key, length) != 0))
 		option++;
 	return (enum gmt_recorder_option)option;
 }
 
-const char *gmt_recorder_options_next(const char *text, char *ret_item, size_t item_bytes, enum gmt_recorder_item *ret_state)
+const char *gmt_recorder_options_next(const char *text, char *ret_item, size_t item_bytes,
+	enum gmt_recorder_item *ret_state)
 {
 	enum gmt_recorder_item state = GMT_RECORDER_ITEM_WHOLE;
 	const char *at = text;
@@ -94,19 +99,22 @@ bool gmt_recorder_output_is_possible(const char *output, char ret_why[GMT_RECORD
 		const char *behind = *at == '%' ? skip_token(at) : at + 1;
 
 		if (!behind) {
-			snprintf(ret_why, GMT_RECORDER_COMPLAINT_BYTES, "has the unknown token %.2s (known: %%p %%h %%e %%t %%r %%l %%n %%q{VAR} %%%%)",
+			snprintf(ret_why, GMT_RECORDER_COMPLAINT_BYTES,
+				"has the unknown token %.2s (known: %%p %%h %%e %%t %%r %%l %%n %%q{VAR} %%%%)",
 				at);
 			return false;
 		}
 		length = *at == '/' ? 0 : length + (*at != '%');
 		if (length > NAME_MAX) {
-			snprintf(ret_why, GMT_RECORDER_COMPLAINT_BYTES, "has a part of more than %d bytes", NAME_MAX);
+			snprintf(ret_why, GMT_RECORDER_COMPLAINT_BYTES, "has a part of more than %d bytes",
+				NAME_MAX);
 			return false;
 		}
 		at = behind;
 	}
 	if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
-		snprintf(ret_why, GMT_RECORDER_COMPLAINT_BYTES, "names a folder; write a file's name behind it");
+		snprintf(ret_why, GMT_RECORDER_COMPLAINT_BYTES,
+			"names a folder; write a file's name behind it");
 		return false;
 	}
 	return true;
@@ -117,12 +125,14 @@ static void refuse(const struct reader *reader, const char *line, const char *in
 	reader->complain(reader->context, &(struct gmt_option_complaint){ true, line, in_force });
 }
 
-static void complain_value(const struct reader *reader, enum gmt_recorder_option option, const char *value, const char *why)
+static void complain_value(const struct reader *reader, enum gmt_recorder_option option,
+	const char *value, const char *why)
 {
 	char line[GMT_RECORDER_COMPLAINT_BYTES], in_force[GMT_RECORDER_VALUE_BYTES];
 
 	snprintf(line, sizeof(line), "%s=%.40s %.110s", rows[option].key, value, why);
-	snprintf(in_force, sizeof(in_force), "%.16s=%.36s is used", rows[option].key, gmt_recorder_setting(reader->settings, option));
+	snprintf(in_force, sizeof(in_force), "%.16s=%.36s is used", rows[option].key,
+		gmt_recorder_setting(reader->settings, option));
 	reader->settings->is_refused[option] = true;
 	refuse(reader, line, in_force);
 }
@@ -143,13 +153,15 @@ static char wrong_separator(const char *value)
 	return 0;
 }
 
-static void refuse_value(const struct reader *reader, enum gmt_recorder_option option, const char *value)
+static void refuse_value(const struct reader *reader, enum gmt_recorder_option option,
+	const char *value)
 {
 	char hint[GMT_OPTION_HINT_BYTES], why[GMT_RECORDER_COMPLAINT_BYTES];
 	char separator = wrong_separator(value);
 
 	if (separator)
-		snprintf(why, sizeof(why), "is refused: a colon stands between options, not `%c`", separator);
+		snprintf(why, sizeof(why), "is refused: a colon stands between options, not `%c`",
+			separator);
 	else if (gmt_option_value_hint(rows[option].values, rows[option].fallback, value, hint))
 		snprintf(why, sizeof(why), "is refused: %s", hint);
 	else
@@ -157,7 +169,8 @@ static void refuse_value(const struct reader *reader, enum gmt_recorder_option o
 	complain_value(reader, option, value, why);
 }
 
-static void take_value(const struct reader *reader, enum gmt_recorder_option option, const char *value)
+static void take_value(const struct reader *reader, enum gmt_recorder_option option,
+	const char *value)
 {
 	struct gmt_recorder_settings *settings = reader->settings;
 	char line[GMT_RECORDER_COMPLAINT_BYTES];
@@ -171,8 +184,8 @@ static void take_value(const struct reader *reader, enum gmt_recorder_option opt
 		return;
 	}
 	if (settings->is_given[option] && !is(settings, option, value)) {
-		snprintf(line, sizeof(line), "%s is given more than once; the last one, %s=%.60s, is used", rows[option].key, rows[option].key,
-			value);
+		snprintf(line, sizeof(line), "%s is given more than once; the last one, %s=%.60s, is used",
+			rows[option].key, rows[option].key, value);
 		reader->complain(reader->context, &(struct gmt_option_complaint){ false, line, "" });
 	}
 	settings->is_given[option] = true;
@@ -187,7 +200,8 @@ static void refuse_key(const struct reader *reader, const char *key)
 	for (size_t i = 0; i < GMT_RECORDER_OPTION_COUNT; i++)
 		gmt_suggest(&suggestion, key, rows[i].key);
 	if (suggestion.best)
-		snprintf(line, sizeof(line), "there is no option `%.60s`; did you mean %s?", key, suggestion.best);
+		snprintf(line, sizeof(line), "there is no option `%.60s`; did you mean %s?", key,
+			suggestion.best);
 	else
 		snprintf(line, sizeof(line), "there is no option `%.60s`; help=1 lists them", key);
 	refuse(reader, line, "");
@@ -197,11 +211,13 @@ static void take_item(const struct reader *reader, char *item, enum gmt_recorder
 {
 	char line[GMT_RECORDER_COMPLAINT_BYTES];
 	char *equals = strchr(item, '=');
-	enum gmt_recorder_option option = option_named(item, equals ? (size_t)(equals - item) : strlen(item));
+	enum gmt_recorder_option option =
+		option_named(item, equals ? (size_t)(equals - item) : strlen(item));
 
 	if (state != GMT_RECORDER_ITEM_WHOLE) {
 		snprintf(line, sizeof(line), "%.60s... %s", item,
-			state == GMT_RECORDER_ITEM_OPEN_QUOTE ? "has a quote that is never closed" : "is too long");
+			state == GMT_RECORDER_ITEM_OPEN_QUOTE ? "has a quote that is never closed"
+												  : "is too long");
 		refuse(reader, line, "it is left out");
 		return;
 	}
@@ -212,8 +228,8 @@ static void take_item(const struct reader *reader, char *item, enum gmt_recorder
 	if (option == GMT_RECORDER_OPTION_COUNT) {
 		refuse_key(reader, item);
 	} else if (!equals) {
-		snprintf(line, sizeof(line), "%s has no value; write %s=%.60s or another of %.60s", item, item, rows[option].fallback,
-			rows[option].values);
+		snprintf(line, sizeof(line), "%s has no value; write %s=%.60s or another of %.60s", item,
+			item, rows[option].fallback, rows[option].values);
 		refuse(reader, line, "");
 	} else {
 		take_value(reader, option, equals + 1);
@@ -232,16 +248,18 @@ static void check_together(const struct reader *reader)
 	const bool *is_given = settings->is_given;
 	char line[GMT_RECORDER_COMPLAINT_BYTES];
 
-	if (is_given[GMT_RECORDER_OPTION_window] && !settings->is_refused[GMT_RECORDER_OPTION_mode] && !is(settings, GMT_RECORDER_OPTION_mode, "window")) {
-		snprintf(line, sizeof(line), "window=%s has no effect with mode=%s; add mode=window, or leave window out",
-			setting_of(reader, GMT_RECORDER_OPTION_window), setting_of(reader, GMT_RECORDER_OPTION_mode));
+	if (is_given[GMT_RECORDER_OPTION_window] && !settings->is_refused[GMT_RECORDER_OPTION_mode] &&
+		!is(settings, GMT_RECORDER_OPTION_mode, "window")) {
+		snprintf(line, sizeof(line),
+			"window=%s has no effect with mode=%s; add mode=window, or leave window out",
+			setting_of(reader, GMT_RECORDER_OPTION_window),
+			setting_of(reader, GMT_RECORDER_OPTION_mode));
 		refuse(reader, line, "");
 	}
 	if (!is(settings, GMT_RECORDER_OPTION_stacks, "none"))
 		return;
 	if (is(settings, GMT_RECORDER_OPTION_free_stacks, "on"))
-		refuse(reader,
-			"free_stacks=on has no effect with stacks=none; leave one of them out", "");
+		refuse(reader, "free_stacks=on has no effect with stacks=none; leave one of them out", "");
 	if (!is(settings, GMT_RECORDER_OPTION_selftest, "0"))
 		refuse(reader,
 			"selftest compares stacks, and stacks=none takes none; leave one of them out", "");

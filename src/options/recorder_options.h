@@ -44,12 +44,13 @@ struct gmt_recorder_settings {
 	char output[GMT_RECORDER_OUTPUT_BYTES];
 	/* the entry of `output` is unused, see above */
 	char values[GMT_RECORDER_OPTION_COUNT][GMT_RECORDER_VALUE_BYTES];
-	bool is_given[GMT_RECORDER_OPTION_COUNT];   /* a value was given and accepted */
+	bool is_given[GMT_RECORDER_OPTION_COUNT]; /* a value was given and accepted */
 	bool is_refused[GMT_RECORDER_OPTION_COUNT]; /* a value was given and refused */
 };
 
 /* Returns the value of an option in `settings`. */
-const char *gmt_recorder_setting(const struct gmt_recorder_settings *settings, enum gmt_recorder_option option);
+const char *gmt_recorder_setting(const struct gmt_recorder_settings *settings,
+	enum gmt_recorder_option option);
 
 /*
  * One problem in a text of options. The texts have no newline and are valid only until `complain`
@@ -61,7 +62,7 @@ struct gmt_option_complaint {
 	 * something else
 	 */
 	bool is_refused;
-	const char *line;      /* the problem, and what the user probably meant */
+	const char *line; /* the problem, and what the user probably meant */
 	/* what the recorder does instead: "depth=128 is used"; "" if the line already states it */
 	const char *in_force;
 };
@@ -73,18 +74,24 @@ struct gmt_option_complaint {
 void gmt_recorder_options_read(const char *text, struct gmt_recorder_settings *ret_settings,
 	void (*complain)(void *context, const struct gmt_option_complaint *complaint), void *context);
 
-enum gmt_recorder_item { GMT_RECORDER_ITEM_WHOLE, GMT_RECORDER_ITEM_OPEN_QUOTE, GMT_RECORDER_ITEM_TOO_LONG };
+enum gmt_recorder_item {
+	GMT_RECORDER_ITEM_WHOLE,
+	GMT_RECORDER_ITEM_OPEN_QUOTE,
+	GMT_RECORDER_ITEM_TOO_LONG
+};
 
 /*
  * Copies the first item of `text`, key=value without quotes, to ret_item, truncated if necessary.
  * Returns the address after the item and its colon. ret_state may be NULL.
  */
-const char *gmt_recorder_options_next(const char *text, char *ret_item, size_t item_bytes, enum gmt_recorder_item *ret_state);
+const char *gmt_recorder_options_next(const char *text, char *ret_item, size_t item_bytes,
+	enum gmt_recorder_item *ret_state);
 
 /*
  * Returns whether a file can have the name that `output` produces, as far as the text shows. If
  * not, writes the problem to ret_why, as words that follow the name: "has the unknown token %z".
  */
-bool gmt_recorder_output_is_possible(const char *output, char ret_why[GMT_RECORDER_COMPLAINT_BYTES]);
+bool gmt_recorder_output_is_possible(const char *output,
+	char ret_why[GMT_RECORDER_COMPLAINT_BYTES]);
 
 #endif

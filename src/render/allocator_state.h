@@ -44,7 +44,8 @@ struct gmt_allocator_state_view {
 	bool color;
 };
 
-void gmt_allocator_state_text(const struct gmt_allocator_state_view *view, enum gmt_allocator_state_section section, FILE *file);
+void gmt_allocator_state_text(const struct gmt_allocator_state_view *view,
+	enum gmt_allocator_state_section section, FILE *file);
 
 /*
  * Parts of gmt_allocator_state_text: gmt_peaks_text writes GMT_ALLOCATOR_STATE_PEAK, in full or in

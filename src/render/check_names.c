@@ -8,21 +8,23 @@
 
 /* Functions shared by the renderers of a verdict. */
 
-struct gmt_check_name gmt_check_name(const struct gmt_verdict *verdict, const struct gmt_verdict_check *check)
+struct gmt_check_name gmt_check_name(const struct gmt_verdict *verdict,
+	const struct gmt_verdict_check *check)
 {
 	const struct gmt_rule_text *rule = gmt_rule_text(check->rule);
 	struct gmt_verdict_memory_name where = gmt_verdict_memory_name(check);
 	struct gmt_check_name name;
 
 	snprintf(name.text, sizeof(name.text), "%s %s: %s%s%s", rule->id, rule->name, where.text,
-		*where.text ? ", " : "", gmt_verdict_file_name(&verdict->subjects.items[check->subject]).text);
+		*where.text ? ", " : "",
+		gmt_verdict_file_name(&verdict->subjects.items[check->subject]).text);
 	return name;
 }
 
 const char *gmt_check_advice(const struct gmt_verdict *verdict, const struct gmt_finding *finding)
 {
-	return finding->hint ? finding->hint :
-		gmt_rule_text(verdict->checks.items[finding->check].rule)->advice;
+	return finding->hint ? finding->hint
+						 : gmt_rule_text(verdict->checks.items[finding->check].rule)->advice;
 }
 
 /* Returns the part of `path` below `root`, or NULL if it does not lie below `root`. */
@@ -77,7 +79,7 @@ struct gmt_check_place gmt_check_place(const struct gmt_check_report *report,
 	}
 	for (size_t i = 0; !place.frame && i < finding->frames.count; i++)
 		if (gmt_check_path(report, subject, &finding->frames.items[i], place.path,
-			sizeof(place.path)))
+				sizeof(place.path)))
 			place.frame = &finding->frames.items[i];
 	return place;
 }
@@ -119,8 +121,8 @@ void gmt_check_suppressions(const struct gmt_check_report *report, FILE *file)
 		for (size_t j = 0; j < i && !is_written; j++) {
 			const struct gmt_finding *other = &verdict->findings.items[j];
 
-			is_written = strcmp(other->key, finding->key) == 0 && strcmp(other->kind,
-				finding->kind) == 0;
+			is_written =
+				strcmp(other->key, finding->key) == 0 && strcmp(other->kind, finding->kind) == 0;
 		}
 		if (is_written || !*pattern)
 			continue;

@@ -21,7 +21,8 @@ struct gmt_diff_style {
 };
 
 /* Writes the comparison as one complete object. */
-void gmt_diff_json(const struct gmt_diff *diff, const struct gmt_diff_style *style, struct gmt_json *json);
+void gmt_diff_json(const struct gmt_diff *diff, const struct gmt_diff_style *style,
+	struct gmt_json *json);
 
 /* Returns false if memory is exhausted. */
 bool gmt_diff_text(const struct gmt_diff *diff, const struct gmt_diff_style *style, FILE *file);

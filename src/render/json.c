@@ -42,7 +42,8 @@ bool gmt_json_is_full(const struct gmt_json *json)
  */
 static bool is_left_out(const struct gmt_json *json)
 {
-	return json->left_out || (gmt_budget_is_written() && !json->after_key && json->arrays >> json->depth & 1);
+	return json->left_out ||
+		(gmt_budget_is_written() && !json->after_key && json->arrays >> json->depth & 1);
 }
 
 static void begin(struct gmt_json *json, char bracket)
@@ -56,7 +57,8 @@ static void begin(struct gmt_json *json, char bracket)
 	putc_unlocked(bracket, json->file);
 	json->depth++;
 	json->needs_comma = false;
-	json->arrays = (json->arrays & ~(UINT64_C(1) << json->depth)) | (uint64_t)(bracket == '[') << json->depth;
+	json->arrays =
+		(json->arrays & ~(UINT64_C(1) << json->depth)) | (uint64_t)(bracket == '[') << json->depth;
 }
 
 static void end(struct gmt_json *json, char bracket)
@@ -272,7 +274,8 @@ void gmt_json_key_double(struct gmt_json *json, const char *key, double value)
 		gmt_json_double(json, value);
 }
 
-void gmt_json_key_texts(struct gmt_json *json, const char *key, const char *const *texts, size_t count)
+void gmt_json_key_texts(struct gmt_json *json, const char *key, const char *const *texts,
+	size_t count)
 {
 	gmt_json_key(json, key);
 	gmt_json_begin_array(json);

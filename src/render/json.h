@@ -53,6 +53,7 @@ void gmt_json_key_u64(struct gmt_json *json, const char *key, uint64_t value);
 void gmt_json_key_known(struct gmt_json *json, const char *key, bool is_known, uint64_t value);
 /* null if it is below 0 */
 void gmt_json_key_double(struct gmt_json *json, const char *key, double value);
-void gmt_json_key_texts(struct gmt_json *json, const char *key, const char *const *texts, size_t count);
+void gmt_json_key_texts(struct gmt_json *json, const char *key, const char *const *texts,
+	size_t count);
 
 #endif

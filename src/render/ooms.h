@@ -37,6 +37,7 @@ bool gmt_ooms_text(const struct gmt_report *report, const struct gmt_ooms_steps 
  * Writes the keys "ooms" and "oom_counts" (docs/report-json.md) into the open object. Holders are
  * given as indices in report->sites, in its current order. `steps` may be NULL.
  */
-void gmt_ooms_json(const struct gmt_report *report, const struct gmt_ooms_steps *steps, struct gmt_json *json);
+void gmt_ooms_json(const struct gmt_report *report, const struct gmt_ooms_steps *steps,
+	struct gmt_json *json);
 
 #endif

@@ -31,7 +31,8 @@ void gmt_plain_heading(const struct gmt_plain *plain, const char *text)
 
 void gmt_plain_argument(const struct gmt_plain *plain, const char *text)
 {
-	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
+	static const char safe[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
 
 	if (*text && strspn(text, safe) == strlen(text)) {
 		gmt_plain_text(plain, text);

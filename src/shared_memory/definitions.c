@@ -20,8 +20,8 @@ static uint32_t give_id(struct gmt_depot_entry *entry, uint32_t *last)
 	return *last;
 }
 
-static struct gmt_depot_entry *find(const struct gmt_definitions *definitions, uint32_t id, enum gmt_depot_kind kind,
-	size_t least_bytes)
+static struct gmt_depot_entry *find(const struct gmt_definitions *definitions, uint32_t id,
+	enum gmt_depot_kind kind, size_t least_bytes)
 {
 	struct gmt_depot_entry *entry = id ? definitions->find(definitions->depot, id, kind) : NULL;
 
@@ -114,7 +114,8 @@ uint32_t gmt_definitions_frames(struct gmt_definitions *definitions, uint32_t id
 	if (!row)
 		return 0;
 	for (uint32_t i = 0; i < count; i++)
-		items[i] = (uint64_t)gmt_definitions_frame(definitions, stack->items[i] >> 1) << 1 | (stack->items[i] & 1);
+		items[i] = (uint64_t)gmt_definitions_frame(definitions, stack->items[i] >> 1) << 1 |
+			(stack->items[i] & 1);
 	*row = (struct gmt_frames){
 		.id = give_id(entry, &definitions->last_frames),
 		.truncated = (uint8_t)stack->truncated,
@@ -146,8 +147,9 @@ enum { ROWS_OF_BLOCK = 64 };
 #define FLUSH(kind, rows) \
 	do { \
 		for (size_t at = 0; at < (rows).count; at += ROWS_OF_BLOCK) \
-			write(context, kind, (rows).items + at, (uint32_t)((rows).count - at < ROWS_OF_BLOCK ? \
-				(rows).count - at : ROWS_OF_BLOCK)); \
+			write(context, kind, (rows).items + at, \
+				(uint32_t)((rows).count - at < ROWS_OF_BLOCK ? (rows).count - at \
+															 : ROWS_OF_BLOCK)); \
 		(rows).count = 0; \
 	} while (0)
 

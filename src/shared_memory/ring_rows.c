@@ -3,8 +3,8 @@
 
 #include "format/encoding/event_totals.h"
 
-static void convert(struct gmt_definitions *definitions, const struct gmt_ring_event *event, uint32_t thread,
-	struct gmt_event *row)
+static void convert(struct gmt_definitions *definitions, const struct gmt_ring_event *event,
+	uint32_t thread, struct gmt_event *row)
 {
 	bool is_torch = event->layer == GMT_LAYER_TORCH;
 
@@ -29,8 +29,8 @@ static void convert(struct gmt_definitions *definitions, const struct gmt_ring_e
 	};
 }
 
-static void convert_mark(struct gmt_definitions *definitions, const struct gmt_ring_event *event, uint32_t thread,
-	struct gmt_mark *row)
+static void convert_mark(struct gmt_definitions *definitions, const struct gmt_ring_event *event,
+	uint32_t thread, struct gmt_mark *row)
 {
 	*row = (struct gmt_mark){
 		.stamp = event->stamp,

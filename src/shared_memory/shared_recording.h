@@ -76,7 +76,7 @@ struct gmt_shared_recording_header {
 	uint64_t rings_offset, ring_stride;
 	struct gmt_shared_recording_owner owner;
 	_Atomic uint32_t write_errno; /* why the file can no longer be written; 0: it can be written */
-	_Atomic uint32_t slots_used;  /* slots below this index were claimed at least once */
+	_Atomic uint32_t slots_used; /* slots below this index were claimed at least once */
 	/* by enum gmt_loss: events for which there was no ring */
 	_Atomic uint64_t losses[GMT_SHARED_RECORDING_LOSSES];
 	_Atomic uint32_t slot_states[GMT_SHARED_RECORDING_RINGS]; /* enum gmt_slot_state */
@@ -110,7 +110,7 @@ struct gmt_shared_recording_journal {
 
 enum gmt_journal_kind {
 	GMT_JOURNAL_BLOCK = 1, /* a block, exactly as in the file */
-	GMT_JOURNAL_POSITION,  /* struct gmt_journal_position */
+	GMT_JOURNAL_POSITION, /* struct gmt_journal_position */
 };
 
 /* Precedes the bytes of each entry. The bytes are padded to a multiple of 8. */
@@ -136,14 +136,14 @@ enum { GMT_RING_MAGIC = 0x31474e52 }; /* "RNG1" in the file, little endian */
  * push would move that line from the writer's core to the producer's core and back.
  */
 struct gmt_ring {
-	_Atomic uint32_t magic;            /* set last: the ring is complete */
-	uint32_t capacity;                 /* in events; a power of two */
-	uint32_t thread;                   /* the file's id for the thread */
-	uint32_t tid;                      /* the kernel's thread id, for the report */
-	char thread_name[16];              /* at the thread's first event */
+	_Atomic uint32_t magic; /* set last: the ring is complete */
+	uint32_t capacity; /* in events; a power of two */
+	uint32_t thread; /* the file's id for the thread */
+	uint32_t tid; /* the kernel's thread id, for the report */
+	char thread_name[16]; /* at the thread's first event */
 	/* number of events ever pushed; written by the producer */
 	alignas(64) _Atomic uint64_t published;
-	uint64_t consumed_seen;            /* the producer's last known value of `consumed` */
+	uint64_t consumed_seen; /* the producer's last known value of `consumed` */
 	/* events dropped because the ring was full; written by the producer */
 	_Atomic uint64_t dropped[GMT_DROP_COUNT];
 	/* number of events ever taken; written by the consumer */

@@ -25,14 +25,15 @@ struct gmt_shared_recording;
  * GMT_VERSION on failure; the error text names the path. The caller closes it with
  * gmt_shared_recording_close.
  */
-enum gmt_status gmt_shared_recording_open(const char *path, struct gmt_shared_recording **ret_leftover, struct gmt_error *error);
+enum gmt_status gmt_shared_recording_open(const char *path,
+	struct gmt_shared_recording **ret_leftover, struct gmt_error *error);
 
 /*
  * Same for the file `name` in the open folder `folder`, which stays the caller's. `path` is for
  * messages and for gmt_shared_recording_path. Links, pipes and devices are refused.
  */
-enum gmt_status gmt_shared_recording_open_at(int folder, const char *name, const char *path, struct gmt_shared_recording **ret_leftover,
-	struct gmt_error *error);
+enum gmt_status gmt_shared_recording_open_at(int folder, const char *name, const char *path,
+	struct gmt_shared_recording **ret_leftover, struct gmt_error *error);
 
 /* `shared_recording` may be NULL. */
 void gmt_shared_recording_close(struct gmt_shared_recording *shared_recording);
@@ -45,49 +46,57 @@ struct gmt_shared_recording_about {
 	uint32_t user;      /* its owner */
 	uint64_t names;     /* number of hard links */
 };
-const struct gmt_shared_recording_about *gmt_shared_recording_about(const struct gmt_shared_recording *shared_recording);
+const struct gmt_shared_recording_about *gmt_shared_recording_about(
+	const struct gmt_shared_recording *shared_recording);
 
 /* Returns the owner. Its strings are NUL-terminated. */
-const struct gmt_shared_recording_owner *gmt_shared_recording_owner(const struct gmt_shared_recording *shared_recording);
+const struct gmt_shared_recording_owner *gmt_shared_recording_owner(
+	const struct gmt_shared_recording *shared_recording);
 
 /* Returns whether the process still runs. Its recording must then not be recovered. */
 bool gmt_shared_recording_is_alive(const struct gmt_shared_recording *shared_recording);
 
 /* Returns the header as it was when the file was opened; see struct gmt_shared_recording_header. */
-const struct gmt_shared_recording_header *gmt_shared_recording_header(const struct gmt_shared_recording *shared_recording);
+const struct gmt_shared_recording_header *gmt_shared_recording_header(
+	const struct gmt_shared_recording *shared_recording);
 
 /*
  * Returns the consecutive blocks of the preamble, or NULL and 0 if there are none. Valid until
  * close.
  */
-const uint8_t *gmt_shared_recording_preamble(struct gmt_shared_recording *shared_recording, size_t *ret_bytes);
+const uint8_t *gmt_shared_recording_preamble(struct gmt_shared_recording *shared_recording,
+	size_t *ret_bytes);
 
 /*
  * Returns the committed entries of the journal, or NULL and 0. *ret_base_stamp is the stamp of the
  * sync point that they follow. Valid until close.
  */
-const uint8_t *gmt_shared_recording_journal(struct gmt_shared_recording *shared_recording, size_t *ret_bytes, uint64_t *ret_base_stamp);
+const uint8_t *gmt_shared_recording_journal(struct gmt_shared_recording *shared_recording,
+	size_t *ret_bytes, uint64_t *ret_base_stamp);
 
 /*
  * Returns the depot's entry with that id, or NULL if there is no entry of that kind. The entry and
  * its bytes are in our own memory; the caller may write to them.
  */
-struct gmt_depot_entry *gmt_shared_recording_entry(struct gmt_shared_recording *shared_recording, uint32_t id, enum gmt_depot_kind kind);
+struct gmt_depot_entry *gmt_shared_recording_entry(struct gmt_shared_recording *shared_recording,
+	uint32_t id, enum gmt_depot_kind kind);
 
 /* Returns the first id at or after `id` that has an entry, or 0. For going through all entries. */
-uint32_t gmt_shared_recording_next_entry(struct gmt_shared_recording *shared_recording, uint32_t id, struct gmt_depot_entry **ret_entry);
+uint32_t gmt_shared_recording_next_entry(struct gmt_shared_recording *shared_recording, uint32_t id,
+	struct gmt_depot_entry **ret_entry);
 
 /*
  * Reads the head of the ring in a slot, without events. Returns false if the slot has no ring or an
  * invalid one.
  */
-bool gmt_shared_recording_ring(const struct gmt_shared_recording *shared_recording, uint32_t slot, struct gmt_ring *ret_ring);
+bool gmt_shared_recording_ring(const struct gmt_shared_recording *shared_recording, uint32_t slot,
+	struct gmt_ring *ret_ring);
 
 /*
  * Reads `count` events of that ring, from number `first` on. Returns false if they cannot be read.
  */
-bool gmt_shared_recording_events(const struct gmt_shared_recording *shared_recording, uint32_t slot, const struct gmt_ring *ring,
-	uint64_t first, uint32_t count, struct gmt_ring_event *ret_events);
+bool gmt_shared_recording_events(const struct gmt_shared_recording *shared_recording, uint32_t slot,
+	const struct gmt_ring *ring, uint64_t first, uint32_t count, struct gmt_ring_event *ret_events);
 
 /* Returns the size of the file on disk in bytes. The content cannot be larger. */
 uint64_t gmt_shared_recording_allocated_bytes(const struct gmt_shared_recording *shared_recording);

@@ -77,7 +77,8 @@ bool gmt_shared_recording_is_used(int fd, const struct gmt_shared_recording_owne
 {
 	uint64_t here = own_pid_namespace();
 
-	if (here && here == owner->pid_namespace && owner->start_ticks && gmt_shared_recording_is_of_this_boot(owner)) {
+	if (here && here == owner->pid_namespace && owner->start_ticks &&
+		gmt_shared_recording_is_of_this_boot(owner)) {
 		/* A child that was killed early may still hold the lock of a dead process. */
 		if (gmt_process_start_ticks((pid_t)owner->pid) != owner->start_ticks)
 			return false;
@@ -92,7 +93,8 @@ bool gmt_shared_recording_has_file(const struct gmt_shared_recording_owner *owne
 	struct stat about;
 
 	return !stat(owner->path, &about) &&
-		(about.st_ino == owner->file_inode || atomic_load_explicit(&owner->is_moving, memory_order_acquire));
+		(about.st_ino == owner->file_inode ||
+			atomic_load_explicit(&owner->is_moving, memory_order_acquire));
 }
 
 bool gmt_shared_recording_is_of_this_boot(const struct gmt_shared_recording_owner *owner)

@@ -72,7 +72,8 @@ static enum gmt_status keep(struct place *place)
 		place->is_decoded = true;
 		return gmt_columns_decode(&place->columns, &place->block, &place->error);
 	}
-	return keep_payload(place) ? GMT_OK : gmt_error_set(&place->error, GMT_NO_MEMORY, "out of memory");
+	return keep_payload(place) ? GMT_OK
+							   : gmt_error_set(&place->error, GMT_NO_MEMORY, "out of memory");
 }
 
 /* Returns the memory size of a filled place. */
@@ -106,7 +107,8 @@ static void make(struct gmt_feed *feed, struct place *place, bool is_ahead)
 static bool has_room(const struct gmt_feed *feed)
 {
 	/* The block that was taken last is in use until the next block is taken. */
-	return feed->made - feed->taken < PLACES - 1 && (feed->made == feed->taken || feed->ready_bytes < MOST_BYTES);
+	return feed->made - feed->taken < PLACES - 1 &&
+		(feed->made == feed->taken || feed->ready_bytes < MOST_BYTES);
 }
 
 static void *work(void *argument)
@@ -179,13 +181,16 @@ static struct place *take(struct gmt_feed *feed)
 	return place;
 }
 
-enum gmt_status gmt_feed_next(struct gmt_feed *feed, struct gmt_feed_block *ret_block, struct gmt_error *error)
+enum gmt_status gmt_feed_next(struct gmt_feed *feed, struct gmt_feed_block *ret_block,
+	struct gmt_error *error)
 {
 	struct place *place = take(feed);
 	const struct gmt_record_info *record = gmt_record_info(place->block.kind);
 
-	*ret_block = (struct gmt_feed_block){ .record = record, .count = place->block.rows,
-		.payload_bytes = place->block.size_bytes, .progress = place->progress };
+	*ret_block = (struct gmt_feed_block){ .record = record,
+		.count = place->block.rows,
+		.payload_bytes = place->block.size_bytes,
+		.progress = place->progress };
 	if (place->status && error)
 		*error = place->error;
 	if (place->status || !record)
@@ -205,7 +210,8 @@ enum gmt_status gmt_feed_next(struct gmt_feed *feed, struct gmt_feed_block *ret_
 		return gmt_columns_decode(&feed->columns, &place->block, error);
 	}
 	/* The rows and their lists. */
-	feed->decoded_bytes = (size_t)place->block.rows * record->row_bytes + place->block.size_bytes * sizeof(uint64_t);
+	feed->decoded_bytes =
+		(size_t)place->block.rows * record->row_bytes + place->block.size_bytes * sizeof(uint64_t);
 	return gmt_decode_rows(&feed->decoder, &place->block, &ret_block->rows, error);
 }
 

@@ -40,7 +40,8 @@ struct gmt_feed *gmt_feed_open(struct gmt_source *source);
  * Gets the next block, valid until the next call. Otherwise returns the error of gmt_source_next or
  * gmt_decode_rows.
  */
-enum gmt_status gmt_feed_next(struct gmt_feed *feed, struct gmt_feed_block *ret_block, struct gmt_error *error);
+enum gmt_status gmt_feed_next(struct gmt_feed *feed, struct gmt_feed_block *ret_block,
+	struct gmt_error *error);
 
 /* `feed` may be NULL. */
 void gmt_feed_close(struct gmt_feed *feed);

@@ -22,8 +22,9 @@ bool gmt_recovery_is_defined(const struct gmt_recovery *recovery, uint32_t kind,
 /* Kinds whose rows begin with an id that other rows use. */
 static bool has_ids(uint32_t kind)
 {
-	return kind == GMT_RECORD_API || kind == GMT_RECORD_THREAD || kind == GMT_RECORD_CODE || kind == GMT_RECORD_FRAME ||
-		kind == GMT_RECORD_FRAMES || kind == GMT_RECORD_STACK || kind == GMT_RECORD_NAME;
+	return kind == GMT_RECORD_API || kind == GMT_RECORD_THREAD || kind == GMT_RECORD_CODE ||
+		kind == GMT_RECORD_FRAME || kind == GMT_RECORD_FRAMES || kind == GMT_RECORD_STACK ||
+		kind == GMT_RECORD_NAME;
 }
 
 static void watch_row(struct gmt_recovery *recovery, uint32_t kind, const void *row)
@@ -43,7 +44,8 @@ static void watch_row(struct gmt_recovery *recovery, uint32_t kind, const void *
 	}
 }
 
-enum gmt_status gmt_recovery_watch(struct gmt_recovery *recovery, const struct gmt_block *block, struct gmt_error *error)
+enum gmt_status gmt_recovery_watch(struct gmt_recovery *recovery, const struct gmt_block *block,
+	struct gmt_error *error)
 {
 	const struct gmt_record_info *record = gmt_record_info(block->kind);
 	const void *rows;
@@ -52,7 +54,8 @@ enum gmt_status gmt_recovery_watch(struct gmt_recovery *recovery, const struct g
 	recovery->has_end |= block->kind == GMT_RECORD_END;
 	if (block->kind == GMT_RECORD_EVENT)
 		recovery->events += block->rows;
-	recovery->blocks_since_sync = block->kind == GMT_RECORD_SYNC ? 0 : recovery->blocks_since_sync + 1;
+	recovery->blocks_since_sync =
+		block->kind == GMT_RECORD_SYNC ? 0 : recovery->blocks_since_sync + 1;
 	/* If a block cannot be decoded, the reader of the file reports it. */
 	if ((has_ids(block->kind) || block->kind == GMT_RECORD_SYNC) &&
 		!gmt_decode_rows(&recovery->decoder, block, &rows, error))
@@ -66,7 +69,8 @@ bool gmt_recovery_is_readable(struct gmt_recovery *recovery, const struct gmt_bl
 	struct gmt_error error;
 	const void *rows;
 
-	return !gmt_record_info(block->kind) || !gmt_decode_rows(&recovery->decoder, block, &rows, &error);
+	return !gmt_record_info(block->kind) ||
+		!gmt_decode_rows(&recovery->decoder, block, &rows, &error);
 }
 
 void gmt_recovery_add_bytes(struct gmt_recovery *recovery, const void *bytes, size_t length)
@@ -103,18 +107,20 @@ void gmt_recovery_add_rows(void *context, uint32_t kind, const void *rows, uint3
 static struct gmt_depot_entry *find_entry(void *context, uint32_t id, enum gmt_depot_kind kind)
 {
 	struct gmt_recovery *recovery = context;
-	struct gmt_depot_entry *entry = gmt_shared_recording_entry(recovery->shared_recording, id, kind);
+	struct gmt_depot_entry *entry =
+		gmt_shared_recording_entry(recovery->shared_recording, id, kind);
 
 	if (entry && !entry->reserved[0]) {
 		entry->reserved[0] = 1;
-		if (!gmt_recovery_is_defined(recovery, gmt_recovery_record_of(kind), atomic_load(&entry->file_id)))
+		if (!gmt_recovery_is_defined(recovery, gmt_recovery_record_of(kind),
+				atomic_load(&entry->file_id)))
 			atomic_store(&entry->file_id, 0);
 	}
 	return entry;
 }
 
-bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at, struct gmt_journal_entry *ret_entry,
-	const uint8_t **ret_bytes)
+bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at,
+	struct gmt_journal_entry *ret_entry, const uint8_t **ret_bytes)
 {
 	size_t left = recovery->journal_bytes - *at;
 
@@ -143,18 +149,22 @@ static void look_at_journal(struct gmt_recovery *recovery)
 	struct gmt_error error;
 	const uint8_t *bytes;
 
-	recovery->journal = gmt_shared_recording_journal(recovery->shared_recording, &recovery->journal_bytes, &recovery->base_stamp);
+	recovery->journal = gmt_shared_recording_journal(recovery->shared_recording,
+		&recovery->journal_bytes, &recovery->base_stamp);
 	for (size_t at = 0; gmt_recovery_next_entry(recovery, &at, &entry, &bytes);) {
 		if (entry.kind != GMT_JOURNAL_POSITION || entry.length != sizeof(position))
 			continue;
 		memcpy(&position, bytes, sizeof(position));
 		if (position.slot < GMT_SHARED_RECORDING_RINGS)
-			recovery->positions[position.slot] = (struct gmt_recovery_position){ position.thread, position.consumed };
+			recovery->positions[position.slot] =
+				(struct gmt_recovery_position){ position.thread, position.consumed };
 	}
 	recovery->result.is_gap = recovery->base_stamp > recovery->sync_stamp;
 	recovery->to_skip = recovery->result.is_gap ? 0 : recovery->blocks_since_sync;
-	for (size_t at = 0; recovery->result.is_gap && gmt_recovery_next_entry(recovery, &at, &entry, &bytes);)
-		if (entry.kind == GMT_JOURNAL_BLOCK && gmt_block_read(bytes, entry.length, &block) == entry.length)
+	for (size_t at = 0;
+		recovery->result.is_gap && gmt_recovery_next_entry(recovery, &at, &entry, &bytes);)
+		if (entry.kind == GMT_JOURNAL_BLOCK &&
+			gmt_block_read(bytes, entry.length, &block) == entry.length)
 			gmt_recovery_watch(recovery, &block, &error);
 	/* The file already contains the whole journal. */
 	if (recovery->base_stamp < recovery->sync_stamp)
@@ -176,7 +186,8 @@ static bool make_from_journal(struct gmt_recovery *recovery)
 			recovery->to_skip--;
 			continue;
 		}
-		if (gmt_block_read(bytes, entry.length, &block) != entry.length || !gmt_recovery_is_readable(recovery, &block)) {
+		if (gmt_block_read(bytes, entry.length, &block) != entry.length ||
+			!gmt_recovery_is_readable(recovery, &block)) {
 			recovery->damaged_blocks++;
 			continue;
 		}
@@ -197,7 +208,8 @@ static void begin_rings(struct gmt_recovery *recovery)
 	recovery->definitions.last_frame = recovery->last_ids[GMT_RECORD_FRAME];
 	recovery->definitions.last_code = recovery->last_ids[GMT_RECORD_CODE];
 	recovery->definitions.last_name = recovery->last_ids[GMT_RECORD_NAME];
-	recovery->events_left = gmt_shared_recording_allocated_bytes(recovery->shared_recording) / sizeof(struct gmt_ring_event);
+	recovery->events_left = gmt_shared_recording_allocated_bytes(recovery->shared_recording) /
+		sizeof(struct gmt_ring_event);
 }
 
 static void make_thread(struct gmt_recovery *recovery, const struct gmt_ring *ring)
@@ -205,16 +217,20 @@ static void make_thread(struct gmt_recovery *recovery, const struct gmt_ring *ri
 	struct gmt_thread row = {
 		.id = ring->thread,
 		.tid = ring->tid,
-		.name = { ring->thread_name, (uint32_t)strnlen(ring->thread_name, sizeof(ring->thread_name)) },
+		.name = { ring->thread_name,
+			(uint32_t)strnlen(ring->thread_name, sizeof(ring->thread_name)) },
 	};
 
 	if (!gmt_recovery_is_defined(recovery, GMT_RECORD_THREAD, ring->thread))
 		gmt_recovery_add_rows(recovery, GMT_RECORD_THREAD, &row, 1);
 }
 
-static void make_drop(struct gmt_recovery *recovery, uint32_t thread, const char *reason, uint64_t count)
+static void make_drop(struct gmt_recovery *recovery, uint32_t thread, const char *reason,
+	uint64_t count)
 {
-	struct gmt_drop row = { .thread = thread, .reason = { reason, (uint32_t)strlen(reason) }, .count = count };
+	struct gmt_drop row = {
+		.thread = thread, .reason = { reason, (uint32_t)strlen(reason) }, .count = count
+	};
 
 	if (count)
 		gmt_recovery_add_rows(recovery, GMT_RECORD_DROP, &row, 1);
@@ -245,7 +261,8 @@ static void make_batch(struct gmt_recovery *recovery, const struct gmt_ring *rin
 		if (recovery->batch[i].kind < GMT_RING_MARK)
 			gmt_recovery_add_api(recovery, recovery->batch[i].api);
 	}
-	gmt_ring_rows_fill(&recovery->rows, &recovery->definitions, recovery->batch, count, ring->thread);
+	gmt_ring_rows_fill(&recovery->rows, &recovery->definitions, recovery->batch, count,
+		ring->thread);
 	gmt_definitions_flush(&recovery->definitions, gmt_recovery_add_rows, recovery);
 	gmt_ring_rows_write(&recovery->rows, gmt_recovery_add_rows, recovery);
 	recovery->events += recovery->rows.event_count;
@@ -265,7 +282,8 @@ static bool begin_ring(struct gmt_recovery *recovery)
 		return false;
 
 	uint64_t published = atomic_load(&ring->published), consumed = atomic_load(&ring->consumed);
-	bool is_further = position->thread == ring->thread && position->consumed > consumed && position->consumed <= published;
+	bool is_further = position->thread == ring->thread && position->consumed > consumed &&
+		position->consumed <= published;
 
 	recovery->next_event = is_further ? position->consumed : consumed;
 	recovery->slot_begun = true;
@@ -275,7 +293,8 @@ static bool begin_ring(struct gmt_recovery *recovery)
 /* Makes at most one batch from the current ring. Returns false if there are no more rings. */
 static bool make_from_rings(struct gmt_recovery *recovery)
 {
-	const struct gmt_shared_recording_header *header = gmt_shared_recording_header(recovery->shared_recording);
+	const struct gmt_shared_recording_header *header =
+		gmt_shared_recording_header(recovery->shared_recording);
 	const struct gmt_ring *ring = &recovery->ring;
 
 	if (recovery->slot >= header->slots || recovery->slot >= atomic_load(&header->slots_used))
@@ -288,7 +307,8 @@ static bool make_from_rings(struct gmt_recovery *recovery)
 	uint64_t left = atomic_load(&ring->published) - recovery->next_event;
 	uint32_t count = left < GMT_RING_ROWS_MAX ? (uint32_t)left : GMT_RING_ROWS_MAX;
 	if (count && count <= recovery->events_left &&
-		gmt_shared_recording_events(recovery->shared_recording, recovery->slot, ring, recovery->next_event, count, recovery->batch)) {
+		gmt_shared_recording_events(recovery->shared_recording, recovery->slot, ring,
+			recovery->next_event, count, recovery->batch)) {
 		make_batch(recovery, ring, count);
 		recovery->events_left -= count;
 		recovery->next_event += count;
@@ -307,7 +327,8 @@ static void make_losses(struct gmt_recovery *recovery)
 #include "format/losses.def"
 #undef GMT_LOSS
 	};
-	const struct gmt_shared_recording_header *header = gmt_shared_recording_header(recovery->shared_recording);
+	const struct gmt_shared_recording_header *header =
+		gmt_shared_recording_header(recovery->shared_recording);
 
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
 		if (reasons[i])
@@ -323,25 +344,31 @@ static void make_note(struct gmt_recovery *recovery, const char *text)
 
 static void make_end(struct gmt_recovery *recovery)
 {
-	const struct gmt_shared_recording_header *header = gmt_shared_recording_header(recovery->shared_recording);
+	const struct gmt_shared_recording_header *header =
+		gmt_shared_recording_header(recovery->shared_recording);
 	struct gmt_end row = { .stamp = recovery->last_stamp, .events = recovery->events };
 	char text[256];
 	int why = (int)atomic_load(&header->write_errno);
 
-	int length = snprintf(text, sizeof(text), "the process %" PRIu32 " did not end in order%s%s%s", header->owner.pid,
-		why ? ", and its file could not be written (" : "", why ? strerror(why) : "", why ? ")" : "");
+	int length = snprintf(text, sizeof(text), "the process %" PRIu32 " did not end in order%s%s%s",
+		header->owner.pid, why ? ", and its file could not be written (" : "",
+		why ? strerror(why) : "", why ? ")" : "");
 
 	if (recovery->result.events && length > 0 && (size_t)length < sizeof(text))
-		snprintf(text + length, sizeof(text) - (size_t)length, "; its last %" PRIu64
-			" events come from the recorder's memory", recovery->result.events);
+		snprintf(text + length, sizeof(text) - (size_t)length,
+			"; its last %" PRIu64 " events come from the recorder's memory",
+			recovery->result.events);
 	make_note(recovery, text);
 	if (recovery->damaged_blocks) {
-		snprintf(text, sizeof(text), "the recorder's memory was written over: %" PRIu64
-			" of its blocks cannot be read, and are left out", recovery->damaged_blocks);
+		snprintf(text, sizeof(text),
+			"the recorder's memory was written over: %" PRIu64
+			" of its blocks cannot be read, and are left out",
+			recovery->damaged_blocks);
 		make_note(recovery, text);
 	}
 	if (recovery->result.is_gap)
-		make_note(recovery, "a part of the file before those was lost: there is no telling how many events it had");
+		make_note(recovery,
+			"a part of the file before those was lost: there is no telling how many events it had");
 	else
 		gmt_recovery_add_rows(recovery, GMT_RECORD_END, &row, 1);
 }
@@ -385,7 +412,8 @@ static bool make_some(struct gmt_recovery *recovery)
 	return true;
 }
 
-enum gmt_status gmt_recovery_next(struct gmt_recovery *recovery, struct gmt_block *ret_block, struct gmt_error *error)
+enum gmt_status gmt_recovery_next(struct gmt_recovery *recovery, struct gmt_block *ret_block,
+	struct gmt_error *error)
 {
 	while (recovery->handed == recovery->made.count && !recovery->no_memory) {
 		recovery->handed = recovery->made.count = 0;
@@ -395,8 +423,8 @@ enum gmt_status gmt_recovery_next(struct gmt_recovery *recovery, struct gmt_bloc
 	if (recovery->no_memory)
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 
-	size_t length = gmt_block_read(recovery->made.items + recovery->handed, recovery->made.count - recovery->handed,
-		ret_block);
+	size_t length = gmt_block_read(recovery->made.items + recovery->handed,
+		recovery->made.count - recovery->handed, ret_block);
 	recovery->handed += length;
 	return length ? GMT_OK : GMT_END;
 }

@@ -11,8 +11,11 @@
 uint32_t gmt_recovery_record_of(enum gmt_depot_kind kind)
 {
 	static const uint32_t records[] = {
-		[GMT_DEPOT_STACK] = GMT_RECORD_STACK, [GMT_DEPOT_FRAMES] = GMT_RECORD_FRAMES,
-		[GMT_DEPOT_FRAME] = GMT_RECORD_FRAME, [GMT_DEPOT_CODE] = GMT_RECORD_CODE, [GMT_DEPOT_NAME] = GMT_RECORD_NAME,
+		[GMT_DEPOT_STACK] = GMT_RECORD_STACK,
+		[GMT_DEPOT_FRAMES] = GMT_RECORD_FRAMES,
+		[GMT_DEPOT_FRAME] = GMT_RECORD_FRAME,
+		[GMT_DEPOT_CODE] = GMT_RECORD_CODE,
+		[GMT_DEPOT_NAME] = GMT_RECORD_NAME,
 	};
 
 	return kind < sizeof(records) / sizeof(*records) ? records[kind] : 0;
@@ -29,16 +32,20 @@ static void read_apis(struct gmt_recovery *recovery)
 	if (recovery->apis_are_read)
 		return;
 	recovery->apis_are_read = true;
-	for (size_t at = 0; at < bytes && (length = gmt_block_read(preamble + at, bytes - at, &block)) != 0; at += length) {
-		if (block.kind != GMT_RECORD_API || gmt_decode_rows(&recovery->preamble_decoder, &block, &rows, &error))
+	for (size_t at = 0;
+		at < bytes && (length = gmt_block_read(preamble + at, bytes - at, &block)) != 0;
+		at += length) {
+		if (block.kind != GMT_RECORD_API ||
+			gmt_decode_rows(&recovery->preamble_decoder, &block, &rows, &error))
 			continue;
 		for (uint32_t i = 0; i < block.rows; i++) {
 			const struct gmt_api *row = &((const struct gmt_api *)rows)[i];
 			struct gmt_api *api = gmt_vec_push(&recovery->apis);
 			uint64_t before;
 
-			if (!api || (!gmt_map_find(&recovery->api_ids, row->id, &before) &&
-				!gmt_map_put(&recovery->api_ids, row->id, recovery->apis.count - 1))) {
+			if (!api ||
+				(!gmt_map_find(&recovery->api_ids, row->id, &before) &&
+					!gmt_map_put(&recovery->api_ids, row->id, recovery->apis.count - 1))) {
 				recovery->no_memory = true;
 				return;
 			}
@@ -66,7 +73,8 @@ static bool journal_has_process(struct gmt_recovery *recovery)
 	const uint8_t *bytes;
 
 	for (size_t at = 0; gmt_recovery_next_entry(recovery, &at, &entry, &bytes);)
-		if (entry.kind == GMT_JOURNAL_BLOCK && gmt_block_read(bytes, entry.length, &block) == entry.length &&
+		if (entry.kind == GMT_JOURNAL_BLOCK &&
+			gmt_block_read(bytes, entry.length, &block) == entry.length &&
 			block.kind == GMT_RECORD_PROCESS && gmt_recovery_is_readable(recovery, &block))
 			return true;
 	return false;
@@ -75,7 +83,8 @@ static bool journal_has_process(struct gmt_recovery *recovery)
 /* For a process that was killed before its writer wrote anything. */
 static void add_process(struct gmt_recovery *recovery)
 {
-	const struct gmt_shared_recording_owner *owner = gmt_shared_recording_owner(recovery->shared_recording);
+	const struct gmt_shared_recording_owner *owner =
+		gmt_shared_recording_owner(recovery->shared_recording);
 	struct gmt_process row = {
 		.pid = owner->pid,
 		.rank = -1,
@@ -96,7 +105,9 @@ void gmt_recovery_add_beginning(struct gmt_recovery *recovery)
 	struct gmt_block block;
 
 	if (!recovery->has_process && !journal_has_process(recovery)) {
-		for (size_t at = 0; at < bytes && (length = gmt_block_read(preamble + at, bytes - at, &block)) != 0; at += length)
+		for (size_t at = 0;
+			at < bytes && (length = gmt_block_read(preamble + at, bytes - at, &block)) != 0;
+			at += length)
 			/*
 			 * Events belong in the journal and in the rings. An event block in the preamble is
 			 * invalid: its events would be counted wrongly.
@@ -160,14 +171,18 @@ bool gmt_recovery_add_lost(struct gmt_recovery *recovery)
 	struct gmt_depot_entry *entry;
 	int count = 0;
 
-	while (count < AT_ONCE && (recovery->entry = gmt_shared_recording_next_entry(recovery->shared_recording, recovery->entry, &entry)) != 0) {
+	while (count < AT_ONCE &&
+		(recovery->entry = gmt_shared_recording_next_entry(recovery->shared_recording,
+			 recovery->entry, &entry)) != 0) {
 		uint32_t kind = gmt_recovery_record_of(entry->kind), file_id = atomic_load(&entry->file_id);
 
-		if (kind && file_id && !entry->reserved[0] && !gmt_recovery_is_defined(recovery, kind, file_id)) {
+		if (kind && file_id && !entry->reserved[0] &&
+			!gmt_recovery_is_defined(recovery, kind, file_id)) {
 			define_as(recovery, entry, recovery->entry);
 			count++;
 		}
-		recovery->entry += (uint32_t)((sizeof(*entry) + entry->length + GMT_DEPOT_ID_BYTES - 1) / GMT_DEPOT_ID_BYTES);
+		recovery->entry += (uint32_t)((sizeof(*entry) + entry->length + GMT_DEPOT_ID_BYTES - 1) /
+			GMT_DEPOT_ID_BYTES);
 	}
 	gmt_definitions_flush(&recovery->definitions, gmt_recovery_add_rows, recovery);
 	return count > 0;

@@ -17,8 +17,13 @@
 
 /* The blocks that are made next. */
 enum gmt_recovery_phase {
-	GMT_RECOVER_BEGINNING, GMT_RECOVER_LOST, GMT_RECOVER_JOURNAL, GMT_RECOVER_RINGS, GMT_RECOVER_LOSSES,
-	GMT_RECOVER_END, GMT_RECOVER_DONE,
+	GMT_RECOVER_BEGINNING,
+	GMT_RECOVER_LOST,
+	GMT_RECOVER_JOURNAL,
+	GMT_RECOVER_RINGS,
+	GMT_RECOVER_LOSSES,
+	GMT_RECOVER_END,
+	GMT_RECOVER_DONE,
 };
 
 struct gmt_recovery_position {
@@ -90,8 +95,8 @@ void gmt_recovery_add_rows(void *context, uint32_t kind, const void *rows, uint3
 uint32_t gmt_recovery_record_of(enum gmt_depot_kind kind);
 
 /* Reads the journal entry at *at and moves *at to the next entry. Returns false at the end. */
-bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at, struct gmt_journal_entry *ret_entry,
-	const uint8_t **ret_bytes);
+bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at,
+	struct gmt_journal_entry *ret_entry, const uint8_t **ret_bytes);
 
 /* Adds the blocks of the recording's beginning, if the file lacks them. */
 void gmt_recovery_add_beginning(struct gmt_recovery *recovery);

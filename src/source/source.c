@@ -56,9 +56,9 @@ static bool fill_input(struct gmt_source *source)
 	ssize_t got;
 
 	do
-		got = source->is_part
-			? pread(source->fd, source->in, left < IN_BYTES ? left : IN_BYTES, (off_t)source->progress.read_bytes)
-			: read(source->fd, source->in, IN_BYTES);
+		got = source->is_part ? pread(source->fd, source->in, left < IN_BYTES ? left : IN_BYTES,
+									(off_t)source->progress.read_bytes)
+							  : read(source->fd, source->in, IN_BYTES);
 	while (got < 0 && errno == EINTR);
 	if (got < 0) {
 		fail(source, strerror(errno));
@@ -169,7 +169,8 @@ static enum gmt_status open_file(struct gmt_source *source, struct gmt_error *er
 	if (fstat(source->fd, &about))
 		return gmt_error_set(error, GMT_NO_FILE, "%s: %s", source->path, strerror(errno));
 	if (S_ISDIR(about.st_mode))
-		return gmt_error_set(error, GMT_NO_FILE, "%s: is a directory, not a snapshot", source->path);
+		return gmt_error_set(error, GMT_NO_FILE, "%s: is a directory, not a snapshot",
+			source->path);
 	if (S_ISREG(about.st_mode) && !about.st_size)
 		return gmt_error_set(error, GMT_FORMAT,
 			"%s: is empty: the recording ended before anything was written", source->path);
@@ -187,31 +188,32 @@ static enum gmt_status check_header(struct gmt_source *source, struct gmt_error 
 			source->failed ? source->failure : "is empty");
 	if (source->bytes.in_bytes < 2 || source->in[0] != 0x1f || source->in[1] != 0x8b)
 		return gmt_error_set(error, GMT_FORMAT,
-			"%s: is not a gzip file, so not a gpumemtrace snapshot",
-			source->path);
+			"%s: is not a gzip file, so not a gpumemtrace snapshot", source->path);
 	is_all = inflate_some(source, header, sizeof(header)) == sizeof(header);
 	is_ours = is_all && memcmp(header, GMT_FORMAT_MAGIC, 8) == 0;
 	is_whole = is_all && gmt_get_u32(header + 16) == source->inflater->checksum(0, header, 16);
 	if (!is_all || (source->is_cut && !(is_ours && is_whole)))
 		return gmt_error_set(error, GMT_FORMAT, "%s: nothing in it can be read: %s", source->path,
-			source->failed && !source->is_cut ? source->failure : "it is cut within its first bytes");
+			source->failed && !source->is_cut ? source->failure
+											  : "it is cut within its first bytes");
 	if (!is_ours)
-		return gmt_error_set(error, GMT_FORMAT,
-			"%s: is gzip, but not a gpumemtrace snapshot", source->path);
+		return gmt_error_set(error, GMT_FORMAT, "%s: is gzip, but not a gpumemtrace snapshot",
+			source->path);
 	if (!is_whole)
 		return gmt_error_set(error, GMT_FORMAT, "%s: its header is damaged", source->path);
-	if (gmt_get_u16(header + 8) > GMT_FORMAT_MAJOR || (gmt_get_u32(header + 12) & ~(uint32_t)GMT_FEATURES_KNOWN))
+	if (gmt_get_u16(header + 8) > GMT_FORMAT_MAJOR ||
+		(gmt_get_u32(header + 12) & ~(uint32_t)GMT_FEATURES_KNOWN))
 		return gmt_error_set(error, GMT_VERSION,
 			"%s: is format %u.%u (features %#x), newer than this gpumemtrace reads (%d.x): "
 			"use the newer program",
-			source->path, gmt_get_u16(header + 8), gmt_get_u16(header + 10), gmt_get_u32(header + 12),
-			GMT_FORMAT_MAJOR);
+			source->path, gmt_get_u16(header + 8), gmt_get_u16(header + 10),
+			gmt_get_u32(header + 12), GMT_FORMAT_MAJOR);
 	return GMT_OK;
 }
 
 /* Makes a source without the file and the fields that depend on it. */
-static enum gmt_status make(const struct gmt_inflater *inflater, const char *path, struct gmt_source **ret_source,
-	struct gmt_error *error)
+static enum gmt_status make(const struct gmt_inflater *inflater, const char *path,
+	struct gmt_source **ret_source, struct gmt_error *error)
 {
 	struct gmt_source *source;
 
@@ -235,8 +237,8 @@ static enum gmt_status make(const struct gmt_inflater *inflater, const char *pat
 	return GMT_OK;
 }
 
-enum gmt_status gmt_source_open_part(int fd, uint64_t end_bytes, const char *path, struct gmt_source **ret_source,
-	struct gmt_error *error)
+enum gmt_status gmt_source_open_part(int fd, uint64_t end_bytes, const char *path,
+	struct gmt_source **ret_source, struct gmt_error *error)
 {
 	struct gmt_source *source;
 	enum gmt_status status = make(&gmt_inflater_zlib, path, &source, error);
@@ -275,14 +277,16 @@ static enum gmt_status begin(struct gmt_source *source, const char *path, struct
 	return status;
 }
 
-enum gmt_status gmt_source_open_by(const struct gmt_inflater *inflater, const char *path, struct gmt_shared_recording *shared_recording,
-	struct gmt_source **ret_source, struct gmt_error *error)
+enum gmt_status gmt_source_open_by(const struct gmt_inflater *inflater, const char *path,
+	struct gmt_shared_recording *shared_recording, struct gmt_source **ret_source,
+	struct gmt_error *error)
 {
 	return gmt_source_open_file(inflater, -1, path, shared_recording, ret_source, error);
 }
 
 enum gmt_status gmt_source_open_file(const struct gmt_inflater *inflater, int fd, const char *path,
-	struct gmt_shared_recording *shared_recording, struct gmt_source **ret_source, struct gmt_error *error)
+	struct gmt_shared_recording *shared_recording, struct gmt_source **ret_source,
+	struct gmt_error *error)
 {
 	struct gmt_source *source;
 	enum gmt_status status = make(inflater, path, &source, error);
@@ -291,7 +295,8 @@ enum gmt_status gmt_source_open_file(const struct gmt_inflater *inflater, int fd
 	if (status)
 		return status;
 	/* The duplicate shares its position with the caller's descriptor. */
-	if (fd >= 0 && ((source->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0 || lseek(source->fd, 0, SEEK_SET) < 0)) {
+	if (fd >= 0 &&
+		((source->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0 || lseek(source->fd, 0, SEEK_SET) < 0)) {
 		gmt_error_set(error, GMT_NO_FILE, "%s: %s", path, strerror(errno));
 		gmt_source_close(source);
 		return GMT_NO_FILE;
@@ -326,7 +331,8 @@ bool gmt_source_is_hardly_begun(int fd)
 	source->fd = fd;
 	source->is_part = true;
 	source->part_bytes = (uint64_t)about.st_size;
-	is_begun = fill_input(source) && source->in[0] == 0x1f && (source->bytes.in_bytes < 2 || source->in[1] == 0x8b);
+	is_begun = fill_input(source) && source->in[0] == 0x1f &&
+		(source->bytes.in_bytes < 2 || source->in[1] == 0x8b);
 	got = is_begun ? inflate_some(source, header, sizeof(header)) : 0;
 	is_begun = is_begun && got < sizeof(header) && source->is_cut &&
 		!memcmp(header, GMT_FORMAT_MAGIC, got < 8 ? got : 8);
@@ -341,16 +347,21 @@ bool gmt_source_is_cut(const struct gmt_source *source)
 
 #define CUT "it ends in the middle: the process was killed, or the file was cut"
 
-static enum gmt_status damaged(const struct gmt_source *source, const char *what, struct gmt_error *error)
+static enum gmt_status damaged(const struct gmt_source *source, const char *what,
+	struct gmt_error *error)
 {
-	return gmt_error_set(error, GMT_DAMAGED, "%s", source->is_cut ? CUT : source->failed ? source->failure : what);
+	return gmt_error_set(error, GMT_DAMAGED, "%s",
+		source->is_cut       ? CUT
+			: source->failed ? source->failure
+							 : what);
 }
 
 /*
  * Reads into source->payload in steps, so that a small file with a huge stated length does not cost
  * much memory.
  */
-static enum gmt_status read_payload(struct gmt_source *source, size_t length, struct gmt_error *error)
+static enum gmt_status read_payload(struct gmt_source *source, size_t length,
+	struct gmt_error *error)
 {
 	size_t got, want;
 
@@ -369,7 +380,8 @@ static enum gmt_status read_payload(struct gmt_source *source, size_t length, st
 	return got == want ? GMT_OK : damaged(source, CUT, error);
 }
 
-static enum gmt_status next_of_file(struct gmt_source *source, struct gmt_block *ret_block, struct gmt_error *error)
+static enum gmt_status next_of_file(struct gmt_source *source, struct gmt_block *ret_block,
+	struct gmt_error *error)
 {
 	uint8_t header[GMT_BLOCK_HEADER_BYTES];
 	size_t got = inflate_some(source, header, sizeof(header));
@@ -413,7 +425,8 @@ enum gmt_status gmt_source_next(struct gmt_source *source, struct gmt_block *ret
 
 struct gmt_source_recovered gmt_source_recovered(const struct gmt_source *source)
 {
-	return source->recovery ? gmt_recovery_result(source->recovery) : (struct gmt_source_recovered){ 0 };
+	return source->recovery ? gmt_recovery_result(source->recovery)
+							: (struct gmt_source_recovered){ 0 };
 }
 
 struct gmt_source_progress gmt_source_progress(const struct gmt_source *source)

@@ -23,7 +23,8 @@ size_t gmt_file_read_at(int fd, uint64_t offset, void *bytes, size_t length)
 bool gmt_file_write_at(int fd, uint64_t offset, const void *bytes, size_t length)
 {
 	for (size_t done = 0; done < length;) {
-		ssize_t written = pwrite(fd, (const char *)bytes + done, length - done, (off_t)(offset + done));
+		ssize_t written =
+			pwrite(fd, (const char *)bytes + done, length - done, (off_t)(offset + done));
 
 		if (written < 0 && errno == EINTR)
 			continue;

@@ -19,7 +19,8 @@ bool gmt_file_identity_holds(int fd, const struct gmt_file_identity *identity)
 {
 	struct gmt_file_identity now;
 
-	return gmt_file_identity_of(fd, &now) && now.device == identity->device && now.number == identity->number;
+	return gmt_file_identity_of(fd, &now) && now.device == identity->device &&
+		now.number == identity->number;
 }
 
 bool gmt_file_identity_is_at(int at, const char *path, const struct gmt_file_identity *identity)

@@ -13,7 +13,8 @@ bool gmt_runtime_is_own(const char *path)
 		(about.st_mode & 077) == 0;
 }
 
-bool gmt_runtime_folder(enum gmt_runtime_place place, const char *xdg, bool make, char *ret_path, size_t path_bytes)
+bool gmt_runtime_folder(enum gmt_runtime_place place, const char *xdg, bool make, char *ret_path,
+	size_t path_bytes)
 {
 	int length;
 

@@ -127,14 +127,18 @@ int main(int argument_count, char **arguments)
 	printf("1..9\n");
 	say(is_from_shim(), "the dlsym that is called is the shim's");
 	say(chain(0) == 111, "RTLD_NEXT finds the definition behind the library that asks");
-	say(ask_next("chain") != dlsym(RTLD_NEXT, "chain"), "RTLD_NEXT means another place for the program");
+	say(ask_next("chain") != dlsym(RTLD_NEXT, "chain"),
+		"RTLD_NEXT means another place for the program");
 	say(all_absent(RTLD_DEFAULT), "without CUDA no hooked name is found in the global scope");
-	say(all_absent(dlopen(NULL, RTLD_NOW)), "without CUDA no hooked name is found in the program's handle");
+	say(all_absent(dlopen(NULL, RTLD_NOW)),
+		"without CUDA no hooked name is found in the program's handle");
 	say(ordinary_names_are_found() && success_leaves_no_error(), "other names are found as ever");
 	/* The one is passed on by a jump, the other is answered at once. */
-	say(registers_are_kept("atoi", (void *)(uintptr_t)atoi) && registers_are_kept("cudaMalloc", NULL),
+	say(registers_are_kept("atoi", (void *)(uintptr_t)atoi) &&
+			registers_are_kept("cudaMalloc", NULL),
 		"arguments arrive, and what a function must keep is kept");
 	say(errors_are_the_callers(arguments[0]), "dlerror tells the caller's story");
-	say((weak_allocation != NULL) == (strcmp(exports, "on") == 0), "a weak reference is bound unless exports are off");
+	say((weak_allocation != NULL) == (strcmp(exports, "on") == 0),
+		"a weak reference is bound unless exports are off");
 	return failures != 0;
 }

@@ -35,7 +35,8 @@ bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
 	return true;
 }
 
-void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument), void *argument)
+void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument),
+	void *argument)
 {
 	dl_iterate_phdr(look, argument);
 }
@@ -57,7 +58,9 @@ __attribute__((noinline)) static bool take(uint64_t fp_instead)
 {
 	const uint64_t *frame = __builtin_frame_address(0);
 	struct gmt_walk_start start = {
-		.ip = gmt_walk_code(frame[1]), .sp = (uint64_t)(frame + 2), .fp = fp_instead ? fp_instead : frame[0],
+		.ip = gmt_walk_code(frame[1]),
+		.sp = (uint64_t)(frame + 2),
+		.fp = fp_instead ? fp_instead : frame[0],
 		.by_frame_pointers = true,
 	};
 
@@ -141,7 +144,9 @@ static bool wild_pointers_end_it(void)
 	for (int i = 0; i < 20000; i++) {
 		uint64_t here = (uint64_t)__builtin_frame_address(0);
 		uint64_t value = (uint64_t)any(1 << 24) << 40 ^ (uint64_t)any(1 << 24) << 20 ^ any(1 << 24);
-		uint64_t pointer = i % 3 == 0 ? value : i % 3 == 1 ? here - 1024 + value % 2048 : -(value >> (20 + any(40)));
+		uint64_t pointer = i % 3 == 0 ? value
+			: i % 3 == 1              ? here - 1024 + value % 2048
+									  : -(value >> (20 + any(40)));
 
 		if (!take(pointer) || !gmt_walk_count(walk))
 			return false;
@@ -159,7 +164,8 @@ static void run_routine(void)
 
 static bool another_stack_is_left_alone(void)
 {
-	void *room = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *room =
+		mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	was_taken = true;
 	getcontext(&routine);

@@ -11,7 +11,8 @@ struct device {
 	int8_t type, index;
 };
 
-typedef void report(void *address, int64_t size_bytes, size_t allocated_bytes, size_t reserved_bytes, struct device device);
+typedef void report(void *address, int64_t size_bytes, size_t allocated_bytes,
+	size_t reserved_bytes, struct device device);
 
 static report *reports_to;
 
@@ -23,7 +24,8 @@ void bench_report_to(report *function)
 report bench_report __asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
 
 /* A jump when compiled with -O2: who is called sees PyTorch as its caller. */
-void bench_report(void *address, int64_t size_bytes, size_t allocated_bytes, size_t reserved_bytes, struct device device)
+void bench_report(void *address, int64_t size_bytes, size_t allocated_bytes, size_t reserved_bytes,
+	struct device device)
 {
 	if (reports_to)
 		reports_to(address, size_bytes, allocated_bytes, reserved_bytes, device);

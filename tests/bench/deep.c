@@ -56,7 +56,8 @@ struct work {
 __attribute__((weak)) void one_page_loop(int is_in_loop);
 
 int deep_begin(unsigned threads);
-int deep_run(int frames, unsigned stacks, unsigned count, unsigned live, int rounds, int rests, double *out);
+int deep_run(int frames, unsigned stacks, unsigned count, unsigned live, int rounds, int rests,
+	double *out);
 int deep_first(int threads, double *out);
 
 static pthread_barrier_t start_line;
@@ -92,7 +93,8 @@ static step *const steps[] = { step_0, step_1, step_2, step_3 };
 
 /* The empty statement behind the call keeps it from being a jump, which would leave no frame. */
 #define STEP(name, room) \
-	__attribute__((noinline)) static void name(struct work *work, unsigned number, unsigned way, int left) \
+	__attribute__((noinline)) static void name(struct work *work, unsigned number, unsigned way, \
+		int left) \
 	{ \
 		volatile char space[room]; \
 		space[0] = 0; \
@@ -135,7 +137,8 @@ __attribute__((noinline)) static void loop(struct work *work)
 
 typedef void level(struct work *work);
 static level level_0, level_1, level_2, level_3, level_4, level_5, level_6, level_7;
-static level *const levels[] = { level_0, level_1, level_2, level_3, level_4, level_5, level_6, level_7 };
+static level *const levels[] = { level_0, level_1, level_2, level_3, level_4, level_5, level_6,
+	level_7 };
 
 #define LEVEL(name, room) \
 	__attribute__((noinline)) static void name(struct work *work) \
@@ -185,8 +188,8 @@ int deep_begin(unsigned threads)
  * blocks are kept; 0: each is freed at once. With `rests` the rounds begin after a rest, together in all threads. Writes to `out`,
  * for each round, processor and wall nanoseconds of a pair. Returns the native frames there are, or -1 without memory.
  */
-int deep_run(int frames, unsigned stacks, unsigned count, unsigned live, int rounds,
-	int rests, double *out)
+int deep_run(int frames, unsigned stacks, unsigned count, unsigned live, int rounds, int rests,
+	double *out)
 {
 	struct work work = { .stacks = stacks, .count = count, .live = live, .rests = rests };
 	int above = frames_here() - 1; /* the innermost that was counted is frames_here itself */

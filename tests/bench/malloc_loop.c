@@ -91,7 +91,8 @@ int main(int argument_count, char **arguments)
 		return 2;
 	loop(count / 10 + 1);
 
-	double (*run)(int, int) = argument_count > 4 && !strcmp(arguments[4], "counted") ? count_above : descend;
+	double (*run)(int, int) =
+		argument_count > 4 && !strcmp(arguments[4], "counted") ? count_above : descend;
 	double best = run(depth, count);
 
 	while (--rounds > 0) {

@@ -6,12 +6,16 @@
 #include <ctime>
 #include <stdexcept>
 
-namespace {
+namespace
+{
 
 volatile int caught;
 
 struct Guard {
-	~Guard() { caught = caught + 1; } /* so that each frame has something to clean up */
+	~Guard()
+	{
+		caught = caught + 1;
+	} /* so that each frame has something to clean up */
 };
 
 __attribute__((noinline)) int descend(int depth)

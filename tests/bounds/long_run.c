@@ -84,7 +84,7 @@ static CUresult go(unsigned bits, unsigned left, CUdeviceptr *address, size_t si
 	if (!left)
 		return cuMemAlloc(address, size_bytes);
 	return bits & 1 ? through_1(bits >> 1, left - 1, address, size_bytes)
-		: through_0(bits >> 1, left - 1, address, size_bytes);
+					: through_0(bits >> 1, left - 1, address, size_bytes);
 }
 
 static CUresult through_0(unsigned bits, unsigned left, CUdeviceptr *address, size_t size_bytes)
@@ -125,8 +125,8 @@ static void check_driver(void)
 			blocks++;
 		}
 	if (bytes != live_bytes || blocks != slot_count) {
-		fprintf(stderr, "long-run: the driver has %llu bytes in %llu blocks, this has %llu in %u\n", bytes, blocks,
-			live_bytes, slot_count);
+		fprintf(stderr, "long-run: the driver has %llu bytes in %llu blocks, this has %llu in %u\n",
+			bytes, blocks, live_bytes, slot_count);
 		exit(1);
 	}
 	most_kib = kib > most_kib ? kib : most_kib;
@@ -221,14 +221,16 @@ static void *work(void *unused)
 
 static void print_books(unsigned long long before_kib)
 {
-	printf("{\"calls\": %llu, \"live_bytes\": %llu, \"live_blocks\": %u, \"peak_bytes\": %llu, \"peak_blocks\": %llu, "
-		"\"memory_kib\": %llu, \"seconds\": %.1f, \"sites\": [", calls, live_bytes, slot_count, peak_bytes, peak_blocks,
+	printf(
+		"{\"calls\": %llu, \"live_bytes\": %llu, \"live_blocks\": %u, \"peak_bytes\": %llu, \"peak_blocks\": %llu, "
+		"\"memory_kib\": %llu, \"seconds\": %.1f, \"sites\": [",
+		calls, live_bytes, slot_count, peak_bytes, peak_blocks,
 		most_kib > before_kib ? most_kib - before_kib : 0, (double)(now_ns() - begin_ns) / 1e9);
 	for (unsigned i = 0, printed = 0; i < SITES; i++)
 		if (sites[i].allocs)
-			printf("%s[%llu, %llu, %llu, %llu, %llu, %llu, %llu]", printed++ ? ", " : "", sites[i].allocs,
-				sites[i].frees, sites[i].total_bytes, sites[i].live_bytes, sites[i].live_blocks,
-				sites[i].peak_bytes, sites[i].peak_blocks);
+			printf("%s[%llu, %llu, %llu, %llu, %llu, %llu, %llu]", printed++ ? ", " : "",
+				sites[i].allocs, sites[i].frees, sites[i].total_bytes, sites[i].live_bytes,
+				sites[i].live_blocks, sites[i].peak_bytes, sites[i].peak_blocks);
 	puts("]}");
 }
 

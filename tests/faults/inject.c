@@ -41,29 +41,64 @@ static const struct error {
 	const char *name;
 	int number;
 } errors[] = {
-	{ "ENOSPC", ENOSPC }, { "EDQUOT", EDQUOT }, { "EIO", EIO }, { "ESTALE", ESTALE }, { "EINTR", EINTR },
-	{ "EFBIG", EFBIG }, { "EROFS", EROFS }, { "EAGAIN", EAGAIN }, { "ENOMEM", ENOMEM }, { "EPERM", EPERM },
-	{ "EACCES", EACCES }, { "ENOSYS", ENOSYS }, { "EOPNOTSUPP", EOPNOTSUPP }, { "EMFILE", EMFILE },
-	{ "EINVAL", EINVAL }, { "SHORT", SHORT }, { "HANG", HANG }, { "SLOW", SLOW },
+	{ "ENOSPC", ENOSPC },
+	{ "EDQUOT", EDQUOT },
+	{ "EIO", EIO },
+	{ "ESTALE", ESTALE },
+	{ "EINTR", EINTR },
+	{ "EFBIG", EFBIG },
+	{ "EROFS", EROFS },
+	{ "EAGAIN", EAGAIN },
+	{ "ENOMEM", ENOMEM },
+	{ "EPERM", EPERM },
+	{ "EACCES", EACCES },
+	{ "ENOSYS", ENOSYS },
+	{ "EOPNOTSUPP", EOPNOTSUPP },
+	{ "EMFILE", EMFILE },
+	{ "EINVAL", EINVAL },
+	{ "SHORT", SHORT },
+	{ "HANG", HANG },
+	{ "SLOW", SLOW },
 };
 
 static const struct call {
 	const char *name;
 	long number;
 } calls[] = {
-	{ "prctl", SYS_prctl }, { "sched_setscheduler", SYS_sched_setscheduler }, { "madvise", SYS_madvise },
-	{ "process_vm_readv", SYS_process_vm_readv }, { "fallocate", SYS_fallocate }, { "statx", SYS_statx },
-	{ "getcpu", SYS_getcpu }, { "mprotect", SYS_mprotect }, { "memfd_create", SYS_memfd_create },
-	{ "rt_sigtimedwait", SYS_rt_sigtimedwait }, { "ftruncate", SYS_ftruncate }, { "uname", SYS_uname },
-	{ "getdents64", SYS_getdents64 }, { "sched_yield", SYS_sched_yield }, { "gettid", SYS_gettid },
-	{ "kill", SYS_kill }, { "fcntl", SYS_fcntl }, { "getcwd", SYS_getcwd }, { "socket", SYS_socket },
-	{ "ioctl", SYS_ioctl }, { "readlinkat", SYS_readlinkat }, { "clock_gettime", SYS_clock_gettime },
-	{ "ppoll", SYS_ppoll }, { "rseq", SYS_rseq }, { "clone3", SYS_clone3 }, { "mremap", SYS_mremap },
+	{ "prctl", SYS_prctl },
+	{ "sched_setscheduler", SYS_sched_setscheduler },
+	{ "madvise", SYS_madvise },
+	{ "process_vm_readv", SYS_process_vm_readv },
+	{ "fallocate", SYS_fallocate },
+	{ "statx", SYS_statx },
+	{ "getcpu", SYS_getcpu },
+	{ "mprotect", SYS_mprotect },
+	{ "memfd_create", SYS_memfd_create },
+	{ "rt_sigtimedwait", SYS_rt_sigtimedwait },
+	{ "ftruncate", SYS_ftruncate },
+	{ "uname", SYS_uname },
+	{ "getdents64", SYS_getdents64 },
+	{ "sched_yield", SYS_sched_yield },
+	{ "gettid", SYS_gettid },
+	{ "kill", SYS_kill },
+	{ "fcntl", SYS_fcntl },
+	{ "getcwd", SYS_getcwd },
+	{ "socket", SYS_socket },
+	{ "ioctl", SYS_ioctl },
+	{ "readlinkat", SYS_readlinkat },
+	{ "clock_gettime", SYS_clock_gettime },
+	{ "ppoll", SYS_ppoll },
+	{ "rseq", SYS_rseq },
+	{ "clone3", SYS_clone3 },
+	{ "mremap", SYS_mremap },
 #ifdef SYS_pidfd_getfd
 	{ "pidfd_getfd", SYS_pidfd_getfd },
 #endif
 #ifdef SYS_poll
-	{ "poll", SYS_poll }, { "readlink", SYS_readlink }, { "unlink", SYS_unlink }, { "mkdir", SYS_mkdir },
+	{ "poll", SYS_poll },
+	{ "readlink", SYS_readlink },
+	{ "unlink", SYS_unlink },
+	{ "mkdir", SYS_mkdir },
 #endif
 };
 
@@ -120,7 +155,8 @@ static int find_recorder(struct dl_phdr_info *info, size_t size, void *unused)
 	recorder_start = info->dlpi_addr;
 	for (int i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_LOAD)
-			recorder_end = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+			recorder_end =
+				info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
 	return 1;
 }
 
@@ -129,7 +165,8 @@ static void deny(const char *text)
 	struct sock_filter program[2 * MOST_DENIED + 2];
 	unsigned short length = 0;
 
-	program[length++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	program[length++] =
+		(struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
 	while (*text) {
 		size_t name = strcspn(text, "="), error = strcspn(text + name + 1, ",");
 		long number = -1;
@@ -139,7 +176,8 @@ static void deny(const char *text)
 				number = calls[i].number;
 		if (number < 0 || length > 2 * MOST_DENIED)
 			abort();
-		program[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number, 0, 1);
+		program[length++] =
+			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number, 0, 1);
 		program[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
 			SECCOMP_RET_ERRNO | (unsigned)error_named(text + name + 1, error));
 		text += name + 1 + error;
@@ -180,7 +218,8 @@ static int fault_of(const char *function, const char *path)
 {
 	if ((path && only_file && !strstr(path, only_file)) || is_too_early())
 		return 0;
-	for (struct fault *fault = faults; fault < faults + MOST_FAULTS && fault->function[0]; fault++) {
+	for (struct fault *fault = faults; fault < faults + MOST_FAULTS && fault->function[0];
+		fault++) {
 		if (strcmp(fault->function, function) != 0)
 			continue;
 
@@ -324,7 +363,8 @@ EXPORT int mkdir(const char *path, mode_t mode)
 	return (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
 }
 
-EXPORT int pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(*work)(void *), void *argument)
+EXPORT int pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(*work)(void *),
+	void *argument)
 {
 	int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 	int failure = IS_RECORDERS() ? fault_of("pthread_create", NULL) : 0;

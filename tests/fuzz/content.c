@@ -77,7 +77,8 @@ static void end_file(int fd)
 		abort();
 }
 
-void fuzz_store_file(unsigned slot, const uint8_t *bytes, size_t size, char ret_path[FUZZ_PATH_BYTES])
+void fuzz_store_file(unsigned slot, const uint8_t *bytes, size_t size,
+	char ret_path[FUZZ_PATH_BYTES])
 {
 	int fd = file_of(slot, ret_path);
 

@@ -26,7 +26,8 @@ void fuzz_repair_blocks(uint8_t *blocks, size_t size);
  * Writes `bytes` to a file in memory, the same one each time for the same `slot` (0 or 1); `ret_path` opens
  * it. Ends the process when there is no memory.
  */
-void fuzz_store_file(unsigned slot, const uint8_t *bytes, size_t size, char ret_path[FUZZ_PATH_BYTES]);
+void fuzz_store_file(unsigned slot, const uint8_t *bytes, size_t size,
+	char ret_path[FUZZ_PATH_BYTES]);
 
 /* The same for content, as gzip that is stored only. `content` is repaired. */
 void fuzz_store(unsigned slot, uint8_t *content, size_t size, char ret_path[FUZZ_PATH_BYTES]);

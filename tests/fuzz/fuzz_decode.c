@@ -22,19 +22,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static bool is_equal(const struct gmt_field_info *field, const char *one, const char *other)
 {
-	const struct gmt_slice *slice = (const struct gmt_slice *)one, *other_slice = (const struct gmt_slice *)other;
-	const struct gmt_list *list = (const struct gmt_list *)one, *other_list = (const struct gmt_list *)other;
+	const struct gmt_slice *slice = (const struct gmt_slice *)one,
+						   *other_slice = (const struct gmt_slice *)other;
+	const struct gmt_list *list = (const struct gmt_list *)one,
+						  *other_list = (const struct gmt_list *)other;
 
 	if (field->encoding == 'S')
 		return slice->length == other_slice->length &&
 			(!slice->length || memcmp(slice->text, other_slice->text, slice->length) == 0);
 	if (field->encoding == 'L')
-		return list->count == other_list->count && (!list->count ||
-			memcmp(list->items, other_list->items, list->count * sizeof(*list->items)) == 0);
+		return list->count == other_list->count &&
+			(!list->count ||
+				memcmp(list->items, other_list->items, list->count * sizeof(*list->items)) == 0);
 	return memcmp(one, other, field->size_bytes) == 0;
 }
 
-static void check_round_trip(const struct gmt_record_info *record, const struct gmt_block *block, char *rows)
+static void check_round_trip(const struct gmt_record_info *record, const struct gmt_block *block,
+	char *rows)
 {
 	static struct gmt_encoder encoder;
 	struct gmt_decoder decoder = { 0 };
@@ -47,7 +51,9 @@ static void check_round_trip(const struct gmt_record_info *record, const struct 
 		return;
 
 	struct gmt_block made = {
-		block->kind, block->rows, (uint32_t)(encoder.block.count - GMT_BLOCK_HEADER_BYTES),
+		block->kind,
+		block->rows,
+		(uint32_t)(encoder.block.count - GMT_BLOCK_HEADER_BYTES),
 		encoder.block.items + GMT_BLOCK_HEADER_BYTES,
 	};
 	if (gmt_decode_rows(&decoder, &made, (const void **)&again, NULL))
@@ -72,7 +78,8 @@ static bool is_total(const struct gmt_block *block, const struct gmt_field_info 
 			field->offset == offsetof(struct gmt_event, reserved_bytes));
 }
 
-static void check_columns(const struct gmt_record_info *record, const struct gmt_block *block, const char *rows)
+static void check_columns(const struct gmt_record_info *record, const struct gmt_block *block,
+	const char *rows)
 {
 	struct gmt_column column;
 	uint64_t value;
@@ -84,7 +91,8 @@ static void check_columns(const struct gmt_record_info *record, const struct gmt
 			continue;
 		for (uint32_t row = 0; row < block->rows; row++)
 			if (!gmt_column_next(&column, &value) ||
-				memcmp(&value, rows + (size_t)row * record->row_bytes + field->offset, field->size_bytes) != 0)
+				memcmp(&value, rows + (size_t)row * record->row_bytes + field->offset,
+					field->size_bytes) != 0)
 				abort();
 	}
 }
@@ -98,7 +106,8 @@ static bool has_numbers_only(const struct gmt_record_info *record)
 }
 
 /* `rows`: what the block is decoded to, with totals; NULL: it cannot be. */
-static void check_all_columns(const struct gmt_record_info *record, const struct gmt_block *block, const char *rows)
+static void check_all_columns(const struct gmt_record_info *record, const struct gmt_block *block,
+	const char *rows)
 {
 	struct gmt_columns columns = { 0 };
 
@@ -108,13 +117,15 @@ static void check_all_columns(const struct gmt_record_info *record, const struct
 		abort();
 	for (uint32_t row = 0; rows && row < block->rows; row++)
 		for (uint32_t f = 0; f < record->field_count; f++)
-			if (gmt_cell(&columns.cells[f], row) != gmt_field_number(&record->fields[f],
+			if (gmt_cell(&columns.cells[f], row) !=
+				gmt_field_number(&record->fields[f],
 					rows + (size_t)row * record->row_bytes + record->fields[f].offset))
 				abort();
 	gmt_columns_fini(&columns);
 }
 
-static void show(const struct gmt_record_info *record, const struct gmt_block *block, const char *rows)
+static void show(const struct gmt_record_info *record, const struct gmt_block *block,
+	const char *rows)
 {
 	for (uint32_t i = 0; i < block->rows && i < 16; i++) {
 		const char *row = rows + (size_t)i * record->row_bytes;

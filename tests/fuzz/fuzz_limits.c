@@ -17,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (status && (status != GMT_USAGE || !*error.text))
 		abort();
 	/* A share, a percentage and a growth are numbers, and not below what they can be. */
-	if (!(limits.tolerance >= 0) || !(limits.max_growth_bytes >= 0) || limits.max_fragmentation != limits.max_fragmentation)
+	if (!(limits.tolerance >= 0) || !(limits.max_growth_bytes >= 0) ||
+		limits.max_fragmentation != limits.max_fragmentation)
 		abort();
 	gmt_limits_fini(&limits);
 	free(text);

@@ -70,8 +70,10 @@ static void check_peaks(const struct gmt_allocator_state_view *view)
 
 			for (; count; count--)
 				bytes += row++->peak_bytes;
-			if (bytes != account->peak_bytes && (bytes || !view->snapshot->compacted.has_fold ||
-				(view->peaks[i].key != GMT_TABLE_PHASE && view->peaks[i].key != GMT_TABLE_STEP)))
+			if (bytes != account->peak_bytes &&
+				(bytes || !view->snapshot->compacted.has_fold ||
+					(view->peaks[i].key != GMT_TABLE_PHASE &&
+						view->peaks[i].key != GMT_TABLE_STEP)))
 				abort();
 		}
 }
@@ -89,7 +91,8 @@ static void where(const struct gmt_pipeline *parts, int by)
 	gmt_allocator_state_json(&made.view, &json);
 	gmt_json_end_object(&json);
 	fuzz_output_end(FUZZ_JSON);
-	for (enum gmt_allocator_state_section section = GMT_ALLOCATOR_STATE_SHORT; section <= GMT_ALLOCATOR_STATE_TABLE; section++)
+	for (enum gmt_allocator_state_section section = GMT_ALLOCATOR_STATE_SHORT;
+		section <= GMT_ALLOCATOR_STATE_TABLE; section++)
 		gmt_allocator_state_text(&made.view, section, fuzz_output(FUZZ_TEXT));
 	fuzz_output_end(FUZZ_TEXT);
 	gmt_allocator_state_parts_fini(&made);
@@ -98,16 +101,30 @@ static void where(const struct gmt_pipeline *parts, int by)
 static void render(struct gmt_pipeline *parts, const struct gmt_allocator_state_parts *made)
 {
 	struct gmt_leaks_view leaks = {
-		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
-		.timeline = &parts->timeline, .history = &parts->history, .leaks = &parts->leaks,
-		.limit = UINT64_MAX, .frames = 6,
+		.snapshot = parts->snapshot,
+		.traces = &parts->traces,
+		.replay = &parts->replay,
+		.timeline = &parts->timeline,
+		.history = &parts->history,
+		.leaks = &parts->leaks,
+		.limit = UINT64_MAX,
+		.frames = 6,
 	};
 	struct gmt_report whole = {
-		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
-		.summary = &parts->summary, .sites = &parts->sites, .warnings = &parts->warnings,
+		.snapshot = parts->snapshot,
+		.traces = &parts->traces,
+		.replay = &parts->replay,
+		.summary = &parts->summary,
+		.sites = &parts->sites,
+		.warnings = &parts->warnings,
 		.ooms = &parts->ooms,
-		.ledger = &parts->ledger, .heaps = &parts->heaps, .where = &made->view, .leaks = &leaks,
-		.limit = UINT64_MAX, .frames = 6, .all_lists = true,
+		.ledger = &parts->ledger,
+		.heaps = &parts->heaps,
+		.where = &made->view,
+		.leaks = &leaks,
+		.limit = UINT64_MAX,
+		.frames = 6,
+		.all_lists = true,
 	};
 	struct gmt_json json = { .file = fuzz_output(FUZZ_JSON), .pretty = true, .inline_depth = 2 };
 
@@ -121,12 +138,17 @@ static void inform(struct gmt_snapshot *snapshot, const struct gmt_warnings *war
 {
 	struct gmt_event_counts event_counts = { 0 };
 	struct gmt_coverage coverage = { 0 };
-	struct gmt_info info = { .snapshot = snapshot, .event_counts = &event_counts, .warnings = warnings };
+	struct gmt_info info = {
+		.snapshot = snapshot, .event_counts = &event_counts, .warnings = warnings
+	};
 
-	if (gmt_event_counts_init(&event_counts, snapshot, NULL) || gmt_coverage_init(&coverage, snapshot, NULL))
+	if (gmt_event_counts_init(&event_counts, snapshot, NULL) ||
+		gmt_coverage_init(&coverage, snapshot, NULL))
 		abort();
 	for (int with_coverage = 0; with_coverage < 2; with_coverage++) {
-		struct gmt_json json = { .file = fuzz_output(FUZZ_JSON), .pretty = true, .inline_depth = 2 };
+		struct gmt_json json = {
+			.file = fuzz_output(FUZZ_JSON), .pretty = true, .inline_depth = 2
+		};
 
 		info.coverage = with_coverage ? &coverage : NULL;
 		gmt_info_json(&info, &json);
@@ -165,9 +187,16 @@ static void judge(struct gmt_pipeline *parts)
 	struct gmt_baseline baseline = { 0 };
 	struct gmt_site_keys keys = { 0 };
 	struct gmt_gate_input input = {
-		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
-		.timeline = &parts->timeline, .history = &parts->history, .leaks = &parts->leaks, .ooms = &parts->ooms,
-		.warnings = &parts->warnings, .keys = &keys, .sites = &parts->sites,
+		.snapshot = parts->snapshot,
+		.traces = &parts->traces,
+		.replay = &parts->replay,
+		.timeline = &parts->timeline,
+		.history = &parts->history,
+		.leaks = &parts->leaks,
+		.ooms = &parts->ooms,
+		.warnings = &parts->warnings,
+		.keys = &keys,
+		.sites = &parts->sites,
 	};
 
 	if (gmt_suppressions_add_defaults(&suppressions, NULL) ||
@@ -176,11 +205,16 @@ static void judge(struct gmt_pipeline *parts)
 	for (int round = 0; round < 2; round++) {
 		struct gmt_verdict verdict = { 0 };
 		struct gmt_gate gate = {
-			.limits = &limits, .suppressions = &suppressions,
-			.baseline = round ? &baseline : NULL, .new_baseline = round ? NULL : &baseline,
+			.limits = &limits,
+			.suppressions = &suppressions,
+			.baseline = round ? &baseline : NULL,
+			.new_baseline = round ? NULL : &baseline,
 		};
 		struct gmt_check_report check = {
-			.verdict = &verdict, .suppressions = &suppressions, .roots = roots, .frames = 8,
+			.verdict = &verdict,
+			.suppressions = &suppressions,
+			.roots = roots,
+			.frames = 8,
 		};
 
 		if (gmt_gate_judge(&verdict, &gate, &input, NULL))
@@ -202,10 +236,12 @@ static void judge(struct gmt_pipeline *parts)
 static void compare(const struct gmt_pipeline *before, const struct gmt_pipeline *now, int by)
 {
 	struct gmt_diff_side sides[] = {
-		{ before->snapshot, &before->traces, &before->replay, &before->sites, &before->warnings, &before->history },
+		{ before->snapshot, &before->traces, &before->replay, &before->sites, &before->warnings,
+			&before->history },
 		{ now->snapshot, &now->traces, &now->replay, &now->sites, &now->warnings, &now->history },
 	};
-	struct gmt_diff_options how = { .by = (enum gmt_diff_by)by, .key = (enum gmt_sites_key)(by % (GMT_SITES_BY_TOTAL + 1)) };
+	struct gmt_diff_options how = { .by = (enum gmt_diff_by)by,
+		.key = (enum gmt_sites_key)(by % (GMT_SITES_BY_TOTAL + 1)) };
 	struct gmt_diff_style style = { .limit = UINT64_MAX, .frames = 6 };
 	struct gmt_json json = { .file = fuzz_output(FUZZ_JSON), .pretty = true, .inline_depth = 5 };
 	struct gmt_diff diff = { 0 };
@@ -220,7 +256,9 @@ static void compare(const struct gmt_pipeline *before, const struct gmt_pipeline
 }
 
 static const struct gmt_leaks_options every_definition = {
-	.definitions = (UINT32_C(1) << GMT_LEAK_DEFINITIONS) - 1, .age_steps = 1, .with_libraries = true,
+	.definitions = (UINT32_C(1) << GMT_LEAK_DEFINITIONS) - 1,
+	.age_steps = 1,
+	.with_libraries = true,
 };
 
 /* What is done with a recording that was loaded. */
@@ -264,7 +302,9 @@ static bool report(const char *path, uint64_t until, enum gmt_traces_native nati
 	const struct gmt_leaks_options *leaks, int what, int by, struct gmt_pipeline *ret_parts)
 {
 	struct gmt_pipeline_options options = {
-		.traces = { .native = native, .owner_rules = owner_rules() }, .until = until, .leaks = *leaks,
+		.traces = { .native = native, .owner_rules = owner_rules() },
+		.until = until,
+		.leaks = *leaks,
 		.wants_where = true,
 	};
 
@@ -295,10 +335,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	choice = gmt_hash_bytes(content, size);
 	free(content);
 	if (report(path, UINT64_MAX, GMT_TRACES_TRIMMED, &gmt_pipeline_default_leaks,
-			fuzz_is_thorough ? ACTS : (int)(choice >> 8 & 3), (int)(choice % GMT_TABLE_KEYS), &whole) &&
+			fuzz_is_thorough ? ACTS : (int)(choice >> 8 & 3), (int)(choice % GMT_TABLE_KEYS),
+			&whole) &&
 		(fuzz_is_thorough || (choice >> 32 & 7) == 0) &&
-		report(path, gmt_snapshot_duration_ns(whole.snapshot) / 2, GMT_TRACES_ALL, &every_definition,
-			fuzz_is_thorough ? ACTS : (int)(choice >> 12 & 3), (int)((choice >> 16) % GMT_TABLE_KEYS), &half))
+		report(path, gmt_snapshot_duration_ns(whole.snapshot) / 2, GMT_TRACES_ALL,
+			&every_definition, fuzz_is_thorough ? ACTS : (int)(choice >> 12 & 3),
+			(int)((choice >> 16) % GMT_TABLE_KEYS), &half))
 		compare(&half, &whole, (int)((choice >> 40) % (GMT_DIFF_BY_PART + 1)));
 	gmt_pipeline_fini(&half);
 	gmt_pipeline_fini(&whole);

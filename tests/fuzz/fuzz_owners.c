@@ -29,7 +29,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		const struct gmt_owner_rule *rule;
 
 		if (!gmt_owner_rules_find(&rules, &sieve, &frames[i], &rule) ||
-			(rule && (rule < rules.rows.items || rule >= rules.rows.items + rules.rows.count || !rule->name)))
+			(rule &&
+				(rule < rules.rows.items || rule >= rules.rows.items + rules.rows.count ||
+					!rule->name)))
 			abort();
 	}
 	gmt_owner_sieve_fini(&sieve);

@@ -20,8 +20,16 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { HEAD_BYTES = 10, PATCH_BYTES = 3, CAPACITY = 4, SLOTS_MOST = 4, FLAG_CHECKSUMS = 1, FLAG_RINGS = 2, LINE = 64,
-	STRIDE = sizeof(struct gmt_ring) + CAPACITY * sizeof(struct gmt_ring_event) };
+enum {
+	HEAD_BYTES = 10,
+	PATCH_BYTES = 3,
+	CAPACITY = 4,
+	SLOTS_MOST = 4,
+	FLAG_CHECKSUMS = 1,
+	FLAG_RINGS = 2,
+	LINE = 64,
+	STRIDE = sizeof(struct gmt_ring) + CAPACITY * sizeof(struct gmt_ring_event)
+};
 
 static char path[] = "/dev/shm/gmt-fuzz-XXXXXX"; /* of memory, and a file: no link is opened */
 
@@ -71,7 +79,8 @@ static void repair_journal(uint8_t *journal, size_t bytes)
 {
 	struct gmt_journal_entry entry;
 
-	for (size_t at = 0; at < bytes && bytes - at >= sizeof(entry); at += whole_words(entry.length)) {
+	for (size_t at = 0; at < bytes && bytes - at >= sizeof(entry);
+		at += whole_words(entry.length)) {
 		memcpy(&entry, journal + at, sizeof(entry));
 		at += sizeof(entry);
 		if (entry.length > bytes - at)
@@ -81,7 +90,8 @@ static void repair_journal(uint8_t *journal, size_t bytes)
 	}
 }
 
-static void make_header(struct gmt_shared_recording_header *header, const uint64_t offsets[4], uint32_t slots, uint64_t bytes)
+static void make_header(struct gmt_shared_recording_header *header, const uint64_t offsets[4],
+	uint32_t slots, uint64_t bytes)
 {
 	memcpy(header->magic, GMT_SHARED_RECORDING_MAGIC, sizeof(header->magic));
 	header->version = GMT_SHARED_RECORDING_VERSION;
@@ -100,9 +110,12 @@ static void make_header(struct gmt_shared_recording_header *header, const uint64
 static uint8_t *build(const uint8_t *data, size_t size, size_t *ret_bytes)
 {
 	const uint8_t *at = data + HEAD_BYTES, *end = data + size, *patches, *parts[3], *rings;
-	size_t patch_bytes, part_bytes[3], ring_bytes, heads[3] = {
-		sizeof(struct gmt_shared_recording_preamble), sizeof(struct gmt_shared_recording_journal), sizeof(struct gmt_depot_head),
-	};
+	size_t patch_bytes, part_bytes[3], ring_bytes,
+		heads[3] = {
+			sizeof(struct gmt_shared_recording_preamble),
+			sizeof(struct gmt_shared_recording_journal),
+			sizeof(struct gmt_depot_head),
+		};
 	uint64_t offsets[4];
 	uint32_t slots = data[6] % (SLOTS_MOST + 1);
 	uint8_t *memory;
@@ -125,9 +138,12 @@ static uint8_t *build(const uint8_t *data, size_t size, size_t *ret_bytes)
 			memcpy(memory + offsets[i] + heads[i], parts[i], part_bytes[i]);
 	if (ring_bytes)
 		memcpy(memory + offsets[3], rings, ring_bytes);
-	atomic_store(&((struct gmt_shared_recording_preamble *)(memory + offsets[0]))->used_bytes, part_bytes[0]);
-	atomic_store(&((struct gmt_shared_recording_journal *)(memory + offsets[1]))->used_bytes, part_bytes[1]);
-	atomic_store(&((struct gmt_depot_head *)(memory + offsets[2]))->used_bytes, heads[2] + part_bytes[2]);
+	atomic_store(&((struct gmt_shared_recording_preamble *)(memory + offsets[0]))->used_bytes,
+		part_bytes[0]);
+	atomic_store(&((struct gmt_shared_recording_journal *)(memory + offsets[1]))->used_bytes,
+		part_bytes[1]);
+	atomic_store(&((struct gmt_depot_head *)(memory + offsets[2]))->used_bytes,
+		heads[2] + part_bytes[2]);
 	if (data[8] & FLAG_CHECKSUMS) {
 		fuzz_repair_blocks(memory + offsets[0] + heads[0], part_bytes[0]);
 		repair_journal(memory + offsets[1] + heads[1], part_bytes[1]);

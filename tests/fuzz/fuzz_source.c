@@ -45,7 +45,8 @@ static void next(struct reading *reading)
 
 static bool is_same(const struct gmt_block *one, const struct gmt_block *other)
 {
-	return one->kind == other->kind && one->rows == other->rows && one->size_bytes == other->size_bytes &&
+	return one->kind == other->kind && one->rows == other->rows &&
+		one->size_bytes == other->size_bytes &&
 		memcmp(one->payload, other->payload, one->size_bytes) == 0;
 }
 

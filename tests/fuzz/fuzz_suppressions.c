@@ -11,8 +11,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const names[] = {
-		"", "a", "aaaaaaaaaaaaaaaab", "at::native::empty_cuda(c10::ArrayRef<long>)", "/usr/lib/libcublas.so.12",
-		"train.py", "^$*", "\xff\xfe\x1b[31m",
+		"",
+		"a",
+		"aaaaaaaaaaaaaaaab",
+		"at::native::empty_cuda(c10::ArrayRef<long>)",
+		"/usr/lib/libcublas.so.12",
+		"train.py",
+		"^$*",
+		"\xff\xfe\x1b[31m",
 	};
 	struct gmt_suppressions suppressions = { 0 };
 	struct gmt_error error = { 0 };

@@ -48,22 +48,26 @@ static bool is_same(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-static void compare(const struct gmt_symbols_answers *one, const struct gmt_symbols_answers *other, uint64_t address)
+static void compare(const struct gmt_symbols_answers *one, const struct gmt_symbols_answers *other,
+	uint64_t address)
 {
 	struct gmt_symbols_frame a[GMT_SYMBOLS_MAX_FRAMES], b[GMT_SYMBOLS_MAX_FRAMES];
 	size_t count = gmt_symbols_answers_find(one, address, a);
 
-	if (!count || count > GMT_SYMBOLS_MAX_FRAMES || gmt_symbols_answers_find(other, address, b) != count)
+	if (!count || count > GMT_SYMBOLS_MAX_FRAMES ||
+		gmt_symbols_answers_find(other, address, b) != count)
 		abort();
 	for (size_t i = 0; i < count; i++)
-		if (a[i].line != b[i].line || !is_same(a[i].function, b[i].function) || !is_same(a[i].file, b[i].file))
+		if (a[i].line != b[i].line || !is_same(a[i].function, b[i].function) ||
+			!is_same(a[i].file, b[i].file))
 			abort();
 }
 
 /* Adds at an address that nobody asked for. */
 static uint64_t add(struct gmt_symbols_answers *answers)
 {
-	struct gmt_symbols_frame found[GMT_SYMBOLS_MAX_FRAMES], frames[2] = { { "name", NULL, 3 }, { NULL, key, 0 } };
+	struct gmt_symbols_frame found[GMT_SYMBOLS_MAX_FRAMES],
+		frames[2] = { { "name", NULL, 3 }, { NULL, key, 0 } };
 	uint64_t address = 0;
 
 	while (gmt_symbols_answers_find(answers, address, found))

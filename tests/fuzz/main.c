@@ -28,7 +28,8 @@ struct seed {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
-__attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+__attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
+	unsigned seed);
 
 static uint64_t state;
 static struct seed seeds[MOST_FILES];
@@ -51,7 +52,8 @@ static uint8_t odd_byte(void)
 /* One change somewhere: bytes, a run, a piece moved, taken out or said twice. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size)
 {
-	size_t at = draw(size + 1), left = size - at, length = left ? 1 + draw(left < 64 ? left : 64) : 0;
+	size_t at = draw(size + 1), left = size - at,
+		   length = left ? 1 + draw(left < 64 ? left : 64) : 0;
 
 	if (!left && size < max_size) {
 		data[at] = odd_byte();

@@ -22,8 +22,8 @@ struct piece {
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
-size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size, const uint8_t *other, size_t other_size,
-	uint8_t *ret_data, size_t max_size, unsigned seed);
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size, const uint8_t *other,
+	size_t other_size, uint8_t *ret_data, size_t max_size, unsigned seed);
 
 static uint64_t state;
 static struct piece pieces[MOST_BLOCKS];
@@ -47,7 +47,10 @@ static size_t cut(const uint8_t *data, size_t size, struct piece *ret_pieces, si
 		if (length > left)
 			length = left;
 		ret_pieces[count++] = (struct piece){
-			gmt_get_u32(data + at), gmt_get_u32(data + at + 4), data + at + GMT_BLOCK_HEADER_BYTES, length,
+			gmt_get_u32(data + at),
+			gmt_get_u32(data + at + 4),
+			data + at + GMT_BLOCK_HEADER_BYTES,
+			length,
 		};
 		at += GMT_BLOCK_HEADER_BYTES + length;
 	}
@@ -65,7 +68,8 @@ static size_t join(size_t count, uint8_t *ret_data, size_t max_size)
 	for (size_t i = 0; i < count; i++) {
 		const struct piece *piece = &pieces[i];
 
-		if (max_size - at < GMT_BLOCK_HEADER_BYTES || piece->size > max_size - at - GMT_BLOCK_HEADER_BYTES)
+		if (max_size - at < GMT_BLOCK_HEADER_BYTES ||
+			piece->size > max_size - at - GMT_BLOCK_HEADER_BYTES)
 			break;
 		gmt_put_u32(ret_data + at, piece->kind);
 		gmt_put_u32(ret_data + at + 4, piece->rows);
@@ -133,8 +137,8 @@ static void change_bytes(struct fuzz_cell *cell, size_t *used)
 	const uint8_t *at = cell->at;
 	uint64_t length = 0;
 
-	if (ROOM - *used < 2 * GMT_VARINT_MAX_BYTES + 512 || !gmt_varint_get(&at, at + cell->length, &length) ||
-		length > 256)
+	if (ROOM - *used < 2 * GMT_VARINT_MAX_BYTES + 512 ||
+		!gmt_varint_get(&at, at + cell->length, &length) || length > 256)
 		return;
 
 	uint8_t *text = room + *used + GMT_VARINT_MAX_BYTES, *start;
@@ -298,8 +302,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 }
 
 /* The one with some blocks of the other among its own. */
-size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size, const uint8_t *other, size_t other_size,
-	uint8_t *ret_data, size_t max_size, unsigned seed)
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size, const uint8_t *other,
+	size_t other_size, uint8_t *ret_data, size_t max_size, unsigned seed)
 {
 	static struct piece others[MOST_BLOCKS];
 	size_t count = cut(one, one_size, pieces, MOST_BLOCKS / 2);

@@ -38,7 +38,8 @@ static void demand(bool holds, const struct reader *reader, const char *what)
 
 static void close_bracket(struct reader *reader, char open)
 {
-	demand(reader->depth && reader->brackets[reader->depth - 1] == open, reader, "brackets do not match");
+	demand(reader->depth && reader->brackets[reader->depth - 1] == open, reader,
+		"brackets do not match");
 	reader->depth--;
 	reader->has_value = true;
 }
@@ -62,11 +63,38 @@ static void read_string(struct reader *reader, unsigned char byte)
 enum class { STRANGE, BLANK, WORD, QUOTE, OPENS, CLOSES, SEPARATES };
 
 static const unsigned char classes[256] = {
-	[' '] = BLANK, ['\n'] = BLANK, ['"'] = QUOTE, ['{'] = OPENS, ['['] = OPENS, ['}'] = CLOSES, [']'] = CLOSES,
-	[','] = SEPARATES, [':'] = SEPARATES,
-	['t'] = WORD, ['r'] = WORD, ['u'] = WORD, ['e'] = WORD, ['f'] = WORD, ['a'] = WORD, ['l'] = WORD, ['s'] = WORD,
-	['n'] = WORD, ['0'] = WORD, ['1'] = WORD, ['2'] = WORD, ['3'] = WORD, ['4'] = WORD, ['5'] = WORD, ['6'] = WORD,
-	['7'] = WORD, ['8'] = WORD, ['9'] = WORD, ['+'] = WORD, ['-'] = WORD, ['.'] = WORD, ['E'] = WORD,
+	[' '] = BLANK,
+	['\n'] = BLANK,
+	['"'] = QUOTE,
+	['{'] = OPENS,
+	['['] = OPENS,
+	['}'] = CLOSES,
+	[']'] = CLOSES,
+	[','] = SEPARATES,
+	[':'] = SEPARATES,
+	['t'] = WORD,
+	['r'] = WORD,
+	['u'] = WORD,
+	['e'] = WORD,
+	['f'] = WORD,
+	['a'] = WORD,
+	['l'] = WORD,
+	['s'] = WORD,
+	['n'] = WORD,
+	['0'] = WORD,
+	['1'] = WORD,
+	['2'] = WORD,
+	['3'] = WORD,
+	['4'] = WORD,
+	['5'] = WORD,
+	['6'] = WORD,
+	['7'] = WORD,
+	['8'] = WORD,
+	['9'] = WORD,
+	['+'] = WORD,
+	['-'] = WORD,
+	['.'] = WORD,
+	['E'] = WORD,
 };
 
 static void read_json(struct reader *reader, unsigned char byte)
@@ -78,7 +106,8 @@ static void read_json(struct reader *reader, unsigned char byte)
 		return;
 	}
 	if (class == WORD) {
-		demand(reader->in_word || !reader->has_value || !reader->depth, reader, "two values without a comma");
+		demand(reader->in_word || !reader->has_value || !reader->depth, reader,
+			"two values without a comma");
 		reader->in_word = reader->has_value = true;
 		return;
 	}
@@ -111,7 +140,8 @@ static void look(struct reader *reader, const unsigned char *at, size_t length)
 {
 	size_t skip;
 
-	demand(*at == '\n' || gmt_safe_length(at, length, &skip) == length, reader, "a character that no terminal must see");
+	demand(*at == '\n' || gmt_safe_length(at, length, &skip) == length, reader,
+		"a character that no terminal must see");
 	if (reader->form == FUZZ_JSON)
 		for (size_t i = 0; i < length; i++)
 			read_json(reader, at[i]);
@@ -125,7 +155,8 @@ static size_t plain_length(const struct reader *reader, const char *bytes, size_
 
 	if (reader->rest_length || (is_json && (!reader->in_string || reader->after_backslash)))
 		return 0;
-	while (length < size && ((bytes[length] >= 0x20 && bytes[length] < 0x7f) || (bytes[length] == '\n' && !is_json)) &&
+	while (length < size &&
+		((bytes[length] >= 0x20 && bytes[length] < 0x7f) || (bytes[length] == '\n' && !is_json)) &&
 		!(is_json && (bytes[length] == '"' || bytes[length] == '\\')))
 		length++;
 	return length;
@@ -135,12 +166,17 @@ static ssize_t take(void *cookie, const char *bytes, size_t size)
 {
 	struct reader *reader = cookie;
 
-	for (size_t i = plain_length(reader, bytes, size); i < size; i += 1 + plain_length(reader, bytes + i + 1, size - i - 1)) {
+	for (size_t i = plain_length(reader, bytes, size); i < size;
+		i += 1 + plain_length(reader, bytes + i + 1, size - i - 1)) {
 		unsigned char first;
 
 		reader->rest[reader->rest_length++] = (unsigned char)bytes[i];
 		first = reader->rest[0];
-		if (reader->rest_length == (first < 0xc0 ? 1u : first < 0xe0 ? 2u : first < 0xf0 ? 3u : 4u)) {
+		if (reader->rest_length ==
+			(first < 0xc0          ? 1u
+					: first < 0xe0 ? 2u
+					: first < 0xf0 ? 3u
+								   : 4u)) {
 			look(reader, reader->rest, reader->rest_length);
 			reader->rest_length = 0;
 		}

@@ -6,7 +6,8 @@
 #include "format/encoding/varint.h"
 
 /* One cell at *at, which is moved behind it. */
-static bool read_cell(char encoding, const uint8_t **at, const uint8_t *end, struct fuzz_cell *ret_cell)
+static bool read_cell(char encoding, const uint8_t **at, const uint8_t *end,
+	struct fuzz_cell *ret_cell)
 {
 	const uint8_t *start = *at;
 	uint64_t value, item;
@@ -27,8 +28,8 @@ static bool read_cell(char encoding, const uint8_t **at, const uint8_t *end, str
 	return true;
 }
 
-bool fuzz_table_read(struct fuzz_table *ret_table, uint32_t kind, uint32_t rows, const uint8_t *payload,
-	size_t size)
+bool fuzz_table_read(struct fuzz_table *ret_table, uint32_t kind, uint32_t rows,
+	const uint8_t *payload, size_t size)
 {
 	const struct gmt_record_info *record = gmt_record_info(kind);
 	const uint8_t *at = payload, *end = payload + size;

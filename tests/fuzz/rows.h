@@ -28,8 +28,8 @@ struct fuzz_table {
 };
 
 /* False for a payload that does not decode, or is too long for `ret_table`. */
-bool fuzz_table_read(struct fuzz_table *ret_table, uint32_t kind, uint32_t rows, const uint8_t *payload,
-	size_t size);
+bool fuzz_table_read(struct fuzz_table *ret_table, uint32_t kind, uint32_t rows,
+	const uint8_t *payload, size_t size);
 
 /* The payload of the table; its length, or 0 where it does not fit into `bytes`. */
 size_t fuzz_table_write(const struct fuzz_table *table, uint8_t *ret_payload, size_t bytes);

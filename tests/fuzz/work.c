@@ -27,7 +27,8 @@ void __sanitizer_cov_trace_pc(void)
 	count = next;
 	if (next != limit)
 		return;
-	fprintf(stderr, "an input of %zu bytes costs more than %llu basic blocks\n", size_now, (unsigned long long)limit);
+	fprintf(stderr, "an input of %zu bytes costs more than %llu basic blocks\n", size_now,
+		(unsigned long long)limit);
 	abort();
 }
 

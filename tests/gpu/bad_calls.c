@@ -117,7 +117,8 @@ static void pools(void)
 
 static void virtual_memory(void)
 {
-	CUmemAllocationProp on_device = { .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location.type = CU_MEM_LOCATION_TYPE_DEVICE };
+	CUmemAllocationProp on_device = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location.type = CU_MEM_LOCATION_TYPE_DEVICE };
 	CUmemGenericAllocationHandle handle = 0;
 	CUdeviceptr block, address = 0;
 
@@ -139,8 +140,12 @@ static void virtual_memory(void)
 static void others(void)
 {
 	static const char garbage[64] = "neither code nor text";
-	CUDA_ARRAY_DESCRIPTOR flat = { .Width = 0, .Height = 0, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1 };
-	CUDA_ARRAY_DESCRIPTOR odd = { .Width = 16, .Height = 16, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 3 };
+	CUDA_ARRAY_DESCRIPTOR flat = {
+		.Width = 0, .Height = 0, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1
+	};
+	CUDA_ARRAY_DESCRIPTOR odd = {
+		.Width = 16, .Height = 16, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 3
+	};
 	CUipcMemHandle ipc;
 	CUmodule module;
 	CUarray array;

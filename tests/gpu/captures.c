@@ -25,8 +25,12 @@ static struct question {
 	const char *name;
 	int worst;
 } questions[] = {
-	{ "cuMemGetInfo", 0 }, { "cuMemPoolGetAttribute", 0 }, { "cuDeviceGetGraphMemAttribute", 0 }, { "nvml", 0 },
-	{ "cuMemAlloc", 0 }, { "cuCtxCreate", 0 },
+	{ "cuMemGetInfo", 0 },
+	{ "cuMemPoolGetAttribute", 0 },
+	{ "cuDeviceGetGraphMemAttribute", 0 },
+	{ "nvml", 0 },
+	{ "cuMemAlloc", 0 },
+	{ "cuCtxCreate", 0 },
 };
 
 enum { LEAST_CAPTURES = 20, EACH_CONTEXT = 16, LEAST_ROUNDS = 10 * EACH_CONTEXT };
@@ -115,7 +119,8 @@ static CUstreamCaptureMode mode_of(const char *name)
 {
 	if (strcmp(name, "relaxed") == 0)
 		return CU_STREAM_CAPTURE_MODE_RELAXED;
-	return strcmp(name, "global") == 0 ? CU_STREAM_CAPTURE_MODE_GLOBAL : CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+	return strcmp(name, "global") == 0 ? CU_STREAM_CAPTURE_MODE_GLOBAL
+									   : CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
 }
 
 int main(int argument_count, char **arguments)
@@ -135,7 +140,8 @@ int main(int argument_count, char **arguments)
 	int64_t end_ns = now_ns() + (int64_t)(atof(arguments[3]) * 1e9);
 	pthread_create(&thread, NULL, disturb, NULL);
 	/* On a busy machine one of the two threads may not run for as long. */
-	for (; now_ns() < end_ns || captured < LEAST_CAPTURES || atomic_load(&rounds) < LEAST_ROUNDS; captured++)
+	for (; now_ns() < end_ns || captured < LEAST_CAPTURES || atomic_load(&rounds) < LEAST_ROUNDS;
+		captured++)
 		spoilt += !capture(stream, mode_of(arguments[2]));
 	atomic_store(&done, true);
 	pthread_join(thread, NULL);

@@ -19,7 +19,8 @@ static void tell(const char *what, int is_driver_there)
 
 	CHECK(cuCtxSynchronize());
 	note(is_driver_there);
-	printf("cost %s %lld %lld\n", what, (long long)(driver_before < 0 ? -1 : driver_bytes - driver_before),
+	printf("cost %s %lld %lld\n", what,
+		(long long)(driver_before < 0 ? -1 : driver_bytes - driver_before),
 		(long long)(nvml_before < 0 ? -1 : nvml_bytes - nvml_before));
 }
 

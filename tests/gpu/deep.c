@@ -10,7 +10,9 @@ int main(int argument_count, char **arguments)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
 	int (*start)(unsigned) = driver ? (int (*)(unsigned))dlsym(driver, "cuInit") : NULL;
-	void *plugin = argument_count == 2 && start && start(0) == 0 ? dlopen(arguments[1], RTLD_NOW | RTLD_DEEPBIND) : NULL;
+	void *plugin = argument_count == 2 && start && start(0) == 0
+		? dlopen(arguments[1], RTLD_NOW | RTLD_DEEPBIND)
+		: NULL;
 	int (*compute)(void) = plugin ? (int (*)(void))dlsym(plugin, "compute") : NULL;
 
 	if (!compute) {

@@ -27,12 +27,11 @@ static inline void check(CUresult result, const char *what)
 }
 
 /* Writes 42 to the address in its one parameter. */
-static const char kernel_text[] =
-	".version 6.0\n.target sm_52\n.address_size 64\n"
-	".visible .entry store(.param .u64 place)\n{\n"
-	"\t.reg .u64 %a;\n\t.reg .u32 %v;\n"
-	"\tld.param.u64 %a, [place];\n\tcvta.to.global.u64 %a, %a;\n"
-	"\tmov.u32 %v, 42;\n\tst.global.u32 [%a], %v;\n\tret;\n}\n";
+static const char kernel_text[] = ".version 6.0\n.target sm_52\n.address_size 64\n"
+								  ".visible .entry store(.param .u64 place)\n{\n"
+								  "\t.reg .u64 %a;\n\t.reg .u32 %v;\n"
+								  "\tld.param.u64 %a, [place];\n\tcvta.to.global.u64 %a, %a;\n"
+								  "\tmov.u32 %v, 42;\n\tst.global.u32 [%a], %v;\n\tret;\n}\n";
 
 /* The primary context of device 0 becomes this thread's. */
 static inline CUcontext begin(void)
@@ -73,7 +72,9 @@ static inline int64_t used_by_driver(void)
 static inline int64_t used_by_nvml(void)
 {
 	static void *library, *device;
-	struct { unsigned long long total, free, used; } memory;
+	struct {
+		unsigned long long total, free, used;
+	} memory;
 	char place[32];
 
 	if (!library) {
@@ -81,9 +82,11 @@ static inline int64_t used_by_nvml(void)
 		if (!library)
 			return -1;
 		int (*start)(void) = (int (*)(void))dlsym(library, "nvmlInit_v2");
-		int (*find)(const char *, void **) = (int (*)(const char *, void **))dlsym(library, "nvmlDeviceGetHandleByPciBusId_v2");
+		int (*find)(const char *, void **) =
+			(int (*)(const char *, void **))dlsym(library, "nvmlDeviceGetHandleByPciBusId_v2");
 
-		if (!start || !find || start() || cuDeviceGetPCIBusId(place, sizeof(place), 0) || find(place, &device))
+		if (!start || !find || start() || cuDeviceGetPCIBusId(place, sizeof(place), 0) ||
+			find(place, &device))
 			device = NULL;
 	}
 	int (*ask)(void *, void *) = (int (*)(void *, void *))dlsym(library, "nvmlDeviceGetMemoryInfo");

@@ -10,7 +10,8 @@
 enum { WAIT_MS = 800 }; /* the recorder asks a few times a second */
 
 static CUmemAllocationProp on_device = {
-	.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location.type = CU_MEM_LOCATION_TYPE_DEVICE,
+	.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+	.location.type = CU_MEM_LOCATION_TYPE_DEVICE,
 };
 
 static void ask(void)
@@ -35,7 +36,8 @@ static void tell(const char *moment)
 	CHECK(cuCtxSynchronize());
 	wait_for_recorder();
 	CHECK(cuMemGetInfo(&free_bytes, &total_bytes));
-	printf("moment %s %lld %zu %zu\n", moment, (long long)now_ns(), total_bytes - free_bytes, total_bytes);
+	printf("moment %s %lld %zu %zu\n", moment, (long long)now_ns(), total_bytes - free_bytes,
+		total_bytes);
 	rest(WAIT_MS / 2e3);
 }
 
@@ -56,7 +58,8 @@ static void hold_virtual(void)
 /* 64 MiB in use and 32 MiB cached in a pool of its own, which keeps what is freed. */
 static void hold_pool(void)
 {
-	CUmemPoolProps about = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location.type = CU_MEM_LOCATION_TYPE_DEVICE };
+	CUmemPoolProps about = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location.type = CU_MEM_LOCATION_TYPE_DEVICE };
 	cuuint64_t all = UINT64_MAX;
 	CUdeviceptr used, cached;
 	CUmemoryPool pool;
@@ -74,7 +77,8 @@ static void hold_pool(void)
 static void hold_graph(void)
 {
 	CUDA_MEM_ALLOC_NODE_PARAMS about = {
-		.poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location.type = CU_MEM_LOCATION_TYPE_DEVICE },
+		.poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+			.location.type = CU_MEM_LOCATION_TYPE_DEVICE },
 		.bytesize = 24 * MIB,
 	};
 	CUgraph graph;
@@ -92,7 +96,9 @@ static void hold_graph(void)
 /* 16 MiB, which a device may pad. */
 static void hold_array(void)
 {
-	CUDA_ARRAY_DESCRIPTOR shape = { .Width = 1024, .Height = 1024, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 4 };
+	CUDA_ARRAY_DESCRIPTOR shape = {
+		.Width = 1024, .Height = 1024, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 4
+	};
 	CUarray array;
 
 	CHECK(cuArrayCreate(&array, &shape));

@@ -34,7 +34,8 @@ static struct row {
 #define IS_CUDA 1
 #define IS_CUDART 0
 #define IS_C10 0
-#define GMT_HOOK_ANY(library, symbol, base, since, ...) { IS_##library ? #symbol : NULL, #base, since, NULL, NULL },
+#define GMT_HOOK_ANY(library, symbol, base, since, ...) \
+	{ IS_##library ? #symbol : NULL, #base, since, NULL, NULL },
 #include "hooks/hooks.def"
 };
 
@@ -52,7 +53,8 @@ static const char *name_of(const void *address)
 	for (int i = 0; i < ROW_COUNT; i++)
 		if (rows[i].symbol && (rows[i].exported == address || rows[i].wrapper == address))
 			return rows[i].symbol;
-	return dladdr(address, &info) && info.dli_sname && info.dli_saddr == address ? info.dli_sname : "-";
+	return dladdr(address, &info) && info.dli_sname && info.dli_saddr == address ? info.dli_sname
+																				 : "-";
 }
 
 static const char *place_of(const void *address)
@@ -68,7 +70,8 @@ static const char *place_of(const void *address)
 	return strstr(info.dli_fname, "libcuda.so") ? "driver" : "other";
 }
 
-static void tell(const char *road, const char *base, int version, int flags, int result, const void *address)
+static void tell(const char *road, const char *base, int version, int flags, int result,
+	const void *address)
 {
 	if (result)
 		address = NULL;
@@ -93,7 +96,8 @@ static void ask(const char *base, int version)
 		}
 		address = NULL;
 		if (entry_by_version) {
-			result = entry_by_version(base, &address, (unsigned)version, (unsigned long long)flags, &status);
+			result = entry_by_version(base, &address, (unsigned)version, (unsigned long long)flags,
+				&status);
 			tell("entry_point_by_version", base, version, flags, result, address);
 		}
 	}

@@ -20,15 +20,33 @@ static void say(const char *what)
 		abort();
 }
 
-static void at_exit(void) { say("atexit"); }
-static void at_quick_exit_handler(void) { say("at_quick_exit"); }
-static void at_on_exit(int status, void *what) { (void)what; say(status == 5 ? "on_exit 5" : "on_exit"); }
-__attribute__((constructor)) static void begins(void) { say("constructor"); }
-__attribute__((destructor)) static void ends(void) { say("destructor"); }
+static void at_exit(void)
+{
+	say("atexit");
+}
+static void at_quick_exit_handler(void)
+{
+	say("at_quick_exit");
+}
+static void at_on_exit(int status, void *what)
+{
+	(void)what;
+	say(status == 5 ? "on_exit 5" : "on_exit");
+}
+__attribute__((constructor)) static void begins(void)
+{
+	say("constructor");
+}
+__attribute__((destructor)) static void ends(void)
+{
+	say("destructor");
+}
 
 static void on_signal(int number)
 {
-	say(number == SIGSEGV ? "handler of SIGSEGV" : number == SIGABRT ? "handler of SIGABRT" : "handler");
+	say(number == SIGSEGV       ? "handler of SIGSEGV"
+			: number == SIGABRT ? "handler of SIGABRT"
+								: "handler");
 }
 
 static void on_terminate(int number)

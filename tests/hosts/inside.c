@@ -53,8 +53,8 @@ static void tell_descriptors(void)
 
 static void tell_status(void)
 {
-	static const char *const wanted[] = { "Threads:", "SigBlk:", "SigIgn:", "SigCgt:", "SigPnd:", "ShdPnd:",
-		"NoNewPrivs:", "Seccomp:", "CapEff:", "TracerPid:", "CoreDumping:" };
+	static const char *const wanted[] = { "Threads:", "SigBlk:", "SigIgn:", "SigCgt:", "SigPnd:",
+		"ShdPnd:", "NoNewPrivs:", "Seccomp:", "CapEff:", "TracerPid:", "CoreDumping:" };
 	FILE *file = fopen("/proc/self/status", "r");
 	char line[4096];
 

@@ -41,12 +41,14 @@ static void tell(const char *question, const void *found)
 
 static void look_up_all(const char *of, void *handle)
 {
-	static const char *const names[] = { "malloc", "printf", "environ", "stdout", "pthread_create", "cos",
-		"no_such_function", "", "main", "cuInit", "cuGetProcAddress", "cudaMalloc", "cudaFree", "nvmlInit_v2",
-		"_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE" };
-	static const char *const versions[] = { "GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.34", "GLIBC_9.9", "" };
+	static const char *const names[] = { "malloc", "printf", "environ", "stdout", "pthread_create",
+		"cos", "no_such_function", "", "main", "cuInit", "cuGetProcAddress", "cudaMalloc",
+		"cudaFree", "nvmlInit_v2", "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE" };
+	static const char *const versions[] = { "GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.34", "GLIBC_9.9",
+		"" };
 	/* glibc 2.36 falls over an empty version where a library has none for the name. */
-	size_t version_count = sizeof(versions) / sizeof(*versions) - !(handle == RTLD_DEFAULT || handle == RTLD_NEXT);
+	size_t version_count =
+		sizeof(versions) / sizeof(*versions) - !(handle == RTLD_DEFAULT || handle == RTLD_NEXT);
 	char text[256];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -101,10 +103,11 @@ static int count_objects(struct dl_phdr_info *info, size_t size, void *count)
 
 int main(void)
 {
-	static const char *const libraries[] = { "libm.so.6", "libz.so.1", "libdl.so.2", "libcuda.so.1", "libcuda.so",
-		"libnvidia-ml.so.1", "libcudart.so.12", "libno_such_library.so", "/dev/null", "" };
-	static const int modes[] = { RTLD_LAZY, RTLD_NOW, RTLD_NOW | RTLD_GLOBAL, RTLD_LAZY | RTLD_NOLOAD,
-		RTLD_NOW | RTLD_DEEPBIND, RTLD_NOW | RTLD_NODELETE, 0 };
+	static const char *const libraries[] = { "libm.so.6", "libz.so.1", "libdl.so.2", "libcuda.so.1",
+		"libcuda.so", "libnvidia-ml.so.1", "libcudart.so.12", "libno_such_library.so", "/dev/null",
+		"" };
+	static const int modes[] = { RTLD_LAZY, RTLD_NOW, RTLD_NOW | RTLD_GLOBAL,
+		RTLD_LAZY | RTLD_NOLOAD, RTLD_NOW | RTLD_DEEPBIND, RTLD_NOW | RTLD_NODELETE, 0 };
 	pthread_t thread;
 	int count = 0;
 

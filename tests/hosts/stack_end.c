@@ -13,6 +13,7 @@ int main(void)
 	const void *weak_reference;
 
 	__asm__("movq cuInit@GOTPCREL(%%rip), %0\n\t.weak cuInit" : "=r"(weak_reference));
-	printf("%s, %s\n", __libc_stack_end ? "a stack" : "no stack", weak_reference ? "CUDA" : "no CUDA");
+	printf("%s, %s\n", __libc_stack_end ? "a stack" : "no stack",
+		weak_reference ? "CUDA" : "no CUDA");
 	return 0;
 }

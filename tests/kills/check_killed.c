@@ -12,7 +12,8 @@
 
 #include "kept_check.h"
 
-static bool read_published(char **arguments, const struct kept_log *kept, uint64_t ret_published[KEPT_THREADS])
+static bool read_published(char **arguments, const struct kept_log *kept,
+	uint64_t ret_published[KEPT_THREADS])
 {
 	for (; *arguments; arguments++) {
 		uint64_t published;
@@ -31,8 +32,9 @@ static bool read_published(char **arguments, const struct kept_log *kept, uint64
 
 int main(int argc, char **argv)
 {
-	enum kept_how how = argc <= 3 || !strcmp(argv[3], "whole") ? KEPT_WHOLE :
-		strcmp(argv[3], "cut") ? KEPT_STOPPED : KEPT_CUT;
+	enum kept_how how = argc <= 3 || !strcmp(argv[3], "whole") ? KEPT_WHOLE
+		: strcmp(argv[3], "cut")                               ? KEPT_STOPPED
+															   : KEPT_CUT;
 	uint64_t published[KEPT_THREADS] = { 0 };
 	struct gmt_snapshot *snapshot;
 	struct gmt_error error = { 0 };

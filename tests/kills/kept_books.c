@@ -10,7 +10,8 @@
  * could say so. Whose call returned later got it later: the one before had to free it first. Takes these out of what
  * is held, and counts them.
  */
-static size_t drop_given_on(const struct kept_case *kept_case, struct kept_held *held, size_t *count, struct kept_sums *sums)
+static size_t drop_given_on(const struct kept_case *kept_case, struct kept_held *held,
+	size_t *count, struct kept_sums *sums)
 {
 	struct gmt_map places = { 0 };
 	size_t before = *count;
@@ -29,7 +30,8 @@ static size_t drop_given_on(const struct kept_case *kept_case, struct kept_held 
 
 			uint64_t address = kept_address(kept_case, thread, i);
 
-			if (call->size_bytes && gmt_map_find(&places, address, &at) && held[at].thread != thread &&
+			if (call->size_bytes && gmt_map_find(&places, address, &at) &&
+				held[at].thread != thread &&
 				(i == kept_case->kept->threads[thread].done || held[at].end_ns < call->end_ns))
 				gmt_map_remove(&places, address, NULL);
 		}
@@ -46,13 +48,16 @@ static size_t drop_given_on(const struct kept_case *kept_case, struct kept_held 
 	return before - *count;
 }
 
-static int check_blocks(const struct gmt_accounting *accounting, const struct kept_held *held, size_t count)
+static int check_blocks(const struct gmt_accounting *accounting, const struct kept_held *held,
+	size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		const struct gmt_account_block *block = gmt_accounting_find(accounting, GMT_LAYER_CUDA, GMT_SPACE_DEVICE, held[i].address);
+		const struct gmt_account_block *block =
+			gmt_accounting_find(accounting, GMT_LAYER_CUDA, GMT_SPACE_DEVICE, held[i].address);
 
 		if (!block || block->size_bytes != held[i].size_bytes)
-			return kept_wrong("a block that lived is not there", held[i].address, held[i].size_bytes);
+			return kept_wrong("a block that lived is not there", held[i].address,
+				held[i].size_bytes);
 	}
 	return 0;
 }
@@ -88,9 +93,11 @@ static int check_replay(const struct kept_case *kept_case, const struct gmt_repl
 
 	size_t given_on = drop_given_on(kept_case, held, &count, &sums);
 	if (replay->past_misfits || accounting->anomalies.unknown_frees)
-		return kept_wrong("what does not fit together", replay->past_misfits, accounting->anomalies.unknown_frees);
+		return kept_wrong("what does not fit together", replay->past_misfits,
+			accounting->anomalies.unknown_frees);
 	if (accounting->anomalies.missed_frees != given_on)
-		return kept_wrong("other frees were missed than had no time to be told", accounting->anomalies.missed_frees, given_on);
+		return kept_wrong("other frees were missed than had no time to be told",
+			accounting->anomalies.missed_frees, given_on);
 	if (check_blocks(accounting, held, count))
 		return 1;
 	for (size_t i = 0; i < accounting->accounts.count; i++)

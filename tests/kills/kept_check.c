@@ -100,12 +100,13 @@ uint64_t kept_address(const struct kept_case *kept_case, size_t index, uint64_t 
 {
 	const struct kept_thread *thread = &kept_case->kept->threads[index];
 
-	return call == thread->done && thread->calls[call].size_bytes ? kept_case->parts[index].pending_address :
-		thread->calls[call].address;
+	return call == thread->done && thread->calls[call].size_bytes
+		? kept_case->parts[index].pending_address
+		: thread->calls[call].address;
 }
 
-size_t kept_hold(const struct kept_case *kept_case, size_t index, uint64_t calls, struct kept_held ret_held[KEPT_HELD],
-	struct kept_sums *sums)
+size_t kept_hold(const struct kept_case *kept_case, size_t index, uint64_t calls,
+	struct kept_held ret_held[KEPT_HELD], struct kept_sums *sums)
 {
 	const struct kept_thread *thread = &kept_case->kept->threads[index];
 	size_t count = 0, at;
@@ -116,8 +117,8 @@ size_t kept_hold(const struct kept_case *kept_case, size_t index, uint64_t calls
 		if (call->size_bytes) {
 			if (count == KEPT_HELD)
 				return count + (size_t)kept_wrong("the program holds more than it may", index, i);
-			ret_held[count++] = (struct kept_held){ kept_address(kept_case, index, i), call->size_bytes,
-				i == thread->done ? UINT64_MAX : call->end_ns, index };
+			ret_held[count++] = (struct kept_held){ kept_address(kept_case, index, i),
+				call->size_bytes, i == thread->done ? UINT64_MAX : call->end_ns, index };
 			sums->allocs++;
 			sums->total_bytes += call->size_bytes;
 			sums->live_bytes += call->size_bytes;
@@ -139,8 +140,8 @@ int kept_check(const struct gmt_snapshot *snapshot, const struct kept_log *kept,
 	static struct kept_case kept_case;
 
 	kept_case = (struct kept_case){ .snapshot = snapshot, .kept = kept };
-	if (count_events(&kept_case) || set_totals(&kept_case, how, published) || check_events(&kept_case) ||
-		kept_check_past(&kept_case))
+	if (count_events(&kept_case) || set_totals(&kept_case, how, published) ||
+		check_events(&kept_case) || kept_check_past(&kept_case))
 		return 1;
 	return how == KEPT_CUT ? 0 : kept_check_books(&kept_case);
 }

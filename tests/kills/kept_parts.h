@@ -42,8 +42,8 @@ int kept_wrong(const char *what, uint64_t first, uint64_t second);
 uint64_t kept_address(const struct kept_case *kept_case, size_t thread, uint64_t call);
 
 /* What the thread holds after so many of its calls, and adds these to *sums. Returns how many. */
-size_t kept_hold(const struct kept_case *kept_case, size_t thread, uint64_t calls, struct kept_held ret_held[KEPT_HELD],
-	struct kept_sums *sums);
+size_t kept_hold(const struct kept_case *kept_case, size_t thread, uint64_t calls,
+	struct kept_held ret_held[KEPT_HELD], struct kept_sums *sums);
 
 /* Whether what was folded is what the threads' first calls say. */
 int kept_check_past(struct kept_case *kept_case);
@@ -52,6 +52,7 @@ int kept_check_past(struct kept_case *kept_case);
 int kept_check_books(const struct kept_case *kept_case);
 
 /* Between which two numbers the peak must lie: equal for a single thread. False when out of memory. */
-bool kept_peak(const struct kept_case *kept_case, uint64_t *ret_least_bytes, uint64_t *ret_most_bytes);
+bool kept_peak(const struct kept_case *kept_case, uint64_t *ret_least_bytes,
+	uint64_t *ret_most_bytes);
 
 #endif

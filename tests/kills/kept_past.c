@@ -36,7 +36,8 @@ static int check_survivors(struct kept_case *kept_case, struct kept_held *held, 
 			continue;
 		found = find(kept_case, held, count, &event);
 		if (!found || event.kind != GMT_KIND_ALLOC)
-			return kept_wrong("what was folded left another block", event.address, event.size_bytes);
+			return kept_wrong("what was folded left another block", event.address,
+				event.size_bytes);
 		*found = held[--count];
 	}
 	return count ? kept_wrong("what was folded left fewer blocks", held->address, count) : 0;
@@ -47,9 +48,11 @@ static int check_account(const struct gmt_past_account *account, const struct ke
 	if (account->alloc_count != sums->allocs || account->free_count != sums->frees)
 		return kept_wrong("other counts were folded", account->alloc_count, account->free_count);
 	if (account->live_bytes != sums->live_bytes || account->live_blocks != sums->live_blocks)
-		return kept_wrong("something else lived at the fold", account->live_bytes, account->live_blocks);
-	return account->total_bytes == sums->total_bytes ? 0 :
-		kept_wrong("other sizes were folded", account->total_bytes, sums->total_bytes);
+		return kept_wrong("something else lived at the fold", account->live_bytes,
+			account->live_blocks);
+	return account->total_bytes == sums->total_bytes
+		? 0
+		: kept_wrong("other sizes were folded", account->total_bytes, sums->total_bytes);
 }
 
 static int check_sites(const struct gmt_compacted *compacted, const struct kept_sums *expected)
@@ -64,8 +67,10 @@ static int check_sites(const struct gmt_compacted *compacted, const struct kept_
 		}
 	if (found.allocs != expected->allocs || found.frees != expected->frees)
 		return kept_wrong("sites with other counts were folded", found.allocs, found.frees);
-	return found.total_bytes == expected->total_bytes ? 0 :
-		kept_wrong("sites with other sizes were folded", found.total_bytes, expected->total_bytes);
+	return found.total_bytes == expected->total_bytes
+		? 0
+		: kept_wrong("sites with other sizes were folded", found.total_bytes,
+			  expected->total_bytes);
 }
 
 int kept_check_past(struct kept_case *kept_case)
@@ -85,5 +90,7 @@ int kept_check_past(struct kept_case *kept_case)
 		if (compacted->accounts.items[i].layer == GMT_LAYER_CUDA)
 			return check_account(&compacted->accounts.items[i], &sums);
 	/* All was too new. */
-	return sums.allocs ? kept_wrong("nothing of the program was folded", compacted->fold.events, sums.allocs) : 0;
+	return sums.allocs
+		? kept_wrong("nothing of the program was folded", compacted->fold.events, sums.allocs)
+		: 0;
 }

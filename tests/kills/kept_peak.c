@@ -53,9 +53,12 @@ static uint64_t highest(struct changes *changes, int (*compare)(const void *, co
  * The recorder stamps a free before its call and an allocation behind it. So an allocation counts at some time
  * between the two notes, and a free too: `least` has the allocations late and the frees early.
  */
-static void add_thread(const struct kept_thread *thread, uint64_t total, struct changes *least, struct changes *most)
+static void add_thread(const struct kept_thread *thread, uint64_t total, struct changes *least,
+	struct changes *most)
 {
-	struct { uint64_t address, size_bytes; } held[KEPT_HELD + 1] = { { 0 } };
+	struct {
+		uint64_t address, size_bytes;
+	} held[KEPT_HELD + 1] = { { 0 } };
 	size_t count = 0, at;
 
 	/*
@@ -89,7 +92,8 @@ static void add_thread(const struct kept_thread *thread, uint64_t total, struct 
 	}
 }
 
-bool kept_peak(const struct kept_case *kept_case, uint64_t *ret_least_bytes, uint64_t *ret_most_bytes)
+bool kept_peak(const struct kept_case *kept_case, uint64_t *ret_least_bytes,
+	uint64_t *ret_most_bytes)
 {
 	struct changes least = { 0 }, most = { 0 };
 	size_t calls = 0;

@@ -106,7 +106,8 @@ static void end(const char *how)
 	else if (!strcmp(how, "_exit"))
 		_exit(0);
 	else if (!strcmp(how, "exec"))
-		execl("/bin/sh", "sh", "-c", "unset LD_PRELOAD; echo another program; read line || :", NULL);
+		execl("/bin/sh", "sh", "-c",
+			"unset LD_PRELOAD; echo another program; read line || :", NULL);
 	else
 		must_end = 1;
 }

@@ -23,9 +23,11 @@ static bool have_others_called(const struct kept_log *kept)
 	return called == THREADS - 1;
 }
 
-__attribute__((visibility("default"))) char *realpath(const char *restrict path, char *restrict resolved)
+__attribute__((visibility("default"))) char *realpath(const char *restrict path,
+	char *restrict resolved)
 {
-	char *(*next)(const char *, char *) = (char *(*)(const char *, char *))dlsym(RTLD_NEXT, "realpath");
+	char *(*next)(const char *, char *) =
+		(char *(*)(const char *, char *))dlsym(RTLD_NEXT, "realpath");
 
 	int fd = open(getenv("KEPT_LOG"), O_RDONLY | O_CLOEXEC);
 	const struct kept_log *kept = mmap(NULL, sizeof(*kept), PROT_READ, MAP_SHARED, fd, 0);

@@ -22,7 +22,10 @@
 #include "kept_check.h"
 #include "shared_memory/shared_recording_file.h"
 
-enum { STEPS_MOST = 100000000, WAIT_MS = 120000 /* for what comes at once: only something that never comes lasts so long */ };
+enum {
+	STEPS_MOST = 100000000,
+	WAIT_MS = 120000 /* for what comes at once: only something that never comes lasts so long */
+};
 
 /* What counts. */
 struct state {
@@ -41,12 +44,14 @@ static const struct gmt_shared_recording_journal *journal(void)
 
 static struct state state_now(void)
 {
-	struct state state = { .used_bytes = journal()->used_bytes, .base_stamp = journal()->base_stamp };
+	struct state state = { .used_bytes = journal()->used_bytes,
+		.base_stamp = journal()->base_stamp };
 	struct stat about;
 
 	state.slots = header->slots_used;
 	for (uint64_t slot = 0; slot < state.slots && slot < KEPT_THREADS; slot++) {
-		const struct gmt_ring *ring = (const void *)((const char *)header + header->rings_offset + slot * header->ring_stride);
+		const struct gmt_ring *ring = (const void *)((const char *)header + header->rings_offset +
+			slot * header->ring_stride);
 
 		state.rings[slot][0] = ring->magic;
 		state.rings[slot][1] = ring->consumed;
@@ -95,7 +100,8 @@ static bool wait_for_burst(struct kept_log *kept, uint64_t calls)
 		usleep(1000);
 	if (kept->threads[0].done == calls)
 		return true;
-	printf("%llu calls instead of %llu\n", (unsigned long long)kept->threads[0].done, (unsigned long long)calls);
+	printf("%llu calls instead of %llu\n", (unsigned long long)kept->threads[0].done,
+		(unsigned long long)calls);
 	return false;
 }
 
@@ -142,7 +148,8 @@ static int step_through(pid_t writer, struct kept_log *kept, uint64_t *steps, ui
 	int status;
 
 	for (uint64_t i = 0; i < STEPS_MOST && !is_synced; i++) {
-		if (ptrace(PTRACE_SINGLESTEP, writer, NULL, NULL) || waitpid(writer, &status, __WALL) != writer || !WIFSTOPPED(status)) {
+		if (ptrace(PTRACE_SINGLESTEP, writer, NULL, NULL) ||
+			waitpid(writer, &status, __WALL) != writer || !WIFSTOPPED(status)) {
 			perror("stepping");
 			return 2;
 		}
@@ -153,9 +160,10 @@ static int step_through(pid_t writer, struct kept_log *kept, uint64_t *steps, ui
 			continue;
 		++*states;
 		if (check_state(kept)) {
-			printf("after step %llu, state %llu: journal %llu at %llu, file %lld\n", (unsigned long long)*steps,
-				(unsigned long long)*states, (unsigned long long)now.used_bytes,
-				(unsigned long long)now.base_stamp, (long long)now.file_bytes);
+			printf("after step %llu, state %llu: journal %llu at %llu, file %lld\n",
+				(unsigned long long)*steps, (unsigned long long)*states,
+				(unsigned long long)now.used_bytes, (unsigned long long)now.base_stamp,
+				(long long)now.file_bytes);
 			return 1;
 		}
 		is_synced = now.base_stamp != before.base_stamp && has_taken_all(&now);
@@ -193,16 +201,19 @@ int main(int argc, char **argv)
 
 	if (!wait_for_burst(kept, calls))
 		return 2;
-	if (!writer || ptrace(PTRACE_SEIZE, writer, NULL, NULL) || ptrace(PTRACE_INTERRUPT, writer, NULL, NULL) ||
+	if (!writer || ptrace(PTRACE_SEIZE, writer, NULL, NULL) ||
+		ptrace(PTRACE_INTERRUPT, writer, NULL, NULL) ||
 		waitpid(writer, &status, __WALL) != writer) {
 		perror("tracing the writer");
 		return 77;
 	}
 	for (int sync = atoi(argv[6]); sync && !answer; sync--) {
 		kill(pid, SIGUSR1);
-		answer = wait_for_burst(kept, calls += burst) ? step_through(writer, kept, &steps, &states) : 2;
+		answer =
+			wait_for_burst(kept, calls += burst) ? step_through(writer, kept, &steps, &states) : 2;
 	}
 	if (!answer)
-		printf("%llu instructions, %llu states\n", (unsigned long long)steps, (unsigned long long)states);
+		printf("%llu instructions, %llu states\n", (unsigned long long)steps,
+			(unsigned long long)states);
 	return answer;
 }

@@ -19,8 +19,14 @@
 #include "unwind/unchanged_stack.h"
 
 enum {
-	WORDS = 4096, DEEPEST = 1200, SESSIONS = 300, ROUNDS = 300, FRAME_WORDS = 12, SITES = 3,
-	IP_SHIFT = 32, KIND_SHIFT = 43,
+	WORDS = 4096,
+	DEEPEST = 1200,
+	SESSIONS = 300,
+	ROUNDS = 300,
+	FRAME_WORDS = 12,
+	SITES = 3,
+	IP_SHIFT = 32,
+	KIND_SHIFT = 43,
 };
 
 /* Our own code is all that lies in the upper half. */
@@ -54,13 +60,16 @@ bool gmt_own_stack_grow(struct gmt_own_stack *stack, uintptr_t here)
 /* Above the site are kind, saved_words and cfa_words; above these, whether it is our own. */
 static inline uint64_t make_ip(struct gmt_unwind_rule rule, uint64_t site)
 {
-	return (uint64_t)rule.kind << KIND_SHIFT | (uint64_t)rule.saved_words << 39 | (uint64_t)rule.cfa_words << IP_SHIFT | site;
+	return (uint64_t)rule.kind << KIND_SHIFT | (uint64_t)rule.saved_words << 39 |
+		(uint64_t)rule.cfa_words << IP_SHIFT | site;
 }
 
 struct gmt_unwind_rule gmt_rules_read_tables(uint64_t ip)
 {
 	return (struct gmt_unwind_rule){
-		.kind = ip >> KIND_SHIFT & 7, .saved_words = ip >> 39 & 15, .cfa_words = (uint16_t)(ip >> IP_SHIFT & 127),
+		.kind = ip >> KIND_SHIFT & 7,
+		.saved_words = ip >> 39 & 15,
+		.cfa_words = (uint16_t)(ip >> IP_SHIFT & 127),
 	};
 }
 
@@ -84,7 +93,8 @@ static inline void begin_stack(void)
 	for (int i = 0; i < WORDS; i++)
 		memory[i] = any(4) ? (uint64_t)rand() : (uint64_t)&memory[any(WORDS)];
 	frames[0] = (struct frame){
-		.ip = make_ip((struct gmt_unwind_rule){ .kind = GMT_UNWIND_END }, 0x400000), .sp = (uint64_t)&memory[WORDS - 4],
+		.ip = make_ip((struct gmt_unwind_rule){ .kind = GMT_UNWIND_END }, 0x400000),
+		.sp = (uint64_t)&memory[WORDS - 4],
 		.fp = any(2) ? 0 : (uint64_t)rand(),
 	};
 	depth = 1;
@@ -94,10 +104,16 @@ static inline void begin_stack(void)
 static inline void push(int odd)
 {
 	const struct frame *outer = &frames[depth - 1];
-	uint32_t size = 3 + any(FRAME_WORDS), by_fp = any(2), saved = by_fp ? 2 : any(2) ? 2 + any(size - 2) : 0;
+	uint32_t size = 3 + any(FRAME_WORDS), by_fp = any(2),
+			 saved = by_fp ? 2
+		: any(2)           ? 2 + any(size - 2)
+						   : 0;
 	struct gmt_unwind_rule rule = {
-		.kind = odd ? GMT_UNWIND_OTHER : by_fp ? GMT_UNWIND_BY_FP : GMT_UNWIND_BY_SP,
-		.saved_words = (uint8_t)saved, .cfa_words = (uint16_t)(by_fp ? 2 : size),
+		.kind = odd ? GMT_UNWIND_OTHER
+			: by_fp ? GMT_UNWIND_BY_FP
+					: GMT_UNWIND_BY_SP,
+		.saved_words = (uint8_t)saved,
+		.cfa_words = (uint16_t)(by_fp ? 2 : size),
 	};
 	struct frame *inner = &frames[depth];
 
@@ -118,7 +134,8 @@ static inline void push_many(uint32_t until)
 	const struct gmt_unwind_rule rule = { .kind = GMT_UNWIND_BY_SP, .cfa_words = 2 };
 
 	while (depth < until) {
-		frames[depth] = (struct frame){ make_ip(rule, 0x400000 + 8 * any(SITES)), frames[depth - 1].sp - 16, frames[depth - 1].fp };
+		frames[depth] = (struct frame){ make_ip(rule, 0x400000 + 8 * any(SITES)),
+			frames[depth - 1].sp - 16, frames[depth - 1].fp };
 		*word(frames[depth - 1].sp - 8) = frames[depth - 1].ip;
 		depth++;
 	}
@@ -129,7 +146,11 @@ static inline struct gmt_walk_start start_here(void)
 	const struct frame *inner = &frames[depth - 1];
 
 	return (struct gmt_walk_start){
-		.ip = inner->ip, .sp = inner->sp, .fp = inner->fp, .own_start = own_start, .own_end = own_end,
+		.ip = inner->ip,
+		.sp = inner->sp,
+		.fp = inner->fp,
+		.own_start = own_start,
+		.own_end = own_end,
 	};
 }
 
@@ -139,7 +160,8 @@ static inline void begin_session(unsigned seed)
 	begin_stack();
 	memset(&walk, 0, sizeof(walk));
 	gmt_walk_init(&walk);
-	walk.own_stack = (struct gmt_own_stack){ .low = (uintptr_t)memory, .top = (uintptr_t)(memory + WORDS) };
+	walk.own_stack =
+		(struct gmt_own_stack){ .low = (uintptr_t)memory, .top = (uintptr_t)(memory + WORDS) };
 }
 
 #endif

@@ -7,16 +7,28 @@
 
 #include "wrappers/array_size.h"
 
-enum { FLOAT = 0x20, BC1 = 0x91, NV12 = 0xb0, SNORM_INT16X4 = 0xcb, LAYERED = 1, CUBEMAP = 4, SPARSE = 0x40 };
+enum {
+	FLOAT = 0x20,
+	BC1 = 0x91,
+	NV12 = 0xb0,
+	SNORM_INT16X4 = 0xcb,
+	LAYERED = 1,
+	CUBEMAP = 4,
+	SPARSE = 0x40
+};
 
-static uint64_t bytes(uint64_t width, uint64_t height, uint64_t depth, unsigned channels, unsigned format, unsigned flags)
+static uint64_t bytes(uint64_t width, uint64_t height, uint64_t depth, unsigned channels,
+	unsigned format, unsigned flags)
 {
-	return gmt_array_bytes(&(struct gmt_array_shape){ width, height, depth, channels, format, flags });
+	return gmt_array_bytes(&(struct gmt_array_shape){
+		width, height, depth, channels, format, flags });
 }
 
-static uint64_t mipmap(uint64_t width, uint64_t height, uint64_t depth, unsigned flags, unsigned levels)
+static uint64_t mipmap(uint64_t width, uint64_t height, uint64_t depth, unsigned flags,
+	unsigned levels)
 {
-	return gmt_mipmap_bytes(&(struct gmt_array_shape){ width, height, depth, 1, FLOAT, flags }, levels);
+	return gmt_mipmap_bytes(&(struct gmt_array_shape){ width, height, depth, 1, FLOAT, flags },
+		levels);
 }
 
 static void an_array_takes_its_elements(void **state)

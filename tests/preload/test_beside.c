@@ -45,7 +45,8 @@ static bool is_there(const struct gmt_replacement *beside)
 {
 	struct stat about;
 
-	return !lstat(beside->path, &about) && about.st_dev == beside->file.device && about.st_ino == beside->file.number;
+	return !lstat(beside->path, &about) && about.st_dev == beside->file.device &&
+		about.st_ino == beside->file.number;
 }
 
 /* Another recorder in this folder, which always begins to fold. */
@@ -93,7 +94,8 @@ static void a_file_that_others_look_at_while_it_is_made_is_its_recorders(void **
 
 static void what_a_recorder_that_is_gone_has_left_is_removed_and_nothing_else(void **state)
 {
-	static const char *const names[] = { "b.gmt.gz.fold", "c.gmt.gz.fold3", "d.gmt.gz", "e.fold", "f.gmt.gz.folder" };
+	static const char *const names[] = { "b.gmt.gz.fold", "c.gmt.gz.fold3", "d.gmt.gz", "e.fold",
+		"f.gmt.gz.folder" };
 	struct recording recording;
 	struct gmt_replacement beside;
 	char why[256], path[256];

@@ -23,7 +23,8 @@ static struct room room;
 static int depot_setup(void **state)
 {
 	(void)state;
-	room.arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	room.arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	room.depot = gmt_depot_open(room.arena, ARENA_BYTES, ARENA_BYTES);
 	return room.arena == MAP_FAILED || !room.depot;
 }
@@ -70,7 +71,8 @@ static void equal_bytes_have_one_id_and_other_bytes_another(void **state)
 		uint32_t id = gmt_depot_intern(room.depot, GMT_DEPOT_STACK, bytes, sizeof(bytes));
 		assert_entry(id, GMT_DEPOT_STACK, bytes, sizeof(bytes));
 		bytes[i] ^= 0x40;
-		assert_int_not_equal(gmt_depot_intern(room.depot, GMT_DEPOT_STACK, bytes, sizeof(bytes)), id);
+		assert_int_not_equal(gmt_depot_intern(room.depot, GMT_DEPOT_STACK, bytes, sizeof(bytes)),
+			id);
 	}
 }
 
@@ -96,7 +98,8 @@ static void kinds_do_not_mix(void **state)
 	assert_entry(code, GMT_DEPOT_CODE, "same", 4);
 }
 
-static void a_full_arena_refuses_the_new_and_keeps_what_it_has_until_set_ready_lifts_it(void **state)
+static void a_full_arena_refuses_the_new_and_keeps_what_it_has_until_set_ready_lifts_it(
+	void **state)
 {
 	(void)state;
 	uint64_t numbers[64];
@@ -106,7 +109,8 @@ static void a_full_arena_refuses_the_new_and_keeps_what_it_has_until_set_ready_l
 	gmt_depot_set_ready(room.depot, 1000);
 	for (;; made++) {
 		numbers[made] = made;
-		ids[made] = gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &numbers[made], sizeof(numbers[made]));
+		ids[made] =
+			gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &numbers[made], sizeof(numbers[made]));
 		if (!ids[made])
 			break;
 	}
@@ -116,15 +120,19 @@ static void a_full_arena_refuses_the_new_and_keeps_what_it_has_until_set_ready_l
 
 	assert_true(used <= 1000);
 	for (uint32_t i = 0; i < made; i++)
-		assert_int_equal(gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &numbers[i], sizeof(numbers[i])), ids[i]);
+		assert_int_equal(gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &numbers[i],
+							 sizeof(numbers[i])),
+			ids[i]);
 
 	/* What was refused took nothing, so something smaller may still fit. */
 	for (uint32_t i = 0; i < 1000; i++)
-		assert_int_equal(gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, numbers, sizeof(numbers)), 0);
+		assert_int_equal(gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, numbers, sizeof(numbers)),
+			0);
 	assert_int_equal(gmt_depot_used_bytes(room.depot), used);
 
 	gmt_depot_set_ready(room.depot, (uint64_t)1 << 40); /* more than there is: what there is */
-	uint32_t id = gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &numbers[made], sizeof(numbers[made]));
+	uint32_t id =
+		gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &numbers[made], sizeof(numbers[made]));
 	assert_entry(id, GMT_DEPOT_FRAME, &numbers[made], sizeof(numbers[made]));
 	for (uint32_t i = 0; i < made; i++)
 		assert_entry(ids[i], GMT_DEPOT_FRAME, &numbers[i], sizeof(numbers[i]));
@@ -152,7 +160,8 @@ static void a_full_table_refuses_the_new_and_still_finds_the_old(void **state)
 		id = gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &made, sizeof(made));
 	assert_true(made > 900000);
 	for (uint32_t i = 0; i < made; i += 7)
-		assert_entry(gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &i, sizeof(i)), GMT_DEPOT_FRAME, &i, sizeof(i));
+		assert_entry(gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &i, sizeof(i)), GMT_DEPOT_FRAME,
+			&i, sizeof(i));
 	assert_int_equal(gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &made, sizeof(made)), 0);
 }
 

@@ -15,7 +15,8 @@
 #ifdef __x86_64__
 enum { PAGE = 4096, DAMAGES = 3000, QUERIES = 40 };
 
-__asm__(".text\n"
+__asm__(
+	".text\n"
 	".globl table_plain, table_pushed, table_framed, table_popped, table_after, table_end, table_expression, table_undefined\n"
 	".globl table_signal, table_odd_return, table_odd_pointer, table_other_register, table_deep, table_pointer_expression\n"
 	".globl table_plain_signal, table_far_frame, table_aligned, table_far_aligned, table_saved_aligned\n"
@@ -55,9 +56,11 @@ __asm__(".text\n"
 	"deep: .cfi_startproc\n .cfi_def_cfa_offset 80000\n .cfi_offset 3, -24\n .cfi_offset 6, -32\n"
 	"table_deep: nop\n .cfi_endproc\n");
 
-extern char table_plain[], table_pushed[], table_framed[], table_popped[], table_after[], table_end[], table_expression[],
-	table_undefined[], table_signal[], table_odd_return[], table_odd_pointer[], table_other_register[], table_deep[],
-	table_pointer_expression[], table_plain_signal[], table_far_frame[], table_aligned[], table_far_aligned[], table_saved_aligned[];
+extern char table_plain[], table_pushed[], table_framed[], table_popped[], table_after[],
+	table_end[], table_expression[], table_undefined[], table_signal[], table_odd_return[],
+	table_odd_pointer[], table_other_register[], table_deep[], table_pointer_expression[],
+	table_plain_signal[], table_far_frame[], table_aligned[], table_far_aligned[],
+	table_saved_aligned[];
 
 static struct gmt_eh_frame own;
 
@@ -71,7 +74,8 @@ static int find_own(struct dl_phdr_info *info, size_t size, void *unused)
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
 		uint64_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
 
-		if (info->dlpi_phdr[i].p_type == PT_LOAD && own.header - start < info->dlpi_phdr[i].p_filesz) {
+		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+			own.header - start < info->dlpi_phdr[i].p_filesz) {
 			own.start = start;
 			own.end = start + info->dlpi_phdr[i].p_filesz;
 		}
@@ -104,9 +108,10 @@ static void each_instruction_of_a_function_has_its_rule(void **state)
 static void what_no_table_tells_and_what_nobody_writes_is_not_for_another_unwinder(void **state)
 {
 	(void)state;
-	const char *const nothing[] = { table_expression, table_undefined, table_undefined + 1, table_odd_return, table_odd_pointer,
-		table_other_register, table_pointer_expression, table_plain_signal, table_far_frame, table_far_aligned,
-		table_saved_aligned, NULL, (const char *)UINTPTR_MAX };
+	const char *const nothing[] = { table_expression, table_undefined, table_undefined + 1,
+		table_odd_return, table_odd_pointer, table_other_register, table_pointer_expression,
+		table_plain_signal, table_far_frame, table_far_aligned, table_saved_aligned, NULL,
+		(const char *)UINTPTR_MAX };
 
 	check(table_signal, GMT_UNWIND_OTHER, 0, 0);
 	for (size_t i = 0; i < sizeof(nothing) / sizeof(*nothing); i++)
@@ -122,7 +127,8 @@ static struct gmt_eh_frame copy_between_guards(char **ret_copy)
 	assert_int_equal(mprotect(pages + PAGE, room, PROT_READ | PROT_WRITE), 0);
 	*ret_copy = pages + PAGE + room - bytes;
 	memcpy(*ret_copy, (const void *)own.start, bytes);
-	return (struct gmt_eh_frame){ (uint64_t)*ret_copy, (uint64_t)*ret_copy + bytes, own.header - own.start + (uint64_t)*ret_copy };
+	return (struct gmt_eh_frame){ (uint64_t)*ret_copy, (uint64_t)*ret_copy + bytes,
+		own.header - own.start + (uint64_t)*ret_copy };
 }
 
 static void damaged_tables_are_not_read_beyond_their_end(void **state)
@@ -133,16 +139,20 @@ static void damaged_tables_are_not_read_beyond_their_end(void **state)
 	size_t bytes = own.end - own.start, header = own.header - own.start, simple = 0;
 	uint64_t distance = (uint64_t)copy - own.start;
 
-	assert_int_equal(gmt_eh_frame_rule(&tables, (uint64_t)table_framed + distance).kind, GMT_UNWIND_BY_FP);
+	assert_int_equal(gmt_eh_frame_rule(&tables, (uint64_t)table_framed + distance).kind,
+		GMT_UNWIND_BY_FP);
 	srand(1);
 	for (int round = 0; round < DAMAGES; round++) {
 		size_t from = rand() % 4 ? header : 0;
 
 		for (int i = rand() % 12; i >= 0; i--)
-			copy[from + (size_t)rand() % (bytes - from)] = (char)(rand() % 3 ? rand() : rand() % 2 ? 0xff : 0x7f);
+			copy[from + (size_t)rand() % (bytes - from)] = (char)(rand() % 3 ? rand()
+					: rand() % 2                                             ? 0xff
+																			 : 0x7f);
 		for (int i = 0; i < QUERIES; i++)
-			simple += gmt_eh_frame_rule(&tables, (uint64_t)table_plain + distance - 2000 + (uint64_t)rand() % 4000).kind <=
-				GMT_UNWIND_BY_FP;
+			simple += gmt_eh_frame_rule(&tables,
+						  (uint64_t)table_plain + distance - 2000 + (uint64_t)rand() % 4000)
+						  .kind <= GMT_UNWIND_BY_FP;
 		if (rand() % 3 == 0)
 			memcpy(copy, (const void *)own.start, bytes);
 	}
@@ -166,7 +176,8 @@ static void a_rule_is_packed_and_back(void **state)
 			struct gmt_unwind_rule rule = { (uint8_t)kind, (uint8_t)(words % 256), words };
 			uint32_t packed = gmt_unwind_rule_pack(rule);
 			/* In an entry, a part of a tag stands in front of it. */
-			struct gmt_unwind_rule back = gmt_unwind_rule_unpack(packed | (uint32_t)words << GMT_UNWIND_RULE_BITS);
+			struct gmt_unwind_rule back =
+				gmt_unwind_rule_unpack(packed | (uint32_t)words << GMT_UNWIND_RULE_BITS);
 
 			assert_true(packed && packed < 1u << GMT_UNWIND_RULE_BITS);
 			assert_int_equal(back.kind, rule.kind);

@@ -25,7 +25,7 @@ enum { STOPPED_MS = 300, FOR_EVER_MS = 10000 };
 struct gmt_config gmt_config;
 
 static _Atomic bool is_visiting; /* a thread is in the map, with its lock */
-static _Atomic int stops_ms;     /* and stands still there for so long */
+static _Atomic int stops_ms; /* and stands still there for so long */
 static _Atomic int notes;
 
 void gmt_rules_pause(void)
@@ -51,7 +51,8 @@ uint64_t gmt_clock_monotonic_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument), void *argument)
+void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument),
+	void *argument)
 {
 	atomic_store(&is_visiting, true);
 	usleep((useconds_t)atomic_exchange(&stops_ms, 0) * 1000);

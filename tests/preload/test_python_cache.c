@@ -25,7 +25,9 @@ static int cache_setup(void **state)
 
 static struct gmt_python_key key_of(uint64_t number)
 {
-	return (struct gmt_python_key){ .code = 0x7f0000000000 + number / 4 * 96, .instr = number % 4 * 2, .fingerprint = ~number };
+	return (struct gmt_python_key){
+		.code = 0x7f0000000000 + number / 4 * 96, .instr = number % 4 * 2, .fingerprint = ~number
+	};
 }
 
 static void what_was_added_is_found_and_nothing_else(void **state)
@@ -105,7 +107,9 @@ static void *add_and_find(void *argument)
 	for (uint32_t round = 0; round < ROUNDS; round++) {
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
 		/* One place, few fingerprints: all in one set, so that all threads write the same entries. */
-		struct gmt_python_key key = { .code = 64, .instr = 2, .fingerprint = 1 + (seed >> 33) % 16 };
+		struct gmt_python_key key = {
+			.code = 64, .instr = 2, .fingerprint = 1 + (seed >> 33) % 16
+		};
 		uint32_t id = gmt_python_cache_find(cache, &key);
 
 		wrong += id && id != id_of(key.fingerprint);

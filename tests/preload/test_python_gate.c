@@ -200,7 +200,8 @@ static void nobody_is_inside_in_the_child_of_a_fork(void **state)
 	gmt_python_guard_leave(&gate);
 }
 
-static void a_gate_that_a_thread_was_about_to_list_is_listed_once_in_the_child_of_a_fork(void **state)
+static void a_gate_that_a_thread_was_about_to_list_is_listed_once_in_the_child_of_a_fork(
+	void **state)
 {
 	static struct gmt_python_guard gate;
 
@@ -226,7 +227,8 @@ int main(void)
 		cmocka_unit_test(threads_make_their_own_where_the_kernel_never_did),
 		cmocka_unit_test(who_waits_goes_on_when_the_last_one_has_left),
 		cmocka_unit_test(nobody_is_inside_in_the_child_of_a_fork),
-		cmocka_unit_test(a_gate_that_a_thread_was_about_to_list_is_listed_once_in_the_child_of_a_fork),
+		cmocka_unit_test(
+			a_gate_that_a_thread_was_about_to_list_is_listed_once_in_the_child_of_a_fork),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,8 @@ enum { SLOTS = 16, CODES = 3, ROUNDS = 100000, DEATHS = 7 };
 static struct code {
 	uint64_t header, type, file;
 	uint32_t stamp;
-	_Alignas(16) uint32_t set_up; /* instructions before a frame is whole; 16 bytes in front of the first, in all versions */
+	_Alignas(16) uint32_t
+		set_up; /* instructions before a frame is whole; 16 bytes in front of the first, in all versions */
 	_Alignas(16) char bytecode[16];
 } codes[CODES];
 
@@ -28,7 +29,8 @@ static struct frame {
 	uint8_t entry, owner; /* in this order, as 3.11 has them */
 } slots[SLOTS];
 
-static uint32_t order[SLOTS], depth; /* the slots that are the stack, innermost first; behind these the others */
+static uint32_t order[SLOTS],
+	depth; /* the slots that are the stack, innermost first; behind these the others */
 static struct gmt_python_trace_stack last;
 static struct gmt_python_layout layout;
 
@@ -103,7 +105,8 @@ static void remember(uint64_t deaths)
 	struct gmt_python_place place;
 
 	for (last.count = 0; gmt_python_walk_next(&layout, &frame, &place); last.count++) {
-		last.places[last.count] = gmt_python_note_place(&layout, &place, gmt_python_quick_fingerprint(&layout, place.code, deaths));
+		last.places[last.count] = gmt_python_note_place(&layout, &place,
+			gmt_python_quick_fingerprint(&layout, place.code, deaths));
 		last.stack.items[last.count] = place.entry;
 	}
 }
@@ -115,7 +118,8 @@ static void check(uint64_t deaths, uint32_t *taken)
 	struct gmt_python_place place, next = { 0 };
 
 	/* Somewhere in the stack, as behind frames that are new. */
-	for (uint32_t skipped = any(2) ? from : any(SLOTS); skipped && gmt_python_walk_next(&layout, &frame, &place); skipped--)
+	for (uint32_t skipped = any(2) ? from : any(SLOTS);
+		skipped && gmt_python_walk_next(&layout, &frame, &place); skipped--)
 		;
 	slow = frame;
 	same = gmt_python_take_same(&layout, &last, from, limit, deaths, &frame);
@@ -127,10 +131,13 @@ static void check(uint64_t deaths, uint32_t *taken)
 		assert_ptr_equal(place.frame, known->frame);
 		assert_ptr_equal(place.code, known->code);
 		assert_int_equal(place.entry, last.stack.items[i]);
-		assert_int_equal(*(const int64_t *)(const void *)(place.frame + layout.frame.instr), known->instr);
-		assert_int_equal(gmt_python_quick_fingerprint(&layout, place.code, deaths), known->fingerprint);
+		assert_int_equal(*(const int64_t *)(const void *)(place.frame + layout.frame.instr),
+			known->instr);
+		assert_int_equal(gmt_python_quick_fingerprint(&layout, place.code, deaths),
+			known->fingerprint);
 	}
-	assert_int_equal(gmt_python_walk_next(&layout, &frame, &next), gmt_python_walk_next(&layout, &slow, &place));
+	assert_int_equal(gmt_python_walk_next(&layout, &frame, &next),
+		gmt_python_walk_next(&layout, &slow, &place));
 	assert_true(!frame == !slow && (!next.frame || next.frame == place.frame));
 	*taken += same;
 }
@@ -176,13 +183,15 @@ static void what_is_taken_over_is_what_a_walk_finds_where_each_call_is_one_of_c(
 	check_all(GMT_PYTHON_WALK_EACH, DEATHS);
 }
 
-static void what_is_taken_over_is_what_a_walk_finds_where_frames_say_that_they_are_called_from_c(void **state)
+static void what_is_taken_over_is_what_a_walk_finds_where_frames_say_that_they_are_called_from_c(
+	void **state)
 {
 	(void)state;
 	check_all(GMT_PYTHON_WALK_FLAG, DEATHS);
 }
 
-static void what_is_taken_over_is_what_a_walk_finds_where_the_interpreter_has_frames_of_its_own(void **state)
+static void what_is_taken_over_is_what_a_walk_finds_where_the_interpreter_has_frames_of_its_own(
+	void **state)
 {
 	(void)state;
 	check_all(GMT_PYTHON_WALK_SHIMS, 0);
@@ -192,8 +201,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_taken_over_is_what_a_walk_finds_where_each_call_is_one_of_c),
-		cmocka_unit_test(what_is_taken_over_is_what_a_walk_finds_where_frames_say_that_they_are_called_from_c),
-		cmocka_unit_test(what_is_taken_over_is_what_a_walk_finds_where_the_interpreter_has_frames_of_its_own),
+		cmocka_unit_test(
+			what_is_taken_over_is_what_a_walk_finds_where_frames_say_that_they_are_called_from_c),
+		cmocka_unit_test(
+			what_is_taken_over_is_what_a_walk_finds_where_the_interpreter_has_frames_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,12 +112,15 @@ __attribute__((noinline)) static void one_run(void)
 	promise(gmt_recorder_stack_run(look, &seen) && seen.stack, "work is done");
 	promise(errno == EDOM, "errno is what the work has left");
 	promise(!is_near(seen.stack, (uintptr_t)__builtin_frame_address(0)), "it has another stack");
-	promise(seen.is_marked && !gmt_this_thread.is_on_recorder_stack, "the thread says so meanwhile");
+	promise(seen.is_marked && !gmt_this_thread.is_on_recorder_stack,
+		"the thread says so meanwhile");
 	promise(seen.signals == 0 && signals == 1, "a handler runs when the thread is back");
-	promise(sigismember(&seen.mask, SIGTERM) && !sigismember(&seen.mask, SIGSEGV), "faults stay open");
+	promise(sigismember(&seen.mask, SIGTERM) && !sigismember(&seen.mask, SIGSEGV),
+		"faults stay open");
 	pthread_sigmask(SIG_SETMASK, NULL, &after);
 	promise(memcmp(&before, &after, sizeof(before)) == 0, "the mask is what it was");
-	promise(holds_frame_of(&seen, (uintptr_t)one_run), "an unwinder passes from one stack to the other");
+	promise(holds_frame_of(&seen, (uintptr_t)one_run),
+		"an unwinder passes from one stack to the other");
 }
 
 int main(void)
@@ -136,7 +139,8 @@ int main(void)
 	promise(is_near(seen.stack, (uintptr_t)&seen), "threads of the recorder use their own");
 	for (int i = 0; i < MORE; i++)
 		pthread_create(&threads[i], NULL, stay_in_thread, NULL);
-	while (atomic_load(&inside) < GMT_RECORDER_STACKS || atomic_load(&done) < MORE - GMT_RECORDER_STACKS)
+	while (atomic_load(&inside) < GMT_RECORDER_STACKS ||
+		atomic_load(&done) < MORE - GMT_RECORDER_STACKS)
 		usleep(1000);
 	atomic_store(&may_leave, true);
 	for (int i = 0; i < MORE; i++)

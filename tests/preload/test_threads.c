@@ -14,7 +14,14 @@
 #include "depot/depot.h"
 #include "producer/ring.h"
 
-enum { PRODUCERS = 4, GENERATIONS = 8, EVENTS = 4000, CAPACITY = 64, STACKS = 200, ARENA_BYTES = 16 << 20 };
+enum {
+	PRODUCERS = 4,
+	GENERATIONS = 8,
+	EVENTS = 4000,
+	CAPACITY = 64,
+	STACKS = 200,
+	ARENA_BYTES = 16 << 20
+};
 
 static struct gmt_depot *depot;
 static void *memory[PRODUCERS];
@@ -39,7 +46,8 @@ static void *produce(void *slot_of)
 	for (uint64_t i = 0; i < EVENTS; i++) {
 		uint64_t stack[8] = { i % STACKS, ~(i % STACKS) };
 		struct gmt_ring_event event = {
-			.stamp = i, .address = ~i,
+			.stamp = i,
+			.address = ~i,
 			.stack = gmt_depot_intern(depot, GMT_DEPOT_STACK, stack, sizeof(stack)),
 		};
 
@@ -80,7 +88,8 @@ static void drain(size_t slot, uint64_t *next)
 		for (uint32_t i = 0; i < count; i++, ++*next) {
 			uint64_t stack[8];
 
-			demand(events[i].stamp == *next && events[i].address == ~*next, "an event is lost or torn");
+			demand(events[i].stamp == *next && events[i].address == ~*next,
+				"an event is lost or torn");
 			memcpy(stack, gmt_depot_get(depot, events[i].stack) + 1, sizeof(stack));
 			demand(stack[0] == *next % STACKS && stack[1] == ~stack[0], "a stack is another one");
 		}
@@ -99,10 +108,12 @@ int main(void)
 {
 	static uint64_t next[PRODUCERS];
 	pthread_t threads[PRODUCERS];
-	void *arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *arena =
+		mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	bool is_empty;
 
-	demand(arena != MAP_FAILED && (depot = gmt_depot_open(arena, ARENA_BYTES, ARENA_BYTES)), "no memory");
+	demand(arena != MAP_FAILED && (depot = gmt_depot_open(arena, ARENA_BYTES, ARENA_BYTES)),
+		"no memory");
 	atomic_store(&running, PRODUCERS);
 	for (size_t i = 0; i < PRODUCERS; i++) {
 		memory[i] = aligned_alloc(64, (gmt_ring_size_bytes(CAPACITY) + 63) & ~(uint64_t)63);

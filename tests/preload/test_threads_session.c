@@ -97,7 +97,8 @@ const char *gmt_unhooked_get(unsigned index, enum gmt_route *ret_road)
 	return NULL;
 }
 
-void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument), void *argument)
+void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument),
+	void *argument)
 {
 	dl_iterate_phdr(look, argument);
 }
@@ -109,7 +110,8 @@ bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
 	return true;
 }
 
-enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, uintptr_t cfa, const void *caller)
+enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, uintptr_t cfa,
+	const void *caller)
 {
 	(void)thread;
 	(void)cfa;
@@ -133,22 +135,24 @@ bool gmt_call_after_fork(void)
 
 static __thread uint64_t number_of_stack;
 
-uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation, struct gmt_walk *walk,
-	const struct gmt_native_start *start, bool *ret_lost)
+uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation,
+	struct gmt_walk *walk, const struct gmt_native_start *start, bool *ret_lost)
 {
 	(void)walk;
 	(void)start;
 	struct {
 		struct gmt_depot_stack head;
 		uint64_t addresses[4];
-	} stack = { .head.generation = generation, .addresses = { number_of_stack++ % STACKS + 1, depth, 3, 4 } };
+	} stack = { .head.generation = generation,
+		.addresses = { number_of_stack++ % STACKS + 1, depth, 3, 4 } };
 	uint32_t id = gmt_depot_intern(depot, GMT_DEPOT_STACK, &stack, sizeof(stack));
 
 	*ret_lost |= !id;
 	return id;
 }
 
-uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_python_trace *trace, bool *ret_lost)
+uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_python_trace *trace,
+	bool *ret_lost)
 {
 	(void)trace;
 	struct {
@@ -164,10 +168,13 @@ uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_
 		uint32_t items[1];
 	} stack = { .head.truncated = depth == 0 };
 
-	frame.code = gmt_depot_intern(depot, GMT_DEPOT_CODE, &code, sizeof(code.head) + sizeof(code.text));
-	stack.items[0] = frame.code ? gmt_depot_intern(depot, GMT_DEPOT_FRAME, &frame, sizeof(frame)) << 1 : 0;
+	frame.code =
+		gmt_depot_intern(depot, GMT_DEPOT_CODE, &code, sizeof(code.head) + sizeof(code.text));
+	stack.items[0] =
+		frame.code ? gmt_depot_intern(depot, GMT_DEPOT_FRAME, &frame, sizeof(frame)) << 1 : 0;
 
-	uint32_t id = stack.items[0] ? gmt_depot_intern(depot, GMT_DEPOT_FRAMES, &stack, sizeof(stack)) : 0;
+	uint32_t id =
+		stack.items[0] ? gmt_depot_intern(depot, GMT_DEPOT_FRAMES, &stack, sizeof(stack)) : 0;
 	*ret_lost |= !id;
 	return id;
 }
@@ -177,7 +184,11 @@ uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_
 static void push(uint64_t address)
 {
 	struct gmt_ring_event event = {
-		.stamp = gmt_clock_stamp(), .address = address, .size_bytes = 1, .kind = GMT_KIND_ALLOC, .api = 1,
+		.stamp = gmt_clock_stamp(),
+		.address = address,
+		.size_bytes = 1,
+		.kind = GMT_KIND_ALLOC,
+		.api = 1,
 	};
 
 	demand(gmt_event_begin(), "an event may not be recorded");
@@ -272,7 +283,8 @@ static void take(const struct gmt_block *block, const void *rows, struct found *
 		case GMT_RECORD_EVENT:
 			if (events[i].address > ALL)
 				break;
-			demand(events[i].address && !seen[events[i].address - 1], "an event is torn, or there twice");
+			demand(events[i].address && !seen[events[i].address - 1],
+				"an event is torn, or there twice");
 			seen[events[i].address - 1] = 1;
 			found->events++;
 			break;
@@ -370,7 +382,8 @@ int main(void)
 	demand(found.threads >= SLOTS * GENERATIONS, "threads are missing");
 	demand(found.notes >= ASKED, "notes are missing");
 	demand(gmt_snapshots_count() >= 1, "no snapshot was taken");
-	demand(atomic_load(&first_calls) >= SLOTS * GENERATIONS && atomic_load(&rounds) && atomic_load(&rare),
+	demand(atomic_load(&first_calls) >= SLOTS * GENERATIONS && atomic_load(&rounds) &&
+			atomic_load(&rare),
 		"the writer or a thread did not call back");
 	nftw(folder, take_away, 8, FTW_DEPTH | FTW_PHYS);
 	return 0;

@@ -45,7 +45,8 @@ static void demand(bool holds, const char *what)
 	abort();
 }
 
-void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument), void *argument)
+void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument),
+	void *argument)
 {
 	dl_iterate_phdr(look, argument);
 }
@@ -181,7 +182,8 @@ int main(int argument_count, char **arguments)
 		demand(!pthread_create(&threads[i], NULL, open_and_close, (void *)(i + 1)), "no thread");
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	printf("%u stacks, %u of them as before, %u while a library went; %u unloadings\n", taken, spliced, refused, unloaded);
+	printf("%u stacks, %u of them as before, %u while a library went; %u unloadings\n", taken,
+		spliced, refused, unloaded);
 	demand(is_enough(), "too little has happened");
 	return 0;
 }

@@ -18,7 +18,8 @@ static void make_addresses(void)
 {
 	for (uint32_t i = 0; i < ADDRESSES; i++) {
 		struct gmt_unwind_rule rule = {
-			.kind = (uint8_t)(any(8) ? GMT_UNWIND_BY_SP + any(2) : GMT_UNWIND_BY_SP + any(6)), .saved_words = (uint8_t)any(16),
+			.kind = (uint8_t)(any(8) ? GMT_UNWIND_BY_SP + any(2) : GMT_UNWIND_BY_SP + any(6)),
+			.saved_words = (uint8_t)any(16),
 			.cfa_words = 1 + any(127),
 		};
 
@@ -28,7 +29,8 @@ static void make_addresses(void)
 
 static void assert_found(uint64_t ip)
 {
-	struct gmt_unwind_rule expected = gmt_rules_read_tables(ip), found = gmt_rule_cache_find(&trail, &at, ip);
+	struct gmt_unwind_rule expected = gmt_rules_read_tables(ip),
+						   found = gmt_rule_cache_find(&trail, &at, ip);
 
 	assert_int_equal(found.kind, expected.kind);
 	/* What else the rule of an outermost frame says is of no interest. */
@@ -75,12 +77,14 @@ static void nothing_is_left_of_a_trail_that_was_cleared(void **state)
 static void what_is_no_address_of_a_program_is_not_mistaken_for_one(void **state)
 {
 	(void)state;
-	const uint64_t ip = make_ip((struct gmt_unwind_rule){ .kind = GMT_UNWIND_BY_SP, .cfa_words = 5 }, FIRST);
+	const uint64_t ip =
+		make_ip((struct gmt_unwind_rule){ .kind = GMT_UNWIND_BY_SP, .cfa_words = 5 }, FIRST);
 
 	assert_found(ip);
 	assert_found(ip);
 	for (int bit = GMT_RULES_ADDRESS_BITS; bit < 64; bit++)
-		assert_int_equal(gmt_rule_cache_find(&trail, &at, ip | (uint64_t)1 << bit).kind, GMT_UNWIND_NONE);
+		assert_int_equal(gmt_rule_cache_find(&trail, &at, ip | (uint64_t)1 << bit).kind,
+			GMT_UNWIND_NONE);
 }
 
 int main(void)

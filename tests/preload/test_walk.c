@@ -236,7 +236,8 @@ static void an_unchanged_stack_is_told_from_a_changed_one(void **state)
 static void check_caller(bool by_fp, struct gmt_unwind_rule inner, unsigned which, uint64_t kept)
 {
 	const struct gmt_unwind_rule counts = {
-		.kind = by_fp ? GMT_UNWIND_BY_FP : GMT_UNWIND_BY_SP, .saved_words = 2,
+		.kind = by_fp ? GMT_UNWIND_BY_FP : GMT_UNWIND_BY_SP,
+		.saved_words = 2,
 		.cfa_words = by_fp ? 2 : (uint32_t)(60 - 20 * which),
 	};
 	const uint64_t end = (uint64_t)&memory[WORDS - 4], middle = end - 80 * 8;
@@ -254,7 +255,9 @@ static void check_caller(bool by_fp, struct gmt_unwind_rule inner, unsigned whic
 	}
 
 	uint64_t fp = by_fp ? end - (20 + 20 * which) * 8 - 16 : kept;
-	struct gmt_walk_start start = { .ip = expected[0], .sp = middle - inner.cfa_words * 8, .fp = inner.saved_words ? kept : fp };
+	struct gmt_walk_start start = {
+		.ip = expected[0], .sp = middle - inner.cfa_words * 8, .fp = inner.saved_words ? kept : fp
+	};
 
 	*word(middle - 8) = expected[1];
 	if (inner.saved_words)
@@ -267,8 +270,12 @@ static void check_caller(bool by_fp, struct gmt_unwind_rule inner, unsigned whic
 static void a_frame_pointer_that_a_frame_is_counted_from_is_compared(void **state)
 {
 	(void)state;
-	const struct gmt_unwind_rule saves = { .kind = GMT_UNWIND_BY_SP, .saved_words = 3, .cfa_words = 10 };
-	const struct gmt_unwind_rule saves_elsewhere = { .kind = GMT_UNWIND_BY_SP, .saved_words = 4, .cfa_words = 10 };
+	const struct gmt_unwind_rule saves = {
+		.kind = GMT_UNWIND_BY_SP, .saved_words = 3, .cfa_words = 10
+	};
+	const struct gmt_unwind_rule saves_elsewhere = {
+		.kind = GMT_UNWIND_BY_SP, .saved_words = 4, .cfa_words = 10
+	};
 	const struct gmt_unwind_rule leaves = { .kind = GMT_UNWIND_BY_SP, .cfa_words = 10 };
 
 	begin_session(6);
@@ -289,13 +296,17 @@ static void push_frame(enum gmt_unwind_kind kind, uint8_t saved_words)
 {
 	const struct frame *outer = &frames[depth - 1];
 	const struct gmt_unwind_rule rule = {
-		.kind = (uint8_t)kind, .saved_words = saved_words, .cfa_words = kind == GMT_UNWIND_BY_FP ? GMT_UNWIND_FRAMED_WORDS : 6,
+		.kind = (uint8_t)kind,
+		.saved_words = saved_words,
+		.cfa_words = kind == GMT_UNWIND_BY_FP ? GMT_UNWIND_FRAMED_WORDS : 6,
 	};
 
 	*word(outer->sp - 8) = outer->ip;
 	*word(outer->sp - saved_words * 8) = outer->fp;
 	frames[depth++] = (struct frame){
-		.ip = make_ip(rule, 0x400000), .sp = outer->sp - 6 * 8, .fp = kind == GMT_UNWIND_BY_FP ? outer->sp - 16 : 12345,
+		.ip = make_ip(rule, 0x400000),
+		.sp = outer->sp - 6 * 8,
+		.fp = kind == GMT_UNWIND_BY_FP ? outer->sp - 16 : 12345,
 	};
 }
 
@@ -309,7 +320,8 @@ static void a_stack_is_the_same_only_with_the_frame_pointers_that_matter(void **
 	check(512, 0);
 
 	const struct gmt_walk_start start = start_here();
-	uint64_t *saved = word(frames[depth - 2].sp - 3 * 8), *nothing = word(frames[depth - 2].sp - 4 * 8);
+	uint64_t *saved = word(frames[depth - 2].sp - 3 * 8),
+			 *nothing = word(frames[depth - 2].sp - 4 * 8);
 
 	assert_true(gmt_walk_is_same(&walk, start.ip, start.sp, start.fp));
 	*saved += 8;
@@ -332,10 +344,15 @@ static uint32_t guess_behind(struct gmt_unwind_rule inner, unsigned which)
 static void a_recalled_stack_is_compared_by_the_frame_pointers_that_matter(void **state)
 {
 	(void)state;
-	const struct gmt_unwind_rule before = { .kind = GMT_UNWIND_BY_SP, .saved_words = 4, .cfa_words = 12 };
-	const struct gmt_unwind_rule behind = { .kind = GMT_UNWIND_BY_SP, .saved_words = 5, .cfa_words = 14 };
+	const struct gmt_unwind_rule before = {
+		.kind = GMT_UNWIND_BY_SP, .saved_words = 4, .cfa_words = 12
+	};
+	const struct gmt_unwind_rule behind = {
+		.kind = GMT_UNWIND_BY_SP, .saved_words = 5, .cfa_words = 14
+	};
 	const struct gmt_unwind_rule inner[] = {
-		{ .kind = GMT_UNWIND_BY_SP, .saved_words = 3, .cfa_words = 10 }, { .kind = GMT_UNWIND_BY_SP, .cfa_words = 10 },
+		{ .kind = GMT_UNWIND_BY_SP, .saved_words = 3, .cfa_words = 10 },
+		{ .kind = GMT_UNWIND_BY_SP, .cfa_words = 10 },
 	};
 
 	/* What is guessed, and not there: it or its joint counts from a frame pointer that is read, or was left as it is. */
@@ -368,7 +385,8 @@ static void a_frame_pointer_that_no_frame_is_counted_from_may_be_any(void **stat
 {
 	(void)state;
 	const struct gmt_unwind_rule inner[] = {
-		{ .kind = GMT_UNWIND_BY_SP, .saved_words = 3, .cfa_words = 10 }, { .kind = GMT_UNWIND_BY_SP, .cfa_words = 10 },
+		{ .kind = GMT_UNWIND_BY_SP, .saved_words = 3, .cfa_words = 10 },
+		{ .kind = GMT_UNWIND_BY_SP, .cfa_words = 10 },
 	};
 
 	begin_session(7);

@@ -52,26 +52,29 @@ static void tables_that_lead_off_the_stack_are_not_followed(void **state)
 {
 	(void)state;
 	struct gmt_unwind_rule wrong[] = {
-		{ .kind = GMT_UNWIND_BY_FP, .cfa_words = 2 }, { .kind = GMT_UNWIND_BY_FP, .saved_words = 2, .cfa_words = 2 },
+		{ .kind = GMT_UNWIND_BY_FP, .cfa_words = 2 },
+		{ .kind = GMT_UNWIND_BY_FP, .saved_words = 2, .cfa_words = 2 },
 		{ .kind = GMT_UNWIND_BY_SP, .cfa_words = 127 },
 		{ .kind = GMT_UNWIND_BY_SP, .saved_words = 9, .cfa_words = 3 },
 	};
 	other_memory = mmap(NULL, WORDS * 8, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	const uint64_t pointers[] = { 0, 8, 1, UINT64_MAX, UINT64_MAX - 7, UINT64_MAX - 15, 0x7fff00000000,
-		(uint64_t)(memory + WORDS), (uint64_t)memory, (uint64_t)(other_memory + WORDS / 2),
-		(uint64_t)(other_memory + WORDS / 2) + 4 };
+	const uint64_t pointers[] = { 0, 8, 1, UINT64_MAX, UINT64_MAX - 7, UINT64_MAX - 15,
+		0x7fff00000000, (uint64_t)(memory + WORDS), (uint64_t)memory,
+		(uint64_t)(other_memory + WORDS / 2), (uint64_t)(other_memory + WORDS / 2) + 4 };
 
 	begin_session(2);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
 		for (size_t at = 0; at < sizeof(pointers) / sizeof(*pointers); at++) {
 			struct gmt_walk_start start = {
-				.ip = make_ip(wrong[i], 0x400000), .sp = (uint64_t)&memory[WORDS - 100], .fp = pointers[at],
+				.ip = make_ip(wrong[i], 0x400000),
+				.sp = (uint64_t)&memory[WORDS - 100],
+				.fp = pointers[at],
 			};
 
 			/* Not even by libunwind, unless it may be another stack of the thread. */
-			bool is_other = wrong[i].kind == GMT_UNWIND_BY_FP && wrong[i].saved_words == 2 && pointers[at] % 8 == 0 &&
-				gmt_is_readable(pointers[at] + 8);
+			bool is_other = wrong[i].kind == GMT_UNWIND_BY_FP && wrong[i].saved_words == 2 &&
+				pointers[at] % 8 == 0 && gmt_is_readable(pointers[at] + 8);
 
 			assert_int_equal(gmt_walk_take(&walk, &start, 512), !is_other);
 			if (is_other)
@@ -103,7 +106,8 @@ static void code_without_tables_is_walked_over_where_its_frame_pointer_leads_on(
 			*word(inner->sp + 24) = frames[depth - 1].ip;
 			*word(inner->sp + 16) = frames[depth - 1].fp;
 			inner->fp = i == 0 || keeps ? inner->sp + 16 : (uint64_t)rand() * 4;
-			inner->ip = make_ip((struct gmt_unwind_rule){ .kind = GMT_UNWIND_NONE }, any_site() & (own_start - 1));
+			inner->ip = make_ip((struct gmt_unwind_rule){ .kind = GMT_UNWIND_NONE },
+				any_site() & (own_start - 1));
 			depth++;
 		}
 		/* Known code that was called by it. */
@@ -150,7 +154,8 @@ static void push_framed(void)
 	*word(outer->sp - size * 8) = outer->fp;
 	inner->fp = outer->sp - size * 8;
 	inner->sp = inner->fp - 8 * any(2);
-	inner->ip = make_ip((struct gmt_unwind_rule){ .kind = GMT_UNWIND_OTHER }, 0x400000 + 8 * any(SITES));
+	inner->ip =
+		make_ip((struct gmt_unwind_rule){ .kind = GMT_UNWIND_OTHER }, 0x400000 + 8 * any(SITES));
 	depth++;
 }
 
@@ -190,12 +195,15 @@ static void frame_pointers_that_lead_off_the_stack_end_it(void **state)
 {
 	(void)state;
 	const uint64_t inside = (uint64_t)&memory[WORDS - 100];
-	const uint64_t pointers[] = { 8, 1, UINT64_MAX, UINT64_MAX - 7, UINT64_MAX - 15, 0x7fff00000000, (uint64_t)(memory + WORDS),
-		(uint64_t)(memory + WORDS) - 8, (uint64_t)memory, inside - 8, inside + 4 };
+	const uint64_t pointers[] = { 8, 1, UINT64_MAX, UINT64_MAX - 7, UINT64_MAX - 15, 0x7fff00000000,
+		(uint64_t)(memory + WORDS), (uint64_t)(memory + WORDS) - 8, (uint64_t)memory, inside - 8,
+		inside + 4 };
 
 	begin_session(4);
 	for (size_t at = 0; at < sizeof(pointers) / sizeof(*pointers); at++) {
-		struct gmt_walk_start start = { .ip = 0x400000, .sp = inside, .fp = pointers[at], .by_frame_pointers = true };
+		struct gmt_walk_start start = {
+			.ip = 0x400000, .sp = inside, .fp = pointers[at], .by_frame_pointers = true
+		};
 
 		assert_true(gmt_walk_take(&walk, &start, 512));
 		assert_int_equal(walk.ends, GMT_STACK_STOPPED);

@@ -23,7 +23,8 @@ static bool take_both(const struct gmt_walk_start *start)
 		return false;
 	assert_int_equal(walk.ends, anew.ends);
 	assert_int_equal(gmt_walk_count(&walk), gmt_walk_count(&anew));
-	assert_memory_equal(walk.addresses + walk.first, anew.addresses + anew.first, gmt_walk_count(&anew) * sizeof(*anew.addresses));
+	assert_memory_equal(walk.addresses + walk.first, anew.addresses + anew.first,
+		gmt_walk_count(&anew) * sizeof(*anew.addresses));
 	assert_int_equal(walk.hashes[walk.first], anew.hashes[anew.first]);
 	return walk.is_known;
 }
@@ -45,7 +46,9 @@ static void call_it(uint32_t id)
 /* A function whose frame pointer points to that of its caller, or which does not touch that register. */
 static void push_plain(bool is_framed, uint64_t site)
 {
-	const struct gmt_unwind_rule framed = { .kind = GMT_UNWIND_BY_FP, .saved_words = 2, .cfa_words = 2 };
+	const struct gmt_unwind_rule framed = {
+		.kind = GMT_UNWIND_BY_FP, .saved_words = 2, .cfa_words = 2
+	};
 	const struct gmt_unwind_rule plain = { .kind = GMT_UNWIND_BY_SP, .cfa_words = 4 };
 	const struct frame *outer = &frames[depth - 1];
 	struct frame *inner = &frames[depth++];
@@ -82,7 +85,8 @@ static void each_word_of_a_remembered_stack_is_compared(void **state)
 				call_it(1);
 				assert_true(take_here());
 				/* One frame less, or another place that it is returned to. */
-				*word_of(index, is_fp) = is_fp ? *word(frames[index - 1].fp) : *word_of(index, false) + 0x1000000;
+				*word_of(index, is_fp) =
+					is_fp ? *word(frames[index - 1].fp) : *word_of(index, false) + 0x1000000;
 				assert_false(take_here());
 			}
 }
@@ -116,7 +120,8 @@ static void each_word_of_a_recalled_part_is_compared(void **state)
 				/* Those of its innermost frame are the words of the frame outwards of it, and the joint's. */
 				for (uint32_t index = outer + 1; index <= outer + inner; index++) {
 					come_in_turns(outer, inner, is_fp);
-					*word_of(index, is_fp) = is_fp ? *word(frames[index - 1].fp) : *word_of(index, false) + 0x1000000;
+					*word_of(index, is_fp) =
+						is_fp ? *word(frames[index - 1].fp) : *word_of(index, false) + 0x1000000;
 					assert_false(take_here() && walk.id == 2);
 				}
 			}
@@ -161,7 +166,9 @@ static void a_frame_pointer_that_is_in_its_register_still_is_compared(void **sta
 static void call_saving(uint32_t words, uint32_t saved_words, uint64_t site)
 {
 	const struct frame *outer = &frames[depth - 1];
-	const struct gmt_unwind_rule rule = { .kind = GMT_UNWIND_BY_SP, .saved_words = (uint8_t)saved_words, .cfa_words = words };
+	const struct gmt_unwind_rule rule = {
+		.kind = GMT_UNWIND_BY_SP, .saved_words = (uint8_t)saved_words, .cfa_words = words
+	};
 
 	*word(outer->sp - 8) = outer->ip;
 	*word(outer->sp - saved_words * 8) = outer->fp;
@@ -199,7 +206,8 @@ static void go_to_outer(uint32_t which)
 	frames[2].sp = (uint64_t)&memory[WORDS - 200];
 }
 
-static void a_recalled_part_is_not_put_before_an_outer_stack_that_only_looks_like_its_own(void **state)
+static void a_recalled_part_is_not_put_before_an_outer_stack_that_only_looks_like_its_own(
+	void **state)
 {
 	(void)state;
 	begin_session(6);
@@ -229,8 +237,11 @@ static void a_memory_that_is_full_of_frame_pointers_takes_no_more(void **state)
 	(void)state;
 	enum { MOST = GMT_WALK_FRAMES + 400, AT_ONCE = 200, RECORDS = 2 * MOST };
 	static uint64_t records[RECORDS];
-	const uint64_t top = (uint64_t)(records + RECORDS), site = make_ip((struct gmt_unwind_rule){
-		.kind = GMT_UNWIND_BY_FP, .saved_words = 2, .cfa_words = 2 }, 0x400000);
+	const uint64_t top = (uint64_t)(records + RECORDS),
+				   site = make_ip((struct gmt_unwind_rule){ .kind = GMT_UNWIND_BY_FP,
+									  .saved_words = 2,
+									  .cfa_words = 2 },
+					   0x400000);
 	uint32_t fullest = 0;
 
 	for (uint32_t turn = 0; turn < 2 * MOST; turn++) {
@@ -242,21 +253,27 @@ static void a_memory_that_is_full_of_frame_pointers_takes_no_more(void **state)
 			continue;
 		}
 
-		struct gmt_walk_start start = { .ip = site + 8, .sp = top - count * 16, .fp = top - count * 16 };
+		struct gmt_walk_start start = {
+			.ip = site + 8, .sp = top - count * 16, .fp = top - count * 16
+		};
 		uint64_t *record = &records[RECORDS - 2 * count];
 
 		record[0] = start.fp + 16;
-		record[1] = count == 1 ? make_ip((struct gmt_unwind_rule){ .kind = GMT_UNWIND_END }, 0x400000) : site;
+		record[1] = count == 1
+			? make_ip((struct gmt_unwind_rule){ .kind = GMT_UNWIND_END }, 0x400000)
+			: site;
 		if (count % AT_ONCE)
 			continue;
 		assert_true(gmt_walk_take(&walk, &start, 512));
 
 		uint32_t known = gmt_walk_count(&walk);
 
-		assert_true(known == count + 1 || (walk.ends == GMT_STACK_CUT && known >= GMT_WALK_NEW_FRAMES));
+		assert_true(known == count + 1 ||
+			(walk.ends == GMT_STACK_CUT && known >= GMT_WALK_NEW_FRAMES));
 		assert_int_equal(walk.addresses[walk.first], site + 8);
 		for (uint32_t i = 1; i < known; i++)
-			assert_int_equal(walk.addresses[walk.first + i], i == count ? records[RECORDS - 1] : site);
+			assert_int_equal(walk.addresses[walk.first + i],
+				i == count ? records[RECORDS - 1] : site);
 		fullest = known > fullest ? known : fullest;
 		if (turn < MOST || known < GMT_WALK_FRAMES - AT_ONCE)
 			continue;
@@ -281,7 +298,8 @@ int main(void)
 		cmocka_unit_test(each_word_of_a_recalled_part_is_compared),
 		cmocka_unit_test(a_frame_pointer_that_is_in_its_register_still_is_compared),
 		cmocka_unit_test(what_a_frame_had_below_the_stack_pointer_is_not_read),
-		cmocka_unit_test(a_recalled_part_is_not_put_before_an_outer_stack_that_only_looks_like_its_own),
+		cmocka_unit_test(
+			a_recalled_part_is_not_put_before_an_outer_stack_that_only_looks_like_its_own),
 		cmocka_unit_test(a_memory_that_is_full_of_frame_pointers_takes_no_more),
 	};
 

@@ -30,7 +30,8 @@ size_t draw_size(struct worker *worker)
 
 size_t draw_wrong_size(struct worker *worker)
 {
-	static const size_t sizes[] = { 0, (size_t)1 << 40, SIZE_MAX, SIZE_MAX - 511, (size_t)1 << 63, SIZE_MAX / 2 };
+	static const size_t sizes[] = { 0, (size_t)1 << 40, SIZE_MAX, SIZE_MAX - 511, (size_t)1 << 63,
+		SIZE_MAX / 2 };
 
 	return sizes[draw(worker, sizeof(sizes) / sizeof(*sizes))];
 }

@@ -9,9 +9,10 @@
 #include "../../simcuda/driver/accounting.h"
 
 struct checkpoint {
-	uint64_t number; /* from 1; the mark before which all of it happened is called "checkpoint NUMBER" */
-	uint64_t calls;  /* made until then */
-	uint64_t count;  /* of items */
+	uint64_t
+		number; /* from 1; the mark before which all of it happened is called "checkpoint NUMBER" */
+	uint64_t calls; /* made until then */
+	uint64_t count; /* of items */
 };
 
 #endif

@@ -79,7 +79,8 @@ struct items {
 static bool is_graphics(const struct items *items, uint64_t handle)
 {
 	for (uint64_t i = 0; i < items->count; i++)
-		if (items->list[i].kind == SIMCUDA_KIND_GRAPHICS_RESOURCE && items->list[i].address == handle)
+		if (items->list[i].kind == SIMCUDA_KIND_GRAPHICS_RESOURCE &&
+			items->list[i].address == handle)
 			return true;
 	return false;
 }
@@ -126,7 +127,8 @@ static const uint8_t space_of[] = {
 	[SIMCUDA_KIND_MODULE] = GMT_SPACE_MODULE,
 };
 
-static bool physical_fact(const struct items *items, const struct simcuda_item *item, struct fact *fact)
+static bool physical_fact(const struct items *items, const struct simcuda_item *item,
+	struct fact *fact)
 {
 	uint32_t tiles;
 	uint64_t mapped_bytes = largest_mapping(items, item->address, &tiles);
@@ -140,9 +142,12 @@ static bool physical_fact(const struct items *items, const struct simcuda_item *
 }
 
 /* False: the recorder does not tell of it. */
-static bool fact_of(const struct items *items, const struct simcuda_item *item, struct fact *ret_fact)
+static bool fact_of(const struct items *items, const struct simcuda_item *item,
+	struct fact *ret_fact)
 {
-	struct fact fact = { .address = item->address, .bytes = item->size_bytes, .most_bytes = item->size_bytes,
+	struct fact fact = { .address = item->address,
+		.bytes = item->size_bytes,
+		.most_bytes = item->size_bytes,
 		.device = (int16_t)item->device };
 	bool is_told = true;
 
@@ -197,14 +202,17 @@ static uint64_t handle_of(const struct comparison *comparison, uint64_t number)
 	return gmt_map_find(&comparison->handles, number, &handle) ? handle : number;
 }
 
-static void list_books(const struct comparison *comparison, const struct gmt_accounting *accounting, struct facts *facts)
+static void list_books(const struct comparison *comparison, const struct gmt_accounting *accounting,
+	struct facts *facts)
 {
 	struct gmt_account_place place;
 
-	for (size_t cursor = 0; gmt_accounting_next_block(accounting, GMT_ACCOUNTING_ALL_OF_CUDA, &cursor, &place);) {
+	for (size_t cursor = 0;
+		gmt_accounting_next_block(accounting, GMT_ACCOUNTING_ALL_OF_CUDA, &cursor, &place);) {
 		const struct gmt_account_site *site = &accounting->sites.items[place.block.site];
 		struct fact fact = {
-			.address = place.address, .bytes = place.block.size_bytes,
+			.address = place.address,
+			.bytes = place.block.size_bytes,
 			.space = (uint8_t)accounting->spaces.items[site->space].space,
 			.device = accounting->accounts.items[site->account].device,
 			.references = place.block.references,
@@ -214,7 +222,8 @@ static void list_books(const struct comparison *comparison, const struct gmt_acc
 		if (gmt_space_realm(fact.space) == GMT_REALM_HANDLE)
 			fact.address = handle_of(comparison, place.address);
 		/* What the driver counts as a context's, or in each context. */
-		if (fact.space == GMT_SPACE_LIMIT || gmt_map_find(&comparison->libraries, fact.address, &unused))
+		if (fact.space == GMT_SPACE_LIMIT ||
+			gmt_map_find(&comparison->libraries, fact.address, &unused))
 			continue;
 		add(facts, &fact);
 	}
@@ -253,10 +262,11 @@ static void print_events(const struct comparison *comparison, const struct fact 
 		const struct gmt_api *api = gmt_snapshot_api(comparison->snapshot, event.api);
 		struct gmt_snapshot_object about = gmt_snapshot_object(&event);
 
-		printf("    event %zu thread %u %s %s %s address %#" PRIx64 " size %" PRIu64 " device %d object %#" PRIx64
-			" offset %#" PRIx64 " context %u result %u\n", shown[count], event.thread, gmt_kind_name(event.kind),
-			gmt_space_name(event.space), api ? api->name.text : "?", event.address, event.size_bytes,
-			event.device, about.object, about.offset, about.context, event.result);
+		printf("    event %zu thread %u %s %s %s address %#" PRIx64 " size %" PRIu64
+			   " device %d object %#" PRIx64 " offset %#" PRIx64 " context %u result %u\n",
+			shown[count], event.thread, gmt_kind_name(event.kind), gmt_space_name(event.space),
+			api ? api->name.text : "?", event.address, event.size_bytes, event.device, about.object,
+			about.offset, about.context, event.result);
 	}
 }
 
@@ -274,7 +284,8 @@ static bool are_equal(const struct fact *driver, const struct fact *replay)
 }
 
 /* One of the two may be NULL. */
-static void differ(struct comparison *comparison, const struct fact *driver, const struct fact *replay)
+static void differ(struct comparison *comparison, const struct fact *driver,
+	const struct fact *replay)
 {
 	comparison->differs = true;
 	if (driver)
@@ -284,7 +295,8 @@ static void differ(struct comparison *comparison, const struct fact *driver, con
 	print_events(comparison, driver ? driver : replay);
 }
 
-static void compare_facts(struct comparison *comparison, const struct facts *driver, const struct facts *replay)
+static void compare_facts(struct comparison *comparison, const struct facts *driver,
+	const struct facts *replay)
 {
 	size_t d = 0, r = 0, shown = 0;
 
@@ -303,10 +315,12 @@ static void compare_facts(struct comparison *comparison, const struct facts *dri
 }
 
 /* The sums that reports show, of what is CUDA's own. */
-static void compare_sums(struct comparison *comparison, const struct facts *driver, const struct gmt_accounting *accounting)
+static void compare_sums(struct comparison *comparison, const struct facts *driver,
+	const struct gmt_accounting *accounting)
 {
 	for (int16_t device = GMT_DEVICE_HOST; device < 2; device++) {
-		const struct gmt_account *account = gmt_accounting_find_account(accounting, GMT_LAYER_CUDA, device);
+		const struct gmt_account *account =
+			gmt_accounting_find_account(accounting, GMT_LAYER_CUDA, device);
 		uint64_t bytes = 0, replayed = account ? account->live_bytes : 0;
 
 		for (size_t i = 0; i < driver->list.count; i++)
@@ -315,7 +329,8 @@ static void compare_sums(struct comparison *comparison, const struct facts *driv
 				bytes += driver->list.items[i].bytes;
 		if (bytes == replayed)
 			continue;
-		printf("  on device %d the driver has %" PRIu64 " bytes, the replay %" PRIu64 "\n", device, bytes, replayed);
+		printf("  on device %d the driver has %" PRIu64 " bytes, the replay %" PRIu64 "\n", device,
+			bytes, replayed);
 		comparison->differs = true;
 	}
 }
@@ -328,7 +343,8 @@ static void read_items(struct comparison *comparison, struct items *ret_items)
 		fail("the books have fewer checkpoints than the recording");
 	ret_items->count = checkpoint.count;
 	ret_items->list = need(calloc(checkpoint.count + 1, sizeof(*ret_items->list)));
-	if (fread(ret_items->list, sizeof(*ret_items->list), checkpoint.count, comparison->accounting) != checkpoint.count)
+	if (fread(ret_items->list, sizeof(*ret_items->list), checkpoint.count,
+			comparison->accounting) != checkpoint.count)
 		fail("the books are cut");
 }
 
@@ -343,7 +359,8 @@ static void compare(struct comparison *comparison, const struct gmt_accounting *
 	comparison->compared++;
 	/* What lived at moments that were folded is not known. */
 	if (comparison->differs ||
-		(compacted->has_fold && comparison->marks.items[comparison->compared - 1].stamp < compacted->fold.stamp)) {
+		(compacted->has_fold &&
+			comparison->marks.items[comparison->compared - 1].stamp < compacted->fold.stamp)) {
 		free(items.list);
 		return;
 	}
@@ -357,7 +374,8 @@ static void compare(struct comparison *comparison, const struct gmt_accounting *
 	compare_facts(comparison, &driver, &replay);
 	compare_sums(comparison, &driver, accounting);
 	if (comparison->differs)
-		printf("  that is at checkpoint %" PRIu64 ", before event %zu\n", comparison->compared, comparison->event);
+		printf("  that is at checkpoint %" PRIu64 ", before event %zu\n", comparison->compared,
+			comparison->event);
 	gmt_vec_fini(&driver.list);
 	gmt_vec_fini(&replay.list);
 	free(items.list);
@@ -369,7 +387,8 @@ static void note_library(struct comparison *comparison, const struct gmt_snapsho
 {
 	const struct gmt_api *api = gmt_snapshot_api(comparison->snapshot, event->api);
 
-	if (event->space != GMT_SPACE_MODULE || !api || api->name.length < 9 || memcmp(api->name.text, "cuLibrary", 9))
+	if (event->space != GMT_SPACE_MODULE || !api || api->name.length < 9 ||
+		memcmp(api->name.text, "cuLibrary", 9))
 		return;
 	if (event->kind == GMT_KIND_ALLOC && !gmt_map_put(&comparison->libraries, event->address, 0))
 		fail("out of memory");
@@ -377,11 +396,13 @@ static void note_library(struct comparison *comparison, const struct gmt_snapsho
 		gmt_map_remove(&comparison->libraries, event->address, NULL);
 }
 
-static bool before(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event, size_t index)
+static bool before(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, size_t index)
 {
 	struct comparison *comparison = user;
 
-	if (replay->accounting.anomalies.unknown_frees + replay->accounting.anomalies.missed_frees != comparison->unknown_frees &&
+	if (replay->accounting.anomalies.unknown_frees + replay->accounting.anomalies.missed_frees !=
+			comparison->unknown_frees &&
 		comparison->shown_frees++ < SHOWN_DIFFERENCES) {
 		struct fact of = { .address = comparison->playing->address };
 
@@ -389,7 +410,8 @@ static bool before(void *user, const struct gmt_replay *replay, const struct gmt
 		comparison->event++;
 		print_events(comparison, &of);
 	}
-	comparison->unknown_frees = replay->accounting.anomalies.unknown_frees + replay->accounting.anomalies.missed_frees;
+	comparison->unknown_frees =
+		replay->accounting.anomalies.unknown_frees + replay->accounting.anomalies.missed_frees;
 	comparison->event = index;
 	while (comparison->compared < comparison->marks.count &&
 		event->stamp > comparison->marks.items[comparison->compared].stamp)
@@ -399,13 +421,15 @@ static bool before(void *user, const struct gmt_replay *replay, const struct gmt
 	return true;
 }
 
-static bool began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event, uint32_t site)
+static bool began(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, uint32_t site)
 {
 	struct comparison *comparison = user;
 
 	(void)replay;
 	(void)site;
-	if (gmt_space_realm(event->space) == GMT_REALM_HANDLE && comparison->playing->kind == GMT_KIND_ALLOC &&
+	if (gmt_space_realm(event->space) == GMT_REALM_HANDLE &&
+		comparison->playing->kind == GMT_KIND_ALLOC &&
 		!gmt_map_put(&comparison->handles, event->address, comparison->playing->address))
 		fail("out of memory");
 	return true;
@@ -437,13 +461,15 @@ static void find_marks(struct comparison *comparison)
 }
 
 /* A driver that is as good as its word never frees what it has not given. */
-static void check_anomalies(struct comparison *comparison, const struct gmt_accounting_anomalies *anomalies)
+static void check_anomalies(struct comparison *comparison,
+	const struct gmt_accounting_anomalies *anomalies)
 {
 	if (!anomalies->unknown_frees && !anomalies->missed_frees && !anomalies->size_mismatches &&
 		!anomalies->impossible_sizes)
 		return;
-	printf("  anomalies: %" PRIu64 " unknown frees, %" PRIu64 " missed frees, %" PRIu64 " other sizes, %" PRIu64
-		" impossible sizes\n", anomalies->unknown_frees, anomalies->missed_frees, anomalies->size_mismatches,
+	printf("  anomalies: %" PRIu64 " unknown frees, %" PRIu64 " missed frees, %" PRIu64
+		   " other sizes, %" PRIu64 " impossible sizes\n",
+		anomalies->unknown_frees, anomalies->missed_frees, anomalies->size_mismatches,
 		anomalies->impossible_sizes);
 	comparison->differs = true;
 }
@@ -453,10 +479,15 @@ int main(int argc, char **argv)
 	struct gmt_traces_options trace_options = { .native = GMT_TRACES_NONE };
 	struct comparison comparison = { 0 };
 	struct gmt_replay_observer observer = {
-		.before = before, .began = began, .finished = finished, .user = &comparison,
+		.before = before,
+		.began = began,
+		.finished = finished,
+		.user = &comparison,
 	};
 	struct gmt_replay_options options = {
-		.until_ns = GMT_REPLAY_TO_END, .observers = &observer, .observer_count = 1,
+		.until_ns = GMT_REPLAY_TO_END,
+		.observers = &observer,
+		.observer_count = 1,
 	};
 	struct gmt_traces traces = { 0 };
 	struct gmt_replay replay = { 0 };
@@ -482,8 +513,9 @@ int main(int argc, char **argv)
 	check_anomalies(&comparison, &replay.accounting.anomalies);
 	if (fgetc(comparison.accounting) != EOF)
 		fail("the recording has fewer checkpoints than the books");
-	printf("%" PRIu64 " checkpoints, %" PRIu64 " events, %" PRIu64 " blocks compared: %s\n", comparison.compared,
-		replay.events, comparison.blocks, comparison.differs ? "different" : "equal");
+	printf("%" PRIu64 " checkpoints, %" PRIu64 " events, %" PRIu64 " blocks compared: %s\n",
+		comparison.compared, replay.events, comparison.blocks,
+		comparison.differs ? "different" : "equal");
 	gmt_replay_fini(&replay);
 	gmt_traces_fini(&traces);
 	gmt_snapshot_free(snapshot);

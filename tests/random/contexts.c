@@ -5,12 +5,16 @@
 
 #include "random_calls.h"
 
-static const char ptx[] = ".version 7.0\n.target sm_50\n.address_size 64\n.visible .global .align 4 .b8 data[4096];\n"
+static const char ptx[] =
+	".version 7.0\n.target sm_50\n.address_size 64\n.visible .global .align 4 .b8 data[4096];\n"
 	".visible .entry kernel()\n{\n\tret;\n}\n";
 
 /* The primary contexts, whose handles the simulated driver never changes, and green contexts as others see them. */
 static CUcontext primaries[DEVICES];
-static struct { CUcontext view; int device; } views[64];
+static struct {
+	CUcontext view;
+	int device;
+} views[64];
 static unsigned view_count;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -176,7 +180,9 @@ void release_primary(struct worker *worker)
 	int device = (int)draw(worker, DEVICES);
 
 	be_alone(worker);
-	CALL(worker, one_in(worker, 2) ? cuDevicePrimaryCtxRelease(device) : cuDevicePrimaryCtxRelease_v2(device));
+	CALL(worker,
+		one_in(worker, 2) ? cuDevicePrimaryCtxRelease(device)
+						  : cuDevicePrimaryCtxRelease_v2(device));
 	forget_primary_if_ended(device);
 }
 
@@ -185,7 +191,8 @@ void reset_primary(struct worker *worker)
 	int device = (int)draw(worker, DEVICES);
 
 	be_alone(worker);
-	CALL(worker, one_in(worker, 2) ? cuDevicePrimaryCtxReset(device) : cuDevicePrimaryCtxReset_v2(device));
+	CALL(worker,
+		one_in(worker, 2) ? cuDevicePrimaryCtxReset(device) : cuDevicePrimaryCtxReset_v2(device));
 	forget_primary_if_ended(device);
 }
 
@@ -210,7 +217,9 @@ void make_green(struct worker *worker)
 	if (cuDeviceGetDevResource(device, &resource, CU_DEV_RESOURCE_TYPE_SM) ||
 		cuDevResourceGenerateDesc(&description, &resource, 1))
 		return;
-	if (!CALL(worker, cuGreenCtxCreate((CUgreenCtx *)&green.address, description, device, CU_GREEN_CTX_DEFAULT_STREAM)))
+	if (!CALL(worker,
+			cuGreenCtxCreate((CUgreenCtx *)&green.address, description, device,
+				CU_GREEN_CTX_DEFAULT_STREAM)))
 		return;
 	note_view((CUgreenCtx)green.address, device, true);
 	put(GREEN, &green);
@@ -256,7 +265,8 @@ void load_code(struct worker *worker)
 		done = CALL(worker, cuModuleLoad((CUmodule *)&code.address, "/dev/null/no such file"));
 		break;
 	default:
-		done = CALL(worker, cuLibraryLoadData((CUlibrary *)&code.address, ptx, NULL, NULL, 0, NULL, NULL, 0));
+		done = CALL(worker,
+			cuLibraryLoadData((CUlibrary *)&code.address, ptx, NULL, NULL, 0, NULL, NULL, 0));
 	}
 	if (!done)
 		return;
@@ -279,8 +289,8 @@ void unload_code(struct worker *worker)
 
 void set_limit(struct worker *worker)
 {
-	static const CUlimit limits[] = { CU_LIMIT_STACK_SIZE, CU_LIMIT_PRINTF_FIFO_SIZE, CU_LIMIT_MALLOC_HEAP_SIZE,
-		(CUlimit)99 };
+	static const CUlimit limits[] = { CU_LIMIT_STACK_SIZE, CU_LIMIT_PRINTF_FIFO_SIZE,
+		CU_LIMIT_MALLOC_HEAP_SIZE, (CUlimit)99 };
 	CUlimit limit = limits[draw(worker, 4)];
 
 	if (one_in(worker, 2))
@@ -293,8 +303,9 @@ void ask_memory(struct worker *worker)
 {
 	size_t free_bytes, total_bytes;
 
-	CALL(worker, one_in(worker, 2) ? (int)cuMemGetInfo_v2(&free_bytes, &total_bytes) :
-		(int)cudaMemGetInfo(&free_bytes, &total_bytes));
+	CALL(worker,
+		one_in(worker, 2) ? (int)cuMemGetInfo_v2(&free_bytes, &total_bytes)
+						  : (int)cudaMemGetInfo(&free_bytes, &total_bytes));
 }
 
 void context_wrong(struct worker *worker)

@@ -6,28 +6,44 @@
 #include "random_calls.h"
 
 /* The runtime has a header for each graphics interface, which needs that interface's own. */
-cudaError_t cudaGraphicsGLRegisterBuffer(struct cudaGraphicsResource **resource, unsigned buffer, unsigned flags);
+cudaError_t cudaGraphicsGLRegisterBuffer(struct cudaGraphicsResource **resource, unsigned buffer,
+	unsigned flags);
 
 static void keep(struct worker *worker, enum what what, uint64_t address, uint64_t other)
 {
 	ask_context(worker);
-	put(what, &(struct thing){ .address = address, .other = other, .context = worker->current,
-		.device = worker->device });
+	put(what,
+		&(struct thing){ .address = address,
+			.other = other,
+			.context = worker->current,
+			.device = worker->device });
 }
 
 static CUDA_ARRAY3D_DESCRIPTOR draw_shape(struct worker *worker)
 {
 	static const CUarray_format formats[] = {
-		CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_SIGNED_INT16, CU_AD_FORMAT_HALF, CU_AD_FORMAT_FLOAT,
-		CU_AD_FORMAT_SIGNED_INT8, CU_AD_FORMAT_UNSIGNED_INT32, CU_AD_FORMAT_UNORM_INT8X4, CU_AD_FORMAT_BC1_UNORM,
-		CU_AD_FORMAT_BC7_UNORM, CU_AD_FORMAT_NV12, CU_AD_FORMAT_UNORM_INT16X4,
+		CU_AD_FORMAT_UNSIGNED_INT8,
+		CU_AD_FORMAT_SIGNED_INT16,
+		CU_AD_FORMAT_HALF,
+		CU_AD_FORMAT_FLOAT,
+		CU_AD_FORMAT_SIGNED_INT8,
+		CU_AD_FORMAT_UNSIGNED_INT32,
+		CU_AD_FORMAT_UNORM_INT8X4,
+		CU_AD_FORMAT_BC1_UNORM,
+		CU_AD_FORMAT_BC7_UNORM,
+		CU_AD_FORMAT_NV12,
+		CU_AD_FORMAT_UNORM_INT16X4,
 	};
-	static const unsigned flags[] = { 0, 0, CUDA_ARRAY3D_LAYERED, CUDA_ARRAY3D_SPARSE, CUDA_ARRAY3D_DEFERRED_MAPPING,
-		CUDA_ARRAY3D_SURFACE_LDST, CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP };
+	static const unsigned flags[] = { 0, 0, CUDA_ARRAY3D_LAYERED, CUDA_ARRAY3D_SPARSE,
+		CUDA_ARRAY3D_DEFERRED_MAPPING, CUDA_ARRAY3D_SURFACE_LDST,
+		CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP };
 	CUDA_ARRAY3D_DESCRIPTOR shape = {
-		.Width = draw(worker, 300), .Height = draw(worker, 300), .Depth = draw(worker, 3) ? 0 : draw(worker, 12),
+		.Width = draw(worker, 300),
+		.Height = draw(worker, 300),
+		.Depth = draw(worker, 3) ? 0 : draw(worker, 12),
 		.Format = formats[draw(worker, sizeof(formats) / sizeof(*formats))],
-		.NumChannels = 1u << draw(worker, 3), .Flags = flags[draw(worker, sizeof(flags) / sizeof(*flags))],
+		.NumChannels = 1u << draw(worker, 3),
+		.Flags = flags[draw(worker, sizeof(flags) / sizeof(*flags))],
 	};
 
 	/* Squares of four pixels share their colour. */
@@ -43,17 +59,18 @@ static struct cudaChannelFormatDesc draw_channels(struct worker *worker)
 {
 	int bits = 8 << draw(worker, 3);
 
-	return (struct cudaChannelFormatDesc){ bits, one_in(worker, 2) ? bits : 0, 0, 0, cudaChannelFormatKindSigned };
+	return (struct cudaChannelFormatDesc){ bits, one_in(worker, 2) ? bits : 0, 0, 0,
+		cudaChannelFormatKindSigned };
 }
 
 void make_array(struct worker *worker)
 {
 	CUDA_ARRAY3D_DESCRIPTOR shape = draw_shape(worker);
 	CUDA_ARRAY_DESCRIPTOR flat = { shape.Width, shape.Height, shape.Format, shape.NumChannels };
-	CUDA_ARRAY_DESCRIPTOR_v1 old_flat = { (unsigned)shape.Width, (unsigned)shape.Height, shape.Format,
-		shape.NumChannels };
-	CUDA_ARRAY3D_DESCRIPTOR_v1 old = { (unsigned)shape.Width, (unsigned)shape.Height, (unsigned)shape.Depth,
-		shape.Format, shape.NumChannels, shape.Flags };
+	CUDA_ARRAY_DESCRIPTOR_v1 old_flat = { (unsigned)shape.Width, (unsigned)shape.Height,
+		shape.Format, shape.NumChannels };
+	CUDA_ARRAY3D_DESCRIPTOR_v1 old = { (unsigned)shape.Width, (unsigned)shape.Height,
+		(unsigned)shape.Depth, shape.Format, shape.NumChannels, shape.Flags };
 	struct cudaChannelFormatDesc channels = draw_channels(worker);
 	uint64_t array = 0;
 	bool done = false;
@@ -74,11 +91,13 @@ void make_array(struct worker *worker)
 		done = CALL(worker, cuArray3DCreate((CUarray *)&array, &old));
 		break;
 	case 4:
-		done = CALL(worker, cudaMallocArray((cudaArray_t *)&array, &channels, shape.Width, shape.Height, 0));
+		done = CALL(worker,
+			cudaMallocArray((cudaArray_t *)&array, &channels, shape.Width, shape.Height, 0));
 		break;
 	case 5:
-		done = CALL(worker, cudaMalloc3DArray((cudaArray_t *)&array, &channels,
-			extent_of(shape.Width, shape.Height, shape.Depth), 0));
+		done = CALL(worker,
+			cudaMalloc3DArray((cudaArray_t *)&array, &channels,
+				extent_of(shape.Width, shape.Height, shape.Depth), 0));
 		break;
 	}
 	if (done)
@@ -89,8 +108,9 @@ void end_array(struct worker *worker)
 {
 	struct thing array;
 
-	if (take(worker, ARRAY, &array) && !(one_in(worker, 2) ? CALL(worker, cuArrayDestroy((CUarray)array.address)) :
-			CALL(worker, cudaFreeArray((cudaArray_t)array.address))))
+	if (take(worker, ARRAY, &array) &&
+		!(one_in(worker, 2) ? CALL(worker, cuArrayDestroy((CUarray)array.address))
+							: CALL(worker, cudaFreeArray((cudaArray_t)array.address))))
 		put(ARRAY, &array);
 }
 
@@ -108,9 +128,11 @@ void make_mipmap(struct worker *worker)
 	}
 	if (!has_room(MIPMAP))
 		return end_mipmap(worker);
-	if (one_in(worker, 2) ? CALL(worker, cuMipmappedArrayCreate((CUmipmappedArray *)&array, &shape, levels)) :
-			CALL(worker, cudaMallocMipmappedArray((cudaMipmappedArray_t *)&array, &channels,
-				extent_of(shape.Width, shape.Height, shape.Depth), levels, 0)))
+	if (one_in(worker, 2)
+			? CALL(worker, cuMipmappedArrayCreate((CUmipmappedArray *)&array, &shape, levels))
+			: CALL(worker,
+				  cudaMallocMipmappedArray((cudaMipmappedArray_t *)&array, &channels,
+					  extent_of(shape.Width, shape.Height, shape.Depth), levels, 0)))
 		keep(worker, MIPMAP, array, 0);
 }
 
@@ -119,8 +141,9 @@ void end_mipmap(struct worker *worker)
 	struct thing array;
 
 	if (take(worker, MIPMAP, &array) &&
-		!(one_in(worker, 2) ? CALL(worker, cuMipmappedArrayDestroy((CUmipmappedArray)array.address)) :
-			CALL(worker, cudaFreeMipmappedArray((cudaMipmappedArray_t)array.address))))
+		!(one_in(worker, 2)
+				? CALL(worker, cuMipmappedArrayDestroy((CUmipmappedArray)array.address))
+				: CALL(worker, cudaFreeMipmappedArray((cudaMipmappedArray_t)array.address))))
 		put(MIPMAP, &array);
 }
 
@@ -134,9 +157,11 @@ void map_array(struct worker *worker)
 	if (take(worker, PHYSICAL, &memory)) {
 		bool maps = !one_in(worker, 3);
 		CUarrayMapInfo info = {
-			.resourceType = CU_RESOURCE_TYPE_ARRAY, .resource.array = (CUarray)array.address,
+			.resourceType = CU_RESOURCE_TYPE_ARRAY,
+			.resource.array = (CUarray)array.address,
 			.memOperationType = maps ? CU_MEM_OPERATION_TYPE_MAP : CU_MEM_OPERATION_TYPE_UNMAP,
-			.memHandleType = CU_MEM_HANDLE_TYPE_GENERIC, .memHandle.memHandle = maps ? memory.address : 0,
+			.memHandleType = CU_MEM_HANDLE_TYPE_GENERIC,
+			.memHandle.memHandle = maps ? memory.address : 0,
 			.deviceBitMask = 1u << array.device,
 		};
 
@@ -176,10 +201,12 @@ void open_ipc(struct worker *worker)
 
 		if (!is_own)
 			handle = forge(handle, draw(worker, 3));
-		if (one_in(worker, 2) ? CALL(worker, cuIpcOpenMemHandle_v2(&address, handle,
-					CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)) :
-				CALL(worker, cudaIpcOpenMemHandle(&pointer, *(cudaIpcMemHandle_t *)&handle,
-					cudaIpcMemLazyEnablePeerAccess)))
+		if (one_in(worker, 2)
+				? CALL(worker,
+					  cuIpcOpenMemHandle_v2(&address, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS))
+				: CALL(worker,
+					  cudaIpcOpenMemHandle(&pointer, *(cudaIpcMemHandle_t *)&handle,
+						  cudaIpcMemLazyEnablePeerAccess)))
 			keep(worker, IPC, address ? address : (uintptr_t)pointer, 0);
 	}
 	CALL(worker, cuMemFree_v2(own));
@@ -189,8 +216,9 @@ void close_ipc(struct worker *worker)
 {
 	struct thing opened;
 
-	if (take(worker, IPC, &opened) && !(one_in(worker, 2) ? CALL(worker, cuIpcCloseMemHandle(opened.address)) :
-			CALL(worker, cudaIpcCloseMemHandle((void *)opened.address))))
+	if (take(worker, IPC, &opened) &&
+		!(one_in(worker, 2) ? CALL(worker, cuIpcCloseMemHandle(opened.address))
+							: CALL(worker, cudaIpcCloseMemHandle((void *)opened.address))))
 		put(IPC, &opened);
 }
 
@@ -198,13 +226,15 @@ void import_external(struct worker *worker)
 {
 	CUDA_EXTERNAL_MEMORY_HANDLE_DESC about = { .type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD,
 		.size = one_in(worker, 10) ? 0 : draw_units(worker) };
-	struct cudaExternalMemoryHandleDesc same = { .type = cudaExternalMemoryHandleTypeOpaqueFd, .size = about.size };
+	struct cudaExternalMemoryHandleDesc same = { .type = cudaExternalMemoryHandleTypeOpaqueFd,
+		.size = about.size };
 	uint64_t memory = 0;
 
 	if (!has_room(EXTERNAL))
 		return end_external(worker);
-	if (one_in(worker, 2) ? CALL(worker, cuImportExternalMemory((CUexternalMemory *)&memory, &about)) :
-			CALL(worker, cudaImportExternalMemory((cudaExternalMemory_t *)&memory, &same)))
+	if (one_in(worker, 2)
+			? CALL(worker, cuImportExternalMemory((CUexternalMemory *)&memory, &about))
+			: CALL(worker, cudaImportExternalMemory((cudaExternalMemory_t *)&memory, &same)))
 		keep(worker, EXTERNAL, memory, 0);
 }
 
@@ -213,28 +243,33 @@ void end_external(struct worker *worker)
 	struct thing memory;
 
 	if (take(worker, EXTERNAL, &memory) &&
-		!(one_in(worker, 2) ? CALL(worker, cuDestroyExternalMemory((CUexternalMemory)memory.address)) :
-			CALL(worker, cudaDestroyExternalMemory((cudaExternalMemory_t)memory.address))))
+		!(one_in(worker, 2)
+				? CALL(worker, cuDestroyExternalMemory((CUexternalMemory)memory.address))
+				: CALL(worker, cudaDestroyExternalMemory((cudaExternalMemory_t)memory.address))))
 		put(EXTERNAL, &memory);
 }
 
 /* As a block or as an array, each of which outlives the imported memory. */
 void map_external(struct worker *worker)
 {
-	CUDA_EXTERNAL_MEMORY_BUFFER_DESC part = { .offset = 4096, .size = 1 + draw(worker, UNIT_BYTES) };
-	CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC image = { .numLevels = 2, .arrayDesc = {
-		.Width = 64, .Height = 64, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 4 } };
+	CUDA_EXTERNAL_MEMORY_BUFFER_DESC part = { .offset = 4096,
+		.size = 1 + draw(worker, UNIT_BYTES) };
+	CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC image = { .numLevels = 2,
+		.arrayDesc = {
+			.Width = 64, .Height = 64, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 4 } };
 	struct thing memory;
 	CUdeviceptr address;
 
 	if (!take(worker, EXTERNAL, &memory))
 		return;
 	if (one_in(worker, 2) && has_room(BLOCK)) {
-		if (CALL(worker, cuExternalMemoryGetMappedBuffer(&address, (CUexternalMemory)memory.address, &part)))
+		if (CALL(worker,
+				cuExternalMemoryGetMappedBuffer(&address, (CUexternalMemory)memory.address, &part)))
 			keep(worker, BLOCK, address, 0);
 	} else if (has_room(MIPMAP)) {
-		if (CALL(worker, cuExternalMemoryGetMappedMipmappedArray((CUmipmappedArray *)&address,
-				(CUexternalMemory)memory.address, &image)))
+		if (CALL(worker,
+				cuExternalMemoryGetMappedMipmappedArray((CUmipmappedArray *)&address,
+					(CUexternalMemory)memory.address, &image)))
 			keep(worker, MIPMAP, address, 0);
 	}
 	put(EXTERNAL, &memory);
@@ -265,7 +300,8 @@ void register_graphics(struct worker *worker)
 		done = CALL(worker, cuGraphicsVDPAURegisterOutputSurface(&resource, number, 0));
 		break;
 	case 5:
-		done = CALL(worker, cudaGraphicsGLRegisterBuffer((struct cudaGraphicsResource **)&resource, number, 0));
+		done = CALL(worker,
+			cudaGraphicsGLRegisterBuffer((struct cudaGraphicsResource **)&resource, number, 0));
 		break;
 	}
 	if (done)
@@ -278,8 +314,11 @@ void map_graphics(struct worker *worker)
 
 	if (!take(worker, GRAPHICS, &resource))
 		return;
-	if (resource.other ? CALL(worker, cuGraphicsUnmapResources(1, (CUgraphicsResource *)&resource.address, NULL)) :
-			CALL(worker, cuGraphicsMapResources(1, (CUgraphicsResource *)&resource.address, NULL)))
+	if (resource.other
+			? CALL(worker,
+				  cuGraphicsUnmapResources(1, (CUgraphicsResource *)&resource.address, NULL))
+			: CALL(worker,
+				  cuGraphicsMapResources(1, (CUgraphicsResource *)&resource.address, NULL)))
 		resource.other = !resource.other;
 	put(GRAPHICS, &resource);
 }
@@ -296,7 +335,10 @@ void end_graphics(struct worker *worker)
 void foreign_wrong(struct worker *worker)
 {
 	CUDA_ARRAY3D_DESCRIPTOR empty = { .Width = 0, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1 },
-		huge = { .Width = (size_t)1 << 40, .Height = (size_t)1 << 30, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 4 };
+							huge = { .Width = (size_t)1 << 40,
+								.Height = (size_t)1 << 30,
+								.Format = CU_AD_FORMAT_FLOAT,
+								.NumChannels = 4 };
 	CUipcMemHandle handle = { { 1 } };
 	CUdeviceptr address;
 	CUarray array;

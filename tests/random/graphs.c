@@ -29,13 +29,15 @@ static void keep(struct graph *graph)
 
 /* --- nodes ---------------------------------------------------------------------------------------- */
 
-static bool add_alloc(struct worker *worker, CUgraph graph, CUgraphNode *ret_node, CUdeviceptr *ret_address)
+static bool add_alloc(struct worker *worker, CUgraph graph, CUgraphNode *ret_node,
+	CUdeviceptr *ret_address)
 {
 	CUmemPoolProps place = {
 		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
 		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = (int)draw(worker, DEVICES) },
 	};
-	CUDA_MEM_ALLOC_NODE_PARAMS about = { .poolProps = place, .bytesize = one_in(worker, 20) ? 0 : draw_size(worker) };
+	CUDA_MEM_ALLOC_NODE_PARAMS about = { .poolProps = place,
+		.bytesize = one_in(worker, 20) ? 0 : draw_size(worker) };
 	CUgraphNodeParams any = { .type = CU_GRAPH_NODE_TYPE_MEM_ALLOC };
 	bool done;
 
@@ -45,8 +47,9 @@ static bool add_alloc(struct worker *worker, CUgraph graph, CUgraphNode *ret_nod
 		*ret_address = about.dptr;
 		return done;
 	case 1:
-		done = CALL(worker, cudaGraphAddMemAllocNode(ret_node, graph, NULL, 0,
-			(struct cudaMemAllocNodeParams *)&about));
+		done = CALL(worker,
+			cudaGraphAddMemAllocNode(ret_node, graph, NULL, 0,
+				(struct cudaMemAllocNodeParams *)&about));
 		*ret_address = about.dptr;
 		return done;
 	case 2:
@@ -63,7 +66,8 @@ static bool add_alloc(struct worker *worker, CUgraph graph, CUgraphNode *ret_nod
 	return done;
 }
 
-static bool add_free(struct worker *worker, CUgraph graph, const CUgraphNode *after, CUdeviceptr address)
+static bool add_free(struct worker *worker, CUgraph graph, const CUgraphNode *after,
+	CUdeviceptr address)
 {
 	CUgraphNodeParams any = { .type = CU_GRAPH_NODE_TYPE_MEM_FREE, .free.dptr = address };
 	size_t count_after = after ? 1 : 0;
@@ -73,7 +77,8 @@ static bool add_free(struct worker *worker, CUgraph graph, const CUgraphNode *af
 	case 0:
 		return CALL(worker, cuGraphAddMemFreeNode(&node, graph, after, count_after, address));
 	case 1:
-		return CALL(worker, cudaGraphAddMemFreeNode(&node, graph, after, count_after, (void *)address));
+		return CALL(worker,
+			cudaGraphAddMemFreeNode(&node, graph, after, count_after, (void *)address));
 	default:
 		return CALL(worker, cuGraphAddNode_v2(&node, graph, after, NULL, count_after, &any));
 	}
@@ -176,8 +181,9 @@ static void call_captured(struct worker *worker, struct graph *graph, CUstream s
 	}
 	if (!address)
 		return;
-	if (one_in(worker, 2) && (one_in(worker, 2) ? CALL(worker, cuMemFreeAsync(address, stream)) :
-			CALL(worker, cudaFreeAsync((void *)address, stream))))
+	if (one_in(worker, 2) &&
+		(one_in(worker, 2) ? CALL(worker, cuMemFreeAsync(address, stream))
+						   : CALL(worker, cudaFreeAsync((void *)address, stream))))
 		return;
 	graph->left[graph->left_count++] = address;
 }
@@ -196,17 +202,23 @@ void capture_graph(struct worker *worker)
 	if (!graph)
 		return;
 	if (one_in(worker, 5) && !cuGraphCreate(&graph->graph, 0))
-		began = CALL(worker, cuStreamBeginCaptureToGraph((CUstream)stream.address, graph->graph, NULL, NULL, 0,
-			CU_STREAM_CAPTURE_MODE_RELAXED));
+		began = CALL(worker,
+			cuStreamBeginCaptureToGraph((CUstream)stream.address, graph->graph, NULL, NULL, 0,
+				CU_STREAM_CAPTURE_MODE_RELAXED));
 	else if (one_in(worker, 2))
-		began = CALL(worker, cuStreamBeginCapture_v2((CUstream)stream.address, (CUstreamCaptureMode)draw(worker, 3)));
+		began = CALL(worker,
+			cuStreamBeginCapture_v2((CUstream)stream.address,
+				(CUstreamCaptureMode)draw(worker, 3)));
 	else
-		began = CALL(worker, cudaStreamBeginCapture((cudaStream_t)stream.address,
-			(enum cudaStreamCaptureMode)draw(worker, 3)));
+		began = CALL(worker,
+			cudaStreamBeginCapture((cudaStream_t)stream.address,
+				(enum cudaStreamCaptureMode)draw(worker, 3)));
 	for (uint64_t calls = draw(worker, BLOCKS_MAX); began && calls-- > 0;)
 		call_captured(worker, graph, (CUstream)stream.address);
-	if (began && !(one_in(worker, 2) ? CALL(worker, cuStreamEndCapture((CUstream)stream.address, &graph->graph)) :
-			CALL(worker, cudaStreamEndCapture((cudaStream_t)stream.address, &graph->graph))))
+	if (began &&
+		!(one_in(worker, 2)
+				? CALL(worker, cuStreamEndCapture((CUstream)stream.address, &graph->graph))
+				: CALL(worker, cudaStreamEndCapture((cudaStream_t)stream.address, &graph->graph))))
 		began = false;
 	put(STREAM, &stream);
 	graph->frees_at_launch = one_in(worker, 3);
@@ -220,7 +232,8 @@ void capture_graph(struct worker *worker)
 
 static void instantiate(struct worker *worker, struct graph *graph)
 {
-	unsigned long long flags = graph->frees_at_launch ? CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH : 0;
+	unsigned long long flags =
+		graph->frees_at_launch ? CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH : 0;
 	CUDA_GRAPH_INSTANTIATE_PARAMS about = { .flags = flags };
 	CUgraphExec exec = NULL;
 	bool done;
@@ -333,7 +346,9 @@ void end_graph(struct worker *worker)
 		return;
 	graph = (struct graph *)thing.other;
 	if (graph->exec)
-		CALL(worker, one_in(worker, 2) ? (int)cuGraphExecDestroy(graph->exec) : (int)cudaGraphExecDestroy(graph->exec));
+		CALL(worker,
+			one_in(worker, 2) ? (int)cuGraphExecDestroy(graph->exec)
+							  : (int)cudaGraphExecDestroy(graph->exec));
 	graph->exec = NULL;
 	/* Sometimes it is made executable anew. */
 	if (graph->graph && !graph->is_left && one_in(worker, 3))
@@ -348,8 +363,9 @@ void end_graph(struct worker *worker)
 
 void trim_graphs(struct worker *worker)
 {
-	CALL(worker, one_in(worker, 2) ? (int)cuDeviceGraphMemTrim((int)draw(worker, DEVICES)) :
-		(int)cudaDeviceGraphMemTrim((int)draw(worker, DEVICES)));
+	CALL(worker,
+		one_in(worker, 2) ? (int)cuDeviceGraphMemTrim((int)draw(worker, DEVICES))
+						  : (int)cudaDeviceGraphMemTrim((int)draw(worker, DEVICES)));
 }
 
 void graph_wrong(struct worker *worker)
@@ -366,7 +382,8 @@ void graph_wrong(struct worker *worker)
 	switch (draw(worker, 5)) {
 	case 0:
 		/* Memory in two graphs at once cannot be; a graph whose nodes were all refused has none. */
-		if (graph->graph && graph->exec && CALL(worker, cuGraphInstantiateWithFlags(&exec, graph->graph, 0)))
+		if (graph->graph && graph->exec &&
+			CALL(worker, cuGraphInstantiateWithFlags(&exec, graph->graph, 0)))
 			CALL(worker, cuGraphExecDestroy(exec));
 		break;
 	case 1:

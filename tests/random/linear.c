@@ -8,8 +8,11 @@ static void keep(struct worker *worker, enum what what, uint64_t address, size_t
 {
 	ask_context(worker);
 	if (address)
-		put(what, &(struct thing){ .address = address, .size_bytes = size_bytes, .context = worker->current,
-			.device = worker->device });
+		put(what,
+			&(struct thing){ .address = address,
+				.size_bytes = size_bytes,
+				.context = worker->current,
+				.device = worker->device });
 }
 
 void allocate(struct worker *worker)
@@ -20,8 +23,8 @@ void allocate(struct worker *worker)
 
 	if (!has_room(BLOCK))
 		return release_block(worker);
-	if (one_in(worker, 2) ? CALL(worker, cuMemAlloc_v2(&address, size_bytes)) :
-			CALL(worker, cudaMalloc(&pointer, size_bytes)))
+	if (one_in(worker, 2) ? CALL(worker, cuMemAlloc_v2(&address, size_bytes))
+						  : CALL(worker, cudaMalloc(&pointer, size_bytes)))
 		keep(worker, BLOCK, address ? address : (uintptr_t)pointer, size_bytes);
 }
 
@@ -32,8 +35,8 @@ void release_block(struct worker *worker)
 	if (!take(worker, BLOCK, &block))
 		return;
 	/* Another context may be current than that of the block, or none. */
-	if (!(one_in(worker, 2) ? CALL(worker, cuMemFree_v2(block.address)) :
-			CALL(worker, cudaFree((void *)block.address))))
+	if (!(one_in(worker, 2) ? CALL(worker, cuMemFree_v2(block.address))
+							: CALL(worker, cudaFree((void *)block.address))))
 		put(BLOCK, &block);
 }
 
@@ -46,8 +49,8 @@ void allocate_managed(struct worker *worker)
 
 	if (!has_room(BLOCK))
 		return release_block(worker);
-	if (one_in(worker, 2) ? CALL(worker, cuMemAllocManaged(&address, size_bytes, flags)) :
-			CALL(worker, cudaMallocManaged(&pointer, size_bytes, flags)))
+	if (one_in(worker, 2) ? CALL(worker, cuMemAllocManaged(&address, size_bytes, flags))
+						  : CALL(worker, cudaMallocManaged(&pointer, size_bytes, flags)))
 		keep(worker, BLOCK, address ? address : (uintptr_t)pointer, size_bytes);
 }
 
@@ -63,7 +66,8 @@ void allocate_pitch(struct worker *worker)
 		return release_block(worker);
 	switch (draw(worker, 3)) {
 	case 0:
-		done = CALL(worker, cuMemAllocPitch_v2(&address, &pitch, width, height, one_in(worker, 8) ? 5 : 8));
+		done = CALL(worker,
+			cuMemAllocPitch_v2(&address, &pitch, width, height, one_in(worker, 8) ? 5 : 8));
 		break;
 	case 1:
 		done = CALL(worker, cudaMallocPitch(&pointer, &pitch, width, height));
@@ -96,8 +100,11 @@ void allocate_low(struct worker *worker)
 	if (!done)
 		return;
 	ask_context(worker);
-	put(LOW, &(struct thing){ .address = kind == 2 ? (uintptr_t)pointer : address, .other = kind == 2,
-		.context = worker->current, .device = worker->device });
+	put(LOW,
+		&(struct thing){ .address = kind == 2 ? (uintptr_t)pointer : address,
+			.other = kind == 2,
+			.context = worker->current,
+			.device = worker->device });
 }
 
 void release_low(struct worker *worker)
@@ -106,8 +113,8 @@ void release_low(struct worker *worker)
 
 	if (!take(worker, LOW, &low))
 		return;
-	if (!(low.other ? CALL(worker, cuMemFreeHost((void *)low.address)) :
-			CALL(worker, cuMemFree((CUdeviceptr_v1)low.address))))
+	if (!(low.other ? CALL(worker, cuMemFreeHost((void *)low.address))
+					: CALL(worker, cuMemFree((CUdeviceptr_v1)low.address))))
 		put(LOW, &low);
 }
 
@@ -143,8 +150,8 @@ void release_pinned(struct worker *worker)
 
 	if (!take(worker, PINNED, &pinned))
 		return;
-	if (!(one_in(worker, 2) ? CALL(worker, cuMemFreeHost((void *)pinned.address)) :
-			CALL(worker, cudaFreeHost((void *)pinned.address))))
+	if (!(one_in(worker, 2) ? CALL(worker, cuMemFreeHost((void *)pinned.address))
+							: CALL(worker, cudaFreeHost((void *)pinned.address))))
 		put(PINNED, &pinned);
 }
 
@@ -169,8 +176,8 @@ void register_memory(struct worker *worker)
 			size_bytes = 8;
 		}
 	}
-	if (one_in(worker, 2) ? CALL(worker, cuMemHostRegister_v2(memory, size_bytes, 0)) :
-			CALL(worker, cudaHostRegister(memory, size_bytes, 0)))
+	if (one_in(worker, 2) ? CALL(worker, cuMemHostRegister_v2(memory, size_bytes, 0))
+						  : CALL(worker, cudaHostRegister(memory, size_bytes, 0)))
 		keep(worker, REGISTERED, (uintptr_t)memory, size_bytes);
 }
 
@@ -180,8 +187,8 @@ void unregister_memory(struct worker *worker)
 
 	if (!take(worker, REGISTERED, &memory))
 		return;
-	if (!(one_in(worker, 2) ? CALL(worker, cuMemHostUnregister((void *)memory.address)) :
-			CALL(worker, cudaHostUnregister((void *)memory.address))))
+	if (!(one_in(worker, 2) ? CALL(worker, cuMemHostUnregister((void *)memory.address))
+							: CALL(worker, cudaHostUnregister((void *)memory.address))))
 		put(REGISTERED, &memory);
 }
 

@@ -23,7 +23,8 @@ static void make(void)
 {
 	CUmemAllocationHandleType type = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 	CUmemPoolProps pool_properties = {
-		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .handleTypes = type,
+		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.handleTypes = type,
 		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1 },
 	};
 	CUmemoryPool pool;
@@ -31,10 +32,12 @@ static void make(void)
 
 	need(!cuInit(0) && !cuCtxCreate_v2(&context, 0, 0), "no context");
 	need(!cuMemPoolCreate(&pool, &pool_properties) &&
-		!cuMemPoolExportToShareableHandle(&others.pool_file, pool, type, 0), "no pool");
+			!cuMemPoolExportToShareableHandle(&others.pool_file, pool, type, 0),
+		"no pool");
 	for (int i = 0; i < FILES_OF_OTHERS; i++) {
 		CUmemAllocationProp properties = {
-			.type = CU_MEM_ALLOCATION_TYPE_PINNED, .requestedHandleTypes = type,
+			.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+			.requestedHandleTypes = type,
 			.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = i % DEVICES },
 		};
 		CUmemGenericAllocationHandle handle;
@@ -42,9 +45,11 @@ static void make(void)
 
 		others.memory_bytes[i] = (size_t)(i + 1) * UNIT_BYTES;
 		need(!cuMemCreate(&handle, others.memory_bytes[i], &properties, 0) &&
-			!cuMemExportToShareableHandle(&others.memory_files[i], handle, type, 0), "no memory");
+				!cuMemExportToShareableHandle(&others.memory_files[i], handle, type, 0),
+			"no memory");
 		need(!cuMemAllocFromPoolAsync(&address, (size_t)(i + 1) * 1000, pool, NULL) &&
-			!cuMemPoolExportPointer(&others.blocks[i], address), "no block");
+				!cuMemPoolExportPointer(&others.blocks[i], address),
+			"no block");
 	}
 }
 
@@ -56,7 +61,10 @@ union control {
 static struct msghdr message_of(struct iovec *part, union control *control)
 {
 	return (struct msghdr){
-		.msg_iov = part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(*control),
+		.msg_iov = part,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(*control),
 	};
 }
 
@@ -81,12 +89,14 @@ static void receive_all(int socket)
 	union control control = { 0 };
 	struct msghdr message = message_of(&part, &control);
 
-	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof(others) || !CMSG_FIRSTHDR(&message)) {
+	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof(others) ||
+		!CMSG_FIRSTHDR(&message)) {
 		fputs("random-calls: nothing came from the other process\n", stderr);
 		exit(1);
 	}
 	memcpy(others.memory_files, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(others.memory_files));
-	memcpy(&others.pool_file, CMSG_DATA(CMSG_FIRSTHDR(&message)) + sizeof(others.memory_files), sizeof(int));
+	memcpy(&others.pool_file, CMSG_DATA(CMSG_FIRSTHDR(&message)) + sizeof(others.memory_files),
+		sizeof(int));
 }
 
 void others_begin(void)

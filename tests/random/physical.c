@@ -26,7 +26,8 @@ void make_physical(struct worker *worker)
 
 	if (!has_room(PHYSICAL))
 		return release_physical(worker);
-	memory.device = properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE ? properties.location.id : -1;
+	memory.device =
+		properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE ? properties.location.id : -1;
 	if (CALL(worker, cuMemCreate(&memory.address, memory.size_bytes, &properties, 0)))
 		put(PHYSICAL, &memory);
 }
@@ -96,7 +97,8 @@ void free_range(struct worker *worker)
 {
 	struct thing range;
 
-	if (take(worker, RANGE, &range) && !CALL(worker, cuMemAddressFree(range.address, range.size_bytes)))
+	if (take(worker, RANGE, &range) &&
+		!CALL(worker, cuMemAddressFree(range.address, range.size_bytes)))
 		put(RANGE, &range);
 }
 
@@ -128,7 +130,9 @@ void export_physical(struct worker *worker)
 		return close_exported(worker);
 	if (!take(worker, PHYSICAL, &memory))
 		return;
-	if (CALL(worker, cuMemExportToShareableHandle(&file, memory.address, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0)))
+	if (CALL(worker,
+			cuMemExportToShareableHandle(&file, memory.address,
+				CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0)))
 		put(EXPORTED, &(struct thing){ .other = (uint64_t)file });
 	put(PHYSICAL, &memory);
 }
@@ -151,10 +155,14 @@ void import_own(struct worker *worker)
 
 	if (!has_room(PHYSICAL) || !take(worker, PHYSICAL, &memory))
 		return;
-	if (CALL(worker, cuMemExportToShareableHandle(&file, memory.address, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0))) {
-		if (CALL(worker, cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)file,
-				CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)))
-			put(PHYSICAL, &(struct thing){ .address = handle, .size_bytes = memory.size_bytes, .other = 1 });
+	if (CALL(worker,
+			cuMemExportToShareableHandle(&file, memory.address,
+				CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0))) {
+		if (CALL(worker,
+				cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)file,
+					CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)))
+			put(PHYSICAL,
+				&(struct thing){ .address = handle, .size_bytes = memory.size_bytes, .other = 1 });
 		close(file);
 	}
 	put(PHYSICAL, &memory);
@@ -167,8 +175,10 @@ void import_of_others(struct worker *worker)
 
 	if (!has_room(PHYSICAL))
 		return release_physical(worker);
-	if (CALL(worker, cuMemImportFromShareableHandle(&memory.address, (void *)(intptr_t)others.memory_files[number],
-			CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)))
+	if (CALL(worker,
+			cuMemImportFromShareableHandle(&memory.address,
+				(void *)(intptr_t)others.memory_files[number],
+				CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)))
 		put(PHYSICAL, &memory);
 }
 
@@ -176,7 +186,8 @@ void import_of_others(struct worker *worker)
 
 void make_multicast(struct worker *worker)
 {
-	CUmulticastObjectProp properties = { .numDevices = 1 + (unsigned)draw(worker, 2), .size = 2 * draw_units(worker) };
+	CUmulticastObjectProp properties = { .numDevices = 1 + (unsigned)draw(worker, 2),
+		.size = 2 * draw_units(worker) };
 	struct thing object = { .size_bytes = properties.size };
 
 	if (!has_room(MULTICAST))
@@ -205,17 +216,21 @@ static void bind(struct worker *worker, const struct thing *object, uint64_t off
 		if (!take(worker, RANGE, &range))
 			return;
 		if (one_in(worker, 2))
-			CALL(worker, cuMulticastBindAddr(object->address, offset, range.address, UNIT_BYTES, 0));
+			CALL(worker,
+				cuMulticastBindAddr(object->address, offset, range.address, UNIT_BYTES, 0));
 		else
-			CALL(worker, cuMulticastBindAddr_v2(object->address, (int)draw(worker, DEVICES), offset,
-				range.address, UNIT_BYTES, 0));
+			CALL(worker,
+				cuMulticastBindAddr_v2(object->address, (int)draw(worker, DEVICES), offset,
+					range.address, UNIT_BYTES, 0));
 		put(RANGE, &range);
 	} else if (take(worker, PHYSICAL, &memory)) {
 		if (one_in(worker, 2))
-			CALL(worker, cuMulticastBindMem(object->address, offset, memory.address, 0, UNIT_BYTES, 0));
+			CALL(worker,
+				cuMulticastBindMem(object->address, offset, memory.address, 0, UNIT_BYTES, 0));
 		else
-			CALL(worker, cuMulticastBindMem_v2(object->address, (int)draw(worker, DEVICES), offset,
-				memory.address, 0, UNIT_BYTES, 0));
+			CALL(worker,
+				cuMulticastBindMem_v2(object->address, (int)draw(worker, DEVICES), offset,
+					memory.address, 0, UNIT_BYTES, 0));
 		put(PHYSICAL, &memory);
 	}
 }
@@ -230,7 +245,8 @@ void bind_multicast(struct worker *worker)
 	offset = draw(worker, object.size_bytes / UNIT_BYTES) * UNIT_BYTES;
 	/* Or the object itself is mapped, as memory is. */
 	if (one_in(worker, 5) && take(worker, RANGE, &range)) {
-		if (CALL(worker, cuMemMap(range.address + range.other, UNIT_BYTES, offset, object.address, 0)))
+		if (CALL(worker,
+				cuMemMap(range.address + range.other, UNIT_BYTES, offset, object.address, 0)))
 			range.other += UNIT_BYTES;
 		put(RANGE, &range);
 	} else {
@@ -245,8 +261,9 @@ void unbind_multicast(struct worker *worker)
 
 	if (!take(worker, MULTICAST, &object))
 		return;
-	CALL(worker, cuMulticastUnbind(object.address, (int)draw(worker, DEVICES),
-		draw(worker, object.size_bytes / UNIT_BYTES) * UNIT_BYTES, UNIT_BYTES));
+	CALL(worker,
+		cuMulticastUnbind(object.address, (int)draw(worker, DEVICES),
+			draw(worker, object.size_bytes / UNIT_BYTES) * UNIT_BYTES, UNIT_BYTES));
 	put(MULTICAST, &object);
 }
 

@@ -16,7 +16,9 @@ static bool take_stream(struct worker *worker, struct thing *ret_stream)
 static void keep(struct worker *worker, CUdeviceptr address, const void *pointer, size_t size_bytes)
 {
 	(void)worker;
-	put(POOLED, &(struct thing){ .address = address ? address : (uintptr_t)pointer, .size_bytes = size_bytes });
+	put(POOLED,
+		&(struct thing){
+			.address = address ? address : (uintptr_t)pointer, .size_bytes = size_bytes });
 }
 
 void allocate_async(struct worker *worker)
@@ -92,11 +94,13 @@ void allocate_from_pool(struct worker *worker)
 		cuDeviceGetDefaultMemPool((CUmemoryPool *)&pool.address, (int)draw(worker, DEVICES));
 	is_taken = take_stream(worker, &stream);
 	if (one_in(worker, 2))
-		done = CALL(worker, cuMemAllocFromPoolAsync(&address, size_bytes, (CUmemoryPool)pool.address,
-			(CUstream)stream.address));
+		done = CALL(worker,
+			cuMemAllocFromPoolAsync(&address, size_bytes, (CUmemoryPool)pool.address,
+				(CUstream)stream.address));
 	else
-		done = CALL(worker, cudaMallocFromPoolAsync(&pointer, size_bytes, (cudaMemPool_t)pool.address,
-			(cudaStream_t)stream.address));
+		done = CALL(worker,
+			cudaMallocFromPoolAsync(&pointer, size_bytes, (cudaMemPool_t)pool.address,
+				(cudaStream_t)stream.address));
 	if (done)
 		keep(worker, address, pointer, size_bytes);
 	if (is_taken)
@@ -120,9 +124,11 @@ void make_pool(struct worker *worker)
 	}
 	if (!has_room(POOL))
 		return end_pool(worker);
-	if (one_in(worker, 2) ? CALL(worker, cuMemPoolCreate((CUmemoryPool *)&pool.address, &properties)) :
-			CALL(worker, cudaMemPoolCreate((cudaMemPool_t *)&pool.address,
-				(const struct cudaMemPoolProps *)&properties)))
+	if (one_in(worker, 2)
+			? CALL(worker, cuMemPoolCreate((CUmemoryPool *)&pool.address, &properties))
+			: CALL(worker,
+				  cudaMemPoolCreate((cudaMemPool_t *)&pool.address,
+					  (const struct cudaMemPoolProps *)&properties)))
 		put(POOL, &pool);
 }
 
@@ -133,8 +139,8 @@ void end_pool(struct worker *worker)
 
 	if (!take(worker, POOL, &pool))
 		return;
-	if (!(one_in(worker, 2) ? CALL(worker, cuMemPoolDestroy((CUmemoryPool)pool.address)) :
-			CALL(worker, cudaMemPoolDestroy((cudaMemPool_t)pool.address))))
+	if (!(one_in(worker, 2) ? CALL(worker, cuMemPoolDestroy((CUmemoryPool)pool.address))
+							: CALL(worker, cudaMemPoolDestroy((cudaMemPool_t)pool.address))))
 		put(POOL, &pool);
 }
 
@@ -164,8 +170,9 @@ void trim_pool(struct worker *worker)
 	if (one_in(worker, 2))
 		CALL(worker, cuMemPoolTrimTo((CUmemoryPool)pool.address, draw_size(worker)));
 	else
-		CALL(worker, cuMemPoolSetAttribute((CUmemoryPool)pool.address, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
-			&threshold_bytes));
+		CALL(worker,
+			cuMemPoolSetAttribute((CUmemoryPool)pool.address, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+				&threshold_bytes));
 	put(POOL, &pool);
 }
 
@@ -177,8 +184,9 @@ void import_pool(struct worker *worker)
 	CUmemoryPool pool;
 
 	be_alone(worker);
-	if (!CALL(worker, cuMemPoolImportFromShareableHandle(&pool, (void *)(intptr_t)others.pool_file,
-			CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0)))
+	if (!CALL(worker,
+			cuMemPoolImportFromShareableHandle(&pool, (void *)(intptr_t)others.pool_file,
+				CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0)))
 		return;
 	if (imported_pool)
 		CALL(worker, cuMemPoolDestroy(imported_pool));
@@ -194,8 +202,9 @@ void import_pool_block(struct worker *worker)
 	ask_context(worker);
 	if (!imported_pool || !worker->current || !has_room(POOLED))
 		return;
-	if (CALL(worker, cuMemPoolImportPointer(&address, imported_pool,
-			&others.blocks[draw(worker, FILES_OF_OTHERS)])))
+	if (CALL(worker,
+			cuMemPoolImportPointer(&address, imported_pool,
+				&others.blocks[draw(worker, FILES_OF_OTHERS)])))
 		keep(worker, address, NULL, 0);
 }
 

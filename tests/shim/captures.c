@@ -15,7 +15,8 @@
 
 enum { MIB = 1 << 20, TOO_MUCH = 1 << 20 /* MiB */ };
 
-static const char image[] = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry kernel() { ret; }\n";
+static const char image[] =
+	".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry kernel() { ret; }\n";
 static CUcontext context;
 static CUstream stream, other_stream;
 static CUgraphExec other_exec; /* with memory of its own, as its graph */
@@ -63,7 +64,8 @@ static void capture_from_pool(void)
 	CUmemoryPool pool;
 	CUdeviceptr block;
 
-	if (!did(cuDeviceGetDefaultMemPool(&pool, 0)) && !did(cuMemAllocFromPoolAsync(&block, 1200, pool, stream)))
+	if (!did(cuDeviceGetDefaultMemPool(&pool, 0)) &&
+		!did(cuMemAllocFromPoolAsync(&block, 1200, pool, stream)))
 		did(cuMemFreeAsync(block, stream));
 }
 
@@ -166,7 +168,8 @@ static void ask_for_memory(void)
 
 static void make_pool(void)
 {
-	CUmemPoolProps about = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
+	CUmemPoolProps about = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
 	CUmemoryPool pool;
 	cuuint64_t threshold = MIB;
 
@@ -179,11 +182,13 @@ static void make_pool(void)
 
 static void map_memory(void)
 {
-	CUmemAllocationProp about = { .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
+	CUmemAllocationProp about = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
 	CUmemGenericAllocationHandle handle;
 	CUdeviceptr address;
 
-	if (did(cuMemCreate(&handle, 2 * MIB, &about, 0)) || did(cuMemAddressReserve(&address, 2 * MIB, 0, 0, 0)))
+	if (did(cuMemCreate(&handle, 2 * MIB, &about, 0)) ||
+		did(cuMemAddressReserve(&address, 2 * MIB, 0, 0, 0)))
 		return;
 	if (!did(cuMemMap(address, 2 * MIB, 0, handle, 0)))
 		did(cuMemUnmap(address, 2 * MIB));
@@ -258,7 +263,8 @@ static void run_in_thread(const struct action *action)
 	pthread_join(thread, NULL);
 }
 
-static void try_in_capture(CUstreamCaptureMode mode, int is_other_thread, const struct action *action)
+static void try_in_capture(CUstreamCaptureMode mode, int is_other_thread,
+	const struct action *action)
 {
 	static const char *const modes[] = { "global", "thread_local", "relaxed" };
 	CUstreamCaptureStatus status = 9;
@@ -291,12 +297,14 @@ static void try_in_capture(CUstreamCaptureMode mode, int is_other_thread, const 
 static void make_other_graph(void)
 {
 	CUDA_MEM_ALLOC_NODE_PARAMS about = {
-		.poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } },
+		.poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+			.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } },
 		.bytesize = 1700,
 	};
 	CUgraphNode node, end;
 
-	if (cuGraphCreate(&other_graph, 0) || cuGraphAddMemAllocNode(&node, other_graph, NULL, 0, &about) ||
+	if (cuGraphCreate(&other_graph, 0) ||
+		cuGraphAddMemAllocNode(&node, other_graph, NULL, 0, &about) ||
 		cuGraphAddMemFreeNode(&end, other_graph, &node, 1, about.dptr) ||
 		cuGraphInstantiateWithFlags(&other_exec, other_graph, 0))
 		exit(2);
@@ -307,7 +315,8 @@ int main(void)
 	CUdeviceptr block;
 
 	if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context) ||
-		cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) || cuStreamCreate(&other_stream, CU_STREAM_NON_BLOCKING))
+		cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) ||
+		cuStreamCreate(&other_stream, CU_STREAM_NON_BLOCKING))
 		return 2;
 	make_other_graph();
 	for (int mode = 0; mode < 3; mode++)

@@ -16,7 +16,9 @@ enum { LARGEST = 1 << 20 };
 
 static unsigned char whole[LARGEST], copy[LARGEST];
 static size_t size_bytes;
-static struct { size_t start, bytes; } tables[2]; /* .eh_frame_hdr, .eh_frame */
+static struct {
+	size_t start, bytes;
+} tables[2]; /* .eh_frame_hdr, .eh_frame */
 
 static void demand(int holds, const char *what)
 {
@@ -39,15 +41,17 @@ static void read_library(const char *path)
 	FILE *file = fopen(path, "rb");
 	const Elf64_Ehdr *header = (const void *)whole;
 
-	demand(file && (size_bytes = fread(whole, 1, LARGEST, file)) && size_bytes < LARGEST, "cannot read the library");
+	demand(file && (size_bytes = fread(whole, 1, LARGEST, file)) && size_bytes < LARGEST,
+		"cannot read the library");
 	fclose(file);
 
 	const Elf64_Shdr *sections = (const void *)(whole + header->e_shoff);
 	const char *names = (const char *)whole + sections[header->e_shstrndx].sh_offset;
 
 	for (int i = 0; i < header->e_shnum; i++) {
-		int which = !strcmp(names + sections[i].sh_name, ".eh_frame_hdr") ? 0 :
-			!strcmp(names + sections[i].sh_name, ".eh_frame") ? 1 : -1;
+		int which = !strcmp(names + sections[i].sh_name, ".eh_frame_hdr") ? 0
+			: !strcmp(names + sections[i].sh_name, ".eh_frame")           ? 1
+																		  : -1;
 
 		if (which < 0)
 			continue;
@@ -66,7 +70,8 @@ static void damage(void)
 			copy[tables[which].start + i] = (unsigned char)rand();
 		return;
 	case 1: /* emptied from somewhere on */
-		for (size_t which = (size_t)rand() % 2, i = (size_t)rand() % tables[which].bytes; i < tables[which].bytes; i++)
+		for (size_t which = (size_t)rand() % 2, i = (size_t)rand() % tables[which].bytes;
+			i < tables[which].bytes; i++)
 			copy[tables[which].start + i] = 0;
 		return;
 	}
@@ -83,12 +88,15 @@ static void write_copy(const char *path)
 	FILE *file;
 
 	unlink(path);
-	demand((file = fopen(path, "wb")) && fwrite(copy, 1, size_bytes, file) == size_bytes && !fclose(file), "cannot write the copy");
+	demand((file = fopen(path, "wb")) && fwrite(copy, 1, size_bytes, file) == size_bytes &&
+			!fclose(file),
+		"cannot write the copy");
 }
 
 int main(int count, char **arguments)
 {
-	static const char *const names[] = { "damaged_plain", "damaged_varying", "damaged_aligned", "damaged_saving" };
+	static const char *const names[] = { "damaged_plain", "damaged_varying", "damaged_aligned",
+		"damaged_saving" };
 
 	demand(count == 5, "LIBRARY COPY TIMES SEED");
 	read_library(arguments[1]);

@@ -7,7 +7,8 @@
 
 __attribute__((visibility("default"))) int cuInit(unsigned flags);
 __attribute__((visibility("default"))) int cuDriverGetVersion(int *ret_version);
-__attribute__((visibility("default"))) int cuMemAlloc_v2(unsigned long long *ret_address, size_t size_bytes);
+__attribute__((visibility("default"))) int cuMemAlloc_v2(unsigned long long *ret_address,
+	size_t size_bytes);
 
 int cuInit(unsigned flags)
 {

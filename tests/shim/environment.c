@@ -21,7 +21,8 @@ static void before_constructors(void)
 	home_before_constructors = getenv("HOME");
 }
 
-__attribute__((section(".preinit_array"), used)) static void (*const first)(void) = before_constructors;
+__attribute__((section(".preinit_array"),
+	used)) static void (*const first)(void) = before_constructors;
 
 static void nothing(void)
 {
@@ -44,13 +45,15 @@ static void compare(const char *name)
 	if (errno != 4711)
 		printf("%s: errno is %d\n", name, errno);
 	if (ours != libc_getenv(name))
-		printf("%s: %s instead of %s\n", name, ours ? ours : "nothing", libc_getenv(name) ? libc_getenv(name) : "nothing");
+		printf("%s: %s instead of %s\n", name, ours ? ours : "nothing",
+			libc_getenv(name) ? libc_getenv(name) : "nothing");
 }
 
 static void compare_all(void)
 {
-	static const char *const names[] = { "HOME", "PATH", "", "=", "A", "AB", "B", "EMPTY", "LD_PRELOAD", "NVTX",
-		"NVTX_INJECTION64_PAT", "NVTX_INJECTION64_PATHS", "NVTX_INJECTION32_PATH", "GPUMEMTRACE_OPTIONS", "absent" };
+	static const char *const names[] = { "HOME", "PATH", "", "=", "A", "AB", "B", "EMPTY",
+		"LD_PRELOAD", "NVTX", "NVTX_INJECTION64_PAT", "NVTX_INJECTION64_PATHS",
+		"NVTX_INJECTION32_PATH", "GPUMEMTRACE_OPTIONS", "absent" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		compare(names[i]);
@@ -69,8 +72,8 @@ int main(void)
 	printf("nvtx %s\n", early_nvtx ? early_nvtx : "-");
 	if (early_word != getenv("EARLY"))
 		printf("in the first constructors, EARLY is %s\n", early_word ? early_word : "nothing");
-	printf("HOME is %s in the resolver, %s before the constructors\n", home_in_resolver ? "known" : "not known",
-		home_before_constructors ? "known" : "not known");
+	printf("HOME is %s in the resolver, %s before the constructors\n",
+		home_in_resolver ? "known" : "not known", home_before_constructors ? "known" : "not known");
 	compare_all();
 	setenv("A", "1", 1);
 	setenv("AB", "2", 1);

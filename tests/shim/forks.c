@@ -46,7 +46,8 @@ static int is_to_fork;
 static pid_t made_inside = -1;
 
 /* Exported, so that the device's calls come here. */
-__attribute__((visibility("default"))) void *mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)
+__attribute__((visibility("default"))) void *mmap(void *address, size_t length, int protection,
+	int flags, int fd, off_t offset)
 {
 	if (is_to_fork) {
 		is_to_fork = 0;

@@ -20,7 +20,8 @@ EXPORT void future_driver_count(int *ret_pushed, int *ret_refused);
 EXPORT int cuMemAllocFuture(void);
 EXPORT int cuMemAlloc_v9(void);
 EXPORT int cuMemMapFuture(void);
-EXPORT int cuGetProcAddress_v2(const char *name, void **ret_address, int version, unsigned long long flags, int *ret_status);
+EXPORT int cuGetProcAddress_v2(const char *name, void **ret_address, int version,
+	unsigned long long flags, int *ret_status);
 
 int cuMemAllocFuture(void)
 {
@@ -37,11 +38,13 @@ int cuMemMapFuture(void)
 	return 79;
 }
 
-int cuGetProcAddress_v2(const char *name, void **ret_address, int version, unsigned long long flags, int *ret_status)
+int cuGetProcAddress_v2(const char *name, void **ret_address, int version, unsigned long long flags,
+	int *ret_status)
 {
 	(void)version, (void)flags;
 	*ret_status = 0;
-	*ret_address = strcmp(name, "cuMemAllocFuture") == 0 ? (void *)cuMemAllocFuture : (void *)cuMemAlloc_v9;
+	*ret_address =
+		strcmp(name, "cuMemAllocFuture") == 0 ? (void *)cuMemAllocFuture : (void *)cuMemAlloc_v9;
 	return 0;
 }
 

@@ -22,7 +22,14 @@
 
 #include "../own_tasks.h"
 
-enum { OWN = 1111, CHILD = 2222, OWN_LATER = 3333, FORKS = 60, FORKING_THREADS = 4, LAST_DESCRIPTOR = 1023 };
+enum {
+	OWN = 1111,
+	CHILD = 2222,
+	OWN_LATER = 3333,
+	FORKS = 60,
+	FORKING_THREADS = 4,
+	LAST_DESCRIPTOR = 1023
+};
 
 extern char **environ;
 static char *self;
@@ -139,8 +146,10 @@ static int guest_by_clone(void)
 	int failed = 0;
 
 	allocate(OWN);
-	failed += wait_for(clone(be_true, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, NULL));
-	failed += wait_for(clone(end_at_once, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, NULL));
+	failed +=
+		wait_for(clone(be_true, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, NULL));
+	failed +=
+		wait_for(clone(end_at_once, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, NULL));
 	allocate(OWN_LATER);
 	return failed;
 }

@@ -217,10 +217,30 @@ static const struct mode {
 	const char *name;
 	void (*run)(void);
 } modes[] = {
-	MODE(return), MODE(exit), MODE(exit_plainly), MODE(Exit), MODE(quick_exit), MODE(abort), MODE(abort_later),
-	MODE(system_call), MODE(exit_of_another), MODE(exit_of_two), MODE(exit_beside_busy), MODE(end_of_main),
-	MODE(exit_in_handler), MODE(execve), MODE(execv), MODE(execvp), MODE(execvpe), MODE(execl), MODE(execle),
-	MODE(execlp), MODE(fexecve), MODE(execveat), MODE(exec_of_another), MODE(failed_exec),
+	MODE(return),
+	MODE(exit),
+	MODE(exit_plainly),
+	MODE(Exit),
+	MODE(quick_exit),
+	MODE(abort),
+	MODE(abort_later),
+	MODE(system_call),
+	MODE(exit_of_another),
+	MODE(exit_of_two),
+	MODE(exit_beside_busy),
+	MODE(end_of_main),
+	MODE(exit_in_handler),
+	MODE(execve),
+	MODE(execv),
+	MODE(execvp),
+	MODE(execvpe),
+	MODE(execl),
+	MODE(execle),
+	MODE(execlp),
+	MODE(fexecve),
+	MODE(execveat),
+	MODE(exec_of_another),
+	MODE(failed_exec),
 };
 
 int main(int count, char **arguments)

@@ -12,7 +12,8 @@ static void *next(const char *name)
 	return dlsym(RTLD_NEXT, name);
 }
 
-__attribute__((visibility("default"))) CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size_bytes)
+__attribute__((visibility("default"))) CUresult cuMemAlloc_v2(CUdeviceptr *address,
+	size_t size_bytes)
 {
 	static CUresult (*real)(CUdeviceptr *, size_t);
 

@@ -25,7 +25,8 @@ extern "C" {
 extern void (*lives_callback)(void) __attribute__((weak));
 }
 
-namespace {
+namespace
+{
 
 enum { BLOCKS = 20, DEPTH = 12 };
 
@@ -52,7 +53,10 @@ void release(CUdeviceptr block)
 
 struct Owner {
 	CUdeviceptr block = allocate();
-	~Owner() { release(block); }
+	~Owner()
+	{
+		release(block);
+	}
 };
 
 void jump_back()
@@ -154,7 +158,7 @@ void print()
 	fflush(stdout);
 }
 
-}
+} // namespace
 
 int main(int count, char **arguments)
 {

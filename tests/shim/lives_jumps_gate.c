@@ -7,7 +7,8 @@
 
 __attribute__((visibility("default"))) void (*lives_callback)(void);
 
-__attribute__((visibility("default"))) CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size_bytes)
+__attribute__((visibility("default"))) CUresult cuMemAlloc_v2(CUdeviceptr *address,
+	size_t size_bytes)
 {
 	static CUresult (*real)(CUdeviceptr *, size_t);
 	CUresult result;

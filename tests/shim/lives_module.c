@@ -4,7 +4,8 @@
 
 int lives_allocate(int (*allocate)(void **, size_t), size_t size_bytes);
 
-__attribute__((visibility("default"))) int lives_allocate(int (*allocate)(void **, size_t), size_t size_bytes)
+__attribute__((visibility("default"))) int lives_allocate(int (*allocate)(void **, size_t),
+	size_t size_bytes)
 {
 	void *block;
 

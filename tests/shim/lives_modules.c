@@ -17,7 +17,8 @@ static int allocate(void **block, size_t size_bytes)
 
 int main(int count, char **arguments)
 {
-	int libraries = count - 3, times = libraries > 0 ? atoi(arguments[1]) : 0, every = libraries > 0 ? atoi(arguments[2]) : 0;
+	int libraries = count - 3, times = libraries > 0 ? atoi(arguments[1]) : 0,
+		every = libraries > 0 ? atoi(arguments[2]) : 0;
 	void *block;
 
 	if (times < 1 || every < 1)

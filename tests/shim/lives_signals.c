@@ -19,7 +19,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BELOW_BYTES = 65536, LARGEST = 1 << 20, FILLING = 0x5a, OF_HANDLER = 1024, OF_PROGRAM = 2048 };
+enum {
+	BELOW_BYTES = 65536,
+	LARGEST = 1 << 20,
+	FILLING = 0x5a,
+	OF_HANDLER = 1024,
+	OF_PROGRAM = 2048
+};
 enum { STORM_US = 20, HANDLED = 500 };
 
 extern _Atomic int lives_is_in_driver __attribute__((weak));
@@ -69,10 +75,12 @@ static void on_first_signal(int number)
  */
 static size_t frame_bytes(void)
 {
-	stack_t stack = { .ss_sp = room + BELOW_BYTES, .ss_size = LARGEST }, none = { .ss_flags = SS_DISABLE };
+	stack_t stack = { .ss_sp = room + BELOW_BYTES, .ss_size = LARGEST },
+			none = { .ss_flags = SS_DISABLE };
 	struct sigaction action = { .sa_handler = on_first_signal, .sa_flags = SA_ONSTACK };
 
-	if (sigaltstack(&stack, NULL) || sigaction(SIGUSR1, &action, NULL) || raise(SIGUSR1) || sigaltstack(&none, NULL))
+	if (sigaltstack(&stack, NULL) || sigaction(SIGUSR1, &action, NULL) || raise(SIGUSR1) ||
+		sigaltstack(&none, NULL))
 		_exit(7);
 	return (uintptr_t)stack.ss_sp + stack.ss_size - handler_at;
 }
@@ -88,7 +96,8 @@ static int on_signal_stack(size_t room_bytes, int is_first)
 	if (!is_first)
 		allocate_and_free(OF_PROGRAM);
 	memset(room, FILLING, sizeof(room));
-	if (sigaltstack(&stack, NULL) || sigaction(SIGUSR1, &action, NULL) || raise(SIGUSR1) || raise(SIGUSR1))
+	if (sigaltstack(&stack, NULL) || sigaction(SIGUSR1, &action, NULL) || raise(SIGUSR1) ||
+		raise(SIGUSR1))
 		return 1;
 	for (size_t at = 0; at < BELOW_BYTES; at++)
 		damaged += room[at] != FILLING;
@@ -139,5 +148,6 @@ int main(int count, char **arguments)
 		return 2;
 	if (strcmp(arguments[1], "storm") == 0)
 		return storm(number);
-	return on_signal_stack(number < LARGEST / 2 ? (size_t)number : LARGEST / 2, strcmp(arguments[1], "first") == 0);
+	return on_signal_stack(number < LARGEST / 2 ? (size_t)number : LARGEST / 2,
+		strcmp(arguments[1], "first") == 0);
 }

@@ -38,8 +38,11 @@ static long long area_bytes(void)
 	struct stat area;
 	glob_t found;
 
-	snprintf(pattern, sizeof(pattern), "/dev/shm/gpumemtrace-%u/%d.*area", (unsigned)getuid(), (int)getpid());
-	return glob(pattern, 0, NULL, &found) || stat(found.gl_pathv[0], &area) ? -1 : (long long)area.st_blocks * 512;
+	snprintf(pattern, sizeof(pattern), "/dev/shm/gpumemtrace-%u/%d.*area", (unsigned)getuid(),
+		(int)getpid());
+	return glob(pattern, 0, NULL, &found) || stat(found.gl_pathv[0], &area)
+		? -1
+		: (long long)area.st_blocks * 512;
 }
 
 /* Until the recorder's thread has given back what threads that are gone had; not for ever. */

@@ -4,14 +4,16 @@
 
 int many_entry(int (*allocate)(void **, size_t), size_t size_bytes);
 
-__attribute__((noinline)) static int many_number_0000(int (*allocate)(void **, size_t), size_t size_bytes)
+__attribute__((noinline)) static int many_number_0000(int (*allocate)(void **, size_t),
+	size_t size_bytes)
 {
 	void *block;
 
 	return allocate(&block, size_bytes) * 2;
 }
 
-__attribute__((visibility("default"))) int many_entry(int (*allocate)(void **, size_t), size_t size_bytes)
+__attribute__((visibility("default"))) int many_entry(int (*allocate)(void **, size_t),
+	size_t size_bytes)
 {
 	/* Not a jump: this function is to stand in the stack. */
 	return many_number_0000(allocate, size_bytes) * 2;

@@ -48,7 +48,8 @@ __attribute__((noinline)) static void down(unsigned bits, int left)
 
 int main(int argument_count, char **arguments)
 {
-	unsigned count = argument_count > 2 ? (unsigned)atoi(arguments[1]) : 0, each = count ? (unsigned)atoi(arguments[2]) : 0;
+	unsigned count = argument_count > 2 ? (unsigned)atoi(arguments[1]) : 0,
+			 each = count ? (unsigned)atoi(arguments[2]) : 0;
 
 	for (unsigned i = 0; i < count * each; i++)
 		down(i / each, BITS);

@@ -54,7 +54,8 @@ static void say_name(const char *word)
 	const char *name;
 
 	/* The recorder must not keep the program's own string. */
-	if ((name = name_in(word, "push")) || (name = name_in(word, "mark")) || (name = name_in(word, "lpush")))
+	if ((name = name_in(word, "push")) || (name = name_in(word, "mark")) ||
+		(name = name_in(word, "lpush")))
 		strncpy(copy, name, sizeof(copy) - 1);
 	if (name_in(word, "push"))
 		gpumemtrace_phase_push(copy);

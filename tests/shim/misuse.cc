@@ -26,7 +26,8 @@ extern "C" {
 #include "simcuda/driver/newer.h"
 }
 
-namespace {
+namespace
+{
 
 enum { ARGUMENTS_MAX = 10, BUFFER_BYTES = 4096, CALLS_MAX = 30, OWN_ERRNO = 77 };
 
@@ -55,7 +56,8 @@ template <typename T, typename = void> struct Choice { // structures by value
 	}
 };
 
-template <typename T> struct Choice<T, std::enable_if_t<std::is_integral_v<T> || std::is_enum_v<T>>> {
+template <typename T>
+struct Choice<T, std::enable_if_t<std::is_integral_v<T> || std::is_enum_v<T>>> {
 	enum { CHOICES = 4 };
 	static T make(int choice, unsigned char *)
 	{
@@ -65,12 +67,17 @@ template <typename T> struct Choice<T, std::enable_if_t<std::is_integral_v<T> ||
 };
 
 // Handles point to what nobody has seen: none, or something that is not one.
-template <typename T> struct Choice<T *, std::enable_if_t<!is_complete<T>::value && !std::is_void_v<T>>> {
+template <typename T>
+struct Choice<T *, std::enable_if_t<!is_complete<T>::value && !std::is_void_v<T>>> {
 	enum { CHOICES = std::is_function_v<T> ? 1 : 2 };
-	static T *make(int choice, unsigned char *buffer) { return choice ? (T *)buffer : nullptr; }
+	static T *make(int choice, unsigned char *buffer)
+	{
+		return choice ? (T *)buffer : nullptr;
+	}
 };
 
-template <typename T> struct Choice<T *, std::enable_if_t<is_complete<T>::value || std::is_void_v<T>>> {
+template <typename T>
+struct Choice<T *, std::enable_if_t<is_complete<T>::value || std::is_void_v<T>>> {
 	enum { CHOICES = 3 };
 	static T *make(int choice, unsigned char *buffer)
 	{
@@ -95,12 +102,18 @@ template <> struct Choice<CUgraph> {
 
 template <> struct Choice<CUgraphExec> {
 	enum { CHOICES = 1 };
-	static CUgraphExec make(int, unsigned char *) { return nullptr; }
+	static CUgraphExec make(int, unsigned char *)
+	{
+		return nullptr;
+	}
 };
 
 template <> struct Choice<const CUgraphNode *> {
 	enum { CHOICES = 1 };
-	static const CUgraphNode *make(int, unsigned char *) { return nullptr; }
+	static const CUgraphNode *make(int, unsigned char *)
+	{
+		return nullptr;
+	}
 };
 
 template <typename R, typename... A, size_t... I>
@@ -167,7 +180,8 @@ template <typename R, typename... A> void misuse(const char *symbol, R (*functio
 	size_t step = all <= CALLS_MAX ? 1 : all / CALLS_MAX | 1;
 	while (step % 3 == 0)
 		step += 2;
-	for (size_t number = 0, place = 0; number < all && number < CALLS_MAX; number++, place = (place + step) % all) {
+	for (size_t number = 0, place = 0; number < all && number < CALLS_MAX;
+		number++, place = (place + step) % all) {
 		int choices[ARGUMENTS_MAX] = { 0 };
 		std::string text;
 		size_t rest = place;
@@ -185,8 +199,8 @@ template <typename R, typename... A> void misuse(const char *symbol, R (*functio
 		int result = (int)call_with(function, choices, std::index_sequence_for<A...>());
 		int kept = errno;
 		// How the pointer would be filled is known even where the call took none.
-		printf("%s %s %s %d %d %s %d\n", symbol, moment, text.empty() ? "-" : text.c_str(), result, kept,
-			arguments ? written(choices, arguments).c_str() : "-",
+		printf("%s %s %s %d %d %s %d\n", symbol, moment, text.empty() ? "-" : text.c_str(), result,
+			kept, arguments ? written(choices, arguments).c_str() : "-",
 			strcmp(moment, "before") == 0 ? 0 : (int)cudaPeekAtLastError());
 	}
 }

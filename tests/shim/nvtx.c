@@ -145,7 +145,8 @@ static void in_our_domain(const char *verb, const char *name)
 	else if (strcmp(verb, "dpop") == 0)
 		printf("%d\n", (int)call(copy->core2[5], domain(), NULL));
 	else if (strcmp(verb, "dmark") == 0)
-		call(copy->core2[1], domain(), &(struct attributes){ 2, sizeof(struct attributes), { 0 }, 0, 1, name });
+		call(copy->core2[1], domain(),
+			&(struct attributes){ 2, sizeof(struct attributes), { 0 }, 0, 1, name });
 	else if (strcmp(verb, "dstart") == 0)
 		with_attributes(2, 1, name, 1);
 	else if (strcmp(verb, "dend") == 0)

@@ -48,9 +48,12 @@ static void begin_heap(const char *name, const wchar_t *wide, size_t size_bytes)
 {
 	nvtxMemVirtualRangeDesc_t range = { .size = size_bytes, .ptr = memory };
 	nvtxMemHeapDesc_t about = {
-		.extCompatID = NVTX_EXT_COMPATID_MEM, .structSize = sizeof(about),
-		.usage = NVTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR, .type = NVTX_MEM_TYPE_VIRTUAL_ADDRESS,
-		.typeSpecificDescSize = sizeof(range), .typeSpecificDesc = &range,
+		.extCompatID = NVTX_EXT_COMPATID_MEM,
+		.structSize = sizeof(about),
+		.usage = NVTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR,
+		.type = NVTX_MEM_TYPE_VIRTUAL_ADDRESS,
+		.typeSpecificDescSize = sizeof(range),
+		.typeSpecificDesc = &range,
 		.messageType = wide ? NVTX_MESSAGE_TYPE_UNICODE : NVTX_MESSAGE_TYPE_ASCII,
 	};
 
@@ -63,18 +66,24 @@ static void begin_heap(const char *name, const wchar_t *wide, size_t size_bytes)
 	printf("heap at %d\n", !heap ? -1 : (char *)heap == memory ? 0 : 1);
 }
 
-__attribute__((noinline)) static void register_regions(nvtxMemHeapHandle_t in, size_t offset, size_t size_bytes, size_t count,
-	uint32_t type, uint16_t version, nvtxMemRegionHandle_t *to)
+__attribute__((noinline)) static void register_regions(nvtxMemHeapHandle_t in, size_t offset,
+	size_t size_bytes, size_t count, uint32_t type, uint16_t version, nvtxMemRegionHandle_t *to)
 {
 	nvtxMemVirtualRangeDesc_t ranges[AT_ONCE];
 	nvtxMemRegionsRegisterBatch_t batch = {
-		.extCompatID = version, .structSize = sizeof(batch), .regionType = type, .heap = in,
-		.regionCount = count, .regionDescElementSize = sizeof(*ranges), .regionDescElements = ranges,
+		.extCompatID = version,
+		.structSize = sizeof(batch),
+		.regionType = type,
+		.heap = in,
+		.regionCount = count,
+		.regionDescElementSize = sizeof(*ranges),
+		.regionDescElements = ranges,
 		.regionHandleElementsOut = to,
 	};
 
 	for (size_t i = 0; i < count; i++)
-		ranges[i] = (nvtxMemVirtualRangeDesc_t){ .size = size_bytes, .ptr = memory + offset + i * size_bytes };
+		ranges[i] = (nvtxMemVirtualRangeDesc_t){ .size = size_bytes,
+			.ptr = memory + offset + i * size_bytes };
 	nvtxMemRegionsRegister(domain, &batch);
 }
 
@@ -82,9 +91,12 @@ static void resize_region(size_t offset, size_t size_bytes)
 {
 	nvtxMemVirtualRangeDesc_t range = { .size = size_bytes, .ptr = memory + offset };
 	nvtxMemRegionsResizeBatch_t batch = {
-		.extCompatID = NVTX_EXT_COMPATID_MEM, .structSize = sizeof(batch),
-		.regionType = NVTX_MEM_TYPE_VIRTUAL_ADDRESS, .regionDescCount = 1,
-		.regionDescElementSize = sizeof(range), .regionDescElements = &range,
+		.extCompatID = NVTX_EXT_COMPATID_MEM,
+		.structSize = sizeof(batch),
+		.regionType = NVTX_MEM_TYPE_VIRTUAL_ADDRESS,
+		.regionDescCount = 1,
+		.regionDescElementSize = sizeof(range),
+		.regionDescElements = &range,
 	};
 
 	nvtxMemRegionsResize(domain, &batch);
@@ -93,8 +105,12 @@ static void resize_region(size_t offset, size_t size_bytes)
 static void unregister_region(uint32_t type, nvtxMemRegionRef_t region)
 {
 	nvtxMemRegionsUnregisterBatch_t batch = {
-		.extCompatID = NVTX_EXT_COMPATID_MEM, .structSize = sizeof(batch), .refType = type, .refCount = 1,
-		.refElementSize = sizeof(region), .refElements = &region,
+		.extCompatID = NVTX_EXT_COMPATID_MEM,
+		.structSize = sizeof(batch),
+		.refType = type,
+		.refCount = 1,
+		.refElementSize = sizeof(region),
+		.refElements = &region,
 	};
 
 	nvtxMemRegionsUnregister(domain, &batch);
@@ -102,11 +118,14 @@ static void unregister_region(uint32_t type, nvtxMemRegionRef_t region)
 
 static void register_with_handles(size_t offset, size_t size_bytes, size_t count)
 {
-	register_regions(heap, offset, size_bytes, count, NVTX_MEM_TYPE_VIRTUAL_ADDRESS, NVTX_EXT_COMPATID_MEM,
-		handles + handle_count);
+	register_regions(heap, offset, size_bytes, count, NVTX_MEM_TYPE_VIRTUAL_ADDRESS,
+		NVTX_EXT_COMPATID_MEM, handles + handle_count);
 	for (size_t i = 0; i < count; i++, handle_count++)
-		printf("handle at %td\n", (char *)handles[handle_count] >= memory &&
-			(char *)handles[handle_count] < memory + MEMORY_BYTES ? (char *)handles[handle_count] - memory : -1);
+		printf("handle at %td\n",
+			(char *)handles[handle_count] >= memory &&
+					(char *)handles[handle_count] < memory + MEMORY_BYTES
+				? (char *)handles[handle_count] - memory
+				: -1);
 }
 
 static void use_regions(const char *verb, size_t offset, size_t size_bytes, size_t count)
@@ -118,7 +137,8 @@ static void use_regions(const char *verb, size_t offset, size_t size_bytes, size
 	else if (strcmp(verb, "handles") == 0)
 		register_with_handles(offset, size_bytes, count ? count : 1);
 	else if (strcmp(verb, "process") == 0)
-		register_regions(NVTX_MEM_HEAP_HANDLE_PROCESS_WIDE, offset, size_bytes, 1, ADDRESS, KNOWN, NULL);
+		register_regions(NVTX_MEM_HEAP_HANDLE_PROCESS_WIDE, offset, size_bytes, 1, ADDRESS, KNOWN,
+			NULL);
 	else if (strcmp(verb, "array") == 0)
 		register_regions(heap, offset, size_bytes, 1, ARRAY, KNOWN, NULL);
 	else if (strcmp(verb, "later") == 0)
@@ -126,9 +146,11 @@ static void use_regions(const char *verb, size_t offset, size_t size_bytes, size
 	else if (strcmp(verb, "resize") == 0)
 		resize_region(offset, size_bytes);
 	else if (strcmp(verb, "unregister") == 0)
-		unregister_region(NVTX_MEM_REGION_REF_TYPE_POINTER, (nvtxMemRegionRef_t){ .pointer = memory + offset });
+		unregister_region(NVTX_MEM_REGION_REF_TYPE_POINTER,
+			(nvtxMemRegionRef_t){ .pointer = memory + offset });
 	else if (strcmp(verb, "drop") == 0)
-		unregister_region(NVTX_MEM_REGION_REF_TYPE_HANDLE, (nvtxMemRegionRef_t){ .handle = handles[offset] });
+		unregister_region(NVTX_MEM_REGION_REF_TYPE_HANDLE,
+			(nvtxMemRegionRef_t){ .handle = handles[offset] });
 }
 
 static void use_heap(const char *verb, const char *name, size_t size_bytes)
@@ -163,7 +185,8 @@ int main(int argc, char **argv)
 		for (int word = 0; word < 3 && rest; word++)
 			words[word] = strsep(&rest, ":");
 		use_heap(verb, words[0], strtoul(words[1], NULL, 0));
-		use_regions(verb, strtoul(words[0], NULL, 0), strtoul(words[1], NULL, 0), strtoul(words[2], NULL, 0));
+		use_regions(verb, strtoul(words[0], NULL, 0), strtoul(words[1], NULL, 0),
+			strtoul(words[2], NULL, 0));
 		/* The recorder must not keep the program's own string. */
 		memset(verb, 'X', strlen(argv[i]));
 		free(verb);

@@ -133,7 +133,9 @@ static void *call(unsigned slot, const void *domain, const void *about)
 {
 	if (!is_started)
 		start();
-	return memory_slots[slot] > 1 ? ((void *(*)(const void *, const void *))memory_slots[slot])(domain, about) : NULL;
+	return memory_slots[slot] > 1
+		? ((void *(*)(const void *, const void *))memory_slots[slot])(domain, about)
+		: NULL;
 }
 
 static nvtxDomainHandle_t nvtxDomainCreateA(const char *name)

@@ -41,7 +41,8 @@ static void heap_end(const void *domain, const void *heap)
 static void regions_register(const void *domain, const struct batch *batch)
 {
 	(void)domain;
-	printf("tool: register %zu in %s\n", batch->count, batch->heap == &a_heap ? "my heap" : "another heap");
+	printf("tool: register %zu in %s\n", batch->count,
+		batch->heap == &a_heap ? "my heap" : "another heap");
 	for (size_t i = 0; batch->handles && i < batch->count; i++)
 		batch->handles[i] = &regions[given++ % sizeof(regions)];
 }
@@ -59,7 +60,8 @@ static void *make_permissions(const void *domain, int flags)
 	return &permissions;
 }
 
-__attribute__((visibility("default"))) int InitializeInjectionNvtx2(const void *(*get_table)(uint32_t));
+__attribute__((visibility("default"))) int InitializeInjectionNvtx2(
+	const void *(*get_table)(uint32_t));
 __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(struct module *module);
 
 int InitializeInjectionNvtx2(const void *(*get_table)(uint32_t))
@@ -71,8 +73,15 @@ int InitializeInjectionNvtx2(const void *(*get_table)(uint32_t))
 int InitializeInjectionNvtxExtension(struct module *module)
 {
 	static const intptr_t mine[SLOTS_TAKEN] = {
-		(intptr_t)heap_register, (intptr_t)heap_end, (intptr_t)heap_end, (intptr_t)regions_register,
-		(intptr_t)regions_change, (intptr_t)regions_change, 0, 0, (intptr_t)make_permissions,
+		(intptr_t)heap_register,
+		(intptr_t)heap_end,
+		(intptr_t)heap_end,
+		(intptr_t)regions_register,
+		(intptr_t)regions_change,
+		(intptr_t)regions_change,
+		0,
+		0,
+		(intptr_t)make_permissions,
 	};
 
 	for (unsigned i = 0; i < SLOTS_TAKEN; i++)

@@ -98,7 +98,8 @@ static void *create_domain(const char *name)
 }
 
 /* All but those with wide strings: these it leaves alone. */
-__attribute__((visibility("default"))) int InitializeInjectionNvtx2(const void *(*get_table)(uint32_t));
+__attribute__((visibility("default"))) int InitializeInjectionNvtx2(
+	const void *(*get_table)(uint32_t));
 
 int InitializeInjectionNvtx2(const void *(*get_table)(uint32_t))
 {

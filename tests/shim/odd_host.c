@@ -18,8 +18,16 @@
 
 #include "../own_tasks.h"
 
-enum { CALLS = 100, THREADS = 500, LAST_DESCRIPTOR = 1023, PAUSE_US = 100000, SYNCED_US = 1300000, SLOW = 150,
-	BUNCH = 20, BUNCH_BYTES = 32 << 20 };
+enum {
+	CALLS = 100,
+	THREADS = 500,
+	LAST_DESCRIPTOR = 1023,
+	PAUSE_US = 100000,
+	SYNCED_US = 1300000,
+	SLOW = 150,
+	BUNCH = 20,
+	BUNCH_BYTES = 32 << 20
+};
 
 __attribute__((visibility("default"))) void odd_while_loading(void);
 
@@ -167,7 +175,8 @@ static long long area_bytes(void)
 	struct stat area;
 	glob_t found;
 
-	snprintf(pattern, sizeof(pattern), "/dev/shm/gpumemtrace-%u/%d.*.area", (unsigned)getuid(), (int)getpid());
+	snprintf(pattern, sizeof(pattern), "/dev/shm/gpumemtrace-%u/%d.*.area", (unsigned)getuid(),
+		(int)getpid());
 	if (glob(pattern, 0, NULL, &found) || found.gl_pathc != 1 || stat(found.gl_pathv[0], &area))
 		return -1;
 	globfree(&found);

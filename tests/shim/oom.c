@@ -62,8 +62,10 @@ static void while_capturing(void)
 	expect(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed) == cudaSuccess);
 	expect(cudaThreadExchangeStreamCaptureMode(&mode) == cudaSuccess);
 	exhaust();
-	expect(cudaThreadExchangeStreamCaptureMode(&mode) == cudaSuccess && mode == cudaStreamCaptureModeThreadLocal);
-	expect(cudaStreamIsCapturing(stream, &status) == cudaSuccess && status == cudaStreamCaptureStatusActive);
+	expect(cudaThreadExchangeStreamCaptureMode(&mode) == cudaSuccess &&
+		mode == cudaStreamCaptureModeThreadLocal);
+	expect(cudaStreamIsCapturing(stream, &status) == cudaSuccess &&
+		status == cudaStreamCaptureStatusActive);
 	expect(cudaStreamEndCapture(stream, &graph) == cudaSuccess && graph);
 }
 
@@ -98,7 +100,8 @@ static void loop(void)
 	for (int i = 0; i < LOOPS; i++)
 		expect(cudaMalloc(&block, BLOCK_BYTES) == cudaErrorMemoryAllocation);
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	fprintf(stderr, "%lld ns\n", ((end.tv_sec - start.tv_sec) * 1000000000LL + end.tv_nsec - start.tv_nsec) / LOOPS);
+	fprintf(stderr, "%lld ns\n",
+		((end.tv_sec - start.tv_sec) * 1000000000LL + end.tv_nsec - start.tv_nsec) / LOOPS);
 }
 
 /* What `make` makes of it, recovered by the program itself: that is no business of PyTorch's. */

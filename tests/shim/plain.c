@@ -13,15 +13,19 @@
 typedef unsigned long long address_t;
 
 #define DRIVER_FUNCTIONS(F) \
-	F(cuMemAlloc_v2, cuMemAlloc, 3020, 0) F(cuMemAllocPitch_v2, cuMemAllocPitch, 3020, 0) \
+	F(cuMemAlloc_v2, cuMemAlloc, 3020, 0) \
+	F(cuMemAllocPitch_v2, cuMemAllocPitch, 3020, 0) \
 	F(cuMemAllocManaged, cuMemAllocManaged, 6000, 0) F(cuMemFree_v2, cuMemFree, 3020, 0) \
-	F(cuMemAllocHost_v2, cuMemAllocHost, 3020, 0) F(cuMemHostAlloc, cuMemHostAlloc, 2020, 0) \
-	F(cuMemFreeHost, cuMemFreeHost, 2000, 0) F(cuMemAllocAsync, cuMemAllocAsync, 11020, 0) \
-	F(cuMemAllocAsync_ptsz, cuMemAllocAsync, 11020, 2) F(cuMemFreeAsync, cuMemFreeAsync, 11020, 0) \
-	F(cuMemFreeAsync_ptsz, cuMemFreeAsync, 11020, 2)
+		F(cuMemAllocHost_v2, cuMemAllocHost, 3020, 0) F(cuMemHostAlloc, cuMemHostAlloc, 2020, 0) \
+			F(cuMemFreeHost, cuMemFreeHost, 2000, 0) F(cuMemAllocAsync, cuMemAllocAsync, 11020, 0) \
+				F(cuMemAllocAsync_ptsz, cuMemAllocAsync, 11020, 2) \
+					F(cuMemFreeAsync, cuMemFreeAsync, 11020, 0) \
+						F(cuMemFreeAsync_ptsz, cuMemFreeAsync, 11020, 2)
 #define RUNTIME_FUNCTIONS(F) \
-	F(cudaMalloc, , 0, 0) F(cudaMallocManaged, , 0, 0) F(cudaMallocHost, , 0, 0) F(cudaMallocAsync, , 0, 0) \
-	F(cudaFree, , 0, 0) F(cudaFreeHost, , 0, 0) F(cudaFreeAsync, , 0, 0)
+	F(cudaMalloc, , 0, 0) \
+	F(cudaMallocManaged, , 0, 0) \
+	F(cudaMallocHost, , 0, 0) F(cudaMallocAsync, , 0, 0) F(cudaFree, , 0, 0) \
+		F(cudaFreeHost, , 0, 0) F(cudaFreeAsync, , 0, 0)
 
 #define F(symbol, ...) extern void linked_##symbol(void) __asm__(#symbol);
 DRIVER_FUNCTIONS(F)
@@ -34,8 +38,7 @@ static const struct row {
 	void *linked;
 } rows[] = {
 #define F(symbol, base, since, flags) { #symbol, #base, since, flags, (void *)linked_##symbol },
-	DRIVER_FUNCTIONS(F)
-	RUNTIME_FUNCTIONS(F)
+	DRIVER_FUNCTIONS(F) RUNTIME_FUNCTIONS(F)
 #undef F
 };
 
@@ -51,7 +54,9 @@ static void *driver(const char *name)
 static void *runtime(const struct row *row)
 {
 	Dl_info about;
-	void *handle = dladdr(dlsym(RTLD_NEXT, "cudaRuntimeGetVersion"), &about) ? dlopen(about.dli_fname, RTLD_NOW) : NULL;
+	void *handle = dladdr(dlsym(RTLD_NEXT, "cudaRuntimeGetVersion"), &about)
+		? dlopen(about.dli_fname, RTLD_NOW)
+		: NULL;
 
 	return handle ? dlsym(handle, row->symbol) : NULL;
 }
@@ -76,7 +81,7 @@ static void *find(const char *name)
 	return NULL;
 }
 
-#define CALL(name, types, ...) check(((int (*) types)find(#name))(__VA_ARGS__))
+#define CALL(name, types, ...) check(((int(*) types)find(#name))(__VA_ARGS__))
 
 static void check(int result)
 {
@@ -89,7 +94,8 @@ static void check(int result)
 /* 2 stands for the thread's own stream. */
 static void saw(const char *kind, const char *space, size_t size_bytes, address_t address)
 {
-	printf("event %s %s %s 0 %zu %llu 0 %d\n", symbol, kind, space, size_bytes, address, strstr(symbol, "_ptsz") ? 2 : 0);
+	printf("event %s %s %s 0 %zu %llu 0 %d\n", symbol, kind, space, size_bytes, address,
+		strstr(symbol, "_ptsz") ? 2 : 0);
 }
 
 #define ALLOC(name, space, size_bytes, types, ...) \
@@ -106,8 +112,8 @@ static void with_driver(void)
 
 	ALLOC(cuMemAlloc_v2, "device", 1000, (address_t *, size_t), &block, 1000)
 	FREE(cuMemFree_v2, "device", (address_t), block)
-	ALLOC(cuMemAllocPitch_v2, "device", pitch * 10, (address_t *, size_t *, size_t, size_t, unsigned),
-		&block, &pitch, 100, 10, 4)
+	ALLOC(cuMemAllocPitch_v2, "device", pitch * 10,
+		(address_t *, size_t *, size_t, size_t, unsigned), &block, &pitch, 100, 10, 4)
 	FREE(cuMemFree_v2, "device", (address_t), block)
 	ALLOC(cuMemAllocManaged, "managed", 2000, (address_t *, size_t, unsigned), &block, 2000, 1)
 	FREE(cuMemFree_v2, "device", (address_t), block)

@@ -8,7 +8,8 @@
 
 #include "hooks/hooks.h"
 
-#define WEAK(library, symbol, ...) extern void weak_##symbol(void) __asm__(#symbol) __attribute__((weak));
+#define WEAK(library, symbol, ...) \
+	extern void weak_##symbol(void) __asm__(#symbol) __attribute__((weak));
 #define GMT_HOOK_ANY(...) WEAK(__VA_ARGS__)
 #include "hooks/hooks.def"
 

@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace c10 {
+namespace c10
+{
 
 struct Device {
 	int8_t type;

@@ -90,7 +90,8 @@ static void once(void)
 static void graphs(void)
 {
 	CUDA_MEM_ALLOC_NODE_PARAMS about = {
-		.poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location.type = CU_MEM_LOCATION_TYPE_DEVICE },
+		.poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+			.location.type = CU_MEM_LOCATION_TYPE_DEVICE },
 		.bytesize = 30 << 20,
 	};
 	CUgraph graph;
@@ -130,7 +131,8 @@ static void nothing(void)
 	CHECK(cuDeviceGetCount(&count));
 	CHECK(cuDeviceGetName(name, sizeof(name), 0));
 	usleep(600000);
-	printf("%d %d\n", count_threads(), dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_NOLOAD) != NULL);
+	printf("%d %d\n", count_threads(),
+		dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_NOLOAD) != NULL);
 }
 
 static void answers(void)
@@ -203,7 +205,8 @@ static void captures(CUstreamCaptureMode mode)
 static void pools(void)
 {
 	CUmemPoolProps about = {
-		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location.type = CU_MEM_LOCATION_TYPE_DEVICE,
+		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location.type = CU_MEM_LOCATION_TYPE_DEVICE,
 	};
 	pthread_t thread;
 
@@ -224,12 +227,13 @@ static void resets(const char *path)
 {
 	void *library = dlopen(path, RTLD_NOW), *address;
 	void (*count)(int *, int *) = (void (*)(int *, int *))dlsym(library, "future_driver_count");
-	int (*find)(const char *, void **, int, cuuint64_t, int *) =
-		(int (*)(const char *, void **, int, cuuint64_t, int *))dlsym(library, "cuGetProcAddress_v2");
+	int (*find)(const char *, void **, int, cuuint64_t, int *) = (int (*)(const char *, void **,
+		int, cuuint64_t, int *))dlsym(library, "cuGetProcAddress_v2");
 	CUcontext context;
 	CUdeviceptr block;
 	pthread_t thread;
-	CUresult (*reset)(CUdevice) = (CUresult (*)(CUdevice))dlsym(library, "cuDevicePrimaryCtxReset_v2");
+	CUresult (*reset)(CUdevice) =
+		(CUresult (*)(CUdevice))dlsym(library, "cuDevicePrimaryCtxReset_v2");
 	int status, pushed, refused;
 
 	/* What is asked first is the driver for the recorder. */
@@ -298,9 +302,9 @@ int main(int argc, char **argv)
 	else if (strcmp(how, "answers") == 0)
 		answers();
 	else if (strcmp(how, "captures") == 0 && argc == 3)
-		captures(strcmp(argv[2], "global") == 0 ? CU_STREAM_CAPTURE_MODE_GLOBAL :
-			strcmp(argv[2], "relaxed") == 0 ? CU_STREAM_CAPTURE_MODE_RELAXED :
-			CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+		captures(strcmp(argv[2], "global") == 0   ? CU_STREAM_CAPTURE_MODE_GLOBAL
+				: strcmp(argv[2], "relaxed") == 0 ? CU_STREAM_CAPTURE_MODE_RELAXED
+												  : CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 	else if (strcmp(how, "pools") == 0)
 		pools();
 	else if (strcmp(how, "resets") == 0 && argc == 3)

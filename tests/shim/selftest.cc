@@ -54,7 +54,8 @@ __attribute__((noinline)) static void once()
 /* Not a tail call, and of any size. */
 __attribute__((noinline)) static int descend(int depth, void (*last)())
 {
-	volatile char *room = static_cast<volatile char *>(__builtin_alloca(any(4) ? 16 : 16 + any(2000)));
+	volatile char *room =
+		static_cast<volatile char *>(__builtin_alloca(any(4) ? 16 : 16 + any(2000)));
 
 	room[0] = 1;
 	if (!any(6))
@@ -154,7 +155,10 @@ static void signals()
 	action.sa_handler = on_signal;
 	action.sa_flags = any(2) ? SA_ONSTACK : 0;
 	sigaction(SIGUSR1, &action, nullptr);
-	deep([] { raise(SIGUSR1); once(); });
+	deep([] {
+		raise(SIGUSR1);
+		once();
+	});
 }
 
 static thread_local ucontext_t caller, routine;
@@ -186,7 +190,8 @@ static void routines()
 
 static void open_and_close()
 {
-	void *library = dlopen(libraries[any(static_cast<unsigned>(library_count))], RTLD_NOW | RTLD_LOCAL);
+	void *library =
+		dlopen(libraries[any(static_cast<unsigned>(library_count))], RTLD_NOW | RTLD_LOCAL);
 	int (*call)(int (*)(void **, size_t), size_t);
 
 	if (!library)
@@ -230,8 +235,14 @@ extern "C" int selftest(int count, char **arguments)
 		const char *name;
 		void (*run)();
 	} modes[] = {
-		{ "calls", calls }, { "endless", endless }, { "exceptions", exceptions }, { "jumps", jumps }, { "signals", signals },
-		{ "routines", routines }, { "libraries", from_libraries }, { "threads", threads },
+		{ "calls", calls },
+		{ "endless", endless },
+		{ "exceptions", exceptions },
+		{ "jumps", jumps },
+		{ "signals", signals },
+		{ "routines", routines },
+		{ "libraries", from_libraries },
+		{ "threads", threads },
 	};
 
 	if (count < 3)

@@ -43,17 +43,15 @@ struct row {
 #define FOR_CUDART(...) __VA_ARGS__
 
 #define GMT_HOOK_ANY(library, symbol, ...) \
-	FOR_##library( \
-		extern void linked_##symbol(void) __asm__(#symbol); \
-		extern const char below_##symbol[]; \
-		void snippet_##symbol(void *function);)
+	FOR_##library(extern void linked_##symbol(void) __asm__(#symbol); \
+		extern const char below_##symbol[]; void snippet_##symbol(void *function);)
 #define GMT_HOOK_ROUTE(...)
 #include "hooks/hooks.def"
 
 static const struct row rows[] = {
 #define GMT_HOOK_ANY(library, symbol, base, since, mode, ...) \
-	FOR_##library({ #symbol, #base, since, mode, IS_##library, snippet_##symbol, (void *)linked_##symbol, \
-		BELOW_##library(symbol) },)
+	FOR_##library({ #symbol, #base, since, mode, IS_##library, snippet_##symbol, \
+					  (void *)linked_##symbol, BELOW_##library(symbol) }, )
 #define GMT_HOOK_ROUTE(...)
 #include "hooks/hooks.def"
 };
@@ -80,8 +78,8 @@ void *driver(const char *symbol)
 
 void saw(const struct seen *seen)
 {
-	printf("event %s %s %s %d %llu %llu %llu %llu\n", seen->api ? seen->api : current, seen->kind, seen->space,
-		seen->device, seen->size, seen->address, seen->object, seen->stream);
+	printf("event %s %s %s %d %llu %llu %llu %llu\n", seen->api ? seen->api : current, seen->kind,
+		seen->space, seen->device, seen->size, seen->address, seen->object, seen->stream);
 }
 
 void set_errno(void)
@@ -130,7 +128,9 @@ static void *by_proc_address(const struct row *row)
 {
 	void *address = NULL;
 
-	return D(cuGetProcAddress)(row->base, &address, row->since, row->is_per_thread ? PER_THREAD : 0) ? NULL : address;
+	return D(cuGetProcAddress)(row->base, &address, row->since, row->is_per_thread ? PER_THREAD : 0)
+		? NULL
+		: address;
 }
 
 static void *by_proc_address_v2(const struct row *row)
@@ -138,19 +138,24 @@ static void *by_proc_address_v2(const struct row *row)
 	void *address = NULL;
 	CUdriverProcAddressQueryResult status;
 
-	return D(cuGetProcAddress_v2)(row->base, &address, row->since, row->is_per_thread ? PER_THREAD : 0, &status) ?
-		NULL : address;
+	return D(cuGetProcAddress_v2)(row->base, &address, row->since,
+			   row->is_per_thread ? PER_THREAD : 0, &status)
+		? NULL
+		: address;
 }
 
 static void *by_entry_point(const struct row *row)
 {
 	void *address = NULL;
 	int (*get)(const char *, void **, unsigned, unsigned long long, int *) =
-		(int (*)(const char *, void **, unsigned, unsigned long long, int *))dlsym(library("libcudart.so.13"),
-			"cudaGetDriverEntryPointByVersion");
+		(int (*)(const char *, void **, unsigned, unsigned long long,
+			int *))dlsym(library("libcudart.so.13"), "cudaGetDriverEntryPointByVersion");
 	int status;
 
-	return get(row->base, &address, (unsigned)row->since, row->is_per_thread ? PER_THREAD : 0, &status) ? NULL : address;
+	return get(row->base, &address, (unsigned)row->since, row->is_per_thread ? PER_THREAD : 0,
+			   &status)
+		? NULL
+		: address;
 }
 
 /* The runtime gives the newest form that it knows itself. */
@@ -158,8 +163,8 @@ static void *by_entry_point12(const struct row *row)
 {
 	void *handle = library("libcudart.so.12"), *address = NULL;
 	int (*version_of)(int *) = (int (*)(int *))dlsym(handle, "cudaRuntimeGetVersion");
-	int (*get)(const char *, void **, unsigned long long, int *) =
-		(int (*)(const char *, void **, unsigned long long, int *))dlsym(handle, "cudaGetDriverEntryPoint");
+	int (*get)(const char *, void **, unsigned long long, int *) = (int (*)(const char *, void **,
+		unsigned long long, int *))dlsym(handle, "cudaGetDriverEntryPoint");
 	int version = 0, status;
 
 	if (version_of(&version) || row->since > version)
@@ -203,7 +208,8 @@ static CUcontext make_context(void)
 
 	if (D(cuInit)(0) || D(cuDevicePrimaryCtxRetain)(&context, 0) || D(cuCtxSetCurrent)(context))
 		exit(2);
-	SAW(alloc, context, .api = "cuDevicePrimaryCtxRetain", .address = N(context), .size = CONTEXT_BYTES);
+	SAW(alloc, context, .api = "cuDevicePrimaryCtxRetain", .address = N(context),
+		.size = CONTEXT_BYTES);
 	return context;
 }
 

@@ -39,7 +39,8 @@ struct seen {
 };
 
 void saw(const struct seen *seen);
-#define SAW(in_kind, in_space, ...) saw(&(struct seen){ .kind = #in_kind, .space = #in_space, ##__VA_ARGS__ })
+#define SAW(in_kind, in_space, ...) \
+	saw(&(struct seen){ .kind = #in_kind, .space = #in_space, ##__VA_ARGS__ })
 
 /* A call that must succeed; errno is set before it, and whether it is the same after it is printed. */
 #define OK(expression) check((set_errno(), (int)(expression)), #expression)
@@ -60,7 +61,10 @@ void refuse(int result, const char *expression);
 #define SNIPPET(symbol) \
 	static void run_##symbol(__typeof__(&symbol) call); \
 	void snippet_##symbol(void *function); \
-	void snippet_##symbol(void *function) { run_##symbol((__typeof__(&symbol))function); } \
+	void snippet_##symbol(void *function) \
+	{ \
+		run_##symbol((__typeof__(&symbol))function); \
+	} \
 	static void run_##symbol(__typeof__(&symbol) call)
 
 /* Of the runtime: a program with the runtime inside itself is seen at the driver's function. */
@@ -101,7 +105,8 @@ CUipcMemHandle foreign_handle(void); /* of 7000 bytes of another process */
 CUexternalMemory import_external(void); /* 1 MiB */
 void destroy_external(CUexternalMemory memory);
 CUdeviceptr add_nodes(CUgraph graph, size_t size_bytes, int is_freed);
-void saw_executable(const char *api, CUgraphExec exec, unsigned long long flags, CUdeviceptr block, size_t size_bytes);
+void saw_executable(const char *api, CUgraphExec exec, unsigned long long flags, CUdeviceptr block,
+	size_t size_bytes);
 CUgraphExec make_executable(CUgraph *ret_graph, int is_freed);
 void destroy_executable(CUgraphExec exec, CUgraph graph);
 

@@ -56,25 +56,13 @@ static void fill_context(void)
 	fill_context(); \
 	destroy_context(context);
 
-SNIPPET(cuCtxCreate)
-{
-	MAKE((&context, 0, 0))
-}
+SNIPPET(cuCtxCreate){ MAKE((&context, 0, 0)) }
 
-SNIPPET(cuCtxCreate_v2)
-{
-	MAKE((&context, CU_CTX_SCHED_SPIN, 0))
-}
+SNIPPET(cuCtxCreate_v2){ MAKE((&context, CU_CTX_SCHED_SPIN, 0)) }
 
-SNIPPET(cuCtxCreate_v3)
-{
-	MAKE((&context, NULL, 0, 0, 0))
-}
+SNIPPET(cuCtxCreate_v3){ MAKE((&context, NULL, 0, 0, 0)) }
 
-SNIPPET(cuCtxCreate_v4)
-{
-	MAKE((&context, NULL, 0, 0))
-}
+SNIPPET(cuCtxCreate_v4){ MAKE((&context, NULL, 0, 0)) }
 
 SNIPPET(cuCtxDestroy)
 {
@@ -132,7 +120,8 @@ static CUcontext retain(void)
 	CUcontext context = NULL;
 
 	OK(D(cuDevicePrimaryCtxRetain)(&context, 1));
-	SAW(alloc, context, .api = "cuDevicePrimaryCtxRetain", .address = N(context), .device = 1, .size = CONTEXT_BYTES);
+	SAW(alloc, context, .api = "cuDevicePrimaryCtxRetain", .address = N(context), .device = 1,
+		.size = CONTEXT_BYTES);
 	return context;
 }
 
@@ -223,7 +212,8 @@ SNIPPET(cuCtxSetLimit)
 
 	bytes_taken();
 	OK(call(CU_LIMIT_MALLOC_HEAP_SIZE, 64 * MIB));
-	SAW(set, limit, .address = CU_LIMIT_MALLOC_HEAP_SIZE + 1, .object = 64 * MIB, .size = bytes_taken());
+	SAW(set, limit, .address = CU_LIMIT_MALLOC_HEAP_SIZE + 1, .object = 64 * MIB,
+		.size = bytes_taken());
 	OK(call(CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 3));
 	SAW(set, limit, .address = CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH + 1, .object = 3);
 	destroy_context(context);
@@ -231,7 +221,8 @@ SNIPPET(cuCtxSetLimit)
 
 /* --- code ----------------------------------------------------------------------------------------- */
 
-static const char image[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+static const char image[] =
+	".version 8.0\n.target sm_90\n.address_size 64\n"
 	".visible .global .align 4 .b8 table[16][1024];\n.visible .entry kernel() { ret; }\n";
 
 static const char *image_file(void)
@@ -271,25 +262,14 @@ SNIPPET(cuModuleLoad)
 	unlink(image_file());
 }
 
-SNIPPET(cuModuleLoadData)
-{
-	LOAD(CUmodule, (&code, image), unload)
-}
+SNIPPET(cuModuleLoadData){ LOAD(CUmodule, (&code, image), unload) }
 
-SNIPPET(cuModuleLoadDataEx)
-{
-	LOAD(CUmodule, (&code, image, 0, NULL, NULL), unload)
-}
+SNIPPET(cuModuleLoadDataEx){ LOAD(CUmodule, (&code, image, 0, NULL, NULL), unload) }
 
-SNIPPET(cuModuleLoadFatBinary)
-{
-	LOAD(CUmodule, (&code, image), unload)
-}
+SNIPPET(cuModuleLoadFatBinary){ LOAD(CUmodule, (&code, image), unload) }
 
-SNIPPET(cuLibraryLoadData)
-{
-	LOAD(CUlibrary, (&code, image, NULL, NULL, 0, NULL, NULL, 0), unload_library)
-}
+SNIPPET(cuLibraryLoadData){ LOAD(CUlibrary, (&code, image, NULL, NULL, 0, NULL, NULL, 0),
+	unload_library) }
 
 SNIPPET(cuLibraryLoadFromFile)
 {

@@ -77,7 +77,9 @@ SNIPPET(cuIpcGetMemHandle)
 /* --- of other interfaces -------------------------------------------------------------------------- */
 
 static const CUDA_EXTERNAL_MEMORY_HANDLE_DESC of_file = {
-	.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD, .handle = { .fd = 0 }, .size = MIB,
+	.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD,
+	.handle = { .fd = 0 },
+	.size = MIB,
 };
 
 CUexternalMemory import_external(void)
@@ -120,8 +122,12 @@ SNIPPET(cuExternalMemoryGetMappedMipmappedArray)
 	CUexternalMemory memory = import_external();
 	CUmipmappedArray mipmap;
 
-	OK(call(&mipmap, memory, &(CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC){
-		.arrayDesc = { .Width = 16, .Height = 16, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1 }, .numLevels = 1 }));
+	OK(call(&mipmap, memory,
+		&(CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC){ .arrayDesc = { .Width = 16,
+														  .Height = 16,
+														  .Format = CU_AD_FORMAT_FLOAT,
+														  .NumChannels = 1 },
+			.numLevels = 1 }));
 	SAW(alloc, external_array, .address = N(mipmap), .object = N(memory));
 	destroy_mipmap(mipmap);
 	destroy_external(memory);

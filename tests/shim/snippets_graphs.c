@@ -25,7 +25,8 @@ static CUgraphNode add_alloc(CUgraph graph, size_t size_bytes, CUdeviceptr *ret_
 	CUgraphNode node = NULL;
 
 	OK(D(cuGraphAddMemAllocNode)(&node, graph, NULL, 0, &about));
-	SAW(node_alloc, graph, .api = "cuGraphAddMemAllocNode", .address = about.dptr, .size = size_bytes);
+	SAW(node_alloc, graph, .api = "cuGraphAddMemAllocNode", .address = about.dptr,
+		.size = size_bytes);
 	*ret_block = about.dptr;
 	return node;
 }
@@ -43,7 +44,8 @@ CUdeviceptr add_nodes(CUgraph graph, size_t size_bytes, int is_freed)
 }
 
 /* A graph's nodes are read when it becomes executable. */
-void saw_executable(const char *api, CUgraphExec exec, unsigned long long flags, CUdeviceptr block, size_t size_bytes)
+void saw_executable(const char *api, CUgraphExec exec, unsigned long long flags, CUdeviceptr block,
+	size_t size_bytes)
 {
 	SAW(create, graph, .api = api, .address = N(exec), .object = flags);
 	SAW(node_alloc, graph, .api = api, .address = block, .size = size_bytes, .object = N(exec));
@@ -102,7 +104,8 @@ SNIPPET(cuGraphAddMemFreeNode)
 	CUgraph graph = make_graph(); \
 	CUgraphNodeParams about = { .type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, \
 		.alloc = { .poolProps = node_of(0).poolProps, .bytesize = size_bytes } }; \
-	CUgraphNodeParams end = { .type = CU_GRAPH_NODE_TYPE_MEM_FREE }, empty = { .type = CU_GRAPH_NODE_TYPE_EMPTY }; \
+	CUgraphNodeParams end = { .type = CU_GRAPH_NODE_TYPE_MEM_FREE }, \
+					  empty = { .type = CU_GRAPH_NODE_TYPE_EMPTY }; \
 	CUgraphNode node, after; \
 	OK(call first); \
 	SAW(node_alloc, graph, .address = about.alloc.dptr, .size = size_bytes); \
@@ -112,16 +115,11 @@ SNIPPET(cuGraphAddMemFreeNode)
 	OK(call third); \
 	OK(D(cuGraphDestroy)(graph));
 
-SNIPPET(cuGraphAddNode)
-{
-	ADD_NODES(9300, (&node, graph, NULL, 0, &about), (&after, graph, &node, 1, &end), (&after, graph, NULL, 0, &empty))
-}
+SNIPPET(cuGraphAddNode){ ADD_NODES(9300, (&node, graph, NULL, 0, &about),
+	(&after, graph, &node, 1, &end), (&after, graph, NULL, 0, &empty)) }
 
-SNIPPET(cuGraphAddNode_v2)
-{
-	ADD_NODES(9310, (&node, graph, NULL, NULL, 0, &about), (&after, graph, &node, NULL, 1, &end),
-		(&after, graph, NULL, NULL, 0, &empty))
-}
+SNIPPET(cuGraphAddNode_v2){ ADD_NODES(9310, (&node, graph, NULL, NULL, 0, &about),
+	(&after, graph, &node, NULL, 1, &end), (&after, graph, NULL, NULL, 0, &empty)) }
 
 SNIPPET(cuGraphAddNode_v3)
 {
@@ -146,15 +144,9 @@ static void destroy_own(CUgraphExec exec, CUgraph graph)
 	saw_executable(NULL, exec, flags, block, 9400); \
 	destroy_own(exec, graph);
 
-SNIPPET(cuGraphInstantiate)
-{
-	INSTANTIATE(0, (&exec, graph, NULL, NULL, 0))
-}
+SNIPPET(cuGraphInstantiate){ INSTANTIATE(0, (&exec, graph, NULL, NULL, 0)) }
 
-SNIPPET(cuGraphInstantiate_v2)
-{
-	INSTANTIATE(0, (&exec, graph, NULL, NULL, 0))
-}
+SNIPPET(cuGraphInstantiate_v2){ INSTANTIATE(0, (&exec, graph, NULL, NULL, 0)) }
 
 SNIPPET(cuGraphInstantiateWithFlags)
 {
@@ -183,7 +175,8 @@ SNIPPET(cuGraphInstantiateWithParams)
 
 SNIPPET(cuGraphInstantiateWithParams_ptsz)
 {
-	CUDA_GRAPH_INSTANTIATE_PARAMS about = { .flags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH };
+	CUDA_GRAPH_INSTANTIATE_PARAMS about = { .flags =
+												CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH };
 	INSTANTIATE(CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH, (&exec, graph, &about))
 }
 
@@ -219,9 +212,11 @@ static void launch(CUresult (*call)(CUgraphExec, CUstream))
 	OK(D(cuGraphAddEmptyNode)(&node, plain, NULL, 0));
 	OK(D(cuGraphInstantiateWithFlags)(&plain_exec, plain, 0));
 	SAW(create, graph, .api = "cuGraphInstantiateWithFlags", .address = N(plain_exec));
-	OK(D(cuGraphInstantiateWithFlags)(&exec, graph, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
+	OK(D(cuGraphInstantiateWithFlags)(&exec, graph,
+		CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
 	SAW(create, graph, .api = "cuGraphInstantiateWithFlags", .address = N(exec), .object = 1);
-	SAW(node_alloc, graph, .api = "cuGraphInstantiateWithFlags", .address = block, .size = 9500, .object = N(exec));
+	SAW(node_alloc, graph, .api = "cuGraphInstantiateWithFlags", .address = block, .size = 9500,
+		.object = N(exec));
 	OK(D(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING));
 	OK(call(exec, stream));
 	SAW(launch, graph, .address = N(exec), .stream = N(stream));
@@ -276,12 +271,14 @@ static CUgraph end_capture(CUstream stream, CUresult (*end)(CUstream, CUgraph *)
 
 	if (is_per_thread) {
 		OK(D(cuMemAllocAsync_ptsz)(&block, 9600, stream));
-		SAW(node_alloc, pool, .api = "cuMemAllocAsync_ptsz", .address = block, .size = 9600, .stream = as_recorded);
+		SAW(node_alloc, pool, .api = "cuMemAllocAsync_ptsz", .address = block, .size = 9600,
+			.stream = as_recorded);
 		OK(D(cuMemFreeAsync_ptsz)(block, stream));
 		SAW(node_free, pool, .api = "cuMemFreeAsync_ptsz", .address = block, .stream = as_recorded);
 	} else {
 		OK(D(cuMemAllocAsync)(&block, 9600, stream));
-		SAW(node_alloc, pool, .api = "cuMemAllocAsync", .address = block, .size = 9600, .stream = as_recorded);
+		SAW(node_alloc, pool, .api = "cuMemAllocAsync", .address = block, .size = 9600,
+			.stream = as_recorded);
 		OK(D(cuMemFreeAsync)(block, stream));
 		SAW(node_free, pool, .api = "cuMemFreeAsync", .address = block, .stream = as_recorded);
 	}
@@ -323,46 +320,28 @@ static CUstream make_stream(void)
 	OK(begin); \
 	OK(D(cuGraphDestroy)(end_capture(stream, D(cuStreamEndCapture_ptsz), 1)));
 
-SNIPPET(cuStreamBeginCapture)
-{
-	CAPTURE((stream), 0)
-}
+SNIPPET(cuStreamBeginCapture){ CAPTURE((stream), 0) }
 
-SNIPPET(cuStreamBeginCapture_ptsz)
-{
-	CAPTURE((stream), 1)
-	CAPTURE_OWN(call(stream))
-}
+SNIPPET(cuStreamBeginCapture_ptsz){ CAPTURE((stream), 1) CAPTURE_OWN(call(stream)) }
 
-SNIPPET(cuStreamBeginCapture_v2)
-{
-	CAPTURE((stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), 0)
-}
+SNIPPET(cuStreamBeginCapture_v2){ CAPTURE((stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), 0) }
 
-SNIPPET(cuStreamBeginCapture_v2_ptsz)
-{
-	CAPTURE((stream, CU_STREAM_CAPTURE_MODE_RELAXED), 1)
-	CAPTURE_OWN(call(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL))
-}
+SNIPPET(cuStreamBeginCapture_v2_ptsz){ CAPTURE((stream, CU_STREAM_CAPTURE_MODE_RELAXED), 1)
+		CAPTURE_OWN(call(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)) }
 
 /* Into a graph that is there, and stays the program's. */
 #define CAPTURE_TO_GRAPH(is_per_thread) \
 	CUgraph into = make_graph(); \
 	CUstream stream = make_stream(); \
 	OK(call(stream, into, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)); \
-	end_capture(stream, is_per_thread ? D(cuStreamEndCapture_ptsz) : D(cuStreamEndCapture), is_per_thread); \
+	end_capture(stream, is_per_thread ? D(cuStreamEndCapture_ptsz) : D(cuStreamEndCapture), \
+		is_per_thread); \
 	OK(D(cuStreamDestroy_v2)(stream)); \
 	OK(D(cuGraphDestroy)(into));
 
-SNIPPET(cuStreamBeginCaptureToGraph)
-{
-	CAPTURE_TO_GRAPH(0)
-}
+SNIPPET(cuStreamBeginCaptureToGraph){ CAPTURE_TO_GRAPH(0) }
 
-SNIPPET(cuStreamBeginCaptureToGraph_ptsz)
-{
-	CAPTURE_TO_GRAPH(1)
-}
+SNIPPET(cuStreamBeginCaptureToGraph_ptsz){ CAPTURE_TO_GRAPH(1) }
 
 /* The simulated driver refuses to record a graph anew: what is seen here is that a refusal begins no capture. */
 #define RECAPTURE(is_per_thread) \
@@ -372,15 +351,13 @@ SNIPPET(cuStreamBeginCaptureToGraph_ptsz)
 	OK(result != CUDA_ERROR_NOT_SUPPORTED); \
 	CUdeviceptr block; \
 	OK(D(cuMemAllocAsync)(&block, 9700, stream)); \
-	SAW(alloc, pool, .api = "cuMemAllocAsync", .address = block, .size = 9700, .stream = N(stream)); \
+	SAW(alloc, pool, .api = "cuMemAllocAsync", .address = block, .size = 9700, \
+		.stream = N(stream)); \
 	free_later(block); \
 	OK(D(cuStreamDestroy_v2)(stream)); \
 	OK(D(cuGraphDestroy)(graph));
 
-SNIPPET(cuStreamBeginRecaptureToGraph)
-{
-	RECAPTURE(0)
-}
+SNIPPET(cuStreamBeginRecaptureToGraph){ RECAPTURE(0) }
 
 SNIPPET(cuStreamBeginRecaptureToGraph_ptsz)
 {

@@ -204,7 +204,8 @@ static CUstream other_stream(CUcontext *ret_context)
 	CUstream stream;
 
 	OK(D(cuDevicePrimaryCtxRetain)(ret_context, 1));
-	SAW(alloc, context, .api = "cuDevicePrimaryCtxRetain", .address = N(*ret_context), .device = 1, .size = CONTEXT_BYTES);
+	SAW(alloc, context, .api = "cuDevicePrimaryCtxRetain", .address = N(*ret_context), .device = 1,
+		.size = CONTEXT_BYTES);
 	OK(D(cuCtxPushCurrent_v2)(*ret_context));
 	OK(D(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING));
 	OK(D(cuCtxPopCurrent_v2)(&popped));
@@ -243,8 +244,8 @@ SNIPPET(cuMemAllocAsync_ptsz)
 	free_later(block);
 }
 
-static void from_pool(CUresult (*call)(CUdeviceptr *, size_t, CUmemoryPool, CUstream), size_t size_bytes,
-	unsigned long long stream)
+static void from_pool(CUresult (*call)(CUdeviceptr *, size_t, CUmemoryPool, CUstream),
+	size_t size_bytes, unsigned long long stream)
 {
 	CUdeviceptr block;
 	CUmemoryPool pool, other, made = make_pool();
@@ -258,11 +259,13 @@ static void from_pool(CUresult (*call)(CUdeviceptr *, size_t, CUmemoryPool, CUst
 	free_later(block);
 	destroy_pool(made);
 	/* A pool of another device. */
-	OK(D(cuMemPoolCreate)(&other, &(CUmemPoolProps){ .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1 } }));
+	OK(D(cuMemPoolCreate)(&other,
+		&(CUmemPoolProps){ .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+			.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1 } }));
 	SAW(create, pool, .api = "cuMemPoolCreate", .address = N(other), .device = 1);
 	OK(call(&block, size_bytes + 2, other, NULL));
-	SAW(alloc, pool, .address = block, .size = size_bytes + 2, .object = N(other), .device = 1, .stream = stream);
+	SAW(alloc, pool, .address = block, .size = size_bytes + 2, .object = N(other), .device = 1,
+		.stream = stream);
 	free_later(block);
 	OK(D(cuMemPoolDestroy)(other));
 	SAW(destroy, pool, .api = "cuMemPoolDestroy", .address = N(other), .device = 1);
@@ -279,20 +282,23 @@ SNIPPET(cuMemAllocFromPoolAsync_ptsz)
 }
 
 /* Pools that are there from the beginning: their blocks are of the host, or managed. */
-static void from_place(CUresult (*call)(CUmemoryPool *, CUmemLocation *, CUmemAllocationType), CUmemLocationType type,
-	size_t size_bytes)
+static void from_place(CUresult (*call)(CUmemoryPool *, CUmemLocation *, CUmemAllocationType),
+	CUmemLocationType type, size_t size_bytes)
 {
 	CUmemoryPool pool;
 	CUdeviceptr block;
 
 	OK(call(&pool, &(CUmemLocation){ .type = type }, CU_MEM_ALLOCATION_TYPE_PINNED));
 	OK(D(cuMemAllocFromPoolAsync)(&block, size_bytes, pool, NULL));
-	SAW(alloc, pool, .api = "cuMemAllocFromPoolAsync", .address = block, .size = size_bytes, .object = N(pool), .device = -1);
+	SAW(alloc, pool, .api = "cuMemAllocFromPoolAsync", .address = block, .size = size_bytes,
+		.object = N(pool), .device = -1);
 	OK(D(cuMemFreeAsync)(block, NULL));
 	SAW(free, pool, .api = "cuMemFreeAsync", .address = block);
-	OK(call(&pool, &(CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_DEVICE }, CU_MEM_ALLOCATION_TYPE_MANAGED));
+	OK(call(&pool, &(CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_DEVICE },
+		CU_MEM_ALLOCATION_TYPE_MANAGED));
 	OK(D(cuMemAllocFromPoolAsync)(&block, size_bytes + 1, pool, NULL));
-	SAW(alloc, managed, .api = "cuMemAllocFromPoolAsync", .address = block, .size = size_bytes + 1, .object = N(pool));
+	SAW(alloc, managed, .api = "cuMemAllocFromPoolAsync", .address = block, .size = size_bytes + 1,
+		.object = N(pool));
 	OK(D(cuMemFreeAsync)(block, NULL));
 	SAW(free, pool, .api = "cuMemFreeAsync", .address = block);
 }
@@ -334,7 +340,9 @@ SNIPPET(cuArrayCreate)
 {
 	CUarray array;
 
-	OK(call(&array, &(CUDA_ARRAY_DESCRIPTOR_v1){ .Width = 30, .Height = 20, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 2 }));
+	OK(call(&array,
+		&(CUDA_ARRAY_DESCRIPTOR_v1){
+			.Width = 30, .Height = 20, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 2 }));
 	SAW(alloc, array, .address = N(array), .size = 30 * 20 * 8);
 	destroy_array(array);
 }
@@ -343,7 +351,9 @@ SNIPPET(cuArrayCreate_v2)
 {
 	CUarray array;
 
-	OK(call(&array, &(CUDA_ARRAY_DESCRIPTOR){ .Width = 100, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 1 }));
+	OK(call(&array,
+		&(CUDA_ARRAY_DESCRIPTOR){
+			.Width = 100, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 1 }));
 	SAW(alloc, array, .address = N(array), .size = 100);
 	destroy_array(array);
 }
@@ -352,8 +362,9 @@ SNIPPET(cuArray3DCreate)
 {
 	CUarray array;
 
-	OK(call(&array, &(CUDA_ARRAY3D_DESCRIPTOR_v1){ .Width = 8, .Height = 4, .Depth = 3, .Format = CU_AD_FORMAT_HALF,
-		.NumChannels = 4 }));
+	OK(call(&array,
+		&(CUDA_ARRAY3D_DESCRIPTOR_v1){
+			.Width = 8, .Height = 4, .Depth = 3, .Format = CU_AD_FORMAT_HALF, .NumChannels = 4 }));
 	SAW(alloc, array, .address = N(array), .size = 8 * 4 * 3 * 8);
 	destroy_array(array);
 }
@@ -361,8 +372,9 @@ SNIPPET(cuArray3DCreate)
 SNIPPET(cuArray3DCreate_v2)
 {
 	CUarray array;
-	CUDA_ARRAY3D_DESCRIPTOR shape = { .Width = 8, .Height = 4, .Depth = 5, .Format = CU_AD_FORMAT_SIGNED_INT16,
-		.NumChannels = 1 };
+	CUDA_ARRAY3D_DESCRIPTOR shape = {
+		.Width = 8, .Height = 4, .Depth = 5, .Format = CU_AD_FORMAT_SIGNED_INT16, .NumChannels = 1
+	};
 
 	OK(call(&array, &shape));
 	SAW(alloc, array, .address = N(array), .size = 8 * 4 * 5 * 2);
@@ -379,14 +391,18 @@ SNIPPET(cuArrayDestroy)
 	CUarray array;
 
 	OK(D(cuArrayCreate_v2)(&array,
-		&(CUDA_ARRAY_DESCRIPTOR){ .Width = 64, .Height = 64, .Format = CU_AD_FORMAT_SIGNED_INT32, .NumChannels = 1 }));
+		&(CUDA_ARRAY_DESCRIPTOR){
+			.Width = 64, .Height = 64, .Format = CU_AD_FORMAT_SIGNED_INT32, .NumChannels = 1 }));
 	SAW(alloc, array, .api = "cuArrayCreate_v2", .address = N(array), .size = 64 * 64 * 4);
 	OK(call(array));
 	SAW(free, array, .address = N(array));
 	AGAIN(array, call(array), .address = N(array));
 }
 
-static const CUDA_ARRAY3D_DESCRIPTOR levels = { .Width = 16, .Height = 8, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1 };
+static const CUDA_ARRAY3D_DESCRIPTOR levels = { .Width = 16,
+	.Height = 8,
+	.Format = CU_AD_FORMAT_FLOAT,
+	.NumChannels = 1 };
 enum { LEVELS_BYTES = (16 * 8 + 8 * 4 + 4 * 2) * 4 };
 
 SNIPPET(cuMipmappedArrayCreate)

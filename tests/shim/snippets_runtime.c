@@ -120,8 +120,8 @@ RUNTIME_SNIPPET(cudaMallocAsync_ptsz, cuMemAllocAsync_ptsz)
 	free_later((CUdeviceptr)block);
 }
 
-static void from_pool(cudaError_t (*call)(void **, size_t, cudaMemPool_t, cudaStream_t), size_t size_bytes,
-	unsigned long long stream)
+static void from_pool(cudaError_t (*call)(void **, size_t, cudaMemPool_t, cudaStream_t),
+	size_t size_bytes, unsigned long long stream)
 {
 	CUmemoryPool pool = make_pool();
 	void *block;
@@ -199,7 +199,8 @@ RUNTIME_SNIPPET(cudaFreeArray, cuArrayDestroy)
 	CUarray array;
 
 	OK(D(cuArrayCreate_v2)(&array,
-		&(CUDA_ARRAY_DESCRIPTOR){ .Width = 50, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 1 }));
+		&(CUDA_ARRAY_DESCRIPTOR){
+			.Width = 50, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 1 }));
 	SAW(alloc, array, .api = "cuArrayCreate_v2", .address = N(array), .size = 50);
 	OK(call((cudaArray_t)array));
 	SAW(free, array, .address = N(array));
@@ -211,7 +212,9 @@ RUNTIME_SNIPPET(cudaFreeMipmappedArray, cuMipmappedArrayDestroy)
 	CUmipmappedArray mipmap;
 
 	OK(D(cuMipmappedArrayCreate)(&mipmap,
-		&(CUDA_ARRAY3D_DESCRIPTOR){ .Width = 16, .Height = 16, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 1 }, 1));
+		&(CUDA_ARRAY3D_DESCRIPTOR){
+			.Width = 16, .Height = 16, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 1 },
+		1));
 	SAW(alloc, array, .api = "cuMipmappedArrayCreate", .address = N(mipmap), .size = 256);
 	OK(call((cudaMipmappedArray_t)mipmap));
 	SAW(free, array, .address = N(mipmap));
@@ -224,8 +227,9 @@ RUNTIME_SNIPPET(cudaMemPoolCreate, cuMemPoolCreate)
 {
 	cudaMemPool_t pool;
 
-	OK(call(&pool, &(struct cudaMemPoolProps){ .allocType = cudaMemAllocationTypePinned,
-		.location = { .type = cudaMemLocationTypeDevice, .id = 0 } }));
+	OK(call(&pool,
+		&(struct cudaMemPoolProps){ .allocType = cudaMemAllocationTypePinned,
+			.location = { .type = cudaMemLocationTypeDevice, .id = 0 } }));
 	SAW(create, pool, .address = N(pool));
 	destroy_pool(pool);
 }
@@ -254,7 +258,8 @@ RUNTIME_SNIPPET(cudaMemPoolImportFromShareableHandle, cuMemPoolImportFromShareab
 	cudaMemPool_t imported;
 	int file = -1;
 
-	OK(D(cuMemPoolExportToShareableHandle)(&file, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	OK(D(cuMemPoolExportToShareableHandle)(&file, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+		0));
 	SAW(export, pool, .api = "cuMemPoolExportToShareableHandle", .address = N(pool));
 	OK(call(&imported, (void *)(intptr_t)file, cudaMemHandleTypePosixFileDescriptor, 0));
 	SAW(create, pool, .address = N(imported), .object = 1);
@@ -271,7 +276,8 @@ RUNTIME_SNIPPET(cudaMemPoolImportPointer, cuMemPoolImportPointer)
 	void *copy;
 
 	OK(D(cuMemAllocFromPoolAsync)(&block, 5500, pool, NULL));
-	SAW(alloc, pool, .api = "cuMemAllocFromPoolAsync", .address = block, .size = 5500, .object = N(pool));
+	SAW(alloc, pool, .api = "cuMemAllocFromPoolAsync", .address = block, .size = 5500,
+		.object = N(pool));
 	OK(D(cuMemPoolExportPointer)(&data, block));
 	SAW(export, device, .api = "cuMemPoolExportPointer", .address = block);
 	OK(call(&copy, imported, (struct cudaMemPoolPtrExportData *)&data));
@@ -311,7 +317,9 @@ RUNTIME_SNIPPET(cudaImportExternalMemory, cuImportExternalMemory)
 {
 	cudaExternalMemory_t memory;
 
-	OK(call(&memory, &(struct cudaExternalMemoryHandleDesc){ .type = cudaExternalMemoryHandleTypeOpaqueFd, .size = MIB }));
+	OK(call(&memory,
+		&(struct cudaExternalMemoryHandleDesc){
+			.type = cudaExternalMemoryHandleTypeOpaqueFd, .size = MIB }));
 	SAW(alloc, external, .address = N(memory), .size = MIB);
 	destroy_external((CUexternalMemory)memory);
 }
@@ -321,7 +329,8 @@ RUNTIME_SNIPPET(cudaExternalMemoryGetMappedBuffer, cuExternalMemoryGetMappedBuff
 	CUexternalMemory memory = import_external();
 	void *address;
 
-	OK(call(&address, (cudaExternalMemory_t)memory, &(struct cudaExternalMemoryBufferDesc){ .size = 4096 }));
+	OK(call(&address, (cudaExternalMemory_t)memory,
+		&(struct cudaExternalMemoryBufferDesc){ .size = 4096 }));
 	SAW(alloc, external_view, .address = N(address), .size = 4096, .object = N(memory));
 	free_block((CUdeviceptr)address);
 	destroy_external(memory);

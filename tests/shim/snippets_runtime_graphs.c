@@ -7,7 +7,8 @@
 RUNTIME_SNIPPET(cudaGraphAddMemAllocNode, cuGraphAddMemAllocNode)
 {
 	struct cudaMemAllocNodeParams about = {
-		.poolProps = { .allocType = cudaMemAllocationTypePinned, .location = { .type = cudaMemLocationTypeDevice } },
+		.poolProps = { .allocType = cudaMemAllocationTypePinned,
+			.location = { .type = cudaMemLocationTypeDevice } },
 		.bytesize = 5600,
 	};
 	CUgraph graph;
@@ -123,7 +124,8 @@ static void back(void)
 	CUcontext context = current_context();
 
 	OK(cudaDeviceReset());
-	SAW(free, context, .api = SEEN_AS(cudaDeviceReset, cuDevicePrimaryCtxReset_v2), .address = N(context));
+	SAW(free, context, .api = SEEN_AS(cudaDeviceReset, cuDevicePrimaryCtxReset_v2),
+		.address = N(context));
 	OK(cudaSetDevice(0));
 }
 
@@ -149,10 +151,11 @@ RUNTIME_SNIPPET(cudaDeviceReset, cuDevicePrimaryCtxReset_v2)
 
 	OK(cudaSetDevice(1));
 	CUcontext context = current_context();
-	SAW(alloc, context, .api = SEEN_AS(cudaSetDevice, cuDevicePrimaryCtxRetain), .address = N(context), .device = 1,
-		.size = CONTEXT_BYTES);
+	SAW(alloc, context, .api = SEEN_AS(cudaSetDevice, cuDevicePrimaryCtxRetain),
+		.address = N(context), .device = 1, .size = CONTEXT_BYTES);
 	OK(cudaMalloc(&block, 5700));
-	SAW(alloc, device, .api = SEEN_AS(cudaMalloc, cuMemAlloc_v2), .address = N(block), .size = 5700, .device = 1);
+	SAW(alloc, device, .api = SEEN_AS(cudaMalloc, cuMemAlloc_v2), .address = N(block), .size = 5700,
+		.device = 1);
 	/* The block ends with its context. */
 	OK(call());
 	SAW(free, context, .address = N(context));

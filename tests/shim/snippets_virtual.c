@@ -31,7 +31,8 @@ static int exported_pool(CUmemoryPool pool)
 {
 	int file = -1;
 
-	OK(D(cuMemPoolExportToShareableHandle)(&file, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	OK(D(cuMemPoolExportToShareableHandle)(&file, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+		0));
 	SAW(export, pool, .api = "cuMemPoolExportToShareableHandle", .address = N(pool));
 	return file;
 }
@@ -41,8 +42,10 @@ CUmemoryPool import_pool(CUmemoryPool pool)
 	int file = exported_pool(pool);
 	CUmemoryPool imported = NULL;
 
-	OK(D(cuMemPoolImportFromShareableHandle)(&imported, (void *)(intptr_t)file, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
-	SAW(create, pool, .api = "cuMemPoolImportFromShareableHandle", .address = N(imported), .object = 1);
+	OK(D(cuMemPoolImportFromShareableHandle)(&imported, (void *)(intptr_t)file,
+		CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	SAW(create, pool, .api = "cuMemPoolImportFromShareableHandle", .address = N(imported),
+		.object = 1);
 	close(file);
 	return imported;
 }
@@ -52,7 +55,8 @@ static CUdeviceptr block_of_pool(CUmemoryPool pool)
 	CUdeviceptr block = 0;
 
 	OK(D(cuMemAllocFromPoolAsync)(&block, 6000, pool, NULL));
-	SAW(alloc, pool, .api = "cuMemAllocFromPoolAsync", .address = block, .size = 6000, .object = N(pool));
+	SAW(alloc, pool, .api = "cuMemAllocFromPoolAsync", .address = block, .size = 6000,
+		.object = N(pool));
 	return block;
 }
 
@@ -90,7 +94,8 @@ SNIPPET(cuMemPoolSetAttribute)
 	int off = 0;
 
 	OK(call(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
-	SAW(set, pool, .address = N(pool), .size = 7 * MIB, .object = CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
+	SAW(set, pool, .address = N(pool), .size = 7 * MIB,
+		.object = CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
 	OK(call(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &zero));
 	SAW(set, pool, .address = N(pool), .object = CU_MEMPOOL_ATTR_USED_MEM_HIGH);
 	OK(call(pool, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &off));
@@ -332,7 +337,9 @@ SNIPPET(cuMemGetHandleForAddressRange)
 
 /* Of one device, so that a process alone can complete it. */
 static const CUmulticastObjectProp for_one = {
-	.numDevices = 1, .size = 2 * UNIT, .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+	.numDevices = 1,
+	.size = 2 * UNIT,
+	.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
 };
 
 static CUmemGenericAllocationHandle make_multicast(void)
@@ -348,7 +355,8 @@ static CUmemGenericAllocationHandle make_multicast(void)
 static void unbind(CUmemGenericAllocationHandle multicast, size_t offset)
 {
 	OK(D(cuMulticastUnbind)(multicast, 0, offset, UNIT));
-	SAW(unbind, multicast, .api = "cuMulticastUnbind", .address = multicast, .size = UNIT, .stream = offset);
+	SAW(unbind, multicast, .api = "cuMulticastUnbind", .address = multicast, .size = UNIT,
+		.stream = offset);
 }
 
 SNIPPET(cuMulticastCreate)
@@ -366,7 +374,8 @@ SNIPPET(cuMulticastBindMem)
 
 	OK(call(multicast, UNIT, memory, 0, UNIT, 0));
 	/* Its device is the memory's. */
-	SAW(bind, multicast, .address = multicast, .size = UNIT, .object = memory, .stream = UNIT, .device = -2);
+	SAW(bind, multicast, .address = multicast, .size = UNIT, .object = memory, .stream = UNIT,
+		.device = -2);
 	/* What is bound lives on. */
 	release_memory(memory);
 	unbind(multicast, UNIT);
@@ -384,10 +393,11 @@ SNIPPET(cuMulticastBindMem_v2)
 	release_memory(multicast);
 }
 
-static void bound_address(CUmemGenericAllocationHandle multicast, CUmemGenericAllocationHandle memory, CUdeviceptr address,
-	int device)
+static void bound_address(CUmemGenericAllocationHandle multicast,
+	CUmemGenericAllocationHandle memory, CUdeviceptr address, int device)
 {
-	SAW(bind_address, multicast, .address = multicast, .size = UNIT, .object = address, .stream = UNIT, .device = device);
+	SAW(bind_address, multicast, .address = multicast, .size = UNIT, .object = address,
+		.stream = UNIT, .device = device);
 	unmap(address, UNIT);
 	release_memory(memory);
 	unbind(multicast, UNIT);
@@ -420,7 +430,8 @@ SNIPPET(cuMulticastUnbind)
 	CUmemGenericAllocationHandle multicast = make_multicast(), memory = make_memory();
 
 	OK(D(cuMulticastBindMem)(multicast, 0, memory, 0, UNIT, 0));
-	SAW(bind, multicast, .api = "cuMulticastBindMem", .address = multicast, .size = UNIT, .object = memory, .device = -2);
+	SAW(bind, multicast, .api = "cuMulticastBindMem", .address = multicast, .size = UNIT,
+		.object = memory, .device = -2);
 	OK(call(multicast, 0, 0, UNIT));
 	SAW(unbind, multicast, .address = multicast, .size = UNIT);
 	AGAIN(multicast, call(multicast, 0, 0, UNIT), .address = multicast, .size = UNIT);

@@ -28,7 +28,8 @@ static void *find(const char *name)
 }
 
 /* One call of `name`, whose result is expected. */
-#define CALL(expected, name, ...) do { \
+#define CALL(expected, name, ...) \
+	do { \
 		__typeof__(&name) call = (__typeof__(&name))find(#name); \
 		errno = ERRNO; \
 		CUresult result = call(__VA_ARGS__); \
@@ -55,7 +56,8 @@ static void allocate(CUstream stream, CUmemoryPool pool)
 	CALL(CUDA_SUCCESS, cuMemFreeAsync, address, stream);
 	CALL(CUDA_SUCCESS, cuIpcOpenMemHandle_v2, &address, handle, 1);
 	CALL(CUDA_ERROR_INVALID_VALUE, cuMemAllocAsync, NULL, 256, wrong);
-	CALL(CUDA_ERROR_INVALID_VALUE, cuMemAllocFromPoolAsync, &address, 256, (CUmemoryPool)wrong, wrong);
+	CALL(CUDA_ERROR_INVALID_VALUE, cuMemAllocFromPoolAsync, &address, 256, (CUmemoryPool)wrong,
+		wrong);
 	CALL(CUDA_ERROR_INVALID_VALUE, cuMemFreeAsync, 0, wrong);
 }
 

@@ -111,7 +111,8 @@ CALL(cuCtxGetDevice, int *ret_device)
 CALL(cuCtxPushCurrent_v2, const void *context)
 {
 	begin_question();
-	return context == &primary || context == &second ? SUCCESS : complain("a context that is not there");
+	return context == &primary || context == &second ? SUCCESS
+													 : complain("a context that is not there");
 }
 
 CALL(cuCtxPopCurrent_v2, void **ret_context)

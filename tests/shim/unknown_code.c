@@ -21,9 +21,12 @@ enum { PAGE = 4096, VALUES = 400, VALUE_AT = 3 };
 
 static const unsigned char framed[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3 };
 /* mov rax, rdi; mov rdi, rsi; call rax */
-static const unsigned char nested[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 };
-static const unsigned char frameless[] = { 0x48, 0x83, 0xec, 0x08, 0xff, 0xd7, 0x48, 0x83, 0xc4, 0x08, 0xc3 };
-static const unsigned char clobbered[] = { 0x55, 0x48, 0xbd, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xd7, 0x5d, 0xc3 };
+static const unsigned char nested[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7,
+	0xff, 0xd0, 0x5d, 0xc3 };
+static const unsigned char frameless[] = { 0x48, 0x83, 0xec, 0x08, 0xff, 0xd7, 0x48, 0x83, 0xc4,
+	0x08, 0xc3 };
+static const unsigned char clobbered[] = { 0x55, 0x48, 0xbd, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xd7,
+	0x5d, 0xc3 };
 
 typedef void code(void (*)(void), void (*)(void));
 
@@ -40,7 +43,8 @@ __attribute__((noinline)) static void allocate(void)
 
 static code *make(const unsigned char *bytes, size_t count, const uint64_t *value)
 {
-	unsigned char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *page =
+		mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	code *made;
 
 	memcpy(page, bytes, count);
@@ -52,7 +56,8 @@ static code *make(const unsigned char *bytes, size_t count, const uint64_t *valu
 	return made;
 }
 
-__attribute__((noinline)) static void run_code(const char *name, code *run, void (*first)(void), void (*second)(void))
+__attribute__((noinline)) static void run_code(const char *name, code *run, void (*first)(void),
+	void (*second)(void))
 {
 	void *page;
 
@@ -64,7 +69,8 @@ __attribute__((noinline)) static void run_code(const char *name, code *run, void
 
 static uint64_t any_value(void)
 {
-	uint64_t here = (uint64_t)__builtin_frame_address(0), value = (uint64_t)rand() << 40 ^ (uint64_t)rand() << 20 ^ (uint64_t)rand();
+	uint64_t here = (uint64_t)__builtin_frame_address(0),
+			 value = (uint64_t)rand() << 40 ^ (uint64_t)rand() << 20 ^ (uint64_t)rand();
 
 	switch (rand() % 5) {
 	case 0:

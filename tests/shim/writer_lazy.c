@@ -38,11 +38,15 @@
 #include "gpumemtrace.h"
 
 enum {
-	SIZE = 1024, OTHER_SIZE = 2048,
+	SIZE = 1024,
+	OTHER_SIZE = 2048,
 	LEVELS = 55, /* two frames each, below the recorder's limit */
 	PAUSES = 20, /* the recorder remembers 64 changes until it writes them down */
-	STORM_US = 200, STORM_PAIRS = 3000, /* few enough for half a ring */
-	PAGE_BYTES = 4096, FILLING_BYTES = 64 << 10, BLOCK_BYTES = 5000, /* from malloc's top: none of that size was freed */
+	STORM_US = 200,
+	STORM_PAIRS = 3000, /* few enough for half a ring */
+	PAGE_BYTES = 4096,
+	FILLING_BYTES = 64 << 10,
+	BLOCK_BYTES = 5000, /* from malloc's top: none of that size was freed */
 };
 
 static CUcontext context;
@@ -93,7 +97,8 @@ static int end_by(const char *way)
 		quick_exit(0);
 	if (strcmp(way, "_exit") == 0)
 		_exit(0);
-	if (strcmp(way, "handler") == 0 && (signal(SIGUSR1, end_in_handler) == SIG_ERR || raise(SIGUSR1)))
+	if (strcmp(way, "handler") == 0 &&
+		(signal(SIGUSR1, end_in_handler) == SIG_ERR || raise(SIGUSR1)))
 		return 1;
 	if (strcmp(way, "thread") == 0)
 		pthread_exit(NULL);
@@ -321,8 +326,8 @@ static int refused(void)
 static int refuses_threads;
 
 /* Exported, so that the recorder's calls come here. Limits of processes do not hold for root. */
-__attribute__((visibility("default"))) int pthread_create(pthread_t *ret_thread, const pthread_attr_t *attributes,
-	void *(*work)(void *), void *argument)
+__attribute__((visibility("default"))) int pthread_create(pthread_t *ret_thread,
+	const pthread_attr_t *attributes, void *(*work)(void *), void *argument)
 {
 	int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 

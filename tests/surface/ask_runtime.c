@@ -35,7 +35,8 @@ static int is_recording;
 static proc_address *real_proc_address;
 static proc_address_v2 *real_proc_address_v2;
 
-static void note(const char *who, const char *route, const char *name, int version, uint64_t flags, int result, void *answer)
+static void note(const char *who, const char *route, const char *name, int version, uint64_t flags,
+	int result, void *answer)
 {
 	if (count == capacity) {
 		capacity = capacity ? 2 * capacity : 1024;
@@ -43,7 +44,8 @@ static void note(const char *who, const char *route, const char *name, int versi
 		if (!requests)
 			abort();
 	}
-	requests[count++] = (struct request){ who, route, strdup(name), version, result, flags, answer };
+	requests[count++] =
+		(struct request){ who, route, strdup(name), version, result, flags, answer };
 }
 
 static void *ours_instead(void *answer, const char *name, int version);
@@ -58,7 +60,8 @@ static int record_proc_address(const char *name, void **address, int version, ui
 	return result;
 }
 
-static int record_proc_address_v2(const char *name, void **address, int version, uint64_t flags, int *status)
+static int record_proc_address_v2(const char *name, void **address, int version, uint64_t flags,
+	int *status)
 {
 	int result = real_proc_address_v2(name, address, version, flags, status);
 
@@ -73,7 +76,8 @@ static void *ours_instead(void *answer, const char *name, int version)
 {
 	if (!answer)
 		return NULL;
-	if (strcmp(name, "cuGetProcAddress_v2") == 0 || (strcmp(name, "cuGetProcAddress") == 0 && version >= 12000)) {
+	if (strcmp(name, "cuGetProcAddress_v2") == 0 ||
+		(strcmp(name, "cuGetProcAddress") == 0 && version >= 12000)) {
 		real_proc_address_v2 = (proc_address_v2 *)answer;
 		return (void *)record_proc_address_v2;
 	}
@@ -138,8 +142,8 @@ static void print(const struct request *request)
 	int is_known = request->answer && dladdr(request->answer, &about);
 
 	printf("%s %s %s %d %d %d %s %#lx\n", request->who, request->route,
-		*request->name ? request->name : "\"\"", request->version, (int)request->flags, request->result,
-		is_known ? about.dli_fname : "-",
+		*request->name ? request->name : "\"\"", request->version, (int)request->flags,
+		request->result, is_known ? about.dli_fname : "-",
 		is_known ? (unsigned long)((char *)request->answer - (char *)about.dli_fbase) : 0ul);
 }
 

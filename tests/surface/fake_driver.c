@@ -40,8 +40,14 @@ int cuGetExportTable(const void **table, const void *id)
 
 #define ENTRY(symbol, base, since, per_thread) \
 	int symbol(void); \
-	int symbol(void) { return NOT_INITIALIZED; } \
-	static int hidden_##symbol(void) { return NOT_INITIALIZED; }
+	int symbol(void) \
+	{ \
+		return NOT_INITIALIZED; \
+	} \
+	static int hidden_##symbol(void) \
+	{ \
+		return NOT_INITIALIZED; \
+	}
 #include "fake_driver.def"
 #undef ENTRY
 
@@ -61,11 +67,15 @@ struct entry {
 	{ #symbol, #base, since, per_thread, (void *)symbol, (void *)hidden_##symbol },
 static const struct entry entries[] = {
 	{ "cuInit", "cuInit", 2000, 0, (void *)cuInit, (void *)cuInit },
-	{ "cuDriverGetVersion", "cuDriverGetVersion", 2020, 0, (void *)cuDriverGetVersion, (void *)cuDriverGetVersion },
-	{ "cuGetExportTable", "cuGetExportTable", 3000, 0, (void *)cuGetExportTable, (void *)cuGetExportTable },
+	{ "cuDriverGetVersion", "cuDriverGetVersion", 2020, 0, (void *)cuDriverGetVersion,
+		(void *)cuDriverGetVersion },
+	{ "cuGetExportTable", "cuGetExportTable", 3000, 0, (void *)cuGetExportTable,
+		(void *)cuGetExportTable },
 #ifndef EXACT_NAMES_ONLY
-	{ "cuGetProcAddress", "cuGetProcAddress", 11030, 0, (void *)cuGetProcAddress, (void *)cuGetProcAddress },
-	{ "cuGetProcAddress_v2", "cuGetProcAddress", 12000, 0, (void *)cuGetProcAddress_v2, (void *)cuGetProcAddress_v2 },
+	{ "cuGetProcAddress", "cuGetProcAddress", 11030, 0, (void *)cuGetProcAddress,
+		(void *)cuGetProcAddress },
+	{ "cuGetProcAddress_v2", "cuGetProcAddress", 12000, 0, (void *)cuGetProcAddress_v2,
+		(void *)cuGetProcAddress_v2 },
 #endif
 #include "fake_driver.def"
 };

@@ -13,7 +13,8 @@ static void *driver(const char *name)
 
 EXPORT void *own_malloc(ssize_t size, int device, void *stream)
 {
-	int (*get)(unsigned long long *, size_t) = (int (*)(unsigned long long *, size_t))driver("cuMemAlloc_v2");
+	int (*get)(unsigned long long *, size_t) =
+		(int (*)(unsigned long long *, size_t))driver("cuMemAlloc_v2");
 	unsigned long long address = 0;
 
 	(void)device;
@@ -55,11 +56,15 @@ struct properties {
 static int wake(int i)
 {
 	int (*create)(unsigned long long *, size_t, const struct properties *, unsigned long long) =
-		(int (*)(unsigned long long *, size_t, const struct properties *, unsigned long long))driver("cuMemCreate");
+		(int (*)(unsigned long long *, size_t, const struct properties *,
+			unsigned long long))driver("cuMemCreate");
 	int (*map)(unsigned long long, size_t, size_t, unsigned long long, unsigned long long) =
-		(int (*)(unsigned long long, size_t, size_t, unsigned long long, unsigned long long))driver("cuMemMap");
+		(int (*)(unsigned long long, size_t, size_t, unsigned long long,
+			unsigned long long))driver("cuMemMap");
 	const struct properties properties = {
-		.type = PINNED, .location_type = ON_DEVICE, .device = mappings[i].device,
+		.type = PINNED,
+		.location_type = ON_DEVICE,
+		.device = mappings[i].device,
 	};
 
 	return create(&mappings[i].handle, mappings[i].size, &properties, 0) ||
@@ -68,7 +73,8 @@ static int wake(int i)
 
 static int doze(int i)
 {
-	int (*unmap)(unsigned long long, size_t) = (int (*)(unsigned long long, size_t))driver("cuMemUnmap");
+	int (*unmap)(unsigned long long, size_t) =
+		(int (*)(unsigned long long, size_t))driver("cuMemUnmap");
 	int (*release)(unsigned long long) = (int (*)(unsigned long long))driver("cuMemRelease");
 
 	return unmap(mappings[i].address, mappings[i].size) || release(mappings[i].handle);
@@ -96,8 +102,8 @@ EXPORT int wake_all(void)
 EXPORT void *mapped_malloc(ssize_t size, int device, void *stream)
 {
 	int (*reserve)(unsigned long long *, size_t, size_t, unsigned long long, unsigned long long) =
-		(int (*)(unsigned long long *, size_t, size_t, unsigned long long, unsigned long long))driver(
-			"cuMemAddressReserve");
+		(int (*)(unsigned long long *, size_t, size_t, unsigned long long,
+			unsigned long long))driver("cuMemAddressReserve");
 	int i = 0;
 
 	(void)stream;
@@ -114,7 +120,8 @@ EXPORT void *mapped_malloc(ssize_t size, int device, void *stream)
 
 EXPORT void mapped_free(void *block, ssize_t size, int device, void *stream)
 {
-	int (*unreserve)(unsigned long long, size_t) = (int (*)(unsigned long long, size_t))driver("cuMemAddressFree");
+	int (*unreserve)(unsigned long long, size_t) =
+		(int (*)(unsigned long long, size_t))driver("cuMemAddressFree");
 
 	(void)size;
 	(void)device;
@@ -131,7 +138,8 @@ EXPORT void mapped_free(void *block, ssize_t size, int device, void *stream)
 /* By the runtime that is in this file. */
 EXPORT int get_memory(const char *runtime, size_t size)
 {
-	int (*get)(void **, size_t) = (int (*)(void **, size_t))dlsym(dlopen(runtime, RTLD_NOW), "cudaMalloc");
+	int (*get)(void **, size_t) =
+		(int (*)(void **, size_t))dlsym(dlopen(runtime, RTLD_NOW), "cudaMalloc");
 	void *block = NULL;
 
 	return get(&block, size) || !block;

@@ -6,7 +6,8 @@
 
 __attribute__((visibility("default"))) int own_scratch(const char *runtime, size_t size)
 {
-	int (*get)(void **, size_t) = (int (*)(void **, size_t))dlsym(dlopen(runtime, RTLD_NOW), "cudaMalloc");
+	int (*get)(void **, size_t) =
+		(int (*)(void **, size_t))dlsym(dlopen(runtime, RTLD_NOW), "cudaMalloc");
 	void *block = NULL;
 
 	return get(&block, size) || !block;
@@ -17,9 +18,9 @@ __attribute__((visibility("default"))) int make_tensor(const char *libtorch, int
 	void *torch = dlopen(libtorch, RTLD_NOW);
 	int32_t (*type)(void) = (int32_t (*)(void))dlsym(torch, "aoti_torch_dtype_uint8");
 	int32_t (*device)(void) = (int32_t (*)(void))dlsym(torch, "aoti_torch_device_type_cuda");
-	int32_t (*empty)(int64_t, const int64_t *, const int64_t *, int32_t, int32_t, int32_t, void **) =
-		(int32_t (*)(int64_t, const int64_t *, const int64_t *, int32_t, int32_t, int32_t, void **))dlsym(torch,
-			"aoti_torch_empty_strided");
+	int32_t (*empty)(int64_t, const int64_t *, const int64_t *, int32_t, int32_t, int32_t,
+		void **) = (int32_t (*)(int64_t, const int64_t *, const int64_t *, int32_t, int32_t,
+		int32_t, void **))dlsym(torch, "aoti_torch_empty_strided");
 	const int64_t stride = 1;
 	void *tensor = NULL;
 

@@ -10,12 +10,16 @@
 #define ONE(NAME) (UINT32_C(1) << GMT_LEAK_##NAME)
 
 static struct recording recording;
-static uint32_t line, second_line, same_line; /* stacks; `same_line` is another one of `line`'s place */
+static uint32_t line, second_line,
+	same_line; /* stacks; `same_line` is another one of `line`'s place */
 
 static inline struct gmt_leaks_options asked(uint32_t definitions)
 {
 	return (struct gmt_leaks_options){
-		.definitions = definitions, .warmup_steps = UINT32_MAX, .age_steps = UINT32_MAX, .age_ns = UINT64_MAX,
+		.definitions = definitions,
+		.warmup_steps = UINT32_MAX,
+		.age_steps = UINT32_MAX,
+		.age_ns = UINT64_MAX,
 	};
 }
 
@@ -24,7 +28,8 @@ static inline void begin(void)
 	recording_begin(&recording, path);
 	line = recording_stack(&recording, TORCH_FOLDER "/functional.py:1 relu\n/me/train.py:10 train");
 	second_line = recording_stack(&recording, "/me/train.py:20 train");
-	same_line = recording_stack(&recording, TORCH_FOLDER "/functional.py:2 tanh\n/me/train.py:10 train");
+	same_line =
+		recording_stack(&recording, TORCH_FOLDER "/functional.py:2 tanh\n/me/train.py:10 train");
 }
 
 static inline void judge(void)

@@ -18,7 +18,8 @@
 #include "snapshot_file.h"
 
 struct settings {
-	uint64_t events, threads, sites, devices, depth, live, seed, end, drop, rank, torch, level, steps;
+	uint64_t events, threads, sites, devices, depth, live, seed, end, drop, rank, torch, level,
+		steps;
 };
 
 enum { TICKS_PER_NS = 3, START_NS = 1000000000, BLOCK_ROWS = 4096 };
@@ -72,11 +73,17 @@ static void put_process(struct maker *maker)
 {
 	static const char command[] = "python\0train.py\0--epochs=3";
 	struct gmt_process row = {
-		.pid = 4242, .parent_pid = 4241, .local_rank = -1,
+		.pid = 4242,
+		.parent_pid = 4241,
+		.local_rank = -1,
 		.rank = maker->settings.rank == UINT64_MAX ? -1 : (int32_t)maker->settings.rank,
-		.start_time_ns = epoch_ns, .start_stamp = ticks(0), .host = slice("node7"),
-		.executable = slice("/usr/bin/python3.11"), .command = { command, sizeof(command) },
-		.directory = slice("/home/user/project"), .shim_version = slice("0.1.0"),
+		.start_time_ns = epoch_ns,
+		.start_stamp = ticks(0),
+		.host = slice("node7"),
+		.executable = slice("/usr/bin/python3.11"),
+		.command = { command, sizeof(command) },
+		.directory = slice("/home/user/project"),
+		.shim_version = slice("0.1.0"),
 		.machine = slice("x86_64"),
 	};
 	struct gmt_option option = { slice("stacks"), slice("all") };
@@ -88,23 +95,34 @@ static void put_process(struct maker *maker)
 static void put_names(struct maker *maker)
 {
 	struct gmt_api apis[] = {
-		{ 1, slice("cuMemAlloc_v2"), slice("cuda") }, { 2, slice("cuMemFree_v2"), slice("cuda") },
+		{ 1, slice("cuMemAlloc_v2"), slice("cuda") },
+		{ 2, slice("cuMemFree_v2"), slice("cuda") },
 		{ 3, slice("reportMemoryUsageToProfiler"), slice("c10") },
-		{ 4, slice("cuMemHostAlloc"), slice("cuda") }, { 5, slice("cuMemFreeHost"), slice("cuda") },
+		{ 4, slice("cuMemHostAlloc"), slice("cuda") },
+		{ 5, slice("cuMemFreeHost"), slice("cuda") },
 	};
 	struct gmt_module modules[] = {
-		{ .id = 1, .start = 0x7f0000000000, .end = 0x7f0000100000, .bias = 0x7f0000000000,
-		  .path = slice("/opt/app/libmodel.so"), .build_id = slice("aa55") },
-		{ .id = 2, .start = 0x7f0000200000, .end = 0x7f0000300000, .bias = 0x7f0000200000,
-		  .path = slice("/opt/app/libtorch.so"), .build_id = slice("") },
+		{ .id = 1,
+			.start = 0x7f0000000000,
+			.end = 0x7f0000100000,
+			.bias = 0x7f0000000000,
+			.path = slice("/opt/app/libmodel.so"),
+			.build_id = slice("aa55") },
+		{ .id = 2,
+			.start = 0x7f0000200000,
+			.end = 0x7f0000300000,
+			.bias = 0x7f0000200000,
+			.path = slice("/opt/app/libtorch.so"),
+			.build_id = slice("") },
 	};
 
 	snapshot_file_put(&maker->file, GMT_RECORD_API, apis, sizeof(apis) / sizeof(*apis));
 	snapshot_file_put(&maker->file, GMT_RECORD_MODULE, modules, 2);
 	for (uint32_t i = 0; i < maker->settings.devices; i++) {
 		char uuid[64];
-		struct gmt_device device = { .ordinal = i, .name = slice("NVIDIA H100 80GB HBM3"),
-			.total_bytes = (uint64_t)80 << 30 };
+		struct gmt_device device = {
+			.ordinal = i, .name = slice("NVIDIA H100 80GB HBM3"), .total_bytes = (uint64_t)80 << 30
+		};
 
 		snprintf(uuid, sizeof(uuid), "GPU-00000000-0000-0000-0000-%012u", i);
 		device.uuid = slice(uuid);
@@ -114,8 +132,11 @@ static void put_names(struct maker *maker)
 		char name[32];
 		struct gmt_thread thread = { .id = i, .tid = 4241 + i };
 
-		snprintf(name, sizeof(name), i == 1 ? "python" :
-			maker->settings.steps ? "pt_autograd_%u" : "autograd-%u", i);
+		snprintf(name, sizeof(name),
+			i == 1                      ? "python"
+				: maker->settings.steps ? "pt_autograd_%u"
+										: "autograd-%u",
+			i);
 		thread.name = slice(name);
 		snapshot_file_put(&maker->file, GMT_RECORD_THREAD, &thread, 1);
 	}
@@ -142,7 +163,9 @@ static void put_site(struct maker *maker, uint32_t site)
 {
 	uint32_t depth = (uint32_t)maker->settings.depth;
 	uint64_t items[512], addresses[512];
-	struct gmt_code code = { .id = site, .first_line = 10, .file = slice("/home/user/project/train.py") };
+	struct gmt_code code = {
+		.id = site, .first_line = 10, .file = slice("/home/user/project/train.py")
+	};
 	struct gmt_frame frame = { .id = site, .code = site, .line = site % 500 + 11 };
 	char name[64];
 
@@ -169,7 +192,8 @@ static void put_events(struct maker *maker, struct thread_state *thread)
 	if (!thread->rows.count)
 		return;
 	maker->written += thread->rows.count;
-	snapshot_file_put(&maker->file, GMT_RECORD_EVENT, thread->rows.items, (uint32_t)thread->rows.count);
+	snapshot_file_put(&maker->file, GMT_RECORD_EVENT, thread->rows.items,
+		(uint32_t)thread->rows.count);
 	thread->rows.count = 0;
 }
 
@@ -220,9 +244,12 @@ static void add_event(struct maker *maker, const struct block_state *block, bool
 		.kind = is_free ? GMT_KIND_FREE : GMT_KIND_ALLOC,
 		.layer = block->layer,
 		.space = block->space,
-		.device = is_host ? GMT_DEVICE_HOST :
-			is_free && !is_torch ? GMT_DEVICE_UNKNOWN : (int16_t)block->device,
-		.api = is_torch ? 3 : is_host ? 4 + is_free : 1 + is_free,
+		.device = is_host          ? GMT_DEVICE_HOST
+			: is_free && !is_torch ? GMT_DEVICE_UNKNOWN
+								   : (int16_t)block->device,
+		.api = is_torch ? 3
+			: is_host   ? 4 + is_free
+						: 1 + is_free,
 		.address = block->address,
 		.size_bytes = is_free && !is_torch ? 0 : block->size_bytes,
 		.stack = is_free || site % 2 ? 0 : site,
@@ -234,11 +261,11 @@ static void add_event(struct maker *maker, const struct block_state *block, bool
 		put_events(maker, thread);
 }
 
-static void put_mark(struct maker *maker, enum gmt_mark_kind kind, enum gmt_mark_source source, uint32_t name,
-	uint64_t object)
+static void put_mark(struct maker *maker, enum gmt_mark_kind kind, enum gmt_mark_source source,
+	uint32_t name, uint64_t object)
 {
-	SNAPSHOT_PUT(&maker->file, MARK, gmt_mark, .stamp = ++maker->stamp, .thread = 1, .kind = (uint8_t)kind,
-		.source = (uint8_t)source, .name = name, .object = object);
+	SNAPSHOT_PUT(&maker->file, MARK, gmt_mark, .stamp = ++maker->stamp, .thread = 1,
+		.kind = (uint8_t)kind, .source = (uint8_t)source, .name = name, .object = object);
 }
 
 /* A request for more than there is, and what the driver then said. */
@@ -250,19 +277,29 @@ static void put_oom(struct maker *maker)
 		abort();
 	maker->stamp += 10;
 	*row = (struct gmt_event){
-		.stamp = maker->stamp, .thread = 1, .kind = GMT_KIND_ALLOC_FAILED, .layer = GMT_LAYER_CUDA,
-		.space = GMT_SPACE_DEVICE, .api = 1, .size_bytes = (uint64_t)1 << 40, .frames = 1, .result = 2,
+		.stamp = maker->stamp,
+		.thread = 1,
+		.kind = GMT_KIND_ALLOC_FAILED,
+		.layer = GMT_LAYER_CUDA,
+		.space = GMT_SPACE_DEVICE,
+		.api = 1,
+		.size_bytes = (uint64_t)1 << 40,
+		.frames = 1,
+		.result = 2,
 	};
-	SNAPSHOT_PUT(&maker->file, OOM, gmt_oom, .stamp = maker->stamp, .thread = 1, .free_bytes = 1 << 20,
-		.total_bytes = (uint64_t)80 << 30);
+	SNAPSHOT_PUT(&maker->file, OOM, gmt_oom, .stamp = maker->stamp, .thread = 1,
+		.free_bytes = 1 << 20, .total_bytes = (uint64_t)80 << 30);
 }
 
 /* A step ends: it leaves a block, and every tenth is an epoch. */
 static void end_step(struct maker *maker)
 {
 	struct block_state left = {
-		.address = 0x100000000 + maker->steps * 4096, .size_bytes = 2048, .site = 1,
-		.layer = maker->settings.torch ? GMT_LAYER_TORCH : GMT_LAYER_CUDA, .space = GMT_SPACE_DEVICE,
+		.address = 0x100000000 + maker->steps * 4096,
+		.size_bytes = 2048,
+		.site = 1,
+		.layer = maker->settings.torch ? GMT_LAYER_TORCH : GMT_LAYER_CUDA,
+		.space = GMT_SPACE_DEVICE,
 	};
 
 	add_event(maker, &left, false);
@@ -282,7 +319,9 @@ static void end_step(struct maker *maker)
 static void put_mark_names(struct maker *maker)
 {
 	struct gmt_name names[] = {
-		{ NAME_STEP, slice("AdamW") }, { NAME_EPOCH, slice("epoch") }, { NAME_RANGE, slice("range") },
+		{ NAME_STEP, slice("AdamW") },
+		{ NAME_EPOCH, slice("epoch") },
+		{ NAME_RANGE, slice("range") },
 	};
 
 	snapshot_file_put(&maker->file, GMT_RECORD_NAME, names, sizeof(names) / sizeof(*names));
@@ -329,10 +368,13 @@ static void parse(struct settings *settings, int argc, char **argv)
 		settings->name = strtoull(value + 1, NULL, 10); \
 		known = true; \
 	}
-		KEY(events) KEY(threads) KEY(sites) KEY(devices) KEY(depth) KEY(live) KEY(seed) KEY(end)
-		KEY(drop) KEY(rank) KEY(torch) KEY(level) KEY(steps)
+		KEY(events)
+		KEY(threads)
+		KEY(sites) KEY(devices) KEY(depth) KEY(live) KEY(seed) KEY(end) KEY(drop) KEY(rank)
+			KEY(torch) KEY(level) KEY(steps)
 #undef KEY
-		if (!known) {
+				if (!known)
+		{
 			fprintf(stderr, "make_snapshot: what is `%s`?\n", argv[i]);
 			exit(2);
 		}
@@ -359,9 +401,18 @@ static void make(struct maker *maker)
 int main(int argc, char **argv)
 {
 	struct maker maker = { .settings = {
-		.events = 1000, .threads = 3, .sites = 20, .devices = 2, .depth = 8, .live = 1000, .seed = 1,
-		.end = 1, .rank = UINT64_MAX, .torch = 1, .level = 6,
-	} };
+							   .events = 1000,
+							   .threads = 3,
+							   .sites = 20,
+							   .devices = 2,
+							   .depth = 8,
+							   .live = 1000,
+							   .seed = 1,
+							   .end = 1,
+							   .rank = UINT64_MAX,
+							   .torch = 1,
+							   .level = 6,
+						   } };
 
 	if (argc < 2) {
 		fputs("usage: make_snapshot FILE [key=value...]\n", stderr);

@@ -26,9 +26,12 @@ void recording_begin(struct recording *recording, const char *path)
 
 	*recording = (struct recording){ .path = path, .stamp = 1000, .next_address = 0x7f0000000000 };
 	snapshot_file_open(&recording->file, path, 1);
-	SNAPSHOT_PUT(&recording->file, PROCESS, gmt_process, .pid = 1, .start_time_ns = 1, .start_stamp = 1000);
-	SNAPSHOT_PUT(&recording->file, CLOCK, gmt_clock, .stamp = 1000, .monotonic_ns = 5000, .realtime_ns = 5000);
-	SNAPSHOT_PUT(&recording->file, CLOCK, gmt_clock, .stamp = 2000, .monotonic_ns = 6000, .realtime_ns = 6000);
+	SNAPSHOT_PUT(&recording->file, PROCESS, gmt_process, .pid = 1, .start_time_ns = 1,
+		.start_stamp = 1000);
+	SNAPSHOT_PUT(&recording->file, CLOCK, gmt_clock, .stamp = 1000, .monotonic_ns = 5000,
+		.realtime_ns = 5000);
+	SNAPSHOT_PUT(&recording->file, CLOCK, gmt_clock, .stamp = 2000, .monotonic_ns = 6000,
+		.realtime_ns = 6000);
 	for (uint32_t i = 0; i < 3; i++)
 		SNAPSHOT_PUT(&recording->file, THREAD, gmt_thread, .id = i + 1, .tid = i + 1,
 			.name = slice(threads[i]));
@@ -66,7 +69,8 @@ uint32_t recording_stack(struct recording *recording, const char *frames)
 	}
 	if (count)
 		items[count - 1] |= 1; /* the interpreter's run ends */
-	SNAPSHOT_PUT(&recording->file, FRAMES, gmt_frames, .id = ++recording->stacks, .items = { items, count });
+	SNAPSHOT_PUT(&recording->file, FRAMES, gmt_frames, .id = ++recording->stacks,
+		.items = { items, count });
 	return recording->stacks;
 }
 
@@ -75,8 +79,8 @@ uint32_t recording_native(struct recording *recording, const char *module)
 	uint32_t id = ++recording->stacks;
 	uint64_t start = 0x100000000 + (uint64_t)id * 0x100000, address = start + 0x100;
 
-	SNAPSHOT_PUT(&recording->file, MODULE, gmt_module, .id = id, .start = start, .end = start + 0x10000,
-		.bias = start, .path = slice(module));
+	SNAPSHOT_PUT(&recording->file, MODULE, gmt_module, .id = id, .start = start,
+		.end = start + 0x10000, .bias = start, .path = slice(module));
 	SNAPSHOT_PUT(&recording->file, STACK, gmt_stack, .id = id, .items = { &address, 1 });
 	return id;
 }
@@ -91,15 +95,17 @@ uint64_t recording_alloc(struct recording *recording, struct block block)
 		*allocated += block.size_bytes;
 	SNAPSHOT_PUT(&recording->file, EVENT, gmt_event, .stamp = now(recording),
 		.thread = block.thread ? block.thread : PROGRAM, .kind = GMT_KIND_ALLOC, .layer = layer,
-		.space = block.space ? block.space : GMT_SPACE_DEVICE, .device = block.device, .address = address,
-		.size_bytes = block.size_bytes, .frames = block.stack, .stack = block.native,
+		.space = block.space ? block.space : GMT_SPACE_DEVICE, .device = block.device,
+		.address = address, .size_bytes = block.size_bytes, .frames = block.stack,
+		.stack = block.native,
 		.allocated_bytes = layer == GMT_LAYER_TORCH ? (int64_t)*allocated : 0,
 		.reserved_bytes = layer == GMT_LAYER_TORCH ? (int64_t)*allocated + 4096 : 0);
 	recording->events++;
 	return address;
 }
 
-void recording_free(struct recording *recording, uint8_t layer, uint64_t address, uint64_t size_bytes)
+void recording_free(struct recording *recording, uint8_t layer, uint64_t address,
+	uint64_t size_bytes)
 {
 	bool is_torch = layer == GMT_LAYER_TORCH;
 
@@ -144,17 +150,21 @@ void recording_read(struct recording *recording)
 {
 	struct gmt_traces_options options = { 0 };
 
-	SNAPSHOT_PUT(&recording->file, END, gmt_end, .stamp = now(recording), .events = recording->events);
+	SNAPSHOT_PUT(&recording->file, END, gmt_end, .stamp = now(recording),
+		.events = recording->events);
 	snapshot_file_close(&recording->file);
 	CHECK(!gmt_snapshot_load(recording->path, NULL, &recording->snapshot, NULL));
 	CHECK(!gmt_traces_init(&recording->traces, recording->snapshot, &options, NULL));
 	CHECK(!gmt_timeline_init(&recording->timeline, recording->snapshot, &recording->traces, NULL));
 }
 
-void recording_judge(struct recording *recording, uint64_t until_ns, const struct gmt_leaks_options *options)
+void recording_judge(struct recording *recording, uint64_t until_ns,
+	const struct gmt_leaks_options *options)
 {
 	struct gmt_leaks_options usual = {
-		.warmup_steps = UINT32_MAX, .age_steps = UINT32_MAX, .age_ns = UINT64_MAX,
+		.warmup_steps = UINT32_MAX,
+		.age_steps = UINT32_MAX,
+		.age_ns = UINT64_MAX,
 	};
 
 	recording_read(recording);
@@ -162,11 +172,15 @@ void recording_judge(struct recording *recording, uint64_t until_ns, const struc
 		&recording->timeline, until_ns, NULL));
 
 	struct gmt_replay_options replay = {
-		.until_ns = until_ns, .observers = &recording->history.observer, .observer_count = 1,
+		.until_ns = until_ns,
+		.observers = &recording->history.observer,
+		.observer_count = 1,
 	};
-	CHECK(!gmt_replay_init(&recording->replay, recording->snapshot, &recording->traces, &replay, NULL));
-	CHECK(!gmt_leaks_init(&recording->leaks, recording->snapshot, &recording->traces, &recording->timeline,
-		&recording->replay, &recording->history, options ? options : &usual, NULL));
+	CHECK(!gmt_replay_init(&recording->replay, recording->snapshot, &recording->traces, &replay,
+		NULL));
+	CHECK(!gmt_leaks_init(&recording->leaks, recording->snapshot, &recording->traces,
+		&recording->timeline, &recording->replay, &recording->history, options ? options : &usual,
+		NULL));
 }
 
 void recording_end(struct recording *recording)

@@ -22,7 +22,11 @@
 #define TORCH_FOLDER "/env/site-packages/torch"
 #define MODULE_FRAME TORCH_FOLDER "/nn/modules/module.py:1 Module._call_impl"
 
-enum { PROGRAM = 1, AUTOGRAD = 2, OTHER_THREAD = 3 }; /* threads, of which the second is called pt_autograd_0 */
+enum {
+	PROGRAM = 1,
+	AUTOGRAD = 2,
+	OTHER_THREAD = 3
+}; /* threads, of which the second is called pt_autograd_0 */
 
 struct recording {
 	const char *path;
@@ -65,7 +69,8 @@ uint32_t recording_native(struct recording *recording, const char *module);
 uint64_t recording_alloc(struct recording *recording, struct block block);
 #define ALLOC(recording, ...) recording_alloc((recording), (struct block){ __VA_ARGS__ })
 
-void recording_free(struct recording *recording, uint8_t layer, uint64_t address, uint64_t size_bytes);
+void recording_free(struct recording *recording, uint8_t layer, uint64_t address,
+	uint64_t size_bytes);
 
 struct mark {
 	enum gmt_mark_kind kind;
@@ -77,8 +82,10 @@ struct mark {
 
 void recording_mark(struct recording *recording, struct mark mark);
 #define MARK(recording, kind_name, source_name, ...) \
-	recording_mark((recording), (struct mark){ .kind = GMT_MARK_KIND_##kind_name, \
-		.source = GMT_MARK_SOURCE_##source_name, __VA_ARGS__ })
+	recording_mark((recording), \
+		(struct mark){ .kind = GMT_MARK_KIND_##kind_name, \
+			.source = GMT_MARK_SOURCE_##source_name, \
+			__VA_ARGS__ })
 
 void recording_option(struct recording *recording, const char *key, const char *value);
 
@@ -86,7 +93,8 @@ void recording_option(struct recording *recording, const char *key, const char *
 void recording_read(struct recording *recording);
 
 /* That, and the rest; `options` may be NULL: as by default. */
-void recording_judge(struct recording *recording, uint64_t until_ns, const struct gmt_leaks_options *options);
+void recording_judge(struct recording *recording, uint64_t until_ns,
+	const struct gmt_leaks_options *options);
 
 void recording_end(struct recording *recording);
 

@@ -21,7 +21,8 @@ void snapshot_file_open(struct snapshot_file *file, const char *path, int level)
 {
 	uint8_t header[GMT_FILE_HEADER_BYTES];
 
-	*file = (struct snapshot_file){ .fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) };
+	*file =
+		(struct snapshot_file){ .fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) };
 	if (file->fd < 0) {
 		perror(path);
 		exit(1);

@@ -16,9 +16,11 @@ static uint32_t in_backward, in_grad, ordinary, hook;
 static void begin(void)
 {
 	recording_begin(&recording, path);
-	in_backward = recording_stack(&recording, TORCH_FOLDER "/autograd/__init__.py:200 backward\n"
-		TORCH_FOLDER "/_tensor.py:500 Tensor.backward\n/me/train.py:7 train");
-	in_grad = recording_stack(&recording, TORCH_FOLDER "/autograd/__init__.py:400 grad\n/me/other.py:3 work");
+	in_backward = recording_stack(&recording,
+		TORCH_FOLDER "/autograd/__init__.py:200 backward\n" TORCH_FOLDER
+					 "/_tensor.py:500 Tensor.backward\n/me/train.py:7 train");
+	in_grad = recording_stack(&recording,
+		TORCH_FOLDER "/autograd/__init__.py:400 grad\n/me/other.py:3 work");
 	ordinary = recording_stack(&recording, "/me/train.py:8 train");
 	hook = recording_stack(&recording, "/me/hook.py:1 hook");
 }
@@ -31,7 +33,8 @@ static uint32_t native(void)
 /* The Python stack that event number `event` was given, by id; 0: none. */
 static uint32_t caller_of(size_t event)
 {
-	return recording.snapshot->traces.items[gmt_snapshot_event(recording.snapshot, event).trace].caller;
+	return recording.snapshot->traces.items[gmt_snapshot_event(recording.snapshot, event).trace]
+		.caller;
 }
 
 static void autograds_threads_get_the_stack_of_the_call_that_runs(void **state)
@@ -74,7 +77,8 @@ static void a_stack_that_was_given_a_caller_shows_its_line_and_lies_in_a_backwar
 	places = gmt_traces_stack(&recording.traces, stack, &count);
 	assert_true(recording.traces.stack_frame_kinds.items[stack] & GMT_FRAME_KIND_BIT(BACKWARD));
 	assert_string_equal(gmt_traces_string(&recording.traces,
-		gmt_traces_place(&recording.traces, places[count - 1])->function), "train");
+							gmt_traces_place(&recording.traces, places[count - 1])->function),
+		"train");
 	assert_int_equal(gmt_traces_own_line(&recording.traces, stack), count - 1);
 	recording_end(&recording);
 }
@@ -127,7 +131,8 @@ static const struct {
 } frames[] = {
 	{ true, NN "/modules/module.py", "Module._call_impl", OP(MODULE_CALL) },
 	{ true, NN "/modules/module.py", "_wrapped_call_impl", OP(MODULE_CALL) },
-	{ false, "libtorch_cpu.so", "torch::jit::Method::operator()(std::vector<c10::IValue>)", OP(MODULE_CALL) },
+	{ false, "libtorch_cpu.so", "torch::jit::Method::operator()(std::vector<c10::IValue>)",
+		OP(MODULE_CALL) },
 	{ true, NN "/modules/module.py", "Module._apply", OP(MODULE_BUILD) },
 	{ true, NN "/modules/module.py", "Module.load_state_dict", OP(MODULE_BUILD) },
 	{ true, NN "/modules/linear.py", "Linear.__init__", OP(MODULE_BUILD) },
@@ -141,9 +146,12 @@ static const struct {
 	{ true, "/e/site-packages/torch/utils/checkpoint.py", "checkpoint", OP(CHECKPOINT) },
 	{ true, "/e/site-packages/torch/autograd/__init__.py", "backward", OP(BACKWARD_CALL) },
 	{ true, "/e/site-packages/torch/autograd/__init__.py", "grad", OP(BACKWARD_CALL) },
-	{ false, "libtorch_cpu.so", "torch::autograd::Engine::evaluate_function(std::shared_ptr<...>&)", OP(BACKWARD) },
-	{ false, "libtorch_cpu.so", "torch::autograd::Engine::thread_main(std::shared_ptr<...> const&)", OP(BACKWARD) },
-	{ false, "libtorch_cpu.so", "torch::autograd::generated::AddmmBackward0::apply(...)", OP(BACKWARD) },
+	{ false, "libtorch_cpu.so", "torch::autograd::Engine::evaluate_function(std::shared_ptr<...>&)",
+		OP(BACKWARD) },
+	{ false, "libtorch_cpu.so", "torch::autograd::Engine::thread_main(std::shared_ptr<...> const&)",
+		OP(BACKWARD) },
+	{ false, "libtorch_cpu.so", "torch::autograd::generated::AddmmBackward0::apply(...)",
+		OP(BACKWARD) },
 	{ true, "/e/site-packages/torch/optim/adamw.py", "AdamW.step", OP(OPTIMIZER) },
 	{ true, "/e/site-packages/torch/optim/lr_scheduler.py", "StepLR.step", 0 },
 	{ true, "/e/site-packages/torch/optim/swa_utils.py", "update_bn", 0 },
@@ -164,25 +172,39 @@ static const struct {
 	{ false, "/usr/lib/libcurand.so.10", "", OP(LIBRARY) },
 	{ false, "/usr/lib/libnccl.so.2", "", OP(LIBRARY) },
 	{ false, "/usr/lib/libnvshmem_host.so.3", "", OP(LIBRARY) },
-	{ false, "libx.so", "c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::malloc(...)", OP(CACHE) },
+	{ false, "libx.so",
+		"c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::malloc(...)", OP(CACHE) },
 	{ false, "/e/lib/libc10_cuda.so", "alloc_block", OP(CACHE) },
-	{ false, "libtorch_cuda.so", "at::CachingHostAllocatorImpl<...>::allocate(unsigned long)", OP(HOST_CACHE) },
-	{ false, "libtorch_python.so", "torch::autograd::THPVariable_cuda(_object*, ...)", OP(FACTORY) },
+	{ false, "libtorch_cuda.so", "at::CachingHostAllocatorImpl<...>::allocate(unsigned long)",
+		OP(HOST_CACHE) },
+	{ false, "libtorch_python.so", "torch::autograd::THPVariable_cuda(_object*, ...)",
+		OP(FACTORY) },
 	{ false, "libtorch_python.so", "torch::autograd::THPVariable_to(_object*, ...)", OP(FACTORY) },
-	{ false, "libtorch_python.so", "torch::autograd::THPVariable_clone(_object*, ...)", OP(FACTORY) },
-	{ false, "libtorch_python.so", "torch::autograd::THPVariable_tensor(_object*, ...)", OP(FACTORY) },
-	{ false, "libtorch_python.so", "torch::autograd::THPVariable_randn(_object*, ...)", OP(FACTORY) },
-	{ false, "libtorch_python.so", "torch::autograd::THPVariable_zeros(_object*, ...)", OP(FACTORY) },
-	{ false, "libtorch_python.so", "torch::autograd::THPVariable_ones(_object*, ...)", OP(FACTORY) },
-	{ false, "libtorch_python.so", "torch::autograd::THPVariable_full(_object*, ...)", OP(FACTORY) },
-	{ false, "libtorch_python.so", "torch::autograd::THPVariable_empty_like(_object*, ...)", OP(FACTORY) },
-	{ false, "libtorch_python.so", "torch::autograd::THPVariable_arange(_object*, ...)", OP(FACTORY) },
+	{ false, "libtorch_python.so", "torch::autograd::THPVariable_clone(_object*, ...)",
+		OP(FACTORY) },
+	{ false, "libtorch_python.so", "torch::autograd::THPVariable_tensor(_object*, ...)",
+		OP(FACTORY) },
+	{ false, "libtorch_python.so", "torch::autograd::THPVariable_randn(_object*, ...)",
+		OP(FACTORY) },
+	{ false, "libtorch_python.so", "torch::autograd::THPVariable_zeros(_object*, ...)",
+		OP(FACTORY) },
+	{ false, "libtorch_python.so", "torch::autograd::THPVariable_ones(_object*, ...)",
+		OP(FACTORY) },
+	{ false, "libtorch_python.so", "torch::autograd::THPVariable_full(_object*, ...)",
+		OP(FACTORY) },
+	{ false, "libtorch_python.so", "torch::autograd::THPVariable_empty_like(_object*, ...)",
+		OP(FACTORY) },
+	{ false, "libtorch_python.so", "torch::autograd::THPVariable_arange(_object*, ...)",
+		OP(FACTORY) },
 	{ false, "libtorch_python.so", "torch::autograd::THPVariable_eye(_object*, ...)", OP(FACTORY) },
-	{ false, "libtorch_python.so", "torch::autograd::THPVariable_linspace(_object*, ...)", OP(FACTORY) },
-	{ false, "libtorch_python.so", "torch::utils::tensor_ctor(c10::DispatchKey, ...)", OP(FACTORY) },
+	{ false, "libtorch_python.so", "torch::autograd::THPVariable_linspace(_object*, ...)",
+		OP(FACTORY) },
+	{ false, "libtorch_python.so", "torch::utils::tensor_ctor(c10::DispatchKey, ...)",
+		OP(FACTORY) },
 	{ false, "libtorch_python.so", "torch::utils::legacy_tensor_ctor(...)", OP(FACTORY) },
 	{ false, "libtorch_python.so", "torch::utils::internal_new_from_data(...)", OP(FACTORY) },
-	{ false, "libtorch_cpu.so", "at::_ops::cat::call(c10::IListRef<at::Tensor> const&, long)", OP(CAT) | OP(OPERATOR) },
+	{ false, "libtorch_cpu.so", "at::_ops::cat::call(c10::IListRef<at::Tensor> const&, long)",
+		OP(CAT) | OP(OPERATOR) },
 	{ false, "libtorch_cpu.so", "at::_ops::concat::call(...)", OP(CAT) | OP(OPERATOR) },
 	{ false, "libtorch_cpu.so", "at::_ops::stack::call(...)", OP(CAT) | OP(OPERATOR) },
 	{ false, "libtorch_cpu.so", "at::_ops::hstack::call(...)", OP(CAT) | OP(OPERATOR) },

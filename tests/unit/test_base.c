@@ -24,9 +24,17 @@ static void sizes_have_three_digits_and_iec_units(void **state)
 		uint64_t bytes;
 		const char *text;
 	} rows[] = {
-		{ 0, "0 B" }, { 1023, "1023 B" }, { 1024, "1.00 KiB" }, { 1536, "1.50 KiB" },
-		{ 10234, "9.99 KiB" }, { 10240, "10.0 KiB" }, { 102348, "99.9 KiB" }, { 1047552, "1023 KiB" },
-		{ 1048064, "1.00 MiB" }, { (uint64_t)80 << 30, "80.0 GiB" }, { UINT64_MAX, "16.0 EiB" },
+		{ 0, "0 B" },
+		{ 1023, "1023 B" },
+		{ 1024, "1.00 KiB" },
+		{ 1536, "1.50 KiB" },
+		{ 10234, "9.99 KiB" },
+		{ 10240, "10.0 KiB" },
+		{ 102348, "99.9 KiB" },
+		{ 1047552, "1023 KiB" },
+		{ 1048064, "1.00 MiB" },
+		{ (uint64_t)80 << 30, "80.0 GiB" },
+		{ UINT64_MAX, "16.0 EiB" },
 	};
 
 	(void)state;
@@ -214,10 +222,16 @@ static void numbers_go_in_front_of_the_suffix(void **state)
 	static const struct {
 		const char *name, *numbered;
 	} rows[] = {
-		{ "train.gmt.gz", "train.7.gmt.gz" }, { "a.b/train.gmt.gz", "a.b/train.7.gmt.gz" },
-		{ "train.gz", "train.7.gz" }, { "train", "train.7" }, { "x.gmt.gz/train", "x.gmt.gz/train.7" },
-		{ "train.1.gmt.gz", "train.1.7.gmt.gz" }, { "train.gmt.gz.old", "train.gmt.gz.old.7" },
-		{ ".gmt.gz", ".gmt.7.gz" }, { "d/.gz", "d/.gz.7" }, { "train.gmt", "train.gmt.7" },
+		{ "train.gmt.gz", "train.7.gmt.gz" },
+		{ "a.b/train.gmt.gz", "a.b/train.7.gmt.gz" },
+		{ "train.gz", "train.7.gz" },
+		{ "train", "train.7" },
+		{ "x.gmt.gz/train", "x.gmt.gz/train.7" },
+		{ "train.1.gmt.gz", "train.1.7.gmt.gz" },
+		{ "train.gmt.gz.old", "train.gmt.gz.old.7" },
+		{ ".gmt.gz", ".gmt.7.gz" },
+		{ "d/.gz", "d/.gz.7" },
+		{ "train.gmt", "train.gmt.7" },
 	};
 	char name[64];
 

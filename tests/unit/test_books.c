@@ -9,7 +9,12 @@
 
 #include "accounting/accounting.h"
 
-enum { CUDA = GMT_LAYER_CUDA, TORCH = GMT_LAYER_TORCH, DEVICE = GMT_SPACE_DEVICE, PINNED = GMT_SPACE_PINNED };
+enum {
+	CUDA = GMT_LAYER_CUDA,
+	TORCH = GMT_LAYER_TORCH,
+	DEVICE = GMT_SPACE_DEVICE,
+	PINNED = GMT_SPACE_PINNED
+};
 
 static int books_setup(void **state)
 {
@@ -24,7 +29,8 @@ static int books_teardown(void **state)
 	return 0;
 }
 
-static uint32_t add_site(struct gmt_accounting *accounting, uint8_t layer, int16_t device, uint8_t space)
+static uint32_t add_site(struct gmt_accounting *accounting, uint8_t layer, int16_t device,
+	uint8_t space)
 {
 	uint32_t site;
 
@@ -46,7 +52,8 @@ static void a_site_holds_at_the_peak_what_it_held_then(void **state)
 	assert_int_equal(gmt_account_site_peak(accounting, b).blocks, 1);
 	assert_int_equal(accounting->sites.items[b].max_live_bytes, 110);
 
-	gmt_accounting_alloc(accounting, b, 0x4000, 41, 4); /* 151: a new peak, which a has no part in */
+	gmt_accounting_alloc(accounting, b, 0x4000, 41,
+		4); /* 151: a new peak, which a has no part in */
 	assert_int_equal(gmt_account_site_peak(accounting, a).bytes, 0);
 	assert_int_equal(gmt_account_site_peak(accounting, b).bytes, 151);
 
@@ -77,7 +84,8 @@ static void a_heap_has_a_peak_of_its_own_and_its_sites_what_they_held_then(void 
 	uint32_t a = add_site(accounting, CUSTOM, 0, HEAP), b = add_site(accounting, CUSTOM, 0, HEAP);
 	uint32_t other = add_site(accounting, CUSTOM, 0, HEAP), first, second;
 
-	assert_true(gmt_accounting_add_heap(accounting, &first) && gmt_accounting_add_heap(accounting, &second));
+	assert_true(gmt_accounting_add_heap(accounting, &first) &&
+		gmt_accounting_add_heap(accounting, &second));
 	gmt_accounting_put_in_heap(accounting, a, first);
 	gmt_accounting_put_in_heap(accounting, b, first);
 	gmt_accounting_put_in_heap(accounting, other, second);
@@ -99,20 +107,23 @@ static void a_heap_has_a_peak_of_its_own_and_its_sites_what_they_held_then(void 
 	/* The layer peaks at another moment. */
 	assert_int_equal(gmt_accounting_find_account(accounting, CUSTOM, 0)->peak_bytes, 560);
 	assert_int_equal(gmt_account_site_peak(accounting, a).bytes, 0);
-	assert_int_equal(gmt_account_site_heap_peak(accounting, add_site(accounting, CUDA, 0, DEVICE)).bytes, 0);
+	assert_int_equal(
+		gmt_account_site_heap_peak(accounting, add_site(accounting, CUDA, 0, DEVICE)).bytes, 0);
 }
 
 static void one_number_is_a_block_of_each_family(void **state)
 {
 	struct gmt_accounting *accounting = *state;
-	uint32_t cuda = add_site(accounting, CUDA, 0, DEVICE), torch = add_site(accounting, TORCH, 0, DEVICE);
+	uint32_t cuda = add_site(accounting, CUDA, 0, DEVICE),
+			 torch = add_site(accounting, TORCH, 0, DEVICE);
 	uint32_t custom = add_site(accounting, GMT_LAYER_CUSTOM, 0, GMT_SPACE_HEAP);
 
 	gmt_accounting_alloc(accounting, cuda, 0x1000, 1, 1);
 	gmt_accounting_alloc(accounting, torch, 0x1000, 2, 2);
 	gmt_accounting_alloc(accounting, custom, 0x1000, 3, 3);
 	assert_int_equal(gmt_account_block_count(accounting), 3);
-	assert_int_equal(gmt_accounting_free(accounting, GMT_LAYER_CUSTOM, GMT_SPACE_HEAP, 0x1000, 0), custom);
+	assert_int_equal(gmt_accounting_free(accounting, GMT_LAYER_CUSTOM, GMT_SPACE_HEAP, 0x1000, 0),
+		custom);
 	assert_int_equal(gmt_accounting_find(accounting, TORCH, DEVICE, 0x1000)->size_bytes, 2);
 	assert_int_equal(gmt_accounting_find(accounting, CUDA, DEVICE, 0x1000)->size_bytes, 1);
 	assert_int_equal(accounting->anomalies.missed_frees + accounting->anomalies.unknown_frees, 0);
@@ -210,7 +221,8 @@ static void host_memory_is_the_hosts_whatever_device_is_named(void **state)
 
 	gmt_accounting_alloc(accounting, add_site(accounting, CUDA, 3, PINNED), 0x1000, 10, 1);
 	assert_null(gmt_accounting_find_account(accounting, CUDA, 3));
-	assert_int_equal(gmt_accounting_find_account(accounting, CUDA, GMT_DEVICE_HOST)->live_bytes, 10);
+	assert_int_equal(gmt_accounting_find_account(accounting, CUDA, GMT_DEVICE_HOST)->live_bytes,
+		10);
 }
 
 static void an_address_that_is_live_again_closes_the_older_block(void **state)
@@ -257,7 +269,8 @@ static void sums_cannot_overflow(void **state)
 		gmt_accounting_free(accounting, CUDA, DEVICE, i * 0x1000, 0);
 	}
 	assert_int_equal(accounting->anomalies.impossible_sizes, 6);
-	assert_int_equal(gmt_accounting_find_account(accounting, CUDA, 0)->peak_bytes, GMT_ACCOUNTING_MAX_BYTES);
+	assert_int_equal(gmt_accounting_find_account(accounting, CUDA, 0)->peak_bytes,
+		GMT_ACCOUNTING_MAX_BYTES);
 	assert_int_equal(gmt_accounting_find_account(accounting, CUDA, 0)->total_bytes, INT64_MAX);
 }
 

@@ -28,9 +28,19 @@ static void the_shortest_period_at_the_end_is_found(void **state)
 		const char *text;
 		size_t period, length;
 	} rows[] = {
-		{ "aaa", 1, 3 }, { "ababab", 2, 6 }, { "abcabcabc", 3, 9 }, { "xabcabcabc", 3, 9 },
-		{ "bcabcabc", 0, 0 }, { "abcdabcdabcdab", 4, 14 }, { "aabaabaab", 3, 9 }, { "abcdefgh", 0, 0 },
-		{ "", 0, 0 }, { "a", 0, 0 }, { "aa", 0, 0 }, { "wwwxyzababab", 2, 6 }, { "wwwxyzvababab", 0, 0 },
+		{ "aaa", 1, 3 },
+		{ "ababab", 2, 6 },
+		{ "abcabcabc", 3, 9 },
+		{ "xabcabcabc", 3, 9 },
+		{ "bcabcabc", 0, 0 },
+		{ "abcdabcdabcdab", 4, 14 },
+		{ "aabaabaab", 3, 9 },
+		{ "abcdefgh", 0, 0 },
+		{ "", 0, 0 },
+		{ "a", 0, 0 },
+		{ "aa", 0, 0 },
+		{ "wwwxyzababab", 2, 6 },
+		{ "wwwxyzvababab", 0, 0 },
 	};
 
 	(void)state;
@@ -48,7 +58,12 @@ static void the_period_of_the_end_is_found_however_short_it_is(void **state)
 		const char *text;
 		size_t period;
 	} rows[] = {
-		{ "wxyzvuabcabcabc", 3 }, { "abababxababab", 2 }, { "abcabcabcx", 0 }, { "aaa", 1 }, { "abcabc", 0 }, { "aa", 0 },
+		{ "wxyzvuabcabcabc", 3 },
+		{ "abababxababab", 2 },
+		{ "abcabcabcx", 0 },
+		{ "aaa", 1 },
+		{ "abcabc", 0 },
+		{ "aa", 0 },
 	};
 
 	(void)state;
@@ -67,7 +82,8 @@ static void count(struct gmt_counters *counters, const char *text)
 {
 	/* Each letter is a thing; capitals are of class B. */
 	for (uint64_t i = 0; text[i]; i++)
-		assert_true(gmt_counters_add(counters, (uint64_t)text[i], text[i] < 'a' ? "B" : "A", i + 1));
+		assert_true(gmt_counters_add(counters, (uint64_t)text[i], text[i] < 'a' ? "B" : "A",
+			i + 1));
 	assert_true(gmt_counters_chain(counters, GMT_COUNTERS_OF_A_CLASS));
 }
 
@@ -109,10 +125,12 @@ static bool count_both(const char *text, enum gmt_counters_chaining chaining)
 	struct gmt_counters counters = { 0 };
 
 	for (uint64_t i = 0; text[i]; i++)
-		assert_true(gmt_counters_add(&counters, (uint64_t)text[i], text[i] == 'a' ? "A" : "B", i + 1));
+		assert_true(gmt_counters_add(&counters, (uint64_t)text[i], text[i] == 'a' ? "A" : "B",
+			i + 1));
 	assert_true(gmt_counters_chain(&counters, chaining));
 
-	bool both = gmt_counters_counts(&counters, 'a', "A") && gmt_counters_counts(&counters, 'b', "B");
+	bool both =
+		gmt_counters_counts(&counters, 'a', "A") && gmt_counters_counts(&counters, 'b', "B");
 	gmt_counters_fini(&counters);
 	return both;
 }

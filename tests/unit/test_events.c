@@ -27,20 +27,29 @@ static struct gmt_snapshot_event draw_event(uint64_t stamp)
 	uint64_t magnitude = (uint64_t)1 << draw(64), extreme = draw(500) ? 0 : UINT64_MAX;
 
 	return (struct gmt_snapshot_event){
-		.stamp = stamp, .address = draw(magnitude) << 8 | extreme, .size_bytes = draw(5) * 512,
-		.more = { draw(magnitude), extreme }, .trace = (uint32_t)(draw(400) | extreme),
-		.thread = (uint32_t)(draw(3) | extreme), .result = (uint32_t)extreme, .api = (uint16_t)(draw(9) | extreme),
-		.context = (uint16_t)extreme, .device = (int16_t)(draw(3) - 2), .kind = (uint8_t)(1 + draw(20)),
-		.layer = (uint8_t)(1 + draw(6)), .space = (uint8_t)(draw(23) | extreme),
+		.stamp = stamp,
+		.address = draw(magnitude) << 8 | extreme,
+		.size_bytes = draw(5) * 512,
+		.more = { draw(magnitude), extreme },
+		.trace = (uint32_t)(draw(400) | extreme),
+		.thread = (uint32_t)(draw(3) | extreme),
+		.result = (uint32_t)extreme,
+		.api = (uint16_t)(draw(9) | extreme),
+		.context = (uint16_t)extreme,
+		.device = (int16_t)(draw(3) - 2),
+		.kind = (uint8_t)(1 + draw(20)),
+		.layer = (uint8_t)(1 + draw(6)),
+		.space = (uint8_t)(draw(23) | extreme),
 	};
 }
 
 static void assert_same(const struct gmt_snapshot_event *a, const struct gmt_snapshot_event *b)
 {
-	assert_true(a->stamp == b->stamp && a->address == b->address && a->size_bytes == b->size_bytes &&
-		a->more[0] == b->more[0] && a->more[1] == b->more[1] && a->trace == b->trace &&
-		a->thread == b->thread && a->result == b->result && a->api == b->api && a->context == b->context &&
-		a->device == b->device && a->kind == b->kind && a->layer == b->layer && a->space == b->space);
+	assert_true(a->stamp == b->stamp && a->address == b->address &&
+		a->size_bytes == b->size_bytes && a->more[0] == b->more[0] && a->more[1] == b->more[1] &&
+		a->trace == b->trace && a->thread == b->thread && a->result == b->result &&
+		a->api == b->api && a->context == b->context && a->device == b->device &&
+		a->kind == b->kind && a->layer == b->layer && a->space == b->space);
 }
 
 static void check_packing(size_t most_bytes, bool in_file)
@@ -61,7 +70,8 @@ static void check_packing(size_t most_bytes, bool in_file)
 	for (size_t i = COUNT; i-- > 0;)
 		assert_same(gmt_events_at(&reader, i), &all[i]);
 	assert_true(in_file == (events.file != NULL) && !gmt_events_failed(&events));
-	assert_true(!in_file || events.bytes.count < most_bytes + 8 * GMT_EVENTS_CHUNK * GMT_EVENTS_COLUMNS);
+	assert_true(!in_file ||
+		events.bytes.count < most_bytes + 8 * GMT_EVENTS_CHUNK * GMT_EVENTS_COLUMNS);
 	gmt_events_reader_fini(&reader);
 	gmt_events_fini(&events);
 	gmt_shapes_fini(&shapes);
@@ -125,9 +135,14 @@ static void bits_that_all_have_come_back(void **state)
 		uint64_t one = draw(2), other = draw(64);
 
 		all[i] = (struct gmt_snapshot_event){
-			.stamp = (uint64_t)5 << 60 | i << 8 | 0x81, .address = 0x7f0000000200 | one << 10, .size_bytes = 513 + 1024 * one,
-			.more = { UINT64_MAX ^ one << 63, 5 | other << 20 }, .trace = 1 + 2 * (uint32_t)one, .thread = 7 + (uint32_t)other,
-			.kind = 1, .layer = 1,
+			.stamp = (uint64_t)5 << 60 | i << 8 | 0x81,
+			.address = 0x7f0000000200 | one << 10,
+			.size_bytes = 513 + 1024 * one,
+			.more = { UINT64_MAX ^ one << 63, 5 | other << 20 },
+			.trace = 1 + 2 * (uint32_t)one,
+			.thread = 7 + (uint32_t)other,
+			.kind = 1,
+			.layer = 1,
 		};
 		assert_true(gmt_events_push(&events, &all[i]));
 	}
@@ -142,7 +157,9 @@ static void bits_that_all_have_come_back(void **state)
 
 static void equal_chunks_take_next_to_nothing(void **state)
 {
-	struct gmt_snapshot_event event = { .stamp = 1, .address = UINT64_MAX, .thread = 7, .kind = 1, .layer = 1 };
+	struct gmt_snapshot_event event = {
+		.stamp = 1, .address = UINT64_MAX, .thread = 7, .kind = 1, .layer = 1
+	};
 	struct gmt_events events = { .shapes = &shapes };
 
 	(void)state;
@@ -260,7 +277,9 @@ static void what_was_given_away_too_early_is_taken_back(void **state)
 	(void)state;
 	for (uint64_t i = 0; i < COUNT; i++) {
 		uint64_t half = COUNT / 2, number = i < half ? 2 * i : 2 * (i - half) + 1;
-		struct gmt_snapshot_event event = { .kind = 1, .layer = 1, .address = number, .stamp = 1 + number / 4 * 4 };
+		struct gmt_snapshot_event event = {
+			.kind = 1, .layer = 1, .address = number, .stamp = 1 + number / 4 * 4
+		};
 		struct gmt_events_row *slot = gmt_order_push(&order, event.stamp);
 
 		assert_non_null(slot);

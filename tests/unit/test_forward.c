@@ -25,7 +25,10 @@ static uint32_t call(const char *inside, const char *line)
 static void begin(void)
 {
 	static const char *const functions[] = {
-		"/me/net.py:1 first", "/me/net.py:2 second", "/me/net.py:3 third", "/me/net.py:4 fourth",
+		"/me/net.py:1 first",
+		"/me/net.py:2 second",
+		"/me/net.py:3 third",
+		"/me/net.py:4 fourth",
 		"/me/net.py:5 setup",
 	};
 
@@ -33,8 +36,8 @@ static void begin(void)
 	for (size_t i = 0; i < 5; i++)
 		layers[i] = call(functions[i], "/me/eval.py:10 evaluate");
 	head = call("/me/net.py:9 head", "/me/eval.py:10 evaluate");
-	loss = recording_stack(&recording, TORCH_FOLDER "/nn/modules/loss.py:5 forward\n" MODULE_FRAME
-		"\n/me/eval.py:11 evaluate");
+	loss = recording_stack(&recording,
+		TORCH_FOLDER "/nn/modules/loss.py:5 forward\n" MODULE_FRAME "\n/me/eval.py:11 evaluate");
 	training = call("/me/net.py:1 first", "/me/train.py:20 train");
 	outside = recording_stack(&recording, "/me/eval.py:12 evaluate");
 	main_loop = recording_stack(&recording, "/me/train.py:30 train");
@@ -322,7 +325,10 @@ static void nothing_behind_the_end_of_the_work_is_a_call(void **state)
 static void a_step_is_the_same_wherever_the_one_before_was_found(void **state)
 {
 	struct gmt_step steps[] = {
-		{ .begin = 0, .end = 10 }, { .begin = 10, .end = 20 }, { .begin = 25, .end = 30 }, { .begin = 30, .end = 40 },
+		{ .begin = 0, .end = 10 },
+		{ .begin = 10, .end = 20 },
+		{ .begin = 25, .end = 30 },
+		{ .begin = 30, .end = 40 },
 	};
 	struct gmt_step_series series = { .steps = { steps, 4, 4 } };
 

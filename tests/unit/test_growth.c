@@ -38,7 +38,8 @@ static void slopes_and_their_confidence_are_those_of_theil_sen_and_mann_kendall(
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		assert_true(gmt_slope_of(rows[i].values, rows[i].count, &slope));
 		close_to(slope.per_step, rows[i].per_step);
-		assert_true(slope.confidence > rows[i].confidence - 2e-6 && slope.confidence < rows[i].confidence + 2e-6);
+		assert_true(slope.confidence > rows[i].confidence - 2e-6 &&
+			slope.confidence < rows[i].confidence + 2e-6);
 	}
 	assert_true(gmt_slope_of(NULL, 0, &slope));
 	close_to(slope.per_step, 0);

@@ -25,15 +25,17 @@ static void begin(void)
 {
 	stamp = 500;
 	snapshot_file_open(&file, path, 6);
-	SNAPSHOT_PUT(&file, PROCESS, gmt_process, .pid = 7, .rank = -1, .start_stamp = 500, .host = slice("here"),
-		.executable = slice("/bin/x"), .command = slice("x"), .directory = slice("/"));
+	SNAPSHOT_PUT(&file, PROCESS, gmt_process, .pid = 7, .rank = -1, .start_stamp = 500,
+		.host = slice("here"), .executable = slice("/bin/x"), .command = slice("x"),
+		.directory = slice("/"));
 }
 
 static void put(enum gmt_kind kind, uint64_t heap, uint64_t address, uint64_t size_bytes)
 {
-	SNAPSHOT_PUT(&file, EVENT, gmt_event, .stamp = ++stamp, .thread = 1, .kind = kind, .layer = GMT_LAYER_CUSTOM,
-		.space = heap == OTHER ? GMT_SPACE_HEAP_HOST : GMT_SPACE_HEAP,
-		.device = heap == OTHER ? GMT_DEVICE_HOST : 0, .address = address, .size_bytes = size_bytes, .object = heap);
+	SNAPSHOT_PUT(&file, EVENT, gmt_event, .stamp = ++stamp, .thread = 1, .kind = kind,
+		.layer = GMT_LAYER_CUSTOM, .space = heap == OTHER ? GMT_SPACE_HEAP_HOST : GMT_SPACE_HEAP,
+		.device = heap == OTHER ? GMT_DEVICE_HOST : 0, .address = address, .size_bytes = size_bytes,
+		.object = heap);
 }
 
 static void put_name(uint64_t heap, uint32_t id, const char *name)
@@ -47,7 +49,9 @@ static void play(const struct gmt_replay_observer *observer)
 {
 	struct gmt_traces_options how = { 0 };
 	struct gmt_replay_options options = {
-		.until_ns = GMT_REPLAY_TO_END, .observers = observer, .observer_count = observer != NULL,
+		.until_ns = GMT_REPLAY_TO_END,
+		.observers = observer,
+		.observer_count = observer != NULL,
 	};
 	struct gmt_error error;
 
@@ -90,7 +94,9 @@ static void one_address_is_a_block_of_each_heap_that_has_it(void **state)
 	assert_int_equal(live_in(0), 0);
 	assert_int_equal(live_in(1), 30);
 	assert_int_equal(replay.accounting.heaps.items[0].peak_bytes, 1000);
-	assert_int_equal(replay.accounting.anomalies.missed_frees + replay.accounting.anomalies.unknown_frees, 0);
+	assert_int_equal(replay.accounting.anomalies.missed_frees +
+			replay.accounting.anomalies.unknown_frees,
+		0);
 	end();
 }
 
@@ -172,7 +178,8 @@ static void lost_events_and_impossible_sizes_are_counted_and_change_nothing_else
 static struct gmt_map seen;
 static uint64_t seen_bytes;
 
-static bool on_began(void *user, const struct gmt_replay *of, const struct gmt_snapshot_event *event, uint32_t site)
+static bool on_began(void *user, const struct gmt_replay *of,
+	const struct gmt_snapshot_event *event, uint32_t site)
 {
 	uint64_t before;
 
@@ -183,8 +190,8 @@ static bool on_began(void *user, const struct gmt_replay *of, const struct gmt_s
 	return gmt_map_put(&seen, event->address, event->size_bytes);
 }
 
-static bool on_ended(void *user, const struct gmt_replay *of, const struct gmt_snapshot_event *event,
-	const struct gmt_account_block *block)
+static bool on_ended(void *user, const struct gmt_replay *of,
+	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
 {
 	uint64_t size_bytes;
 
@@ -197,7 +204,8 @@ static bool on_ended(void *user, const struct gmt_replay *of, const struct gmt_s
 
 enum { HEAPS = 8, PLACES = 64, STEPS = 20000 };
 
-static void over_random_events_heaps_equal_plain_bookkeeping_and_observers_see_each_block_once(void **state)
+static void over_random_events_heaps_equal_plain_bookkeeping_and_observers_see_each_block_once(
+	void **state)
 {
 	static uint64_t sizes[HEAPS][PLACES];
 	static const struct gmt_replay_observer observer = { .began = on_began, .ended = on_ended };
@@ -208,7 +216,8 @@ static void over_random_events_heaps_equal_plain_bookkeeping_and_observers_see_e
 	for (int step = 0; step < STEPS; step++) {
 		random = gmt_hash_u64(random);
 
-		uint64_t heap = random % HEAPS, place = random >> 8 & (PLACES - 1), size = 1 + (random >> 20 & 0xfff);
+		uint64_t heap = random % HEAPS, place = random >> 8 & (PLACES - 1),
+				 size = 1 + (random >> 20 & 0xfff);
 		if (random >> 40 & 1 || (random >> 41 & 0x3f) == 0) {
 			enum gmt_kind kind = random >> 40 & 1 ? GMT_KIND_ALLOC : GMT_KIND_RESET;
 
@@ -246,7 +255,8 @@ int main(void)
 		HEAP_TEST(what_names_no_heap_is_of_the_one_that_has_the_block),
 		HEAP_TEST(blocks_end_with_their_heap_and_a_heap_may_begin_without_its_creation),
 		HEAP_TEST(lost_events_and_impossible_sizes_are_counted_and_change_nothing_else),
-		HEAP_TEST(over_random_events_heaps_equal_plain_bookkeeping_and_observers_see_each_block_once),
+		HEAP_TEST(
+			over_random_events_heaps_equal_plain_bookkeeping_and_observers_see_each_block_once),
 	};
 
 	return cmocka_run_group_tests_name("heaps", tests, NULL, NULL);

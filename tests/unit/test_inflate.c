@@ -39,7 +39,9 @@ static uint8_t *make_content(void)
 /* One deflate stream: half of it by codes of its own, a quarter stored, the rest by the fixed codes. Sync points between. */
 static size_t deflate_all(const uint8_t *content, size_t size, uint8_t *to, bool is_ended)
 {
-	z_stream stream = { .next_in = (Bytef *)(uintptr_t)content, .avail_in = (uInt)(size / 2), .next_out = to,
+	z_stream stream = { .next_in = (Bytef *)(uintptr_t)content,
+		.avail_in = (uInt)(size / 2),
+		.next_out = to,
 		.avail_out = MEMBER_BYTES };
 
 	assert_int_equal(deflateInit2(&stream, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY), Z_OK);
@@ -49,7 +51,8 @@ static size_t deflate_all(const uint8_t *content, size_t size, uint8_t *to, bool
 	assert_int_equal(deflate(&stream, Z_SYNC_FLUSH), Z_OK);
 	stream.avail_in = (uInt)(size - size / 2 - size / 4);
 	assert_int_equal(deflateParams(&stream, 1, Z_FIXED), Z_OK);
-	assert_int_equal(deflate(&stream, is_ended ? Z_FINISH : Z_SYNC_FLUSH), is_ended ? Z_STREAM_END : Z_OK);
+	assert_int_equal(deflate(&stream, is_ended ? Z_FINISH : Z_SYNC_FLUSH),
+		is_ended ? Z_STREAM_END : Z_OK);
 	deflateEnd(&stream);
 	return MEMBER_BYTES - stream.avail_out;
 }
@@ -57,7 +60,10 @@ static size_t deflate_all(const uint8_t *content, size_t size, uint8_t *to, bool
 /* A member of which the header has everything that there is. */
 static size_t make_member(const uint8_t *content, size_t size, uint8_t *to)
 {
-	static const uint8_t header[] = "\x1f\x8b\x08\x1f\1\2\3\4\0\xff" "\5\0extra" "a name\0" "and a comment";
+	static const uint8_t header[] = "\x1f\x8b\x08\x1f\1\2\3\4\0\xff"
+									"\5\0extra"
+									"a name\0"
+									"and a comment";
 	uint32_t crc = (uint32_t)crc32(0, header, sizeof(header)), total = (uint32_t)size;
 	size_t length = sizeof(header);
 
@@ -76,8 +82,8 @@ static size_t least(size_t one, size_t other)
 }
 
 /* Gives it in pieces, takes it in pieces; how much came, and what was said last. */
-static size_t inflate_pieces(const uint8_t *from, size_t size, size_t in_piece, uint8_t *to, size_t out_piece,
-	enum gmt_inflate_answer *ret_answer, size_t *ret_left)
+static size_t inflate_pieces(const uint8_t *from, size_t size, size_t in_piece, uint8_t *to,
+	size_t out_piece, enum gmt_inflate_answer *ret_answer, size_t *ret_left)
 {
 	struct gmt_arena memory = { 0 };
 	struct gmt_inflate_bytes bytes = { from, 0, to, 0 };
@@ -101,7 +107,8 @@ static const size_t pieces[] = { 1, 7, 4096, 100000, SIZE_MAX };
 
 static void a_member_comes_out_whole_however_it_comes_in_pieces(void **state)
 {
-	uint8_t *content = make_content(), *member = malloc(MEMBER_BYTES), *out = malloc(CONTENT_BYTES + 1);
+	uint8_t *content = make_content(), *member = malloc(MEMBER_BYTES),
+			*out = malloc(CONTENT_BYTES + 1);
 	size_t size = make_member(content, CONTENT_BYTES, member), left;
 	enum gmt_inflate_answer answer;
 
@@ -109,7 +116,9 @@ static void a_member_comes_out_whole_however_it_comes_in_pieces(void **state)
 	memcpy(member + size, "\x1f\x8b behind it", 12);
 	for (size_t i = 0; i < 25; i++) {
 		memset(out, 0, CONTENT_BYTES);
-		assert_int_equal(inflate_pieces(member, size + 12, pieces[i / 5], out, pieces[i % 5], &answer, &left), CONTENT_BYTES);
+		assert_int_equal(inflate_pieces(member, size + 12, pieces[i / 5], out, pieces[i % 5],
+							 &answer, &left),
+			CONTENT_BYTES);
 		assert_int_equal(answer, GMT_INFLATE_ENDED);
 		assert_int_equal(left, 12);
 		assert_memory_equal(out, content, CONTENT_BYTES);
@@ -121,9 +130,22 @@ static void a_member_comes_out_whole_however_it_comes_in_pieces(void **state)
 
 static void each_part_of_a_header_may_stand_alone(void **state)
 {
-	static const struct { uint8_t flags; char bytes[6]; size_t size; } parts[] = {
-		{ 0, "", 0 }, { 1, "", 0 }, { 4, "\0\0", 2 }, { 4, "\3\0abc", 5 }, { 4, "\1\1" /* and 257 bytes */, 259 }, { 8, "n\0", 2 },
-		{ 8, "", 1 }, { 16, "c\0", 2 }, { 12, "\1\0ab\0", 5 }, { 24, "a\0b\0", 4 }, { 20, "\1\0ab\0", 5 },
+	static const struct {
+		uint8_t flags;
+		char bytes[6];
+		size_t size;
+	} parts[] = {
+		{ 0, "", 0 },
+		{ 1, "", 0 },
+		{ 4, "\0\0", 2 },
+		{ 4, "\3\0abc", 5 },
+		{ 4, "\1\1" /* and 257 bytes */, 259 },
+		{ 8, "n\0", 2 },
+		{ 8, "", 1 },
+		{ 16, "c\0", 2 },
+		{ 12, "\1\0ab\0", 5 },
+		{ 24, "a\0b\0", 4 },
+		{ 20, "\1\0ab\0", 5 },
 	};
 	static const uint8_t empty[10] = { 3 };
 	enum gmt_inflate_answer answer;
@@ -139,7 +161,9 @@ static void each_part_of_a_header_may_stand_alone(void **state)
 		member[3] = parts[i / 2].flags;
 		memcpy(member + 10, parts[i / 2].bytes, least(size, 5));
 		memcpy(member + 10 + size, empty, sizeof(empty));
-		assert_int_equal(inflate_pieces(member, 20 + size, i % 2 ? 1 : SIZE_MAX, out, SIZE_MAX, &answer, &left), 0);
+		assert_int_equal(inflate_pieces(member, 20 + size, i % 2 ? 1 : SIZE_MAX, out, SIZE_MAX,
+							 &answer, &left),
+			0);
 		assert_int_equal(answer, GMT_INFLATE_ENDED);
 		assert_int_equal(left, 0);
 	}
@@ -147,10 +171,21 @@ static void each_part_of_a_header_may_stand_alone(void **state)
 
 static void a_header_that_no_gzip_file_has_is_damage(void **state)
 {
-	static const struct { size_t at; uint8_t is; } wrong[] = {
-		{ 0, 0x1e }, { 1, 0x8c }, { 2, 7 }, { 3, 0x3f }, { 3, 0x9f }, { 12, 'E' }, { 37, 0x55 }, { 38, 0x55 },
+	static const struct {
+		size_t at;
+		uint8_t is;
+	} wrong[] = {
+		{ 0, 0x1e },
+		{ 1, 0x8c },
+		{ 2, 7 },
+		{ 3, 0x3f },
+		{ 3, 0x9f },
+		{ 12, 'E' },
+		{ 37, 0x55 },
+		{ 38, 0x55 },
 	};
-	uint8_t *content = make_content(), *member = malloc(MEMBER_BYTES), *out = malloc(CONTENT_BYTES + 1);
+	uint8_t *content = make_content(), *member = malloc(MEMBER_BYTES),
+			*out = malloc(CONTENT_BYTES + 1);
 	size_t size = make_member(content, 1000, member), left;
 	enum gmt_inflate_answer answer;
 
@@ -160,7 +195,9 @@ static void a_header_that_no_gzip_file_has_is_damage(void **state)
 
 		assert_int_not_equal(was, wrong[i / 2].is);
 		member[wrong[i / 2].at] = wrong[i / 2].is;
-		assert_int_equal(inflate_pieces(member, size, i % 2 ? 1 : SIZE_MAX, out, SIZE_MAX, &answer, &left), 0);
+		assert_int_equal(inflate_pieces(member, size, i % 2 ? 1 : SIZE_MAX, out, SIZE_MAX, &answer,
+							 &left),
+			0);
 		assert_int_equal(answer, GMT_INFLATE_DAMAGED);
 		member[wrong[i / 2].at] = was;
 	}
@@ -171,14 +208,17 @@ static void a_header_that_no_gzip_file_has_is_damage(void **state)
 
 static void a_wrong_end_of_a_member_is_damage_behind_all_that_it_holds(void **state)
 {
-	uint8_t *content = make_content(), *member = malloc(MEMBER_BYTES), *out = malloc(CONTENT_BYTES + 1);
+	uint8_t *content = make_content(), *member = malloc(MEMBER_BYTES),
+			*out = malloc(CONTENT_BYTES + 1);
 	size_t size = make_member(content, CONTENT_BYTES, member), left;
 	enum gmt_inflate_answer answer;
 
 	(void)state;
 	for (size_t i = 0; i < 8 * 4; i++) {
 		member[size - 1 - i / 4] ^= 0x10;
-		assert_int_equal(inflate_pieces(member, size, pieces[1 + i % 4], out, pieces[4 - i % 4], &answer, &left), CONTENT_BYTES);
+		assert_int_equal(inflate_pieces(member, size, pieces[1 + i % 4], out, pieces[4 - i % 4],
+							 &answer, &left),
+			CONTENT_BYTES);
 		assert_int_equal(answer, GMT_INFLATE_DAMAGED);
 		assert_memory_equal(out, content, CONTENT_BYTES);
 		member[size - 1 - i / 4] ^= 0x10;
@@ -191,10 +231,17 @@ static void a_wrong_end_of_a_member_is_damage_behind_all_that_it_holds(void **st
 /* Behind a sync point: nothing, a block of the type that there is none of, and a length that does not fit its complement. */
 static void all_that_was_synced_comes_before_the_damage_or_the_cut_behind_it(void **state)
 {
-	static const struct { const char *bytes; size_t size; enum gmt_inflate_answer answer; } behind[] = {
-		{ "", 0, GMT_INFLATE_MORE }, { "\7", 1, GMT_INFLATE_DAMAGED }, { "\0\1\0\1\0", 5, GMT_INFLATE_DAMAGED },
+	static const struct {
+		const char *bytes;
+		size_t size;
+		enum gmt_inflate_answer answer;
+	} behind[] = {
+		{ "", 0, GMT_INFLATE_MORE },
+		{ "\7", 1, GMT_INFLATE_DAMAGED },
+		{ "\0\1\0\1\0", 5, GMT_INFLATE_DAMAGED },
 	};
-	uint8_t *content = make_content(), *member = malloc(MEMBER_BYTES), *out = malloc(CONTENT_BYTES + 1);
+	uint8_t *content = make_content(), *member = malloc(MEMBER_BYTES),
+			*out = malloc(CONTENT_BYTES + 1);
 	size_t size, left;
 	enum gmt_inflate_answer answer;
 
@@ -204,8 +251,9 @@ static void all_that_was_synced_comes_before_the_damage_or_the_cut_behind_it(voi
 	for (size_t i = 0; i < 3 * 25; i++) {
 		memset(out, 0, CONTENT_BYTES);
 		memcpy(member + size, behind[i / 25].bytes, behind[i / 25].size);
-		assert_int_equal(inflate_pieces(member, size + behind[i / 25].size, pieces[i / 5 % 5], out, pieces[i % 5], &answer,
-			&left), CONTENT_BYTES);
+		assert_int_equal(inflate_pieces(member, size + behind[i / 25].size, pieces[i / 5 % 5], out,
+							 pieces[i % 5], &answer, &left),
+			CONTENT_BYTES);
 		assert_int_equal(answer, behind[i / 25].answer);
 		assert_memory_equal(out, content, CONTENT_BYTES);
 	}
@@ -223,7 +271,8 @@ static void checksums_are_those_of_zlib(void **state)
 		uint32_t crc = inflater->checksum(0, content, size);
 
 		assert_int_equal(crc, crc32(0, content, (uInt)size));
-		assert_int_equal(inflater->checksum(crc, content + size, 3 * size), crc32(0, content, (uInt)(4 * size)));
+		assert_int_equal(inflater->checksum(crc, content + size, 3 * size),
+			crc32(0, content, (uInt)(4 * size)));
 	}
 	free(content);
 }

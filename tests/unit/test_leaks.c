@@ -117,7 +117,8 @@ static void parameters_of_a_phase_are_meant_to_last(void **state)
 
 	(void)state;
 	begin();
-	build = recording_stack(&recording, TORCH_FOLDER "/nn/modules/linear.py:9 Linear.__init__\n/me/net.py:1 build");
+	build = recording_stack(&recording,
+		TORCH_FOLDER "/nn/modules/linear.py:9 Linear.__init__\n/me/net.py:1 build");
 	push("setup");
 	keep(build, 4096);
 	pop();

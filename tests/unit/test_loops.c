@@ -30,7 +30,8 @@ static uint32_t line(unsigned number)
 /* Makes a block on the stack and frees it at once. */
 static void use(uint32_t stack)
 {
-	recording_free(&recording, GMT_LAYER_TORCH, ALLOC(&recording, .size_bytes = 1024, .stack = stack), 1024);
+	recording_free(&recording, GMT_LAYER_TORCH,
+		ALLOC(&recording, .size_bytes = 1024, .stack = stack), 1024);
 }
 
 static void keep(uint32_t stack)
@@ -51,8 +52,9 @@ static size_t steps(enum gmt_step_source source)
 	size_t count;
 
 	recording_read(&recording);
-	count = recording.timeline.series_count && recording.timeline.series[0].source == source ?
-		recording.timeline.series[0].steps.count : 0;
+	count = recording.timeline.series_count && recording.timeline.series[0].source == source
+		? recording.timeline.series[0].steps.count
+		: 0;
 	recording_end(&recording);
 	return count;
 }
@@ -129,8 +131,10 @@ static void threads_of_a_pool_share_a_loop(void **state)
 	for (int i = 0; i < 10; i++)
 		for (int half = 0; half < 2; half++)
 			for (uint32_t thread = PROGRAM; thread <= OTHER_THREAD; thread += 2)
-				recording_free(&recording, GMT_LAYER_TORCH, ALLOC(&recording, .size_bytes = 512,
-					.stack = half ? second : first, .thread = thread), 512);
+				recording_free(&recording, GMT_LAYER_TORCH,
+					ALLOC(&recording, .size_bytes = 512, .stack = half ? second : first,
+						.thread = thread),
+					512);
 	assert_int_equal(steps(GMT_STEPS_LOOP), 2 * 10);
 }
 
@@ -179,7 +183,8 @@ static void equal_layers_are_one_call(void **state)
 	for (int i = 0; i < 20; i++) {
 		use(line(10));
 		for (int layer = 0; layer < 12; layer++)
-			use(at("/me/net.py:1 forward\n" MODULE_FRAME "\n/me/net.py:5 forward\n" MODULE_FRAME "\n/me/serve.py:11 main"));
+			use(at("/me/net.py:1 forward\n" MODULE_FRAME "\n/me/net.py:5 forward\n" MODULE_FRAME
+				   "\n/me/serve.py:11 main"));
 	}
 	assert_int_equal(steps(GMT_STEPS_LOOP), 20);
 }
@@ -298,13 +303,14 @@ static void what_was_there_before_the_steps_does_not_hide_what_they_keep(void **
 	(void)state;
 	begin();
 	/* One line of a helper makes all of them. */
-	model = ALLOC(&recording, .size_bytes = 1 << 20, .stack = at("/me/serve.py:50 empty\n/me/serve.py:3 main"),
-		.layer = GMT_LAYER_CUDA);
+	model = ALLOC(&recording, .size_bytes = 1 << 20,
+		.stack = at("/me/serve.py:50 empty\n/me/serve.py:3 main"), .layer = GMT_LAYER_CUDA);
 	for (int i = 0; i < 60; i++) {
-		uint64_t scratch = ALLOC(&recording, .size_bytes = 4096, .stack = line(10), .layer = GMT_LAYER_CUDA);
+		uint64_t scratch =
+			ALLOC(&recording, .size_bytes = 4096, .stack = line(10), .layer = GMT_LAYER_CUDA);
 
-		ALLOC(&recording, .size_bytes = 512, .stack = at("/me/serve.py:50 empty\n/me/serve.py:12 main"),
-			.layer = GMT_LAYER_CUDA);
+		ALLOC(&recording, .size_bytes = 512,
+			.stack = at("/me/serve.py:50 empty\n/me/serve.py:12 main"), .layer = GMT_LAYER_CUDA);
 		recording_free(&recording, GMT_LAYER_CUDA, scratch, 4096);
 	}
 	/* The program goes on for a while, so that what it frees is given back. */

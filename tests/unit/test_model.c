@@ -106,9 +106,11 @@ static void write_large_file(uint64_t events)
 	begin();
 	for (uint64_t i = 0; i < events; i++) {
 		if (i % 8192 == 0)
-			SNAPSHOT_PUT(&file, THREAD, gmt_thread, .id = (uint32_t)(i / 8192 + 1), .name = slice("t"));
+			SNAPSHOT_PUT(&file, THREAD, gmt_thread, .id = (uint32_t)(i / 8192 + 1),
+				.name = slice("t"));
 		if (i % 8 == 0) {
-			snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, gmt_hash_u64(i), gmt_hash_u64(~i));
+			snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, gmt_hash_u64(i),
+				gmt_hash_u64(~i));
 			SNAPSHOT_PUT(&file, NAME, gmt_name, .id = (uint32_t)i + 1, .text = slice(text));
 		}
 		put_event(1000 + i, 1, GMT_KIND_ALLOC, gmt_hash_u64(i + 1), 1 + gmt_hash_u64(i) % 100000);
@@ -143,7 +145,8 @@ static void a_large_file_reads_as_it_was_written_and_a_cut_one_up_to_there(void 
 		names = snapshot->names.count;
 		assert_in_range(names, snapshot->events.count / 8, snapshot->events.count / 8 + 1);
 		for (size_t i = 0; i < names; i++) {
-			snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, gmt_hash_u64(i * 8), gmt_hash_u64(~(i * 8)));
+			snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, gmt_hash_u64(i * 8),
+				gmt_hash_u64(~(i * 8)));
 			assert_string_equal(snapshot->names.items[i].text.text, text);
 		}
 		gmt_snapshot_free(snapshot);
@@ -180,7 +183,8 @@ static void stamps_become_time_between_and_beyond_the_clock_records(void **state
 	assert_int_equal(gmt_clock_time_of_epoch_ns(snapshot, 5), 0);
 	for (uint64_t stamp = 1; stamp < 6000; stamp++)
 		assert_true(gmt_clock_time_ns(snapshot, stamp - 1) <= gmt_clock_time_ns(snapshot, stamp));
-	assert_true(gmt_clock_time_ns(snapshot, UINT64_MAX) >= gmt_clock_time_ns(snapshot, UINT64_MAX / 2));
+	assert_true(gmt_clock_time_ns(snapshot, UINT64_MAX) >=
+		gmt_clock_time_ns(snapshot, UINT64_MAX / 2));
 	gmt_snapshot_free(snapshot);
 }
 
@@ -270,7 +274,23 @@ static void what_a_newer_version_writes_is_skipped_and_counted(void **state)
 	struct gmt_snapshot *snapshot;
 	/* Kind 999, one row of one byte; its checksum as zlib's crc32 gives it. */
 	static const uint8_t block[] = {
-		0xe7, 0x03, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0x9e, 0xa9, 0xc5, 0xdf, 'x',
+		0xe7,
+		0x03,
+		0,
+		0,
+		1,
+		0,
+		0,
+		0,
+		1,
+		0,
+		0,
+		0,
+		0x9e,
+		0xa9,
+		0xc5,
+		0xdf,
+		'x',
 	};
 
 	(void)state;
@@ -342,7 +362,8 @@ static void replay_stops_at_the_moment_that_is_asked_for(void **state)
 
 		assert_int_equal(gmt_traces_init(&traces, snapshot, &options, &error), GMT_OK);
 		assert_int_equal(gmt_replay_init(&replay, snapshot, &traces,
-			&(struct gmt_replay_options){ .until_ns = rows[i].until_ns }, &error), GMT_OK);
+							 &(struct gmt_replay_options){ .until_ns = rows[i].until_ns }, &error),
+			GMT_OK);
 		assert_int_equal(replay.events, rows[i].events);
 		const struct gmt_account *account =
 			gmt_accounting_find_account(&replay.accounting, GMT_LAYER_CUDA, 0);
@@ -365,8 +386,14 @@ static void events_of_thousands_of_traces_have_each_their_own(void **state)
 	for (unsigned turn = 0; turn < 2; turn++) {
 		for (uint32_t i = 0; i < COUNT; i++)
 			rows[i] = (struct gmt_event){
-				.stamp = 1 + turn * COUNT + i, .thread = 1, .kind = GMT_KIND_FREE, .layer = GMT_LAYER_CUDA,
-				.address = i, .stack = i / 6, .frames = i / 3 % 2, .caller = (uint32_t[]){ 0, 5, UINT32_MAX }[i % 3],
+				.stamp = 1 + turn * COUNT + i,
+				.thread = 1,
+				.kind = GMT_KIND_FREE,
+				.layer = GMT_LAYER_CUDA,
+				.address = i,
+				.stack = i / 6,
+				.frames = i / 3 % 2,
+				.caller = (uint32_t[]){ 0, 5, UINT32_MAX }[i % 3],
 			};
 		snapshot_file_put(&file, GMT_RECORD_EVENT, rows, COUNT);
 	}
@@ -394,8 +421,10 @@ static void events_of_unknown_kinds_and_layers_are_counted_and_left_out(void **s
 	begin();
 	put_event(1, 1, GMT_KIND_ALLOC, 1, 1);
 	for (unsigned number = 0; number < 256; number++) {
-		SNAPSHOT_PUT(&file, EVENT, gmt_event, .stamp = 2, .thread = 1, .kind = (uint8_t)number, .layer = GMT_LAYER_CUDA);
-		SNAPSHOT_PUT(&file, EVENT, gmt_event, .stamp = 2, .thread = 1, .kind = GMT_KIND_ALLOC, .layer = (uint8_t)number);
+		SNAPSHOT_PUT(&file, EVENT, gmt_event, .stamp = 2, .thread = 1, .kind = (uint8_t)number,
+			.layer = GMT_LAYER_CUDA);
+		SNAPSHOT_PUT(&file, EVENT, gmt_event, .stamp = 2, .thread = 1, .kind = GMT_KIND_ALLOC,
+			.layer = (uint8_t)number);
 		unknown += !gmt_kind_name(number);
 		unknown += !gmt_layer_name(number);
 	}

@@ -42,12 +42,17 @@ static void make_until(uint64_t until_ns)
 	snapshot_file_close(&file);
 	memset(&made, 0, sizeof(made));
 	assert_int_equal(gmt_snapshot_load(path, NULL, &made.snapshot, &error), GMT_OK);
-	assert_int_equal(gmt_traces_init(&made.traces, made.snapshot, &(struct gmt_traces_options){ 0 }, &error), GMT_OK);
+	assert_int_equal(gmt_traces_init(&made.traces, made.snapshot, &(struct gmt_traces_options){ 0 },
+						 &error),
+		GMT_OK);
 	assert_int_equal(gmt_ooms_init(&made.ooms, made.snapshot, until_ns, &error), GMT_OK);
 
 	struct gmt_replay_observer observer = gmt_ooms_observer(&made.ooms);
-	struct gmt_replay_options options = { .until_ns = until_ns, .observers = &observer, .observer_count = 1 };
-	assert_int_equal(gmt_replay_init(&made.replay, made.snapshot, &made.traces, &options, &error), GMT_OK);
+	struct gmt_replay_options options = {
+		.until_ns = until_ns, .observers = &observer, .observer_count = 1
+	};
+	assert_int_equal(gmt_replay_init(&made.replay, made.snapshot, &made.traces, &options, &error),
+		GMT_OK);
 }
 
 static void make(void)
@@ -63,18 +68,25 @@ static void unmake(void)
 	gmt_snapshot_free(made.snapshot);
 }
 
-static struct gmt_event event_of(enum gmt_kind kind, enum gmt_layer layer, uint64_t address, uint64_t size_bytes)
+static struct gmt_event event_of(enum gmt_kind kind, enum gmt_layer layer, uint64_t address,
+	uint64_t size_bytes)
 {
 	return (struct gmt_event){
-		.stamp = ++now, .thread = 1, .kind = kind, .layer = layer, .space = GMT_SPACE_DEVICE,
-		.address = address, .size_bytes = size_bytes,
+		.stamp = ++now,
+		.thread = 1,
+		.kind = kind,
+		.layer = layer,
+		.space = GMT_SPACE_DEVICE,
+		.address = address,
+		.size_bytes = size_bytes,
 		.result = kind == GMT_KIND_ALLOC_FAILED && layer == GMT_LAYER_CUDA ? OUT_OF_MEMORY : 0,
 	};
 }
 
 #define PUT(kind, layer, address, size_bytes, ...) \
 	do { \
-		struct gmt_event row = event_of(GMT_KIND_##kind, GMT_LAYER_##layer, (address), (size_bytes)); \
+		struct gmt_event row = \
+			event_of(GMT_KIND_##kind, GMT_LAYER_##layer, (address), (size_bytes)); \
 		__VA_ARGS__; \
 		snapshot_file_put(&file, GMT_RECORD_EVENT, &row, 1); \
 	} while (0)
@@ -82,8 +94,8 @@ static struct gmt_event event_of(enum gmt_kind kind, enum gmt_layer layer, uint6
 /* What the driver had at the event before. */
 static void put_facts(int16_t device, uint64_t free_bytes, uint64_t total_bytes)
 {
-	SNAPSHOT_PUT(&file, OOM, gmt_oom, .stamp = now, .thread = 1, .device = device, .free_bytes = free_bytes,
-		.total_bytes = total_bytes);
+	SNAPSHOT_PUT(&file, OOM, gmt_oom, .stamp = now, .thread = 1, .device = device,
+		.free_bytes = free_bytes, .total_bytes = total_bytes);
 }
 
 static void expect_counts(uint64_t failures, uint64_t retries)
@@ -164,7 +176,8 @@ static void put_retry(uint64_t refusals, uint64_t second_bytes, uint64_t torch_a
 	}
 	PUT(FREE, CUDA, 0x1000000, 0);
 	PUT(ALLOC, CUDA, 0x2000000, second_bytes);
-	PUT(ALLOC, TORCH, torch_address, 7 * MIB, row.allocated_bytes = 7 * MIB, row.reserved_bytes = second_bytes);
+	PUT(ALLOC, TORCH, torch_address, 7 * MIB, row.allocated_bytes = 7 * MIB,
+		row.reserved_bytes = second_bytes);
 }
 
 static void what_pytorch_recovers_from_by_freeing_its_cache_is_one_retry(void **state)
@@ -225,7 +238,8 @@ static void the_drivers_last_three_refusals_belong_to_pytorchs_own(void **state)
 	begin();
 	for (int i = 0; i < 5; i++)
 		PUT(ALLOC_FAILED, CUDA, 0, 8 * MIB);
-	PUT(ALLOC_FAILED, TORCH, 0, 7 * MIB, row.allocated_bytes = 3 * MIB, row.reserved_bytes = 4 * MIB);
+	PUT(ALLOC_FAILED, TORCH, 0, 7 * MIB, row.allocated_bytes = 3 * MIB,
+		row.reserved_bytes = 4 * MIB);
 	make();
 	expect_counts(3, 0);
 	assert_int_equal(made.ooms.rows.count, 3);
@@ -262,7 +276,8 @@ static void the_largest_gap_is_looked_for_in_pytorchs_segments_alone(void **stat
 	PUT(ALLOC, TORCH, 0x5000000, 2 * MIB);           /* a gap of 2 MiB */
 	PUT(ALLOC, CUDA, 0x9000000, 9 * MIB, row.device = 1);
 	PUT(ALLOC, TORCH, 0x9000000, 1 * MIB, row.device = 1);
-	PUT(ALLOC_FAILED, TORCH, 0, 7 * MIB, row.allocated_bytes = 6 * MIB, row.reserved_bytes = 14 * MIB);
+	PUT(ALLOC_FAILED, TORCH, 0, 7 * MIB, row.allocated_bytes = 6 * MIB,
+		row.reserved_bytes = 14 * MIB);
 	put_facts(0, 0, 26 * MIB);
 	make();
 
@@ -277,7 +292,9 @@ static void the_largest_gap_is_looked_for_in_pytorchs_segments_alone(void **stat
 
 static void it_would_fit_up_to_the_last_byte(void **state)
 {
-	struct gmt_oom_row row = { .has_driver = true, .requested_bytes = 10, .free_bytes = 4, .cached_bytes = 6 };
+	struct gmt_oom_row row = {
+		.has_driver = true, .requested_bytes = 10, .free_bytes = 4, .cached_bytes = 6
+	};
 
 	(void)state;
 	assert_true(gmt_oom_would_fit(&row));
@@ -343,7 +360,8 @@ static void of_many_the_first_and_the_last_have_a_row_and_the_rest_are_counted(v
 	assert_int_equal(made.ooms.rows.items[1].requested_bytes, MIB + MANY - GMT_OOMS_KEPT);
 	assert_int_equal(made.ooms.rows.items[GMT_OOMS_KEPT].requested_bytes, MIB + MANY - 1);
 	for (size_t i = 0; i < made.ooms.rows.count; i++)
-		assert_int_equal(made.replay.refusals.items[made.ooms.rows.items[i].event].site, made.ooms.rows.items[i].site);
+		assert_int_equal(made.replay.refusals.items[made.ooms.rows.items[i].event].site,
+			made.ooms.rows.items[i].site);
 	unmake();
 }
 
@@ -361,7 +379,8 @@ static void host_memory_has_holders_of_its_own(void **state)
 	(void)state;
 	begin();
 	PUT(ALLOC, TORCH, 0x1000000, 10 * MIB);
-	PUT(ALLOC, CUDA, 0x7000000, 3 * MIB, row.space = GMT_SPACE_PINNED, row.device = GMT_DEVICE_HOST);
+	PUT(ALLOC, CUDA, 0x7000000, 3 * MIB, row.space = GMT_SPACE_PINNED,
+		row.device = GMT_DEVICE_HOST);
 	PUT(ALLOC_FAILED, CUDA, 0, 7 * MIB, row.space = GMT_SPACE_PINNED, row.device = GMT_DEVICE_HOST);
 	make();
 	expect_counts(1, 0);

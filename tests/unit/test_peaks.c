@@ -22,8 +22,10 @@ static void giants_of_more_sizes_than_are_kept_are_all_found(void **state)
 	look(scene);
 	assert_int_equal(scene->where.short_lived.rows.count, 1);
 	assert_int_equal(scene->where.short_lived.rows.items[0].count, PAIRS);
-	assert_int_equal(scene->where.short_lived.rows.items[0].largest_bytes, MIB(16) + (PAIRS - 1) * 512);
-	assert_int_equal(scene->where.short_lived.rows.items[0].at_peak_bytes, MIB(16) + (PAIRS - 1) * 512);
+	assert_int_equal(scene->where.short_lived.rows.items[0].largest_bytes,
+		MIB(16) + (PAIRS - 1) * 512);
+	assert_int_equal(scene->where.short_lived.rows.items[0].at_peak_bytes,
+		MIB(16) + (PAIRS - 1) * 512);
 }
 
 static void giants_next_to_an_early_small_peak_are_none_next_to_the_last(void **state)
@@ -63,8 +65,10 @@ static void pages_that_pytorch_took_later_were_not_its_own_at_the_peak(void **st
 /* What PyTorch's allocator and the program may do, in any order; what cannot be is ignored or counted. */
 static void put_anything(struct scene *scene, uint64_t random)
 {
-	uint64_t segment = SEGMENT + MIB(64) * (random >> 8 & 7), block = segment + MIB(4) * (random >> 16 & 7);
-	uint64_t range = UINT64_C(0x40000000) + MIB(64) * (random >> 8 & 1), page = range + MIB(20) * (random >> 16 & 3);
+	uint64_t segment = SEGMENT + MIB(64) * (random >> 8 & 7),
+			 block = segment + MIB(4) * (random >> 16 & 7);
+	uint64_t range = UINT64_C(0x40000000) + MIB(64) * (random >> 8 & 1),
+			 page = range + MIB(20) * (random >> 16 & 3);
 
 	switch (random & 15) {
 	case 0:
@@ -90,9 +94,13 @@ static void put_anything(struct scene *scene, uint64_t random)
 		GET(TORCH, UINT64_C(0x50000000), MIB(4));
 		break;
 	case 7:
-		put_mapped(scene, random >> 24 & 1 ? GMT_KIND_UNMAP : GMT_KIND_MAP, GMT_SPACE_VMM, 0x50000000, MIB(32), 0x50000000);
+		put_mapped(scene, random >> 24 & 1 ? GMT_KIND_UNMAP : GMT_KIND_MAP, GMT_SPACE_VMM,
+			0x50000000, MIB(32), 0x50000000);
 		break;
-	case 8: case 9: case 10: case 11:
+	case 8:
+	case 9:
+	case 10:
+	case 11:
 		GET(TORCH, block, MIB(1 + (random >> 24 & 3)));
 		break;
 	default:
@@ -106,9 +114,12 @@ static void look_until(struct scene *scene, uint64_t until_ns, struct gmt_replay
 	struct gmt_replay_observer observers[GMT_ALLOCATOR_STATE_OBSERVERS];
 	struct gmt_replay_options options = { .until_ns = until_ns, .observers = observers };
 
-	assert_int_equal(gmt_allocator_state_init(ret_where, scene->snapshot, &scene->traces, &scene->timeline, NULL), GMT_OK);
+	assert_int_equal(gmt_allocator_state_init(ret_where, scene->snapshot, &scene->traces,
+						 &scene->timeline, NULL),
+		GMT_OK);
 	options.observer_count = gmt_allocator_state_observers(ret_where, observers);
-	assert_int_equal(gmt_replay_init(ret_replay, scene->snapshot, &scene->traces, &options, NULL), GMT_OK);
+	assert_int_equal(gmt_replay_init(ret_replay, scene->snapshot, &scene->traces, &options, NULL),
+		GMT_OK);
 	assert_int_equal(gmt_allocator_state_finish(ret_where, ret_replay, until_ns, NULL), GMT_OK);
 }
 
@@ -159,10 +170,12 @@ static void what_is_told_of_a_peak_is_what_a_replay_up_to_it_finds(void **state)
 	assert_same_segments(&scene->where.segments.items[0], &where.segments.items[1]);
 	assert_same_segments(&where.segments.items[0], &where.segments.items[1]);
 	for (size_t i = 0; i < scene->where.attribution.phases.items.count; i++)
-		if (&scene->replay.accounting.accounts.items[scene->where.attribution.phases.items.items[i].account] == account)
+		if (&scene->replay.accounting.accounts
+				.items[scene->where.attribution.phases.items.items[i].account] == account)
 			peak += scene->where.attribution.phases.items.items[i].peak_bytes;
 	for (size_t i = 0; i < where.attribution.phases.items.count; i++)
-		if (replay.accounting.accounts.items[where.attribution.phases.items.items[i].account].layer == GMT_LAYER_TORCH)
+		if (replay.accounting.accounts.items[where.attribution.phases.items.items[i].account]
+				.layer == GMT_LAYER_TORCH)
 			live += where.attribution.phases.items.items[i].live_bytes;
 	assert_int_equal(peak, account->peak_bytes);
 	assert_int_equal(live, peak);
@@ -177,7 +190,14 @@ int main(void)
 		SCENE(giants_of_more_sizes_than_are_kept_are_all_found),
 		SCENE(giants_next_to_an_early_small_peak_are_none_next_to_the_last),
 		SCENE(pages_that_pytorch_took_later_were_not_its_own_at_the_peak),
-		STORY, STORY, STORY, STORY, STORY, STORY, STORY, STORY,
+		STORY,
+		STORY,
+		STORY,
+		STORY,
+		STORY,
+		STORY,
+		STORY,
+		STORY,
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,8 +25,8 @@ static void keep_line(void *context, const struct gmt_option_complaint *complain
 	size_t length = strlen(outcome->lines);
 
 	assert_true(strlen(complaint->line) < GMT_RECORDER_COMPLAINT_BYTES);
-	snprintf(outcome->lines + length, LINES_BYTES - length, "%s: %s; %s\n", complaint->is_refused ? "refused" : "advice",
-		complaint->line, complaint->in_force);
+	snprintf(outcome->lines + length, LINES_BYTES - length, "%s: %s; %s\n",
+		complaint->is_refused ? "refused" : "advice", complaint->line, complaint->in_force);
 }
 
 static const struct outcome *read_options(const char *text)
@@ -81,25 +81,31 @@ static void good_options_are_taken_without_a_word(void **state)
 	assert_in_force("max_size=4 GiB", "max_size", "4 GiB");
 	assert_in_force("depth=3:depth=3", "depth", "3");
 	assert_string_equal(read_options("::depth=12:")->lines, "");
-	assert_string_equal(read_options("mode=window:window=20steps:max_size=1MiB:output=x.%p.%q{A}.gz")->lines, "");
+	assert_string_equal(
+		read_options("mode=window:window=20steps:max_size=1MiB:output=x.%p.%q{A}.gz")->lines, "");
 	assert_string_equal(read_options("depth=3:depth=3")->lines, "");
 }
 
 static void what_is_refused_is_named_with_what_was_meant_and_what_is_in_force(void **state)
 {
-	static const struct { const char *text, *said; } cases[] = {
+	static const struct {
+		const char *text, *said;
+	} cases[] = {
 		{ "depth=12x", "depth=12x is refused: did you mean 12?; depth=128 is used" },
 		{ "depth=4:depth=4x", "depth=4x is refused: did you mean 4?; depth=4 is used" },
-		{ "max_size=4GiBx", "max_size=4GiBx is refused: did you mean 4GiB?; max_size=4GiB is used" },
+		{ "max_size=4GiBx",
+			"max_size=4GiBx is refused: did you mean 4GiB?; max_size=4GiB is used" },
 		{ "memory=-1", "memory=-1 is refused: it takes 16MiB..8GiB; memory=64MiB is used" },
 		{ "memory=", "memory= is refused: it takes 16MiB..8GiB; memory=64MiB is used" },
 		{ "memory=64", "memory=64 is refused: did you mean 64MiB?; memory=64MiB is used" },
 		{ "memory=1MiB", "memory=1MiB is refused: the smallest is 16MiB; memory=64MiB is used" },
-		{ "max_size=1KiB", "max_size=1KiB is refused: the smallest is 1MiB; max_size=4GiB is used" },
+		{ "max_size=1KiB",
+			"max_size=1KiB is refused: the smallest is 1MiB; max_size=4GiB is used" },
 		{ "depth=99999999999999999999", "is refused: the largest is 512; depth=128 is used" },
 		{ "mode=window:window=0", "window=0 is refused: the smallest is 1; window=100000 is used" },
 		{ "stacks=None", "stacks=None is refused: did you mean none?; stacks=all is used" },
-		{ "output=a/", "output=a/ names a folder; write a file's name behind it; output=gpumemtrace." },
+		{ "output=a/",
+			"output=a/ names a folder; write a file's name behind it; output=gpumemtrace." },
 		{ "output=%z.gz", "has the unknown token %z" },
 		{ "output=50%", "has the unknown token %" },
 		{ "output=%q{A.gz", "has the unknown token %q" },
@@ -169,31 +175,45 @@ static void names_that_are_too_long_are_refused_and_not_cut(void **state)
 
 static void hints_name_a_value_that_is_allowed(void **state)
 {
-	static const struct { const char *values, *example, *typed, *hint; } cases[] = {
-		{ "on|off", "on", "yes", "did you mean on?" }, { "on|off", "on", "0", "did you mean off?" },
-		{ "auto|off", "auto", "on", "did you mean auto?" }, { "on|off", "on", "maybe", "" },
-		{ "1MiB..1EiB|none", "4GiB", "0", "did you mean none?" }, { "1MiB..1EiB|none", "4GiB", "4gb", "did you mean 4GB?" },
-		{ "1MiB..1EiB|none", "4GiB", "4GiBB", "did you mean 4GiB?" }, { "1MiB..1EiB|none", "4GiB", "99999999999999GiB", "" },
+	static const struct {
+		const char *values, *example, *typed, *hint;
+	} cases[] = {
+		{ "on|off", "on", "yes", "did you mean on?" },
+		{ "on|off", "on", "0", "did you mean off?" },
+		{ "auto|off", "auto", "on", "did you mean auto?" },
+		{ "on|off", "on", "maybe", "" },
+		{ "1MiB..1EiB|none", "4GiB", "0", "did you mean none?" },
+		{ "1MiB..1EiB|none", "4GiB", "4gb", "did you mean 4GB?" },
+		{ "1MiB..1EiB|none", "4GiB", "4GiBB", "did you mean 4GiB?" },
+		{ "1MiB..1EiB|none", "4GiB", "99999999999999GiB", "" },
 		{ "1..9|1s..9s|1steps..9steps", "5", "3step", "did you mean 3steps?" },
 		{ "1..9|1s..9s|1steps..9steps", "5", "3 sec", "did you mean 3s?" },
-		{ "1..9|1s..9s|1steps..9steps", "5", "3m", "" }, { "1..9|1s..9s|1steps..9steps", "5", "10s", "the largest is 9s" },
-		{ "1..512", "128", "1 2", "" }, { "1..512", "128", " 12 ", "did you mean 12?" }, { "1..512", "128", "", "" },
-		{ "off|SIZE", "off", "5x", "" }, { "off|SIZE", "off", "5gib", "did you mean 5GiB?" }, { "TEXT", "x", "", "" },
+		{ "1..9|1s..9s|1steps..9steps", "5", "3m", "" },
+		{ "1..9|1s..9s|1steps..9steps", "5", "10s", "the largest is 9s" },
+		{ "1..512", "128", "1 2", "" },
+		{ "1..512", "128", " 12 ", "did you mean 12?" },
+		{ "1..512", "128", "", "" },
+		{ "off|SIZE", "off", "5x", "" },
+		{ "off|SIZE", "off", "5gib", "did you mean 5GiB?" },
+		{ "TEXT", "x", "", "" },
 	};
 	char hint[GMT_OPTION_HINT_BYTES];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		assert_int_equal(gmt_option_value_hint(cases[i].values, cases[i].example, cases[i].typed, hint), *cases[i].hint != 0);
+		assert_int_equal(gmt_option_value_hint(cases[i].values, cases[i].example, cases[i].typed,
+							 hint),
+			*cases[i].hint != 0);
 		assert_string_equal(hint, cases[i].hint);
 	}
 }
 
 static void sizes_are_read_whole(void **state)
 {
-	static const char *const good[] = { "1", "1B", "1 B", "1K", "1k", "1KB", "1KiB", "1 GiB", "15EiB" };
-	static const char *const bad[] = { "", " 1", "1 ", "1  B", "1GiBB", "1iB", "1BB", "1GiB ", "-1", "+1", "16EiB", "0x10", "1e3",
-		"18446744073709551616" };
+	static const char *const good[] = { "1", "1B", "1 B", "1K", "1k", "1KB", "1KiB", "1 GiB",
+		"15EiB" };
+	static const char *const bad[] = { "", " 1", "1 ", "1  B", "1GiBB", "1iB", "1BB", "1GiB ", "-1",
+		"+1", "16EiB", "0x10", "1e3", "18446744073709551616" };
 	uint64_t bytes;
 
 	(void)state;

@@ -17,9 +17,16 @@ static struct gmt_rise judge(size_t count)
 {
 	struct gmt_rise rise;
 
-	assert_true(gmt_rise_of(&(struct gmt_rise_curve){
-		.held = held, .low = held, .count = count, .first = WARMUP, .margin = MARGIN, .later_bytes = UINT64_MAX,
-	}, &rise));
+	assert_true(gmt_rise_of(
+		&(struct gmt_rise_curve){
+			.held = held,
+			.low = held,
+			.count = count,
+			.first = WARMUP,
+			.margin = MARGIN,
+			.later_bytes = UINT64_MAX,
+		},
+		&rise));
 	return rise;
 }
 

@@ -58,11 +58,17 @@ static void what_commands_a_terminal_does_not_pass(void **state)
 {
 	(void)state;
 	check("plain text, two\nlines\n", "plain text, two\nlines\n", false);
-	check("h\xc3\xa9 \xe2\x98\x83 \xf0\x9f\x98\x80", "h\xc3\xa9 \xe2\x98\x83 \xf0\x9f\x98\x80", false);
+	check("h\xc3\xa9 \xe2\x98\x83 \xf0\x9f\x98\x80", "h\xc3\xa9 \xe2\x98\x83 \xf0\x9f\x98\x80",
+		false);
 	check("\033[2J\033]0;t\a", "?[2J?]0;t?", false);
 	check("a\rb\tc\bd\x7f", "a?b?c?d?", false);
-	check("\x9b" "31m \xc2\x9b" "31m", "?31m ?31m", false);
-	check("\xe2\x80\xae" "gnp \xe2\x81\xa6 \xe2\x80\xa8 \xef\xbb\xbf", "?gnp ? ? ?", false);
+	check("\x9b"
+		  "31m \xc2\x9b"
+		  "31m",
+		"?31m ?31m", false);
+	check("\xe2\x80\xae"
+		  "gnp \xe2\x81\xa6 \xe2\x80\xa8 \xef\xbb\xbf",
+		"?gnp ? ? ?", false);
 	check("\xc0\x9b \xed\xa0\x80 \xf4\x90\x80\x80 \xff", "?? ??? ???? ?", false);
 	check("cut \xe2\x98", "cut ??", false);
 }
@@ -83,7 +89,8 @@ static size_t make_safe(const unsigned char *text, size_t length, char *ret_safe
 	size_t safe = 0;
 
 	for (size_t at = 0; at < length;) {
-		size_t skip = 1, taken = text[at] == '\n' ? 1 : gmt_safe_length(text + at, length - at, &skip);
+		size_t skip = 1,
+			   taken = text[at] == '\n' ? 1 : gmt_safe_length(text + at, length - at, &skip);
 
 		if (taken)
 			memcpy(ret_safe + safe, text + at, taken);
@@ -97,7 +104,8 @@ static size_t make_safe(const unsigned char *text, size_t length, char *ret_safe
 
 static unsigned char some_byte(void)
 {
-	static const unsigned char begins[] = { 0xc2, 0xc3, 0xe0, 0xe2, 0xed, 0xef, 0xf0, 0xf4, 0x1b, 0x9b, 0xff, '\n' };
+	static const unsigned char begins[] = { 0xc2, 0xc3, 0xe0, 0xe2, 0xed, 0xef, 0xf0, 0xf4, 0x1b,
+		0x9b, 0xff, '\n' };
 
 	switch (rand() % 4) {
 	case 0:

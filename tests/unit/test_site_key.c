@@ -33,8 +33,8 @@ static void put_python(struct snapshot_file *file, const struct recorded *record
 	uint32_t count = 0;
 
 	for (; recorded->functions[count]; count++) {
-		SNAPSHOT_PUT(file, CODE, gmt_code, .id = count + 1, .function = slice(recorded->functions[count]),
-			.file = slice(recorded->file));
+		SNAPSHOT_PUT(file, CODE, gmt_code, .id = count + 1,
+			.function = slice(recorded->functions[count]), .file = slice(recorded->file));
 		SNAPSHOT_PUT(file, FRAME, gmt_frame, .id = count + 1, .code = count + 1,
 			.line = recorded->first_line + count);
 		frames[count] = (count + 1) * 2 + (recorded->functions[count + 1] == NULL);
@@ -52,7 +52,8 @@ static void put_native(struct snapshot_file *file, const struct recorded *record
 		addresses[count] = recorded->bias + recorded->addresses[count];
 	if (recorded->module)
 		SNAPSHOT_PUT(file, MODULE, gmt_module, .id = 1, .start = recorded->bias,
-			.end = recorded->bias + 0x10000, .bias = recorded->bias, .path = slice(recorded->module));
+			.end = recorded->bias + 0x10000, .bias = recorded->bias,
+			.path = slice(recorded->module));
 	if (count)
 		SNAPSHOT_PUT(file, STACK, gmt_stack, .id = 1, .items = { addresses, count });
 }
@@ -69,8 +70,8 @@ static const struct gmt_site_key *record(struct recorded recorded)
 	recorded.file = recorded.file ? recorded.file : "/home/me/project/train.py";
 	put_python(&file, &recorded);
 	put_native(&file, &recorded);
-	SNAPSHOT_PUT(&file, EVENT, gmt_event, .thread = 1, .kind = GMT_KIND_ALLOC, .layer = GMT_LAYER_CUDA,
-		.space = GMT_SPACE_DEVICE, .address = 4096, .size_bytes = 1,
+	SNAPSHOT_PUT(&file, EVENT, gmt_event, .thread = 1, .kind = GMT_KIND_ALLOC,
+		.layer = GMT_LAYER_CUDA, .space = GMT_SPACE_DEVICE, .address = 4096, .size_bytes = 1,
 		.stack = recorded.addresses[0] ? 1 : 0, .frames = recorded.functions[0] ? 1 : 0);
 	snapshot_file_close(&file);
 	assert_int_equal(gmt_snapshot_load(path, NULL, &snapshot, &error), GMT_OK);
@@ -116,9 +117,10 @@ static void a_file_is_called_by_what_is_the_same_on_every_machine(void **state)
 		{ "/home/me/project", "/home/me/project/src/net/model.py", "src/net/model.py" },
 		{ "/home/me/project", "/home/me/projects/model.py", "projects/model.py" },
 		{ "/home/me/project", "/home/me/project/env/lib/python3.11/site-packages/torch/nn/x.py",
-		  "torch/nn/x.py" },
+			"torch/nn/x.py" },
 		{ "/home/me", "/usr/lib/python3/dist-packages/numpy/core.py", "numpy/core.py" },
-		{ "/home/me", "/e/lib/python3.9/site-packages/thing-1.2-py3.9.egg/thing/a.py", "thing/a.py" },
+		{ "/home/me", "/e/lib/python3.9/site-packages/thing-1.2-py3.9.egg/thing/a.py",
+			"thing/a.py" },
 		{ "/home/me", "/usr/lib/python3.11/threading.py", "lib/python/threading.py" },
 		{ "/home/me", "/usr/lib64/python3.12/json/decoder.py", "lib/python/json/decoder.py" },
 		{ "/", "/home/me/project/train.py", "project/train.py" },
@@ -179,8 +181,10 @@ static void a_module_is_called_without_versions_and_build_hashes(void **state)
 static void the_group_is_the_users_own_line_without_its_line(void **state)
 {
 	(void)state;
-	assert_string_equal(GROUP(FUNCTIONS("Model.forward", "main"), .first_line = 7), "train.py:Model.forward");
-	assert_string_equal(GROUP(.module = "/opt/me/libext.so.3", .addresses = { 0x1234 }), "libext.so");
+	assert_string_equal(GROUP(FUNCTIONS("Model.forward", "main"), .first_line = 7),
+		"train.py:Model.forward");
+	assert_string_equal(GROUP(.module = "/opt/me/libext.so.3", .addresses = { 0x1234 }),
+		"libext.so");
 	assert_string_equal(GROUP(.addresses = { 0x1234 }), "?");
 	assert_string_equal(GROUP(FUNCTIONS("f.<locals>.<listcomp>", "f", "main")), "train.py:f");
 	assert_string_equal(GROUP(FUNCTIONS("a\nb")), "train.py:a?b");
@@ -189,29 +193,37 @@ static void the_group_is_the_users_own_line_without_its_line(void **state)
 
 static void lines_addresses_folders_and_versions_do_not_change_a_hash(void **state)
 {
-	uint64_t hash = HASH(FUNCTIONS("f", "main"), .module = "/opt/libext.so.1", .addresses = { 0x10, 0x20 },
-		.bias = 0x7000000, .first_line = 1);
+	uint64_t hash = HASH(FUNCTIONS("f", "main"), .module = "/opt/libext.so.1",
+		.addresses = { 0x10, 0x20 }, .bias = 0x7000000, .first_line = 1);
 
 	(void)state;
-	assert_int_equal(hash, HASH(FUNCTIONS("f", "main"), .module = "/home/you/libext.so.2",
-		.addresses = { 0x30, 0x50 }, .bias = 0x5000000, .first_line = 90, .directory = "/home/you",
-		.file = "/home/you/train.py"));
-	assert_int_not_equal(hash, HASH(FUNCTIONS("g", "main"), .module = "/opt/libext.so", .addresses = { 0x10 }));
-	assert_int_not_equal(hash, HASH(FUNCTIONS("f", "main"), .module = "/opt/libint.so", .addresses = { 0x10 }));
-	assert_int_not_equal(hash, HASH(FUNCTIONS("f", "main"), .module = "/opt/libext.so", .addresses = { 0x10 },
-		.file = "/home/me/project/eval.py"));
-	assert_int_not_equal(hash, HASH(FUNCTIONS("main", "f"), .module = "/opt/libext.so", .addresses = { 0x10 }));
+	assert_int_equal(hash,
+		HASH(FUNCTIONS("f", "main"), .module = "/home/you/libext.so.2", .addresses = { 0x30, 0x50 },
+			.bias = 0x5000000, .first_line = 90, .directory = "/home/you",
+			.file = "/home/you/train.py"));
+	assert_int_not_equal(hash,
+		HASH(FUNCTIONS("g", "main"), .module = "/opt/libext.so", .addresses = { 0x10 }));
+	assert_int_not_equal(hash,
+		HASH(FUNCTIONS("f", "main"), .module = "/opt/libint.so", .addresses = { 0x10 }));
+	assert_int_not_equal(hash,
+		HASH(FUNCTIONS("f", "main"), .module = "/opt/libext.so", .addresses = { 0x10 },
+			.file = "/home/me/project/eval.py"));
+	assert_int_not_equal(hash,
+		HASH(FUNCTIONS("main", "f"), .module = "/opt/libext.so", .addresses = { 0x10 }));
 }
 
 static void recursion_of_any_depth_has_one_hash(void **state)
 {
 	uint64_t one = HASH(FUNCTIONS("leaf", "walk", "main")),
-		two = HASH(FUNCTIONS("leaf", "walk", "visit", "main"));
+			 two = HASH(FUNCTIONS("leaf", "walk", "visit", "main"));
 
 	(void)state;
 	assert_int_equal(HASH(FUNCTIONS("leaf", "walk", "walk", "walk", "main")), one);
-	assert_int_equal(HASH(FUNCTIONS("leaf", "walk", "visit", "walk", "visit", "walk", "visit", "main")), two);
-	assert_int_equal(HASH(FUNCTIONS("leaf", "walk", "walk", "visit", "walk", "visit", "main")), two);
+	assert_int_equal(HASH(FUNCTIONS("leaf", "walk", "visit", "walk", "visit", "walk", "visit",
+						 "main")),
+		two);
+	assert_int_equal(HASH(FUNCTIONS("leaf", "walk", "walk", "visit", "walk", "visit", "main")),
+		two);
 	assert_int_not_equal(one, two);
 	assert_int_not_equal(HASH(FUNCTIONS("leaf", "walk", "visit", "walk", "main")), two);
 }
@@ -224,8 +236,12 @@ static void frames_that_only_some_interpreters_and_systems_have_do_not_count(voi
 	assert_int_equal(HASH(FUNCTIONS("f.<locals>.<listcomp>", "f", "main")), hash);
 	assert_int_equal(HASH(FUNCTIONS("<dictcomp>", "f", "main")), hash);
 	assert_int_not_equal(HASH(FUNCTIONS("f.<locals>.<lambda>", "f", "main")), hash);
-	assert_int_equal(HASH(FUNCTIONS("f", "main"), .module = "/lib/libc.so.6", .addresses = { 0x10 }), hash);
-	assert_int_equal(HASH(FUNCTIONS("f", "main"), .module = "/usr/bin/python3.11", .addresses = { 0x10 }), hash);
+	assert_int_equal(HASH(FUNCTIONS("f", "main"), .module = "/lib/libc.so.6",
+						 .addresses = { 0x10 }),
+		hash);
+	assert_int_equal(HASH(FUNCTIONS("f", "main"), .module = "/usr/bin/python3.11",
+						 .addresses = { 0x10 }),
+		hash);
 	/* Where there is nothing else, they do. */
 	assert_int_not_equal(HASH(.module = "/lib/libc.so.6", .addresses = { 0x10 }),
 		HASH(.module = "/usr/bin/python3.11", .addresses = { 0x10 }));

@@ -32,7 +32,8 @@ static enum gmt_status open_source(struct gmt_source **ret_source, struct gmt_er
 	return gmt_source_open_by(inflater, path, NULL, ret_source, error);
 }
 
-static void put_block(struct snapshot_file *file, uint32_t kind, uint32_t rows, const void *payload, uint32_t size_bytes)
+static void put_block(struct snapshot_file *file, uint32_t kind, uint32_t rows, const void *payload,
+	uint32_t size_bytes)
 {
 	uint32_t header[4] = { kind, rows, size_bytes };
 
@@ -150,7 +151,8 @@ static uint64_t stamp_of_next(struct gmt_source *source)
 	const void *rows;
 	uint64_t stamp = 0;
 
-	if (!gmt_source_next(source, &block, &error) && !gmt_decode_rows(&decoder, &block, &rows, &error))
+	if (!gmt_source_next(source, &block, &error) &&
+		!gmt_decode_rows(&decoder, &block, &rows, &error))
 		stamp = ((const struct gmt_sync *)rows)->stamp;
 	gmt_decoder_fini(&decoder);
 	return stamp;
@@ -208,11 +210,13 @@ static void make_small_file(void)
 	struct gmt_error error;
 
 	snapshot_file_open(&file, path, 6);
-	SNAPSHOT_PUT(&file, API, gmt_api, .id = 1, .name = slice("cuMemAlloc_v2"), .library = slice("cuda"));
+	SNAPSHOT_PUT(&file, API, gmt_api, .id = 1, .name = slice("cuMemAlloc_v2"),
+		.library = slice("cuda"));
 	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 1);
 	assert_int_equal(gmt_sink_end_member(file.sink, NULL, &error), GMT_OK);
 	for (uint64_t i = 0; i < 40; i++)
-		SNAPSHOT_PUT(&file, EVENT, gmt_event, .stamp = i, .address = i << 12, .size_bytes = i * i * 977);
+		SNAPSHOT_PUT(&file, EVENT, gmt_event, .stamp = i, .address = i << 12,
+			.size_bytes = i * i * 977);
 	snapshot_file_sync(&file);
 	/* A letter that cannot be told ends a block, and a match begins the next: some look at both together. */
 	for (uint32_t i = 0; i < 40; i++) {
@@ -307,7 +311,8 @@ static void a_file_that_is_cut_anywhere_reads_as_zlib_reads_it(void **state)
 	most = read_all(inflater, path).blocks;
 	for (off_t size = about.st_size - 1; size > 0; size--) {
 		assert_int_equal(truncate(path, size), 0);
-		struct reading by_zlib = read_all(&gmt_inflater_zlib, path), reading = read_all(inflater, path);
+		struct reading by_zlib = read_all(&gmt_inflater_zlib, path),
+					   reading = read_all(inflater, path);
 
 		assert_same(&reading, &by_zlib);
 		whole += reading.status == GMT_END;
@@ -335,7 +340,8 @@ static void of_a_file_with_one_wrong_bit_all_that_zlib_reads_is_read(void **stat
 		assert_int_equal(pread(fd, &byte, 1, bit / 8), 1);
 		byte ^= (uint8_t)(1 << bit % 8);
 		assert_int_equal(pwrite(fd, &byte, 1, bit / 8), 1);
-		struct reading by_zlib = read_all(&gmt_inflater_zlib, path), reading = read_all(inflater, path);
+		struct reading by_zlib = read_all(&gmt_inflater_zlib, path),
+					   reading = read_all(inflater, path);
 		/* ISA-L takes some codes for good that zlib refuses, of which some words are nobody's. Checksums are the judges. */
 		assert_int_equal(reading.status == GMT_END, by_zlib.status == GMT_END);
 		assert_true(reading.blocks >= by_zlib.blocks);

@@ -20,9 +20,11 @@ static uint32_t model, data, evaluation, epoch;
 static void begin(void)
 {
 	recording_begin(&recording, path);
-	model = recording_stack(&recording, "/me/net.py:1 forward\n" MODULE_FRAME "\n/me/train.py:20 train");
+	model = recording_stack(&recording,
+		"/me/net.py:1 forward\n" MODULE_FRAME "\n/me/train.py:20 train");
 	data = recording_stack(&recording, "/me/train.py:19 train");
-	evaluation = recording_stack(&recording, "/me/net.py:1 forward\n" MODULE_FRAME "\n/me/train.py:50 evaluate");
+	evaluation = recording_stack(&recording,
+		"/me/net.py:1 forward\n" MODULE_FRAME "\n/me/train.py:50 evaluate");
 	epoch = recording_stack(&recording, "/me/train.py:60 end_of_epoch");
 }
 
@@ -40,17 +42,22 @@ static void drop(uint64_t address, uint64_t size_bytes)
 static void finish(void)
 {
 	struct gmt_replay_observer observers[2];
-	struct gmt_replay_options options = { .until_ns = GMT_REPLAY_TO_END, .observers = observers, .observer_count = 2 };
+	struct gmt_replay_options options = {
+		.until_ns = GMT_REPLAY_TO_END, .observers = observers, .observer_count = 2
+	};
 	struct gmt_error error;
 
 	recording_read(&recording);
-	assert_int_equal(gmt_history_init(&recording.history, recording.snapshot, &recording.traces, &recording.timeline,
-		GMT_REPLAY_TO_END, &error), GMT_OK);
+	assert_int_equal(gmt_history_init(&recording.history, recording.snapshot, &recording.traces,
+						 &recording.timeline, GMT_REPLAY_TO_END, &error),
+		GMT_OK);
 	parts = (struct gmt_step_parts){ 0 };
 	gmt_step_parts_init(&parts, &recording.timeline, &recording.traces);
 	observers[0] = recording.history.observer;
 	observers[1] = parts.observer;
-	assert_int_equal(gmt_replay_init(&recording.replay, recording.snapshot, &recording.traces, &options, &error), GMT_OK);
+	assert_int_equal(gmt_replay_init(&recording.replay, recording.snapshot, &recording.traces,
+						 &options, &error),
+		GMT_OK);
 	assert_true(gmt_step_parts_finish(&parts, &recording.replay, &recording.history));
 }
 

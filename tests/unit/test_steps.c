@@ -88,8 +88,10 @@ static void the_programs_own_marks_come_before_ranges_and_ranges_before_optimize
 				MARK(&recording, STEP, PROGRAM, "");
 		}
 		recording_read(&recording);
-		assert_int_equal(recording.timeline.series[0].source, sources & 4 ? GMT_STEPS_PROGRAM :
-			sources & 2 ? GMT_STEPS_NVTX : GMT_STEPS_OPTIMIZER);
+		assert_int_equal(recording.timeline.series[0].source,
+			sources & 4       ? GMT_STEPS_PROGRAM
+				: sources & 2 ? GMT_STEPS_NVTX
+							  : GMT_STEPS_OPTIMIZER);
 		assert_int_equal(steps_of(0), 4);
 		recording_end(&recording);
 	}
@@ -106,9 +108,9 @@ static void ranges_that_differ_by_their_number_are_the_steps_of_one_counter(void
 	(void)state;
 	begin();
 	push_and_pop("load data"); /* no step */
-	push_and_pop("step 1");    /* from 1030 */
+	push_and_pop("step 1"); /* from 1030 */
 	push_and_pop("step 2");
-	push_and_pop("step 10");   /* from 1070 to 1080 */
+	push_and_pop("step 10"); /* from 1070 to 1080 */
 	recording_read(&recording);
 	assert_int_equal(steps_of(0), 3);
 	assert_int_equal(recording.timeline.series[0].steps.items[0].begin, 1030);
@@ -123,12 +125,25 @@ static void only_names_that_say_so_are_steps(void **state)
 		const char *name;
 		bool is_step;
 	} rows[] = {
-		{ "step", true }, { "Training Step 12", true }, { "train_step_3", true }, { "iteration 5", true },
-		{ "iter3", true }, { "batch 7", true }, { "minibatch-2", true }, { "ProfilerStep#4", true },
-		{ "Optimizer.step#AdamW.step", true }, { "epoch 3", false }, { "aten::batch_norm", false },
-		{ "aten::_batch_norm_impl_index", false }, { "BatchNorm2d", false }, { "iterator", false },
-		{ "cublasGemmBatchedEx", false }, { "stepper", false }, { "timestep_embedding", false },
-		{ "backward", false }, { "", false },
+		{ "step", true },
+		{ "Training Step 12", true },
+		{ "train_step_3", true },
+		{ "iteration 5", true },
+		{ "iter3", true },
+		{ "batch 7", true },
+		{ "minibatch-2", true },
+		{ "ProfilerStep#4", true },
+		{ "Optimizer.step#AdamW.step", true },
+		{ "epoch 3", false },
+		{ "aten::batch_norm", false },
+		{ "aten::_batch_norm_impl_index", false },
+		{ "BatchNorm2d", false },
+		{ "iterator", false },
+		{ "cublasGemmBatchedEx", false },
+		{ "stepper", false },
+		{ "timestep_embedding", false },
+		{ "backward", false },
+		{ "", false },
 		{ "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", false },
 	};
 
@@ -172,7 +187,10 @@ static void without_any_steps_the_reason_is_told(void **state)
 	(void)state;
 	for (int i = 0; i < 4; i++) {
 		static const char *const reasons[] = {
-			"allocator was not used", "no module was called", "steps=off", "without Python stacks",
+			"allocator was not used",
+			"no module was called",
+			"steps=off",
+			"without Python stacks",
 		};
 
 		begin();
@@ -207,14 +225,14 @@ static void phases_nest_by_thread_and_source(void **state)
 {
 	(void)state;
 	begin();
-	MARK(&recording, PUSH, PROGRAM, "epoch");                              /* 1010 */
-	MARK(&recording, PUSH, PROGRAM, "train");                              /* 1020 */
-	MARK(&recording, PUSH, NVTX, "range");                                 /* 1030 */
-	MARK(&recording, PUSH, PROGRAM, "load", .thread = OTHER_THREAD);       /* 1040 */
-	MARK(&recording, POP, PROGRAM);                                        /* 1050: train */
-	MARK(&recording, POP, PROGRAM, .thread = OTHER_THREAD);                /* 1060: load */
-	MARK(&recording, POP, NVTX);                                           /* 1070: range */
-	MARK(&recording, POP, PROGRAM);                                        /* 1080: epoch */
+	MARK(&recording, PUSH, PROGRAM, "epoch"); /* 1010 */
+	MARK(&recording, PUSH, PROGRAM, "train"); /* 1020 */
+	MARK(&recording, PUSH, NVTX, "range"); /* 1030 */
+	MARK(&recording, PUSH, PROGRAM, "load", .thread = OTHER_THREAD); /* 1040 */
+	MARK(&recording, POP, PROGRAM); /* 1050: train */
+	MARK(&recording, POP, PROGRAM, .thread = OTHER_THREAD); /* 1060: load */
+	MARK(&recording, POP, NVTX); /* 1070: range */
+	MARK(&recording, POP, PROGRAM); /* 1080: epoch */
 	recording_read(&recording);
 	assert_int_equal(phase(0)->depth, 0);
 	assert_int_equal(phase(1)->depth, 1);
@@ -237,7 +255,8 @@ static void phases_nest_by_thread_and_source(void **state)
 	recording_end(&recording);
 }
 
-static void a_phase_that_is_never_closed_lasts_to_the_end_and_is_none_of_the_programs_own(void **state)
+static void a_phase_that_is_never_closed_lasts_to_the_end_and_is_none_of_the_programs_own(
+	void **state)
 {
 	(void)state;
 	begin();
@@ -261,10 +280,10 @@ static void what_closes_nothing_is_passed_over(void **state)
 	begin();
 	MARK(&recording, POP, PROGRAM);
 	MARK(&recording, STOP, NVTX, .object = 7);
-	MARK(&recording, PUSH, PROGRAM, "phase");               /* 1030 */
-	MARK(&recording, POP, NVTX);                            /* another source */
+	MARK(&recording, PUSH, PROGRAM, "phase"); /* 1030 */
+	MARK(&recording, POP, NVTX); /* another source */
 	MARK(&recording, POP, PROGRAM, .thread = OTHER_THREAD); /* another thread */
-	MARK(&recording, POP, PROGRAM);                         /* 1060 */
+	MARK(&recording, POP, PROGRAM); /* 1060 */
 	MARK(&recording, POP, PROGRAM);
 	recording_read(&recording);
 	assert_int_equal(recording.timeline.phases.count, 1);
@@ -276,10 +295,10 @@ static void a_numbered_range_may_end_in_another_thread_and_in_any_order(void **s
 {
 	(void)state;
 	begin();
-	MARK(&recording, START, NVTX, "first", .object = 1);                         /* 1010 */
-	MARK(&recording, START, NVTX, "second", .object = 2);                        /* 1020 */
-	MARK(&recording, STOP, NVTX, .object = 1, .thread = OTHER_THREAD);           /* 1030 */
-	MARK(&recording, STOP, NVTX, .object = 2, .thread = OTHER_THREAD);           /* 1040 */
+	MARK(&recording, START, NVTX, "first", .object = 1); /* 1010 */
+	MARK(&recording, START, NVTX, "second", .object = 2); /* 1020 */
+	MARK(&recording, STOP, NVTX, .object = 1, .thread = OTHER_THREAD); /* 1030 */
+	MARK(&recording, STOP, NVTX, .object = 2, .thread = OTHER_THREAD); /* 1040 */
 	recording_read(&recording);
 	assert_int_equal(phase(0)->end, 1030);
 	assert_int_equal(phase(1)->end, 1040);
@@ -293,10 +312,10 @@ static void domains_of_nvtx_nest_each_by_itself(void **state)
 {
 	(void)state;
 	begin();
-	MARK(&recording, PUSH, NVTX, "mine", .object = 0xa);      /* 1010 */
+	MARK(&recording, PUSH, NVTX, "mine", .object = 0xa); /* 1010 */
 	MARK(&recording, PUSH, NVTX, "library's", .object = 0xb); /* 1020 */
-	MARK(&recording, POP, NVTX, .object = 0xa);               /* 1030 */
-	MARK(&recording, POP, NVTX, .object = 0xb);               /* 1040 */
+	MARK(&recording, POP, NVTX, .object = 0xa); /* 1030 */
+	MARK(&recording, POP, NVTX, .object = 0xb); /* 1040 */
 	recording_read(&recording);
 	assert_int_equal(phase(0)->end, 1030);
 	assert_int_equal(phase(1)->end, 1040);
@@ -311,9 +330,9 @@ static void a_phase_that_ends_with_the_tick_it_began_in_holds_nothing(void **sta
 	MARK(&recording, PUSH, PROGRAM, "outer"); /* 1010 */
 	MARK(&recording, PUSH, PROGRAM, "empty"); /* 1020 */
 	recording.stamp -= 10;
-	MARK(&recording, POP, PROGRAM);           /* 1020 again */
-	ALLOC(&recording, .size_bytes = 512);                   /* 1030 */
-	MARK(&recording, POP, PROGRAM);           /* 1040 */
+	MARK(&recording, POP, PROGRAM); /* 1020 again */
+	ALLOC(&recording, .size_bytes = 512); /* 1030 */
+	MARK(&recording, POP, PROGRAM); /* 1040 */
 	recording_read(&recording);
 	assert_string_equal(at(1030, true), "outer");
 	assert_string_equal(at(1045, true), "-");

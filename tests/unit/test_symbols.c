@@ -46,12 +46,16 @@ static int end(void **state)
 }
 
 /* One run of a reader: asks for WHERE, and adds `name` there when it is not NULL and nothing is known. */
-static bool run_on(const char *functions_path, const char *lines_path, const char *name, char *ret_name, size_t bytes)
+static bool run_on(const char *functions_path, const char *lines_path, const char *name,
+	char *ret_name, size_t bytes)
 {
 	struct gmt_symbols_cache *cache = gmt_symbols_cache_open();
-	struct gmt_elf *functions = gmt_elf_open(functions_path), *lines = lines_path ? gmt_elf_open(lines_path) : NULL;
+	struct gmt_elf *functions = gmt_elf_open(functions_path),
+				   *lines = lines_path ? gmt_elf_open(lines_path) : NULL;
 	struct gmt_symbols_answers *answers;
-	struct gmt_symbols_frame frames[GMT_SYMBOLS_MAX_FRAMES] = { { .function = name, .file = "f.c", .line = 7 } };
+	struct gmt_symbols_frame frames[GMT_SYMBOLS_MAX_FRAMES] = {
+		{ .function = name, .file = "f.c", .line = 7 }
+	};
 	bool known = false;
 
 	assert_non_null(cache);
@@ -138,7 +142,8 @@ static void test_any_text_comes_back_as_it_was_and_none_as_none(void **state)
 	assert_int_equal(gmt_symbols_answers_find(&second, 0, found), 1);
 	assert_string_equal(found[0].function, frames[2].function);
 	for (int round = 0; round < 2; round++) {
-		assert_int_equal(gmt_symbols_answers_find(round ? &second : &first, UINT64_MAX, found), GMT_SYMBOLS_MAX_FRAMES);
+		assert_int_equal(gmt_symbols_answers_find(round ? &second : &first, UINT64_MAX, found),
+			GMT_SYMBOLS_MAX_FRAMES);
 		for (size_t i = 0; i < GMT_SYMBOLS_MAX_FRAMES; i++) {
 			assert_int_equal(found[i].line, frames[i].line);
 			assert_int_equal(!found[i].function, !frames[i].function);
@@ -276,8 +281,12 @@ static void test_nothing_is_kept_of_a_file_without_a_build_id(void **state)
 {
 	char bare[128], name[64];
 	Elf64_Ehdr header = {
-		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT }, .e_type = ET_DYN,
-		.e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_ehsize = sizeof(header), .e_shentsize = sizeof(Elf64_Shdr),
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		.e_type = ET_DYN,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_ehsize = sizeof(header),
+		.e_shentsize = sizeof(Elf64_Shdr),
 	};
 
 	(void)state;
@@ -431,14 +440,21 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_the_next_run_knows_what_was_added, begin, end),
-		cmocka_unit_test_setup_teardown(test_any_text_comes_back_as_it_was_and_none_as_none, begin, end),
+		cmocka_unit_test_setup_teardown(test_any_text_comes_back_as_it_was_and_none_as_none, begin,
+			end),
 		cmocka_unit_test_setup_teardown(test_no_damaged_byte_is_believed, begin, end),
-		cmocka_unit_test_setup_teardown(test_a_file_or_folder_that_is_not_the_users_alone_is_not_believed, begin, end),
-		cmocka_unit_test_setup_teardown(test_no_link_is_followed_and_nothing_is_waited_for, begin, end),
-		cmocka_unit_test_setup_teardown(test_another_file_in_the_place_of_one_is_asked_anew, begin, end),
-		cmocka_unit_test_setup_teardown(test_nothing_is_kept_of_a_file_without_a_build_id, begin, end),
-		cmocka_unit_test_setup_teardown(test_nothing_is_kept_where_memory_or_files_are_limited, begin, end),
-		cmocka_unit_test_setup_teardown(test_two_readers_at_once_leave_the_whole_of_one, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_a_file_or_folder_that_is_not_the_users_alone_is_not_believed, begin, end),
+		cmocka_unit_test_setup_teardown(test_no_link_is_followed_and_nothing_is_waited_for, begin,
+			end),
+		cmocka_unit_test_setup_teardown(test_another_file_in_the_place_of_one_is_asked_anew, begin,
+			end),
+		cmocka_unit_test_setup_teardown(test_nothing_is_kept_of_a_file_without_a_build_id, begin,
+			end),
+		cmocka_unit_test_setup_teardown(test_nothing_is_kept_where_memory_or_files_are_limited,
+			begin, end),
+		cmocka_unit_test_setup_teardown(test_two_readers_at_once_leave_the_whole_of_one, begin,
+			end),
 		cmocka_unit_test_setup_teardown(test_what_was_not_used_for_longest_goes_first, begin, end),
 		cmocka_unit_test_setup_teardown(test_more_than_a_file_may_hold_is_begun_anew, begin, end),
 	};

@@ -84,7 +84,8 @@ static void a_damaged_file_does_no_harm(void **state)
 		}
 		file = fopen(damaged_path, "wb");
 		assert_non_null(file);
-		assert_int_equal(fwrite(damaged, 1, round % 5 ? size : random % size, file), round % 5 ? size : random % size);
+		assert_int_equal(fwrite(damaged, 1, round % 5 ? size : random % size, file),
+			round % 5 ? size : random % size);
 		fclose(file);
 		elf = gmt_elf_open(damaged_path);
 		for (uint64_t address = 0; elf && address < size; address += 5) {

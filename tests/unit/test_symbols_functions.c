@@ -43,12 +43,15 @@ static int end(void **state)
 	return unlink(path);
 }
 
-static void add(uint64_t start, uint64_t size_bytes, unsigned info, unsigned section, const char *name)
+static void add(uint64_t start, uint64_t size_bytes, unsigned info, unsigned section,
+	const char *name)
 {
 	Elf64_Sym *symbol = &table.symbols[table.count++];
 
 	assert_true(table.count <= MOST_SYMBOLS && table.name_bytes + strlen(name) + 1 <= MOST_NAMES);
-	*symbol = (Elf64_Sym){ .st_value = start, .st_size = size_bytes, .st_info = (unsigned char)info,
+	*symbol = (Elf64_Sym){ .st_value = start,
+		.st_size = size_bytes,
+		.st_info = (unsigned char)info,
 		.st_shndx = (uint16_t)section };
 	if (*name)
 		symbol->st_name = (uint32_t)table.name_bytes;
@@ -64,8 +67,8 @@ static void add_function(uint64_t start, uint64_t size_bytes, const char *name)
 enum { SECTIONS = 4, SYMBOLS_AT = 1024 };
 
 /* The header, the sections behind it, the symbols and their names. */
-static struct gmt_elf *write_file(const void *header, size_t header_bytes, const void *sections, size_t sections_bytes,
-	const void *symbols, size_t symbols_bytes)
+static struct gmt_elf *write_file(const void *header, size_t header_bytes, const void *sections,
+	size_t sections_bytes, const void *symbols, size_t symbols_bytes)
 {
 	FILE *file = fopen(path, "w");
 
@@ -86,15 +89,28 @@ static struct gmt_elf *write_64(uint32_t type)
 {
 	size_t bytes = table.count * sizeof(*table.symbols);
 	Elf64_Ehdr header = {
-		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT }, .e_type = ET_DYN,
-		.e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_ehsize = sizeof(header), .e_shoff = sizeof(header),
-		.e_shentsize = sizeof(Elf64_Shdr), .e_shnum = SECTIONS,
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		.e_type = ET_DYN,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_ehsize = sizeof(header),
+		.e_shoff = sizeof(header),
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = SECTIONS,
 	};
 	Elf64_Shdr sections[SECTIONS] = {
-		[1] = { .sh_type = SHT_NOBITS, .sh_flags = SHF_ALLOC, .sh_addr = TEXT_START, .sh_size = TEXT_BYTES },
-		[2] = { .sh_type = type, .sh_offset = SYMBOLS_AT, .sh_size = bytes, .sh_link = 3,
+		[1] = { .sh_type = SHT_NOBITS,
+			.sh_flags = SHF_ALLOC,
+			.sh_addr = TEXT_START,
+			.sh_size = TEXT_BYTES },
+		[2] = { .sh_type = type,
+			.sh_offset = SYMBOLS_AT,
+			.sh_size = bytes,
+			.sh_link = 3,
 			.sh_entsize = sizeof(Elf64_Sym) },
-		[3] = { .sh_type = SHT_STRTAB, .sh_offset = SYMBOLS_AT + bytes, .sh_size = table.name_bytes },
+		[3] = { .sh_type = SHT_STRTAB,
+			.sh_offset = SYMBOLS_AT + bytes,
+			.sh_size = table.name_bytes },
 	};
 
 	return write_file(&header, sizeof(header), sections, sizeof(sections), table.symbols, bytes);
@@ -105,23 +121,38 @@ static struct gmt_elf *write_32(void)
 	static Elf32_Sym symbols[MOST_SYMBOLS];
 	size_t bytes = table.count * sizeof(*symbols);
 	Elf32_Ehdr header = {
-		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32, ELFDATA2LSB, EV_CURRENT }, .e_type = ET_DYN,
-		.e_machine = EM_386, .e_version = EV_CURRENT, .e_ehsize = sizeof(header), .e_shoff = sizeof(header),
-		.e_shentsize = sizeof(Elf32_Shdr), .e_shnum = SECTIONS,
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32, ELFDATA2LSB, EV_CURRENT },
+		.e_type = ET_DYN,
+		.e_machine = EM_386,
+		.e_version = EV_CURRENT,
+		.e_ehsize = sizeof(header),
+		.e_shoff = sizeof(header),
+		.e_shentsize = sizeof(Elf32_Shdr),
+		.e_shnum = SECTIONS,
 	};
 	Elf32_Shdr sections[SECTIONS] = {
-		[1] = { .sh_type = SHT_NOBITS, .sh_flags = SHF_ALLOC, .sh_addr = TEXT_START, .sh_size = TEXT_BYTES },
-		[2] = { .sh_type = SHT_SYMTAB, .sh_offset = SYMBOLS_AT, .sh_size = (uint32_t)bytes, .sh_link = 3,
+		[1] = { .sh_type = SHT_NOBITS,
+			.sh_flags = SHF_ALLOC,
+			.sh_addr = TEXT_START,
+			.sh_size = TEXT_BYTES },
+		[2] = { .sh_type = SHT_SYMTAB,
+			.sh_offset = SYMBOLS_AT,
+			.sh_size = (uint32_t)bytes,
+			.sh_link = 3,
 			.sh_entsize = sizeof(Elf32_Sym) },
-		[3] = { .sh_type = SHT_STRTAB, .sh_offset = (uint32_t)(SYMBOLS_AT + bytes),
+		[3] = { .sh_type = SHT_STRTAB,
+			.sh_offset = (uint32_t)(SYMBOLS_AT + bytes),
 			.sh_size = (uint32_t)table.name_bytes },
 	};
 
 	for (size_t i = 0; i < table.count; i++) {
 		const Elf64_Sym *from = &table.symbols[i];
 
-		symbols[i] = (Elf32_Sym){ .st_name = from->st_name, .st_value = (uint32_t)from->st_value,
-			.st_size = (uint32_t)from->st_size, .st_info = from->st_info, .st_shndx = from->st_shndx };
+		symbols[i] = (Elf32_Sym){ .st_name = from->st_name,
+			.st_value = (uint32_t)from->st_value,
+			.st_size = (uint32_t)from->st_size,
+			.st_info = from->st_info,
+			.st_shndx = from->st_shndx };
 	}
 	return write_file(&header, sizeof(header), sections, sizeof(sections), symbols, bytes);
 }
@@ -134,7 +165,8 @@ static const char *name_at(struct gmt_elf *elf, uint64_t address)
 	return name ? name : "";
 }
 
-static void of_functions_at_one_address_the_one_with_a_size_and_the_strongest_binding_is_shown(void **state)
+static void of_functions_at_one_address_the_one_with_a_size_and_the_strongest_binding_is_shown(
+	void **state)
 {
 	(void)state;
 	add(0x2000, 0x10, FUNCTION(STB_LOCAL), 1, "local");
@@ -178,7 +210,8 @@ static void a_function_without_a_size_reaches_to_the_next_one(void **state)
 	gmt_elf_close(elf);
 }
 
-static void an_address_behind_small_functions_is_in_the_larger_one_around_31_of_them_at_most(void **state)
+static void an_address_behind_small_functions_is_in_the_larger_one_around_31_of_them_at_most(
+	void **state)
 {
 	enum { INNER = 31, INNER_BYTES = 0x4000 };
 
@@ -192,7 +225,8 @@ static void an_address_behind_small_functions_is_in_the_larger_one_around_31_of_
 
 	for (int expects = 0; expects < 2; expects++) {
 		struct gmt_elf *elf = write_64(SHT_SYMTAB);
-		uint64_t behind = 0x10000 + INNER * INNER_BYTES + 16, too_far = 0x2000000 + (INNER + 1) * INNER_BYTES + 16;
+		uint64_t behind = 0x10000 + INNER * INNER_BYTES + 16,
+				 too_far = 0x2000000 + (INNER + 1) * INNER_BYTES + 16;
 
 		if (expects) {
 			gmt_elf_expect(elf, too_far);
@@ -247,7 +281,8 @@ static void add_crowd(void)
 
 		for (uint64_t left = random_below(90); left && table.count < MOST_SYMBOLS; left--) {
 			snprintf(name, sizeof(name), "%zu", table.count);
-			add(center + random_below(0x600), random_below(5) ? random_below(0x400) : random_below(3) * 0x200000,
+			add(center + random_below(0x600),
+				random_below(5) ? random_below(0x400) : random_below(3) * 0x200000,
 				FUNCTION((unsigned)random_below(3)), 1, name);
 		}
 	}
@@ -268,7 +303,8 @@ static const char *look_at_all(uint64_t address)
 			int rank_a = (a->st_size != 0) * 4 + ranks[ELF64_ST_BIND(a->st_info)];
 			int rank_b = (b->st_size != 0) * 4 + ranks[ELF64_ST_BIND(b->st_info)];
 
-			if (!seen[i] && a->st_value <= address && (!best || a->st_value > b->st_value ||
+			if (!seen[i] && a->st_value <= address &&
+				(!best || a->st_value > b->st_value ||
 					(a->st_value == b->st_value && rank_a >= rank_b)))
 				best = i;
 		}

@@ -87,8 +87,10 @@ static void the_newest_module_that_was_there_holds_an_address(void **state)
 	put_module(&framework, 5, "/later.so", "cccc33");
 	SNAPSHOT_PUT(&file, STACK, gmt_stack, .id = 1, .generation = 3, .items = { native, 1 });
 	SNAPSHOT_PUT(&file, STACK, gmt_stack, .id = 2, .generation = 1, .items = { native, 1 });
-	SNAPSHOT_PUT(&file, EVENT, gmt_event, .kind = GMT_KIND_ALLOC, .layer = GMT_LAYER_CUDA, .stack = 1);
-	SNAPSHOT_PUT(&file, EVENT, gmt_event, .kind = GMT_KIND_ALLOC, .layer = GMT_LAYER_CUDA, .stack = 2);
+	SNAPSHOT_PUT(&file, EVENT, gmt_event, .kind = GMT_KIND_ALLOC, .layer = GMT_LAYER_CUDA,
+		.stack = 1);
+	SNAPSHOT_PUT(&file, EVENT, gmt_event, .kind = GMT_KIND_ALLOC, .layer = GMT_LAYER_CUDA,
+		.stack = 2);
 	finish(GMT_TRACES_TRIMMED, NULL);
 	assert_memory_equal(functions(0), "new.so+0x", 9);
 	assert_memory_equal(functions(1), "old.so+0x", 9);
@@ -97,15 +99,17 @@ static void the_newest_module_that_was_there_holds_an_address(void **state)
 
 static void what_the_file_does_not_hold_is_counted_not_believed(void **state)
 {
-	uint64_t native[] = { 0, 1, UINT64_MAX }, frames[] = { FRAME(77), FRAME(1) | ENTRY, UINT64_MAX };
+	uint64_t native[] = { 0, 1, UINT64_MAX },
+			 frames[] = { FRAME(77), FRAME(1) | ENTRY, UINT64_MAX };
 
 	(void)state;
 	begin();
 	put_trace(native, 3, frames, 3, false);
-	SNAPSHOT_PUT(&file, EVENT, gmt_event, .kind = GMT_KIND_ALLOC, .layer = GMT_LAYER_CUDA, .stack = 88,
-		.frames = 99);
+	SNAPSHOT_PUT(&file, EVENT, gmt_event, .kind = GMT_KIND_ALLOC, .layer = GMT_LAYER_CUDA,
+		.stack = 88, .frames = 99);
 	finish(GMT_TRACES_TRIMMED, NULL);
-	assert_string_equal(functions(0), "<unknown> f1 <unknown> " GMT_TRACES_LEFT_OUT " 0x0 0xfffffffffffffffe");
+	assert_string_equal(functions(0),
+		"<unknown> f1 <unknown> " GMT_TRACES_LEFT_OUT " 0x0 0xfffffffffffffffe");
 	assert_string_equal(functions(1), "");
 	assert_int_equal(traces.missing, 4);
 	end();
@@ -118,7 +122,7 @@ static void the_own_line_is_the_users_innermost_one(void **state)
 		uint32_t own;
 	} rows[] = {
 		{ "/env/lib/python3.11/site-packages/torch/nn.py", "/home/me/model.py", "/home/me/train.py",
-		  1 },
+			1 },
 		{ "/usr/lib/python3.11/threading.py", "/home/me/t.py", "/usr/lib/python3.11/runpy.py", 1 },
 		{ "<frozen importlib._bootstrap>", "/usr/lib/python3/dist-packages/a.py", "<string>", 2 },
 		{ "/usr/lib/python3/dist-packages/a.py", "<frozen runpy>", "/usr/lib/python3.11/a.py", 0 },
@@ -152,7 +156,8 @@ static void an_outline_shows_runs_of_a_framework_as_one_line(void **state)
 	(void)state;
 	begin_without_modules();
 	put_module(&python, 0, python.path, python.build_id);
-	put_module(&framework, 0, "/env/lib/python3.11/site-packages/torch/libtorch.so", framework.build_id);
+	put_module(&framework, 0, "/env/lib/python3.11/site-packages/torch/libtorch.so",
+		framework.build_id);
 	SNAPSHOT_PUT(&file, CODE, gmt_code, .id = 11, .function = slice("linear"),
 		.file = slice("/env/lib/python3.11/site-packages/torch/nn.py"));
 	SNAPSHOT_PUT(&file, FRAME, gmt_frame, .id = 11, .code = 11, .line = 1);
@@ -160,7 +165,8 @@ static void an_outline_shows_runs_of_a_framework_as_one_line(void **state)
 	finish(GMT_TRACES_TRIMMED, FAKE_FOLDER);
 	assert_true(gmt_stack_summary_make(&summary, &traces, traces.stack_of_trace[0]));
 	assert_int_equal(summary.lines.count, 4);
-	assert_int_equal(summary.lines.items[0].frame, 2); /* the operator, for two inlined ones and itself */
+	assert_int_equal(summary.lines.items[0].frame,
+		2); /* the operator, for two inlined ones and itself */
 	assert_int_equal(summary.lines.items[0].hidden, 2);
 	assert_int_equal(summary.lines.items[1].hidden, 1);
 	assert_int_equal(summary.lines.items[3].hidden, 0);

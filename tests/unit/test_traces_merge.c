@@ -4,8 +4,8 @@
 
 static void each_frame_of_the_interpreter_becomes_the_python_frames_it_ran(void **state)
 {
-	uint64_t native[] = { fake_operator(), fake_cfunction(), fake_eval(), fake_operator(), fake_eval(),
-		fake_cfunction() };
+	uint64_t native[] = { fake_operator(), fake_cfunction(), fake_eval(), fake_operator(),
+		fake_eval(), fake_cfunction() };
 	uint64_t frames[] = { FRAME(1), FRAME(2) | ENTRY, FRAME(3) | ENTRY };
 
 	(void)state;
@@ -83,7 +83,8 @@ static void a_stack_whose_walk_stopped_says_so_at_its_end(void **state)
 
 static void frames_that_were_left_out_in_the_middle_are_a_line_and_both_ends_fit(void **state)
 {
-	uint64_t native[] = { fake_operator(), fake_eval(), fake_operator(), 0, fake_operator(), fake_eval(), fake_cfunction() };
+	uint64_t native[] = { fake_operator(), fake_eval(), fake_operator(), 0, fake_operator(),
+		fake_eval(), fake_cfunction() };
 	uint64_t runs[] = { FRAME(1) | ENTRY, FRAME(2) | ENTRY, FRAME(2) | ENTRY, FRAME(3) | ENTRY };
 	uint64_t one_run[] = { FRAME(1) | ENTRY };
 
@@ -93,17 +94,21 @@ static void frames_that_were_left_out_in_the_middle_are_a_line_and_both_ends_fit
 	put_trace(native, 5, NULL, 0, GMT_STACK_WHOLE);
 	put_trace(native, COUNT(native), one_run, COUNT(one_run), GMT_STACK_WHOLE);
 	finish(GMT_TRACES_TRIMMED, NULL);
-	assert_string_equal(functions(0), "at::_ops::mm::call f1 at::_ops::mm::call f2 f2 " GMT_TRACES_LEFT_OUT
+	assert_string_equal(functions(0),
+		"at::_ops::mm::call f1 at::_ops::mm::call f2 f2 " GMT_TRACES_LEFT_OUT
 		" at::_ops::mm::call f3");
-	assert_string_equal(functions(1), "at::_ops::mm::call _PyEval_EvalFrameDefault at::_ops::mm::call " GMT_TRACES_LEFT_OUT
+	assert_string_equal(functions(1),
+		"at::_ops::mm::call _PyEval_EvalFrameDefault at::_ops::mm::call " GMT_TRACES_LEFT_OUT
 		" at::_ops::mm::call");
 	assert_int_equal(traces.mismatches, 1);
 	end();
 }
 
-static void python_frames_left_out_in_the_middle_of_a_recursion_stand_in_the_run_that_they_are_of(void **state)
+static void python_frames_left_out_in_the_middle_of_a_recursion_stand_in_the_run_that_they_are_of(
+	void **state)
 {
-	uint64_t native[] = { fake_operator(), fake_eval(), fake_cfunction(), fake_operator(), fake_eval(), fake_operator() };
+	uint64_t native[] = { fake_operator(), fake_eval(), fake_cfunction(), fake_operator(),
+		fake_eval(), fake_operator() };
 	uint64_t frames[] = { FRAME(1), FRAME(2), 0, FRAME(2), FRAME(3) | ENTRY, FRAME(4) | ENTRY };
 
 	(void)state;
@@ -111,7 +116,8 @@ static void python_frames_left_out_in_the_middle_of_a_recursion_stand_in_the_run
 	put_trace(native, COUNT(native), frames, COUNT(frames), GMT_STACK_WHOLE);
 	put_trace(NULL, 0, frames, COUNT(frames), GMT_STACK_WHOLE);
 	finish(GMT_TRACES_TRIMMED, NULL);
-	assert_string_equal(functions(0), "at::_ops::mm::call f1 f2 " GMT_TRACES_LEFT_OUT
+	assert_string_equal(functions(0),
+		"at::_ops::mm::call f1 f2 " GMT_TRACES_LEFT_OUT
 		" f2 f3 at::_ops::mm::call f4 at::_ops::mm::call");
 	assert_string_equal(functions(1), "f1 f2 " GMT_TRACES_LEFT_OUT " f2 f3 f4");
 	assert_int_equal(traces.mismatches, 0);
@@ -133,17 +139,19 @@ static void native_frames_whose_python_frames_were_left_out_run_none(void **stat
 	begin();
 	put_trace(native, COUNT(native), frames, COUNT(frames), GMT_STACK_WHOLE);
 	finish(GMT_TRACES_TRIMMED, NULL);
-	assert_string_equal(functions(0), "f1 at::_ops::mm::call " GMT_TRACES_LEFT_OUT " at::_ops::mm::call f4");
+	assert_string_equal(functions(0),
+		"f1 at::_ops::mm::call " GMT_TRACES_LEFT_OUT " at::_ops::mm::call f4");
 	assert_int_equal(traces.mismatches, 0);
 	end();
 }
 
 static void where_both_stacks_lack_a_middle_both_ends_fit(void **state)
 {
-	uint64_t native[] = { fake_operator(), fake_eval(), fake_operator(), 0,
-		fake_operator(), fake_eval(), fake_eval(), fake_operator() };
+	uint64_t native[] = { fake_operator(), fake_eval(), fake_operator(), 0, fake_operator(),
+		fake_eval(), fake_eval(), fake_operator() };
 	uint64_t few[] = { FRAME(1) | ENTRY, 0, FRAME(4) | ENTRY };
-	uint64_t many[] = { FRAME(1) | ENTRY, FRAME(2) | ENTRY, 0, FRAME(3) | ENTRY, FRAME(4) | ENTRY, FRAME(5) | ENTRY };
+	uint64_t many[] = { FRAME(1) | ENTRY, FRAME(2) | ENTRY, 0, FRAME(3) | ENTRY, FRAME(4) | ENTRY,
+		FRAME(5) | ENTRY };
 
 	(void)state;
 	begin();
@@ -151,12 +159,15 @@ static void where_both_stacks_lack_a_middle_both_ends_fit(void **state)
 	put_trace(native, COUNT(native), many, COUNT(many), GMT_STACK_WHOLE);
 	put_trace(native, 3, many, COUNT(many), GMT_STACK_CUT);
 	finish(GMT_TRACES_TRIMMED, NULL);
-	assert_string_equal(functions(0), "at::_ops::mm::call f1 at::_ops::mm::call " GMT_TRACES_LEFT_OUT
+	assert_string_equal(functions(0),
+		"at::_ops::mm::call f1 at::_ops::mm::call " GMT_TRACES_LEFT_OUT
 		" at::_ops::mm::call f4 at::_ops::mm::call");
-	assert_string_equal(functions(1), "at::_ops::mm::call f1 at::_ops::mm::call f2 " GMT_TRACES_LEFT_OUT
+	assert_string_equal(functions(1),
+		"at::_ops::mm::call f1 at::_ops::mm::call f2 " GMT_TRACES_LEFT_OUT
 		" f3 " GMT_TRACES_LEFT_OUT " at::_ops::mm::call f4 f5 at::_ops::mm::call");
-	assert_string_equal(functions(2), "at::_ops::mm::call f1 at::_ops::mm::call f2 " GMT_TRACES_LEFT_OUT " f3 f4 f5 "
-		GMT_TRACES_LEFT_OUT);
+	assert_string_equal(functions(2),
+		"at::_ops::mm::call f1 at::_ops::mm::call f2 " GMT_TRACES_LEFT_OUT
+		" f3 f4 f5 " GMT_TRACES_LEFT_OUT);
 	assert_int_equal(traces.mismatches, 0);
 	end();
 }
@@ -164,7 +175,7 @@ static void where_both_stacks_lack_a_middle_both_ends_fit(void **state)
 static void one_half_alone_is_the_whole_stack(void **state)
 {
 	uint64_t native[] = { fake_operator(), fake_cfunction(), fake_eval() },
-		frames[] = { FRAME(4) | ENTRY };
+			 frames[] = { FRAME(4) | ENTRY };
 
 	(void)state;
 	begin();
@@ -190,7 +201,8 @@ int main(void)
 		TRACES_TEST(a_native_stack_that_was_cut_is_no_riddle),
 		TRACES_TEST(a_stack_whose_walk_stopped_says_so_at_its_end),
 		TRACES_TEST(frames_that_were_left_out_in_the_middle_are_a_line_and_both_ends_fit),
-		TRACES_TEST(python_frames_left_out_in_the_middle_of_a_recursion_stand_in_the_run_that_they_are_of),
+		TRACES_TEST(
+			python_frames_left_out_in_the_middle_of_a_recursion_stand_in_the_run_that_they_are_of),
 		TRACES_TEST(native_frames_whose_python_frames_were_left_out_run_none),
 		TRACES_TEST(where_both_stacks_lack_a_middle_both_ends_fit),
 		TRACES_TEST(one_half_alone_is_the_whole_stack),

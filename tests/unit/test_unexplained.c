@@ -260,7 +260,10 @@ static void it_is_judged_by_growth_and_by_itself_and_not_by_others(void **state)
 		uint32_t definitions;
 		size_t growths, unexplained;
 	} rows[] = {
-		{ 0, 1, 1 }, { ONE(GROWTH), 1, 1 }, { ONE(UNEXPLAINED), 0, 1 }, { ONE(PHASE), 0, 0 },
+		{ 0, 1, 1 },
+		{ ONE(GROWTH), 1, 1 },
+		{ ONE(UNEXPLAINED), 0, 1 },
+		{ ONE(PHASE), 0, 0 },
 	};
 
 	(void)state;

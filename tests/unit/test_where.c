@@ -37,8 +37,8 @@ static void an_ordered_map_finds_what_lies_at_or_below_a_key(void **state)
 }
 
 /* What begins last at or below the address, of those that are there, asked one by one. */
-static const struct gmt_allocator_segment *find_slowly(const struct gmt_allocator_memory *memory, const bool *lives,
-	size_t count, uint64_t address)
+static const struct gmt_allocator_segment *find_slowly(const struct gmt_allocator_memory *memory,
+	const bool *lives, size_t count, uint64_t address)
 {
 	for (uint64_t i = address / MIB(1) + 1; i-- > 0;)
 		if (i < count && lives[i])
@@ -58,15 +58,19 @@ static void a_segment_is_found_wherever_others_came_and_went(void **state)
 		random = gmt_hash_u64(random);
 
 		uint64_t place = 1 + random % (PLACES - 1), address = random >> 16 & (MIB(64) - 1);
-		const struct gmt_snapshot_event event = { .address = place * MIB(1), .size_bytes = MIB(1 + (random >> 8) % 9) };
-		const struct gmt_allocator_segment *below = find_slowly(&memory, lives, PLACES, address), *found;
+		const struct gmt_snapshot_event event = { .address = place * MIB(1),
+			.size_bytes = MIB(1 + (random >> 8) % 9) };
+		const struct gmt_allocator_segment *below = find_slowly(&memory, lives, PLACES, address),
+										   *found;
 
 		found = gmt_allocator_memory_find(&memory, 0, address, 1);
-		assert_ptr_equal(found, below && address - below->address < below->size_bytes ? below : NULL);
+		assert_ptr_equal(found,
+			below && address - below->address < below->size_bytes ? below : NULL);
 		if (random >> 40 & 7)
 			continue;
 		if (lives[place] && random >> 50 & 1) {
-			assert_true(gmt_allocator_memory_remove(&memory, gmt_allocator_memory_at(&memory, event.address)));
+			assert_true(gmt_allocator_memory_remove(&memory,
+				gmt_allocator_memory_at(&memory, event.address)));
 			lives[place] = false;
 		} else {
 			assert_non_null(gmt_allocator_memory_add(&memory, &event, 0, 0));
@@ -200,7 +204,8 @@ static void pages_that_are_mapped_side_by_side_are_one_expandable_segment(void *
 	assert_int_equal(end->outside_blocks, 0);
 }
 
-static void pages_count_as_reserved_as_no_segments_and_as_given_back_when_they_are_unmapped(void **state)
+static void pages_count_as_reserved_as_no_segments_and_as_given_back_when_they_are_unmapped(
+	void **state)
 {
 	struct scene *scene = *state;
 
@@ -270,7 +275,8 @@ static void a_segment_that_slept_is_the_same_when_it_wakes_and_ends_with_its_add
 	look(scene);
 
 	const struct gmt_allocator_device *device = gmt_allocator_find(&scene->where.allocator, 0);
-	const struct gmt_allocator_stat *reserved = &device->stats[GMT_ALLOCATOR_RESERVED][GMT_POOL_ALL];
+	const struct gmt_allocator_stat *reserved =
+		&device->stats[GMT_ALLOCATOR_RESERVED][GMT_POOL_ALL];
 	assert_true(gmt_allocator_knows_segments(device));
 	assert_int_equal(reserved->current, 0);
 	assert_int_equal(reserved->freed, MIB(40));

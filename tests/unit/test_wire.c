@@ -63,13 +63,24 @@ static void both_ways_to_read_a_number_give_the_same(void **state)
 
 static void values_of_options_are_words_numbers_with_units_and_sizes(void **state)
 {
-	static const struct { const char *values, *good, *bad; } cases[] = {
-		{ "on|off", "off", "of" }, { "on|off", "on", "on|off" }, { "on|off", "on", "" }, { "TEXT", "x", "" },
-		{ "1..512", "512", "513" }, { "1..512", "1", "1s" }, { "1..512", "7", "-7" },
-		{ "1..9|1s..9s|1steps..9steps", "9", "10" }, { "1..9|1s..9s|1steps..9steps", "9s", "9m" },
-		{ "1..9|1s..9s|1steps..9steps", "3steps", "3step" }, { "1MiB..1EiB|none", "none", "some" },
-		{ "1MiB..1EiB|none", "4GiB", "1023KiB" }, { "1MiB..1EiB|none", "1048576", "2EiB" },
-		{ "off|SIZE", "8GiB", "SIZE" }, { "off|SIZE", "off", "8 apples" },
+	static const struct {
+		const char *values, *good, *bad;
+	} cases[] = {
+		{ "on|off", "off", "of" },
+		{ "on|off", "on", "on|off" },
+		{ "on|off", "on", "" },
+		{ "TEXT", "x", "" },
+		{ "1..512", "512", "513" },
+		{ "1..512", "1", "1s" },
+		{ "1..512", "7", "-7" },
+		{ "1..9|1s..9s|1steps..9steps", "9", "10" },
+		{ "1..9|1s..9s|1steps..9steps", "9s", "9m" },
+		{ "1..9|1s..9s|1steps..9steps", "3steps", "3step" },
+		{ "1MiB..1EiB|none", "none", "some" },
+		{ "1MiB..1EiB|none", "4GiB", "1023KiB" },
+		{ "1MiB..1EiB|none", "1048576", "2EiB" },
+		{ "off|SIZE", "8GiB", "SIZE" },
+		{ "off|SIZE", "off", "8 apples" },
 		{ "1..9", "1", "11111111111111111111111111111111111111111111111111" },
 	};
 	struct gmt_window window;
@@ -184,15 +195,27 @@ static void every_record_comes_back_as_it_was_written(void **state)
 static void totals_that_follow_from_the_row_before_take_no_bytes(void **state)
 {
 	struct gmt_event rows[] = {
-		{ .layer = GMT_LAYER_TORCH, .kind = GMT_KIND_ALLOC, .size_bytes = 512,
-		  .allocated_bytes = 1512, .reserved_bytes = 4096 },
+		{ .layer = GMT_LAYER_TORCH,
+			.kind = GMT_KIND_ALLOC,
+			.size_bytes = 512,
+			.allocated_bytes = 1512,
+			.reserved_bytes = 4096 },
 		{ .layer = GMT_LAYER_CUDA, .kind = GMT_KIND_ALLOC, .size_bytes = 77 },
-		{ .layer = GMT_LAYER_TORCH, .kind = GMT_KIND_ALLOC, .size_bytes = 100,
-		  .allocated_bytes = 1612, .reserved_bytes = 4096 },
-		{ .layer = GMT_LAYER_TORCH, .kind = GMT_KIND_ALLOC_FAILED, .size_bytes = 9,
-		  .allocated_bytes = 1612, .reserved_bytes = 4096 },
-		{ .layer = GMT_LAYER_TORCH, .kind = GMT_KIND_FREE, .size_bytes = 512, .allocated_bytes = 1100,
-		  .reserved_bytes = 2048 },
+		{ .layer = GMT_LAYER_TORCH,
+			.kind = GMT_KIND_ALLOC,
+			.size_bytes = 100,
+			.allocated_bytes = 1612,
+			.reserved_bytes = 4096 },
+		{ .layer = GMT_LAYER_TORCH,
+			.kind = GMT_KIND_ALLOC_FAILED,
+			.size_bytes = 9,
+			.allocated_bytes = 1612,
+			.reserved_bytes = 4096 },
+		{ .layer = GMT_LAYER_TORCH,
+			.kind = GMT_KIND_FREE,
+			.size_bytes = 512,
+			.allocated_bytes = 1100,
+			.reserved_bytes = 2048 },
 	};
 	struct gmt_event copy[5];
 
@@ -215,7 +238,8 @@ static uint64_t draw_cell(uint64_t *random, unsigned magnitude, const struct gmt
 	*random = gmt_hash_u64(*random + 1);
 	if (!magnitude)
 		return 7;
-	return *random % 50 ? *random >> 8 & ((UINT64_C(1) << magnitude % (8 * field->size_bytes)) - 1) : 0 - (*random & 1);
+	return *random % 50 ? *random >> 8 & ((UINT64_C(1) << magnitude % (8 * field->size_bytes)) - 1)
+						: 0 - (*random & 1);
 }
 
 static void columns_say_what_rows_say(void **state)
@@ -245,7 +269,8 @@ static void columns_say_what_rows_say(void **state)
 				/* The same number in all rows of the file, which is another one in each row. */
 				if (!magnitude && record->fields[f].encoding == 'D')
 					value = 3 * (i + 1);
-				memcpy((char *)&events[i] + record->fields[f].offset, &value, record->fields[f].size_bytes);
+				memcpy((char *)&events[i] + record->fields[f].offset, &value,
+					record->fields[f].size_bytes);
 			}
 		}
 		for (uint32_t i = 0; i < ROWS; i++)
@@ -275,8 +300,8 @@ static void columns_say_what_rows_say(void **state)
 }
 
 /* A block with any payload. */
-static enum gmt_status decode_raw(uint32_t kind, uint32_t rows, const void *payload, uint32_t length,
-	struct gmt_decoder *decoder, const void **ret_rows)
+static enum gmt_status decode_raw(uint32_t kind, uint32_t rows, const void *payload,
+	uint32_t length, struct gmt_decoder *decoder, const void **ret_rows)
 {
 	struct gmt_block block = { kind, rows, length, payload };
 	struct gmt_error error;
@@ -301,7 +326,8 @@ static void columns_that_are_absent_are_zero_and_unknown_ones_are_skipped(void *
 	assert_non_null(device[1].name.text);
 	assert_int_equal(decode_raw(GMT_RECORD_STACK, 1, "\1\1", 2, &decoder, &rows), GMT_OK);
 	assert_non_null(((const struct gmt_stack *)rows)->items.items);
-	assert_int_equal(decode_raw(GMT_RECORD_CLOCK, 1, "\1\2\1\4\1\6\3abc", 10, &decoder, &rows), GMT_OK);
+	assert_int_equal(decode_raw(GMT_RECORD_CLOCK, 1, "\1\2\1\4\1\6\3abc", 10, &decoder, &rows),
+		GMT_OK);
 	clock = rows;
 	assert_int_equal(clock->realtime_ns, 3);
 	gmt_decoder_fini(&decoder);
@@ -319,9 +345,9 @@ static void payloads_that_break_the_rules_are_refused(void **state)
 		{ GMT_RECORD_SYNC, 2, "\1\1", 2 },             /* and one with a row too few */
 		{ GMT_RECORD_NOTE, 1, "\2\5x", 3 },            /* a string beyond its column */
 		{ GMT_RECORD_FRAMES, 1, "\1\1\1\0\2\5\1", 7 }, /* a list beyond its column */
-		{ GMT_RECORD_THREAD, 1, "\5\x80\x80\x80\x80\x10", 6 },                 /* 2^32 in 32 bits */
-		{ GMT_RECORD_EVENT, 1, "\1\0\1\0\2\x80\2", 7 },                        /* 256 in 8 bits */
-		{ GMT_RECORD_EVENT, 1, "\1\0\1\0\1\0\1\0\1\0\3\x80\x80\4", 14 },       /* 32768 in int16 */
+		{ GMT_RECORD_THREAD, 1, "\5\x80\x80\x80\x80\x10", 6 }, /* 2^32 in 32 bits */
+		{ GMT_RECORD_EVENT, 1, "\1\0\1\0\2\x80\2", 7 }, /* 256 in 8 bits */
+		{ GMT_RECORD_EVENT, 1, "\1\0\1\0\1\0\1\0\1\0\3\x80\x80\4", 14 }, /* 32768 in int16 */
 	};
 	struct gmt_decoder decoder = { 0 };
 	struct gmt_columns columns = { 0 };
@@ -329,16 +355,19 @@ static void payloads_that_break_the_rules_are_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		struct gmt_block block = { bad[i].kind, bad[i].rows, bad[i].length, (const uint8_t *)bad[i].payload };
+		struct gmt_block block = { bad[i].kind, bad[i].rows, bad[i].length,
+			(const uint8_t *)bad[i].payload };
 
-		assert_int_equal(decode_raw(bad[i].kind, bad[i].rows, bad[i].payload, bad[i].length, &decoder,
-			&rows), GMT_DAMAGED);
+		assert_int_equal(decode_raw(bad[i].kind, bad[i].rows, bad[i].payload, bad[i].length,
+							 &decoder, &rows),
+			GMT_DAMAGED);
 		if (bad[i].kind == GMT_RECORD_SYNC || bad[i].kind == GMT_RECORD_EVENT)
 			assert_int_equal(gmt_columns_decode(&columns, &block, NULL), GMT_DAMAGED);
 	}
 	gmt_columns_fini(&columns);
-	assert_int_equal(decode_raw(GMT_RECORD_EVENT, 1, "\1\0\1\0\1\0\1\0\1\0\3\xff\xff\3", 14, &decoder,
-		&rows), GMT_OK);
+	assert_int_equal(decode_raw(GMT_RECORD_EVENT, 1, "\1\0\1\0\1\0\1\0\1\0\3\xff\xff\3", 14,
+						 &decoder, &rows),
+		GMT_OK);
 	assert_int_equal(((const struct gmt_event *)rows)->device, INT16_MIN);
 	gmt_decoder_fini(&decoder);
 }

@@ -66,8 +66,8 @@ static inline void find_library(struct library *library, const char *name)
 	gmt_elf_close(elf);
 }
 
-static inline void put_module(const struct library *library, uint32_t generation, const char *module_path,
-	const char *build_id)
+static inline void put_module(const struct library *library, uint32_t generation,
+	const char *module_path, const char *build_id)
 {
 	SNAPSHOT_PUT(&file, MODULE, gmt_module, .id = ++next_module, .generation = generation,
 		.start = library->start, .end = library->end, .bias = library->bias,
@@ -96,8 +96,8 @@ static inline void begin(void)
 }
 
 /* An event with these stacks. `frames` are record items; counts of 0 are no stack. */
-static inline void put_trace(const uint64_t *addresses, uint32_t address_count, const uint64_t *frames,
-	uint32_t frame_count, unsigned truncated)
+static inline void put_trace(const uint64_t *addresses, uint32_t address_count,
+	const uint64_t *frames, uint32_t frame_count, unsigned truncated)
 {
 	uint32_t id = ++next_stack;
 
@@ -112,7 +112,8 @@ static inline void put_trace(const uint64_t *addresses, uint32_t address_count, 
 static inline void make_traces(enum gmt_traces_native native, const char *directory)
 {
 	struct gmt_traces_options options = {
-		.native = native, .symbol_directories = &directory,
+		.native = native,
+		.symbol_directories = &directory,
 		.symbol_directory_count = directory ? 1 : 0,
 	};
 	struct gmt_error error;

@@ -22,20 +22,22 @@ struct scene {
 	struct gmt_allocator_state where;
 };
 
-static inline void put(struct scene *scene, uint8_t layer, uint8_t kind, uint64_t address, uint64_t size_bytes)
+static inline void put(struct scene *scene, uint8_t layer, uint8_t kind, uint64_t address,
+	uint64_t size_bytes)
 {
-	SNAPSHOT_PUT(&scene->file, EVENT, gmt_event, .stamp = scene->stamp += 1000, .thread = 1, .kind = kind,
-		.layer = layer, .space = GMT_SPACE_DEVICE, .address = address, .size_bytes = size_bytes);
+	SNAPSHOT_PUT(&scene->file, EVENT, gmt_event, .stamp = scene->stamp += 1000, .thread = 1,
+		.kind = kind, .layer = layer, .space = GMT_SPACE_DEVICE, .address = address,
+		.size_bytes = size_bytes);
 	scene->events++;
 }
 
 /* `object` is the handle of what is mapped. */
-static inline void put_mapped(struct scene *scene, uint8_t kind, uint8_t space, uint64_t address, uint64_t size_bytes,
-	uint64_t object)
+static inline void put_mapped(struct scene *scene, uint8_t kind, uint8_t space, uint64_t address,
+	uint64_t size_bytes, uint64_t object)
 {
-	SNAPSHOT_PUT(&scene->file, EVENT, gmt_event, .stamp = scene->stamp += 1000, .thread = 1, .kind = kind,
-		.layer = gmt_space_layer(space), .space = space, .address = address, .size_bytes = size_bytes,
-		.object = object);
+	SNAPSHOT_PUT(&scene->file, EVENT, gmt_event, .stamp = scene->stamp += 1000, .thread = 1,
+		.kind = kind, .layer = gmt_space_layer(space), .space = space, .address = address,
+		.size_bytes = size_bytes, .object = object);
 	scene->events++;
 }
 
@@ -68,7 +70,8 @@ static inline int scene_open(void **state)
 	if (!scene || path_setup(state))
 		return 1;
 	snapshot_file_open(&scene->file, path, 1);
-	SNAPSHOT_PUT(&scene->file, PROCESS, gmt_process, .pid = 1, .start_time_ns = 1, .start_stamp = 1);
+	SNAPSHOT_PUT(&scene->file, PROCESS, gmt_process, .pid = 1, .start_time_ns = 1,
+		.start_stamp = 1);
 	SNAPSHOT_PUT(&scene->file, THREAD, gmt_thread, .id = 1, .name = slice("main"));
 	return 0;
 }
@@ -84,11 +87,18 @@ static inline void look(struct scene *scene)
 	snapshot_file_close(&scene->file);
 	assert_int_equal(gmt_snapshot_load(path, NULL, &scene->snapshot, NULL), GMT_OK);
 	assert_int_equal(gmt_traces_init(&scene->traces, scene->snapshot, &traces, NULL), GMT_OK);
-	assert_int_equal(gmt_timeline_init(&scene->timeline, scene->snapshot, &scene->traces, NULL), GMT_OK);
-	assert_int_equal(gmt_allocator_state_init(&scene->where, scene->snapshot, &scene->traces, &scene->timeline, NULL), GMT_OK);
+	assert_int_equal(gmt_timeline_init(&scene->timeline, scene->snapshot, &scene->traces, NULL),
+		GMT_OK);
+	assert_int_equal(gmt_allocator_state_init(&scene->where, scene->snapshot, &scene->traces,
+						 &scene->timeline, NULL),
+		GMT_OK);
 	options.observer_count = gmt_allocator_state_observers(&scene->where, observers);
-	assert_int_equal(gmt_replay_init(&scene->replay, scene->snapshot, &scene->traces, &options, NULL), GMT_OK);
-	assert_int_equal(gmt_allocator_state_finish(&scene->where, &scene->replay, GMT_REPLAY_TO_END, NULL), GMT_OK);
+	assert_int_equal(gmt_replay_init(&scene->replay, scene->snapshot, &scene->traces, &options,
+						 NULL),
+		GMT_OK);
+	assert_int_equal(gmt_allocator_state_finish(&scene->where, &scene->replay, GMT_REPLAY_TO_END,
+						 NULL),
+		GMT_OK);
 }
 
 static inline int scene_close(void **state)

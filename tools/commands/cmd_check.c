@@ -15,30 +15,34 @@ const struct gmt_option_row gmt_table_check[] = {
 #include "analysis/gate/limits.def"
 #undef GMT_LIMIT
 	{ "limits", 0, GMT_OPTION_TEXT, "FILE", AT(limits_file),
-	  "read the options above from lines `max-peak = 18GiB`; what is also typed counts as typed" },
-	{ "baseline", 0, GMT_OPTION_TEXT, "FILE", AT(baseline), "fail when more is held than FILE says" },
+		"read the options above from lines `max-peak = 18GiB`; what is also typed counts as typed" },
+	{ "baseline", 0, GMT_OPTION_TEXT, "FILE", AT(baseline),
+		"fail when more is held than FILE says" },
 	{ "update-baseline", 0, GMT_OPTION_FLAG, NULL, AT(update_baseline),
-	  "write --baseline's FILE from these recordings instead" },
+		"write --baseline's FILE from these recordings instead" },
 	{ "suppressions", 0, GMT_OPTION_TEXTS, "FILE", AT(suppressions),
-	  "leave out what FILE says, in lines `leak:function`; may be repeated" },
+		"leave out what FILE says, in lines `leak:function`; may be repeated" },
 	{ "no-default-suppressions", 0, GMT_OPTION_FLAG, NULL, AT(no_default_suppressions),
-	  "judge the caches of known libraries too" },
+		"judge the caches of known libraries too" },
 	{ "gen-suppressions", 0, GMT_OPTION_FLAG, NULL, AT(gen_suppressions),
-	  "print suppressions for what was found instead of the verdict" },
+		"print suppressions for what was found instead of the verdict" },
 	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),
 		"exit with 4 when a recording is incomplete, or growth in it could not be judged" },
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text" },
 	{ "junit", 0, GMT_OPTION_TEXT, "FILE", AT(junit), "write JUnit XML to FILE too" },
 	{ "sarif", 0, GMT_OPTION_TEXT, "FILE", AT(sarif), "write SARIF 2.1.0 to FILE too" },
 	{ "source-root", 0, GMT_OPTION_TEXT, "DIR", AT(source_root),
-	  "the folder that places in SARIF and annotations are relative to (default: of the git repository that "
-	  "the program ran in)" },
+		"the folder that places in SARIF and annotations are relative to (default: of the git repository that "
+		"the program ran in)" },
 	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
 	GMT_OWNERS_OPTION(AT(owners)),
-	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames), "lines of stack for each finding (default: 8)" },
-	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color), "colours (default: on a terminal)" },
+	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames),
+		"lines of stack for each finding (default: 8)" },
+	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color),
+		"colours (default: on a terminal)" },
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write the verdict to FILE" },
-	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force), "let outputs replace a recording or a file that is read" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force),
+		"let outputs replace a recording or a file that is read" },
 	{ 0 },
 };
 #undef AT
@@ -59,12 +63,14 @@ int gmt_cmd_check(const struct gmt_command *command, int argc, char **argv)
 	code = gmt_check_plan_init(&plan, &options);
 	if (!code) {
 		const struct gmt_output_rules rules = gmt_check_rules(&plan, argv, (size_t)argc);
-		struct gmt_output *output = gmt_check_may_write(&plan, argv, (size_t)argc) ?
-			gmt_output_open(options.output, &rules) : NULL;
+		struct gmt_output *output = gmt_check_may_write(&plan, argv, (size_t)argc)
+			? gmt_output_open(options.output, &rules)
+			: NULL;
 
 		if (output)
 			gmt_newer_report(argv, (size_t)argc);
-		code = output ? gmt_check_files(&plan, argv, (size_t)argc, gmt_output_file(output)) : GMT_EXIT_UNREADABLE;
+		code = output ? gmt_check_files(&plan, argv, (size_t)argc, gmt_output_file(output))
+					  : GMT_EXIT_UNREADABLE;
 		code = gmt_output_close(output, code);
 	}
 	gmt_check_plan_fini(&plan);

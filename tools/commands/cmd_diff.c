@@ -24,23 +24,27 @@ enum { EXIT_DIFFERENT = 1 };
 
 #define AT(field) offsetof(struct diff_options, field)
 const struct gmt_option_row gmt_table_diff[] = {
-	{ "by", 0, GMT_OPTION_WORD, "group|stack|line|operator|module|library|owner|category|part", AT(by),
-	  "compare by the function of your own line (default), by whole stack, by the line itself, or by what else the blocks have in common" },
+	{ "by", 0, GMT_OPTION_WORD, "group|stack|line|operator|module|library|owner|category|part",
+		AT(by),
+		"compare by the function of your own line (default), by whole stack, by the line itself, or by what else the blocks have in common" },
 	{ "sort", 0, GMT_OPTION_WORD, "peak|live|total", AT(sort),
-	  "compare what was held at the peak (default), at the end, or asked for in all" },
+		"compare what was held at the peak (default), at the end, or asked for in all" },
 	{ "threshold", 0, GMT_OPTION_TEXT, "SIZE", AT(threshold),
-	  "hide what differs by less: 512, 64K, 1MiB; one line says how much is hidden" },
+		"hide what differs by less: 512, 64K, 1MiB; one line says how much is hidden" },
 	{ "exit-code", 0, GMT_OPTION_FLAG, NULL, AT(exit_code),
-	  "exit with 1 when something differs by the threshold or more" },
+		"exit with 1 when something differs by the threshold or more" },
 	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit), "rows of each list (default: 20; JSON: all)" },
 	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames),
-	  "lines of stack below each row (default: 6 by stack, else none)" },
+		"lines of stack below each row (default: 6 by stack, else none)" },
 	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text, with every row" },
-	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 when a recording is incomplete" },
-	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color), "colours (default: on a terminal)" },
+	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),
+		"exit with 4 when a recording is incomplete" },
+	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color),
+		"colours (default: on a terminal)" },
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write to FILE" },
-	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force), "let --output replace a recording or a file that is read" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force),
+		"let --output replace a recording or a file that is read" },
 	{ 0 },
 };
 #undef AT
@@ -69,12 +73,15 @@ static void free_side(struct side *side)
 }
 
 /* Adds the history. Categories need it, because they depend on the later life of blocks. */
-static enum gmt_status add_history(struct side *side, struct gmt_replay_options *replay, struct gmt_error *error)
+static enum gmt_status add_history(struct side *side, struct gmt_replay_options *replay,
+	struct gmt_error *error)
 {
-	enum gmt_status status = gmt_timeline_init(&side->timeline, side->snapshot, &side->traces, error);
+	enum gmt_status status =
+		gmt_timeline_init(&side->timeline, side->snapshot, &side->traces, error);
 
 	if (!status)
-		status = gmt_history_init(&side->history, side->snapshot, &side->traces, &side->timeline, GMT_REPLAY_TO_END, error);
+		status = gmt_history_init(&side->history, side->snapshot, &side->traces, &side->timeline,
+			GMT_REPLAY_TO_END, error);
 	replay->observers = &side->history.observer;
 	replay->observer_count = 1;
 	return status;
@@ -108,25 +115,31 @@ static int make_side(struct side *side, const char *path, const struct diff_opti
 static struct gmt_diff_side borrow(const struct side *side)
 {
 	return (struct gmt_diff_side){
-		side->snapshot, &side->traces, &side->replay, &side->sites, &side->warnings,
+		side->snapshot,
+		&side->traces,
+		&side->replay,
+		&side->sites,
+		&side->warnings,
 		side->has_history ? &side->history : NULL,
 	};
 }
 
-static enum gmt_status render(const struct gmt_diff *diff, const struct diff_options *options, FILE *file,
-	struct gmt_error *error)
+static enum gmt_status render(const struct gmt_diff *diff, const struct diff_options *options,
+	FILE *file, struct gmt_error *error)
 {
 	struct gmt_diff_style style = {
 		.limit = options->limit,
-		.frames = options->frames != UINT64_MAX ? options->frames :
-			options->by == GMT_DIFF_BY_STACK ? 6 : 0,
+		.frames = options->frames != UINT64_MAX ? options->frames
+			: options->by == GMT_DIFF_BY_STACK  ? 6
+												: 0,
 		.color = gmt_output_color(file, (enum gmt_color)options->color),
 	};
 	struct gmt_json json = { .file = file, .pretty = true, .inline_depth = 5 };
 
 	if (!options->json)
-		return gmt_diff_text(diff, &style, file) ? GMT_OK :
-			gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+		return gmt_diff_text(diff, &style, file)
+			? GMT_OK
+			: gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	gmt_diff_json(diff, &style, &json);
 	fputc('\n', file);
 	return GMT_OK;
@@ -136,9 +149,12 @@ static enum gmt_status render(const struct gmt_diff *diff, const struct diff_opt
 static int compare(const struct side *sides, const struct diff_options *options, uint64_t threshold,
 	struct gmt_output *output)
 {
-	static const enum gmt_sites_key keys[] = { GMT_SITES_BY_PEAK, GMT_SITES_BY_LIVE, GMT_SITES_BY_TOTAL };
+	static const enum gmt_sites_key keys[] = { GMT_SITES_BY_PEAK, GMT_SITES_BY_LIVE,
+		GMT_SITES_BY_TOTAL };
 	struct gmt_diff_options how = {
-		.by = (enum gmt_diff_by)options->by, .key = keys[options->sort], .threshold_bytes = threshold,
+		.by = (enum gmt_diff_by)options->by,
+		.key = keys[options->sort],
+		.threshold_bytes = threshold,
 	};
 	struct gmt_diff_side base = borrow(&sides[GMT_DIFF_BASE]), now = borrow(&sides[GMT_DIFF_NEW]);
 	struct gmt_diff diff = { 0 };
@@ -150,7 +166,8 @@ static int compare(const struct side *sides, const struct diff_options *options,
 
 	if (render(&diff, options, gmt_output_file(output), &error))
 		code = gmt_message_failure(&error);
-	else if (options->strict && !(gmt_snapshot_complete(base.snapshot) && gmt_snapshot_complete(now.snapshot)))
+	else if (options->strict &&
+		!(gmt_snapshot_complete(base.snapshot) && gmt_snapshot_complete(now.snapshot)))
 		code = GMT_EXIT_INCOMPLETE;
 	else if (options->exit_code && diff.differs)
 		code = EXIT_DIFFERENT;
@@ -162,13 +179,15 @@ static bool is_one_file(const char *left, const char *right)
 {
 	struct stat a, b;
 
-	return stat(left, &a) == 0 && stat(right, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+	return stat(left, &a) == 0 && stat(right, &b) == 0 && a.st_dev == b.st_dev &&
+		a.st_ino == b.st_ino;
 }
 
 static int check(const struct diff_options *options, int argc, char **argv, uint64_t *ret_threshold)
 {
 	if (argc != GMT_DIFF_SIDES) {
-		gmt_message_error("diff: it takes two recordings, the base and the new one; these are %d", argc);
+		gmt_message_error("diff: it takes two recordings, the base and the new one; these are %d",
+			argc);
 		gmt_message_hint("gpumemtrace diff before.gmt.gz after.gmt.gz");
 		return GMT_EXIT_USAGE;
 	}
@@ -178,8 +197,8 @@ static int check(const struct diff_options *options, int argc, char **argv, uint
 		return GMT_EXIT_USAGE;
 	}
 	if (is_one_file(argv[GMT_DIFF_BASE], argv[GMT_DIFF_NEW])) {
-		gmt_message_error("diff: %s and %s are one file: there is nothing to compare", argv[GMT_DIFF_BASE],
-			argv[GMT_DIFF_NEW]);
+		gmt_message_error("diff: %s and %s are one file: there is nothing to compare",
+			argv[GMT_DIFF_BASE], argv[GMT_DIFF_NEW]);
 		return GMT_EXIT_USAGE;
 	}
 	return 0;
@@ -198,7 +217,8 @@ int gmt_cmd_diff(const struct gmt_command *command, int argc, char **argv)
 	code = check(&options, argc, argv, &threshold);
 	if (!code) {
 		const struct gmt_output_rules rules = {
-			.inputs = { { (const char *const *)argv, GMT_DIFF_SIDES } }, .force = options.force,
+			.inputs = { { (const char *const *)argv, GMT_DIFF_SIDES } },
+			.force = options.force,
 		};
 
 		gmt_newer_report(argv, GMT_DIFF_SIDES);
@@ -206,7 +226,8 @@ int gmt_cmd_diff(const struct gmt_command *command, int argc, char **argv)
 		code = output ? 0 : GMT_EXIT_UNREADABLE;
 	}
 
-	struct gmt_symbols_cache *symbols_cache = code || options.no_symbol_cache ? NULL : gmt_symbols_cache_open();
+	struct gmt_symbols_cache *symbols_cache =
+		code || options.no_symbol_cache ? NULL : gmt_symbols_cache_open();
 	for (int side = 0; !code && side < GMT_DIFF_SIDES; side++)
 		code = make_side(&sides[side], argv[side], &options, symbols_cache);
 	gmt_symbols_cache_close(symbols_cache);

@@ -15,9 +15,10 @@ struct doctor_options {
 #define AT(field) offsetof(struct doctor_options, field)
 const struct gmt_option_row gmt_table_doctor[] = {
 	{ "run", 0, GMT_OPTION_FLAG, NULL, AT(run),
-	  "run the command too, recorded into a folder that is removed again, and say what was recorded" },
+		"run the command too, recorded into a folder that is removed again, and say what was recorded" },
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text" },
-	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color), "colours (default: on a terminal)" },
+	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color),
+		"colours (default: on a terminal)" },
 	{ 0 },
 };
 #undef AT
@@ -25,7 +26,7 @@ const struct gmt_option_row gmt_table_doctor[] = {
 enum {
 	CANNOT_BE_RECORDED = 1,
 	CHECKS = 0
-#define GMT_CHECK(section, id, question, remedy) + 1
+#define GMT_CHECK(section, id, question, remedy) +1
 #include "tools/doctor/doctor_checks.def"
 #undef GMT_CHECK
 };

@@ -21,12 +21,16 @@ struct dump_options {
 #define AT(field) offsetof(struct dump_options, field)
 const struct gmt_option_row gmt_table_dump[] = {
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "one JSON object per line" },
-	{ "record", 0, GMT_OPTION_TEXTS, "NAME", AT(records), "only records of this kind; may be repeated" },
+	{ "record", 0, GMT_OPTION_TEXTS, "NAME", AT(records),
+		"only records of this kind; may be repeated" },
 	{ "from", 0, GMT_OPTION_NUMBER, "NS", AT(choice.from),
-	  "leave out what was before this moment: nanoseconds since the recording began, or since 1970 when 10^17 or more" },
-	{ "until", 0, GMT_OPTION_NUMBER, "NS", AT(choice.until), "leave out what was after this moment" },
-	{ "device", 0, GMT_OPTION_NUMBER, "N", AT(choice.device), "leave out what is of another device or of the host" },
-	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 when the file is cut or damaged" },
+		"leave out what was before this moment: nanoseconds since the recording began, or since 1970 when 10^17 or more" },
+	{ "until", 0, GMT_OPTION_NUMBER, "NS", AT(choice.until),
+		"leave out what was after this moment" },
+	{ "device", 0, GMT_OPTION_NUMBER, "N", AT(choice.device),
+		"leave out what is of another device or of the host" },
+	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),
+		"exit with 4 when the file is cut or damaged" },
 	{ 0 },
 };
 #undef AT
@@ -49,8 +53,9 @@ static int unknown_record(const char *name)
 	for (uint32_t number = 0; number < gmt_record_end(); number++)
 		if (gmt_record_info(number))
 			gmt_suggest(&suggestion, name, gmt_record_info(number)->name);
-	gmt_message_error("dump: unknown record `%s`%s%s%s", name, suggestion.best ? "; did you mean `" : "",
-		suggestion.best ? suggestion.best : "", suggestion.best ? "`?" : "");
+	gmt_message_error("dump: unknown record `%s`%s%s%s", name,
+		suggestion.best ? "; did you mean `" : "", suggestion.best ? suggestion.best : "",
+		suggestion.best ? "`?" : "");
 	return GMT_EXIT_USAGE;
 }
 
@@ -79,7 +84,8 @@ static enum gmt_status dump_block(const struct dump_options *options, struct gmt
 	const void *rows;
 	enum gmt_status status;
 
-	if (!record || !is_wanted(options, record) || !gmt_dump_choice_may_be_in(&options->choice, block, record))
+	if (!record || !is_wanted(options, record) ||
+		!gmt_dump_choice_may_be_in(&options->choice, block, record))
 		return GMT_OK;
 	status = gmt_decode_rows(decoder, block, &rows, error);
 	for (uint32_t i = 0; !status && i < block->rows; i++) {
@@ -102,7 +108,8 @@ static int dump_file(const char *path, const struct dump_options *options)
 	struct gmt_source *source;
 	struct gmt_block block;
 	uint32_t recording_pid;
-	struct gmt_shared_recording *shared_recording = gmt_shared_recordings_find(path, &recording_pid);
+	struct gmt_shared_recording *shared_recording =
+		gmt_shared_recordings_find(path, &recording_pid);
 	enum gmt_status status = gmt_source_open_with(path, shared_recording, &source, &error);
 	uint64_t blocks = 0;
 
@@ -134,7 +141,9 @@ static int dump_file(const char *path, const struct dump_options *options)
 	if (status != GMT_DAMAGED)
 		return gmt_message_failure(&error);
 	if (is_in_progress)
-		gmt_message_hint("%s: in progress: process %u still records; all that the file has so far was printed", path, recording_pid);
+		gmt_message_hint(
+			"%s: in progress: process %u still records; all that the file has so far was printed",
+			path, recording_pid);
 	else
 		gmt_message_warning("%s: %s; all before that was printed", path, error.text);
 	return options->strict ? GMT_EXIT_INCOMPLETE : 0;
@@ -142,7 +151,9 @@ static int dump_file(const char *path, const struct dump_options *options)
 
 int gmt_cmd_dump(const struct gmt_command *command, int argc, char **argv)
 {
-	struct dump_options options = { .choice = { .from = UINT64_MAX, .until = UINT64_MAX, .device = UINT64_MAX } };
+	struct dump_options options = {
+		.choice = { .from = UINT64_MAX, .until = UINT64_MAX, .device = UINT64_MAX }
+	};
 	int code = gmt_options_parse(command, &options, false, &argc, argv);
 
 	if (code >= 0)

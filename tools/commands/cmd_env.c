@@ -17,8 +17,9 @@ struct env_options {
 #define AT(field) offsetof(struct env_options, field)
 const struct gmt_option_row gmt_table_env[] = {
 	{ "export", 0, GMT_OPTION_FLAG, NULL, AT(export),
-	  "as a line for `eval` in a shell, which keeps what LD_PRELOAD held" },
-#define GMT_OPTION(name, fallback, values, meaning) GMT_RECORDER_ROW(name, values, AT(recorder), meaning)
+		"as a line for `eval` in a shell, which keeps what LD_PRELOAD held" },
+#define GMT_OPTION(name, fallback, values, meaning) \
+	GMT_RECORDER_ROW(name, values, AT(recorder), meaning)
 #include "options/recorder_options.def"
 #undef GMT_OPTION
 	{ 0 },

@@ -25,11 +25,13 @@ struct fold_options {
 #define AT(field) offsetof(struct fold_options, field)
 const struct gmt_option_row gmt_table_fold[] = {
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write the smaller recording here" },
-	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force), "let --output replace a recording or a file that is read" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force),
+		"let --output replace a recording or a file that is read" },
 	{ "keep-events", 0, GMT_OPTION_NUMBER, "N", AT(events), "keep the last N events as they are" },
 	{ "keep-seconds", 0, GMT_OPTION_NUMBER, "S", AT(seconds), "keep the last S seconds" },
 	{ "keep-steps", 0, GMT_OPTION_NUMBER, "N", AT(steps), "keep the last N steps" },
-	{ "max-sites", 0, GMT_OPTION_NUMBER, "N", AT(sites), "put sites beyond the first N together, without a stack" },
+	{ "max-sites", 0, GMT_OPTION_NUMBER, "N", AT(sites),
+		"put sites beyond the first N together, without a stack" },
 	{ 0 },
 };
 #undef AT
@@ -46,7 +48,8 @@ static bool write_rows(void *user, uint32_t kind, const void *rows, uint32_t cou
 	struct output *output = user;
 
 	return !gmt_encode_rows(&output->encoder, kind, rows, count, &output->error) &&
-		!gmt_sink_push(output->sink, output->encoder.block.items, output->encoder.block.count, &output->error);
+		!gmt_sink_push(output->sink, output->encoder.block.items, output->encoder.block.count,
+			&output->error);
 }
 
 /* Called for each block that can be read. Return false to stop. */
@@ -56,7 +59,8 @@ typedef bool take_rows(void *user, uint32_t kind, const void *rows, uint32_t cou
  * Reads the file and calls `take`. Returns GMT_OK if all was read, or all up to a damaged place.
  * With `says`, prints a warning about damage.
  */
-static enum gmt_status read_all(const char *path, take_rows *take, void *user, bool says, struct gmt_error *error)
+static enum gmt_status read_all(const char *path, take_rows *take, void *user, bool says,
+	struct gmt_error *error)
 {
 	struct gmt_decoder decoder = { 0 };
 	struct gmt_source *source;
@@ -107,11 +111,12 @@ static bool fold_rows(void *user, uint32_t kind, const void *rows, uint32_t coun
 }
 
 /* Finds the stamp up to which events are compacted. */
-static enum gmt_status find_cut(const char *path, const struct fold_options *options, uint64_t *ret_cut,
-	struct gmt_error *error)
+static enum gmt_status find_cut(const char *path, const struct fold_options *options,
+	uint64_t *ret_cut, struct gmt_error *error)
 {
 	struct gmt_compact_keep keep = {
-		options->events, options->seconds > UINT64_MAX / 1000000000 ? UINT64_MAX / 2 : options->seconds * 1000000000,
+		options->events,
+		options->seconds > UINT64_MAX / 1000000000 ? UINT64_MAX / 2 : options->seconds * 1000000000,
 		options->steps,
 	};
 	struct gmt_compact_plan plan;
@@ -134,8 +139,13 @@ static enum gmt_status fold_into(const char *path, const struct fold_options *op
 	const struct gmt_compact_calls *calls, struct output *output, struct gmt_error *error)
 {
 	struct gmt_compact_options fold = {
-		.cut_stamp = cut, .max_tail_events = MOST_END_EVENTS, .why = "gpumemtrace fold", .write = write_rows, .user = output,
-		.marks = calls->marks.items, .mark_count = calls->marks.count,
+		.cut_stamp = cut,
+		.max_tail_events = MOST_END_EVENTS,
+		.why = "gpumemtrace fold",
+		.write = write_rows,
+		.user = output,
+		.marks = calls->marks.items,
+		.mark_count = calls->marks.count,
 		.max_sites = options->sites > UINT32_MAX ? UINT32_MAX : (uint32_t)options->sites,
 	};
 	struct gmt_compactor *folder;
@@ -153,13 +163,15 @@ static enum gmt_status fold_into(const char *path, const struct fold_options *op
 		;
 	if (!status && gmt_compact_failed(folder)) {
 		status = output->error.status ? output->error.status : GMT_NO_MEMORY;
-		gmt_error_set(error, status, "%s", output->error.status ? output->error.text : "out of memory");
+		gmt_error_set(error, status, "%s",
+			output->error.status ? output->error.text : "out of memory");
 	}
 	/* Users would trust the totals of a compacted recording, so they must not lack a part. */
 	if (!status && gmt_budget_has_cut())
 		status = gmt_error_set(error, GMT_WORK, "%s: it is not written", options->output);
 	if (!status)
-		gmt_message_hint("%s events are in totals only", gmt_text_count(gmt_compact_compacted_events(folder)).text);
+		gmt_message_hint("%s events are in totals only",
+			gmt_text_count(gmt_compact_compacted_events(folder)).text);
 	gmt_compact_close(folder);
 	return status;
 }
@@ -186,7 +198,9 @@ static int write_output(const char *path, const struct fold_options *options, st
 	gmt_encoder_fini(&output.encoder);
 	if (status == GMT_WRITE)
 		gmt_message_error("%s: %s", options->output, error.text);
-	return !status ? 0 : status == GMT_WRITE ? gmt_status_exit_code(status) : gmt_message_failure(&error);
+	return !status            ? 0
+		: status == GMT_WRITE ? gmt_status_exit_code(status)
+							  : gmt_message_failure(&error);
 }
 
 int gmt_cmd_fold(const struct gmt_command *command, int argc, char **argv)
@@ -199,7 +213,9 @@ int gmt_cmd_fold(const struct gmt_command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (argc != 1 || !options.output) {
-		gmt_message_error(argc > 1 ? "fold: one file at a time" : argc ? "fold: where to? Say -o FILE" : "fold: which file?");
+		gmt_message_error(argc > 1 ? "fold: one file at a time"
+				: argc             ? "fold: where to? Say -o FILE"
+								   : "fold: which file?");
 		return GMT_EXIT_USAGE;
 	}
 	gmt_newer_report(argv, 1);

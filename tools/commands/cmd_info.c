@@ -14,11 +14,14 @@ struct info_options {
 
 #define AT(field) offsetof(struct info_options, field)
 const struct gmt_option_row gmt_table_info[] = {
-	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text, one object for each file" },
+	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json),
+		"JSON instead of text, one object for each file" },
 	{ "coverage", 0, GMT_OPTION_FLAG, NULL, AT(coverage),
 		"which functions were called, which never, and which were looked up and are not hooked" },
-	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 when the recording is incomplete" },
-	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color), "colours (default: on a terminal)" },
+	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),
+		"exit with 4 when the recording is incomplete" },
+	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color),
+		"colours (default: on a terminal)" },
 	{ 0 },
 };
 #undef AT
@@ -41,7 +44,9 @@ static int info_file(const char *path, const struct info_options *options, bool 
 		code = gmt_message_failure(&error);
 	} else {
 		struct gmt_info info = {
-			.snapshot = snapshot, .event_counts = &event_counts, .warnings = &warnings,
+			.snapshot = snapshot,
+			.event_counts = &event_counts,
+			.warnings = &warnings,
 			.overhead = gmt_overhead_estimate(snapshot),
 			.coverage = options->coverage ? &coverage : NULL,
 			.color = gmt_output_color(stdout, (enum gmt_color)options->color),

@@ -24,25 +24,28 @@ struct leaks_options {
 #define AT(field) offsetof(struct leaks_options, field)
 const struct gmt_option_row gmt_table_leaks[] = {
 	{ "definition", 0, GMT_OPTION_TEXTS, "NAME[,NAME...]", AT(definitions),
-	  "judge by growth, unexplained, phase, age, exit or all (default: PyTorch's blocks by growth, unexplained "
-	  "and phase, everything else by these and exit)" },
+		"judge by growth, unexplained, phase, age, exit or all (default: PyTorch's blocks by growth, unexplained "
+		"and phase, everything else by these and exit)" },
 	{ "warmup", 0, GMT_OPTION_NUMBER, "STEPS", AT(warmup),
-	  "steps at the start that say nothing about growth (default: a fifth of them, 1 to 10)" },
+		"steps at the start that say nothing about growth (default: a fifth of them, 1 to 10)" },
 	{ "age-steps", 0, GMT_OPTION_NUMBER, "STEPS", AT(age_steps),
-	  "definition age: what lives for more steps than this is one" },
+		"definition age: what lives for more steps than this is one" },
 	{ "age-seconds", 0, GMT_OPTION_NUMBER, "SECONDS", AT(age_seconds),
-	  "definition age: what lives for longer than this is one" },
+		"definition age: what lives for longer than this is one" },
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text, with whole stacks" },
 	{ "until", 0, GMT_OPTION_NUMBER, "NS", AT(until),
-	  "stop at this moment: nanoseconds since the recording began, or since 1970 when 10^17 or more" },
+		"stop at this moment: nanoseconds since the recording began, or since 1970 when 10^17 or more" },
 	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
 	GMT_OWNERS_OPTION(AT(owners)),
 	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit), "findings to show (default: all)" },
 	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames), "lines of stack for each (default: 8)" },
-	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 when the recording is incomplete" },
-	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color), "colours (default: on a terminal)" },
+	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),
+		"exit with 4 when the recording is incomplete" },
+	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color),
+		"colours (default: on a terminal)" },
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write to FILE" },
-	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force), "let --output replace a recording or a file that is read" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force),
+		"let --output replace a recording or a file that is read" },
 	{ 0 },
 };
 #undef AT
@@ -77,7 +80,8 @@ static uint32_t parse_definitions(const char *text)
 		uint32_t more = bits_of(text, length);
 
 		if (!more) {
-			gmt_message_error("leaks: --definition: `%.*s` is none; there are growth, unexplained, phase, age, exit and all",
+			gmt_message_error(
+				"leaks: --definition: `%.*s` is none; there are growth, unexplained, phase, age, exit and all",
 				(int)(length < 60 ? length : 60), text);
 			return 0;
 		}
@@ -94,7 +98,8 @@ static uint32_t parse_definitions(const char *text)
  */
 static bool take_options(const struct leaks_options *options, struct gmt_leaks_options *ret_leaks)
 {
-	const uint32_t age = UINT32_C(1) << GMT_LEAK_AGE, all = (UINT32_C(1) << GMT_LEAK_DEFINITIONS) - 1;
+	const uint32_t age = UINT32_C(1) << GMT_LEAK_AGE,
+				   all = (UINT32_C(1) << GMT_LEAK_DEFINITIONS) - 1;
 	bool has_age = options->age_steps != UINT64_MAX || options->age_seconds != UINT64_MAX;
 
 	*ret_leaks = gmt_pipeline_default_leaks;
@@ -106,12 +111,15 @@ static bool take_options(const struct leaks_options *options, struct gmt_leaks_o
 		ret_leaks->definitions |= bits;
 	}
 	if (options->warmup != UINT64_MAX)
-		ret_leaks->warmup_steps = options->warmup < UINT32_MAX ? (uint32_t)options->warmup : UINT32_MAX - 1;
+		ret_leaks->warmup_steps =
+			options->warmup < UINT32_MAX ? (uint32_t)options->warmup : UINT32_MAX - 1;
 	if (options->age_steps != UINT64_MAX)
-		ret_leaks->age_steps = options->age_steps < UINT32_MAX ? (uint32_t)options->age_steps : UINT32_MAX - 1;
+		ret_leaks->age_steps =
+			options->age_steps < UINT32_MAX ? (uint32_t)options->age_steps : UINT32_MAX - 1;
 	if (options->age_seconds != UINT64_MAX)
-		ret_leaks->age_ns = options->age_seconds < UINT64_MAX / 1000000000 ?
-			options->age_seconds * 1000000000 : UINT64_MAX - 1;
+		ret_leaks->age_ns = options->age_seconds < UINT64_MAX / 1000000000
+			? options->age_seconds * 1000000000
+			: UINT64_MAX - 1;
 	/* With `all` and no age, only the definition age is left out. */
 	if (ret_leaks->definitions & age && ret_leaks->definitions != all && !has_age) {
 		gmt_message_error("leaks: definition age needs --age-steps or --age-seconds");
@@ -127,12 +135,18 @@ static bool take_options(const struct leaks_options *options, struct gmt_leaks_o
 	return true;
 }
 
-static bool render(struct gmt_pipeline *parts, const struct leaks_options *options, struct gmt_files_output *output)
+static bool render(struct gmt_pipeline *parts, const struct leaks_options *options,
+	struct gmt_files_output *output)
 {
 	struct gmt_leaks_view view = {
-		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
-		.timeline = &parts->timeline, .history = &parts->history, .leaks = &parts->leaks,
-		.limit = options->limit, .frames = options->frames,
+		.snapshot = parts->snapshot,
+		.traces = &parts->traces,
+		.replay = &parts->replay,
+		.timeline = &parts->timeline,
+		.history = &parts->history,
+		.leaks = &parts->leaks,
+		.limit = options->limit,
+		.frames = options->frames,
 	};
 	struct gmt_plain plain = { output->file, output->color };
 	struct gmt_json *json = &output->json;
@@ -175,7 +189,8 @@ static int leaks_of_file(const void *user, const char *path, struct gmt_files_ou
 	int code = gmt_pipeline_load(path, &how, &parts);
 
 	if (!code) {
-		output->is_incomplete |= !gmt_snapshot_complete(parts.snapshot) || parts.leaks.is_compacted_away;
+		output->is_incomplete |=
+			!gmt_snapshot_complete(parts.snapshot) || parts.leaks.is_compacted_away;
 		if (!render(&parts, teller->options, output))
 			code = gmt_message_failure(&(struct gmt_error){ .text = "out of memory" });
 	}
@@ -188,8 +203,12 @@ static int leaks_of_file(const void *user, const char *path, struct gmt_files_ou
 int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 {
 	struct leaks_options options = {
-		.warmup = UINT64_MAX, .age_steps = UINT64_MAX, .age_seconds = UINT64_MAX, .until = UINT64_MAX,
-		.limit = UINT64_MAX, .frames = 8,
+		.warmup = UINT64_MAX,
+		.age_steps = UINT64_MAX,
+		.age_seconds = UINT64_MAX,
+		.until = UINT64_MAX,
+		.limit = UINT64_MAX,
+		.frames = 8,
 	};
 	struct gmt_leaks_options leaks;
 	struct gmt_owner_rules owners = { 0 };
@@ -208,11 +227,18 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 
 	code = gmt_owner_rules_load(&options.owners, &owners);
 	if (!code)
-		code = gmt_files_report(&(struct gmt_files){
-			.count = argc, .paths = argv, .output = options.output, .owners = &options.owners, .force = options.force,
-			.json = options.json, .strict = options.strict,
+		code = gmt_files_report(&(struct gmt_files){ .count = argc,
+			.paths = argv,
+			.output = options.output,
+			.owners = &options.owners,
+			.force = options.force,
+			.json = options.json,
+			.strict = options.strict,
 			.color = (enum gmt_color)options.color,
-			.schema = "gpumemtrace.leaks-list/1", .key = "files", .tell = leaks_of_file, .user = &teller });
+			.schema = "gpumemtrace.leaks-list/1",
+			.key = "files",
+			.tell = leaks_of_file,
+			.user = &teller });
 	gmt_owner_rules_fini(&owners);
 	return code;
 }

@@ -21,7 +21,8 @@ const struct gmt_option_row gmt_table_resume[] = {
 };
 #undef AT
 
-static int ask(const struct gmt_command *command, const char *name, enum gmt_control_verb verb, int argc, char **argv)
+static int ask(const struct gmt_command *command, const char *name, enum gmt_control_verb verb,
+	int argc, char **argv)
 {
 	struct pause_options options = { 0 };
 	char answer[GMT_CONTROL_TEXT_BYTES];
@@ -38,8 +39,9 @@ static int ask(const struct gmt_command *command, const char *name, enum gmt_con
 	if (options.json)
 		gmt_running_print(pid, "state", verb == GMT_CONTROL_PAUSE ? "paused" : "recording");
 	else
-		printf("process %u: %s\n", pid, verb == GMT_CONTROL_PAUSE ?
-			"blocks are recorded without stacks now" : "blocks have stacks again");
+		printf("process %u: %s\n", pid,
+			verb == GMT_CONTROL_PAUSE ? "blocks are recorded without stacks now"
+									  : "blocks have stacks again");
 	return 0;
 }
 

@@ -94,12 +94,13 @@ static void print_text(unsigned index, uint32_t pid, const struct row *row)
 	uint64_t age_ns = now_ns > row->start_time_ns ? now_ns - row->start_time_ns : 0;
 
 	if (!index)
-		printf("%8s  %-9s  %-9s  %10s  %12s  %8s  %10s  %-16s  %s\n", "PID", "STATE", "MODE", "FOR", "EVENTS", "DROPPED",
-			"SIZE", "PROGRAM", "FILE");
+		printf("%8s  %-9s  %-9s  %10s  %12s  %8s  %10s  %-16s  %s\n", "PID", "STATE", "MODE", "FOR",
+			"EVENTS", "DROPPED", "SIZE", "PROGRAM", "FILE");
 	printf("%8u  %-9s  ", pid, row->state);
 	print_column(row->mode, 9);
-	printf("  %10s  %12llu  %8llu  %10s  ", gmt_text_duration(age_ns).text, (unsigned long long)row->events,
-		(unsigned long long)row->dropped, gmt_text_size(row->file_bytes).text);
+	printf("  %10s  %12llu  %8llu  %10s  ", gmt_text_duration(age_ns).text,
+		(unsigned long long)row->events, (unsigned long long)row->dropped,
+		gmt_text_size(row->file_bytes).text);
 	print_column(row->program, 16);
 	fputs("  ", stdout);
 	gmt_safe_print(stdout, row->path);

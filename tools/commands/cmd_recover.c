@@ -19,12 +19,16 @@ struct recover_options {
 
 #define AT(field) offsetof(struct recover_options, field)
 const struct gmt_option_row gmt_table_recover[] = {
-	{ "all", 0, GMT_OPTION_FLAG, NULL, AT(all), "every file of yours whose recorder was killed on this machine" },
-	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(how.output), "write to FILE instead of completing the file in place" },
+	{ "all", 0, GMT_OPTION_FLAG, NULL, AT(all),
+		"every file of yours whose recorder was killed on this machine" },
+	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(how.output),
+		"write to FILE instead of completing the file in place" },
 	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(how.force), "replace FILE although it is a recording" },
 	{ "keep", 0, GMT_OPTION_FLAG, NULL, AT(how.keep), "leave the recorder's memory where it is" },
-	{ "discard", 0, GMT_OPTION_FLAG, NULL, AT(how.discard), "remove memory whose file is gone, or that cannot be used any more" },
-	{ "dry-run", 0, GMT_OPTION_FLAG, NULL, AT(how.is_dry), "say what would be done, and change nothing" },
+	{ "discard", 0, GMT_OPTION_FLAG, NULL, AT(how.discard),
+		"remove memory whose file is gone, or that cannot be used any more" },
+	{ "dry-run", 0, GMT_OPTION_FLAG, NULL, AT(how.is_dry),
+		"say what would be done, and change nothing" },
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text" },
 	{ 0 },
 };
@@ -88,14 +92,17 @@ static void print_path(const char *path)
 	gmt_safe_print(stdout, path);
 }
 
-static void print_completed(const struct recoverer *recoverer, const struct gmt_recover_outcome *outcome)
+static void print_completed(const struct recoverer *recoverer,
+	const struct gmt_recover_outcome *outcome)
 {
 	const struct gmt_source_recovered *recovered = &outcome->completed.recovered;
 
 	print_path(outcome->path);
 	printf(": %s%s: %s events", recoverer->options->how.is_dry ? "would be completed, " : "",
-		recovered->is_gap ? "a part of it is lost" : "complete", gmt_text_count(outcome->completed.events).text);
-	printf(", %s of them from the memory of process %" PRIu32 "\n", gmt_text_count(recovered->events).text, outcome->pid);
+		recovered->is_gap ? "a part of it is lost" : "complete",
+		gmt_text_count(outcome->completed.events).text);
+	printf(", %s of them from the memory of process %" PRIu32 "\n",
+		gmt_text_count(recovered->events).text, outcome->pid);
 }
 
 /*
@@ -104,7 +111,8 @@ static void print_completed(const struct recoverer *recoverer, const struct gmt_
  */
 static void print_left(const struct recoverer *recoverer, const struct gmt_recover_outcome *outcome)
 {
-	void (*say)(const char *format, ...) = recoverer->options->all ? gmt_message_hint : gmt_message_error;
+	void (*say)(const char *format, ...) =
+		recoverer->options->all ? gmt_message_hint : gmt_message_error;
 
 	if (outcome->state == GMT_RECOVER_IS_GONE)
 		say("%s: its file, %s, is gone", outcome->memory, outcome->path);
@@ -127,8 +135,9 @@ static void print_text(const struct recoverer *recoverer, const struct gmt_recov
 		puts(": has its end: there is nothing to recover");
 		break;
 	case GMT_RECOVER_GOES_ON:
-		gmt_message_hint("%s: in progress: process %" PRIu32 " goes on recording: there is nothing to recover", outcome->path,
-			outcome->pid);
+		gmt_message_hint("%s: in progress: process %" PRIu32
+						 " goes on recording: there is nothing to recover",
+			outcome->path, outcome->pid);
 		break;
 	case GMT_RECOVER_IS_GONE:
 	case GMT_RECOVER_IS_USELESS:
@@ -136,7 +145,8 @@ static void print_text(const struct recoverer *recoverer, const struct gmt_recov
 		break;
 	case GMT_RECOVER_IS_DISCARDED:
 		print_path(outcome->memory);
-		printf(": %s: %s\n", is_dry ? "would be discarded" : "discarded", gmt_text_size(outcome->memory_bytes).text);
+		printf(": %s: %s\n", is_dry ? "would be discarded" : "discarded",
+			gmt_text_size(outcome->memory_bytes).text);
 		break;
 	case GMT_RECOVER_IS_REFUSED:
 		gmt_message_error("%s: is not completed: %s", outcome->path, why);
@@ -145,7 +155,9 @@ static void print_text(const struct recoverer *recoverer, const struct gmt_recov
 		if (outcome->has_end)
 			gmt_message_hint("%s: has its end: there is nothing to recover", outcome->path);
 		else
-			gmt_message_error("%s: has no end, and its process left no memory here to recover it from", outcome->path);
+			gmt_message_error(
+				"%s: has no end, and its process left no memory here to recover it from",
+				outcome->path);
 		break;
 	case GMT_RECOVER_FAILED:
 		gmt_message_failure(&outcome->error);
@@ -175,7 +187,8 @@ static void tell(struct recoverer *recoverer, const struct gmt_recover_outcome *
 		print_text(recoverer, outcome);
 	}
 	if (is_bad(outcome))
-		recoverer->code = outcome->error.status ? gmt_status_exit_code(outcome->error.status) : GMT_EXIT_UNREADABLE;
+		recoverer->code = outcome->error.status ? gmt_status_exit_code(outcome->error.status)
+												: GMT_EXIT_UNREADABLE;
 }
 
 static bool is_memory(const char *path)
@@ -206,7 +219,8 @@ static void recover_named(struct recoverer *recoverer, const char *path)
 		recoverer->code = GMT_EXIT_UNREADABLE;
 }
 
-static bool recover_one_of_all(void *context, struct gmt_shared_recording *shared_recording, const struct gmt_error *error)
+static bool recover_one_of_all(void *context, struct gmt_shared_recording *shared_recording,
+	const struct gmt_error *error)
 {
 	static struct gmt_recover_outcome outcome; /* large, so static */
 	struct recoverer *recoverer = context;
@@ -234,9 +248,11 @@ static bool recover_one_of_all(void *context, struct gmt_shared_recording *share
 static void say_what_is_left(const struct recoverer *recoverer)
 {
 	if (recoverer->left)
-		gmt_message_hint("%s of memory %s left: `gpumemtrace recover --discard %s` removes it, `gpumemtrace recover MEMORY -o FILE` "
-			"writes what it has to a new file", gmt_text_size(recoverer->left_bytes).text,
-			recoverer->left == 1 ? "is" : "are", recoverer->options->all ? "--all" : "MEMORY");
+		gmt_message_hint(
+			"%s of memory %s left: `gpumemtrace recover --discard %s` removes it, `gpumemtrace recover MEMORY -o FILE` "
+			"writes what it has to a new file",
+			gmt_text_size(recoverer->left_bytes).text, recoverer->left == 1 ? "is" : "are",
+			recoverer->options->all ? "--all" : "MEMORY");
 }
 
 int gmt_cmd_recover(const struct gmt_command *command, int argc, char **argv)
@@ -249,8 +265,9 @@ int gmt_cmd_recover(const struct gmt_command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (options.all ? argc > 0 || has_output : !argc || (has_output && argc > 1)) {
-		gmt_message_error(options.all ? "recover: --all takes neither a file nor -o" :
-			argc ? "recover: -o takes one file" : "recover: which file?");
+		gmt_message_error(options.all ? "recover: --all takes neither a file nor -o"
+				: argc                ? "recover: -o takes one file"
+									  : "recover: which file?");
 		return GMT_EXIT_USAGE;
 	}
 	if (options.how.discard && (options.how.keep || has_output)) {

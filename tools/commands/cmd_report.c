@@ -33,26 +33,31 @@ static const char BY_WORDS[] =
 
 const struct gmt_option_row gmt_table_report[] = {
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json),
-	  "JSON instead of text, with every site and whole stacks" },
+		"JSON instead of text, with every site and whole stacks" },
 	{ "until", 0, GMT_OPTION_NUMBER, "NS", AT(until),
-	  "stop at this moment: nanoseconds since the recording began, or since 1970 when 10^17 or more" },
+		"stop at this moment: nanoseconds since the recording began, or since 1970 when 10^17 or more" },
 	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
 	GMT_OWNERS_OPTION(AT(owners)),
 	{ "sort", 0, GMT_OPTION_WORD, "peak|live|total|all", AT(sort),
-	  "show only the list of sites by this (default: all three lists; JSON: by peak)" },
+		"show only the list of sites by this (default: all three lists; JSON: by peak)" },
 	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit),
-	  "sites in a list (default: 10 in the first, 5 in the others; JSON: all)" },
-	{ "by", 0, GMT_OPTION_WORD, BY_WORDS + 1, AT(by), "print a table by this instead; JSON: add it" },
+		"sites in a list (default: 10 in the first, 5 in the others; JSON: all)" },
+	{ "by", 0, GMT_OPTION_WORD, BY_WORDS + 1, AT(by),
+		"print a table by this instead; JSON: add it" },
 	{ "section", 0, GMT_OPTION_WORD, "peak|segments|allocator|temporaries", AT(section),
-	  "print only this section, in full (JSON: has all)" },
-	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames), "lines of stack for each site (default: 6)" },
+		"print only this section, in full (JSON: has all)" },
+	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames),
+		"lines of stack for each site (default: 6)" },
 	{ "native", 0, GMT_OPTION_WORD, "trimmed|all|none", AT(native),
-	  "native frames: all but the Python interpreter's own (default), all, or none where there are "
-	  "Python frames" },
-	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 when the recording is incomplete" },
-	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color), "colours (default: on a terminal)" },
+		"native frames: all but the Python interpreter's own (default), all, or none where there are "
+		"Python frames" },
+	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),
+		"exit with 4 when the recording is incomplete" },
+	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color),
+		"colours (default: on a terminal)" },
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write to FILE" },
-	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force), "let --output replace a recording or a file that is read" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force),
+		"let --output replace a recording or a file that is read" },
 	{ 0 },
 };
 #undef AT
@@ -61,21 +66,35 @@ enum { UNSET = -1 };
 
 static enum gmt_sites_key key_of(const struct report_options *options)
 {
-	return options->sort == SORT_LIVE ? GMT_SITES_BY_LIVE :
-		options->sort == SORT_TOTAL ? GMT_SITES_BY_TOTAL : GMT_SITES_BY_PEAK;
+	return options->sort == SORT_LIVE ? GMT_SITES_BY_LIVE
+		: options->sort == SORT_TOTAL ? GMT_SITES_BY_TOTAL
+									  : GMT_SITES_BY_PEAK;
 }
 
 static enum gmt_status render(struct gmt_pipeline *parts, struct gmt_allocator_state_parts *where,
 	const struct report_options *options, struct gmt_files_output *output, struct gmt_error *error)
 {
 	struct gmt_leaks_view leaks = {
-		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
-		.timeline = &parts->timeline, .history = &parts->history, .leaks = &parts->leaks, .step_parts = &parts->step_parts,
-		.limit = UINT64_MAX, .frames = options->frames, .brief = true,
+		.snapshot = parts->snapshot,
+		.traces = &parts->traces,
+		.replay = &parts->replay,
+		.timeline = &parts->timeline,
+		.history = &parts->history,
+		.leaks = &parts->leaks,
+		.step_parts = &parts->step_parts,
+		.limit = UINT64_MAX,
+		.frames = options->frames,
+		.brief = true,
 	};
 	struct gmt_report report = {
-		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
-		.summary = &parts->summary, .sites = &parts->sites, .warnings = &parts->warnings, .ooms = &parts->ooms, .ledger = &parts->ledger,
+		.snapshot = parts->snapshot,
+		.traces = &parts->traces,
+		.replay = &parts->replay,
+		.summary = &parts->summary,
+		.sites = &parts->sites,
+		.warnings = &parts->warnings,
+		.ooms = &parts->ooms,
+		.ledger = &parts->ledger,
 		.heaps = &parts->heaps,
 		.has_until = options->until != UINT64_MAX,
 		.limit = options->limit,
@@ -84,8 +103,9 @@ static enum gmt_status render(struct gmt_pipeline *parts, struct gmt_allocator_s
 		.key = key_of(options),
 		.where = &where->view,
 		.leaks = &leaks,
-		.section = options->by >= 0 ? GMT_ALLOCATOR_STATE_TABLE :
-			options->section >= 0 ? GMT_ALLOCATOR_STATE_PEAK + options->section : GMT_ALLOCATOR_STATE_SHORT,
+		.section = options->by >= 0 ? GMT_ALLOCATOR_STATE_TABLE
+			: options->section >= 0 ? GMT_ALLOCATOR_STATE_PEAK + options->section
+									: GMT_ALLOCATOR_STATE_SHORT,
 		.color = output->color,
 	};
 
@@ -126,7 +146,8 @@ static int report_file(const void *user, const char *path, struct gmt_files_outp
 	int code = gmt_pipeline_load(path, &how, &parts);
 
 	if (!code) {
-		output->is_incomplete |= !gmt_snapshot_complete(parts.snapshot) || parts.leaks.is_compacted_away;
+		output->is_incomplete |=
+			!gmt_snapshot_complete(parts.snapshot) || parts.leaks.is_compacted_away;
 		if (gmt_allocator_state_parts_init(&where, &parts, options->by, key_of(options), &error) ||
 			render(&parts, &where, options, output, &error))
 			code = gmt_message_failure(&error);
@@ -141,7 +162,12 @@ static int report_file(const void *user, const char *path, struct gmt_files_outp
 int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 {
 	struct report_options options = {
-		.until = UINT64_MAX, .limit = UINT64_MAX, .frames = 6, .sort = UNSET, .by = UNSET, .section = UNSET,
+		.until = UINT64_MAX,
+		.limit = UINT64_MAX,
+		.frames = 6,
+		.sort = UNSET,
+		.by = UNSET,
+		.section = UNSET,
 	};
 	struct gmt_owner_rules owners = { 0 };
 	struct reporter reporter = { .options = &options, .owners = &owners };
@@ -157,11 +183,18 @@ int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 
 	code = gmt_owner_rules_load(&options.owners, &owners);
 	if (!code)
-		code = gmt_files_report(&(struct gmt_files){
-			.count = argc, .paths = argv, .output = options.output, .owners = &options.owners, .force = options.force,
-			.json = options.json, .strict = options.strict,
+		code = gmt_files_report(&(struct gmt_files){ .count = argc,
+			.paths = argv,
+			.output = options.output,
+			.owners = &options.owners,
+			.force = options.force,
+			.json = options.json,
+			.strict = options.strict,
 			.color = (enum gmt_color)options.color,
-			.schema = "gpumemtrace.reports/1", .key = "reports", .tell = report_file, .user = &reporter });
+			.schema = "gpumemtrace.reports/1",
+			.key = "reports",
+			.tell = report_file,
+			.user = &reporter });
 	gmt_owner_rules_fini(&owners);
 	return code;
 }

@@ -26,12 +26,13 @@ struct run_options {
 #define AT(field) offsetof(struct run_options, field)
 const struct gmt_option_row gmt_table_run[] = {
 	{ "quiet", 'q', GMT_OPTION_FLAG, NULL, AT(quiet),
-	  "do not say what was recorded and what to type next" },
+		"do not say what was recorded and what to type next" },
 	{ "check", 0, GMT_OPTION_MAYBE, "FILE|OPTIONS", AT(check),
-	  "judge what was recorded as `check` does, by a limits file or by options of check in quotes" },
+		"judge what was recorded as `check` does, by a limits file or by options of check in quotes" },
 	{ "audit", 0, GMT_OPTION_FLAG, NULL, AT(audit),
-	  "have the loader tell of libraries in namespaces of dlmopen too (LD_AUDIT); programs start slower" },
-#define GMT_OPTION(name, fallback, values, meaning) GMT_RECORDER_ROW(name, values, AT(recorder), meaning)
+		"have the loader tell of libraries in namespaces of dlmopen too (LD_AUDIT); programs start slower" },
+#define GMT_OPTION(name, fallback, values, meaning) \
+	GMT_RECORDER_ROW(name, values, AT(recorder), meaning)
 #include "options/recorder_options.def"
 #undef GMT_OPTION
 	{ 0 },
@@ -86,14 +87,16 @@ static int check(struct gmt_check_plan *plan, char **paths, size_t count)
 	}
 	if (plan->options.output && !(output = gmt_output_open(plan->options.output, &rules)))
 		return NOTHING_TO_JUDGE;
-	return gmt_output_close(output, gmt_check_files(plan, paths, count, output ? gmt_output_file(output) : stderr));
+	return gmt_output_close(output,
+		gmt_check_files(plan, paths, count, output ? gmt_output_file(output) : stderr));
 }
 
 /*
  * Returns the exit code. A failure of the program has priority over the verdict, because a program
  * that ended early may have kept its limits.
  */
-static int conclude(const struct run_options *options, struct gmt_check_plan *plan, struct gmt_run *run, int signal, int code)
+static int conclude(const struct run_options *options, struct gmt_check_plan *plan,
+	struct gmt_run *run, int signal, int code)
 {
 	gmt_run_finish(run, signal, options->quiet);
 	if (!options->quiet)
@@ -186,7 +189,8 @@ int gmt_cmd_run(const struct gmt_command *command, int argc, char **argv)
 		return GMT_CHILD_OWN_FAILURE;
 	}
 	/* Report invalid options before the program runs, which may take hours. */
-	if ((options.check && (gmt_check_parse(&plan, options.check) || !gmt_check_may_write(&plan, NULL, 0))) ||
+	if ((options.check &&
+			(gmt_check_parse(&plan, options.check) || !gmt_check_may_write(&plan, NULL, 0))) ||
 		!set_environment(&options, &pattern)) {
 		gmt_check_plan_fini(&plan);
 		return GMT_CHILD_OWN_FAILURE;

@@ -17,7 +17,8 @@ struct snapshot_options {
 
 #define AT(field) offsetof(struct snapshot_options, field)
 const struct gmt_option_row gmt_table_snapshot[] = {
-	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "new file (default: beside the recording)" },
+	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output),
+		"new file (default: beside the recording)" },
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text" },
 	{ 0 },
 };
@@ -41,7 +42,8 @@ static bool make_whole(const char *path, char *ret_whole, size_t bytes)
 int gmt_cmd_snapshot(const struct gmt_command *command, int argc, char **argv)
 {
 	struct snapshot_options options = { 0 };
-	char whole[GMT_CONTROL_PATH_BYTES] = "", answer[GMT_CONTROL_PATH_BYTES + GMT_CONTROL_TEXT_BYTES];
+	char whole[GMT_CONTROL_PATH_BYTES] = "",
+		 answer[GMT_CONTROL_PATH_BYTES + GMT_CONTROL_TEXT_BYTES];
 	uint32_t pid;
 	int code = gmt_options_parse(command, &options, false, &argc, argv);
 

@@ -117,7 +117,8 @@ void gmt_find(struct gmt_finding *finding, enum gmt_verdict verdict, const char 
 	__attribute__((format(printf, 3, 4)));
 
 /* Sets a remedy that fits better than the remedy of the row. */
-void gmt_advise(struct gmt_finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void gmt_advise(struct gmt_finding *finding, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /*
  * Runs a probe. This program starts itself again with this variable, so that the driver's libraries
@@ -128,7 +129,8 @@ void gmt_advise(struct gmt_finding *finding, const char *format, ...) __attribut
 int gmt_doctor_probe(const char *what);
 
 /* Copies the value of `key` from the output of a probe. Returns false if the key is missing. */
-bool gmt_doctor_answer(const struct gmt_subprocess *process, const char *key, char *ret_value, size_t value_bytes);
+bool gmt_doctor_answer(const struct gmt_subprocess *process, const char *key, char *ret_value,
+	size_t value_bytes);
 
 /* All findings, one for each row of doctor_checks.def, for the text and JSON output. */
 struct gmt_doctor_result {

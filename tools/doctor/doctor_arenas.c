@@ -70,7 +70,8 @@ static bool imports(const char *text, const char *module)
 			if (strncmp(at, words[i], length) != 0 || !(blanks = strspn(at + length, " \t")))
 				continue;
 			length += blanks;
-			if (strncmp(at + length, module, module_length) == 0 && strchr(" \t.,;\r\n", at[length + module_length]))
+			if (strncmp(at + length, module, module_length) == 0 &&
+				strchr(" \t.,;\r\n", at[length + module_length]))
 				return true;
 		}
 	}
@@ -112,10 +113,13 @@ void gmt_doctor_arenas(const struct gmt_doctor *doctor, struct gmt_finding *find
 	}
 	free(text);
 	if (closed) {
-		gmt_find(finding, GMT_VERDICT_WARNING, "the script imports %s: blocks inside %s's arena are not seen, leaks in it cannot be "
-			"found", closed->module, closed->owner);
+		gmt_find(finding, GMT_VERDICT_WARNING,
+			"the script imports %s: blocks inside %s's arena are not seen, leaks in it cannot be "
+			"found",
+			closed->module, closed->owner);
 		gmt_advise(finding, "%s", gmt_arenas_setting(closed->owner));
 	} else if (used) {
-		gmt_find(finding, GMT_VERDICT_OK, "the script imports %s, whose blocks are seen", used->module);
+		gmt_find(finding, GMT_VERDICT_OK, "the script imports %s, whose blocks are seen",
+			used->module);
 	}
 }

@@ -17,7 +17,8 @@ static const struct launcher {
 	enum gmt_verdict verdict;
 	const char *finding, *remedy;
 } launchers[] = {
-#define GMT_LAUNCHER(name, verdict, finding, remedy) { #name, GMT_VERDICT_##verdict, finding, remedy },
+#define GMT_LAUNCHER(name, verdict, finding, remedy) \
+	{ #name, GMT_VERDICT_##verdict, finding, remedy },
 #include "tools/doctor/doctor_launchers.def"
 #undef GMT_LAUNCHER
 };
@@ -87,7 +88,8 @@ void gmt_doctor_command_found(const struct gmt_doctor *doctor, struct gmt_findin
 		return;
 	case GMT_PROGRAM_NOT_FOUND:
 		if (program->chain[0] && strcmp(program->chain, program->path) != 0) {
-			gmt_find(finding, GMT_VERDICT_PROBLEM, "%.400s does not exist: %.500s", program->word, program->chain);
+			gmt_find(finding, GMT_VERDICT_PROBLEM, "%.400s does not exist: %.500s", program->word,
+				program->chain);
 			gmt_advise(finding, "write a program that exists into the script's first line");
 		} else {
 			gmt_find(finding, GMT_VERDICT_PROBLEM, "%.800s: %s", program->word,
@@ -102,8 +104,8 @@ void gmt_doctor_command_found(const struct gmt_doctor *doctor, struct gmt_findin
 		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.900s is a folder", program->path);
 		return;
 	case GMT_PROGRAM_ENDLESS:
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "the first lines of these scripts never reach a program: %.900s",
-			program->chain);
+		gmt_find(finding, GMT_VERDICT_PROBLEM,
+			"the first lines of these scripts never reach a program: %.900s", program->chain);
 		return;
 	}
 }
@@ -120,7 +122,8 @@ void gmt_doctor_command_starts(const struct gmt_doctor *doctor, struct gmt_findi
 		gmt_find(finding, launcher->verdict, "%s %s", launcher->name, launcher->finding);
 		gmt_advise(finding, "%s", launcher->remedy);
 	} else if (program->loses_environment) {
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "env takes LD_PRELOAD out of the environment: %.800s", program->chain);
+		gmt_find(finding, GMT_VERDICT_PROBLEM,
+			"env takes LD_PRELOAD out of the environment: %.800s", program->chain);
 		gmt_advise(finding, "put gpumemtrace run behind env, in front of the program");
 	} else if (program->chain[0]) {
 		gmt_find(finding, GMT_VERDICT_OK, "one starts the next: %.900s", program->chain);
@@ -140,16 +143,22 @@ void gmt_doctor_command_rights(const struct gmt_doctor *doctor, struct gmt_findi
 		return;
 
 	bool sets_user = (about.st_mode & S_ISUID) && about.st_uid != getuid();
-	bool sets_group = (about.st_mode & S_ISGID) && (about.st_mode & S_IXGRP) && about.st_gid != getgid();
-	bool has_capabilities = getuid() && getxattr(doctor->program.path, "security.capability", NULL, 0) > 0;
+	bool sets_group =
+		(about.st_mode & S_ISGID) && (about.st_mode & S_IXGRP) && about.st_gid != getgid();
+	bool has_capabilities =
+		getuid() && getxattr(doctor->program.path, "security.capability", NULL, 0) > 0;
 	bool are_granted = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 &&
 		(statvfs(doctor->program.path, &system) || !(system.f_flag & ST_NOSUID));
-	const char *what = sets_user ? "set-uid" : sets_group ? "set-gid" : has_capabilities ? "file capabilities" : NULL;
+	const char *what = sets_user ? "set-uid"
+		: sets_group             ? "set-gid"
+		: has_capabilities       ? "file capabilities"
+								 : NULL;
 
 	if (!what)
 		gmt_find(finding, GMT_VERDICT_OK, "it has no more rights than its caller");
 	else if (!are_granted)
-		gmt_find(finding, GMT_VERDICT_OK, "%s, which are not granted here (nosuid or no_new_privs)", what);
+		gmt_find(finding, GMT_VERDICT_OK, "%s, which are not granted here (nosuid or no_new_privs)",
+			what);
 	else
 		gmt_find(finding, GMT_VERDICT_PROBLEM, "%s: the dynamic linker ignores LD_PRELOAD", what);
 }

@@ -24,7 +24,8 @@ void gmt_doctor_devices(const struct gmt_doctor *doctor, struct gmt_finding *fin
 		gmt_find(finding, GMT_VERDICT_PROBLEM, "none%s", variable);
 		return;
 	}
-	for (uint32_t i = 0; i < driver->device_count && i < GMT_DOCTOR_DEVICES && length < sizeof(list); i++)
+	for (uint32_t i = 0;
+		i < driver->device_count && i < GMT_DOCTOR_DEVICES && length < sizeof(list); i++)
 		length += (size_t)snprintf(list + length, sizeof(list) - length, "%s%s, %s", i ? "; " : "",
 			driver->devices[i].name, gmt_text_size(driver->devices[i].total_bytes).text);
 	gmt_find(finding, GMT_VERDICT_OK, "%" PRIu32 ": %s%s", driver->device_count, list, variable);
@@ -41,8 +42,8 @@ static size_t count_of(const char *pattern)
 
 static bool is_in_container(void)
 {
-	return !access("/.dockerenv", F_OK) || !access("/run/.containerenv", F_OK) || getenv("container") ||
-		getenv("KUBERNETES_SERVICE_HOST");
+	return !access("/.dockerenv", F_OK) || !access("/run/.containerenv", F_OK) ||
+		getenv("container") || getenv("KUBERNETES_SERVICE_HOST");
 }
 
 /*
@@ -61,11 +62,14 @@ void gmt_doctor_device_files(const struct gmt_doctor *doctor, struct gmt_finding
 	else if (!access("/dev/dxg", F_OK))
 		gmt_find(finding, GMT_VERDICT_OK, "/dev/dxg: Windows' driver, in WSL");
 	else if (count && !access("/dev/nvidiactl", R_OK | W_OK))
-		gmt_find(finding, GMT_VERDICT_OK, "/dev/nvidiactl and those of %zu device%s", count, count == 1 ? "" : "s");
+		gmt_find(finding, GMT_VERDICT_OK, "/dev/nvidiactl and those of %zu device%s", count,
+			count == 1 ? "" : "s");
 	else if (works)
-		gmt_find(finding, GMT_VERDICT_OK, "the usual ones are not there, and the driver works without them");
+		gmt_find(finding, GMT_VERDICT_OK,
+			"the usual ones are not there, and the driver works without them");
 	else if (count)
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "/dev/nvidiactl may not be opened by this user%s", where);
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "/dev/nvidiactl may not be opened by this user%s",
+			where);
 	else
 		gmt_find(finding, GMT_VERDICT_PROBLEM, "there is no /dev/nvidia0%s", where);
 }
@@ -79,5 +83,6 @@ void gmt_doctor_management(const struct gmt_doctor *doctor, struct gmt_finding *
 	if (driver->nvml[0])
 		gmt_find(finding, GMT_VERDICT_OK, "%.900s", driver->nvml);
 	else
-		gmt_find(finding, GMT_VERDICT_WARNING, "%s", driver->nvml_why[0] ? driver->nvml_why : "not asked");
+		gmt_find(finding, GMT_VERDICT_WARNING, "%s",
+			driver->nvml_why[0] ? driver->nvml_why : "not asked");
 }

@@ -33,7 +33,8 @@ static void others_preloaded(char *ret_value, size_t value_bytes)
 		bool is_recorder = memmem(at, word, "libgpumemtrace.so", 17);
 
 		if (word && !is_recorder && length + word + 2 < value_bytes)
-			length += (size_t)snprintf(ret_value + length, value_bytes - length, "%.*s:", (int)word, at);
+			length +=
+				(size_t)snprintf(ret_value + length, value_bytes - length, "%.*s:", (int)word, at);
 		at += word + (at[word] != 0);
 	}
 }
@@ -57,9 +58,11 @@ static void take_numbers(struct gmt_doctor_driver *driver, const struct gmt_subp
 		if (!gmt_doctor_answer(process, key, value, sizeof(value)))
 			continue;
 		driver->devices[i].total_bytes = strtoull(value, &name, 10);
-		snprintf(driver->devices[i].name, sizeof(driver->devices[i].name), "%.120s", name + (*name == ' '));
+		snprintf(driver->devices[i].name, sizeof(driver->devices[i].name), "%.120s",
+			name + (*name == ' '));
 	}
-	driver->is_simulated = driver->device_count && strncmp(driver->devices[0].name, "Simulated", 9) == 0;
+	driver->is_simulated =
+		driver->device_count && strncmp(driver->devices[0].name, "Simulated", 9) == 0;
 }
 
 void gmt_doctor_gather_driver(struct gmt_doctor *doctor)
@@ -92,7 +95,8 @@ void gmt_doctor_driver_found(const struct gmt_doctor *doctor, struct gmt_finding
 	if (driver->is_found)
 		gmt_find(finding, GMT_VERDICT_OK, "%.900s", driver->path);
 	else if (driver->is_late)
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "opening libcuda.so.1 takes more than %d s", LIMIT_MS / 1000);
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "opening libcuda.so.1 takes more than %d s",
+			LIMIT_MS / 1000);
 	else if (driver->has_crashed)
 		gmt_find(finding, GMT_VERDICT_PROBLEM, "a process that opens libcuda.so.1 crashes");
 	else if (driver->why[0])
@@ -105,8 +109,8 @@ static void explain_result(int number, struct gmt_finding *finding)
 {
 	for (size_t i = 0; i < sizeof(cuda_results) / sizeof(*cuda_results); i++)
 		if (cuda_results[i].number == number) {
-			gmt_find(finding, GMT_VERDICT_PROBLEM, "cuInit answers %d, %s: %s", number, cuda_results[i].name,
-				cuda_results[i].meaning);
+			gmt_find(finding, GMT_VERDICT_PROBLEM, "cuInit answers %d, %s: %s", number,
+				cuda_results[i].name, cuda_results[i].meaning);
 			gmt_advise(finding, "%s", cuda_results[i].remedy);
 			return;
 		}
@@ -125,7 +129,8 @@ void gmt_doctor_driver_starts(const struct gmt_doctor *doctor, struct gmt_findin
 		gmt_find(finding, GMT_VERDICT_OK, "cuInit succeeds%s",
 			driver->is_simulated ? "; this is the simulated device" : "");
 	else if (driver->is_late)
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "cuInit did not return within %d s", LIMIT_MS / 1000);
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "cuInit did not return within %d s",
+			LIMIT_MS / 1000);
 	else if (driver->has_crashed)
 		gmt_find(finding, GMT_VERDICT_PROBLEM, "a process that calls cuInit crashes");
 	else
@@ -144,11 +149,12 @@ void gmt_doctor_driver_version(const struct gmt_doctor *doctor, struct gmt_findi
 	if (driver->release[0])
 		snprintf(release, sizeof(release), ", release %s", driver->release);
 	if (driver->version < OLDEST_VERSION) {
-		gmt_find(finding, GMT_VERDICT_WARNING, "CUDA %u.%u%s: older than 11.3, with which the recorder is not tried",
-			major, minor, release);
+		gmt_find(finding, GMT_VERDICT_WARNING,
+			"CUDA %u.%u%s: older than 11.3, with which the recorder is not tried", major, minor,
+			release);
 	} else if (torch[0] && strtoul(torch, NULL, 10) > major) {
-		gmt_find(finding, GMT_VERDICT_WARNING, "CUDA %u.%u%s; PyTorch is built for CUDA %s", major, minor, release,
-			torch);
+		gmt_find(finding, GMT_VERDICT_WARNING, "CUDA %u.%u%s; PyTorch is built for CUDA %s", major,
+			minor, release, torch);
 		gmt_advise(finding, "install a newer driver, or a PyTorch for CUDA %u", major);
 	} else {
 		gmt_find(finding, GMT_VERDICT_OK, "CUDA %u.%u%s", major, minor, release);

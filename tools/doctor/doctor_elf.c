@@ -40,9 +40,11 @@ static bool copy_string(const struct image *image, uint64_t offset, char *ret_te
 }
 
 /* Copies the header, because it may not be aligned in the file. */
-static bool program_header(const struct image *image, const Elf64_Ehdr *head, unsigned index, Elf64_Phdr *ret_header)
+static bool program_header(const struct image *image, const Elf64_Ehdr *head, unsigned index,
+	Elf64_Phdr *ret_header)
 {
-	const void *place = at(image, head->e_phoff + (uint64_t)index * head->e_phentsize, sizeof(*ret_header));
+	const void *place =
+		at(image, head->e_phoff + (uint64_t)index * head->e_phentsize, sizeof(*ret_header));
 
 	if (!place || head->e_phentsize < sizeof(*ret_header))
 		return false;
@@ -56,7 +58,8 @@ static uint64_t offset_of(const struct image *image, const Elf64_Ehdr *head, uin
 	Elf64_Phdr part;
 
 	for (unsigned i = 0; i < head->e_phnum && program_header(image, head, i, &part); i++)
-		if (part.p_type == PT_LOAD && address >= part.p_vaddr && address - part.p_vaddr < part.p_filesz)
+		if (part.p_type == PT_LOAD && address >= part.p_vaddr &&
+			address - part.p_vaddr < part.p_filesz)
 			return part.p_offset + (address - part.p_vaddr);
 	return UINT64_MAX;
 }
@@ -87,7 +90,8 @@ static void read_dynamic(const struct image *image, const Elf64_Ehdr *head, cons
 		}
 }
 
-static bool read_program_headers(const struct image *image, const Elf64_Ehdr *head, struct gmt_elf *elf)
+static bool read_program_headers(const struct image *image, const Elf64_Ehdr *head,
+	struct gmt_elf *elf)
 {
 	Elf64_Phdr part;
 
@@ -103,9 +107,11 @@ static bool read_program_headers(const struct image *image, const Elf64_Ehdr *he
 	return true;
 }
 
-static bool section_header(const struct image *image, const Elf64_Ehdr *head, unsigned index, Elf64_Shdr *ret_header)
+static bool section_header(const struct image *image, const Elf64_Ehdr *head, unsigned index,
+	Elf64_Shdr *ret_header)
 {
-	const void *place = at(image, head->e_shoff + (uint64_t)index * head->e_shentsize, sizeof(*ret_header));
+	const void *place =
+		at(image, head->e_shoff + (uint64_t)index * head->e_shentsize, sizeof(*ret_header));
 
 	if (!place || head->e_shentsize < sizeof(*ret_header))
 		return false;

@@ -15,7 +15,8 @@ static const struct neighbour {
 	enum gmt_verdict verdict;
 	const char *meaning, *remedy;
 } neighbours[] = {
-#define GMT_NEIGHBOUR(part, verdict, meaning, remedy) { part, GMT_VERDICT_##verdict, meaning, remedy },
+#define GMT_NEIGHBOUR(part, verdict, meaning, remedy) \
+	{ part, GMT_VERDICT_##verdict, meaning, remedy },
 #include "tools/doctor/doctor_neighbours.def"
 #undef GMT_NEIGHBOUR
 };
@@ -31,8 +32,9 @@ static void add_complaint(void *context, const struct gmt_option_complaint *comp
 	struct complaints *all = context;
 
 	if (all->length < sizeof(all->text))
-		all->length += (size_t)snprintf(all->text + all->length, sizeof(all->text) - all->length, "%s%s%s%s",
-			all->length ? "; also: " : "", complaint->line, *complaint->in_force ? "; " : "", complaint->in_force);
+		all->length += (size_t)snprintf(all->text + all->length, sizeof(all->text) - all->length,
+			"%s%s%s%s", all->length ? "; also: " : "", complaint->line,
+			*complaint->in_force ? "; " : "", complaint->in_force);
 }
 
 void gmt_doctor_options(const struct gmt_doctor *doctor, struct gmt_finding *finding)
@@ -54,10 +56,16 @@ void gmt_doctor_options(const struct gmt_doctor *doctor, struct gmt_finding *fin
 }
 
 static const struct neighbour missing = {
-	"", GMT_VERDICT_WARNING, "is not there", "take what is not there out of it",
+	"",
+	GMT_VERDICT_WARNING,
+	"is not there",
+	"take what is not there out of it",
 };
 static const struct neighbour other_copy = {
-	"", GMT_VERDICT_WARNING, "another copy of the recorder", "take the other copy out of it",
+	"",
+	GMT_VERDICT_WARNING,
+	"another copy of the recorder",
+	"take the other copy out of it",
 };
 
 /* Returns what is known about a preloaded file; NULL: nothing relevant. */
@@ -83,7 +91,8 @@ static const struct neighbour *neighbour_of(const char *path)
  * Judges all files of `list`, separated by colons or white space. The worst file determines the
  * verdict.
  */
-static void judge_list(const struct gmt_doctor *doctor, const char *list, struct gmt_finding *finding)
+static void judge_list(const struct gmt_doctor *doctor, const char *list,
+	struct gmt_finding *finding)
 {
 	enum gmt_verdict worst = GMT_VERDICT_OK;
 	char names[LIST_BYTES] = "", path[PATH_MAX];
@@ -101,8 +110,9 @@ static void judge_list(const struct gmt_doctor *doctor, const char *list, struct
 		const struct neighbour *known = neighbour_of(path);
 
 		if (length < sizeof(names))
-			length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%.200s%s%s%s", length ? "; " : "",
-				path, known ? " (" : "", known ? known->meaning : "", known ? ")" : "");
+			length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%.200s%s%s%s",
+				length ? "; " : "", path, known ? " (" : "", known ? known->meaning : "",
+				known ? ")" : "");
 		if (known && known->verdict > worst) {
 			worst = known->verdict;
 			remedy = known->remedy;
@@ -144,10 +154,12 @@ void gmt_doctor_linker_switches(const struct gmt_doctor *doctor, struct gmt_find
 
 	(void)doctor;
 	if (getauxval(AT_SECURE)) {
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "gpumemtrace itself runs with more rights than its caller");
+		gmt_find(finding, GMT_VERDICT_PROBLEM,
+			"gpumemtrace itself runs with more rights than its caller");
 		gmt_advise(finding, "take set-uid, set-gid and capabilities off gpumemtrace");
 	} else if (audit && *audit && !strstr(audit, "gpumemtrace")) {
-		gmt_find(finding, GMT_VERDICT_WARNING, "LD_AUDIT=%.500s may redirect calls before the recorder sees them", audit);
+		gmt_find(finding, GMT_VERDICT_WARNING,
+			"LD_AUDIT=%.500s may redirect calls before the recorder sees them", audit);
 		gmt_advise(finding, "unset LD_AUDIT while recording");
 	} else if (audit && *audit) {
 		gmt_find(finding, GMT_VERDICT_OK, "LD_AUDIT=%.500s", audit);
@@ -164,8 +176,9 @@ void gmt_doctor_injections(const struct gmt_doctor *doctor, struct gmt_finding *
 	if (nvtx && strstr(nvtx, "libgpumemtrace.so"))
 		nvtx = NULL;
 	if (cuda && *cuda)
-		gmt_find(finding, GMT_VERDICT_WARNING, "CUDA_INJECTION64_PATH=%.500s: the driver loads a tool that may take calls over",
-			cuda);
+		gmt_find(finding, GMT_VERDICT_WARNING,
+			"CUDA_INJECTION64_PATH=%.500s: the driver loads a tool that may take calls over", cuda);
 	else if (nvtx && *nvtx)
-		gmt_find(finding, GMT_VERDICT_OK, "NVTX_INJECTION64_PATH=%.500s gets NVTX's calls behind the recorder", nvtx);
+		gmt_find(finding, GMT_VERDICT_OK,
+			"NVTX_INJECTION64_PATH=%.500s gets NVTX's calls behind the recorder", nvtx);
 }

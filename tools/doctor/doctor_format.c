@@ -21,7 +21,8 @@ static bool is_musl(const struct gmt_elf *elf)
 
 bool gmt_doctor_takes_recorder(const struct gmt_elf *elf)
 {
-	return is_for_this_machine(elf) && elf->interpreter[0] && !is_musl(elf) && !access(elf->interpreter, X_OK);
+	return is_for_this_machine(elf) && elf->interpreter[0] && !is_musl(elf) &&
+		!access(elf->interpreter, X_OK);
 }
 
 void gmt_doctor_command_format(const struct gmt_doctor *doctor, struct gmt_finding *finding)
@@ -33,7 +34,8 @@ void gmt_doctor_command_format(const struct gmt_doctor *doctor, struct gmt_findi
 		return;
 	switch (elf->kind) {
 	case GMT_ELF_UNREADABLE:
-		gmt_find(finding, GMT_VERDICT_UNKNOWN, "%.900s may be executed and not read", doctor->program.path);
+		gmt_find(finding, GMT_VERDICT_UNKNOWN, "%.900s may be executed and not read",
+			doctor->program.path);
 		gmt_advise(finding, "ask as a user who may read the program");
 		return;
 	case GMT_ELF_NONE:
@@ -48,10 +50,12 @@ void gmt_doctor_command_format(const struct gmt_doctor *doctor, struct gmt_findi
 	}
 	gmt_elf_machine_name(elf->machine, spare);
 	if (is_for_this_machine(elf))
-		gmt_find(finding, GMT_VERDICT_OK, "%u bits, %s", (unsigned)elf->bits, gmt_elf_machine_name(elf->machine, spare));
+		gmt_find(finding, GMT_VERDICT_OK, "%u bits, %s", (unsigned)elf->bits,
+			gmt_elf_machine_name(elf->machine, spare));
 	else
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "%u bits, %s; the recorder and this machine are %s", (unsigned)elf->bits,
-			gmt_elf_machine_name(elf->machine, spare), gmt_elf_machine_name(gmt_elf_own_machine(), own));
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "%u bits, %s; the recorder and this machine are %s",
+			(unsigned)elf->bits, gmt_elf_machine_name(elf->machine, spare),
+			gmt_elf_machine_name(gmt_elf_own_machine(), own));
 }
 
 void gmt_doctor_command_linker(const struct gmt_doctor *doctor, struct gmt_finding *finding)
@@ -61,11 +65,14 @@ void gmt_doctor_command_linker(const struct gmt_doctor *doctor, struct gmt_findi
 	if (!gmt_doctor_has_program(doctor) || !is_for_this_machine(elf))
 		return;
 	if (!elf->interpreter[0]) {
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "it is linked statically: no library can be loaded into it");
+		gmt_find(finding, GMT_VERDICT_PROBLEM,
+			"it is linked statically: no library can be loaded into it");
 	} else if (is_musl(elf)) {
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "%s: it is linked to musl, the recorder to glibc", elf->interpreter);
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "%s: it is linked to musl, the recorder to glibc",
+			elf->interpreter);
 	} else if (access(elf->interpreter, X_OK)) {
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "%s is not there: the program does not start", elf->interpreter);
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "%s is not there: the program does not start",
+			elf->interpreter);
 		gmt_advise(finding, "install the C library that the program is linked to");
 	} else {
 		gmt_find(finding, GMT_VERDICT_OK, "%s", elf->interpreter);
@@ -101,12 +108,14 @@ void gmt_doctor_command_loads(const struct gmt_doctor *doctor, struct gmt_findin
 		gmt_advise(finding, "see what ldd says");
 	} else if (find_line(listing->out, "=> not found", line, sizeof(line)) ||
 		find_line(listing->err, "error while loading shared libraries", line, sizeof(line))) {
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "a library is missing, and the program will not start: %s", line);
+		gmt_find(finding, GMT_VERDICT_PROBLEM,
+			"a library is missing, and the program will not start: %s", line);
 	} else if (!strstr(listing->out, doctor->recorder.path)) {
 		gmt_subprocess_complaint(listing, "libgpumemtrace.so", line, sizeof(line));
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "its dynamic linker does not load the recorder%s%s", *line ? ": " : "",
-			line);
-		gmt_advise(finding, "use a build of gpumemtrace for the C library that the program is linked to");
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "its dynamic linker does not load the recorder%s%s",
+			*line ? ": " : "", line);
+		gmt_advise(finding,
+			"use a build of gpumemtrace for the C library that the program is linked to");
 	} else if (find_line(listing->out, "not found (required by", line, sizeof(line)) ||
 		find_line(listing->err, "not found (required by", line, sizeof(line))) {
 		gmt_find(finding, GMT_VERDICT_PROBLEM, "%s", line);
@@ -125,10 +134,12 @@ void gmt_doctor_command_sanitizer(const struct gmt_doctor *doctor, struct gmt_fi
 	if (!gmt_doctor_has_program(doctor) || !name)
 		return;
 	if (options && strstr(options, "verify_asan_link_order=0"))
-		gmt_find(finding, GMT_VERDICT_OK, "%s, which ASAN_OPTIONS lets stand behind the recorder", name);
+		gmt_find(finding, GMT_VERDICT_OK, "%s, which ASAN_OPTIONS lets stand behind the recorder",
+			name);
 	else
 		gmt_find(finding, GMT_VERDICT_PROBLEM,
-			"%s must stand in front of all others and ends the program, as `run` puts the recorder there", name);
+			"%s must stand in front of all others and ends the program, as `run` puts the recorder there",
+			name);
 }
 
 void gmt_doctor_command_cuda(const struct gmt_doctor *doctor, struct gmt_finding *finding)
@@ -139,13 +150,15 @@ void gmt_doctor_command_cuda(const struct gmt_doctor *doctor, struct gmt_finding
 	if (!gmt_doctor_has_program(doctor) || elf->kind != GMT_ELF_NATIVE || !elf->interpreter[0])
 		return;
 
-	const char *runtime = gmt_elf_needs(elf, "libcudart.so"), *driver = gmt_elf_needs(elf, "libcuda.so");
+	const char *runtime = gmt_elf_needs(elf, "libcudart.so"),
+			   *driver = gmt_elf_needs(elf, "libcuda.so");
 	if (runtime && driver)
 		gmt_find(finding, GMT_VERDICT_OK, "linked to %s and %s", runtime, driver);
 	else if (runtime || driver)
 		gmt_find(finding, GMT_VERDICT_OK, "linked to %s", runtime ? runtime : driver);
 	else if (elf->opens_driver)
-		gmt_find(finding, GMT_VERDICT_OK, "it opens the driver itself: a static CUDA runtime is inside");
+		gmt_find(finding, GMT_VERDICT_OK,
+			"it opens the driver itself: a static CUDA runtime is inside");
 	else if (find_line(doctor->listing.out, "libcudart.so", line, sizeof(line)) ||
 		find_line(doctor->listing.out, "libcuda.so", line, sizeof(line)))
 		gmt_find(finding, GMT_VERDICT_OK, "one of its libraries is linked to it: %s", line);
@@ -161,7 +174,8 @@ void gmt_doctor_command_symbols(const struct gmt_doctor *doctor, struct gmt_find
 	const struct gmt_elf *elf = &doctor->elf;
 
 	/* The interpreter of a script does not contain the user's own code. */
-	if (!gmt_doctor_has_program(doctor) || elf->kind != GMT_ELF_NATIVE || doctor->python.is_python || doctor->program.chain[0])
+	if (!gmt_doctor_has_program(doctor) || elf->kind != GMT_ELF_NATIVE ||
+		doctor->python.is_python || doctor->program.chain[0])
 		return;
 	if (elf->has_lines)
 		gmt_find(finding, GMT_VERDICT_OK, "with functions, files and lines");
@@ -170,5 +184,6 @@ void gmt_doctor_command_symbols(const struct gmt_doctor *doctor, struct gmt_find
 	else if (elf->has_symbols)
 		gmt_find(finding, GMT_VERDICT_OK, "with functions, without lines (no -g)");
 	else
-		gmt_find(finding, GMT_VERDICT_WARNING, "it is stripped: frames have addresses, and names where it exports them");
+		gmt_find(finding, GMT_VERDICT_WARNING,
+			"it is stripped: frames have addresses, and names where it exports them");
 }

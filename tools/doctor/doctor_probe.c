@@ -21,7 +21,8 @@ typedef int number_function(int *number);
 typedef int device_function(int *device, int ordinal);
 typedef int device_name_function(char *name, int size_bytes, int device);
 typedef int device_memory_function(size_t *size_bytes, int device);
-typedef int lookup_function(const char *name, void **address, int version, uint64_t flags, int *status);
+typedef int lookup_function(const char *name, void **address, int version, uint64_t flags,
+	int *status);
 typedef int release_function(char *text, unsigned size_bytes);
 
 enum { VERSION_ASKED = 12000, LINE_BYTES = PATH_MAX + 64 };
@@ -68,7 +69,8 @@ static void tell_devices(void *driver)
 	number_function *get_count = (number_function *)dlsym(driver, "cuDeviceGetCount");
 	device_function *get_device = (device_function *)dlsym(driver, "cuDeviceGet");
 	device_name_function *get_name = (device_name_function *)dlsym(driver, "cuDeviceGetName");
-	device_memory_function *get_memory = (device_memory_function *)dlsym(driver, "cuDeviceTotalMem_v2");
+	device_memory_function *get_memory =
+		(device_memory_function *)dlsym(driver, "cuDeviceTotalMem_v2");
 	int count = 0;
 
 	if (!get_count || get_count(&count) || count < 0)
@@ -95,7 +97,8 @@ static void ask_driver(void)
 {
 	void *driver = open_and_tell("libcuda.so.1", "driver", "driver_error");
 	init_function *init = driver ? (init_function *)dlsym(driver, "cuInit") : NULL;
-	number_function *get_version = driver ? (number_function *)dlsym(driver, "cuDriverGetVersion") : NULL;
+	number_function *get_version =
+		driver ? (number_function *)dlsym(driver, "cuDriverGetVersion") : NULL;
 	int version, result;
 
 	if (!init)
@@ -113,7 +116,8 @@ static void ask_management(void)
 {
 	void *nvml = open_and_tell("libnvidia-ml.so.1", "nvml", "nvml_error");
 	result_function *init = nvml ? (result_function *)dlsym(nvml, "nvmlInit_v2") : NULL;
-	release_function *get_release = nvml ? (release_function *)dlsym(nvml, "nvmlSystemGetDriverVersion") : NULL;
+	release_function *get_release =
+		nvml ? (release_function *)dlsym(nvml, "nvmlSystemGetDriverVersion") : NULL;
 	char release[80] = "";
 
 	if (!init)
@@ -149,7 +153,8 @@ static void ask_routes(void)
 		return;
 
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-	lookup_function *look_up = driver ? (lookup_function *)dlsym(driver, "cuGetProcAddress_v2") : NULL;
+	lookup_function *look_up =
+		driver ? (lookup_function *)dlsym(driver, "cuGetProcAddress_v2") : NULL;
 	if (driver)
 		tell("by_name", "%s", file_of(dlsym(driver, "cuMemAlloc_v2")));
 	if (look_up && !look_up("cuMemAlloc", &address, VERSION_ASKED, 0, &status) && address)
@@ -171,7 +176,8 @@ int gmt_doctor_probe(const char *what)
 	_exit(0);
 }
 
-bool gmt_doctor_answer(const struct gmt_subprocess *process, const char *key, char *ret_value, size_t value_bytes)
+bool gmt_doctor_answer(const struct gmt_subprocess *process, const char *key, char *ret_value,
+	size_t value_bytes)
 {
 	char start[64];
 	int length = snprintf(start, sizeof(start), "gmt:%s=", key);

@@ -47,7 +47,8 @@ static enum gmt_program_state judge(const char *path)
 	if (S_ISDIR(about.st_mode))
 		return GMT_PROGRAM_FOLDER;
 	/* root may access every file, but can execute only a file with an execute bit. */
-	return access(path, X_OK) || !(about.st_mode & 0111) ? GMT_PROGRAM_NOT_EXECUTABLE : GMT_PROGRAM_FOUND;
+	return access(path, X_OK) || !(about.st_mode & 0111) ? GMT_PROGRAM_NOT_EXECUTABLE
+														 : GMT_PROGRAM_FOUND;
 }
 
 /*
@@ -67,9 +68,11 @@ static enum gmt_program_state search(const char *word, char ret_path[PATH_MAX])
 		size_t length = strcspn(at, ":");
 
 		int written = length ? snprintf(candidate, PATH_MAX, "%.*s/%s", (int)length, at, word)
-			: snprintf(candidate, PATH_MAX, "./%s", word);
+							 : snprintf(candidate, PATH_MAX, "./%s", word);
 		/* In a folder that may not be entered, it is not known whether the program exists. */
-		enum gmt_program_state state = written < PATH_MAX && !access(candidate, F_OK) ? judge(candidate) : GMT_PROGRAM_NOT_FOUND;
+		enum gmt_program_state state = written < PATH_MAX && !access(candidate, F_OK)
+			? judge(candidate)
+			: GMT_PROGRAM_NOT_FOUND;
 		if (state == GMT_PROGRAM_FOUND || (state == GMT_PROGRAM_NOT_EXECUTABLE && found != state)) {
 			snprintf(ret_path, PATH_MAX, "%s", candidate);
 			found = state;
@@ -122,7 +125,8 @@ static const char *behind_env(char *const *arguments, bool *ret_loses)
 	for (; *arguments; arguments++) {
 		const char *word = *arguments;
 
-		if (strcmp(word, "-i") == 0 || strcmp(word, "-") == 0 || strcmp(word, "--ignore-environment") == 0) {
+		if (strcmp(word, "-i") == 0 || strcmp(word, "-") == 0 ||
+			strcmp(word, "--ignore-environment") == 0) {
 			*ret_loses = true;
 		} else if ((strcmp(word, "-u") == 0 || strcmp(word, "-C") == 0) && arguments[1]) {
 			*ret_loses |= strcmp(arguments[1], "LD_PRELOAD") == 0;
@@ -141,7 +145,8 @@ void gmt_program_add_step(struct gmt_program *program, const char *step)
 {
 	size_t length = strlen(program->chain);
 
-	snprintf(program->chain + length, sizeof(program->chain) - length, "%s%s", length ? ", " : "", step);
+	snprintf(program->chain + length, sizeof(program->chain) - length, "%s%s", length ? ", " : "",
+		step);
 }
 
 void gmt_program_find(char *const *command, struct gmt_program *ret_program)

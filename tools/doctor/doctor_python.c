@@ -50,7 +50,8 @@ static bool answers_one(const struct gmt_subprocess *process, const char *key)
 void gmt_doctor_follow_python(struct gmt_doctor *doctor)
 {
 	static struct gmt_subprocess process;
-	static const char question[] = "import sys; sys.stdout.write('gmt:executable=%s\\n' % sys.executable)";
+	static const char question[] =
+		"import sys; sys.stdout.write('gmt:executable=%s\\n' % sys.executable)";
 	const char *argv[] = { doctor->program.python, "-c", question, NULL };
 	char path[PATH_MAX];
 
@@ -69,14 +70,17 @@ void gmt_doctor_gather_python(struct gmt_doctor *doctor)
 	struct gmt_doctor_python *python = &doctor->python;
 	const char *argv[] = { doctor->program.path, "-c", script, NULL };
 
-	if (!doctor->command || doctor->program.state != GMT_PROGRAM_FOUND || !gmt_program_is_python(doctor->program.path))
+	if (!doctor->command || doctor->program.state != GMT_PROGRAM_FOUND ||
+		!gmt_program_is_python(doctor->program.path))
 		return;
 	python->is_python = true;
 	if (!doctor->is_loadable)
 		return;
 	gmt_subprocess_run(doctor->program.path, argv, unset, LIMIT_MS, &process);
-	python->is_asked = gmt_doctor_answer(&process, "version", python->version, sizeof(python->version));
-	gmt_doctor_answer(&process, "implementation", python->implementation, sizeof(python->implementation));
+	python->is_asked =
+		gmt_doctor_answer(&process, "version", python->version, sizeof(python->version));
+	gmt_doctor_answer(&process, "implementation", python->implementation,
+		sizeof(python->implementation));
 	python->is_free_threaded = answers_one(&process, "free_threaded");
 	python->has_trace_refs = answers_one(&process, "trace_refs");
 	gmt_doctor_answer(&process, "torch", python->torch, sizeof(python->torch));
@@ -97,14 +101,17 @@ void gmt_doctor_python_version(const struct gmt_doctor *doctor, struct gmt_findi
 	}
 	sscanf(python->version, "%ld.%ld", &major, &minor);
 	if (strcmp(python->implementation, "cpython") != 0)
-		gmt_find(finding, GMT_VERDICT_WARNING, "%s, whose frames the recorder cannot read", python->implementation);
+		gmt_find(finding, GMT_VERDICT_WARNING, "%s, whose frames the recorder cannot read",
+			python->implementation);
 	else if (major != 3 || minor < OLDEST_MINOR || minor > NEWEST_MINOR)
-		gmt_find(finding, GMT_VERDICT_WARNING, "Python %s, whose frames the recorder cannot read", python->version);
-	else if (python->is_free_threaded)
-		gmt_find(finding, GMT_VERDICT_WARNING, "Python %s without a GIL, whose frames the recorder cannot read",
+		gmt_find(finding, GMT_VERDICT_WARNING, "Python %s, whose frames the recorder cannot read",
 			python->version);
+	else if (python->is_free_threaded)
+		gmt_find(finding, GMT_VERDICT_WARNING,
+			"Python %s without a GIL, whose frames the recorder cannot read", python->version);
 	else if (python->has_trace_refs)
-		gmt_find(finding, GMT_VERDICT_WARNING, "Python %s that traces references, whose frames the recorder cannot read",
+		gmt_find(finding, GMT_VERDICT_WARNING,
+			"Python %s that traces references, whose frames the recorder cannot read",
 			python->version);
 	else
 		gmt_find(finding, GMT_VERDICT_OK, "Python %s", python->version);
@@ -121,8 +128,8 @@ void gmt_doctor_pytorch(const struct gmt_doctor *doctor, struct gmt_finding *fin
 	else if (python->torch_cuda[0])
 		gmt_find(finding, GMT_VERDICT_OK, "%s, for CUDA %s", python->torch, python->torch_cuda);
 	else if (python->torch_hip[0])
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "%s is for ROCm %s: it does not call CUDA", python->torch,
-			python->torch_hip);
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "%s is for ROCm %s: it does not call CUDA",
+			python->torch, python->torch_hip);
 	else
 		gmt_find(finding, GMT_VERDICT_WARNING, "%s is built without CUDA", python->torch);
 }
@@ -163,10 +170,12 @@ void gmt_doctor_pytorch_allocator(const struct gmt_doctor *doctor, struct gmt_fi
 		gmt_advise(finding, "unset it to see PyTorch's own blocks");
 	} else if (has_setting(settings, "backend", "cudaMallocAsync")) {
 		gmt_find(finding, GMT_VERDICT_WARNING,
-			"%s=%.300s: tensors are blocks of the driver's pool, and the layer `torch` stays empty", name, settings);
+			"%s=%.300s: tensors are blocks of the driver's pool, and the layer `torch` stays empty",
+			name, settings);
 		gmt_advise(finding, "take backend:cudaMallocAsync away to see PyTorch's own blocks");
 	} else if (has_setting(settings, "expandable_segments", "true")) {
-		gmt_find(finding, GMT_VERDICT_OK, "%s=%.300s: segments are mapped piece by piece", name, settings);
+		gmt_find(finding, GMT_VERDICT_OK, "%s=%.300s: segments are mapped piece by piece", name,
+			settings);
 	} else if (settings) {
 		gmt_find(finding, GMT_VERDICT_OK, "%s=%.300s", name, settings);
 	} else if (doctor->python.torch[0]) {

@@ -31,8 +31,8 @@ static void find_unwinder(struct gmt_doctor_recorder *recorder, struct gmt_subpr
 	const char *slash = strrchr(recorder->path, '/');
 
 	for (size_t i = 0; slash && i < sizeof(unwinders) / sizeof(*unwinders); i++) {
-		snprintf(recorder->unwinder, sizeof(recorder->unwinder), "%.*s/%s", (int)(slash - recorder->path),
-			recorder->path, unwinders[i]);
+		snprintf(recorder->unwinder, sizeof(recorder->unwinder), "%.*s/%s",
+			(int)(slash - recorder->path), recorder->path, unwinders[i]);
 		if (!access(recorder->unwinder, R_OK))
 			return;
 	}
@@ -60,7 +60,8 @@ void gmt_doctor_gather_recorder(struct gmt_doctor *doctor)
 	recorder->is_loaded = gmt_doctor_answer(&process, "recorder", path, sizeof(path));
 	gmt_doctor_answer(&process, "by_name", recorder->by_name, sizeof(recorder->by_name));
 	gmt_doctor_answer(&process, "by_driver", recorder->by_driver, sizeof(recorder->by_driver));
-	gmt_subprocess_complaint(&process, "libgpumemtrace.so", recorder->complaint, sizeof(recorder->complaint));
+	gmt_subprocess_complaint(&process, "libgpumemtrace.so", recorder->complaint,
+		sizeof(recorder->complaint));
 }
 
 void gmt_doctor_recorder_found(const struct gmt_doctor *doctor, struct gmt_finding *finding)
@@ -86,7 +87,8 @@ void gmt_doctor_recorder_machine(const struct gmt_doctor *doctor, struct gmt_fin
 		gmt_find(finding, GMT_VERDICT_PROBLEM, "libgpumemtrace.so is no library, or damaged");
 	else if (elf->machine != gmt_elf_own_machine() || elf->bits != 8 * sizeof(void *))
 		gmt_find(finding, GMT_VERDICT_PROBLEM, "it is made for %s, this machine is %s",
-			gmt_elf_machine_name(elf->machine, spare), gmt_elf_machine_name(gmt_elf_own_machine(), own));
+			gmt_elf_machine_name(elf->machine, spare),
+			gmt_elf_machine_name(gmt_elf_own_machine(), own));
 	else
 		gmt_find(finding, GMT_VERDICT_OK, "made for %s", gmt_elf_machine_name(elf->machine, spare));
 }
@@ -100,7 +102,8 @@ void gmt_doctor_recorder_loads(const struct gmt_doctor *doctor, struct gmt_findi
 	if (recorder->is_loaded)
 		gmt_find(finding, GMT_VERDICT_OK, "a process with LD_PRELOAD has loaded it");
 	else if (recorder->complaint[0])
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "a process with LD_PRELOAD has not loaded it: %s", recorder->complaint);
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "a process with LD_PRELOAD has not loaded it: %s",
+			recorder->complaint);
 	else
 		gmt_find(finding, GMT_VERDICT_PROBLEM, "a process with LD_PRELOAD has not loaded it");
 }
@@ -129,13 +132,16 @@ void gmt_doctor_calls_reach(const struct gmt_doctor *doctor, struct gmt_finding 
 	if (!doctor->driver.is_found || !recorder->is_loaded)
 		return;
 	if (!recorder->by_name[0])
-		gmt_find(finding, GMT_VERDICT_UNKNOWN, "the driver could not be asked with the recorder in the process");
+		gmt_find(finding, GMT_VERDICT_UNKNOWN,
+			"the driver could not be asked with the recorder in the process");
 	else if (!by_name)
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "dlsym finds cuMemAlloc_v2 in %.900s, not in the recorder",
-			recorder->by_name);
+		gmt_find(finding, GMT_VERDICT_PROBLEM,
+			"dlsym finds cuMemAlloc_v2 in %.900s, not in the recorder", recorder->by_name);
 	else if (recorder->by_driver[0] && !by_driver)
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "cuGetProcAddress finds cuMemAlloc in %.900s, not in the recorder",
+		gmt_find(finding, GMT_VERDICT_PROBLEM,
+			"cuGetProcAddress finds cuMemAlloc in %.900s, not in the recorder",
 			recorder->by_driver);
 	else
-		gmt_find(finding, GMT_VERDICT_OK, "by dlsym%s", by_driver ? " and by cuGetProcAddress" : "");
+		gmt_find(finding, GMT_VERDICT_OK, "by dlsym%s",
+			by_driver ? " and by cuGetProcAddress" : "");
 }

@@ -23,9 +23,11 @@ struct outcome {
 static bool set_variables(const struct gmt_doctor *doctor, const char *folder)
 {
 	const char *before = getenv("GPUMEMTRACE_OPTIONS");
-	char *preload = gmt_recorder_preload(doctor->recorder.path, getenv("LD_PRELOAD")), *options = NULL;
-	bool done = preload && asprintf(&options, "%s%soutput='%s/%%p.%%n.gmt.gz'", before ? before : "",
-		before && *before ? ":" : "", folder) > 0 &&
+	char *preload = gmt_recorder_preload(doctor->recorder.path, getenv("LD_PRELOAD")),
+		 *options = NULL;
+	bool done = preload &&
+		asprintf(&options, "%s%soutput='%s/%%p.%%n.gmt.gz'", before ? before : "",
+			before && *before ? ":" : "", folder) > 0 &&
 		!setenv("LD_PRELOAD", preload, 1) && !setenv("GPUMEMTRACE_OPTIONS", options, 1);
 
 	free(preload);
@@ -48,7 +50,8 @@ static void put_back(const char *name, const char *value)
 static int run_recorded(const struct gmt_doctor *doctor, const char *folder)
 {
 	const char *preload = getenv("LD_PRELOAD"), *options = getenv("GPUMEMTRACE_OPTIONS");
-	char *kept_preload = preload ? strdup(preload) : NULL, *kept_options = options ? strdup(options) : NULL;
+	char *kept_preload = preload ? strdup(preload) : NULL,
+		 *kept_options = options ? strdup(options) : NULL;
 	int kept = dup(STDOUT_FILENO), code = GMT_CHILD_OWN_FAILURE, signal;
 
 	fflush(stdout);
@@ -99,7 +102,8 @@ static bool record(const struct gmt_doctor *doctor, struct outcome *ret_outcome)
 	char folder[PATH_MAX], pattern[PATH_MAX + 16];
 	glob_t files = { 0 };
 
-	snprintf(folder, sizeof(folder), "%.4000s/gpumemtrace-doctor.XXXXXX", place && *place ? place : "/tmp");
+	snprintf(folder, sizeof(folder), "%.4000s/gpumemtrace-doctor.XXXXXX",
+		place && *place ? place : "/tmp");
 	if (!mkdtemp(folder)) {
 		gmt_message_error("%s: %s", folder, strerror(errno));
 		return false;
@@ -122,22 +126,30 @@ void gmt_doctor_recording(const struct gmt_doctor *doctor, struct gmt_finding *f
 	struct outcome outcome = { 0 };
 	bool with_python = doctor->python.is_python;
 
-	if (!doctor->run || !doctor->command || !doctor->recorder.is_found || doctor->program.state != GMT_PROGRAM_FOUND)
+	if (!doctor->run || !doctor->command || !doctor->recorder.is_found ||
+		doctor->program.state != GMT_PROGRAM_FOUND)
 		return;
 	if (!record(doctor, &outcome)) {
 		gmt_find(finding, GMT_VERDICT_UNKNOWN, "there is no place for a trial");
 		gmt_advise(finding, "set TMPDIR to a folder that can be written to");
 	} else if (!outcome.files) {
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "nothing was recorded: the program did not use CUDA (exit code %d)",
-			outcome.code);
+		gmt_find(finding, GMT_VERDICT_PROBLEM,
+			"nothing was recorded: the program did not use CUDA (exit code %d)", outcome.code);
 		gmt_advise(finding, "see what the program says of the device, and the other findings");
 	} else if (outcome.unreadable || outcome.incomplete) {
-		gmt_find(finding, GMT_VERDICT_WARNING, "%" PRIu64 " of %" PRIu64 " files are incomplete or cannot be read"
-			" (exit code %d)", outcome.unreadable + outcome.incomplete, outcome.files, outcome.code);
+		gmt_find(finding, GMT_VERDICT_WARNING,
+			"%" PRIu64 " of %" PRIu64 " files are incomplete or cannot be read"
+			" (exit code %d)",
+			outcome.unreadable + outcome.incomplete, outcome.files, outcome.code);
 		gmt_advise(finding, "see what gpumemtrace info says of such a file");
 	} else {
-		gmt_find(finding, GMT_VERDICT_OK, "%" PRIu64 " file%s, %" PRIu64 " events, %s native stacks%s (exit code %d)",
-			outcome.files, outcome.files == 1 ? "" : "s", outcome.events, outcome.has_stacks ? "with" : "without",
-			!with_python ? "" : outcome.has_python ? ", with Python's" : ", without Python's", outcome.code);
+		gmt_find(finding, GMT_VERDICT_OK,
+			"%" PRIu64 " file%s, %" PRIu64 " events, %s native stacks%s (exit code %d)",
+			outcome.files, outcome.files == 1 ? "" : "s", outcome.events,
+			outcome.has_stacks ? "with" : "without",
+			!with_python             ? ""
+				: outcome.has_python ? ", with Python's"
+									 : ", without Python's",
+			outcome.code);
 	}
 }

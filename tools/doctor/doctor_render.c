@@ -17,7 +17,8 @@ static const struct row {
 
 enum { ROWS = sizeof(rows) / sizeof(*rows) };
 
-static const char *const verdict_names[GMT_VERDICTS] = { "", "ok", "warning", "problem", "unknown" };
+static const char *const verdict_names[GMT_VERDICTS] = { "", "ok", "warning", "problem",
+	"unknown" };
 
 /* Returns the remedy, or NULL if the verdict is OK. */
 static const char *remedy_of(size_t index, const struct gmt_finding *finding)
@@ -30,7 +31,8 @@ static const char *remedy_of(size_t index, const struct gmt_finding *finding)
 /* Prints one argument, quoted for a shell. */
 static void put_argument(FILE *stream, const char *text)
 {
-	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
+	static const char safe[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
 
 	if (*text && text[strspn(text, safe)] == 0) {
 		fputs(text, stream);
@@ -84,7 +86,8 @@ static void put_summary(const struct gmt_doctor_result *result, const struct gmt
 	char *next = next_command(result);
 
 	gmt_plain_style(plain, result->can_be_recorded ? GMT_PLAIN_BOLD : GMT_PLAIN_WARN);
-	fprintf(plain->file, "\n%s %s be recorded", result->doctor->command ? "this command" : "a program",
+	fprintf(plain->file, "\n%s %s be recorded",
+		result->doctor->command ? "this command" : "a program",
 		result->can_be_recorded ? "can" : "cannot");
 	put_count(plain->file, result->counts[GMT_VERDICT_PROBLEM], "problem", &is_first);
 	put_count(plain->file, result->counts[GMT_VERDICT_WARNING], "warning", &is_first);

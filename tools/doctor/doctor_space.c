@@ -84,7 +84,8 @@ void gmt_doctor_output_folder(const struct gmt_doctor *doctor, struct gmt_findin
 	else if (access(folder, W_OK | X_OK))
 		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.900s: %s", whole, strerror(errno));
 	else
-		gmt_find(finding, GMT_VERDICT_OK, "%.900s%s", whole, is_shortened ? ", in which the rest is made" : "");
+		gmt_find(finding, GMT_VERDICT_OK, "%.900s%s", whole,
+			is_shortened ? ", in which the rest is made" : "");
 }
 
 static uint64_t free_bytes(const struct statvfs *system)
@@ -110,8 +111,11 @@ void gmt_doctor_output_space(const struct gmt_doctor *doctor, struct gmt_finding
 	}
 
 	uint64_t bytes = free_bytes(&system);
-	gmt_find(finding, bytes < FULL_MIB * MIB ? GMT_VERDICT_PROBLEM : bytes < SCANT_MIB * MIB ? GMT_VERDICT_WARNING
-		: GMT_VERDICT_OK, "%s free", gmt_text_size(bytes).text);
+	gmt_find(finding,
+		bytes < FULL_MIB * MIB        ? GMT_VERDICT_PROBLEM
+			: bytes < SCANT_MIB * MIB ? GMT_VERDICT_WARNING
+									  : GMT_VERDICT_OK,
+		"%s free", gmt_text_size(bytes).text);
 }
 
 /*
@@ -143,8 +147,8 @@ void gmt_doctor_shared_memory(const struct gmt_doctor *doctor, struct gmt_findin
 		return;
 	}
 	if (is_taken()) {
-		gmt_find(finding, GMT_VERDICT_WARNING, "/dev/shm/gpumemtrace-%u is not this user's alone; %s",
-			(unsigned)geteuid(), instead);
+		gmt_find(finding, GMT_VERDICT_WARNING,
+			"/dev/shm/gpumemtrace-%u is not this user's alone; %s", (unsigned)geteuid(), instead);
 		gmt_advise(finding, "remove it");
 		return;
 	}

@@ -71,7 +71,8 @@ static void take(struct channel *channel)
 {
 	char waste[4096];
 	size_t left = channel->room - channel->length;
-	ssize_t got = read(channel->fd, left ? channel->text + channel->length : waste, left ? left : sizeof(waste));
+	ssize_t got = read(channel->fd, left ? channel->text + channel->length : waste,
+		left ? left : sizeof(waste));
 
 	if (got > 0 && left) {
 		channel->length += (size_t)got;
@@ -86,7 +87,8 @@ static void listen_to(struct channel channels[2], int64_t deadline_ms)
 {
 	while (channels[0].fd >= 0 || channels[1].fd >= 0) {
 		struct pollfd ends[2] = {
-			{ .fd = channels[0].fd, .events = POLLIN }, { .fd = channels[1].fd, .events = POLLIN },
+			{ .fd = channels[0].fd, .events = POLLIN },
+			{ .fd = channels[1].fd, .events = POLLIN },
 		};
 		int64_t left = deadline_ms - now_ms();
 
@@ -114,8 +116,8 @@ static bool wait_until(pid_t pid, int *ret_status, int64_t deadline_ms)
 	}
 }
 
-void gmt_subprocess_run(const char *path, const char *const argv[], const char *const changes[], int limit_ms,
-	struct gmt_subprocess *ret_process)
+void gmt_subprocess_run(const char *path, const char *const argv[], const char *const changes[],
+	int limit_ms, struct gmt_subprocess *ret_process)
 {
 	int64_t deadline_ms = now_ms() + limit_ms;
 	int out[2], err[2];
@@ -152,8 +154,8 @@ void gmt_subprocess_run(const char *path, const char *const argv[], const char *
 	wait_until(pid, &ret_process->status, now_ms() + DEATH_MS);
 }
 
-void gmt_subprocess_complaint(const struct gmt_subprocess *process, const char *word, char *ret_line,
-	size_t line_bytes)
+void gmt_subprocess_complaint(const struct gmt_subprocess *process, const char *word,
+	char *ret_line, size_t line_bytes)
 {
 	const char *end = process->err + strlen(process->err);
 	const char *line = word ? strstr(process->err, word) : NULL;

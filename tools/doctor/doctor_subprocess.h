@@ -18,13 +18,14 @@ struct gmt_subprocess {
  * (ended by NULL) is "NAME=VALUE", or "NAME" to unset the variable. stdin is /dev/null. After
  * `limit_ms`, the child is killed.
  */
-void gmt_subprocess_run(const char *path, const char *const argv[], const char *const changes[], int limit_ms,
-	struct gmt_subprocess *ret_process);
+void gmt_subprocess_run(const char *path, const char *const argv[], const char *const changes[],
+	int limit_ms, struct gmt_subprocess *ret_process);
 
 /*
  * Copies the line of stderr that contains `word`. If there is no such line or `word` is NULL,
  * copies the last line that is not empty.
  */
-void gmt_subprocess_complaint(const struct gmt_subprocess *process, const char *word, char *ret_line, size_t line_bytes);
+void gmt_subprocess_complaint(const struct gmt_subprocess *process, const char *word,
+	char *ret_line, size_t line_bytes);
 
 #endif

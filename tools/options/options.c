@@ -54,19 +54,21 @@ bool gmt_option_allows(const char *values, const char *text)
 	return gmt_option_value_is_allowed(values, text);
 }
 
-static int bad_value(const struct gmt_command *command, const struct gmt_option_row *row, const char *value)
+static int bad_value(const struct gmt_command *command, const struct gmt_option_row *row,
+	const char *value)
 {
 	char hint[GMT_OPTION_HINT_BYTES] = "";
 
 	if (row->kind == GMT_OPTION_WORD || row->kind == GMT_OPTION_PASSED)
 		gmt_option_value_hint(row->values, "", value, hint);
-	gmt_message_error("%s: --%s cannot be `%s`: it takes %s%s%s", command->name, row->name, value, row->values, *hint ? "; " : "", hint);
+	gmt_message_error("%s: --%s cannot be `%s`: it takes %s%s%s", command->name, row->name, value,
+		row->values, *hint ? "; " : "", hint);
 	return complain_hint(command);
 }
 
 /* Stores `value` (NULL for a flag) where the row says. */
-static int keep(const struct gmt_command *command, const struct gmt_option_row *row, const char *value,
-	void *target)
+static int keep(const struct gmt_command *command, const struct gmt_option_row *row,
+	const char *value, void *target)
 {
 	void *place = (char *)target + row->offset;
 	struct gmt_option_texts *texts = place;
@@ -119,8 +121,8 @@ static int unknown(const struct gmt_command *command, const char *typed, size_t 
 }
 
 /* Stores the value of an option. If no value is attached to the name, takes argv[*at + 1]. */
-static int take(const struct gmt_command *command, const struct gmt_option_row *row, const char *value,
-	int argc, char **argv, int *at, void *target)
+static int take(const struct gmt_command *command, const struct gmt_option_row *row,
+	const char *value, int argc, char **argv, int *at, void *target)
 {
 	if (row->kind == GMT_OPTION_FLAG) {
 		if (!value)
@@ -140,7 +142,8 @@ static int take(const struct gmt_command *command, const struct gmt_option_row *
 	return keep(command, row, value, target);
 }
 
-static int parse_long(const struct gmt_command *command, void *target, int argc, char **argv, int *at)
+static int parse_long(const struct gmt_command *command, void *target, int argc, char **argv,
+	int *at)
 {
 	const char *typed = argv[*at] + 2;
 	const char *equals = strchr(typed, '=');
@@ -156,7 +159,8 @@ static int parse_long(const struct gmt_command *command, void *target, int argc,
 	return unknown(command, typed, length);
 }
 
-static int parse_short(const struct gmt_command *command, void *target, int argc, char **argv, int *at)
+static int parse_short(const struct gmt_command *command, void *target, int argc, char **argv,
+	int *at)
 {
 	const char *typed = argv[*at] + 1;
 
@@ -171,8 +175,8 @@ static int parse_short(const struct gmt_command *command, void *target, int argc
 	return complain_hint(command);
 }
 
-int gmt_options_parse(const struct gmt_command *command, void *target, bool until_operand, int *argc,
-	char **argv)
+int gmt_options_parse(const struct gmt_command *command, void *target, bool until_operand,
+	int *argc, char **argv)
 {
 	int operands = 0, at = 0;
 
@@ -237,7 +241,10 @@ void gmt_options_help(const struct gmt_command *command)
 		bool is_flag = row->kind == GMT_OPTION_FLAG;
 		bool is_maybe = row->kind == GMT_OPTION_MAYBE;
 		snprintf(left, sizeof(left), "  %s--%s%s%s%s", letter, row->name,
-			is_flag ? "" : is_maybe ? "[=" : "=", is_flag ? "" : row->values, is_maybe ? "]" : "");
+			is_flag        ? ""
+				: is_maybe ? "[="
+						   : "=",
+			is_flag ? "" : row->values, is_maybe ? "]" : "");
 		printf("%-27s ", left);
 		if (strlen(left) > 27)
 			printf("\n%28s", "");

@@ -52,8 +52,8 @@ struct gmt_command;
  * first operand ends them too. Returns -1 if the verb shall continue, else the exit code: -h was
  * given and help was printed, or an error was reported.
  */
-int gmt_options_parse(const struct gmt_command *command, void *target, bool until_operand, int *argc,
-	char **argv);
+int gmt_options_parse(const struct gmt_command *command, void *target, bool until_operand,
+	int *argc, char **argv);
 
 /*
  * Returns whether `text` is an allowed value of a recorder option (options/recorder_options.def).

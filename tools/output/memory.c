@@ -19,7 +19,8 @@ static uint64_t limit_bytes;
 static uint64_t container_bytes(void)
 {
 	static const char *const files[] = {
-		"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+		"/sys/fs/cgroup/memory.max",
+		"/sys/fs/cgroup/memory/memory.limit_in_bytes",
 	};
 	uint64_t least = UINT64_MAX, bytes;
 
@@ -37,7 +38,8 @@ static uint64_t container_bytes(void)
 static uint64_t half_of_machine(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-	uint64_t all = pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : UINT64_MAX;
+	uint64_t all =
+		pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : UINT64_MAX;
 	uint64_t container = container_bytes();
 
 	if (container < all)
@@ -66,7 +68,9 @@ const char *gmt_memory_advice(void)
 
 	if (!gmt_pages_is_limit_met())
 		return "";
-	snprintf(advice, sizeof(advice), ": this needs more than %s; `gpumemtrace --max-memory=SIZE VERB ...` allows more "
-		"(the default is half of the machine's)", gmt_text_size(limit_bytes).text);
+	snprintf(advice, sizeof(advice),
+		": this needs more than %s; `gpumemtrace --max-memory=SIZE VERB ...` allows more "
+		"(the default is half of the machine's)",
+		gmt_text_size(limit_bytes).text);
 	return advice;
 }

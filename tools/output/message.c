@@ -23,7 +23,8 @@ static void say(const char *kind, const char *format, va_list arguments)
 
 	va_copy(again, arguments);
 	/* File names may be long. If memory is exhausted, the line is cut. */
-	if (vsnprintf(small, sizeof(small), format, arguments) >= (int)sizeof(small) && vasprintf(&whole, format, again) >= 0)
+	if (vsnprintf(small, sizeof(small), format, arguments) >= (int)sizeof(small) &&
+		vasprintf(&whole, format, again) >= 0)
 		text = whole;
 	va_end(again);
 	/* stderr is line-buffered here, so this is one write. */
@@ -49,7 +50,8 @@ SAY(hint, "hint")
 
 int gmt_message_failure(const struct gmt_error *error)
 {
-	gmt_message_error("%s%s", error->text, error->status == GMT_NO_MEMORY ? gmt_memory_advice() : "");
+	gmt_message_error("%s%s", error->text,
+		error->status == GMT_NO_MEMORY ? gmt_memory_advice() : "");
 	return gmt_status_exit_code(error->status);
 }
 

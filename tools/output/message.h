@@ -26,7 +26,8 @@ struct gmt_progress {
 	bool is_shown;
 };
 
-void gmt_progress_step(struct gmt_progress *progress, const char *what, uint64_t done, uint64_t all);
+void gmt_progress_step(struct gmt_progress *progress, const char *what, uint64_t done,
+	uint64_t all);
 void gmt_progress_end(struct gmt_progress *progress);
 
 #endif

@@ -37,7 +37,8 @@ static int failed(const char *name, int why)
 	return WRITE_FAILED;
 }
 
-static bool is_allowed(const struct gmt_output_target *target, const char *path, const struct gmt_output_rules *rules)
+static bool is_allowed(const struct gmt_output_target *target, const char *path,
+	const struct gmt_output_rules *rules)
 {
 	const char *why = gmt_output_target_refuses(target, path, rules);
 
@@ -53,7 +54,8 @@ static bool is_allowed(const struct gmt_output_target *target, const char *path,
  */
 static bool may_write_stdout(const struct gmt_output_rules *rules)
 {
-	struct gmt_output_target target = { .kind = GMT_OUTPUT_DESCRIPTOR, .descriptor = STDOUT_FILENO };
+	struct gmt_output_target target = { .kind = GMT_OUTPUT_DESCRIPTOR,
+		.descriptor = STDOUT_FILENO };
 
 	const char *why;
 
@@ -83,10 +85,13 @@ bool gmt_output_are_different(const char *verb, const char *const *paths, size_t
 
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = i + 1; j < count; j++) {
-			if (is_stdout(paths[i]) || is_stdout(paths[j]) || gmt_output_target_find(paths[i], &one) ||
-				gmt_output_target_find(paths[j], &other) || !gmt_output_target_is_same(&one, &other))
+			if (is_stdout(paths[i]) || is_stdout(paths[j]) ||
+				gmt_output_target_find(paths[i], &one) ||
+				gmt_output_target_find(paths[j], &other) ||
+				!gmt_output_target_is_same(&one, &other))
 				continue;
-			gmt_message_error("%s: %s and %s are one file; each output needs its own", verb, paths[i], paths[j]);
+			gmt_message_error("%s: %s and %s are one file; each output needs its own", verb,
+				paths[i], paths[j]);
 			return false;
 		}
 	return true;
@@ -137,8 +142,10 @@ static int open_target(struct gmt_output *output, mode_t mode)
 	if (target->kind == GMT_OUTPUT_DESCRIPTOR)
 		return fcntl(target->descriptor, F_DUPFD_CLOEXEC, 3);
 	if (target->kind == GMT_OUTPUT_SPECIAL)
-		return open(target->path, O_WRONLY | O_CLOEXEC | O_NOCTTY | (S_ISREG(target->about.st_mode) ? O_TRUNC : 0));
-	if (!gmt_output_temporary_create(target->path, target->exists ? 0600 : mode, &output->temporary) &&
+		return open(target->path,
+			O_WRONLY | O_CLOEXEC | O_NOCTTY | (S_ISREG(target->about.st_mode) ? O_TRUNC : 0));
+	if (!gmt_output_temporary_create(target->path, target->exists ? 0600 : mode,
+			&output->temporary) &&
 		!open_in_place(output))
 		return -1;
 	if (target->exists && !output->is_in_place)
@@ -153,7 +160,8 @@ static void end(struct gmt_output *output)
 	free(output);
 }
 
-static struct gmt_output *open_output(const char *path, const struct gmt_output_rules *rules, mode_t mode)
+static struct gmt_output *open_output(const char *path, const struct gmt_output_rules *rules,
+	mode_t mode)
 {
 	struct gmt_output *output = calloc(1, sizeof(*output));
 	int why;
@@ -162,7 +170,8 @@ static struct gmt_output *open_output(const char *path, const struct gmt_output_
 		gmt_message_error("out of memory");
 		return NULL;
 	}
-	*output = (struct gmt_output){ .name = path, .rules = *rules, .fd = -1, .temporary = { .fd = -1 } };
+	*output =
+		(struct gmt_output){ .name = path, .rules = *rules, .fd = -1, .temporary = { .fd = -1 } };
 	why = gmt_output_target_find(path, &output->target);
 	if (!why && !is_allowed(&output->target, path, rules)) {
 		end(output);
@@ -259,7 +268,8 @@ static bool copy_to(int from, int to, off_t size, off_t old_size)
 	for (off_t at = 0; at < size;) {
 		size_t part = size - at < (off_t)sizeof(bytes) ? (size_t)(size - at) : sizeof(bytes);
 
-		if (!gmt_file_read_at(from, (uint64_t)at, bytes, part) || !gmt_file_write_at(to, (uint64_t)at, bytes, part))
+		if (!gmt_file_read_at(from, (uint64_t)at, bytes, part) ||
+			!gmt_file_write_at(to, (uint64_t)at, bytes, part))
 			return false;
 		at += (off_t)part;
 	}
@@ -360,13 +370,14 @@ static int append(int fd, const char *text, size_t length)
 		return 0;
 
 	int why = written < 0 ? errno : ENOSPC;
-	if (written > 0 && S_ISREG(old.st_mode) && !fstat(fd, &now) && now.st_size == old.st_size + written &&
-		ftruncate(fd, old.st_size))
+	if (written > 0 && S_ISREG(old.st_mode) && !fstat(fd, &now) &&
+		now.st_size == old.st_size + written && ftruncate(fd, old.st_size))
 		why = errno;
 	return why;
 }
 
-bool gmt_output_append(const char *path, const struct gmt_output_rules *rules, const char *text, size_t length)
+bool gmt_output_append(const char *path, const struct gmt_output_rules *rules, const char *text,
+	size_t length)
 {
 	struct gmt_output_target target;
 	int why = gmt_output_target_find(path, &target), fd;
@@ -411,7 +422,8 @@ int gmt_output_finish_stdout(int code)
 
 bool gmt_output_color(FILE *file, enum gmt_color color)
 {
-	const char *force = getenv("CLICOLOR_FORCE"), *none = getenv("NO_COLOR"), *term = getenv("TERM");
+	const char *force = getenv("CLICOLOR_FORCE"), *none = getenv("NO_COLOR"),
+			   *term = getenv("TERM");
 	bool is_wanted = color == GMT_COLOR_ALWAYS;
 
 	if (color == GMT_COLOR_AUTO && !(none && *none))

@@ -66,7 +66,8 @@ void gmt_output_discard(struct gmt_output *output);
  * Appends `length` bytes of text to the file at `path`, in one write. If that fails, prints an
  * error and returns false; the file is then unchanged.
  */
-bool gmt_output_append(const char *path, const struct gmt_output_rules *rules, const char *text, size_t length);
+bool gmt_output_append(const char *path, const struct gmt_output_rules *rules, const char *text,
+	size_t length);
 
 /*
  * Flushes stdout; main calls it last. If the reader of stdout has gone away, that is not an error.

@@ -24,8 +24,9 @@ static bool folder_of(const char *path, char *ret_compactor, size_t bytes)
 {
 	const char *slash = strrchr(path, '/');
 
-	return slash ? (size_t)snprintf(ret_compactor, bytes, "%.*s", (int)(slash + 1 - path), path) < bytes :
-		(size_t)snprintf(ret_compactor, bytes, "./") < bytes;
+	return slash
+		? (size_t)snprintf(ret_compactor, bytes, "%.*s", (int)(slash + 1 - path), path) < bytes
+		: (size_t)snprintf(ret_compactor, bytes, "./") < bytes;
 }
 
 /*
@@ -50,8 +51,8 @@ static int own_descriptor(const char *folder, const char *path)
 	int length = snprintf(own, sizeof(own), "/proc/%ld/", (long)getpid());
 
 	if (!realpath(folder, real) || strncmp(real, own, (size_t)length) != 0 ||
-		strcmp(strrchr(real, '/'), "/fd") != 0 || !gmt_text_parse_u64(slash ? slash + 1 : path, &number) ||
-		number > INT_MAX)
+		strcmp(strrchr(real, '/'), "/fd") != 0 ||
+		!gmt_text_parse_u64(slash ? slash + 1 : path, &number) || number > INT_MAX)
 		return -1;
 	return (int)number;
 }
@@ -65,7 +66,8 @@ static int follow(char path[PATH_MAX], const char *folder)
 	if (length < 0)
 		return errno;
 	text[length] = 0;
-	if (snprintf(next, sizeof(next), "%s%s", text[0] == '/' ? "" : folder, text) >= (int)sizeof(next))
+	if (snprintf(next, sizeof(next), "%s%s", text[0] == '/' ? "" : folder, text) >=
+		(int)sizeof(next))
 		return ENAMETOOLONG;
 	strcpy(path, next);
 	return 0;
@@ -76,7 +78,8 @@ static int look(struct gmt_output_target *target)
 {
 	bool is_descriptor = target->kind == GMT_OUTPUT_DESCRIPTOR;
 
-	if (is_descriptor ? fstat(target->descriptor, &target->about) : stat(target->path, &target->about))
+	if (is_descriptor ? fstat(target->descriptor, &target->about)
+					  : stat(target->path, &target->about))
 		return errno == ENOENT && target->kind == GMT_OUTPUT_FILE ? 0 : errno;
 	target->exists = true;
 	if (S_ISDIR(target->about.st_mode))
@@ -102,7 +105,8 @@ int gmt_output_target_find(const char *path, struct gmt_output_target *ret_targe
 			return ENAMETOOLONG;
 		if (is_kernel_link(folder)) {
 			ret_target->descriptor = own_descriptor(folder, at);
-			ret_target->kind = ret_target->descriptor < 0 ? GMT_OUTPUT_SPECIAL : GMT_OUTPUT_DESCRIPTOR;
+			ret_target->kind =
+				ret_target->descriptor < 0 ? GMT_OUTPUT_SPECIAL : GMT_OUTPUT_DESCRIPTOR;
 			break;
 		}
 		why = follow(at, folder);

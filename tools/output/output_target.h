@@ -52,6 +52,7 @@ const char *gmt_output_target_refuses(const struct gmt_output_target *target, co
 	const struct gmt_output_rules *rules);
 
 /* Returns whether both names would write to the same file. */
-bool gmt_output_target_is_same(const struct gmt_output_target *a, const struct gmt_output_target *b);
+bool gmt_output_target_is_same(const struct gmt_output_target *a,
+	const struct gmt_output_target *b);
 
 #endif

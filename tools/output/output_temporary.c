@@ -22,7 +22,19 @@ static volatile sig_atomic_t owner;
 
 /* Signals that end the process by default. An existing handler, such as a sanitizer's, is kept. */
 static const int deadly[] = {
-	SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL,
+	SIGHUP,
+	SIGINT,
+	SIGQUIT,
+	SIGTERM,
+	SIGUSR1,
+	SIGUSR2,
+	SIGALRM,
+	SIGXCPU,
+	SIGSEGV,
+	SIGBUS,
+	SIGABRT,
+	SIGFPE,
+	SIGILL,
 };
 enum { DEADLY = sizeof(deadly) / sizeof(*deadly) };
 
@@ -101,15 +113,17 @@ static char *name_beside(const char *target, unsigned number)
 	size_t length = strlen(name), most = NAME_MAX - BEHIND;
 	char behind[BEHIND], *path;
 
-	snprintf(behind, sizeof(behind), number ? ".unfinished-%ld-%u" : ".unfinished-%ld", (long)getpid(), number);
-	if (asprintf(&path, "%.*s%.*s%s", (int)(name - target), target, (int)(length < most ? length : most), name,
-			behind) >= 0)
+	snprintf(behind, sizeof(behind), number ? ".unfinished-%ld-%u" : ".unfinished-%ld",
+		(long)getpid(), number);
+	if (asprintf(&path, "%.*s%.*s%s", (int)(name - target), target,
+			(int)(length < most ? length : most), name, behind) >= 0)
 		return path;
 	errno = ENOMEM;
 	return NULL;
 }
 
-bool gmt_output_temporary_create(const char *target, mode_t mode, struct gmt_output_temporary *ret_temporary)
+bool gmt_output_temporary_create(const char *target, mode_t mode,
+	struct gmt_output_temporary *ret_temporary)
 {
 	sigset_t before;
 	int fd = -1;

@@ -19,7 +19,8 @@ struct gmt_output_temporary {
  * Creates "TARGET.unfinished-PID" next to `target`, with a number appended if the name is taken.
  * `mode` is as for open(). Returns false and sets errno on failure.
  */
-bool gmt_output_temporary_create(const char *target, mode_t mode, struct gmt_output_temporary *ret_temporary);
+bool gmt_output_temporary_create(const char *target, mode_t mode,
+	struct gmt_output_temporary *ret_temporary);
 
 /* Closes and removes the file, if it exists. */
 void gmt_output_temporary_remove(struct gmt_output_temporary *temporary);

@@ -68,7 +68,8 @@ bool gmt_run_output_check(const char *output)
 		return false;
 	}
 	if (strlen(name) > NAME_MAX || (is_whole && !*name)) {
-		gmt_message_error("run: -o %s: %s", output, *name ? strerror(ENAMETOOLONG) : "it names a folder: name a file");
+		gmt_message_error("run: -o %s: %s", output,
+			*name ? strerror(ENAMETOOLONG) : "it names a folder: name a file");
 		return false;
 	}
 	/*

@@ -14,7 +14,8 @@
 #include "format/encoding/block.h"
 #include "source/source.h"
 
-static enum gmt_target_state refuse(char ret_why[GMT_TARGET_WHY_BYTES], const char *what, const char *why)
+static enum gmt_target_state refuse(char ret_why[GMT_TARGET_WHY_BYTES], const char *what,
+	const char *why)
 {
 	snprintf(ret_why, GMT_TARGET_WHY_BYTES, "%.300s%s", what, why);
 	return GMT_TARGET_IS_REFUSED;
@@ -35,7 +36,8 @@ static bool is_private_group(gid_t group)
 
 	const struct group *members = user && user->pw_gid == group ? getgrgid(group) : NULL;
 
-	return members && !strcmp(members->gr_name, name) && (!members->gr_mem[0] || (!strcmp(members->gr_mem[0], name) && !members->gr_mem[1]));
+	return members && !strcmp(members->gr_name, name) &&
+		(!members->gr_mem[0] || (!strcmp(members->gr_mem[0], name) && !members->gr_mem[1]));
 }
 
 /*
@@ -53,19 +55,24 @@ static const char *why_not_safe(int folder)
 	/* In a sticky folder, users cannot remove files of other users. */
 	if (about.st_mode & S_ISVTX)
 		return NULL;
-	if (about.st_mode & S_IWOTH || (about.st_mode & S_IWGRP && about.st_gid && !is_private_group(about.st_gid)))
+	if (about.st_mode & S_IWOTH ||
+		(about.st_mode & S_IWGRP && about.st_gid && !is_private_group(about.st_gid)))
 		return " is a folder that other users may write to";
 	return NULL;
 }
 
-static enum gmt_target_state open_file(struct gmt_target *target, char ret_why[GMT_TARGET_WHY_BYTES])
+static enum gmt_target_state open_file(struct gmt_target *target,
+	char ret_why[GMT_TARGET_WHY_BYTES])
 {
 	struct stat about;
 
-	target->fd = openat(target->folder, target->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	target->fd = openat(target->folder, target->name,
+		O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (target->fd < 0)
-		return errno == ENOENT ? GMT_TARGET_IS_GONE :
-			refuse(ret_why, "it cannot be opened: ", errno == ELOOP ? "it is a link" : strerror(errno));
+		return errno == ENOENT
+			? GMT_TARGET_IS_GONE
+			: refuse(ret_why,
+				  "it cannot be opened: ", errno == ELOOP ? "it is a link" : strerror(errno));
 	if (fstat(target->fd, &about) || !S_ISREG(about.st_mode))
 		return refuse(ret_why, "it is no plain file", "");
 	gmt_file_identity_of(target->fd, &target->file);
@@ -73,7 +80,8 @@ static enum gmt_target_state open_file(struct gmt_target *target, char ret_why[G
 }
 
 /* Splits an absolute path, which has no slash at its end, and opens its folder. Follows links. */
-static enum gmt_target_state open_folder(const char *path, struct gmt_target *target, char ret_why[GMT_TARGET_WHY_BYTES])
+static enum gmt_target_state open_folder(const char *path, struct gmt_target *target,
+	char ret_why[GMT_TARGET_WHY_BYTES])
 {
 	const char *slash = strrchr(path, '/');
 	char folder[PATH_MAX];
@@ -85,18 +93,21 @@ static enum gmt_target_state open_folder(const char *path, struct gmt_target *ta
 	snprintf(folder, sizeof(folder), "%.*s", slash == path ? 1 : (int)(slash - path), path);
 	target->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (target->folder < 0)
-		return errno == ENOENT ? GMT_TARGET_IS_GONE : refuse(ret_why, "its folder cannot be opened: ", strerror(errno));
+		return errno == ENOENT ? GMT_TARGET_IS_GONE
+							   : refuse(ret_why, "its folder cannot be opened: ", strerror(errno));
 	return GMT_TARGET_IS_THERE;
 }
 
-enum gmt_target_state gmt_target_open_named(const char *path, struct gmt_target *ret_target, char ret_why[GMT_TARGET_WHY_BYTES])
+enum gmt_target_state gmt_target_open_named(const char *path, struct gmt_target *ret_target,
+	char ret_why[GMT_TARGET_WHY_BYTES])
 {
 	char whole[PATH_MAX];
 	enum gmt_target_state state;
 
 	init(ret_target);
 	if (!realpath(path, whole))
-		return errno == ENOENT ? GMT_TARGET_IS_GONE : refuse(ret_why, "it cannot be opened: ", strerror(errno));
+		return errno == ENOENT ? GMT_TARGET_IS_GONE
+							   : refuse(ret_why, "it cannot be opened: ", strerror(errno));
 	state = open_folder(whole, ret_target, ret_why);
 	return state ? state : open_file(ret_target, ret_why);
 }
@@ -105,21 +116,26 @@ enum gmt_target_state gmt_target_open_named(const char *path, struct gmt_target 
  * Opens the next folder on the path. On failure, `target->folder` stays open and the caller closes
  * it.
  */
-static enum gmt_target_state step_into(struct gmt_target *target, const char *name, char ret_why[GMT_TARGET_WHY_BYTES])
+static enum gmt_target_state step_into(struct gmt_target *target, const char *name,
+	char ret_why[GMT_TARGET_WHY_BYTES])
 {
 	int next = openat(target->folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	const char *why;
 
 	if (next < 0)
-		return errno == ENOENT ? GMT_TARGET_IS_GONE : refuse(ret_why, name, errno == ENOTDIR || errno == ELOOP ?
-			" on the way to it is a link, or no folder" : strerror(errno));
+		return errno == ENOENT
+			? GMT_TARGET_IS_GONE
+			: refuse(ret_why, name,
+				  errno == ENOTDIR || errno == ELOOP ? " on the way to it is a link, or no folder"
+													 : strerror(errno));
 	close(target->folder);
 	target->folder = next;
 	why = why_not_safe(next);
 	return why ? refuse(ret_why, name, why) : GMT_TARGET_IS_THERE;
 }
 
-enum gmt_target_state gmt_target_open_untrusted(const char *path, struct gmt_target *ret_target, char ret_why[GMT_TARGET_WHY_BYTES])
+enum gmt_target_state gmt_target_open_untrusted(const char *path, struct gmt_target *ret_target,
+	char ret_why[GMT_TARGET_WHY_BYTES])
 {
 	enum gmt_target_state state = GMT_TARGET_IS_THERE;
 	struct stat about;
@@ -132,7 +148,8 @@ enum gmt_target_state gmt_target_open_untrusted(const char *path, struct gmt_tar
 	while (!state) {
 		const char *name = path + strspn(path, "/"), *end = name + strcspn(name, "/");
 
-		if (end - name > NAME_MAX || end == name || (name[0] == '.' && (end == name + 1 || (name[1] == '.' && end == name + 2))))
+		if (end - name > NAME_MAX || end == name ||
+			(name[0] == '.' && (end == name + 1 || (name[1] == '.' && end == name + 2))))
 			return refuse(ret_why, "its name is none that a recorder makes", "");
 		snprintf(ret_target->name, sizeof(ret_target->name), "%.*s", (int)(end - name), name);
 		if (!*end)
@@ -180,13 +197,15 @@ static bool is_recording(int fd, const char *path)
 	return is;
 }
 
-enum gmt_target_state gmt_target_open_new(const char *path, bool force, struct gmt_target *ret_target, char ret_why[GMT_TARGET_WHY_BYTES])
+enum gmt_target_state gmt_target_open_new(const char *path, bool force,
+	struct gmt_target *ret_target, char ret_why[GMT_TARGET_WHY_BYTES])
 {
 	char whole[PATH_MAX];
 	enum gmt_target_state state;
 
 	init(ret_target);
-	if (snprintf(whole, sizeof(whole), "%s%s", strchr(path, '/') ? "" : "./", path) >= (int)sizeof(whole))
+	if (snprintf(whole, sizeof(whole), "%s%s", strchr(path, '/') ? "" : "./", path) >=
+		(int)sizeof(whole))
 		return refuse(ret_why, strerror(ENAMETOOLONG), "");
 	state = open_folder(whole, ret_target, ret_why);
 	if (state == GMT_TARGET_IS_GONE)
@@ -194,7 +213,8 @@ enum gmt_target_state gmt_target_open_new(const char *path, bool force, struct g
 	snprintf(ret_target->path, sizeof(ret_target->path), "%s", path);
 	state = state ? state : open_file(ret_target, ret_why);
 	if (!state && !force && is_recording(ret_target->fd, path))
-		return refuse(ret_why, "it is a recording; write to another file, or say --force to replace this one", "");
+		return refuse(ret_why,
+			"it is a recording; write to another file, or say --force to replace this one", "");
 	return state;
 }
 

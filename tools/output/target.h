@@ -34,14 +34,16 @@ enum gmt_target_state {
  * Opens the file that the user named. Follows links as other programs do. End with
  * gmt_target_close.
  */
-enum gmt_target_state gmt_target_open_named(const char *path, struct gmt_target *ret_target, char ret_why[GMT_TARGET_WHY_BYTES]);
+enum gmt_target_state gmt_target_open_named(const char *path, struct gmt_target *ret_target,
+	char ret_why[GMT_TARGET_WHY_BYTES]);
 
 /*
  * Opens a file by a name from shared memory, which is not trusted. Refuses links and files with
  * several names. Refuses folders on the way that users other than the caller and root may write to.
  * Folders like /tmp, where users cannot remove files of other users, are allowed.
  */
-enum gmt_target_state gmt_target_open_untrusted(const char *path, struct gmt_target *ret_target, char ret_why[GMT_TARGET_WHY_BYTES]);
+enum gmt_target_state gmt_target_open_untrusted(const char *path, struct gmt_target *ret_target,
+	char ret_why[GMT_TARGET_WHY_BYTES]);
 
 /* Returns whether the file belongs to the caller. If not, ret_why has the reason. */
 bool gmt_target_is_own(const struct gmt_target *target, char ret_why[GMT_TARGET_WHY_BYTES]);
@@ -50,7 +52,8 @@ bool gmt_target_is_own(const struct gmt_target *target, char ret_why[GMT_TARGET_
  * Opens the folder of a new file with the name `path`, which gmt_target_begin writes. Refuses an
  * existing target unless it is a plain file. Refuses a recording unless `force` is set.
  */
-enum gmt_target_state gmt_target_open_new(const char *path, bool force, struct gmt_target *ret_target, char ret_why[GMT_TARGET_WHY_BYTES]);
+enum gmt_target_state gmt_target_open_new(const char *path, bool force,
+	struct gmt_target *ret_target, char ret_why[GMT_TARGET_WHY_BYTES]);
 
 /* A new file that has no name yet, or a name that begins with a dot. */
 struct gmt_target_new {

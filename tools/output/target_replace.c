@@ -47,7 +47,8 @@ bool gmt_target_begin(const struct gmt_target *target, int like, struct gmt_targ
 	ret_new->fd = openat(target->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 	if (ret_new->fd < 0) {
 		make_name(ret_new);
-		ret_new->fd = openat(target->folder, ret_new->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		ret_new->fd = openat(target->folder, ret_new->name,
+			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	}
 	if (ret_new->fd >= 0)
 		keep_rights(ret_new->fd, like);
@@ -70,7 +71,8 @@ static bool give_name(const struct gmt_target *target, struct gmt_target_new *ne
 
 static bool exchange(const struct gmt_target *target, const struct gmt_target_new *new)
 {
-	return !syscall(SYS_renameat2, target->folder, new->name, target->folder, target->name, EXCHANGE);
+	return !syscall(SYS_renameat2, target->folder, new->name, target->folder, target->name,
+		EXCHANGE);
 }
 
 /*
@@ -95,7 +97,8 @@ static bool replace_old(const struct gmt_target *target, struct gmt_target_new *
 	if (!has_its_name(target))
 		return false;
 	if (!exchange(target, new)) {
-		if (!has_its_name(target) || renameat(target->folder, new->name, target->folder, target->name))
+		if (!has_its_name(target) ||
+			renameat(target->folder, new->name, target->folder, target->name))
 			return false;
 		new->name[0] = 0;
 		return true;
@@ -119,7 +122,8 @@ bool gmt_target_replace(const struct gmt_target *target, struct gmt_target_new *
 	/* The target did not exist. If a file has taken its name meanwhile, that file stays. */
 	if (linkat(target->folder, new->name, target->folder, target->name, 0)) {
 		/* This is for file systems without hard links. */
-		if (errno == EEXIST || !faccessat(target->folder, target->name, F_OK, AT_SYMLINK_NOFOLLOW) ||
+		if (errno == EEXIST ||
+			!faccessat(target->folder, target->name, F_OK, AT_SYMLINK_NOFOLLOW) ||
 			renameat(target->folder, new->name, target->folder, target->name))
 			return false;
 		new->name[0] = 0;

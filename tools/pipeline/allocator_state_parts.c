@@ -1,28 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/pipeline/allocator_state_parts.h"
 
-static enum gmt_status make_table(struct gmt_table *ret_table, const struct gmt_pipeline *parts, enum gmt_table_key by,
-	enum gmt_sites_key key, struct gmt_error *error)
+static enum gmt_status make_table(struct gmt_table *ret_table, const struct gmt_pipeline *parts,
+	enum gmt_table_key by, enum gmt_sites_key key, struct gmt_error *error)
 {
-	return gmt_table_init(ret_table, by, &parts->traces, &parts->replay, &parts->history, &parts->sites, &parts->where,
-		key, error);
+	return gmt_table_init(ret_table, by, &parts->traces, &parts->replay, &parts->history,
+		&parts->sites, &parts->where, key, error);
 }
 
-enum gmt_status gmt_allocator_state_parts_init(struct gmt_allocator_state_parts *ret_state, const struct gmt_pipeline *parts, int by,
-	enum gmt_sites_key key, struct gmt_error *error)
+enum gmt_status gmt_allocator_state_parts_init(struct gmt_allocator_state_parts *ret_state,
+	const struct gmt_pipeline *parts, int by, enum gmt_sites_key key, struct gmt_error *error)
 {
 	static const enum gmt_table_key keys[GMT_PEAK_KEYS] = {
-		GMT_TABLE_OWNER, GMT_TABLE_CATEGORY, GMT_TABLE_PART, GMT_TABLE_PHASE, GMT_TABLE_STEP,
+		GMT_TABLE_OWNER,
+		GMT_TABLE_CATEGORY,
+		GMT_TABLE_PART,
+		GMT_TABLE_PHASE,
+		GMT_TABLE_STEP,
 	};
 	struct gmt_allocator_state_view *view = &ret_state->view;
 	enum gmt_status status;
 
 	*view = (struct gmt_allocator_state_view){
-		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay, .timeline = &parts->timeline,
-		.where = &parts->where, .temporaries = &ret_state->temporaries, .key = key, .limit = UINT64_MAX,
+		.snapshot = parts->snapshot,
+		.traces = &parts->traces,
+		.replay = &parts->replay,
+		.timeline = &parts->timeline,
+		.where = &parts->where,
+		.temporaries = &ret_state->temporaries,
+		.key = key,
+		.limit = UINT64_MAX,
 	};
-	if ((status = gmt_temporaries_init(&ret_state->temporaries, &parts->traces, &parts->timeline, &parts->history,
-			&parts->sites, &parts->where.short_lived, error)))
+	if ((status = gmt_temporaries_init(&ret_state->temporaries, &parts->traces, &parts->timeline,
+			 &parts->history, &parts->sites, &parts->where.short_lived, error)))
 		return status;
 	for (size_t i = 0; i < GMT_PEAK_KEYS; i++)
 		if ((status = make_table(&view->peaks[i], parts, keys[i], GMT_SITES_BY_PEAK, error)))

@@ -19,8 +19,8 @@ struct gmt_allocator_state_parts {
  * table. `ret_state` (zeroed) must not move and borrows from `parts`. End it with
  * gmt_allocator_state_parts_fini, also after a failure.
  */
-enum gmt_status gmt_allocator_state_parts_init(struct gmt_allocator_state_parts *ret_state, const struct gmt_pipeline *parts, int by,
-	enum gmt_sites_key key, struct gmt_error *error);
+enum gmt_status gmt_allocator_state_parts_init(struct gmt_allocator_state_parts *ret_state,
+	const struct gmt_pipeline *parts, int by, enum gmt_sites_key key, struct gmt_error *error);
 
 void gmt_allocator_state_parts_fini(struct gmt_allocator_state_parts *where);
 

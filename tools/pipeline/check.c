@@ -20,8 +20,9 @@
 enum { EXIT_FAILED = 1, EXIT_UNREADABLE = 3 };
 
 /* Judges a recording. Returns the exit code if it cannot be judged, else 0. */
-static int judge_file(const char *path, const struct gmt_check_plan *plan, const struct gmt_gate *gate,
-	struct gmt_symbols_pool *pool, struct gmt_symbols_cache *cache, struct gmt_verdict *verdict)
+static int judge_file(const char *path, const struct gmt_check_plan *plan,
+	const struct gmt_gate *gate, struct gmt_symbols_pool *pool, struct gmt_symbols_cache *cache,
+	struct gmt_verdict *verdict)
 {
 	struct gmt_pipeline_options options = {
 		.traces = {
@@ -44,12 +45,20 @@ static int judge_file(const char *path, const struct gmt_check_plan *plan, const
 	struct gmt_error error = { 0 };
 	int code = gmt_pipeline_load(path, &options, &parts);
 	struct gmt_gate_input input = {
-		.snapshot = parts.snapshot, .traces = &parts.traces, .replay = &parts.replay,
-		.timeline = &parts.timeline, .history = &parts.history, .leaks = &parts.leaks, .ooms = &parts.ooms,
-		.warnings = &parts.warnings, .keys = &keys, .sites = &parts.sites,
+		.snapshot = parts.snapshot,
+		.traces = &parts.traces,
+		.replay = &parts.replay,
+		.timeline = &parts.timeline,
+		.history = &parts.history,
+		.leaks = &parts.leaks,
+		.ooms = &parts.ooms,
+		.warnings = &parts.warnings,
+		.keys = &keys,
+		.sites = &parts.sites,
 	};
 
-	if (!code && (gmt_site_keys_init(&keys, parts.snapshot, &parts.traces, &error) ||
+	if (!code &&
+		(gmt_site_keys_init(&keys, parts.snapshot, &parts.traces, &error) ||
 			gmt_gate_judge(verdict, gate, &input, &error)))
 		code = gmt_message_failure(&error);
 	gmt_site_keys_fini(&keys);
@@ -100,7 +109,8 @@ static char **find_roots(const struct gmt_check_options *options, const struct g
 	return roots;
 }
 
-struct gmt_output_rules gmt_check_rules(const struct gmt_check_plan *plan, char **paths, size_t count)
+struct gmt_output_rules gmt_check_rules(const struct gmt_check_plan *plan, char **paths,
+	size_t count)
 {
 	const struct gmt_check_options *options = &plan->options;
 
@@ -122,7 +132,10 @@ bool gmt_check_may_write(const struct gmt_check_plan *plan, char **paths, size_t
 	const struct gmt_check_options *options = &plan->options;
 	const struct gmt_output_rules rules = gmt_check_rules(plan, paths, count);
 	const char *outputs[] = {
-		options->output, options->junit, options->sarif, options->update_baseline ? options->baseline : NULL,
+		options->output,
+		options->junit,
+		options->sarif,
+		options->update_baseline ? options->baseline : NULL,
 	};
 	enum { OUTPUTS = sizeof(outputs) / sizeof(*outputs) };
 
@@ -177,7 +190,8 @@ static int write_github(const struct gmt_check_report *report, const struct gmt_
 	return done ? 0 : EXIT_UNREADABLE;
 }
 
-static int write_baseline(struct gmt_baseline *baseline, const char *path, const struct gmt_output_rules *rules)
+static int write_baseline(struct gmt_baseline *baseline, const char *path,
+	const struct gmt_output_rules *rules)
 {
 	struct gmt_output *output = gmt_output_open(path, rules);
 
@@ -188,8 +202,8 @@ static int write_baseline(struct gmt_baseline *baseline, const char *path, const
 	return gmt_output_close(output, 0);
 }
 
-static void write_verdict(const struct gmt_check_report *report, const struct gmt_check_options *options,
-	FILE *file)
+static void write_verdict(const struct gmt_check_report *report,
+	const struct gmt_check_options *options, FILE *file)
 {
 	struct gmt_json json = { .file = file, .pretty = true, .inline_depth = 3 };
 
@@ -207,9 +221,13 @@ static int write_all(const struct gmt_check_plan *plan, const struct gmt_verdict
 	const struct gmt_check_options *options = &plan->options;
 	char **roots = find_roots(options, verdict);
 	struct gmt_check_report report = {
-		.verdict = verdict, .suppressions = &plan->suppressions, .baseline = options->baseline,
-		.roots = (const char *const *)roots, .exit_code = code,
-		.color = gmt_output_color(file, (enum gmt_color)options->color), .frames = options->frames,
+		.verdict = verdict,
+		.suppressions = &plan->suppressions,
+		.baseline = options->baseline,
+		.roots = (const char *const *)roots,
+		.exit_code = code,
+		.color = gmt_output_color(file, (enum gmt_color)options->color),
+		.frames = options->frames,
 	};
 	int worst = 0, codes[3];
 
@@ -238,8 +256,8 @@ static int accept_baseline(const struct gmt_check_plan *plan, struct gmt_verdict
 {
 	for (size_t i = 0; i < verdict->subjects.count; i++)
 		if (!verdict->subjects.items[i].complete) {
-			gmt_message_error("%s: is incomplete; %s was not written", verdict->subjects.items[i].path,
-				plan->options.baseline);
+			gmt_message_error("%s: is incomplete; %s was not written",
+				verdict->subjects.items[i].path, plan->options.baseline);
 			return GMT_EXIT_INCOMPLETE;
 		}
 	return write_baseline(found, plan->options.baseline, rules);
@@ -252,11 +270,14 @@ int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FIL
 	struct gmt_verdict verdict = { 0 };
 	struct gmt_baseline found = { 0 };
 	struct gmt_gate gate = {
-		.limits = &plan->limits, .suppressions = &plan->suppressions,
-		.baseline = compares ? &plan->baseline : NULL, .new_baseline = updates ? &found : NULL,
+		.limits = &plan->limits,
+		.suppressions = &plan->suppressions,
+		.baseline = compares ? &plan->baseline : NULL,
+		.new_baseline = updates ? &found : NULL,
 	};
 	struct gmt_symbols_pool *pool = gmt_symbols_pool_open();
-	struct gmt_symbols_cache *cache = plan->options.no_symbol_cache ? NULL : gmt_symbols_cache_open();
+	struct gmt_symbols_cache *cache =
+		plan->options.no_symbol_cache ? NULL : gmt_symbols_cache_open();
 	int unreadable = 0, code;
 
 	for (size_t i = 0; i < count; i++) {
@@ -271,8 +292,11 @@ int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FIL
 	if (compares)
 		gmt_gate_note_missing(&verdict, &plan->baseline);
 	gmt_verdict_conclude(&verdict);
-	code = unreadable ? unreadable : verdict.failed ? EXIT_FAILED :
-		(verdict.incomplete || verdict.growth_not_judged) && plan->options.strict ? GMT_EXIT_INCOMPLETE : 0;
+	code = unreadable    ? unreadable
+		: verdict.failed ? EXIT_FAILED
+		: (verdict.incomplete || verdict.growth_not_judged) && plan->options.strict
+		? GMT_EXIT_INCOMPLETE
+		: 0;
 	code = gmt_work_exit_code(code);
 	if (verdict.subjects.count)
 		code = write_all(plan, &verdict, code, &rules, file);

@@ -62,7 +62,8 @@ bool gmt_check_may_write(const struct gmt_check_plan *plan, char **paths, size_t
  * Returns which files the outputs of the plan must not replace. The result refers to the plan and
  * to `paths`.
  */
-struct gmt_output_rules gmt_check_rules(const struct gmt_check_plan *plan, char **paths, size_t count);
+struct gmt_output_rules gmt_check_rules(const struct gmt_check_plan *plan, char **paths,
+	size_t count);
 
 /*
  * Judges the recordings and writes all requested results. The verdict goes to `file`. Returns the

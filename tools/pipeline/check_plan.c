@@ -43,7 +43,8 @@ static int set_limits(struct gmt_check_plan *plan)
 		if (given->count)
 			gmt_limits_override(&plan->limits, (enum gmt_limit_key)key);
 		for (size_t i = 0; i < given->count; i++)
-			if (gmt_limits_set(&plan->limits, (enum gmt_limit_key)key, given->items[i], where, &error))
+			if (gmt_limits_set(&plan->limits, (enum gmt_limit_key)key, given->items[i], where,
+					&error))
 				return gmt_message_failure(&error);
 	}
 	return gmt_limits_check(&plan->limits, &error) ? gmt_message_failure(&error) : 0;
@@ -64,7 +65,8 @@ static int read_suppressions(struct gmt_check_plan *plan)
 
 		if (!text) {
 			gmt_message_error("%s: %s", files->items[i], strerror(errno));
-			gmt_message_hint("a suppressions file has lines such as `leak:function`; --gen-suppressions prints some");
+			gmt_message_hint(
+				"a suppressions file has lines such as `leak:function`; --gen-suppressions prints some");
 			return GMT_EXIT_USAGE;
 		}
 		status = gmt_suppressions_parse(&plan->suppressions, text, files->items[i], &error);
@@ -72,7 +74,8 @@ static int read_suppressions(struct gmt_check_plan *plan)
 		if (status)
 			return gmt_message_failure(&error);
 	}
-	if (!plan->options.no_default_suppressions && gmt_suppressions_add_defaults(&plan->suppressions, &error))
+	if (!plan->options.no_default_suppressions &&
+		gmt_suppressions_add_defaults(&plan->suppressions, &error))
 		return gmt_message_failure(&error);
 	return 0;
 }
@@ -107,7 +110,9 @@ int gmt_check_plan_init(struct gmt_check_plan *ret_plan, const struct gmt_check_
 	char *texts = ret_plan->texts;
 	int code;
 
-	*ret_plan = (struct gmt_check_plan){ .options = *options, .limits = gmt_limits_default(), .texts = texts };
+	*ret_plan = (struct gmt_check_plan){
+		.options = *options, .limits = gmt_limits_default(), .texts = texts
+	};
 	if ((code = read_limits(ret_plan)) || (code = set_limits(ret_plan)) ||
 		(code = read_suppressions(ret_plan)) ||
 		(code = gmt_owner_rules_load(&options->owners, &ret_plan->owner_rules)))

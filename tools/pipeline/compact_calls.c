@@ -14,7 +14,9 @@ static bool add(struct gmt_compact_calls *calls, enum gmt_mark_kind kind, uint64
 	struct gmt_mark *mark = gmt_vec_push(&calls->marks);
 
 	if (mark)
-		*mark = (struct gmt_mark){ .stamp = stamp, .kind = (uint8_t)kind, .source = GMT_MARK_SOURCE_READER };
+		*mark = (struct gmt_mark){
+			.stamp = stamp, .kind = (uint8_t)kind, .source = GMT_MARK_SOURCE_READER
+		};
 	return mark;
 }
 

@@ -19,8 +19,10 @@ int gmt_dump_choice_init(struct gmt_dump_choice *choice, const char *path)
 	int code = 0;
 	struct stat about;
 
-	if (has_times(choice) && !stat(path, &about) && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
-		gmt_message_error("dump: %s is read twice for --from and --until, and so must be a file", path);
+	if (has_times(choice) && !stat(path, &about) && !S_ISREG(about.st_mode) &&
+		!S_ISDIR(about.st_mode)) {
+		gmt_message_error("dump: %s is read twice for --from and --until, and so must be a file",
+			path);
 		return GMT_EXIT_USAGE;
 	}
 	if (!choice->needs_all && !gmt_dump_members_find(path, &choice->members))
@@ -41,20 +43,23 @@ static int field_of(const struct gmt_record_info *record, const char *name)
 	return field ? (int)(field - record->fields) : GMT_DUMP_NO_FIELD;
 }
 
-int gmt_dump_choice_moment_of(const struct gmt_dump_choice *choice, const struct gmt_record_info *record)
+int gmt_dump_choice_moment_of(const struct gmt_dump_choice *choice,
+	const struct gmt_record_info *record)
 {
-	return has_times(choice) && record->number != GMT_RECORD_CLOCK ? field_of(record, "stamp") :
-		GMT_DUMP_NO_FIELD;
+	return has_times(choice) && record->number != GMT_RECORD_CLOCK ? field_of(record, "stamp")
+																   : GMT_DUMP_NO_FIELD;
 }
 
-int gmt_dump_choice_device_of(const struct gmt_dump_choice *choice, const struct gmt_record_info *record)
+int gmt_dump_choice_device_of(const struct gmt_dump_choice *choice,
+	const struct gmt_record_info *record)
 {
 	return choice->device != UINT64_MAX ? field_of(record, "device") : GMT_DUMP_NO_FIELD;
 }
 
 bool gmt_dump_choice_is_in_time(const struct gmt_dump_choice *choice, uint64_t first, uint64_t last)
 {
-	return (choice->from == UINT64_MAX || gmt_clock_time_ns(&choice->clocks, last) >= choice->from) &&
+	return (choice->from == UINT64_MAX ||
+			   gmt_clock_time_ns(&choice->clocks, last) >= choice->from) &&
 		(choice->until == UINT64_MAX || gmt_clock_time_ns(&choice->clocks, first) <= choice->until);
 }
 
@@ -67,7 +72,8 @@ static bool is_of_device(const struct gmt_dump_choice *choice, uint64_t device)
 bool gmt_dump_choice_may_be_in(const struct gmt_dump_choice *choice, const struct gmt_block *block,
 	const struct gmt_record_info *record)
 {
-	int moment = gmt_dump_choice_moment_of(choice, record), device = gmt_dump_choice_device_of(choice, record);
+	int moment = gmt_dump_choice_moment_of(choice, record),
+		device = gmt_dump_choice_device_of(choice, record);
 	struct gmt_column column;
 	uint64_t value, first = UINT64_MAX, last = 0;
 	bool is_there = false;
@@ -96,9 +102,11 @@ static uint64_t value_of(const struct gmt_field_info *field, const void *row)
 	return gmt_field_number(field, (const char *)row + field->offset);
 }
 
-bool gmt_dump_choice_wants(const struct gmt_dump_choice *choice, const struct gmt_record_info *record, const void *row)
+bool gmt_dump_choice_wants(const struct gmt_dump_choice *choice,
+	const struct gmt_record_info *record, const void *row)
 {
-	int moment = gmt_dump_choice_moment_of(choice, record), device = gmt_dump_choice_device_of(choice, record);
+	int moment = gmt_dump_choice_moment_of(choice, record),
+		device = gmt_dump_choice_device_of(choice, record);
 
 	if (moment != GMT_DUMP_NO_FIELD) {
 		uint64_t stamp = value_of(&record->fields[moment], row);
@@ -106,7 +114,8 @@ bool gmt_dump_choice_wants(const struct gmt_dump_choice *choice, const struct gm
 		if (!gmt_dump_choice_is_in_time(choice, stamp, stamp))
 			return false;
 	}
-	return device == GMT_DUMP_NO_FIELD || is_of_device(choice, value_of(&record->fields[device], row));
+	return device == GMT_DUMP_NO_FIELD ||
+		is_of_device(choice, value_of(&record->fields[device], row));
 }
 
 void gmt_dump_choice_fini(struct gmt_dump_choice *choice)

@@ -46,20 +46,24 @@ bool gmt_dump_choice_may_be_in(const struct gmt_dump_choice *choice, const struc
  * Returns whether a row is wanted. Rows without a moment or a device are wanted. Clocks are wanted
  * too, because the stamps of other rows are converted with them.
  */
-bool gmt_dump_choice_wants(const struct gmt_dump_choice *choice, const struct gmt_record_info *record, const void *row);
+bool gmt_dump_choice_wants(const struct gmt_dump_choice *choice,
+	const struct gmt_record_info *record, const void *row);
 
 /*
  * Return the index of the field that holds a row's moment or device. GMT_DUMP_NO_FIELD: rows are
  * wanted for any value of it.
  */
-int gmt_dump_choice_moment_of(const struct gmt_dump_choice *choice, const struct gmt_record_info *record);
-int gmt_dump_choice_device_of(const struct gmt_dump_choice *choice, const struct gmt_record_info *record);
+int gmt_dump_choice_moment_of(const struct gmt_dump_choice *choice,
+	const struct gmt_record_info *record);
+int gmt_dump_choice_device_of(const struct gmt_dump_choice *choice,
+	const struct gmt_record_info *record);
 
 /*
  * Returns whether the span between two stamps meets the wanted times. Times have the same order as
  * their stamps.
  */
-bool gmt_dump_choice_is_in_time(const struct gmt_dump_choice *choice, uint64_t first, uint64_t last);
+bool gmt_dump_choice_is_in_time(const struct gmt_dump_choice *choice, uint64_t first,
+	uint64_t last);
 
 void gmt_dump_choice_fini(struct gmt_dump_choice *choice);
 

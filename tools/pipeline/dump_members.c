@@ -15,8 +15,11 @@ bool gmt_dump_members_find(const char *path, struct gmt_members *ret_members)
 {
 	struct stat about;
 	/* A pipe can be opened only once, by its reader: closing it would end its writer. */
-	int fd = !stat(path, &about) && S_ISREG(about.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-	bool done = fd < 0 || fstat(fd, &about) || gmt_members_find(fd, (uint64_t)about.st_size, ret_members);
+	int fd = !stat(path, &about) && S_ISREG(about.st_mode)
+		? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+		: -1;
+	bool done =
+		fd < 0 || fstat(fd, &about) || gmt_members_find(fd, (uint64_t)about.st_size, ret_members);
 
 	if (fd >= 0)
 		close(fd);
@@ -53,15 +56,16 @@ static bool add_rows(struct gmt_snapshot *clocks, uint32_t kind, const void *row
  * Reads the clocks as far as the file can be read, or up to the first clock. Errors in the file are
  * reported when it is printed.
  */
-static enum gmt_status read_rows(struct gmt_snapshot *clocks, struct gmt_source *source, bool only_first,
-	struct gmt_error *error)
+static enum gmt_status read_rows(struct gmt_snapshot *clocks, struct gmt_source *source,
+	bool only_first, struct gmt_error *error)
 {
 	struct gmt_decoder decoder = { 0 };
 	struct gmt_block block;
 	enum gmt_status status = GMT_OK;
 	const void *rows;
 
-	while (!status && !(only_first && clocks->clocks.count) && !gmt_source_next(source, &block, NULL)) {
+	while (!status && !(only_first && clocks->clocks.count) &&
+		!gmt_source_next(source, &block, NULL)) {
 		if (block.kind != GMT_RECORD_PROCESS && block.kind != GMT_RECORD_CLOCK)
 			continue;
 		if (gmt_decode_rows(&decoder, &block, &rows, NULL))
@@ -105,7 +109,8 @@ static bool add_clocks_of_members(struct gmt_dump_choice *choice)
 	for (size_t i = 0; i < choice->members.count; i++) {
 		const struct gmt_member *member = &choice->members.items[i];
 
-		if (has_clock(member) && !add_rows(&choice->clocks, GMT_RECORD_CLOCK, &member->about.clock, 1))
+		if (has_clock(member) &&
+			!add_rows(&choice->clocks, GMT_RECORD_CLOCK, &member->about.clock, 1))
 			return false;
 	}
 	return true;
@@ -173,14 +178,19 @@ static bool has_wanted(const struct gmt_dump_choice *choice, const struct gmt_me
 {
 	uint64_t kinds = about->kinds & choice->kinds;
 	bool is_in_time = gmt_dump_choice_is_in_time(choice, about->min_stamp, about->max_stamp);
-	bool has_device = choice->device > INT16_MAX || about->devices &
-		(gmt_member_device_bit((int32_t)choice->device) | gmt_member_device_bit(GMT_DEVICE_UNKNOWN));
+	bool has_device = choice->device > INT16_MAX ||
+		about->devices &
+			(gmt_member_device_bit((int32_t)choice->device) |
+				gmt_member_device_bit(GMT_DEVICE_UNKNOWN));
 
 	for (uint32_t number = 0; kinds; number++, kinds >>= 1) {
 		const struct gmt_record_info *record = gmt_record_info(number);
 
-		if (kinds & 1 && (!record || ((gmt_dump_choice_moment_of(choice, record) == GMT_DUMP_NO_FIELD || is_in_time) &&
-				(gmt_dump_choice_device_of(choice, record) == GMT_DUMP_NO_FIELD || has_device))))
+		if (kinds & 1 &&
+			(!record ||
+				((gmt_dump_choice_moment_of(choice, record) == GMT_DUMP_NO_FIELD || is_in_time) &&
+					(gmt_dump_choice_device_of(choice, record) == GMT_DUMP_NO_FIELD ||
+						has_device))))
 			return true;
 	}
 	return false;

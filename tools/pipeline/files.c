@@ -49,7 +49,8 @@ static int tell_all(const struct gmt_files *files, struct gmt_files_output *outp
 int gmt_files_report(const struct gmt_files *files)
 {
 	struct gmt_output_rules rules = {
-		.inputs = { { (const char *const *)files->paths, (size_t)files->count } }, .force = files->force,
+		.inputs = { { (const char *const *)files->paths, (size_t)files->count } },
+		.force = files->force,
 	};
 	struct gmt_files_output output = { 0 };
 	struct gmt_output *to;
@@ -64,7 +65,9 @@ int gmt_files_report(const struct gmt_files *files)
 		return GMT_EXIT_UNREADABLE;
 	gmt_newer_report(files->paths, (size_t)files->count);
 	output.file = gmt_output_file(to);
-	output.json = (struct gmt_json){ .file = output.file, .pretty = true, .inline_depth = files->count > 1 ? 4 : 2 };
+	output.json = (struct gmt_json){
+		.file = output.file, .pretty = true, .inline_depth = files->count > 1 ? 4 : 2
+	};
 	output.color = gmt_output_color(output.file, files->color);
 	code = tell_all(files, &output);
 	/* The text may end in the middle. */

@@ -58,7 +58,8 @@ static void tell(struct gmt_files_parallel *beside, int index, const struct work
 	if (!output.file || dup2(worker->err, STDERR_FILENO) < 0)
 		return;
 	gmt_memory_share((unsigned)beside->at_once);
-	result->code = gmt_work_exit_code(beside->files->tell(beside->files->user, beside->files->paths[index], &output));
+	result->code = gmt_work_exit_code(beside->files->tell(beside->files->user,
+		beside->files->paths[index], &output));
 	result->is_incomplete = output.is_incomplete;
 	result->lacked_memory = gmt_pages_has_refused();
 	result->is_over = !fflush(output.file) && !ferror(output.file);
@@ -103,7 +104,8 @@ static void start_some(struct gmt_files_parallel *beside)
 		start(beside, beside->started++);
 }
 
-struct gmt_files_parallel *gmt_files_parallel_open(const struct gmt_files *files, const struct gmt_files_output *output)
+struct gmt_files_parallel *gmt_files_parallel_open(const struct gmt_files *files,
+	const struct gmt_files_output *output)
 {
 	struct gmt_files_parallel *beside;
 	int at_once = processors();
@@ -118,8 +120,8 @@ struct gmt_files_parallel *gmt_files_parallel_open(const struct gmt_files *files
 	beside->files = files;
 	beside->output = *output;
 	beside->at_once = at_once;
-	beside->results = mmap(NULL, (size_t)files->count * sizeof(*beside->results), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	beside->results = mmap(NULL, (size_t)files->count * sizeof(*beside->results),
+		PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (beside->results == MAP_FAILED || !gmt_vec_reserve(&beside->workers, (size_t)files->count)) {
 		gmt_files_parallel_close(beside);
 		return NULL;
@@ -135,10 +137,12 @@ static void wait_for(struct gmt_files_parallel *beside, int index)
 	bool is_watched = isatty(STDERR_FILENO);
 	pid_t got;
 
-	while ((got = waitpid(beside->workers.items[index].pid, NULL, is_watched ? WNOHANG : 0)) == 0 || (got < 0 && errno == EINTR)) {
+	while ((got = waitpid(beside->workers.items[index].pid, NULL, is_watched ? WNOHANG : 0)) == 0 ||
+		(got < 0 && errno == EINTR)) {
 		if (got)
 			continue;
-		gmt_progress_step(&beside->progress, "recordings", (uint64_t)index, (uint64_t)beside->files->count);
+		gmt_progress_step(&beside->progress, "recordings", (uint64_t)index,
+			(uint64_t)beside->files->count);
 		nanosleep(&a_moment, NULL);
 	}
 	gmt_progress_end(&beside->progress);
@@ -156,7 +160,8 @@ static void copy(int fd, FILE *file)
 	}
 }
 
-static void write_output(const struct gmt_files_parallel *beside, const struct worker *worker, struct gmt_files_output *output)
+static void write_output(const struct gmt_files_parallel *beside, const struct worker *worker,
+	struct gmt_files_output *output)
 {
 	struct gmt_json *json = &output->json;
 	bool is_any = lseek(worker->out, 0, SEEK_END) > 0;
@@ -167,7 +172,8 @@ static void write_output(const struct gmt_files_parallel *beside, const struct w
 	json->needs_comma |= is_any && beside->files->json;
 }
 
-bool gmt_files_parallel_take(struct gmt_files_parallel *beside, int index, struct gmt_files_output *output, int *ret_code)
+bool gmt_files_parallel_take(struct gmt_files_parallel *beside, int index,
+	struct gmt_files_output *output, int *ret_code)
 {
 	struct worker *worker = beside ? &beside->workers.items[index] : NULL;
 	const struct result *result;

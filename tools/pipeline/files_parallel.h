@@ -18,14 +18,16 @@ struct gmt_files_parallel;
  * Starts the first recordings. `output` is its state before the first recording. Returns NULL if
  * parallel processes are not useful or not possible.
  */
-struct gmt_files_parallel *gmt_files_parallel_open(const struct gmt_files *files, const struct gmt_files_output *output);
+struct gmt_files_parallel *gmt_files_parallel_open(const struct gmt_files *files,
+	const struct gmt_files_output *output);
 
 /*
  * Waits for recording number `index`, which is one more than in the previous call, and writes its
  * report. Returns false if the caller has to report on it itself: its process did not start, was
  * killed, or had too little memory next to the other processes. `beside` may be NULL.
  */
-bool gmt_files_parallel_take(struct gmt_files_parallel *beside, int index, struct gmt_files_output *output, int *ret_code);
+bool gmt_files_parallel_take(struct gmt_files_parallel *beside, int index,
+	struct gmt_files_output *output, int *ret_code);
 
 /* `beside` may be NULL. */
 void gmt_files_parallel_close(struct gmt_files_parallel *beside);

@@ -12,8 +12,10 @@
 
 /* The row of the option, for a verb that has a struct gmt_option_texts at `offset`. */
 #define GMT_OWNERS_OPTION(offset) \
-	{ "owners", 0, GMT_OPTION_TEXTS, "FILE", offset, \
-	  "ask the lines of FILE first which library owns a block, as in `own name library libname*`; may be repeated" }
+	{ \
+		"owners", 0, GMT_OPTION_TEXTS, "FILE", offset, \
+		"ask the lines of FILE first which library owns a block, as in `own name library libname*`; may be repeated" \
+	}
 
 /*
  * Reads the files in their order, and adds the built-in rules after them. Returns 0, or an exit

@@ -53,7 +53,8 @@ extern const struct gmt_leaks_options gmt_pipeline_default_leaks;
  * Loads `path` and runs all analyses. Returns 0, or an exit code after an error message. In both
  * cases, end `ret_parts` (zeroed) with gmt_pipeline_fini.
  */
-int gmt_pipeline_load(const char *path, const struct gmt_pipeline_options *options, struct gmt_pipeline *ret_parts);
+int gmt_pipeline_load(const char *path, const struct gmt_pipeline_options *options,
+	struct gmt_pipeline *ret_parts);
 
 void gmt_pipeline_fini(struct gmt_pipeline *parts);
 

@@ -26,8 +26,8 @@ void gmt_work_report(const char *path)
 	for (int part = 0; part < GMT_BUDGET_PARTS; part++)
 		if (gmt_budget.left_out >> part & 1)
 			gmt_message_warning("%s: %s is left out: a file of this size may not cause more work; "
-				"`gpumemtrace --max-work=none VERB ...` does all of it", path,
-				gmt_budget_part_text((enum gmt_budget_part)part));
+								"`gpumemtrace --max-work=none VERB ...` does all of it",
+				path, gmt_budget_part_text((enum gmt_budget_part)part));
 	was_cut |= gmt_budget.left_out;
 	gmt_budget.left_out = 0;
 }

@@ -77,9 +77,11 @@ static bool is_there(const char *name)
 
 	if (strchr(name, '/'))
 		return true;
-	for (const char *at = folders ? folders : "/bin:/usr/bin"; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
+	for (const char *at = folders ? folders : "/bin:/usr/bin"; at;
+		at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
 		int length = (int)strcspn(at, ":");
-		int written = snprintf(candidate, sizeof(candidate), "%.*s/%s", length ? length : 1, length ? at : ".", name);
+		int written = snprintf(candidate, sizeof(candidate), "%.*s/%s", length ? length : 1,
+			length ? at : ".", name);
 
 		if (written < (int)sizeof(candidate) && !access(candidate, F_OK))
 			return true;

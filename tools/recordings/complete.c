@@ -10,7 +10,8 @@
 
 enum { GZIP_LEVEL = 6 };
 
-static enum gmt_status copy_block(struct gmt_sink *sink, const struct gmt_block *block, struct gmt_error *error)
+static enum gmt_status copy_block(struct gmt_sink *sink, const struct gmt_block *block,
+	struct gmt_error *error)
 {
 	uint8_t header[GMT_BLOCK_HEADER_BYTES];
 	enum gmt_status status;
@@ -20,8 +21,8 @@ static enum gmt_status copy_block(struct gmt_sink *sink, const struct gmt_block 
 	return status ? status : gmt_sink_push(sink, block->payload, block->size_bytes, error);
 }
 
-static enum gmt_status copy(struct gmt_source *source, struct gmt_sink *sink, struct gmt_completed *completed,
-	struct gmt_error *error)
+static enum gmt_status copy(struct gmt_source *source, struct gmt_sink *sink,
+	struct gmt_completed *completed, struct gmt_error *error)
 {
 	uint8_t header[GMT_FILE_HEADER_BYTES];
 	struct gmt_block block;
@@ -38,7 +39,8 @@ static enum gmt_status copy(struct gmt_source *source, struct gmt_sink *sink, st
 	return status == GMT_END ? GMT_OK : status;
 }
 
-static enum gmt_status write_to(int fd, struct gmt_source *source, struct gmt_completed *completed, struct gmt_error *error)
+static enum gmt_status write_to(int fd, struct gmt_source *source, struct gmt_completed *completed,
+	struct gmt_error *error)
 {
 	struct gmt_sink *sink;
 	enum gmt_status status = gmt_sink_open(fd, GZIP_LEVEL, &sink, error), ended;
@@ -79,7 +81,8 @@ static enum gmt_status write_new(struct gmt_source *source, const struct gmt_tar
 }
 
 /* Counts the events that would be written. */
-static enum gmt_status count(struct gmt_source *source, struct gmt_completed *completed, struct gmt_error *error)
+static enum gmt_status count(struct gmt_source *source, struct gmt_completed *completed,
+	struct gmt_error *error)
 {
 	struct gmt_block block;
 	enum gmt_status status;
@@ -91,17 +94,20 @@ static enum gmt_status count(struct gmt_source *source, struct gmt_completed *co
 	return status == GMT_END ? GMT_OK : status;
 }
 
-enum gmt_status gmt_complete(const struct gmt_target *from, struct gmt_shared_recording *shared_recording, const struct gmt_target *to,
+enum gmt_status gmt_complete(const struct gmt_target *from,
+	struct gmt_shared_recording *shared_recording, const struct gmt_target *to,
 	struct gmt_completed *ret_completed, struct gmt_error *error)
 {
 	struct gmt_source *source;
 	int fd = from ? from->fd : -1;
-	enum gmt_status status = gmt_source_open_descriptor(fd, from ? from->path : NULL, shared_recording, &source, error);
+	enum gmt_status status =
+		gmt_source_open_descriptor(fd, from ? from->path : NULL, shared_recording, &source, error);
 
 	*ret_completed = (struct gmt_completed){ 0 };
 	if (status)
 		return status;
-	status = to ? write_new(source, to, fd, ret_completed, error) : count(source, ret_completed, error);
+	status =
+		to ? write_new(source, to, fd, ret_completed, error) : count(source, ret_completed, error);
 	gmt_source_close(source);
 	return status;
 }

@@ -18,9 +18,13 @@ int gmt_input_load(const char *path, struct gmt_snapshot **ret_snapshot)
 {
 	struct gmt_progress progress = { 0 };
 	uint32_t recording_pid;
-	struct gmt_shared_recording *shared_recording = gmt_shared_recordings_find(path, &recording_pid);
+	struct gmt_shared_recording *shared_recording =
+		gmt_shared_recordings_find(path, &recording_pid);
 	struct gmt_snapshot_load_options options = {
-		.progress = step, .user = &progress, .shared_recording = shared_recording, .recording_pid = recording_pid,
+		.progress = step,
+		.user = &progress,
+		.shared_recording = shared_recording,
+		.recording_pid = recording_pid,
 	};
 	struct gmt_error error = { 0 };
 	enum gmt_status status;
@@ -29,18 +33,23 @@ int gmt_input_load(const char *path, struct gmt_snapshot **ret_snapshot)
 	status = gmt_snapshot_load(path, &options, ret_snapshot, &error);
 	gmt_progress_end(&progress);
 	if (shared_recording && !status && !(*ret_snapshot)->recovered.was_whole)
-		gmt_message_hint("%s: %s events come from the memory of its killed process; `gpumemtrace recover` puts them "
-			"into the file", path, gmt_text_count((*ret_snapshot)->recovered.events).text);
+		gmt_message_hint(
+			"%s: %s events come from the memory of its killed process; `gpumemtrace recover` puts them "
+			"into the file",
+			path, gmt_text_count((*ret_snapshot)->recovered.events).text);
 	gmt_shared_recording_close(shared_recording);
 	if (status == GMT_NO_MEMORY)
 		gmt_error_set(&error, status, "%s: out of memory", path);
 	if (status == GMT_FORMAT && recording_pid)
-		gmt_error_set(&error, status, "%s: in progress: process %u records, and has written nothing so far", path, recording_pid);
+		gmt_error_set(&error, status,
+			"%s: in progress: process %u records, and has written nothing so far", path,
+			recording_pid);
 	if (status)
 		return gmt_message_failure(&error);
 	if ((*ret_snapshot)->recording_pid)
-		gmt_message_hint("%s: in progress: process %u still records; what follows is what the file has so far: %s events", path,
-			recording_pid, gmt_text_count((*ret_snapshot)->seen_events).text);
+		gmt_message_hint(
+			"%s: in progress: process %u still records; what follows is what the file has so far: %s events",
+			path, recording_pid, gmt_text_count((*ret_snapshot)->seen_events).text);
 	if ((*ret_snapshot)->damaged)
 		gmt_message_warning("%s: %s; what follows is all before that: %s events", path,
 			(*ret_snapshot)->damage, gmt_text_count((*ret_snapshot)->seen_events).text);

@@ -22,8 +22,8 @@ struct newest {
 
 static bool is_later(const struct stat *a, const struct stat *b)
 {
-	return a->st_mtim.tv_sec != b->st_mtim.tv_sec ? a->st_mtim.tv_sec > b->st_mtim.tv_sec :
-		a->st_mtim.tv_nsec > b->st_mtim.tv_nsec;
+	return a->st_mtim.tv_sec != b->st_mtim.tv_sec ? a->st_mtim.tv_sec > b->st_mtim.tv_sec
+												  : a->st_mtim.tv_nsec > b->st_mtim.tv_nsec;
 }
 
 static void find(const char *path, const struct stat *own, struct newest *ret_newest)

@@ -14,7 +14,11 @@ static const char library_name[] = "libgpumemtrace.so";
 
 /* Next to the program, in a build folder, or installed. All are relative to the program. */
 static const char *const places[] = {
-	".", "../preload", "../" GMT_LIBDIR "/gpumemtrace", "../lib/gpumemtrace", "../lib64/gpumemtrace",
+	".",
+	"../preload",
+	"../" GMT_LIBDIR "/gpumemtrace",
+	"../lib/gpumemtrace",
+	"../lib64/gpumemtrace",
 };
 
 bool gmt_recorder_find(char ret_path[PATH_MAX], char ret_why[GMT_RECORDER_WHY_BYTES],
@@ -34,9 +38,10 @@ bool gmt_recorder_find(char ret_path[PATH_MAX], char ret_why[GMT_RECORDER_WHY_BY
 		ret_path[0] = 0;
 	}
 	if (!ret_path[0]) {
-		snprintf(ret_why, GMT_RECORDER_WHY_BYTES, "%s is not where this program looks for it", library_name);
-		snprintf(ret_remedy, GMT_RECORDER_WHY_BYTES, "it belongs beside %s, or into %s of the installation",
-			program, places[2] + 3);
+		snprintf(ret_why, GMT_RECORDER_WHY_BYTES, "%s is not where this program looks for it",
+			library_name);
+		snprintf(ret_remedy, GMT_RECORDER_WHY_BYTES,
+			"it belongs beside %s, or into %s of the installation", program, places[2] + 3);
 		return false;
 	}
 	if (strpbrk(ret_path, ": \t\n")) {
@@ -102,7 +107,8 @@ static bool is_passed(const struct gmt_option_passed *passed, size_t first, cons
  * Copies the items of `before` unchanged, except those that the command line sets again. Returns
  * whether it wrote an item.
  */
-static bool put_items_before(FILE *stream, const char *before, const struct gmt_option_passed *passed)
+static bool put_items_before(FILE *stream, const char *before,
+	const struct gmt_option_passed *passed)
 {
 	char item[GMT_RECORDER_ITEM_BYTES];
 	bool has_one = false;
@@ -175,7 +181,8 @@ void gmt_recorder_output(const char *options, char *ret_output, size_t output_by
 	static const char key[] = "output=";
 	char item[PATH_MAX];
 
-	snprintf(ret_output, output_bytes, "%s", gmt_recorder_option(GMT_RECORDER_OPTION_output)->fallback);
+	snprintf(ret_output, output_bytes, "%s",
+		gmt_recorder_option(GMT_RECORDER_OPTION_output)->fallback);
 	while (*options) {
 		options = gmt_recorder_options_next(options, item, sizeof(item), NULL);
 		if (strncmp(item, key, sizeof(key) - 1) == 0 && item[sizeof(key) - 1])

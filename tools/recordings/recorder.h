@@ -19,7 +19,7 @@
  */
 #define GMT_RECORDER_ROW(name, values_, place, meaning_) \
 	{ __builtin_strcmp(#name, "help") ? #name : "", __builtin_strcmp(#name, "output") ? 0 : 'o', \
-	  GMT_OPTION_PASSED, values_, place, meaning_ },
+		GMT_OPTION_PASSED, values_, place, meaning_ },
 
 /*
  * Finds the recorder library that belongs to this program. If it is missing or LD_PRELOAD cannot

@@ -8,7 +8,8 @@
 #include "tools/recordings/shared_recordings.h"
 #include "shared_memory/shared_recording_owner.h"
 
-static void set_why(struct gmt_recover_outcome *outcome, enum gmt_recover_state state, enum gmt_status status, const char *why)
+static void set_why(struct gmt_recover_outcome *outcome, enum gmt_recover_state state,
+	enum gmt_status status, const char *why)
 {
 	outcome->state = state;
 	outcome->error.status = status;
@@ -20,19 +21,22 @@ static void refuse(struct gmt_recover_outcome *outcome, const char *why)
 	set_why(outcome, GMT_RECOVER_IS_REFUSED, GMT_NO_FILE, why);
 }
 
-static void begin(struct gmt_recover_outcome *outcome, const struct gmt_shared_recording *shared_recording)
+static void begin(struct gmt_recover_outcome *outcome,
+	const struct gmt_shared_recording *shared_recording)
 {
 	*outcome = (struct gmt_recover_outcome){ .state = GMT_RECOVER_NOTHING };
 	if (!shared_recording)
 		return;
 	outcome->pid = gmt_shared_recording_owner(shared_recording)->pid;
 	outcome->memory_bytes = gmt_shared_recording_allocated_bytes(shared_recording);
-	snprintf(outcome->memory, sizeof(outcome->memory), "%s", gmt_shared_recording_path(shared_recording));
-	snprintf(outcome->path, sizeof(outcome->path), "%s", gmt_shared_recording_owner(shared_recording)->path);
+	snprintf(outcome->memory, sizeof(outcome->memory), "%s",
+		gmt_shared_recording_path(shared_recording));
+	snprintf(outcome->path, sizeof(outcome->path), "%s",
+		gmt_shared_recording_owner(shared_recording)->path);
 }
 
-static void remove_memory(struct gmt_shared_recording *shared_recording, const struct gmt_recover_options *options,
-	struct gmt_recover_outcome *outcome)
+static void remove_memory(struct gmt_shared_recording *shared_recording,
+	const struct gmt_recover_options *options, struct gmt_recover_outcome *outcome)
 {
 	if (!options->keep && !options->is_dry)
 		outcome->is_not_removed = !gmt_shared_recordings_remove(shared_recording);
@@ -42,17 +46,19 @@ static void remove_memory(struct gmt_shared_recording *shared_recording, const s
  * Returns whether the memory may be removed. If `from` is a copy, the memory is still needed for
  * the original file, unless that file is gone.
  */
-static bool is_needed_no_more(const struct gmt_target *from, const struct gmt_shared_recording *shared_recording)
+static bool is_needed_no_more(const struct gmt_target *from,
+	const struct gmt_shared_recording *shared_recording)
 {
 	const struct gmt_shared_recording_owner *owner = gmt_shared_recording_owner(shared_recording);
 
-	return !from || (from->file.device == owner->file_device && from->file.number == owner->file_inode) ||
+	return !from ||
+		(from->file.device == owner->file_device && from->file.number == owner->file_inode) ||
 		!strcmp(from->path, owner->path) || !gmt_shared_recording_has_file(owner);
 }
 
 /* Completes the file. `from` NULL: the file is gone. */
-static void complete(const struct gmt_target *from, struct gmt_shared_recording *shared_recording, const struct gmt_recover_options *options,
-	struct gmt_recover_outcome *outcome)
+static void complete(const struct gmt_target *from, struct gmt_shared_recording *shared_recording,
+	const struct gmt_recover_options *options, struct gmt_recover_outcome *outcome)
 {
 	const struct gmt_target *to = from;
 	struct gmt_target new = { .folder = -1, .fd = -1 };
@@ -60,25 +66,30 @@ static void complete(const struct gmt_target *from, struct gmt_shared_recording 
 
 	if (options->output) {
 		snprintf(outcome->path, sizeof(outcome->path), "%s", options->output);
-		if (gmt_target_open_new(options->output, options->force, &new, why) == GMT_TARGET_IS_REFUSED)
+		if (gmt_target_open_new(options->output, options->force, &new, why) ==
+			GMT_TARGET_IS_REFUSED)
 			refuse(outcome, why);
 		to = &new;
 	} else if (!gmt_target_is_own(from, why)) {
 		refuse(outcome, why);
 	}
 	if (outcome->state != GMT_RECOVER_IS_REFUSED) {
-		enum gmt_status status = gmt_complete(from, shared_recording, options->is_dry ? NULL : to, &outcome->completed, &outcome->error);
+		enum gmt_status status = gmt_complete(from, shared_recording, options->is_dry ? NULL : to,
+			&outcome->completed, &outcome->error);
 
-		outcome->state = status ? GMT_RECOVER_FAILED : outcome->completed.recovered.was_whole ? GMT_RECOVER_IS_WHOLE :
-			GMT_RECOVER_COMPLETED;
-		if (!status && gmt_shared_recording_about(shared_recording)->user == geteuid() && is_needed_no_more(from, shared_recording))
+		outcome->state = status                      ? GMT_RECOVER_FAILED
+			: outcome->completed.recovered.was_whole ? GMT_RECOVER_IS_WHOLE
+													 : GMT_RECOVER_COMPLETED;
+		if (!status && gmt_shared_recording_about(shared_recording)->user == geteuid() &&
+			is_needed_no_more(from, shared_recording))
 			remove_memory(shared_recording, options, outcome);
 	}
 	gmt_target_close(&new);
 }
 
 /* Handles memory whose file is gone or that cannot be used. */
-static void discard(struct gmt_shared_recording *shared_recording, const struct gmt_recover_options *options, enum gmt_recover_state state,
+static void discard(struct gmt_shared_recording *shared_recording,
+	const struct gmt_recover_options *options, enum gmt_recover_state state,
 	struct gmt_recover_outcome *outcome)
 {
 	outcome->state = state;
@@ -97,24 +108,29 @@ static void discard(struct gmt_shared_recording *shared_recording, const struct 
  * Returns why the name from the memory does not lead to the right file, or NULL. An unfinished
  * compaction may have put another file in its place; then is_moving is set.
  */
-static const char *mismatch_reason(const struct gmt_target *target, const struct gmt_shared_recording *shared_recording)
+static const char *mismatch_reason(const struct gmt_target *target,
+	const struct gmt_shared_recording *shared_recording)
 {
 	const struct gmt_shared_recording_owner *owner = gmt_shared_recording_owner(shared_recording);
-	bool is_very = target->file.device == owner->file_device && target->file.number == owner->file_inode;
+	bool is_very =
+		target->file.device == owner->file_device && target->file.number == owner->file_inode;
 
 	if (!gmt_shared_recordings_is_of(shared_recording, target->fd))
 		return "it is no recording of the process that the memory is of";
-	return is_very || atomic_load(&owner->is_moving) ? NULL : "it is another file than the one that the process wrote";
+	return is_very || atomic_load(&owner->is_moving)
+		? NULL
+		: "it is another file than the one that the process wrote";
 }
 
-static void recover_from_memory(struct gmt_shared_recording *shared_recording, const struct gmt_recover_options *options,
-	struct gmt_recover_outcome *outcome)
+static void recover_from_memory(struct gmt_shared_recording *shared_recording,
+	const struct gmt_recover_options *options, struct gmt_recover_outcome *outcome)
 {
 	char why[GMT_TARGET_WHY_BYTES];
 	struct gmt_target target;
 	const char *why_not;
 
-	switch (gmt_target_open_untrusted(gmt_shared_recording_owner(shared_recording)->path, &target, why)) {
+	switch (gmt_target_open_untrusted(gmt_shared_recording_owner(shared_recording)->path, &target,
+		why)) {
 	case GMT_TARGET_IS_REFUSED:
 		refuse(outcome, why);
 		break;
@@ -135,8 +151,8 @@ static void recover_from_memory(struct gmt_shared_recording *shared_recording, c
 	gmt_target_close(&target);
 }
 
-void gmt_recover_memory(struct gmt_shared_recording *shared_recording, const struct gmt_recover_options *options,
-	struct gmt_recover_outcome *ret_outcome)
+void gmt_recover_memory(struct gmt_shared_recording *shared_recording,
+	const struct gmt_recover_options *options, struct gmt_recover_outcome *ret_outcome)
 {
 	const struct gmt_shared_recording_about *about = gmt_shared_recording_about(shared_recording);
 	const char *why;
@@ -153,7 +169,8 @@ void gmt_recover_memory(struct gmt_shared_recording *shared_recording, const str
 		/* File names from the memory of other users are not opened, not even for reading. */
 		complete(NULL, shared_recording, options, ret_outcome);
 	} else if (about->user != geteuid()) {
-		refuse(ret_outcome, "the memory belongs to another user, whose names are not followed; recover it as that user, or "
+		refuse(ret_outcome,
+			"the memory belongs to another user, whose names are not followed; recover it as that user, or "
 			"name a file with -o");
 	} else if (about->names != 1) {
 		refuse(ret_outcome, "the memory has more than one name");
@@ -167,7 +184,8 @@ static void look_for_end(const struct gmt_target *target, struct gmt_recover_out
 {
 	struct gmt_source *source;
 	struct gmt_block block;
-	enum gmt_status status = gmt_source_open_descriptor(target->fd, target->path, NULL, &source, &outcome->error);
+	enum gmt_status status =
+		gmt_source_open_descriptor(target->fd, target->path, NULL, &source, &outcome->error);
 
 	if (status) {
 		outcome->state = GMT_RECOVER_FAILED;
@@ -178,7 +196,8 @@ static void look_for_end(const struct gmt_target *target, struct gmt_recover_out
 	gmt_source_close(source);
 }
 
-void gmt_recover_file(const char *path, const struct gmt_recover_options *options, struct gmt_recover_outcome *ret_outcome)
+void gmt_recover_file(const char *path, const struct gmt_recover_options *options,
+	struct gmt_recover_outcome *ret_outcome)
 {
 	char why[GMT_TARGET_WHY_BYTES];
 	struct gmt_target target;

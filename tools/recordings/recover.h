@@ -58,10 +58,11 @@ struct gmt_recover_outcome {
  * Recovers a file from its memory, which stays the caller's. The name of the file comes from the
  * memory.
  */
-void gmt_recover_memory(struct gmt_shared_recording *shared_recording, const struct gmt_recover_options *options,
-	struct gmt_recover_outcome *ret_outcome);
+void gmt_recover_memory(struct gmt_shared_recording *shared_recording,
+	const struct gmt_recover_options *options, struct gmt_recover_outcome *ret_outcome);
 
 /* Recovers the file that the user named. */
-void gmt_recover_file(const char *path, const struct gmt_recover_options *options, struct gmt_recover_outcome *ret_outcome);
+void gmt_recover_file(const char *path, const struct gmt_recover_options *options,
+	struct gmt_recover_outcome *ret_outcome);
 
 #endif

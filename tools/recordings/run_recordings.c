@@ -55,7 +55,8 @@ static bool is_of_another_run(const struct gmt_run *run, const char *path)
 {
 	char name[GMT_IDENTIFIER_BYTES];
 
-	return run->name[0] && gmt_shared_recordings_run_of(path, name) && name[0] && strcmp(name, run->name);
+	return run->name[0] && gmt_shared_recordings_run_of(path, name) && name[0] &&
+		strcmp(name, run->name);
 }
 
 /*
@@ -75,9 +76,11 @@ static void find_files(struct gmt_run *run)
 	}
 }
 
-static bool is_of_run(const struct gmt_run *run, const struct gmt_shared_recording *shared_recording)
+static bool is_of_run(const struct gmt_run *run,
+	const struct gmt_shared_recording *shared_recording)
 {
-	return shared_recording && run->name[0] && !strcmp(gmt_shared_recording_owner(shared_recording)->run, run->name);
+	return shared_recording && run->name[0] &&
+		!strcmp(gmt_shared_recording_owner(shared_recording)->run, run->name);
 }
 
 struct living {
@@ -85,12 +88,14 @@ struct living {
 	bool is_any;
 };
 
-static bool see_living(void *context, struct gmt_shared_recording *shared_recording, const struct gmt_error *error)
+static bool see_living(void *context, struct gmt_shared_recording *shared_recording,
+	const struct gmt_error *error)
 {
 	struct living *living = context;
 
 	(void)error;
-	living->is_any |= is_of_run(living->run, shared_recording) && gmt_shared_recording_is_alive(shared_recording);
+	living->is_any |=
+		is_of_run(living->run, shared_recording) && gmt_shared_recording_is_alive(shared_recording);
 	gmt_shared_recording_close(shared_recording);
 	return !living->is_any;
 }
@@ -117,7 +122,9 @@ static void say_completed(struct finish *finish, const struct gmt_recover_outcom
 	finish->events += outcome->completed.recovered.events;
 	if (finish->is_quiet || finish->completed > SAID_MOST)
 		return;
-	gmt_message_hint("%s: process %" PRIu32 " did not end in order: its recording was completed: %s events, %s of them from memory%s",
+	gmt_message_hint(
+		"%s: process %" PRIu32
+		" did not end in order: its recording was completed: %s events, %s of them from memory%s",
 		outcome->path, outcome->pid, gmt_text_count(outcome->completed.events).text,
 		gmt_text_count(outcome->completed.recovered.events).text,
 		outcome->completed.recovered.is_gap ? "; a part of the file is lost" : "");
@@ -131,17 +138,22 @@ static void see_outcome(struct finish *finish, const struct gmt_recover_outcome 
 		break;
 	case GMT_RECOVER_GOES_ON:
 		if (!finish->is_quiet && finish->in_progress++ < SAID_MOST)
-			gmt_message_hint("%s: in progress: process %" PRIu32 " still records", outcome->path, outcome->pid);
+			gmt_message_hint("%s: in progress: process %" PRIu32 " still records", outcome->path,
+				outcome->pid);
 		break;
 	case GMT_RECOVER_IS_GONE:
 		if (!finish->is_quiet)
-			gmt_message_hint("%s: process %" PRIu32 " did not end in order, and its file is gone; `gpumemtrace recover %s -o FILE` "
-				"writes what its memory has", outcome->path, outcome->pid, outcome->memory);
+			gmt_message_hint(
+				"%s: process %" PRIu32
+				" did not end in order, and its file is gone; `gpumemtrace recover %s -o FILE` "
+				"writes what its memory has",
+				outcome->path, outcome->pid, outcome->memory);
 		break;
 	case GMT_RECOVER_IS_REFUSED:
 	case GMT_RECOVER_FAILED:
-		gmt_message_warning("%s: process %" PRIu32 " did not end in order, and its recording was not completed: %s", outcome->path,
-			outcome->pid, outcome->error.text);
+		gmt_message_warning("%s: process %" PRIu32
+							" did not end in order, and its recording was not completed: %s",
+			outcome->path, outcome->pid, outcome->error.text);
 		break;
 	case GMT_RECOVER_NOTHING:
 	case GMT_RECOVER_IS_WHOLE:
@@ -178,14 +190,16 @@ static void complete_files(struct finish *finish)
 	}
 }
 
-static bool complete_from_memory(void *context, struct gmt_shared_recording *shared_recording, const struct gmt_error *error)
+static bool complete_from_memory(void *context, struct gmt_shared_recording *shared_recording,
+	const struct gmt_error *error)
 {
 	static struct gmt_recover_outcome outcome; /* large, so static */
 	struct finish *finish = context;
 
 	(void)error;
 	/* complete_files already reported recorders that are still running. */
-	if (is_of_run(finish->run, shared_recording) && !gmt_shared_recording_is_alive(shared_recording)) {
+	if (is_of_run(finish->run, shared_recording) &&
+		!gmt_shared_recording_is_alive(shared_recording)) {
 		gmt_recover_memory(shared_recording, &in_place, &outcome);
 		see_outcome(finish, &outcome);
 	}
@@ -200,7 +214,8 @@ static void read_why_nothing(struct gmt_run *run)
 	size_t length = 0;
 
 	for (int place = 0; run->name[0] && !length && place < GMT_RUNTIME_PLACES; place++) {
-		if (!gmt_runtime_folder((enum gmt_runtime_place)place, getenv("XDG_RUNTIME_DIR"), false, folder, sizeof(folder)))
+		if (!gmt_runtime_folder((enum gmt_runtime_place)place, getenv("XDG_RUNTIME_DIR"), false,
+				folder, sizeof(folder)))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s%s", folder, run->name, GMT_RUNTIME_FAILED_SUFFIX);
 
@@ -229,7 +244,8 @@ void gmt_run_finish(struct gmt_run *run, bool was_killed, bool is_quiet)
 	 */
 	gmt_shared_recordings_each(NULL, complete_from_memory, &finish);
 	if (!is_quiet && finish.completed > SAID_MOST)
-		gmt_message_hint("in all, the recordings of %zu processes that did not end in order were completed, with %s events from memory",
+		gmt_message_hint(
+			"in all, the recordings of %zu processes that did not end in order were completed, with %s events from memory",
 			finish.completed, gmt_text_count(finish.events).text);
 }
 

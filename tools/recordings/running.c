@@ -39,7 +39,8 @@ static bool is_gone(int fd)
 
 static bool is_page(const struct gmt_control *page)
 {
-	return memcmp(page->magic, GMT_CONTROL_MAGIC, sizeof(page->magic)) == 0 && page->version == GMT_CONTROL_VERSION;
+	return memcmp(page->magic, GMT_CONTROL_MAGIC, sizeof(page->magic)) == 0 &&
+		page->version == GMT_CONTROL_VERSION;
 }
 
 /*
@@ -51,7 +52,8 @@ static bool read_page(int fd, struct gmt_control *ret_page)
 	struct stat about;
 
 	if (fstat(fd, &about) || !S_ISREG(about.st_mode) || about.st_uid != geteuid() ||
-		gmt_file_read_at(fd, 0, ret_page, sizeof(*ret_page)) != sizeof(*ret_page) || !is_page(ret_page))
+		gmt_file_read_at(fd, 0, ret_page, sizeof(*ret_page)) != sizeof(*ret_page) ||
+		!is_page(ret_page))
 		return false;
 	ret_page->mode[sizeof(ret_page->mode) - 1] = 0;
 	ret_page->program[sizeof(ret_page->program) - 1] = 0;
@@ -60,7 +62,8 @@ static bool read_page(int fd, struct gmt_control *ret_page)
 }
 
 /* Returns whether the search continues. */
-static bool see_file(int folder, const char *name, bool (*see)(void *context, const struct gmt_running *running), void *context)
+static bool see_file(int folder, const char *name,
+	bool (*see)(void *context, const struct gmt_running *running), void *context)
 {
 	static struct gmt_running running; /* large, so static */
 	struct gmt_file_identity file;
@@ -74,21 +77,24 @@ static bool see_file(int folder, const char *name, bool (*see)(void *context, co
 		running.pid = running.about.pid;
 		if (!is_gone(running.fd))
 			goes_on = see(context, &running);
-		else if (gmt_file_identity_of(running.fd, &file) && gmt_file_identity_is_at(folder, name, &file))
+		else if (gmt_file_identity_of(running.fd, &file) &&
+			gmt_file_identity_is_at(folder, name, &file))
 			unlinkat(folder, name, 0);
 	}
 	close(running.fd);
 	return goes_on;
 }
 
-static bool see_folder(const char *path, bool (*see)(void *context, const struct gmt_running *running), void *context)
+static bool see_folder(const char *path,
+	bool (*see)(void *context, const struct gmt_running *running), void *context)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
 	bool goes_on = true;
 	int seen = 0;
 
-	for (struct dirent *entry; goes_on && entries && seen < SEEN_MOST && (entry = readdir(entries)) != NULL;) {
+	for (struct dirent *entry;
+		goes_on && entries && seen < SEEN_MOST && (entry = readdir(entries)) != NULL;) {
 		const char *suffix = strrchr(entry->d_name, '.');
 
 		if (!suffix || strcmp(suffix, ".control") != 0)
@@ -108,7 +114,8 @@ void gmt_running_each(bool (*see)(void *context, const struct gmt_running *runni
 	char folder[3800];
 
 	for (int place = 0; place < GMT_RUNTIME_PLACES; place++)
-		if (gmt_runtime_folder((enum gmt_runtime_place)place, getenv("XDG_RUNTIME_DIR"), false, folder, sizeof(folder)) &&
+		if (gmt_runtime_folder((enum gmt_runtime_place)place, getenv("XDG_RUNTIME_DIR"), false,
+				folder, sizeof(folder)) &&
 			!see_folder(folder, see, context))
 			return;
 }
@@ -156,7 +163,8 @@ static bool clear_turn(struct gmt_control *page)
 {
 	uint32_t turn = atomic_load(&page->turn);
 
-	return turn != GMT_CONTROL_AT_WORK && atomic_compare_exchange_strong(&page->turn, &turn, GMT_CONTROL_CLAIMED);
+	return turn != GMT_CONTROL_AT_WORK &&
+		atomic_compare_exchange_strong(&page->turn, &turn, GMT_CONTROL_CLAIMED);
 }
 
 static void release(struct gmt_control *page)
@@ -232,18 +240,22 @@ static struct gmt_control *map(int fd)
 	return page;
 }
 
-static void ask_page(struct question *question, const struct gmt_running *running, struct gmt_control *page)
+static void ask_page(struct question *question, const struct gmt_running *running,
+	struct gmt_control *page)
 {
 	if (!claim(page)) {
 		gmt_message_error("process %u is answering somebody else", question->pid);
 		return;
 	}
 	page->verb = question->verb;
-	snprintf(page->argument, sizeof(page->argument), "%s", question->argument ? question->argument : "");
+	snprintf(page->argument, sizeof(page->argument), "%s",
+		question->argument ? question->argument : "");
 	atomic_store(&page->turn, GMT_CONTROL_ASKED);
 	if (!wait_for_answer(running, page)) {
 		release(page);
-		gmt_message_error("the recorder of process %u does not answer; the process has ended, or is stopped", question->pid);
+		gmt_message_error(
+			"the recorder of process %u does not answer; the process has ended, or is stopped",
+			question->pid);
 		return;
 	}
 	gmt_running_text(page->answer, sizeof(page->answer), question->answer, question->answer_bytes);
@@ -273,10 +285,15 @@ static bool ask(void *context, const struct gmt_running *running)
 	return false;
 }
 
-int gmt_running_ask(uint32_t pid, enum gmt_control_verb verb, const char *argument, char *ret_answer, size_t answer_bytes)
+int gmt_running_ask(uint32_t pid, enum gmt_control_verb verb, const char *argument,
+	char *ret_answer, size_t answer_bytes)
 {
 	struct question question = {
-		.pid = pid, .verb = verb, .argument = argument, .answer = ret_answer, .answer_bytes = answer_bytes,
+		.pid = pid,
+		.verb = verb,
+		.argument = argument,
+		.answer = ret_answer,
+		.answer_bytes = answer_bytes,
 	};
 
 	gmt_running_each(ask, &question);
@@ -303,7 +320,8 @@ bool gmt_running_operand(const char *verb, int argc, char **argv, uint32_t *ret_
 	uint64_t pid;
 
 	if (argc != 1) {
-		gmt_message_error("%s: which process? `gpumemtrace ps` lists those that are being recorded", verb);
+		gmt_message_error("%s: which process? `gpumemtrace ps` lists those that are being recorded",
+			verb);
 		return false;
 	}
 	if (!gmt_text_parse_u64(argv[0], &pid) || !pid || pid > INT32_MAX) {

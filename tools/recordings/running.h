@@ -35,7 +35,8 @@ void gmt_running_text(const char *text, size_t text_bytes, char *ret_copy, size_
  * Sends a request to the recorder of process `pid`, waits, and writes the answer to ret_answer.
  * `argument` may be NULL. Returns the exit code: 0, or 3 after an error message.
  */
-int gmt_running_ask(uint32_t pid, enum gmt_control_verb verb, const char *argument, char *ret_answer, size_t answer_bytes);
+int gmt_running_ask(uint32_t pid, enum gmt_control_verb verb, const char *argument,
+	char *ret_answer, size_t answer_bytes);
 
 /* Prints the result of a request to a process, as JSON. */
 void gmt_running_print(uint32_t pid, const char *key, const char *text);

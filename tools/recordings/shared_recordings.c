@@ -48,14 +48,16 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* The folder is open, so it cannot be replaced meanwhile. */
-static bool see_entry(int folder, const char *folder_path, const char *name, uid_t owner, gmt_shared_recordings_see *see, void *context)
+static bool see_entry(int folder, const char *folder_path, const char *name, uid_t owner,
+	gmt_shared_recordings_see *see, void *context)
 {
 	char path[PATH_MAX + NAME_MAX + 2];
 	struct gmt_shared_recording *shared_recording;
 	struct gmt_error error = { 0 };
 	struct stat about;
 
-	if (fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) || !S_ISREG(about.st_mode) || about.st_uid != owner)
+	if (fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) || !S_ISREG(about.st_mode) ||
+		about.st_uid != owner)
 		return true;
 	snprintf(path, sizeof(path), "%s/%s", folder_path, name);
 	if (gmt_shared_recording_open_at(folder, name, path, &shared_recording, &error))
@@ -72,14 +74,16 @@ static bool is_private(int folder, uid_t owner)
 {
 	struct stat about;
 
-	return !fstat(folder, &about) && about.st_uid == owner && !(about.st_mode & (S_IWGRP | S_IWOTH));
+	return !fstat(folder, &about) && about.st_uid == owner &&
+		!(about.st_mode & (S_IWGRP | S_IWOTH));
 }
 
 /* Looks only at files of `owner`. */
-static bool look_in(const char *path, const char *prefix, uid_t owner, bool must_be_private, gmt_shared_recordings_see *see,
-	void *context)
+static bool look_in(const char *path, const char *prefix, uid_t owner, bool must_be_private,
+	gmt_shared_recordings_see *see, void *context)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | (must_be_private ? O_NOFOLLOW : 0));
+	int fd = open(path,
+		O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | (must_be_private ? O_NOFOLLOW : 0));
 	DIR *entries = fd >= 0 && (!must_be_private || is_private(fd, owner)) ? fdopendir(fd) : NULL;
 	bool goes_on = true;
 	int seen = 0;
@@ -151,11 +155,13 @@ static void read_identity(int fd, struct identity *ret_identity)
 	gmt_source_close(source);
 }
 
-static bool is_same_recording(const struct identity *identity, const struct gmt_shared_recording_owner *owner)
+static bool is_same_recording(const struct identity *identity,
+	const struct gmt_shared_recording_owner *owner)
 {
-	return identity->has_process && owner->pid == identity->pid && owner->start_time_ns == identity->start_time_ns &&
-		owner->start_stamp == identity->start_stamp && !strcmp(owner->recording, identity->recording) &&
-		!strcmp(owner->host, identity->host);
+	return identity->has_process && owner->pid == identity->pid &&
+		owner->start_time_ns == identity->start_time_ns &&
+		owner->start_stamp == identity->start_stamp &&
+		!strcmp(owner->recording, identity->recording) && !strcmp(owner->host, identity->host);
 }
 
 static bool is_same_file(const struct stat *about, const struct gmt_shared_recording_owner *owner)
@@ -187,7 +193,9 @@ static int open_file(const char *path)
 {
 	struct stat about;
 
-	return stat(path, &about) || !S_ISREG(about.st_mode) ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return stat(path, &about) || !S_ISREG(about.st_mode)
+		? -1
+		: open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
 bool gmt_shared_recordings_run_of(const char *path, char ret_run[GMT_IDENTIFIER_BYTES])
@@ -212,14 +220,18 @@ static bool is_wanted(const struct wanted *wanted, const struct gmt_shared_recor
 {
 	if (wanted->identity.has_process)
 		return is_same_recording(&wanted->identity, owner);
-	return wanted->is_just_begun && is_same_file(&wanted->about, owner) && !strcmp(owner->path, wanted->whole_path);
+	return wanted->is_just_begun && is_same_file(&wanted->about, owner) &&
+		!strcmp(owner->path, wanted->whole_path);
 }
 
-static bool take_wanted(void *context, struct gmt_shared_recording *shared_recording, const struct gmt_error *error)
+static bool take_wanted(void *context, struct gmt_shared_recording *shared_recording,
+	const struct gmt_error *error)
 {
 	struct wanted *wanted = context;
-	const struct gmt_shared_recording_owner *owner = shared_recording ? gmt_shared_recording_owner(shared_recording) : NULL;
-	bool is_of = owner && gmt_shared_recording_about(shared_recording)->names == 1 && is_wanted(wanted, owner);
+	const struct gmt_shared_recording_owner *owner =
+		shared_recording ? gmt_shared_recording_owner(shared_recording) : NULL;
+	bool is_of = owner && gmt_shared_recording_about(shared_recording)->names == 1 &&
+		is_wanted(wanted, owner);
 
 	(void)error;
 	if (is_of && !gmt_shared_recordings_why_not(shared_recording)) {
@@ -227,7 +239,8 @@ static bool take_wanted(void *context, struct gmt_shared_recording *shared_recor
 		return false;
 	}
 	/* Only for the file that the process writes to, not for a copy of it. */
-	if (is_of && gmt_shared_recording_is_alive(shared_recording) && (is_same_file(&wanted->about, owner) || atomic_load(&owner->is_moving)))
+	if (is_of && gmt_shared_recording_is_alive(shared_recording) &&
+		(is_same_file(&wanted->about, owner) || atomic_load(&owner->is_moving)))
 		wanted->recording_pid = owner->pid;
 	gmt_shared_recording_close(shared_recording);
 	return true;
@@ -241,13 +254,14 @@ static bool see_running(void *context, const struct gmt_running *running)
 {
 	struct wanted *wanted = context;
 
-	if (!strcmp(running->about.path, wanted->whole_path) && running->about.state != GMT_CONTROL_ENDED &&
-		running->about.state != GMT_CONTROL_STOPPED)
+	if (!strcmp(running->about.path, wanted->whole_path) &&
+		running->about.state != GMT_CONTROL_ENDED && running->about.state != GMT_CONTROL_STOPPED)
 		wanted->recording_pid = running->pid;
 	return !wanted->recording_pid;
 }
 
-struct gmt_shared_recording *gmt_shared_recordings_find_open(int fd, const char *whole_path, uint32_t *ret_recording_pid)
+struct gmt_shared_recording *gmt_shared_recordings_find_open(int fd, const char *whole_path,
+	uint32_t *ret_recording_pid)
 {
 	struct wanted wanted = { .whole_path = whole_path };
 	const char *slash = strrchr(whole_path, '/');
@@ -270,7 +284,8 @@ struct gmt_shared_recording *gmt_shared_recordings_find_open(int fd, const char 
 	return wanted.found;
 }
 
-struct gmt_shared_recording *gmt_shared_recordings_find(const char *path, uint32_t *ret_recording_pid)
+struct gmt_shared_recording *gmt_shared_recordings_find(const char *path,
+	uint32_t *ret_recording_pid)
 {
 	char whole_path[PATH_MAX];
 	struct gmt_shared_recording *shared_recording;
@@ -280,7 +295,9 @@ struct gmt_shared_recording *gmt_shared_recordings_find(const char *path, uint32
 		*ret_recording_pid = 0;
 	if (fd < 0)
 		return NULL;
-	shared_recording = realpath(path, whole_path) ? gmt_shared_recordings_find_open(fd, whole_path, ret_recording_pid) : NULL;
+	shared_recording = realpath(path, whole_path)
+		? gmt_shared_recordings_find_open(fd, whole_path, ret_recording_pid)
+		: NULL;
 	close(fd);
 	return shared_recording;
 }
@@ -292,11 +309,13 @@ bool gmt_shared_recordings_remove(const struct gmt_shared_recording *shared_reco
 	int folder;
 	bool is_done = false;
 
-	snprintf(folder_path, sizeof(folder_path), "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
+	snprintf(folder_path, sizeof(folder_path), "%.*s", slash ? (int)(slash - path + 1) : 1,
+		slash ? path : ".");
 	folder = open(folder_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0)
 		return false;
-	if (gmt_file_identity_is_at(folder, slash ? slash + 1 : path, &gmt_shared_recording_about(shared_recording)->file))
+	if (gmt_file_identity_is_at(folder, slash ? slash + 1 : path,
+			&gmt_shared_recording_about(shared_recording)->file))
 		is_done = !unlinkat(folder, slash ? slash + 1 : path, 0);
 	else
 		errno = ENOENT;

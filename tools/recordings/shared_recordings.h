@@ -20,19 +20,22 @@
  * that still records to the file; 0: this machine knows no such process. ret_recording_pid may be
  * NULL.
  */
-struct gmt_shared_recording *gmt_shared_recordings_find(const char *path, uint32_t *ret_recording_pid);
+struct gmt_shared_recording *gmt_shared_recordings_find(const char *path,
+	uint32_t *ret_recording_pid);
 
 /*
  * Same as gmt_shared_recordings_find, for the snapshot that is open as `fd` and has the absolute
  * name `whole_path`. Moves the position of `fd`.
  */
-struct gmt_shared_recording *gmt_shared_recordings_find_open(int fd, const char *whole_path, uint32_t *ret_recording_pid);
+struct gmt_shared_recording *gmt_shared_recordings_find_open(int fd, const char *whole_path,
+	uint32_t *ret_recording_pid);
 
 /*
  * Called with each shared-memory recording; takes ownership of it. NULL: it cannot be read, for the
  * reason in `error`. Return false to end the search.
  */
-typedef bool gmt_shared_recordings_see(void *context, struct gmt_shared_recording *shared_recording, const struct gmt_error *error);
+typedef bool gmt_shared_recordings_see(void *context, struct gmt_shared_recording *shared_recording,
+	const struct gmt_error *error);
 
 /*
  * Calls `see` with each shared-memory recording of this user in /dev/shm, then in the folder

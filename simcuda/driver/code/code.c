@@ -78,12 +78,13 @@ static bool token_is(struct token token, const char *text)
 static size_t type_bytes(struct token token)
 {
 	if (token.length < 3 || token.text[0] != '.' || !strchr("busf", token.text[1]) ||
-	    !isdigit((unsigned char)token.text[2]))
+		!isdigit((unsigned char)token.text[2]))
 		return 0;
 	return (size_t)strtoul(token.text + 2, NULL, 10) / 8;
 }
 
-static bool add_symbol(struct sim_code *code, struct token name, enum sim_symbol_kind kind, size_t size_bytes)
+static bool add_symbol(struct sim_code *code, struct token name, enum sim_symbol_kind kind,
+	size_t size_bytes)
 {
 	if (code->count == code->capacity) {
 		size_t capacity = code->capacity ? 2 * code->capacity : 8;
@@ -109,8 +110,8 @@ static bool finish_declaration(struct sim_code *code, struct statement *statemen
 		fine = add_symbol(code, statement->name, SIM_SYMBOL_FUNCTION, 0);
 	else if (statement->has_name && statement->is_variable && !statement->is_external)
 		fine = add_symbol(code, statement->name,
-				  statement->is_managed ? SIM_SYMBOL_MANAGED : SIM_SYMBOL_VARIABLE,
-				  statement->element_bytes * statement->count);
+			statement->is_managed ? SIM_SYMBOL_MANAGED : SIM_SYMBOL_VARIABLE,
+			statement->element_bytes * statement->count);
 	statement->has_name = statement->has_value = false;
 	statement->count = 1;
 	return fine;
@@ -140,7 +141,7 @@ static void read_directive(struct statement *statement, struct token token, cons
 
 /* Reads one token of the outermost level. Returns false if memory is short. */
 static bool read_token(struct sim_code *code, struct statement *statement, struct token token,
-		       const char **text)
+	const char **text)
 {
 	if (token_is(token, ";")) {
 		bool fine = finish_declaration(code, statement);
@@ -158,7 +159,7 @@ static bool read_token(struct sim_code *code, struct statement *statement, struc
 	else if (isdigit((unsigned char)token.text[0]) && statement->has_name && statement->is_variable)
 		statement->count *= strtoul(token.text, NULL, 0);
 	else if (is_word(token.text[0]) && !statement->has_name &&
-		 (statement->is_variable || statement->is_kernel)) {
+		(statement->is_variable || statement->is_kernel)) {
 		statement->has_name = true;
 		statement->name = token;
 	}
@@ -171,7 +172,8 @@ static bool read_text(struct sim_code *code, const char *text)
 	unsigned int depth = 0, parentheses = 0;
 	bool fine = true;
 
-	for (struct token token = next_token(&text); token.length > 0 && fine; token = next_token(&text)) {
+	for (struct token token = next_token(&text); token.length > 0 && fine;
+		token = next_token(&text)) {
 		if (token_is(token, "{")) {
 			depth++;
 		} else if (token_is(token, "}")) {
@@ -206,7 +208,7 @@ struct sim_code *sim_code_read(const void *image)
 	if (code->is_text) {
 		/* These three statements end with their line, not with a semicolon. */
 		while (strncmp(text, ".version", 8) == 0 || strncmp(text, ".target", 7) == 0 ||
-		       strncmp(text, ".address_size", 13) == 0)
+			strncmp(text, ".address_size", 13) == 0)
 			text = skip_blanks(text + strcspn(text, "\n"));
 		if (!read_text(code, text)) {
 			sim_code_release(code);

@@ -83,18 +83,20 @@ unsigned int sim_code_function_count(const struct sim_code *code);
  * make modules lazy.
  */
 CUresult sim_module_new(struct CUctx_st *context, struct sim_code *code, struct CUlib_st *library,
-			struct CUmod_st **ret_module);
+	struct CUmod_st **ret_module);
 /* Charges the module's memory and makes its variables, unless the module is already loaded. */
 CUresult sim_module_load(struct CUmod_st *module);
 void sim_module_free(struct CUmod_st *module);
 /* Returns the library's module in that context, or NULL. */
-struct CUmod_st *sim_module_of_library(const struct CUlib_st *library, const struct CUctx_st *context);
+struct CUmod_st *sim_module_of_library(const struct CUlib_st *library,
+	const struct CUctx_st *context);
 void sim_modules_free_of_library(const struct CUlib_st *library);
 /* Gets the function of that name. The first call makes its handle. Does not load the module. */
-CUresult sim_module_get_function(struct CUmod_st *module, const char *name, struct CUfunc_st **ret_function);
+CUresult sim_module_get_function(struct CUmod_st *module, const char *name,
+	struct CUfunc_st **ret_function);
 /* Loads the module and returns the variable's address. */
 CUresult sim_module_get_variable(struct CUmod_st *module, const char *name, bool is_managed,
-				 CUdeviceptr *ret_address, size_t *ret_size_bytes);
+	CUdeviceptr *ret_address, size_t *ret_size_bytes);
 /*
  * Returns the function of a handle, or NULL if no module made the handle. Handles of a program's
  * own functions are not made by modules.
@@ -110,7 +112,7 @@ CUresult sim_read_file(const char *path, char **ret_content);
  * Otherwise gives NULL and returns success.
  */
 CUresult sim_kernel_get_function(const void *handle, struct CUctx_st *context,
-				 struct CUfunc_st **ret_function);
+	struct CUfunc_st **ret_function);
 extern const struct sim_private_table sim_private_table;
 
 #endif

@@ -48,13 +48,14 @@ CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config)
 }
 
 CUresult cuKernelGetAttribute(int *ret_value, CUfunction_attribute attribute, CUkernel kernel,
-			      CUdevice ordinal)
+	CUdevice ordinal)
 {
 	(void)ordinal;
 	return cuFuncGetAttribute(ret_value, attribute, (CUfunction)(void *)kernel);
 }
 
-CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice ordinal)
+CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel,
+	CUdevice ordinal)
 {
 	(void)attribute;
 	(void)value;
@@ -63,8 +64,7 @@ CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkerne
 }
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *ret_count, CUfunction function,
-							      int block_size, size_t shared_bytes,
-							      unsigned int flags)
+	int block_size, size_t shared_bytes, unsigned int flags)
 {
 	(void)shared_bytes;
 	(void)flags;
@@ -76,14 +76,15 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *ret_count, CU
 	return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *ret_count, CUfunction function, int block_size,
-						     size_t shared_bytes)
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *ret_count, CUfunction function,
+	int block_size, size_t shared_bytes)
 {
 	return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(ret_count, function, block_size,
-								    shared_bytes, 0);
+		shared_bytes, 0);
 }
 
-CUresult cuOccupancyMaxActiveClusters(int *ret_count, CUfunction function, const CUlaunchConfig *config)
+CUresult cuOccupancyMaxActiveClusters(int *ret_count, CUfunction function,
+	const CUlaunchConfig *config)
 {
 	if (!ret_count || !function || !config)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -92,10 +93,9 @@ CUresult cuOccupancyMaxActiveClusters(int *ret_count, CUfunction function, const
 }
 
 CUresult cuTensorMapEncodeTiled(CUtensorMap *ret_map, CUtensorMapDataType type, cuuint32_t rank,
-				void *address, const cuuint64_t *sizes, const cuuint64_t *strides,
-				const cuuint32_t *box, const cuuint32_t *element_strides,
-				CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
-				CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
+	void *address, const cuuint64_t *sizes, const cuuint64_t *strides, const cuuint32_t *box,
+	const cuuint32_t *element_strides, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+	CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
 {
 	(void)type;
 	(void)rank;
@@ -145,8 +145,8 @@ CUresult cuFuncIsLoaded(CUfunctionLoadingState *ret_state, CUfunction function)
 	sim_lock();
 	const struct CUfunc_st *found = sim_function_find(function);
 	if (found)
-		*ret_state = found->module->is_loaded ? CU_FUNCTION_LOADING_STATE_LOADED :
-							CU_FUNCTION_LOADING_STATE_UNLOADED;
+		*ret_state = found->module->is_loaded ? CU_FUNCTION_LOADING_STATE_LOADED
+											  : CU_FUNCTION_LOADING_STATE_UNLOADED;
 	sim_unlock();
 	return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
@@ -189,7 +189,7 @@ static CUresult launch(const CUDA_KERNEL_NODE_PARAMS *kernel, CUstream stream)
 	if (!kernel->func)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!kernel->gridDimX || !kernel->gridDimY || !kernel->gridDimZ || !kernel->blockDimX ||
-	    !kernel->blockDimY || !kernel->blockDimZ)
+		!kernel->blockDimY || !kernel->blockDimZ)
 		return CUDA_ERROR_INVALID_VALUE;
 	result = load_code(kernel->func, context);
 	if (result == CUDA_SUCCESS)
@@ -197,40 +197,51 @@ static CUresult launch(const CUDA_KERNEL_NODE_PARAMS *kernel, CUstream stream)
 	return result;
 }
 
-CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
-			unsigned int block_x, unsigned int block_y, unsigned int block_z,
-			unsigned int shared_bytes, CUstream stream, void **parameters, void **extra)
+CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
+	unsigned int grid_z, unsigned int block_x, unsigned int block_y, unsigned int block_z,
+	unsigned int shared_bytes, CUstream stream, void **parameters, void **extra)
 {
 	CUDA_KERNEL_NODE_PARAMS kernel = {
-		function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, parameters, extra,
-		NULL,     NULL,
+		function,
+		grid_x,
+		grid_y,
+		grid_z,
+		block_x,
+		block_y,
+		block_z,
+		shared_bytes,
+		parameters,
+		extra,
+		NULL,
+		NULL,
 	};
 
 	return launch(&kernel, stream);
 }
 
-CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,
+	void **extra)
 {
 	if (!config)
 		return CUDA_ERROR_INVALID_VALUE;
 	return cuLaunchKernel(function, config->gridDimX, config->gridDimY, config->gridDimZ,
-			      config->blockDimX, config->blockDimY, config->blockDimZ, config->sharedMemBytes,
-			      config->hStream, parameters, extra);
+		config->blockDimX, config->blockDimY, config->blockDimZ, config->sharedMemBytes,
+		config->hStream, parameters, extra);
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
-				   unsigned int grid_z, unsigned int block_x, unsigned int block_y,
-				   unsigned int block_z, unsigned int shared_bytes, CUstream stream,
-				   void **parameters)
+	unsigned int grid_z, unsigned int block_x, unsigned int block_y, unsigned int block_z,
+	unsigned int shared_bytes, CUstream stream, void **parameters)
 {
 	return cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
-			      stream, parameters, NULL);
+		stream, parameters, NULL);
 }
 
 /* --- profilers -------------------------------------------------------------------------------- */
 
 /* Takes the configuration and output files of a profiler. The driver profiles no program. */
-CUresult cuProfilerInitialize(const char *settings_path, const char *output_path, CUoutput_mode mode)
+CUresult cuProfilerInitialize(const char *settings_path, const char *output_path,
+	CUoutput_mode mode)
 {
 	(void)mode;
 	return settings_path && output_path ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

@@ -29,7 +29,8 @@ static struct CUkern_st *find_kernel(const void *handle)
 }
 
 /* Gets the library's module in that context, and makes it if needed. */
-static CUresult get_module(struct CUlib_st *library, struct CUctx_st *context, struct CUmod_st **ret_module)
+static CUresult get_module(struct CUlib_st *library, struct CUctx_st *context,
+	struct CUmod_st **ret_module)
 {
 	*ret_module = sim_module_of_library(library, context);
 	return *ret_module ? CUDA_SUCCESS : sim_module_new(context, library->code, library, ret_module);
@@ -42,13 +43,14 @@ CUresult sim_libraries_load_into(struct CUctx_st *context)
 
 	if (sim_driver.is_module_lazy)
 		return CUDA_SUCCESS;
-	for (struct CUlib_st *library = libraries; library && result == CUDA_SUCCESS; library = library->next)
+	for (struct CUlib_st *library = libraries; library && result == CUDA_SUCCESS;
+		library = library->next)
 		result = get_module(library, context, &module);
 	return result;
 }
 
 CUresult sim_kernel_get_function(const void *handle, struct CUctx_st *context,
-				 struct CUfunc_st **ret_function)
+	struct CUfunc_st **ret_function)
 {
 	struct CUmod_st *module;
 	const struct CUkern_st *kernel = find_kernel(handle);
@@ -57,7 +59,8 @@ CUresult sim_kernel_get_function(const void *handle, struct CUctx_st *context,
 	if (!kernel)
 		return CUDA_SUCCESS;
 	CUresult result = get_module(kernel->library, context, &module);
-	return result == CUDA_SUCCESS ? sim_module_get_function(module, kernel->name, ret_function) : result;
+	return result == CUDA_SUCCESS ? sim_module_get_function(module, kernel->name, ret_function)
+								  : result;
 }
 
 /* --- loading ---------------------------------------------------------------------------------- */
@@ -87,7 +90,7 @@ static CUresult load_everywhere(struct CUlib_st *library)
 	if (sim_driver.is_module_lazy)
 		return CUDA_SUCCESS;
 	for (struct CUctx_st *context = sim_driver.contexts; context && result == CUDA_SUCCESS;
-	     context = context->next)
+		context = context->next)
 		result = get_module(library, context, &module);
 	return result;
 }
@@ -133,8 +136,8 @@ static void library_end(struct CUlib_st *library)
 }
 
 CUresult cuLibraryLoadData(CUlibrary *ret_library, const void *code, CUjit_option *jit_options,
-			   void **jit_values, unsigned int jit_count, CUlibraryOption *options, void **values,
-			   unsigned int count)
+	void **jit_values, unsigned int jit_count, CUlibraryOption *options, void **values,
+	unsigned int count)
 {
 	(void)jit_options;
 	(void)jit_values;
@@ -158,16 +161,16 @@ CUresult cuLibraryLoadData(CUlibrary *ret_library, const void *code, CUjit_optio
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary *ret_library, const char *path, CUjit_option *jit_options,
-			       void **jit_values, unsigned int jit_count, CUlibraryOption *options,
-			       void **values, unsigned int count)
+	void **jit_values, unsigned int jit_count, CUlibraryOption *options, void **values,
+	unsigned int count)
 {
 	char *image;
 
 	CUresult result = path ? sim_read_file(path, &image) : CUDA_ERROR_INVALID_VALUE;
 	if (result != CUDA_SUCCESS)
 		return result;
-	result = cuLibraryLoadData(ret_library, image, jit_options, jit_values, jit_count, options, values,
-				   count);
+	result = cuLibraryLoadData(ret_library, image, jit_options, jit_values, jit_count, options,
+		values, count);
 	free(image);
 	return result;
 }
@@ -186,12 +189,14 @@ CUresult cuLibraryUnload(CUlibrary library)
 
 /* --- kernels ---------------------------------------------------------------------------------- */
 
-static CUresult get_kernel(struct CUlib_st *library, const char *name, struct CUkern_st **ret_kernel)
+static CUresult get_kernel(struct CUlib_st *library, const char *name,
+	struct CUkern_st **ret_kernel)
 {
 	size_t index = sim_code_find(library->code, name);
 
 	if (library->code->is_text &&
-	    (index == library->code->count || library->code->symbols[index].kind != SIM_SYMBOL_FUNCTION))
+		(index == library->code->count ||
+			library->code->symbols[index].kind != SIM_SYMBOL_FUNCTION))
 		return CUDA_ERROR_NOT_FOUND;
 	for (struct CUkern_st *kernel = library->kernels; kernel; kernel = kernel->next) {
 		if (strcmp(kernel->name, name) == 0) {
@@ -217,8 +222,8 @@ CUresult cuLibraryGetKernel(CUkernel *ret_kernel, CUlibrary library, const char 
 	if (!ret_kernel || !name)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
-	CUresult result = is_live(library) ? get_kernel(library, name, ret_kernel) :
-					     CUDA_ERROR_INVALID_HANDLE;
+	CUresult result =
+		is_live(library) ? get_kernel(library, name, ret_kernel) : CUDA_ERROR_INVALID_HANDLE;
 	sim_unlock();
 	return result;
 }
@@ -263,7 +268,8 @@ CUresult cuKernelGetFunction(CUfunction *ret_function, CUkernel kernel)
 	sim_lock();
 	result = sim_kernel_get_function(kernel, context, ret_function);
 	if (result == CUDA_SUCCESS)
-		result = *ret_function ? sim_module_load((*ret_function)->module) : CUDA_ERROR_INVALID_HANDLE;
+		result =
+			*ret_function ? sim_module_load((*ret_function)->module) : CUDA_ERROR_INVALID_HANDLE;
 	sim_unlock();
 	return result;
 }
@@ -304,13 +310,14 @@ CUresult cuLibraryGetModule(CUmodule *ret_module, CUlibrary library)
 	if (!ret_module)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
-	result = is_live(library) ? get_module(library, context, ret_module) : CUDA_ERROR_INVALID_HANDLE;
+	result =
+		is_live(library) ? get_module(library, context, ret_module) : CUDA_ERROR_INVALID_HANDLE;
 	sim_unlock();
 	return result;
 }
 
 static CUresult get_variable(CUdeviceptr *ret_address, size_t *ret_size_bytes, CUlibrary library,
-			     const char *name, bool is_managed)
+	const char *name, bool is_managed)
 {
 	struct CUctx_st *context;
 	struct CUmod_st *module;
@@ -329,13 +336,13 @@ static CUresult get_variable(CUdeviceptr *ret_address, size_t *ret_size_bytes, C
 }
 
 CUresult cuLibraryGetGlobal(CUdeviceptr *ret_address, size_t *ret_size_bytes, CUlibrary library,
-			    const char *name)
+	const char *name)
 {
 	return get_variable(ret_address, ret_size_bytes, library, name, false);
 }
 
 CUresult cuLibraryGetManaged(CUdeviceptr *ret_address, size_t *ret_size_bytes, CUlibrary library,
-			     const char *name)
+	const char *name)
 {
 	return get_variable(ret_address, ret_size_bytes, library, name, true);
 }
@@ -395,4 +402,4 @@ static void unload_binary(const void *binary)
 }
 
 const struct sim_private_table sim_private_table = { is_code_charged, is_code_lazy, load_binary,
-						     unload_binary };
+	unload_binary };

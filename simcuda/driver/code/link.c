@@ -40,7 +40,7 @@ CUresult sim_read_file(const char *path, char **ret_content)
 }
 
 CUresult cuLinkCreate_v2(unsigned int option_count, CUjit_option *options, void **option_values,
-			 CUlinkState *ret_state)
+	CUlinkState *ret_state)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_context_get_current(&context);
@@ -57,8 +57,7 @@ CUresult cuLinkCreate_v2(unsigned int option_count, CUjit_option *options, void 
 }
 
 CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size_bytes,
-			  const char *name, unsigned int option_count, CUjit_option *options,
-			  void **option_values)
+	const char *name, unsigned int option_count, CUjit_option *options, void **option_values)
 {
 	(void)name;
 	(void)option_count;
@@ -86,8 +85,8 @@ CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, si
 	return CUDA_SUCCESS;
 }
 
-CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *path, unsigned int option_count,
-			  CUjit_option *options, void **option_values)
+CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *path,
+	unsigned int option_count, CUjit_option *options, void **option_values)
 {
 	char *content;
 
@@ -97,7 +96,7 @@ CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *pa
 	if (result != CUDA_SUCCESS)
 		return result;
 	result = cuLinkAddData_v2(state, type, content, strlen(content), path, option_count, options,
-				  option_values);
+		option_values);
 	free(content);
 	return result;
 }

@@ -10,7 +10,8 @@ static struct CUmod_st *modules;
 
 /* --- functions for the other files ------------------------------------------------------------ */
 
-static struct sim_block *variable_new(const struct CUmod_st *module, const struct sim_symbol *symbol)
+static struct sim_block *variable_new(const struct CUmod_st *module,
+	const struct sim_symbol *symbol)
 {
 	bool is_managed = symbol->kind == SIM_SYMBOL_MANAGED;
 	struct sim_device *device = module->context->device;
@@ -94,7 +95,7 @@ void sim_module_free(struct CUmod_st *module)
 }
 
 CUresult sim_module_new(struct CUctx_st *context, struct sim_code *code, struct CUlib_st *library,
-			struct CUmod_st **ret_module)
+	struct CUmod_st **ret_module)
 {
 	struct CUmod_st *module = malloc(sizeof(*module));
 	struct sim_block **variables = calloc(code->count + 1, sizeof(struct sim_block *));
@@ -121,7 +122,8 @@ CUresult sim_module_new(struct CUctx_st *context, struct sim_code *code, struct 
 	return result;
 }
 
-struct CUmod_st *sim_module_of_library(const struct CUlib_st *library, const struct CUctx_st *context)
+struct CUmod_st *sim_module_of_library(const struct CUlib_st *library,
+	const struct CUctx_st *context)
 {
 	for (struct CUmod_st *module = modules; module; module = module->next)
 		if (module->library == library && module->context == context)
@@ -147,12 +149,13 @@ void sim_modules_free_of_context(const struct CUctx_st *context)
 	}
 }
 
-CUresult sim_module_get_function(struct CUmod_st *module, const char *name, struct CUfunc_st **ret_function)
+CUresult sim_module_get_function(struct CUmod_st *module, const char *name,
+	struct CUfunc_st **ret_function)
 {
 	size_t index = sim_code_find(module->code, name);
 
 	if (module->code->is_text &&
-	    (index == module->code->count || module->code->symbols[index].kind != SIM_SYMBOL_FUNCTION))
+		(index == module->code->count || module->code->symbols[index].kind != SIM_SYMBOL_FUNCTION))
 		return CUDA_ERROR_NOT_FOUND;
 	for (struct CUfunc_st *function = module->functions; function; function = function->next) {
 		if (strcmp(function->name, name) == 0) {
@@ -174,12 +177,12 @@ CUresult sim_module_get_function(struct CUmod_st *module, const char *name, stru
 }
 
 CUresult sim_module_get_variable(struct CUmod_st *module, const char *name, bool is_managed,
-				 CUdeviceptr *ret_address, size_t *ret_size_bytes)
+	CUdeviceptr *ret_address, size_t *ret_size_bytes)
 {
 	size_t index = sim_code_find(module->code, name);
 
 	if (index == module->code->count || module->code->symbols[index].kind == SIM_SYMBOL_FUNCTION ||
-	    (is_managed && module->code->symbols[index].kind != SIM_SYMBOL_MANAGED))
+		(is_managed && module->code->symbols[index].kind != SIM_SYMBOL_MANAGED))
 		return CUDA_ERROR_NOT_FOUND;
 	CUresult result = sim_module_load(module);
 	if (result != CUDA_SUCCESS)
@@ -211,14 +214,15 @@ void sim_modules_list(struct sim_list *list)
 		size_t charged_bytes = module->charged_bytes;
 		for (size_t i = 0; i < module->code->count; i++)
 			charged_bytes += module->variables[i] ? module->variables[i]->charged_bytes : 0;
-		sim_list_add(list, (struct simcuda_item){
-					   .kind = SIMCUDA_KIND_MODULE,
-					   .device = module->context->device->ordinal,
-					   .address = (uintptr_t)module,
-					   .object = (uintptr_t)module->library,
-					   .context = (uintptr_t)module->context,
-					   .charged_bytes = charged_bytes,
-				   });
+		sim_list_add(list,
+			(struct simcuda_item){
+				.kind = SIMCUDA_KIND_MODULE,
+				.device = module->context->device->ordinal,
+				.address = (uintptr_t)module,
+				.object = (uintptr_t)module->library,
+				.context = (uintptr_t)module->context,
+				.charged_bytes = charged_bytes,
+			});
 	}
 }
 
@@ -256,7 +260,7 @@ CUresult cuModuleLoadData(CUmodule *ret_module, const void *image)
 }
 
 CUresult cuModuleLoadDataEx(CUmodule *ret_module, const void *image, unsigned int option_count,
-			    CUjit_option *options, void **option_values)
+	CUjit_option *options, void **option_values)
 {
 	(void)option_count;
 	(void)options;
@@ -314,8 +318,8 @@ CUresult cuModuleGetFunction(CUfunction *ret_function, CUmodule module, const ch
 	if (!ret_function || !name)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
-	result = is_live(module) ? sim_module_get_function(module, name, ret_function) :
-				   CUDA_ERROR_INVALID_HANDLE;
+	result = is_live(module) ? sim_module_get_function(module, name, ret_function)
+							 : CUDA_ERROR_INVALID_HANDLE;
 	if (result == CUDA_SUCCESS)
 		result = sim_module_load(module);
 	sim_unlock();
@@ -351,7 +355,7 @@ CUresult cuModuleEnumerateFunctions(CUfunction *ret_functions, unsigned int room
 }
 
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *ret_address, size_t *ret_size_bytes, CUmodule module,
-			      const char *name)
+	const char *name)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_context_get_current(&context);
@@ -361,9 +365,9 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *ret_address, size_t *ret_size_bytes, 
 	if (!name || (!ret_address && !ret_size_bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
-	result = is_live(module) ?
-			 sim_module_get_variable(module, name, false, ret_address, ret_size_bytes) :
-			 CUDA_ERROR_INVALID_HANDLE;
+	result = is_live(module)
+		? sim_module_get_variable(module, name, false, ret_address, ret_size_bytes)
+		: CUDA_ERROR_INVALID_HANDLE;
 	sim_unlock();
 	return result;
 }

@@ -55,7 +55,8 @@ static void context_end(struct CUctx_st *context)
 }
 
 /* Makes a live context in this memory, and overwrites the previous content. */
-static CUresult context_begin(struct CUctx_st *context, struct sim_device *device, unsigned int flags)
+static CUresult context_begin(struct CUctx_st *context, struct sim_device *device,
+	unsigned int flags)
 {
 	if (!sim_device_charge(device, sim_driver.context_bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -86,14 +87,15 @@ void sim_contexts_list(struct sim_list *list)
 		for (int i = 0; i < CU_LIMIT_MAX; i++)
 			charged_bytes += context->limit_bytes[i];
 		bool is_primary = context == &context->device->primary;
-		sim_list_add(list, (struct simcuda_item){
-					   .kind = SIMCUDA_KIND_CONTEXT,
-					   .device = context->device->ordinal,
-					   .address = (uintptr_t)context,
-					   .charged_bytes = charged_bytes,
-					   .references = is_primary ? context->device->primary_references :
-								      context->references,
-				   });
+		sim_list_add(list,
+			(struct simcuda_item){
+				.kind = SIMCUDA_KIND_CONTEXT,
+				.device = context->device->ordinal,
+				.address = (uintptr_t)context,
+				.charged_bytes = charged_bytes,
+				.references =
+					is_primary ? context->device->primary_references : context->references,
+			});
 	}
 }
 
@@ -244,7 +246,7 @@ CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned int flags, CUdevice ord
 }
 
 CUresult cuCtxCreate_v3(CUcontext *ret_context, CUexecAffinityParam *affinity, int affinity_count,
-			unsigned int flags, CUdevice ordinal)
+	unsigned int flags, CUdevice ordinal)
 {
 	(void)affinity;
 	(void)affinity_count;
@@ -252,7 +254,7 @@ CUresult cuCtxCreate_v3(CUcontext *ret_context, CUexecAffinityParam *affinity, i
 }
 
 CUresult cuCtxCreate_v4(CUcontext *ret_context, CUctxCreateParams *parameters, unsigned int flags,
-			CUdevice ordinal)
+	CUdevice ordinal)
 {
 	(void)parameters;
 	return cuCtxCreate_v2(ret_context, flags, ordinal);

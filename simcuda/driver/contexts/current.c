@@ -29,9 +29,9 @@ static CUresult check_handle(const struct CUctx_st *context)
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	sim_lock();
-	CUresult result = sim_context_is_live(context)   ? CUDA_SUCCESS :
-			  sim_context_has_ended(context) ? CUDA_ERROR_CONTEXT_IS_DESTROYED :
-							   CUDA_ERROR_INVALID_CONTEXT;
+	CUresult result = sim_context_is_live(context) ? CUDA_SUCCESS
+		: sim_context_has_ended(context)           ? CUDA_ERROR_CONTEXT_IS_DESTROYED
+												   : CUDA_ERROR_INVALID_CONTEXT;
 	sim_unlock();
 	return result;
 }
@@ -193,8 +193,8 @@ static size_t limit_cost(CUlimit limit, size_t value)
 	size_t copies = limit == CU_LIMIT_STACK_SIZE ? sim_device_threads() : 1;
 
 	if (!sim_driver.is_limit_charged || value <= default_limits[limit] ||
-	    (limit != CU_LIMIT_STACK_SIZE && limit != CU_LIMIT_PRINTF_FIFO_SIZE &&
-	     limit != CU_LIMIT_MALLOC_HEAP_SIZE))
+		(limit != CU_LIMIT_STACK_SIZE && limit != CU_LIMIT_PRINTF_FIFO_SIZE &&
+			limit != CU_LIMIT_MALLOC_HEAP_SIZE))
 		return 0;
 	size_t more_bytes = value - default_limits[limit];
 	return more_bytes < SIZE_MAX / copies ? more_bytes * copies : SIZE_MAX;

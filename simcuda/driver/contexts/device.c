@@ -74,7 +74,7 @@ CUresult cuDeviceTotalMem_v2(size_t *ret_size_bytes, CUdevice ordinal)
 static int attribute_value(CUdevice_attribute attribute, CUdevice ordinal)
 {
 	switch ((int)attribute) {
-#define ATTRIBUTE(name, value)           \
+#define ATTRIBUTE(name, value) \
 	case CU_DEVICE_ATTRIBUTE_##name: \
 		return value;
 #include "memory/attributes.def"
@@ -89,7 +89,7 @@ static int attribute_value(CUdevice_attribute attribute, CUdevice ordinal)
 size_t sim_device_threads(void)
 {
 	return (size_t)attribute_value(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0) *
-	       (size_t)attribute_value(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 0);
+		(size_t)attribute_value(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 0);
 }
 
 CUresult cuDeviceGetAttribute(int *ret_value, CUdevice_attribute attribute, CUdevice ordinal)
@@ -123,7 +123,8 @@ CUresult cuDeviceGetPCIBusId(char *ret_text, int size_bytes, CUdevice ordinal)
 	if (result == CUDA_SUCCESS && size_bytes < 13)
 		result = CUDA_ERROR_INVALID_VALUE;
 	if (result == CUDA_SUCCESS)
-		snprintf(ret_text, (size_t)size_bytes, "0000:%02X:00.0", (unsigned int)(ordinal + 1) & 0xff);
+		snprintf(ret_text, (size_t)size_bytes, "0000:%02X:00.0",
+			(unsigned int)(ordinal + 1) & 0xff);
 	return result;
 }
 
@@ -155,7 +156,7 @@ CUresult cuDeviceCanAccessPeer(int *ret_can, CUdevice ordinal, CUdevice peer)
 }
 
 CUresult cuDeviceGetP2PAttribute(int *ret_value, CUdevice_P2PAttribute attribute, CUdevice ordinal,
-				 CUdevice peer)
+	CUdevice peer)
 {
 	(void)attribute;
 	return cuDeviceCanAccessPeer(ret_value, ordinal, peer);

@@ -158,7 +158,7 @@ CUresult cuEventElapsedTime_v2(float *ret_milliseconds, CUevent start, CUevent e
 	if (!ret_milliseconds)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!start || !end || !start->is_recorded || !end->is_recorded ||
-	    ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING))
+		((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING))
 		return CUDA_ERROR_INVALID_HANDLE;
 	*ret_milliseconds = (float)((double)(int64_t)(end->time_ns - start->time_ns) / 1e6);
 	return CUDA_SUCCESS;

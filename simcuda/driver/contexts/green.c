@@ -52,11 +52,12 @@ void sim_greens_list(struct sim_list *list)
 {
 	for (const struct CUgreenCtx_st *green = greens; green; green = green->next)
 		if (!green->has_ended)
-			sim_list_add(list, (struct simcuda_item){
-						   .kind = SIMCUDA_KIND_GREEN_CONTEXT,
-						   .device = green->view.device->ordinal,
-						   .address = (uintptr_t)green,
-					   });
+			sim_list_add(list,
+				(struct simcuda_item){
+					.kind = SIMCUDA_KIND_GREEN_CONTEXT,
+					.device = green->view.device->ordinal,
+					.address = (uintptr_t)green,
+				});
 }
 
 /* --- multiprocessors -------------------------------------------------------------------------- */
@@ -69,21 +70,23 @@ static CUdevResource describe(unsigned int count)
 	};
 }
 
-CUresult cuDeviceGetDevResource(CUdevice ordinal, CUdevResource *ret_resource, CUdevResourceType type)
+CUresult cuDeviceGetDevResource(CUdevice ordinal, CUdevResource *ret_resource,
+	CUdevResourceType type)
 {
 	int count;
 
 	if (!ret_resource || type != CU_DEV_RESOURCE_TYPE_SM)
 		return CUDA_ERROR_INVALID_RESOURCE_TYPE;
-	CUresult result = cuDeviceGetAttribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, ordinal);
+	CUresult result =
+		cuDeviceGetAttribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, ordinal);
 	if (result == CUDA_SUCCESS)
 		*ret_resource = describe((unsigned int)count);
 	return result;
 }
 
 CUresult cuDevSmResourceSplitByCount(CUdevResource *ret_groups, unsigned int *group_count,
-				     const CUdevResource *input, CUdevResource *ret_remaining,
-				     unsigned int flags, unsigned int minimum_count)
+	const CUdevResource *input, CUdevResource *ret_remaining, unsigned int flags,
+	unsigned int minimum_count)
 {
 	bool is_fine_grained = flags & CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING;
 	unsigned int unit = is_fine_grained ? 2 : SM_PARTITION_UNIT;
@@ -107,7 +110,7 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *ret_groups, unsigned int *gr
 }
 
 CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *ret_descriptor, CUdevResource *resources,
-				   unsigned int count)
+	unsigned int count)
 {
 	unsigned int total = 0;
 
@@ -132,7 +135,7 @@ CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *ret_descriptor, CUdevResou
 /* --- green contexts --------------------------------------------------------------------------- */
 
 CUresult cuGreenCtxCreate(CUgreenCtx *ret_green, CUdevResourceDesc descriptor, CUdevice ordinal,
-			  unsigned int flags)
+	unsigned int flags)
 {
 	struct sim_device *device = sim_device_find(ordinal);
 	CUresult result = sim_check_initialized();
@@ -214,7 +217,8 @@ CUresult cuGreenCtxGetId(CUgreenCtx green, unsigned long long *ret_id)
 	return result;
 }
 
-CUresult cuGreenCtxGetDevResource(CUgreenCtx green, CUdevResource *ret_resource, CUdevResourceType type)
+CUresult cuGreenCtxGetDevResource(CUgreenCtx green, CUdevResource *ret_resource,
+	CUdevResourceType type)
 {
 	CUresult result = check(green, ret_resource);
 
@@ -237,17 +241,19 @@ CUresult cuCtxGetDevResource(CUcontext context, CUdevResource *ret_resource, CUd
 	sim_lock();
 	struct CUgreenCtx_st *green = sim_green_of_view(context);
 	sim_unlock();
-	return green ? cuGreenCtxGetDevResource(green, ret_resource, type) :
-		       cuDeviceGetDevResource(ordinal, ret_resource, type);
+	return green ? cuGreenCtxGetDevResource(green, ret_resource, type)
+				 : cuDeviceGetDevResource(ordinal, ret_resource, type);
 }
 
-CUresult cuGreenCtxStreamCreate(CUstream *ret_stream, CUgreenCtx green, unsigned int flags, int priority)
+CUresult cuGreenCtxStreamCreate(CUstream *ret_stream, CUgreenCtx green, unsigned int flags,
+	int priority)
 {
 	CUresult result = check(green, ret_stream);
 
 	if (result == CUDA_SUCCESS && flags != CU_STREAM_NON_BLOCKING)
 		result = CUDA_ERROR_INVALID_VALUE;
-	return result == CUDA_SUCCESS ? sim_stream_new(&green->view, flags, priority, ret_stream) : result;
+	return result == CUDA_SUCCESS ? sim_stream_new(&green->view, flags, priority, ret_stream)
+								  : result;
 }
 
 /* --- events for all work in a context: all work is always complete ---------------------------- */

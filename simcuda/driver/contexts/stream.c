@@ -97,7 +97,8 @@ void sim_streams_leave_capture(const struct sim_capture *capture)
 
 /* --- handles ---------------------------------------------------------------------------------- */
 
-CUresult sim_stream_new(struct CUctx_st *context, unsigned int flags, int priority, CUstream *ret_stream)
+CUresult sim_stream_new(struct CUctx_st *context, unsigned int flags, int priority,
+	CUstream *ret_stream)
 {
 	struct CUstream_st *stream = calloc(1, sizeof(*stream));
 	if (!stream)
@@ -276,7 +277,8 @@ CUresult cuCtxGetStreamPriorityRange(int *ret_least, int *ret_greatest)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t length_bytes, unsigned int flags)
+CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t length_bytes,
+	unsigned int flags)
 {
 	struct CUctx_st *context;
 
@@ -318,7 +320,8 @@ CUresult cuStreamQuery(CUstream stream)
 CUresult cuCtxSynchronize_v2(CUcontext context)
 {
 	CUdevice ordinal;
-	CUresult result = context ? cuCtxGetDevice_v2(&ordinal, context) : sim_context_get_current(&context);
+	CUresult result =
+		context ? cuCtxGetDevice_v2(&ordinal, context) : sim_context_get_current(&context);
 
 	if (result != CUDA_SUCCESS)
 		return result;
@@ -337,7 +340,8 @@ CUresult cuCtxSynchronize(void)
 	return cuCtxSynchronize_v2(NULL);
 }
 
-CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void *argument, unsigned int flags)
+CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void *argument,
+	unsigned int flags)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_stream_get_context(stream, &context);
@@ -366,7 +370,8 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *argument)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuStreamGetAttribute(CUstream stream, CUstreamAttrID attribute, CUstreamAttrValue *ret_value)
+CUresult cuStreamGetAttribute(CUstream stream, CUstreamAttrID attribute,
+	CUstreamAttrValue *ret_value)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_stream_get_context(stream, &context);
@@ -377,7 +382,8 @@ CUresult cuStreamGetAttribute(CUstream stream, CUstreamAttrID attribute, CUstrea
 	return result;
 }
 
-CUresult cuStreamSetAttribute(CUstream stream, CUstreamAttrID attribute, const CUstreamAttrValue *value)
+CUresult cuStreamSetAttribute(CUstream stream, CUstreamAttrID attribute,
+	const CUstreamAttrValue *value)
 {
 	struct CUctx_st *context;
 

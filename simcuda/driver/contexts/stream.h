@@ -38,7 +38,8 @@ struct CUstream_st {
  */
 CUresult sim_stream_get_context(CUstream stream, struct CUctx_st **ret_context);
 /* Makes a stream in a live context. Takes the lock itself. */
-CUresult sim_stream_new(struct CUctx_st *context, unsigned int flags, int priority, CUstream *ret_stream);
+CUresult sim_stream_new(struct CUctx_st *context, unsigned int flags, int priority,
+	CUstream *ret_stream);
 /* Returns the capture that the stream takes part in, or NULL. */
 struct sim_capture *sim_stream_capture(CUstream stream);
 /* Sets the stream's capture. The legacy stream cannot capture and is not allowed here. */
@@ -64,7 +65,7 @@ bool sim_capture_add_host_function(CUstream stream, CUhostFn function, void *arg
 CUresult sim_capture_add_graph(CUstream stream, struct CUgraph_st *graph);
 /* Adds an allocation node. The stream must be capturing. The caller holds the lock. */
 CUresult sim_capture_add_allocation(CUstream stream, size_t size_bytes, struct sim_device *device,
-				    CUdeviceptr *ret_address);
+	CUdeviceptr *ret_address);
 CUresult sim_capture_add_free(CUstream stream, CUdeviceptr address);
 /* Returns the capture with that id if it is still active, otherwise NULL. */
 struct sim_capture *sim_capture_find(uint64_t id);

@@ -37,11 +37,13 @@ static const void *this_thread(void)
 
 static bool forbids_unsafe_calls(const struct sim_capture *capture)
 {
-	if (capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED || thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
+	if (capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED ||
+		thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
 		return false;
 	if (capture->thread == this_thread())
 		return true;
-	return capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL && thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+	return capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+		thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
 
 CUresult sim_capture_check_unsafe_call(void)
@@ -157,7 +159,7 @@ bool sim_capture_add_host_function(CUstream stream, CUhostFn function, void *arg
 }
 
 CUresult sim_capture_add_allocation(CUstream stream, size_t size_bytes, struct sim_device *device,
-				    CUdeviceptr *ret_address)
+	CUdeviceptr *ret_address)
 {
 	if (sim_stream_capture(stream)->is_invalidated)
 		return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
@@ -295,9 +297,9 @@ CUresult cuStreamBeginCapture(CUstream stream)
 	return begin(stream, CU_STREAM_CAPTURE_MODE_GLOBAL, NULL);
 }
 
-CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode *dependencies,
-				     const CUgraphEdgeData *edges, size_t dependency_count,
-				     CUstreamCaptureMode mode)
+CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
+	const CUgraphNode *dependencies, const CUgraphEdgeData *edges, size_t dependency_count,
+	CUstreamCaptureMode mode)
 {
 	(void)dependencies;
 	(void)edges;
@@ -370,8 +372,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *ret_graph)
 /* --- properties of a capture ------------------------------------------------------------------ */
 
 static CUresult get_info(CUstream stream, CUstreamCaptureStatus *ret_status, cuuint64_t *ret_id,
-			 CUgraph *ret_graph, const CUgraphNode **ret_dependencies,
-			 size_t *ret_dependency_count)
+	CUgraph *ret_graph, const CUgraphNode **ret_dependencies, size_t *ret_dependency_count)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_stream_get_context(stream, &context);
@@ -383,9 +384,9 @@ static CUresult get_info(CUstream stream, CUstreamCaptureStatus *ret_status, cuu
 
 	sim_lock();
 	const struct sim_capture *capture = sim_stream_capture(stream);
-	*ret_status = !capture                ? CU_STREAM_CAPTURE_STATUS_NONE :
-		      capture->is_invalidated ? CU_STREAM_CAPTURE_STATUS_INVALIDATED :
-						CU_STREAM_CAPTURE_STATUS_ACTIVE;
+	*ret_status = !capture        ? CU_STREAM_CAPTURE_STATUS_NONE
+		: capture->is_invalidated ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+								  : CU_STREAM_CAPTURE_STATUS_ACTIVE;
 	if (capture && ret_id)
 		*ret_id = capture->id;
 	if (capture && ret_graph)
@@ -403,21 +404,22 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *ret_status)
 	return get_info(stream, ret_status, NULL, NULL, NULL, NULL);
 }
 
-CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *ret_status, cuuint64_t *ret_id)
+CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *ret_status,
+	cuuint64_t *ret_id)
 {
 	return get_info(stream, ret_status, ret_id, NULL, NULL, NULL);
 }
 
-CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *ret_status, cuuint64_t *ret_id,
-				   CUgraph *ret_graph, const CUgraphNode **ret_dependencies,
-				   size_t *ret_dependency_count)
+CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *ret_status,
+	cuuint64_t *ret_id, CUgraph *ret_graph, const CUgraphNode **ret_dependencies,
+	size_t *ret_dependency_count)
 {
 	return get_info(stream, ret_status, ret_id, ret_graph, ret_dependencies, ret_dependency_count);
 }
 
-CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *ret_status, cuuint64_t *ret_id,
-				   CUgraph *ret_graph, const CUgraphNode **ret_dependencies,
-				   const CUgraphEdgeData **ret_edges, size_t *ret_dependency_count)
+CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *ret_status,
+	cuuint64_t *ret_id, CUgraph *ret_graph, const CUgraphNode **ret_dependencies,
+	const CUgraphEdgeData **ret_edges, size_t *ret_dependency_count)
 {
 	if (ret_edges)
 		*ret_edges = NULL;
@@ -430,7 +432,7 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *ret_s
  */
 
 CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *dependencies, size_t count,
-					   unsigned int flags)
+	unsigned int flags)
 {
 	CUstreamCaptureStatus status;
 
@@ -438,12 +440,13 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *depende
 	(void)count;
 	(void)flags;
 	CUresult result = get_info(stream, &status, NULL, NULL, NULL, NULL);
-	return result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_NONE ? CUDA_ERROR_ILLEGAL_STATE :
-										   result;
+	return result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_NONE
+		? CUDA_ERROR_ILLEGAL_STATE
+		: result;
 }
 
 CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode *dependencies,
-					      const CUgraphEdgeData *edges, size_t count, unsigned int flags)
+	const CUgraphEdgeData *edges, size_t count, unsigned int flags)
 {
 	(void)edges;
 	return cuStreamUpdateCaptureDependencies(stream, dependencies, count, flags);

@@ -40,14 +40,16 @@ struct CUgraphNode_st *sim_graph_add(struct CUgraph_st *graph, CUgraphNodeType t
 	return node;
 }
 
-bool sim_graph_depend(struct CUgraphNode_st *node, struct CUgraphNode_st *from, const CUgraphEdgeData *data)
+bool sim_graph_depend(struct CUgraphNode_st *node, struct CUgraphNode_st *from,
+	const CUgraphEdgeData *data)
 {
 	struct sim_graph_edge *edges = realloc(node->edges, (node->edge_count + 1) * sizeof(*edges));
 
 	if (!edges)
 		return false;
 	node->edges = edges;
-	edges[node->edge_count++] = (struct sim_graph_edge){ from, data ? *data : (CUgraphEdgeData){ 0 } };
+	edges[node->edge_count++] =
+		(struct sim_graph_edge){ from, data ? *data : (CUgraphEdgeData){ 0 } };
 	return true;
 }
 
@@ -130,7 +132,7 @@ bool sim_graph_has_type(const struct CUgraph_st *graph, CUgraphNodeType type)
 bool sim_graph_has_memory(const struct CUgraph_st *graph)
 {
 	return sim_graph_has_type(graph, CU_GRAPH_NODE_TYPE_MEM_ALLOC) ||
-	       sim_graph_has_type(graph, CU_GRAPH_NODE_TYPE_MEM_FREE);
+		sim_graph_has_type(graph, CU_GRAPH_NODE_TYPE_MEM_FREE);
 }
 
 /* --- copies ----------------------------------------------------------------------------------- */
@@ -188,7 +190,7 @@ static bool copy_node(struct CUgraphNode_st *node, struct CUgraph_st *copy, bool
 static bool copy_conditions(struct CUgraph_st *copy, const struct CUgraph_st *graph)
 {
 	for (const struct sim_condition *condition = graph->conditions; condition;
-	     condition = condition->next) {
+		condition = condition->next) {
 		struct sim_condition *twin = malloc(sizeof(*twin));
 		if (!twin)
 			return false;
@@ -248,7 +250,8 @@ CUresult cuGraphClone(CUgraph *ret_clone, CUgraph original)
 {
 	if (!ret_clone || !original)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (sim_graph_has_memory(original) || sim_graph_has_type(original, CU_GRAPH_NODE_TYPE_CONDITIONAL))
+	if (sim_graph_has_memory(original) ||
+		sim_graph_has_type(original, CU_GRAPH_NODE_TYPE_CONDITIONAL))
 		return CUDA_ERROR_NOT_SUPPORTED;
 	*ret_clone = sim_graph_copy(original, false);
 	return *ret_clone ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;

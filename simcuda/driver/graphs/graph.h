@@ -107,7 +107,8 @@ void sim_graph_remove_last(struct CUgraph_st *graph);
 /* Adds a node that depends on the node added last, as captures do. */
 struct CUgraphNode_st *sim_graph_append(struct CUgraph_st *graph, CUgraphNodeType type);
 /* Makes the node depend on another node of its graph. Returns false if memory is short. */
-bool sim_graph_depend(struct CUgraphNode_st *node, struct CUgraphNode_st *from, const CUgraphEdgeData *data);
+bool sim_graph_depend(struct CUgraphNode_st *node, struct CUgraphNode_st *from,
+	const CUgraphEdgeData *data);
 /* Returns whether the graph, or a graph inside it, has a node that allocates or frees. */
 bool sim_graph_has_memory(const struct CUgraph_st *graph);
 /* Returns whether the graph, or a graph inside it, has a node of that type. */
@@ -120,7 +121,8 @@ void sim_graph_free_user_objects(struct CUgraph_st *graph);
 
 /* graph_memory.c; the caller holds the lock for all functions */
 /* Makes the node an allocation node. The family of its graph owns the memory. */
-CUresult sim_graph_node_allocates(struct CUgraphNode_st *node, size_t size_bytes, struct sim_device *device);
+CUresult sim_graph_node_allocates(struct CUgraphNode_st *node, size_t size_bytes,
+	struct sim_device *device);
 /*
  * Makes the node free the memory of an allocation node. Returns CUDA_ERROR_INVALID_VALUE if that is
  * not possible.
@@ -146,6 +148,7 @@ struct sim_graph_memory *sim_graph_memory_find(CUdeviceptr address);
  * graph_launch.c: Returns the index of the body that a conditional node runs, or `body_count` if it
  * runs no body.
  */
-unsigned int sim_graph_chosen_body(const struct CUgraphNode_st *node, const struct CUgraph_st *root);
+unsigned int sim_graph_chosen_body(const struct CUgraphNode_st *node,
+	const struct CUgraph_st *root);
 
 #endif

@@ -74,7 +74,7 @@ static bool add(struct answer *answer, const struct sim_graph_edge *edge, CUgrap
 }
 
 CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode *ret_from, CUgraphNode *ret_to,
-			    CUgraphEdgeData *ret_data, size_t *count)
+	CUgraphEdgeData *ret_data, size_t *count)
 {
 	if (!graph || !count || !ret_from != !ret_to)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -92,8 +92,8 @@ CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode *ret_from, CUgraphNode *ret_
 	return cuGraphGetEdges_v2(graph, ret_from, ret_to, NULL, count);
 }
 
-CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode *ret_nodes, CUgraphEdgeData *ret_edges,
-				       size_t *count)
+CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode *ret_nodes,
+	CUgraphEdgeData *ret_edges, size_t *count)
 {
 	if (!node || !count)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -109,8 +109,8 @@ CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *ret_nodes, si
 	return cuGraphNodeGetDependencies_v2(node, ret_nodes, NULL, count);
 }
 
-CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode *ret_nodes, CUgraphEdgeData *ret_edges,
-					 size_t *count)
+CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode *ret_nodes,
+	CUgraphEdgeData *ret_edges, size_t *count)
 {
 	if (!node || !count)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -181,13 +181,13 @@ static bool depends_on(struct CUgraphNode_st *node, const struct CUgraphNode_st 
 }
 
 CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
-				   const CUgraphEdgeData *data, size_t count)
+	const CUgraphEdgeData *data, size_t count)
 {
 	if (!graph || (count > 0 && (!from || !to)))
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < count; i++)
 		if (!from[i] || !to[i] || from[i]->graph != graph || to[i]->graph != graph ||
-		    find_edge(to[i], from[i]) < to[i]->edge_count || depends_on(from[i], to[i]))
+			find_edge(to[i], from[i]) < to[i]->edge_count || depends_on(from[i], to[i]))
 			return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < count; i++)
 		if (!sim_graph_depend(to[i], from[i], data ? &data[i] : NULL))
@@ -195,13 +195,14 @@ CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from, const
 	return CUDA_SUCCESS;
 }
 
-CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to, size_t count)
+CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+	size_t count)
 {
 	return cuGraphAddDependencies_v2(graph, from, to, NULL, count);
 }
 
 CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
-				      const CUgraphEdgeData *data, size_t count)
+	const CUgraphEdgeData *data, size_t count)
 {
 	(void)data;
 	if (!graph || (count > 0 && (!from || !to)))
@@ -220,7 +221,7 @@ CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode *from, co
 }
 
 CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
-				   size_t count)
+	size_t count)
 {
 	return cuGraphRemoveDependencies_v2(graph, from, to, NULL, count);
 }

@@ -11,7 +11,7 @@ static CUresult instantiate(CUgraphExec *ret_exec, CUgraph graph, unsigned long 
 	if (!ret_exec || !graph)
 		return CUDA_ERROR_INVALID_VALUE;
 	if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) &&
-	    (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH))
+		(flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH))
 		return CUDA_ERROR_INVALID_VALUE;
 	struct CUgraphExec_st *exec = malloc(sizeof(*exec));
 	if (!exec)
@@ -42,8 +42,8 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *ret_exec, CUgraph graph, unsig
 	return instantiate(ret_exec, graph, flags);
 }
 
-CUresult cuGraphInstantiate(CUgraphExec *ret_exec, CUgraph graph, CUgraphNode *ret_error_node, char *log,
-			    size_t log_size_bytes)
+CUresult cuGraphInstantiate(CUgraphExec *ret_exec, CUgraph graph, CUgraphNode *ret_error_node,
+	char *log, size_t log_size_bytes)
 {
 	if (ret_error_node)
 		*ret_error_node = NULL;
@@ -52,14 +52,14 @@ CUresult cuGraphInstantiate(CUgraphExec *ret_exec, CUgraph graph, CUgraphNode *r
 	return instantiate(ret_exec, graph, 0);
 }
 
-CUresult cuGraphInstantiate_v2(CUgraphExec *ret_exec, CUgraph graph, CUgraphNode *ret_error_node, char *log,
-			       size_t log_size_bytes)
+CUresult cuGraphInstantiate_v2(CUgraphExec *ret_exec, CUgraph graph, CUgraphNode *ret_error_node,
+	char *log, size_t log_size_bytes)
 {
 	return cuGraphInstantiate(ret_exec, graph, ret_error_node, log, log_size_bytes);
 }
 
 CUresult cuGraphInstantiateWithParams(CUgraphExec *ret_exec, CUgraph graph,
-				      CUDA_GRAPH_INSTANTIATE_PARAMS *parameters)
+	CUDA_GRAPH_INSTANTIATE_PARAMS *parameters)
 {
 	if (!parameters)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -71,8 +71,8 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec *ret_exec, CUgraph graph,
 			(void)cuGraphExecDestroy(*ret_exec);
 	}
 	parameters->hErrNode_out = NULL;
-	parameters->result_out = result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS :
-							  CUDA_GRAPH_INSTANTIATE_ERROR;
+	parameters->result_out =
+		result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_ERROR;
 	return result;
 }
 
@@ -110,7 +110,8 @@ CUresult cuGraphUpload(CUgraphExec exec, CUstream stream)
 	if (result != CUDA_SUCCESS)
 		return result;
 	sim_lock();
-	result = sim_graph_reserve(exec->graph, exec->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
+	result = sim_graph_reserve(exec->graph,
+		exec->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
 	sim_unlock();
 	/*
 	 * The graph cannot be launched now. The upload ignores this, because only the launch reports
@@ -128,7 +129,7 @@ static bool depend_alike(const struct CUgraphNode_st *old, const struct CUgraphN
 
 /* Returns why `new` cannot replace `old`, and at which node. */
 static CUgraphExecUpdateResult compare(const struct CUgraph_st *old, const struct CUgraph_st *new,
-				       struct CUgraphNode_st **ret_node)
+	struct CUgraphNode_st **ret_node)
 {
 	CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
 
@@ -137,7 +138,7 @@ static CUgraphExecUpdateResult compare(const struct CUgraph_st *old, const struc
 		return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
 	const struct CUgraphNode_st *before = old->first;
 	for (struct CUgraphNode_st *node = new->first; node && result == CU_GRAPH_EXEC_UPDATE_SUCCESS;
-	     node = node->next, before = before->next) {
+		node = node->next, before = before->next) {
 		*ret_node = node;
 		if (node->type != before->type)
 			return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
@@ -146,7 +147,8 @@ static CUgraphExecUpdateResult compare(const struct CUgraph_st *old, const struc
 		/* The address of a graph's memory can never change. */
 		if (node->memory != before->memory)
 			return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
-		for (unsigned int i = 0; i < node->body_count && result == CU_GRAPH_EXEC_UPDATE_SUCCESS; i++)
+		for (unsigned int i = 0; i < node->body_count && result == CU_GRAPH_EXEC_UPDATE_SUCCESS;
+			i++)
 			result = compare(before->bodies[i], node->bodies[i], ret_node);
 	}
 	if (result == CU_GRAPH_EXEC_UPDATE_SUCCESS)
@@ -154,7 +156,8 @@ static CUgraphExecUpdateResult compare(const struct CUgraph_st *old, const struc
 	return result;
 }
 
-CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *ret_info)
+CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
+	CUgraphExecUpdateResultInfo *ret_info)
 {
 	struct CUgraphNode_st *node;
 
@@ -177,7 +180,7 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdate
 }
 
 CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *ret_error_node,
-			   CUgraphExecUpdateResult *ret_result)
+	CUgraphExecUpdateResult *ret_result)
 {
 	CUgraphExecUpdateResultInfo info = { 0 };
 	CUresult result = cuGraphExecUpdate_v2(exec, graph, &info);

@@ -22,7 +22,8 @@ unsigned int sim_graph_chosen_body(const struct CUgraphNode_st *node, const stru
 {
 	unsigned int index = 0;
 
-	for (const struct sim_condition *condition = root->conditions; condition; condition = condition->next)
+	for (const struct sim_condition *condition = root->conditions; condition;
+		condition = condition->next)
 		if (condition->handle == node->condition)
 			while (index < node->body_count && !is_chosen(index, condition->value, node))
 				index++;
@@ -40,8 +41,8 @@ static CUresult launch_node(const struct CUgraphNode_st *node, const struct CUgr
 	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
 	case CU_GRAPH_NODE_TYPE_MEM_FREE:
 		sim_lock();
-		result = node->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ? sim_graph_memory_begin(node->memory) :
-								      sim_graph_memory_end(node->memory);
+		result = node->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ? sim_graph_memory_begin(node->memory)
+															: sim_graph_memory_end(node->memory);
 		sim_unlock();
 		break;
 	case CU_GRAPH_NODE_TYPE_HOST:
@@ -69,7 +70,7 @@ static CUresult launch_nodes(const struct CUgraph_st *graph, const struct CUgrap
 	CUresult result = CUDA_SUCCESS;
 
 	for (const struct CUgraphNode_st *node = graph->first; node && result == CUDA_SUCCESS;
-	     node = node->next)
+		node = node->next)
 		result = launch_node(node, root);
 	return result;
 }

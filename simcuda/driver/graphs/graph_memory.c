@@ -43,7 +43,8 @@ void sim_graph_memory_forget_family(const struct sim_graph_family *family)
 	}
 }
 
-CUresult sim_graph_node_allocates(struct CUgraphNode_st *node, size_t size_bytes, struct sim_device *device)
+CUresult sim_graph_node_allocates(struct CUgraphNode_st *node, size_t size_bytes,
+	struct sim_device *device)
 {
 	/* A graph inside a node must not get allocation nodes. */
 	if (node->graph->container)
@@ -52,7 +53,7 @@ CUresult sim_graph_node_allocates(struct CUgraphNode_st *node, size_t size_bytes
 	if (!memory)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	void *address = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (address == MAP_FAILED) {
 		free(memory);
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -84,7 +85,8 @@ CUresult sim_graph_node_frees(struct CUgraphNode_st *node, CUdeviceptr address)
 	 * graphs do.
 	 */
 	if (memory->freed_by &&
-	    (memory->freed_by == family || memory->freed_by == memory->owner || memory->owner == family))
+		(memory->freed_by == family || memory->freed_by == memory->owner ||
+			memory->owner == family))
 		return CUDA_ERROR_INVALID_VALUE;
 	memory->freed_by = family;
 	memory->references++;
@@ -112,7 +114,7 @@ static CUresult reserve(struct sim_device *device, size_t size_bytes)
 	if (wanted_bytes <= device->graph_reserved_bytes)
 		return CUDA_SUCCESS;
 	if (wanted_bytes < size_bytes ||
-	    !sim_device_charge(device, wanted_bytes - device->graph_reserved_bytes))
+		!sim_device_charge(device, wanted_bytes - device->graph_reserved_bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	device->graph_reserved_bytes = wanted_bytes;
 	if (wanted_bytes > device->graph_reserved_high_bytes)
@@ -143,14 +145,16 @@ static void forecast_end(struct forecast *forecast, const struct sim_graph_memor
 }
 
 /* Starts with the memory that is live when the launch begins. */
-static void forecast_start(struct forecast *forecast, const struct CUgraph_st *graph, bool frees_previous)
+static void forecast_start(struct forecast *forecast, const struct CUgraph_st *graph,
+	bool frees_previous)
 {
 	for (const struct CUgraphNode_st *node = graph->first; node; node = node->next) {
 		if (node->memory)
 			node->memory->will_live = lives(node->memory);
 		for (unsigned int i = 0; i < node->body_count; i++)
 			forecast_start(forecast, node->bodies[i], frees_previous);
-		if (node->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && frees_previous && node->memory->will_live) {
+		if (node->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && frees_previous &&
+			node->memory->will_live) {
 			node->memory->will_live = false;
 			forecast_end(forecast, node->memory);
 		}
@@ -162,7 +166,7 @@ static CUresult forecast_nodes(struct forecast *forecast, const struct CUgraph_s
 	CUresult result = CUDA_SUCCESS;
 
 	for (const struct CUgraphNode_st *node = graph->first; node && result == CUDA_SUCCESS;
-	     node = node->next) {
+		node = node->next) {
 		if (node->type == CU_GRAPH_NODE_TYPE_GRAPH)
 			result = forecast_nodes(forecast, node->bodies[0]);
 		if (!node->memory)
@@ -201,10 +205,12 @@ CUresult sim_graph_memory_begin(struct sim_graph_memory *memory)
 
 	if (lives(memory))
 		return CUDA_ERROR_INVALID_VALUE;
-	CUresult result = device ? reserve(device, device->graph_used_bytes + charged_bytes) : CUDA_SUCCESS;
+	CUresult result =
+		device ? reserve(device, device->graph_used_bytes + charged_bytes) : CUDA_SUCCESS;
 	if (result != CUDA_SUCCESS)
 		return result;
-	struct sim_block *block = sim_block_new_at(SIM_SPACE_GRAPH, memory->address, memory->size_bytes);
+	struct sim_block *block =
+		sim_block_new_at(SIM_SPACE_GRAPH, memory->address, memory->size_bytes);
 	if (!block)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	memory->references++;
@@ -255,13 +261,13 @@ void sim_graph_memory_list(struct sim_list *list)
 		const struct sim_device *device = &sim_driver.devices[i];
 		if (device->graph_reserved_bytes == 0)
 			continue;
-		sim_list_add(list, (struct simcuda_item){
-					   .kind = SIMCUDA_KIND_GRAPH_POOL,
-					   .device = i,
-					   .size_bytes = device->graph_used_bytes,
-					   .charged_bytes = device->graph_reserved_bytes -
-							    device->graph_used_bytes,
-				   });
+		sim_list_add(list,
+			(struct simcuda_item){
+				.kind = SIMCUDA_KIND_GRAPH_POOL,
+				.device = i,
+				.size_bytes = device->graph_used_bytes,
+				.charged_bytes = device->graph_reserved_bytes - device->graph_used_bytes,
+			});
 	}
 }
 
@@ -287,11 +293,12 @@ static CUresult check(struct sim_device *device, CUgraphMem_attribute attribute,
 		return CUDA_ERROR_NOT_INITIALIZED;
 	if (!device)
 		return CUDA_ERROR_INVALID_DEVICE;
-	return value && attribute_of(device, attribute) ? sim_capture_check_unsafe_call() :
-							  CUDA_ERROR_INVALID_VALUE;
+	return value && attribute_of(device, attribute) ? sim_capture_check_unsafe_call()
+													: CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuDeviceGetGraphMemAttribute(CUdevice ordinal, CUgraphMem_attribute attribute, void *ret_value)
+CUresult cuDeviceGetGraphMemAttribute(CUdevice ordinal, CUgraphMem_attribute attribute,
+	void *ret_value)
 {
 	struct sim_device *device = sim_device_find(ordinal);
 	cuuint64_t *bytes = ret_value;

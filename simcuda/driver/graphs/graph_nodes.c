@@ -27,7 +27,7 @@ static bool are_valid(const struct CUgraph_st *graph, struct dependencies depend
 }
 
 static CUresult add_node(CUgraphNode *ret_node, CUgraph graph, CUgraphNodeType type,
-			 struct dependencies dependencies)
+	struct dependencies dependencies)
 {
 	if (!ret_node || !graph || !are_valid(graph, dependencies))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -35,7 +35,7 @@ static CUresult add_node(CUgraphNode *ret_node, CUgraph graph, CUgraphNodeType t
 	struct CUgraphNode_st *node = sim_graph_add(graph, type);
 	for (size_t i = 0; node && i < dependencies.count; i++) {
 		if (!sim_graph_depend(node, dependencies.nodes[i],
-				      dependencies.edges ? &dependencies.edges[i] : NULL)) {
+				dependencies.edges ? &dependencies.edges[i] : NULL)) {
 			sim_graph_remove_last(graph);
 			node = NULL;
 		}
@@ -49,8 +49,9 @@ static CUresult add_node(CUgraphNode *ret_node, CUgraph graph, CUgraphNodeType t
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-static CUresult add_allocation(CUgraphNode *ret_node, CUgraph graph, struct dependencies dependencies,
-			       const CUmemPoolProps *pool, size_t size_bytes, CUdeviceptr *ret_address)
+static CUresult add_allocation(CUgraphNode *ret_node, CUgraph graph,
+	struct dependencies dependencies, const CUmemPoolProps *pool, size_t size_bytes,
+	CUdeviceptr *ret_address)
 {
 	if (size_bytes == 0 || pool->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -71,17 +72,19 @@ static CUresult add_allocation(CUgraphNode *ret_node, CUgraph graph, struct depe
 	return result;
 }
 
-CUresult cuGraphAddMemAllocNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
-				size_t dependency_count, CUDA_MEM_ALLOC_NODE_PARAMS *parameters)
+CUresult cuGraphAddMemAllocNode(CUgraphNode *ret_node, CUgraph graph,
+	const CUgraphNode *dependencies, size_t dependency_count,
+	CUDA_MEM_ALLOC_NODE_PARAMS *parameters)
 {
 	if (!parameters)
 		return CUDA_ERROR_INVALID_VALUE;
-	return add_allocation(ret_node, graph, (struct dependencies){ dependencies, NULL, dependency_count },
-			      &parameters->poolProps, parameters->bytesize, &parameters->dptr);
+	return add_allocation(ret_node, graph,
+		(struct dependencies){ dependencies, NULL, dependency_count }, &parameters->poolProps,
+		parameters->bytesize, &parameters->dptr);
 }
 
 static CUresult add_free(CUgraphNode *ret_node, CUgraph graph, struct dependencies dependencies,
-			 CUdeviceptr address)
+	CUdeviceptr address)
 {
 	CUresult result = add_node(ret_node, graph, CU_GRAPH_NODE_TYPE_MEM_FREE, dependencies);
 
@@ -95,24 +98,24 @@ static CUresult add_free(CUgraphNode *ret_node, CUgraph graph, struct dependenci
 	return result;
 }
 
-CUresult cuGraphAddMemFreeNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
-			       size_t dependency_count, CUdeviceptr address)
+CUresult cuGraphAddMemFreeNode(CUgraphNode *ret_node, CUgraph graph,
+	const CUgraphNode *dependencies, size_t dependency_count, CUdeviceptr address)
 {
 	return add_free(ret_node, graph, (struct dependencies){ dependencies, NULL, dependency_count },
-			address);
+		address);
 }
 
 /* --- graphs inside nodes ---------------------------------------------------------------------- */
 
 static CUresult add_child(CUgraphNode *ret_node, CUgraph graph, struct dependencies dependencies,
-			  CUgraph child, CUgraphChildGraphNodeOwnership ownership)
+	CUgraph child, CUgraphChildGraphNodeOwnership ownership)
 {
 	bool is_moved = ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
 
 	if (!child || child == graph || (is_moved && child->container))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (sim_graph_has_type(child, CU_GRAPH_NODE_TYPE_CONDITIONAL) ||
-	    (!is_moved && sim_graph_has_memory(child)))
+		(!is_moved && sim_graph_has_memory(child)))
 		return CUDA_ERROR_NOT_SUPPORTED;
 	struct CUgraph_st **bodies = malloc(sizeof(struct CUgraph_st *));
 	struct CUgraph_st *body = is_moved || !bodies ? child : sim_graph_copy(child, false);
@@ -134,11 +137,11 @@ static CUresult add_child(CUgraphNode *ret_node, CUgraph graph, struct dependenc
 	return CUDA_SUCCESS;
 }
 
-CUresult cuGraphAddChildGraphNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
-				  size_t dependency_count, CUgraph child)
+CUresult cuGraphAddChildGraphNode(CUgraphNode *ret_node, CUgraph graph,
+	const CUgraphNode *dependencies, size_t dependency_count, CUgraph child)
 {
 	return add_child(ret_node, graph, (struct dependencies){ dependencies, NULL, dependency_count },
-			 child, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE);
+		child, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE);
 }
 
 static void free_bodies(struct CUgraph_st **bodies, unsigned int count)
@@ -148,20 +151,20 @@ static void free_bodies(struct CUgraph_st **bodies, unsigned int count)
 	free(bodies);
 }
 
-static CUresult add_conditional(CUgraphNode *ret_node, CUgraph graph, struct dependencies dependencies,
-				CUDA_CONDITIONAL_NODE_PARAMS *parameters)
+static CUresult add_conditional(CUgraphNode *ret_node, CUgraph graph,
+	struct dependencies dependencies, CUDA_CONDITIONAL_NODE_PARAMS *parameters)
 {
 	unsigned int count = 0, wanted = parameters->size;
 
 	if (wanted == 0 || (parameters->type == CU_GRAPH_COND_TYPE_WHILE && wanted > 1) ||
-	    (parameters->type == CU_GRAPH_COND_TYPE_IF && wanted > 2))
+		(parameters->type == CU_GRAPH_COND_TYPE_IF && wanted > 2))
 		return CUDA_ERROR_INVALID_VALUE;
 	struct CUgraph_st **bodies = calloc(wanted, sizeof(struct CUgraph_st *));
 	while (bodies && count < wanted && (bodies[count] = sim_graph_new()))
 		count++;
-	CUresult result = bodies && count == wanted ?
-				  add_node(ret_node, graph, CU_GRAPH_NODE_TYPE_CONDITIONAL, dependencies) :
-				  CUDA_ERROR_OUT_OF_MEMORY;
+	CUresult result = bodies && count == wanted
+		? add_node(ret_node, graph, CU_GRAPH_NODE_TYPE_CONDITIONAL, dependencies)
+		: CUDA_ERROR_OUT_OF_MEMORY;
 	if (result != CUDA_SUCCESS) {
 		free_bodies(bodies, count);
 		return result;
@@ -177,7 +180,7 @@ static CUresult add_conditional(CUgraphNode *ret_node, CUgraph graph, struct dep
 }
 
 CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *ret_handle, CUgraph graph,
-					CUcontext context, unsigned int default_value, unsigned int flags)
+	CUcontext context, unsigned int default_value, unsigned int flags)
 {
 	(void)context;
 	if (!ret_handle || !graph || (flags & ~(unsigned int)CU_GRAPH_COND_ASSIGN_DEFAULT))
@@ -200,17 +203,17 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *ret_handle, CU
 /* --- other types of nodes --------------------------------------------------------------------- */
 
 /* Adds a node of that type and stores `value` in its member `field`. */
-#define ADD(type_name, field, value)                                                                 \
-	do {                                                                                         \
-		struct dependencies on = { dependencies, NULL, dependency_count };                   \
-		CUresult result = add_node(ret_node, graph, CU_GRAPH_NODE_TYPE_##type_name, on);     \
-		if (result == CUDA_SUCCESS)                                                          \
-			(*ret_node)->field = value;                                                  \
-		return result;                                                                       \
+#define ADD(type_name, field, value) \
+	do { \
+		struct dependencies on = { dependencies, NULL, dependency_count }; \
+		CUresult result = add_node(ret_node, graph, CU_GRAPH_NODE_TYPE_##type_name, on); \
+		if (result == CUDA_SUCCESS) \
+			(*ret_node)->field = value; \
+		return result; \
 	} while (0)
 
 CUresult cuGraphAddHostNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
-			    size_t dependency_count, const CUDA_HOST_NODE_PARAMS *parameters)
+	size_t dependency_count, const CUDA_HOST_NODE_PARAMS *parameters)
 {
 	if (!parameters || !parameters->fn)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -218,14 +221,15 @@ CUresult cuGraphAddHostNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphN
 }
 
 CUresult cuGraphAddEmptyNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
-			     size_t dependency_count)
+	size_t dependency_count)
 {
 	return add_node(ret_node, graph, CU_GRAPH_NODE_TYPE_EMPTY,
-			(struct dependencies){ dependencies, NULL, dependency_count });
+		(struct dependencies){ dependencies, NULL, dependency_count });
 }
 
-CUresult cuGraphAddKernelNode_v2(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
-				 size_t dependency_count, const CUDA_KERNEL_NODE_PARAMS *parameters)
+CUresult cuGraphAddKernelNode_v2(CUgraphNode *ret_node, CUgraph graph,
+	const CUgraphNode *dependencies, size_t dependency_count,
+	const CUDA_KERNEL_NODE_PARAMS *parameters)
 {
 	if (!parameters || (!parameters->func && !parameters->kern))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -233,7 +237,7 @@ CUresult cuGraphAddKernelNode_v2(CUgraphNode *ret_node, CUgraph graph, const CUg
 }
 
 CUresult cuGraphAddMemcpyNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
-			      size_t dependency_count, const CUDA_MEMCPY3D *parameters, CUcontext context)
+	size_t dependency_count, const CUDA_MEMCPY3D *parameters, CUcontext context)
 {
 	(void)context;
 	if (!parameters)
@@ -242,8 +246,7 @@ CUresult cuGraphAddMemcpyNode(CUgraphNode *ret_node, CUgraph graph, const CUgrap
 }
 
 CUresult cuGraphAddMemsetNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
-			      size_t dependency_count, const CUDA_MEMSET_NODE_PARAMS *parameters,
-			      CUcontext context)
+	size_t dependency_count, const CUDA_MEMSET_NODE_PARAMS *parameters, CUcontext context)
 {
 	(void)context;
 	if (!parameters)
@@ -251,16 +254,16 @@ CUresult cuGraphAddMemsetNode(CUgraphNode *ret_node, CUgraph graph, const CUgrap
 	ADD(MEMSET, fill, *parameters);
 }
 
-CUresult cuGraphAddEventRecordNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
-				   size_t dependency_count, CUevent event)
+CUresult cuGraphAddEventRecordNode(CUgraphNode *ret_node, CUgraph graph,
+	const CUgraphNode *dependencies, size_t dependency_count, CUevent event)
 {
 	if (!event)
 		return CUDA_ERROR_INVALID_VALUE;
 	ADD(EVENT_RECORD, event, event);
 }
 
-CUresult cuGraphAddEventWaitNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
-				 size_t dependency_count, CUevent event)
+CUresult cuGraphAddEventWaitNode(CUgraphNode *ret_node, CUgraph graph,
+	const CUgraphNode *dependencies, size_t dependency_count, CUevent event)
 {
 	if (!event)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -268,8 +271,7 @@ CUresult cuGraphAddEventWaitNode(CUgraphNode *ret_node, CUgraph graph, const CUg
 }
 
 CUresult cuGraphAddNode_v2(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
-			   const CUgraphEdgeData *edges, size_t dependency_count,
-			   CUgraphNodeParams *parameters)
+	const CUgraphEdgeData *edges, size_t dependency_count, CUgraphNodeParams *parameters)
 {
 	struct dependencies on = { dependencies, edges, dependency_count };
 
@@ -278,7 +280,7 @@ CUresult cuGraphAddNode_v2(CUgraphNode *ret_node, CUgraph graph, const CUgraphNo
 	switch (parameters->type) {
 	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
 		return add_allocation(ret_node, graph, on, &parameters->alloc.poolProps,
-				      parameters->alloc.bytesize, &parameters->alloc.dptr);
+			parameters->alloc.bytesize, &parameters->alloc.dptr);
 	case CU_GRAPH_NODE_TYPE_MEM_FREE:
 		return add_free(ret_node, graph, on, parameters->free.dptr);
 	case CU_GRAPH_NODE_TYPE_GRAPH:
@@ -295,14 +297,13 @@ CUresult cuGraphAddNode_v2(CUgraphNode *ret_node, CUgraph graph, const CUgraphNo
 }
 
 CUresult cuGraphAddNode_v3(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
-			   const CUgraphEdgeData *edges, size_t dependency_count,
-			   CUgraphNodeParams *parameters)
+	const CUgraphEdgeData *edges, size_t dependency_count, CUgraphNodeParams *parameters)
 {
 	return cuGraphAddNode_v2(ret_node, graph, dependencies, edges, dependency_count, parameters);
 }
 
 CUresult cuGraphAddNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
-			size_t dependency_count, CUgraphNodeParams *parameters)
+	size_t dependency_count, CUgraphNodeParams *parameters)
 {
 	return cuGraphAddNode_v2(ret_node, graph, dependencies, NULL, dependency_count, parameters);
 }

@@ -10,7 +10,8 @@
  */
 
 /* Returns the node of the executable graph that was copied from `node`, or NULL. */
-static struct CUgraphNode_st *find_in(const struct CUgraph_st *graph, const struct CUgraphNode_st *node)
+static struct CUgraphNode_st *find_in(const struct CUgraph_st *graph,
+	const struct CUgraphNode_st *node)
 {
 	for (struct CUgraphNode_st *twin = graph->first; twin; twin = twin->next) {
 		if (twin->original == node)
@@ -75,19 +76,20 @@ CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PAR
 }
 
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
-					   const CUDA_KERNEL_NODE_PARAMS *parameters)
+	const CUDA_KERNEL_NODE_PARAMS *parameters)
 {
-	return cuGraphKernelNodeSetParams_v2(exec_node(exec, node, CU_GRAPH_NODE_TYPE_KERNEL), parameters);
+	return cuGraphKernelNodeSetParams_v2(exec_node(exec, node, CU_GRAPH_NODE_TYPE_KERNEL),
+		parameters);
 }
 
 CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
-					const CUDA_KERNEL_NODE_PARAMS_v1 *parameters)
+	const CUDA_KERNEL_NODE_PARAMS_v1 *parameters)
 {
 	return cuGraphKernelNodeSetParams(exec_node(exec, node, CU_GRAPH_NODE_TYPE_KERNEL), parameters);
 }
 
 CUresult cuGraphAddKernelNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
-			      size_t dependency_count, const CUDA_KERNEL_NODE_PARAMS_v1 *parameters)
+	size_t dependency_count, const CUDA_KERNEL_NODE_PARAMS_v1 *parameters)
 {
 	if (!parameters)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -98,7 +100,7 @@ CUresult cuGraphAddKernelNode(CUgraphNode *ret_node, CUgraph graph, const CUgrap
 /* Kernel attributes change how a kernel runs, but no kernel runs here. */
 
 CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attribute,
-				       CUkernelNodeAttrValue *ret_value)
+	CUkernelNodeAttrValue *ret_value)
 {
 	(void)attribute;
 	if (!node || node->type != CU_GRAPH_NODE_TYPE_KERNEL || !ret_value)
@@ -108,11 +110,11 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attr
 }
 
 CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID attribute,
-				       const CUkernelNodeAttrValue *value)
+	const CUkernelNodeAttrValue *value)
 {
 	(void)attribute;
-	return node && node->type == CU_GRAPH_NODE_TYPE_KERNEL && value ? CUDA_SUCCESS :
-									  CUDA_ERROR_INVALID_VALUE;
+	return node && node->type == CU_GRAPH_NODE_TYPE_KERNEL && value ? CUDA_SUCCESS
+																	: CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode destination, CUgraphNode source)
@@ -123,22 +125,22 @@ CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode destination, CUgraphNode so
 /* --- copies, fills, host functions, events ---------------------------------------------------- */
 
 /* GETTER(function, type of node, type of the value, field). SETTER has the same arguments. */
-#define GETTER(function, node_type, value_type, field)                                   \
-	CUresult function(CUgraphNode node, value_type *ret_value)                       \
-	{                                                                                \
+#define GETTER(function, node_type, value_type, field) \
+	CUresult function(CUgraphNode node, value_type *ret_value) \
+	{ \
 		if (!node || node->type != CU_GRAPH_NODE_TYPE_##node_type || !ret_value) \
-			return CUDA_ERROR_INVALID_VALUE;                                 \
-		*ret_value = node->field;                                                \
-		return CUDA_SUCCESS;                                                     \
+			return CUDA_ERROR_INVALID_VALUE; \
+		*ret_value = node->field; \
+		return CUDA_SUCCESS; \
 	}
 
-#define SETTER(function, node_type, value_type, field)                               \
-	CUresult function(CUgraphNode node, const value_type *value)                 \
-	{                                                                            \
+#define SETTER(function, node_type, value_type, field) \
+	CUresult function(CUgraphNode node, const value_type *value) \
+	{ \
 		if (!node || node->type != CU_GRAPH_NODE_TYPE_##node_type || !value) \
-			return CUDA_ERROR_INVALID_VALUE;                             \
-		node->field = *value;                                                \
-		return CUDA_SUCCESS;                                                 \
+			return CUDA_ERROR_INVALID_VALUE; \
+		node->field = *value; \
+		return CUDA_SUCCESS; \
 	}
 
 GETTER(cuGraphMemcpyNodeGetParams, MEMCPY, CUDA_MEMCPY3D, copy)
@@ -152,22 +154,22 @@ GETTER(cuGraphEventWaitNodeGetEvent, WAIT_EVENT, CUevent, event)
 #undef GETTER
 #undef SETTER
 
-CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D *parameters,
-					CUcontext context)
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
+	const CUDA_MEMCPY3D *parameters, CUcontext context)
 {
 	(void)context;
 	return cuGraphMemcpyNodeSetParams(exec_node(exec, node, CU_GRAPH_NODE_TYPE_MEMCPY), parameters);
 }
 
 CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
-					const CUDA_MEMSET_NODE_PARAMS *parameters, CUcontext context)
+	const CUDA_MEMSET_NODE_PARAMS *parameters, CUcontext context)
 {
 	(void)context;
 	return cuGraphMemsetNodeSetParams(exec_node(exec, node, CU_GRAPH_NODE_TYPE_MEMSET), parameters);
 }
 
 CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
-				      const CUDA_HOST_NODE_PARAMS *parameters)
+	const CUDA_HOST_NODE_PARAMS *parameters)
 {
 	return cuGraphHostNodeSetParams(exec_node(exec, node, CU_GRAPH_NODE_TYPE_HOST), parameters);
 }
@@ -192,12 +194,14 @@ CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event)
 
 CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event)
 {
-	return cuGraphEventRecordNodeSetEvent(exec_node(exec, node, CU_GRAPH_NODE_TYPE_EVENT_RECORD), event);
+	return cuGraphEventRecordNodeSetEvent(exec_node(exec, node, CU_GRAPH_NODE_TYPE_EVENT_RECORD),
+		event);
 }
 
 CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event)
 {
-	return cuGraphEventWaitNodeSetEvent(exec_node(exec, node, CU_GRAPH_NODE_TYPE_WAIT_EVENT), event);
+	return cuGraphEventWaitNodeSetEvent(exec_node(exec, node, CU_GRAPH_NODE_TYPE_WAIT_EVENT),
+		event);
 }
 
 /* --- nodes of any type ------------------------------------------------------------------------ */
@@ -243,8 +247,9 @@ CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned int 
 {
 	struct CUgraphNode_st *twin = exec && node ? find_in(exec->graph, node) : NULL;
 
-	if (!twin || (twin->type != CU_GRAPH_NODE_TYPE_KERNEL && twin->type != CU_GRAPH_NODE_TYPE_MEMSET &&
-		      twin->type != CU_GRAPH_NODE_TYPE_MEMCPY))
+	if (!twin ||
+		(twin->type != CU_GRAPH_NODE_TYPE_KERNEL && twin->type != CU_GRAPH_NODE_TYPE_MEMSET &&
+			twin->type != CU_GRAPH_NODE_TYPE_MEMCPY))
 		return CUDA_ERROR_INVALID_VALUE;
 	twin->is_disabled = !is_enabled;
 	return CUDA_SUCCESS;

@@ -26,7 +26,7 @@ static void user_object_release(struct CUuserObject_st *object, unsigned int cou
 }
 
 static bool hold_user_object(struct CUgraph_st *graph, struct CUuserObject_st *object,
-			     unsigned int references)
+	unsigned int references)
 {
 	struct sim_graph_user_object *held = malloc(sizeof(*held));
 
@@ -57,7 +57,7 @@ void sim_graph_free_user_objects(struct CUgraph_st *graph)
 }
 
 CUresult cuUserObjectCreate(CUuserObject *ret_object, void *pointer, CUhostFn destroy,
-			    unsigned int initial_references, unsigned int flags)
+	unsigned int initial_references, unsigned int flags)
 {
 	(void)flags;
 	if (!ret_object || !destroy || initial_references == 0)
@@ -86,7 +86,8 @@ CUresult cuUserObjectRelease(CUuserObject object, unsigned int count)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count, unsigned int flags)
+CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count,
+	unsigned int flags)
 {
 	if (!graph || !object || count == 0)
 		return CUDA_ERROR_INVALID_VALUE;

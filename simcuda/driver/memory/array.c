@@ -30,8 +30,8 @@ bool sim_array_is_live(const struct CUarray_st *array)
 	/* Finds levels and planes by their address, because `array` may point to freed memory. */
 	for (const struct CUarray_st *live = arrays; live; live = live->next)
 		if (live == array ||
-		    (live->planes && array >= live->planes &&
-		     array < live->planes + sim_array_plane_count(&live->descriptor)))
+			(live->planes && array >= live->planes &&
+				array < live->planes + sim_array_plane_count(&live->descriptor)))
 			return true;
 	for (const struct CUmipmappedArray_st *live = mipmaps; live; live = live->next)
 		if (array >= live->levels && array < live->levels + live->level_count)
@@ -42,7 +42,8 @@ bool sim_array_is_live(const struct CUarray_st *array)
 /* --- arrays ----------------------------------------------------------------------------------- */
 
 /* Makes an array. Returns NULL if memory is short. */
-static struct CUarray_st *array_new(struct CUctx_st *context, const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
+static struct CUarray_st *array_new(struct CUctx_st *context,
+	const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
 {
 	unsigned int plane_count = sim_array_plane_count(descriptor);
 	struct CUarray_st *array = calloc(1, sizeof(*array));
@@ -156,8 +157,8 @@ CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *ret_descriptor, CUar
 CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *ret_descriptor, CUarray array)
 {
 	CUDA_ARRAY3D_DESCRIPTOR volume;
-	CUresult result = ret_descriptor ? cuArray3DGetDescriptor_v2(&volume, array) :
-					   CUDA_ERROR_INVALID_VALUE;
+	CUresult result =
+		ret_descriptor ? cuArray3DGetDescriptor_v2(&volume, array) : CUDA_ERROR_INVALID_VALUE;
 
 	if (result == CUDA_SUCCESS)
 		*ret_descriptor = (CUDA_ARRAY_DESCRIPTOR){
@@ -192,8 +193,7 @@ CUresult cuArrayGetPlane(CUarray *ret_plane, CUarray array, unsigned int plane)
 
 /* Makes a mipmapped array that is in no list and not charged. Returns NULL if memory is short. */
 static struct CUmipmappedArray_st *mipmap_new(struct CUctx_st *context,
-					      const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
-					      unsigned int level_count)
+	const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int level_count)
 {
 	unsigned int limit = sim_array_level_limit(descriptor);
 	struct CUmipmappedArray_st *mipmap = calloc(1, sizeof(*mipmap));
@@ -216,9 +216,9 @@ static struct CUmipmappedArray_st *mipmap_new(struct CUctx_st *context,
 		mipmap->levels[level].mipmap = mipmap;
 		mipmap->levels[level].descriptor = sim_array_level(descriptor, level);
 		size_t level_bytes = sim_array_bytes(descriptor, level);
-		mipmap->size_bytes = level_bytes < SIZE_MAX / 2 - mipmap->size_bytes ?
-					     mipmap->size_bytes + level_bytes :
-					     SIZE_MAX / 2;
+		mipmap->size_bytes = level_bytes < SIZE_MAX / 2 - mipmap->size_bytes
+			? mipmap->size_bytes + level_bytes
+			: SIZE_MAX / 2;
 	}
 	return mipmap;
 }
@@ -230,8 +230,7 @@ static void mipmap_insert(struct CUmipmappedArray_st *mipmap)
 }
 
 struct CUmipmappedArray_st *sim_mipmap_new_foreign(struct CUctx_st *context,
-						   const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
-						   unsigned int level_count, uint64_t owner)
+	const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int level_count, uint64_t owner)
 {
 	struct CUmipmappedArray_st *mipmap = mipmap_new(context, descriptor, level_count);
 
@@ -242,8 +241,8 @@ struct CUmipmappedArray_st *sim_mipmap_new_foreign(struct CUctx_st *context,
 	return mipmap;
 }
 
-CUresult cuMipmappedArrayCreate(CUmipmappedArray *ret_mipmap, const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
-				unsigned int level_count)
+CUresult cuMipmappedArrayCreate(CUmipmappedArray *ret_mipmap,
+	const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int level_count)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_context_get_current(&context);
@@ -341,26 +340,28 @@ void sim_arrays_free_of_context(const struct CUctx_st *context)
 void sim_arrays_list(struct sim_list *list)
 {
 	for (const struct CUarray_st *array = arrays; array; array = array->next) {
-		sim_list_add(list, (struct simcuda_item){
-					   .kind = SIMCUDA_KIND_ARRAY,
-					   .device = array->context->device->ordinal,
-					   .address = (uintptr_t)array,
-					   .context = (uintptr_t)array->context,
-					   .size_bytes = array->size_bytes,
-					   .charged_bytes = array->charged_bytes,
-				   });
+		sim_list_add(list,
+			(struct simcuda_item){
+				.kind = SIMCUDA_KIND_ARRAY,
+				.device = array->context->device->ordinal,
+				.address = (uintptr_t)array,
+				.context = (uintptr_t)array->context,
+				.size_bytes = array->size_bytes,
+				.charged_bytes = array->charged_bytes,
+			});
 		sim_tiles_list(list, array->tiles, (uintptr_t)array);
 	}
 	for (const struct CUmipmappedArray_st *mipmap = mipmaps; mipmap; mipmap = mipmap->next) {
-		sim_list_add(list, (struct simcuda_item){
-					   .kind = SIMCUDA_KIND_MIPMAP,
-					   .device = mipmap->context->device->ordinal,
-					   .address = (uintptr_t)mipmap,
-					   .object = mipmap->owner,
-					   .context = (uintptr_t)mipmap->context,
-					   .size_bytes = mipmap->size_bytes,
-					   .charged_bytes = mipmap->charged_bytes,
-				   });
+		sim_list_add(list,
+			(struct simcuda_item){
+				.kind = SIMCUDA_KIND_MIPMAP,
+				.device = mipmap->context->device->ordinal,
+				.address = (uintptr_t)mipmap,
+				.object = mipmap->owner,
+				.context = (uintptr_t)mipmap->context,
+				.size_bytes = mipmap->size_bytes,
+				.charged_bytes = mipmap->charged_bytes,
+			});
 		sim_tiles_list(list, mipmap->tiles, (uintptr_t)mipmap);
 	}
 }

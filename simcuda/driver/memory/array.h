@@ -65,12 +65,14 @@ size_t sim_array_bytes(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int l
 /* Returns the bytes of one element, or 0 for formats whose elements are not whole bytes. */
 size_t sim_array_element_bytes(const CUDA_ARRAY3D_DESCRIPTOR *descriptor);
 /* Returns the description of a smaller level of the array. */
-CUDA_ARRAY3D_DESCRIPTOR sim_array_level(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int level);
+CUDA_ARRAY3D_DESCRIPTOR sim_array_level(const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
+	unsigned int level);
 /* Returns how many levels there are until all dimensions are 1. */
 unsigned int sim_array_level_limit(const CUDA_ARRAY3D_DESCRIPTOR *descriptor);
 /* Returns how many planes the format has, or 0 for a format without planes. */
 unsigned int sim_array_plane_count(const CUDA_ARRAY3D_DESCRIPTOR *descriptor);
-CUDA_ARRAY3D_DESCRIPTOR sim_array_plane(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int plane);
+CUDA_ARRAY3D_DESCRIPTOR sim_array_plane(const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
+	unsigned int plane);
 
 /* array.c */
 bool sim_array_is_live(const struct CUarray_st *array);
@@ -80,8 +82,7 @@ bool sim_mipmap_is_live(const struct CUmipmappedArray_st *mipmap);
  * device. Returns NULL if memory is short.
  */
 struct CUmipmappedArray_st *sim_mipmap_new_foreign(struct CUctx_st *context,
-						   const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
-						   unsigned int level_count, uint64_t owner);
+	const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int level_count, uint64_t owner);
 void sim_mipmap_free(struct CUmipmappedArray_st *mipmap);
 
 /* array_map.c */

@@ -88,9 +88,9 @@ size_t sim_array_element_bytes(const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
 	unsigned int channels = descriptor->NumChannels;
 
 	if (channel_bytes(descriptor->Format))
-		return channels == 1 || channels == 2 || channels == 4 ?
-			       channel_bytes(descriptor->Format) * channels :
-			       0;
+		return channels == 1 || channels == 2 || channels == 4
+			? channel_bytes(descriptor->Format) * channels
+			: 0;
 	return normalized_bytes(descriptor->Format);
 }
 
@@ -122,9 +122,10 @@ size_t sim_array_bytes(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int l
 	if (unit_bytes == 0)
 		return 0;
 	size_t size_bytes = unit_bytes;
-	return multiply(&size_bytes, width) && multiply(&size_bytes, height) && multiply(&size_bytes, depth) ?
-		       size_bytes :
-		       SIZE_MAX / 2;
+	return multiply(&size_bytes, width) && multiply(&size_bytes, height) &&
+			multiply(&size_bytes, depth)
+		? size_bytes
+		: SIZE_MAX / 2;
 }
 
 static size_t shrink(size_t count, unsigned int level)
@@ -132,7 +133,8 @@ static size_t shrink(size_t count, unsigned int level)
 	return count ? at_least_one(count >> level) : 0;
 }
 
-CUDA_ARRAY3D_DESCRIPTOR sim_array_level(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int level)
+CUDA_ARRAY3D_DESCRIPTOR sim_array_level(const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
+	unsigned int level)
 {
 	CUDA_ARRAY3D_DESCRIPTOR own = *descriptor;
 
@@ -145,7 +147,8 @@ CUDA_ARRAY3D_DESCRIPTOR sim_array_level(const CUDA_ARRAY3D_DESCRIPTOR *descripto
 
 unsigned int sim_array_level_limit(const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
 {
-	size_t largest = descriptor->Width > descriptor->Height ? descriptor->Width : descriptor->Height;
+	size_t largest =
+		descriptor->Width > descriptor->Height ? descriptor->Width : descriptor->Height;
 	unsigned int limit = 1;
 
 	if (!has_layers(descriptor) && descriptor->Depth > largest)
@@ -160,7 +163,8 @@ unsigned int sim_array_plane_count(const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
 	return descriptor->Format == CU_AD_FORMAT_NV12 ? 2 : 0;
 }
 
-CUDA_ARRAY3D_DESCRIPTOR sim_array_plane(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int plane)
+CUDA_ARRAY3D_DESCRIPTOR sim_array_plane(const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
+	unsigned int plane)
 {
 	CUDA_ARRAY3D_DESCRIPTOR own = *descriptor;
 

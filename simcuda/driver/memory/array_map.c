@@ -36,13 +36,14 @@ void sim_tiles_free(struct sim_tiles **tiles)
 void sim_tiles_list(struct sim_list *list, const struct sim_tiles *tiles, uint64_t array)
 {
 	for (; tiles; tiles = tiles->next)
-		sim_list_add(list, (struct simcuda_item){
-					   .kind = SIMCUDA_KIND_TILES,
-					   .device = sim_ordinal_of(tiles->physical->device),
-					   .address = array,
-					   .object = (uintptr_t)tiles->physical,
-					   .size_bytes = tiles->size_bytes,
-				   });
+		sim_list_add(list,
+			(struct simcuda_item){
+				.kind = SIMCUDA_KIND_TILES,
+				.device = sim_ordinal_of(tiles->physical->device),
+				.address = array,
+				.object = (uintptr_t)tiles->physical,
+				.size_bytes = tiles->size_bytes,
+			});
 }
 
 /* --- tiles ------------------------------------------------------------------------------------ */
@@ -71,11 +72,13 @@ static void get_tile(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, uint64_t ret_ext
 
 static bool is_smaller_than_tile(const CUDA_ARRAY3D_DESCRIPTOR *level, const uint64_t tile[3])
 {
-	return level->Width < tile[0] || level->Height < tile[1] || (!is_flat(level) && level->Depth < tile[2]);
+	return level->Width < tile[0] || level->Height < tile[1] ||
+		(!is_flat(level) && level->Depth < tile[2]);
 }
 
 /* Returns the first level of the mip tail, or the number of levels if there is no tail. */
-static unsigned int first_tail_level(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int level_count)
+static unsigned int first_tail_level(const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
+	unsigned int level_count)
 {
 	uint64_t tile[3];
 	unsigned int level;
@@ -93,7 +96,8 @@ static size_t tail_bytes(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int
 {
 	size_t size_bytes = 0;
 
-	for (unsigned int level = first_tail_level(descriptor, level_count); level < level_count; level++)
+	for (unsigned int level = first_tail_level(descriptor, level_count); level < level_count;
+		level++)
 		size_bytes += sim_array_bytes(descriptor, level);
 	return sim_round_up(size_bytes, TILE_BYTES);
 }
@@ -101,8 +105,8 @@ static size_t tail_bytes(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int
 /* --- queries about tiles ---------------------------------------------------------------------- */
 
 /* The caller holds the lock. */
-static void get_sparse_properties(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int level_count,
-				  CUDA_ARRAY_SPARSE_PROPERTIES *ret_properties)
+static void get_sparse_properties(const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
+	unsigned int level_count, CUDA_ARRAY_SPARSE_PROPERTIES *ret_properties)
 {
 	uint64_t tile[3];
 
@@ -124,7 +128,7 @@ CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *ret_properties
 		return CUDA_ERROR_NOT_INITIALIZED;
 	sim_lock();
 	bool fine = ret_properties && sim_array_is_live(array) && !array->mipmap &&
-		    (array->descriptor.Flags & CUDA_ARRAY3D_SPARSE);
+		(array->descriptor.Flags & CUDA_ARRAY3D_SPARSE);
 	if (fine)
 		get_sparse_properties(&array->descriptor, 0, ret_properties);
 	sim_unlock();
@@ -132,13 +136,13 @@ CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *ret_properties
 }
 
 CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *ret_properties,
-					     CUmipmappedArray mipmap)
+	CUmipmappedArray mipmap)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	sim_lock();
 	bool fine = ret_properties && sim_mipmap_is_live(mipmap) &&
-		    (mipmap->descriptor.Flags & CUDA_ARRAY3D_SPARSE);
+		(mipmap->descriptor.Flags & CUDA_ARRAY3D_SPARSE);
 	if (fine)
 		get_sparse_properties(&mipmap->descriptor, mipmap->level_count, ret_properties);
 	sim_unlock();
@@ -154,14 +158,14 @@ static size_t deferred_bytes(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned
 	return sim_round_up(size_bytes, TILE_BYTES);
 }
 
-CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *ret_requirements, CUarray array,
-				      CUdevice ordinal)
+CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *ret_requirements,
+	CUarray array, CUdevice ordinal)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	sim_lock();
 	bool fine = ret_requirements && sim_device_find(ordinal) && sim_array_is_live(array) &&
-		    (array->descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING);
+		(array->descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING);
 	if (fine)
 		*ret_requirements = (CUDA_ARRAY_MEMORY_REQUIREMENTS){
 			.size = deferred_bytes(&array->descriptor, 1),
@@ -172,13 +176,13 @@ CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *ret_requir
 }
 
 CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *ret_requirements,
-					       CUmipmappedArray mipmap, CUdevice ordinal)
+	CUmipmappedArray mipmap, CUdevice ordinal)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	sim_lock();
 	bool fine = ret_requirements && sim_device_find(ordinal) && sim_mipmap_is_live(mipmap) &&
-		    (mipmap->descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING);
+		(mipmap->descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING);
 	if (fine)
 		*ret_requirements = (CUDA_ARRAY_MEMORY_REQUIREMENTS){
 			.size = deferred_bytes(&mipmap->descriptor, mipmap->level_count),
@@ -199,7 +203,7 @@ static bool find_target(const CUarrayMapInfo *info, struct target *ret_target)
 		*ret_target = (struct target){ array, NULL, &array->descriptor, &array->tiles, 1 };
 	else if (info->resourceType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY && sim_mipmap_is_live(mipmap))
 		*ret_target = (struct target){ NULL, mipmap, &mipmap->descriptor, &mipmap->tiles,
-					       mipmap->level_count };
+			mipmap->level_count };
 	else
 		return false;
 	return ret_target->descriptor->Flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING);
@@ -212,21 +216,22 @@ static bool find_target(const CUarrayMapInfo *info, struct target *ret_target)
 static bool is_stretch(uint64_t offset, uint64_t extent, uint64_t tile, size_t size)
 {
 	return extent > 0 && offset % tile == 0 && offset < size && extent <= size - offset &&
-	       (extent % tile == 0 || offset + extent == size);
+		(extent % tile == 0 || offset + extent == size);
 }
 
 /*
  * Gets the part of a sparse level that the request describes. Returns false if the array has no
  * such part.
  */
-static bool get_level_part(const CUarrayMapInfo *info, const struct target *target, struct sim_tiles *ret_part)
+static bool get_level_part(const CUarrayMapInfo *info, const struct target *target,
+	struct sim_tiles *ret_part)
 {
-	unsigned int level = info->subresource.sparseLevel.level, layer = info->subresource.sparseLevel.layer;
-	uint64_t offset[3] = { info->subresource.sparseLevel.offsetX, info->subresource.sparseLevel.offsetY,
-			       info->subresource.sparseLevel.offsetZ };
+	unsigned int level = info->subresource.sparseLevel.level,
+				 layer = info->subresource.sparseLevel.layer;
+	uint64_t offset[3] = { info->subresource.sparseLevel.offsetX,
+		info->subresource.sparseLevel.offsetY, info->subresource.sparseLevel.offsetZ };
 	uint64_t extent[3] = { info->subresource.sparseLevel.extentWidth,
-			       info->subresource.sparseLevel.extentHeight,
-			       info->subresource.sparseLevel.extentDepth };
+		info->subresource.sparseLevel.extentHeight, info->subresource.sparseLevel.extentDepth };
 	bool is_layered = target->descriptor->Flags & CUDA_ARRAY3D_LAYERED;
 	uint64_t tile[3], tiles = 1;
 
@@ -250,7 +255,8 @@ static bool get_level_part(const CUarrayMapInfo *info, const struct target *targ
 	return true;
 }
 
-static bool get_part(const CUarrayMapInfo *info, const struct target *target, struct sim_tiles *ret_part)
+static bool get_part(const CUarrayMapInfo *info, const struct target *target,
+	struct sim_tiles *ret_part)
 {
 	*ret_part = (struct sim_tiles){ 0 };
 	if (target->descriptor->Flags & CUDA_ARRAY3D_DEFERRED_MAPPING) {
@@ -263,8 +269,8 @@ static bool get_part(const CUarrayMapInfo *info, const struct target *target, st
 	uint64_t offset = info->subresource.miptail.offset, size_bytes = info->subresource.miptail.size;
 	size_t room_bytes = target->mipmap ? tail_bytes(target->descriptor, target->level_count) : 0;
 	if (info->subresourceType != CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL || size_bytes == 0 ||
-	    info->subresource.miptail.layer != 0 || offset % TILE_BYTES || size_bytes % TILE_BYTES ||
-	    offset > room_bytes || size_bytes > room_bytes - offset)
+		info->subresource.miptail.layer != 0 || offset % TILE_BYTES || size_bytes % TILE_BYTES ||
+		offset > room_bytes || size_bytes > room_bytes - offset)
 		return false;
 	ret_part->is_tail = true;
 	ret_part->offset[0] = offset;
@@ -274,11 +280,12 @@ static bool get_part(const CUarrayMapInfo *info, const struct target *target, st
 
 static bool lies_in(const struct sim_tiles *inner, const struct sim_tiles *outer)
 {
-	if (inner->is_tail != outer->is_tail || inner->level != outer->level || inner->layer != outer->layer)
+	if (inner->is_tail != outer->is_tail || inner->level != outer->level ||
+		inner->layer != outer->layer)
 		return false;
 	for (int i = 0; i < 3; i++)
 		if (inner->offset[i] < outer->offset[i] ||
-		    inner->offset[i] + inner->extent[i] > outer->offset[i] + outer->extent[i])
+			inner->offset[i] + inner->extent[i] > outer->offset[i] + outer->extent[i])
 			return false;
 	return true;
 }
@@ -305,7 +312,7 @@ static CUresult map_one(const CUarrayMapInfo *info, const struct CUctx_st *conte
 	struct sim_tiles part;
 
 	if (info->deviceBitMask != 1U << context->device->ordinal || info->flags != 0 ||
-	    !find_target(info, &target) || !get_part(info, &target, &part))
+		!find_target(info, &target) || !get_part(info, &target, &part))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (info->memOperationType == CU_MEM_OPERATION_TYPE_UNMAP) {
 		if (info->memHandle.memHandle != 0)
@@ -314,16 +321,16 @@ static CUresult map_one(const CUarrayMapInfo *info, const struct CUctx_st *conte
 		return CUDA_SUCCESS;
 	}
 	if (info->memOperationType != CU_MEM_OPERATION_TYPE_MAP ||
-	    info->memHandleType != CU_MEM_HANDLE_TYPE_GENERIC)
+		info->memHandleType != CU_MEM_HANDLE_TYPE_GENERIC)
 		return CUDA_ERROR_INVALID_VALUE;
 
 	struct sim_physical *physical = sim_physical_find(info->memHandle.memHandle);
 	if (!physical || physical->multicast)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (physical->device != context->device ||
-	    !(physical->properties.allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL) ||
-	    info->offset % TILE_BYTES || info->offset > physical->size_bytes ||
-	    part.size_bytes > physical->size_bytes - info->offset)
+		!(physical->properties.allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL) ||
+		info->offset % TILE_BYTES || info->offset > physical->size_bytes ||
+		part.size_bytes > physical->size_bytes - info->offset)
 		return CUDA_ERROR_INVALID_VALUE;
 	struct sim_tiles *tiles = malloc(sizeof(*tiles));
 	if (!tiles)

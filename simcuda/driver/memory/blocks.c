@@ -37,13 +37,14 @@ struct sim_block *sim_block_new_at(enum sim_space space, uintptr_t address, size
 static void *map_memory(uintptr_t wanted_address, size_t size_bytes, int flags)
 {
 	void *memory = mmap((void *)wanted_address, size_bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
 static struct sim_block *block_new_of(enum sim_space space, void *memory, size_t size_bytes)
 {
-	struct sim_block *block = memory ? sim_block_new_at(space, (uintptr_t)memory, size_bytes) : NULL;
+	struct sim_block *block =
+		memory ? sim_block_new_at(space, (uintptr_t)memory, size_bytes) : NULL;
 
 	if (memory && !block)
 		munmap(memory, size_bytes);
@@ -159,8 +160,9 @@ struct sim_block *sim_block_new_low(enum sim_space space, size_t size_bytes)
 			next = first;
 		void *memory = map_memory(wanted_address, size_bytes, MAP_FIXED_NOREPLACE);
 		/* A kernel that does not know the flag treats the address as a hint. */
-		if (memory && ((uintptr_t)memory != wanted_address ||
-			       sim_ranges_overlap(&sim_driver.blocks, wanted_address, size_bytes)))
+		if (memory &&
+			((uintptr_t)memory != wanted_address ||
+				sim_ranges_overlap(&sim_driver.blocks, wanted_address, size_bytes)))
 			munmap(memory, size_bytes);
 		else if (memory)
 			return block_new_of(space, memory, size_bytes);
@@ -244,16 +246,17 @@ void sim_blocks_list(struct sim_list *list)
 		const struct sim_block *block = (const struct sim_block *)sim_driver.blocks.items[i];
 		if (block->space == SIM_SPACE_VARIABLE)
 			continue;
-		sim_list_add(list, (struct simcuda_item){
-					   .kind = kind_of(block->space),
-					   .device = sim_ordinal_of(block->device),
-					   .address = block->range.start,
-					   .object = block->pool ? (uintptr_t)block->pool : block->owner,
-					   .context = (uintptr_t)block->context,
-					   .size_bytes = block->range.size_bytes,
-					   /* The pool's reserved bytes already include a pool block's bytes. */
-					   .charged_bytes = block->pool ? 0 : block->charged_bytes,
-					   .references = block->references,
-				   });
+		sim_list_add(list,
+			(struct simcuda_item){
+				.kind = kind_of(block->space),
+				.device = sim_ordinal_of(block->device),
+				.address = block->range.start,
+				.object = block->pool ? (uintptr_t)block->pool : block->owner,
+				.context = (uintptr_t)block->context,
+				.size_bytes = block->range.size_bytes,
+				/* The pool's reserved bytes already include a pool block's bytes. */
+				.charged_bytes = block->pool ? 0 : block->charged_bytes,
+				.references = block->references,
+			});
 	}
 }

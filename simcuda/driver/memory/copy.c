@@ -31,7 +31,7 @@ bool sim_is_device_memory(CUdeviceptr address, size_t size_bytes)
 
 /* Copies memory. `checked` contains at most two addresses that must be device memory. */
 static CUresult copy(void *destination, const void *source, size_t size_bytes, CUstream stream,
-		     CUdeviceptr checked, CUdeviceptr also_checked)
+	CUdeviceptr checked, CUdeviceptr also_checked)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_stream_get_context(stream, &context);
@@ -41,7 +41,8 @@ static CUresult copy(void *destination, const void *source, size_t size_bytes, C
 	if (size_bytes == 0)
 		return CUDA_SUCCESS;
 	if ((checked && !sim_is_device_memory(checked, size_bytes)) ||
-	    (also_checked && !sim_is_device_memory(also_checked, size_bytes)) || !destination || !source)
+		(also_checked && !sim_is_device_memory(also_checked, size_bytes)) || !destination ||
+		!source)
 		return CUDA_ERROR_INVALID_VALUE;
 	CUDA_MEMCPY3D captured = {
 		.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
@@ -59,29 +60,33 @@ static CUresult copy(void *destination, const void *source, size_t size_bytes, C
 	return CUDA_SUCCESS;
 }
 
-CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr destination, const void *source, size_t size_bytes, CUstream stream)
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr destination, const void *source, size_t size_bytes,
+	CUstream stream)
 {
 	return copy((void *)destination, source, size_bytes, stream, destination, 0);
 }
 
-CUresult cuMemcpyDtoHAsync_v2(void *destination, CUdeviceptr source, size_t size_bytes, CUstream stream)
+CUresult cuMemcpyDtoHAsync_v2(void *destination, CUdeviceptr source, size_t size_bytes,
+	CUstream stream)
 {
 	return copy(destination, (const void *)source, size_bytes, stream, source, 0);
 }
 
-CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr destination, CUdeviceptr source, size_t size_bytes, CUstream stream)
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr destination, CUdeviceptr source, size_t size_bytes,
+	CUstream stream)
 {
 	return copy((void *)destination, (const void *)source, size_bytes, stream, destination, source);
 }
 
 /* With unified addressing, each side may be any memory. */
-CUresult cuMemcpyAsync(CUdeviceptr destination, CUdeviceptr source, size_t size_bytes, CUstream stream)
+CUresult cuMemcpyAsync(CUdeviceptr destination, CUdeviceptr source, size_t size_bytes,
+	CUstream stream)
 {
 	return copy((void *)destination, (const void *)source, size_bytes, stream, 0, 0);
 }
 
-CUresult cuMemcpyPeerAsync(CUdeviceptr destination, CUcontext destination_context, CUdeviceptr source,
-			   CUcontext source_context, size_t size_bytes, CUstream stream)
+CUresult cuMemcpyPeerAsync(CUdeviceptr destination, CUcontext destination_context,
+	CUdeviceptr source, CUcontext source_context, size_t size_bytes, CUstream stream)
 {
 	(void)destination_context;
 	(void)source_context;
@@ -109,9 +114,10 @@ CUresult cuMemcpy(CUdeviceptr destination, CUdeviceptr source, size_t size_bytes
 }
 
 CUresult cuMemcpyPeer(CUdeviceptr destination, CUcontext destination_context, CUdeviceptr source,
-		      CUcontext source_context, size_t size_bytes)
+	CUcontext source_context, size_t size_bytes)
 {
-	return cuMemcpyPeerAsync(destination, destination_context, source, source_context, size_bytes, NULL);
+	return cuMemcpyPeerAsync(destination, destination_context, source, source_context, size_bytes,
+		NULL);
 }
 
 /* --- two dimensions --------------------------------------------------------------------------- */

@@ -30,7 +30,7 @@ static bool is_live(const struct CUextMemory_st *memory)
 }
 
 CUresult cuImportExternalMemory(CUexternalMemory *ret_memory,
-				const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *descriptor)
+	const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *descriptor)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_context_get_current(&context);
@@ -38,9 +38,9 @@ CUresult cuImportExternalMemory(CUexternalMemory *ret_memory,
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (!ret_memory || !descriptor || descriptor->size == 0 ||
-	    descriptor->type < CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD ||
-	    descriptor->type > CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD ||
-	    (descriptor->flags & ~(unsigned int)CUDA_EXTERNAL_MEMORY_DEDICATED))
+		descriptor->type < CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD ||
+		descriptor->type > CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD ||
+		(descriptor->flags & ~(unsigned int)CUDA_EXTERNAL_MEMORY_DEDICATED))
 		return CUDA_ERROR_INVALID_VALUE;
 	struct CUextMemory_st *memory = malloc(sizeof(*memory));
 	if (!memory)
@@ -54,7 +54,7 @@ CUresult cuImportExternalMemory(CUexternalMemory *ret_memory,
 }
 
 CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr *ret_address, CUexternalMemory memory,
-					 const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *descriptor)
+	const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *descriptor)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_context_get_current(&context);
@@ -67,7 +67,7 @@ CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr *ret_address, CUexternalMem
 	if (!is_live(memory)) {
 		result = CUDA_ERROR_INVALID_HANDLE;
 	} else if (descriptor->offset > memory->size_bytes ||
-		   descriptor->size > memory->size_bytes - descriptor->offset) {
+		descriptor->size > memory->size_bytes - descriptor->offset) {
 		result = CUDA_ERROR_INVALID_VALUE;
 	} else {
 		struct sim_block *block = sim_block_new(SIM_SPACE_EXTERNAL, descriptor->size);
@@ -83,8 +83,8 @@ CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr *ret_address, CUexternalMem
 	return result;
 }
 
-CUresult cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *ret_mipmap, CUexternalMemory memory,
-						 const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *descriptor)
+CUresult cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *ret_mipmap,
+	CUexternalMemory memory, const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *descriptor)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_context_get_current(&context);
@@ -93,21 +93,22 @@ CUresult cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *ret_mipmap, C
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (!ret_mipmap || !descriptor || sim_array_bytes(&descriptor->arrayDesc, 0) == 0 ||
-	    descriptor->numLevels == 0 ||
-	    descriptor->numLevels > sim_array_level_limit(&descriptor->arrayDesc))
+		descriptor->numLevels == 0 ||
+		descriptor->numLevels > sim_array_level_limit(&descriptor->arrayDesc))
 		return CUDA_ERROR_INVALID_VALUE;
-	for (unsigned int level = 0; level < descriptor->numLevels && size_bytes < SIZE_MAX / 2; level++)
+	for (unsigned int level = 0; level < descriptor->numLevels && size_bytes < SIZE_MAX / 2;
+		level++)
 		size_bytes += sim_array_bytes(&descriptor->arrayDesc, level);
 
 	sim_lock();
 	if (!is_live(memory)) {
 		result = CUDA_ERROR_INVALID_HANDLE;
 	} else if (descriptor->offset > memory->size_bytes ||
-		   size_bytes > memory->size_bytes - descriptor->offset) {
+		size_bytes > memory->size_bytes - descriptor->offset) {
 		result = CUDA_ERROR_INVALID_VALUE;
 	} else {
-		struct CUmipmappedArray_st *mipmap = sim_mipmap_new_foreign(
-			context, &descriptor->arrayDesc, descriptor->numLevels, (uintptr_t)memory);
+		struct CUmipmappedArray_st *mipmap = sim_mipmap_new_foreign(context, &descriptor->arrayDesc,
+			descriptor->numLevels, (uintptr_t)memory);
 		result = mipmap ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 		if (mipmap)
 			*ret_mipmap = mipmap;
@@ -156,11 +157,12 @@ void sim_external_free_of_context(const struct CUctx_st *context)
 void sim_external_list(struct sim_list *list)
 {
 	for (const struct CUextMemory_st *memory = memories; memory; memory = memory->next)
-		sim_list_add(list, (struct simcuda_item){
-					   .kind = SIMCUDA_KIND_EXTERNAL_MEMORY,
-					   .device = memory->context->device->ordinal,
-					   .address = (uintptr_t)memory,
-					   .context = (uintptr_t)memory->context,
-					   .size_bytes = memory->size_bytes,
-				   });
+		sim_list_add(list,
+			(struct simcuda_item){
+				.kind = SIMCUDA_KIND_EXTERNAL_MEMORY,
+				.device = memory->context->device->ordinal,
+				.address = (uintptr_t)memory,
+				.context = (uintptr_t)memory->context,
+				.size_bytes = memory->size_bytes,
+			});
 }

@@ -29,7 +29,7 @@ static void fill_zero(char *memory, size_t size_bytes)
 	 * commits no memory.
 	 */
 	bool is_own = block && block->space != SIM_SPACE_REGISTERED &&
-		      madvise(first_page, page_bytes, MADV_DONTNEED) == 0;
+		madvise(first_page, page_bytes, MADV_DONTNEED) == 0;
 	sim_unlock();
 	if (!is_own)
 		memset(first_page, 0, page_bytes);
@@ -52,7 +52,7 @@ static void fill_row(char *memory, unsigned int value, size_t unit_bytes, size_t
 }
 
 static CUresult fill(CUdeviceptr address, size_t pitch_bytes, unsigned int value, size_t unit_bytes,
-		     size_t width, size_t height, CUstream stream)
+	size_t width, size_t height, CUstream stream)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_stream_get_context(stream, &context);
@@ -62,10 +62,10 @@ static CUresult fill(CUdeviceptr address, size_t pitch_bytes, unsigned int value
 	if (width == 0 || height == 0)
 		return CUDA_SUCCESS;
 	if (address % unit_bytes ||
-	    !sim_is_device_memory(address, pitch_bytes * (height - 1) + width * unit_bytes))
+		!sim_is_device_memory(address, pitch_bytes * (height - 1) + width * unit_bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	CUDA_MEMSET_NODE_PARAMS captured = { address, pitch_bytes, value, (unsigned int)unit_bytes,
-					     width, height };
+		width, height };
 	if (sim_capture_add_fill(stream, &captured))
 		return CUDA_SUCCESS;
 	for (size_t row = 0; row < height; row++)
@@ -74,24 +74,25 @@ static CUresult fill(CUdeviceptr address, size_t pitch_bytes, unsigned int value
 }
 
 /* FILL(bits, type): the four functions that fill with units of this type. */
-#define FILL(bits, type)                                                                                     \
-	CUresult cuMemsetD##bits##Async(CUdeviceptr address, type value, size_t count, CUstream stream)      \
-	{                                                                                                    \
-		return fill(address, 0, value, sizeof(type), count, 1, stream);                              \
-	}                                                                                                    \
-	CUresult cuMemsetD##bits##_v2(CUdeviceptr address, type value, size_t count)                         \
-	{                                                                                                    \
-		return fill(address, 0, value, sizeof(type), count, 1, NULL);                                \
-	}                                                                                                    \
-	CUresult cuMemsetD2D##bits##Async(CUdeviceptr address, size_t pitch_bytes, type value, size_t width, \
-					  size_t height, CUstream stream)                                    \
-	{                                                                                                    \
-		return fill(address, pitch_bytes, value, sizeof(type), width, height, stream);               \
-	}                                                                                                    \
-	CUresult cuMemsetD2D##bits##_v2(CUdeviceptr address, size_t pitch_bytes, type value, size_t width,   \
-					size_t height)                                                       \
-	{                                                                                                    \
-		return fill(address, pitch_bytes, value, sizeof(type), width, height, NULL);                 \
+#define FILL(bits, type) \
+	CUresult cuMemsetD##bits##Async(CUdeviceptr address, type value, size_t count, \
+		CUstream stream) \
+	{ \
+		return fill(address, 0, value, sizeof(type), count, 1, stream); \
+	} \
+	CUresult cuMemsetD##bits##_v2(CUdeviceptr address, type value, size_t count) \
+	{ \
+		return fill(address, 0, value, sizeof(type), count, 1, NULL); \
+	} \
+	CUresult cuMemsetD2D##bits##Async(CUdeviceptr address, size_t pitch_bytes, type value, \
+		size_t width, size_t height, CUstream stream) \
+	{ \
+		return fill(address, pitch_bytes, value, sizeof(type), width, height, stream); \
+	} \
+	CUresult cuMemsetD2D##bits##_v2(CUdeviceptr address, size_t pitch_bytes, type value, \
+		size_t width, size_t height) \
+	{ \
+		return fill(address, pitch_bytes, value, sizeof(type), width, height, NULL); \
 	}
 
 FILL(8, unsigned char)

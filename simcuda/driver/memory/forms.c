@@ -4,15 +4,15 @@
 /* Functions that only call another form of the same function. */
 
 #define FORM(symbol, target, parameters, arguments) \
-	CUresult symbol parameters                  \
-	{                                           \
-		return target arguments;            \
+	CUresult symbol parameters \
+	{ \
+		return target arguments; \
 	}
 #include "forms.def"
 #undef FORM
 
 CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction function, void **parameters,
-			       void **extra)
+	void **extra)
 {
 	if (!config)
 		return CUDA_ERROR_INVALID_VALUE;

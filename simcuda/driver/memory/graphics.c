@@ -29,7 +29,7 @@ enum {
 	IMAGE_EDGE = 64,
 	/* All flags that describe how a resource is used. Each flag is one bit. */
 	KNOWN_FLAGS = CU_GRAPHICS_REGISTER_FLAGS_READ_ONLY | CU_GRAPHICS_REGISTER_FLAGS_WRITE_DISCARD |
-		      CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST | CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER,
+		CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST | CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER,
 };
 
 static struct CUgraphicsResource_st *resources;
@@ -46,8 +46,8 @@ static bool is_live(const struct CUgraphicsResource_st *resource)
 /* --- registering ------------------------------------------------------------------------------ */
 
 /* Registers a resource. `number` is its name in the graphics API; 0 is not a valid name. */
-static CUresult register_resource(CUgraphicsResource *ret_resource, uint64_t number, unsigned int flags,
-				  bool is_image)
+static CUresult register_resource(CUgraphicsResource *ret_resource, uint64_t number,
+	unsigned int flags, bool is_image)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_context_get_current(&context);
@@ -78,31 +78,33 @@ static CUresult register_resource(CUgraphicsResource *ret_resource, uint64_t num
 	return CUDA_SUCCESS;
 }
 
-CUresult cuGraphicsGLRegisterBuffer(CUgraphicsResource *ret_resource, unsigned int buffer, unsigned int flags)
+CUresult cuGraphicsGLRegisterBuffer(CUgraphicsResource *ret_resource, unsigned int buffer,
+	unsigned int flags)
 {
 	return register_resource(ret_resource, buffer, flags, false);
 }
 
-CUresult cuGraphicsGLRegisterImage(CUgraphicsResource *ret_resource, unsigned int image, unsigned int target,
-				   unsigned int flags)
+CUresult cuGraphicsGLRegisterImage(CUgraphicsResource *ret_resource, unsigned int image,
+	unsigned int target, unsigned int flags)
 {
 	(void)target;
 	return register_resource(ret_resource, image, flags, true);
 }
 
-CUresult cuGraphicsEGLRegisterImage(CUgraphicsResource *ret_resource, void *image, unsigned int flags)
+CUresult cuGraphicsEGLRegisterImage(CUgraphicsResource *ret_resource, void *image,
+	unsigned int flags)
 {
 	return register_resource(ret_resource, (uintptr_t)image, flags, true);
 }
 
 CUresult cuGraphicsVDPAURegisterVideoSurface(CUgraphicsResource *ret_resource, uint32_t surface,
-					     unsigned int flags)
+	unsigned int flags)
 {
 	return register_resource(ret_resource, surface, flags, true);
 }
 
 CUresult cuGraphicsVDPAURegisterOutputSurface(CUgraphicsResource *ret_resource, uint32_t surface,
-					      unsigned int flags)
+	unsigned int flags)
 {
 	return register_resource(ret_resource, surface, flags, true);
 }
@@ -183,8 +185,7 @@ static bool map(struct CUgraphicsResource_st *resource)
 {
 	if (resource->is_image) {
 		resource->mipmap = sim_mipmap_new_foreign(resource->context, &resource->descriptor,
-							  sim_array_level_limit(&resource->descriptor),
-							  (uintptr_t)resource);
+			sim_array_level_limit(&resource->descriptor), (uintptr_t)resource);
 		if (resource->mipmap)
 			resource->mipmap->is_borrowed = true;
 	} else {
@@ -257,7 +258,7 @@ static CUresult check_mapped(const struct CUgraphicsResource_st *resource, bool 
 }
 
 CUresult cuGraphicsResourceGetMappedPointer_v2(CUdeviceptr *ret_address, size_t *ret_size_bytes,
-					       CUgraphicsResource resource)
+	CUgraphicsResource resource)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
@@ -271,8 +272,8 @@ CUresult cuGraphicsResourceGetMappedPointer_v2(CUdeviceptr *ret_address, size_t 
 	return result;
 }
 
-CUresult cuGraphicsResourceGetMappedPointer(CUdeviceptr_v1 *ret_address, unsigned int *ret_size_bytes,
-					    CUgraphicsResource resource)
+CUresult cuGraphicsResourceGetMappedPointer(CUdeviceptr_v1 *ret_address,
+	unsigned int *ret_size_bytes, CUgraphicsResource resource)
 {
 	CUdeviceptr address;
 	size_t size_bytes;
@@ -286,7 +287,7 @@ CUresult cuGraphicsResourceGetMappedPointer(CUdeviceptr_v1 *ret_address, unsigne
 }
 
 CUresult cuGraphicsSubResourceGetMappedArray(CUarray *ret_array, CUgraphicsResource resource,
-					     unsigned int index, unsigned int level)
+	unsigned int index, unsigned int level)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
@@ -302,7 +303,8 @@ CUresult cuGraphicsSubResourceGetMappedArray(CUarray *ret_array, CUgraphicsResou
 	return result;
 }
 
-CUresult cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray *ret_mipmap, CUgraphicsResource resource)
+CUresult cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray *ret_mipmap,
+	CUgraphicsResource resource)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
@@ -334,16 +336,17 @@ void sim_graphics_free_of_context(const struct CUctx_st *context)
 
 void sim_graphics_list(struct sim_list *list)
 {
-	for (const struct CUgraphicsResource_st *resource = resources; resource; resource = resource->next)
-		sim_list_add(list, (struct simcuda_item){
-					   .kind = SIMCUDA_KIND_GRAPHICS_RESOURCE,
-					   .device = resource->context->device->ordinal,
-					   .address = (uintptr_t)resource,
-					   .context = (uintptr_t)resource->context,
-					   .size_bytes = resource->is_image ?
-								 sim_array_bytes(&resource->descriptor, 0) :
-								 resource->buffer_bytes,
-					   .mappings = resource->is_mapped,
-					   .references = 1,
-				   });
+	for (const struct CUgraphicsResource_st *resource = resources; resource;
+		resource = resource->next)
+		sim_list_add(list,
+			(struct simcuda_item){
+				.kind = SIMCUDA_KIND_GRAPHICS_RESOURCE,
+				.device = resource->context->device->ordinal,
+				.address = (uintptr_t)resource,
+				.context = (uintptr_t)resource->context,
+				.size_bytes = resource->is_image ? sim_array_bytes(&resource->descriptor, 0)
+												 : resource->buffer_bytes,
+				.mappings = resource->is_mapped,
+				.references = 1,
+			});
 }

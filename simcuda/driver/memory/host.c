@@ -20,8 +20,8 @@ CUresult sim_host_allocate(void **ret_memory, size_t size_bytes, unsigned int fl
 		return result;
 
 	sim_lock();
-	struct sim_block *block = is_low ? sim_block_new_low(SIM_SPACE_PINNED, size_bytes) :
-					   sim_block_new(SIM_SPACE_PINNED, size_bytes);
+	struct sim_block *block = is_low ? sim_block_new_low(SIM_SPACE_PINNED, size_bytes)
+									 : sim_block_new(SIM_SPACE_PINNED, size_bytes);
 	if (block) {
 		block->context = context;
 		block->flags = flags;
@@ -85,8 +85,8 @@ CUresult cuMemHostRegister_v2(void *memory, size_t size_bytes, unsigned int flag
 	if (sim_ranges_overlap(&sim_driver.blocks, (uintptr_t)memory, size_bytes)) {
 		result = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 	} else {
-		struct sim_block *block = sim_block_new_at(SIM_SPACE_REGISTERED, (uintptr_t)memory,
-							   size_bytes);
+		struct sim_block *block =
+			sim_block_new_at(SIM_SPACE_REGISTERED, (uintptr_t)memory, size_bytes);
 		if (block) {
 			block->context = context;
 			block->flags = flags;

@@ -6,7 +6,7 @@
 enum { PITCH_UNIT_BYTES = 512 };
 
 CUresult sim_memory_allocate(CUdeviceptr *ret_address, size_t size_bytes, enum sim_space space,
-			     unsigned int flags, bool is_low)
+	unsigned int flags, bool is_low)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_context_get_current(&context);
@@ -50,25 +50,25 @@ CUresult cuMemAlloc_v2(CUdeviceptr *ret_address, size_t size_bytes)
 }
 
 CUresult sim_pitch(size_t width_bytes, size_t height, unsigned int element_size_bytes,
-		   size_t *ret_pitch_bytes, size_t *ret_size_bytes)
+	size_t *ret_pitch_bytes, size_t *ret_size_bytes)
 {
 	if (width_bytes == 0 || height == 0 ||
-	    (element_size_bytes != 4 && element_size_bytes != 8 && element_size_bytes != 16))
+		(element_size_bytes != 4 && element_size_bytes != 8 && element_size_bytes != 16))
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_pitch_bytes = sim_round_up(width_bytes, PITCH_UNIT_BYTES);
 	return *ret_pitch_bytes < width_bytes ||
-			       __builtin_mul_overflow(*ret_pitch_bytes, height, ret_size_bytes) ?
-		       CUDA_ERROR_OUT_OF_MEMORY :
-		       CUDA_SUCCESS;
+			__builtin_mul_overflow(*ret_pitch_bytes, height, ret_size_bytes)
+		? CUDA_ERROR_OUT_OF_MEMORY
+		: CUDA_SUCCESS;
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr *ret_address, size_t *ret_pitch_bytes, size_t width_bytes,
-			    size_t height, unsigned int element_size_bytes)
+	size_t height, unsigned int element_size_bytes)
 {
 	size_t pitch_bytes, size_bytes;
-	CUresult result = ret_pitch_bytes ? sim_pitch(width_bytes, height, element_size_bytes, &pitch_bytes,
-						      &size_bytes) :
-					    CUDA_ERROR_INVALID_VALUE;
+	CUresult result = ret_pitch_bytes
+		? sim_pitch(width_bytes, height, element_size_bytes, &pitch_bytes, &size_bytes)
+		: CUDA_ERROR_INVALID_VALUE;
 
 	if (result == CUDA_SUCCESS)
 		result = sim_memory_allocate(ret_address, size_bytes, SIM_SPACE_DEVICE, 0, false);
@@ -87,7 +87,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t size_bytes, unsigned
 static bool is_freed_by_mem_free(enum sim_space space)
 {
 	return space == SIM_SPACE_DEVICE || space == SIM_SPACE_MANAGED || space == SIM_SPACE_POOL ||
-	       space == SIM_SPACE_GRAPH || space == SIM_SPACE_EXTERNAL || space == SIM_SPACE_IMPORTED;
+		space == SIM_SPACE_GRAPH || space == SIM_SPACE_EXTERNAL || space == SIM_SPACE_IMPORTED;
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address)
@@ -164,7 +164,8 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *ret_base, size_t *ret_size_bytes, 
 
 /* Hints about the place of managed memory. They have no effect, because no memory moves. */
 
-CUresult cuMemAdvise_v2(CUdeviceptr address, size_t size_bytes, CUmem_advise advice, CUmemLocation location)
+CUresult cuMemAdvise_v2(CUdeviceptr address, size_t size_bytes, CUmem_advise advice,
+	CUmemLocation location)
 {
 	struct CUctx_st *context;
 
@@ -178,11 +179,11 @@ CUresult cuMemAdvise_v2(CUdeviceptr address, size_t size_bytes, CUmem_advise adv
 CUresult cuMemAdvise(CUdeviceptr address, size_t size_bytes, CUmem_advise advice, CUdevice ordinal)
 {
 	return cuMemAdvise_v2(address, size_bytes, advice,
-			      (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = ordinal });
+		(CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = ordinal });
 }
 
 CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t size_bytes, CUmemLocation location,
-			       unsigned int flags, CUstream stream)
+	unsigned int flags, CUstream stream)
 {
 	struct CUctx_st *context;
 
@@ -194,9 +195,9 @@ CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t size_bytes, CUmemLoca
 	return sim_context_get_current(&context);
 }
 
-CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t size_bytes, CUdevice ordinal, CUstream stream)
+CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t size_bytes, CUdevice ordinal,
+	CUstream stream)
 {
 	return cuMemPrefetchAsync_v2(address, size_bytes,
-				     (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = ordinal }, 0,
-				     stream);
+		(CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = ordinal }, 0, stream);
 }

@@ -64,14 +64,16 @@ void sim_multicast_free(struct sim_multicast *multicast)
 
 void sim_multicast_list(struct sim_list *list, const struct sim_physical *physical)
 {
-	for (const struct binding *binding = physical->multicast->bindings; binding; binding = binding->next)
-		sim_list_add(list, (struct simcuda_item){
-					   .kind = SIMCUDA_KIND_BINDING,
-					   .device = binding->device->ordinal,
-					   .address = binding->offset_bytes,
-					   .object = (uintptr_t)physical,
-					   .size_bytes = binding->size_bytes,
-				   });
+	for (const struct binding *binding = physical->multicast->bindings; binding;
+		binding = binding->next)
+		sim_list_add(list,
+			(struct simcuda_item){
+				.kind = SIMCUDA_KIND_BINDING,
+				.device = binding->device->ordinal,
+				.address = binding->offset_bytes,
+				.object = (uintptr_t)physical,
+				.size_bytes = binding->size_bytes,
+			});
 }
 
 static struct sim_physical *find(CUmemGenericAllocationHandle handle)
@@ -85,12 +87,13 @@ static CUresult check_properties(const CUmulticastObjectProp *properties)
 {
 	if (!properties || properties->numDevices == 0 || properties->flags != 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	return properties->handleTypes & ~(unsigned long long)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ?
-		       CUDA_ERROR_NOT_SUPPORTED :
-		       CUDA_SUCCESS;
+	return properties->handleTypes & ~(unsigned long long)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+		? CUDA_ERROR_NOT_SUPPORTED
+		: CUDA_SUCCESS;
 }
 
-CUresult cuMulticastCreate(CUmemGenericAllocationHandle *ret_handle, const CUmulticastObjectProp *properties)
+CUresult cuMulticastCreate(CUmemGenericAllocationHandle *ret_handle,
+	const CUmulticastObjectProp *properties)
 {
 	CUresult result = sim_check_initialized();
 
@@ -141,8 +144,8 @@ CUresult cuMulticastAddDevice(CUmemGenericAllocationHandle handle, CUdevice ordi
 	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuMulticastGetGranularity(size_t *ret_granularity_bytes, const CUmulticastObjectProp *properties,
-				   CUmulticastGranularity_flags option)
+CUresult cuMulticastGetGranularity(size_t *ret_granularity_bytes,
+	const CUmulticastObjectProp *properties, CUmulticastGranularity_flags option)
 {
 	(void)option;
 	CUresult result = sim_check_initialized();
@@ -159,23 +162,23 @@ CUresult cuMulticastGetGranularity(size_t *ret_granularity_bytes, const CUmultic
 /* --- binding ---------------------------------------------------------------------------------- */
 
 static bool is_bound(const struct sim_multicast *multicast, const struct sim_device *device,
-		     size_t offset_bytes, size_t size_bytes)
+	size_t offset_bytes, size_t size_bytes)
 {
 	for (const struct binding *binding = multicast->bindings; binding; binding = binding->next)
 		if (binding->device == device && binding->offset_bytes < offset_bytes + size_bytes &&
-		    offset_bytes < binding->offset_bytes + binding->size_bytes)
+			offset_bytes < binding->offset_bytes + binding->size_bytes)
 			return true;
 	return false;
 }
 
 /* Binds memory. `physical` NULL: pool memory of the device. The caller holds the lock. */
 static CUresult bind(const struct sim_physical *object, size_t offset_bytes, size_t size_bytes,
-		     struct sim_physical *physical, struct sim_device *device)
+	struct sim_physical *physical, struct sim_device *device)
 {
 	struct sim_multicast *multicast = object->multicast;
 
 	if (!sim_is_whole_units(size_bytes) || offset_bytes % SIM_GRANULARITY_BYTES ||
-	    offset_bytes > object->size_bytes || size_bytes > object->size_bytes - offset_bytes)
+		offset_bytes > object->size_bytes || size_bytes > object->size_bytes - offset_bytes)
 		return CUDA_ERROR_INVALID_VALUE;
 	/*
 	 * A real driver waits until the other devices are added. Here the waiting thread would have to
@@ -200,8 +203,8 @@ static CUresult bind(const struct sim_physical *object, size_t offset_bytes, siz
 
 /* Binds a handle's memory. `device` NULL: the device of that memory. */
 static CUresult bind_memory(CUmemGenericAllocationHandle handle, struct sim_device *device,
-			    size_t offset_bytes, CUmemGenericAllocationHandle memory,
-			    size_t memory_offset_bytes, size_t size_bytes, unsigned long long flags)
+	size_t offset_bytes, CUmemGenericAllocationHandle memory, size_t memory_offset_bytes,
+	size_t size_bytes, unsigned long long flags)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
@@ -212,36 +215,37 @@ static CUresult bind_memory(CUmemGenericAllocationHandle handle, struct sim_devi
 	sim_lock();
 	const struct sim_physical *object = find(handle);
 	struct sim_physical *physical = sim_physical_find(memory);
-	if (object && physical && !physical->multicast && memory_offset_bytes % SIM_GRANULARITY_BYTES == 0 &&
-	    memory_offset_bytes <= physical->size_bytes &&
-	    size_bytes <= physical->size_bytes - memory_offset_bytes)
-		result = bind(object, offset_bytes, size_bytes, physical,
-			      device ? device : physical->device);
+	if (object && physical && !physical->multicast &&
+		memory_offset_bytes % SIM_GRANULARITY_BYTES == 0 &&
+		memory_offset_bytes <= physical->size_bytes &&
+		size_bytes <= physical->size_bytes - memory_offset_bytes)
+		result =
+			bind(object, offset_bytes, size_bytes, physical, device ? device : physical->device);
 	sim_unlock();
 	return result;
 }
 
 CUresult cuMulticastBindMem(CUmemGenericAllocationHandle handle, size_t offset_bytes,
-			    CUmemGenericAllocationHandle memory, size_t memory_offset_bytes, size_t size_bytes,
-			    unsigned long long flags)
+	CUmemGenericAllocationHandle memory, size_t memory_offset_bytes, size_t size_bytes,
+	unsigned long long flags)
 {
 	return bind_memory(handle, NULL, offset_bytes, memory, memory_offset_bytes, size_bytes, flags);
 }
 
-CUresult cuMulticastBindMem_v2(CUmemGenericAllocationHandle handle, CUdevice ordinal, size_t offset_bytes,
-			       CUmemGenericAllocationHandle memory, size_t memory_offset_bytes,
-			       size_t size_bytes, unsigned long long flags)
+CUresult cuMulticastBindMem_v2(CUmemGenericAllocationHandle handle, CUdevice ordinal,
+	size_t offset_bytes, CUmemGenericAllocationHandle memory, size_t memory_offset_bytes,
+	size_t size_bytes, unsigned long long flags)
 {
 	struct sim_device *device = sim_device_find(ordinal);
 
 	if (!device)
 		return CUDA_ERROR_INVALID_DEVICE;
-	return bind_memory(handle, device, offset_bytes, memory, memory_offset_bytes, size_bytes, flags);
+	return bind_memory(handle, device, offset_bytes, memory, memory_offset_bytes, size_bytes,
+		flags);
 }
 
 static CUresult bind_address(CUmemGenericAllocationHandle handle, struct sim_device *device,
-			     size_t offset_bytes, CUdeviceptr address, size_t size_bytes,
-			     unsigned long long flags)
+	size_t offset_bytes, CUdeviceptr address, size_t size_bytes, unsigned long long flags)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
@@ -253,25 +257,26 @@ static CUresult bind_address(CUmemGenericAllocationHandle handle, struct sim_dev
 	const struct sim_physical *object = find(handle);
 	const struct sim_mapping *mapping = sim_mapping_at(address);
 	const struct sim_block *block = sim_block_find(address);
-	if (object && mapping && !mapping->physical->multicast && address % SIM_GRANULARITY_BYTES == 0 &&
-	    size_bytes <= mapping->range.start + mapping->range.size_bytes - address)
+	if (object && mapping && !mapping->physical->multicast &&
+		address % SIM_GRANULARITY_BYTES == 0 &&
+		size_bytes <= mapping->range.start + mapping->range.size_bytes - address)
 		result = bind(object, offset_bytes, size_bytes, mapping->physical,
-			      device ? device : mapping->physical->device);
+			device ? device : mapping->physical->device);
 	else if (object && block && block->space == SIM_SPACE_POOL &&
-		 size_bytes <= block->range.start + block->range.size_bytes - address)
+		size_bytes <= block->range.start + block->range.size_bytes - address)
 		result = bind(object, offset_bytes, size_bytes, NULL, device ? device : block->device);
 	sim_unlock();
 	return result;
 }
 
-CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle handle, size_t offset_bytes, CUdeviceptr address,
-			     size_t size_bytes, unsigned long long flags)
+CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle handle, size_t offset_bytes,
+	CUdeviceptr address, size_t size_bytes, unsigned long long flags)
 {
 	return bind_address(handle, NULL, offset_bytes, address, size_bytes, flags);
 }
 
-CUresult cuMulticastBindAddr_v2(CUmemGenericAllocationHandle handle, CUdevice ordinal, size_t offset_bytes,
-				CUdeviceptr address, size_t size_bytes, unsigned long long flags)
+CUresult cuMulticastBindAddr_v2(CUmemGenericAllocationHandle handle, CUdevice ordinal,
+	size_t offset_bytes, CUdeviceptr address, size_t size_bytes, unsigned long long flags)
 {
 	struct sim_device *device = sim_device_find(ordinal);
 
@@ -280,8 +285,8 @@ CUresult cuMulticastBindAddr_v2(CUmemGenericAllocationHandle handle, CUdevice or
 	return bind_address(handle, device, offset_bytes, address, size_bytes, flags);
 }
 
-CUresult cuMulticastUnbind(CUmemGenericAllocationHandle handle, CUdevice ordinal, size_t offset_bytes,
-			   size_t size_bytes)
+CUresult cuMulticastUnbind(CUmemGenericAllocationHandle handle, CUdevice ordinal,
+	size_t offset_bytes, size_t size_bytes)
 {
 	const struct sim_device *device = sim_device_find(ordinal);
 
@@ -296,7 +301,7 @@ CUresult cuMulticastUnbind(CUmemGenericAllocationHandle handle, CUdevice ordinal
 	struct binding **link = object ? &object->multicast->bindings : NULL;
 	while (link && *link) {
 		if ((*link)->device == device && (*link)->offset_bytes == offset_bytes &&
-		    (*link)->size_bytes == size_bytes) {
+			(*link)->size_bytes == size_bytes) {
 			unbind(link);
 			result = CUDA_SUCCESS;
 			break;

@@ -82,7 +82,7 @@ struct sim_physical *sim_physical_find_file(const struct stat *identity)
 
 	for (struct sim_physical *live = physicals; live; live = live->next)
 		if (live->owns_file && fstat(live->file, &own) == 0 && own.st_ino == identity->st_ino &&
-		    own.st_dev == identity->st_dev)
+			own.st_dev == identity->st_dev)
 			return live;
 	return NULL;
 }
@@ -110,7 +110,7 @@ bool sim_physical_drop_if_unused(struct sim_physical *physical)
 		close(physical->file);
 	else
 		(void)!fallocate(physical->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-				 physical->file_offset, (off_t)physical->size_bytes);
+			physical->file_offset, (off_t)physical->size_bytes);
 	if (physical->device)
 		sim_device_refund(physical->device, physical->charged_bytes);
 	if (physical->multicast)
@@ -138,7 +138,8 @@ void sim_physicals_sweep(void)
  * Returns an error if no memory can have these properties. Otherwise gives the device, or NULL for
  * host memory.
  */
-static CUresult check_properties(const CUmemAllocationProp *properties, struct sim_device **ret_device)
+static CUresult check_properties(const CUmemAllocationProp *properties,
+	struct sim_device **ret_device)
 {
 	unsigned int types = (unsigned int)properties->requestedHandleTypes;
 
@@ -164,12 +165,13 @@ static CUresult check_properties(const CUmemAllocationProp *properties, struct s
 		return CUDA_ERROR_INVALID_VALUE;
 	}
 	/* There is no Windows here, and no channel between hosts. */
-	return types & ~(unsigned int)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ? CUDA_ERROR_NOT_SUPPORTED :
-										 CUDA_SUCCESS;
+	return types & ~(unsigned int)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+		? CUDA_ERROR_NOT_SUPPORTED
+		: CUDA_SUCCESS;
 }
 
 CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_t size_bytes,
-		     const CUmemAllocationProp *properties, unsigned long long flags)
+	const CUmemAllocationProp *properties, unsigned long long flags)
 {
 	struct sim_device *device;
 
@@ -229,7 +231,7 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *ret_handle, v
 }
 
 CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *ret_properties,
-						CUmemGenericAllocationHandle handle)
+	CUmemGenericAllocationHandle handle)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
@@ -243,8 +245,8 @@ CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *ret_propert
 	return physical ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuMemGetAllocationGranularity(size_t *ret_granularity_bytes, const CUmemAllocationProp *properties,
-				       CUmemAllocationGranularity_flags option)
+CUresult cuMemGetAllocationGranularity(size_t *ret_granularity_bytes,
+	const CUmemAllocationProp *properties, CUmemAllocationGranularity_flags option)
 {
 	(void)option;
 	if (sim_check_initialized() != CUDA_SUCCESS)
@@ -266,15 +268,16 @@ void sim_physicals_list(struct sim_list *list)
 {
 	sim_physicals_sweep();
 	for (const struct sim_physical *physical = physicals; physical; physical = physical->next) {
-		sim_list_add(list, (struct simcuda_item){
-					   .kind = kind_of(physical),
-					   .device = sim_ordinal_of(physical->device),
-					   .address = (uintptr_t)physical,
-					   .size_bytes = physical->size_bytes,
-					   .charged_bytes = physical->charged_bytes,
-					   .references = physical->references,
-					   .mappings = physical->mappings,
-				   });
+		sim_list_add(list,
+			(struct simcuda_item){
+				.kind = kind_of(physical),
+				.device = sim_ordinal_of(physical->device),
+				.address = (uintptr_t)physical,
+				.size_bytes = physical->size_bytes,
+				.charged_bytes = physical->charged_bytes,
+				.references = physical->references,
+				.mappings = physical->mappings,
+			});
 		if (physical->multicast)
 			sim_multicast_list(list, physical);
 	}

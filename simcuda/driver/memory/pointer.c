@@ -20,12 +20,13 @@ static bool is_host_block(const struct sim_block *block)
 		return true;
 	/* Neither device memory nor managed memory: the pool has host memory. */
 	return block->pool && !block->device &&
-	       block->pool->properties.allocType == CU_MEM_ALLOCATION_TYPE_PINNED;
+		block->pool->properties.allocType == CU_MEM_ALLOCATION_TYPE_PINNED;
 }
 
 static unsigned int handle_types_of(const struct sim_block *block)
 {
-	return block->pool ? (unsigned int)block->pool->properties.handleTypes : CU_MEM_HANDLE_TYPE_NONE;
+	return block->pool ? (unsigned int)block->pool->properties.handleTypes
+					   : CU_MEM_HANDLE_TYPE_NONE;
 }
 
 static bool find(uintptr_t address, struct knowledge *ret_knowledge)
@@ -34,26 +35,23 @@ static bool find(uintptr_t address, struct knowledge *ret_knowledge)
 	const struct sim_block *block = sim_block_find(address);
 
 	if (block) {
-		*ret_knowledge = (struct knowledge){ block->range,
-						     block,
-						     block->device,
-						     is_host_block(block),
-						     handle_types_of(block),
-						     block->id };
+		*ret_knowledge = (struct knowledge){ block->range, block, block->device,
+			is_host_block(block), handle_types_of(block), block->id };
 		return true;
 	}
 	if (!sim_mapping_find(address, &mapping))
 		return false;
-	*ret_knowledge = (struct knowledge){ mapping.range,   NULL, mapping.device, mapping.is_host,
-					     mapping.handle_types, mapping.id };
+	*ret_knowledge = (struct knowledge){ mapping.range, NULL, mapping.device, mapping.is_host,
+		mapping.handle_types, mapping.id };
 	return true;
 }
 
 static bool is_managed(const struct knowledge *known)
 {
-	return known->block && (known->block->space == SIM_SPACE_MANAGED ||
-				(known->block->pool && known->block->pool->properties.allocType ==
-							       CU_MEM_ALLOCATION_TYPE_MANAGED));
+	return known->block &&
+		(known->block->space == SIM_SPACE_MANAGED ||
+			(known->block->pool &&
+				known->block->pool->properties.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED));
 }
 
 static struct CUctx_st *context_of(const struct knowledge *known)
@@ -68,12 +66,13 @@ static int device_of(const struct knowledge *known)
 {
 	if (known->device)
 		return known->device->ordinal;
-	return known->block && known->block->context ? known->block->context->device->ordinal : CU_DEVICE_CPU;
+	return known->block && known->block->context ? known->block->context->device->ordinal
+												 : CU_DEVICE_CPU;
 }
 
 /* Gets the value of this attribute, if the pointer has one. */
 static CUresult get(const struct knowledge *known, uintptr_t address, CUpointer_attribute attribute,
-		    void *ret_value)
+	void *ret_value)
 {
 	switch (attribute) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
@@ -139,8 +138,8 @@ CUresult cuPointerGetAttribute(void *ret_value, CUpointer_attribute attribute, C
 	if (!ret_value)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
-	result = find(address, &known) ? get(&known, address, attribute, ret_value) :
-					 CUDA_ERROR_INVALID_VALUE;
+	result = find(address, &known) ? get(&known, address, attribute, ret_value)
+								   : CUDA_ERROR_INVALID_VALUE;
 	sim_unlock();
 	return result;
 }
@@ -168,8 +167,8 @@ static void get_unknown(CUpointer_attribute attribute, void *ret_value)
 	}
 }
 
-CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes, void **ret_values,
-				CUdeviceptr address)
+CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes,
+	void **ret_values, CUdeviceptr address)
 {
 	struct CUctx_st *context;
 	struct knowledge known;
@@ -188,7 +187,8 @@ CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attribu
 	return CUDA_SUCCESS;
 }
 
-CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr address)
+CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
+	CUdeviceptr address)
 {
 	struct CUctx_st *context;
 	struct knowledge known;

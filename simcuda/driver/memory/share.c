@@ -17,7 +17,8 @@ struct ipc_handle {
 	int32_t device;
 };
 
-_Static_assert(sizeof(struct ipc_handle) <= sizeof(CUipcMemHandle), "what a handle says fits into it");
+_Static_assert(sizeof(struct ipc_handle) <= sizeof(CUipcMemHandle),
+	"what a handle says fits into it");
 
 static const uint64_t IPC_MAGIC = 0x63706d6973; /* "simpc" */
 
@@ -34,7 +35,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *ret_handle, CUdeviceptr address)
 	const struct sim_block *block = sim_block_find(address);
 	if (block && block->space == SIM_SPACE_DEVICE) {
 		struct ipc_handle handle = { IPC_MAGIC, getpid(), block->id, block->range.size_bytes,
-					     block->device->ordinal };
+			block->device->ordinal };
 		memset(ret_handle, 0, sizeof(*ret_handle));
 		memcpy(ret_handle, &handle, sizeof(handle));
 	} else {
@@ -56,7 +57,8 @@ static struct sim_block *find_open(uint64_t owner, const struct sim_device *devi
 }
 
 /* Opens a block. The caller holds the lock. */
-static CUresult open_block(const struct ipc_handle *handle, struct CUctx_st *context, CUdeviceptr *ret_address)
+static CUresult open_block(const struct ipc_handle *handle, struct CUctx_st *context,
+	CUdeviceptr *ret_address)
 {
 	uint64_t owner = (uint64_t)handle->process << 32 ^ handle->id;
 	struct sim_block *block = find_open(owner, context->device);
@@ -77,7 +79,8 @@ static CUresult open_block(const struct ipc_handle *handle, struct CUctx_st *con
 	return CUDA_SUCCESS;
 }
 
-CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *ret_address, CUipcMemHandle opaque_handle, unsigned int flags)
+CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *ret_address, CUipcMemHandle opaque_handle,
+	unsigned int flags)
 {
 	struct CUctx_st *context;
 	struct ipc_handle handle;
@@ -87,7 +90,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *ret_address, CUipcMemHandle opaque_h
 		return result;
 	memcpy(&handle, &opaque_handle, sizeof(handle));
 	if (!ret_address || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS || handle.magic != IPC_MAGIC ||
-	    handle.size_bytes == 0)
+		handle.size_bytes == 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	/* A process cannot import from itself. */
 	if (handle.process == getpid())

@@ -43,7 +43,7 @@ int sim_share_open(const struct sim_share_note *note)
 	 */
 	int file = -1;
 	if (ftruncate(made, (off_t)(note->memory_bytes + NOTE_BYTES)) == 0 &&
-	    pwrite(made, &marked, sizeof(marked), (off_t)note->memory_bytes) == sizeof(marked))
+		pwrite(made, &marked, sizeof(marked), (off_t)note->memory_bytes) == sizeof(marked))
 		file = sim_share_duplicate(made);
 	close(made);
 	return file;
@@ -55,9 +55,10 @@ bool sim_share_read(int file, struct sim_share_note *ret_note)
 
 	if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size < NOTE_BYTES)
 		return false;
-	return pread(file, ret_note, sizeof(*ret_note), status.st_size - NOTE_BYTES) == sizeof(*ret_note) &&
-	       ret_note->magic == SHARE_MAGIC &&
-	       ret_note->memory_bytes == (uint64_t)status.st_size - NOTE_BYTES;
+	return pread(file, ret_note, sizeof(*ret_note), status.st_size - NOTE_BYTES) ==
+		sizeof(*ret_note) &&
+		ret_note->magic == SHARE_MAGIC &&
+		ret_note->memory_bytes == (uint64_t)status.st_size - NOTE_BYTES;
 }
 
 bool sim_file_is_open_elsewhere(int file)
@@ -76,7 +77,8 @@ static bool copy_stretch(int to, off_t to_offset, int from, off_t from_offset, o
 	char buffer[1 << 14];
 
 	while (size_bytes > 0) {
-		size_t part_bytes = size_bytes < (off_t)sizeof(buffer) ? (size_t)size_bytes : sizeof(buffer);
+		size_t part_bytes =
+			size_bytes < (off_t)sizeof(buffer) ? (size_t)size_bytes : sizeof(buffer);
 		ssize_t got_bytes = pread(from, buffer, part_bytes, from_offset);
 		if (got_bytes <= 0 || pwrite(to, buffer, (size_t)got_bytes, to_offset) != got_bytes)
 			return false;
@@ -147,7 +149,7 @@ static bool move_to_own_file(struct sim_physical *physical)
 		return false;
 	}
 	(void)!fallocate(old_file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, old_offset,
-			 (off_t)physical->size_bytes);
+		(off_t)physical->size_bytes);
 	return true;
 }
 
@@ -160,14 +162,15 @@ static CUresult export_physical(struct sim_physical *physical, int *ret_file)
 }
 
 CUresult cuMemExportToShareableHandle(void *ret_handle, CUmemGenericAllocationHandle handle,
-				      CUmemAllocationHandleType type, unsigned long long flags)
+	CUmemAllocationHandleType type, unsigned long long flags)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	if (!ret_handle || flags != 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
-		return type == CU_MEM_HANDLE_TYPE_NONE ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
+		return type == CU_MEM_HANDLE_TYPE_NONE ? CUDA_ERROR_INVALID_VALUE
+											   : CUDA_ERROR_NOT_SUPPORTED;
 
 	CUresult result = CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
@@ -194,7 +197,8 @@ static struct sim_physical *import_new(int descriptor, const struct sim_share_no
 	}
 	/* Same open file description as the exporter's. The driver keeps one descriptor of it. */
 	int file = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-	struct sim_physical *physical = file >= 0 ? sim_physical_new_imported(file, note->memory_bytes) : NULL;
+	struct sim_physical *physical =
+		file >= 0 ? sim_physical_new_imported(file, note->memory_bytes) : NULL;
 	if (!physical) {
 		if (file >= 0)
 			close(file);
@@ -210,7 +214,7 @@ static struct sim_physical *import_new(int descriptor, const struct sim_share_no
 }
 
 CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *ret_handle, void *os_handle,
-					CUmemAllocationHandleType type)
+	CUmemAllocationHandleType type)
 {
 	struct sim_share_note note;
 	struct stat identity;
@@ -221,13 +225,15 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *ret_handle
 	if (!ret_handle)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
-		return type == CU_MEM_HANDLE_TYPE_NONE ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
+		return type == CU_MEM_HANDLE_TYPE_NONE ? CUDA_ERROR_INVALID_VALUE
+											   : CUDA_ERROR_NOT_SUPPORTED;
 	if (!sim_share_read(descriptor, &note) || note.kind == SIM_SHARE_POOL ||
-	    fstat(descriptor, &identity) != 0)
+		fstat(descriptor, &identity) != 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	/* The exporter's device must be visible in this process. */
-	if (note.kind == SIM_SHARE_MEMORY && note.properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
-	    !sim_device_find(note.properties.location.id))
+	if (note.kind == SIM_SHARE_MEMORY &&
+		note.properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+		!sim_device_find(note.properties.location.id))
 		return CUDA_ERROR_NOT_SUPPORTED;
 
 	sim_lock();
@@ -268,10 +274,11 @@ static CUresult get_dma_buf(uintptr_t address, size_t size_bytes, int *ret_file)
 
 	if (block) {
 		size_t room_bytes = sim_round_up(block->range.size_bytes, (size_t)sysconf(_SC_PAGESIZE)) -
-				    (address - block->range.start);
+			(address - block->range.start);
 		if (block->space != SIM_SPACE_DEVICE)
 			return CUDA_ERROR_NOT_SUPPORTED;
-		return size_bytes <= room_bytes ? open_token(size_bytes, ret_file) : CUDA_ERROR_INVALID_VALUE;
+		return size_bytes <= room_bytes ? open_token(size_bytes, ret_file)
+										: CUDA_ERROR_INVALID_VALUE;
 	}
 	if (!mapping)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -285,7 +292,8 @@ static CUresult get_dma_buf(uintptr_t address, size_t size_bytes, int *ret_file)
 
 	struct sim_device *device = mapping->physical->device;
 	uintptr_t end = address + size_bytes;
-	for (uintptr_t next = address; next < end; next = mapping->range.start + mapping->range.size_bytes) {
+	for (uintptr_t next = address; next < end;
+		next = mapping->range.start + mapping->range.size_bytes) {
 		mapping = sim_mapping_at(next);
 		if (!mapping || mapping->physical->device != device)
 			return CUDA_ERROR_INVALID_VALUE;
@@ -294,18 +302,18 @@ static CUresult get_dma_buf(uintptr_t address, size_t size_bytes, int *ret_file)
 }
 
 CUresult cuMemGetHandleForAddressRange(void *ret_handle, CUdeviceptr address, size_t size_bytes,
-				       CUmemRangeHandleType type, unsigned long long flags)
+	CUmemRangeHandleType type, unsigned long long flags)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	if (!ret_handle || size_bytes == 0 || address % page_bytes || size_bytes % page_bytes ||
-	    address + size_bytes < address || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD)
+		address + size_bytes < address || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (flags != 0)
-		return flags == CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE ? CUDA_ERROR_NOT_SUPPORTED :
-									      CUDA_ERROR_INVALID_VALUE;
+		return flags == CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE ? CUDA_ERROR_NOT_SUPPORTED
+																	: CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
 	CUresult result = get_dma_buf(address, size_bytes, ret_handle);
 	sim_unlock();

@@ -34,12 +34,12 @@ bool sim_mapping_find(uintptr_t address, struct sim_mapping_info *ret_info)
 /* --- addresses -------------------------------------------------------------------------------- */
 
 CUresult cuMemAddressReserve(CUdeviceptr *ret_address, size_t size_bytes, size_t alignment_bytes,
-			     CUdeviceptr wanted_address, unsigned long long flags)
+	CUdeviceptr wanted_address, unsigned long long flags)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	if (!ret_address || !sim_is_whole_units(size_bytes) || flags != 0 ||
-	    (alignment_bytes & (alignment_bytes - 1)))
+		(alignment_bytes & (alignment_bytes - 1)))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (alignment_bytes < SIM_GRANULARITY_BYTES)
 		alignment_bytes = SIM_GRANULARITY_BYTES;
@@ -49,7 +49,7 @@ CUresult cuMemAddressReserve(CUdeviceptr *ret_address, size_t size_bytes, size_t
 	if (__builtin_add_overflow(size_bytes, alignment_bytes, &spread_bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	void *spread = mmap((void *)wanted_address, spread_bytes, PROT_NONE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	struct sim_range *range = malloc(sizeof(*range));
 	if (spread == MAP_FAILED || !range) {
 		if (spread != MAP_FAILED)
@@ -84,7 +84,7 @@ CUresult cuMemAddressFree(CUdeviceptr address, size_t size_bytes)
 	sim_lock();
 	struct sim_range *range = sim_ranges_find(&reservations, address);
 	bool fine = range && range->start == address && range->size_bytes == size_bytes &&
-		    !sim_ranges_overlap(&mappings, address, size_bytes);
+		!sim_ranges_overlap(&mappings, address, size_bytes);
 	if (fine) {
 		sim_ranges_remove(&reservations, range);
 		munmap((void *)address, size_bytes);
@@ -118,8 +118,8 @@ static bool show(const struct sim_mapping *mapping)
 	const struct sim_physical *physical = mapping->physical;
 
 	return mmap((void *)mapping->range.start, mapping->range.size_bytes, protection_of(mapping),
-		    MAP_SHARED | MAP_FIXED | MAP_NORESERVE, physical->file,
-		    physical->file_offset + (off_t)mapping->offset_bytes) != MAP_FAILED;
+			   MAP_SHARED | MAP_FIXED | MAP_NORESERVE, physical->file,
+			   physical->file_offset + (off_t)mapping->offset_bytes) != MAP_FAILED;
 }
 
 bool sim_mappings_renew(const struct sim_physical *physical)
@@ -137,13 +137,13 @@ bool sim_mappings_renew(const struct sim_physical *physical)
 /* Removes access but keeps the reservation, so that the host maps no other memory there. */
 static void hide(uintptr_t address, size_t size_bytes)
 {
-	mmap((void *)address, size_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
-	     -1, 0);
+	mmap((void *)address, size_bytes, PROT_NONE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 /* Maps memory. It is not accessible until cuMemSetAccess allows it. */
 static CUresult map(CUdeviceptr address, size_t size_bytes, size_t offset_bytes,
-		    struct sim_physical *physical)
+	struct sim_physical *physical)
 {
 	struct sim_mapping *mapping = calloc(1, sizeof(*mapping));
 
@@ -162,12 +162,12 @@ static CUresult map(CUdeviceptr address, size_t size_bytes, size_t offset_bytes,
 }
 
 CUresult cuMemMap(CUdeviceptr address, size_t size_bytes, size_t offset_bytes,
-		  CUmemGenericAllocationHandle handle, unsigned long long flags)
+	CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	if (flags != 0 || !sim_is_whole_units(size_bytes) || address % SIM_GRANULARITY_BYTES ||
-	    offset_bytes % SIM_GRANULARITY_BYTES)
+		offset_bytes % SIM_GRANULARITY_BYTES)
 		return CUDA_ERROR_INVALID_VALUE;
 
 	sim_lock();
@@ -176,9 +176,9 @@ CUresult cuMemMap(CUdeviceptr address, size_t size_bytes, size_t offset_bytes,
 	const struct sim_range *reserved = sim_ranges_find(&reservations, address);
 	/* Only a multicast object may be mapped from an offset other than 0. */
 	if (physical && reserved && (offset_bytes == 0 || physical->multicast) &&
-	    size_bytes <= reserved->start + reserved->size_bytes - address &&
-	    offset_bytes <= physical->size_bytes && size_bytes <= physical->size_bytes - offset_bytes &&
-	    !sim_ranges_overlap(&mappings, address, size_bytes))
+		size_bytes <= reserved->start + reserved->size_bytes - address &&
+		offset_bytes <= physical->size_bytes && size_bytes <= physical->size_bytes - offset_bytes &&
+		!sim_ranges_overlap(&mappings, address, size_bytes))
 		result = map(address, size_bytes, offset_bytes, physical);
 	sim_unlock();
 	return result;
@@ -226,24 +226,24 @@ static int access_index(const CUmemLocation *location)
 	if (location->type == CU_MEM_LOCATION_TYPE_DEVICE)
 		return sim_device_find(location->id) ? location->id : -1;
 	return location->type >= CU_MEM_LOCATION_TYPE_HOST &&
-			       location->type <= CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT ?
-		       SIM_MAX_DEVICES :
-		       -1;
+			location->type <= CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT
+		? SIM_MAX_DEVICES
+		: -1;
 }
 
 static bool are_valid(const CUmemAccessDesc *descriptors, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (access_index(&descriptors[i].location) < 0 ||
-		    (descriptors[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
-		     descriptors[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
-		     descriptors[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE))
+			(descriptors[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
+				descriptors[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
+				descriptors[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE))
 			return false;
 	return true;
 }
 
 CUresult cuMemSetAccess(CUdeviceptr address, size_t size_bytes, const CUmemAccessDesc *descriptors,
-			size_t count)
+	size_t count)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
@@ -258,13 +258,14 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t size_bytes, const CUmemAcces
 		for (size_t i = 0; i < count; i++)
 			mapping->access[access_index(&descriptors[i].location)] = descriptors[i].flags;
 		fine = mprotect((void *)mapping->range.start, mapping->range.size_bytes,
-				protection_of(mapping)) == 0;
+				   protection_of(mapping)) == 0;
 	}
 	sim_unlock();
 	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuMemGetAccess(unsigned long long *ret_flags, const CUmemLocation *location, CUdeviceptr address)
+CUresult cuMemGetAccess(unsigned long long *ret_flags, const CUmemLocation *location,
+	CUdeviceptr address)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
@@ -282,19 +283,21 @@ void sim_vmm_list(struct sim_list *list)
 {
 	for (size_t i = 0; i < mappings.count; i++) {
 		const struct sim_mapping *mapping = (const struct sim_mapping *)mappings.items[i];
-		sim_list_add(list, (struct simcuda_item){
-					   .kind = SIMCUDA_KIND_MAPPING,
-					   .device = sim_ordinal_of(mapping->physical->device),
-					   .address = mapping->range.start,
-					   .object = (uintptr_t)mapping->physical,
-					   .size_bytes = mapping->range.size_bytes,
-				   });
+		sim_list_add(list,
+			(struct simcuda_item){
+				.kind = SIMCUDA_KIND_MAPPING,
+				.device = sim_ordinal_of(mapping->physical->device),
+				.address = mapping->range.start,
+				.object = (uintptr_t)mapping->physical,
+				.size_bytes = mapping->range.size_bytes,
+			});
 	}
 	for (size_t i = 0; i < reservations.count; i++)
-		sim_list_add(list, (struct simcuda_item){
-					   .kind = SIMCUDA_KIND_RESERVATION,
-					   .device = -1,
-					   .address = reservations.items[i]->start,
-					   .size_bytes = reservations.items[i]->size_bytes,
-				   });
+		sim_list_add(list,
+			(struct simcuda_item){
+				.kind = SIMCUDA_KIND_RESERVATION,
+				.device = -1,
+				.address = reservations.items[i]->start,
+				.size_bytes = reservations.items[i]->size_bytes,
+			});
 }

@@ -145,7 +145,7 @@ static struct sim_block *pool_allocate(struct CUmemPoolHandle_st *pool, size_t s
 
 /* Allocates from a pool. `pool` NULL: the current pool of the stream's device. */
 static CUresult allocate_async(CUdeviceptr *ret_address, size_t size_bytes, CUmemoryPool pool,
-			       CUstream stream)
+	CUstream stream)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_stream_get_context(stream, &context);
@@ -162,9 +162,9 @@ static CUresult allocate_async(CUdeviceptr *ret_address, size_t size_bytes, CUme
 		result = CUDA_ERROR_INVALID_VALUE;
 	} else if (sim_stream_is_capturing(stream)) {
 		/* Allocations in a graph are always device memory. */
-		result = pool->device ? sim_capture_add_allocation(stream, size_bytes, pool->device,
-								   ret_address) :
-					CUDA_ERROR_NOT_SUPPORTED;
+		result = pool->device
+			? sim_capture_add_allocation(stream, size_bytes, pool->device, ret_address)
+			: CUDA_ERROR_NOT_SUPPORTED;
 	} else {
 		struct sim_block *block = pool_allocate(pool, size_bytes);
 		if (block)
@@ -182,7 +182,7 @@ CUresult cuMemAllocAsync(CUdeviceptr *ret_address, size_t size_bytes, CUstream s
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *ret_address, size_t size_bytes, CUmemoryPool pool,
-				 CUstream stream)
+	CUstream stream)
 {
 	return pool ? allocate_async(ret_address, size_bytes, pool, stream) : CUDA_ERROR_INVALID_VALUE;
 }
@@ -206,7 +206,7 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
 	} else if (block->space == SIM_SPACE_POOL) {
 		sim_pool_free_block(block);
 	} else if (block->space == SIM_SPACE_DEVICE || block->space == SIM_SPACE_GRAPH ||
-		   block->space == SIM_SPACE_IMPORTED) {
+		block->space == SIM_SPACE_IMPORTED) {
 		sim_block_free(block);
 	} else {
 		result = CUDA_ERROR_INVALID_VALUE;
@@ -224,11 +224,13 @@ static CUresult check_properties(const CUmemPoolProps *properties)
 	if (!sim_pool_place_is_valid(&properties->location, properties->allocType))
 		return CUDA_ERROR_INVALID_VALUE;
 	/* Host memory and managed memory cannot be shared with other processes. */
-	if (types != CU_MEM_HANDLE_TYPE_NONE && (properties->location.type == CU_MEM_LOCATION_TYPE_HOST ||
-						 properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED))
+	if (types != CU_MEM_HANDLE_TYPE_NONE &&
+		(properties->location.type == CU_MEM_LOCATION_TYPE_HOST ||
+			properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED))
 		return CUDA_ERROR_INVALID_VALUE;
-	return types & ~(unsigned int)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ? CUDA_ERROR_NOT_SUPPORTED :
-										 CUDA_SUCCESS;
+	return types & ~(unsigned int)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+		? CUDA_ERROR_NOT_SUPPORTED
+		: CUDA_SUCCESS;
 }
 
 CUresult cuMemPoolCreate(CUmemoryPool *ret_pool, const CUmemPoolProps *properties)
@@ -246,7 +248,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *ret_pool, const CUmemPoolProps *propertie
 	 * location is.
 	 */
 	bool is_charged = properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
-			  properties->allocType == CU_MEM_ALLOCATION_TYPE_PINNED;
+		properties->allocType == CU_MEM_ALLOCATION_TYPE_PINNED;
 	sim_lock();
 	struct CUmemPoolHandle_st *pool =
 		sim_pool_new(is_charged ? sim_device_find(properties->location.id) : NULL, properties);
@@ -292,11 +294,12 @@ CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keep_bytes)
 void sim_pools_list(struct sim_list *list)
 {
 	for (const struct CUmemPoolHandle_st *pool = pools; pool; pool = pool->next)
-		sim_list_add(list, (struct simcuda_item){
-					   .kind = SIMCUDA_KIND_POOL,
-					   .device = sim_ordinal_of(pool->device),
-					   .address = (uintptr_t)pool,
-					   .size_bytes = pool->used_bytes,
-					   .charged_bytes = pool->device ? pool->reserved_bytes : 0,
-				   });
+		sim_list_add(list,
+			(struct simcuda_item){
+				.kind = SIMCUDA_KIND_POOL,
+				.device = sim_ordinal_of(pool->device),
+				.address = (uintptr_t)pool,
+				.size_bytes = pool->used_bytes,
+				.charged_bytes = pool->device ? pool->reserved_bytes : 0,
+			});
 }

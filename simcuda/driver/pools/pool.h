@@ -12,10 +12,10 @@
  */
 struct CUmemPoolHandle_st {
 	struct CUmemPoolHandle_st *next; /* in the list of live pools; handles are checked against it */
-	struct sim_device *device;       /* NULL: host or managed memory; no device is charged */
-	uint64_t id;                     /* unique in its process */
-	int64_t exporter;                /* for an imported pool: the process that exported it */
-	bool is_imported;                /* cannot allocate */
+	struct sim_device *device; /* NULL: host or managed memory; no device is charged */
+	uint64_t id; /* unique in its process */
+	int64_t exporter; /* for an imported pool: the process that exported it */
+	bool is_imported; /* cannot allocate */
 	bool is_default;
 	bool is_destroyed; /* freed with its last block */
 	CUmemPoolProps properties;
@@ -30,7 +30,8 @@ struct CUmemPoolHandle_st {
 
 /* pool.c */
 /* Makes a pool. Returns NULL if memory is short. The caller holds the lock, here and below. */
-struct CUmemPoolHandle_st *sim_pool_new(struct sim_device *device, const CUmemPoolProps *properties);
+struct CUmemPoolHandle_st *sim_pool_new(struct sim_device *device,
+	const CUmemPoolProps *properties);
 bool sim_pool_is_live(const struct CUmemPoolHandle_st *pool);
 
 /* pool_places.c */

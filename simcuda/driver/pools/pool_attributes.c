@@ -106,9 +106,9 @@ static int access_index(const CUmemLocation *location)
 	if (location->type == CU_MEM_LOCATION_TYPE_DEVICE)
 		return sim_device_find(location->id) ? location->id : -1;
 	return location->type >= CU_MEM_LOCATION_TYPE_HOST &&
-			       location->type <= CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT ?
-		       SIM_MAX_DEVICES :
-		       -1;
+			location->type <= CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT
+		? SIM_MAX_DEVICES
+		: -1;
 }
 
 static bool is_valid(const struct CUmemPoolHandle_st *pool, const CUmemAccessDesc *descriptor)
@@ -117,10 +117,11 @@ static bool is_valid(const struct CUmemPoolHandle_st *pool, const CUmemAccessDes
 		return false;
 	/* The device that has the pool's memory can always access it. This right cannot be removed. */
 	bool is_own = pool->device && descriptor->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
-		      descriptor->location.id == pool->device->ordinal;
+		descriptor->location.id == pool->device->ordinal;
 	return descriptor->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ||
-	       (!is_own && (descriptor->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ||
-			    descriptor->flags == CU_MEM_ACCESS_FLAGS_PROT_READ));
+		(!is_own &&
+			(descriptor->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ||
+				descriptor->flags == CU_MEM_ACCESS_FLAGS_PROT_READ));
 }
 
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *descriptors, size_t count)
@@ -137,7 +138,8 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *descriptor
 	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuMemPoolGetAccess(CUmemAccess_flags *ret_flags, CUmemoryPool pool, CUmemLocation *location)
+CUresult cuMemPoolGetAccess(CUmemAccess_flags *ret_flags, CUmemoryPool pool,
+	CUmemLocation *location)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;

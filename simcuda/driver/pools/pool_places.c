@@ -20,7 +20,8 @@ static struct place *places;
 static bool is_same(const CUmemLocation *a, const CUmemLocation *b)
 {
 	/* Only locations of these types have a meaningful id. */
-	bool has_id = a->type == CU_MEM_LOCATION_TYPE_DEVICE || a->type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
+	bool has_id =
+		a->type == CU_MEM_LOCATION_TYPE_DEVICE || a->type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
 
 	return a->type == b->type && (!has_id || a->id == b->id);
 }
@@ -129,8 +130,8 @@ static bool is_of_device(const CUmemLocation *location, CUmemAllocationType type
 	return location->type == CU_MEM_LOCATION_TYPE_DEVICE && type == CU_MEM_ALLOCATION_TYPE_PINNED;
 }
 
-static CUresult get_pool_of(CUmemoryPool *ret_pool, const CUmemLocation *location, CUmemAllocationType type,
-			    bool wants_default)
+static CUresult get_pool_of(CUmemoryPool *ret_pool, const CUmemLocation *location,
+	CUmemAllocationType type, bool wants_default)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
@@ -146,7 +147,8 @@ static CUresult get_pool_of(CUmemoryPool *ret_pool, const CUmemLocation *locatio
 	return place ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult cuMemGetDefaultMemPool(CUmemoryPool *ret_pool, CUmemLocation *location, CUmemAllocationType type)
+CUresult cuMemGetDefaultMemPool(CUmemoryPool *ret_pool, CUmemLocation *location,
+	CUmemAllocationType type)
 {
 	return get_pool_of(ret_pool, location, type, true);
 }
@@ -168,7 +170,7 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
 	CUresult result = CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
 	if (sim_pool_is_live(pool) && !pool->is_imported && pool->properties.allocType == type &&
-	    is_same(&pool->properties.location, location)) {
+		is_same(&pool->properties.location, location)) {
 		struct place *place = get_place(location, type);
 		result = place ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 		if (place)

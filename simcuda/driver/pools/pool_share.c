@@ -18,7 +18,8 @@ struct block_note {
 	uint64_t size_bytes;
 };
 
-_Static_assert(sizeof(struct block_note) <= sizeof(CUmemPoolPtrExportData), "the note fits into the data");
+_Static_assert(sizeof(struct block_note) <= sizeof(CUmemPoolPtrExportData),
+	"the note fits into the data");
 
 static const uint64_t BLOCK_MAGIC = 0x6b636f6c626d6973; /* "simblock" */
 
@@ -26,14 +27,14 @@ static const uint64_t BLOCK_MAGIC = 0x6b636f6c626d6973; /* "simblock" */
 static CUresult export_pool(struct CUmemPoolHandle_st *pool, int *ret_file)
 {
 	if (!sim_pool_is_live(pool) || pool->is_imported ||
-	    !(pool->properties.handleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
+		!(pool->properties.handleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
 		return CUDA_ERROR_INVALID_VALUE;
 	struct sim_share_note note = {
 		.kind = SIM_SHARE_POOL,
 		.id = pool->id,
 		.properties = { .type = pool->properties.allocType,
-				.requestedHandleTypes = pool->properties.handleTypes,
-				.location = pool->properties.location },
+			.requestedHandleTypes = pool->properties.handleTypes,
+			.location = pool->properties.location },
 	};
 	/*
 	 * The descriptor keeps no memory alive, so the driver need not know whether it is still open.
@@ -42,15 +43,16 @@ static CUresult export_pool(struct CUmemPoolHandle_st *pool, int *ret_file)
 	return *ret_file >= 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult cuMemPoolExportToShareableHandle(void *ret_handle, CUmemoryPool pool, CUmemAllocationHandleType type,
-					  unsigned long long flags)
+CUresult cuMemPoolExportToShareableHandle(void *ret_handle, CUmemoryPool pool,
+	CUmemAllocationHandleType type, unsigned long long flags)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	if (!ret_handle || flags != 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
-		return type == CU_MEM_HANDLE_TYPE_NONE ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
+		return type == CU_MEM_HANDLE_TYPE_NONE ? CUDA_ERROR_INVALID_VALUE
+											   : CUDA_ERROR_NOT_SUPPORTED;
 	sim_lock();
 	CUresult result = export_pool(pool, ret_handle);
 	sim_unlock();
@@ -58,7 +60,7 @@ CUresult cuMemPoolExportToShareableHandle(void *ret_handle, CUmemoryPool pool, C
 }
 
 CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *ret_pool, void *handle,
-					    CUmemAllocationHandleType type, unsigned long long flags)
+	CUmemAllocationHandleType type, unsigned long long flags)
 {
 	struct sim_share_note note;
 
@@ -67,7 +69,8 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *ret_pool, void *handle
 	if (!ret_pool || flags != 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
-		return type == CU_MEM_HANDLE_TYPE_NONE ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
+		return type == CU_MEM_HANDLE_TYPE_NONE ? CUDA_ERROR_INVALID_VALUE
+											   : CUDA_ERROR_NOT_SUPPORTED;
 	if (!sim_share_read((int)(intptr_t)handle, &note) || note.kind != SIM_SHARE_POOL)
 		return CUDA_ERROR_INVALID_VALUE;
 
@@ -79,10 +82,11 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *ret_pool, void *handle
 			return CUDA_ERROR_NOT_SUPPORTED;
 	}
 	sim_lock();
-	struct CUmemPoolHandle_st *pool = sim_pool_new(device, &(CUmemPoolProps){
-								       .allocType = note.properties.type,
-								       .location = *location,
-							       });
+	struct CUmemPoolHandle_st *pool = sim_pool_new(device,
+		&(CUmemPoolProps){
+			.allocType = note.properties.type,
+			.location = *location,
+		});
 	if (pool) {
 		pool->is_imported = true;
 		pool->exporter = note.process;
@@ -103,9 +107,10 @@ CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *ret_data, CUdeviceptr ad
 	sim_lock();
 	const struct sim_block *block = sim_block_find_start(address);
 	bool fine = block && block->space == SIM_SPACE_POOL &&
-		    block->pool->properties.handleTypes != CU_MEM_HANDLE_TYPE_NONE;
+		block->pool->properties.handleTypes != CU_MEM_HANDLE_TYPE_NONE;
 	if (fine) {
-		struct block_note note = { BLOCK_MAGIC, getpid(), block->pool->id, block->range.size_bytes };
+		struct block_note note = { BLOCK_MAGIC, getpid(), block->pool->id,
+			block->range.size_bytes };
 		memset(ret_data, 0, sizeof(*ret_data));
 		memcpy(ret_data, &note, sizeof(note));
 	}
@@ -113,7 +118,8 @@ CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *ret_data, CUdeviceptr ad
 	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuMemPoolImportPointer(CUdeviceptr *ret_address, CUmemoryPool pool, CUmemPoolPtrExportData *data)
+CUresult cuMemPoolImportPointer(CUdeviceptr *ret_address, CUmemoryPool pool,
+	CUmemPoolPtrExportData *data)
 {
 	struct block_note note;
 
@@ -126,7 +132,7 @@ CUresult cuMemPoolImportPointer(CUdeviceptr *ret_address, CUmemoryPool pool, CUm
 	CUresult result = CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
 	if (sim_pool_is_live(pool) && pool->is_imported && note.magic == BLOCK_MAGIC &&
-	    note.process == pool->exporter && note.pool_id == pool->id && note.size_bytes > 0) {
+		note.process == pool->exporter && note.pool_id == pool->id && note.size_bytes > 0) {
 		struct sim_block *block = sim_block_new(SIM_SPACE_IMPORTED, note.size_bytes);
 		result = block ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 		if (block) {

@@ -27,7 +27,8 @@ static void lower_stat(struct gmt_allocator_stat *stat, uint64_t amount)
 static inline void change(struct gmt_allocator_device *device, enum gmt_allocator_row row,
 	enum gmt_allocator_pool pool, int64_t amount)
 {
-	struct gmt_allocator_stat *all = &device->stats[row][GMT_POOL_ALL], *one = &device->stats[row][pool];
+	struct gmt_allocator_stat *all = &device->stats[row][GMT_POOL_ALL],
+							  *one = &device->stats[row][pool];
 
 	if (amount > 0) {
 		raise_stat(all, (uint64_t)amount);
@@ -47,8 +48,8 @@ static enum gmt_allocator_pool pool_of(uint64_t size_bytes)
 }
 
 /* Stores the index of the account's device. Returns false if memory is exhausted. */
-static bool device_of(struct gmt_allocator *allocator, const struct gmt_accounting *accounting, uint32_t account,
-	uint32_t *ret_device)
+static bool device_of(struct gmt_allocator *allocator, const struct gmt_accounting *accounting,
+	uint32_t account, uint32_t *ret_device)
 {
 	int16_t number = accounting->accounts.items[account].device;
 	uint64_t index;
@@ -86,12 +87,13 @@ static bool is_soon(const struct gmt_allocator *allocator, uint64_t then, uint64
 	return last - first <= GMT_AGAIN_STEPS;
 }
 
-static void note_again(struct gmt_allocator *allocator, struct gmt_allocator_device *device, uint64_t bytes,
-	uint64_t stamp)
+static void note_again(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
+	uint64_t bytes, uint64_t stamp)
 {
 	struct gmt_give_back *last = &device->last;
 
-	if (device->give_back_count && last->again_bytes < last->bytes && is_soon(allocator, last->stamp, stamp)) {
+	if (device->give_back_count && last->again_bytes < last->bytes &&
+		is_soon(allocator, last->stamp, stamp)) {
 		uint64_t rest = last->bytes - last->again_bytes;
 		uint64_t again = bytes < rest ? bytes : rest;
 
@@ -109,7 +111,8 @@ static bool know_segment(struct gmt_allocator *allocator, struct gmt_allocator_d
 	if (!gmt_allocator_memory_touch(&allocator->memory, segment))
 		return false;
 	segment->is_segment = true;
-	change(device, GMT_ALLOCATOR_RESERVED, pool_of(segment->size_bytes), (int64_t)segment->size_bytes);
+	change(device, GMT_ALLOCATOR_RESERVED, pool_of(segment->size_bytes),
+		(int64_t)segment->size_bytes);
 	change(device, GMT_ALLOCATOR_SEGMENTS, pool_of(segment->size_bytes), 1);
 	note_again(allocator, device, segment->size_bytes, segment->stamp);
 	return true;
@@ -120,7 +123,8 @@ static void know_range(struct gmt_allocator *allocator, struct gmt_allocator_dev
 	struct gmt_allocator_range *range, uint64_t stamp)
 {
 	gmt_allocator_memory_know_range(&allocator->memory, range);
-	change(device, GMT_ALLOCATOR_RESERVED, pool_of(range->page_bytes), (int64_t)range->mapped_bytes);
+	change(device, GMT_ALLOCATOR_RESERVED, pool_of(range->page_bytes),
+		(int64_t)range->mapped_bytes);
 	note_again(allocator, device, range->mapped_bytes, stamp);
 }
 
@@ -155,7 +159,8 @@ static bool index_of(const struct gmt_allocator *allocator, int16_t device, uint
 	return gmt_map_find(&allocator->device_ids, (uint16_t)device, ret_index);
 }
 
-static bool end_segment(struct gmt_allocator *allocator, struct gmt_allocator_segment *segment, uint64_t stamp)
+static bool end_segment(struct gmt_allocator *allocator, struct gmt_allocator_segment *segment,
+	uint64_t stamp)
 {
 	uint64_t index;
 	bool done = true;
@@ -163,7 +168,8 @@ static bool end_segment(struct gmt_allocator *allocator, struct gmt_allocator_se
 	if (segment->is_segment && index_of(allocator, segment->device, &index)) {
 		struct gmt_allocator_device *device = &allocator->devices.items[index];
 
-		change(device, GMT_ALLOCATOR_RESERVED, pool_of(segment->size_bytes), -(int64_t)segment->size_bytes);
+		change(device, GMT_ALLOCATOR_RESERVED, pool_of(segment->size_bytes),
+			-(int64_t)segment->size_bytes);
 		change(device, GMT_ALLOCATOR_SEGMENTS, pool_of(segment->size_bytes), -1);
 		if (segment->blocks)
 			device->misfits++;
@@ -173,7 +179,8 @@ static bool end_segment(struct gmt_allocator *allocator, struct gmt_allocator_se
 	return gmt_allocator_memory_remove(&allocator->memory, segment) && done;
 }
 
-static bool end_page(struct gmt_allocator *allocator, struct gmt_allocator_segment *page, uint64_t stamp)
+static bool end_page(struct gmt_allocator *allocator, struct gmt_allocator_segment *page,
+	uint64_t stamp)
 {
 	const struct gmt_allocator_range *range = gmt_allocator_memory_range(&allocator->memory, page);
 	uint64_t index;
@@ -182,7 +189,8 @@ static bool end_page(struct gmt_allocator *allocator, struct gmt_allocator_segme
 	if (range->is_pytorch && index_of(allocator, page->device, &index)) {
 		struct gmt_allocator_device *device = &allocator->devices.items[index];
 
-		change(device, GMT_ALLOCATOR_RESERVED, pool_of(range->page_bytes), -(int64_t)page->size_bytes);
+		change(device, GMT_ALLOCATOR_RESERVED, pool_of(range->page_bytes),
+			-(int64_t)page->size_bytes);
 		done = give_back(allocator, device, page->size_bytes, stamp);
 	}
 	return gmt_allocator_memory_remove(&allocator->memory, page) && done;
@@ -219,7 +227,8 @@ static bool end_mappings(struct gmt_allocator *allocator, const struct gmt_snaps
 /* A sleeping segment ends when its addresses are released. */
 static bool end_addresses(struct gmt_allocator *allocator, const struct gmt_snapshot_event *event)
 {
-	struct gmt_allocator_segment *segment = gmt_allocator_memory_at(&allocator->memory, event->address);
+	struct gmt_allocator_segment *segment =
+		gmt_allocator_memory_at(&allocator->memory, event->address);
 
 	return !segment || !segment->is_asleep || end_segment(allocator, segment, event->stamp);
 }
@@ -228,15 +237,15 @@ static bool end_addresses(struct gmt_allocator *allocator, const struct gmt_snap
  * Return whether free memory of the segment begins at `end`, and whether free memory ends at
  * `address`.
  */
-static bool is_free_behind(const struct gmt_accounting *accounting, const struct gmt_allocator_segment *segment,
-	uint64_t end)
+static bool is_free_behind(const struct gmt_accounting *accounting,
+	const struct gmt_allocator_segment *segment, uint64_t end)
 {
 	return end != segment->address + segment->size_bytes &&
 		!gmt_accounting_find(accounting, GMT_LAYER_TORCH, GMT_SPACE_DEVICE, end);
 }
 
-static bool is_free_before(const struct gmt_allocator *allocator, const struct gmt_allocator_segment *segment,
-	uint64_t address)
+static bool is_free_before(const struct gmt_allocator *allocator,
+	const struct gmt_allocator_segment *segment, uint64_t address)
 {
 	uint64_t unused;
 
@@ -247,8 +256,8 @@ static bool is_free_before(const struct gmt_allocator *allocator, const struct g
  * Accounts for a new block as a split. The allocator puts a block at the beginning of a free piece.
  * It cannot give back the rest of the piece, nor a free piece of a segment that has other blocks.
  */
-static void note_split(struct gmt_allocator_device *device, const struct gmt_allocator_segment *segment,
-	uint64_t size_bytes, bool remains)
+static void note_split(struct gmt_allocator_device *device,
+	const struct gmt_allocator_segment *segment, uint64_t size_bytes, bool remains)
 {
 	enum gmt_allocator_pool pool = pool_of(segment->size_bytes);
 
@@ -262,8 +271,8 @@ static void note_split(struct gmt_allocator_device *device, const struct gmt_all
 }
 
 /* Accounts for a freed block, which joins the free pieces next to it. */
-static void note_join(struct gmt_allocator_device *device, const struct gmt_allocator_segment *segment,
-	uint64_t size_bytes, int neighbours)
+static void note_join(struct gmt_allocator_device *device,
+	const struct gmt_allocator_segment *segment, uint64_t size_bytes, int neighbours)
 {
 	enum gmt_allocator_pool pool = pool_of(segment->size_bytes);
 
@@ -277,7 +286,8 @@ static void note_join(struct gmt_allocator_device *device, const struct gmt_allo
 }
 
 static bool add_to_segment(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
-	struct gmt_allocator_segment *segment, const struct gmt_accounting *accounting, const struct gmt_snapshot_event *event)
+	struct gmt_allocator_segment *segment, const struct gmt_accounting *accounting,
+	const struct gmt_snapshot_event *event)
 {
 	uint64_t end = event->address + event->size_bytes;
 
@@ -292,9 +302,11 @@ static bool add_to_segment(struct gmt_allocator *allocator, struct gmt_allocator
 }
 
 /* Returns the pool of a block in this segment or page. NULL: the block is in no known segment. */
-static enum gmt_allocator_pool pool_in(struct gmt_allocator *allocator, const struct gmt_allocator_segment *segment)
+static enum gmt_allocator_pool pool_in(struct gmt_allocator *allocator,
+	const struct gmt_allocator_segment *segment)
 {
-	const struct gmt_allocator_range *range = segment ? gmt_allocator_memory_range(&allocator->memory, segment) : NULL;
+	const struct gmt_allocator_range *range =
+		segment ? gmt_allocator_memory_range(&allocator->memory, segment) : NULL;
 
 	if (!segment)
 		return GMT_POOL_ALL;
@@ -305,8 +317,8 @@ static bool add_block(struct gmt_allocator *allocator, const struct gmt_accounti
 	const struct gmt_snapshot_event *event, uint32_t index)
 {
 	struct gmt_allocator_device *device = &allocator->devices.items[index];
-	struct gmt_allocator_segment *segment =
-		gmt_allocator_memory_find(&allocator->memory, device->device, event->address, event->size_bytes);
+	struct gmt_allocator_segment *segment = gmt_allocator_memory_find(&allocator->memory,
+		device->device, event->address, event->size_bytes);
 	enum gmt_allocator_pool pool = pool_in(allocator, segment);
 	struct gmt_allocator_range *range;
 
@@ -327,8 +339,8 @@ static bool add_block(struct gmt_allocator *allocator, const struct gmt_accounti
 	return true;
 }
 
-static void end_block(struct gmt_allocator *allocator, const struct gmt_accounting *accounting, uint64_t address,
-	const struct gmt_account_block *block, uint32_t index)
+static void end_block(struct gmt_allocator *allocator, const struct gmt_accounting *accounting,
+	uint64_t address, const struct gmt_account_block *block, uint32_t index)
 {
 	struct gmt_allocator_device *device = &allocator->devices.items[index];
 	struct gmt_allocator_segment *segment =
@@ -345,15 +357,16 @@ static void end_block(struct gmt_allocator *allocator, const struct gmt_accounti
 	}
 
 	uint64_t end = address + block->size_bytes;
-	int neighbours = is_free_before(allocator, segment, address) + is_free_behind(accounting, segment, end);
+	int neighbours =
+		is_free_before(allocator, segment, address) + is_free_behind(accounting, segment, end);
 	segment->used_bytes -= block->size_bytes;
 	segment->blocks--;
 	note_join(device, segment, block->size_bytes, neighbours);
 	gmt_map_remove(&allocator->block_ends, end, NULL);
 }
 
-static bool on_began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	uint32_t site)
+static bool on_began(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, uint32_t site)
 {
 	struct gmt_allocator *allocator = user;
 	const struct gmt_accounting *accounting = &replay->accounting;
@@ -364,12 +377,13 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 	if (!device_of(allocator, accounting, account, &device))
 		return false;
 	if (gmt_allocator_memory_has_address(event))
-		return gmt_allocator_memory_add(&allocator->memory, event, allocator->devices.items[device].device, site);
+		return gmt_allocator_memory_add(&allocator->memory, event,
+			allocator->devices.items[device].device, site);
 	return event->layer != GMT_LAYER_TORCH || add_block(allocator, accounting, event, device);
 }
 
-static bool on_ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	const struct gmt_account_block *block)
+static bool on_ended(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
 {
 	struct gmt_allocator *allocator = user;
 	const struct gmt_accounting *accounting = &replay->accounting;
@@ -389,8 +403,8 @@ static bool on_ended(void *user, const struct gmt_replay *replay, const struct g
 	return true;
 }
 
-static bool on_mapped(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	uint64_t number)
+static bool on_mapped(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, uint64_t number)
 {
 	struct gmt_allocator *allocator = user;
 	const struct gmt_allocator_segment *page;
@@ -407,14 +421,15 @@ static bool on_mapped(void *user, const struct gmt_replay *replay, const struct 
 	if (range && range->is_pytorch && index_of(allocator, page->device, &index)) {
 		struct gmt_allocator_device *device = &allocator->devices.items[index];
 
-		change(device, GMT_ALLOCATOR_RESERVED, pool_of(range->page_bytes), (int64_t)page->size_bytes);
+		change(device, GMT_ALLOCATOR_RESERVED, pool_of(range->page_bytes),
+			(int64_t)page->size_bytes);
 		note_again(allocator, device, page->size_bytes, event->stamp);
 	}
 	return true;
 }
 
-static bool on_before(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	size_t index)
+static bool on_before(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, size_t index)
 {
 	struct gmt_allocator *allocator = user;
 	uint64_t device;
@@ -427,7 +442,8 @@ static bool on_before(void *user, const struct gmt_replay *replay, const struct 
 		allocator->devices.items[device].refused = true;
 	if (event->kind == GMT_KIND_UNMAP && !end_mappings(allocator, event))
 		return false;
-	if (event->kind == GMT_KIND_DESTROY && event->space == GMT_SPACE_RESERVATION && !end_addresses(allocator, event))
+	if (event->kind == GMT_KIND_DESTROY && event->space == GMT_SPACE_RESERVATION &&
+		!end_addresses(allocator, event))
 		return false;
 	return gmt_allocator_memory_see(&allocator->memory, event);
 }
@@ -436,14 +452,19 @@ void gmt_allocator_init(struct gmt_allocator *allocator, const struct gmt_timeli
 {
 	allocator->timeline = timeline;
 	allocator->observer = (struct gmt_replay_observer){
-		.before = on_before, .next_needed_stamp = &gmt_replay_quiet,
-		.before_kinds = GMT_REPLAY_KIND(ALLOC_FAILED) | GMT_REPLAY_KIND(UNMAP) | GMT_REPLAY_KIND(CREATE) |
-			GMT_REPLAY_KIND(DESTROY),
-		.began = on_began, .ended = on_ended, .mapped = on_mapped, .user = allocator,
+		.before = on_before,
+		.next_needed_stamp = &gmt_replay_quiet,
+		.before_kinds = GMT_REPLAY_KIND(ALLOC_FAILED) | GMT_REPLAY_KIND(UNMAP) |
+			GMT_REPLAY_KIND(CREATE) | GMT_REPLAY_KIND(DESTROY),
+		.began = on_began,
+		.ended = on_ended,
+		.mapped = on_mapped,
+		.user = allocator,
 	};
 }
 
-const struct gmt_allocator_device *gmt_allocator_find(const struct gmt_allocator *allocator, int32_t device)
+const struct gmt_allocator_device *gmt_allocator_find(const struct gmt_allocator *allocator,
+	int32_t device)
 {
 	uint64_t index;
 

@@ -85,7 +85,8 @@ void gmt_allocator_init(struct gmt_allocator *allocator, const struct gmt_timeli
 void gmt_allocator_fini(struct gmt_allocator *allocator);
 
 /* Returns NULL if the device had no event. */
-const struct gmt_allocator_device *gmt_allocator_find(const struct gmt_allocator *allocator, int32_t device);
+const struct gmt_allocator_device *gmt_allocator_find(const struct gmt_allocator *allocator,
+	int32_t device);
 
 /*
  * Returns whether all blocks lay in known segments. If not, only the rows ALLOCATED and BLOCKS of

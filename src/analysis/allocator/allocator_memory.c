@@ -35,11 +35,13 @@ static bool begin_range(struct gmt_allocator_memory *memory, const struct gmt_sn
 
 	if (!range)
 		return false;
-	*range = (struct gmt_allocator_range){ .address = event->address, .size_bytes = event->size_bytes };
+	*range =
+		(struct gmt_allocator_range){ .address = event->address, .size_bytes = event->size_bytes };
 	return gmt_ordered_put(&memory->range_places, event->address, memory->ranges.count - 1);
 }
 
-bool gmt_allocator_memory_see(struct gmt_allocator_memory *memory, const struct gmt_snapshot_event *event)
+bool gmt_allocator_memory_see(struct gmt_allocator_memory *memory,
+	const struct gmt_snapshot_event *event)
 {
 	if (event->space != GMT_SPACE_RESERVATION || gmt_layer_family(event->layer) != GMT_FAMILY_CUDA)
 		return true;
@@ -59,7 +61,9 @@ static uint64_t first_place(const struct gmt_ordered *places)
 static struct gmt_allocator_segment *add(struct gmt_allocator_memory *memory,
 	const struct gmt_allocator_segment *segment)
 {
-	uint32_t index = memory->first_free_plus_1 ? memory->first_free_plus_1 - 1 : (uint32_t)memory->table.count, below = 0;
+	uint32_t index = memory->first_free_plus_1 ? memory->first_free_plus_1 - 1
+											   : (uint32_t)memory->table.count,
+			 below = 0;
 	bool has_below = find_below(&memory->places, segment->address, &below);
 	bool has_older = has_below && memory->table.items[below].address == segment->address;
 	uint64_t next = has_below ? memory->table.items[below].next : first_place(&memory->places);
@@ -67,7 +71,8 @@ static struct gmt_allocator_segment *add(struct gmt_allocator_memory *memory,
 	/* The new entry takes the address of the older entry. */
 	if (has_older && !gmt_allocator_memory_touch(memory, &memory->table.items[below]))
 		return NULL;
-	if (!gmt_vec_reserve(&memory->table, 1) || !gmt_ordered_put(&memory->places, segment->address, index))
+	if (!gmt_vec_reserve(&memory->table, 1) ||
+		!gmt_ordered_put(&memory->places, segment->address, index))
 		return NULL;
 	if (has_below)
 		memory->table.items[below].next = segment->address;
@@ -85,8 +90,11 @@ struct gmt_allocator_segment *gmt_allocator_memory_add(struct gmt_allocator_memo
 	const struct gmt_snapshot_event *event, int16_t device, uint32_t site)
 {
 	const struct gmt_allocator_segment segment = {
-		.address = event->address, .size_bytes = event->size_bytes, .stamp = event->stamp,
-		.site = site, .device = device,
+		.address = event->address,
+		.size_bytes = event->size_bytes,
+		.stamp = event->stamp,
+		.site = site,
+		.device = device,
 	};
 
 	return add(memory, &segment);
@@ -96,7 +104,8 @@ struct gmt_allocator_segment *gmt_allocator_memory_add(struct gmt_allocator_memo
  * Returns the index of the page's range, plus 1. Returns 0, which makes the mapping a segment, if
  * the mapping fills its range or lies in no known range.
  */
-static uint32_t range_of_page(const struct gmt_allocator_memory *memory, const struct gmt_snapshot_event *event)
+static uint32_t range_of_page(const struct gmt_allocator_memory *memory,
+	const struct gmt_snapshot_event *event)
 {
 	const struct gmt_allocator_range *range;
 	uint32_t index;
@@ -115,8 +124,12 @@ struct gmt_allocator_segment *gmt_allocator_memory_map(struct gmt_allocator_memo
 {
 	struct gmt_allocator_segment *older = gmt_allocator_memory_at(memory, event->address);
 	const struct gmt_allocator_segment segment = {
-		.address = event->address, .size_bytes = event->size_bytes, .stamp = event->stamp,
-		.memory = number, .range_plus_1 = range_of_page(memory, event), .device = event->device,
+		.address = event->address,
+		.size_bytes = event->size_bytes,
+		.stamp = event->stamp,
+		.memory = number,
+		.range_plus_1 = range_of_page(memory, event),
+		.device = event->device,
 	};
 	struct gmt_allocator_range *range = gmt_allocator_memory_range(memory, &segment);
 
@@ -138,17 +151,19 @@ struct gmt_allocator_segment *gmt_allocator_memory_map(struct gmt_allocator_memo
 	return add(memory, &segment);
 }
 
-struct gmt_allocator_segment *gmt_allocator_memory_at(const struct gmt_allocator_memory *memory, uint64_t address)
+struct gmt_allocator_segment *gmt_allocator_memory_at(const struct gmt_allocator_memory *memory,
+	uint64_t address)
 {
 	uint32_t index;
 
-	if (!find_below(&memory->places, address, &index) || memory->table.items[index].address != address)
+	if (!find_below(&memory->places, address, &index) ||
+		memory->table.items[index].address != address)
 		return NULL;
 	return &memory->table.items[index];
 }
 
-struct gmt_allocator_segment *gmt_allocator_memory_mapped_in(const struct gmt_allocator_memory *memory,
-	uint64_t address, uint64_t size_bytes)
+struct gmt_allocator_segment *gmt_allocator_memory_mapped_in(
+	const struct gmt_allocator_memory *memory, uint64_t address, uint64_t size_bytes)
 {
 	uint64_t last = size_bytes > UINT64_MAX - address ? UINT64_MAX : address + size_bytes - 1;
 	struct gmt_allocator_segment *segment;
@@ -164,7 +179,8 @@ struct gmt_allocator_segment *gmt_allocator_memory_mapped_in(const struct gmt_al
  * Returns the entry that begins at or below the address. It first tries the last found entry,
  * because PyTorch allocates and frees many blocks in the same segments.
  */
-static struct gmt_allocator_segment *find_near(struct gmt_allocator_memory *memory, uint64_t address)
+static struct gmt_allocator_segment *find_near(struct gmt_allocator_memory *memory,
+	uint64_t address)
 {
 	uint32_t *near = &memory->near[address / NEAR_BYTES % GMT_ALLOCATOR_NEAR];
 	struct gmt_allocator_segment *segment = gmt_vec_at(&memory->table, *near);
@@ -174,8 +190,8 @@ static struct gmt_allocator_segment *find_near(struct gmt_allocator_memory *memo
 	return find_below(&memory->places, address, near) ? &memory->table.items[*near] : NULL;
 }
 
-struct gmt_allocator_segment *gmt_allocator_memory_find(struct gmt_allocator_memory *memory, int16_t device,
-	uint64_t address, uint64_t size_bytes)
+struct gmt_allocator_segment *gmt_allocator_memory_find(struct gmt_allocator_memory *memory,
+	int16_t device, uint64_t address, uint64_t size_bytes)
 {
 	struct gmt_allocator_segment *segment = find_near(memory, address), *last;
 	uint64_t offset;
@@ -193,7 +209,9 @@ struct gmt_allocator_segment *gmt_allocator_memory_find(struct gmt_allocator_mem
 		return NULL;
 	last = &memory->table.items[index];
 	return last->range_plus_1 == segment->range_plus_1 &&
-		address + size_bytes - last->address <= last->size_bytes ? segment : NULL;
+			address + size_bytes - last->address <= last->size_bytes
+		? segment
+		: NULL;
 }
 
 struct gmt_allocator_range *gmt_allocator_memory_range(const struct gmt_allocator_memory *memory,
@@ -209,7 +227,8 @@ bool gmt_allocator_memory_goes_on(const struct gmt_allocator_segment *before,
 		segment->address - before->address == before->size_bytes;
 }
 
-bool gmt_allocator_memory_remove(struct gmt_allocator_memory *memory, struct gmt_allocator_segment *segment)
+bool gmt_allocator_memory_remove(struct gmt_allocator_memory *memory,
+	struct gmt_allocator_segment *segment)
 {
 	struct gmt_allocator_range *range = gmt_allocator_memory_range(memory, segment);
 	uint32_t below;
@@ -235,7 +254,8 @@ static struct gmt_allocator_mark *mark_of(const struct gmt_allocator_memory *mem
 	return NULL;
 }
 
-static bool push(struct gmt_allocator_segments *segments, const struct gmt_allocator_segment *segment)
+static bool push(struct gmt_allocator_segments *segments,
+	const struct gmt_allocator_segment *segment)
 {
 	struct gmt_allocator_segment *slot = gmt_vec_push(segments);
 
@@ -244,7 +264,8 @@ static bool push(struct gmt_allocator_segments *segments, const struct gmt_alloc
 	return slot;
 }
 
-bool gmt_allocator_memory_touch(struct gmt_allocator_memory *memory, struct gmt_allocator_segment *segment)
+bool gmt_allocator_memory_touch(struct gmt_allocator_memory *memory,
+	struct gmt_allocator_segment *segment)
 {
 	struct gmt_allocator_mark *mark = mark_of(memory, segment->device);
 
@@ -254,7 +275,8 @@ bool gmt_allocator_memory_touch(struct gmt_allocator_memory *memory, struct gmt_
 	return true;
 }
 
-void gmt_allocator_memory_know_range(struct gmt_allocator_memory *memory, struct gmt_allocator_range *range)
+void gmt_allocator_memory_know_range(struct gmt_allocator_memory *memory,
+	struct gmt_allocator_range *range)
 {
 	range->is_pytorch = true;
 	range->change = ++memory->changes;
@@ -276,8 +298,8 @@ bool gmt_allocator_memory_mark(struct gmt_allocator_memory *memory, int16_t devi
 }
 
 /* Returns whether the entry was PyTorch's at that change. */
-static bool is_pytorchs(const struct gmt_allocator_memory *memory, const struct gmt_allocator_segment *segment,
-	uint64_t change)
+static bool is_pytorchs(const struct gmt_allocator_memory *memory,
+	const struct gmt_allocator_segment *segment, uint64_t change)
 {
 	const struct gmt_allocator_range *range = gmt_allocator_memory_range(memory, segment);
 
@@ -291,8 +313,8 @@ static int by_address(const void *left, const void *right)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
-bool gmt_allocator_memory_list(const struct gmt_allocator_memory *memory, int16_t device, bool at_mark,
-	struct gmt_allocator_segments *ret_segments)
+bool gmt_allocator_memory_list(const struct gmt_allocator_memory *memory, int16_t device,
+	bool at_mark, struct gmt_allocator_segments *ret_segments)
 {
 	const struct gmt_allocator_mark *mark = at_mark ? mark_of(memory, device) : NULL;
 	uint64_t change = mark ? mark->change : memory->changes;
@@ -301,15 +323,17 @@ bool gmt_allocator_memory_list(const struct gmt_allocator_memory *memory, int16_
 		const struct gmt_ordered_page *page = &memory->places.pages.items[p];
 
 		for (size_t i = 0; i < page->count; i++) {
-			const struct gmt_allocator_segment *segment = &memory->table.items[page->entries[i].value];
+			const struct gmt_allocator_segment *segment =
+				&memory->table.items[page->entries[i].value];
 
-			if (segment->device == device && segment->change <= change && is_pytorchs(memory, segment, change) &&
-				!push(ret_segments, segment))
+			if (segment->device == device && segment->change <= change &&
+				is_pytorchs(memory, segment, change) && !push(ret_segments, segment))
 				return false;
 		}
 	}
 	for (size_t i = 0; mark && i < mark->changed.count; i++)
-		if (is_pytorchs(memory, &mark->changed.items[i], change) && !push(ret_segments, &mark->changed.items[i]))
+		if (is_pytorchs(memory, &mark->changed.items[i], change) &&
+			!push(ret_segments, &mark->changed.items[i]))
 			return false;
 	if (mark && mark->changed.count && ret_segments->count)
 		qsort(ret_segments->items, ret_segments->count, sizeof(*ret_segments->items), by_address);

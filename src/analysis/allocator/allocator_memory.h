@@ -32,7 +32,7 @@ struct gmt_allocator_segment {
 	uint32_t range_plus_1;
 	uint32_t next_free_plus_1;
 	int16_t device;
-	bool is_segment;         /* this is PyTorch's segment; for pages, see is_pytorch of the range */
+	bool is_segment; /* this is PyTorch's segment; for pages, see is_pytorch of the range */
 	bool is_asleep; /* its memory was unmapped while it had blocks; it may be mapped again */
 };
 
@@ -41,8 +41,8 @@ struct gmt_allocator_range {
 	uint64_t address, size_bytes;
 	uint64_t mapped_bytes;
 	uint64_t page_bytes; /* size of the first page; all pages of PyTorch have the same size */
-	uint64_t change;     /* number of the change that marked the range as PyTorch's */
-	bool is_pytorch;     /* a block of layer torch lay in the range */
+	uint64_t change; /* number of the change that marked the range as PyTorch's */
+	bool is_pytorch; /* a block of layer torch lay in the range */
 };
 
 struct gmt_allocator_segments { /* a GMT_VEC */
@@ -77,7 +77,8 @@ struct gmt_allocator_memory {
  * Follows the beginning and the end of reserved addresses. Call it before the event is replayed.
  * Returns false if memory is exhausted.
  */
-bool gmt_allocator_memory_see(struct gmt_allocator_memory *memory, const struct gmt_snapshot_event *event);
+bool gmt_allocator_memory_see(struct gmt_allocator_memory *memory,
+	const struct gmt_snapshot_event *event);
 
 /*
  * Adds a block of layer cuda that has an address. The returned entry is valid until the next entry
@@ -94,18 +95,19 @@ struct gmt_allocator_segment *gmt_allocator_memory_map(struct gmt_allocator_memo
 	const struct gmt_snapshot_event *event, uint64_t number);
 
 /* Returns the entry that begins at this address, or NULL. */
-struct gmt_allocator_segment *gmt_allocator_memory_at(const struct gmt_allocator_memory *memory, uint64_t address);
+struct gmt_allocator_segment *gmt_allocator_memory_at(const struct gmt_allocator_memory *memory,
+	uint64_t address);
 
 /* Returns the last mapping that begins in the `size_bytes` from `address`, or NULL. */
-struct gmt_allocator_segment *gmt_allocator_memory_mapped_in(const struct gmt_allocator_memory *memory,
-	uint64_t address, uint64_t size_bytes);
+struct gmt_allocator_segment *gmt_allocator_memory_mapped_in(
+	const struct gmt_allocator_memory *memory, uint64_t address, uint64_t size_bytes);
 
 /*
  * Returns the entry that holds all these bytes on this device, or NULL. The entry is a segment, or
  * the page in which the bytes begin if they end in a page of the same range.
  */
-struct gmt_allocator_segment *gmt_allocator_memory_find(struct gmt_allocator_memory *memory, int16_t device,
-	uint64_t address, uint64_t size_bytes);
+struct gmt_allocator_segment *gmt_allocator_memory_find(struct gmt_allocator_memory *memory,
+	int16_t device, uint64_t address, uint64_t size_bytes);
 
 /* Returns the range of a page, or NULL if `segment` is not a page. */
 struct gmt_allocator_range *gmt_allocator_memory_range(const struct gmt_allocator_memory *memory,
@@ -119,16 +121,19 @@ bool gmt_allocator_memory_goes_on(const struct gmt_allocator_segment *before,
  * Removes an entry. Returns false if memory is exhausted, which can happen only while a device has
  * a mark.
  */
-bool gmt_allocator_memory_remove(struct gmt_allocator_memory *memory, struct gmt_allocator_segment *segment);
+bool gmt_allocator_memory_remove(struct gmt_allocator_memory *memory,
+	struct gmt_allocator_segment *segment);
 
 /* Notes that a block of layer torch lay in the range. */
-void gmt_allocator_memory_know_range(struct gmt_allocator_memory *memory, struct gmt_allocator_range *range);
+void gmt_allocator_memory_know_range(struct gmt_allocator_memory *memory,
+	struct gmt_allocator_range *range);
 
 /*
  * Call it before the entry's is_segment or memory changes. Returns false if memory is exhausted,
  * which can happen only while a device has a mark.
  */
-bool gmt_allocator_memory_touch(struct gmt_allocator_memory *memory, struct gmt_allocator_segment *segment);
+bool gmt_allocator_memory_touch(struct gmt_allocator_memory *memory,
+	struct gmt_allocator_segment *segment);
 
 /*
  * Stores the current state of the device's memory as its mark, and drops the device's previous
@@ -141,8 +146,8 @@ bool gmt_allocator_memory_mark(struct gmt_allocator_memory *memory, int16_t devi
  * those at the device's mark. With `at_mark`, the device has a mark. Returns false if memory is
  * exhausted. `ret_segments` (zeroed) belongs to the caller.
  */
-bool gmt_allocator_memory_list(const struct gmt_allocator_memory *memory, int16_t device, bool at_mark,
-	struct gmt_allocator_segments *ret_segments);
+bool gmt_allocator_memory_list(const struct gmt_allocator_memory *memory, int16_t device,
+	bool at_mark, struct gmt_allocator_segments *ret_segments);
 
 /*
  * Return whether PyTorch could use the event's memory: it has an address, or the program can map

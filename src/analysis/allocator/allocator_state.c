@@ -6,7 +6,8 @@
 #include "reader/load/clock.h"
 
 static bool take_segments(struct gmt_allocator_state *where, const struct gmt_replay *replay,
-	const struct gmt_segments_scene *scene, int16_t device, enum gmt_segments_moment moment, uint64_t stamp)
+	const struct gmt_segments_scene *scene, int16_t device, enum gmt_segments_moment moment,
+	uint64_t stamp)
 {
 	struct gmt_segments *segments = gmt_vec_push(&where->segments);
 
@@ -24,9 +25,11 @@ static bool take_segments(struct gmt_allocator_state *where, const struct gmt_re
  * Stores the index of the account of layer cuda on the device. Returns false if there is no such
  * account.
  */
-static bool find_driver(const struct gmt_accounting *accounting, int16_t device, uint32_t *ret_account)
+static bool find_driver(const struct gmt_accounting *accounting, int16_t device,
+	uint32_t *ret_account)
 {
-	const struct gmt_account *account = gmt_accounting_find_account(accounting, GMT_LAYER_CUDA, device);
+	const struct gmt_account *account =
+		gmt_accounting_find_account(accounting, GMT_LAYER_CUDA, device);
 
 	if (account)
 		*ret_account = (uint32_t)(account - accounting->accounts.items);
@@ -38,14 +41,16 @@ static bool is_pytorchs(const struct gmt_account *account)
 	return account->layer == GMT_LAYER_TORCH && account->device != GMT_DEVICE_HOST;
 }
 
-static bool take_end(struct gmt_allocator_state *where, const struct gmt_replay *replay, uint32_t account, uint64_t stamp)
+static bool take_end(struct gmt_allocator_state *where, const struct gmt_replay *replay,
+	uint32_t account, uint64_t stamp)
 {
 	const struct gmt_accounting *accounting = &replay->accounting;
 	int16_t device = accounting->accounts.items[account].device;
 	struct gmt_segments_scene scene = { .captures = &where->captures };
 	uint32_t driver;
 	bool done = gmt_peaks_list_now(accounting, account, &scene.blocks) &&
-		(!find_driver(accounting, device, &driver) || gmt_peaks_list_now(accounting, driver, &scene.driver)) &&
+		(!find_driver(accounting, device, &driver) ||
+			gmt_peaks_list_now(accounting, driver, &scene.driver)) &&
 		gmt_allocator_memory_list(&where->allocator.memory, device, false, &scene.segments) &&
 		take_segments(where, replay, &scene, device, GMT_SEGMENTS_AT_END, stamp);
 
@@ -53,18 +58,22 @@ static bool take_end(struct gmt_allocator_state *where, const struct gmt_replay 
 	return done;
 }
 
-static bool take_ends(struct gmt_allocator_state *where, const struct gmt_replay *replay, uint64_t stamp)
+static bool take_ends(struct gmt_allocator_state *where, const struct gmt_replay *replay,
+	uint64_t stamp)
 {
 	where->has_ended = true;
 	gmt_module_tensors_take_end(&where->module_tensors, &replay->accounting);
-	for (uint32_t i = 0; i < replay->accounting.accounts.count && i < GMT_ALLOCATOR_STATE_ACCOUNTS; i++)
-		if (is_pytorchs(&replay->accounting.accounts.items[i]) && !take_end(where, replay, i, stamp))
+	for (uint32_t i = 0; i < replay->accounting.accounts.count && i < GMT_ALLOCATOR_STATE_ACCOUNTS;
+		i++)
+		if (is_pytorchs(&replay->accounting.accounts.items[i]) &&
+			!take_end(where, replay, i, stamp))
 			return false;
 	return gmt_attribution_take_end(&where->attribution, replay);
 }
 
 /* Takes the state at the account's peak. The replay is finished. */
-static bool take_peak(struct gmt_allocator_state *where, const struct gmt_replay *replay, uint32_t account)
+static bool take_peak(struct gmt_allocator_state *where, const struct gmt_replay *replay,
+	uint32_t account)
 {
 	const struct gmt_accounting *accounting = &replay->accounting;
 	int16_t device = accounting->accounts.items[account].device;
@@ -75,10 +84,12 @@ static bool take_peak(struct gmt_allocator_state *where, const struct gmt_replay
 
 	gmt_module_tensors_add_peak(&where->module_tensors, &scene.blocks);
 	if (is_pytorchs(&accounting->accounts.items[account]))
-		done = done && (!find_driver(accounting, device, &driver) ||
+		done = done &&
+			(!find_driver(accounting, device, &driver) ||
 				gmt_peaks_list(&where->peaks, accounting, account, driver, &scene.driver)) &&
 			gmt_allocator_memory_list(&where->allocator.memory, device, true, &scene.segments) &&
-			take_segments(where, replay, &scene, device, GMT_SEGMENTS_AT_PEAK, where->peaks.accounts[account].stamp);
+			take_segments(where, replay, &scene, device, GMT_SEGMENTS_AT_PEAK,
+				where->peaks.accounts[account].stamp);
 	gmt_segments_scene_fini(&scene);
 	return done;
 }
@@ -87,11 +98,12 @@ static void choose_quiet(struct gmt_allocator_state *where)
 {
 	uint64_t next = gmt_module_tensors_next(&where->module_tensors);
 
-	where->next_needed_stamp = where->has_ended || next < where->timeline->work_end ? next : where->timeline->work_end;
+	where->next_needed_stamp =
+		where->has_ended || next < where->timeline->work_end ? next : where->timeline->work_end;
 }
 
-static bool on_before(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	size_t index)
+static bool on_before(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, size_t index)
 {
 	struct gmt_allocator_state *where = user;
 
@@ -116,8 +128,8 @@ static bool note_largest(struct gmt_allocator_state *where, uint32_t site, uint6
 	return true;
 }
 
-static bool on_began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	uint32_t site)
+static bool on_began(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, uint32_t site)
 {
 	struct gmt_allocator_state *where = user;
 	uint32_t account = replay->accounting.sites.items[site].account;
@@ -126,16 +138,18 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 	if (!note_largest(where, site, event->size_bytes))
 		return false;
 	/* Compaction does not keep which blocks were live at a peak in the compacted prefix. */
-	return where->is_past || !gmt_peaks_began(&where->peaks, &replay->accounting, account, event->stamp) ||
+	return where->is_past ||
+		!gmt_peaks_began(&where->peaks, &replay->accounting, account, event->stamp) ||
 		!is_pytorchs(now) || gmt_allocator_memory_mark(&where->allocator.memory, now->device);
 }
 
-static bool on_ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	const struct gmt_account_block *block)
+static bool on_ended(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
 {
 	struct gmt_allocator_state *where = user;
 
-	return gmt_peaks_end(&where->peaks, &replay->accounting, block, event->address, where->attribution.ended_phase);
+	return gmt_peaks_end(&where->peaks, &replay->accounting, block, event->address,
+		where->attribution.ended_phase);
 }
 
 static bool on_compacted(void *user, const struct gmt_replay *replay)
@@ -157,14 +171,16 @@ static bool on_finished(void *user, const struct gmt_replay *replay)
 		gmt_clock_time_ns(where->snapshot, next) <= replay->end_time_ns)
 		if (!gmt_module_tensors_follow(&where->module_tensors, &replay->accounting, next + 1))
 			return false;
-	for (uint32_t i = 0; i < replay->accounting.accounts.count && i < GMT_ALLOCATOR_STATE_ACCOUNTS; i++)
+	for (uint32_t i = 0; i < replay->accounting.accounts.count && i < GMT_ALLOCATOR_STATE_ACCOUNTS;
+		i++)
 		if (gmt_peaks_knows(&where->peaks, &replay->accounting, i) && !take_peak(where, replay, i))
 			return false;
 	return where->has_ended || take_ends(where, replay, UINT64_MAX);
 }
 
-enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_state, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, const struct gmt_timeline *timeline, struct gmt_error *error)
+enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_state,
+	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
+	const struct gmt_timeline *timeline, struct gmt_error *error)
 {
 	ret_state->snapshot = snapshot;
 	ret_state->traces = traces;
@@ -179,13 +195,15 @@ enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_state, 
 	gmt_short_lived_init(&ret_state->short_lived, NULL, 0);
 	gmt_owner_peaks_init(&ret_state->owner_peaks, traces);
 	if (gmt_attribution_init(&ret_state->attribution, timeline) &&
-		gmt_spans_read(&ret_state->captures, snapshot, GMT_MARK_KIND_CAPTURE, GMT_MARK_KIND_CAPTURED))
+		gmt_spans_read(&ret_state->captures, snapshot, GMT_MARK_KIND_CAPTURE,
+			GMT_MARK_KIND_CAPTURED))
 		return GMT_OK;
 	gmt_allocator_state_fini(ret_state);
 	return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 }
 
-size_t gmt_allocator_state_observers(struct gmt_allocator_state *where, struct gmt_replay_observer *observers)
+size_t gmt_allocator_state_observers(struct gmt_allocator_state *where,
+	struct gmt_replay_observer *observers)
 {
 	size_t count = 0;
 
@@ -196,8 +214,13 @@ size_t gmt_allocator_state_observers(struct gmt_allocator_state *where, struct g
 	observers[count++] = where->owner_peaks.observer;
 	/* This observer is last, so that the tables of the other observers are up to date. */
 	observers[count++] = (struct gmt_replay_observer){
-		.before = on_before, .next_needed_stamp = &where->next_needed_stamp, .began = on_began, .ended = on_ended,
-		.folded = on_compacted, .finished = on_finished, .user = where,
+		.before = on_before,
+		.next_needed_stamp = &where->next_needed_stamp,
+		.began = on_began,
+		.ended = on_ended,
+		.folded = on_compacted,
+		.finished = on_finished,
+		.user = where,
 	};
 	return count;
 }
@@ -206,12 +229,14 @@ size_t gmt_allocator_state_observers(struct gmt_allocator_state *where, struct g
  * Searches short-lived allocations in a second replay. The peaks are known now, so the search does
  * not need to keep several possible peaks apart.
  */
-static enum gmt_status find_short_lived(struct gmt_allocator_state *where, const struct gmt_replay *replay, uint64_t until_ns,
-	struct gmt_error *error)
+static enum gmt_status find_short_lived(struct gmt_allocator_state *where,
+	const struct gmt_replay *replay, uint64_t until_ns, struct gmt_error *error)
 {
 	size_t accounts = replay->accounting.accounts.count;
 	struct gmt_replay_options options = {
-		.until_ns = until_ns, .observers = &where->short_lived.observer, .observer_count = 1,
+		.until_ns = until_ns,
+		.observers = &where->short_lived.observer,
+		.observer_count = 1,
 	};
 	struct gmt_replay again = { 0 };
 	enum gmt_status status;
@@ -242,8 +267,8 @@ static bool has_layer(const struct gmt_replay *replay, uint8_t layer)
 	return false;
 }
 
-enum gmt_status gmt_allocator_state_finish(struct gmt_allocator_state *where, const struct gmt_replay *replay, uint64_t until_ns,
-	struct gmt_error *error)
+enum gmt_status gmt_allocator_state_finish(struct gmt_allocator_state *where,
+	const struct gmt_replay *replay, uint64_t until_ns, struct gmt_error *error)
 {
 	/* If the replay ends early, PyTorch may not have allocated anything yet. */
 	if (where->has_torch && !has_layer(replay, GMT_LAYER_TORCH)) {
@@ -252,8 +277,10 @@ enum gmt_status gmt_allocator_state_finish(struct gmt_allocator_state *where, co
 		where->allocator = (struct gmt_allocator){ 0 };
 	}
 	if (where->segments.count)
-		qsort(where->segments.items, where->segments.count, sizeof(*where->segments.items), by_device);
-	return where->short_lived.are_too_many ? find_short_lived(where, replay, until_ns, error) : GMT_OK;
+		qsort(where->segments.items, where->segments.count, sizeof(*where->segments.items),
+			by_device);
+	return where->short_lived.are_too_many ? find_short_lived(where, replay, until_ns, error)
+										   : GMT_OK;
 }
 
 void gmt_allocator_state_fini(struct gmt_allocator_state *where)

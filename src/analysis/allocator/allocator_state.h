@@ -52,21 +52,23 @@ struct gmt_allocator_state {
  * Prepares the state. Fails only if memory is exhausted. `ret_state` (zeroed) belongs to the
  * caller, must not move, and borrows all these arguments. End it with gmt_allocator_state_fini.
  */
-enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_state, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, const struct gmt_timeline *timeline, struct gmt_error *error);
+enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_state,
+	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
+	const struct gmt_timeline *timeline, struct gmt_error *error);
 
 /*
  * Writes the observers for the replay to `observers`, in the order in which they must run. Returns
  * their number, at most GMT_ALLOCATOR_STATE_OBSERVERS.
  */
-size_t gmt_allocator_state_observers(struct gmt_allocator_state *where, struct gmt_replay_observer *observers);
+size_t gmt_allocator_state_observers(struct gmt_allocator_state *where,
+	struct gmt_replay_observer *observers);
 
 /*
  * Completes the state. `replay` is the finished replay, which ran until `until_ns`. Fails only if
  * memory is exhausted.
  */
-enum gmt_status gmt_allocator_state_finish(struct gmt_allocator_state *where, const struct gmt_replay *replay, uint64_t until_ns,
-	struct gmt_error *error);
+enum gmt_status gmt_allocator_state_finish(struct gmt_allocator_state *where,
+	const struct gmt_replay *replay, uint64_t until_ns, struct gmt_error *error);
 
 void gmt_allocator_state_fini(struct gmt_allocator_state *where);
 

@@ -31,13 +31,14 @@ bool gmt_arenas_is_framework(const char *owner)
 static bool has_heap(const struct gmt_replay *replay, const char *name, int32_t device)
 {
 	for (size_t i = 0; i < replay->heaps.count; i++)
-		if (replay->heaps.items[i].device == device && strcasecmp(replay->heaps.items[i].name, name) == 0)
+		if (replay->heaps.items[i].device == device &&
+			strcasecmp(replay->heaps.items[i].name, name) == 0)
 			return true;
 	return false;
 }
 
-static struct gmt_arena_row *get_row(struct gmt_arenas *arenas, struct gmt_map *ids, const struct gmt_traces *traces,
-	uint32_t owner, int32_t device, uint32_t *ret_index)
+static struct gmt_arena_row *get_row(struct gmt_arenas *arenas, struct gmt_map *ids,
+	const struct gmt_traces *traces, uint32_t owner, int32_t device, uint32_t *ret_index)
 {
 	uint64_t index, key = (uint64_t)owner << 32 | (uint32_t)device;
 	struct gmt_arena_row *row;
@@ -50,14 +51,16 @@ static struct gmt_arena_row *get_row(struct gmt_arenas *arenas, struct gmt_map *
 	row = gmt_vec_push(&arenas->rows);
 	if (!row || !gmt_map_put(ids, key, *ret_index))
 		return NULL;
-	*row = (struct gmt_arena_row){ .owner = owner, .device = device, .name = gmt_owners_name(&traces->owners, owner) };
+	*row = (struct gmt_arena_row){
+		.owner = owner, .device = device, .name = gmt_owners_name(&traces->owners, owner)
+	};
 	row->setting = gmt_arenas_setting(row->name);
 	return row;
 }
 
 /* Adds the memory of a site to its owner's row, if its stack belongs to an arena. */
-static bool add_site(struct gmt_arenas *arenas, struct gmt_map *ids, const struct gmt_traces *traces,
-	const struct gmt_replay *replay, uint32_t site)
+static bool add_site(struct gmt_arenas *arenas, struct gmt_map *ids,
+	const struct gmt_traces *traces, const struct gmt_replay *replay, uint32_t site)
 {
 	const struct gmt_accounting *accounting = &replay->accounting;
 	const struct gmt_account_site *row = &accounting->sites.items[site];
@@ -75,8 +78,9 @@ static bool add_site(struct gmt_arenas *arenas, struct gmt_map *ids, const struc
 	if (account->layer != GMT_LAYER_CUDA || !row->alloc_count || arena == GMT_ARENA_NO ||
 		(arena == GMT_ARENA_LIKELY && (space == GMT_SPACE_POOL || space == GMT_SPACE_GRAPH)))
 		return true;
-	of = get_row(arenas, ids, traces, gmt_owners_find(&traces->owners, stack, account->layer, account->device),
-		account->device, &index);
+	of = get_row(arenas, ids, traces,
+		gmt_owners_find(&traces->owners, stack, account->layer, account->device), account->device,
+		&index);
 	if (!of)
 		return false;
 	peak = gmt_account_site_peak(accounting, site);
@@ -118,7 +122,8 @@ static bool sort_rows(struct gmt_arenas *arenas, const struct gmt_replay *replay
 	GMT_VEC(struct order) order = { 0 };
 	GMT_VEC(struct gmt_arena_row) rows = { 0 };
 	GMT_VEC(uint32_t) new_row = { 0 }; /* by old index: new index + 1 */
-	bool done = gmt_vec_reserve(&order, arenas->rows.count + 1) && gmt_vec_reserve(&rows, arenas->rows.count + 1) &&
+	bool done = gmt_vec_reserve(&order, arenas->rows.count + 1) &&
+		gmt_vec_reserve(&rows, arenas->rows.count + 1) &&
 		gmt_vec_reserve(&new_row, arenas->rows.count + 1);
 
 	for (uint32_t i = 0; done && i < arenas->rows.count; i++) {
@@ -127,7 +132,9 @@ static bool sort_rows(struct gmt_arenas *arenas, const struct gmt_replay *replay
 		if (!is_kept(row))
 			continue;
 		row->is_seen = has_heap(replay, row->name, row->device);
-		*gmt_vec_push(&order) = (struct order){ row->peak_bytes > row->live_bytes ? row->peak_bytes : row->live_bytes, i };
+		*gmt_vec_push(&order) =
+			(struct order){ row->peak_bytes > row->live_bytes ? row->peak_bytes : row->live_bytes,
+				i };
 	}
 	if (done && order.count)
 		qsort(order.items, order.count, sizeof(*order.items), by_bytes);
@@ -186,7 +193,7 @@ struct gmt_arena_text gmt_arenas_warning(const struct gmt_arena_row *row)
 {
 	struct gmt_arena_text doubt;
 
-	snprintf(doubt.text, sizeof(doubt.text), "blocks inside %.64s's arena are not seen, leaks in it cannot be found",
-		row->name);
+	snprintf(doubt.text, sizeof(doubt.text),
+		"blocks inside %.64s's arena are not seen, leaks in it cannot be found", row->name);
 	return doubt;
 }

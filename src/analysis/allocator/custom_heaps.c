@@ -5,7 +5,8 @@
 
 #include "reader/load/clock.h"
 
-static struct gmt_heap_row row_of(const struct gmt_snapshot *snapshot, const struct gmt_replay *replay, size_t index)
+static struct gmt_heap_row row_of(const struct gmt_snapshot *snapshot,
+	const struct gmt_replay *replay, size_t index)
 {
 	const struct gmt_interpret_heap *heap = &replay->heaps.items[index];
 	const struct gmt_account_heap *accounting = &replay->accounting.heaps.items[index];
@@ -24,8 +25,8 @@ static struct gmt_heap_row row_of(const struct gmt_snapshot *snapshot, const str
 	return row;
 }
 
-static bool add_site(struct gmt_heaps *heaps, const struct gmt_replay *replay, const struct gmt_traces *traces,
-	uint32_t id)
+static bool add_site(struct gmt_heaps *heaps, const struct gmt_replay *replay,
+	const struct gmt_traces *traces, uint32_t id)
 {
 	const struct gmt_account_site *site = &replay->accounting.sites.items[id];
 	struct gmt_account_amount peak = gmt_account_site_heap_peak(&replay->accounting, id);

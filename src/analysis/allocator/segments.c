@@ -31,7 +31,8 @@ static bool collect_blocks(struct walk *walk, const struct gmt_peaks_blocks *blo
 	for (size_t i = 0; i < blocks->count; i++) {
 		const struct gmt_account_place *place = &blocks->items[i].place;
 
-		*gmt_vec_push(&walk->blocks) = (struct span){ place->address, place->block.size_bytes, place->block.site };
+		*gmt_vec_push(&walk->blocks) =
+			(struct span){ place->address, place->block.size_bytes, place->block.site };
 	}
 	return true;
 }
@@ -59,7 +60,8 @@ static void note_hole(struct gmt_segments *segments, uint64_t bytes)
  * Returns a number that identifies the own line of a site. Stores the site's stack and the line's
  * index in it.
  */
-static uint64_t line_of(struct walk *walk, uint32_t site, uint32_t *ret_stack, uint32_t *ret_own_line)
+static uint64_t line_of(struct walk *walk, uint32_t site, uint32_t *ret_stack,
+	uint32_t *ret_own_line)
 {
 	uint32_t count, *known;
 	const uint32_t *places;
@@ -77,7 +79,8 @@ static uint64_t line_of(struct walk *walk, uint32_t site, uint32_t *ret_stack, u
  * Counts the segment if it belongs to a CUDA graph: a graph's private pool gets its segments during
  * the graph's capture.
  */
-static void note_graph(struct walk *walk, const struct gmt_allocator_segment *segment, uint64_t used_bytes)
+static void note_graph(struct walk *walk, const struct gmt_allocator_segment *segment,
+	uint64_t used_bytes)
 {
 	if (!walk->captures || !gmt_spans_have(walk->captures, segment->stamp))
 		return;
@@ -87,7 +90,8 @@ static void note_graph(struct walk *walk, const struct gmt_allocator_segment *se
 }
 
 /* Records a segment or page of this size in which blocks fill only `used_bytes`. */
-static bool note_pin(struct walk *walk, uint64_t size_bytes, const struct span *largest, uint64_t used_bytes)
+static bool note_pin(struct walk *walk, uint64_t size_bytes, const struct span *largest,
+	uint64_t used_bytes)
 {
 	struct gmt_segments *segments = walk->segments;
 	struct gmt_segments_pin pin = { 0 };
@@ -116,7 +120,8 @@ static bool note_pin(struct walk *walk, uint64_t size_bytes, const struct span *
  * *ret_first. Blocks overlap only in damaged recordings; an overlapping block belongs to no
  * segment.
  */
-static size_t blocks_in(struct walk *walk, uint64_t start, uint64_t end, const struct span **ret_first)
+static size_t blocks_in(struct walk *walk, uint64_t start, uint64_t end,
+	const struct span **ret_first)
 {
 	uint64_t at = start;
 	size_t first;
@@ -127,7 +132,8 @@ static size_t blocks_in(struct walk *walk, uint64_t start, uint64_t end, const s
 	for (; walk->next < walk->blocks.count; walk->next++) {
 		const struct span *block = &walk->blocks.items[walk->next];
 
-		if (block->address < at || block->address >= end || block->size_bytes > end - block->address)
+		if (block->address < at || block->address >= end ||
+			block->size_bytes > end - block->address)
 			break;
 		at = block->address + block->size_bytes;
 		walk->segments->allocated_bytes += block->size_bytes;
@@ -182,11 +188,12 @@ static uint64_t part_of(const struct span *block, uint64_t start, uint64_t end)
  * Walks one of several adjacent pages. *blocks are the first of `count` blocks that may lie in it.
  * Skips the blocks that end in it. Free memory is a hole, unless the whole page is free.
  */
-static bool walk_page(struct walk *walk, const struct gmt_allocator_segment *page, const struct span **blocks,
-	size_t *count)
+static bool walk_page(struct walk *walk, const struct gmt_allocator_segment *page,
+	const struct span **blocks, size_t *count)
 {
 	struct gmt_segments *segments = walk->segments;
-	uint64_t start = page->address, end = start + page->size_bytes, at = start, used_bytes = 0, most_bytes = 0;
+	uint64_t start = page->address, end = start + page->size_bytes, at = start, used_bytes = 0,
+			 most_bytes = 0;
 	const struct span *largest = NULL;
 
 	for (; *count && (*blocks)->address < end; ++*blocks, --*count) {
@@ -216,11 +223,13 @@ static bool walk_page(struct walk *walk, const struct gmt_allocator_segment *pag
 }
 
 /* Walks adjacent pages. */
-static bool walk_pages(struct walk *walk, const struct gmt_allocator_segment *const *pages, size_t page_count)
+static bool walk_pages(struct walk *walk, const struct gmt_allocator_segment *const *pages,
+	size_t page_count)
 {
 	struct gmt_segments *segments = walk->segments;
 	const struct span *blocks;
-	uint64_t at = pages[0]->address, end = pages[page_count - 1]->address + pages[page_count - 1]->size_bytes;
+	uint64_t at = pages[0]->address,
+			 end = pages[page_count - 1]->address + pages[page_count - 1]->size_bytes;
 	size_t count = blocks_in(walk, at, end, &blocks);
 
 	segments->segments++;
@@ -246,7 +255,8 @@ static bool note_other(struct walk *walk, const struct gmt_account_block *block)
 	uint64_t line = line_of(walk, block->site, &other.stack, &other.own_line), key, index;
 
 	/* One line may call several libraries, so the owner is part of the key. */
-	key = line << 32 | gmt_owners_find(&walk->traces->owners, other.stack, GMT_LAYER_CUDA, segments->device) << 8 |
+	key = line << 32 |
+		gmt_owners_find(&walk->traces->owners, other.stack, GMT_LAYER_CUDA, segments->device) << 8 |
 		other.space;
 	if (!gmt_map_find(&walk->other_ids, key, &index)) {
 		struct gmt_segments_other *row = gmt_vec_push(&segments->others);
@@ -314,7 +324,8 @@ static bool is_in_segments(const struct walk *walk, const struct gmt_allocator_s
 	const struct gmt_account_place *place)
 {
 	const struct gmt_accounting *accounting = &walk->replay->accounting;
-	uint32_t space = accounting->spaces.items[accounting->sites.items[place->block.site].space].space;
+	uint32_t space =
+		accounting->spaces.items[accounting->sites.items[place->block.site].space].space;
 	uint64_t unused;
 	size_t at;
 
@@ -323,7 +334,8 @@ static bool is_in_segments(const struct walk *walk, const struct gmt_allocator_s
 	if (gmt_space_realm(space) != GMT_REALM_ADDRESS)
 		return false;
 	at = find_segment(segments, place->address);
-	return at < segments->count && segments->items[at].address == place->address && segments->items[at].is_segment;
+	return at < segments->count && segments->items[at].address == place->address &&
+		segments->items[at].is_segment;
 }
 
 /* Sums up all driver memory, and lists the part that is not PyTorch's. */
@@ -371,19 +383,27 @@ static void conclude(struct walk *walk)
 	segments->fragmented = segments->allocated_bytes &&
 		segments->reserved_bytes / GMT_FRAGMENTED_PERCENT > segments->allocated_bytes / 100;
 	if (segments->pins.count)
-		qsort(segments->pins.items, segments->pins.count, sizeof(*segments->pins.items), by_free_bytes);
+		qsort(segments->pins.items, segments->pins.count, sizeof(*segments->pins.items),
+			by_free_bytes);
 	if (segments->others.count)
-		qsort(segments->others.items, segments->others.count, sizeof(*segments->others.items), by_bytes);
+		qsort(segments->others.items, segments->others.count, sizeof(*segments->others.items),
+			by_bytes);
 }
 
 bool gmt_segments_init(struct gmt_segments *ret_segments, const struct gmt_segments_scene *scene,
 	const struct gmt_replay *replay, const struct gmt_traces *traces, int16_t device)
 {
 	static const uint64_t bounds[GMT_HOLE_CLASSES] = {
-		UINT64_C(64) << 10, UINT64_C(1) << 20, UINT64_C(10) << 20, UINT64_C(100) << 20,
-		UINT64_C(1) << 30, UINT64_MAX,
+		UINT64_C(64) << 10,
+		UINT64_C(1) << 20,
+		UINT64_C(10) << 20,
+		UINT64_C(100) << 20,
+		UINT64_C(1) << 30,
+		UINT64_MAX,
 	};
-	struct walk walk = { .segments = ret_segments, .replay = replay, .traces = traces, .captures = scene->captures };
+	struct walk walk = {
+		.segments = ret_segments, .replay = replay, .traces = traces, .captures = scene->captures
+	};
 	bool done;
 
 	ret_segments->device = device;
@@ -391,7 +411,8 @@ bool gmt_segments_init(struct gmt_segments *ret_segments, const struct gmt_segme
 		ret_segments->holes[i].below_bytes = bounds[i];
 	/* gmt_vec_reserve returns zeroed items. They are indexed by stack and never pushed. */
 	done = gmt_vec_reserve(&walk.own_lines, traces->stacks.entries.count + 1) &&
-		collect_blocks(&walk, &scene->blocks) && walk_all(&walk, &scene->segments) && walk_others(&walk, scene);
+		collect_blocks(&walk, &scene->blocks) && walk_all(&walk, &scene->segments) &&
+		walk_others(&walk, scene);
 	if (done)
 		conclude(&walk);
 	else

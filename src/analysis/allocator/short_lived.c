@@ -16,8 +16,8 @@ enum { LIVE_AT_FIRST = 64, LIVE_AT_MOST = 640, SIZES_AT_MOST = 4096, ROWS_AT_MOS
  * Returns the account with the peak known so far. Returns NULL for accounts that this analysis does
  * not cover.
  */
-static const struct gmt_account *peak_of(const struct gmt_short_lived *short_lived, const struct gmt_replay *replay,
-	uint32_t account)
+static const struct gmt_account *peak_of(const struct gmt_short_lived *short_lived,
+	const struct gmt_replay *replay, uint32_t account)
 {
 	if (short_lived->peaks)
 		return account < short_lived->peak_count ? &short_lived->peaks[account] : NULL;
@@ -37,7 +37,8 @@ static void look_through_live(struct gmt_short_lived *short_lived, const struct 
 	for (size_t i = 0; i < short_lived->live.count; i++) {
 		const struct gmt_short_lived_block *block = &short_lived->live.items[i];
 
-		if (is_short_lived_candidate(peak_of(short_lived, replay, block->account), block->size_bytes))
+		if (is_short_lived_candidate(peak_of(short_lived, replay, block->account),
+				block->size_bytes))
 			short_lived->live.items[left++] = *block;
 	}
 	short_lived->live.count = left;
@@ -45,17 +46,19 @@ static void look_through_live(struct gmt_short_lived *short_lived, const struct 
 }
 
 /* Returns the large block that lives at the address, or NULL. */
-static struct gmt_short_lived_block *find_live(const struct gmt_short_lived *short_lived, uint64_t address, uint8_t layer)
+static struct gmt_short_lived_block *find_live(const struct gmt_short_lived *short_lived,
+	uint64_t address, uint8_t layer)
 {
 	for (size_t i = 0; i < short_lived->live.count; i++)
-		if (short_lived->live.items[i].address == address && short_lived->live.items[i].layer == layer)
+		if (short_lived->live.items[i].address == address &&
+			short_lived->live.items[i].layer == layer)
 			return &short_lived->live.items[i];
 	return NULL;
 }
 
 /* Separate from on_began, because most blocks need only the check of their size. */
-__attribute__((noinline)) static bool note_began(struct gmt_short_lived *short_lived, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, uint32_t account)
+__attribute__((noinline)) static bool note_began(struct gmt_short_lived *short_lived,
+	const struct gmt_replay *replay, const struct gmt_snapshot_event *event, uint32_t account)
 {
 	struct gmt_short_lived_block *block;
 
@@ -71,14 +74,18 @@ __attribute__((noinline)) static bool note_began(struct gmt_short_lived *short_l
 	if (!block && !(block = gmt_vec_push(&short_lived->live)))
 		return false;
 	*block = (struct gmt_short_lived_block){
-		event->address, event->size_bytes, event->stamp, replay->accounting.accounts.items[account].alloc_count, account,
+		event->address,
+		event->size_bytes,
+		event->stamp,
+		replay->accounting.accounts.items[account].alloc_count,
+		account,
 		event->layer,
 	};
 	return true;
 }
 
-static bool on_began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	uint32_t site)
+static bool on_began(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, uint32_t site)
 {
 	struct gmt_short_lived *short_lived = user;
 	uint32_t account = replay->accounting.sites.items[site].account;
@@ -91,7 +98,8 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 }
 
 /* Stores the row of a site and size. Returns false if memory is exhausted. */
-static bool get_size(struct gmt_short_lived *short_lived, uint32_t site, uint64_t size_bytes, struct gmt_short_lived_size **ret_size)
+static bool get_size(struct gmt_short_lived *short_lived, uint32_t site, uint64_t size_bytes,
+	struct gmt_short_lived_size **ret_size)
 {
 	const uint64_t key[] = { site, short_lived->peaks ? 0 : size_bytes };
 	struct gmt_short_lived_size *slot;
@@ -123,7 +131,9 @@ static bool look_through_sizes(struct gmt_short_lived *short_lived, const struct
 	for (size_t i = 0; i < count; i++) {
 		struct gmt_short_lived_size kept = short_lived->sizes.items[i];
 
-		if (!is_short_lived_candidate(peak_of(short_lived, replay, replay->accounting.sites.items[kept.site].account), kept.size_bytes))
+		if (!is_short_lived_candidate(peak_of(short_lived, replay,
+										  replay->accounting.sites.items[kept.site].account),
+				kept.size_bytes))
 			continue;
 		if (!get_size(short_lived, kept.site, kept.size_bytes, &size))
 			return false;
@@ -138,7 +148,8 @@ static bool count_short_lived(struct gmt_short_lived *short_lived, const struct 
 {
 	struct gmt_short_lived_size *size;
 
-	if (!short_lived->peaks && short_lived->sizes.count >= SIZES_AT_MOST && !look_through_sizes(short_lived, replay))
+	if (!short_lived->peaks && short_lived->sizes.count >= SIZES_AT_MOST &&
+		!look_through_sizes(short_lived, replay))
 		return false;
 	if (short_lived->are_too_many)
 		return true;
@@ -156,39 +167,43 @@ static bool count_short_lived(struct gmt_short_lived *short_lived, const struct 
 	return true;
 }
 
-__attribute__((noinline)) static bool note_ended(struct gmt_short_lived *short_lived, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
+__attribute__((noinline)) static bool note_ended(struct gmt_short_lived *short_lived,
+	const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	const struct gmt_account_block *block)
 {
 	uint32_t account = replay->accounting.sites.items[block->site].account;
 	const struct gmt_account *peak = peak_of(short_lived, replay, account);
-	struct gmt_short_lived_block *found = find_live(short_lived, event->address, event->layer), live;
+	struct gmt_short_lived_block *found = find_live(short_lived, event->address, event->layer),
+								 live;
 
 	if (!found)
 		return true;
 	live = *found;
 	*found = short_lived->live.items[--short_lived->live.count];
-	if (replay->accounting.accounts.items[account].alloc_count - live.allocs > GMT_SHORT_LIVED_ALLOCATIONS)
+	if (replay->accounting.accounts.items[account].alloc_count - live.allocs >
+		GMT_SHORT_LIVED_ALLOCATIONS)
 		return true;
 	return count_short_lived(short_lived, replay, block, event->stamp - live.stamp,
-		live.stamp <= peak->peak_stamp && event->stamp > peak->peak_stamp,
-		peak->peak_stamp);
+		live.stamp <= peak->peak_stamp && event->stamp > peak->peak_stamp, peak->peak_stamp);
 }
 
-static bool on_ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	const struct gmt_account_block *block)
+static bool on_ended(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
 {
 	struct gmt_short_lived *short_lived = user;
 	uint32_t account = replay->accounting.sites.items[block->site].account;
 
 	short_lived->last_stamp = event->stamp;
-	return short_lived->are_too_many || !is_short_lived_candidate(peak_of(short_lived, replay, account), block->size_bytes) ||
+	return short_lived->are_too_many ||
+		!is_short_lived_candidate(peak_of(short_lived, replay, account), block->size_bytes) ||
 		note_ended(short_lived, replay, event, block);
 }
 
 /*
  * Returns the row of the site, which is added after all existing rows. NULL: memory is exhausted.
  */
-static struct gmt_short_lived_row *get_row(struct gmt_short_lived *short_lived, struct gmt_map *rows, uint32_t site)
+static struct gmt_short_lived_row *get_row(struct gmt_short_lived *short_lived,
+	struct gmt_map *rows, uint32_t site)
 {
 	uint64_t index;
 
@@ -207,17 +222,20 @@ static struct gmt_short_lived_row *get_row(struct gmt_short_lived *short_lived, 
 static bool make_rows(struct gmt_short_lived *short_lived, const struct gmt_replay *replay)
 {
 	uint64_t span = short_lived->last_stamp - short_lived->first_stamp;
-	uint64_t longest_life = span / 100 * GMT_SHORT_LIVED_LIFE_PERCENT + span % 100 * GMT_SHORT_LIVED_LIFE_PERCENT / 100;
+	uint64_t longest_life =
+		span / 100 * GMT_SHORT_LIVED_LIFE_PERCENT + span % 100 * GMT_SHORT_LIVED_LIFE_PERCENT / 100;
 	struct gmt_map ids = { 0 };
 	bool done = true;
 
-	for (size_t i = 0; done && i < short_lived->sizes.count && short_lived->rows.count < ROWS_AT_MOST; i++) {
+	for (size_t i = 0;
+		done && i < short_lived->sizes.count && short_lived->rows.count < ROWS_AT_MOST; i++) {
 		const struct gmt_short_lived_size *size = &short_lived->sizes.items[i];
 		const struct gmt_account *peak =
 			peak_of(short_lived, replay, replay->accounting.sites.items[size->site].account);
 		struct gmt_short_lived_row *row;
 
-		if (!is_short_lived_candidate(peak, size->size_bytes) || size->life / size->count > longest_life)
+		if (!is_short_lived_candidate(peak, size->size_bytes) ||
+			size->life / size->count > longest_life)
 			continue;
 		row = get_row(short_lived, &ids, size->site);
 		done = row;
@@ -252,16 +270,21 @@ static bool on_finished(void *user, const struct gmt_replay *replay)
 	if (!make_rows(short_lived, replay))
 		return false;
 	if (short_lived->rows.count)
-		qsort(short_lived->rows.items, short_lived->rows.count, sizeof(*short_lived->rows.items), by_bytes);
+		qsort(short_lived->rows.items, short_lived->rows.count, sizeof(*short_lived->rows.items),
+			by_bytes);
 	return true;
 }
 
-void gmt_short_lived_init(struct gmt_short_lived *short_lived, const struct gmt_account *peaks, size_t peak_count)
+void gmt_short_lived_init(struct gmt_short_lived *short_lived, const struct gmt_account *peaks,
+	size_t peak_count)
 {
 	short_lived->peaks = peaks;
 	short_lived->peak_count = peak_count;
 	short_lived->observer = (struct gmt_replay_observer){
-		.began = on_began, .ended = on_ended, .finished = on_finished, .user = short_lived,
+		.began = on_began,
+		.ended = on_ended,
+		.finished = on_finished,
+		.user = short_lived,
 	};
 }
 

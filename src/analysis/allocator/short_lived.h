@@ -65,7 +65,7 @@ struct gmt_short_lived {
 	size_t most_live;
 	GMT_VEC(struct gmt_short_lived_block) live;
 	GMT_VEC(struct gmt_short_lived_size) sizes;
-	struct gmt_intern size_ids;       /* key: site and size; ids are indices in sizes */
+	struct gmt_intern size_ids; /* key: site and size; ids are indices in sizes */
 	/* one row per site with short-lived allocations, once finished; largest first */
 	GMT_VEC(struct gmt_short_lived_row) rows;
 };
@@ -74,7 +74,8 @@ struct gmt_short_lived {
  * Prepares `short_lived`, which is zeroed. `peaks` are the accounts at the end of a replay of the
  * same events, or NULL.
  */
-void gmt_short_lived_init(struct gmt_short_lived *short_lived, const struct gmt_account *peaks, size_t peak_count);
+void gmt_short_lived_init(struct gmt_short_lived *short_lived, const struct gmt_account *peaks,
+	size_t peak_count);
 void gmt_short_lived_fini(struct gmt_short_lived *short_lived);
 
 #endif

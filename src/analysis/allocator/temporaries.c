@@ -4,13 +4,15 @@
 #include <stdlib.h>
 
 /* Adds the amounts to the row of the site's layer, device and own line. */
-static bool add(struct gmt_temporary_rows *rows, struct gmt_map *ids, const struct gmt_traces *traces,
-	const struct gmt_site *site, const struct gmt_temporary *amounts)
+static bool add(struct gmt_temporary_rows *rows, struct gmt_map *ids,
+	const struct gmt_traces *traces, const struct gmt_site *site,
+	const struct gmt_temporary *amounts)
 {
 	uint32_t count;
 	const uint32_t *places = gmt_traces_stack(traces, site->stack, &count);
 	uint64_t key = (uint64_t)(count ? places[site->own_line] + 1 : 0) << 24 |
-		(uint64_t)site->layer << 16 | (uint16_t)site->device, index;
+		(uint64_t)site->layer << 16 | (uint16_t)site->device,
+			 index;
 	struct gmt_temporary *row;
 
 	if (!gmt_map_find(ids, key, &index)) {
@@ -45,9 +47,10 @@ static bool add_in_step(struct gmt_temporaries *temporaries, const struct gmt_tr
 		const struct gmt_history_site *of = &history->sites.items[site->id];
 
 		if (site->id < history->sites.count && of->brief_count)
-			done = add(&temporaries->in_step, &ids, traces, site, &(struct gmt_temporary){
-				.count = of->brief_count, .bytes = of->brief_bytes,
-				.largest_bytes = of->brief_largest_bytes });
+			done = add(&temporaries->in_step, &ids, traces, site,
+				&(struct gmt_temporary){ .count = of->brief_count,
+					.bytes = of->brief_bytes,
+					.largest_bytes = of->brief_largest_bytes });
 	}
 	gmt_map_fini(&ids);
 	return done;
@@ -67,7 +70,8 @@ static bool add_short_lived(struct gmt_temporaries *temporaries, const struct gm
 
 		if (gmt_map_find(&of_site, giant->site, &index))
 			done = add(&temporaries->short_lived, &ids, traces, &sites->rows.items[index],
-				&(struct gmt_temporary){ .count = giant->count, .bytes = giant->bytes,
+				&(struct gmt_temporary){ .count = giant->count,
+					.bytes = giant->bytes,
 					.largest_bytes = giant->largest_bytes,
 					.at_peak_bytes = giant->at_peak_bytes });
 	}
@@ -78,7 +82,8 @@ static bool add_short_lived(struct gmt_temporaries *temporaries, const struct gm
 
 static int compare(const struct gmt_temporary *a, const struct gmt_temporary *b, bool largest)
 {
-	uint64_t left = largest ? a->largest_bytes : a->bytes, right = largest ? b->largest_bytes : b->bytes;
+	uint64_t left = largest ? a->largest_bytes : a->bytes,
+			 right = largest ? b->largest_bytes : b->bytes;
 
 	if (a->layer != b->layer)
 		return a->layer > b->layer ? -1 : 1;
@@ -101,8 +106,9 @@ static int by_largest(const void *left, const void *right)
 	return compare(left, right, true);
 }
 
-enum gmt_status gmt_temporaries_init(struct gmt_temporaries *ret_temporaries, const struct gmt_traces *traces,
-	const struct gmt_timeline *timeline, const struct gmt_history *history, const struct gmt_sites *sites,
+enum gmt_status gmt_temporaries_init(struct gmt_temporaries *ret_temporaries,
+	const struct gmt_traces *traces, const struct gmt_timeline *timeline,
+	const struct gmt_history *history, const struct gmt_sites *sites,
 	const struct gmt_short_lived *short_lived, struct gmt_error *error)
 {
 	bool has_steps = history && timeline->series_count && timeline->series[0].steps.count;

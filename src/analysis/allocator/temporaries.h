@@ -21,7 +21,7 @@ struct gmt_temporary {
 	uint32_t stack, own_line; /* of the largest site of the line */
 	uint64_t count, bytes, largest_bytes;
 	uint64_t at_peak_bytes; /* short-lived allocations: blocks that were live at the layer's peak */
-	uint64_t site_bytes;    /* bytes of the largest site */
+	uint64_t site_bytes; /* bytes of the largest site */
 };
 
 /* A GMT_VEC. */
@@ -32,7 +32,7 @@ struct gmt_temporary_rows {
 
 struct gmt_temporaries {
 	struct gmt_temporary_rows in_step; /* layer torch first, by device, most bytes first */
-	struct gmt_temporary_rows short_lived;  /* layer torch first, by device, largest first */
+	struct gmt_temporary_rows short_lived; /* layer torch first, by device, largest first */
 	const char *no_steps; /* reason why `in_step` is empty; NULL when steps are known */
 };
 
@@ -40,8 +40,9 @@ struct gmt_temporaries {
  * Lists temporary allocations. `history` may be NULL. Fails only if memory is exhausted.
  * `ret_temporaries` (zeroed) belongs to the caller; end it with gmt_temporaries_fini.
  */
-enum gmt_status gmt_temporaries_init(struct gmt_temporaries *ret_temporaries, const struct gmt_traces *traces,
-	const struct gmt_timeline *timeline, const struct gmt_history *history, const struct gmt_sites *sites,
+enum gmt_status gmt_temporaries_init(struct gmt_temporaries *ret_temporaries,
+	const struct gmt_traces *traces, const struct gmt_timeline *timeline,
+	const struct gmt_history *history, const struct gmt_sites *sites,
 	const struct gmt_short_lived *short_lived, struct gmt_error *error);
 
 void gmt_temporaries_fini(struct gmt_temporaries *temporaries);

@@ -85,8 +85,8 @@ static void fill_account(struct gmt_diff *diff, struct gmt_diff_account *account
 	const struct gmt_snapshot *snapshot = diff->sides[side].snapshot;
 	struct gmt_diff_pair *amounts = account->amounts;
 
-	struct gmt_account end =
-		gmt_replay_end_account(diff->sides[side].replay, (size_t)(accounting - diff->sides[side].replay->accounting.accounts.items));
+	struct gmt_account end = gmt_replay_end_account(diff->sides[side].replay,
+		(size_t)(accounting - diff->sides[side].replay->accounting.accounts.items));
 
 	account->accounting[side] = accounting;
 	amounts[GMT_DIFF_PEAK_BYTES].sides[side] = accounting->peak_bytes;
@@ -99,7 +99,8 @@ static void fill_account(struct gmt_diff *diff, struct gmt_diff_account *account
 	account->refused.sides[side] = accounting->refused_count;
 	account->reserved_peak_bytes.sides[side] = accounting->told_reserved_peak_bytes;
 	account->has_reserved |= accounting->has_totals;
-	account->peak_time_ns.sides[side] = accounting->epoch ? gmt_clock_time_ns(snapshot, accounting->peak_stamp) : 0;
+	account->peak_time_ns.sides[side] =
+		accounting->epoch ? gmt_clock_time_ns(snapshot, accounting->peak_stamp) : 0;
 }
 
 /* Lists the accounts of one recording. */
@@ -165,7 +166,8 @@ static bool order_accounts(struct differ *differ)
  * Writes the name of the site's own line, such as "train.py:42 in forward" or "libext.so:leak
  * (ext.c:12)". Writes the group's name if the line is not known.
  */
-static void name_line(const struct gmt_diff *diff, int side, const struct gmt_site *site, char *text, size_t size)
+static void name_line(const struct gmt_diff *diff, int side, const struct gmt_site *site,
+	char *text, size_t size)
 {
 	const struct gmt_traces *traces = diff->sides[side].traces;
 	uint32_t count;
@@ -177,17 +179,18 @@ static void name_line(const struct gmt_diff *diff, int side, const struct gmt_si
 		snprintf(text, size, "%s", gmt_site_keys_stack(&diff->keys[side], site->stack)->group);
 		return;
 	}
-	gmt_site_key_file(diff->sides[side].snapshot->directory, gmt_traces_string(traces, place->file), file,
-		sizeof(file));
+	gmt_site_key_file(diff->sides[side].snapshot->directory, gmt_traces_string(traces, place->file),
+		file, sizeof(file));
 	if (place->kind == GMT_PLACE_PYTHON)
 		snprintf(text, size, "%s:%u in %s", file, place->line,
 			gmt_traces_string(traces, place->function));
 	else
-		snprintf(text, size, "%s (%s:%u)", gmt_site_keys_place(&diff->keys[side], places[site->own_line]),
-			file, place->line);
+		snprintf(text, size, "%s (%s:%u)",
+			gmt_site_keys_place(&diff->keys[side], places[site->own_line]), file, place->line);
 }
 
-static void name_row(const struct gmt_diff *diff, int side, const struct gmt_site *site, char *text, size_t size)
+static void name_row(const struct gmt_diff *diff, int side, const struct gmt_site *site, char *text,
+	size_t size)
 {
 	const struct gmt_diff_side *of = &diff->sides[side];
 
@@ -212,10 +215,12 @@ static void name_row(const struct gmt_diff *diff, int side, const struct gmt_sit
 		snprintf(text, size, "%s", gmt_owners_name(&of->traces->owners, site->owner));
 		break;
 	case GMT_DIFF_BY_CATEGORY:
-		snprintf(text, size, "%s", gmt_category_name(gmt_category_of(of->replay, of->traces, of->history, site->id)));
+		snprintf(text, size, "%s",
+			gmt_category_name(gmt_category_of(of->replay, of->traces, of->history, site->id)));
 		break;
 	case GMT_DIFF_BY_PART:
-		snprintf(text, size, "%s", gmt_part_name(gmt_part_of(of->traces->stack_frame_kinds.items[site->stack])));
+		snprintf(text, size, "%s",
+			gmt_part_name(gmt_part_of(of->traces->stack_frame_kinds.items[site->stack])));
 		break;
 	}
 }
@@ -230,7 +235,8 @@ static struct gmt_diff_row *row_of(struct differ *differ, int side, const struct
 	char text[4096];
 
 	gmt_map_find(&differ->account_ids,
-		account_key(site->layer, gmt_diff_devices_base(&differ->devices, side, site->device)), &account);
+		account_key(site->layer, gmt_diff_devices_base(&differ->devices, side, site->device)),
+		&account);
 	name_row(diff, side, site, text, sizeof(text));
 	if (!gmt_intern_text(&diff->names, text, &name))
 		return NULL;
@@ -279,8 +285,8 @@ static bool add_sites(struct differ *differ, int side)
 		row->sites.sides[side]++;
 
 		const struct gmt_site *largest = row->largest[side];
-		if (!largest || gmt_sites_value(site, diff->options.key) > gmt_sites_value(largest,
-				diff->options.key))
+		if (!largest ||
+			gmt_sites_value(site, diff->options.key) > gmt_sites_value(largest, diff->options.key))
 			row->largest[side] = site;
 	}
 	return true;
@@ -306,14 +312,17 @@ static int by_difference(const void *left, const void *right, void *user)
 	const struct gmt_diff *diff = user;
 	const struct gmt_diff_row *a = left, *b = right;
 	const enum gmt_diff_amount amounts[] = {
-		diff->amount, GMT_DIFF_PEAK_BYTES, GMT_DIFF_LIVE_BYTES, GMT_DIFF_TOTAL_BYTES,
+		diff->amount,
+		GMT_DIFF_PEAK_BYTES,
+		GMT_DIFF_LIVE_BYTES,
+		GMT_DIFF_TOTAL_BYTES,
 	};
 
 	if (a->account != b->account)
 		return a->account < b->account ? -1 : 1;
 	for (size_t i = 0; i < sizeof(amounts) / sizeof(*amounts); i++) {
 		uint64_t x = size_of(gmt_diff_difference(&a->amounts[amounts[i]])),
-			y = size_of(gmt_diff_difference(&b->amounts[amounts[i]]));
+				 y = size_of(gmt_diff_difference(&b->amounts[amounts[i]]));
 
 		if (x != y)
 			return x > y ? -1 : 1;
@@ -353,8 +362,8 @@ static void finish_rows(struct gmt_diff *diff)
 		}
 	}
 	for (size_t i = 0; i < diff->accounts.count; i++)
-		diff->differs |= is_shown(diff,
-			gmt_diff_difference(&diff->accounts.items[i].amounts[diff->amount]));
+		diff->differs |=
+			is_shown(diff, gmt_diff_difference(&diff->accounts.items[i].amounts[diff->amount]));
 }
 
 static bool make(struct differ *differ)
@@ -378,7 +387,8 @@ static bool make(struct differ *differ)
 }
 
 enum gmt_status gmt_diff_init(struct gmt_diff *ret_diff, const struct gmt_diff_side *base,
-	const struct gmt_diff_side *now, const struct gmt_diff_options *options, struct gmt_error *error)
+	const struct gmt_diff_side *now, const struct gmt_diff_options *options,
+	struct gmt_error *error)
 {
 	static const enum gmt_diff_amount amounts[][2] = {
 		[GMT_SITES_BY_PEAK] = { GMT_DIFF_PEAK_BYTES, GMT_DIFF_PEAK_BLOCKS },

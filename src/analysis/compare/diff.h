@@ -123,7 +123,8 @@ struct gmt_diff {
  * must not sort the sites meanwhile.
  */
 enum gmt_status gmt_diff_init(struct gmt_diff *ret_diff, const struct gmt_diff_side *base,
-	const struct gmt_diff_side *now, const struct gmt_diff_options *options, struct gmt_error *error);
+	const struct gmt_diff_side *now, const struct gmt_diff_options *options,
+	struct gmt_error *error);
 
 /* Returns the new amount minus the base amount. */
 int64_t gmt_diff_difference(const struct gmt_diff_pair *pair);

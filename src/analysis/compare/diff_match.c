@@ -30,7 +30,8 @@ bool gmt_diff_devices_init(struct gmt_diff_devices *ret_devices, const struct gm
 			const struct gmt_account *account = &accounting->accounts.items[i];
 			int32_t *slot;
 
-			if (account->device < 0 || !account->alloc_count || !gmt_layer_can_leak(account->layer) ||
+			if (account->device < 0 || !account->alloc_count ||
+				!gmt_layer_can_leak(account->layer) ||
 				has(ret_devices->used[side].items, ret_devices->used[side].count, account->device))
 				continue;
 			slot = gmt_vec_push(&ret_devices->used[side]);
@@ -39,9 +40,11 @@ bool gmt_diff_devices_init(struct gmt_diff_devices *ret_devices, const struct gm
 			*slot = account->device;
 		}
 		if (ret_devices->used[side].count)
-			qsort(ret_devices->used[side].items, ret_devices->used[side].count, sizeof(int32_t), lowest_first);
+			qsort(ret_devices->used[side].items, ret_devices->used[side].count, sizeof(int32_t),
+				lowest_first);
 	}
-	ret_devices->are_paired = ret_devices->used[GMT_DIFF_BASE].count == ret_devices->used[GMT_DIFF_NEW].count;
+	ret_devices->are_paired =
+		ret_devices->used[GMT_DIFF_BASE].count == ret_devices->used[GMT_DIFF_NEW].count;
 	return true;
 }
 
@@ -72,8 +75,9 @@ static int only_side_of(const struct gmt_diff_row *row)
 {
 	const uint64_t *allocs = row->amounts[GMT_DIFF_ALLOCS].sides;
 
-	return allocs[GMT_DIFF_BASE] && allocs[GMT_DIFF_NEW] ? GMT_DIFF_SIDES :
-		allocs[GMT_DIFF_BASE] ? GMT_DIFF_BASE : GMT_DIFF_NEW;
+	return allocs[GMT_DIFF_BASE] && allocs[GMT_DIFF_NEW] ? GMT_DIFF_SIDES
+		: allocs[GMT_DIFF_BASE]                          ? GMT_DIFF_BASE
+														 : GMT_DIFF_NEW;
 }
 
 /* Moves the amounts of the base's row `from` into the new recording's row. */

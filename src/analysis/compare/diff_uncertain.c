@@ -14,7 +14,8 @@ struct lister {
 	bool failed;
 };
 
-static void add(struct lister *lister, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct lister *lister, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 static void add(struct lister *lister, const char *format, ...)
 {
@@ -54,8 +55,8 @@ static void judge_command(struct lister *lister)
 
 	for (size_t i = 0; (left = argument(base, i), right = argument(now, i), left || right); i++)
 		if (!left || !right || strcmp(left, right) != 0) {
-			add(lister, "the commands differ, first in `%.200s` and `%.200s`", left ? left : "(nothing)",
-				right ? right : "(nothing)");
+			add(lister, "the commands differ, first in `%.200s` and `%.200s`",
+				left ? left : "(nothing)", right ? right : "(nothing)");
 			return;
 		}
 	if (!base->command.count && strcmp(base->executable, now->executable) != 0)
@@ -64,10 +65,12 @@ static void judge_command(struct lister *lister)
 
 static bool has_key(const struct gmt_option *option, const struct gmt_slice *key)
 {
-	return option->key.length == key->length && memcmp(option->key.text, key->text, key->length) == 0;
+	return option->key.length == key->length &&
+		memcmp(option->key.text, key->text, key->length) == 0;
 }
 
-static const struct gmt_option *find_option(const struct gmt_snapshot *snapshot, const struct gmt_slice *key)
+static const struct gmt_option *find_option(const struct gmt_snapshot *snapshot,
+	const struct gmt_slice *key)
 {
 	for (size_t i = 0; i < snapshot->options.count; i++)
 		if (has_key(&snapshot->options.items[i], key))
@@ -86,8 +89,9 @@ static void judge_options(struct lister *lister)
 	for (size_t i = 0; i < lister->base->options.count; i++) {
 		const struct gmt_option *left = &lister->base->options.items[i];
 		const struct gmt_option *right = find_option(lister->now, &left->key);
-		bool counts = right && (left->value.length != right->value.length ||
-			memcmp(left->value.text, right->value.text, left->value.length) != 0);
+		bool counts = right &&
+			(left->value.length != right->value.length ||
+				memcmp(left->value.text, right->value.text, left->value.length) != 0);
 
 		for (size_t h = 0; counts && h < sizeof(harmless) / sizeof(*harmless); h++)
 			counts = strcmp(left->key.text, harmless[h]) != 0;
@@ -102,12 +106,14 @@ static void judge_devices(struct lister *lister)
 	const struct gmt_snapshot *base = lister->base, *now = lister->now;
 
 	if (base->devices.count != now->devices.count)
-		add(lister, "the base has %zu GPUs, the new one %zu", base->devices.count, now->devices.count);
+		add(lister, "the base has %zu GPUs, the new one %zu", base->devices.count,
+			now->devices.count);
 	for (size_t i = 0; i < base->devices.count; i++) {
 		const struct gmt_device *left = &base->devices.items[i];
 		const struct gmt_device *right = gmt_snapshot_device(now, left->ordinal);
 
-		if (right && (strcmp(left->name.text, right->name.text) != 0 ||
+		if (right &&
+			(strcmp(left->name.text, right->name.text) != 0 ||
 				left->total_bytes != right->total_bytes))
 			add(lister, "GPU %u differs: %.100s with %s and %.100s with %s", left->ordinal,
 				left->name.text, gmt_text_size(left->total_bytes).text, right->name.text,
@@ -119,7 +125,8 @@ static void judge_devices(struct lister *lister)
 static bool can_be_renamed(const struct gmt_diff *diff)
 {
 	for (size_t i = 0; i < diff->accounts.count; i++)
-		if (diff->accounts.items[i].changes[GMT_DIFF_ADDED] && diff->accounts.items[i].changes[GMT_DIFF_GONE])
+		if (diff->accounts.items[i].changes[GMT_DIFF_ADDED] &&
+			diff->accounts.items[i].changes[GMT_DIFF_GONE])
 			return true;
 	return false;
 }
@@ -130,12 +137,14 @@ static void judge_processes(struct lister *lister)
 	const char *left = strrchr(base->directory, '/'), *right = strrchr(now->directory, '/');
 
 	if (base->process.rank != now->process.rank)
-		add(lister, "they are of different ranks: %d and %d", base->process.rank, now->process.rank);
+		add(lister, "they are of different ranks: %d and %d", base->process.rank,
+			now->process.rank);
 	if (strcmp(base->shim_version, now->shim_version) != 0)
 		add(lister, "the recorders differ: versions %.60s and %.60s", base->shim_version,
 			now->shim_version);
 	if (strcmp(left ? left : "", right ? right : "") != 0 && can_be_renamed(lister->diff))
-		add(lister, "the working directories differ, %.200s and %.200s: one file can have two names",
+		add(lister,
+			"the working directories differ, %.200s and %.200s: one file can have two names",
 			base->directory, now->directory);
 	if (base->process.start_time_ns > now->process.start_time_ns)
 		add(lister, "the base was recorded after the new one: are they swapped?");
@@ -164,17 +173,19 @@ static void judge_names(struct lister *lister)
 	unsigned from = named_tenths(left), to = named_tenths(right);
 
 	if (from > to + 1 || to > from + 1)
-		add(lister, "names are known for %s of %s native addresses of the base and %s of %s of the new one: "
-			"native lines can have two names (--symbol-path)", gmt_text_count(left->named).text,
-			gmt_text_count(left->addresses).text, gmt_text_count(right->named).text,
-			gmt_text_count(right->addresses).text);
+		add(lister,
+			"names are known for %s of %s native addresses of the base and %s of %s of the new one: "
+			"native lines can have two names (--symbol-path)",
+			gmt_text_count(left->named).text, gmt_text_count(left->addresses).text,
+			gmt_text_count(right->named).text, gmt_text_count(right->addresses).text);
 }
 
 bool gmt_diff_list_uncertain(struct gmt_diff *diff)
 {
 	struct lister lister = {
 		.diff = diff,
-		.base = diff->sides[GMT_DIFF_BASE].snapshot, .now = diff->sides[GMT_DIFF_NEW].snapshot,
+		.base = diff->sides[GMT_DIFF_BASE].snapshot,
+		.now = diff->sides[GMT_DIFF_NEW].snapshot,
 	};
 
 	judge_completeness(&lister);

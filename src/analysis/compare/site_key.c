@@ -53,7 +53,12 @@ static bool is_comprehension(const char *function)
 static bool is_plumbing(const char *module, const char *function)
 {
 	static const char *const modules[] = {
-		"python", "libpython.so", "libc.so", "libpthread.so", "ld-linux-x86-64.so", "ld-linux-aarch64.so",
+		"python",
+		"libpython.so",
+		"libc.so",
+		"libpthread.so",
+		"ld-linux-x86-64.so",
+		"ld-linux-aarch64.so",
 	};
 
 	for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++)
@@ -96,14 +101,15 @@ static void drop_repetition(struct maker *maker)
 
 	for (size_t length = 1; length <= LONGEST_REPETITION && length * 2 <= count; length++)
 		if (items[count - 1] == items[count - 1 - length] &&
-			memcmp(items + count - length, items + count - 2 * length,
-				length * sizeof(*items)) == 0) {
+			memcmp(items + count - length, items + count - 2 * length, length * sizeof(*items)) ==
+				0) {
 			maker->frames.count -= length;
 			return;
 		}
 }
 
-static bool list_frames(struct maker *maker, const uint32_t *places, uint32_t count, bool with_plumbing)
+static bool list_frames(struct maker *maker, const uint32_t *places, uint32_t count,
+	bool with_plumbing)
 {
 	maker->frames.count = 0;
 	for (uint32_t i = 0; i < count; i++) {
@@ -156,8 +162,8 @@ static bool name_stack(struct maker *maker, uint32_t stack)
 	return true;
 }
 
-enum gmt_status gmt_site_keys_init(struct gmt_site_keys *ret_keys, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, struct gmt_error *error)
+enum gmt_status gmt_site_keys_init(struct gmt_site_keys *ret_keys,
+	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces, struct gmt_error *error)
 {
 	struct maker maker = { .keys = ret_keys, .snapshot = snapshot, .traces = traces };
 	size_t places = traces->places.entries.count, stacks = traces->stacks.entries.count;

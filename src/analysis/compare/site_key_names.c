@@ -18,7 +18,8 @@ static const char *behind_last(const char *path, const char *part)
 
 static const char *in_packages(const char *path)
 {
-	const char *site = behind_last(path, "/site-packages/"), *dist = behind_last(path, "/dist-packages/");
+	const char *site = behind_last(path, "/site-packages/"),
+			   *dist = behind_last(path, "/dist-packages/");
 	const char *package = site > dist ? site : dist;
 
 	if (!package)
@@ -106,8 +107,8 @@ void gmt_site_key_file(const char *directory, const char *path, char *ret_name, 
 	else if (!name_made_up(path, ret_name, size)) {
 		bool is_relative = *path != '/' && *directory == '/';
 
-		snprintf(whole, sizeof(whole), "%s%s%s", is_relative ? directory : "", is_relative ? "/" : "",
-			path);
+		snprintf(whole, sizeof(whole), "%s%s%s", is_relative ? directory : "",
+			is_relative ? "/" : "", path);
 		tidy(whole);
 		if (length > 1 && strncmp(whole, directory, length) == 0 && whole[length] == '/')
 			snprintf(ret_name, size, "%s", whole + length + 1);
@@ -139,7 +140,8 @@ static size_t cut_version(const char *name, size_t length, bool is_extension)
 {
 	size_t at = cut_numbers(name, length);
 
-	if (ends_with(name, at, "libpython") || (at == strlen("python") && ends_with(name, at, "python")))
+	if (ends_with(name, at, "libpython") ||
+		(at == strlen("python") && ends_with(name, at, "python")))
 		return at;
 	if (at && at < length && name[at - 1] == '-')
 		return at - 1;
@@ -151,7 +153,8 @@ static size_t cut_version(const char *name, size_t length, bool is_extension)
 	 * the hash.
 	 */
 	const char *dot = memchr(name, '.', length);
-	size_t hashed = dot && cut_numbers(dot, (size_t)(name + length - dot)) == 0 ? (size_t)(dot - name) : length;
+	size_t hashed =
+		dot && cut_numbers(dot, (size_t)(name + length - dot)) == 0 ? (size_t)(dot - name) : length;
 	for (at = hashed; at && isxdigit((unsigned char)name[at - 1]);)
 		at--;
 	return at && hashed - at == 8 && name[at - 1] == '-' ? at - 1 : length;
@@ -187,8 +190,9 @@ void gmt_site_key_module(const char *path, char *ret_name, size_t size)
 		stem = (size_t)(tag - name);
 	else if (end && ends_with(name, stem, ".abi3"))
 		stem -= strlen(".abi3");
-	stem = end || strncmp(name, "python", 6) == 0 ?
-		cut_version(name, stem, strstr(path, "/torch_extensions/")) : stem;
+	stem = end || strncmp(name, "python", 6) == 0
+		? cut_version(name, stem, strstr(path, "/torch_extensions/"))
+		: stem;
 	if (length)
 		snprintf(ret_name, size, "%.*s%s", (int)stem, name, end ? ".so" : "");
 	else

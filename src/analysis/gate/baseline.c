@@ -96,7 +96,8 @@ static const char *take_number(const char *at, const char *name, uint64_t *ret_n
 }
 
 /* Parses "rank=0" or "rank=-", "device=0" or "device=host". */
-static const char *take_place(const char *at, const char *name, const char *none, int32_t *ret_number)
+static const char *take_place(const char *at, const char *name, const char *none,
+	int32_t *ret_number)
 {
 	const char *behind = take(take(at, name), none);
 	uint64_t number = 0;
@@ -150,22 +151,22 @@ static enum gmt_status parse_head(const char *line, const char *path, struct gmt
 	if (!at)
 		return gmt_error_set(error, GMT_USAGE,
 			"%s: is no baseline: its first line is not `%s%d ...`; write one with "
-			"--update-baseline", path, magic,
-			GMT_BASELINE_VERSION);
+			"--update-baseline",
+			path, magic, GMT_BASELINE_VERSION);
 	at = take_number(at, " names ", &names);
 	if (version > GMT_BASELINE_VERSION || (at && names > GMT_SITE_KEY_VERSION))
 		return gmt_error_set(error, GMT_USAGE,
 			"%s: is a baseline of a later gpumemtrace: use that one, or write it anew with "
-			"--update-baseline", path);
+			"--update-baseline",
+			path);
 	if (!at || *at || names < GMT_SITE_KEY_VERSION)
 		return gmt_error_set(error, GMT_USAGE,
-			"%s: names sites as this version does not: write it anew with --update-baseline",
-			path);
+			"%s: names sites as this version does not: write it anew with --update-baseline", path);
 	return GMT_OK;
 }
 
-enum gmt_status gmt_baseline_parse(struct gmt_baseline *ret_baseline, const char *text, const char *path,
-	struct gmt_error *error)
+enum gmt_status gmt_baseline_parse(struct gmt_baseline *ret_baseline, const char *text,
+	const char *path, struct gmt_error *error)
 {
 	enum gmt_status status = GMT_OK;
 	unsigned number = 1;
@@ -191,8 +192,8 @@ enum gmt_status gmt_baseline_parse(struct gmt_baseline *ret_baseline, const char
 		else if (!parse_row(line, &row))
 			status = gmt_error_set(error, GMT_USAGE,
 				"%s:%u: `%.80s` is no line of a baseline: write it anew with "
-				"--update-baseline", path, number,
-				line);
+				"--update-baseline",
+				path, number, line);
 		else if (!gmt_baseline_add(ret_baseline, &row))
 			status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}
@@ -212,15 +213,16 @@ static void write_row(const struct gmt_baseline_row *row, FILE *file)
 		fputs("host", file);
 	else
 		fprintf(file, "%d", row->device);
-	fprintf(file, " peak=%" PRIu64 " retained=%" PRIu64 " growth=%" PRIu64 "%s%s\n", row->peak_bytes,
-		row->retained_bytes, row->growth_bytes, *row->key ? " " : "", row->key);
+	fprintf(file, " peak=%" PRIu64 " retained=%" PRIu64 " growth=%" PRIu64 "%s%s\n",
+		row->peak_bytes, row->retained_bytes, row->growth_bytes, *row->key ? " " : "", row->key);
 }
 
 void gmt_baseline_write(const struct gmt_baseline *baseline, FILE *file)
 {
 	fprintf(file, "%s%d names %d\n", magic, GMT_BASELINE_VERSION, GMT_SITE_KEY_VERSION);
 	fputs("# What was held when this was last found good, in bytes (growth: per step).\n"
-		"# Written by `gpumemtrace check --update-baseline`.\n", file);
+		  "# Written by `gpumemtrace check --update-baseline`.\n",
+		file);
 	for (size_t i = 0; i < baseline->rows.count; i++)
 		write_row(&baseline->rows.items[i], file);
 }

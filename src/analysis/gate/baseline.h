@@ -57,8 +57,8 @@ const struct gmt_baseline_row *gmt_baseline_find(const struct gmt_baseline *base
  * Parses the text of a file and sorts the rows. Returns GMT_USAGE, with advice to the user in
  * `error`, if it is not a baseline or is from a later version.
  */
-enum gmt_status gmt_baseline_parse(struct gmt_baseline *ret_baseline, const char *text, const char *path,
-	struct gmt_error *error);
+enum gmt_status gmt_baseline_parse(struct gmt_baseline *ret_baseline, const char *text,
+	const char *path, struct gmt_error *error);
 
 /* Writes the baseline. Write errors are left in the error indicator of `file`. */
 void gmt_baseline_write(const struct gmt_baseline *baseline, FILE *file);

@@ -9,13 +9,19 @@ struct gmt_verdict_check gmt_judge_check(const struct gmt_judge *judge, enum gmt
 	const struct gmt_account *account)
 {
 	return (struct gmt_verdict_check){
-		.rule = rule, .subject = judge->subject, .layer = account ? account->layer : 0,
+		.rule = rule,
+		.subject = judge->subject,
+		.layer = account ? account->layer : 0,
 		.device = account ? account->device : GMT_DEVICE_UNKNOWN,
-		.measured = -1, .limit = -1, .unit = "", .text = "",
+		.measured = -1,
+		.limit = -1,
+		.unit = "",
+		.text = "",
 	};
 }
 
-bool gmt_judge_suppresses(const struct gmt_judge *judge, unsigned kinds, uint32_t stack, uint64_t bytes)
+bool gmt_judge_suppresses(const struct gmt_judge *judge, unsigned kinds, uint32_t stack,
+	uint64_t bytes)
 {
 	struct gmt_suppression *row =
 		gmt_suppressions_find(judge->gate->suppressions, kinds, judge->input->traces, stack);
@@ -35,8 +41,8 @@ struct gmt_finding *gmt_judge_find(const struct gmt_judge *judge, uint32_t check
 
 	if (!finding)
 		return NULL;
-	gmt_verdict_set_stack(judge->verdict, finding, input->snapshot, input->traces, input->keys, stack,
-		own_line);
+	gmt_verdict_set_stack(judge->verdict, finding, input->snapshot, input->traces, input->keys,
+		stack, own_line);
 	finding->kind = gmt_suppression_kind_name(kind);
 	return finding;
 }
@@ -47,7 +53,8 @@ const char *gmt_judge_place(const struct gmt_judge *judge, uint32_t stack, uint3
 	const uint32_t *places = gmt_traces_stack(judge->input->traces, stack, &count);
 
 	return own_line < count ? gmt_verdict_frame_name(judge->verdict, judge->input->snapshot,
-		judge->input->traces, places[own_line]) : "(no stack)";
+								  judge->input->traces, places[own_line])
+							: "(no stack)";
 }
 
 static const char *copy(struct gmt_verdict *verdict, const char *text)

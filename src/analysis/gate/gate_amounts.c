@@ -35,8 +35,8 @@ static uint64_t suppressed_at_peak(const struct gmt_judge *judge, const struct g
 	if (!gmt_suppressions_have(judge->gate->suppressions, kinds))
 		return 0;
 
-	const struct gmt_site *sites =
-		gmt_sites_of(judge->input->sites, account->layer, account->device, GMT_SITES_BY_PEAK, &count);
+	const struct gmt_site *sites = gmt_sites_of(judge->input->sites, account->layer,
+		account->device, GMT_SITES_BY_PEAK, &count);
 	for (size_t i = 0; i < count && sites[i].peak_bytes; i++)
 		if (gmt_judge_suppresses(judge, kinds, sites[i].stack, sites[i].peak_bytes))
 			bytes += sites[i].peak_bytes;
@@ -45,13 +45,12 @@ static uint64_t suppressed_at_peak(const struct gmt_judge *judge, const struct g
 }
 
 static void report_peak(const struct gmt_judge *judge, uint32_t check,
-	const struct gmt_account *account,
-	const char *text)
+	const struct gmt_account *account, const char *text)
 {
 	struct gmt_verdict *verdict = judge->verdict;
 	size_t count;
-	const struct gmt_site *sites =
-		gmt_sites_of(judge->input->sites, account->layer, account->device, GMT_SITES_BY_PEAK, &count);
+	const struct gmt_site *sites = gmt_sites_of(judge->input->sites, account->layer,
+		account->device, GMT_SITES_BY_PEAK, &count);
 
 	if (!count)
 		return;
@@ -65,11 +64,11 @@ static void report_peak(const struct gmt_judge *judge, uint32_t check,
 	finding->title = gmt_verdict_line(verdict, "%s, at %s", text,
 		gmt_text_duration(gmt_clock_time_ns(judge->input->snapshot, account->peak_stamp)).text);
 	for (size_t i = 0; i < count && i < HOLDERS_SHOWN && sites[i].peak_bytes; i++)
-		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
-			"%s (%.1f %%) held by %s",
-			gmt_text_size(sites[i].peak_bytes).text,
-			100.0 * (double)sites[i].peak_bytes / (double)account->peak_bytes,
-			gmt_judge_place(judge, sites[i].stack, sites[i].own_line)));
+		gmt_verdict_add_evidence(verdict, finding,
+			gmt_verdict_line(verdict, "%s (%.1f %%) held by %s",
+				gmt_text_size(sites[i].peak_bytes).text,
+				100.0 * (double)sites[i].peak_bytes / (double)account->peak_bytes,
+				gmt_judge_place(judge, sites[i].stack, sites[i].own_line)));
 }
 
 void gmt_judge_peak(const struct gmt_judge *judge, const struct gmt_account *account)
@@ -133,18 +132,18 @@ void gmt_judge_fragmentation(const struct gmt_judge *judge, const struct gmt_acc
 	check.unit = "ratio";
 	if (limit < 0 || !find_totals(judge->input->snapshot, account, &totals)) {
 		check.state = GMT_CHECK_SKIPPED;
-		check.text = limit < 0 ? "not judged: no --max-fragmentation is given" :
-			"PyTorch handed nothing out";
+		check.text = limit < 0 ? "not judged: no --max-fragmentation is given"
+							   : "PyTorch handed nothing out";
 		gmt_verdict_add_check(judge->verdict, check);
 		return;
 	}
 	check.measured = (double)totals.reserved_bytes / (double)totals.allocated_bytes;
 	check.limit = limit;
 	check.state = check.measured > limit ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
-	check.text = gmt_verdict_line(judge->verdict, "PyTorch reserved %s for %s: %.3g times, %.3g allowed",
-		gmt_text_size(totals.reserved_bytes).text, gmt_text_size(totals.allocated_bytes).text,
-		check.measured,
-		limit);
+	check.text =
+		gmt_verdict_line(judge->verdict, "PyTorch reserved %s for %s: %.3g times, %.3g allowed",
+			gmt_text_size(totals.reserved_bytes).text, gmt_text_size(totals.allocated_bytes).text,
+			check.measured, limit);
 
 	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
 	struct gmt_finding *finding =

@@ -39,14 +39,17 @@ static bool collect_sites(const struct gmt_judge *judge, const struct gmt_accoun
 	int32_t rank, struct gmt_baseline *found)
 {
 	size_t count;
-	const struct gmt_site *sites =
-		gmt_sites_of(judge->input->sites, account->layer, account->device, GMT_SITES_BY_PEAK, &count);
+	const struct gmt_site *sites = gmt_sites_of(judge->input->sites, account->layer,
+		account->device, GMT_SITES_BY_PEAK, &count);
 	bool done = true;
 
 	for (size_t i = 0; done && i < count; i++) {
 		struct gmt_baseline_row row = {
-			.rank = rank, .layer = account->layer, .device = account->device,
-			.key = key_of(judge, sites[i].stack), .peak_bytes = sites[i].peak_bytes,
+			.rank = rank,
+			.layer = account->layer,
+			.device = account->device,
+			.key = key_of(judge, sites[i].stack),
+			.peak_bytes = sites[i].peak_bytes,
 		};
 
 		done = !row.peak_bytes || gmt_baseline_add(found, &row);
@@ -54,21 +57,25 @@ static bool collect_sites(const struct gmt_judge *judge, const struct gmt_accoun
 	return done;
 }
 
-static bool add_retained(const struct gmt_judge *judge, int32_t rank, struct gmt_baseline *found, uint32_t id,
-	uint64_t bytes)
+static bool add_retained(const struct gmt_judge *judge, int32_t rank, struct gmt_baseline *found,
+	uint32_t id, uint64_t bytes)
 {
 	const struct gmt_replay *replay = judge->input->replay;
 	const struct gmt_account_site *site = &replay->accounting.sites.items[id];
 	const struct gmt_account *account = &replay->accounting.accounts.items[site->account];
 	struct gmt_baseline_row row = {
-		.rank = rank, .layer = account->layer, .device = account->device,
-		.key = key_of(judge, replay->site_stacks.items[id]), .retained_bytes = bytes,
+		.rank = rank,
+		.layer = account->layer,
+		.device = account->device,
+		.key = key_of(judge, replay->site_stacks.items[id]),
+		.retained_bytes = bytes,
 	};
 
 	return !bytes || !gmt_layer_can_leak(account->layer) || gmt_baseline_add(found, &row);
 }
 
-static bool collect_retained(const struct gmt_judge *judge, int32_t rank, struct gmt_baseline *found)
+static bool collect_retained(const struct gmt_judge *judge, int32_t rank,
+	struct gmt_baseline *found)
 {
 	const struct gmt_replay *replay = judge->input->replay;
 	bool done = true;
@@ -90,11 +97,14 @@ static bool collect_growth(const struct gmt_judge *judge, int32_t rank, struct g
 		/* Unexplained growth has no site, so the next recording could not be compared with it. */
 		if (leak->definition != GMT_LEAK_GROWTH)
 			continue;
-		done = gmt_baseline_add(found, &(struct gmt_baseline_row){
-			.rank = rank, .layer = leak->layer, .device = leak->device,
-			.key = key_of(judge, leak->stack),
-			.growth_bytes = leak->bytes_per_step > 0 ? (uint64_t)leak->bytes_per_step : 0,
-		});
+		done = gmt_baseline_add(found,
+			&(struct gmt_baseline_row){
+				.rank = rank,
+				.layer = leak->layer,
+				.device = leak->device,
+				.key = key_of(judge, leak->stack),
+				.growth_bytes = leak->bytes_per_step > 0 ? (uint64_t)leak->bytes_per_step : 0,
+			});
 	}
 	return done;
 }
@@ -108,12 +118,16 @@ static bool collect(const struct gmt_judge *judge, int32_t rank, struct gmt_base
 	for (size_t i = 0; done && i < accounting->accounts.count; i++) {
 		const struct gmt_account *account = &accounting->accounts.items[i];
 		struct gmt_baseline_row row = {
-			.rank = rank, .layer = account->layer, .device = account->device, .key = "",
+			.rank = rank,
+			.layer = account->layer,
+			.device = account->device,
+			.key = "",
 			.peak_bytes = account->peak_bytes,
 			.retained_bytes = retained_bytes(judge, i),
 		};
 
-		if (account->alloc_count && account->device != GMT_DEVICE_UNKNOWN && gmt_layer_can_leak(account->layer))
+		if (account->alloc_count && account->device != GMT_DEVICE_UNKNOWN &&
+			gmt_layer_can_leak(account->layer))
 			done = gmt_baseline_add(found, &row) && collect_sites(judge, account, rank, found);
 	}
 	gmt_baseline_sort(found, GMT_BASELINE_SUM);
@@ -126,33 +140,35 @@ static bool collect(const struct gmt_judge *judge, int32_t rank, struct gmt_base
  */
 static bool is_worth_keeping(const struct gmt_baseline *found, const struct gmt_baseline_row *row)
 {
-	const struct gmt_baseline_row *layer = gmt_baseline_find(found, row->rank, row->layer, row->device,
-		"");
+	const struct gmt_baseline_row *layer =
+		gmt_baseline_find(found, row->rank, row->layer, row->device, "");
 
-	return layer && (!*row->key || row->growth_bytes || row->peak_bytes >= layer->peak_bytes / 100 ||
-		row->retained_bytes >= layer->peak_bytes / 100);
+	return layer &&
+		(!*row->key || row->growth_bytes || row->peak_bytes >= layer->peak_bytes / 100 ||
+			row->retained_bytes >= layer->peak_bytes / 100);
 }
 
 /* Returns whether two keys name the same function of the same file in two different folders. */
 static bool are_namesakes(const char *a, const char *b)
 {
-	return strcmp(a, b) != 0 && strcmp(gmt_site_key_without_folder(a), gmt_site_key_without_folder(b)) == 0;
+	return strcmp(a, b) != 0 &&
+		strcmp(gmt_site_key_without_folder(a), gmt_site_key_without_folder(b)) == 0;
 }
 
 /*
  * Returns the only row of the same layer that names the same function and file in another folder,
  * and whose key does not occur in `others`. NULL: no row fits, or several rows fit.
  */
-static const struct gmt_baseline_row *find_moved(const struct gmt_baseline *baseline, const struct gmt_baseline *others,
-	const struct gmt_baseline_row *row)
+static const struct gmt_baseline_row *find_moved(const struct gmt_baseline *baseline,
+	const struct gmt_baseline *others, const struct gmt_baseline_row *row)
 {
 	const struct gmt_baseline_row *moved = NULL;
 
 	for (size_t i = 0; i < baseline->rows.count; i++) {
 		const struct gmt_baseline_row *other = &baseline->rows.items[i];
 
-		if (other->rank != row->rank || other->layer != row->layer || other->device != row->device ||
-			!are_namesakes(other->key, row->key) ||
+		if (other->rank != row->rank || other->layer != row->layer ||
+			other->device != row->device || !are_namesakes(other->key, row->key) ||
 			gmt_baseline_find(others, row->rank, row->layer, row->device, other->key))
 			continue;
 		if (moved)
@@ -166,8 +182,8 @@ static const struct gmt_baseline_row *find_moved(const struct gmt_baseline *base
  * Returns the baseline's row of a group, even if its file was in another folder then. NULL: there
  * is no such row.
  */
-static const struct gmt_baseline_row *before_of(const struct gmt_judge *judge, const struct gmt_baseline *found,
-	const struct gmt_baseline_row *row)
+static const struct gmt_baseline_row *before_of(const struct gmt_judge *judge,
+	const struct gmt_baseline *found, const struct gmt_baseline_row *row)
 {
 	const struct gmt_baseline *baseline = judge->gate->baseline;
 	const struct gmt_baseline_row *before =
@@ -210,8 +226,11 @@ static void show_changes(const struct gmt_judge *judge, struct gmt_finding *find
 			continue;
 		before = before_of(judge, found, row);
 		struct change change = {
-			.key = row->key, .now = retained ? row->retained_bytes : row->peak_bytes,
-			.before = !before ? 0 : retained ? before->retained_bytes : before->peak_bytes,
+			.key = row->key,
+			.now = retained ? row->retained_bytes : row->peak_bytes,
+			.before = !before ? 0
+				: retained    ? before->retained_bytes
+							  : before->peak_bytes,
 		};
 		struct change *place = change.now > change.before ? gmt_vec_push(&changes) : NULL;
 		if (place)
@@ -220,13 +239,13 @@ static void show_changes(const struct gmt_judge *judge, struct gmt_finding *find
 	if (changes.count)
 		qsort(changes.items, changes.count, sizeof(*changes.items), largest_first);
 	for (size_t i = 0; i < changes.count && i < CHANGES_SHOWN; i++)
-		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
-			"%s more (%s, was %s): %s",
-			gmt_text_size(changes.items[i].now - changes.items[i].before).text,
-			gmt_text_size(changes.items[i].now).text,
-			changes.items[i].before ? gmt_text_size(changes.items[i].before).text :
-			"not in the baseline",
-			changes.items[i].key));
+		gmt_verdict_add_evidence(verdict, finding,
+			gmt_verdict_line(verdict, "%s more (%s, was %s): %s",
+				gmt_text_size(changes.items[i].now - changes.items[i].before).text,
+				gmt_text_size(changes.items[i].now).text,
+				changes.items[i].before ? gmt_text_size(changes.items[i].before).text
+										: "not in the baseline",
+				changes.items[i].key));
 	if (changes.count)
 		finding->key = gmt_verdict_line(verdict, "%s", changes.items[0].key);
 	gmt_vec_fini(&changes);
@@ -250,16 +269,14 @@ static void set_stack(const struct gmt_judge *judge, struct gmt_finding *finding
 		if (leak->definition == GMT_LEAK_GROWTH && leak->layer == layer->layer &&
 			leak->device == layer->device && strcmp(key_of(judge, leak->stack), key) == 0) {
 			gmt_verdict_set_stack(judge->verdict, finding, input->snapshot, input->traces,
-				input->keys,
-				leak->stack, leak->own_line);
+				input->keys, leak->stack, leak->own_line);
 			return;
 		}
 	}
 	for (size_t i = 0; i < count && *key; i++)
 		if (strcmp(key_of(judge, sites[i].stack), key) == 0) {
 			gmt_verdict_set_stack(judge->verdict, finding, input->snapshot, input->traces,
-				input->keys,
-				sites[i].stack, sites[i].own_line);
+				input->keys, sites[i].stack, sites[i].own_line);
 			return;
 		}
 }
@@ -286,9 +303,9 @@ static void report(const struct gmt_judge *judge, uint32_t check, const struct g
 	if (!finding)
 		return;
 	finding->bytes = excess->now - excess->before;
-	finding->title = gmt_verdict_line(verdict, "%s is %s, %s more than the baseline's %s", excess->what,
-		gmt_text_size(excess->now).text, gmt_text_size(excess->now - excess->before).text,
-		gmt_text_size(excess->before).text);
+	finding->title = gmt_verdict_line(verdict, "%s is %s, %s more than the baseline's %s",
+		excess->what, gmt_text_size(excess->now).text,
+		gmt_text_size(excess->now - excess->before).text, gmt_text_size(excess->before).text);
 	show_changes(judge, finding, found, layer, retained);
 	set_stack(judge, finding, layer, false);
 }
@@ -297,8 +314,8 @@ static void report(const struct gmt_judge *judge, uint32_t check, const struct g
  * Judges the growth of each group. Returns how many groups grow faster than in the baseline. With
  * `tell`, adds a finding for each.
  */
-static unsigned judge_growth(const struct gmt_judge *judge, uint32_t check, const struct gmt_baseline *found,
-	const struct gmt_baseline_row *layer, bool tell)
+static unsigned judge_growth(const struct gmt_judge *judge, uint32_t check,
+	const struct gmt_baseline *found, const struct gmt_baseline_row *layer, bool tell)
 {
 	double factor = 1 + judge->gate->limits->tolerance;
 	unsigned count = 0;
@@ -319,8 +336,7 @@ static unsigned judge_growth(const struct gmt_judge *judge, uint32_t check, cons
 		finding->bytes_per_step = (double)row->growth_bytes;
 		finding->key = gmt_verdict_line(judge->verdict, "%s", row->key);
 		finding->title = gmt_verdict_line(judge->verdict,
-			"grows by %s a step; the baseline has %s: %s",
-			gmt_text_size(row->growth_bytes).text,
+			"grows by %s a step; the baseline has %s: %s", gmt_text_size(row->growth_bytes).text,
 			gmt_text_size(before ? before->growth_bytes : 0).text, row->key);
 		set_stack(judge, finding, layer, true);
 	}
@@ -341,8 +357,8 @@ static void judge_layer(const struct gmt_judge *judge, const struct gmt_baseline
 		check.state = GMT_CHECK_FAILED;
 		check.text = gmt_verdict_line(verdict, "%s at its peak, and not in the baseline",
 			gmt_text_size(layer->peak_bytes).text);
-		struct gmt_finding *finding = gmt_verdict_add_finding(verdict, gmt_verdict_add_check(verdict,
-			check));
+		struct gmt_finding *finding =
+			gmt_verdict_add_finding(verdict, gmt_verdict_add_check(verdict, check));
 		if (finding) {
 			finding->title = check.text;
 			finding->hint = "add it with --update-baseline";
@@ -354,11 +370,13 @@ static void judge_layer(const struct gmt_judge *judge, const struct gmt_baseline
 	struct excess peak = { "the peak", before->peak_bytes, layer->peak_bytes, slack };
 	struct excess retained = { "what is alive when the work is done", before->retained_bytes,
 		layer->retained_bytes, slack };
-	bool failed = exceeds(&peak) || exceeds(&retained) || judge_growth(judge, 0, found, layer, false);
+	bool failed =
+		exceeds(&peak) || exceeds(&retained) || judge_growth(judge, 0, found, layer, false);
 
 	check.state = failed ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
 	check.limit = (double)(before->peak_bytes + slack);
-	check.text = gmt_verdict_line(verdict, "held %s at its peak and %s at the end; the baseline has %s "
+	check.text = gmt_verdict_line(verdict,
+		"held %s at its peak and %s at the end; the baseline has %s "
 		"and %s",
 		gmt_text_size(layer->peak_bytes).text, gmt_text_size(layer->retained_bytes).text,
 		gmt_text_size(before->peak_bytes).text, gmt_text_size(before->retained_bytes).text);
@@ -375,7 +393,8 @@ void gmt_judge_regressions(const struct gmt_judge *judge)
 	const struct gmt_accounting *accounting = &judge->input->replay->accounting;
 	int32_t rank = judge->verdict->subjects.items[judge->subject].rank;
 	struct gmt_baseline found = { 0 };
-	bool done = !(gate->baseline || gate->new_baseline) || collect(judge, rank < 0 ? -1 : rank, &found);
+	bool done =
+		!(gate->baseline || gate->new_baseline) || collect(judge, rank < 0 ? -1 : rank, &found);
 
 	for (size_t i = 0; done && gate->new_baseline && i < found.rows.count; i++)
 		if (is_worth_keeping(&found, &found.rows.items[i]))

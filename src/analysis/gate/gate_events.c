@@ -30,24 +30,25 @@ static void report_oom(const struct gmt_judge *judge, uint32_t check, const stru
 		gmt_text_size(row->requested_bytes).text, gmt_layer_name(row->layer),
 		gmt_text_duration(row->time_ns).text);
 	if (row->has_driver)
-		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
-			"the driver had %s free of %s",
-			gmt_text_size(row->free_bytes).text, gmt_text_size(row->total_bytes).text));
+		gmt_verdict_add_evidence(verdict, finding,
+			gmt_verdict_line(verdict, "the driver had %s free of %s",
+				gmt_text_size(row->free_bytes).text, gmt_text_size(row->total_bytes).text));
 	if (row->has_cache)
-		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
-			"PyTorch had %s reserved, %s of it unused", gmt_text_size(row->reserved_bytes).text,
-			gmt_text_size(row->cached_bytes).text));
+		gmt_verdict_add_evidence(verdict, finding,
+			gmt_verdict_line(verdict, "PyTorch had %s reserved, %s of it unused",
+				gmt_text_size(row->reserved_bytes).text, gmt_text_size(row->cached_bytes).text));
 	for (uint32_t i = 0; i < row->holder_count && i < 3; i++) {
 		uint32_t stack = judge->input->replay->site_stacks.items[row->holders[i].site];
 
-		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "%s held by %s",
-			gmt_text_size(row->holders[i].bytes).text,
-			gmt_judge_place(judge, stack, gmt_traces_own_line(traces, stack))));
+		gmt_verdict_add_evidence(verdict, finding,
+			gmt_verdict_line(verdict, "%s held by %s", gmt_text_size(row->holders[i].bytes).text,
+				gmt_judge_place(judge, stack, gmt_traces_own_line(traces, stack))));
 	}
 }
 
 /* Reports the refused requests of a site in the compacted prefix. Only their number is known. */
-static void report_compacted(const struct gmt_judge *judge, uint32_t check, uint32_t stack, const struct gmt_past_site *site)
+static void report_compacted(const struct gmt_judge *judge, uint32_t check, uint32_t stack,
+	const struct gmt_past_site *site)
 {
 	struct gmt_finding *finding = gmt_judge_find(judge, check, stack,
 		gmt_traces_own_line(judge->input->traces, stack), GMT_SUPPRESSION_OOM);
@@ -55,7 +56,8 @@ static void report_compacted(const struct gmt_judge *judge, uint32_t check, uint
 	if (!finding)
 		return;
 	finding->blocks = site->oom_count;
-	finding->title = gmt_verdict_line(judge->verdict, "%s request%s refused in the time that was folded (layer %s)",
+	finding->title = gmt_verdict_line(judge->verdict,
+		"%s request%s refused in the time that was folded (layer %s)",
 		gmt_text_count(site->oom_count).text, site->oom_count == 1 ? " was" : "s were",
 		gmt_layer_name(site->layer) ? gmt_layer_name(site->layer) : "unknown");
 }
@@ -68,7 +70,8 @@ static void find_folded(const struct gmt_judge *judge, struct folded *found, uin
 {
 	const struct gmt_snapshot *snapshot = judge->input->snapshot;
 
-	for (size_t i = 0; judge->input->ooms->folded_failures && i < snapshot->compacted.sites.count; i++) {
+	for (size_t i = 0; judge->input->ooms->folded_failures && i < snapshot->compacted.sites.count;
+		i++) {
 		const struct gmt_past_site *site = &snapshot->compacted.sites.items[i];
 		uint32_t stack = judge->input->traces->stack_of_trace[snapshot->compacted_traces.items[i]];
 		size_t *place;
@@ -101,7 +104,7 @@ void gmt_judge_ooms(const struct gmt_judge *judge)
 		if (row->recovered)
 			continue;
 		if (gmt_judge_suppresses(judge, 1u << GMT_SUPPRESSION_OOM, row->stack,
-			row->requested_bytes)) {
+				row->requested_bytes)) {
 			judge->verdict->suppressed_findings++;
 			count -= !!count;
 			continue;
@@ -118,8 +121,8 @@ void gmt_judge_ooms(const struct gmt_judge *judge)
 	check.unit = "count";
 	check.text = gmt_verdict_line(judge->verdict, "%s request%s refused, %s allowed%s%s%s",
 		gmt_text_count(count).text, count == 1 ? " was" : "s were", gmt_text_count(limit).text,
-		ooms->retries ? "; PyTorch got " : "", ooms->retries ? gmt_text_count(ooms->retries).text :
-		"",
+		ooms->retries ? "; PyTorch got " : "",
+		ooms->retries ? gmt_text_count(ooms->retries).text : "",
 		ooms->retries ? " more by emptying its cache" : "");
 
 	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
@@ -148,7 +151,8 @@ static bool is_invalid_free(const struct gmt_snapshot_event *event)
  * Finds the last event before event `index` that freed or allocated a block at the same address.
  * False: there is no such event.
  */
-static bool find_before(const struct gmt_snapshot *snapshot, size_t index, struct gmt_snapshot_event *ret_before)
+static bool find_before(const struct gmt_snapshot *snapshot, size_t index,
+	struct gmt_snapshot_event *ret_before)
 {
 	struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, index);
 
@@ -169,15 +173,15 @@ static void report_free(const struct gmt_judge *judge, uint32_t check, size_t in
 	bool has_before = find_before(snapshot, index, &before);
 	struct gmt_verdict *verdict = judge->verdict;
 	uint32_t stack = traces->stack_of_trace[event.trace];
-	struct gmt_finding *finding = gmt_judge_find(judge, check, stack, gmt_traces_own_line(traces, stack),
-		GMT_SUPPRESSION_FREE);
+	struct gmt_finding *finding = gmt_judge_find(judge, check, stack,
+		gmt_traces_own_line(traces, stack), GMT_SUPPRESSION_FREE);
 
 	if (!finding)
 		return;
 	finding->title = gmt_verdict_line(verdict, "%s, at %s (error %u)",
-		!has_before ? "an address was freed that was never allocated" :
-		before.kind == GMT_KIND_FREE ? "a block was freed for the second time" :
-		"a block was freed that cannot be freed this way",
+		!has_before                        ? "an address was freed that was never allocated"
+			: before.kind == GMT_KIND_FREE ? "a block was freed for the second time"
+										   : "a block was freed that cannot be freed this way",
 		gmt_text_duration(gmt_clock_time_ns(snapshot, event.stamp)).text, event.result);
 	finding->blocks = 1;
 	if (!has_before)
@@ -185,10 +189,11 @@ static void report_free(const struct gmt_judge *judge, uint32_t check, size_t in
 	uint32_t first = traces->stack_of_trace[before.trace];
 	uint32_t count;
 	gmt_traces_stack(traces, first, &count);
-	gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "%s at %s%s%s",
-		before.kind == GMT_KIND_FREE ? "first freed" : "allocated",
-		gmt_text_duration(gmt_clock_time_ns(snapshot, before.stamp)).text, count ? " by " : "",
-		count ? gmt_judge_place(judge, first, gmt_traces_own_line(traces, first)) : ""));
+	gmt_verdict_add_evidence(verdict, finding,
+		gmt_verdict_line(verdict, "%s at %s%s%s",
+			before.kind == GMT_KIND_FREE ? "first freed" : "allocated",
+			gmt_text_duration(gmt_clock_time_ns(snapshot, before.stamp)).text, count ? " by " : "",
+			count ? gmt_judge_place(judge, first, gmt_traces_own_line(traces, first)) : ""));
 }
 
 void gmt_judge_frees(const struct gmt_judge *judge)
@@ -224,10 +229,12 @@ void gmt_judge_frees(const struct gmt_judge *judge)
 		report_free(judge, number, found[i]);
 }
 
-static void add_not_judged(const struct gmt_judge *judge, struct gmt_finding *finding, const char *what, const char *why)
+static void add_not_judged(const struct gmt_judge *judge, struct gmt_finding *finding,
+	const char *what, const char *why)
 {
 	if (judge->input->leaks->is_compacted_away && why)
-		gmt_verdict_add_evidence(judge->verdict, finding, gmt_verdict_line(judge->verdict, "not judged: %s: %s", what, why));
+		gmt_verdict_add_evidence(judge->verdict, finding,
+			gmt_verdict_line(judge->verdict, "not judged: %s: %s", what, why));
 }
 
 void gmt_judge_incomplete(const struct gmt_judge *judge)
@@ -235,13 +242,15 @@ void gmt_judge_incomplete(const struct gmt_judge *judge)
 	const struct gmt_warnings *warnings = judge->input->warnings;
 	struct gmt_verdict *verdict = judge->verdict;
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_INCOMPLETE, NULL);
-	bool is_incomplete = warnings->rows.count && warnings->rows.items[0].kind == GMT_WARNING_INCOMPLETE;
+	bool is_incomplete =
+		warnings->rows.count && warnings->rows.items[0].kind == GMT_WARNING_INCOMPLETE;
 	bool is_compacted_away = judge->input->leaks->is_compacted_away;
 
 	is_incomplete |= !gmt_snapshot_complete(judge->input->snapshot);
 	check.state = is_incomplete || is_compacted_away ? GMT_CHECK_WARNED : GMT_CHECK_PASSED;
-	check.text = is_incomplete ? "the recording is incomplete" :
-		is_compacted_away ? "the recording was folded, and not all of it can be judged" : "the recording is complete";
+	check.text = is_incomplete ? "the recording is incomplete"
+		: is_compacted_away    ? "the recording was folded, and not all of it can be judged"
+							   : "the recording is complete";
 
 	uint32_t number = gmt_verdict_add_check(verdict, check);
 	if (!is_incomplete && !is_compacted_away)

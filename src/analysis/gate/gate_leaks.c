@@ -34,7 +34,8 @@ static unsigned kinds_of(enum gmt_leak_definition definition)
  */
 static bool counts(const struct gmt_judge *judge, const struct gmt_leak *leak)
 {
-	if (leak->stack == GMT_LEAK_NO_STACK || !gmt_judge_suppresses(judge, kinds_of(leak->definition), leak->stack, leak->bytes))
+	if (leak->stack == GMT_LEAK_NO_STACK ||
+		!gmt_judge_suppresses(judge, kinds_of(leak->definition), leak->stack, leak->bytes))
 		return true;
 	judge->verdict->suppressed_findings++;
 	judge->verdict->suppressed_bytes += leak->bytes;
@@ -48,14 +49,14 @@ static void describe_birth(const struct gmt_judge *judge, struct gmt_finding *fi
 	const char *blocks = birth->blocks == 1 ? "block" : "blocks";
 
 	if (birth->first_step == birth->last_step)
-		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
-			"step %u left %s in %s %s",
-			birth->first_step, gmt_text_size(birth->bytes).text,
-			gmt_text_count(birth->blocks).text, blocks));
+		gmt_verdict_add_evidence(verdict, finding,
+			gmt_verdict_line(verdict, "step %u left %s in %s %s", birth->first_step,
+				gmt_text_size(birth->bytes).text, gmt_text_count(birth->blocks).text, blocks));
 	else
-		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
-			"steps %u to %u left %s in %s %s", birth->first_step, birth->last_step,
-			gmt_text_size(birth->bytes).text, gmt_text_count(birth->blocks).text, blocks));
+		gmt_verdict_add_evidence(verdict, finding,
+			gmt_verdict_line(verdict, "steps %u to %u left %s in %s %s", birth->first_step,
+				birth->last_step, gmt_text_size(birth->bytes).text,
+				gmt_text_count(birth->blocks).text, blocks));
 }
 
 /* The first and the last steps show that the leak continues. */
@@ -81,20 +82,25 @@ static const char *rate_text(const struct gmt_judge *judge, double bytes_per_ste
 		gmt_text_size(bytes_per_step > 0 ? (uint64_t)bytes_per_step : 0).text);
 }
 
-static void describe_steps(const struct gmt_judge *judge, struct gmt_finding *finding, const struct gmt_leak *leak)
+static void describe_steps(const struct gmt_judge *judge, struct gmt_finding *finding,
+	const struct gmt_leak *leak)
 {
 	struct gmt_verdict *verdict = judge->verdict;
 
 	if (leak->confidence >= 0)
-		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "over %s steps; %s; confidence %.0f %%",
-			gmt_text_count(leak->steps).text, gmt_leak_ground_words(leak->ground), leak->confidence * 100));
+		gmt_verdict_add_evidence(verdict, finding,
+			gmt_verdict_line(verdict, "over %s steps; %s; confidence %.0f %%",
+				gmt_text_count(leak->steps).text, gmt_leak_ground_words(leak->ground),
+				leak->confidence * 100));
 	if (leak->steps_to_oom != UINT64_MAX)
-		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "the GPU is full after %s more steps",
-			gmt_text_count(leak->steps_to_oom).text));
+		gmt_verdict_add_evidence(verdict, finding,
+			gmt_verdict_line(verdict, "the GPU is full after %s more steps",
+				gmt_text_count(leak->steps_to_oom).text));
 }
 
 /* Reports a finding without a stack. No suppression can name it. */
-static void report_unexplained(const struct gmt_judge *judge, uint32_t check, const struct gmt_leak *leak)
+static void report_unexplained(const struct gmt_judge *judge, uint32_t check,
+	const struct gmt_leak *leak)
 {
 	struct gmt_verdict *verdict = judge->verdict;
 	struct gmt_finding *finding = gmt_verdict_add_finding(verdict, check);
@@ -105,27 +111,34 @@ static void report_unexplained(const struct gmt_judge *judge, uint32_t check, co
 	finding->definition = gmt_leak_definition_name(leak->definition);
 	finding->confidence = leak->confidence;
 	finding->bytes_per_step = leak->bytes_per_step;
-	finding->title = gmt_verdict_line(verdict, "grows by %s a step in all, and no one line explains it",
-		rate_text(judge, leak->bytes_per_step));
-	finding->hint = "look at the lines that rose most; a suppression cannot name this growth, max-growth allows it";
+	finding->title =
+		gmt_verdict_line(verdict, "grows by %s a step in all, and no one line explains it",
+			rate_text(judge, leak->bytes_per_step));
+	finding->hint =
+		"look at the lines that rose most; a suppression cannot name this growth, max-growth allows it";
 	describe_steps(judge, finding, leak);
 	for (size_t i = 0; i < leak->rose_most.count; i++)
-		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "rose by %s: %s",
-			gmt_text_size(leak->rose_most.items[i].bytes).text,
-			gmt_judge_place(judge, leak->rose_most.items[i].stack, leak->rose_most.items[i].own_line)));
+		gmt_verdict_add_evidence(verdict, finding,
+			gmt_verdict_line(verdict, "rose by %s: %s",
+				gmt_text_size(leak->rose_most.items[i].bytes).text,
+				gmt_judge_place(judge, leak->rose_most.items[i].stack,
+					leak->rose_most.items[i].own_line)));
 }
 
 static void report(const struct gmt_judge *judge, uint32_t check, const struct gmt_leak *leak)
 {
 	static const enum gmt_suppression_kind kinds[GMT_LEAK_DEFINITIONS] = {
-		[GMT_LEAK_GROWTH] = GMT_SUPPRESSION_GROWTH, [GMT_LEAK_PHASE] = GMT_SUPPRESSION_PHASE,
-		[GMT_LEAK_AGE] = GMT_SUPPRESSION_AGE, [GMT_LEAK_EXIT] = GMT_SUPPRESSION_EXIT,
+		[GMT_LEAK_GROWTH] = GMT_SUPPRESSION_GROWTH,
+		[GMT_LEAK_PHASE] = GMT_SUPPRESSION_PHASE,
+		[GMT_LEAK_AGE] = GMT_SUPPRESSION_AGE,
+		[GMT_LEAK_EXIT] = GMT_SUPPRESSION_EXIT,
 	};
 	struct gmt_verdict *verdict = judge->verdict;
 	struct gmt_finding *finding =
 		gmt_judge_find(judge, check, leak->stack, leak->own_line, kinds[leak->definition]);
-	const char *size = gmt_verdict_line(verdict, "%s in %s block%s", gmt_text_size(leak->bytes).text,
-		gmt_text_count(leak->blocks).text, leak->blocks == 1 ? "" : "s");
+	const char *size =
+		gmt_verdict_line(verdict, "%s in %s block%s", gmt_text_size(leak->bytes).text,
+			gmt_text_count(leak->blocks).text, leak->blocks == 1 ? "" : "s");
 
 	if (!finding)
 		return;
@@ -149,12 +162,13 @@ static void report(const struct gmt_judge *judge, uint32_t check, const struct g
 	}
 	describe_attribution(judge, finding, leak);
 	if (leak->sites > 1)
-		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
-			"from %s stacks through this line; the largest is shown",
-			gmt_text_count(leak->sites).text));
+		gmt_verdict_add_evidence(verdict, finding,
+			gmt_verdict_line(verdict, "from %s stacks through this line; the largest is shown",
+				gmt_text_count(leak->sites).text));
 }
 
-static void set_not_judged(const struct gmt_judge *judge, struct gmt_verdict_check *check, const char *why)
+static void set_not_judged(const struct gmt_judge *judge, struct gmt_verdict_check *check,
+	const char *why)
 {
 	check->state = GMT_CHECK_SKIPPED;
 	check->text = gmt_verdict_line(judge->verdict, "not judged: %s", why);
@@ -164,13 +178,14 @@ static void set_not_judged(const struct gmt_judge *judge, struct gmt_verdict_che
  * Turns the check into a warning, because the growth is more likely not a leak. The text has the
  * line that grows most and its ground.
  */
-static void warn_of_doubt(const struct gmt_judge *judge, struct gmt_verdict_check *check, const struct gmt_leak *leak,
-	double bytes_per_step)
+static void warn_of_doubt(const struct gmt_judge *judge, struct gmt_verdict_check *check,
+	const struct gmt_leak *leak, double bytes_per_step)
 {
 	check->state = GMT_CHECK_WARNED;
 	check->text = gmt_verdict_line(judge->verdict,
-		"grows by %s a step, with less confidence than min-confidence (%.0f %%)%s%s; %s", rate_text(judge, bytes_per_step),
-		100 * judge->gate->limits->min_confidence, leak->stack == GMT_LEAK_NO_STACK ? "" : ": ",
+		"grows by %s a step, with less confidence than min-confidence (%.0f %%)%s%s; %s",
+		rate_text(judge, bytes_per_step), 100 * judge->gate->limits->min_confidence,
+		leak->stack == GMT_LEAK_NO_STACK ? "" : ": ",
 		leak->stack == GMT_LEAK_NO_STACK ? "" : gmt_judge_place(judge, leak->stack, leak->own_line),
 		gmt_leak_ground_words(leak->ground));
 }
@@ -179,10 +194,12 @@ static void warn_of_doubt(const struct gmt_judge *judge, struct gmt_verdict_chec
  * Returns the arena that hides the blocks of this account, so that they cannot be judged. NULL:
  * there is no such arena.
  */
-static const struct gmt_arena_row *unseen_arena(const struct gmt_judge *judge, const struct gmt_account *account)
+static const struct gmt_arena_row *unseen_arena(const struct gmt_judge *judge,
+	const struct gmt_account *account)
 {
-	return account->layer == GMT_LAYER_CUDA && account->device != GMT_DEVICE_HOST ?
-		gmt_arenas_unseen(&judge->input->leaks->arenas, account->device) : NULL;
+	return account->layer == GMT_LAYER_CUDA && account->device != GMT_DEVICE_HOST
+		? gmt_arenas_unseen(&judge->input->leaks->arenas, account->device)
+		: NULL;
 }
 
 /*
@@ -193,7 +210,8 @@ static const char *why_no_leak(const struct gmt_judge *judge, const struct gmt_a
 {
 	const struct gmt_leaks *leaks = judge->input->leaks;
 	uint32_t wanted = judge->gate->limits->definitions;
-	bool by_end = wanted ? wanted & (1u << GMT_LEAK_EXIT | 1u << GMT_LEAK_AGE) : account->layer != GMT_LAYER_TORCH;
+	bool by_end = wanted ? wanted & (1u << GMT_LEAK_EXIT | 1u << GMT_LEAK_AGE)
+						 : account->layer != GMT_LAYER_TORCH;
 	bool by_phases = !wanted || wanted >> GMT_LEAK_PHASE & 1;
 
 	return by_end && leaks->no_end ? leaks->no_end : by_phases ? leaks->no_phases : NULL;
@@ -212,7 +230,8 @@ void gmt_judge_leaks(const struct gmt_judge *judge, const struct gmt_account *ac
 	for (size_t i = 0; i < leaks->rows.count; i++) {
 		const struct gmt_leak *leak = &leaks->rows.items[i];
 
-		if (!is_of(leak, account) || 1u << leak->definition & GMT_LEAK_BY_STEPS || !counts(judge, leak))
+		if (!is_of(leak, account) || 1u << leak->definition & GMT_LEAK_BY_STEPS ||
+			!counts(judge, leak))
 			continue;
 		sum += leak->bytes;
 
@@ -225,8 +244,9 @@ void gmt_judge_leaks(const struct gmt_judge *judge, const struct gmt_account *ac
 	check.measured = (double)sum;
 	check.limit = (double)limit;
 	check.unit = "bytes";
-	check.text = gmt_verdict_line(judge->verdict, "%s leaked%s%.64s%s, %s allowed", gmt_text_size(sum).text,
-		arena ? " outside of " : "", arena ? arena->name : "", arena ? "'s arena" : "", gmt_text_size(limit).text);
+	check.text = gmt_verdict_line(judge->verdict, "%s leaked%s%.64s%s, %s allowed",
+		gmt_text_size(sum).text, arena ? " outside of " : "", arena ? arena->name : "",
+		arena ? "'s arena" : "", gmt_text_size(limit).text);
 	if (sum <= limit && why)
 		set_not_judged(judge, &check, why);
 
@@ -271,7 +291,8 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_account *a
 	for (size_t i = 0; i < leaks->rows.count; i++) {
 		const struct gmt_leak *leak = &leaks->rows.items[i];
 
-		if (!is_of(leak, account) || !(1u << leak->definition & GMT_LEAK_BY_STEPS) || !counts(judge, leak))
+		if (!is_of(leak, account) || !(1u << leak->definition & GMT_LEAK_BY_STEPS) ||
+			!counts(judge, leak))
 			continue;
 		if (leak->confidence < judge->gate->limits->min_confidence) {
 			unsure += leak->bytes_per_step > 0 ? leak->bytes_per_step : 0;
@@ -291,8 +312,9 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_account *a
 	 */
 	if (arena && sum <= limit) {
 		gmt_vec_fini(&found);
-		set_not_judged(judge, &check, gmt_verdict_line(judge->verdict, "%s%s%s", gmt_arenas_warning(arena).text,
-			arena->setting ? "; to see them, " : "", arena->setting ? arena->setting : ""));
+		set_not_judged(judge, &check,
+			gmt_verdict_line(judge->verdict, "%s%s%s", gmt_arenas_warning(arena).text,
+				arena->setting ? "; to see them, " : "", arena->setting ? arena->setting : ""));
 		gmt_verdict_add_check(judge->verdict, check);
 		return;
 	}
@@ -304,8 +326,8 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_account *a
 	if (unsure > 0 && !(sum > 0))
 		warn_of_doubt(judge, &check, doubted, unsure);
 	else if (sum > 0)
-		check.text = gmt_verdict_line(judge->verdict, "grows by %s a step, %s allowed", rate_text(judge, sum),
-			gmt_text_size((uint64_t)limit).text);
+		check.text = gmt_verdict_line(judge->verdict, "grows by %s a step, %s allowed",
+			rate_text(judge, sum), gmt_text_size((uint64_t)limit).text);
 	else
 		check.text = gmt_verdict_line(judge->verdict, "no lasting growth, %s a step allowed",
 			gmt_text_size((uint64_t)limit).text);
@@ -323,7 +345,8 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_account *a
 static bool has_memory(const struct gmt_accounting *accounting)
 {
 	for (size_t i = 0; i < accounting->accounts.count; i++)
-		if (accounting->accounts.items[i].alloc_count && gmt_layer_can_leak(accounting->accounts.items[i].layer))
+		if (accounting->accounts.items[i].alloc_count &&
+			gmt_layer_can_leak(accounting->accounts.items[i].layer))
 			return true;
 	return false;
 }
@@ -333,7 +356,9 @@ static void warn_of_growth(const struct gmt_judge *judge)
 {
 	const struct gmt_limits *limits = judge->gate->limits;
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_NOT_JUDGED, NULL);
-	const char *why = limits->definitions && !(limits->definitions & GMT_LEAK_BY_STEPS) ? NULL : why_no_growth(judge);
+	const char *why = limits->definitions && !(limits->definitions & GMT_LEAK_BY_STEPS)
+		? NULL
+		: why_no_growth(judge);
 
 	if (!why || !has_memory(&judge->input->replay->accounting))
 		return;
@@ -365,10 +390,11 @@ void gmt_judge_steps(const struct gmt_judge *judge)
 	check.needs_steps = true;
 	check.text = gmt_verdict_line(verdict, "asked for, and cannot be judged: %s", why);
 
-	struct gmt_finding *finding = gmt_verdict_add_finding(verdict, gmt_verdict_add_check(verdict, check));
+	struct gmt_finding *finding =
+		gmt_verdict_add_finding(verdict, gmt_verdict_add_check(verdict, check));
 	if (!finding)
 		return;
 	finding->title = gmt_verdict_line(verdict, "%s", check.text);
 	finding->hint = "mark steps with gpumemtrace_step() or NVTX, record more of them, or take "
-		"the options that ask for them away";
+					"the options that ask for them away";
 }

@@ -18,7 +18,8 @@ struct gmt_verdict_check gmt_judge_check(const struct gmt_judge *judge, enum gmt
 	const struct gmt_account *account);
 
 /* Returns whether a suppression of `kinds` matches the stack, and counts its use. */
-bool gmt_judge_suppresses(const struct gmt_judge *judge, unsigned kinds, uint32_t stack, uint64_t bytes);
+bool gmt_judge_suppresses(const struct gmt_judge *judge, unsigned kinds, uint32_t stack,
+	uint64_t bytes);
 
 /* Adds a finding with its stack. NULL: out of memory. */
 struct gmt_finding *gmt_judge_find(const struct gmt_judge *judge, uint32_t check, uint32_t stack,

@@ -30,8 +30,12 @@ const char *gmt_limit_key_text(enum gmt_limit_key key)
 struct gmt_limits gmt_limits_default(void)
 {
 	return (struct gmt_limits){
-		.max_fragmentation = -1, .tolerance = 0.02, .min_confidence = 0.5, .warmup_steps = UINT32_MAX,
-		.age_steps = UINT32_MAX, .age_ns = UINT64_MAX,
+		.max_fragmentation = -1,
+		.tolerance = 0.02,
+		.min_confidence = 0.5,
+		.warmup_steps = UINT32_MAX,
+		.age_steps = UINT32_MAX,
+		.age_ns = UINT64_MAX,
 	};
 }
 
@@ -97,14 +101,15 @@ static bool is_whole(double number)
 }
 
 /* Sets an error that suggests the correct unit for "18GB", "18G", "18g". */
-static enum gmt_status bad_unit(const char *text, int digits, const char *unit, struct gmt_error *error)
+static enum gmt_status bad_unit(const char *text, int digits, const char *unit,
+	struct gmt_error *error)
 {
-	const char *known = *unit && strlen(unit) <= 3 ? strchr("KMGT", toupper((unsigned char)*unit)) : NULL;
+	const char *known =
+		*unit && strlen(unit) <= 3 ? strchr("KMGT", toupper((unsigned char)*unit)) : NULL;
 
 	if (known)
-		return gmt_error_set(error, GMT_USAGE, "`%s`: units are powers of 1024: write %.*s%ciB", text,
-			digits,
-			text, *known);
+		return gmt_error_set(error, GMT_USAGE, "`%s`: units are powers of 1024: write %.*s%ciB",
+			text, digits, text, *known);
 	if (!*unit)
 		return gmt_error_set(error, GMT_USAGE, "`%s` has no unit: write %sB, or KiB, MiB, GiB, TiB",
 			text, text);
@@ -137,7 +142,8 @@ bool gmt_limits_parse_bytes(const char *text, uint64_t *ret_bytes, struct gmt_er
 	return true;
 }
 
-static enum gmt_status set_growth(struct gmt_limits *limits, const char *value, struct gmt_error *error)
+static enum gmt_status set_growth(struct gmt_limits *limits, const char *value,
+	struct gmt_error *error)
 {
 	static const char suffix[] = "/step";
 	size_t length = strlen(value), tail = sizeof(suffix) - 1;
@@ -161,7 +167,10 @@ static enum gmt_status set_growth(struct gmt_limits *limits, const char *value, 
 /* Parses the memory that a peak limit is for: "torch", "cuda:1", "host". */
 static bool read_selector(const char *text, size_t length, struct gmt_limit_peak *ret_peak)
 {
-	static const struct { const char *name; uint32_t number; } layers[] = {
+	static const struct {
+		const char *name;
+		uint32_t number;
+	} layers[] = {
 #define GMT_LAYER(number, NAME, name, ...) { name, number },
 #include "format/layers.def"
 #undef GMT_LAYER
@@ -194,20 +203,20 @@ static bool read_selector(const char *text, size_t length, struct gmt_limit_peak
 	return true;
 }
 
-static enum gmt_status add_peak(struct gmt_limits *limits, const char *value, struct gmt_error *error)
+static enum gmt_status add_peak(struct gmt_limits *limits, const char *value,
+	struct gmt_error *error)
 {
 	const char *equals = strchr(value, '=');
 	struct gmt_limit_peak peak = { .device = GMT_LIMIT_EVERY_GPU };
 
 	if (equals && !read_selector(value, (size_t)(equals - value), &peak))
 		return gmt_error_set(error, GMT_USAGE,
-			"`%s`: no such memory: write torch=SIZE, cuda=SIZE, torch:0=SIZE or host=SIZE",
-			value);
+			"`%s`: no such memory: write torch=SIZE, cuda=SIZE, torch:0=SIZE or host=SIZE", value);
 	if (!gmt_limits_parse_bytes(skip_spaces(equals ? equals + 1 : value), &peak.bytes, error))
 		return GMT_USAGE;
 	for (size_t i = 0; i < limits->peaks.count; i++)
-		if (limits->peaks.items[i].layer == peak.layer && limits->peaks.items[i].device ==
-			peak.device)
+		if (limits->peaks.items[i].layer == peak.layer &&
+			limits->peaks.items[i].device == peak.device)
 			return gmt_error_set(error, GMT_USAGE, "`%s`: there is a max-peak for that already",
 				value);
 
@@ -218,7 +227,8 @@ static enum gmt_status add_peak(struct gmt_limits *limits, const char *value, st
 	return GMT_OK;
 }
 
-static enum gmt_status set_definitions(struct gmt_limits *limits, const char *value, struct gmt_error *error)
+static enum gmt_status set_definitions(struct gmt_limits *limits, const char *value,
+	struct gmt_error *error)
 {
 	limits->definitions = 0;
 	for (const char *at = value;; at++) {
@@ -240,10 +250,17 @@ static enum gmt_status set_definitions(struct gmt_limits *limits, const char *va
 	}
 }
 
-static enum gmt_status set_age(struct gmt_limits *limits, const char *value, struct gmt_error *error)
+static enum gmt_status set_age(struct gmt_limits *limits, const char *value,
+	struct gmt_error *error)
 {
-	static const struct { const char *name; double factor; } times[] = {
-		{ "ms", 1e6 }, { "s", 1e9 }, { "min", 60e9 }, { "h", 3600e9 },
+	static const struct {
+		const char *name;
+		double factor;
+	} times[] = {
+		{ "ms", 1e6 },
+		{ "s", 1e9 },
+		{ "min", 60e9 },
+		{ "h", 3600e9 },
 	};
 	double number;
 	const char *end = read_number(value, &number), *unit = end ? skip_spaces(end) : "";
@@ -260,7 +277,8 @@ static enum gmt_status set_age(struct gmt_limits *limits, const char *value, str
 			limits->age_ns = (uint64_t)(number * times[i].factor);
 			return GMT_OK;
 		}
-	return gmt_error_set(error, GMT_USAGE, "`%s` is no age: write 100steps, 30s, 5min or 2h", value);
+	return gmt_error_set(error, GMT_USAGE, "`%s` is no age: write 100steps, 30s, 5min or 2h",
+		value);
 }
 
 static enum gmt_status set_number(const char *value, uint64_t most, uint64_t *ret_number,
@@ -271,7 +289,8 @@ static enum gmt_status set_number(const char *value, uint64_t most, uint64_t *re
 	return gmt_error_set(error, GMT_USAGE, "`%s` is no count: write a whole number", value);
 }
 
-static enum gmt_status set_part(const char *value, const char *what, double most_percent, double *ret_part, struct gmt_error *error)
+static enum gmt_status set_part(const char *value, const char *what, double most_percent,
+	double *ret_part, struct gmt_error *error)
 {
 	double number;
 	const char *end = read_number(value, &number);
@@ -291,13 +310,14 @@ static enum gmt_status set_fragmentation(struct gmt_limits *limits, const char *
 	if (!end || *end || number < 1)
 		return gmt_error_set(error, GMT_USAGE,
 			"`%s` is no ratio: write 1.5 when PyTorch may reserve half as much again as it hands "
-			"out", value);
+			"out",
+			value);
 	limits->max_fragmentation = number;
 	return GMT_OK;
 }
 
-static enum gmt_status set_value(struct gmt_limits *limits, enum gmt_limit_key key, const char *value,
-	struct gmt_error *error)
+static enum gmt_status set_value(struct gmt_limits *limits, enum gmt_limit_key key,
+	const char *value, struct gmt_error *error)
 {
 	uint64_t number = 0;
 	enum gmt_status status;
@@ -362,16 +382,17 @@ static void cut_line(const char *text, size_t length, char *line, size_t size)
 	snprintf(line, size, "%.*s", (int)(length < size ? length : size - 1), text);
 }
 
-static enum gmt_status parse_line(struct gmt_limits *limits, char *line, bool *given, const char *where,
-	struct gmt_error *error)
+static enum gmt_status parse_line(struct gmt_limits *limits, char *line, bool *given,
+	const char *where, struct gmt_error *error)
 {
 	char *equals = strchr(line, '=');
 	size_t key = 0;
 
 	if (!equals)
-		return gmt_error_set(error, GMT_USAGE, "%s: `%s` is no line of a limits file: write key = "
-			"value", where,
-			line);
+		return gmt_error_set(error, GMT_USAGE,
+			"%s: `%s` is no line of a limits file: write key = "
+			"value",
+			where, line);
 	const char *value = skip_spaces(equals + 1);
 	while (equals > line && isspace((unsigned char)equals[-1]))
 		equals--;
@@ -379,7 +400,8 @@ static enum gmt_status parse_line(struct gmt_limits *limits, char *line, bool *g
 	while (key < GMT_LIMITS && strcmp(keys[key], line) != 0)
 		key++;
 	if (key == GMT_LIMITS)
-		return gmt_error_set(error, GMT_USAGE, "%s: no limit is called `%s`; `gpumemtrace check "
+		return gmt_error_set(error, GMT_USAGE,
+			"%s: no limit is called `%s`; `gpumemtrace check "
 			"--help` lists them",
 			where, line);
 	if (given[key] && key != GMT_LIMIT_MAX_PEAK)

@@ -66,33 +66,38 @@ bool gmt_suppression_matches(const char *pattern, const char *text)
 	}
 }
 
-static enum gmt_status add_line(struct gmt_suppressions *suppressions, const char *line, size_t length,
-	const char *path, unsigned number, struct gmt_error *error)
+static enum gmt_status add_line(struct gmt_suppressions *suppressions, const char *line,
+	size_t length, const char *path, unsigned number, struct gmt_error *error)
 {
 	const char *colon = memchr(line, ':', length);
 	size_t name = colon ? (size_t)(colon - line) : 0, kind = 0;
 
-	while (kind < GMT_SUPPRESSION_KINDS && (strlen(names[kind]) != name || memcmp(names[kind], line,
-		name) != 0))
+	while (kind < GMT_SUPPRESSION_KINDS &&
+		(strlen(names[kind]) != name || memcmp(names[kind], line, name) != 0))
 		kind++;
 	if (!colon || kind == GMT_SUPPRESSION_KINDS || name + 1 == length)
 		return gmt_error_set(error, GMT_USAGE,
 			"%s:%u: `%.*s` is no suppression: write leak:PATTERN, growth:PATTERN, peak:PATTERN "
-			"...", path, number,
-			(int)(length < 200 ? length : 200), line);
+			"...",
+			path, number, (int)(length < 200 ? length : 200), line);
 
 	char *pattern = gmt_arena_copy(&suppressions->arena, colon + 1, length - name - 1);
 	char *copy = path ? gmt_arena_copy(&suppressions->arena, path, strlen(path)) : NULL;
-	struct gmt_suppression *row = pattern && (copy || !path) ? gmt_vec_push(&suppressions->rows) : NULL;
+	struct gmt_suppression *row =
+		pattern && (copy || !path) ? gmt_vec_push(&suppressions->rows) : NULL;
 	if (!row)
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	*row = (struct gmt_suppression){
-		.kind = (enum gmt_suppression_kind)kind, .pattern = pattern, .path = copy, .line = number,
+		.kind = (enum gmt_suppression_kind)kind,
+		.pattern = pattern,
+		.path = copy,
+		.line = number,
 	};
 	return GMT_OK;
 }
 
-enum gmt_status gmt_suppressions_add_defaults(struct gmt_suppressions *suppressions, struct gmt_error *error)
+enum gmt_status gmt_suppressions_add_defaults(struct gmt_suppressions *suppressions,
+	struct gmt_error *error)
 {
 	static const char *const lines[] = {
 #define GMT_DEFAULT_SUPPRESSION(line, why) line,
@@ -138,12 +143,14 @@ bool gmt_suppressions_have(const struct gmt_suppressions *suppressions, unsigned
 	return false;
 }
 
-static bool matches_place(const char *pattern, const struct gmt_traces *traces, const struct gmt_place *place)
+static bool matches_place(const char *pattern, const struct gmt_traces *traces,
+	const struct gmt_place *place)
 {
 	/* BYTES_A_UNIT: bytes compared in the time of one budget unit. */
 	enum { SHORT_BYTES = 1024, BYTES_A_UNIT = 32 };
 	uint64_t bytes = (uint64_t)gmt_intern_get(&traces->strings, place->function)->length +
-		gmt_intern_get(&traces->strings, place->file)->length + gmt_intern_get(&traces->strings, place->module)->length;
+		gmt_intern_get(&traces->strings, place->file)->length +
+		gmt_intern_get(&traces->strings, place->module)->length;
 
 	/* A hostile file can repeat a long name in each frame of many stacks. */
 	if (bytes > SHORT_BYTES && !gmt_budget_spend(bytes / BYTES_A_UNIT, GMT_BUDGET_COMPARISONS))
@@ -153,8 +160,8 @@ static bool matches_place(const char *pattern, const struct gmt_traces *traces, 
 		gmt_suppression_matches(pattern, gmt_traces_string(traces, place->module));
 }
 
-struct gmt_suppression *gmt_suppressions_find(const struct gmt_suppressions *suppressions, unsigned kinds,
-	const struct gmt_traces *traces, uint32_t stack)
+struct gmt_suppression *gmt_suppressions_find(const struct gmt_suppressions *suppressions,
+	unsigned kinds, const struct gmt_traces *traces, uint32_t stack)
 {
 	uint32_t count;
 	const uint32_t *places = gmt_traces_stack(traces, stack, &count);

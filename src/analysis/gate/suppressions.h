@@ -39,7 +39,8 @@ struct gmt_suppressions {
 };
 
 /* Adds the suppressions of default_suppressions.def. */
-enum gmt_status gmt_suppressions_add_defaults(struct gmt_suppressions *suppressions, struct gmt_error *error);
+enum gmt_status gmt_suppressions_add_defaults(struct gmt_suppressions *suppressions,
+	struct gmt_error *error);
 
 /*
  * Adds the lines of a file's text. Returns GMT_USAGE, with `path` and the line number, for a line
@@ -52,8 +53,8 @@ enum gmt_status gmt_suppressions_parse(struct gmt_suppressions *suppressions, co
  * Returns the first suppression of one of `kinds` (bits by enum gmt_suppression_kind) that matches
  * a frame of the stack. NULL: no suppression matches. The caller counts its use.
  */
-struct gmt_suppression *gmt_suppressions_find(const struct gmt_suppressions *suppressions, unsigned kinds,
-	const struct gmt_traces *traces, uint32_t stack);
+struct gmt_suppression *gmt_suppressions_find(const struct gmt_suppressions *suppressions,
+	unsigned kinds, const struct gmt_traces *traces, uint32_t stack);
 
 /* Returns whether there is a suppression of one of these kinds. */
 bool gmt_suppressions_have(const struct gmt_suppressions *suppressions, unsigned kinds);

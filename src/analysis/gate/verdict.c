@@ -67,13 +67,18 @@ struct gmt_finding *gmt_verdict_add_finding(struct gmt_verdict *verdict, uint32_
 	verdict->out_of_memory |= !finding;
 	if (finding)
 		*finding = (struct gmt_finding){
-			.check = check, .title = "", .key = "", .bytes_per_step = -1, .confidence = -1,
-				.kind = "",
+			.check = check,
+			.title = "",
+			.key = "",
+			.bytes_per_step = -1,
+			.confidence = -1,
+			.kind = "",
 		};
 	return finding;
 }
 
-void gmt_verdict_add_evidence(struct gmt_verdict *verdict, struct gmt_finding *finding, const char *line)
+void gmt_verdict_add_evidence(struct gmt_verdict *verdict, struct gmt_finding *finding,
+	const char *line)
 {
 	const char **row = gmt_vec_push(&finding->evidence);
 
@@ -91,8 +96,8 @@ const char *gmt_verdict_frame_name(struct gmt_verdict *verdict, const struct gmt
 	char name[200];
 
 	if (place->kind == GMT_PLACE_PYTHON)
-		return gmt_verdict_line(verdict, "%s:%u in %s", *file ? gmt_names_file(snapshot, file) : "?",
-			place->line, function);
+		return gmt_verdict_line(verdict, "%s:%u in %s",
+			*file ? gmt_names_file(snapshot, file) : "?", place->line, function);
 	gmt_names_function(function, name, sizeof(name));
 	if (*file)
 		return gmt_verdict_line(verdict, "%s (%s:%u)", name, gmt_names_file(snapshot, file),
@@ -108,12 +113,18 @@ static void copy_frame(struct gmt_verdict *verdict, struct gmt_verdict_frame *fr
 	/* BYTES_A_UNIT: bytes copied in the time of one budget unit, with the memory for them. */
 	enum { SHORT_BYTES = 1024, BYTES_A_UNIT = 32 };
 	uint64_t bytes = (uint64_t)gmt_intern_get(&traces->strings, place->function)->length +
-		gmt_intern_get(&traces->strings, place->file)->length + gmt_intern_get(&traces->strings, place->module)->length;
+		gmt_intern_get(&traces->strings, place->file)->length +
+		gmt_intern_get(&traces->strings, place->module)->length;
 
 	/* A hostile file can repeat a long name in each frame of many stacks. */
 	if (bytes > SHORT_BYTES && !gmt_budget_spend(bytes / BYTES_A_UNIT, GMT_BUDGET_NAMES)) {
 		*frame = (struct gmt_verdict_frame){
-			.function = "?", .file = "", .module = "", .name = "?", .shown = "", .is_python = place->kind == GMT_PLACE_PYTHON,
+			.function = "?",
+			.file = "",
+			.module = "",
+			.name = "?",
+			.shown = "",
+			.is_python = place->kind == GMT_PLACE_PYTHON,
 		};
 		return;
 	}
@@ -130,8 +141,7 @@ static void copy_frame(struct gmt_verdict *verdict, struct gmt_verdict_frame *fr
 
 void gmt_verdict_set_stack(struct gmt_verdict *verdict, struct gmt_finding *finding,
 	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
-	const struct gmt_site_keys *keys,
-	uint32_t stack, uint32_t own_line)
+	const struct gmt_site_keys *keys, uint32_t stack, uint32_t own_line)
 {
 	struct gmt_stack_summary summary = { 0 };
 	uint32_t count;
@@ -142,8 +152,9 @@ void gmt_verdict_set_stack(struct gmt_verdict *verdict, struct gmt_finding *find
 	finding->key = copy_text(verdict, key->group);
 	finding->key_hash = key->hash;
 	finding->own_frame = own_line;
-	finding->owner = copy_text(verdict, gmt_owners_name(&traces->owners,
-		gmt_owners_find(&traces->owners, stack, check->layer, check->device)));
+	finding->owner = copy_text(verdict,
+		gmt_owners_name(&traces->owners,
+			gmt_owners_find(&traces->owners, stack, check->layer, check->device)));
 	for (uint32_t i = 0; i < count; i++) {
 		struct gmt_verdict_frame *frame = gmt_vec_push(&finding->frames);
 
@@ -193,7 +204,8 @@ struct gmt_verdict_file_name gmt_verdict_file_name(const struct gmt_verdict_subj
 }
 
 /* Returns whether another file with steps is of the process that started this file's process. */
-static bool is_child_of_another(const struct gmt_verdict *verdict, const struct gmt_verdict_subject *child)
+static bool is_child_of_another(const struct gmt_verdict *verdict,
+	const struct gmt_verdict_subject *child)
 {
 	for (size_t i = 0; i < verdict->subjects.count; i++) {
 		const struct gmt_verdict_subject *parent = &verdict->subjects.items[i];
@@ -212,10 +224,11 @@ void gmt_verdict_conclude(struct gmt_verdict *verdict)
 	for (size_t i = 0; i < verdict->checks.count; i++) {
 		struct gmt_verdict_check *check = &verdict->checks.items[i];
 
-		if (check->needs_steps && is_child_of_another(verdict,
-			&verdict->subjects.items[check->subject]))
+		if (check->needs_steps &&
+			is_child_of_another(verdict, &verdict->subjects.items[check->subject]))
 			check->state = GMT_CHECK_SKIPPED;
-		verdict->growth_not_judged += check->rule == GMT_RULE_NOT_JUDGED && check->state == GMT_CHECK_WARNED;
+		verdict->growth_not_judged +=
+			check->rule == GMT_RULE_NOT_JUDGED && check->state == GMT_CHECK_WARNED;
 		if (check->state == GMT_CHECK_FAILED) {
 			verdict->failed = true;
 			verdict->subjects.items[check->subject].failed = true;

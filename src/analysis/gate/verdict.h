@@ -53,15 +53,15 @@ struct gmt_verdict_check {
 	uint32_t layer; /* 0: the whole file. */
 	int32_t device;
 	double measured, limit; /* Below 0: unknown. */
-	const char *unit;       /* "bytes", "bytes/step", "ratio", "count". "": there are no numbers. */
-	const char *text;       /* One line: the measured value and the limit. */
-	bool needs_steps;       /* It failed or warns only because the file has no steps. */
+	const char *unit; /* "bytes", "bytes/step", "ratio", "count". "": there are no numbers. */
+	const char *text; /* One line: the measured value and the limit. */
+	bool needs_steps; /* It failed or warns only because the file has no steps. */
 };
 
 struct gmt_verdict_frame {
 	const char *function, *file, *module; /* "": unknown. */
 	const char *shown; /* Short form of the file's path for users. Points into `file`. */
-	const char *name;  /* The frame as one line of text. */
+	const char *name; /* The frame as one line of text. */
 	uint32_t line;
 	bool is_python;
 };
@@ -74,11 +74,11 @@ struct gmt_finding {
 	uint64_t key_hash;
 	uint64_t bytes, blocks;
 	double bytes_per_step; /* Below 0: unknown. */
-	double confidence;     /* 0..1. Below 0: unknown. */
+	double confidence; /* 0..1. Below 0: unknown. */
 	const char *definition; /* For a leak: its definition. Otherwise NULL. */
-	const char *owner;      /* Library that asked for the memory. NULL: the finding has no stack. */
-	const char *hint;       /* NULL: only the rule's advice applies. */
-	const char *kind;       /* Kind of a suppression that would suppress this finding. */
+	const char *owner; /* Library that asked for the memory. NULL: the finding has no stack. */
+	const char *hint; /* NULL: only the rule's advice applies. */
+	const char *kind; /* Kind of a suppression that would suppress this finding. */
 	GMT_VEC(const char *) evidence; /* Lines of text. */
 	GMT_VEC(struct gmt_verdict_frame) frames; /* Leaf first. */
 	GMT_VEC(uint32_t) summary; /* Frames that the stack summary shows to the user. */
@@ -92,7 +92,7 @@ struct gmt_verdict {
 	GMT_VEC(struct gmt_finding) findings;
 	GMT_VEC(const char *) notes; /* Notes about all files together. */
 	uint64_t suppressed_findings, suppressed_bytes;
-	bool failed;     /* A check failed. */
+	bool failed; /* A check failed. */
 	bool incomplete; /* A file is incomplete. */
 	size_t growth_not_judged; /* Number of files in which growth could not be judged. */
 	bool out_of_memory;
@@ -125,11 +125,11 @@ const char *gmt_verdict_frame_name(struct gmt_verdict *verdict, const struct gmt
 /* Copies a stack with its summary, names and owner into the finding. */
 void gmt_verdict_set_stack(struct gmt_verdict *verdict, struct gmt_finding *finding,
 	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
-	const struct gmt_site_keys *keys,
-	uint32_t stack, uint32_t own_line);
+	const struct gmt_site_keys *keys, uint32_t stack, uint32_t own_line);
 
 /* Adds a line of evidence. The verdict must own the line (gmt_verdict_line). */
-void gmt_verdict_add_evidence(struct gmt_verdict *verdict, struct gmt_finding *finding, const char *line);
+void gmt_verdict_add_evidence(struct gmt_verdict *verdict, struct gmt_finding *finding,
+	const char *line);
 
 /*
  * Returns the memory that a check is about: "torch on GPU 0", "host memory", or "" for a whole

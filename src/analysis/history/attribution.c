@@ -4,8 +4,8 @@
 /* Most threads that are searched for the phase of a thread without phases. */
 enum { THREADS_ASKED = 8 };
 
-static struct gmt_attribution_row *get_row(struct gmt_attribution_rows *rows, uint32_t account, uint32_t series,
-	uint32_t number)
+static struct gmt_attribution_row *get_row(struct gmt_attribution_rows *rows, uint32_t account,
+	uint32_t series, uint32_t number)
 {
 	/* Account numbers are below 2^20: 2^16 devices times a few layers. */
 	uint64_t key = (uint64_t)account << 34 | (uint64_t)series << 32 | number;
@@ -27,7 +27,8 @@ static struct gmt_attribution_row *get_row(struct gmt_attribution_rows *rows, ui
 	return &rows->items.items[rows->last_index];
 }
 
-static struct gmt_attribution_row *step_row(struct gmt_attribution *attribution, uint32_t account, uint64_t stamp)
+static struct gmt_attribution_row *step_row(struct gmt_attribution *attribution, uint32_t account,
+	uint64_t stamp)
 {
 	const struct gmt_timeline *timeline = attribution->timeline;
 	uint32_t step = 0, series = 0;
@@ -35,7 +36,8 @@ static struct gmt_attribution_row *step_row(struct gmt_attribution *attribution,
 	/* Most blocks are made in the same step as the block before. */
 	if (attribution->step_begin < stamp && stamp <= attribution->step_end)
 		return get_row(&attribution->steps, account, 0, attribution->step_number);
-	while (series < timeline->series_count && !gmt_series_find(&timeline->series[series], stamp, &step))
+	while (series < timeline->series_count &&
+		!gmt_series_find(&timeline->series[series], stamp, &step))
 		series++;
 	if (series == timeline->series_count)
 		return get_row(&attribution->steps, account, GMT_ATTRIBUTION_NO_SERIES, 0);
@@ -47,14 +49,16 @@ static struct gmt_attribution_row *step_row(struct gmt_attribution *attribution,
 		const struct gmt_step *found = &timeline->series[0].steps.items[step];
 
 		/* If steps overlap, the earlier step gets the common part. */
-		attribution->step_begin = step && found[-1].end > found->begin ? found[-1].end : found->begin;
+		attribution->step_begin =
+			step && found[-1].end > found->begin ? found[-1].end : found->begin;
 		attribution->step_end = found->end;
 		attribution->step_number = step;
 	}
 	return get_row(&attribution->steps, account, series, step);
 }
 
-static struct gmt_attribution_thread *get_thread(struct gmt_attribution *attribution, uint32_t thread)
+static struct gmt_attribution_thread *get_thread(struct gmt_attribution *attribution,
+	uint32_t thread)
 {
 	uint64_t index;
 
@@ -70,7 +74,8 @@ static struct gmt_attribution_thread *get_thread(struct gmt_attribution *attribu
 }
 
 /* Returns the innermost open phase of the thread, + 1. 0: the thread is in no phase. */
-static uint32_t innermost(const struct gmt_attribution *attribution, struct gmt_attribution_thread *thread, uint64_t stamp)
+static uint32_t innermost(const struct gmt_attribution *attribution,
+	struct gmt_attribution_thread *thread, uint64_t stamp)
 {
 	while (thread->phases.count) {
 		uint32_t phase = thread->phases.items[thread->phases.count - 1];
@@ -116,8 +121,8 @@ static void count_attribution(struct gmt_attribution_row *row, uint64_t size_byt
 		row->largest_bytes = size_bytes;
 }
 
-static bool on_before(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	size_t index)
+static bool on_before(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, size_t index)
 {
 	struct gmt_attribution *attribution = user;
 	const struct gmt_timeline *timeline = attribution->timeline;
@@ -131,12 +136,14 @@ static bool on_before(void *user, const struct gmt_replay *replay, const struct 
 
 		if (phase->begin >= event->stamp)
 			break;
-		if (!(thread = get_thread(attribution, phase->thread)) || !(slot = gmt_vec_push(&thread->phases)))
+		if (!(thread = get_thread(attribution, phase->thread)) ||
+			!(slot = gmt_vec_push(&thread->phases)))
 			return false;
 		*slot = (uint32_t)attribution->next_phase;
 	}
-	attribution->next_begin = attribution->next_phase < timeline->phases.count ?
-		timeline->phases.items[attribution->next_phase].begin : UINT64_MAX;
+	attribution->next_begin = attribution->next_phase < timeline->phases.count
+		? timeline->phases.items[attribution->next_phase].begin
+		: UINT64_MAX;
 	return true;
 }
 
@@ -144,8 +151,8 @@ static bool on_before(void *user, const struct gmt_replay *replay, const struct 
  * Finds the rows for blocks that the account makes in this phase. The result is valid within the
  * step of `stamp`, from ret_place->begin to ret_place->end.
  */
-__attribute__((noinline)) static bool find_place(struct gmt_attribution *attribution, uint32_t account, uint32_t phase,
-	uint64_t stamp, struct gmt_attribution_place *ret_place)
+__attribute__((noinline)) static bool find_place(struct gmt_attribution *attribution,
+	uint32_t account, uint32_t phase, uint64_t stamp, struct gmt_attribution_place *ret_place)
 {
 	struct gmt_attribution_row *step_at = step_row(attribution, account, stamp);
 	struct gmt_attribution_row *phase_at = get_row(&attribution->phases, account, 0, phase);
@@ -153,7 +160,8 @@ __attribute__((noinline)) static bool find_place(struct gmt_attribution *attribu
 	if (!step_at || !phase_at)
 		return false;
 	*ret_place = (struct gmt_attribution_place){
-		.account_plus_1 = account + 1, .phase = phase,
+		.account_plus_1 = account + 1,
+		.phase = phase,
 		.step_row = (size_t)(step_at - attribution->steps.items.items),
 		.phase_row = (size_t)(phase_at - attribution->phases.items.items),
 	};
@@ -166,25 +174,27 @@ __attribute__((noinline)) static bool find_place(struct gmt_attribution *attribu
 	return true;
 }
 
-static bool on_began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	uint32_t site)
+static bool on_began(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, uint32_t site)
 {
 	struct gmt_attribution *attribution = user;
 	uint32_t account = replay->accounting.sites.items[site].account, phase = 0;
-	struct gmt_attribution_place *last = &attribution->last_places[account % GMT_ATTRIBUTION_PLACES];
+	struct gmt_attribution_place *last =
+		&attribution->last_places[account % GMT_ATTRIBUTION_PLACES];
 
 	if (attribution->timeline->phases.count)
 		phase = phase_of(attribution, event->thread, event->stamp);
-	if ((last->account_plus_1 != account + 1 || last->phase != phase || event->stamp <= last->begin ||
-			event->stamp > last->end) && !find_place(attribution, account, phase, event->stamp, last))
+	if ((last->account_plus_1 != account + 1 || last->phase != phase ||
+			event->stamp <= last->begin || event->stamp > last->end) &&
+		!find_place(attribution, account, phase, event->stamp, last))
 		return false;
 	count_attribution(&attribution->steps.items.items[last->step_row], event->size_bytes);
 	count_attribution(&attribution->phases.items.items[last->phase_row], event->size_bytes);
 	return !phase || gmt_map_put(&attribution->block_phases[event->layer], event->address, phase);
 }
 
-static bool on_ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	const struct gmt_account_block *block)
+static bool on_ended(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
 {
 	struct gmt_attribution *attribution = user;
 	uint64_t phase = 0;
@@ -197,8 +207,9 @@ static bool on_ended(void *user, const struct gmt_replay *replay, const struct g
 }
 
 /* Finds the rows of a live block. False when out of memory. */
-static bool rows_of(struct gmt_attribution *attribution, const struct gmt_replay *replay, uint8_t layer,
-	const struct gmt_account_place *place, struct gmt_attribution_row **ret_step, struct gmt_attribution_row **ret_phase)
+static bool rows_of(struct gmt_attribution *attribution, const struct gmt_replay *replay,
+	uint8_t layer, const struct gmt_account_place *place, struct gmt_attribution_row **ret_step,
+	struct gmt_attribution_row **ret_phase)
 {
 	uint32_t account = replay->accounting.sites.items[place->block.site].account;
 	uint64_t number = 0;
@@ -209,8 +220,8 @@ static bool rows_of(struct gmt_attribution *attribution, const struct gmt_replay
 	return *ret_step && *ret_phase;
 }
 
-bool gmt_attribution_add_peak(struct gmt_attribution *attribution, const struct gmt_replay *replay, uint32_t account,
-	const struct gmt_peaks_blocks *blocks)
+bool gmt_attribution_add_peak(struct gmt_attribution *attribution, const struct gmt_replay *replay,
+	uint32_t account, const struct gmt_peaks_blocks *blocks)
 {
 	uint8_t layer = replay->accounting.accounts.items[account].layer;
 
@@ -261,8 +272,11 @@ bool gmt_attribution_init(struct gmt_attribution *attribution, const struct gmt_
 
 	attribution->timeline = timeline;
 	attribution->observer = (struct gmt_replay_observer){
-		.before = has_phases ? on_before : NULL, .next_needed_stamp = &attribution->next_begin,
-		.began = on_began, .ended = has_phases ? on_ended : NULL, .user = attribution,
+		.before = has_phases ? on_before : NULL,
+		.next_needed_stamp = &attribution->next_begin,
+		.began = on_began,
+		.ended = has_phases ? on_ended : NULL,
+		.user = attribution,
 	};
 	for (size_t i = 0; i < timeline->phases.count; i++) {
 		uint32_t *id = gmt_vec_push(&attribution->phase_ids);

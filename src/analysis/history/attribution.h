@@ -93,8 +93,8 @@ bool gmt_attribution_init(struct gmt_attribution *attribution, const struct gmt_
  * Adds blocks that lived at the peak of `account`: live blocks and blocks that have ended. False
  * when out of memory.
  */
-bool gmt_attribution_add_peak(struct gmt_attribution *attribution, const struct gmt_replay *replay, uint32_t account,
-	const struct gmt_peaks_blocks *blocks);
+bool gmt_attribution_add_peak(struct gmt_attribution *attribution, const struct gmt_replay *replay,
+	uint32_t account, const struct gmt_peaks_blocks *blocks);
 
 /*
  * Adds all blocks in the accounting as alive. Called at the end of the program's work. False when

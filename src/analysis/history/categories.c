@@ -11,8 +11,10 @@ static bool is_kept(const struct gmt_history *history, uint32_t site)
 enum gmt_category gmt_category_of_role(uint8_t role)
 {
 	static const enum gmt_category categories[GMT_ROLES] = {
-		[GMT_ROLE_NONE] = GMT_CATEGORY_OTHER, [GMT_ROLE_PARAMETER] = GMT_CATEGORY_PARAMETERS,
-		[GMT_ROLE_GRADIENT] = GMT_CATEGORY_GRADIENTS, [GMT_ROLE_OPTIMIZER_STATE] = GMT_CATEGORY_OPTIMIZER,
+		[GMT_ROLE_NONE] = GMT_CATEGORY_OTHER,
+		[GMT_ROLE_PARAMETER] = GMT_CATEGORY_PARAMETERS,
+		[GMT_ROLE_GRADIENT] = GMT_CATEGORY_GRADIENTS,
+		[GMT_ROLE_OPTIMIZER_STATE] = GMT_CATEGORY_OPTIMIZER,
 		[GMT_ROLE_BUFFER] = GMT_CATEGORY_BUFFERS,
 	};
 
@@ -27,8 +29,10 @@ static enum gmt_category category_in_backward(const struct gmt_history *history,
 {
 	if (!history || !(history->roles >> GMT_ROLE_GRADIENT & 1))
 		return GMT_CATEGORY_GRADIENTS;
-	return site < history->sites.count && history->sites.items[site].kept_count > history->sites.items[site].brief_count ?
-		GMT_CATEGORY_BACKWARD_RESULTS : GMT_CATEGORY_TEMPORARIES;
+	return site < history->sites.count &&
+			history->sites.items[site].kept_count > history->sites.items[site].brief_count
+		? GMT_CATEGORY_BACKWARD_RESULTS
+		: GMT_CATEGORY_TEMPORARIES;
 }
 
 static bool is_made_before_modules(const struct gmt_history *history, uint32_t site)
@@ -42,15 +46,17 @@ enum gmt_category gmt_category_of(const struct gmt_replay *replay, const struct 
 {
 	uint32_t frame_kinds = traces->stack_frame_kinds.items[replay->site_stacks.items[site]];
 	uint32_t account = replay->accounting.sites.items[site].account;
-	uint32_t space = replay->accounting.spaces.items[replay->accounting.sites.items[site].space].space;
-	uint8_t role = history && site < history->sites.count ? history->sites.items[site].role : GMT_ROLE_NONE;
+	uint32_t space =
+		replay->accounting.spaces.items[replay->accounting.sites.items[site].space].space;
+	uint8_t role =
+		history && site < history->sites.count ? history->sites.items[site].role : GMT_ROLE_NONE;
 
 #define HAS(NAME) (frame_kinds & GMT_FRAME_KIND_BIT(NAME))
 	/*
 	 * A segment of PyTorch holds blocks of any purpose. In a pool, PyTorch allocates single blocks.
 	 */
-	if (replay->accounting.accounts.items[account].layer == GMT_LAYER_CUDA && space != GMT_SPACE_POOL &&
-		(HAS(CACHE) || HAS(HOST_CACHE)))
+	if (replay->accounting.accounts.items[account].layer == GMT_LAYER_CUDA &&
+		space != GMT_SPACE_POOL && (HAS(CACHE) || HAS(HOST_CACHE)))
 		return GMT_CATEGORY_OTHER;
 	if (HAS(WORKSPACE) || HAS(LIBRARY))
 		return GMT_CATEGORY_WORKSPACE;
@@ -69,7 +75,8 @@ enum gmt_category gmt_category_of(const struct gmt_replay *replay, const struct 
 	if (HAS(FACTORY))
 		return GMT_CATEGORY_INPUTS;
 	if (HAS(OPERATOR))
-		return is_made_before_modules(history, site) ? GMT_CATEGORY_INPUTS : GMT_CATEGORY_ACTIVATIONS;
+		return is_made_before_modules(history, site) ? GMT_CATEGORY_INPUTS
+													 : GMT_CATEGORY_ACTIVATIONS;
 	return GMT_CATEGORY_OTHER;
 #undef HAS
 }

@@ -56,7 +56,8 @@ const char *gmt_part_name(enum gmt_part part)
 
 static size_t accounts_of(const struct gmt_accounting *accounting)
 {
-	return accounting->accounts.count < GMT_HISTORY_ACCOUNTS ? accounting->accounts.count : GMT_HISTORY_ACCOUNTS;
+	return accounting->accounts.count < GMT_HISTORY_ACCOUNTS ? accounting->accounts.count
+															 : GMT_HISTORY_ACCOUNTS;
 }
 
 __attribute__((noinline)) static bool grow(struct state *state, size_t sites, size_t accounts)
@@ -64,7 +65,8 @@ __attribute__((noinline)) static bool grow(struct state *state, size_t sites, si
 	struct gmt_history *history = state->history;
 
 #define GROW(vec, to) \
-	((vec)->count >= (to) || (gmt_vec_reserve((vec), (to) - (vec)->count) && ((vec)->count = (to), true)))
+	((vec)->count >= (to) || \
+		(gmt_vec_reserve((vec), (to) - (vec)->count) && ((vec)->count = (to), true)))
 	/* New rows are zero. */
 	if (!GROW(&history->sites, sites) || !GROW(&state->bursts, sites))
 		return false;
@@ -80,12 +82,14 @@ __attribute__((noinline)) static bool grow(struct state *state, size_t sites, si
 /* Makes rows for new sites and accounts of the accounting. */
 static inline bool make_room(struct state *state, const struct gmt_accounting *accounting)
 {
-	return (state->room_sites == accounting->sites.count && state->room_accounts == accounts_of(accounting)) ||
+	return (state->room_sites == accounting->sites.count &&
+			   state->room_accounts == accounts_of(accounting)) ||
 		grow(state, accounting->sites.count, accounts_of(accounting));
 }
 
 /* Captures the moments that lie before `stamp`. */
-static bool capture_before(struct state *state, const struct gmt_accounting *accounting, uint64_t stamp)
+static bool capture_before(struct state *state, const struct gmt_accounting *accounting,
+	uint64_t stamp)
 {
 	if (stamp <= state->next_capture && stamp != UINT64_MAX)
 		return true;
@@ -120,8 +124,8 @@ static void look_ahead(struct state *state)
 	}
 }
 
-static bool before_event(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	size_t index)
+static bool before_event(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, size_t index)
 {
 	struct state *state = user;
 
@@ -129,7 +133,8 @@ static bool before_event(void *user, const struct gmt_replay *replay, const stru
 	for (size_t i = 0; i < state->timeline->series_count; i++)
 		if (!gmt_history_follow(&state->followers[i], &replay->accounting, event->stamp))
 			return false;
-	if (!capture_before(state, &replay->accounting, event->stamp) || !make_room(state, &replay->accounting) ||
+	if (!capture_before(state, &replay->accounting, event->stamp) ||
+		!make_room(state, &replay->accounting) ||
 		!gmt_history_roles_follow(&state->roles, state->history, &replay->accounting, event->stamp))
 		return false;
 	look_ahead(state);
@@ -157,8 +162,8 @@ static void note_order(struct state *state, const struct gmt_replay *replay, uin
 		state->history->sites.items[site].early_count++;
 }
 
-static bool began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	uint32_t site)
+static bool began(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, uint32_t site)
 {
 	struct state *state = user;
 	const struct gmt_accounting *accounting = &replay->accounting;
@@ -246,20 +251,22 @@ static void note_lifetime(struct state *state, const struct gmt_account_block *b
 }
 
 /* After the last allocation, only the order of frees shows which function returned first. */
-static void note_end_of_work(struct state *state, const struct gmt_account_block *block, uint64_t stamp)
+static void note_end_of_work(struct state *state, const struct gmt_account_block *block,
+	uint64_t stamp)
 {
 	struct gmt_history_site *site = &state->history->sites.items[block->site];
 
 	site->last_end_stamp = stamp;
-	if (!state->timeline->series_count || block->stamp > state->timeline->series[0].steps.items[0].end)
+	if (!state->timeline->series_count ||
+		block->stamp > state->timeline->series[0].steps.items[0].end)
 		return;
 	site->early_end_bytes += block->size_bytes;
 	if (!site->early_end_stamp)
 		site->early_end_stamp = stamp;
 }
 
-static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	const struct gmt_account_block *block)
+static bool ended(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
 {
 	struct state *state = user;
 	const struct gmt_snapshot_trace *trace = &state->snapshot->traces.items[event->trace];
@@ -293,11 +300,14 @@ static bool folded(void *user, const struct gmt_replay *replay)
 	if (!make_room(state, &replay->accounting))
 		return false;
 	for (size_t i = 0; i < state->timeline->series_count; i++) {
-		if (!gmt_history_follow(&state->followers[i], &replay->accounting, compacted->fold.stamp + 1))
+		if (!gmt_history_follow(&state->followers[i], &replay->accounting,
+				compacted->fold.stamp + 1))
 			return false;
 		for (size_t j = 0; j < compacted->steps.count; j++)
-			gmt_history_set_compacted_step(&state->followers[i], &replay->accounting, &compacted->steps.items[j]);
-		if (!gmt_history_set_compacted(&state->followers[i], state->history, i, state->snapshot, replay))
+			gmt_history_set_compacted_step(&state->followers[i], &replay->accounting,
+				&compacted->steps.items[j]);
+		if (!gmt_history_set_compacted(&state->followers[i], state->history, i, state->snapshot,
+				replay))
 			return false;
 	}
 	look_ahead(state);
@@ -339,8 +349,8 @@ static bool finished(void *user, const struct gmt_replay *replay)
 		size_t *row;
 
 		while (follower->cursor < follower->steps->steps.count &&
-			gmt_clock_time_ns(state->snapshot, follower->steps->steps.items[follower->cursor].end) <=
-				replay->end_time_ns)
+			gmt_clock_time_ns(state->snapshot,
+				follower->steps->steps.items[follower->cursor].end) <= replay->end_time_ns)
 			if (!gmt_history_end_step(follower, &replay->accounting))
 				return false;
 		row = gmt_vec_push(&follower->series->step_rows);
@@ -350,15 +360,16 @@ static bool finished(void *user, const struct gmt_replay *replay)
 		if (!gmt_history_sort_samples(follower, state->history, i))
 			return false;
 	}
-	if (!capture_before(state, &replay->accounting, UINT64_MAX) || !follow_last_roles(state, replay))
+	if (!capture_before(state, &replay->accounting, UINT64_MAX) ||
+		!follow_last_roles(state, replay))
 		return false;
 	note_kept(state);
 	return true;
 }
 
-enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, const struct gmt_timeline *timeline, uint64_t until_ns,
-	struct gmt_error *error)
+enum gmt_status gmt_history_init(struct gmt_history *ret_history,
+	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
+	const struct gmt_timeline *timeline, uint64_t until_ns, struct gmt_error *error)
 {
 	struct state *state = gmt_pages_grow(NULL, 0, sizeof(*state));
 
@@ -374,15 +385,21 @@ enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct g
 
 		state->followers[i].steps = &timeline->series[i];
 		state->followers[i].series = &ret_history->series[i];
-		ret_history->series[i].stride = (uint32_t)((steps + GMT_HISTORY_SAMPLES - 1) / GMT_HISTORY_SAMPLES);
+		ret_history->series[i].stride =
+			(uint32_t)((steps + GMT_HISTORY_SAMPLES - 1) / GMT_HISTORY_SAMPLES);
 		ret_history->series[i].stride += !ret_history->series[i].stride;
 		gmt_history_plan_compacted(&ret_history->series[i], snapshot, &timeline->series[i]);
 	}
 	gmt_history_choose_moments(ret_history, snapshot, timeline, until_ns);
 	ret_history->state = state;
 	ret_history->observer = (struct gmt_replay_observer){
-		.before = before_event, .next_needed_stamp = &state->next_needed_stamp, .folded = folded, .began = began, .ended = ended,
-		.finished = finished, .user = state,
+		.before = before_event,
+		.next_needed_stamp = &state->next_needed_stamp,
+		.folded = folded,
+		.began = began,
+		.ended = ended,
+		.finished = finished,
+		.user = state,
 	};
 	return GMT_OK;
 }

@@ -140,7 +140,7 @@ struct gmt_history_series {
 	/* Some steps are compacted, and the compacted prefix lacks what sites held at their ends. */
 	bool lacks_compacted_samples;
 	GMT_VEC(struct gmt_history_step) steps;
-	GMT_VEC(size_t) step_rows;      /* By step: first row in `steps`. One extra entry at the end. */
+	GMT_VEC(size_t) step_rows; /* By step: first row in `steps`. One extra entry at the end. */
 	GMT_VEC(struct gmt_history_sample) samples; /* Of all sites. */
 };
 
@@ -157,15 +157,16 @@ struct gmt_history {
  * Prepares the history of a replay until `until_ns` (GMT_REPLAY_TO_END: all). Fails only for lack
  * of memory. All arguments must live until the replay is over.
  */
-enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, const struct gmt_timeline *timeline, uint64_t until_ns,
-	struct gmt_error *error);
+enum gmt_status gmt_history_init(struct gmt_history *ret_history,
+	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
+	const struct gmt_timeline *timeline, uint64_t until_ns, struct gmt_error *error);
 
 /*
  * Returns what an account (index in the replay's accounting) held in a step. Returns zeros if the
  * account did not exist yet or is not followed.
  */
-struct gmt_history_step gmt_history_step_of(const struct gmt_history_series *series, size_t step, size_t account);
+struct gmt_history_step gmt_history_step_of(const struct gmt_history_series *series, size_t step,
+	size_t account);
 
 /* Returns the part of a step of an allocation with these frame kinds. */
 enum gmt_part gmt_part_of(uint32_t frame_kinds);

@@ -18,13 +18,14 @@ static bool is_within(const struct gmt_snapshot *snapshot, uint64_t stamp, uint6
 }
 
 /* Returns the stamp of the last allocation of the program's work. 0: there is no allocation. */
-static uint64_t last_allocation(const struct gmt_snapshot *snapshot, const struct gmt_timeline *timeline, uint64_t until_ns)
+static uint64_t last_allocation(const struct gmt_snapshot *snapshot,
+	const struct gmt_timeline *timeline, uint64_t until_ns)
 {
 	for (size_t i = snapshot->events.count; i-- > snapshot->compacted_events;) {
 		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
 
-		if (event.kind == GMT_KIND_ALLOC && event.stamp <= timeline->work_end && gmt_layer_can_leak(event.layer) &&
-			is_within(snapshot, event.stamp, until_ns))
+		if (event.kind == GMT_KIND_ALLOC && event.stamp <= timeline->work_end &&
+			gmt_layer_can_leak(event.layer) && is_within(snapshot, event.stamp, until_ns))
 			return event.stamp;
 	}
 	return 0;
@@ -52,11 +53,13 @@ void gmt_history_choose_moments(struct gmt_history *history, const struct gmt_sn
 			is_within(snapshot, phase->end, until_ns))
 			want(history, GMT_MOMENT_LAST_PHASE, phase->end);
 	}
-	if (history->captures[GMT_MOMENT_LAST_PHASE].wanted && history->captures[GMT_MOMENT_LAST_STEP].wanted)
+	if (history->captures[GMT_MOMENT_LAST_PHASE].wanted &&
+		history->captures[GMT_MOMENT_LAST_STEP].wanted)
 		want(history, GMT_MOMENT_LAST_PHASE, history->captures[GMT_MOMENT_LAST_STEP].stamp);
 }
 
-bool gmt_history_capture_now(struct gmt_history_capture *capture, const struct gmt_accounting *accounting)
+bool gmt_history_capture_now(struct gmt_history_capture *capture,
+	const struct gmt_accounting *accounting)
 {
 	capture->taken = true;
 	for (uint8_t layer = 0; layer < GMT_ACCOUNTING_LAYERS; layer++) {
@@ -70,8 +73,11 @@ bool gmt_history_capture_now(struct gmt_history_capture *capture, const struct g
 			if (!block)
 				return false;
 			*block = (struct gmt_history_block){
-				.stamp = place.block.stamp, .address = place.address,
-				.size_bytes = place.block.size_bytes, .site = place.block.site, .layer = layer,
+				.stamp = place.block.stamp,
+				.address = place.address,
+				.size_bytes = place.block.size_bytes,
+				.site = place.block.site,
+				.layer = layer,
 			};
 		}
 	}

@@ -11,6 +11,7 @@ void gmt_history_choose_moments(struct gmt_history *history, const struct gmt_sn
 	const struct gmt_timeline *timeline, uint64_t until_ns);
 
 /* Stores the blocks that live now. False when out of memory. */
-bool gmt_history_capture_now(struct gmt_history_capture *capture, const struct gmt_accounting *accounting);
+bool gmt_history_capture_now(struct gmt_history_capture *capture,
+	const struct gmt_accounting *accounting);
 
 #endif

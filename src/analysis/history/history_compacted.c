@@ -31,8 +31,8 @@ struct setter {
 	GMT_VEC(uint32_t) in;
 };
 
-void gmt_history_plan_compacted(struct gmt_history_series *ret_series, const struct gmt_snapshot *snapshot,
-	const struct gmt_step_series *steps)
+void gmt_history_plan_compacted(struct gmt_history_series *ret_series,
+	const struct gmt_snapshot *snapshot, const struct gmt_step_series *steps)
 {
 	uint64_t stride = ret_series->stride;
 
@@ -43,7 +43,8 @@ void gmt_history_plan_compacted(struct gmt_history_series *ret_series, const str
 	if (ret_series->lacks_compacted_samples)
 		return;
 	for (size_t i = 0; i < steps->compacted.count; i++) {
-		uint64_t others = snapshot->compacted.counters.items[steps->compacted.items[i].counter].stride;
+		uint64_t others =
+			snapshot->compacted.counters.items[steps->compacted.items[i].counter].stride;
 
 		if (!others || others > steps->steps.count) {
 			ret_series->lacks_compacted_samples |= others != 1;
@@ -53,7 +54,9 @@ void gmt_history_plan_compacted(struct gmt_history_series *ret_series, const str
 		 * With a single counter, each sample of the reader is also a sample of the compacted
 		 * prefix.
 		 */
-		stride = steps->compacted.count == 1 ? (stride + others - 1) / others * others : others > stride ? others : stride;
+		stride = steps->compacted.count == 1 ? (stride + others - 1) / others * others
+			: others > stride                ? others
+											 : stride;
 	}
 	ret_series->stride = (uint32_t)stride;
 }
@@ -66,7 +69,9 @@ static bool keep_sample(struct setter *setter, uint32_t site, const struct whole
 	if (!slot || !owner)
 		return false;
 	*slot = (struct gmt_history_sample){
-		.sample = (uint32_t)setter->interval, .live_bytes = whole->live_bytes, .low_bytes = whole->low_bytes,
+		.sample = (uint32_t)setter->interval,
+		.live_bytes = whole->live_bytes,
+		.low_bytes = whole->low_bytes,
 	};
 	*owner = site;
 	return true;
@@ -133,7 +138,8 @@ static bool add_row(struct setter *setter, const struct gmt_past_curve *row, uin
 	/* A second sample of the compacted prefix in the same interval. */
 	if (part->interval == setter->interval + 1)
 		low_bytes = part->low_bytes < low_bytes ? part->low_bytes : low_bytes;
-	whole->low_bytes += low_bytes - (part->interval == setter->interval + 1 ? part->low_bytes : part->live_bytes);
+	whole->low_bytes +=
+		low_bytes - (part->interval == setter->interval + 1 ? part->low_bytes : part->live_bytes);
 	whole->live_bytes += row->live_bytes - part->live_bytes;
 	whole->ended_bytes += row->ended_bytes;
 	*part = (struct part){ row->live_bytes, low_bytes, setter->interval + 1 };
@@ -144,8 +150,8 @@ static bool add_row(struct setter *setter, const struct gmt_past_curve *row, uin
  * Adds the rows of one counter. Its rows after the last mark belong to no step, so they count only
  * for the last counter.
  */
-static bool add_counter(struct setter *setter, const struct gmt_snapshot *snapshot, const struct gmt_replay *replay,
-	const struct gmt_step_compacted *compacted, bool is_last)
+static bool add_counter(struct setter *setter, const struct gmt_snapshot *snapshot,
+	const struct gmt_replay *replay, const struct gmt_step_compacted *compacted, bool is_last)
 {
 	const struct gmt_compacted *of = &snapshot->compacted;
 	struct range range = setter->ranges.items[compacted->counter];
@@ -158,7 +164,8 @@ static bool add_counter(struct setter *setter, const struct gmt_snapshot *snapsh
 
 		if (row->step == compacted->steps && !is_last)
 			continue;
-		if (row->step > compacted->steps || !row->site || row->site > replay->past_sites.count || step < setter->last_step) {
+		if (row->step > compacted->steps || !row->site || row->site > replay->past_sites.count ||
+			step < setter->last_step) {
 			setter->follower->series->lacks_compacted_samples = true;
 			return true;
 		}
@@ -180,7 +187,9 @@ static bool find_ranges(struct setter *setter, const struct gmt_compacted *compa
 		return false;
 	for (size_t i = 0; i < compacted->curves.count; i++) {
 		uint32_t counter = compacted->curves.items[i].counter;
-		struct range *range = counter && counter <= compacted->counters.count ? &setter->ranges.items[counter - 1] : NULL;
+		struct range *range = counter && counter <= compacted->counters.count
+			? &setter->ranges.items[counter - 1]
+			: NULL;
 
 		if (range && !range->count)
 			range->first = i;
@@ -204,8 +213,8 @@ static void forget_survivors(struct gmt_history_follower *follower)
 	follower->log_sites.count = 0;
 }
 
-bool gmt_history_set_compacted(struct gmt_history_follower *follower, struct gmt_history *history, size_t index,
-	const struct gmt_snapshot *snapshot, const struct gmt_replay *replay)
+bool gmt_history_set_compacted(struct gmt_history_follower *follower, struct gmt_history *history,
+	size_t index, const struct gmt_snapshot *snapshot, const struct gmt_replay *replay)
 {
 	struct setter setter = { .follower = follower, .history = history, .index = index };
 	bool done = true;
@@ -213,7 +222,8 @@ bool gmt_history_set_compacted(struct gmt_history_follower *follower, struct gmt
 	if (follower->series->lacks_compacted_samples || !follower->steps->compacted.count)
 		return true;
 	/* The reserved memory is zeroed. */
-	done = find_ranges(&setter, &snapshot->compacted) && gmt_vec_reserve(&setter.parts, replay->past_sites.count) &&
+	done = find_ranges(&setter, &snapshot->compacted) &&
+		gmt_vec_reserve(&setter.parts, replay->past_sites.count) &&
 		gmt_vec_reserve(&setter.wholes, replay->accounting.sites.count);
 	forget_survivors(follower);
 	for (size_t i = 0; done && i < follower->steps->compacted.count; i++)

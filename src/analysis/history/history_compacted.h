@@ -10,8 +10,8 @@
 #include "analysis/history/history_steps.h"
 
 /* Sets stride and lacks_compacted_samples of a series before the replay. */
-void gmt_history_plan_compacted(struct gmt_history_series *ret_series, const struct gmt_snapshot *snapshot,
-	const struct gmt_step_series *steps);
+void gmt_history_plan_compacted(struct gmt_history_series *ret_series,
+	const struct gmt_snapshot *snapshot, const struct gmt_step_series *steps);
 
 /*
  * Replaces the samples of compacted steps by those of the compacted prefix. Before, the samples
@@ -19,7 +19,7 @@ void gmt_history_plan_compacted(struct gmt_history_series *ret_series, const str
  * `follower` has reached the end of the prefix. `index` is the number of the series in `history`.
  * False when out of memory.
  */
-bool gmt_history_set_compacted(struct gmt_history_follower *follower, struct gmt_history *history, size_t index,
-	const struct gmt_snapshot *snapshot, const struct gmt_replay *replay);
+bool gmt_history_set_compacted(struct gmt_history_follower *follower, struct gmt_history *history,
+	size_t index, const struct gmt_snapshot *snapshot, const struct gmt_replay *replay);
 
 #endif

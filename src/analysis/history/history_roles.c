@@ -19,7 +19,8 @@ enum gmt_history_role gmt_history_role_of_mark(uint8_t mark_kind)
 
 static bool is_wanted(const struct gmt_snapshot_mark *mark)
 {
-	return mark->kind == GMT_MARK_KIND_ROLES || gmt_history_role_of_mark(mark->kind) != GMT_ROLE_NONE;
+	return mark->kind == GMT_MARK_KIND_ROLES ||
+		gmt_history_role_of_mark(mark->kind) != GMT_ROLE_NONE;
 }
 
 uint64_t gmt_history_roles_next(struct gmt_history_roles *roles)
@@ -28,17 +29,22 @@ uint64_t gmt_history_roles_next(struct gmt_history_roles *roles)
 
 	while (roles->next < snapshot->marks.count && !is_wanted(&snapshot->marks.items[roles->next]))
 		roles->next++;
-	return roles->next < snapshot->marks.count ? snapshot->marks.items[roles->next].stamp : UINT64_MAX;
+	return roles->next < snapshot->marks.count ? snapshot->marks.items[roles->next].stamp
+											   : UINT64_MAX;
 }
 
-const struct gmt_account_block *gmt_history_roles_block(const struct gmt_accounting *accounting, uint64_t address)
+const struct gmt_account_block *gmt_history_roles_block(const struct gmt_accounting *accounting,
+	uint64_t address)
 {
-	const struct gmt_account_block *block = gmt_accounting_find(accounting, GMT_LAYER_TORCH, GMT_SPACE_DEVICE, address);
+	const struct gmt_account_block *block =
+		gmt_accounting_find(accounting, GMT_LAYER_TORCH, GMT_SPACE_DEVICE, address);
 
-	return block ? block : gmt_accounting_find(accounting, GMT_LAYER_CUDA, GMT_SPACE_DEVICE, address);
+	return block ? block
+				 : gmt_accounting_find(accounting, GMT_LAYER_CUDA, GMT_SPACE_DEVICE, address);
 }
 
-static bool name_block(struct gmt_history_roles *roles, const struct gmt_accounting *accounting, const struct gmt_snapshot_mark *mark)
+static bool name_block(struct gmt_history_roles *roles, const struct gmt_accounting *accounting,
+	const struct gmt_snapshot_mark *mark)
 {
 	const struct gmt_account_block *block = gmt_history_roles_block(accounting, mark->object);
 	uint64_t key, bytes = 0, unused;
@@ -53,13 +59,15 @@ static bool name_block(struct gmt_history_roles *roles, const struct gmt_account
 	return gmt_map_put(&roles->named, key, gmt_account_sum_bytes(bytes, block->size_bytes));
 }
 
-static void give_roles(struct gmt_history_roles *roles, struct gmt_history *history, const struct gmt_accounting *accounting)
+static void give_roles(struct gmt_history_roles *roles, struct gmt_history *history,
+	const struct gmt_accounting *accounting)
 {
 	for (size_t i = 0; i < roles->named.capacity; i++) {
 		const struct gmt_map_slot *slot = &roles->named.slots[i];
 		uint32_t site = (uint32_t)(slot->key / GMT_ROLES);
 
-		if (!slot->value_plus_1 || slot->value_plus_1 - 1 < accounting->sites.items[site].live_bytes / 2)
+		if (!slot->value_plus_1 ||
+			slot->value_plus_1 - 1 < accounting->sites.items[site].live_bytes / 2)
 			continue;
 		history->sites.items[site].role = (uint8_t)(slot->key % GMT_ROLES);
 		history->roles |= 1u << slot->key % GMT_ROLES;
@@ -68,8 +76,8 @@ static void give_roles(struct gmt_history_roles *roles, struct gmt_history *hist
 	gmt_map_fini(&roles->counted);
 }
 
-bool gmt_history_roles_follow(struct gmt_history_roles *roles, struct gmt_history *history, const struct gmt_accounting *accounting,
-	uint64_t stamp)
+bool gmt_history_roles_follow(struct gmt_history_roles *roles, struct gmt_history *history,
+	const struct gmt_accounting *accounting, uint64_t stamp)
 {
 	while (gmt_history_roles_next(roles) < stamp) {
 		const struct gmt_snapshot_mark *mark = &roles->snapshot->marks.items[roles->next++];

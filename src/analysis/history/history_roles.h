@@ -30,7 +30,8 @@ enum gmt_history_role gmt_history_role_of_mark(uint8_t mark_kind);
  * Returns the block that a mark names, or NULL if no block lives at that address. With PyTorch's
  * backend cudaMallocAsync, PyTorch's blocks are in layer cuda.
  */
-const struct gmt_account_block *gmt_history_roles_block(const struct gmt_accounting *accounting, uint64_t address);
+const struct gmt_account_block *gmt_history_roles_block(const struct gmt_accounting *accounting,
+	uint64_t address);
 
 /* Returns the stamp of the next mark about roles. UINT64_MAX: there are no more marks. */
 uint64_t gmt_history_roles_next(struct gmt_history_roles *roles);
@@ -40,8 +41,8 @@ uint64_t gmt_history_roles_next(struct gmt_history_roles *roles);
  * live bytes were named in that role. The history must have rows for all sites of the accounting.
  * False when out of memory.
  */
-bool gmt_history_roles_follow(struct gmt_history_roles *roles, struct gmt_history *history, const struct gmt_accounting *accounting,
-	uint64_t stamp);
+bool gmt_history_roles_follow(struct gmt_history_roles *roles, struct gmt_history *history,
+	const struct gmt_accounting *accounting, uint64_t stamp);
 
 void gmt_history_roles_fini(struct gmt_history_roles *roles);
 

@@ -6,13 +6,15 @@
 bool gmt_history_make_room(struct gmt_history_follower *follower, size_t sites, size_t accounts)
 {
 #define GROW(vec, to) \
-	((vec)->count >= (to) || (gmt_vec_reserve((vec), (to) - (vec)->count) && ((vec)->count = (to), true)))
+	((vec)->count >= (to) || \
+		(gmt_vec_reserve((vec), (to) - (vec)->count) && ((vec)->count = (to), true)))
 	return GROW(&follower->is_touched, sites) && GROW(&follower->lows, sites) &&
 		GROW(&follower->accounts, accounts);
 #undef GROW
 }
 
-bool gmt_history_touch_first(struct gmt_history_follower *follower, uint32_t site, uint64_t before_bytes)
+bool gmt_history_touch_first(struct gmt_history_follower *follower, uint32_t site,
+	uint64_t before_bytes)
 {
 	uint32_t *slot = gmt_vec_push(&follower->touched);
 
@@ -24,7 +26,8 @@ bool gmt_history_touch_first(struct gmt_history_follower *follower, uint32_t sit
 	return true;
 }
 
-static void begin_step(struct gmt_history_follower *follower, const struct gmt_accounting *accounting)
+static void begin_step(struct gmt_history_follower *follower,
+	const struct gmt_accounting *accounting)
 {
 	follower->inside = true;
 	for (size_t i = 0; i < follower->accounts.count; i++)
@@ -33,7 +36,8 @@ static void begin_step(struct gmt_history_follower *follower, const struct gmt_a
 		};
 }
 
-static void note_lows(struct gmt_history_follower *follower, const struct gmt_accounting *accounting)
+static void note_lows(struct gmt_history_follower *follower,
+	const struct gmt_accounting *accounting)
 {
 	for (size_t i = 0; i < follower->touched.count; i++) {
 		uint32_t site = follower->touched.items[i];
@@ -81,7 +85,8 @@ static bool may_add_rows(size_t accounts)
 	return gmt_budget_spend(accounts > FEW ? accounts : accounts / 4, GMT_BUDGET_ROWS);
 }
 
-bool gmt_history_end_step(struct gmt_history_follower *follower, const struct gmt_accounting *accounting)
+bool gmt_history_end_step(struct gmt_history_follower *follower,
+	const struct gmt_accounting *accounting)
 {
 	struct gmt_history_series *series = follower->series;
 	size_t *first = gmt_vec_push(&series->step_rows);
@@ -115,11 +120,13 @@ bool gmt_history_end_step(struct gmt_history_follower *follower, const struct gm
 	return true;
 }
 
-bool gmt_history_follow(struct gmt_history_follower *follower, const struct gmt_accounting *accounting, uint64_t stamp)
+bool gmt_history_follow(struct gmt_history_follower *follower,
+	const struct gmt_accounting *accounting, uint64_t stamp)
 {
 	const struct gmt_step_series *steps = follower->steps;
 
-	while (follower->cursor < steps->steps.count && steps->steps.items[follower->cursor].end < stamp)
+	while (follower->cursor < steps->steps.count &&
+		steps->steps.items[follower->cursor].end < stamp)
 		if (!gmt_history_end_step(follower, accounting))
 			return false;
 	if (!follower->inside && follower->cursor < steps->steps.count &&
@@ -137,8 +144,8 @@ uint64_t gmt_history_next(const struct gmt_history_follower *follower)
 	return !follower->inside && step->begin < step->end ? step->begin : step->end;
 }
 
-void gmt_history_set_compacted_step(struct gmt_history_follower *follower, const struct gmt_accounting *accounting,
-	const struct gmt_past_step *compacted)
+void gmt_history_set_compacted_step(struct gmt_history_follower *follower,
+	const struct gmt_accounting *accounting, const struct gmt_past_step *compacted)
 {
 	struct gmt_history_series *series = follower->series;
 	const struct gmt_step *steps = follower->steps->steps.items;
@@ -148,24 +155,30 @@ void gmt_history_set_compacted_step(struct gmt_history_follower *follower, const
 	gmt_series_find(follower->steps, compacted->stamp, &found);
 	last = found;
 	/* Inner steps of a merged step share its values. */
-	while (found && last < follower->cursor && steps[last].end == compacted->stamp && steps[found - 1].is_inner)
+	while (found && last < follower->cursor && steps[last].end == compacted->stamp &&
+		steps[found - 1].is_inner)
 		found--;
 	if (!gmt_budget_spend(last - found, GMT_BUDGET_ROWS))
 		return;
-	for (size_t i = found; i < follower->cursor && (i < last || steps[i].end == compacted->stamp); i++) {
+	for (size_t i = found; i < follower->cursor && (i < last || steps[i].end == compacted->stamp);
+		i++) {
 		size_t first = series->step_rows.items[i];
-		size_t end = i + 1 < follower->cursor ? series->step_rows.items[i + 1] : series->steps.count;
+		size_t end =
+			i + 1 < follower->cursor ? series->step_rows.items[i + 1] : series->steps.count;
 
-		for (size_t account = 0; account < end - first && account < accounting->accounts.count; account++)
+		for (size_t account = 0; account < end - first && account < accounting->accounts.count;
+			account++)
 			if (accounting->accounts.items[account].layer == compacted->layer &&
 				accounting->accounts.items[account].device == compacted->device)
 				series->steps.items[first + account] = (struct gmt_history_step){
-					.peak_bytes = compacted->peak_bytes, .end_live_bytes = compacted->live_bytes,
+					.peak_bytes = compacted->peak_bytes,
+					.end_live_bytes = compacted->live_bytes,
 				};
 	}
 }
 
-bool gmt_history_sort_samples(struct gmt_history_follower *follower, struct gmt_history *history, size_t index)
+bool gmt_history_sort_samples(struct gmt_history_follower *follower, struct gmt_history *history,
+	size_t index)
 {
 	struct gmt_history_series *series = follower->series;
 	GMT_VEC(struct gmt_history_sample) sorted = { 0 };
@@ -195,12 +208,13 @@ bool gmt_history_sort_samples(struct gmt_history_follower *follower, struct gmt_
 	return true;
 }
 
-struct gmt_history_step gmt_history_step_of(const struct gmt_history_series *series, size_t step, size_t account)
+struct gmt_history_step gmt_history_step_of(const struct gmt_history_series *series, size_t step,
+	size_t account)
 {
 	size_t row = series->step_rows.items[step] + account;
 
-	return row < series->step_rows.items[step + 1] ? series->steps.items[row] :
-		(struct gmt_history_step){ 0 };
+	return row < series->step_rows.items[step + 1] ? series->steps.items[row]
+												   : (struct gmt_history_step){ 0 };
 }
 
 void gmt_history_follower_fini(struct gmt_history_follower *follower)

@@ -35,35 +35,41 @@ struct gmt_history_follower {
 bool gmt_history_make_room(struct gmt_history_follower *follower, size_t sites, size_t accounts);
 
 /* Records the first change of a site since the last sample. Called by gmt_history_touch. */
-bool gmt_history_touch_first(struct gmt_history_follower *follower, uint32_t site, uint64_t before_bytes);
+bool gmt_history_touch_first(struct gmt_history_follower *follower, uint32_t site,
+	uint64_t before_bytes);
 
 /* Records that a site now holds another number of bytes than `before_bytes`. */
-static inline bool gmt_history_touch(struct gmt_history_follower *follower, uint32_t site, uint64_t before_bytes)
+static inline bool gmt_history_touch(struct gmt_history_follower *follower, uint32_t site,
+	uint64_t before_bytes)
 {
-	return follower->is_touched.items[site] || gmt_history_touch_first(follower, site, before_bytes);
+	return follower->is_touched.items[site] ||
+		gmt_history_touch_first(follower, site, before_bytes);
 }
 
 /* Advances to the step that contains `stamp`. */
-bool gmt_history_follow(struct gmt_history_follower *follower, const struct gmt_accounting *accounting, uint64_t stamp);
+bool gmt_history_follow(struct gmt_history_follower *follower,
+	const struct gmt_accounting *accounting, uint64_t stamp);
 
 /* Returns the stamp up to which gmt_history_follow has nothing to do. */
 uint64_t gmt_history_next(const struct gmt_history_follower *follower);
 
 /* Ends the current step. If no step is current, begins and ends the next step. */
-bool gmt_history_end_step(struct gmt_history_follower *follower, const struct gmt_accounting *accounting);
+bool gmt_history_end_step(struct gmt_history_follower *follower,
+	const struct gmt_accounting *accounting);
 
 /*
  * Sets the peaks of a compacted step from the compacted prefix, because the events of most of its
  * blocks are gone.
  */
-void gmt_history_set_compacted_step(struct gmt_history_follower *follower, const struct gmt_accounting *accounting,
-	const struct gmt_past_step *compacted);
+void gmt_history_set_compacted_step(struct gmt_history_follower *follower,
+	const struct gmt_accounting *accounting, const struct gmt_past_step *compacted);
 
 /*
  * Sorts the samples by site. Called after the last event. `index` is the number of the series in
  * `history`.
  */
-bool gmt_history_sort_samples(struct gmt_history_follower *follower, struct gmt_history *history, size_t index);
+bool gmt_history_sort_samples(struct gmt_history_follower *follower, struct gmt_history *history,
+	size_t index);
 
 /* Frees everything except the series. */
 void gmt_history_follower_fini(struct gmt_history_follower *follower);

@@ -25,16 +25,19 @@ uint64_t gmt_module_tensors_next(struct gmt_module_tensors *tensors)
 {
 	const struct gmt_snapshot *snapshot = tensors->snapshot;
 
-	while (tensors->next < snapshot->marks.count && !is_wanted(&snapshot->marks.items[tensors->next]))
+	while (tensors->next < snapshot->marks.count &&
+		!is_wanted(&snapshot->marks.items[tensors->next]))
 		tensors->next++;
-	return tensors->next < snapshot->marks.count ? snapshot->marks.items[tensors->next].stamp : UINT64_MAX;
+	return tensors->next < snapshot->marks.count ? snapshot->marks.items[tensors->next].stamp
+												 : UINT64_MAX;
 }
 
 /*
  * Stores the first name and role of a block. A later name is of another module, or of the same
  * tensor.
  */
-static bool name_block(struct gmt_module_tensors *tensors, const struct gmt_account_block *block, uint8_t role, uint32_t module)
+static bool name_block(struct gmt_module_tensors *tensors, const struct gmt_account_block *block,
+	uint8_t role, uint32_t module)
 {
 	struct gmt_module_tensor *item;
 	uint64_t index, unused;
@@ -50,12 +53,17 @@ static bool name_block(struct gmt_module_tensors *tensors, const struct gmt_acco
 	if (!item)
 		return false;
 	*item = (struct gmt_module_tensor){
-		.size_bytes = block->size_bytes, .site = block->site, .module = module, .role = role,
+		.size_bytes = block->size_bytes,
+		.site = block->site,
+		.module = module,
+		.role = role,
 	};
-	return gmt_map_put(&tensors->blocks, block->sequence, index) && gmt_map_put(&tensors->namings, index << 32 | module, 0);
+	return gmt_map_put(&tensors->blocks, block->sequence, index) &&
+		gmt_map_put(&tensors->namings, index << 32 | module, 0);
 }
 
-bool gmt_module_tensors_follow(struct gmt_module_tensors *tensors, const struct gmt_accounting *accounting, uint64_t stamp)
+bool gmt_module_tensors_follow(struct gmt_module_tensors *tensors,
+	const struct gmt_accounting *accounting, uint64_t stamp)
 {
 	while (gmt_module_tensors_next(tensors) < stamp) {
 		const struct gmt_snapshot_mark *mark = &tensors->snapshot->marks.items[tensors->next++];
@@ -71,14 +79,17 @@ bool gmt_module_tensors_follow(struct gmt_module_tensors *tensors, const struct 
 	return true;
 }
 
-static struct gmt_module_tensor *find(struct gmt_module_tensors *tensors, const struct gmt_account_block *block)
+static struct gmt_module_tensor *find(struct gmt_module_tensors *tensors,
+	const struct gmt_account_block *block)
 {
 	uint64_t index;
 
-	return gmt_map_find(&tensors->blocks, block->sequence, &index) ? &tensors->items.items[index] : NULL;
+	return gmt_map_find(&tensors->blocks, block->sequence, &index) ? &tensors->items.items[index]
+																   : NULL;
 }
 
-void gmt_module_tensors_add_peak(struct gmt_module_tensors *tensors, const struct gmt_peaks_blocks *blocks)
+void gmt_module_tensors_add_peak(struct gmt_module_tensors *tensors,
+	const struct gmt_peaks_blocks *blocks)
 {
 	for (size_t i = 0; tensors->items.count && i < blocks->count; i++) {
 		struct gmt_module_tensor *item = find(tensors, &blocks->items[i].place.block);
@@ -88,7 +99,8 @@ void gmt_module_tensors_add_peak(struct gmt_module_tensors *tensors, const struc
 	}
 }
 
-void gmt_module_tensors_take_end(struct gmt_module_tensors *tensors, const struct gmt_accounting *accounting)
+void gmt_module_tensors_take_end(struct gmt_module_tensors *tensors,
+	const struct gmt_accounting *accounting)
 {
 	static const uint8_t layers[] = { GMT_LAYER_TORCH, GMT_LAYER_CUDA };
 

@@ -34,8 +34,8 @@ struct gmt_module_tensors {
 	size_t next;             /* Index of the next mark. */
 	struct gmt_intern modules; /* "layers.3.attn"; "" is the outermost module. */
 	GMT_VEC(struct gmt_module_tensor) items;
-	struct gmt_map blocks;   /* Sequence number of a block in the accounting to index in `items`. */
-	struct gmt_map namings;  /* Set of pairs that were seen: index in `items` and module. */
+	struct gmt_map blocks; /* Sequence number of a block in the accounting to index in `items`. */
+	struct gmt_map namings; /* Set of pairs that were seen: index in `items` and module. */
 };
 
 /* Returns the stamp of the next mark that names a tensor. UINT64_MAX: there are no more marks. */
@@ -45,15 +45,18 @@ uint64_t gmt_module_tensors_next(struct gmt_module_tensors *tensors);
  * Processes the marks before `stamp`. The accounting must be in the state of that moment. False
  * when out of memory.
  */
-bool gmt_module_tensors_follow(struct gmt_module_tensors *tensors, const struct gmt_accounting *accounting, uint64_t stamp);
+bool gmt_module_tensors_follow(struct gmt_module_tensors *tensors,
+	const struct gmt_accounting *accounting, uint64_t stamp);
 
 /* Marks these blocks as alive at their account's peak. */
-void gmt_module_tensors_add_peak(struct gmt_module_tensors *tensors, const struct gmt_peaks_blocks *blocks);
+void gmt_module_tensors_add_peak(struct gmt_module_tensors *tensors,
+	const struct gmt_peaks_blocks *blocks);
 
 /*
  * Marks all blocks in the accounting as alive at the end. Called at the end of the program's work.
  */
-void gmt_module_tensors_take_end(struct gmt_module_tensors *tensors, const struct gmt_accounting *accounting);
+void gmt_module_tensors_take_end(struct gmt_module_tensors *tensors,
+	const struct gmt_accounting *accounting);
 
 void gmt_module_tensors_fini(struct gmt_module_tensors *tensors);
 

@@ -11,8 +11,10 @@ static bool find_row(struct gmt_owner_peaks *peaks, const struct gmt_replay *rep
 {
 	uint32_t id = replay->accounting.sites.items[site].account;
 	const struct gmt_account *account = &replay->accounting.accounts.items[id];
-	uint64_t index, key = key_of(id, gmt_owners_find(&peaks->traces->owners, replay->site_stacks.items[site],
-		account->layer, account->device));
+	uint64_t index,
+		key = key_of(id,
+			gmt_owners_find(&peaks->traces->owners, replay->site_stacks.items[site], account->layer,
+				account->device));
 
 	if (!gmt_map_find(&peaks->row_ids, key, &index)) {
 		struct gmt_owner_peak *row = gmt_vec_push(&peaks->rows);
@@ -48,15 +50,15 @@ static bool count_site(struct gmt_owner_peaks *peaks, const struct gmt_replay *r
 	return true;
 }
 
-static bool on_began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	uint32_t site)
+static bool on_began(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, uint32_t site)
 {
 	(void)event;
 	return count_site(user, replay, site);
 }
 
-static bool on_ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	const struct gmt_account_block *block)
+static bool on_ended(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
 {
 	(void)event;
 	return count_site(user, replay, block->site);
@@ -65,14 +67,17 @@ static bool on_ended(void *user, const struct gmt_replay *replay, const struct g
 void gmt_owner_peaks_init(struct gmt_owner_peaks *peaks, const struct gmt_traces *traces)
 {
 	peaks->traces = traces;
-	peaks->observer = (struct gmt_replay_observer){ .began = on_began, .ended = on_ended, .user = peaks };
+	peaks->observer =
+		(struct gmt_replay_observer){ .began = on_began, .ended = on_ended, .user = peaks };
 }
 
 uint64_t gmt_owner_peaks_find(const struct gmt_owner_peaks *peaks, uint32_t account, uint32_t owner)
 {
 	uint64_t index;
 
-	return gmt_map_find(&peaks->row_ids, key_of(account, owner), &index) ? peaks->rows.items[index].max_live_bytes : 0;
+	return gmt_map_find(&peaks->row_ids, key_of(account, owner), &index)
+		? peaks->rows.items[index].max_live_bytes
+		: 0;
 }
 
 void gmt_owner_peaks_fini(struct gmt_owner_peaks *peaks)

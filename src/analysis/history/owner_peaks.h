@@ -41,7 +41,8 @@ void gmt_owner_peaks_init(struct gmt_owner_peaks *peaks, const struct gmt_traces
  * Returns the peak in bytes, or 0 if the owner has no memory there. `account` is an index in the
  * accounting.
  */
-uint64_t gmt_owner_peaks_find(const struct gmt_owner_peaks *peaks, uint32_t account, uint32_t owner);
+uint64_t gmt_owner_peaks_find(const struct gmt_owner_peaks *peaks, uint32_t account,
+	uint32_t owner);
 
 void gmt_owner_peaks_fini(struct gmt_owner_peaks *peaks);
 

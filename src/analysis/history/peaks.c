@@ -6,7 +6,8 @@
 /* Pairs the accounts of layers cuda and torch on each device, once for each new account. */
 static void know_accounts(struct gmt_peaks *peaks, const struct gmt_accounting *accounting)
 {
-	for (; peaks->known < accounting->accounts.count && peaks->known < GMT_PEAKS_ACCOUNTS; peaks->known++) {
+	for (; peaks->known < accounting->accounts.count && peaks->known < GMT_PEAKS_ACCOUNTS;
+		peaks->known++) {
 		const struct gmt_account *new = &accounting->accounts.items[peaks->known];
 
 		for (size_t i = 0; i < peaks->known; i++) {
@@ -22,11 +23,13 @@ static void know_accounts(struct gmt_peaks *peaks, const struct gmt_accounting *
 	}
 }
 
-bool gmt_peaks_began(struct gmt_peaks *peaks, const struct gmt_accounting *accounting, uint32_t account, uint64_t stamp)
+bool gmt_peaks_began(struct gmt_peaks *peaks, const struct gmt_accounting *accounting,
+	uint32_t account, uint64_t stamp)
 {
 	struct gmt_peak *peak;
 
-	if (account >= GMT_PEAKS_ACCOUNTS || peaks->accounts[account].epoch == accounting->accounts.items[account].epoch)
+	if (account >= GMT_PEAKS_ACCOUNTS ||
+		peaks->accounts[account].epoch == accounting->accounts.items[account].epoch)
 		return false;
 	peak = &peaks->accounts[account];
 	peak->epoch = accounting->accounts.items[account].epoch;
@@ -45,17 +48,20 @@ void gmt_peaks_forget(struct gmt_peaks *peaks, const struct gmt_accounting *acco
 	}
 }
 
-static bool keep(struct gmt_peak *peak, const struct gmt_account_block *block, uint64_t address, uint32_t phase)
+static bool keep(struct gmt_peak *peak, const struct gmt_account_block *block, uint64_t address,
+	uint32_t phase)
 {
 	struct gmt_peaks_block *slot = gmt_vec_push(&peak->ended);
 
 	if (slot)
-		*slot = (struct gmt_peaks_block){ .place = { address, *block }, .phase = phase, .has_ended = true };
+		*slot = (struct gmt_peaks_block){
+			.place = { address, *block }, .phase = phase, .has_ended = true
+		};
 	return slot;
 }
 
-bool gmt_peaks_end(struct gmt_peaks *peaks, const struct gmt_accounting *accounting, const struct gmt_account_block *block,
-	uint64_t address, uint32_t phase)
+bool gmt_peaks_end(struct gmt_peaks *peaks, const struct gmt_accounting *accounting,
+	const struct gmt_account_block *block, uint64_t address, uint32_t phase)
 {
 	uint32_t account = accounting->sites.items[block->site].account, torch;
 
@@ -71,7 +77,8 @@ bool gmt_peaks_end(struct gmt_peaks *peaks, const struct gmt_accounting *account
 		keep(&peaks->accounts[torch - 1], block, address, phase);
 }
 
-bool gmt_peaks_knows(const struct gmt_peaks *peaks, const struct gmt_accounting *accounting, uint32_t account)
+bool gmt_peaks_knows(const struct gmt_peaks *peaks, const struct gmt_accounting *accounting,
+	uint32_t account)
 {
 	return account < GMT_PEAKS_ACCOUNTS && peaks->accounts[account].sequence &&
 		peaks->accounts[account].epoch == accounting->accounts.items[account].epoch;
@@ -84,10 +91,12 @@ static bool list_live(const struct gmt_accounting *accounting, uint32_t of, uint
 	struct gmt_account_place place;
 	size_t cursor = 0;
 
-	while (gmt_accounting_next_block(accounting, accounting->accounts.items[of].layer, &cursor, &place)) {
+	while (gmt_accounting_next_block(accounting, accounting->accounts.items[of].layer, &cursor,
+		&place)) {
 		struct gmt_peaks_block *slot;
 
-		if (accounting->sites.items[place.block.site].account != of || place.block.sequence > sequence)
+		if (accounting->sites.items[place.block.site].account != of ||
+			place.block.sequence > sequence)
 			continue;
 		slot = gmt_vec_push(ret_blocks);
 		if (!slot)
@@ -103,7 +112,8 @@ static int by_address(const void *left, const void *right)
 
 	if (a->place.address != b->place.address)
 		return a->place.address < b->place.address ? -1 : 1;
-	return (a->place.block.sequence > b->place.block.sequence) - (a->place.block.sequence < b->place.block.sequence);
+	return (a->place.block.sequence > b->place.block.sequence) -
+		(a->place.block.sequence < b->place.block.sequence);
 }
 
 static void sort(struct gmt_peaks_blocks *blocks)
@@ -112,8 +122,8 @@ static void sort(struct gmt_peaks_blocks *blocks)
 		qsort(blocks->items, blocks->count, sizeof(*blocks->items), by_address);
 }
 
-bool gmt_peaks_list(const struct gmt_peaks *peaks, const struct gmt_accounting *accounting, uint32_t account, uint32_t of,
-	struct gmt_peaks_blocks *ret_blocks)
+bool gmt_peaks_list(const struct gmt_peaks *peaks, const struct gmt_accounting *accounting,
+	uint32_t account, uint32_t of, struct gmt_peaks_blocks *ret_blocks)
 {
 	const struct gmt_peak *peak = &peaks->accounts[account];
 
@@ -134,7 +144,8 @@ bool gmt_peaks_list(const struct gmt_peaks *peaks, const struct gmt_accounting *
 	return true;
 }
 
-bool gmt_peaks_list_now(const struct gmt_accounting *accounting, uint32_t of, struct gmt_peaks_blocks *ret_blocks)
+bool gmt_peaks_list_now(const struct gmt_accounting *accounting, uint32_t of,
+	struct gmt_peaks_blocks *ret_blocks)
 {
 	bool done = list_live(accounting, of, UINT64_MAX, ret_blocks);
 

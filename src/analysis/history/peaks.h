@@ -55,7 +55,8 @@ struct gmt_peaks {
  * Returns whether the account peaks now, after a block of it was added to the accounting, and
  * stores the peak. Accounts from GMT_PEAKS_ACCOUNTS on have no peaks.
  */
-bool gmt_peaks_began(struct gmt_peaks *peaks, const struct gmt_accounting *accounting, uint32_t account, uint64_t stamp);
+bool gmt_peaks_began(struct gmt_peaks *peaks, const struct gmt_accounting *accounting,
+	uint32_t account, uint64_t stamp);
 
 /*
  * Forgets all peaks. Called when the values of the accounting were set directly: it is unknown
@@ -64,22 +65,24 @@ bool gmt_peaks_began(struct gmt_peaks *peaks, const struct gmt_accounting *accou
 void gmt_peaks_forget(struct gmt_peaks *peaks, const struct gmt_accounting *accounting);
 
 /* Records the end of a block. False when out of memory. */
-bool gmt_peaks_end(struct gmt_peaks *peaks, const struct gmt_accounting *accounting, const struct gmt_account_block *block,
-	uint64_t address, uint32_t phase);
+bool gmt_peaks_end(struct gmt_peaks *peaks, const struct gmt_accounting *accounting,
+	const struct gmt_account_block *block, uint64_t address, uint32_t phase);
 
 /* Returns whether the blocks of the account's last peak are known. */
-bool gmt_peaks_knows(const struct gmt_peaks *peaks, const struct gmt_accounting *accounting, uint32_t account);
+bool gmt_peaks_knows(const struct gmt_peaks *peaks, const struct gmt_accounting *accounting,
+	uint32_t account);
 
 /*
  * Lists the blocks of account `of` that lived at the peak of `account`, by address. The peak must
  * be known. `of` is the account itself, or the account of layer cuda on its device. `ret_blocks`
  * must be zeroed and belongs to the caller. False when out of memory.
  */
-bool gmt_peaks_list(const struct gmt_peaks *peaks, const struct gmt_accounting *accounting, uint32_t account, uint32_t of,
-	struct gmt_peaks_blocks *ret_blocks);
+bool gmt_peaks_list(const struct gmt_peaks *peaks, const struct gmt_accounting *accounting,
+	uint32_t account, uint32_t of, struct gmt_peaks_blocks *ret_blocks);
 
 /* Same as above, for the blocks that live now. */
-bool gmt_peaks_list_now(const struct gmt_accounting *accounting, uint32_t of, struct gmt_peaks_blocks *ret_blocks);
+bool gmt_peaks_list_now(const struct gmt_accounting *accounting, uint32_t of,
+	struct gmt_peaks_blocks *ret_blocks);
 
 void gmt_peaks_fini(struct gmt_peaks *peaks);
 

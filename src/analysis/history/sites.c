@@ -82,13 +82,15 @@ enum gmt_status gmt_sites_init(struct gmt_sites *ret_sites, const struct gmt_rep
 
 uint64_t gmt_sites_value(const struct gmt_site *site, enum gmt_sites_key key)
 {
-	return key == GMT_SITES_BY_PEAK ? site->peak_bytes :
-		key == GMT_SITES_BY_LIVE ? site->live_bytes : site->total_bytes;
+	return key == GMT_SITES_BY_PEAK ? site->peak_bytes
+		: key == GMT_SITES_BY_LIVE  ? site->live_bytes
+									: site->total_bytes;
 }
 
 static int largest_first(const struct gmt_site *a, const struct gmt_site *b, enum gmt_sites_key key)
 {
-	const enum gmt_sites_key keys[] = { key, GMT_SITES_BY_PEAK, GMT_SITES_BY_LIVE, GMT_SITES_BY_TOTAL };
+	const enum gmt_sites_key keys[] = { key, GMT_SITES_BY_PEAK, GMT_SITES_BY_LIVE,
+		GMT_SITES_BY_TOTAL };
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 		uint64_t left = gmt_sites_value(a, keys[i]), right = gmt_sites_value(b, keys[i]);
@@ -113,7 +115,9 @@ static void sort_rows(struct gmt_site *rows, size_t count, enum gmt_sites_key ke
 {
 	if (count)
 		qsort(rows, count, sizeof(*rows),
-			key == GMT_SITES_BY_PEAK ? by_peak : key == GMT_SITES_BY_LIVE ? by_live : by_total);
+			key == GMT_SITES_BY_PEAK       ? by_peak
+				: key == GMT_SITES_BY_LIVE ? by_live
+										   : by_total);
 }
 
 void gmt_sites_sort(struct gmt_sites *sites, enum gmt_sites_key key)

@@ -13,7 +13,8 @@ static bool is_folded(const struct gmt_leak_maker *maker, enum gmt_history_momen
 {
 	const struct gmt_history_capture *capture = &maker->history->captures[moment];
 
-	return capture->wanted && gmt_snapshot_folded(maker->snapshot) && capture->stamp < maker->snapshot->compacted.fold.stamp;
+	return capture->wanted && gmt_snapshot_folded(maker->snapshot) &&
+		capture->stamp < maker->snapshot->compacted.fold.stamp;
 }
 
 const char *gmt_leak_compacted_reason(const struct gmt_leak_maker *maker, uint32_t series)
@@ -21,11 +22,12 @@ const char *gmt_leak_compacted_reason(const struct gmt_leak_maker *maker, uint32
 	const struct gmt_history_series *history = &maker->history->series[series];
 
 	if (history->lacks_compacted_samples)
-		return maker->timeline->series[series].source == GMT_STEPS_FORWARD ?
-			"calls of modules cannot be told from events that are in totals only" :
-			"what lines held at the ends of steps is in totals only";
-	return is_folded(maker, series ? GMT_MOMENT_LAST_STEP_2 : GMT_MOMENT_LAST_STEP) ?
-		"what lived at the end of the last step is in totals only" : NULL;
+		return maker->timeline->series[series].source == GMT_STEPS_FORWARD
+			? "calls of modules cannot be told from events that are in totals only"
+			: "what lines held at the ends of steps is in totals only";
+	return is_folded(maker, series ? GMT_MOMENT_LAST_STEP_2 : GMT_MOMENT_LAST_STEP)
+		? "what lived at the end of the last step is in totals only"
+		: NULL;
 }
 
 void gmt_leak_note_compacted(struct gmt_leak_maker *maker)

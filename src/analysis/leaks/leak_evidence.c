@@ -17,7 +17,9 @@ struct gmt_leak_span gmt_leak_span_of(const struct gmt_leak_maker *maker, uint32
 	struct gmt_leak_span span = {
 		.series = series,
 		.moment = series ? GMT_MOMENT_LAST_STEP_2 : GMT_MOMENT_LAST_STEP,
-		.steps = history->step_count, .stride = history->stride, .samples = history->sample_count,
+		.steps = history->step_count,
+		.stride = history->stride,
+		.samples = history->sample_count,
 	};
 
 	span.warmup = span.steps / 5 < MAX_WARMUP ? span.steps / 5 : MAX_WARMUP;
@@ -34,7 +36,8 @@ struct gmt_leak_span gmt_leak_span_of(const struct gmt_leak_maker *maker, uint32
 
 bool gmt_leak_is_long_enough(const struct gmt_leak_span *span)
 {
-	return span->steps >= span->warmup + GMT_LEAK_MIN_STEPS && span->samples > span->first_sample + 2;
+	return span->steps >= span->warmup + GMT_LEAK_MIN_STEPS &&
+		span->samples > span->first_sample + 2;
 }
 
 /*
@@ -54,7 +57,8 @@ void gmt_leak_curve_add(struct gmt_leak_search *search, uint32_t site)
 
 		for (size_t at = samples[i].sample; at < end; at++) {
 			search->held.items[at] += samples[i].live_bytes;
-			search->low.items[at] += at == samples[i].sample ? samples[i].low_bytes : samples[i].live_bytes;
+			search->low.items[at] +=
+				at == samples[i].sample ? samples[i].low_bytes : samples[i].live_bytes;
 		}
 	}
 }
@@ -64,10 +68,12 @@ uint64_t gmt_leak_held_by(const struct gmt_leak_search *search, uint32_t site, s
 	const struct gmt_leak_maker *maker = search->maker;
 	const struct gmt_history_site *row = &maker->history->sites.items[site];
 	const struct gmt_history_sample *samples =
-		gmt_vec_at(&maker->history->series[search->span.series].samples, row->first_sample[search->span.series]);
+		gmt_vec_at(&maker->history->series[search->span.series].samples,
+			row->first_sample[search->span.series]);
 	uint64_t bytes = 0;
 
-	for (uint32_t i = 0; i < row->sample_count[search->span.series] && samples[i].sample <= sample; i++)
+	for (uint32_t i = 0; i < row->sample_count[search->span.series] && samples[i].sample <= sample;
+		i++)
 		bytes = samples[i].live_bytes;
 	return bytes;
 }
@@ -85,14 +91,21 @@ bool gmt_leak_curve_begin(struct gmt_leak_search *search)
 	return true;
 }
 
-bool gmt_leak_curve_judge(const struct gmt_leak_search *search, uint64_t later_bytes, struct gmt_rise *ret_rise)
+bool gmt_leak_curve_judge(const struct gmt_leak_search *search, uint64_t later_bytes,
+	struct gmt_rise *ret_rise)
 {
 	const struct gmt_leak_span *span = &search->span;
 
-	return gmt_rise_of(&(struct gmt_rise_curve){
-		.held = search->held.items, .low = search->low.items, .count = span->samples, .first = span->first_sample,
-		.margin = (span->margin + span->stride - 1) / span->stride, .later_bytes = later_bytes,
-	}, ret_rise);
+	return gmt_rise_of(
+		&(struct gmt_rise_curve){
+			.held = search->held.items,
+			.low = search->low.items,
+			.count = span->samples,
+			.first = span->first_sample,
+			.margin = (span->margin + span->stride - 1) / span->stride,
+			.later_bytes = later_bytes,
+		},
+		ret_rise);
 }
 
 struct gmt_leak_climb gmt_leak_curve_climb(const struct gmt_leak_search *search)
@@ -111,8 +124,8 @@ struct gmt_leak_climb gmt_leak_curve_climb(const struct gmt_leak_search *search)
 	return climb;
 }
 
-struct gmt_leak_line gmt_leak_line_of(const struct gmt_leak_search *search, uint32_t group, const uint32_t *sites,
-	size_t site_count, const struct gmt_leak_climb *climb)
+struct gmt_leak_line gmt_leak_line_of(const struct gmt_leak_search *search, uint32_t group,
+	const uint32_t *sites, size_t site_count, const struct gmt_leak_climb *climb)
 {
 	const struct gmt_leak_maker *maker = search->maker;
 	const struct gmt_leak_group *row = &maker->groups.items[group];
@@ -134,8 +147,8 @@ struct gmt_leak_line gmt_leak_line_of(const struct gmt_leak_search *search, uint
 	return line;
 }
 
-bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
-	struct gmt_rise *ret_rise)
+bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites,
+	size_t site_count, struct gmt_rise *ret_rise)
 {
 	if (!gmt_leak_curve_begin(search))
 		return false;
@@ -150,7 +163,8 @@ bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint
  */
 static bool are_most_filled(const struct gmt_leak_search *search)
 {
-	size_t first = search->span.first_sample, length = search->span.samples - first, filled = 0, empty_at_end = 0;
+	size_t first = search->span.first_sample, length = search->span.samples - first, filled = 0,
+		   empty_at_end = 0;
 
 	for (size_t w = 0; w < STRETCHES; w++) {
 		bool is_filled = search->held.items[first + length * (w + 1) / STRETCHES - 1] >
@@ -166,24 +180,27 @@ static bool are_most_filled(const struct gmt_leak_search *search)
  * Returns whether the group is a sliding window. In the last quarter of the steps, the program
  * freed old blocks of at least half the bytes that were left there.
  */
-static bool turns_over(const struct gmt_leak_search *search, const uint32_t *sites, size_t site_count)
+static bool turns_over(const struct gmt_leak_search *search, const uint32_t *sites,
+	size_t site_count)
 {
 	const struct gmt_leak_maker *maker = search->maker;
 	size_t samples = search->span.samples;
-	uint64_t left = search->held.items[samples - 1] - search->held.items[samples - 1 - samples / 4], ended = 0;
+	uint64_t left = search->held.items[samples - 1] - search->held.items[samples - 1 - samples / 4],
+			 ended = 0;
 
 	for (size_t i = 0; i < site_count; i++)
 		ended += maker->history->sites.items[sites[i]].late_bytes[search->span.series];
 	return ended && ended >= left / 2;
 }
 
-bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
-	struct gmt_rise *ret_rise)
+bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group,
+	const uint32_t *sites, size_t site_count, struct gmt_rise *ret_rise)
 {
 	const struct gmt_leak_maker *maker = search->maker;
 	const struct gmt_leak_span *span = &search->span;
 	const struct gmt_step_series *series = &maker->timeline->series[span->series];
-	bool is_later = maker->history->captures[search->horizon].stamp > maker->history->captures[span->moment].stamp;
+	bool is_later = maker->history->captures[search->horizon].stamp >
+		maker->history->captures[span->moment].stamp;
 	size_t count;
 	const struct gmt_history_block *blocks =
 		gmt_leak_blocks(maker, is_later ? search->horizon : span->moment, group, &count);
@@ -194,7 +211,8 @@ bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group, 
 	if (!gmt_leak_curve_begin(search))
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if (gmt_series_find(series, blocks[i].stamp, &step) && (step + span->stride - 1) / span->stride < span->samples)
+		if (gmt_series_find(series, blocks[i].stamp, &step) &&
+			(step + span->stride - 1) / span->stride < span->samples)
 			search->held.items[(step + span->stride - 1) / span->stride] += blocks[i].size_bytes;
 	for (size_t i = 1; i < span->samples; i++)
 		search->held.items[i] += search->held.items[i - 1];
@@ -202,10 +220,12 @@ bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group, 
 	if (!are_most_filled(search) || turns_over(search, sites, site_count))
 		return true;
 	if (!gmt_leak_curve_judge(search, UINT64_MAX, ret_rise) ||
-		!gmt_slope_of(search->held.items + span->first_sample, span->samples - span->first_sample, &slope))
+		!gmt_slope_of(search->held.items + span->first_sample, span->samples - span->first_sample,
+			&slope))
 		return false;
 	ret_rise->per_sample = slope.per_step;
-	if (slope.per_step <= 0 || ret_rise->first > span->first_sample + (span->samples - span->first_sample) / 4)
+	if (slope.per_step <= 0 ||
+		ret_rise->first > span->first_sample + (span->samples - span->first_sample) / 4)
 		ret_rise->kind = GMT_RISE_NONE;
 	return true;
 }
@@ -216,7 +236,8 @@ struct gmt_leak_ages gmt_leak_ages_of(const struct gmt_leak_search *search, uint
 	const struct gmt_step_series *series = &search->maker->timeline->series[span->series];
 	struct gmt_leak_ages ages = { 0 };
 	size_t count;
-	const struct gmt_history_block *blocks = gmt_leak_blocks(search->maker, span->moment, group, &count);
+	const struct gmt_history_block *blocks =
+		gmt_leak_blocks(search->maker, span->moment, group, &count);
 	uint32_t step;
 
 	for (size_t i = 0; i < count; i++) {
@@ -235,7 +256,8 @@ struct gmt_leak_ages gmt_leak_ages_of(const struct gmt_leak_search *search, uint
 static uint64_t bytes_until(const struct gmt_leak_search *search, uint32_t group, uint64_t stamp)
 {
 	size_t count;
-	const struct gmt_history_block *blocks = gmt_leak_blocks(search->maker, search->span.moment, group, &count);
+	const struct gmt_history_block *blocks =
+		gmt_leak_blocks(search->maker, search->span.moment, group, &count);
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < count && blocks[i].stamp <= stamp; i++)
@@ -249,7 +271,9 @@ static uint64_t bytes_until(const struct gmt_leak_search *search, uint32_t group
  */
 static uint64_t settled_stamp(const struct gmt_leak_search *search)
 {
-	return search->maker->timeline->series[search->span.series].steps.items[search->span.steps - 2].begin;
+	return search->maker->timeline->series[search->span.series]
+		.steps.items[search->span.steps - 2]
+		.begin;
 }
 
 uint64_t gmt_leak_settled_bytes(const struct gmt_leak_search *search, uint32_t group)
@@ -257,10 +281,12 @@ uint64_t gmt_leak_settled_bytes(const struct gmt_leak_search *search, uint32_t g
 	return bytes_until(search, group, settled_stamp(search));
 }
 
-uint64_t gmt_leak_old_bytes(const struct gmt_leak_search *search, uint32_t group, const struct gmt_rise *rise)
+uint64_t gmt_leak_old_bytes(const struct gmt_leak_search *search, uint32_t group,
+	const struct gmt_rise *rise)
 {
 	const struct gmt_step *steps = search->maker->timeline->series[search->span.series].steps.items;
-	uint64_t settled = settled_stamp(search), before = steps[(rise->last_rise - 1) * search->span.stride].end;
+	uint64_t settled = settled_stamp(search),
+			 before = steps[(rise->last_rise - 1) * search->span.stride].end;
 
 	return bytes_until(search, group, before < settled ? before : settled);
 }
@@ -268,7 +294,8 @@ uint64_t gmt_leak_old_bytes(const struct gmt_leak_search *search, uint32_t group
 uint64_t gmt_leak_block_bytes(const struct gmt_leak_search *search, uint32_t group)
 {
 	size_t count;
-	const struct gmt_history_block *blocks = gmt_leak_blocks(search->maker, search->span.moment, group, &count);
+	const struct gmt_history_block *blocks =
+		gmt_leak_blocks(search->maker, search->span.moment, group, &count);
 
 	for (size_t i = 1; i < count; i++)
 		if (blocks[i].size_bytes != blocks[0].size_bytes)
@@ -280,8 +307,8 @@ void gmt_leak_set_steps_to_oom(const struct gmt_leak_search *search, struct gmt_
 {
 	const struct gmt_leak_maker *maker = search->maker;
 	const struct gmt_history_capture *capture = &maker->history->captures[search->span.moment];
-	const struct gmt_device *device = leak->device >= 0 ?
-		gmt_snapshot_device(maker->snapshot, (uint32_t)leak->device) : NULL;
+	const struct gmt_device *device =
+		leak->device >= 0 ? gmt_snapshot_device(maker->snapshot, (uint32_t)leak->device) : NULL;
 	uint64_t held = 0, cached = 0;
 	double steps;
 

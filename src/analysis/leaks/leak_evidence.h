@@ -47,15 +47,15 @@ struct gmt_leak_group_state {
 	bool has_reason;
 	/* The search for unexplained growth has judged the account of the group. */
 	bool is_looked_at;
-	bool is_summed;             /* The group is part of an unexplained growth that was reported. */
-	bool is_noted;              /* The group is listed in given_back or levels_off. */
-	size_t levels_off_plus_1;   /* Index in levels_off, + 1. 0: not in it. */
+	bool is_summed; /* The group is part of an unexplained growth that was reported. */
+	bool is_noted; /* The group is listed in given_back or levels_off. */
+	size_t levels_off_plus_1; /* Index in levels_off, + 1. 0: not in it. */
 };
 
 /* The largest rise of a curve. */
 struct gmt_leak_climb {
 	size_t first, last; /* Sample numbers: where the rise begins and ends. */
-	uint64_t bytes;     /* Size of the rise. */
+	uint64_t bytes; /* Size of the rise. */
 };
 
 /* A search for growth in one series. */
@@ -66,8 +66,8 @@ struct gmt_leak_search {
 	enum gmt_history_moment horizon;
 	/* If set, the search uses only the blocks of this site of a group. 0: all sites. */
 	uint32_t only_site_plus_1;
-	uint64_t parameter_bytes;        /* Bytes of parameters at the end of the last step. */
-	bool parameters_grow;            /* Some line that makes parameters was found to grow. */
+	uint64_t parameter_bytes; /* Bytes of parameters at the end of the last step. */
+	bool parameters_grow; /* Some line that makes parameters was found to grow. */
 	GMT_VEC(struct gmt_leak_gather) gathers;
 	bool has_gathers;
 	GMT_VEC(struct gmt_leak_group_state) groups; /* By group. */
@@ -86,7 +86,7 @@ struct gmt_leak_rising {
 	struct gmt_rise rise;
 	/* A larger block replaces the previous block each time. Then all sites of the group count. */
 	bool replaced;
-	bool of_survivors;    /* gmt_leak_rise_of_survivors found the rise. */
+	bool of_survivors; /* gmt_leak_rise_of_survivors found the rise. */
 	struct gmt_map sites; /* Sites that hold more at the end of the rise than at its beginning. */
 };
 
@@ -108,10 +108,12 @@ bool gmt_leak_is_long_enough(const struct gmt_leak_span *span);
  * returned one by one. Then frees count until the end of the work. Otherwise all blocks ended at
  * once, which proves nothing. Then frees count only until the last allocation.
  */
-enum gmt_history_moment gmt_leak_horizon_of(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span);
+enum gmt_history_moment gmt_leak_horizon_of(const struct gmt_leak_maker *maker,
+	const struct gmt_leak_span *span);
 
 /* Returns whether the search uses a block of a group. */
-static inline bool gmt_leak_uses_block(const struct gmt_leak_search *search, const struct gmt_history_block *block)
+static inline bool gmt_leak_uses_block(const struct gmt_leak_search *search,
+	const struct gmt_history_block *block)
 {
 	return !search->only_site_plus_1 || block->site + 1 == search->only_site_plus_1;
 }
@@ -145,8 +147,8 @@ bool gmt_leak_is_gathered(const struct gmt_leak_rising *rising, uint32_t group, 
  * what these sites of a group hold rises. `rising` has the rise; the function adds its sites. False
  * when out of memory.
  */
-bool gmt_leak_find_reason(struct gmt_leak_rising *rising, uint32_t group, const uint32_t *sites, size_t site_count,
-	bool *ret_reason);
+bool gmt_leak_find_reason(struct gmt_leak_rising *rising, uint32_t group, const uint32_t *sites,
+	size_t site_count, bool *ret_reason);
 
 /*
  * Returns whether a group is gradients or optimizer state of parameters that are trained from a
@@ -168,21 +170,22 @@ bool gmt_leak_is_of_rise(const void *context, const struct gmt_history_block *bl
  */
 bool gmt_leak_curve_begin(struct gmt_leak_search *search);
 void gmt_leak_curve_add(struct gmt_leak_search *search, uint32_t site);
-bool gmt_leak_curve_judge(const struct gmt_leak_search *search, uint64_t later_bytes, struct gmt_rise *ret_rise);
+bool gmt_leak_curve_judge(const struct gmt_leak_search *search, uint64_t later_bytes,
+	struct gmt_rise *ret_rise);
 
 /* Returns the largest rise of the curve in `held` after the warm-up. */
 struct gmt_leak_climb gmt_leak_curve_climb(const struct gmt_leak_search *search);
 
 /* Returns the line of a group. Its `bytes` are those by which it rose within `climb`. */
-struct gmt_leak_line gmt_leak_line_of(const struct gmt_leak_search *search, uint32_t group, const uint32_t *sites,
-	size_t site_count, const struct gmt_leak_climb *climb);
+struct gmt_leak_line gmt_leak_line_of(const struct gmt_leak_search *search, uint32_t group,
+	const uint32_t *sites, size_t site_count, const struct gmt_leak_climb *climb);
 
 /*
  * Judges how these sites of a group rise together. Fills `held` and `low`. False when out of
  * memory.
  */
-bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
-	struct gmt_rise *ret_rise);
+bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites,
+	size_t site_count, struct gmt_rise *ret_rise);
 
 /*
  * Same as above, for blocks of a group that still live at the horizon, by the step that made them.
@@ -190,8 +193,8 @@ bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint
  * short-lived ones. Reports a rise only if most steps left something. Otherwise the end of a
  * sliding window would look the same.
  */
-bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
-	struct gmt_rise *ret_rise);
+bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group,
+	const uint32_t *sites, size_t site_count, struct gmt_rise *ret_rise);
 
 /* Returns the sums over a group's blocks that live at the end of the last step. */
 struct gmt_leak_ages gmt_leak_ages_of(const struct gmt_leak_search *search, uint32_t group);
@@ -200,7 +203,8 @@ struct gmt_leak_ages gmt_leak_ages_of(const struct gmt_leak_search *search, uint
  * Returns the bytes that a group holds at the end of the last step in old blocks. A block is old if
  * it was made before the last rise and before the last two steps.
  */
-uint64_t gmt_leak_old_bytes(const struct gmt_leak_search *search, uint32_t group, const struct gmt_rise *rise);
+uint64_t gmt_leak_old_bytes(const struct gmt_leak_search *search, uint32_t group,
+	const struct gmt_rise *rise);
 
 /*
  * Returns the bytes that a group holds at the end of the last step in blocks made before the last
@@ -228,7 +232,8 @@ void gmt_leak_set_steps_to_oom(const struct gmt_leak_search *search, struct gmt_
  * holds the sites of all groups, sorted by group; `first_site` holds the index of the first site of
  * each group. False when out of memory.
  */
-bool gmt_leak_find_unexplained(struct gmt_leak_search *search, const uint32_t *sites, const size_t *first_site);
+bool gmt_leak_find_unexplained(struct gmt_leak_search *search, const uint32_t *sites,
+	const size_t *first_site);
 
 /*
  * Removes findings of one series that only follow another finding, and adds them to the followers
@@ -236,7 +241,8 @@ bool gmt_leak_find_unexplained(struct gmt_leak_search *search, const uint32_t *s
  * tensors itself. It rises in proportion with a block that joins tensors. Two buffers that the
  * program appends to remain two findings. False when out of memory.
  */
-bool gmt_leak_join_followers(struct gmt_leak_search *search, const uint32_t *sites, const size_t *first_site);
+bool gmt_leak_join_followers(struct gmt_leak_search *search, const uint32_t *sites,
+	const size_t *first_site);
 
 void gmt_leak_search_fini(struct gmt_leak_search *search);
 

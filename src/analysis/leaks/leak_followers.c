@@ -42,7 +42,8 @@ static bool fill(struct gmt_leak_search *search, struct curve *curve, size_t fir
 	}
 	memcpy(curve->held, search->held.items + first, count * sizeof(*curve->held));
 	curve->is_joined = joined_bytes * 2 >= all_bytes;
-	search->pairs_left -= curve->site_count < search->pairs_left ? curve->site_count : search->pairs_left;
+	search->pairs_left -=
+		curve->site_count < search->pairs_left ? curve->site_count : search->pairs_left;
 	return true;
 }
 
@@ -65,17 +66,21 @@ static bool is_in_proportion(const struct curve *curve, const struct curve *lead
 	return true;
 }
 
-static bool are_comparable(const struct gmt_leak *leak, const struct gmt_leak *other, uint32_t series)
+static bool are_comparable(const struct gmt_leak *leak, const struct gmt_leak *other,
+	uint32_t series)
 {
 	return leak->definition == GMT_LEAK_GROWTH && leak->replaced && leak->series == series &&
-		other->definition == GMT_LEAK_GROWTH && other->replaced && other->series == series && leak != other &&
-		leak->layer == other->layer && leak->device == other->device && leak->space == other->space;
+		other->definition == GMT_LEAK_GROWTH && other->replaced && other->series == series &&
+		leak != other && leak->layer == other->layer && leak->device == other->device &&
+		leak->space == other->space;
 }
 
-static struct curve curve_of(const struct gmt_leak *leak, const uint32_t *sites, const size_t *first_site, uint64_t *room)
+static struct curve curve_of(const struct gmt_leak *leak, const uint32_t *sites,
+	const size_t *first_site, uint64_t *room)
 {
 	return (struct curve){
-		.sites = sites + first_site[leak->group], .site_count = first_site[leak->group + 1] - first_site[leak->group],
+		.sites = sites + first_site[leak->group],
+		.site_count = first_site[leak->group + 1] - first_site[leak->group],
 		.held = room,
 	};
 }
@@ -85,8 +90,9 @@ static struct curve curve_of(const struct gmt_leak *leak, const uint32_t *sites,
  * follows no finding. Sets *ret_line to the line that follows. `room` must have space for two
  * curves. False when out of memory.
  */
-static bool find_leader(struct gmt_leak_search *search, size_t row, const uint32_t *sites, const size_t *first_site,
-	uint64_t *room, struct gmt_leak **ret_leader, struct gmt_leak_line *ret_line)
+static bool find_leader(struct gmt_leak_search *search, size_t row, const uint32_t *sites,
+	const size_t *first_site, uint64_t *room, struct gmt_leak **ret_leader,
+	struct gmt_leak_line *ret_line)
 {
 	struct gmt_leaks *leaks = search->maker->leaks;
 	const struct gmt_leak *leak = &leaks->rows.items[row];
@@ -123,7 +129,8 @@ static bool find_leader(struct gmt_leak_search *search, size_t row, const uint32
 	return true;
 }
 
-bool gmt_leak_join_followers(struct gmt_leak_search *search, const uint32_t *sites, const size_t *first_site)
+bool gmt_leak_join_followers(struct gmt_leak_search *search, const uint32_t *sites,
+	const size_t *first_site)
 {
 	struct gmt_leaks *leaks = search->maker->leaks;
 	GMT_VEC(uint64_t) room = { 0 };

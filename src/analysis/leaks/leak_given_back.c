@@ -27,18 +27,21 @@ static bool is_of_cache(const struct gmt_leak_maker *maker, const struct gmt_his
  * Returns the bytes that live at a moment and are older than `stamp`. Caches do not count: memory
  * that PyTorch keeps for reuse outlives everything.
  */
-static uint64_t bytes_before(const struct gmt_leak_maker *maker, enum gmt_history_moment moment, uint64_t stamp)
+static uint64_t bytes_before(const struct gmt_leak_maker *maker, enum gmt_history_moment moment,
+	uint64_t stamp)
 {
 	const struct gmt_history_capture *capture = &maker->history->captures[moment];
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < capture->blocks.count; i++)
-		if (capture->blocks.items[i].stamp <= stamp && !is_of_cache(maker, &capture->blocks.items[i]))
+		if (capture->blocks.items[i].stamp <= stamp &&
+			!is_of_cache(maker, &capture->blocks.items[i]))
 			bytes += capture->blocks.items[i].size_bytes;
 	return bytes;
 }
 
-enum gmt_history_moment gmt_leak_horizon_of(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span)
+enum gmt_history_moment gmt_leak_horizon_of(const struct gmt_leak_maker *maker,
+	const struct gmt_leak_span *span)
 {
 	const struct gmt_step *steps = maker->timeline->series[span->series].steps.items;
 	uint64_t early = steps[0].end;
@@ -62,7 +65,9 @@ uint64_t gmt_leak_later_bytes(const struct gmt_leak_search *search, uint32_t gro
 	if (!horizon->taken || horizon->stamp <= last_step->stamp)
 		return UINT64_MAX;
 	for (size_t i = 0; i < count; i++)
-		bytes += gmt_leak_uses_block(search, &blocks[i]) && blocks[i].stamp > first ? blocks[i].size_bytes : 0;
+		bytes += gmt_leak_uses_block(search, &blocks[i]) && blocks[i].stamp > first
+			? blocks[i].size_bytes
+			: 0;
 	/*
 	 * The steps did not keep blocks that existed before them. So these blocks count as still held,
 	 * whenever they end.
@@ -74,10 +79,12 @@ uint64_t gmt_leak_later_bytes(const struct gmt_leak_search *search, uint32_t gro
 }
 
 /* Returns whether a block of the rise lives at a moment. */
-static bool is_left_of(const struct gmt_leak_rising *rising, uint32_t group, enum gmt_history_moment moment)
+static bool is_left_of(const struct gmt_leak_rising *rising, uint32_t group,
+	enum gmt_history_moment moment)
 {
 	size_t count;
-	const struct gmt_history_block *blocks = gmt_leak_blocks(rising->search->maker, moment, group, &count);
+	const struct gmt_history_block *blocks =
+		gmt_leak_blocks(rising->search->maker, moment, group, &count);
 
 	for (size_t i = 0; i < count; i++)
 		if (gmt_leak_is_of_rise(rising, &blocks[i]))
@@ -92,7 +99,8 @@ bool gmt_leak_is_freed_first(const struct gmt_leak_rising *rising, uint32_t grou
 	uint64_t last = 0, all_bytes = 0, before_bytes = 0, unused;
 
 	if (!gmt_steps_are_inferred(maker->timeline->series[search->span.series].source) ||
-		search->horizon != GMT_MOMENT_LAST_ALLOCATION || search->pairs_left < maker->history->sites.count ||
+		search->horizon != GMT_MOMENT_LAST_ALLOCATION ||
+		search->pairs_left < maker->history->sites.count ||
 		is_left_of(rising, group, GMT_MOMENT_WORK_END))
 		return false;
 	search->pairs_left -= maker->history->sites.count;
@@ -100,7 +108,8 @@ bool gmt_leak_is_freed_first(const struct gmt_leak_rising *rising, uint32_t grou
 		const struct gmt_history_site *row = &maker->history->sites.items[site];
 
 		if (maker->group_of.items[site] == group + 1 &&
-			(!rising->sites.count || gmt_map_find(&rising->sites, site, &unused)) && row->last_end_stamp > last)
+			(!rising->sites.count || gmt_map_find(&rising->sites, site, &unused)) &&
+			row->last_end_stamp > last)
 			last = row->last_end_stamp;
 	}
 	for (uint32_t site = 0; site < maker->history->sites.count; site++) {
@@ -146,13 +155,15 @@ static bool find_gathers(struct gmt_leak_search *search)
 	size_t joints = 0, i = snapshot->events.count;
 
 	search->has_gathers = true;
-	while (i-- > snapshot->compacted_events && joints < MOST_JOINTS && search->gathers.count < MOST_GATHERS) {
+	while (i-- > snapshot->compacted_events && joints < MOST_JOINTS &&
+		search->gathers.count < MOST_GATHERS) {
 		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
 		uint32_t stack;
 
 		if (event.stamp <= first)
 			break;
-		if (event.kind != GMT_KIND_ALLOC || event.layer != GMT_LAYER_TORCH || event.stamp > maker->timeline->work_end)
+		if (event.kind != GMT_KIND_ALLOC || event.layer != GMT_LAYER_TORCH ||
+			event.stamp > maker->timeline->work_end)
 			continue;
 		stack = maker->traces->stack_of_trace[event.trace];
 		if (!(maker->traces->stack_frame_kinds.items[stack] & GMT_FRAME_KIND_BIT(CAT)))
@@ -174,7 +185,8 @@ bool gmt_leak_is_gathered(const struct gmt_leak_rising *rising, uint32_t group, 
 	struct gmt_leak_search *search = rising->search;
 	const struct gmt_leak_maker *maker = search->maker;
 	size_t count, at_end;
-	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, search->span.moment, group, &count);
+	const struct gmt_history_block *blocks =
+		gmt_leak_blocks(maker, search->span.moment, group, &count);
 	uint64_t bytes = 0, joined = 0;
 	uint32_t file;
 
@@ -191,7 +203,8 @@ bool gmt_leak_is_gathered(const struct gmt_leak_rising *rising, uint32_t group, 
 	 */
 	for (size_t i = 0; i < count; i++)
 		if (gmt_leak_is_of_rise(rising, &blocks[i]))
-			bytes += blocks[i].size_bytes <= SMALLEST_BLOCK ? SMALLEST_VALUE : blocks[i].size_bytes / 2;
+			bytes +=
+				blocks[i].size_bytes <= SMALLEST_BLOCK ? SMALLEST_VALUE : blocks[i].size_bytes / 2;
 	for (size_t i = 0; file && i < search->gathers.count; i++)
 		joined += search->gathers.items[i].file == file ? search->gathers.items[i].bytes : 0;
 	*ret_gathered = joined && joined >= bytes;

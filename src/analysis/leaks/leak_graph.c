@@ -56,7 +56,8 @@ static void count_block(struct sites *sites, uint32_t id)
 }
 
 /* Finds the sites of a group's blocks. Leaves out sites that left only a few blocks. */
-static void find_sites(const struct gmt_leak_maker *maker, const struct gmt_leak *leak, struct sites *ret_sites)
+static void find_sites(const struct gmt_leak_maker *maker, const struct gmt_leak *leak,
+	struct sites *ret_sites)
 {
 	const struct gmt_history_block *blocks;
 	size_t count = 0, most = 0, kept = 0;
@@ -77,7 +78,8 @@ static struct stack stack_of(const struct gmt_leak_maker *maker, const struct si
 {
 	struct stack stack;
 
-	stack.places = gmt_traces_stack(maker->traces, maker->replay->site_stacks.items[site->id], &stack.count);
+	stack.places =
+		gmt_traces_stack(maker->traces, maker->replay->site_stacks.items[site->id], &stack.count);
 	return stack;
 }
 
@@ -154,7 +156,8 @@ static uint32_t shared_frames(const struct stack *a, const struct stack *b)
  * Returns the innermost of the shared Python frames that does not call a module. Returns UINT32_MAX
  * if there is no such frame, or if a hook sees the tensors made in deeper calls.
  */
-static uint32_t common_function(const struct gmt_leak_maker *maker, const struct stack *stack, uint32_t shared)
+static uint32_t common_function(const struct gmt_leak_maker *maker, const struct stack *stack,
+	uint32_t shared)
 {
 	for (uint32_t i = stack->count - shared; i < stack->count; i++) {
 		if (is_call_with_hooks(maker, stack->places[i]))
@@ -169,7 +172,8 @@ static uint32_t common_function(const struct gmt_leak_maker *maker, const struct
  * Returns whether two stacks diverge within one call of a function of torch.nn, or at two lines of
  * it.
  */
-static bool is_one_call(const struct gmt_leak_maker *maker, const struct stack *a, const struct stack *b)
+static bool is_one_call(const struct gmt_leak_maker *maker, const struct stack *a,
+	const struct stack *b)
 {
 	uint32_t shared, inner_a, inner_b, function;
 
@@ -185,9 +189,12 @@ static bool is_one_call(const struct gmt_leak_maker *maker, const struct stack *
 	if (function != UINT32_MAX && is_of_network(maker, function))
 		return true;
 	/* The same function at another line. The Python frames of both stacks are contiguous. */
-	return is_of_network(maker, a->places[inner_a - 1]) && is_of_network(maker, b->places[inner_b - 1]) &&
-		strcmp(file_of(maker, a->places[inner_a - 1]), file_of(maker, b->places[inner_b - 1])) == 0 &&
-		strcmp(function_of(maker, a->places[inner_a - 1]), function_of(maker, b->places[inner_b - 1])) == 0;
+	return is_of_network(maker, a->places[inner_a - 1]) &&
+		is_of_network(maker, b->places[inner_b - 1]) &&
+		strcmp(file_of(maker, a->places[inner_a - 1]), file_of(maker, b->places[inner_b - 1])) ==
+		0 &&
+		strcmp(function_of(maker, a->places[inner_a - 1]),
+			function_of(maker, b->places[inner_b - 1])) == 0;
 }
 
 static uint32_t frame_kinds_of(const struct gmt_leak_maker *maker, const struct site *site)
@@ -209,7 +216,8 @@ static bool are_of_graph(const struct gmt_leak_maker *maker, const struct sites 
 {
 	for (size_t i = 0; i < sites->count; i++)
 		for (size_t j = i + 1; j < sites->count; j++) {
-			struct stack a = stack_of(maker, &sites->items[i]), b = stack_of(maker, &sites->items[j]);
+			struct stack a = stack_of(maker, &sites->items[i]),
+						 b = stack_of(maker, &sites->items[j]);
 
 			if (is_one_call(maker, &a, &b))
 				return true;
@@ -217,9 +225,12 @@ static bool are_of_graph(const struct gmt_leak_maker *maker, const struct sites 
 	return is_recurrent_graph(maker, sites);
 }
 
-struct gmt_leak_stacks_summary gmt_leak_makers_of(const struct gmt_leak_maker *maker, const struct gmt_leak *leak)
+struct gmt_leak_stacks_summary gmt_leak_makers_of(const struct gmt_leak_maker *maker,
+	const struct gmt_leak *leak)
 {
-	struct gmt_leak_stacks_summary makers = { .frame_kinds = maker->traces->stack_frame_kinds.items[leak->stack] };
+	struct gmt_leak_stacks_summary makers = {
+		.frame_kinds = maker->traces->stack_frame_kinds.items[leak->stack]
+	};
 	struct sites sites;
 
 	if (leak->sites < 2)

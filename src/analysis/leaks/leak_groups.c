@@ -27,7 +27,8 @@ static uint32_t line_of(const struct gmt_traces *traces, uint32_t stack)
 
 	if (!count)
 		return LINE_NONE;
-	if (traces->stack_frame_kinds.items[stack] & GMT_FRAME_KIND_BIT(BACKWARD) && !gmt_traces_has_python(traces, stack))
+	if (traces->stack_frame_kinds.items[stack] & GMT_FRAME_KIND_BIT(BACKWARD) &&
+		!gmt_traces_has_python(traces, stack))
 		return LINE_AUTOGRAD;
 	return places[gmt_traces_own_line(traces, stack)];
 }
@@ -42,8 +43,9 @@ static bool looks_like_segment(const struct gmt_leak_maker *maker, uint32_t site
 	const struct gmt_account_site *row = &maker->replay->accounting.sites.items[site];
 	const char *stacks = gmt_snapshot_option(maker->snapshot, "stacks");
 
-	return (strcmp(stacks, "none") == 0 || strcmp(stacks, "python") == 0) && maker->snapshot->has_torch &&
-		row->alloc_count && row->total_bytes / row->alloc_count % (2 << 20) == 0;
+	return (strcmp(stacks, "none") == 0 || strcmp(stacks, "python") == 0) &&
+		maker->snapshot->has_torch && row->alloc_count &&
+		row->total_bytes / row->alloc_count % (2 << 20) == 0;
 }
 
 /* Returns whether an array framework allocated this for an array. */
@@ -55,9 +57,12 @@ static bool is_of_framework(const struct gmt_leak_maker *maker, uint32_t site)
 	const struct gmt_owners *owners = &maker->traces->owners;
 
 	if (account->layer == GMT_LAYER_CUSTOM)
-		return row->heap_plus_1 && gmt_arenas_is_framework(maker->replay->heaps.items[row->heap_plus_1 - 1].name);
-	return account->layer == GMT_LAYER_CUDA && gmt_arenas_is_framework(gmt_owners_name(owners,
-		gmt_owners_find(owners, maker->replay->site_stacks.items[site], account->layer, account->device)));
+		return row->heap_plus_1 &&
+			gmt_arenas_is_framework(maker->replay->heaps.items[row->heap_plus_1 - 1].name);
+	return account->layer == GMT_LAYER_CUDA &&
+		gmt_arenas_is_framework(gmt_owners_name(owners,
+			gmt_owners_find(owners, maker->replay->site_stacks.items[site], account->layer,
+				account->device)));
 }
 
 static bool group_sites(struct gmt_leak_maker *maker)
@@ -72,7 +77,8 @@ static bool group_sites(struct gmt_leak_maker *maker)
 		uint32_t stack = maker->replay->site_stacks.items[site], id;
 		uint32_t frame_kinds = maker->traces->stack_frame_kinds.items[stack];
 		struct group_key key = {
-			.line = line_of(maker->traces, stack), .layer = account->layer,
+			.line = line_of(maker->traces, stack),
+			.layer = account->layer,
 			.device = account->device,
 			.space = accounting->spaces.items[accounting->sites.items[site].space].space,
 		};
@@ -95,8 +101,12 @@ static bool group_sites(struct gmt_leak_maker *maker)
 			done = group && gmt_vec_reserve(&maker->is_reported, maker->groups.count);
 			if (done)
 				*group = (struct gmt_leak_group){
-					.layer = account->layer, .device = key.device, .space = key.space,
-					.is_cache = is_cache, .is_torch = is_torch, .is_array = is_array,
+					.layer = account->layer,
+					.device = key.device,
+					.space = key.space,
+					.is_cache = is_cache,
+					.is_torch = is_torch,
+					.is_array = is_array,
 				};
 		}
 		if (!done)
@@ -108,7 +118,8 @@ static bool group_sites(struct gmt_leak_maker *maker)
 	return done;
 }
 
-bool gmt_leak_is_judged(const struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_definition definition)
+bool gmt_leak_is_judged(const struct gmt_leak_maker *maker, uint32_t group,
+	enum gmt_leak_definition definition)
 {
 	const struct gmt_leak_group *row = &maker->groups.items[group];
 	uint32_t wanted = maker->options->definitions;
@@ -116,7 +127,8 @@ bool gmt_leak_is_judged(const struct gmt_leak_maker *maker, uint32_t group, enum
 	if (row->is_cache)
 		return false;
 	/* Memory that a library keeps for reuse is not a leak only because the program ends. */
-	if (definition == GMT_LEAK_EXIT && !maker->options->with_libraries && row->layer == GMT_LAYER_CUDA &&
+	if (definition == GMT_LEAK_EXIT && !maker->options->with_libraries &&
+		row->layer == GMT_LAYER_CUDA &&
 		row->frame_kinds & (GMT_FRAME_KIND_BIT(HOST_CACHE) | GMT_FRAME_KIND_BIT(LIBRARY)))
 		return false;
 	/* Unexplained growth can be computed only after all lines were judged by growth. */
@@ -163,7 +175,8 @@ static int most_bytes_first(const void *left, const void *right)
 }
 
 /* Copies the first rows into the finding, with stacks in place of sites. */
-static bool list_stacks(const struct gmt_leak_maker *maker, const struct tally *tally, struct gmt_leak *leak)
+static bool list_stacks(const struct gmt_leak_maker *maker, const struct tally *tally,
+	struct gmt_leak *leak)
 {
 	size_t count = tally->rows.count < GMT_LEAK_LINES ? tally->rows.count : GMT_LEAK_LINES;
 
@@ -197,14 +210,21 @@ static void describe(const struct gmt_leak_maker *maker, uint32_t site_id, struc
 }
 
 bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_definition definition,
-	const struct gmt_history_block *blocks, size_t count, gmt_leak_filter *fits, const void *context,
-	struct gmt_leak **ret_leak)
+	const struct gmt_history_block *blocks, size_t count, gmt_leak_filter *fits,
+	const void *context, struct gmt_leak **ret_leak)
 {
 	const struct gmt_leak_group *row = &maker->groups.items[group];
 	struct tally tally = { 0 };
 	struct gmt_leak leak = {
-		.definition = definition, .group = group, .layer = row->layer, .device = row->device, .space = row->space,
-		.frame_kinds = row->frame_kinds, .bytes_per_step = -1, .confidence = -1, .steps_to_oom = UINT64_MAX,
+		.definition = definition,
+		.group = group,
+		.layer = row->layer,
+		.device = row->device,
+		.space = row->space,
+		.frame_kinds = row->frame_kinds,
+		.bytes_per_step = -1,
+		.confidence = -1,
+		.steps_to_oom = UINT64_MAX,
 	};
 	bool done = true;
 
@@ -234,12 +254,13 @@ bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_de
 	return true;
 }
 
-const struct gmt_history_block *gmt_leak_blocks(const struct gmt_leak_maker *maker, enum gmt_history_moment moment,
-	uint32_t group, size_t *ret_count)
+const struct gmt_history_block *gmt_leak_blocks(const struct gmt_leak_maker *maker,
+	enum gmt_history_moment moment, uint32_t group, size_t *ret_count)
 {
 	const struct gmt_leak_sorted *sorted = &maker->sorted[moment];
 
-	*ret_count = sorted->first.count ? sorted->first.items[group + 1] - sorted->first.items[group] : 0;
+	*ret_count =
+		sorted->first.count ? sorted->first.items[group + 1] - sorted->first.items[group] : 0;
 	return sorted->first.count ? sorted->blocks.items + sorted->first.items[group] : NULL;
 }
 
@@ -263,7 +284,8 @@ static bool sort_capture(struct gmt_leak_maker *maker, enum gmt_history_moment m
 	if (!capture->taken || !capture->blocks.count)
 		return true;
 	/* The reserved memory is zeroed. */
-	if (!gmt_vec_reserve(&sorted->first, groups + 2) || !gmt_vec_reserve(&sorted->blocks, capture->blocks.count))
+	if (!gmt_vec_reserve(&sorted->first, groups + 2) ||
+		!gmt_vec_reserve(&sorted->blocks, capture->blocks.count))
 		return false;
 	sorted->first.count = groups + 1;
 	sorted->blocks.count = capture->blocks.count;

@@ -55,8 +55,8 @@ struct gmt_leak_maker {
 /*
  * Returns the blocks of a group at a moment, and their number in *ret_count. Borrowed from `maker`.
  */
-const struct gmt_history_block *gmt_leak_blocks(const struct gmt_leak_maker *maker, enum gmt_history_moment moment,
-	uint32_t group, size_t *ret_count);
+const struct gmt_history_block *gmt_leak_blocks(const struct gmt_leak_maker *maker,
+	enum gmt_history_moment moment, uint32_t group, size_t *ret_count);
 
 /* Fills groups, group_of and sorted. False when out of memory. */
 bool gmt_leak_groups_make(struct gmt_leak_maker *maker);
@@ -66,7 +66,8 @@ bool gmt_leak_groups_make(struct gmt_leak_maker *maker);
  * judged. By default, definition exit does not judge arrays and tensors, because a global variable
  * may hold them.
  */
-bool gmt_leak_is_judged(const struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_definition definition);
+bool gmt_leak_is_judged(const struct gmt_leak_maker *maker, uint32_t group,
+	enum gmt_leak_definition definition);
 
 /* Returns whether a finding is about this block of a group. */
 typedef bool gmt_leak_filter(const void *context, const struct gmt_history_block *block);
@@ -77,8 +78,8 @@ typedef bool gmt_leak_filter(const void *context, const struct gmt_history_block
  * when out of memory.
  */
 bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_definition definition,
-	const struct gmt_history_block *blocks, size_t count, gmt_leak_filter *fits, const void *context,
-	struct gmt_leak **ret_leak);
+	const struct gmt_history_block *blocks, size_t count, gmt_leak_filter *fits,
+	const void *context, struct gmt_leak **ret_leak);
 
 /*
  * Sorts lines, the largest first. Returns how many of them a list shows: at most GMT_LEAK_LINES,

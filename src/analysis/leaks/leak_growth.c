@@ -9,14 +9,15 @@
 enum {
 	ATTRIBUTION = 16, /* Most ranges of steps that a finding lists. */
 	/* `steady` means that at least three quarters of the steps left more. */
-	STEADY = 3, STEADY_OF = 4,
+	STEADY = 3,
+	STEADY_OF = 4,
 	SURE_GAPS = 2, /* So many gaps between blocks suffice to estimate how long a gap may be. */
 	MOST_PAIRS = 2000000,
 	MOST_SITES = 64, /* Most sites of a line that are judged one by one. */
 };
 
-static bool list_attribution(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span, uint32_t group,
-	struct gmt_leak_rising *rising, struct gmt_leak *leak)
+static bool list_attribution(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span,
+	uint32_t group, struct gmt_leak_rising *rising, struct gmt_leak *leak)
 {
 	const struct gmt_step_series *series = &maker->timeline->series[span->series];
 	size_t count, stretches = span->steps < ATTRIBUTION ? span->steps : ATTRIBUTION;
@@ -34,8 +35,8 @@ static bool list_attribution(const struct gmt_leak_maker *maker, const struct gm
 	for (size_t i = 0; i < count; i++) {
 		size_t b;
 
-		if (!gmt_leak_is_of_rise(rising, &blocks[i]) || !gmt_series_find(series, blocks[i].stamp, &step) ||
-			step >= span->steps)
+		if (!gmt_leak_is_of_rise(rising, &blocks[i]) ||
+			!gmt_series_find(series, blocks[i].stamp, &step) || step >= span->steps)
 			continue;
 		for (b = step * stretches / span->steps; leak->attribution.items[b].last_step < step; b++)
 			;
@@ -60,10 +61,12 @@ static uint32_t first_step_of(const struct gmt_leak_rising *rising, uint32_t gro
 	uint32_t curve = (uint32_t)((is_late ? rise->first + 1 : rise->onset) * span->stride);
 	uint32_t first = UINT32_MAX, step, longest = 0, gaps = 0;
 	size_t count;
-	const struct gmt_history_block *blocks = gmt_leak_blocks(search->maker, span->moment, group, &count);
+	const struct gmt_history_block *blocks =
+		gmt_leak_blocks(search->maker, span->moment, group, &count);
 
 	for (size_t i = count; i-- > 0;) {
-		if (!gmt_leak_is_of_rise(rising, &blocks[i]) || !gmt_series_find(series, blocks[i].stamp, &step) || step >= first)
+		if (!gmt_leak_is_of_rise(rising, &blocks[i]) ||
+			!gmt_series_find(series, blocks[i].stamp, &step) || step >= first)
 			continue;
 		if (first != UINT32_MAX) {
 			if (gaps >= SURE_GAPS && first - step > 2 * longest)
@@ -89,7 +92,9 @@ static enum gmt_leak_ground ground_of(const struct gmt_leak_rising *rising, uint
 		return GMT_LEAK_GROUND_SURVIVORS;
 	if (rise->are_few)
 		return GMT_LEAK_GROUND_FEW;
-	return rise->rises * STEADY_OF >= (rise->last - rise->first) * STEADY ? GMT_LEAK_GROUND_STEADY : GMT_LEAK_GROUND_FREQUENT;
+	return rise->rises * STEADY_OF >= (rise->last - rise->first) * STEADY
+		? GMT_LEAK_GROUND_STEADY
+		: GMT_LEAK_GROUND_FREQUENT;
 }
 
 static bool report(struct gmt_leak_rising *rising, uint32_t group)
@@ -101,7 +106,8 @@ static bool report(struct gmt_leak_rising *rising, uint32_t group)
 	size_t count;
 	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, span->moment, group, &count);
 
-	if (!gmt_leak_add(maker, group, GMT_LEAK_GROWTH, blocks, count, gmt_leak_is_of_rise, rising, &leak))
+	if (!gmt_leak_add(maker, group, GMT_LEAK_GROWTH, blocks, count, gmt_leak_is_of_rise, rising,
+			&leak))
 		return false;
 	if (!leak)
 		return true;
@@ -123,13 +129,14 @@ static bool report(struct gmt_leak_rising *rising, uint32_t group)
  */
 static bool belongs_to(const struct gmt_leak_span *span, const struct gmt_leak_ages *ages)
 {
-	return !span->series || (ages->inside_bytes >= ages->all_bytes - ages->all_bytes / 10 &&
-		ages->inside_blocks * 10 >= ages->all_blocks * 9);
+	return !span->series ||
+		(ages->inside_bytes >= ages->all_bytes - ages->all_bytes / 10 &&
+			ages->inside_blocks * 10 >= ages->all_blocks * 9);
 }
 
 /* Adds a line that rises but does not grow to its list, once. */
-static bool note_line(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
-	enum gmt_rise_kind kind)
+static bool note_line(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites,
+	size_t site_count, enum gmt_rise_kind kind)
 {
 	struct gmt_leaks *leaks = search->maker->leaks;
 	struct gmt_leak_climb climb = gmt_leak_curve_climb(search);
@@ -137,11 +144,13 @@ static bool note_line(struct gmt_leak_search *search, uint32_t group, const uint
 
 	if (search->groups.items[group].is_noted || !climb.bytes)
 		return true;
-	line = kind == GMT_RISE_ENDS ? gmt_vec_push(&leaks->given_back) : gmt_vec_push(&leaks->levels_off);
+	line =
+		kind == GMT_RISE_ENDS ? gmt_vec_push(&leaks->given_back) : gmt_vec_push(&leaks->levels_off);
 	if (line)
 		*line = gmt_leak_line_of(search, group, sites, site_count, &climb);
 	search->groups.items[group].is_noted = true;
-	search->groups.items[group].levels_off_plus_1 = kind == GMT_RISE_FILLS ? leaks->levels_off.count : 0;
+	search->groups.items[group].levels_off_plus_1 =
+		kind == GMT_RISE_FILLS ? leaks->levels_off.count : 0;
 	return line;
 }
 
@@ -149,8 +158,8 @@ static bool note_line(struct gmt_leak_search *search, uint32_t group, const uint
  * Judges whether these sites of a group grow together. With search->only_site_plus_1, judges that
  * site alone.
  */
-static bool judge_sites(struct gmt_leak_rising *rising, uint32_t group, const uint32_t *sites, size_t site_count,
-	bool *ret_grows)
+static bool judge_sites(struct gmt_leak_rising *rising, uint32_t group, const uint32_t *sites,
+	size_t site_count, bool *ret_grows)
 {
 	struct gmt_leak_search *search = rising->search;
 	struct gmt_leak_ages ages = gmt_leak_ages_of(search, group);
@@ -175,7 +184,8 @@ static bool judge_sites(struct gmt_leak_rising *rising, uint32_t group, const ui
 		return note_line(search, group, sites, site_count, rising->rise.kind);
 	}
 	rising->of_survivors = rising->rise.kind == GMT_RISE_NONE && !is_alone;
-	if (rising->of_survivors && !gmt_leak_rise_of_survivors(search, group, sites, site_count, &rising->rise))
+	if (rising->of_survivors &&
+		!gmt_leak_rise_of_survivors(search, group, sites, site_count, &rising->rise))
 		return false;
 	if (rising->rise.kind != GMT_RISE_GROWS)
 		return true;
@@ -195,7 +205,8 @@ static bool judge_sites(struct gmt_leak_rising *rising, uint32_t group, const ui
  * Judges each stack of a line alone. The sum can hide a stack that grows if other stacks of the
  * line hold more and less from step to step.
  */
-static bool look_at_sites(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count)
+static bool look_at_sites(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites,
+	size_t site_count)
 {
 	struct gmt_leak_rising found = { .search = search };
 	bool done = true;
@@ -222,7 +233,8 @@ static bool look_at_sites(struct gmt_leak_search *search, uint32_t group, const 
 	return done;
 }
 
-static bool look_at_group(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count)
+static bool look_at_group(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites,
+	size_t site_count)
 {
 	struct gmt_leak_rising rising = { .search = search };
 	bool grows, done;
@@ -243,10 +255,12 @@ static enum gmt_category category_of(const struct gmt_leak_search *search, uint3
 {
 	const struct gmt_leak_maker *maker = search->maker;
 	size_t count;
-	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, search->span.moment, group, &count);
+	const struct gmt_history_block *blocks =
+		gmt_leak_blocks(maker, search->span.moment, group, &count);
 
-	return count && maker->groups.items[group].is_torch ?
-		gmt_category_of(maker->replay, maker->traces, maker->history, blocks[count - 1].site) : GMT_CATEGORY_OTHER;
+	return count && maker->groups.items[group].is_torch
+		? gmt_category_of(maker->replay, maker->traces, maker->history, blocks[count - 1].site)
+		: GMT_CATEGORY_OTHER;
 }
 
 /* Initializes the states of the groups, and sums the parameters, at the end of the last step. */
@@ -277,15 +291,19 @@ static bool is_wanted(const struct gmt_leak_search *search, uint32_t group)
 }
 
 /* Parameters come first: the verdict on their gradients depends on whether they grow. */
-static bool look_at_series(struct gmt_leak_search *search, const uint32_t *sites, const size_t *first_site)
+static bool look_at_series(struct gmt_leak_search *search, const uint32_t *sites,
+	const size_t *first_site)
 {
 	begin_series(search);
 	for (int others = 0; others < 2; others++)
 		for (uint32_t group = 0; group < search->maker->groups.count; group++)
-			if (is_wanted(search, group) && (search->groups.items[group].category != GMT_CATEGORY_PARAMETERS) == others &&
-				!look_at_group(search, group, sites + first_site[group], first_site[group + 1] - first_site[group]))
+			if (is_wanted(search, group) &&
+				(search->groups.items[group].category != GMT_CATEGORY_PARAMETERS) == others &&
+				!look_at_group(search, group, sites + first_site[group],
+					first_site[group + 1] - first_site[group]))
 				return false;
-	return gmt_leak_join_followers(search, sites, first_site) && gmt_leak_find_unexplained(search, sites, first_site);
+	return gmt_leak_join_followers(search, sites, first_site) &&
+		gmt_leak_find_unexplained(search, sites, first_site);
 }
 
 bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
@@ -312,7 +330,8 @@ bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
 	for (uint32_t s = (uint32_t)maker->timeline->series_count; done && s-- > 0;) {
 		search.span = gmt_leak_span_of(maker, s);
 		/* If the past is missing, the number of steps is unknown too. */
-		if (!gmt_leak_is_long_enough(&search.span) && !maker->history->series[s].lacks_compacted_samples)
+		if (!gmt_leak_is_long_enough(&search.span) &&
+			!maker->history->series[s].lacks_compacted_samples)
 			continue;
 		why = gmt_leak_compacted_reason(maker, s);
 		any = !why || (any && s);
@@ -329,7 +348,8 @@ bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
 		maker->leaks->no_growth = maker->timeline->why_none;
 	maker->leaks->is_compacted_away = !any && (no_events || maker->timeline->may_be_folded);
 	if (!any && maker->timeline->series_count)
-		maker->leaks->no_growth = no_events ? no_events : "there are too few steps behind the warm-up to say what grows";
+		maker->leaks->no_growth =
+			no_events ? no_events : "there are too few steps behind the warm-up to say what grows";
 	gmt_leak_search_fini(&search);
 	gmt_vec_fini(&sites);
 	gmt_vec_fini(&first);

@@ -65,7 +65,8 @@ static bool is_replaced(const struct evidence *evidence)
 
 static bool is_pinned(const struct evidence *evidence)
 {
-	return evidence->is_growth && evidence->leak->device == GMT_DEVICE_HOST && MAKERS_HAVE(evidence, HOST_CACHE);
+	return evidence->is_growth && evidence->leak->device == GMT_DEVICE_HOST &&
+		MAKERS_HAVE(evidence, HOST_CACHE);
 }
 
 static bool is_of_heap(const struct evidence *evidence)
@@ -84,8 +85,9 @@ static bool is_partly_of_heap(const struct evidence *evidence)
  */
 static bool is_driver(const struct evidence *evidence)
 {
-	return !evidence->is_torch && !evidence->is_framework && evidence->leak->layer != GMT_LAYER_CUSTOM &&
-		!MAKERS_HAVE(evidence, HOST_CACHE) && !MAKERS_HAVE(evidence, CACHE) && !MAKERS_HAVE(evidence, LIBRARY);
+	return !evidence->is_torch && !evidence->is_framework &&
+		evidence->leak->layer != GMT_LAYER_CUSTOM && !MAKERS_HAVE(evidence, HOST_CACHE) &&
+		!MAKERS_HAVE(evidence, CACHE) && !MAKERS_HAVE(evidence, LIBRARY);
 }
 
 static bool is_never_freed(const struct evidence *evidence)
@@ -110,13 +112,15 @@ static bool is_freed_late(const struct evidence *evidence)
 
 static bool is_parameters(const struct evidence *evidence)
 {
-	return is_category(evidence, GMT_CATEGORY_PARAMETERS) || is_category(evidence, GMT_CATEGORY_BUFFERS);
+	return is_category(evidence, GMT_CATEGORY_PARAMETERS) ||
+		is_category(evidence, GMT_CATEGORY_BUFFERS);
 }
 
 static bool is_gradients(const struct evidence *evidence)
 {
-	return (is_category(evidence, GMT_CATEGORY_GRADIENTS) || is_category(evidence, GMT_CATEGORY_BACKWARD_RESULTS) ||
-			is_category(evidence, GMT_CATEGORY_TEMPORARIES)) &&
+	return (is_category(evidence, GMT_CATEGORY_GRADIENTS) ||
+			   is_category(evidence, GMT_CATEGORY_BACKWARD_RESULTS) ||
+			   is_category(evidence, GMT_CATEGORY_TEMPORARIES)) &&
 		!HAS(evidence, CHECKPOINT);
 }
 
@@ -183,7 +187,8 @@ static bool is_activations(const struct evidence *evidence)
 /* Returns whether the blocks are small results of operators, of either category. */
 static bool is_scalar(const struct evidence *evidence)
 {
-	bool is_result = is_activations(evidence) || (is_category(evidence, GMT_CATEGORY_INPUTS) && !HAS(evidence, FACTORY));
+	bool is_result = is_activations(evidence) ||
+		(is_category(evidence, GMT_CATEGORY_INPUTS) && !HAS(evidence, FACTORY));
 
 	return is_result && HAS(evidence, OPERATOR) && evidence->bytes_per_block <= SCALAR_BYTES;
 }
@@ -217,59 +222,86 @@ static const struct {
 	bool (*fits)(const struct evidence *evidence);
 	const char *text;
 } causes[] = {
-	{ is_joined, "one block is replaced by a larger one again and again: looks like a tensor that is appended to "
+	{ is_joined,
+		"one block is replaced by a larger one again and again: looks like a tensor that is appended to "
 		"(torch.cat onto itself)" },
-	{ is_replaced, "one block is replaced by a larger one again and again: looks like a buffer or a cache that is "
+	{ is_replaced,
+		"one block is replaced by a larger one again and again: looks like a buffer or a cache that is "
 		"copied to a larger one" },
-	{ is_pinned, "pinned host memory of PyTorch's is kept: look for tensors made with pin_memory that a list or a "
+	{ is_pinned,
+		"pinned host memory of PyTorch's is kept: look for tensors made with pin_memory that a list or a "
 		"queue holds" },
-	{ is_of_heap, "blocks of a pool of the program's own are not given back to it: look for the call that should, "
+	{ is_of_heap,
+		"blocks of a pool of the program's own are not given back to it: look for the call that should, "
 		"or for a pool that does not tell of it (gpumemtrace_subfree)" },
-	{ is_partly_of_heap, "of the blocks that this line got from a pool of the program's own, some are not given back to it: look "
+	{ is_partly_of_heap,
+		"of the blocks that this line got from a pool of the program's own, some are not given back to it: look "
 		"for the way on which they are kept" },
-	{ is_never_freed, "memory that came from the CUDA driver without PyTorch is never freed: look for the call that "
+	{ is_never_freed,
+		"memory that came from the CUDA driver without PyTorch is never freed: look for the call that "
 		"should free it" },
-	{ is_freed_at_exit, "memory that came from the CUDA driver without PyTorch is freed only behind the end of the "
+	{ is_freed_at_exit,
+		"memory that came from the CUDA driver without PyTorch is freed only behind the end of the "
 		"program's work" },
-	{ is_partly_freed, "of the memory that this line got from the CUDA driver, some was freed and some is kept: look "
+	{ is_partly_freed,
+		"of the memory that this line got from the CUDA driver, some was freed and some is kept: look "
 		"for the way on which it is not freed" },
-	{ is_freed_late, "memory that came from the CUDA driver without PyTorch is kept from step to step and freed late: "
+	{ is_freed_late,
+		"memory that came from the CUDA driver without PyTorch is kept from step to step and freed late: "
 		"look for a call that could free it earlier" },
-	{ is_checkpoint, "made inside a checkpointed function and kept: look for a list, a cache or a hook in that "
+	{ is_checkpoint,
+		"made inside a checkpointed function and kept: look for a list, a cache or a hook in that "
 		"function that holds it" },
-	{ is_recurrent_graph, "made in a recurrent network and kept with its graph over steps: looks like a hidden state "
+	{ is_recurrent_graph,
+		"made in a recurrent network and kept with its graph over steps: looks like a hidden state "
 		"that carries its graph along; detach() it between steps" },
-	{ is_recurrent, "made in a recurrent network and kept over steps: look for a hidden state that is carried along without "
+	{ is_recurrent,
+		"made in a recurrent network and kept over steps: look for a hidden state that is carried along without "
 		"detach(), or for a list of outputs" },
-	{ is_parameters, "modules are made, copied or moved again and again, and kept: look for what holds the earlier "
+	{ is_parameters,
+		"modules are made, copied or moved again and again, and kept: look for what holds the earlier "
 		"ones" },
-	{ is_gradients, "made in a backward pass and kept: look for a list or a hook that holds gradients, or for tensors "
+	{ is_gradients,
+		"made in a backward pass and kept: look for a list or a hook that holds gradients, or for tensors "
 		"and modules of earlier steps that are still referenced" },
-	{ is_optimizer_state, "made in an optimizer's step and kept: look for parameters that are added again and again, "
+	{ is_optimizer_state,
+		"made in an optimizer's step and kept: look for parameters that are added again and again, "
 		"or for earlier optimizers that are still referenced" },
-	{ is_graph_after_phase, "results of a model are kept with their graph after the phase that made them: evaluate "
+	{ is_graph_after_phase,
+		"results of a model are kept with their graph after the phase that made them: evaluate "
 		"under torch.no_grad(), and keep what is needed as numbers or on the CPU" },
-	{ is_call_after_phase, "results of a model are kept after the phase that made them: keep what is needed as numbers "
+	{ is_call_after_phase,
+		"results of a model are kept after the phase that made them: keep what is needed as numbers "
 		"or on the CPU" },
-	{ is_graph_of_evaluation, "outputs are kept with their graph, and no backward pass follows: evaluate under "
+	{ is_graph_of_evaluation,
+		"outputs are kept with their graph, and no backward pass follows: evaluate under "
 		"torch.no_grad(), and keep what is needed as numbers or on the CPU" },
-	{ is_graph_of_loss, "the loss is kept as a tensor, and with it the graph that made it: keep loss.item() or "
+	{ is_graph_of_loss,
+		"the loss is kept as a tensor, and with it the graph that made it: keep loss.item() or "
 		"loss.detach() instead" },
-	{ is_scalar_loss, "the loss is kept as a tensor on the device: keep it as a number (loss.item()) or on the "
+	{ is_scalar_loss,
+		"the loss is kept as a tensor on the device: keep it as a number (loss.item()) or on the "
 		"CPU" },
 	{ is_loss, "values of a loss are kept on the device: keep them as numbers or on the CPU" },
-	{ is_graph_of_call, "results of a model are kept from step to step, and with them the graph that made them: "
+	{ is_graph_of_call,
+		"results of a model are kept from step to step, and with them the graph that made them: "
 		"detach() what is kept, or keep it as numbers or on the CPU" },
-	{ is_scalar, "small tensors are kept from step to step: keep them as numbers (.item()) or on the CPU" },
-	{ is_within_module, "made in a module's own code and kept from step to step: look for a list, a cache or a hook "
+	{ is_scalar,
+		"small tensors are kept from step to step: keep them as numbers (.item()) or on the CPU" },
+	{ is_within_module,
+		"made in a module's own code and kept from step to step: look for a list, a cache or a hook "
 		"that holds it, or for a later result that is kept without detach()" },
-	{ is_result_of_call, "results of a model are kept from step to step: look for a list, a cache or a hook that holds "
+	{ is_result_of_call,
+		"results of a model are kept from step to step: look for a list, a cache or a hook that holds "
 		"them" },
-	{ is_activations, "results of operators are kept from step to step: look for a list, a cache or a hook that holds "
+	{ is_activations,
+		"results of operators are kept from step to step: look for a list, a cache or a hook that holds "
 		"them" },
-	{ is_inputs_next_to_results, "tensors that the program made or copied to the device are kept from step to step: look "
+	{ is_inputs_next_to_results,
+		"tensors that the program made or copied to the device are kept from step to step: look "
 		"for a list or a cache of them, or for results of a model that are kept without detach()" },
-	{ is_inputs, "tensors that the program made or copied to the device are kept from step to step: look for a "
+	{ is_inputs,
+		"tensors that the program made or copied to the device are kept from step to step: look for a "
 		"list or a cache of them" },
 };
 
@@ -299,7 +331,8 @@ static bool is_binding(const char *owner)
 static bool is_of_framework(const struct gmt_leak_maker *maker, const struct gmt_leak *leak)
 {
 	const struct gmt_owners *owners = &maker->traces->owners;
-	const char *name = gmt_owners_name(owners, gmt_owners_find(owners, leak->stack, leak->layer, leak->device));
+	const char *name =
+		gmt_owners_name(owners, gmt_owners_find(owners, leak->stack, leak->layer, leak->device));
 
 	for (size_t i = 0; i < owners->rules->rows.count && !is_binding(name); i++)
 		if (owners->rules->rows.items[i].action != GMT_OWNER_SKIP &&
@@ -308,11 +341,14 @@ static bool is_of_framework(const struct gmt_leak_maker *maker, const struct gmt
 	return false;
 }
 
-static bool is_still_there(const struct gmt_leak_maker *maker, const struct gmt_history_block *block)
+static bool is_still_there(const struct gmt_leak_maker *maker,
+	const struct gmt_history_block *block)
 {
 	const struct gmt_accounting *accounting = &maker->replay->accounting;
-	uint8_t space = (uint8_t)accounting->spaces.items[accounting->sites.items[block->site].space].space;
-	const struct gmt_account_block *live = gmt_accounting_find(accounting, block->layer, space, block->address);
+	uint8_t space =
+		(uint8_t)accounting->spaces.items[accounting->sites.items[block->site].space].space;
+	const struct gmt_account_block *live =
+		gmt_accounting_find(accounting, block->layer, space, block->address);
 
 	return live && live->stamp == block->stamp;
 }
@@ -321,9 +357,11 @@ static bool is_still_there(const struct gmt_leak_maker *maker, const struct gmt_
 static enum ending ending_of(const struct hints *hints, const struct gmt_leak *leak)
 {
 	size_t count;
-	const struct gmt_history_block *blocks = gmt_leak_blocks(hints->maker, GMT_MOMENT_WORK_END, leak->group, &count);
+	const struct gmt_history_block *blocks =
+		gmt_leak_blocks(hints->maker, GMT_MOMENT_WORK_END, leak->group, &count);
 
-	if (!hints->maker->history->captures[GMT_MOMENT_WORK_END].taken || (hints->maker->snapshot->compacted.has_fold &&
+	if (!hints->maker->history->captures[GMT_MOMENT_WORK_END].taken ||
+		(hints->maker->snapshot->compacted.has_fold &&
 			hints->maker->snapshot->compacted.fold.stamp > hints->maker->timeline->work_end))
 		return NOT_KNOWN;
 	if (!count)
@@ -393,13 +431,16 @@ static bool look_around(struct hints *hints)
 		return false;
 	for (uint32_t site = 0; site < maker->replay->accounting.sites.count; site++)
 		if (maker->group_of.items[site])
-			hints->made.items[maker->group_of.items[site] - 1] += maker->replay->accounting.sites.items[site].alloc_count;
+			hints->made.items[maker->group_of.items[site] - 1] +=
+				maker->replay->accounting.sites.items[site].alloc_count;
 	for (size_t i = 0; i < maker->traces->stack_frame_kinds.count && !hints->has_backward; i++)
-		hints->has_backward = maker->traces->stack_frame_kinds.items[i] & GMT_FRAME_KIND_BIT(BACKWARD);
+		hints->has_backward =
+			maker->traces->stack_frame_kinds.items[i] & GMT_FRAME_KIND_BIT(BACKWARD);
 	for (size_t i = 0; i < maker->leaks->rows.count && !hints->are_results_kept; i++) {
 		const struct gmt_leak *leak = &maker->leaks->rows.items[i];
 
-		hints->are_results_kept = leak->stack != GMT_LEAK_NO_STACK && leak->category == GMT_CATEGORY_ACTIVATIONS &&
+		hints->are_results_kept = leak->stack != GMT_LEAK_NO_STACK &&
+			leak->category == GMT_CATEGORY_ACTIVATIONS &&
 			maker->traces->stack_frame_kinds.items[leak->stack] & GMT_FRAME_KIND_BIT(MODULE_CALL);
 	}
 	return true;

@@ -40,22 +40,25 @@ static bool may_be_replaced(const struct gmt_leak_rising *rising, uint32_t group
 	const struct gmt_leak_group *row = &rising->search->maker->groups.items[group];
 	bool is_of_module = row->frame_kinds & GMT_FRAME_KIND_BIT(MODULE_CALL);
 	bool may_be_text = is_of_module &&
-		gmt_steps_are_inferred(rising->search->maker->timeline->series[rising->search->span.series].source);
+		gmt_steps_are_inferred(
+			rising->search->maker->timeline->series[rising->search->span.series].source);
 	bool is_joined = row->frame_kinds & GMT_FRAME_KIND_BIT(CAT) && !may_be_text;
 
 	/* The buffer doubled before the last two steps, so it is not a batch that became larger. */
 	bool is_doubled = rising->rise.is_geometric && !is_of_module &&
 		gmt_leak_settled_bytes(rising->search, group) >= rising->rise.bytes / 2;
 
-	return !row->is_torch || ((is_joined || is_doubled) &&
-		rising->search->groups.items[group].category != GMT_CATEGORY_PARAMETERS);
+	return !row->is_torch ||
+		((is_joined || is_doubled) &&
+			rising->search->groups.items[group].category != GMT_CATEGORY_PARAMETERS);
 }
 
 bool gmt_leak_is_of_parameters(const struct gmt_leak_search *search, uint32_t group)
 {
 	enum gmt_category category = search->groups.items[group].category;
-	uint64_t times = category == GMT_CATEGORY_OPTIMIZER ? OPTIMIZER_TENSORS :
-		category == GMT_CATEGORY_GRADIENTS || category == GMT_CATEGORY_TEMPORARIES;
+	uint64_t times = category == GMT_CATEGORY_OPTIMIZER
+		? OPTIMIZER_TENSORS
+		: category == GMT_CATEGORY_GRADIENTS || category == GMT_CATEGORY_TEMPORARIES;
 
 	return times && !search->parameters_grow &&
 		gmt_leak_ages_of(search, group).all_bytes <= times * search->parameter_bytes;
@@ -69,7 +72,8 @@ static bool is_of_phases(const struct gmt_leak_rising *rising, uint32_t group)
 {
 	const struct gmt_leak_maker *maker = rising->search->maker;
 	size_t count, inside = 0;
-	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, rising->search->span.moment, group, &count);
+	const struct gmt_history_block *blocks =
+		gmt_leak_blocks(maker, rising->search->span.moment, group, &count);
 
 	if (!rising->rise.are_few || !gmt_leak_is_judged(maker, group, GMT_LEAK_PHASE))
 		return false;
@@ -93,12 +97,15 @@ static bool has_moved(const struct gmt_leak_rising *rising, uint32_t group)
 
 	for (uint32_t site = 0; site < maker->history->sites.count && search->pairs_left; site++) {
 		uint32_t other_plus_1 = maker->group_of.items[site];
-		const struct gmt_leak_group *other = other_plus_1 ? &maker->groups.items[other_plus_1 - 1] : NULL;
+		const struct gmt_leak_group *other =
+			other_plus_1 ? &maker->groups.items[other_plus_1 - 1] : NULL;
 		uint64_t before, after;
 
-		if (!other || (other_plus_1 == group + 1 ? !search->only_site_plus_1 || site + 1 == search->only_site_plus_1 :
-			!size_bytes || other->layer != row->layer || other->device != row->device ||
-				search->groups.items[other_plus_1 - 1].block_bytes != size_bytes))
+		if (!other ||
+			(other_plus_1 == group + 1
+					? !search->only_site_plus_1 || site + 1 == search->only_site_plus_1
+					: !size_bytes || other->layer != row->layer || other->device != row->device ||
+						search->groups.items[other_plus_1 - 1].block_bytes != size_bytes))
 			continue;
 		search->pairs_left--;
 		before = gmt_leak_held_by(search, site, rise->first);
@@ -114,34 +121,36 @@ static bool has_moved(const struct gmt_leak_rising *rising, uint32_t group)
  * entry to a cache, memory grows from call to call, even if calls are rare. Therefore growth in the
  * second series must not fill up from step to step.
  */
-static bool fills_by_steps(const struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
-	bool *ret_fills)
+static bool fills_by_steps(const struct gmt_leak_search *search, uint32_t group,
+	const uint32_t *sites, size_t site_count, bool *ret_fills)
 {
-	struct gmt_leak_search main = { .maker = search->maker, .only_site_plus_1 = search->only_site_plus_1 };
+	struct gmt_leak_search main = { .maker = search->maker,
+		.only_site_plus_1 = search->only_site_plus_1 };
 	struct gmt_rise rise = { 0 };
 	bool done = true;
 
 	if (search->span.series) {
 		main.span = gmt_leak_span_of(search->maker, 0);
 		main.horizon = search->horizon;
-		done = !gmt_leak_is_long_enough(&main.span) || gmt_leak_rise_of(&main, group, sites, site_count, &rise);
+		done = !gmt_leak_is_long_enough(&main.span) ||
+			gmt_leak_rise_of(&main, group, sites, site_count, &rise);
 	}
 	*ret_fills = rise.kind == GMT_RISE_FILLS;
 	gmt_leak_search_fini(&main);
 	return done;
 }
 
-bool gmt_leak_find_reason(struct gmt_leak_rising *rising, uint32_t group, const uint32_t *sites, size_t site_count,
-	bool *ret_reason)
+bool gmt_leak_find_reason(struct gmt_leak_rising *rising, uint32_t group, const uint32_t *sites,
+	size_t site_count, bool *ret_reason)
 {
 	struct gmt_leak_search *search = rising->search;
 
 	if (!rising->replaced && !find_rising(rising, sites, site_count))
 		return false;
 	*ret_reason = (rising->replaced && !may_be_replaced(rising, group)) ||
-		gmt_leak_is_of_parameters(search, group) ||
-		is_of_phases(rising, group) || has_moved(rising, group);
-	return *ret_reason || (gmt_leak_is_gathered(rising, group, ret_reason) &&
-		(*ret_reason || fills_by_steps(search, group, sites, site_count, ret_reason)));
+		gmt_leak_is_of_parameters(search, group) || is_of_phases(rising, group) ||
+		has_moved(rising, group);
+	return *ret_reason ||
+		(gmt_leak_is_gathered(rising, group, ret_reason) &&
+			(*ret_reason || fills_by_steps(search, group, sites, site_count, ret_reason)));
 }
-

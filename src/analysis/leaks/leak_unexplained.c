@@ -25,7 +25,8 @@ struct sum {
 
 static bool is_of(const struct gmt_leak_group *group, const struct account *account)
 {
-	return group->layer == account->layer && group->device == account->device && group->space == account->space;
+	return group->layer == account->layer && group->device == account->device &&
+		group->space == account->space;
 }
 
 /* Returns whether nothing explains what a group holds. */
@@ -34,8 +35,8 @@ static bool is_open(const struct sum *sum, uint32_t group)
 	const struct gmt_leak_search *search = sum->search;
 	const struct gmt_leak_group_state *state = &search->groups.items[group];
 
-	return is_of(&search->maker->groups.items[group], &sum->account) && !state->has_reason && !state->is_summed &&
-		gmt_leak_is_judged(search->maker, group, GMT_LEAK_GROWTH);
+	return is_of(&search->maker->groups.items[group], &sum->account) && !state->has_reason &&
+		!state->is_summed && gmt_leak_is_judged(search->maker, group, GMT_LEAK_GROWTH);
 }
 
 static uint64_t held_by(const struct sum *sum, uint32_t group, size_t sample)
@@ -99,7 +100,8 @@ static bool list_lines(const struct sum *sum, struct gmt_leak *leak)
 
 		if (!is_open(sum, group))
 			continue;
-		line = gmt_leak_line_of(sum->search, group, sum->sites + first, sum->first_site[group + 1] - first, &climb);
+		line = gmt_leak_line_of(sum->search, group, sum->sites + first,
+			sum->first_site[group + 1] - first, &climb);
 		if (!line.bytes)
 			continue;
 		row = gmt_vec_push(&leak->rose_most);
@@ -137,12 +139,20 @@ static bool report(const struct sum *sum)
 	if (!leak)
 		return false;
 	*leak = (struct gmt_leak){
-		.definition = GMT_LEAK_UNEXPLAINED, .layer = sum->account.layer, .device = sum->account.device,
-		.space = sum->account.space, .stack = GMT_LEAK_NO_STACK, .category = GMT_CATEGORY_OTHER, .bytes = sum->rise.bytes,
-		.bytes_per_step = sum->rise.per_sample / (double)span->stride, .ground = GMT_LEAK_GROUND_TOGETHER,
+		.definition = GMT_LEAK_UNEXPLAINED,
+		.layer = sum->account.layer,
+		.device = sum->account.device,
+		.space = sum->account.space,
+		.stack = GMT_LEAK_NO_STACK,
+		.category = GMT_CATEGORY_OTHER,
+		.bytes = sum->rise.bytes,
+		.bytes_per_step = sum->rise.per_sample / (double)span->stride,
+		.ground = GMT_LEAK_GROUND_TOGETHER,
 		.confidence = gmt_leak_ground_confidence(GMT_LEAK_GROUND_TOGETHER),
-		.series = span->series, .first_step = (uint32_t)(sum->rise.first * span->stride),
-		.steps = (uint32_t)(span->steps - span->warmup), .steps_to_oom = UINT64_MAX,
+		.series = span->series,
+		.first_step = (uint32_t)(sum->rise.first * span->stride),
+		.steps = (uint32_t)(span->steps - span->warmup),
+		.steps_to_oom = UINT64_MAX,
 	};
 	gmt_leak_set_steps_to_oom(sum->search, leak);
 	if (!list_lines(sum, leak))
@@ -157,7 +167,8 @@ static bool report(const struct sum *sum)
  */
 static bool is_dense(const struct gmt_rise *rise)
 {
-	return rise->kind == GMT_RISE_GROWS && !rise->are_few && rise->rises * SPARSEST >= rise->last - rise->first;
+	return rise->kind == GMT_RISE_GROWS && !rise->are_few &&
+		rise->rises * SPARSEST >= rise->last - rise->first;
 }
 
 static bool look_at(struct sum *sum)
@@ -170,7 +181,8 @@ static bool look_at(struct sum *sum)
 	return !is_dense(&sum->rise) || kept_bytes(sum) < sum->rise.bytes / 2 || report(sum);
 }
 
-bool gmt_leak_find_unexplained(struct gmt_leak_search *search, const uint32_t *sites, const size_t *first_site)
+bool gmt_leak_find_unexplained(struct gmt_leak_search *search, const uint32_t *sites,
+	const size_t *first_site)
 {
 	const struct gmt_leak_maker *maker = search->maker;
 
@@ -179,7 +191,9 @@ bool gmt_leak_find_unexplained(struct gmt_leak_search *search, const uint32_t *s
 	for (uint32_t group = 0; group < maker->groups.count; group++) {
 		const struct gmt_leak_group *row = &maker->groups.items[group];
 		struct sum sum = {
-			.search = search, .sites = sites, .first_site = first_site,
+			.search = search,
+			.sites = sites,
+			.first_site = first_site,
 			.account = { row->layer, row->device, row->space },
 		};
 

@@ -46,10 +46,12 @@ double gmt_leak_ground_confidence(enum gmt_leak_ground ground)
 /* Returns whether a site makes blocks that live as long as the model. They may outlive a phase. */
 static bool is_lasting(const struct gmt_leak_maker *maker, uint32_t site)
 {
-	enum gmt_category category = gmt_category_of(maker->replay, maker->traces, maker->history, site);
+	enum gmt_category category =
+		gmt_category_of(maker->replay, maker->traces, maker->history, site);
 
-	return category == GMT_CATEGORY_PARAMETERS || category == GMT_CATEGORY_BUFFERS || category == GMT_CATEGORY_GRADIENTS ||
-		category == GMT_CATEGORY_TEMPORARIES || category == GMT_CATEGORY_OPTIMIZER || category == GMT_CATEGORY_WORKSPACE;
+	return category == GMT_CATEGORY_PARAMETERS || category == GMT_CATEGORY_BUFFERS ||
+		category == GMT_CATEGORY_GRADIENTS || category == GMT_CATEGORY_TEMPORARIES ||
+		category == GMT_CATEGORY_OPTIMIZER || category == GMT_CATEGORY_WORKSPACE;
 }
 
 /* The blocks of one group that were left from one phase. */
@@ -71,7 +73,8 @@ struct phase_maker {
 };
 
 /* Returns the name of the phase that a block is left from. NULL: it is not left from a phase. */
-static const char *phase_left_by(const struct phase_maker *phases, const struct gmt_history_block *block)
+static const char *phase_left_by(const struct phase_maker *phases,
+	const struct gmt_history_block *block)
 {
 	const struct gmt_leak_maker *maker = phases->maker;
 	const struct gmt_phase *phase = gmt_timeline_phase(maker->timeline, block->stamp, true);
@@ -101,7 +104,8 @@ static bool count_remainder(struct phase_maker *phases, const char *name, uint32
 	return true;
 }
 
-static bool sort_remainders(struct phase_maker *phases, const struct gmt_history_block *blocks, size_t count)
+static bool sort_remainders(struct phase_maker *phases, const struct gmt_history_block *blocks,
+	size_t count)
 {
 	size_t first = 0;
 
@@ -123,7 +127,8 @@ static bool sort_remainders(struct phase_maker *phases, const struct gmt_history
 	return true;
 }
 
-static bool list_remainders(struct phase_maker *phases, const struct gmt_history_block *blocks, size_t count)
+static bool list_remainders(struct phase_maker *phases, const struct gmt_history_block *blocks,
+	size_t count)
 {
 	phases->remainders.count = phases->ids_plus_1.count = 0;
 	gmt_map_fini(&phases->ids);
@@ -308,26 +313,34 @@ static int strongest_first(const void *left, const void *right)
 }
 
 enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, const struct gmt_timeline *timeline, const struct gmt_replay *replay,
-	const struct gmt_history *history, const struct gmt_leaks_options *options, struct gmt_error *error)
+	const struct gmt_traces *traces, const struct gmt_timeline *timeline,
+	const struct gmt_replay *replay, const struct gmt_history *history,
+	const struct gmt_leaks_options *options, struct gmt_error *error)
 {
 	struct gmt_leak_maker maker = {
-		.leaks = ret_leaks, .snapshot = snapshot, .traces = traces, .timeline = timeline,
-		.replay = replay, .history = history, .options = options,
+		.leaks = ret_leaks,
+		.snapshot = snapshot,
+		.traces = traces,
+		.timeline = timeline,
+		.replay = replay,
+		.history = history,
+		.options = options,
 	};
-	bool done = !gmt_arenas_init(&ret_leaks->arenas, traces, replay, error) && gmt_leak_groups_make(&maker) &&
-		gmt_leak_find_growth(&maker);
+	bool done = !gmt_arenas_init(&ret_leaks->arenas, traces, replay, error) &&
+		gmt_leak_groups_make(&maker) && gmt_leak_find_growth(&maker);
 
 	if (done)
 		drop_unasked(&maker);
-	done = done && find_phases(&maker) &&
-		find_by_end(&maker, GMT_LEAK_AGE) && find_by_end(&maker, GMT_LEAK_EXIT) &&
-		list_cached(ret_leaks, history) && gmt_leak_give_hints(&maker);
+	done = done && find_phases(&maker) && find_by_end(&maker, GMT_LEAK_AGE) &&
+		find_by_end(&maker, GMT_LEAK_EXIT) && list_cached(ret_leaks, history) &&
+		gmt_leak_give_hints(&maker);
 
 	if (done) {
 		gmt_leak_note_compacted(&maker);
-		ret_leaks->given_back.count = gmt_leak_sort_lines(ret_leaks->given_back.items, ret_leaks->given_back.count);
-		ret_leaks->levels_off.count = gmt_leak_sort_lines(ret_leaks->levels_off.items, ret_leaks->levels_off.count);
+		ret_leaks->given_back.count =
+			gmt_leak_sort_lines(ret_leaks->given_back.items, ret_leaks->given_back.count);
+		ret_leaks->levels_off.count =
+			gmt_leak_sort_lines(ret_leaks->levels_off.items, ret_leaks->levels_off.count);
 		if (ret_leaks->rows.count)
 			qsort(ret_leaks->rows.items, ret_leaks->rows.count, sizeof(*ret_leaks->rows.items),
 				strongest_first);

@@ -170,8 +170,9 @@ struct gmt_leaks {
  * gmt_leaks_fini.
  */
 enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, const struct gmt_timeline *timeline, const struct gmt_replay *replay,
-	const struct gmt_history *history, const struct gmt_leaks_options *options, struct gmt_error *error);
+	const struct gmt_traces *traces, const struct gmt_timeline *timeline,
+	const struct gmt_replay *replay, const struct gmt_history *history,
+	const struct gmt_leaks_options *options, struct gmt_error *error);
 
 void gmt_leaks_fini(struct gmt_leaks *leaks);
 

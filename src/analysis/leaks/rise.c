@@ -38,7 +38,8 @@ static bool find_kept(struct search *search, uint64_t later_bytes)
 	const struct gmt_rise_curve *curve = search->curve;
 	uint64_t least = later_bytes;
 
-	if (!gmt_vec_reserve(&search->kept, curve->count + 1) || !gmt_vec_reserve(&search->rises, curve->count + 1))
+	if (!gmt_vec_reserve(&search->kept, curve->count + 1) ||
+		!gmt_vec_reserve(&search->rises, curve->count + 1))
 		return false;
 	search->kept.count = curve->count;
 	for (size_t i = curve->count; i-- > 0;) {
@@ -85,7 +86,8 @@ static size_t last_bottom(const struct search *search)
 
 	for (size_t i = search->last; i > search->first; i--) {
 		uint64_t before = curve->held[i - 1], low = smaller(curve->low[i], curve->held[i]);
-		uint64_t since = search->kept.items[search->last] > low ? search->kept.items[search->last] - low : 0;
+		uint64_t since =
+			search->kept.items[search->last] > low ? search->kept.items[search->last] - low : 0;
 
 		if (before > low && before - low >= since - since / 4 && since)
 			return i;
@@ -98,7 +100,8 @@ static bool is_geometric(const struct search *search)
 	const size_t *rises = search->rises.items;
 
 	for (size_t i = 1; i < search->rises.count; i++)
-		if (rise_between(search, rises[i] - 1, rises[i]) * 4 < rise_between(search, rises[i - 1] - 1, rises[i - 1]) * 5)
+		if (rise_between(search, rises[i] - 1, rises[i]) * 4 <
+			rise_between(search, rises[i - 1] - 1, rises[i - 1]) * 5)
 			return false;
 	return search->rises.count <= FEW_RISES;
 }
@@ -122,7 +125,8 @@ static bool is_even(const struct search *search)
 		least = smaller(bytes, least);
 		most = bytes > most ? bytes : most;
 	}
-	return longest <= 2 * shortest && most <= 2 * least && search->last - rises[count - 1] <= longest + longest / 2;
+	return longest <= 2 * shortest && most <= 2 * least &&
+		search->last - rises[count - 1] <= longest + longest / 2;
 }
 
 /*
@@ -136,7 +140,8 @@ static bool grows_geometrically(const struct search *search)
 	double larger = (double)rise_between(search, rises[count - 1] - 1, rises[count - 1]) /
 		(double)rise_between(search, rises[0] - 1, rises[0]);
 
-	return is_geometric(search) && (double)last_gap <= 1.5 * larger * (double)(rises[1] - rises[0]) &&
+	return is_geometric(search) &&
+		(double)last_gap <= 1.5 * larger * (double)(rises[1] - rises[0]) &&
 		(double)(search->last - rises[count - 1]) <= 2.2 * (double)last_gap;
 }
 
@@ -154,7 +159,8 @@ static bool come_slower(const struct search *search)
 	const size_t *rises = search->rises.items;
 	size_t count = search->rises.count, middle = rises[count / 2];
 
-	return count * 5 < (search->last - search->first) * 3 && search->last - middle > 2 * (middle - rises[0] + 1);
+	return count * 5 < (search->last - search->first) * 3 &&
+		search->last - middle > 2 * (middle - rises[0] + 1);
 }
 
 /*
@@ -198,7 +204,8 @@ static bool tails_off(const struct search *search)
 	for (size_t i = 0; i < search->rises.count; i++)
 		later_rises += search->rises.items[i] > search->first + length / 4;
 	for (size_t q = 0; q < 4; q++)
-		quarters[q] = rise_between(search, search->first + length * q / 4, search->first + length * (q + 1) / 4);
+		quarters[q] = rise_between(search, search->first + length * q / 4,
+			search->first + length * (q + 1) / 4);
 	for (size_t q = 1; q < 4; q++) {
 		most = quarters[q] > most ? quarters[q] : most;
 		least = smaller(quarters[q], least);
@@ -207,7 +214,8 @@ static bool tails_off(const struct search *search)
 		return false;
 	most = quarters[0] > most ? quarters[0] : most;
 	return come_slower(search) || come_rarer(search, quarters) ||
-		((double)quarters[3] < 0.35 * (double)most && quarters[2] + quarters[3] < quarters[0] + quarters[1]);
+		((double)quarters[3] < 0.35 * (double)most &&
+			quarters[2] + quarters[3] < quarters[0] + quarters[1]);
 }
 
 /* Returns whether each bottom of a curve with teeth lies above the previous bottom. */
@@ -234,13 +242,16 @@ static bool do_bottoms_rise(const struct search *search)
  * Sets *ret_sure if ups and downs cannot have made the rise. Compares the rise with the height of
  * the teeth. False when out of memory.
  */
-static bool is_sure(const struct search *search, uint64_t bytes, struct gmt_slope *ret_slope, bool *ret_sure)
+static bool is_sure(const struct search *search, uint64_t bytes, struct gmt_slope *ret_slope,
+	bool *ret_sure)
 {
 	uint64_t height = height_of_teeth(search);
 
-	if (!gmt_slope_of(search->curve->held + search->first, search->last - search->first + 1, ret_slope))
+	if (!gmt_slope_of(search->curve->held + search->first, search->last - search->first + 1,
+			ret_slope))
 		return false;
-	*ret_sure = !height || (ret_slope->confidence >= SURE && bytes >= height / 2) || do_bottoms_rise(search);
+	*ret_sure = !height || (ret_slope->confidence >= SURE && bytes >= height / 2) ||
+		do_bottoms_rise(search);
 	return true;
 }
 
@@ -290,7 +301,9 @@ static double rate_of(const struct search *search)
 	later = rate_between(search, third, last);
 	if (are_alike(mean, later, 0.005) ||
 		!are_alike(rate_between(search, third, fourth), rate_between(search, fourth, last), 0.05))
-		return later > 1.2 * mean && search->is_from_start ? rate_between(search, 0, search->curve->count - 1) : mean;
+		return later > 1.2 * mean && search->is_from_start
+			? rate_between(search, 0, search->curve->count - 1)
+			: mean;
 	return later;
 }
 
@@ -306,9 +319,14 @@ static double dense_rate_of(const struct search *search, double mean, double med
 
 	for (size_t i = search->first + 1; i <= search->last; i++)
 		most = fmax(most, (double)rise_between(search, i - 1, i));
-	return search->rises.count * 4 >= (search->last - search->first) * 3 && fabs(median - mean) * 2 * half <= most &&
-		fabs(rate_between(search, search->first, middle) - rate_between(search, middle, search->last)) * half <= most ?
-		median : mean;
+	return search->rises.count * 4 >= (search->last - search->first) * 3 &&
+			fabs(median - mean) * 2 * half <= most &&
+			fabs(rate_between(search, search->first, middle) -
+				rate_between(search, middle, search->last)) *
+					half <=
+				most
+		? median
+		: mean;
 }
 
 /*
@@ -319,12 +337,14 @@ static bool is_regular_from_start(struct search *search)
 {
 	search->first = 0;
 	find_rises(search);
-	return search->rises.count >= LEAST_RISES && search->rises.count <= FEW_RISES && are_regular(search);
+	return search->rises.count >= LEAST_RISES && search->rises.count <= FEW_RISES &&
+		are_regular(search);
 }
 
 static bool are_few(const struct search *search)
 {
-	return search->rises.count <= FEW_RISES && search->rises.count * 2 < search->last - search->first;
+	return search->rises.count <= FEW_RISES &&
+		search->rises.count * 2 < search->last - search->first;
 }
 
 static enum gmt_rise_kind kind_of(struct search *search)
@@ -333,7 +353,8 @@ static enum gmt_rise_kind kind_of(struct search *search)
 
 	find_rises(search);
 	if (search->rises.count < LEAST_RISES)
-		return search->rises.count && is_regular_from_start(search) ? GMT_RISE_GROWS : GMT_RISE_NONE;
+		return search->rises.count && is_regular_from_start(search) ? GMT_RISE_GROWS
+																	: GMT_RISE_NONE;
 	is_late = search->rises.items[0] - 1 - search->first > (search->last - search->first) / 4;
 	search->is_from_start = search->rises.items[0] == search->first + 1;
 	begin_late(search);
@@ -402,7 +423,8 @@ bool gmt_rise_of(const struct gmt_rise_curve *curve, struct gmt_rise *ret_rise)
 		return true;
 	done = judge_with(&search, curve->later_bytes, ret_rise);
 	/* It would have been growth if the program had not freed it. */
-	if (done && ret_rise->kind == GMT_RISE_NONE && curve->later_bytes < curve->held[curve->count - 1]) {
+	if (done && ret_rise->kind == GMT_RISE_NONE &&
+		curve->later_bytes < curve->held[curve->count - 1]) {
 		done = judge_with(&search, UINT64_MAX, &until_then);
 		if (done && until_then.kind == GMT_RISE_GROWS) {
 			*ret_rise = until_then;

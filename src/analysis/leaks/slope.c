@@ -101,8 +101,8 @@ bool gmt_slope_of(const uint64_t *values, size_t count, struct gmt_slope *ret_sl
 	for (size_t i = 0; i < count; i++) {
 		sorted.items[i] = values[i];
 		for (size_t j = i + 1; j < count; j++) {
-			double rise = values[j] >= values[i] ? (double)(values[j] - values[i]) :
-				-(double)(values[i] - values[j]);
+			double rise = values[j] >= values[i] ? (double)(values[j] - values[i])
+												 : -(double)(values[i] - values[j]);
 
 			slopes.items[slopes.count++] = rise / (double)(j - i);
 			rises += (rise > 0) - (rise < 0);

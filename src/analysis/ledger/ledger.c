@@ -59,23 +59,25 @@ enum misfit {
  * Blocks inside it may come and go, as long as the blocks of the moment fit into the reserved
  * memory.
  */
-static enum misfit cache_misfit(uint64_t before_bytes, uint64_t after_bytes, uint64_t now_bytes, bool known,
-	uint64_t reserved_bytes)
+static enum misfit cache_misfit(uint64_t before_bytes, uint64_t after_bytes, uint64_t now_bytes,
+	bool known, uint64_t reserved_bytes)
 {
 	if (before_bytes == now_bytes && after_bytes == now_bytes)
 		return FITS;
 	return known && reserved_bytes >= now_bytes ? DIFFERS : MISFIT;
 }
 
-static enum misfit misfit_of(const struct gmt_ledger_answer *answer, const struct gmt_ledger_sums *now)
+static enum misfit misfit_of(const struct gmt_ledger_answer *answer,
+	const struct gmt_ledger_sums *now)
 {
 	const struct gmt_sample *sample = &answer->sample;
-	enum misfit misfit = answer->before.steady_bytes != answer->after.steady_bytes ? CHANGED :
-		answer->after.steady_bytes != now->steady_bytes ? DIFFERS : FITS;
-	enum misfit pools = cache_misfit(answer->before.pool_bytes, answer->after.pool_bytes, now->pool_bytes,
-		sample->known & GMT_SAMPLE_POOLS, sample->pool_reserved_bytes);
-	enum misfit graphs = cache_misfit(answer->before.graph_bytes, answer->after.graph_bytes, now->graph_bytes,
-		sample->known & GMT_SAMPLE_GRAPHS, sample->graph_reserved_bytes);
+	enum misfit misfit = answer->before.steady_bytes != answer->after.steady_bytes ? CHANGED
+		: answer->after.steady_bytes != now->steady_bytes                          ? DIFFERS
+																				   : FITS;
+	enum misfit pools = cache_misfit(answer->before.pool_bytes, answer->after.pool_bytes,
+		now->pool_bytes, sample->known & GMT_SAMPLE_POOLS, sample->pool_reserved_bytes);
+	enum misfit graphs = cache_misfit(answer->before.graph_bytes, answer->after.graph_bytes,
+		now->graph_bytes, sample->known & GMT_SAMPLE_GRAPHS, sample->graph_reserved_bytes);
 
 	misfit = pools > misfit ? pools : misfit;
 	return graphs > misfit ? graphs : misfit;
@@ -95,8 +97,9 @@ struct answers {
  * Returns the nearest of the best-fitting answers that have these parts, or NULL. With `like`,
  * returns only an answer that fits (FITS) and reports the same memory of the device as `like`.
  */
-static const struct gmt_ledger_answer *find_answer(const struct maker *maker, int16_t device, unsigned parts,
-	const struct gmt_ledger_holding *holding, const struct gmt_ledger_answer *like, enum misfit *ret_misfit)
+static const struct gmt_ledger_answer *find_answer(const struct maker *maker, int16_t device,
+	unsigned parts, const struct gmt_ledger_holding *holding, const struct gmt_ledger_answer *like,
+	enum misfit *ret_misfit)
 {
 	struct gmt_ledger_sums now = gmt_ledger_sums(holding);
 	const struct gmt_ledger_answer *best = NULL;
@@ -110,12 +113,15 @@ static const struct gmt_ledger_answer *find_answer(const struct maker *maker, in
 		enum misfit misfit;
 
 		if (answer->sample.device != (uint16_t)device || (answer->sample.known & parts) != parts ||
-			(like && (answer->sample.free_bytes != like->sample.free_bytes ||
-				answer->sample.total_bytes != like->sample.total_bytes)))
+			(like &&
+				(answer->sample.free_bytes != like->sample.free_bytes ||
+					answer->sample.total_bytes != like->sample.total_bytes)))
 			continue;
 		misfit = misfit_of(answer, &now);
-		if (misfit < *ret_misfit || (best && misfit == *ret_misfit &&
-				distance(answer->sample.stamp, holding->stamp) < distance(best->sample.stamp, holding->stamp))) {
+		if (misfit < *ret_misfit ||
+			(best && misfit == *ret_misfit &&
+				distance(answer->sample.stamp, holding->stamp) <
+					distance(best->sample.stamp, holding->stamp))) {
 			best = answer;
 			*ret_misfit = misfit;
 		}
@@ -123,18 +129,20 @@ static const struct gmt_ledger_answer *find_answer(const struct maker *maker, in
 	return best;
 }
 
-static const struct gmt_ledger_answer *find_part(const struct maker *maker, int16_t device, unsigned part,
-	const struct gmt_ledger_holding *holding, const struct answers *answers)
+static const struct gmt_ledger_answer *find_part(const struct maker *maker, int16_t device,
+	unsigned part, const struct gmt_ledger_holding *holding, const struct answers *answers)
 {
 	enum misfit misfit;
 
 	if (!answers->driver || answers->driver->sample.known & part)
 		return answers->driver;
-	return answers->misfit ? NULL :
-		find_answer(maker, device, GMT_SAMPLE_DRIVER | part, holding, answers->driver, &misfit);
+	return answers->misfit
+		? NULL
+		: find_answer(maker, device, GMT_SAMPLE_DRIVER | part, holding, answers->driver, &misfit);
 }
 
-static struct answers find_answers(const struct maker *maker, int16_t device, const struct gmt_ledger_holding *holding)
+static struct answers find_answers(const struct maker *maker, int16_t device,
+	const struct gmt_ledger_holding *holding)
 {
 	struct answers answers = { 0 };
 
@@ -145,7 +153,8 @@ static struct answers find_answers(const struct maker *maker, int16_t device, co
 	return answers;
 }
 
-static void set(struct gmt_ledger_entry *entry, enum gmt_ledger_line line, uint64_t bytes, bool known)
+static void set(struct gmt_ledger_entry *entry, enum gmt_ledger_line line, uint64_t bytes,
+	bool known)
 {
 	entry->lines[line] = (int64_t)bytes;
 	entry->known[line] = known;
@@ -164,22 +173,29 @@ static uint64_t segments_in(const struct gmt_ledger_holding *holding, unsigned s
 
 static void fill_torch(struct gmt_ledger_entry *entry, const struct gmt_ledger_holding *holding)
 {
-	uint64_t reserved = segments_in(holding, GMT_SPACE_DEVICE) + segments_in(holding, GMT_SPACE_VMM);
+	uint64_t reserved =
+		segments_in(holding, GMT_SPACE_DEVICE) + segments_in(holding, GMT_SPACE_VMM);
 	/*
 	 * An allocator that reports no reserved memory caches nothing (PYTORCH_NO_CUDA_MEMORY_CACHING).
 	 */
-	uint64_t live = holding->told_reserved_bytes ? smaller(holding->told_allocated_bytes, reserved) : reserved;
+	uint64_t live =
+		holding->told_reserved_bytes ? smaller(holding->told_allocated_bytes, reserved) : reserved;
 	bool known = reserved || holding->told_reserved_bytes;
 
 	set(entry, GMT_LEDGER_TORCH_LIVE, live, known);
 	set(entry, GMT_LEDGER_TORCH_CACHED, reserved - live, known);
 	/* PyTorch reports the rounded size, not the requested size. */
 	set(entry, GMT_LEDGER_TORCH_ROUNDING, 0, false);
-	set(entry, GMT_LEDGER_ARENAS, holding->arenas[GMT_SPACE_DEVICE] + holding->arenas[GMT_SPACE_VMM], true);
-	set(entry, GMT_LEDGER_DEVICE, holding->bytes[GMT_SPACE_DEVICE] - segments_in(holding, GMT_SPACE_DEVICE) -
-		holding->arenas[GMT_SPACE_DEVICE], true);
-	set(entry, GMT_LEDGER_VMM, holding->bytes[GMT_SPACE_VMM] - segments_in(holding, GMT_SPACE_VMM) -
-		holding->arenas[GMT_SPACE_VMM], true);
+	set(entry, GMT_LEDGER_ARENAS,
+		holding->arenas[GMT_SPACE_DEVICE] + holding->arenas[GMT_SPACE_VMM], true);
+	set(entry, GMT_LEDGER_DEVICE,
+		holding->bytes[GMT_SPACE_DEVICE] - segments_in(holding, GMT_SPACE_DEVICE) -
+			holding->arenas[GMT_SPACE_DEVICE],
+		true);
+	set(entry, GMT_LEDGER_VMM,
+		holding->bytes[GMT_SPACE_VMM] - segments_in(holding, GMT_SPACE_VMM) -
+			holding->arenas[GMT_SPACE_VMM],
+		true);
 	set(entry, GMT_LEDGER_ARRAY, holding->bytes[GMT_SPACE_ARRAY], true);
 }
 
@@ -187,8 +203,8 @@ static void fill_torch(struct gmt_ledger_entry *entry, const struct gmt_ledger_h
  * Fills the lines of pools or graphs, which reserve more memory than their blocks use. The driver
  * reports the reserved size.
  */
-static void fill_cache(struct gmt_ledger_entry *entry, enum gmt_ledger_line used, enum gmt_ledger_line cached,
-	uint64_t live_bytes, bool known, uint64_t reserved_bytes)
+static void fill_cache(struct gmt_ledger_entry *entry, enum gmt_ledger_line used,
+	enum gmt_ledger_line cached, uint64_t live_bytes, bool known, uint64_t reserved_bytes)
 {
 	uint64_t used_bytes = known ? smaller(live_bytes, reserved_bytes) : live_bytes;
 
@@ -201,10 +217,10 @@ static void fill_caches(struct gmt_ledger_entry *entry, const struct gmt_ledger_
 {
 	const struct gmt_ledger_answer *pools = answers->pools, *graphs = answers->graphs;
 
-	fill_cache(entry, GMT_LEDGER_POOL_USED, GMT_LEDGER_POOL_CACHED, holding->bytes[GMT_SPACE_POOL], pools,
-		pools ? pools->sample.pool_reserved_bytes : 0);
-	fill_cache(entry, GMT_LEDGER_GRAPH_USED, GMT_LEDGER_GRAPH_CACHED, holding->bytes[GMT_SPACE_GRAPH], graphs,
-		graphs ? graphs->sample.graph_reserved_bytes : 0);
+	fill_cache(entry, GMT_LEDGER_POOL_USED, GMT_LEDGER_POOL_CACHED, holding->bytes[GMT_SPACE_POOL],
+		pools, pools ? pools->sample.pool_reserved_bytes : 0);
+	fill_cache(entry, GMT_LEDGER_GRAPH_USED, GMT_LEDGER_GRAPH_CACHED,
+		holding->bytes[GMT_SPACE_GRAPH], graphs, graphs ? graphs->sample.graph_reserved_bytes : 0);
 }
 
 /* A measured context of 0 bytes means that it was not measured: a context always needs memory. */
@@ -253,8 +269,8 @@ static void fill_processes(struct gmt_ledger_entry *entry, const struct gmt_ledg
  * Sets the use that the device reported, corrected by the change of the process's memory since
  * then.
  */
-static void fill_used(const struct maker *maker, struct gmt_ledger_entry *entry, const struct gmt_ledger_holding *holding,
-	const struct answers *answers)
+static void fill_used(const struct maker *maker, struct gmt_ledger_entry *entry,
+	const struct gmt_ledger_holding *holding, const struct answers *answers)
 {
 	const struct gmt_ledger_answer *answer = answers->driver;
 	struct gmt_ledger_sums now = gmt_ledger_sums(holding);
@@ -317,14 +333,18 @@ static bool add_refusals(const struct maker *maker, const struct gmt_ooms *ooms,
 	for (size_t i = 0; i < ooms->rows.count; i++) {
 		const struct gmt_oom_row *row = &ooms->rows.items[i];
 		struct gmt_ledger_entry about = {
-			.moment = GMT_LEDGER_AT_REFUSAL, .oom = i, .device = device, .time_ns = row->time_ns,
+			.moment = GMT_LEDGER_AT_REFUSAL,
+			.oom = i,
+			.device = device,
+			.time_ns = row->time_ns,
 		};
 		size_t at = 0;
 
 		if (row->device != device)
 			continue;
-		while (at < watch->refusals.count && (watch->refusals.items[at].stamp != row->stamp ||
-			watch->refusal_devices.items[at] != device))
+		while (at < watch->refusals.count &&
+			(watch->refusals.items[at].stamp != row->stamp ||
+				watch->refusal_devices.items[at] != device))
 			at++;
 		if (at < watch->refusals.count && !add_entry(maker, &about, &watch->refusals.items[at]))
 			return false;
@@ -336,7 +356,9 @@ static bool add_device(const struct maker *maker, const struct gmt_ledger_device
 	const struct gmt_ooms *ooms, const struct gmt_replay *replay)
 {
 	struct gmt_ledger_entry about = {
-		.moment = GMT_LEDGER_AT_END, .device = device->device, .time_ns = replay->end_time_ns,
+		.moment = GMT_LEDGER_AT_END,
+		.device = device->device,
+		.time_ns = replay->end_time_ns,
 	};
 	struct gmt_ledger_holding end = device->end;
 

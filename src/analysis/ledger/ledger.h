@@ -85,7 +85,7 @@ struct gmt_ledger_watch {
 	struct gmt_map device_ids; /* ordinal to index in devices */
 	GMT_VEC(struct gmt_ledger_site) sites; /* by site */
 	GMT_VEC(struct gmt_ledger_answer) answers; /* by the stamp of their end */
-	GMT_VEC(uint32_t) begins;                  /* indices of answers, by the stamp of their begin */
+	GMT_VEC(uint32_t) begins; /* indices of answers, by the stamp of their begin */
 	size_t next_begin, next_end;
 	uint64_t next_needed_stamp; /* stamp of the next answer, or of the end of the program's work */
 	uint64_t work_end; /* UINT64_MAX: no mark gives the end, or the end has already been recorded */

@@ -11,7 +11,8 @@ static struct gmt_ledger_device *find_device(struct gmt_ledger_watch *watch, int
 {
 	uint64_t index;
 
-	return gmt_map_find(&watch->device_ids, (uint16_t)device, &index) ? &watch->devices.items[index] : NULL;
+	return gmt_map_find(&watch->device_ids, (uint16_t)device, &index) ? &watch->devices.items[index]
+																	  : NULL;
 }
 
 static struct gmt_ledger_device *get_device(struct gmt_ledger_watch *watch, int16_t device)
@@ -33,7 +34,8 @@ static void take(struct gmt_ledger_watch *watch, const struct gmt_replay *replay
 	struct gmt_ledger_holding *ret_holding)
 {
 	const struct gmt_ledger_device *row = find_device(watch, device);
-	const struct gmt_account *torch = gmt_accounting_find_account(&replay->accounting, GMT_LAYER_TORCH, device);
+	const struct gmt_account *torch =
+		gmt_accounting_find_account(&replay->accounting, GMT_LAYER_TORCH, device);
 
 	*ret_holding = row ? row->now : (struct gmt_ledger_holding){ .stamp = 0 };
 	if (torch && torch->has_totals) {
@@ -44,7 +46,8 @@ static void take(struct gmt_ledger_watch *watch, const struct gmt_replay *replay
 
 struct gmt_ledger_sums gmt_ledger_sums(const struct gmt_ledger_holding *holding)
 {
-	struct gmt_ledger_sums sums = { 0, holding->bytes[GMT_SPACE_POOL], holding->bytes[GMT_SPACE_GRAPH] };
+	struct gmt_ledger_sums sums = { 0, holding->bytes[GMT_SPACE_POOL],
+		holding->bytes[GMT_SPACE_GRAPH] };
 
 	for (unsigned space = 1; space < GMT_SPACE_COUNT; space++) {
 		unsigned layer = gmt_space_layer(space);
@@ -68,7 +71,8 @@ static struct gmt_ledger_sums sums_now(struct gmt_ledger_watch *watch, uint16_t 
 static void pass_answers(struct gmt_ledger_watch *watch, uint64_t stamp)
 {
 	for (; watch->next_begin < watch->begins.count; watch->next_begin++) {
-		struct gmt_ledger_answer *answer = &watch->answers.items[watch->begins.items[watch->next_begin]];
+		struct gmt_ledger_answer *answer =
+			&watch->answers.items[watch->begins.items[watch->next_begin]];
 
 		if (answer->sample.begin_stamp >= stamp)
 			break;
@@ -85,16 +89,19 @@ static void pass_answers(struct gmt_ledger_watch *watch, uint64_t stamp)
 			continue;
 		answer->after = sums_now(watch, answer->sample.device);
 	}
-	watch->next_needed_stamp = watch->next_begin < watch->begins.count ?
-		watch->answers.items[watch->begins.items[watch->next_begin]].sample.begin_stamp : UINT64_MAX;
-	if (watch->next_end < watch->answers.count && watch->answers.items[watch->next_end].sample.stamp < watch->next_needed_stamp)
+	watch->next_needed_stamp = watch->next_begin < watch->begins.count
+		? watch->answers.items[watch->begins.items[watch->next_begin]].sample.begin_stamp
+		: UINT64_MAX;
+	if (watch->next_end < watch->answers.count &&
+		watch->answers.items[watch->next_end].sample.stamp < watch->next_needed_stamp)
 		watch->next_needed_stamp = watch->answers.items[watch->next_end].sample.stamp;
 	if (watch->work_end < watch->next_needed_stamp)
 		watch->next_needed_stamp = watch->work_end;
 }
 
 /* Records the memory at the end of the program's work. */
-static void take_ends(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, uint64_t stamp)
+static void take_ends(struct gmt_ledger_watch *watch, const struct gmt_replay *replay,
+	uint64_t stamp)
 {
 	watch->has_ended = true;
 	watch->work_end = UINT64_MAX;
@@ -103,8 +110,8 @@ static void take_ends(struct gmt_ledger_watch *watch, const struct gmt_replay *r
 		take(watch, replay, watch->devices.items[i].device, &watch->devices.items[i].end);
 }
 
-static bool on_before(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	size_t index)
+static bool on_before(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, size_t index)
 {
 	struct gmt_ledger_watch *watch = user;
 	struct gmt_ledger_holding *holding;
@@ -139,23 +146,26 @@ static bool on_before(void *user, const struct gmt_replay *replay, const struct 
  */
 static bool counts(const struct gmt_account *account)
 {
-	return account->device >= 0 && account->layer != GMT_LAYER_TORCH && account->layer != GMT_LAYER_VIEW &&
-		gmt_layer_family(account->layer) == GMT_FAMILY_CUDA;
+	return account->device >= 0 && account->layer != GMT_LAYER_TORCH &&
+		account->layer != GMT_LAYER_VIEW && gmt_layer_family(account->layer) == GMT_FAMILY_CUDA;
 }
 
 /*
  * Returns whether the site belongs to an arena. If an arena is only likely, its memory stays in the
  * line of its space.
  */
-static bool is_arena(const struct gmt_ledger_watch *watch, const struct gmt_replay *replay, uint32_t site)
+static bool is_arena(const struct gmt_ledger_watch *watch, const struct gmt_replay *replay,
+	uint32_t site)
 {
-	return gmt_owners_arena(&watch->traces->owners, replay->site_stacks.items[site]) == GMT_ARENA_YES;
+	return gmt_owners_arena(&watch->traces->owners, replay->site_stacks.items[site]) ==
+		GMT_ARENA_YES;
 }
 
 static bool know_site(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, uint32_t id)
 {
 	const struct gmt_accounting *accounting = &replay->accounting;
-	const struct gmt_account *account = &accounting->accounts.items[accounting->sites.items[id].account];
+	const struct gmt_account *account =
+		&accounting->accounts.items[accounting->sites.items[id].account];
 	uint32_t space = accounting->spaces.items[accounting->sites.items[id].space].space;
 	struct gmt_ledger_device *device = NULL;
 	bool is_cuda;
@@ -166,13 +176,17 @@ static bool know_site(struct gmt_ledger_watch *watch, const struct gmt_replay *r
 		if (!slot)
 			return false;
 	}
-	if (counts(account) && space < GMT_SPACE_COUNT && !(device = get_device(watch, account->device)))
+	if (counts(account) && space < GMT_SPACE_COUNT &&
+		!(device = get_device(watch, account->device)))
 		return false;
 	is_cuda = device && account->layer == GMT_LAYER_CUDA;
 	watch->sites.items[id] = (struct gmt_ledger_site){
 		.device_plus_1 = device ? (uint32_t)(device - watch->devices.items) + 1 : 0,
-		.space = (uint8_t)space, .is_known = true, .is_cuda = is_cuda,
-		.is_segment = is_cuda && gmt_owners_is_segment(&watch->traces->owners, replay->site_stacks.items[id]),
+		.space = (uint8_t)space,
+		.is_known = true,
+		.is_cuda = is_cuda,
+		.is_segment =
+			is_cuda && gmt_owners_is_segment(&watch->traces->owners, replay->site_stacks.items[id]),
 		.is_arena = is_cuda && is_arena(watch, replay, id),
 	};
 	return true;
@@ -182,17 +196,19 @@ static bool know_site(struct gmt_ledger_watch *watch, const struct gmt_replay *r
  * Changes the memory of a site. *ret_device is the device for which the site's blocks count, with
  * an updated cuda_bytes. NULL: the blocks do not count.
  */
-static bool change(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, uint32_t id, uint64_t more_bytes,
-	struct gmt_ledger_device **ret_device)
+static bool change(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, uint32_t id,
+	uint64_t more_bytes, struct gmt_ledger_device **ret_device)
 {
 	const struct gmt_accounting *accounting = &replay->accounting;
 	const struct gmt_ledger_site *site;
 	struct gmt_ledger_device *device;
 
-	if ((id >= watch->sites.count || !watch->sites.items[id].is_known) && !know_site(watch, replay, id))
+	if ((id >= watch->sites.count || !watch->sites.items[id].is_known) &&
+		!know_site(watch, replay, id))
 		return false;
 	site = &watch->sites.items[id];
-	*ret_device = device = site->device_plus_1 ? &watch->devices.items[site->device_plus_1 - 1] : NULL;
+	*ret_device = device =
+		site->device_plus_1 ? &watch->devices.items[site->device_plus_1 - 1] : NULL;
 	if (!device)
 		return true;
 	device->now.bytes[site->space] += more_bytes;
@@ -203,7 +219,8 @@ static bool change(struct gmt_ledger_watch *watch, const struct gmt_replay *repl
 	if (site->is_arena)
 		device->now.arenas[site->space] += more_bytes;
 	if (site->is_cuda)
-		device->cuda_bytes = accounting->accounts.items[accounting->sites.items[id].account].live_bytes;
+		device->cuda_bytes =
+			accounting->accounts.items[accounting->sites.items[id].account].live_bytes;
 	return true;
 }
 
@@ -229,8 +246,8 @@ static void see_block(struct gmt_ledger_watch *watch, const struct gmt_replay *r
 		take_peak(watch, replay, device, stamp);
 }
 
-static bool on_began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	uint32_t site)
+static bool on_began(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, uint32_t site)
 {
 	struct gmt_ledger_watch *watch = user;
 	const struct gmt_accounting *accounting = &replay->accounting;
@@ -242,7 +259,8 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 		if (device->cuda_bytes > device->peak_bytes)
 			take_peak(watch, replay, device, event->stamp);
 	} else if (event->layer == GMT_LAYER_TORCH) {
-		const struct gmt_account *torch = &accounting->accounts.items[accounting->sites.items[site].account];
+		const struct gmt_account *torch =
+			&accounting->accounts.items[accounting->sites.items[site].account];
 
 		if (torch->has_totals)
 			see_block(watch, replay, torch, event->stamp);
@@ -250,8 +268,8 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 	return true;
 }
 
-static bool on_ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	const struct gmt_account_block *block)
+static bool on_ended(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
 {
 	struct gmt_ledger_device *device;
 
@@ -273,11 +291,13 @@ static void take_past_account(struct gmt_ledger_device *device, const struct gmt
  * Sets the peak within the compacted prefix: the total from its rows, PyTorch's part from the sites
  * at the peak.
  */
-static bool set_past_peak(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, int16_t ordinal)
+static bool set_past_peak(struct gmt_ledger_watch *watch, const struct gmt_replay *replay,
+	int16_t ordinal)
 {
 	const struct gmt_compacted *compacted = &watch->snapshot->compacted;
 	const struct gmt_accounting *accounting = &replay->accounting;
-	const struct gmt_account *cuda = gmt_accounting_find_account(accounting, GMT_LAYER_CUDA, ordinal);
+	const struct gmt_account *cuda =
+		gmt_accounting_find_account(accounting, GMT_LAYER_CUDA, ordinal);
 	struct gmt_ledger_device *device = get_device(watch, ordinal);
 
 	if (!device || !cuda)
@@ -286,8 +306,10 @@ static bool set_past_peak(struct gmt_ledger_watch *watch, const struct gmt_repla
 	device->peak_bytes = cuda->peak_bytes;
 	device->peak = (struct gmt_ledger_holding){ .stamp = cuda->peak_stamp };
 	for (size_t i = 0; i < compacted->spaces.count; i++)
-		if (compacted->spaces.items[i].device == ordinal && compacted->spaces.items[i].space < GMT_SPACE_COUNT)
-			device->peak.bytes[compacted->spaces.items[i].space] += compacted->spaces.items[i].held_bytes;
+		if (compacted->spaces.items[i].device == ordinal &&
+			compacted->spaces.items[i].space < GMT_SPACE_COUNT)
+			device->peak.bytes[compacted->spaces.items[i].space] +=
+				compacted->spaces.items[i].held_bytes;
 	for (size_t i = 0; i < compacted->accounts.count; i++)
 		if (compacted->accounts.items[i].device == ordinal)
 			take_past_account(device, &compacted->accounts.items[i]);
@@ -312,7 +334,8 @@ static bool on_compacted(void *user, const struct gmt_replay *replay)
 	struct gmt_ledger_watch *watch = user;
 
 	for (size_t i = 0; i < replay->accounting.accounts.count; i++)
-		if (counts(&replay->accounting.accounts.items[i]) && replay->accounting.accounts.items[i].alloc_count &&
+		if (counts(&replay->accounting.accounts.items[i]) &&
+			replay->accounting.accounts.items[i].alloc_count &&
 			!set_past_peak(watch, replay, replay->accounting.accounts.items[i].device))
 			return false;
 	return true;
@@ -326,8 +349,10 @@ static bool on_finished(void *user, const struct gmt_replay *replay)
 {
 	struct gmt_ledger_watch *watch = user;
 
-	pass_answers(watch, replay->events < watch->snapshot->events.count ?
-		gmt_snapshot_event(watch->snapshot, replay->events).stamp : UINT64_MAX);
+	pass_answers(watch,
+		replay->events < watch->snapshot->events.count
+			? gmt_snapshot_event(watch->snapshot, replay->events).stamp
+			: UINT64_MAX);
 	watch->answers.count = watch->next_end;
 	/* The end state belongs to the last answers, so it is taken after them. */
 	if (!watch->has_ended)
@@ -346,7 +371,7 @@ static int by_begin(const void *left, const void *right, void *user)
 {
 	const struct gmt_ledger_answer *answers = user;
 	uint64_t a = answers[*(const uint32_t *)left].sample.begin_stamp,
-		b = answers[*(const uint32_t *)right].sample.begin_stamp;
+			 b = answers[*(const uint32_t *)right].sample.begin_stamp;
 
 	return (a > b) - (a < b);
 }
@@ -360,21 +385,26 @@ static bool add_ooms(struct gmt_ledger_watch *watch)
 
 		/* For compacted refusals, the answers are in the compacted prefix. */
 		if (!oom->total_bytes || oom->device < 0 ||
-			(watch->snapshot->compacted.has_fold && oom->stamp <= watch->snapshot->compacted.fold.stamp))
+			(watch->snapshot->compacted.has_fold &&
+				oom->stamp <= watch->snapshot->compacted.fold.stamp))
 			continue;
 		answer = gmt_vec_push(&watch->answers);
 		if (!answer)
 			return false;
-		*answer = (struct gmt_ledger_answer){ .sample = {
-			.stamp = oom->stamp, .begin_stamp = oom->stamp, .device = (uint16_t)oom->device,
-			.known = GMT_SAMPLE_DRIVER, .free_bytes = oom->free_bytes, .total_bytes = oom->total_bytes } };
+		*answer = (struct gmt_ledger_answer){ .sample = { .stamp = oom->stamp,
+												  .begin_stamp = oom->stamp,
+												  .device = (uint16_t)oom->device,
+												  .known = GMT_SAMPLE_DRIVER,
+												  .free_bytes = oom->free_bytes,
+												  .total_bytes = oom->total_bytes } };
 	}
 	return true;
 }
 
 static bool add_past(struct gmt_ledger_watch *watch)
 {
-	for (size_t i = 0; watch->snapshot->compacted.has_fold && i < watch->snapshot->compacted.answers.count; i++) {
+	for (size_t i = 0;
+		watch->snapshot->compacted.has_fold && i < watch->snapshot->compacted.answers.count; i++) {
 		const struct gmt_past_answer *row = &watch->snapshot->compacted.answers.items[i];
 		struct gmt_ledger_answer *answer = gmt_vec_push(&watch->answers);
 
@@ -402,8 +432,14 @@ bool gmt_ledger_watch_init(struct gmt_ledger_watch *watch, const struct gmt_snap
 	watch->traces = traces;
 	watch->work_end = gmt_phases_work_end(snapshot);
 	watch->observer = (struct gmt_replay_observer){
-		.before = on_before, .next_needed_stamp = &watch->next_needed_stamp, .before_kinds = GMT_REPLAY_KIND(ALLOC_FAILED),
-		.began = on_began, .ended = on_ended, .folded = on_compacted, .finished = on_finished, .user = watch,
+		.before = on_before,
+		.next_needed_stamp = &watch->next_needed_stamp,
+		.before_kinds = GMT_REPLAY_KIND(ALLOC_FAILED),
+		.began = on_began,
+		.ended = on_ended,
+		.folded = on_compacted,
+		.finished = on_finished,
+		.user = watch,
 	};
 	for (size_t i = 0; i < snapshot->samples.count; i++) {
 		const struct gmt_sample *sample = &snapshot->samples.items[i];
@@ -413,14 +449,16 @@ bool gmt_ledger_watch_init(struct gmt_ledger_watch *watch, const struct gmt_snap
 			return false;
 		*answer = (struct gmt_ledger_answer){ .sample = *sample };
 	}
-	if (!add_ooms(watch) || !add_past(watch) || !gmt_vec_reserve(&watch->begins, watch->answers.count))
+	if (!add_ooms(watch) || !add_past(watch) ||
+		!gmt_vec_reserve(&watch->begins, watch->answers.count))
 		return false;
 	for (size_t i = 0; i < watch->answers.count; i++)
 		*gmt_vec_push(&watch->begins) = (uint32_t)i;
 	if (!watch->answers.count)
 		return true;
 	qsort(watch->answers.items, watch->answers.count, sizeof(*watch->answers.items), by_end);
-	qsort_r(watch->begins.items, watch->begins.count, sizeof(*watch->begins.items), by_begin, watch->answers.items);
+	qsort_r(watch->begins.items, watch->begins.count, sizeof(*watch->begins.items), by_begin,
+		watch->answers.items);
 	return true;
 }
 

@@ -91,7 +91,8 @@ static bool collect(const struct gmt_accounting *accounting, const struct gmt_ac
 		if (!range)
 			return false;
 		range->start = place.address;
-		range->end = place.address > UINT64_MAX - size_bytes ? UINT64_MAX : place.address + size_bytes;
+		range->end =
+			place.address > UINT64_MAX - size_bytes ? UINT64_MAX : place.address + size_bytes;
 	}
 	if (ret_ranges->items.count)
 		qsort(ret_ranges->items.items, ret_ranges->items.count, sizeof(struct range), by_start);
@@ -108,7 +109,8 @@ struct gaps {
 	bool has_block;
 };
 
-static void note_gap(struct gaps *gaps, const struct range *segment, uint64_t bytes, bool in_capture)
+static void note_gap(struct gaps *gaps, const struct range *segment, uint64_t bytes,
+	bool in_capture)
 {
 	gaps->graph_bytes += segment->is_of_graph ? bytes : 0;
 	if (segment->is_of_graph != in_capture)
@@ -122,7 +124,8 @@ static void note_gap(struct gaps *gaps, const struct range *segment, uint64_t by
  * Finds the gaps. A segment is driver memory in which a PyTorch block lies. A gap is a part of a
  * segment without a block.
  */
-static struct gaps find_gaps(const struct ranges *driver, const struct ranges *torch, bool in_capture)
+static struct gaps find_gaps(const struct ranges *driver, const struct ranges *torch,
+	bool in_capture)
 {
 	struct gaps gaps = { 0 };
 	size_t next = 0;
@@ -162,7 +165,8 @@ static bool collect_memory(const struct gmt_ooms *ooms, int16_t device, struct r
 		const struct gmt_ordered_page *page = &memory->places.pages.items[p];
 
 		for (size_t i = 0; i < page->count; i++) {
-			const struct gmt_allocator_segment *segment = &memory->table.items[page->entries[i].value];
+			const struct gmt_allocator_segment *segment =
+				&memory->table.items[page->entries[i].value];
 			struct range *range;
 
 			if (segment->device != device)
@@ -175,8 +179,9 @@ static bool collect_memory(const struct gmt_ooms *ooms, int16_t device, struct r
 				range->is_of_graph = gmt_spans_have(&ooms->captures, segment->stamp);
 			}
 			range = &ret_ranges->items.items[ret_ranges->items.count - 1];
-			range->end = segment->size_bytes > UINT64_MAX - segment->address ? UINT64_MAX :
-				segment->address + segment->size_bytes;
+			range->end = segment->size_bytes > UINT64_MAX - segment->address
+				? UINT64_MAX
+				: segment->address + segment->size_bytes;
 			before = segment;
 		}
 	}
@@ -200,7 +205,8 @@ static void fill_usable(struct gmt_oom_row *row, const struct gaps *gaps, bool i
 	row->has_hole = gaps->has_block;
 	row->hole_bytes = gaps->largest_bytes;
 	/* If the sums differ, some blocks lie in segments that are not known. */
-	row->knows_usable = row->has_cache && gaps->block_bytes == row->reserved_bytes - row->cached_bytes;
+	row->knows_usable =
+		row->has_cache && gaps->block_bytes == row->reserved_bytes - row->cached_bytes;
 	if (!row->knows_usable)
 		return;
 	row->usable_bytes = at_most(gaps->usable_bytes, row->cached_bytes);
@@ -211,8 +217,8 @@ static void fill_usable(struct gmt_oom_row *row, const struct gaps *gaps, bool i
 		row->usable_bytes = row->graph_bytes;
 }
 
-static bool fill_gaps(struct gmt_oom_row *row, const struct gmt_ooms *ooms, const struct gmt_accounting *accounting,
-	const struct gmt_account *torch)
+static bool fill_gaps(struct gmt_oom_row *row, const struct gmt_ooms *ooms,
+	const struct gmt_accounting *accounting, const struct gmt_account *torch)
 {
 	struct ranges driver = { 0 }, blocks = { 0 };
 	bool in_capture = gmt_spans_have(&ooms->captures, row->stamp);
@@ -220,7 +226,8 @@ static bool fill_gaps(struct gmt_oom_row *row, const struct gmt_ooms *ooms, cons
 	if (gmt_account_block_count(accounting) > MAX_BLOCKS_WALKED)
 		return true;
 
-	bool done = collect_memory(ooms, (int16_t)row->device, &driver) && collect(accounting, torch, &blocks);
+	bool done =
+		collect_memory(ooms, (int16_t)row->device, &driver) && collect(accounting, torch, &blocks);
 	if (done) {
 		struct gaps gaps = find_gaps(&driver, &blocks, in_capture);
 
@@ -231,13 +238,16 @@ static bool fill_gaps(struct gmt_oom_row *row, const struct gmt_ooms *ooms, cons
 	return done;
 }
 
-bool gmt_oom_moment_fill(struct gmt_oom_row *row, const struct gmt_ooms *ooms, const struct gmt_accounting *accounting,
-	const struct gmt_snapshot_event *event)
+bool gmt_oom_moment_fill(struct gmt_oom_row *row, const struct gmt_ooms *ooms,
+	const struct gmt_accounting *accounting, const struct gmt_snapshot_event *event)
 {
 	int16_t device = (int16_t)row->device;
-	const struct gmt_account *own = gmt_accounting_find_account(accounting, (uint8_t)row->layer, device),
-		*cuda = gmt_accounting_find_account(accounting, GMT_LAYER_CUDA, device),
-		*torch = gmt_accounting_find_account(accounting, GMT_LAYER_TORCH, device);
+	const struct gmt_account *own = gmt_accounting_find_account(accounting, (uint8_t)row->layer,
+								 device),
+							 *cuda =
+								 gmt_accounting_find_account(accounting, GMT_LAYER_CUDA, device),
+							 *torch =
+								 gmt_accounting_find_account(accounting, GMT_LAYER_TORCH, device);
 
 	row->holders_layer = row->layer;
 	row->live_bytes = own ? own->live_bytes : 0;

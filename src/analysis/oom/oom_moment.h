@@ -15,7 +15,7 @@
  * Fills all fields that ooms.h assigns to the observer, except site and stack. Returns false if
  * memory is exhausted.
  */
-bool gmt_oom_moment_fill(struct gmt_oom_row *row, const struct gmt_ooms *ooms, const struct gmt_accounting *accounting,
-	const struct gmt_snapshot_event *event);
+bool gmt_oom_moment_fill(struct gmt_oom_row *row, const struct gmt_ooms *ooms,
+	const struct gmt_accounting *accounting, const struct gmt_snapshot_event *event);
 
 #endif

@@ -7,8 +7,12 @@
 static struct gmt_oom_outcomes_event of(const struct gmt_snapshot_event *event)
 {
 	return (struct gmt_oom_outcomes_event){
-		.address = event->address, .size_bytes = event->size_bytes, .thread = event->thread,
-		.device = event->device, .layer = event->layer, .space = event->space,
+		.address = event->address,
+		.size_bytes = event->size_bytes,
+		.thread = event->thread,
+		.device = event->device,
+		.layer = event->layer,
+		.space = event->space,
 	};
 }
 
@@ -20,8 +24,8 @@ static void became(void *user, uint64_t refusal, enum gmt_oom_outcome fate, unsi
 	oom_outcomes->refusals.items[refusal].parts = parts;
 }
 
-static bool refused(struct gmt_oom_results *oom_outcomes, struct gmt_oom_outcomes *finder, const struct gmt_snapshot_event *event,
-	size_t index)
+static bool refused(struct gmt_oom_results *oom_outcomes, struct gmt_oom_outcomes *finder,
+	const struct gmt_snapshot_event *event, size_t index)
 {
 	struct gmt_oom_outcomes_event refused = of(event);
 	size_t refusal = oom_outcomes->refusals.count;
@@ -30,12 +34,15 @@ static bool refused(struct gmt_oom_results *oom_outcomes, struct gmt_oom_outcome
 	if (!row)
 		return false;
 	*row = (struct gmt_oom_refusal){
-		.event = index, .fate = GMT_OOM_OUTCOME_FAILED, .parts = event->layer != GMT_LAYER_TORCH,
+		.event = index,
+		.fate = GMT_OOM_OUTCOME_FAILED,
+		.parts = event->layer != GMT_LAYER_TORCH,
 	};
 	return gmt_oom_outcomes_refused(finder, &refused, refusal);
 }
 
-bool gmt_oom_results_find(struct gmt_oom_results *ret_results, const struct gmt_snapshot *snapshot, size_t count)
+bool gmt_oom_results_find(struct gmt_oom_results *ret_results, const struct gmt_snapshot *snapshot,
+	size_t count)
 {
 	struct gmt_oom_outcomes finder = { .became = became, .user = ret_results };
 	struct gmt_events_reader reader;
@@ -50,7 +57,8 @@ bool gmt_oom_results_find(struct gmt_oom_results *ret_results, const struct gmt_
 		 * In the compacted prefix, only refusals without an outcome at that time are used. The
 		 * others are in the counts, and who held memory then is not kept.
 		 */
-		if (i < snapshot->compacted_events && !gmt_compacted_is_open(&snapshot->compacted, event->thread, event->stamp))
+		if (i < snapshot->compacted_events &&
+			!gmt_compacted_is_open(&snapshot->compacted, event->thread, event->stamp))
 			continue;
 		if (gmt_oom_is_one(event))
 			done = refused(ret_results, &finder, event, i);

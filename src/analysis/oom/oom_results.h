@@ -28,7 +28,8 @@ struct gmt_oom_results {
  * Finds the outcomes in the first `count` events. Returns false if memory is exhausted. In both
  * cases the caller ends `ret_results` (zeroed).
  */
-bool gmt_oom_results_find(struct gmt_oom_results *ret_results, const struct gmt_snapshot *snapshot, size_t count);
+bool gmt_oom_results_find(struct gmt_oom_results *ret_results, const struct gmt_snapshot *snapshot,
+	size_t count);
 
 void gmt_oom_results_fini(struct gmt_oom_results *oom_outcomes);
 

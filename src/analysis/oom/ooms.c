@@ -7,7 +7,8 @@
 
 bool gmt_oom_is_one(const struct gmt_snapshot_event *event)
 {
-	return event->kind == GMT_KIND_ALLOC_FAILED && gmt_oom_outcomes_is_out_of_memory(event->layer, event->result);
+	return event->kind == GMT_KIND_ALLOC_FAILED &&
+		gmt_oom_outcomes_is_out_of_memory(event->layer, event->result);
 }
 
 uint64_t gmt_oom_usable_bytes(const struct gmt_oom_row *row)
@@ -86,7 +87,8 @@ static bool add_rows(struct gmt_ooms *ooms, const struct gmt_oom_results *oom_ou
 			continue;
 
 		uint64_t number = seen[refusal->fate]++;
-		if ((refusal->fate == GMT_OOM_OUTCOME_FAILED && number == 0) || counts[refusal->fate] - number <= GMT_OOMS_KEPT) {
+		if ((refusal->fate == GMT_OOM_OUTCOME_FAILED && number == 0) ||
+			counts[refusal->fate] - number <= GMT_OOMS_KEPT) {
 			if (!add_row(ooms, refusal))
 				return false;
 		} else {
@@ -106,11 +108,13 @@ static void add_folded(struct gmt_ooms *ooms, uint64_t until_ns)
 	if (!compacted->has_fold || gmt_clock_time_ns(ooms->snapshot, compacted->fold.stamp) > until_ns)
 		return;
 	for (size_t i = 0; i < compacted->sites.count; i++)
-		ooms->folded_failures = gmt_account_sum(ooms->folded_failures, compacted->sites.items[i].oom_count);
+		ooms->folded_failures =
+			gmt_account_sum(ooms->folded_failures, compacted->sites.items[i].oom_count);
 	ooms->folded_retries = compacted->fold.oom_retries;
 	ooms->failures = gmt_account_sum(ooms->failures, ooms->folded_failures);
 	ooms->retries = gmt_account_sum(ooms->retries, ooms->folded_retries);
-	ooms->left_out = gmt_account_sum(ooms->left_out, gmt_account_sum(ooms->folded_failures, ooms->folded_retries));
+	ooms->left_out = gmt_account_sum(ooms->left_out,
+		gmt_account_sum(ooms->folded_failures, ooms->folded_retries));
 }
 
 enum gmt_status gmt_ooms_init(struct gmt_ooms *ret_ooms, const struct gmt_snapshot *snapshot,
@@ -120,9 +124,11 @@ enum gmt_status gmt_ooms_init(struct gmt_ooms *ret_ooms, const struct gmt_snapsh
 
 	ret_ooms->snapshot = snapshot;
 
-	bool done = gmt_oom_results_find(&oom_outcomes, snapshot, gmt_replay_count(snapshot, until_ns)) &&
+	bool done =
+		gmt_oom_results_find(&oom_outcomes, snapshot, gmt_replay_count(snapshot, until_ns)) &&
 		add_rows(ret_ooms, &oom_outcomes) &&
-		gmt_spans_read(&ret_ooms->captures, snapshot, GMT_MARK_KIND_CAPTURE, GMT_MARK_KIND_CAPTURED);
+		gmt_spans_read(&ret_ooms->captures, snapshot, GMT_MARK_KIND_CAPTURE,
+			GMT_MARK_KIND_CAPTURED);
 	gmt_oom_results_fini(&oom_outcomes);
 	if (!done) {
 		gmt_ooms_fini(ret_ooms);
@@ -135,8 +141,8 @@ enum gmt_status gmt_ooms_init(struct gmt_ooms *ret_ooms, const struct gmt_snapsh
 }
 
 /* Follows the driver memory until the last row. */
-static bool before(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	size_t index)
+static bool before(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, size_t index)
 {
 	struct gmt_ooms *ooms = user;
 	uint64_t size_bytes = event->size_bytes;
@@ -155,7 +161,8 @@ static bool before(void *user, const struct gmt_replay *replay, const struct gmt
 		gmt_oom_moment_fill(&ooms->rows.items[ooms->next++], ooms, &replay->accounting, event);
 }
 
-static bool began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event, uint32_t site)
+static bool began(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, uint32_t site)
 {
 	const struct gmt_accounting *accounting = &replay->accounting;
 	struct gmt_ooms *ooms = user;
@@ -165,8 +172,8 @@ static bool began(void *user, const struct gmt_replay *replay, const struct gmt_
 			accounting->accounts.items[accounting->sites.items[site].account].device, site);
 }
 
-static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	const struct gmt_account_block *block)
+static bool ended(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
 {
 	struct gmt_ooms *ooms = user;
 	struct gmt_allocator_segment *segment;
@@ -181,8 +188,8 @@ static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_
 	return true;
 }
 
-static bool mapped(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	uint64_t number)
+static bool mapped(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, uint64_t number)
 {
 	struct gmt_ooms *ooms = user;
 
@@ -200,7 +207,8 @@ static bool finished(void *user, const struct gmt_replay *replay)
 	for (size_t i = 0; i < ooms->rows.count; i++) {
 		struct gmt_oom_row *row = &ooms->rows.items[i];
 
-		while (refusal < replay->refusals.count && replay->refusals.items[refusal].event < row->event)
+		while (refusal < replay->refusals.count &&
+			replay->refusals.items[refusal].event < row->event)
 			refusal++;
 		if (refusal == replay->refusals.count)
 			break;
@@ -216,10 +224,15 @@ struct gmt_replay_observer gmt_ooms_observer(struct gmt_ooms *ooms)
 	if (!ooms->rows.count)
 		return (struct gmt_replay_observer){ 0 };
 	return (struct gmt_replay_observer){
-		.before = before, .next_needed_stamp = &gmt_replay_quiet,
-		.before_kinds = GMT_REPLAY_KIND(ALLOC_FAILED) | GMT_REPLAY_KIND(UNMAP) | GMT_REPLAY_KIND(CREATE) |
-			GMT_REPLAY_KIND(DESTROY),
-		.began = began, .ended = ended, .mapped = mapped, .finished = finished, .user = ooms,
+		.before = before,
+		.next_needed_stamp = &gmt_replay_quiet,
+		.before_kinds = GMT_REPLAY_KIND(ALLOC_FAILED) | GMT_REPLAY_KIND(UNMAP) |
+			GMT_REPLAY_KIND(CREATE) | GMT_REPLAY_KIND(DESTROY),
+		.began = began,
+		.ended = ended,
+		.mapped = mapped,
+		.finished = finished,
+		.user = ooms,
 	};
 }
 

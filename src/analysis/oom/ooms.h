@@ -60,18 +60,18 @@ struct gmt_oom_row {
 	uint64_t cuda_bytes;   /* recorded driver memory of this process on the device */
 	bool has_cache; /* PyTorch reported its totals on that device: the two fields below are valid */
 	uint64_t reserved_bytes, cached_bytes;
-	bool has_hole;         /* its segments are known and not too many: hole_bytes is valid */
+	bool has_hole; /* its segments are known and not too many: hole_bytes is valid */
 	/* largest gap in a segment that holds a block and that the request could use */
 	uint64_t hole_bytes;
 	/* all segments are known, or the request is not from PyTorch: the two fields below are valid */
 	bool knows_usable;
 	/* part of cached_bytes that the request could use: all except other pools and empty segments */
 	uint64_t usable_bytes;
-	uint64_t graph_bytes;  /* part of cached_bytes in private pools of CUDA graphs */
-	uint32_t site, stack;  /* of the request; stack: id in traces->stacks */
+	uint64_t graph_bytes; /* part of cached_bytes in private pools of CUDA graphs */
+	uint32_t site, stack; /* of the request; stack: id in traces->stacks */
 	/* PyTorch's layer if it has blocks on the device, else the row's layer */
 	uint32_t holders_layer;
-	uint64_t held_bytes;   /* by all sites of holders_layer on the device */
+	uint64_t held_bytes; /* by all sites of holders_layer on the device */
 	uint32_t holder_count; /* number of the largest holders; the other sites hold the rest */
 	struct gmt_oom_holder holders[GMT_OOMS_HOLDERS];
 };

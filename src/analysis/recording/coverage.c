@@ -132,14 +132,15 @@ static bool collect_unhooked(struct gmt_coverage *coverage, const struct gmt_sna
 		qsort(coverage->unhooked.items, coverage->unhooked.count, sizeof(*coverage->unhooked.items),
 			by_name_and_road);
 	for (size_t i = 0; i < coverage->unhooked.count; i++)
-		if (!count || by_name_and_road(&coverage->unhooked.items[count - 1], &coverage->unhooked.items[i]))
+		if (!count ||
+			by_name_and_road(&coverage->unhooked.items[count - 1], &coverage->unhooked.items[i]))
 			coverage->unhooked.items[count++] = coverage->unhooked.items[i];
 	coverage->unhooked.count = count;
 	return true;
 }
 
-enum gmt_status gmt_coverage_init(struct gmt_coverage *ret_coverage, const struct gmt_snapshot *snapshot,
-	struct gmt_error *error)
+enum gmt_status gmt_coverage_init(struct gmt_coverage *ret_coverage,
+	const struct gmt_snapshot *snapshot, struct gmt_error *error)
 {
 	if (!collect_calls(ret_coverage, snapshot) || !collect_libraries(ret_coverage, snapshot) ||
 		!collect_unhooked(ret_coverage, snapshot)) {
@@ -147,10 +148,11 @@ enum gmt_status gmt_coverage_init(struct gmt_coverage *ret_coverage, const struc
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}
 	if (ret_coverage->called.count)
-		qsort(ret_coverage->called.items, ret_coverage->called.count, sizeof(*ret_coverage->called.items),
-			most_called_first);
+		qsort(ret_coverage->called.items, ret_coverage->called.count,
+			sizeof(*ret_coverage->called.items), most_called_first);
 	if (ret_coverage->never.count)
-		qsort(ret_coverage->never.items, ret_coverage->never.count, sizeof(*ret_coverage->never.items), by_name);
+		qsort(ret_coverage->never.items, ret_coverage->never.count,
+			sizeof(*ret_coverage->never.items), by_name);
 	drop_repeated(ret_coverage);
 	return GMT_OK;
 }

@@ -36,8 +36,8 @@ struct gmt_coverage {
  * Fills the coverage, which points into `snapshot`. Fails only if memory is exhausted.
  * `ret_coverage` (zeroed) belongs to the caller; end it with gmt_coverage_fini.
  */
-enum gmt_status gmt_coverage_init(struct gmt_coverage *ret_coverage, const struct gmt_snapshot *snapshot,
-	struct gmt_error *error);
+enum gmt_status gmt_coverage_init(struct gmt_coverage *ret_coverage,
+	const struct gmt_snapshot *snapshot, struct gmt_error *error);
 
 void gmt_coverage_fini(struct gmt_coverage *coverage);
 

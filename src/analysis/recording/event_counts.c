@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-static bool count_event(struct gmt_event_counts *event_counts, struct gmt_map *apis, struct gmt_map *threads,
-	const struct gmt_snapshot_event *event)
+static bool count_event(struct gmt_event_counts *event_counts, struct gmt_map *apis,
+	struct gmt_map *threads, const struct gmt_snapshot_event *event)
 {
 	uint64_t api, thread;
 
@@ -12,11 +12,13 @@ static bool count_event(struct gmt_event_counts *event_counts, struct gmt_map *a
 		api = event_counts->apis.count;
 		if (!gmt_vec_reserve(&event_counts->apis, 1) || !gmt_map_put(apis, event->api, api))
 			return false;
-		event_counts->apis.items[event_counts->apis.count++] = (struct gmt_event_counts_api){ .api = event->api };
+		event_counts->apis.items[event_counts->apis.count++] =
+			(struct gmt_event_counts_api){ .api = event->api };
 	}
 	if (!gmt_map_find(threads, event->thread, &thread)) {
 		thread = event_counts->threads.count;
-		if (!gmt_vec_reserve(&event_counts->threads, 1) || !gmt_map_put(threads, event->thread, thread))
+		if (!gmt_vec_reserve(&event_counts->threads, 1) ||
+			!gmt_map_put(threads, event->thread, thread))
 			return false;
 		event_counts->threads.items[event_counts->threads.count++] =
 			(struct gmt_event_counts_thread){ .thread = event->thread };
@@ -45,8 +47,8 @@ static int busiest_first(const void *left, const void *right)
 	return (a->thread > b->thread) - (a->thread < b->thread);
 }
 
-enum gmt_status gmt_event_counts_init(struct gmt_event_counts *ret_event_counts, const struct gmt_snapshot *snapshot,
-	struct gmt_error *error)
+enum gmt_status gmt_event_counts_init(struct gmt_event_counts *ret_event_counts,
+	const struct gmt_snapshot *snapshot, struct gmt_error *error)
 {
 	struct gmt_map apis = { 0 }, threads = { 0 };
 	struct gmt_events_reader reader;
@@ -62,8 +64,8 @@ enum gmt_status gmt_event_counts_init(struct gmt_event_counts *ret_event_counts,
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}
 	if (ret_event_counts->apis.count)
-		qsort(ret_event_counts->apis.items, ret_event_counts->apis.count, sizeof(*ret_event_counts->apis.items),
-			most_called_first);
+		qsort(ret_event_counts->apis.items, ret_event_counts->apis.count,
+			sizeof(*ret_event_counts->apis.items), most_called_first);
 	if (ret_event_counts->threads.count)
 		qsort(ret_event_counts->threads.items, ret_event_counts->threads.count,
 			sizeof(*ret_event_counts->threads.items), busiest_first);

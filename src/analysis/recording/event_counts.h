@@ -26,8 +26,8 @@ struct gmt_event_counts {
  * Counts the events. Fails only if memory is exhausted. `ret_event_counts` (zeroed) belongs to the
  * caller; end it with gmt_event_counts_fini.
  */
-enum gmt_status gmt_event_counts_init(struct gmt_event_counts *ret_event_counts, const struct gmt_snapshot *snapshot,
-	struct gmt_error *error);
+enum gmt_status gmt_event_counts_init(struct gmt_event_counts *ret_event_counts,
+	const struct gmt_snapshot *snapshot, struct gmt_error *error);
 
 void gmt_event_counts_fini(struct gmt_event_counts *event_counts);
 

@@ -17,8 +17,8 @@ struct gmt_overhead_estimate {
 	uint64_t timed_calls;
 	uint64_t call_ns;     /* average of one call */
 	uint64_t calls_ns;    /* of all calls, if each took the average */
-	uint64_t long_calls;  /* timed calls that are left out: the thread was descheduled or waited */
-	uint64_t writer_ns;   /* processor time of the writer; 0: the recorder did not report it */
+	uint64_t long_calls; /* timed calls that are left out: the thread was descheduled or waited */
+	uint64_t writer_ns; /* processor time of the writer; 0: the recorder did not report it */
 };
 
 struct gmt_overhead_estimate gmt_overhead_estimate(const struct gmt_snapshot *snapshot);

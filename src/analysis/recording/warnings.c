@@ -44,7 +44,8 @@ static void judge_work(struct lister *lister)
 {
 	for (int part = 0; part < GMT_BUDGET_PARTS; part++)
 		if (part != GMT_BUDGET_OUTPUT && gmt_budget.left_out >> part & 1)
-			add(lister, GMT_WARNING_INCOMPLETE, "%s is left out: a file of this size may not cause more work",
+			add(lister, GMT_WARNING_INCOMPLETE,
+				"%s is left out: a file of this size may not cause more work",
 				gmt_budget_part_text((enum gmt_budget_part)part));
 }
 
@@ -54,7 +55,8 @@ static void judge_recording(struct lister *lister, const struct gmt_snapshot *sn
 		add(lister, GMT_WARNING_INCOMPLETE, "the file is damaged: %s; all before that is reported",
 			snapshot->damage);
 	else if (snapshot->recording_pid)
-		add(lister, GMT_WARNING_INCOMPLETE, "in progress: process %" PRIu32 " still records; what the file has so far is reported",
+		add(lister, GMT_WARNING_INCOMPLETE,
+			"in progress: process %" PRIu32 " still records; what the file has so far is reported",
 			snapshot->recording_pid);
 	else if (!snapshot->has_end)
 		add(lister, GMT_WARNING_INCOMPLETE,
@@ -86,7 +88,10 @@ static void judge_recording(struct lister *lister, const struct gmt_snapshot *sn
 /* Reports how lost events change the numbers of a report. */
 static void judge_effects(struct lister *lister, const struct gmt_snapshot *snapshot)
 {
-	uint64_t counts[] = { [GMT_EFFECT_UNKNOWN] = 0, [GMT_EFFECT_NONE] = 0, [GMT_EFFECT_TOO_FEW] = 0, [GMT_EFFECT_TOO_MANY] = 0 };
+	uint64_t counts[] = { [GMT_EFFECT_UNKNOWN] = 0,
+		[GMT_EFFECT_NONE] = 0,
+		[GMT_EFFECT_TOO_FEW] = 0,
+		[GMT_EFFECT_TOO_MANY] = 0 };
 
 	for (size_t i = 0; i < snapshot->drops.count; i++) {
 		uint64_t *count = &counts[gmt_drop_effect(snapshot->drops.items[i].reason)];
@@ -94,14 +99,17 @@ static void judge_effects(struct lister *lister, const struct gmt_snapshot *snap
 		*count = gmt_account_sum(*count, snapshot->drops.items[i].count);
 	}
 	if (counts[GMT_EFFECT_UNKNOWN])
-		add(lister, GMT_WARNING_INCOMPLETE, "what lives may be wrong by as many blocks as events were lost");
+		add(lister, GMT_WARNING_INCOMPLETE,
+			"what lives may be wrong by as many blocks as events were lost");
 	else if (counts[GMT_EFFECT_TOO_FEW] || counts[GMT_EFFECT_TOO_MANY])
 		add(lister, GMT_WARNING_INCOMPLETE,
 			"what lives may lack up to %s blocks and have up to %s too many; totals of sites are low by at most %s blocks",
-			gmt_text_count(counts[GMT_EFFECT_TOO_FEW]).text, gmt_text_count(counts[GMT_EFFECT_TOO_MANY]).text,
+			gmt_text_count(counts[GMT_EFFECT_TOO_FEW]).text,
+			gmt_text_count(counts[GMT_EFFECT_TOO_MANY]).text,
 			gmt_text_count(counts[GMT_EFFECT_TOO_FEW]).text);
 	else if (counts[GMT_EFFECT_NONE])
-		add(lister, GMT_WARNING_REMARK, "what lives, and the totals of sites, are exact all the same");
+		add(lister, GMT_WARNING_REMARK,
+			"what lives, and the totals of sites, are exact all the same");
 }
 
 static void judge_totals(struct lister *lister, const struct gmt_account *account)
@@ -120,7 +128,8 @@ static void judge_totals(struct lister *lister, const struct gmt_account *accoun
 			account->device, -(uint64_t)account->unseen_bytes);
 }
 
-static void judge_compaction(struct lister *lister, const struct gmt_snapshot *snapshot, const struct gmt_replay *replay)
+static void judge_compaction(struct lister *lister, const struct gmt_snapshot *snapshot,
+	const struct gmt_replay *replay)
 {
 	const struct gmt_compacted *compacted = &snapshot->compacted;
 	uint64_t steps = 1;
@@ -128,17 +137,22 @@ static void judge_compaction(struct lister *lister, const struct gmt_snapshot *s
 	for (size_t i = 0; i < compacted->steps.count; i++)
 		if (compacted->steps.items[i].steps > steps)
 			steps = compacted->steps.items[i].steps;
-	add(lister, GMT_WARNING_REMARK, "the first %s were folded (%.64s): %s events are in totals only; totals, peaks and what "
+	add(lister, GMT_WARNING_REMARK,
+		"the first %s were folded (%.64s): %s events are in totals only; totals, peaks and what "
 		"lives are exact, what lived at moments before is not known",
-		gmt_text_duration(gmt_clock_time_ns(snapshot, compacted->fold.stamp)).text, snapshot->fold_why,
-		gmt_text_count(gmt_snapshot_folded(snapshot)).text);
+		gmt_text_duration(gmt_clock_time_ns(snapshot, compacted->fold.stamp)).text,
+		snapshot->fold_why, gmt_text_count(gmt_snapshot_folded(snapshot)).text);
 	if (steps > 1)
-		add(lister, GMT_WARNING_REMARK, "in what was folded up to %s steps were put together: a table of steps has the same numbers for them", gmt_text_count(steps).text);
+		add(lister, GMT_WARNING_REMARK,
+			"in what was folded up to %s steps were put together: a table of steps has the same numbers for them",
+			gmt_text_count(steps).text);
 	if (compacted->fold.merged_sites)
-		add(lister, GMT_WARNING_REMARK, "%s allocations of places beyond the limit were folded without their stack",
+		add(lister, GMT_WARNING_REMARK,
+			"%s allocations of places beyond the limit were folded without their stack",
 			gmt_text_count(compacted->fold.merged_sites).text);
 	if (replay && replay->past_misfits)
-		add(lister, GMT_WARNING_INCOMPLETE, "what lived, or lived at a peak, when it was folded does not sum up to "
+		add(lister, GMT_WARNING_INCOMPLETE,
+			"what lived, or lived at a peak, when it was folded does not sum up to "
 			"what the file says");
 }
 
@@ -148,7 +162,8 @@ static void judge_accounting(struct lister *lister, const struct gmt_accounting 
 		judge_totals(lister, &accounting->accounts.items[i]);
 #define GMT_ANOMALY(name, meaning) \
 	if (accounting->anomalies.name) \
-		add(lister, GMT_WARNING_REMARK, "%s %s", gmt_text_count(accounting->anomalies.name).text, meaning);
+		add(lister, GMT_WARNING_REMARK, "%s %s", gmt_text_count(accounting->anomalies.name).text, \
+			meaning);
 #include "accounting/anomalies.def"
 #undef GMT_ANOMALY
 }
@@ -168,7 +183,8 @@ static void judge_unhooked(struct lister *lister, const struct gmt_snapshot *sna
 	if (snapshot->unhooked.count)
 		add(lister, GMT_WARNING_REMARK,
 			"functions that look like allocation calls were looked up and are not hooked: %s%s "
-			"(see `gpumemtrace info --coverage`)", names, length < sizeof(names) ? "" : "...");
+			"(see `gpumemtrace info --coverage`)",
+			names, length < sizeof(names) ? "" : "...");
 }
 
 static void judge_traces(struct lister *lister, const struct gmt_traces *traces)
@@ -179,8 +195,8 @@ static void judge_traces(struct lister *lister, const struct gmt_traces *traces)
 		add(lister, GMT_WARNING_REMARK, "%s of %s native addresses have no name",
 			gmt_text_count(unnamed).text, gmt_text_count(traces->addresses).text);
 	for (size_t i = 0; i < traces->problems.count; i++)
-		add(lister, GMT_WARNING_REMARK, "no symbols of %.300s: %s", traces->problems.items[i].module,
-			traces->problems.items[i].why);
+		add(lister, GMT_WARNING_REMARK, "no symbols of %.300s: %s",
+			traces->problems.items[i].module, traces->problems.items[i].why);
 	if (traces->mismatches)
 		add(lister, GMT_WARNING_REMARK,
 			"in %s stacks the native and the Python half do not fit together",
@@ -191,8 +207,8 @@ static void judge_traces(struct lister *lister, const struct gmt_traces *traces)
 }
 
 /* Reports arenas of libraries whose blocks are not seen. */
-static bool judge_arenas(struct lister *lister, const struct gmt_replay *replay, const struct gmt_traces *traces,
-	struct gmt_error *error)
+static bool judge_arenas(struct lister *lister, const struct gmt_replay *replay,
+	const struct gmt_traces *traces, struct gmt_error *error)
 {
 	struct gmt_arenas arenas = { 0 };
 
@@ -236,12 +252,15 @@ static void judge_pauses(struct lister *lister, const struct gmt_snapshot *snaps
 	if (is_paused)
 		paused_ns += gmt_clock_time_ns(snapshot, snapshot->last_stamp) - since_ns;
 	if (count)
-		add(lister, GMT_WARNING_REMARK, "stacks were not recorded for %s (paused %s %s): blocks of that time have none",
-			gmt_text_duration(paused_ns).text, gmt_text_count(count).text, count == 1 ? "time" : "times");
+		add(lister, GMT_WARNING_REMARK,
+			"stacks were not recorded for %s (paused %s %s): blocks of that time have none",
+			gmt_text_duration(paused_ns).text, gmt_text_count(count).text,
+			count == 1 ? "time" : "times");
 }
 
-enum gmt_status gmt_warnings_init(struct gmt_warnings *ret_warnings, const struct gmt_snapshot *snapshot,
-	const struct gmt_replay *replay, const struct gmt_traces *traces, struct gmt_error *error)
+enum gmt_status gmt_warnings_init(struct gmt_warnings *ret_warnings,
+	const struct gmt_snapshot *snapshot, const struct gmt_replay *replay,
+	const struct gmt_traces *traces, struct gmt_error *error)
 {
 	struct lister lister = { .warnings = ret_warnings };
 

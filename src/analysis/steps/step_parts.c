@@ -31,21 +31,26 @@ static bool has_one_step(const struct gmt_step_parts *parts)
 static uint32_t step_of(struct gmt_step_parts *parts, size_t series, uint64_t stamp)
 {
 	return series < parts->timeline->series_count &&
-		gmt_series_find_next(&parts->timeline->series[series], stamp, &parts->cursors[series]) ? parts->cursors[series] + 1 : 0;
+			gmt_series_find_next(&parts->timeline->series[series], stamp, &parts->cursors[series])
+		? parts->cursors[series] + 1
+		: 0;
 }
 
 static bool make_room(struct gmt_step_parts *parts, size_t sites)
 {
 	/* New rows are zero. */
-	return parts->sites.count >= sites || (gmt_vec_reserve(&parts->sites, sites - parts->sites.count) &&
-		(parts->sites.count = sites, true));
+	return parts->sites.count >= sites ||
+		(gmt_vec_reserve(&parts->sites, sites - parts->sites.count) &&
+			(parts->sites.count = sites, true));
 }
 
-static bool began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event, uint32_t site)
+static bool began(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, uint32_t site)
 {
 	struct gmt_step_parts *parts = user;
 	const struct gmt_accounting *accounting = &replay->accounting;
-	uint64_t live_bytes = accounting->accounts.items[accounting->sites.items[site].account].live_bytes;
+	uint64_t live_bytes =
+		accounting->accounts.items[accounting->sites.items[site].account].live_bytes;
 	uint32_t step = step_of(parts, 0, event->stamp), call = step_of(parts, 1, event->stamp);
 	struct gmt_step_parts_site *row;
 
@@ -66,8 +71,8 @@ static bool began(void *user, const struct gmt_replay *replay, const struct gmt_
 	return true;
 }
 
-static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	const struct gmt_account_block *block)
+static bool ended(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
 {
 	struct gmt_step_parts *parts = user;
 	uint32_t step = step_of(parts, 0, event->stamp);
@@ -79,19 +84,23 @@ static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_
 	return true;
 }
 
-void gmt_step_parts_init(struct gmt_step_parts *parts, const struct gmt_timeline *timeline, const struct gmt_traces *traces)
+void gmt_step_parts_init(struct gmt_step_parts *parts, const struct gmt_timeline *timeline,
+	const struct gmt_traces *traces)
 {
 	parts->timeline = timeline;
 	parts->traces = traces;
 	if (timeline->series_count)
-		parts->observer = (struct gmt_replay_observer){ .began = began, .ended = ended, .user = parts };
+		parts->observer =
+			(struct gmt_replay_observer){ .began = began, .ended = ended, .user = parts };
 }
 
 /* Returns the part of a site after the replay. */
-static unsigned part_of(const struct gmt_step_parts *parts, const struct gmt_replay *replay, uint32_t site)
+static unsigned part_of(const struct gmt_step_parts *parts, const struct gmt_replay *replay,
+	uint32_t site)
 {
 	const struct gmt_step_parts_site *row = &parts->sites.items[site];
-	enum gmt_part part = gmt_part_of(parts->traces->stack_frame_kinds.items[replay->site_stacks.items[site]]);
+	enum gmt_part part =
+		gmt_part_of(parts->traces->stack_frame_kinds.items[replay->site_stacks.items[site]]);
 	size_t steps = parts->timeline->series[0].steps.count;
 
 	/*
@@ -99,9 +108,11 @@ static unsigned part_of(const struct gmt_step_parts *parts, const struct gmt_rep
 	 * not belong to evaluation.
 	 */
 	if (row->evaluation_allocs * 2 > row->allocs &&
-		(part == GMT_PART_FORWARD || (uint64_t)row->calls * 2 > parts->timeline->series[1].steps.count))
+		(part == GMT_PART_FORWARD ||
+			(uint64_t)row->calls * 2 > parts->timeline->series[1].steps.count))
 		return GMT_STEP_PARTS_EVALUATION;
-	return part == GMT_PART_OTHER && (uint64_t)row->steps * RARE < steps - 1 ? GMT_STEP_PARTS_EPOCH : part;
+	return part == GMT_PART_OTHER && (uint64_t)row->steps * RARE < steps - 1 ? GMT_STEP_PARTS_EPOCH
+																			 : part;
 }
 
 static void sum_up(struct maker *maker)
@@ -111,7 +122,8 @@ static void sum_up(struct maker *maker)
 
 	for (uint32_t i = 0; i < accounting->sites.count; i++) {
 		const struct gmt_step_parts_site *site = &maker->parts->sites.items[i];
-		uint32_t row = (uint32_t)(accounting->sites.items[i].account * GMT_STEP_PARTS + part_of(maker->parts, maker->replay, i));
+		uint32_t row = (uint32_t)(accounting->sites.items[i].account * GMT_STEP_PARTS +
+			part_of(maker->parts, maker->replay, i));
 		struct sums *of = &maker->sums.items[row];
 
 		maker->row_of.items[i] = row;
@@ -159,11 +171,13 @@ static uint64_t times_of(const struct gmt_step_parts *parts, unsigned part, cons
 {
 	if (part == GMT_STEP_PARTS_EVALUATION)
 		return parts->timeline->series[1].steps.count;
-	return part == GMT_STEP_PARTS_EPOCH ? sums->most_steps :
-		parts->timeline->series[0].steps.count - !has_one_step(parts);
+	return part == GMT_STEP_PARTS_EPOCH
+		? sums->most_steps
+		: parts->timeline->series[0].steps.count - !has_one_step(parts);
 }
 
-static bool make_row(struct maker *maker, unsigned part, const struct sums *sums, struct gmt_step_parts_row *row)
+static bool make_row(struct maker *maker, unsigned part, const struct sums *sums,
+	struct gmt_step_parts_row *row)
 {
 	double kept_bytes;
 
@@ -179,29 +193,37 @@ static bool make_row(struct maker *maker, unsigned part, const struct sums *sums
 		row->kept_bytes = kept_bytes * (double)maker->search.span.steps / (double)row->times;
 	row->carried_bytes = sums->left_bytes / row->times;
 	if (row->kept_bytes > 0)
-		row->carried_bytes -= row->kept_bytes < (double)row->carried_bytes ? (uint64_t)row->kept_bytes : row->carried_bytes;
+		row->carried_bytes -= row->kept_bytes < (double)row->carried_bytes
+			? (uint64_t)row->kept_bytes
+			: row->carried_bytes;
 	row->peak_bytes = sums->peak_bytes;
 	return true;
 }
 
-bool gmt_step_parts_finish(struct gmt_step_parts *parts, const struct gmt_replay *replay, const struct gmt_history *history)
+bool gmt_step_parts_finish(struct gmt_step_parts *parts, const struct gmt_replay *replay,
+	const struct gmt_history *history)
 {
 	static const struct gmt_leaks_options defaults = { .warmup_steps = UINT32_MAX };
-	struct gmt_leak_maker leaks = { .timeline = parts->timeline, .history = history, .replay = replay, .options = &defaults };
+	struct gmt_leak_maker leaks = {
+		.timeline = parts->timeline, .history = history, .replay = replay, .options = &defaults
+	};
 	struct maker maker = { .parts = parts, .replay = replay, .search = { .maker = &leaks } };
-	size_t rows = replay->accounting.accounts.count * GMT_STEP_PARTS, sites = replay->accounting.sites.count;
+	size_t rows = replay->accounting.accounts.count * GMT_STEP_PARTS,
+		   sites = replay->accounting.sites.count;
 	bool done;
 
 	if (!parts->timeline->series_count || !history->series[0].step_count)
 		return true;
 	maker.search.span = gmt_leak_span_of(&leaks, 0);
 	/* The reserved memory is zeroed. It is indexed. */
-	done = make_room(parts, sites) && gmt_vec_reserve(&maker.sums, rows + 1) && gmt_vec_reserve(&maker.row_of, sites + 1) &&
-		gmt_vec_reserve(&maker.sites, sites + 1) && gmt_vec_reserve(&parts->rows, rows + 1);
+	done = make_room(parts, sites) && gmt_vec_reserve(&maker.sums, rows + 1) &&
+		gmt_vec_reserve(&maker.row_of, sites + 1) && gmt_vec_reserve(&maker.sites, sites + 1) &&
+		gmt_vec_reserve(&parts->rows, rows + 1);
 	if (done)
 		sum_up(&maker);
 	for (size_t i = 0; done && i < rows; i++)
-		done = make_row(&maker, (unsigned)(i % GMT_STEP_PARTS), &maker.sums.items[i], &parts->rows.items[i]);
+		done = make_row(&maker, (unsigned)(i % GMT_STEP_PARTS), &maker.sums.items[i],
+			&parts->rows.items[i]);
 	if (done)
 		parts->rows.count = rows;
 	gmt_vec_fini(&maker.sums);

@@ -59,10 +59,12 @@ struct gmt_step_parts {
  * Prepares `parts`, which must be zeroed and must not move. All arguments must live until
  * gmt_step_parts_finish.
  */
-void gmt_step_parts_init(struct gmt_step_parts *parts, const struct gmt_timeline *timeline, const struct gmt_traces *traces);
+void gmt_step_parts_init(struct gmt_step_parts *parts, const struct gmt_timeline *timeline,
+	const struct gmt_traces *traces);
 
 /* Makes the rows. `history` must have observed the same replay. False when out of memory. */
-bool gmt_step_parts_finish(struct gmt_step_parts *parts, const struct gmt_replay *replay, const struct gmt_history *history);
+bool gmt_step_parts_finish(struct gmt_step_parts *parts, const struct gmt_replay *replay,
+	const struct gmt_history *history);
 
 /* Returns "forward", ... "evaluation", "epoch". */
 const char *gmt_step_parts_name(unsigned part);

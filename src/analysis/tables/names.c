@@ -94,7 +94,8 @@ const char *gmt_names_file(const struct gmt_snapshot *snapshot, const char *path
 		package = behind(path, "/dist-packages/");
 	if (package)
 		return package;
-	if (directory > 1 && strncmp(path, snapshot->directory, directory) == 0 && path[directory] == '/')
+	if (directory > 1 && strncmp(path, snapshot->directory, directory) == 0 &&
+		path[directory] == '/')
 		return path + directory + 1;
 	for (const char *at = path + strlen(path); at > path; at--)
 		if (*at == '/' && ++slashes == 3)

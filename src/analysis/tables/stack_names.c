@@ -12,7 +12,8 @@ static bool starts_with(const char *text, const char *start)
 	return strncmp(text, start, strlen(start)) == 0;
 }
 
-void gmt_stack_operator(const struct gmt_traces *traces, uint32_t stack, char *ret_name, size_t size)
+void gmt_stack_operator(const struct gmt_traces *traces, uint32_t stack, char *ret_name,
+	size_t size)
 {
 	static const char start[] = "at::_ops::";
 	uint32_t count;
@@ -57,8 +58,10 @@ static bool join_modules(const struct gmt_traces *traces, const uint32_t *found,
 
 	while (count-- > 0) {
 		const char *class = module_class(gmt_traces_string(traces,
-			gmt_traces_place(traces, found[count])->function), &length);
-		int written = snprintf(ret_name + at, size - at, "%s%.*s", at ? " > " : "", (int)length, class);
+											 gmt_traces_place(traces, found[count])->function),
+			&length);
+		int written =
+			snprintf(ret_name + at, size - at, "%s%.*s", at ? " > " : "", (int)length, class);
 
 		if (written < 0 || (size_t)written >= size - at)
 			return false;
@@ -101,8 +104,9 @@ static int class_of_library(const char *path, const char *name)
 	for (size_t i = 0; i < sizeof(below) / sizeof(*below); i++)
 		if (starts_with(name, below[i]))
 			return 1;
-	if (starts_with(name, "libc.so") || starts_with(name, "libstdc++") || starts_with(name, "libpthread") ||
-		starts_with(name, "ld-linux") || strstr(path, "/bin/python"))
+	if (starts_with(name, "libc.so") || starts_with(name, "libstdc++") ||
+		starts_with(name, "libpthread") || starts_with(name, "ld-linux") ||
+		strstr(path, "/bin/python"))
 		return 2;
 	for (size_t i = 0; i < sizeof(core) / sizeof(*core); i++)
 		if (starts_with(name, core[i]))

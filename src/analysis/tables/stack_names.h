@@ -12,7 +12,8 @@
 #include "reader/stacks/traces.h"
 
 /* Finds the outermost operator of PyTorch in the stack: "aten::mm". */
-void gmt_stack_operator(const struct gmt_traces *traces, uint32_t stack, char *ret_name, size_t size);
+void gmt_stack_operator(const struct gmt_traces *traces, uint32_t stack, char *ret_name,
+	size_t size);
 
 /*
  * Finds the modules whose calls are in the stack, outermost first: "Model > Layer > Linear". A long
@@ -24,6 +25,7 @@ void gmt_stack_module(const struct gmt_traces *traces, uint32_t stack, char *ret
  * Finds the library that asked for the memory: "libtorch_cuda.so". It is the innermost library
  * before the first Python frame, other than CUDA's runtime and PyTorch's allocator and core.
  */
-void gmt_stack_library(const struct gmt_traces *traces, uint32_t stack, char *ret_name, size_t size);
+void gmt_stack_library(const struct gmt_traces *traces, uint32_t stack, char *ret_name,
+	size_t size);
 
 #endif

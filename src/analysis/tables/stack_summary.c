@@ -12,7 +12,12 @@ enum run { RUN_OWN, RUN_PACKAGE, RUN_NATIVE, RUN_START };
 static bool is_start(const char *function)
 {
 	static const char *const names[] = {
-		"_start", "__libc_start_main", "__libc_start_call_main", "clone", "__clone", "__GI___clone",
+		"_start",
+		"__libc_start_main",
+		"__libc_start_call_main",
+		"clone",
+		"__clone",
+		"__GI___clone",
 		"start_thread",
 	};
 
@@ -25,7 +30,8 @@ static bool is_start(const char *function)
 static enum run run_of(const struct gmt_traces *traces, const struct gmt_place *place)
 {
 	if (place->kind == GMT_PLACE_PYTHON)
-		return gmt_traces_is_own_file(gmt_traces_string(traces, place->file)) ? RUN_OWN : RUN_PACKAGE;
+		return gmt_traces_is_own_file(gmt_traces_string(traces, place->file)) ? RUN_OWN
+																			  : RUN_PACKAGE;
 	if (is_start(gmt_traces_string(traces, place->function)))
 		return RUN_START;
 	return gmt_traces_is_own_native(traces, place) ? RUN_OWN : RUN_NATIVE;
@@ -79,7 +85,8 @@ static uint32_t measure_run(const struct gmt_traces *traces, const uint32_t *pla
 	return end;
 }
 
-bool gmt_stack_summary_make(struct gmt_stack_summary *summary, const struct gmt_traces *traces, uint32_t stack)
+bool gmt_stack_summary_make(struct gmt_stack_summary *summary, const struct gmt_traces *traces,
+	uint32_t stack)
 {
 	uint32_t count;
 	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
@@ -89,8 +96,9 @@ bool gmt_stack_summary_make(struct gmt_stack_summary *summary, const struct gmt_
 		enum run run = run_of(traces, gmt_traces_place(traces, places[at]));
 		uint32_t shown = at;
 
-		end = run == RUN_PACKAGE || run == RUN_NATIVE ?
-			measure_run(traces, places, count, at, run, &shown) : at + 1;
+		end = run == RUN_PACKAGE || run == RUN_NATIVE
+			? measure_run(traces, places, count, at, run, &shown)
+			: at + 1;
 		if (run != RUN_START && !add_line(summary, shown, end - at - 1))
 			return false;
 	}

@@ -26,7 +26,8 @@ struct gmt_stack_summary {
  * Replaces the contents of `summary` with the summary of `stack`. The caller ends it with
  * gmt_stack_summary_fini. False when out of memory.
  */
-bool gmt_stack_summary_make(struct gmt_stack_summary *summary, const struct gmt_traces *traces, uint32_t stack);
+bool gmt_stack_summary_make(struct gmt_stack_summary *summary, const struct gmt_traces *traces,
+	uint32_t stack);
 
 void gmt_stack_summary_fini(struct gmt_stack_summary *summary);
 

@@ -77,8 +77,8 @@ static void set_end(struct gmt_account *account, const struct gmt_replay *replay
 	account->unseen_bytes = end.unseen_bytes;
 }
 
-static void fill_layer(const struct summarizer *summarizer, struct gmt_summary_layer *layer, uint32_t number,
-	int16_t device)
+static void fill_layer(const struct summarizer *summarizer, struct gmt_summary_layer *layer,
+	uint32_t number, int16_t device)
 {
 	const struct gmt_account *account =
 		gmt_accounting_find_account(summarizer->accounting, (uint8_t)number, device);
@@ -89,16 +89,18 @@ static void fill_layer(const struct summarizer *summarizer, struct gmt_summary_l
 	layer->account = *account;
 	layer->left_bytes = account->live_bytes;
 	layer->left_blocks = account->live_blocks;
-	set_end(&layer->account, summarizer->replay, (size_t)(account - summarizer->accounting->accounts.items));
-	layer->peak_time_ns = account->epoch ?
-		gmt_clock_time_ns(summarizer->snapshot, account->peak_stamp) : 0;
+	set_end(&layer->account, summarizer->replay,
+		(size_t)(account - summarizer->accounting->accounts.items));
+	layer->peak_time_ns =
+		account->epoch ? gmt_clock_time_ns(summarizer->snapshot, account->peak_stamp) : 0;
 }
 
 static bool fill_device(const struct summarizer *summarizer, struct gmt_summary_device *device)
 {
 	for (uint32_t number = 1; number < GMT_ACCOUNTING_LAYERS; number++) {
 		if (number != GMT_LAYER_CUDA &&
-			!gmt_accounting_find_account(summarizer->accounting, (uint8_t)number, (int16_t)device->device))
+			!gmt_accounting_find_account(summarizer->accounting, (uint8_t)number,
+				(int16_t)device->device))
 			continue;
 
 		struct gmt_summary_layer *layer = gmt_vec_push(&device->layers);
@@ -139,8 +141,8 @@ static bool fill_spaces(const struct summarizer *summarizer)
 
 	for (size_t i = 0; i < accounting->spaces.count; i++) {
 		const struct gmt_account_space *space = &accounting->spaces.items[i];
-		struct gmt_summary_layer *layer = layer_of(summarizer,
-			&accounting->accounts.items[space->account]);
+		struct gmt_summary_layer *layer =
+			layer_of(summarizer, &accounting->accounts.items[space->account]);
 		struct gmt_summary_space *row = layer ? gmt_vec_push(&layer->spaces) : NULL;
 		struct gmt_replay_live end = gmt_replay_end_space(summarizer->replay, i);
 
@@ -153,19 +155,22 @@ static bool fill_spaces(const struct summarizer *summarizer)
 			.live_bytes = end.bytes,
 			.live_blocks = end.blocks,
 			.peak_bytes = space->peak_bytes,
-			.peak_time_ns = space->peak_bytes ?
-				gmt_clock_time_ns(summarizer->snapshot, space->peak_stamp) : 0,
+			.peak_time_ns =
+				space->peak_bytes ? gmt_clock_time_ns(summarizer->snapshot, space->peak_stamp) : 0,
 		};
 		qsort(layer->spaces.items, layer->spaces.count, sizeof(*layer->spaces.items), by_space);
 	}
 	return true;
 }
 
-enum gmt_status gmt_summary_init(struct gmt_summary *ret_summary, const struct gmt_snapshot *snapshot,
-	const struct gmt_replay *replay, struct gmt_error *error)
+enum gmt_status gmt_summary_init(struct gmt_summary *ret_summary,
+	const struct gmt_snapshot *snapshot, const struct gmt_replay *replay, struct gmt_error *error)
 {
 	struct summarizer summarizer = {
-		.summary = ret_summary, .snapshot = snapshot, .accounting = &replay->accounting, .replay = replay,
+		.summary = ret_summary,
+		.snapshot = snapshot,
+		.accounting = &replay->accounting,
+		.replay = replay,
 	};
 	bool done = list_devices(&summarizer);
 

@@ -50,8 +50,8 @@ struct gmt_summary {
  * Makes the summary. Fails only for lack of memory. `ret_summary` must be zeroed. The caller owns
  * it and ends it with gmt_summary_fini.
  */
-enum gmt_status gmt_summary_init(struct gmt_summary *ret_summary, const struct gmt_snapshot *snapshot,
-	const struct gmt_replay *replay, struct gmt_error *error);
+enum gmt_status gmt_summary_init(struct gmt_summary *ret_summary,
+	const struct gmt_snapshot *snapshot, const struct gmt_replay *replay, struct gmt_error *error);
 
 void gmt_summary_fini(struct gmt_summary *summary);
 

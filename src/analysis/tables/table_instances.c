@@ -14,7 +14,8 @@ struct walk {
 	struct gmt_map sites;   /* Set of pairs that were counted: row and site. */
 };
 
-static bool label_of(const struct walk *walk, const struct gmt_module_tensor *tensor, uint32_t *ret_label)
+static bool label_of(const struct walk *walk, const struct gmt_module_tensor *tensor,
+	uint32_t *ret_label)
 {
 	const struct gmt_interned *module = gmt_intern_get(&walk->tensors->modules, tensor->module);
 	const char *name = module->length ? module->bytes : "(the outermost module)";
@@ -45,7 +46,9 @@ static struct gmt_table_row *get_row(struct walk *walk, const struct gmt_module_
 		index = walk->table->rows.count - 1;
 		*instance = (struct gmt_table_instance){ 0 };
 		*row = (struct gmt_table_row){
-			.layer = account->layer, .device = account->device, .number = GMT_TABLE_INSTANCE | label,
+			.layer = account->layer,
+			.device = account->device,
+			.number = GMT_TABLE_INSTANCE | label,
 			.name = gmt_intern_get(&walk->table->names, label)->bytes,
 			.instance_plus_1 = (uint32_t)walk->table->instances.count,
 		};
@@ -65,7 +68,8 @@ static bool count_site(struct walk *walk, struct gmt_table_row *row, uint32_t si
 	return gmt_map_put(&walk->sites, key, 0);
 }
 
-static bool add(struct walk *walk, const struct gmt_module_tensor *tensor, struct gmt_table_taken *taken)
+static bool add(struct walk *walk, const struct gmt_module_tensor *tensor,
+	struct gmt_table_taken *taken)
 {
 	struct gmt_table_row *row = get_row(walk, tensor);
 	struct gmt_table_instance *instance;
@@ -111,7 +115,8 @@ bool gmt_table_add_instances(struct gmt_table *table, const struct gmt_replay *r
 		return false;
 	ret_taken->count = replay->accounting.sites.count;
 	for (size_t i = 0; done && i < tensors->items.count; i++)
-		done = add(&walk, &tensors->items.items[i], &ret_taken->items[tensors->items.items[i].site]);
+		done =
+			add(&walk, &tensors->items.items[i], &ret_taken->items[tensors->items.items[i].site]);
 	gmt_map_fini(&walk.row_ids);
 	gmt_map_fini(&walk.sites);
 	return done;
@@ -135,5 +140,6 @@ bool gmt_table_subtract_instances(const struct gmt_instance_shares *taken, struc
 	site->live_blocks = less(site->live_blocks, of_site->live_blocks);
 	site->total_bytes = less(site->total_bytes, of_site->total_bytes);
 	site->alloc_count = less(site->alloc_count, of_site->allocs);
-	return !of_site->allocs || site->alloc_count || site->peak_bytes || site->live_bytes || site->total_bytes;
+	return !of_site->allocs || site->alloc_count || site->peak_bytes || site->live_bytes ||
+		site->total_bytes;
 }

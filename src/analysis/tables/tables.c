@@ -33,7 +33,9 @@ static struct gmt_table_row *get_row(struct builder *builder, uint32_t account_i
 		if (!row || !gmt_map_put(&builder->row_ids, key, index))
 			return NULL;
 		*row = (struct gmt_table_row){
-			.layer = account->layer, .device = account->device, .number = number,
+			.layer = account->layer,
+			.device = account->device,
+			.number = number,
 		};
 	}
 	return &builder->table->rows.items[index];
@@ -54,7 +56,8 @@ static bool number_of_name(struct builder *builder, const char *name, uint32_t *
  * Assigns a number to a line or function. A line is a place. A function is its name and file,
  * whatever the line.
  */
-static bool number_of_place(struct builder *builder, uint32_t stack, uint32_t own_line, uint32_t *ret_number)
+static bool number_of_place(struct builder *builder, uint32_t stack, uint32_t own_line,
+	uint32_t *ret_number)
 {
 	uint32_t count, id;
 	const uint32_t *places = gmt_traces_stack(builder->traces, stack, &count);
@@ -92,7 +95,8 @@ static bool number_of(struct builder *builder, const struct gmt_site *site, uint
 		*ret_number = 1 + site->owner;
 		return true;
 	case GMT_TABLE_CATEGORY:
-		*ret_number = 1 + gmt_category_of(builder->replay, builder->traces, builder->history, site->id);
+		*ret_number =
+			1 + gmt_category_of(builder->replay, builder->traces, builder->history, site->id);
 		return true;
 	case GMT_TABLE_PART:
 		*ret_number = 1 + gmt_part_of(builder->traces->stack_frame_kinds.items[site->stack]);
@@ -108,7 +112,8 @@ static bool number_of(struct builder *builder, const struct gmt_site *site, uint
  * they depend on what became of the blocks. Owners are not cached, because they depend on the
  * layer.
  */
-static bool cached_number_of(struct builder *builder, const struct gmt_site *site, uint32_t *ret_number)
+static bool cached_number_of(struct builder *builder, const struct gmt_site *site,
+	uint32_t *ret_number)
 {
 	uint32_t *known = &builder->numbers.items[site->stack];
 
@@ -123,7 +128,8 @@ static bool cached_number_of(struct builder *builder, const struct gmt_site *sit
 	return true;
 }
 
-static void name_row(struct builder *builder, struct gmt_table_row *row, const struct gmt_site *site)
+static void name_row(struct builder *builder, struct gmt_table_row *row,
+	const struct gmt_site *site)
 {
 	uint32_t count;
 	const uint32_t *places;
@@ -146,7 +152,8 @@ static void name_row(struct builder *builder, struct gmt_table_row *row, const s
 		row->name = gmt_part_name((enum gmt_part)(row->number - 1));
 		break;
 	default:
-		row->name = row->number ? gmt_intern_get(&builder->table->names, row->number - 1)->bytes : NULL;
+		row->name =
+			row->number ? gmt_intern_get(&builder->table->names, row->number - 1)->bytes : NULL;
 	}
 }
 
@@ -181,7 +188,8 @@ static bool add_sites(struct builder *builder, const struct gmt_sites *sites)
 	if (!gmt_vec_reserve(&builder->numbers, builder->traces->stacks.entries.count + 1))
 		return false;
 	if (builder->table->key == GMT_TABLE_MODULE &&
-		!gmt_table_add_instances(builder->table, builder->replay, &builder->where->module_tensors, &builder->taken))
+		!gmt_table_add_instances(builder->table, builder->replay, &builder->where->module_tensors,
+			&builder->taken))
 		return false;
 	for (size_t i = 0; i < sites->rows.count; i++) {
 		struct gmt_site site = sites->rows.items[i];
@@ -205,25 +213,39 @@ static bool add_attribution(struct builder *builder, const struct gmt_attributio
 		if (!row)
 			return false;
 		*row = (struct gmt_table_row){
-			.layer = account->layer, .device = account->device, .number = birth->number,
-			.series = birth->series, .step = is_step ? birth->number : 0,
-			.name = is_step || !birth->number ? NULL :
-				gmt_intern_get(&builder->where->attribution.phase_names, birth->number - 1)->bytes,
-			.peak_bytes = birth->peak_bytes, .peak_blocks = birth->peak_blocks,
-			.live_bytes = birth->live_bytes, .live_blocks = birth->live_blocks,
-			.total_bytes = birth->total_bytes, .allocs = birth->allocs,
+			.layer = account->layer,
+			.device = account->device,
+			.number = birth->number,
+			.series = birth->series,
+			.step = is_step ? birth->number : 0,
+			.name = is_step || !birth->number
+				? NULL
+				: gmt_intern_get(&builder->where->attribution.phase_names, birth->number - 1)
+					  ->bytes,
+			.peak_bytes = birth->peak_bytes,
+			.peak_blocks = birth->peak_blocks,
+			.live_bytes = birth->live_bytes,
+			.live_blocks = birth->live_blocks,
+			.total_bytes = birth->total_bytes,
+			.allocs = birth->allocs,
 			.largest_bytes = birth->largest_bytes,
 		};
 	}
 	return true;
 }
 
-static int compare(const struct gmt_table_row *a, const struct gmt_table_row *b, enum gmt_sites_key first)
+static int compare(const struct gmt_table_row *a, const struct gmt_table_row *b,
+	enum gmt_sites_key first)
 {
 	const uint64_t left[] = { a->peak_bytes, a->live_bytes, a->total_bytes };
 	const uint64_t right[] = { b->peak_bytes, b->live_bytes, b->total_bytes };
 	const size_t order[] = {
-		first == GMT_SITES_BY_PEAK ? 0 : first == GMT_SITES_BY_LIVE ? 1 : 2, 0, 1, 2,
+		first == GMT_SITES_BY_PEAK       ? 0
+			: first == GMT_SITES_BY_LIVE ? 1
+										 : 2,
+		0,
+		1,
+		2,
 	};
 
 	if (a->layer != b->layer)
@@ -249,19 +271,23 @@ COMPARE(by_total, GMT_SITES_BY_TOTAL)
 #undef COMPARE
 
 enum gmt_status gmt_table_init(struct gmt_table *ret_table, enum gmt_table_key key,
-	const struct gmt_traces *traces, const struct gmt_replay *replay, const struct gmt_history *history,
-	const struct gmt_sites *sites, const struct gmt_allocator_state *where, enum gmt_sites_key sort,
-	struct gmt_error *error)
+	const struct gmt_traces *traces, const struct gmt_replay *replay,
+	const struct gmt_history *history, const struct gmt_sites *sites,
+	const struct gmt_allocator_state *where, enum gmt_sites_key sort, struct gmt_error *error)
 {
 	struct builder builder = {
-		.table = ret_table, .traces = traces, .replay = replay, .history = history, .where = where,
+		.table = ret_table,
+		.traces = traces,
+		.replay = replay,
+		.history = history,
+		.where = where,
 	};
 	bool done;
 
 	ret_table->key = key;
-	done = key == GMT_TABLE_STEP ? add_attribution(&builder, &where->attribution.steps) :
-		key == GMT_TABLE_PHASE ? add_attribution(&builder, &where->attribution.phases) :
-		add_sites(&builder, sites);
+	done = key == GMT_TABLE_STEP ? add_attribution(&builder, &where->attribution.steps)
+		: key == GMT_TABLE_PHASE ? add_attribution(&builder, &where->attribution.phases)
+								 : add_sites(&builder, sites);
 	gmt_map_fini(&builder.row_ids);
 	gmt_vec_fini(&builder.numbers);
 	gmt_vec_fini(&builder.taken);
@@ -272,14 +298,17 @@ enum gmt_status gmt_table_init(struct gmt_table *ret_table, enum gmt_table_key k
 	}
 	if (ret_table->rows.count)
 		qsort(ret_table->rows.items, ret_table->rows.count, sizeof(*ret_table->rows.items),
-			sort == GMT_SITES_BY_LIVE ? by_live : sort == GMT_SITES_BY_TOTAL ? by_total : by_peak);
+			sort == GMT_SITES_BY_LIVE        ? by_live
+				: sort == GMT_SITES_BY_TOTAL ? by_total
+											 : by_peak);
 	return GMT_OK;
 }
 
-const struct gmt_table_row *gmt_table_of(const struct gmt_table *table, uint32_t layer, int32_t device,
-	size_t *ret_count)
+const struct gmt_table_row *gmt_table_of(const struct gmt_table *table, uint32_t layer,
+	int32_t device, size_t *ret_count)
 {
-	const struct gmt_table_row *row = table->rows.items, *end = gmt_vec_at(&table->rows, table->rows.count), *first;
+	const struct gmt_table_row *row = table->rows.items,
+							   *end = gmt_vec_at(&table->rows, table->rows.count), *first;
 
 	while (row < end && (row->layer != layer || row->device != device))
 		row++;

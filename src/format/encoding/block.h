@@ -18,7 +18,8 @@ struct gmt_block {
 };
 
 /* Reads a block's header and sets payload to NULL. Returns false if its sizes are impossible. */
-bool gmt_block_read_header(const uint8_t header[GMT_BLOCK_HEADER_BYTES], struct gmt_block *ret_block);
+bool gmt_block_read_header(const uint8_t header[GMT_BLOCK_HEADER_BYTES],
+	struct gmt_block *ret_block);
 
 /*
  * Returns the CRC-32 of the data with checksum `crc` (0: no data) followed by these bytes.
@@ -27,8 +28,8 @@ bool gmt_block_read_header(const uint8_t header[GMT_BLOCK_HEADER_BYTES], struct 
 typedef uint32_t gmt_checksum_function(uint32_t crc, const void *bytes, size_t size);
 
 /* Returns whether the payload matches the header's checksum. */
-bool gmt_block_is_intact(const uint8_t header[GMT_BLOCK_HEADER_BYTES], const struct gmt_block *block,
-	gmt_checksum_function *checksum);
+bool gmt_block_is_intact(const uint8_t header[GMT_BLOCK_HEADER_BYTES],
+	const struct gmt_block *block, gmt_checksum_function *checksum);
 
 /*
  * Reads the header and checks the payload of a block in memory, of which `bytes` bytes are
@@ -37,6 +38,7 @@ bool gmt_block_is_intact(const uint8_t header[GMT_BLOCK_HEADER_BYTES], const str
 size_t gmt_block_read(const uint8_t *at, size_t bytes, struct gmt_block *ret_block);
 
 /* Makes the header that precedes a block in the file. */
-void gmt_block_make_header(const struct gmt_block *block, uint8_t ret_header[GMT_BLOCK_HEADER_BYTES]);
+void gmt_block_make_header(const struct gmt_block *block,
+	uint8_t ret_header[GMT_BLOCK_HEADER_BYTES]);
 
 #endif

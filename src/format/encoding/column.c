@@ -3,8 +3,8 @@
 
 #include "format/encoding/decode_numbers.h"
 
-bool gmt_column_open(struct gmt_column *ret_column, const struct gmt_block *block, const struct gmt_record_info *record,
-	uint32_t field)
+bool gmt_column_open(struct gmt_column *ret_column, const struct gmt_block *block,
+	const struct gmt_record_info *record, uint32_t field)
 {
 	struct gmt_cursor payload = { block->payload, block->payload + block->size_bytes }, column;
 	char encoding = record->fields[field].encoding;

@@ -24,8 +24,8 @@ struct gmt_column {
  * Opens the column of field number `field` in a block of this record. Returns false if the block
  * lacks the column, if the payload is damaged there, or if the field is not numeric.
  */
-bool gmt_column_open(struct gmt_column *ret_column, const struct gmt_block *block, const struct gmt_record_info *record,
-	uint32_t field);
+bool gmt_column_open(struct gmt_column *ret_column, const struct gmt_block *block,
+	const struct gmt_record_info *record, uint32_t field);
 
 /*
  * Returns the next row's value, a negative value modulo 2^64. Returns false if it cannot be

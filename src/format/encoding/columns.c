@@ -23,8 +23,8 @@ static void get_short(const struct gmt_cursor *column, uint32_t count, char enco
 			to[i] = before += gmt_unzigzag(column->at[i]);
 }
 
-static inline __attribute__((always_inline)) bool get_long(struct gmt_cursor *column, uint32_t count, char encoding,
-	uint32_t size_bytes, uint64_t *to)
+static inline __attribute__((always_inline)) bool get_long(struct gmt_cursor *column,
+	uint32_t count, char encoding, uint32_t size_bytes, uint64_t *to)
 {
 	uint64_t value, before = 0;
 
@@ -36,7 +36,8 @@ static inline __attribute__((always_inline)) bool get_long(struct gmt_cursor *co
 	return column->at == column->end;
 }
 
-static bool get_numbers(const struct gmt_field_info *field, struct gmt_cursor column, uint32_t count, uint64_t *to)
+static bool get_numbers(const struct gmt_field_info *field, struct gmt_cursor column,
+	uint32_t count, uint64_t *to)
 {
 	bool is_whole = field->size_bytes == sizeof(uint64_t);
 
@@ -48,16 +49,16 @@ static bool get_numbers(const struct gmt_field_info *field, struct gmt_cursor co
 	case 'I':
 		return get_long(&column, count, 'I', field->size_bytes, to);
 	case 'D':
-		return is_whole ? get_long(&column, count, 'D', sizeof(uint64_t), to) :
-			get_long(&column, count, 'D', field->size_bytes, to);
+		return is_whole ? get_long(&column, count, 'D', sizeof(uint64_t), to)
+						: get_long(&column, count, 'D', field->size_bytes, to);
 	default:
-		return is_whole ? get_long(&column, count, 'U', sizeof(uint64_t), to) :
-			get_long(&column, count, 'U', field->size_bytes, to);
+		return is_whole ? get_long(&column, count, 'U', sizeof(uint64_t), to)
+						: get_long(&column, count, 'U', field->size_bytes, to);
 	}
 }
 
-static bool decode_column(struct gmt_columns *columns, const struct gmt_field_info *field, uint32_t number,
-	struct gmt_cursor column)
+static bool decode_column(struct gmt_columns *columns, const struct gmt_field_info *field,
+	uint32_t number, struct gmt_cursor column)
 {
 	uint32_t count = columns->count;
 	uint64_t *to = columns->values.items + (size_t)number * count;
@@ -87,7 +88,8 @@ uint64_t *gmt_columns_expand(struct gmt_columns *columns, uint32_t field)
 	return to;
 }
 
-enum gmt_status gmt_columns_decode(struct gmt_columns *columns, const struct gmt_block *block, struct gmt_error *error)
+enum gmt_status gmt_columns_decode(struct gmt_columns *columns, const struct gmt_block *block,
+	struct gmt_error *error)
 {
 	const struct gmt_record_info *record = gmt_record_info(block->kind);
 	struct gmt_cursor payload = { block->payload, block->payload + block->size_bytes };
@@ -103,7 +105,8 @@ enum gmt_status gmt_columns_decode(struct gmt_columns *columns, const struct gmt
 	for (uint32_t f = 0; f < record->field_count && payload.at < payload.end; f++) {
 		struct gmt_cursor column;
 
-		if (!gmt_column_cut(&payload, &column) || !decode_column(columns, &record->fields[f], f, column))
+		if (!gmt_column_cut(&payload, &column) ||
+			!decode_column(columns, &record->fields[f], f, column))
 			return gmt_column_error(record, f, error);
 	}
 	if (block->kind == GMT_RECORD_EVENT)

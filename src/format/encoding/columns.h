@@ -32,9 +32,13 @@ struct gmt_columns {
 };
 
 /* GMT_COLUMN_event_stamp, ...: the numbers of fields. */
-#define GMT_RECORD(number, name, NAME, meaning) enum gmt_##name##_column {
+#define GMT_RECORD(number, name, NAME, meaning) \
+	enum gmt_##name##_column \
+	{
 #define GMT_FIELD(record, name, encoding, type, meaning) GMT_COLUMN_##record##_##name,
-#define GMT_RECORD_END(name) };
+#define GMT_RECORD_END(name) \
+	} \
+	;
 #include "format/records.def"
 #undef GMT_RECORD
 #undef GMT_FIELD
@@ -50,7 +54,8 @@ static inline uint64_t gmt_cell(const struct gmt_cells *cells, size_t row)
  * in *columns is valid until the next call. Columns that the block lacks are zero. Events have
  * absolute totals. Fails like gmt_decode_rows.
  */
-enum gmt_status gmt_columns_decode(struct gmt_columns *columns, const struct gmt_block *block, struct gmt_error *error);
+enum gmt_status gmt_columns_decode(struct gmt_columns *columns, const struct gmt_block *block,
+	struct gmt_error *error);
 
 /* Gives every row of a decoded column its own value, which the caller may change. */
 uint64_t *gmt_columns_expand(struct gmt_columns *columns, uint32_t field);

@@ -39,16 +39,17 @@ static bool get_slice(struct gmt_cursor *cursor, struct gmt_slice *ret_slice)
  * Appends the items to decoder->items, which may move while it grows. So the row holds the index of
  * its first item until all lists are read (fix_lists).
  */
-static bool get_list(struct gmt_decoder *decoder, struct gmt_cursor *cursor, struct gmt_list *ret_list)
+static bool get_list(struct gmt_decoder *decoder, struct gmt_cursor *cursor,
+	struct gmt_list *ret_list)
 {
 	uint64_t count, difference, item = 0;
 
 	if (!gmt_varint_get(&cursor->at, cursor->end, &count) ||
-		count > (uint64_t)(cursor->end - cursor->at) ||
-		!gmt_vec_reserve(&decoder->items, count))
+		count > (uint64_t)(cursor->end - cursor->at) || !gmt_vec_reserve(&decoder->items, count))
 		return false;
 	*ret_list = (struct gmt_list){
-		.items = (const uint64_t *)decoder->items.count, .count = (uint32_t)count,
+		.items = (const uint64_t *)decoder->items.count,
+		.count = (uint32_t)count,
 	};
 	for (uint64_t i = 0; i < count; i++) {
 		if (!gmt_varint_get(&cursor->at, cursor->end, &difference))
@@ -59,8 +60,8 @@ static bool get_list(struct gmt_decoder *decoder, struct gmt_cursor *cursor, str
 	return true;
 }
 
-static inline __attribute__((always_inline)) bool get_numbers(struct gmt_cursor *column, char *cell, size_t row_bytes,
-	uint32_t count, char encoding, uint32_t size_bytes)
+static inline __attribute__((always_inline)) bool get_numbers(struct gmt_cursor *column, char *cell,
+	size_t row_bytes, uint32_t count, char encoding, uint32_t size_bytes)
 {
 	uint64_t value, before = 0;
 
@@ -112,8 +113,9 @@ static bool decode_column(struct gmt_decoder *decoder, const struct gmt_record_i
 				return false;
 	} else {
 		/* Rows are zeroed before they are decoded. */
-		return gmt_numbers_are_equal(&column, count, 1) || (get_numbers_of(&column, cell, record->row_bytes, count, field) &&
-			column.at == column.end);
+		return gmt_numbers_are_equal(&column, count, 1) ||
+			(get_numbers_of(&column, cell, record->row_bytes, count, field) &&
+				column.at == column.end);
 	}
 	return column.at == column.end;
 }
@@ -122,7 +124,8 @@ static bool decode_column(struct gmt_decoder *decoder, const struct gmt_record_i
  * Sets the texts of the columns from `first` on, which the file does not have, to "". So readers
  * need not distinguish an empty text from a missing one.
  */
-static void make_texts(struct gmt_decoder *decoder, const struct gmt_record_info *record, uint32_t first, uint32_t count)
+static void make_texts(struct gmt_decoder *decoder, const struct gmt_record_info *record,
+	uint32_t first, uint32_t count)
 {
 	for (uint32_t f = first; f < record->field_count; f++) {
 		if (record->fields[f].encoding != 'S')
@@ -133,7 +136,8 @@ static void make_texts(struct gmt_decoder *decoder, const struct gmt_record_info
 	}
 }
 
-static void fix_lists(struct gmt_decoder *decoder, const struct gmt_record_info *record, uint32_t count)
+static void fix_lists(struct gmt_decoder *decoder, const struct gmt_record_info *record,
+	uint32_t count)
 {
 	static const uint64_t none;
 
@@ -144,7 +148,8 @@ static void fix_lists(struct gmt_decoder *decoder, const struct gmt_record_info 
 		for (uint32_t i = 0; i < count; i++, cell += record->row_bytes) {
 			struct gmt_list *list = (struct gmt_list *)cell;
 
-			list->items = decoder->items.items ? decoder->items.items + (uintptr_t)list->items : &none;
+			list->items =
+				decoder->items.items ? decoder->items.items + (uintptr_t)list->items : &none;
 		}
 	}
 }

@@ -26,7 +26,8 @@ static inline bool gmt_column_cut(struct gmt_cursor *payload, struct gmt_cursor 
 {
 	uint64_t length;
 
-	if (!gmt_varint_get(&payload->at, payload->end, &length) || length > (uint64_t)(payload->end - payload->at))
+	if (!gmt_varint_get(&payload->at, payload->end, &length) ||
+		length > (uint64_t)(payload->end - payload->at))
 		return false;
 	*ret_column = (struct gmt_cursor){ payload->at, payload->at + length };
 	payload->at += length;
@@ -34,10 +35,11 @@ static inline bool gmt_column_cut(struct gmt_cursor *payload, struct gmt_cursor 
 }
 
 /* Sets the error for a column that is incomplete or breaks the rules. */
-static inline enum gmt_status gmt_column_error(const struct gmt_record_info *record, uint32_t field, struct gmt_error *error)
+static inline enum gmt_status gmt_column_error(const struct gmt_record_info *record, uint32_t field,
+	struct gmt_error *error)
 {
-	return gmt_error_set(error, GMT_DAMAGED, "column `%s` of a `%s` block cannot be decoded", record->fields[field].name,
-		record->name);
+	return gmt_error_set(error, GMT_DAMAGED, "column `%s` of a `%s` block cannot be decoded",
+		record->fields[field].name, record->name);
 }
 
 /* Returns whether a cell of this size can hold `value`. A truncated number would be wrong. */
@@ -68,8 +70,8 @@ static inline bool gmt_number_get(struct gmt_cursor *cursor, uint64_t *ret_value
  * number, or if a cell of this size cannot hold it. `*before` is for the encoding 'D' and must be 0
  * at first.
  */
-static inline __attribute__((always_inline)) bool gmt_number_next(struct gmt_cursor *column, char encoding,
-	uint32_t size_bytes, uint64_t *before, uint64_t *ret_value)
+static inline __attribute__((always_inline)) bool gmt_number_next(struct gmt_cursor *column,
+	char encoding, uint32_t size_bytes, uint64_t *before, uint64_t *ret_value)
 {
 	uint64_t value;
 
@@ -101,7 +103,8 @@ static inline bool gmt_numbers_are_short(const struct gmt_cursor *column, uint32
 /*
  * Returns whether all `count` (not 0) numbers are the same byte, less than `limit` (at most 0x80).
  */
-static inline bool gmt_numbers_are_equal(const struct gmt_cursor *column, uint32_t count, uint8_t limit)
+static inline bool gmt_numbers_are_equal(const struct gmt_cursor *column, uint32_t count,
+	uint8_t limit)
 {
 	return (size_t)(column->end - column->at) == count && *column->at < limit &&
 		memcmp(column->at, column->at + 1, count - 1) == 0;

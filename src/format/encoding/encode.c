@@ -49,8 +49,8 @@ static uint8_t *put_list(uint8_t *to, const struct gmt_list *list)
  * The compiler inlines this with a constant size and encoding, so a cell takes about eight
  * instructions.
  */
-static inline __attribute__((always_inline)) uint8_t *put_known_numbers(uint8_t *to, const char *cell, size_t row_bytes,
-	uint32_t count, uint16_t size_bytes, char encoding)
+static inline __attribute__((always_inline)) uint8_t *put_known_numbers(uint8_t *to,
+	const char *cell, size_t row_bytes, uint32_t count, uint16_t size_bytes, char encoding)
 {
 	const struct gmt_field_info field = { .encoding = encoding, .size_bytes = size_bytes };
 	uint64_t before = 0;
@@ -68,20 +68,24 @@ static inline __attribute__((always_inline)) uint8_t *put_known_numbers(uint8_t 
 	return to;
 }
 
-static uint8_t *put_numbers(uint8_t *to, const struct gmt_field_info *field, const char *cell, size_t row_bytes, uint32_t count)
+static uint8_t *put_numbers(uint8_t *to, const struct gmt_field_info *field, const char *cell,
+	size_t row_bytes, uint32_t count)
 {
 	/* Only the sizes that fields really have get their own case. Other sizes would work too. */
 #define CASES(bytes) \
-	case (bytes) << 8 | 'U': return put_known_numbers(to, cell, row_bytes, count, bytes, 'U'); \
-	case (bytes) << 8 | 'I': return put_known_numbers(to, cell, row_bytes, count, bytes, 'I'); \
-	case (bytes) << 8 | 'D': return put_known_numbers(to, cell, row_bytes, count, bytes, 'D');
+	case (bytes) << 8 | 'U': \
+		return put_known_numbers(to, cell, row_bytes, count, bytes, 'U'); \
+	case (bytes) << 8 | 'I': \
+		return put_known_numbers(to, cell, row_bytes, count, bytes, 'I'); \
+	case (bytes) << 8 | 'D': \
+		return put_known_numbers(to, cell, row_bytes, count, bytes, 'D');
 
 	switch (field->size_bytes << 8 | field->encoding) {
-	CASES(1)
-	CASES(2)
-	CASES(4)
+		CASES(1)
+		CASES(2)
+		CASES(4)
 	default:
-	CASES(8)
+		CASES(8)
 	}
 #undef CASES
 }
@@ -97,8 +101,9 @@ static bool encode_column(struct gmt_encoder *encoder, const struct gmt_record_i
 	if (!is_slice && field->encoding != 'L') {
 		if (!gmt_vec_reserve(&encoder->column, (size_t)count * GMT_VARINT_MAX_BYTES))
 			return false;
-		encoder->column.count = (size_t)(put_numbers(encoder->column.items, field, cell, record->row_bytes, count) -
-			encoder->column.items);
+		encoder->column.count =
+			(size_t)(put_numbers(encoder->column.items, field, cell, record->row_bytes, count) -
+				encoder->column.items);
 		return true;
 	}
 	for (uint32_t i = 0; i < count; i++, cell += record->row_bytes) {
@@ -106,7 +111,8 @@ static bool encode_column(struct gmt_encoder *encoder, const struct gmt_record_i
 			return false;
 
 		uint8_t *to = encoder->column.items + encoder->column.count;
-		to = is_slice ? put_slice(to, (const struct gmt_slice *)cell) : put_list(to, (const struct gmt_list *)cell);
+		to = is_slice ? put_slice(to, (const struct gmt_slice *)cell)
+					  : put_list(to, (const struct gmt_list *)cell);
 		encoder->column.count = (size_t)(to - encoder->column.items);
 	}
 	return true;
@@ -156,11 +162,14 @@ enum gmt_status gmt_encode_rows(struct gmt_encoder *encoder, uint32_t number, co
 			!append_column(encoder))
 			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 
-	if (count > GMT_BLOCK_MAX_ROWS || encoder->block.count > GMT_BLOCK_HEADER_BYTES + GMT_BLOCK_MAX_BYTES)
+	if (count > GMT_BLOCK_MAX_ROWS ||
+		encoder->block.count > GMT_BLOCK_HEADER_BYTES + GMT_BLOCK_MAX_BYTES)
 		return gmt_error_set(error, GMT_WRITE, "too much for one block");
 
 	const struct gmt_block block = {
-		.kind = number, .rows = count, .size_bytes = (uint32_t)(encoder->block.count - GMT_BLOCK_HEADER_BYTES),
+		.kind = number,
+		.rows = count,
+		.size_bytes = (uint32_t)(encoder->block.count - GMT_BLOCK_HEADER_BYTES),
 		.payload = encoder->block.items + GMT_BLOCK_HEADER_BYTES,
 	};
 

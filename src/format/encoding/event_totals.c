@@ -14,7 +14,8 @@ static bool has_totals(const struct gmt_event *row)
 	return row->layer == GMT_LAYER_TORCH;
 }
 
-static uint64_t predicted_allocated(const struct prediction *last, unsigned kind, uint64_t size_bytes)
+static uint64_t predicted_allocated(const struct prediction *last, unsigned kind,
+	uint64_t size_bytes)
 {
 	if (kind == GMT_KIND_ALLOC)
 		return last->allocated_bytes + size_bytes;
@@ -32,7 +33,8 @@ void gmt_event_totals_to_differences(struct gmt_event *rows, uint32_t count)
 			continue;
 
 		struct prediction told = { (uint64_t)row->allocated_bytes, (uint64_t)row->reserved_bytes };
-		row->allocated_bytes = (int64_t)(told.allocated_bytes - predicted_allocated(&last, row->kind, row->size_bytes));
+		row->allocated_bytes = (int64_t)(told.allocated_bytes -
+			predicted_allocated(&last, row->kind, row->size_bytes));
 		row->reserved_bytes = (int64_t)(told.reserved_bytes - last.reserved_bytes);
 		last = told;
 	}
@@ -45,7 +47,8 @@ void gmt_event_totals_from_differences(struct gmt_event *rows, uint32_t count)
 	for (struct gmt_event *row = rows; row < rows + count; row++) {
 		if (!has_totals(row))
 			continue;
-		last.allocated_bytes = predicted_allocated(&last, row->kind, row->size_bytes) + (uint64_t)row->allocated_bytes;
+		last.allocated_bytes =
+			predicted_allocated(&last, row->kind, row->size_bytes) + (uint64_t)row->allocated_bytes;
 		last.reserved_bytes += (uint64_t)row->reserved_bytes;
 		row->allocated_bytes = (int64_t)last.allocated_bytes;
 		row->reserved_bytes = (int64_t)last.reserved_bytes;
@@ -55,7 +58,8 @@ void gmt_event_totals_from_differences(struct gmt_event *rows, uint32_t count)
 void gmt_event_totals_in_columns(struct gmt_columns *columns)
 {
 	const struct gmt_cells *layer = &columns->cells[GMT_COLUMN_event_layer],
-		*kind = &columns->cells[GMT_COLUMN_event_kind], *size = &columns->cells[GMT_COLUMN_event_size_bytes];
+						   *kind = &columns->cells[GMT_COLUMN_event_kind],
+						   *size = &columns->cells[GMT_COLUMN_event_size_bytes];
 	struct prediction last = { 0 };
 	uint64_t *allocated_bytes, *reserved_bytes;
 

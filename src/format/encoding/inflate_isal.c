@@ -72,13 +72,17 @@ static void begin_isal(void *state)
 /* Moves to the next part that this header has. */
 static void end_part(struct isal *isal)
 {
-	static const uint8_t flags[] = { [EXTRA_SIZE] = HAS_EXTRA, [EXTRA] = HAS_EXTRA, [NAME] = HAS_NAME,
-		[COMMENT] = HAS_COMMENT, [CHECKSUM] = HAS_CHECKSUM };
+	static const uint8_t flags[] = { [EXTRA_SIZE] = HAS_EXTRA,
+		[EXTRA] = HAS_EXTRA,
+		[NAME] = HAS_NAME,
+		[COMMENT] = HAS_COMMENT,
+		[CHECKSUM] = HAS_CHECKSUM };
 
 	isal->part_at = 0;
 	do
 		isal->part++;
-	while (isal->part < NONE_LEFT && (!(isal->flags & flags[isal->part]) || (isal->part == EXTRA && !isal->extra_bytes)));
+	while (isal->part < NONE_LEFT &&
+		(!(isal->flags & flags[isal->part]) || (isal->part == EXTRA && !isal->extra_bytes)));
 }
 
 /*
@@ -161,7 +165,8 @@ static bool inflate_more(struct isal *isal, struct gmt_inflate_bytes *bytes)
 	 */
 	if (inflate->block_state != ISAL_BLOCK_FINISH && inflate->avail_in && inflate->avail_out)
 		isal->is_damaged = true;
-	*bytes = (struct gmt_inflate_bytes){ inflate->next_in, inflate->avail_in, inflate->next_out, inflate->avail_out };
+	*bytes = (struct gmt_inflate_bytes){ inflate->next_in, inflate->avail_in, inflate->next_out,
+		inflate->avail_out };
 	return inflate->block_state == ISAL_BLOCK_FINISH && !isal->is_damaged;
 }
 
@@ -169,7 +174,8 @@ static enum gmt_inflate_answer run_isal(void *state, struct gmt_inflate_bytes *b
 {
 	struct isal *isal = state;
 
-	for (; isal->part != NONE_LEFT && bytes->in_bytes && !isal->is_damaged; bytes->in++, bytes->in_bytes--)
+	for (; isal->part != NONE_LEFT && bytes->in_bytes && !isal->is_damaged;
+		bytes->in++, bytes->in_bytes--)
 		isal->is_damaged = !read_header_byte(isal, *bytes->in);
 	if (!isal->is_damaged && isal->part != NONE_LEFT)
 		return GMT_INFLATE_MORE;
@@ -185,7 +191,8 @@ static uint32_t checksum_isal(uint32_t crc, const void *bytes, size_t size)
 	return library.checksum(crc, bytes, size);
 }
 
-static const struct gmt_inflater inflater = { "ISA-L", open_isal, begin_isal, run_isal, checksum_isal };
+static const struct gmt_inflater inflater = { "ISA-L", open_isal, begin_isal, run_isal,
+	checksum_isal };
 static const struct gmt_inflater *found;
 
 static void find(void)

@@ -32,11 +32,13 @@ static enum gmt_inflate_answer run_zlib(void *state, struct gmt_inflate_bytes *b
 	stream->next_out = bytes->out;
 	stream->avail_out = (uInt)bytes->out_bytes;
 	answer = inflate(stream, Z_NO_FLUSH);
-	*bytes = (struct gmt_inflate_bytes){ stream->next_in, stream->avail_in, stream->next_out, stream->avail_out };
+	*bytes = (struct gmt_inflate_bytes){ stream->next_in, stream->avail_in, stream->next_out,
+		stream->avail_out };
 	if (answer == Z_STREAM_END)
 		return GMT_INFLATE_ENDED;
 	/* If `out` is full, zlib reports the error again when there is room. */
-	return answer == Z_OK || answer == Z_BUF_ERROR || !stream->avail_out ? GMT_INFLATE_MORE : GMT_INFLATE_DAMAGED;
+	return answer == Z_OK || answer == Z_BUF_ERROR || !stream->avail_out ? GMT_INFLATE_MORE
+																		 : GMT_INFLATE_DAMAGED;
 }
 
 static uint32_t checksum_zlib(uint32_t crc, const void *bytes, size_t size)
@@ -44,4 +46,5 @@ static uint32_t checksum_zlib(uint32_t crc, const void *bytes, size_t size)
 	return (uint32_t)crc32_z(crc, bytes, size);
 }
 
-const struct gmt_inflater gmt_inflater_zlib = { "zlib", open_zlib, begin_zlib, run_zlib, checksum_zlib };
+const struct gmt_inflater gmt_inflater_zlib = { "zlib", open_zlib, begin_zlib, run_zlib,
+	checksum_zlib };

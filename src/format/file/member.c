@@ -21,13 +21,16 @@ void gmt_member_clear(struct gmt_member_about *about)
 	*about = (struct gmt_member_about){ .min_stamp = UINT64_MAX };
 }
 
-void gmt_member_add(struct gmt_member_about *about, const struct gmt_record_info *record, const void *rows, uint32_t count)
+void gmt_member_add(struct gmt_member_about *about, const struct gmt_record_info *record,
+	const void *rows, uint32_t count)
 {
-	const struct gmt_field_info *stamp = gmt_record_field(record, "stamp"), *device = gmt_record_field(record, "device");
+	const struct gmt_field_info *stamp = gmt_record_field(record, "stamp"),
+								*device = gmt_record_field(record, "device");
 
 	about->kinds |= gmt_member_bit(record->number);
 	for (uint32_t i = 0; stamp && i < count; i++) {
-		uint64_t value = gmt_field_number(stamp, (const char *)rows + (size_t)i * record->row_bytes + stamp->offset);
+		uint64_t value = gmt_field_number(stamp,
+			(const char *)rows + (size_t)i * record->row_bytes + stamp->offset);
 
 		about->min_stamp = value < about->min_stamp ? value : about->min_stamp;
 		about->max_stamp = value > about->max_stamp ? value : about->max_stamp;
@@ -39,16 +42,23 @@ void gmt_member_add(struct gmt_member_about *about, const struct gmt_record_info
 		about->clock = ((const struct gmt_clock *)rows)[count - 1];
 }
 
-void gmt_member_write(const struct gmt_member_about *about, const struct gmt_member_identity *identity,
-	uint8_t ret_extra[GMT_MEMBER_EXTRA_BYTES])
+void gmt_member_write(const struct gmt_member_about *about,
+	const struct gmt_member_identity *identity, uint8_t ret_extra[GMT_MEMBER_EXTRA_BYTES])
 {
 	const uint64_t words[WORDS] = {
-		identity->bytes, about->min_stamp, about->max_stamp, about->kinds, about->devices, about->clock.stamp,
-		about->clock.monotonic_ns, about->clock.realtime_ns,
+		identity->bytes,
+		about->min_stamp,
+		about->max_stamp,
+		about->kinds,
+		about->devices,
+		about->clock.stamp,
+		about->clock.monotonic_ns,
+		about->clock.realtime_ns,
 	};
 	uint8_t *to = ret_extra + NAME_BYTES;
 
-	_Static_assert(FIELD_BYTES == 2 * sizeof(uint32_t) + sizeof(words), "all that is written, and no more");
+	_Static_assert(FIELD_BYTES == 2 * sizeof(uint32_t) + sizeof(words),
+		"all that is written, and no more");
 	memcpy(ret_extra, name, sizeof(name));
 	gmt_put_u32(to, identity->checksum);
 	gmt_put_u32(to + sizeof(uint32_t), identity->length);
@@ -57,8 +67,8 @@ void gmt_member_write(const struct gmt_member_about *about, const struct gmt_mem
 		gmt_put_u64(to + i * sizeof(*words), words[i]);
 }
 
-bool gmt_member_read(const uint8_t header[GMT_MEMBER_HEADER_BYTES], struct gmt_member_about *ret_about,
-	struct gmt_member_identity *ret_identity)
+bool gmt_member_read(const uint8_t header[GMT_MEMBER_HEADER_BYTES],
+	struct gmt_member_about *ret_about, struct gmt_member_identity *ret_identity)
 {
 	const uint8_t *at = header + GMT_MEMBER_FIXED_BYTES;
 	uint64_t words[WORDS];
@@ -74,7 +84,10 @@ bool gmt_member_read(const uint8_t header[GMT_MEMBER_HEADER_BYTES], struct gmt_m
 		words[i] = gmt_get_u64(at + i * sizeof(*words));
 	ret_identity->bytes = words[0];
 	*ret_about = (struct gmt_member_about){
-		.min_stamp = words[1], .max_stamp = words[2], .kinds = words[3], .devices = words[4],
+		.min_stamp = words[1],
+		.max_stamp = words[2],
+		.kinds = words[3],
+		.devices = words[4],
 		.clock = { .stamp = words[5], .monotonic_ns = words[6], .realtime_ns = words[7] },
 	};
 	return true;

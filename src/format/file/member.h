@@ -58,17 +58,18 @@ void gmt_member_clear(struct gmt_member_about *about);
 /*
  * Adds rows of a record that gmt_record_info knows. `rows` is an array of the record's structure.
  */
-void gmt_member_add(struct gmt_member_about *about, const struct gmt_record_info *record, const void *rows, uint32_t count);
+void gmt_member_add(struct gmt_member_about *about, const struct gmt_record_info *record,
+	const void *rows, uint32_t count);
 
 /* Writes the description as the extra field of a gzip header. */
-void gmt_member_write(const struct gmt_member_about *about, const struct gmt_member_identity *identity,
-	uint8_t ret_extra[GMT_MEMBER_EXTRA_BYTES]);
+void gmt_member_write(const struct gmt_member_about *about,
+	const struct gmt_member_identity *identity, uint8_t ret_extra[GMT_MEMBER_EXTRA_BYTES]);
 
 /*
  * Reads the description from the first bytes of a member. Returns false if they are not a header
  * with such a field.
  */
-bool gmt_member_read(const uint8_t header[GMT_MEMBER_HEADER_BYTES], struct gmt_member_about *ret_about,
-	struct gmt_member_identity *ret_identity);
+bool gmt_member_read(const uint8_t header[GMT_MEMBER_HEADER_BYTES],
+	struct gmt_member_about *ret_about, struct gmt_member_identity *ret_identity);
 
 #endif

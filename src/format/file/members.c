@@ -42,11 +42,12 @@ static bool is_described_at(int fd, uint64_t at, struct gmt_member *ret_member)
 	uint8_t bytes[GMT_MEMBER_TRAILER_BYTES + GMT_MEMBER_HEADER_BYTES];
 	struct gmt_member_identity identity;
 
-	if (at < GMT_MEMBER_TRAILER_BYTES || !read_at(fd, at - GMT_MEMBER_TRAILER_BYTES, bytes, sizeof(bytes)) ||
+	if (at < GMT_MEMBER_TRAILER_BYTES ||
+		!read_at(fd, at - GMT_MEMBER_TRAILER_BYTES, bytes, sizeof(bytes)) ||
 		!gmt_member_read(bytes + GMT_MEMBER_TRAILER_BYTES, &ret_member->about, &identity))
 		return false;
-	if (identity.checksum != gmt_get_u32(bytes) || identity.length != gmt_get_u32(bytes + 4) || identity.bytes > at ||
-		identity.bytes < GMT_MEMBER_FIXED_BYTES + GMT_MEMBER_TRAILER_BYTES)
+	if (identity.checksum != gmt_get_u32(bytes) || identity.length != gmt_get_u32(bytes + 4) ||
+		identity.bytes > at || identity.bytes < GMT_MEMBER_FIXED_BYTES + GMT_MEMBER_TRAILER_BYTES)
 		return false;
 	ret_member->begin = at - identity.bytes;
 	ret_member->end = at;
@@ -71,7 +72,8 @@ static bool find_last(int fd, uint64_t file_bytes, struct gmt_member *ret_member
 		if (!read_at(fd, begin, bytes, length))
 			return false;
 		for (size_t i = length; i-- > 1;)
-			if (bytes[i] == 0x8b && bytes[i - 1] == 0x1f && is_described_at(fd, begin + i - 1, ret_member))
+			if (bytes[i] == 0x8b && bytes[i - 1] == 0x1f &&
+				is_described_at(fd, begin + i - 1, ret_member))
 				return true;
 		end = begin;
 	}
@@ -81,7 +83,8 @@ static bool find_last(int fd, uint64_t file_bytes, struct gmt_member *ret_member
 static void reverse(struct gmt_members *members)
 {
 	for (size_t i = 0; i < members->count / 2; i++) {
-		struct gmt_member *left = &members->items[i], *right = &members->items[members->count - 1 - i], kept = *left;
+		struct gmt_member *left = &members->items[i],
+						  *right = &members->items[members->count - 1 - i], kept = *left;
 
 		*left = *right;
 		*right = kept;

@@ -27,7 +27,7 @@ struct gmt_sink {
 	uint64_t pushed_bytes;
 	uint64_t written_bytes; /* size of the file */
 	uint64_t member_begin;  /* file offset of the current member */
-	gz_header header;       /* header of the current member, if it describes the previous member */
+	gz_header header; /* header of the current member, if it describes the previous member */
 	uint8_t extra[GMT_MEMBER_EXTRA_BYTES];
 	z_stream stream;
 	struct gmt_arena zlib_memory;
@@ -47,7 +47,8 @@ static bool has_name(int fd)
 	return !fstat(fd, &about) && about.st_nlink;
 }
 
-enum gmt_status gmt_sink_open(int fd, int level, struct gmt_sink **ret_sink, struct gmt_error *error)
+enum gmt_status gmt_sink_open(int fd, int level, struct gmt_sink **ret_sink,
+	struct gmt_error *error)
 {
 	struct gmt_sink *sink = gmt_pages_grow(NULL, 0, sizeof(*sink));
 
@@ -77,13 +78,15 @@ static const char *spoiled(const struct gmt_sink *sink)
 {
 	struct stat about;
 
-	if (fstat(sink->fd, &about) || about.st_dev != sink->file.device || about.st_ino != sink->file.number)
+	if (fstat(sink->fd, &about) || about.st_dev != sink->file.device ||
+		about.st_ino != sink->file.number)
 		return "the program has closed its descriptor";
 	if (!S_ISREG(about.st_mode))
 		return NULL;
 	if (!about.st_nlink && sink->has_name)
 		return "somebody has removed the file";
-	return (uint64_t)about.st_size < sink->written_bytes ? "somebody has made the file shorter" : NULL;
+	return (uint64_t)about.st_size < sink->written_bytes ? "somebody has made the file shorter"
+														 : NULL;
 }
 
 static bool may_pass(int error_number)
@@ -118,7 +121,8 @@ static enum gmt_status write_out(struct gmt_sink *sink, struct gmt_error *error)
 			continue;
 		if (written <= 0) {
 			is_stalled = true;
-			if (sink->wait && may_pass(error_number) && sink->wait(sink->wait_context, error_number))
+			if (sink->wait && may_pass(error_number) &&
+				sink->wait(sink->wait_context, error_number))
 				continue;
 			sink->failed = true;
 			errno = error_number;
@@ -151,7 +155,8 @@ static enum gmt_status deflate_all(struct gmt_sink *sink, int flush, struct gmt_
 	}
 }
 
-void gmt_sink_on_stall(struct gmt_sink *sink, bool (*wait)(void *context, int error_number), void *context)
+void gmt_sink_on_stall(struct gmt_sink *sink, bool (*wait)(void *context, int error_number),
+	void *context)
 {
 	sink->wait = wait;
 	sink->wait_context = context;
@@ -210,7 +215,8 @@ uint64_t gmt_sink_pushed_bytes(const struct gmt_sink *sink)
 	return sink->pushed_bytes;
 }
 
-enum gmt_status gmt_sink_end_member(struct gmt_sink *sink, const struct gmt_member_about *about, struct gmt_error *error)
+enum gmt_status gmt_sink_end_member(struct gmt_sink *sink, const struct gmt_member_about *about,
+	struct gmt_error *error)
 {
 	enum { UNIX = 3 };
 
@@ -222,7 +228,8 @@ enum gmt_status gmt_sink_end_member(struct gmt_sink *sink, const struct gmt_memb
 		status = write_out(sink, error);
 
 	struct gmt_member_identity identity = {
-		.bytes = sink->written_bytes - sink->member_begin, .checksum = (uint32_t)sink->stream.adler,
+		.bytes = sink->written_bytes - sink->member_begin,
+		.checksum = (uint32_t)sink->stream.adler,
 		.length = (uint32_t)sink->stream.total_in,
 	};
 
@@ -231,7 +238,8 @@ enum gmt_status gmt_sink_end_member(struct gmt_sink *sink, const struct gmt_memb
 	sink->member_begin = sink->written_bytes;
 	if (about)
 		gmt_member_write(about, &identity, sink->extra);
-	sink->header = (gz_header){ .extra = sink->extra, .extra_len = sizeof(sink->extra), .os = UNIX };
+	sink->header =
+		(gz_header){ .extra = sink->extra, .extra_len = sizeof(sink->extra), .os = UNIX };
 	deflateSetHeader(&sink->stream, about ? &sink->header : NULL);
 	return status;
 }

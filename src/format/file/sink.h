@@ -27,7 +27,8 @@ struct gmt_sink;
  * Starts a gzip file on `fd`. The caller still owns `fd` and closes it. `level` is zlib's level, 1
  * to 9. The sink's memory comes from pages.h. On failure, *ret_sink is NULL.
  */
-enum gmt_status gmt_sink_open(int fd, int level, struct gmt_sink **ret_sink, struct gmt_error *error);
+enum gmt_status gmt_sink_open(int fd, int level, struct gmt_sink **ret_sink,
+	struct gmt_error *error);
 
 /*
  * Sets `wait`. The sink calls it if the file accepts no bytes now but may accept them later. Causes
@@ -36,7 +37,8 @@ enum gmt_status gmt_sink_open(int fd, int level, struct gmt_sink **ret_sink, str
  * false, the sink fails. When the file accepts bytes again, the sink calls `wait` with 0 and
  * ignores the result.
  */
-void gmt_sink_on_stall(struct gmt_sink *sink, bool (*wait)(void *context, int error_number), void *context);
+void gmt_sink_on_stall(struct gmt_sink *sink, bool (*wait)(void *context, int error_number),
+	void *context);
 
 /* Appends bytes. */
 enum gmt_status gmt_sink_push(struct gmt_sink *sink, const void *bytes, size_t length,
@@ -68,7 +70,8 @@ uint64_t gmt_sink_pushed_bytes(const struct gmt_sink *sink);
  * earlier ones. The cost is that of a sync. `about` describes the member, so that readers can skip
  * it (member.h). If it is NULL, they must read it.
  */
-enum gmt_status gmt_sink_end_member(struct gmt_sink *sink, const struct gmt_member_about *about, struct gmt_error *error);
+enum gmt_status gmt_sink_end_member(struct gmt_sink *sink, const struct gmt_member_about *about,
+	struct gmt_error *error);
 
 /*
  * Continues in another file. Its size is `written_bytes`, and its last bytes must be exactly those

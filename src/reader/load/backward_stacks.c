@@ -62,7 +62,8 @@ static bool adopt(struct adopter *adopter, uint32_t of, uint32_t call, uint32_t 
 /*
  * Sets *ret_trace to the event's trace, or to the same trace with the backward call as its caller.
  */
-static bool look_at(struct adopter *adopter, const struct gmt_snapshot_event *event, uint32_t *ret_trace)
+static bool look_at(struct adopter *adopter, const struct gmt_snapshot_event *event,
+	uint32_t *ret_trace)
 {
 	const struct gmt_snapshot_trace *trace = &adopter->snapshot->traces.items[event->trace];
 	uint32_t call;
@@ -72,8 +73,9 @@ static bool look_at(struct adopter *adopter, const struct gmt_snapshot_event *ev
 	if (!trace->frames && !trace->stack)
 		return true;
 	if (!gmt_backward_attribution_is_autograd_thread(&adopter->backward_attribution, event->thread))
-		return !trace->frames || gmt_backward_attribution_set_stack(&adopter->backward_attribution, event->thread, trace->frames,
-			lies_in_call(adopter, trace->frames));
+		return !trace->frames ||
+			gmt_backward_attribution_set_stack(&adopter->backward_attribution, event->thread,
+				trace->frames, lies_in_call(adopter, trace->frames));
 	call = gmt_backward_attribution_caller(&adopter->backward_attribution);
 	return !call || adopt(adopter, event->trace, call, ret_trace);
 }
@@ -88,7 +90,9 @@ static bool know_threads(struct adopter *adopter, bool *ret_any)
 		bool is_autograd = gmt_backward_attribution_is_autograd(snapshot->threads.items[i].name);
 
 		*ret_any |= is_autograd;
-		if (is_autograd && !gmt_backward_attribution_register_thread(&adopter->backward_attribution, snapshot->threads.items[i].id, true))
+		if (is_autograd &&
+			!gmt_backward_attribution_register_thread(&adopter->backward_attribution,
+				snapshot->threads.items[i].id, true))
 			return false;
 	}
 	return true;
@@ -99,8 +103,8 @@ static bool begin_calls(struct adopter *adopter)
 	const struct gmt_compacted *compacted = &adopter->snapshot->compacted;
 
 	for (size_t i = 0; i + 1 < compacted->calls.count; i += 2)
-		if (!gmt_backward_attribution_set_stack(&adopter->backward_attribution, (uint32_t)compacted->calls.items[i],
-			(uint32_t)compacted->calls.items[i + 1], true))
+		if (!gmt_backward_attribution_set_stack(&adopter->backward_attribution,
+				(uint32_t)compacted->calls.items[i], (uint32_t)compacted->calls.items[i + 1], true))
 			return false;
 	return true;
 }

@@ -20,7 +20,8 @@ void gmt_clock_prepare(struct gmt_snapshot *snapshot)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < snapshot->clocks.count; i++)
-		if (!kept || (clocks[i].stamp > clocks[kept - 1].stamp &&
+		if (!kept ||
+			(clocks[i].stamp > clocks[kept - 1].stamp &&
 				clocks[i].monotonic_ns >= clocks[kept - 1].monotonic_ns))
 			clocks[kept++] = clocks[i];
 	snapshot->clocks.count = kept;
@@ -103,8 +104,9 @@ uint64_t gmt_clock_time_of_epoch_ns(const struct gmt_snapshot *snapshot, uint64_
 	};
 
 	if (snapshot->clocks.count < 2)
-		return epoch_ns > snapshot->process.start_time_ns ?
-			epoch_ns - snapshot->process.start_time_ns : 0;
+		return epoch_ns > snapshot->process.start_time_ns
+			? epoch_ns - snapshot->process.start_time_ns
+			: 0;
 
 	int64_t start = monotonic_of_stamp(snapshot, snapshot->process.start_stamp);
 	int64_t then = interpolate(snapshot, axes, epoch_ns);
@@ -116,7 +118,9 @@ uint64_t gmt_clock_time_of_option_ns(const struct gmt_snapshot *snapshot, uint64
 	/* as epoch time: March 1973; as recording time: 3 years */
 	const uint64_t first_epoch = 100000000000000000;
 
-	return moment < first_epoch || moment == UINT64_MAX ? moment : gmt_clock_time_of_epoch_ns(snapshot, moment);
+	return moment < first_epoch || moment == UINT64_MAX
+		? moment
+		: gmt_clock_time_of_epoch_ns(snapshot, moment);
 }
 
 uint64_t gmt_clock_span_ns(const struct gmt_snapshot *snapshot, uint64_t ticks)
@@ -127,8 +131,8 @@ uint64_t gmt_clock_span_ns(const struct gmt_snapshot *snapshot, uint64_t ticks)
 		return ticks;
 
 	const struct gmt_snapshot_clock *last = &clocks[snapshot->clocks.count - 1];
-	unsigned __int128 span_ns = (unsigned __int128)ticks * (last->monotonic_ns - clocks->monotonic_ns) /
-		(last->stamp - clocks->stamp);
+	unsigned __int128 span_ns = (unsigned __int128)ticks *
+		(last->monotonic_ns - clocks->monotonic_ns) / (last->stamp - clocks->stamp);
 
 	return span_ns < UINT64_MAX ? (uint64_t)span_ns : UINT64_MAX;
 }

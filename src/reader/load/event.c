@@ -9,8 +9,9 @@ struct gmt_shape gmt_shape_of(const struct gmt_snapshot_event *event)
 	return (struct gmt_shape){ {
 		(uint64_t)event->thread << GMT_SHAPE_THREAD | event->result,
 		(uint64_t)event->api << GMT_SHAPE_API | (uint64_t)event->context << GMT_SHAPE_CONTEXT |
-			(uint64_t)(uint16_t)event->device << GMT_SHAPE_DEVICE | (uint64_t)event->kind << GMT_SHAPE_KIND |
-			(uint64_t)event->layer << GMT_SHAPE_LAYER | event->space,
+			(uint64_t)(uint16_t)event->device << GMT_SHAPE_DEVICE |
+			(uint64_t)event->kind << GMT_SHAPE_KIND | (uint64_t)event->layer << GMT_SHAPE_LAYER |
+			event->space,
 	} };
 }
 
@@ -28,7 +29,8 @@ void gmt_shape_set(struct gmt_snapshot_event *event, const struct gmt_shape *sha
 	event->space = (uint8_t)low;
 }
 
-bool gmt_shapes_look_up(struct gmt_shapes *shapes, const struct gmt_shape *shape, struct gmt_shapes_known *known)
+bool gmt_shapes_look_up(struct gmt_shapes *shapes, const struct gmt_shape *shape,
+	struct gmt_shapes_known *known)
 {
 	uint32_t number;
 

@@ -73,16 +73,18 @@ void gmt_shape_set(struct gmt_snapshot_event *event, const struct gmt_shape *sha
  * Slow path of gmt_shapes_find, for a shape that the cache does not hold. Returns false when out of
  * memory.
  */
-bool gmt_shapes_look_up(struct gmt_shapes *shapes, const struct gmt_shape *shape, struct gmt_shapes_known *known);
+bool gmt_shapes_look_up(struct gmt_shapes *shapes, const struct gmt_shape *shape,
+	struct gmt_shapes_known *known);
 
 /*
  * Finds the number of a shape, or gives a new shape the next number. Numbers start at 0. Returns
  * false when out of memory.
  */
-static inline bool gmt_shapes_find(struct gmt_shapes *shapes, const struct gmt_shape *shape, uint32_t *ret_number)
+static inline bool gmt_shapes_find(struct gmt_shapes *shapes, const struct gmt_shape *shape,
+	uint32_t *ret_number)
 {
-	struct gmt_shapes_known *known = &shapes->known[gmt_hash_u64(shape->words[0] + shape->words[1] * 31) %
-		GMT_SHAPES_KNOWN];
+	struct gmt_shapes_known *known =
+		&shapes->known[gmt_hash_u64(shape->words[0] + shape->words[1] * 31) % GMT_SHAPES_KNOWN];
 
 	if ((!known->number_plus_1 || memcmp(&known->shape, shape, sizeof(*shape)) != 0) &&
 		!gmt_shapes_look_up(shapes, shape, known))

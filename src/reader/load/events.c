@@ -30,20 +30,38 @@ static inline __attribute__((always_inline)) size_t bytes_at_once(size_t width)
 /* Calls macro(width) with the column's width as a constant. */
 #define OF_WIDTH(column, macro) \
 	switch ((column)->width) { \
-	case 1: macro(1); break; \
-	case 2: macro(2); break; \
-	case 3: macro(3); break; \
-	case 4: macro(4); break; \
-	case 5: macro(5); break; \
-	case 6: macro(6); break; \
-	case 7: macro(7); break; \
-	case 8: macro(8); break; \
-	default: macro(0); break; \
+	case 1: \
+		macro(1); \
+		break; \
+	case 2: \
+		macro(2); \
+		break; \
+	case 3: \
+		macro(3); \
+		break; \
+	case 4: \
+		macro(4); \
+		break; \
+	case 5: \
+		macro(5); \
+		break; \
+	case 6: \
+		macro(6); \
+		break; \
+	case 7: \
+		macro(7); \
+		break; \
+	case 8: \
+		macro(8); \
+		break; \
+	default: \
+		macro(0); \
+		break; \
 	}
 
 /* Inlined, so that the compiler makes one version for each width. */
-static inline __attribute__((always_inline)) void pack_words(const struct gmt_events_column *column, const uint64_t *values,
-	size_t width, uint8_t *to)
+static inline __attribute__((always_inline)) void pack_words(const struct gmt_events_column *column,
+	const uint64_t *values, size_t width, uint8_t *to)
 {
 	for (size_t i = 0; width && i < GMT_EVENTS_CHUNK; i++, to += width) {
 		uint64_t value = htole64((values[i] - column->base) >> column->shift);
@@ -79,7 +97,8 @@ static uint8_t *pack(struct gmt_events_column *column, const uint64_t *values, u
 }
 
 /* Packs a column after all other packed bytes. */
-static bool add_column(struct gmt_events *events, struct gmt_events_column *column, const uint64_t *values)
+static bool add_column(struct gmt_events *events, struct gmt_events_column *column,
+	const uint64_t *values)
 {
 	if (!gmt_vec_reserve(&events->bytes, COLUMN_BYTES))
 		return false;
@@ -103,7 +122,8 @@ static void spare_memory(struct gmt_events *events)
 	if (!events->file)
 		events->file = gmt_events_file_open();
 	if (!events->file ||
-		!gmt_events_file_write(events->file, events->file_bytes, events->bytes.items, events->bytes.count)) {
+		!gmt_events_file_write(events->file, events->file_bytes, events->bytes.items,
+			events->bytes.count)) {
 		events->has_no_file = true;
 		return;
 	}
@@ -115,7 +135,8 @@ static void spare_memory(struct gmt_events *events)
  * Splits GMT_EVENTS_CHUNK rows into columns. Visits each row only once, because the rows do not fit
  * in the processor's caches.
  */
-static void list_values(const struct gmt_events_row *const *rows, uint64_t (*ret_values)[GMT_EVENTS_CHUNK])
+static void list_values(const struct gmt_events_row *const *rows,
+	uint64_t (*ret_values)[GMT_EVENTS_CHUNK])
 {
 	for (size_t i = 0; i < GMT_EVENTS_CHUNK; i++) {
 		const struct gmt_events_row *row = rows[i];
@@ -175,7 +196,8 @@ static bool push_row(struct gmt_events *events, const struct gmt_events_row *row
 	return true;
 }
 
-bool gmt_events_push_rows(struct gmt_events *events, const struct gmt_events_row *const *rows, size_t count)
+bool gmt_events_push_rows(struct gmt_events *events, const struct gmt_events_row *const *rows,
+	size_t count)
 {
 	size_t done = 0;
 
@@ -194,22 +216,30 @@ bool gmt_events_push_rows(struct gmt_events *events, const struct gmt_events_row
 	return true;
 }
 
-bool gmt_events_row_of(struct gmt_shapes *shapes, const struct gmt_snapshot_event *event, struct gmt_events_row *ret_row)
+bool gmt_events_row_of(struct gmt_shapes *shapes, const struct gmt_snapshot_event *event,
+	struct gmt_events_row *ret_row)
 {
 	struct gmt_shape shape = gmt_shape_of(event);
 
 	*ret_row = (struct gmt_events_row){
-		.stamp = event->stamp, .address = event->address, .size_bytes = event->size_bytes,
-		.more = { event->more[0], event->more[1] }, .trace = event->trace,
+		.stamp = event->stamp,
+		.address = event->address,
+		.size_bytes = event->size_bytes,
+		.more = { event->more[0], event->more[1] },
+		.trace = event->trace,
 	};
 	return gmt_shapes_find(shapes, &shape, &ret_row->shape);
 }
 
-static struct gmt_snapshot_event event_of(const struct gmt_shapes *shapes, const struct gmt_events_row *row)
+static struct gmt_snapshot_event event_of(const struct gmt_shapes *shapes,
+	const struct gmt_events_row *row)
 {
 	struct gmt_snapshot_event event = {
-		.stamp = row->stamp, .address = row->address, .size_bytes = row->size_bytes,
-		.more = { row->more[0], row->more[1] }, .trace = row->trace,
+		.stamp = row->stamp,
+		.address = row->address,
+		.size_bytes = row->size_bytes,
+		.more = { row->more[0], row->more[1] },
+		.trace = row->trace,
 	};
 
 	gmt_shape_set(&event, gmt_shapes_get(shapes, row->shape));
@@ -225,9 +255,11 @@ bool gmt_events_push(struct gmt_events *events, const struct gmt_snapshot_event 
 
 size_t gmt_events_take_back(struct gmt_events *events, struct gmt_events_reader *reader)
 {
-	size_t first = (events->count - (events->count > 0)) / GMT_EVENTS_CHUNK * GMT_EVENTS_CHUNK, count;
+	size_t first = (events->count - (events->count > 0)) / GMT_EVENTS_CHUNK * GMT_EVENTS_CHUNK,
+		   count;
 
-	if (!events->count || (!events->tail.count &&
+	if (!events->count ||
+		(!events->tail.count &&
 			events->chunks.items[events->chunks.count - 1].columns[0].offset < events->file_bytes))
 		return 0;
 	gmt_events_unpack(reader, first);
@@ -236,7 +268,8 @@ size_t gmt_events_take_back(struct gmt_events *events, struct gmt_events_reader 
 	if (events->tail.count)
 		events->tail.count = 0;
 	else
-		events->bytes.count = events->chunks.items[--events->chunks.count].columns[0].offset - events->file_bytes;
+		events->bytes.count =
+			events->chunks.items[--events->chunks.count].columns[0].offset - events->file_bytes;
 	events->count -= count;
 	return count;
 }
@@ -273,23 +306,29 @@ void gmt_events_fini(struct gmt_events *events)
 	events->file = NULL;
 }
 
-bool gmt_events_reader_init(struct gmt_events_reader *ret_reader, const struct gmt_events *events, unsigned fields)
+bool gmt_events_reader_init(struct gmt_events_reader *ret_reader, const struct gmt_events *events,
+	unsigned fields)
 {
 	*ret_reader = (struct gmt_events_reader){
-		.events = events, .fields = fields, .rows = gmt_pages_grow(NULL, 0, ROWS_BYTES),
-		.shapes = gmt_pages_grow(NULL, 0, SHAPES_BYTES), .column = gmt_pages_grow(NULL, 0, COLUMN_BYTES),
+		.events = events,
+		.fields = fields,
+		.rows = gmt_pages_grow(NULL, 0, ROWS_BYTES),
+		.shapes = gmt_pages_grow(NULL, 0, SHAPES_BYTES),
+		.column = gmt_pages_grow(NULL, 0, COLUMN_BYTES),
 	};
 	return ret_reader->rows && ret_reader->shapes && ret_reader->column;
 }
 
 /* Returns the packed bytes of a column. They are valid until the next call. */
-static const uint8_t *find_column(const struct gmt_events_reader *reader, const struct gmt_events_column *column)
+static const uint8_t *find_column(const struct gmt_events_reader *reader,
+	const struct gmt_events_column *column)
 {
 	const struct gmt_events *events = reader->events;
 
 	if (column->offset >= events->file_bytes)
 		return events->bytes.items + (column->offset - events->file_bytes);
-	gmt_events_file_read(events->file, column->offset, reader->column, (size_t)column->width * GMT_EVENTS_CHUNK);
+	gmt_events_file_read(events->file, column->offset, reader->column,
+		(size_t)column->width * GMT_EVENTS_CHUNK);
 	return reader->column;
 }
 
@@ -304,11 +343,12 @@ static inline __attribute__((always_inline)) uint64_t number_at(const uint8_t *a
 	/* does not read past the buffer: PAD_BYTES follow the last value */
 	memcpy(&value, at, bytes_at_once(width));
 	value = le64toh(value);
-	return width == 3 || (width > 4 && width < 8) ? value & (((uint64_t)1 << width * 8) - 1) : value;
+	return width == 3 || (width > 4 && width < 8) ? value & (((uint64_t)1 << width * 8) - 1)
+												  : value;
 }
 
-static inline __attribute__((always_inline)) void unpack_words(const struct gmt_events_column *column, const uint8_t *at,
-	size_t width, uint64_t *to)
+static inline __attribute__((always_inline)) void unpack_words(
+	const struct gmt_events_column *column, const uint8_t *at, size_t width, uint64_t *to)
 {
 	enum { STEP = sizeof(struct gmt_snapshot_event) / sizeof(*to) };
 	uint64_t base = column->base;
@@ -319,7 +359,8 @@ static inline __attribute__((always_inline)) void unpack_words(const struct gmt_
 }
 
 /* Unpacks a column into the field that `to` points to in the first row. */
-static void unpack(const struct gmt_events_reader *reader, const struct gmt_events_column *column, uint64_t *to)
+static void unpack(const struct gmt_events_reader *reader, const struct gmt_events_column *column,
+	uint64_t *to)
 {
 	const uint8_t *at = find_column(reader, column);
 
@@ -328,14 +369,16 @@ static void unpack(const struct gmt_events_reader *reader, const struct gmt_even
 #undef UNPACK
 }
 
-static inline __attribute__((always_inline)) void unpack_traces_of(const struct gmt_events_column *column,
-	const uint8_t *at, size_t width, struct gmt_snapshot_event *rows)
+static inline __attribute__((always_inline)) void unpack_traces_of(
+	const struct gmt_events_column *column, const uint8_t *at, size_t width,
+	struct gmt_snapshot_event *rows)
 {
 	for (size_t i = 0; i < GMT_EVENTS_CHUNK; i++, at += width)
 		rows[i].trace = (uint32_t)(column->base + (number_at(at, width) << column->shift));
 }
 
-static void unpack_traces(const struct gmt_events_reader *reader, const struct gmt_events_column *column)
+static void unpack_traces(const struct gmt_events_reader *reader,
+	const struct gmt_events_column *column)
 {
 	const uint8_t *at = find_column(reader, column);
 
@@ -344,8 +387,9 @@ static void unpack_traces(const struct gmt_events_reader *reader, const struct g
 #undef UNPACK
 }
 
-static inline __attribute__((always_inline)) void unpack_shapes_of(const struct gmt_events_reader *reader,
-	const struct gmt_events_column *column, const uint8_t *at, size_t width)
+static inline __attribute__((always_inline)) void unpack_shapes_of(
+	const struct gmt_events_reader *reader, const struct gmt_events_column *column,
+	const uint8_t *at, size_t width)
 {
 	for (size_t i = 0; i < GMT_EVENTS_CHUNK; i++, at += width) {
 		uint64_t number = column->base + (number_at(at, width) << column->shift);
@@ -363,8 +407,10 @@ static void unpack_shapes(struct gmt_events_reader *reader, const struct gmt_eve
 	const struct gmt_shapes *shapes = reader->events->shapes;
 	const uint8_t *at = find_column(reader, column);
 
-	for (; reader->shape_count < KEPT_SHAPES && reader->shape_count < gmt_shapes_count(shapes); reader->shape_count++)
-		gmt_shape_set(&reader->shapes[reader->shape_count], gmt_shapes_get(shapes, reader->shape_count));
+	for (; reader->shape_count < KEPT_SHAPES && reader->shape_count < gmt_shapes_count(shapes);
+		reader->shape_count++)
+		gmt_shape_set(&reader->shapes[reader->shape_count],
+			gmt_shapes_get(shapes, reader->shape_count));
 #define UNPACK(width) unpack_shapes_of(reader, column, at, width)
 	OF_WIDTH(column, UNPACK)
 #undef UNPACK

@@ -71,10 +71,12 @@ bool gmt_events_push(struct gmt_events *events, const struct gmt_snapshot_event 
  * Appends rows[0] to rows[count - 1]. Cheaper per event than gmt_events_push. The rows hold numbers
  * of events->shapes. Returns false when out of memory.
  */
-bool gmt_events_push_rows(struct gmt_events *events, const struct gmt_events_row *const *rows, size_t count);
+bool gmt_events_push_rows(struct gmt_events *events, const struct gmt_events_row *const *rows,
+	size_t count);
 
 /* Fills `ret_row` from an event. Returns false when out of memory. */
-bool gmt_events_row_of(struct gmt_shapes *shapes, const struct gmt_snapshot_event *event, struct gmt_events_row *ret_row);
+bool gmt_events_row_of(struct gmt_shapes *shapes, const struct gmt_snapshot_event *event,
+	struct gmt_events_row *ret_row);
 
 /*
  * Replaces the traces of the events from `first` on: of one full chunk, or of the tail. `first` is
@@ -128,7 +130,8 @@ struct gmt_events_reader {
  * Prepares a reader of events that no longer change. Returns false when out of memory. The caller
  * must call gmt_events_reader_fini in both cases.
  */
-bool gmt_events_reader_init(struct gmt_events_reader *ret_reader, const struct gmt_events *events, unsigned fields);
+bool gmt_events_reader_init(struct gmt_events_reader *ret_reader, const struct gmt_events *events,
+	unsigned fields);
 
 /* Slow path of gmt_events_at: unpacks the chunk that contains event `index`. */
 void gmt_events_unpack(struct gmt_events_reader *reader, size_t index);
@@ -137,7 +140,8 @@ void gmt_events_unpack(struct gmt_events_reader *reader, size_t index);
  * Returns event number `index`, which must exist. The pointer is valid until the caller requests an
  * event of another chunk.
  */
-static inline const struct gmt_snapshot_event *gmt_events_at(struct gmt_events_reader *reader, size_t index)
+static inline const struct gmt_snapshot_event *gmt_events_at(struct gmt_events_reader *reader,
+	size_t index)
 {
 	if (index - reader->first >= reader->count)
 		gmt_events_unpack(reader, index);

@@ -50,7 +50,8 @@ struct gmt_events_file *gmt_events_file_open(void)
 	return file;
 }
 
-bool gmt_events_file_write(struct gmt_events_file *file, uint64_t offset, const void *bytes, size_t length)
+bool gmt_events_file_write(struct gmt_events_file *file, uint64_t offset, const void *bytes,
+	size_t length)
 {
 	return gmt_file_write_at(file->fd, offset, bytes, length);
 }

@@ -22,13 +22,15 @@ struct gmt_events_file *gmt_events_file_open(void);
  * Writes `length` bytes at `offset`. Returns false if not all bytes could be written, for example
  * on a full disk. Bytes that were in the file before stay.
  */
-bool gmt_events_file_write(struct gmt_events_file *file, uint64_t offset, const void *bytes, size_t length);
+bool gmt_events_file_write(struct gmt_events_file *file, uint64_t offset, const void *bytes,
+	size_t length);
 
 /*
  * Reads bytes that were written before. If that fails, fills the rest with zeros and marks the file
  * as failed (gmt_events_file_failed).
  */
-void gmt_events_file_read(struct gmt_events_file *file, uint64_t offset, void *bytes, size_t length);
+void gmt_events_file_read(struct gmt_events_file *file, uint64_t offset, void *bytes,
+	size_t length);
 
 bool gmt_events_file_failed(const struct gmt_events_file *file);
 

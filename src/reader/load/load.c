@@ -212,12 +212,16 @@ static bool load_mark(struct gmt_snapshot *snapshot, const struct gmt_mark *row)
 	if (!mark)
 		return false;
 	*mark = (struct gmt_snapshot_mark){
-		.stamp = row->stamp, .object = row->object, .thread = row->thread,
-		.kind = row->kind, .source = row->source,
+		.stamp = row->stamp,
+		.object = row->object,
+		.thread = row->thread,
+		.kind = row->kind,
+		.source = row->source,
 		.position = (uint32_t)snapshot->marks.count,
 		/* The name's record comes before the mark in the file. */
-		.name = gmt_map_find(&snapshot->name_ids, row->name, &index) ?
-			snapshot->names.items[index].text.text : "",
+		.name = gmt_map_find(&snapshot->name_ids, row->name, &index)
+			? snapshot->names.items[index].text.text
+			: "",
 	};
 	gmt_load_see_stamp(snapshot, row->stamp);
 	return true;
@@ -245,7 +249,8 @@ static bool load_past(struct loader *loader, uint32_t kind, const char *row)
 		return true;
 	if (kind == GMT_RECORD_PAST_SITE) {
 		slot = gmt_vec_push(&snapshot->compacted_traces);
-		if (!slot || !gmt_load_trace(&loader->events, site->stack, site->frames, site->caller, slot))
+		if (!slot ||
+			!gmt_load_trace(&loader->events, site->stack, site->frames, site->caller, slot))
 			return false;
 	}
 	/* All events of this layer or space may be compacted into totals. */
@@ -301,17 +306,20 @@ static bool load_row(struct loader *loader, const struct gmt_record_info *record
 	return true;
 }
 
-static enum gmt_status load_block(struct loader *loader, const struct gmt_feed_block *block, struct gmt_error *error)
+static enum gmt_status load_block(struct loader *loader, const struct gmt_feed_block *block,
+	struct gmt_error *error)
 {
 	if (!block->record) {
 		loader->snapshot->unknown_blocks++;
 		return GMT_OK;
 	}
 	if (block->record->number == GMT_RECORD_EVENT)
-		return gmt_load_event_columns(&loader->events, block->columns) ? GMT_OK :
-			gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+		return gmt_load_event_columns(&loader->events, block->columns)
+			? GMT_OK
+			: gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	for (uint32_t i = 0; i < block->count; i++)
-		if (!load_row(loader, block->record, (const char *)block->rows + (size_t)i * block->record->row_bytes))
+		if (!load_row(loader, block->record,
+				(const char *)block->rows + (size_t)i * block->record->row_bytes))
 			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	return GMT_OK;
 }
@@ -342,7 +350,8 @@ static enum gmt_status load_blocks(struct loader *loader, struct gmt_source *sou
  * Decides the result of the load from how the input ended: success, a partial snapshot, or an
  * error.
  */
-static enum gmt_status judge(struct loader *loader, enum gmt_status status, bool is_cut, struct gmt_error *error)
+static enum gmt_status judge(struct loader *loader, enum gmt_status status, bool is_cut,
+	struct gmt_error *error)
 {
 	struct gmt_snapshot *snapshot = loader->snapshot;
 
@@ -362,8 +371,8 @@ static enum gmt_status judge(struct loader *loader, enum gmt_status status, bool
 	/* In a recording that continues, the last block may be incomplete. That is not damage. */
 	if (status == GMT_DAMAGED && !(snapshot->recording_pid && is_cut)) {
 		snapshot->damaged = true;
-		snapshot->damage = error ?
-			gmt_arena_copy(&snapshot->arena, error->text, strlen(error->text)) : "?";
+		snapshot->damage =
+			error ? gmt_arena_copy(&snapshot->arena, error->text, strlen(error->text)) : "?";
 	}
 	/* The file has events after the last count, although it has its end record. */
 	if (snapshot->has_end && snapshot->seen_events != snapshot->promised_events)
@@ -381,7 +390,8 @@ enum gmt_status gmt_snapshot_load(const char *path, const struct gmt_snapshot_lo
 	struct loader loader = { 0 };
 	struct gmt_source *source;
 	struct gmt_snapshot *snapshot;
-	enum gmt_status status = gmt_source_open_with(path, options ? options->shared_recording : NULL, &source, error);
+	enum gmt_status status =
+		gmt_source_open_with(path, options ? options->shared_recording : NULL, &source, error);
 
 	gmt_budget_begin();
 	if (status)

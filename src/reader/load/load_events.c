@@ -5,8 +5,8 @@
 #include "accounting/accounting.h"
 #include "reader/load/backward_stacks.h"
 
-bool gmt_load_trace(struct gmt_load_events *loader, uint32_t stack, uint32_t frames, uint32_t caller,
-	uint32_t *ret_trace)
+bool gmt_load_trace(struct gmt_load_events *loader, uint32_t stack, uint32_t frames,
+	uint32_t caller, uint32_t *ret_trace)
 {
 	struct gmt_snapshot *snapshot = loader->snapshot;
 	struct gmt_map *ids = &loader->trace_ids;
@@ -80,15 +80,16 @@ enum {
 
 static bool is_known(uint64_t kind, uint64_t layer)
 {
-	return kind < GMT_KIND_COUNT && KNOWN_KINDS >> kind & 1 && layer < GMT_ACCOUNTING_LAYERS && KNOWN_LAYERS >> layer & 1;
+	return kind < GMT_KIND_COUNT && KNOWN_KINDS >> kind & 1 && layer < GMT_ACCOUNTING_LAYERS &&
+		KNOWN_LAYERS >> layer & 1;
 }
 
 /*
  * Does the same as gmt_load_trace, through a cache: a few hundred traces cover nearly all events of
  * a stretch.
  */
-static inline bool find_trace(struct gmt_load_events *loader, uint64_t stack, uint64_t frames, uint64_t caller,
-	uint32_t *ret_trace)
+static inline bool find_trace(struct gmt_load_events *loader, uint64_t stack, uint64_t frames,
+	uint64_t caller, uint32_t *ret_trace)
 {
 	uint64_t stacks = stack << 32 | frames;
 	struct gmt_load_known_trace *known;
@@ -106,7 +107,8 @@ static inline bool find_trace(struct gmt_load_events *loader, uint64_t stack, ui
 }
 
 /* Adds the bits of a column to shape words, at the bit position `shift`. */
-static void add_to_words(uint64_t *words, uint32_t count, const uint64_t *values, uint64_t mask, unsigned shift)
+static void add_to_words(uint64_t *words, uint32_t count, const uint64_t *values, uint64_t mask,
+	unsigned shift)
 {
 	for (uint32_t i = 0; i < count; i++)
 		words[i] |= (values[i] & mask) << shift;
@@ -116,9 +118,13 @@ static void add_to_words(uint64_t *words, uint32_t count, const uint64_t *values
  * Computes shape word number `word` (0 or 1) for all rows. The words of rows of unknown kinds or
  * layers are garbage. Returns false when out of memory.
  */
-static bool list_words(struct gmt_load_events *loader, const struct gmt_columns *columns, unsigned word)
+static bool list_words(struct gmt_load_events *loader, const struct gmt_columns *columns,
+	unsigned word)
 {
-	static const struct { uint64_t mask; uint8_t field, word, shift; } parts[] = {
+	static const struct {
+		uint64_t mask;
+		uint8_t field, word, shift;
+	} parts[] = {
 		{ UINT32_MAX, GMT_COLUMN_event_thread, 0, GMT_SHAPE_THREAD },
 		{ UINT32_MAX, GMT_COLUMN_event_result, 0, 0 },
 		{ UINT16_MAX, GMT_COLUMN_event_api, 1, GMT_SHAPE_API },
@@ -136,12 +142,14 @@ static bool list_words(struct gmt_load_events *loader, const struct gmt_columns 
 	words = loader->words[word].items;
 	for (size_t p = 0; p < PARTS; p++)
 		if (parts[p].word == word && !columns->cells[parts[p].field].step)
-			add_to_words(&same, 1, columns->cells[parts[p].field].values, parts[p].mask, parts[p].shift);
+			add_to_words(&same, 1, columns->cells[parts[p].field].values, parts[p].mask,
+				parts[p].shift);
 	for (uint32_t i = 0; i < columns->count; i++)
 		words[i] = same;
 	for (size_t p = 0; p < PARTS; p++)
 		if (parts[p].word == word && columns->cells[parts[p].field].step)
-			add_to_words(words, columns->count, columns->cells[parts[p].field].values, parts[p].mask, parts[p].shift);
+			add_to_words(words, columns->count, columns->cells[parts[p].field].values,
+				parts[p].mask, parts[p].shift);
 	return true;
 }
 
@@ -149,23 +157,25 @@ static bool list_words(struct gmt_load_events *loader, const struct gmt_columns 
  * Returns the values of a column, one for each row. If all values are equal, they are mostly 0.
  * Such columns share an array of zeros, which stays in the processor's caches.
  */
-static const uint64_t *values_of(struct gmt_load_events *loader, struct gmt_columns *columns, uint32_t field)
+static const uint64_t *values_of(struct gmt_load_events *loader, struct gmt_columns *columns,
+	uint32_t field)
 {
 	const struct gmt_cells *cells = &columns->cells[field];
 
-	return !cells->step && !*cells->values ? loader->zeros.items : gmt_columns_expand(columns, field);
+	return !cells->step && !*cells->values ? loader->zeros.items
+										   : gmt_columns_expand(columns, field);
 }
 
 /* The columns from which the rows of a block are loaded. */
 struct block {
-	const uint64_t *stamp, *thread, *kind, *layer, *address, *size_bytes, *stack, *frames, *stream, *allocated_bytes,
-		*reserved_bytes, *object, *context, *caller;
+	const uint64_t *stamp, *thread, *kind, *layer, *address, *size_bytes, *stack, *frames, *stream,
+		*allocated_bytes, *reserved_bytes, *object, *context, *caller;
 	const uint64_t *words[2]; /* of the rows' shapes */
 };
 
 /* Loads row number `i`. This version must know its kind and layer. */
-static inline __attribute__((always_inline)) bool load_event(struct gmt_load_events *loader, const struct block *block,
-	uint32_t i)
+static inline __attribute__((always_inline)) bool load_event(struct gmt_load_events *loader,
+	const struct block *block, uint32_t i)
 {
 	bool is_torch = block->layer[i] == GMT_LAYER_TORCH;
 	struct gmt_shape shape = { { block->words[0][i], block->words[1][i] } };
@@ -192,7 +202,8 @@ static inline __attribute__((always_inline)) bool load_event(struct gmt_load_eve
 		row->more[1] = block->reserved_bytes[i];
 	} else {
 		row->more[0] = block->object[i];
-		row->more[1] = block->object[i] || block->context[i] || has_offset(kind) ? block->stream[i] : 0;
+		row->more[1] =
+			block->object[i] || block->context[i] || has_offset(kind) ? block->stream[i] : 0;
 	}
 	gmt_load_see_stamp(loader->snapshot, stamp);
 	if (kind == GMT_KIND_ALLOC || kind == GMT_KIND_MAP)
@@ -204,14 +215,27 @@ bool gmt_load_event_columns(struct gmt_load_events *loader, struct gmt_columns *
 {
 #define VALUES(field) .field = values_of(loader, columns, GMT_COLUMN_event_##field)
 	loader->snapshot->seen_events += columns->count;
-	if (loader->count + columns->count >= UINT32_MAX || !gmt_vec_reserve(&loader->zeros, columns->count) ||
-		!list_words(loader, columns, 0) || !list_words(loader, columns, 1))
+	if (loader->count + columns->count >= UINT32_MAX ||
+		!gmt_vec_reserve(&loader->zeros, columns->count) || !list_words(loader, columns, 0) ||
+		!list_words(loader, columns, 1))
 		return false;
 
 	const struct block block = {
-		VALUES(stamp), VALUES(thread), VALUES(kind), VALUES(layer), VALUES(address), VALUES(size_bytes), VALUES(stack),
-		VALUES(frames), VALUES(stream), VALUES(allocated_bytes), VALUES(reserved_bytes), VALUES(object),
-		VALUES(context), VALUES(caller), .words = { loader->words[0].items, loader->words[1].items },
+		VALUES(stamp),
+		VALUES(thread),
+		VALUES(kind),
+		VALUES(layer),
+		VALUES(address),
+		VALUES(size_bytes),
+		VALUES(stack),
+		VALUES(frames),
+		VALUES(stream),
+		VALUES(allocated_bytes),
+		VALUES(reserved_bytes),
+		VALUES(object),
+		VALUES(context),
+		VALUES(caller),
+		.words = { loader->words[0].items, loader->words[1].items },
 	};
 
 	for (uint32_t i = 0; i < columns->count; i++) {
@@ -245,7 +269,8 @@ bool gmt_load_finish_events(struct gmt_load_events *loader)
 	see_shapes(snapshot);
 	snapshot->reader = gmt_pages_grow(NULL, 0, sizeof(*snapshot->reader));
 	return snapshot->reader && gmt_order_finish(&loader->order, &snapshot->events) &&
-		gmt_events_reader_init(snapshot->reader, &snapshot->events, GMT_EVENTS_ALL) && gmt_backward_attribute(snapshot);
+		gmt_events_reader_init(snapshot->reader, &snapshot->events, GMT_EVENTS_ALL) &&
+		gmt_backward_attribute(snapshot);
 }
 
 bool gmt_load_end_compacted(struct gmt_load_events *loader)

@@ -54,8 +54,8 @@ bool gmt_load_end_compacted(struct gmt_load_events *loader);
  * Finds or makes the trace of two stacks, and sets `*ret_trace` to its index in `traces`. `caller`
  * 0 means that the thread works for no known caller.
  */
-bool gmt_load_trace(struct gmt_load_events *loader, uint32_t stack, uint32_t frames, uint32_t caller,
-	uint32_t *ret_trace);
+bool gmt_load_trace(struct gmt_load_events *loader, uint32_t stack, uint32_t frames,
+	uint32_t caller, uint32_t *ret_trace);
 
 /* Notes that the file has a record with this stamp. */
 static inline void gmt_load_see_stamp(struct gmt_snapshot *snapshot, uint64_t stamp)

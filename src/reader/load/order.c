@@ -19,7 +19,9 @@ static uint64_t min_stamp(const struct gmt_order *order)
 
 	if (!order->sorted)
 		return order->min_stamp;
-	return order->window.count > order->sorted && order->min_stamp < window->stamp ? order->min_stamp : window->stamp;
+	return order->window.count > order->sorted && order->min_stamp < window->stamp
+		? order->min_stamp
+		: window->stamp;
 }
 
 /* Adds places, and room for as many keys. Call when no place is free. */
@@ -31,7 +33,8 @@ static bool make_places(struct gmt_order *order)
 		!gmt_vec_reserve(&order->free, (count - before) / 64))
 		return false;
 	/* While rows are taken back, there may be more keys than places. */
-	if (count > order->window.count && !gmt_vec_reserve(&order->window, count - order->window.count))
+	if (count > order->window.count &&
+		!gmt_vec_reserve(&order->window, count - order->window.count))
 		return false;
 	memset(&order->free.items[before / 64], 0xff, (count - before) / 8);
 	order->rows.count = count;
@@ -42,7 +45,8 @@ static bool make_places(struct gmt_order *order)
 }
 
 /* Puts `count` events of a run back into the window, as keys from index `at` on. */
-static bool take_rows(struct gmt_order *order, size_t at, const struct gmt_snapshot_event *rows, size_t count)
+static bool take_rows(struct gmt_order *order, size_t at, const struct gmt_snapshot_event *rows,
+	size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (!order->free_places && !make_places(order))
@@ -52,7 +56,8 @@ static bool take_rows(struct gmt_order *order, size_t at, const struct gmt_snaps
 
 		if (!gmt_events_row_of(order->shapes, &rows[i], &order->rows.items[place]))
 			return false;
-		order->window.items[at + i] = (struct gmt_order_key){ .stamp = rows[i].stamp, .place = place };
+		order->window.items[at + i] =
+			(struct gmt_order_key){ .stamp = rows[i].stamp, .place = place };
 	}
 	return true;
 }
@@ -64,7 +69,8 @@ static bool take_rows(struct gmt_order *order, size_t at, const struct gmt_snaps
 static bool take_back_from(struct gmt_order *order, struct gmt_order_run *run, uint64_t least,
 	struct gmt_events_reader *reader)
 {
-	size_t room = order->window.count < MOST_WINDOW_EVENTS ? MOST_WINDOW_EVENTS - order->window.count : 0;
+	size_t room =
+		order->window.count < MOST_WINDOW_EVENTS ? MOST_WINDOW_EVENTS - order->window.count : 0;
 	size_t at, count, before = order->window.count;
 
 	if (room > run->events.count)
@@ -73,15 +79,19 @@ static bool take_back_from(struct gmt_order *order, struct gmt_order_run *run, u
 		return false;
 	memmove(order->window.items + room, order->window.items, before * sizeof(*order->window.items));
 	order->window.count += room;
-	for (at = room; at && (at >= GMT_EVENTS_CHUNK || at == run->events.count) && run->last_stamp > least; at -= count) {
+	for (at = room;
+		at && (at >= GMT_EVENTS_CHUNK || at == run->events.count) && run->last_stamp > least;
+		at -= count) {
 		count = gmt_events_take_back(&run->events, reader);
 		if (!count)
 			break;
 		if (!take_rows(order, at - count, reader->rows, count))
 			return false;
-		run->last_stamp = run->events.count ? gmt_events_at(reader, run->events.count - 1)->stamp : 0;
+		run->last_stamp =
+			run->events.count ? gmt_events_at(reader, run->events.count - 1)->stamp : 0;
 	}
-	memmove(order->window.items, order->window.items + at, (room - at + before) * sizeof(*order->window.items));
+	memmove(order->window.items, order->window.items + at,
+		(room - at + before) * sizeof(*order->window.items));
 	order->window.count -= at;
 	order->sorted = 0;
 	order->min_stamp = least < order->window.items[0].stamp ? least : order->window.items[0].stamp;
@@ -95,7 +105,8 @@ static bool take_back_from(struct gmt_order *order, struct gmt_order_run *run, u
  */
 static bool take_back(struct gmt_order *order)
 {
-	struct gmt_order_run *last = order->runs.count ? &order->runs.items[order->runs.count - 1] : NULL;
+	struct gmt_order_run *last =
+		order->runs.count ? &order->runs.items[order->runs.count - 1] : NULL;
 	struct gmt_events_reader reader = { 0 };
 	uint64_t least = min_stamp(order);
 	bool done;
@@ -104,7 +115,8 @@ static bool take_back(struct gmt_order *order)
 		return true;
 	if (order->window_events < MOST_WINDOW_EVENTS)
 		order->window_events *= 2;
-	done = gmt_events_reader_init(&reader, &last->events, GMT_EVENTS_ALL) && take_back_from(order, last, least, &reader);
+	done = gmt_events_reader_init(&reader, &last->events, GMT_EVENTS_ALL) &&
+		take_back_from(order, last, least, &reader);
 	gmt_events_reader_fini(&reader);
 	return done;
 }
@@ -112,7 +124,8 @@ static bool take_back(struct gmt_order *order)
 /* Returns the run that can continue with events from `stamp` on. Makes a new run if needed. */
 static struct gmt_order_run *run_for(struct gmt_order *order, uint64_t stamp)
 {
-	struct gmt_order_run *last = order->runs.count ? &order->runs.items[order->runs.count - 1] : NULL;
+	struct gmt_order_run *last =
+		order->runs.count ? &order->runs.items[order->runs.count - 1] : NULL;
 
 	if (last && !order->is_new_part && last->last_stamp <= stamp)
 		return last;
@@ -159,7 +172,8 @@ static bool emit(struct gmt_order *order, bool all)
 	if (!all && order->window.count < order->window_events)
 		return true;
 	count = all ? order->window.count : order->window.count / 2;
-	if (order->is_disordered && !gmt_order_sort(&order->sorter, order->window.items, order->window.count))
+	if (order->is_disordered &&
+		!gmt_order_sort(&order->sorter, order->window.items, order->window.count))
 		return false;
 
 	struct gmt_order_run *run = run_for(order, order->window.items[0].stamp);
@@ -168,7 +182,8 @@ static bool emit(struct gmt_order *order, bool all)
 		return false;
 	run->last_stamp = order->window.items[count - 1].stamp;
 	order->window.count -= count;
-	memmove(order->window.items, order->window.items + count, order->window.count * sizeof(*order->window.items));
+	memmove(order->window.items, order->window.items + count,
+		order->window.count * sizeof(*order->window.items));
 	order->sorted = order->window.count;
 	order->is_disordered = false;
 	return true;
@@ -220,7 +235,8 @@ static void sink(struct merger *merger, size_t at)
 	size_t *heap = merger->heap.items, moved = heap[at];
 
 	for (size_t child; (child = 2 * at + 1) < merger->heap.count; at = child) {
-		child += child + 1 < merger->heap.count && comes_before(merger, heap[child + 1], heap[child]);
+		child +=
+			child + 1 < merger->heap.count && comes_before(merger, heap[child + 1], heap[child]);
 		if (!comes_before(merger, heap[child], moved))
 			break;
 		heap[at] = heap[child];
@@ -228,14 +244,16 @@ static void sink(struct merger *merger, size_t at)
 	heap[at] = moved;
 }
 
-static bool open_sources(struct merger *merger, const struct gmt_order *order, size_t first, size_t end)
+static bool open_sources(struct merger *merger, const struct gmt_order *order, size_t first,
+	size_t end)
 {
 	for (size_t run = first; run < end; run++) {
 		struct source *source = gmt_vec_push(&merger->sources);
 		size_t *slot = gmt_vec_push(&merger->heap);
 
 		if (!source || !slot ||
-			!gmt_events_reader_init(&source->reader, &order->runs.items[run].events, GMT_EVENTS_ALL))
+			!gmt_events_reader_init(&source->reader, &order->runs.items[run].events,
+				GMT_EVENTS_ALL))
 			return false;
 		source->count = order->runs.items[run].events.count;
 		source->stamp = gmt_events_at(&source->reader, 0)->stamp;
@@ -264,7 +282,8 @@ static bool merge_sources(struct merger *merger, struct gmt_events *to)
 }
 
 /* Merges the runs from `first` to before `end`, which are all of one part. */
-static bool merge_runs(const struct gmt_order *order, size_t first, size_t end, struct gmt_events *to)
+static bool merge_runs(const struct gmt_order *order, size_t first, size_t end,
+	struct gmt_events *to)
 {
 	struct merger merger = { 0 };
 	bool done = open_sources(&merger, order, first, end) && merge_sources(&merger, to);
@@ -325,5 +344,6 @@ static int by_stamp(const void *left, const void *right)
 void gmt_order_marks(struct gmt_snapshot *snapshot)
 {
 	if (snapshot->marks.count)
-		qsort(snapshot->marks.items, snapshot->marks.count, sizeof(*snapshot->marks.items), by_stamp);
+		qsort(snapshot->marks.items, snapshot->marks.count, sizeof(*snapshot->marks.items),
+			by_stamp);
 }

@@ -10,7 +10,8 @@
 enum { LOOKED_AT_PILES = 32 };
 
 /* Lists where each sorted run of keys begins, and the end of the last run. */
-static bool list_runs(struct gmt_order_sorter *sorter, const struct gmt_order_key *keys, size_t count)
+static bool list_runs(struct gmt_order_sorter *sorter, const struct gmt_order_key *keys,
+	size_t count)
 {
 	sorter->starts.count = 0;
 	for (size_t i = 0; i <= count; i++) {
@@ -33,7 +34,8 @@ static bool list_runs(struct gmt_order_sorter *sorter, const struct gmt_order_ke
  */
 static struct gmt_order_pile *pile_for(struct gmt_order_sorter *sorter, uint64_t stamp)
 {
-	size_t count = sorter->piles.count, first = count > LOOKED_AT_PILES ? count - LOOKED_AT_PILES : 0;
+	size_t count = sorter->piles.count,
+		   first = count > LOOKED_AT_PILES ? count - LOOKED_AT_PILES : 0;
 	struct gmt_order_pile *best = NULL;
 
 	for (size_t i = first; i < count; i++) {
@@ -83,7 +85,8 @@ static void put_in_piles(struct gmt_order_sorter *sorter, const struct gmt_order
 		uint32_t first = sorter->starts.items[run], next = sorter->starts.items[run + 1];
 
 		for (uint32_t i = first; i < next; i++)
-			*to++ = (struct gmt_order_key){ .stamp = keys[i].stamp, .rank = i, .place = keys[i].place };
+			*to++ =
+				(struct gmt_order_key){ .stamp = keys[i].stamp, .rank = i, .place = keys[i].place };
 		pile->end += next - first;
 	}
 	/* `starts` has room: there are at most as many piles as runs. */
@@ -96,8 +99,8 @@ static void put_in_piles(struct gmt_order_sorter *sorter, const struct gmt_order
  * Merges two sorted sequences. Branch-free, because the processor cannot predict which key comes
  * next.
  */
-static void merge(const struct gmt_order_key *left, const struct gmt_order_key *middle, const struct gmt_order_key *end,
-	struct gmt_order_key *to)
+static void merge(const struct gmt_order_key *left, const struct gmt_order_key *middle,
+	const struct gmt_order_key *end, struct gmt_order_key *to)
 {
 	const struct gmt_order_key *right = middle;
 
@@ -142,8 +145,8 @@ bool gmt_order_sort(struct gmt_order_sorter *sorter, struct gmt_order_key *keys,
 {
 	/* Forget the previous sort. */
 	sorter->from.count = sorter->to.count = 0;
-	if (!list_runs(sorter, keys, count) || !deal_runs(sorter, keys) || !gmt_vec_reserve(&sorter->from, count) ||
-		!gmt_vec_reserve(&sorter->to, count))
+	if (!list_runs(sorter, keys, count) || !deal_runs(sorter, keys) ||
+		!gmt_vec_reserve(&sorter->from, count) || !gmt_vec_reserve(&sorter->to, count))
 		return false;
 	put_in_piles(sorter, keys);
 	memcpy(keys, merge_piles(sorter), count * sizeof(*keys));

@@ -138,12 +138,12 @@ struct gmt_snapshot {
 	bool damaged;
 	const char *damage;       /* what is wrong with the file; "" if it is not damaged */
 	struct gmt_source_recovered recovered; /* recovered from the recorder's shared memory */
-	uint64_t unknown_blocks;  /* skipped blocks, of record kinds that this version does not know */
+	uint64_t unknown_blocks; /* skipped blocks, of record kinds that this version does not know */
 	/* skipped events, of layers or kinds that this version does not know */
 	uint64_t unknown_events;
 	/* skipped marks, of kinds or sources that this version does not know */
 	uint64_t unknown_marks;
-	uint64_t repeated_ids;  /* skipped records whose id the file had before */
+	uint64_t repeated_ids; /* skipped records whose id the file had before */
 };
 
 /* Reports progress. The loader calls it from time to time. */
@@ -177,7 +177,8 @@ void gmt_snapshot_free(struct gmt_snapshot *snapshot);
 struct gmt_snapshot_event gmt_snapshot_event(const struct gmt_snapshot *snapshot, size_t index);
 
 /* Gets PyTorch's totals of an event. Returns false if PyTorch did not report this event. */
-static inline bool gmt_snapshot_totals(const struct gmt_snapshot_event *event, struct gmt_snapshot_totals *ret_totals)
+static inline bool gmt_snapshot_totals(const struct gmt_snapshot_event *event,
+	struct gmt_snapshot_totals *ret_totals)
 {
 	if (event->layer != GMT_LAYER_TORCH)
 		return false;

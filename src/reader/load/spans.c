@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "reader/load/spans.h"
 
-bool gmt_spans_read(struct gmt_spans *spans, const struct gmt_snapshot *snapshot, enum gmt_mark_kind begins,
-	enum gmt_mark_kind ends)
+bool gmt_spans_read(struct gmt_spans *spans, const struct gmt_snapshot *snapshot,
+	enum gmt_mark_kind begins, enum gmt_mark_kind ends)
 {
 	uint64_t open = 0;
 

@@ -22,8 +22,8 @@ struct gmt_spans {
  * Fills `spans` (zeroed) with the times when more marks of kind `begins` than of kind `ends` have
  * occurred. Ignores an end without a beginning. Returns false when out of memory.
  */
-bool gmt_spans_read(struct gmt_spans *spans, const struct gmt_snapshot *snapshot, enum gmt_mark_kind begins,
-	enum gmt_mark_kind ends);
+bool gmt_spans_read(struct gmt_spans *spans, const struct gmt_snapshot *snapshot,
+	enum gmt_mark_kind begins, enum gmt_mark_kind ends);
 
 /* Returns whether `stamp` lies in one of the spans. */
 bool gmt_spans_have(const struct gmt_spans *spans, uint64_t stamp);

@@ -59,7 +59,8 @@ static void look_ahead(struct session *session)
 		const struct gmt_replay_observer *observer = session->before.items[o];
 
 		session->before_kinds |= observer->next_needed_stamp ? observer->before_kinds : UINT32_MAX;
-		if (observer->next_needed_stamp && *observer->next_needed_stamp < session->next_needed_stamp)
+		if (observer->next_needed_stamp &&
+			*observer->next_needed_stamp < session->next_needed_stamp)
 			session->next_needed_stamp = *observer->next_needed_stamp;
 	}
 }
@@ -100,8 +101,8 @@ static void listen(struct session *session)
  * Returns the current event as an event about a single block. The interpreter may split an event
  * into several such events. Usually the event is about one block and is returned unchanged.
  */
-static const struct gmt_snapshot_event *of_block(const struct session *session, const struct gmt_interpret_event *event,
-	struct gmt_snapshot_event *room)
+static const struct gmt_snapshot_event *of_block(const struct session *session,
+	const struct gmt_interpret_event *event, struct gmt_snapshot_event *room)
 {
 	if (event == &session->played)
 		return session->event;
@@ -132,7 +133,7 @@ static bool made_site(void *user, const struct gmt_interpret_event *event, uint3
 static bool have_one_name(const struct gmt_snapshot *snapshot, uint32_t a, uint32_t b)
 {
 	const struct gmt_thread *left = gmt_snapshot_thread(snapshot, a),
-		*right = gmt_snapshot_thread(snapshot, b);
+							*right = gmt_snapshot_thread(snapshot, b);
 
 	return left && right && left->name.length == right->name.length &&
 		memcmp(left->name.text, right->name.text, left->name.length) == 0;
@@ -170,7 +171,8 @@ static bool began(void *user, const struct gmt_interpret_event *event, uint32_t 
 	return true;
 }
 
-static bool ended(void *user, const struct gmt_interpret_event *event, const struct gmt_account_block *block)
+static bool ended(void *user, const struct gmt_interpret_event *event,
+	const struct gmt_account_block *block)
 {
 	const struct session *session = user;
 	struct gmt_snapshot_event room;
@@ -229,7 +231,8 @@ static bool learn_heap_names(struct session *session)
 		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
 		uint64_t before;
 
-		if (mark->kind == GMT_MARK_KIND_HEAP && !gmt_map_find(&session->heap_names, mark->object, &before) &&
+		if (mark->kind == GMT_MARK_KIND_HEAP &&
+			!gmt_map_find(&session->heap_names, mark->object, &before) &&
 			!gmt_map_put(&session->heap_names, mark->object, i))
 			return false;
 	}
@@ -308,7 +311,8 @@ static bool play(struct session *session, size_t index)
 	session->index = index;
 	session->event = event;
 	set_current(session);
-	if ((event->stamp > session->next_needed_stamp || session->before_kinds >> event->kind & 1) && !notify_before(session))
+	if ((event->stamp > session->next_needed_stamp || session->before_kinds >> event->kind & 1) &&
+		!notify_before(session))
 		return false;
 	return gmt_interpret(&session->interpreter, &session->played);
 }
@@ -316,7 +320,8 @@ static bool play(struct session *session, size_t index)
 static bool past_place(void *user, const struct gmt_past_site *row, uint32_t *ret_place)
 {
 	const struct session *session = user;
-	uint32_t trace = session->snapshot->compacted_traces.items[row - session->snapshot->compacted.sites.items];
+	uint32_t trace =
+		session->snapshot->compacted_traces.items[row - session->snapshot->compacted.sites.items];
 
 	*ret_place = session->traces->stack_of_trace[trace];
 	return true;
@@ -327,8 +332,9 @@ static const char *past_name(void *user, uint32_t name)
 	const struct session *session = user;
 	uint64_t index;
 
-	return gmt_map_find(&session->snapshot->name_ids, name, &index) ?
-		session->snapshot->names.items[index].text.text : "";
+	return gmt_map_find(&session->snapshot->name_ids, name, &index)
+		? session->snapshot->names.items[index].text.text
+		: "";
 }
 
 static bool past_maker(void *user, const struct gmt_past_site *row, uint32_t site)
@@ -358,7 +364,8 @@ static bool set_past(struct session *session)
 	if (!gmt_vec_reserve(&session->replay->past_sites, session->snapshot->compacted.sites.count))
 		return false;
 	session->replay->past_sites.count = session->snapshot->compacted.sites.count;
-	if (!gmt_compacted_set_accounting(&session->snapshot->compacted, &session->interpreter, &names, &session->replay->past_misfits))
+	if (!gmt_compacted_set_accounting(&session->snapshot->compacted, &session->interpreter, &names,
+			&session->replay->past_misfits))
 		return false;
 	TELL(session, folded);
 	look_ahead(session);
@@ -368,21 +375,25 @@ static bool set_past(struct session *session)
 static bool play_all(struct session *session, size_t count)
 {
 	const struct gmt_snapshot *snapshot = session->snapshot;
-	bool has_past = snapshot->compacted.has_fold && (count > snapshot->compacted_events ||
-		session->options->until_ns >= gmt_clock_time_ns(snapshot, snapshot->compacted.fold.stamp));
+	bool has_past = snapshot->compacted.has_fold &&
+		(count > snapshot->compacted_events ||
+			session->options->until_ns >=
+				gmt_clock_time_ns(snapshot, snapshot->compacted.fold.stamp));
 	struct gmt_compacted_names names = past_names(session);
 
 	/* Creates accounts and sites in the same order as in the complete recording. */
 	if (has_past && !gmt_compacted_prepare(&snapshot->compacted, &session->interpreter, &names))
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if ((has_past && i == snapshot->compacted_events && !set_past(session)) || !play(session, i))
+		if ((has_past && i == snapshot->compacted_events && !set_past(session)) ||
+			!play(session, i))
 			return false;
 	if (has_past && count <= snapshot->compacted_events && !set_past(session))
 		return false;
 	session->replay->events = count;
-	session->replay->end_time_ns = session->options->until_ns != GMT_REPLAY_TO_END ? session->options->until_ns :
-		gmt_snapshot_duration_ns(session->snapshot);
+	session->replay->end_time_ns = session->options->until_ns != GMT_REPLAY_TO_END
+		? session->options->until_ns
+		: gmt_snapshot_duration_ns(session->snapshot);
 	if (!session->replay->end.is_taken && !gmt_replay_end_take(session->replay, UINT64_MAX))
 		return false;
 	TELL(session, finished);
@@ -407,7 +418,8 @@ size_t gmt_replay_count(const struct gmt_snapshot *snapshot, uint64_t until_ns)
 }
 
 enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, const struct gmt_replay_options *options, struct gmt_error *error)
+	const struct gmt_traces *traces, const struct gmt_replay_options *options,
+	struct gmt_error *error)
 {
 	struct session session = {
 		.replay = ret_replay, .snapshot = snapshot, .traces = traces, .options = options,
@@ -433,8 +445,8 @@ enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_
 	}
 	if (gmt_events_failed(&snapshot->events)) {
 		gmt_replay_fini(ret_replay);
-		return gmt_error_set(error, GMT_NO_FILE, "%s: the temporary file with its events cannot be read back",
-			snapshot->path);
+		return gmt_error_set(error, GMT_NO_FILE,
+			"%s: the temporary file with its events cannot be read back", snapshot->path);
 	}
 	return GMT_OK;
 }

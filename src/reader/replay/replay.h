@@ -41,7 +41,7 @@ struct gmt_replay_refused_free {
 /* The threads that allocated a site's blocks. */
 struct gmt_replay_allocating_thread {
 	uint32_t thread; /* id of the first such thread; 0: no thread yet */
-	bool several;    /* threads with other names allocated too */
+	bool several; /* threads with other names allocated too */
 };
 
 /* Live bytes and blocks of an account, space, site or heap. */
@@ -75,7 +75,7 @@ struct gmt_replay {
 	GMT_VEC(struct gmt_replay_refusal) refusals;
 	GMT_VEC(struct gmt_replay_refused_free) refused_frees;
 	struct gmt_interpret_heaps heaps; /* by the accounting's heap number */
-	uint64_t events;     /* number of replayed events */
+	uint64_t events; /* number of replayed events */
 	/* numbers in the compacted prefix that do not add up; above 0: damaged file */
 	uint64_t past_misfits;
 	uint64_t end_time_ns; /* time of the last moment that the accounting covers */
@@ -93,8 +93,8 @@ struct gmt_replay_observer {
 	 * moment before it. If `next_needed_stamp` is set, only events after that stamp are reported, and
 	 * events whose kind has a bit in `before_kinds`. Most observers need only few events.
 	 */
-	bool (*before)(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-		size_t index);
+	bool (*before)(void *user, const struct gmt_replay *replay,
+		const struct gmt_snapshot_event *event, size_t index);
 	const uint64_t *next_needed_stamp; /* a stamp that `before` and `folded` may change */
 	uint32_t before_kinds;
 	/*
@@ -102,20 +102,20 @@ struct gmt_replay_observer {
 	 * free the recorder missed. Here the event's layer, space and address are the block's, not the
 	 * call's.
 	 */
-	bool (*ended)(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-		const struct gmt_account_block *block);
+	bool (*ended)(void *user, const struct gmt_replay *replay,
+		const struct gmt_snapshot_event *event, const struct gmt_account_block *block);
 	/*
 	 * The event began a block of this site, which is now in the accounting. Here the event's
 	 * address is the block's number.
 	 */
-	bool (*began)(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-		uint32_t site);
+	bool (*began)(void *user, const struct gmt_replay *replay,
+		const struct gmt_snapshot_event *event, uint32_t site);
 	/*
 	 * The event also mapped the memory with this accounting number at the event's address. Here the
 	 * event's layer, space and device are the memory's.
 	 */
-	bool (*mapped)(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-		uint64_t number);
+	bool (*mapped)(void *user, const struct gmt_replay *replay,
+		const struct gmt_snapshot_event *event, uint64_t number);
 	/*
 	 * The accounting now includes the compacted prefix. Until now, the observer received only the
 	 * events of its survivors.
@@ -139,7 +139,8 @@ struct gmt_replay_options {
  * gmt_replay_fini.
  */
 enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, const struct gmt_replay_options *options, struct gmt_error *error);
+	const struct gmt_traces *traces, const struct gmt_replay_options *options,
+	struct gmt_error *error);
 
 /*
  * Return the live memory at the end of the program's work, by index in the accounting. The account

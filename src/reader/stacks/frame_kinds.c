@@ -14,7 +14,8 @@ static const struct landmark {
 } frame_kinds[] = {
 #define GMT_FRAME_KIND_NAME(NAME, meaning)
 #define GMT_FRAME_KIND(NAME, kind, where, what) { GMT_FRAME_KIND_##NAME, kind, false, where, what },
-#define GMT_FRAME_KIND_EXCEPT(NAME, kind, where, what) { GMT_FRAME_KIND_##NAME, kind, true, where, what },
+#define GMT_FRAME_KIND_EXCEPT(NAME, kind, where, what) \
+	{ GMT_FRAME_KIND_##NAME, kind, true, where, what },
 #include "reader/stacks/frame_kinds.def"
 #undef GMT_FRAME_KIND_NAME
 #undef GMT_FRAME_KIND

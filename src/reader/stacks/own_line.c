@@ -13,9 +13,9 @@ enum ownership {
 	OWN_NATIVE,     /* native, outside of the system and of frameworks */
 	OWN_LINE,       /* the same, with a line */
 	OWN_PYTHON,     /* any Python frame */
-	OWN_THREAD,     /* a thread that PyTorch starts for the program: its other frames add nothing */
-	OWN_GENERATED,  /* Python without a file: `python -c`, but also code that libraries generate */
-	OWN_SCRIPT,     /* Python outside of packages and the standard library */
+	OWN_THREAD, /* a thread that PyTorch starts for the program: its other frames add nothing */
+	OWN_GENERATED, /* Python without a file: `python -c`, but also code that libraries generate */
+	OWN_SCRIPT, /* Python outside of packages and the standard library */
 };
 
 static bool starts_with(const char *text, const char *start)
@@ -84,7 +84,13 @@ static enum ownership of_foreign(const char *function)
 static enum ownership of_native(const char *function, const char *file, const char *module)
 {
 	static const char *const foreign[] = {
-		"/usr/lib", "/usr/lib64", "/lib/", "/lib64/", "/usr/local/cuda", "/opt/nvidia", "linux-vdso",
+		"/usr/lib",
+		"/usr/lib64",
+		"/lib/",
+		"/lib64/",
+		"/usr/local/cuda",
+		"/opt/nvidia",
+		"linux-vdso",
 	};
 
 	if (!*module || strstr(module, "/site-packages/") || strstr(module, "/dist-packages/"))
@@ -99,8 +105,9 @@ static enum ownership of_native(const char *function, const char *file, const ch
 
 bool gmt_traces_is_own_native(const struct gmt_traces *traces, const struct gmt_place *place)
 {
-	return of_native(gmt_traces_string(traces, place->function), gmt_traces_string(traces, place->file),
-		gmt_traces_string(traces, place->module)) >= OWN_NATIVE;
+	return of_native(gmt_traces_string(traces, place->function),
+			   gmt_traces_string(traces, place->file),
+			   gmt_traces_string(traces, place->module)) >= OWN_NATIVE;
 }
 
 uint8_t gmt_traces_ownership(const struct gmt_traces *traces, const struct gmt_place *place)
@@ -109,9 +116,10 @@ uint8_t gmt_traces_ownership(const struct gmt_traces *traces, const struct gmt_p
 
 	if (gmt_traces_is_pin_thread(traces, place))
 		return OWN_THREAD;
-	return (uint8_t)(place->kind == GMT_PLACE_PYTHON ? of_python(file) :
-		of_native(gmt_traces_string(traces, place->function), file,
-			gmt_traces_string(traces, place->module)));
+	return (uint8_t)(place->kind == GMT_PLACE_PYTHON
+			? of_python(file)
+			: of_native(gmt_traces_string(traces, place->function), file,
+				  gmt_traces_string(traces, place->module)));
 }
 
 uint32_t gmt_traces_own_line(const struct gmt_traces *traces, uint32_t stack)

@@ -53,8 +53,8 @@ static enum gmt_status complain(const struct line *line, const char *what, const
 	if (word)
 		quote(word, text, sizeof(text));
 	return gmt_error_set(line->error, GMT_USAGE,
-		"%s:%u: %s%s%s%s: write ACTION OWNER KIND PATTERN, as in `own cuBLAS library libcublas*`", line->path,
-		line->number, what, word ? " `" : "", text, word ? "`" : "");
+		"%s:%u: %s%s%s%s: write ACTION OWNER KIND PATTERN, as in `own cuBLAS library libcublas*`",
+		line->path, line->number, what, word ? " `" : "", text, word ? "`" : "");
 }
 
 static void pass_blanks(struct line *line)
@@ -94,7 +94,8 @@ static size_t index_of(const struct word *word, const char *const *names, size_t
 {
 	size_t i = 0;
 
-	while (i < count && (strlen(names[i]) != word->length || memcmp(names[i], word->text, word->length) != 0))
+	while (i < count &&
+		(strlen(names[i]) != word->length || memcmp(names[i], word->text, word->length) != 0))
 		i++;
 	return i;
 }
@@ -104,14 +105,15 @@ static bool is_dash(const struct word *word)
 	return word->length == 1 && *word->text == '-';
 }
 
-static enum gmt_status copy(struct gmt_owner_rules *rules, const struct word *word, const char **ret_text,
-	struct gmt_error *error)
+static enum gmt_status copy(struct gmt_owner_rules *rules, const struct word *word,
+	const char **ret_text, struct gmt_error *error)
 {
 	*ret_text = gmt_arena_copy(&rules->arena, word->text, word->length);
 	return *ret_text ? GMT_OK : gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 }
 
-static enum gmt_status parse_patterns(struct gmt_owner_rules *rules, struct line *line, struct gmt_owner_rule *rule)
+static enum gmt_status parse_patterns(struct gmt_owner_rules *rules, struct line *line,
+	struct gmt_owner_rule *rule)
 {
 	struct word word;
 	enum gmt_status status;
@@ -125,7 +127,8 @@ static enum gmt_status parse_patterns(struct gmt_owner_rules *rules, struct line
 		if (rule->patterns[kind])
 			return complain(line, "there are two patterns of", &word);
 		if (!next_word(line, &word) || !word.length)
-			return complain(line, word.text && word.length ? "the quotes do not close" : "a pattern is missing",
+			return complain(line,
+				word.text && word.length ? "the quotes do not close" : "a pattern is missing",
 				NULL);
 		if ((status = copy(rules, &word, &rule->patterns[kind], line->error)))
 			return status;
@@ -157,12 +160,14 @@ static enum gmt_status parse_line(struct gmt_owner_rules *rules, struct line *li
 		return complain(line, "there is skip, own, lend and arena, but no", &action);
 	rule.action = (enum gmt_owner_action)index;
 	if (!next_word(line, &name) || !name.length)
-		return complain(line, name.text && name.length ? "the quotes do not close" : "an owner is missing", NULL);
+		return complain(line,
+			name.text && name.length ? "the quotes do not close" : "an owner is missing", NULL);
 	if (is_dash(&name) && rule.action != GMT_OWNER_SKIP && rule.action != GMT_OWNER_ARENA)
 		return complain(line, "only what is skipped, and an arena, can be nobody's", NULL);
 	if (is_dash(&name))
 		name.length = 0;
-	if ((status = copy(rules, &name, &rule.name, line->error)) || (status = parse_patterns(rules, line, &rule)))
+	if ((status = copy(rules, &name, &rule.name, line->error)) ||
+		(status = parse_patterns(rules, line, &rule)))
 		return status;
 
 	struct gmt_owner_rule *row = gmt_vec_push(&rules->rows);
@@ -172,15 +177,16 @@ static enum gmt_status parse_line(struct gmt_owner_rules *rules, struct line *li
 	return GMT_OK;
 }
 
-enum gmt_status gmt_owner_rules_parse(struct gmt_owner_rules *rules, const char *text, const char *path,
-	struct gmt_error *error)
+enum gmt_status gmt_owner_rules_parse(struct gmt_owner_rules *rules, const char *text,
+	const char *path, struct gmt_error *error)
 {
 	enum gmt_status status = GMT_OK;
 	unsigned number = 1;
 
 	for (const char *at = text; !status && *at; number++) {
-		struct line line = { .at = at, .end = at + strcspn(at, "\n"), .path = path, .number = number,
-			.error = error };
+		struct line line = {
+			.at = at, .end = at + strcspn(at, "\n"), .path = path, .number = number, .error = error
+		};
 
 		at = line.end + (*line.end == '\n');
 		status = parse_line(rules, &line);
@@ -332,26 +338,29 @@ static bool fits_package(const char *pattern, const char *package)
  * Returns whether a rule may match a frame of this file or module. If so, only the name of the
  * function is left to check.
  */
-static bool fits_place(const struct gmt_owner_rule *rule, const struct gmt_owner_frame *frame, const char *package)
+static bool fits_place(const struct gmt_owner_rule *rule, const struct gmt_owner_frame *frame,
+	const char *package)
 {
 	const char *const *patterns = rule->patterns;
 
 	if (patterns[GMT_OWNER_LIBRARY] &&
 		(frame->is_python || !fits_path(patterns[GMT_OWNER_LIBRARY], frame->module)))
 		return false;
-	if (patterns[GMT_OWNER_FILE] && (!frame->is_python || !fits_path(patterns[GMT_OWNER_FILE], frame->file)))
+	if (patterns[GMT_OWNER_FILE] &&
+		(!frame->is_python || !fits_path(patterns[GMT_OWNER_FILE], frame->file)))
 		return false;
 	if (patterns[GMT_OWNER_FUNCTION] && frame->is_python && !patterns[GMT_OWNER_FILE])
 		return false;
-	return !patterns[GMT_OWNER_PACKAGE] || (package && fits_package(patterns[GMT_OWNER_PACKAGE], package));
+	return !patterns[GMT_OWNER_PACKAGE] ||
+		(package && fits_package(patterns[GMT_OWNER_PACKAGE], package));
 }
 
 /*
  * Lists the rules that may match a frame of this file or module, up to a rule that certainly
  * matches. Returns false when out of memory.
  */
-static bool sift(const struct gmt_owner_rules *rules, struct gmt_owner_rule_cache *sieve, const struct gmt_owner_frame *frame,
-	struct gmt_owner_span *ret_span)
+static bool sift(const struct gmt_owner_rules *rules, struct gmt_owner_rule_cache *sieve,
+	const struct gmt_owner_frame *frame, struct gmt_owner_span *ret_span)
 {
 	const char *package = gmt_owner_package_of(frame->is_python ? frame->file : frame->module);
 
@@ -383,7 +392,8 @@ bool gmt_owner_rules_find(const struct gmt_owner_rules *rules, struct gmt_owner_
 
 	*ret_rule = NULL;
 	/* Reserve room before the path gets its id: a path with an id must have its span. */
-	if (!gmt_vec_reserve(spans, 1) || !gmt_intern_text(&sieve->paths[kind], frame->is_python ? frame->file : frame->module, &id))
+	if (!gmt_vec_reserve(spans, 1) ||
+		!gmt_intern_text(&sieve->paths[kind], frame->is_python ? frame->file : frame->module, &id))
 		return false;
 	span = &spans->items[id];
 	if (id == spans->count) {

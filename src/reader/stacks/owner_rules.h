@@ -50,11 +50,12 @@ struct gmt_owner_rules {
  * Appends the rules of a file's text. Returns GMT_USAGE, with `path` and the line number, if a line
  * is not a rule.
  */
-enum gmt_status gmt_owner_rules_parse(struct gmt_owner_rules *rules, const char *text, const char *path,
-	struct gmt_error *error);
+enum gmt_status gmt_owner_rules_parse(struct gmt_owner_rules *rules, const char *text,
+	const char *path, struct gmt_error *error);
 
 /* Appends the built-in rules of owners.rules. */
-enum gmt_status gmt_owner_rules_add_defaults(struct gmt_owner_rules *rules, struct gmt_error *error);
+enum gmt_status gmt_owner_rules_add_defaults(struct gmt_owner_rules *rules,
+	struct gmt_error *error);
 
 void gmt_owner_rules_fini(struct gmt_owner_rules *rules);
 

@@ -33,8 +33,8 @@ static bool lacks_native(const struct gmt_snapshot *snapshot, uint32_t trace)
 static bool could_be_segment(const struct gmt_snapshot_event *event)
 {
 	return event->kind == GMT_KIND_MAP ||
-		(event->kind == GMT_KIND_ALLOC && event->layer == GMT_LAYER_CUDA && event->space != GMT_SPACE_VMM &&
-			gmt_space_side(event->space) != GMT_SIDE_HOST);
+		(event->kind == GMT_KIND_ALLOC && event->layer == GMT_LAYER_CUDA &&
+			event->space != GMT_SPACE_VMM && gmt_space_side(event->space) != GMT_SIDE_HOST);
 }
 
 static void judge_got(struct search *search, const struct last_got *got)
@@ -53,15 +53,16 @@ static void judge_got(struct search *search, const struct last_got *got)
  */
 static bool overlaps(const struct last_got *got, const struct gmt_snapshot_event *event)
 {
-	return event->address >= got->address ? event->address - got->address < got->size_bytes :
-		got->address - event->address < event->size_bytes;
+	return event->address >= got->address ? event->address - got->address < got->size_bytes
+										  : got->address - event->address < event->size_bytes;
 }
 
 /*
  * Joins maps that continue each other: expandable segments grow by pages, so one request causes
  * several maps.
  */
-static void note_got(struct search *search, struct last_got *got, const struct gmt_snapshot_event *event)
+static void note_got(struct search *search, struct last_got *got,
+	const struct gmt_snapshot_event *event)
 {
 	if (event->kind == GMT_KIND_MAP && event->trace == got->trace &&
 		got->address + got->size_bytes == event->address) {
@@ -69,7 +70,9 @@ static void note_got(struct search *search, struct last_got *got, const struct g
 		return;
 	}
 	judge_got(search, got);
-	*got = (struct last_got){ .address = event->address, .size_bytes = event->size_bytes, .trace = event->trace };
+	*got = (struct last_got){
+		.address = event->address, .size_bytes = event->size_bytes, .trace = event->trace
+	};
 }
 
 /* Returns false when out of memory. */
@@ -109,7 +112,7 @@ static bool find_segments(struct gmt_owners *owners, const struct gmt_snapshot *
 
 	/* The vectors are all zeros, indexed by trace. Nothing is pushed to them. */
 	done = gmt_events_reader_init(&reader, &snapshot->events,
-		GMT_EVENTS_ADDRESS | GMT_EVENTS_SIZE | GMT_EVENTS_TRACE) &&
+			   GMT_EVENTS_ADDRESS | GMT_EVENTS_SIZE | GMT_EVENTS_TRACE) &&
 		gmt_vec_reserve(&owners->segment_traces, snapshot->traces.count + 1) &&
 		gmt_vec_reserve(&search.others, snapshot->traces.count + 1);
 	for (uint32_t i = 0; i < snapshot->traces.count; i++)
@@ -137,7 +140,8 @@ enum gmt_status gmt_owners_init(struct gmt_owners *owners, const struct gmt_owne
 {
 	/* in the order of GMT_OWNER_... */
 	static const char *const fixed[] = { "unknown", "program", "PyTorch" };
-	enum gmt_status status = rules ? GMT_OK : gmt_owner_rules_add_defaults(&owners->defaults, error);
+	enum gmt_status status =
+		rules ? GMT_OK : gmt_owner_rules_add_defaults(&owners->defaults, error);
 	uint32_t id;
 
 	if (status)
@@ -147,7 +151,8 @@ enum gmt_status gmt_owners_init(struct gmt_owners *owners, const struct gmt_owne
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
 		if (!gmt_intern_text(&owners->names, fixed[i], &id))
 			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
-	return find_segments(owners, snapshot) ? GMT_OK : gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	return find_segments(owners, snapshot) ? GMT_OK
+										   : gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 }
 
 static bool intern(struct gmt_owners *owners, const char *name, size_t length, uint32_t *ret_id)
@@ -194,7 +199,9 @@ static bool judge_python(struct gmt_owners *owners, const struct gmt_owner_frame
 	 * too.
 	 */
 	verdict->action = *frame->file == '<' && strncmp(frame->file, "<stdin", 6) != 0 &&
-		strncmp(frame->file, "<ipython", 8) != 0 ? GMT_OWNER_SKIP : GMT_OWNER_OWN;
+			strncmp(frame->file, "<ipython", 8) != 0
+		? GMT_OWNER_SKIP
+		: GMT_OWNER_OWN;
 	return true;
 }
 
@@ -217,9 +224,11 @@ bool gmt_owners_add_place(struct gmt_owners *owners, const struct gmt_owner_fram
 	if (!verdict || !gmt_owner_rules_find(owners->rules, &owners->sieve, frame, &rule))
 		return false;
 	*verdict = (struct gmt_owner_verdict){
-		.action = GMT_OWNER_SKIP, .name = GMT_OWNER_UNKNOWN, .is_native = !frame->is_python };
+		.action = GMT_OWNER_SKIP, .name = GMT_OWNER_UNKNOWN, .is_native = !frame->is_python
+	};
 	if (!rule)
-		return frame->is_python ? judge_python(owners, frame, verdict) : judge_native(owners, frame, verdict);
+		return frame->is_python ? judge_python(owners, frame, verdict)
+								: judge_native(owners, frame, verdict);
 	verdict->action = (uint8_t)rule->action;
 	if (rule->action == GMT_OWNER_ARENA) {
 		verdict->arena = arena_of(rule, frame->is_python);
@@ -237,8 +246,8 @@ void gmt_owners_pass(const struct gmt_owners *owners, struct gmt_owner_walk *wal
 	 * A library of a framework makes an arena likely only if the library itself allocates. Inside
 	 * its frames, cuBLAS or a callback of the user may allocate.
 	 */
-	bool is_of_another = verdict->arena == GMT_ARENA_LIKELY && verdict->action == GMT_OWNER_OWN && walk->has_owner &&
-		walk->owner != verdict->name;
+	bool is_of_another = verdict->arena == GMT_ARENA_LIKELY && verdict->action == GMT_OWNER_OWN &&
+		walk->has_owner && walk->owner != verdict->name;
 
 	walk->has_native |= verdict->is_native;
 	if (!is_of_another && verdict->arena > *arena)
@@ -259,8 +268,8 @@ void gmt_owners_pass(const struct gmt_owners *owners, struct gmt_owner_walk *wal
 	}
 }
 
-bool gmt_owners_keep(struct gmt_owners *owners, const struct gmt_owner_walk *walk, size_t trace, uint32_t stack,
-	bool in_cache)
+bool gmt_owners_keep(struct gmt_owners *owners, const struct gmt_owner_walk *walk, size_t trace,
+	uint32_t stack, bool in_cache)
 {
 	bool is_segment = owners->segment_traces.items[trace];
 	struct gmt_owner_answer *answer;
@@ -287,7 +296,8 @@ bool gmt_owners_keep(struct gmt_owners *owners, const struct gmt_owner_walk *wal
 	return true;
 }
 
-uint32_t gmt_owners_find(const struct gmt_owners *owners, uint32_t stack, uint32_t layer, int32_t device)
+uint32_t gmt_owners_find(const struct gmt_owners *owners, uint32_t stack, uint32_t layer,
+	int32_t device)
 {
 	const struct gmt_owner_answer *answer = &owners->stacks.items[stack];
 

@@ -99,14 +99,15 @@ void gmt_owners_pass(const struct gmt_owners *owners, struct gmt_owner_walk *wal
  * `in_cache` means that one of the frames is of PyTorch's allocator. If several stacks look equal
  * without their hidden frames, the first decides the owner. Returns false when out of memory.
  */
-bool gmt_owners_keep(struct gmt_owners *owners, const struct gmt_owner_walk *walk, size_t trace, uint32_t stack,
-	bool in_cache);
+bool gmt_owners_keep(struct gmt_owners *owners, const struct gmt_owner_walk *walk, size_t trace,
+	uint32_t stack, bool in_cache);
 
 /*
  * Returns the owner (an id) of what this stack allocated in this layer (GMT_LAYER_...) on this
  * device (or GMT_DEVICE_HOST).
  */
-uint32_t gmt_owners_find(const struct gmt_owners *owners, uint32_t stack, uint32_t layer, int32_t device);
+uint32_t gmt_owners_find(const struct gmt_owners *owners, uint32_t stack, uint32_t layer,
+	int32_t device);
 
 /*
  * Returns whether PyTorch's allocator got what this stack allocated from the driver, to hand it

@@ -19,13 +19,16 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool intern_place(struct gmt_traces_merger *merger, const struct gmt_place *place, uint32_t *ret_place)
+static bool intern_place(struct gmt_traces_merger *merger, const struct gmt_place *place,
+	uint32_t *ret_place)
 {
 	struct gmt_traces *traces = merger->traces;
 	bool is_python = place->kind == GMT_PLACE_PYTHON;
 	struct gmt_owner_frame frame = {
-		.is_python = is_python, .function = gmt_traces_string(traces, place->function),
-		.file = gmt_traces_string(traces, place->file), .module = gmt_traces_string(traces, place->module),
+		.is_python = is_python,
+		.function = gmt_traces_string(traces, place->function),
+		.file = gmt_traces_string(traces, place->file),
+		.module = gmt_traces_string(traces, place->module),
 	};
 	uint32_t *frame_kinds;
 	uint8_t *ownership;
@@ -38,7 +41,8 @@ static bool intern_place(struct gmt_traces_merger *merger, const struct gmt_plac
 	ownership = gmt_vec_push(&traces->place_ownership);
 	if (!frame_kinds || !ownership)
 		return false;
-	*frame_kinds = gmt_frame_kinds(is_python, is_python ? frame.file : frame.module, frame.function);
+	*frame_kinds =
+		gmt_frame_kinds(is_python, is_python ? frame.file : frame.module, frame.function);
 	*ownership = gmt_traces_ownership(traces, place);
 	return gmt_owners_add_place(&traces->owners, &frame);
 }
@@ -47,11 +51,13 @@ bool gmt_traces_mark_place(struct gmt_traces_merger *merger, const char *text, u
 {
 	struct gmt_place place = { .kind = GMT_PLACE_NATIVE };
 
-	return gmt_intern_text(&merger->traces->strings, text, &place.function) && intern_place(merger, &place, ret_place);
+	return gmt_intern_text(&merger->traces->strings, text, &place.function) &&
+		intern_place(merger, &place, ret_place);
 }
 
 /* Makes a name for an address without one: module+0xADDRESS, which addr2line understands. */
-static bool name_unknown(struct gmt_traces_merger *merger, const struct gmt_symbols_answer *answer, uint32_t *ret_string)
+static bool name_unknown(struct gmt_traces_merger *merger, const struct gmt_symbols_answer *answer,
+	uint32_t *ret_string)
 {
 	char text[512];
 
@@ -61,15 +67,15 @@ static bool name_unknown(struct gmt_traces_merger *merger, const struct gmt_symb
 	return gmt_intern_text(&merger->traces->strings, text, ret_string);
 }
 
-static bool add_native_place(struct gmt_traces_merger *merger, const struct gmt_symbols_answer *answer,
-	const struct gmt_symbols_frame *frame)
+static bool add_native_place(struct gmt_traces_merger *merger,
+	const struct gmt_symbols_answer *answer, const struct gmt_symbols_frame *frame)
 {
 	struct gmt_intern *strings = &merger->traces->strings;
 	struct gmt_place place = { .kind = GMT_PLACE_NATIVE, .line = frame->line };
 	uint32_t id, *slot;
 
-	if (frame->function ? !gmt_demangle(strings, frame->function, &place.function) :
-			!name_unknown(merger, answer, &place.function))
+	if (frame->function ? !gmt_demangle(strings, frame->function, &place.function)
+						: !name_unknown(merger, answer, &place.function))
 		return false;
 	if (frame->file && !gmt_intern_text(strings, frame->file, &place.file))
 		return false;
@@ -125,7 +131,8 @@ static bool resolve_new(struct gmt_traces_merger *merger, uint32_t generation, u
 	return true;
 }
 
-static bool find_id(struct gmt_traces_merger *merger, uint32_t generation, uint64_t address, uint32_t *ret_id)
+static bool find_id(struct gmt_traces_merger *merger, uint32_t generation, uint64_t address,
+	uint32_t *ret_id)
 {
 	/* As words, so that the key has no padding. */
 	uint64_t key[2] = { generation, address };
@@ -133,7 +140,8 @@ static bool find_id(struct gmt_traces_merger *merger, uint32_t generation, uint6
 	return gmt_intern(&merger->addresses, key, sizeof(key), ret_id);
 }
 
-bool gmt_traces_resolve(struct gmt_traces_merger *merger, uint32_t generation, uint64_t address, uint32_t *ret_id)
+bool gmt_traces_resolve(struct gmt_traces_merger *merger, uint32_t generation, uint64_t address,
+	uint32_t *ret_id)
 {
 	if (!find_id(merger, generation, address, ret_id))
 		return false;
@@ -147,7 +155,8 @@ static bool list_addresses(struct gmt_traces_merger *merger)
 	uint32_t known = 0, id;
 
 	for (size_t t = 0; t < snapshot->traces.count; t++) {
-		const struct gmt_stack *stack = gmt_snapshot_stack(snapshot, snapshot->traces.items[t].stack);
+		const struct gmt_stack *stack =
+			gmt_snapshot_stack(snapshot, snapshot->traces.items[t].stack);
 
 		for (uint32_t i = 0; stack && i < gmt_traces_depth(&stack->items); i++) {
 			uint64_t address = stack->items.items[i];
@@ -166,7 +175,8 @@ static bool list_addresses(struct gmt_traces_merger *merger)
 static bool resolve_all(struct gmt_traces_merger *merger)
 {
 	/* The vector is all zeros, indexed by module. Nothing is pushed to it. */
-	if (!gmt_vec_reserve(&merger->module_has_eval, merger->snapshot->modules.count + 1) || !list_addresses(merger))
+	if (!gmt_vec_reserve(&merger->module_has_eval, merger->snapshot->modules.count + 1) ||
+		!list_addresses(merger))
 		return false;
 	for (uint32_t id = 0; id < merger->addresses.entries.count; id++) {
 		const uint64_t *key = gmt_intern_get(&merger->addresses, id)->bytes;
@@ -177,7 +187,8 @@ static bool resolve_all(struct gmt_traces_merger *merger)
 	return true;
 }
 
-bool gmt_traces_python_place(struct gmt_traces_merger *merger, uint32_t frame_id, uint32_t *ret_place)
+bool gmt_traces_python_place(struct gmt_traces_merger *merger, uint32_t frame_id,
+	uint32_t *ret_place)
 {
 	const struct gmt_frame *frame = gmt_snapshot_frame(merger->snapshot, frame_id);
 	const struct gmt_code *code = frame ? gmt_snapshot_code(merger->snapshot, frame->code) : NULL;
@@ -226,7 +237,8 @@ static bool merge_all(struct gmt_traces_merger *merger)
 		merger->traces->missing += (trace->stack && !stack) + (trace->frames && !frames);
 		merger->frame_kinds = 0;
 		merger->owner = (struct gmt_owner_walk){ 0 };
-		if (!gmt_traces_merge(merger, stack, frames, gmt_snapshot_frames(snapshot, trace->caller)) ||
+		if (!gmt_traces_merge(merger, stack, frames,
+				gmt_snapshot_frames(snapshot, trace->caller)) ||
 			!keep_stack(merger, t))
 			return false;
 	}
@@ -239,8 +251,9 @@ static bool list_problems(struct gmt_traces_merger *merger)
 
 	for (size_t i = 0; i < snapshot->modules.count; i++) {
 		enum gmt_symbols_state state = gmt_symbols_state(merger->symbols, i);
-		const char *why = state == GMT_SYMBOLS_NO_FILE ? "not found on this machine" :
-			state == GMT_SYMBOLS_OTHER_FILE ? "is another build than the recorded one" : NULL;
+		const char *why = state == GMT_SYMBOLS_NO_FILE ? "not found on this machine"
+			: state == GMT_SYMBOLS_OTHER_FILE          ? "is another build than the recorded one"
+													   : NULL;
 
 		if (!why)
 			continue;
@@ -256,7 +269,9 @@ static bool list_problems(struct gmt_traces_merger *merger)
 enum gmt_status gmt_traces_init(struct gmt_traces *ret_traces, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces_options *options, struct gmt_error *error)
 {
-	struct gmt_traces_merger merger = { .traces = ret_traces, .snapshot = snapshot, .native = options->native };
+	struct gmt_traces_merger merger = {
+		.traces = ret_traces, .snapshot = snapshot, .native = options->native
+	};
 	uint32_t empty;
 
 	ret_traces->trace_count = snapshot->traces.count;
@@ -267,8 +282,8 @@ enum gmt_status gmt_traces_init(struct gmt_traces *ret_traces, const struct gmt_
 
 	bool done = ret_traces->stack_of_trace && merger.symbols &&
 		gmt_intern_text(&ret_traces->strings, "", &empty) &&
-		!gmt_owners_init(&ret_traces->owners, options->owner_rules, snapshot, error) && resolve_all(&merger) &&
-		merge_all(&merger) && list_problems(&merger);
+		!gmt_owners_init(&ret_traces->owners, options->owner_rules, snapshot, error) &&
+		resolve_all(&merger) && merge_all(&merger) && list_problems(&merger);
 
 	gmt_symbols_close(merger.symbols);
 	gmt_intern_fini(&merger.addresses);

@@ -92,7 +92,8 @@ enum gmt_status gmt_traces_init(struct gmt_traces *ret_traces, const struct gmt_
 	const struct gmt_traces_options *options, struct gmt_error *error);
 
 /* Returns the places of a merged stack, leaf first. */
-const uint32_t *gmt_traces_stack(const struct gmt_traces *traces, uint32_t stack, uint32_t *ret_count);
+const uint32_t *gmt_traces_stack(const struct gmt_traces *traces, uint32_t stack,
+	uint32_t *ret_count);
 
 const struct gmt_place *gmt_traces_place(const struct gmt_traces *traces, uint32_t place);
 

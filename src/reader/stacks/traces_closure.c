@@ -18,9 +18,9 @@ enum { MAX_FOLDER_BYTES = 4096 }; /* length limit of a path; no file of PyTorch 
  */
 enum {
 	IS_KNOWN = 1,
-	IS_OWN = 2,      /* of the user's own files */
-	IS_PACKAGE = 4,  /* of an installed package, including PyTorch */
-	IS_STEP = 8,     /* a function named "step" */
+	IS_OWN = 2, /* of the user's own files */
+	IS_PACKAGE = 4, /* of an installed package, including PyTorch */
+	IS_STEP = 8, /* a function named "step" */
 	IS_CLOSURE = 16, /* a function named "closure", or a lambda */
 };
 
@@ -94,13 +94,15 @@ static struct folder folder_of(const char *file)
 /* Returns whether a frame is neither of PyTorch nor of Python's standard library. */
 static bool is_foreign(struct gmt_traces_merger *merger, const struct folder *folder, size_t at)
 {
-	return kind_at(merger, at) & (IS_OWN | IS_PACKAGE) && strncmp(file_of(merger, at), folder->path, folder->length) != 0;
+	return kind_at(merger, at) & (IS_OWN | IS_PACKAGE) &&
+		strncmp(file_of(merger, at), folder->path, folder->length) != 0;
 }
 
 /*
  * Returns whether the program's own optimizer, whose step is frame number `step`, called a closure.
  */
-static bool calls_closure(struct gmt_traces_merger *merger, const struct folder *folder, size_t step)
+static bool calls_closure(struct gmt_traces_merger *merger, const struct folder *folder,
+	size_t step)
 {
 	bool is_own_step = kind_at(merger, step) & IS_OWN;
 
@@ -128,6 +130,7 @@ bool gmt_traces_is_by_optimizer(struct gmt_traces_merger *merger, size_t at)
 	 * PyTorch's optimizers call only closures. Exception: ANY_STEP calls the step of another
 	 * optimizer.
 	 */
-	return length >= strlen(ANY_STEP) && strcmp(function + length - strlen(ANY_STEP), ANY_STEP) == 0 &&
+	return length >= strlen(ANY_STEP) &&
+		strcmp(function + length - strlen(ANY_STEP), ANY_STEP) == 0 &&
 		kind_at(merger, inner - 1) & IS_STEP && !calls_closure(merger, &folder, inner - 1);
 }

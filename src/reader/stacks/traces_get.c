@@ -3,7 +3,8 @@
 
 #include "base/pages.h"
 
-const uint32_t *gmt_traces_stack(const struct gmt_traces *traces, uint32_t stack, uint32_t *ret_count)
+const uint32_t *gmt_traces_stack(const struct gmt_traces *traces, uint32_t stack,
+	uint32_t *ret_count)
 {
 	const struct gmt_interned *entry = gmt_intern_get(&traces->stacks, stack);
 
@@ -37,7 +38,8 @@ void gmt_traces_fini(struct gmt_traces *traces)
 	gmt_intern_fini(&traces->strings);
 	gmt_intern_fini(&traces->places);
 	gmt_intern_fini(&traces->stacks);
-	gmt_pages_free(traces->stack_of_trace, (traces->trace_count + 1) * sizeof(*traces->stack_of_trace));
+	gmt_pages_free(traces->stack_of_trace,
+		(traces->trace_count + 1) * sizeof(*traces->stack_of_trace));
 	traces->stack_of_trace = NULL;
 	gmt_vec_fini(&traces->problems);
 	gmt_vec_fini(&traces->stack_frame_kinds);

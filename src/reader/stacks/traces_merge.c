@@ -22,7 +22,9 @@ static bool list_mark(struct gmt_traces_merger *merger)
  */
 static bool is_in_closure(uint32_t frame_kinds)
 {
-	return frame_kinds & (GMT_FRAME_KIND_BIT(MODULE_CALL) | GMT_FRAME_KIND_BIT(BACKWARD_CALL) | GMT_FRAME_KIND_BIT(LOSS));
+	return frame_kinds &
+		(GMT_FRAME_KIND_BIT(MODULE_CALL) | GMT_FRAME_KIND_BIT(BACKWARD_CALL) |
+			GMT_FRAME_KIND_BIT(LOSS));
 }
 
 /*
@@ -39,7 +41,8 @@ static void add_landmarks(struct gmt_traces_merger *merger, bool *has_optimizer)
 		bool is_inner = *has_optimizer || is_in_closure(merger->frame_kinds);
 
 		if (is_inner || !gmt_traces_is_by_optimizer(merger, at))
-			frame_kinds = (frame_kinds & ~GMT_FRAME_KIND_BIT(OPTIMIZER)) | (is_inner ? 0 : GMT_FRAME_KIND_BIT(CLOSURE));
+			frame_kinds = (frame_kinds & ~GMT_FRAME_KIND_BIT(OPTIMIZER)) |
+				(is_inner ? 0 : GMT_FRAME_KIND_BIT(CLOSURE));
 		*has_optimizer = true;
 	}
 	merger->frame_kinds |= frame_kinds;
@@ -152,7 +155,8 @@ static bool append_run(struct gmt_traces_merger *merger, size_t *at, uint64_t ev
 	return append_python(merger, at, end, false);
 }
 
-static bool is_internal(const struct gmt_traces_merger *merger, const struct gmt_traces_resolved *resolved)
+static bool is_internal(const struct gmt_traces_merger *merger,
+	const struct gmt_traces_resolved *resolved)
 {
 	if (resolved->is_python || resolved->is_eval)
 		return true;
@@ -185,7 +189,8 @@ static bool append_mark(struct gmt_traces_merger *merger, const char *text)
  * Counts the frames of the interpreter's loop from index `at` on. UINT64_MAX: some frames there are
  * missing.
  */
-static bool count_evals(struct gmt_traces_merger *merger, const struct gmt_stack *stack, uint32_t at, uint64_t *ret_count)
+static bool count_evals(struct gmt_traces_merger *merger, const struct gmt_stack *stack,
+	uint32_t at, uint64_t *ret_count)
 {
 	uint32_t id;
 
@@ -206,7 +211,8 @@ static bool count_evals(struct gmt_traces_merger *merger, const struct gmt_stack
  * Appends the Python frames of a gap in the native frames. `evals` loop frames follow the gap. The
  * outermost Python runs belong to those, one run each. All other Python frames belong in the gap.
  */
-static bool append_gap(struct gmt_traces_merger *merger, uint64_t evals, const struct gmt_frames *frames, size_t *python_at)
+static bool append_gap(struct gmt_traces_merger *merger, uint64_t evals,
+	const struct gmt_frames *frames, size_t *python_at)
 {
 	size_t end = merger->python.count;
 
@@ -215,7 +221,8 @@ static bool append_gap(struct gmt_traces_merger *merger, uint64_t evals, const s
 	 * there.
 	 */
 	if (frames && frames->truncated)
-		return append_python(merger, python_at, end, true) && append_mark(merger, GMT_TRACES_LEFT_OUT);
+		return append_python(merger, python_at, end, true) &&
+			append_mark(merger, GMT_TRACES_LEFT_OUT);
 	if (has_gap(merger) && !append_python(merger, python_at, merger->outer_at, true))
 		return false;
 	for (size_t runs = count_runs(merger, *python_at); runs > evals; runs--)
@@ -225,7 +232,8 @@ static bool append_gap(struct gmt_traces_merger *merger, uint64_t evals, const s
 }
 
 /* Merges two stacks into merger->merged. Each may be NULL. */
-static bool merge(struct gmt_traces_merger *merger, const struct gmt_stack *stack, const struct gmt_frames *frames)
+static bool merge(struct gmt_traces_merger *merger, const struct gmt_stack *stack,
+	const struct gmt_frames *frames)
 {
 	bool has_python = merger->python.count != 0;
 	bool trims = has_python && merger->native != GMT_TRACES_ALL;
@@ -249,8 +257,9 @@ static bool merge(struct gmt_traces_merger *merger, const struct gmt_stack *stac
 
 		const struct gmt_traces_resolved *resolved = &merger->resolved.items[id];
 		for (uint32_t place = 0; place < resolved->count; place++)
-			merger->frame_kinds |= merger->traces->place_frame_kinds.items[
-				merger->resolved_places.items[resolved->first + place]];
+			merger->frame_kinds |=
+				merger->traces->place_frame_kinds
+					.items[merger->resolved_places.items[resolved->first + place]];
 		evals += resolved->is_eval;
 		if (has_python && resolved->is_eval && python_at < merger->python.count) {
 			if (!append_run(merger, &python_at, evals_left))
@@ -261,7 +270,8 @@ static bool merge(struct gmt_traces_merger *merger, const struct gmt_stack *stac
 		if (has_python && resolved->is_eval && !frames->truncated)
 			unmatched++;
 		else if (trims && (merger->native == GMT_TRACES_NONE || is_internal(merger, resolved))) {
-			pass_owners(merger, gmt_vec_at(&merger->resolved_places, resolved->first), resolved->count);
+			pass_owners(merger, gmt_vec_at(&merger->resolved_places, resolved->first),
+				resolved->count);
 			continue;
 		}
 		if (!append(merger, gmt_vec_at(&merger->resolved_places, resolved->first), resolved->count))
@@ -278,7 +288,8 @@ static bool merge(struct gmt_traces_merger *merger, const struct gmt_stack *stac
 	if (!append_python(merger, &python_at, merger->python.count, true))
 		return false;
 	return !stack || !stack->truncated ||
-		append_mark(merger, stack->truncated == GMT_STACK_STOPPED ? GMT_TRACES_STOPPED : GMT_TRACES_LEFT_OUT);
+		append_mark(merger,
+			stack->truncated == GMT_STACK_STOPPED ? GMT_TRACES_STOPPED : GMT_TRACES_LEFT_OUT);
 }
 
 /*
@@ -307,8 +318,9 @@ static bool append_caller(struct gmt_traces_merger *merger, const struct gmt_fra
 	return append_python(merger, &from, merger->python.count, true);
 }
 
-bool gmt_traces_merge(struct gmt_traces_merger *merger, const struct gmt_stack *stack, const struct gmt_frames *frames,
-	const struct gmt_frames *caller)
+bool gmt_traces_merge(struct gmt_traces_merger *merger, const struct gmt_stack *stack,
+	const struct gmt_frames *frames, const struct gmt_frames *caller)
 {
-	return list_python(merger, frames) && merge(merger, stack, frames) && append_caller(merger, caller);
+	return list_python(merger, frames) && merge(merger, stack, frames) &&
+		append_caller(merger, caller);
 }

@@ -65,7 +65,8 @@ static inline uint32_t gmt_traces_depth(const struct gmt_list *list)
  * Resolves a native address. Sets *ret_id to its index in `resolved`. Returns false when out of
  * memory.
  */
-bool gmt_traces_resolve(struct gmt_traces_merger *merger, uint32_t generation, uint64_t address, uint32_t *ret_id);
+bool gmt_traces_resolve(struct gmt_traces_merger *merger, uint32_t generation, uint64_t address,
+	uint32_t *ret_id);
 
 /*
  * Makes the place of a pseudo frame with this text, which stands for missing frames. Returns false
@@ -77,7 +78,8 @@ bool gmt_traces_mark_place(struct gmt_traces_merger *merger, const char *text, u
  * Makes the place of a Python frame. A frame or function that the file lacks becomes "<unknown>".
  * Returns false when out of memory.
  */
-bool gmt_traces_python_place(struct gmt_traces_merger *merger, uint32_t frame_id, uint32_t *ret_place);
+bool gmt_traces_python_place(struct gmt_traces_merger *merger, uint32_t frame_id,
+	uint32_t *ret_place);
 
 /*
  * Returns whether an optimizer made the allocation itself, not a closure that it called. `at` is
@@ -90,7 +92,7 @@ bool gmt_traces_is_by_optimizer(struct gmt_traces_merger *merger, size_t at);
  * thread that called the backward pass. Also sets frame_kinds and owner. Each stack may be NULL.
  * Returns false when out of memory.
  */
-bool gmt_traces_merge(struct gmt_traces_merger *merger, const struct gmt_stack *stack, const struct gmt_frames *frames,
-	const struct gmt_frames *caller);
+bool gmt_traces_merge(struct gmt_traces_merger *merger, const struct gmt_stack *stack,
+	const struct gmt_frames *frames, const struct gmt_frames *caller);
 
 #endif

@@ -12,17 +12,20 @@ enum { MOST_STEPS = 1 << 20 };
  * Identifies a counter. An optimizer may step in any thread. The program's counters differ by
  * thread and name.
  */
-static uint64_t id_of(enum gmt_mark_source source, uint64_t object, uint32_t thread, const char *name)
+static uint64_t id_of(enum gmt_mark_source source, uint64_t object, uint32_t thread,
+	const char *name)
 {
-	return source == GMT_MARK_SOURCE_OPTIMIZER ? gmt_hash_u64(object) :
-		gmt_hash_u64(thread) ^ gmt_hash_bytes(name, strlen(name));
+	return source == GMT_MARK_SOURCE_OPTIMIZER
+		? gmt_hash_u64(object)
+		: gmt_hash_u64(thread) ^ gmt_hash_bytes(name, strlen(name));
 }
 
 static const char *name_of(const struct gmt_snapshot *snapshot, uint32_t id)
 {
 	uint64_t name;
 
-	return gmt_map_find(&snapshot->name_ids, id, &name) ? snapshot->names.items[name].text.text : "";
+	return gmt_map_find(&snapshot->name_ids, id, &name) ? snapshot->names.items[name].text.text
+														: "";
 }
 
 /* Each mark has a row for each account, so repeated rows are skipped. */
@@ -33,12 +36,14 @@ static bool find_counts(struct gmt_compacted_steps *pasts, enum gmt_mark_source 
 
 	for (size_t i = 0; i < compacted->steps.count; i++) {
 		const struct gmt_past_step *row = &compacted->steps.items[i];
-		uint64_t id = id_of(source, row->object, row->thread, name_of(pasts->snapshot, row->name)) ^ gmt_hash_u64(row->stamp);
+		uint64_t id = id_of(source, row->object, row->thread, name_of(pasts->snapshot, row->name)) ^
+			gmt_hash_u64(row->stamp);
 
 		if (row->source != source || row->steps < 2 || id == before)
 			continue;
 		before = id;
-		if (row->steps > MOST_STEPS || (sum += row->steps) > MOST_STEPS || !gmt_budget_spend(row->steps, GMT_BUDGET_ROWS)) {
+		if (row->steps > MOST_STEPS || (sum += row->steps) > MOST_STEPS ||
+			!gmt_budget_spend(row->steps, GMT_BUDGET_ROWS)) {
 			gmt_map_fini(&pasts->counts);
 			return true;
 		}
@@ -48,17 +53,22 @@ static bool find_counts(struct gmt_compacted_steps *pasts, enum gmt_mark_source 
 	return true;
 }
 
-uint32_t gmt_step_compacteds_count(const struct gmt_compacted_steps *pasts, const struct gmt_snapshot_mark *mark)
+uint32_t gmt_step_compacteds_count(const struct gmt_compacted_steps *pasts,
+	const struct gmt_snapshot_mark *mark)
 {
 	uint64_t count;
 
-	if (!pasts->counts.count || mark->stamp > pasts->snapshot->compacted.fold.stamp || !gmt_map_find(&pasts->counts,
-		id_of((enum gmt_mark_source)mark->source, mark->object, mark->thread, mark->name) ^ gmt_hash_u64(mark->stamp), &count))
+	if (!pasts->counts.count || mark->stamp > pasts->snapshot->compacted.fold.stamp ||
+		!gmt_map_find(&pasts->counts,
+			id_of((enum gmt_mark_source)mark->source, mark->object, mark->thread, mark->name) ^
+				gmt_hash_u64(mark->stamp),
+			&count))
 		return 1;
 	return (uint32_t)count;
 }
 
-bool gmt_step_compacteds_init(struct gmt_compacted_steps *pasts, const struct gmt_snapshot *snapshot, enum gmt_mark_source source)
+bool gmt_step_compacteds_init(struct gmt_compacted_steps *pasts,
+	const struct gmt_snapshot *snapshot, enum gmt_mark_source source)
 {
 	pasts->snapshot = snapshot;
 	for (size_t i = 0; i < snapshot->compacted.counters.count; i++) {
@@ -74,7 +84,8 @@ bool gmt_step_compacteds_init(struct gmt_compacted_steps *pasts, const struct gm
 	return find_counts(pasts, source);
 }
 
-bool gmt_step_compacteds_note(struct gmt_compacted_steps *pasts, struct gmt_step_series *series, const struct gmt_snapshot_mark *mark)
+bool gmt_step_compacteds_note(struct gmt_compacted_steps *pasts, struct gmt_step_series *series,
+	const struct gmt_snapshot_mark *mark)
 {
 	const struct gmt_snapshot *snapshot = pasts->snapshot;
 	struct gmt_step_compacted *row;
@@ -84,8 +95,10 @@ bool gmt_step_compacteds_note(struct gmt_compacted_steps *pasts, struct gmt_step
 	if (!snapshot->compacted.has_fold || mark->stamp > snapshot->compacted.fold.stamp)
 		return true;
 	/* A mark without a step: it has the same stamp as the previous mark. */
-	pasts->misfits |= !series->steps.count || series->steps.items[series->steps.count - 1].end != mark->stamp;
-	if (!gmt_map_find(&pasts->ids, id_of((enum gmt_mark_source)mark->source, mark->object, mark->thread, mark->name),
+	pasts->misfits |=
+		!series->steps.count || series->steps.items[series->steps.count - 1].end != mark->stamp;
+	if (!gmt_map_find(&pasts->ids,
+			id_of((enum gmt_mark_source)mark->source, mark->object, mark->thread, mark->name),
 			&counter)) {
 		pasts->misfits = true;
 		return true;
@@ -94,7 +107,8 @@ bool gmt_step_compacteds_note(struct gmt_compacted_steps *pasts, struct gmt_step
 		row = gmt_vec_push(&series->compacted);
 		if (!row || !gmt_map_put(&pasts->rows, counter, series->compacted.count - 1))
 			return false;
-		*row = (struct gmt_step_compacted){ .counter = (uint32_t)counter, .first_step = (uint32_t)series->steps.count - count };
+		*row = (struct gmt_step_compacted){ .counter = (uint32_t)counter,
+			.first_step = (uint32_t)series->steps.count - count };
 		index = series->compacted.count - 1;
 	}
 	row = &series->compacted.items[index];
@@ -109,7 +123,9 @@ void gmt_step_compacteds_end(struct gmt_compacted_steps *pasts, struct gmt_step_
 
 	series->lacks_compacted_samples = pasts->misfits;
 	for (size_t i = 0; i < series->compacted.count; i++)
-		series->lacks_compacted_samples |= snapshot->compacted.counters.items[series->compacted.items[i].counter].marks != series->compacted.items[i].steps;
+		series->lacks_compacted_samples |=
+			snapshot->compacted.counters.items[series->compacted.items[i].counter].marks !=
+			series->compacted.items[i].steps;
 	gmt_map_fini(&pasts->ids);
 	gmt_map_fini(&pasts->counts);
 	gmt_map_fini(&pasts->rows);

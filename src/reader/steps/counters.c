@@ -24,7 +24,8 @@ static uint64_t id_of(uint64_t key, const char *class)
 	return gmt_hash_u64(key) ^ class_of(class);
 }
 
-bool gmt_counters_add(struct gmt_counters *counters, uint64_t key, const char *class, uint64_t stamp)
+bool gmt_counters_add(struct gmt_counters *counters, uint64_t key, const char *class,
+	uint64_t stamp)
 {
 	uint64_t index;
 
@@ -60,8 +61,8 @@ static bool may_follow(const struct chain *chain, const struct gmt_counter *row,
 {
 	if (chaining == GMT_COUNTERS_OF_A_CLASS && chain->class != row->class)
 		return false;
-	return chain->last < row->first || (chaining == GMT_COUNTERS_IN_ROWS && chain->in_rows &&
-		row->count >= IN_A_ROW * row->runs);
+	return chain->last < row->first ||
+		(chaining == GMT_COUNTERS_IN_ROWS && chain->in_rows && row->count >= IN_A_ROW * row->runs);
 }
 
 bool gmt_counters_chain(struct gmt_counters *counters, enum gmt_counters_chaining chaining)
@@ -85,15 +86,16 @@ bool gmt_counters_chain(struct gmt_counters *counters, enum gmt_counters_chainin
 		}
 		row->chain = (uint32_t)c;
 		if (done && c < chains.count) {
-			chains.items[c].last = row->last > chains.items[c].last ? row->last : chains.items[c].last;
+			chains.items[c].last =
+				row->last > chains.items[c].last ? row->last : chains.items[c].last;
 			chains.items[c].in_rows &= row->count >= IN_A_ROW * row->runs;
 			chains.items[c].count += row->count;
 			chains.items[c].late += row->late;
 		}
 	}
 	for (size_t c = 0; c < chains.count; c++)
-		if (counters->is_late ? chains.items[c].late > chains.items[counters->winner].late :
-			chains.items[c].count > chains.items[counters->winner].count)
+		if (counters->is_late ? chains.items[c].late > chains.items[counters->winner].late
+							  : chains.items[c].count > chains.items[counters->winner].count)
 			counters->winner = (uint32_t)c;
 	gmt_vec_fini(&chains);
 	return done;

@@ -37,7 +37,8 @@ struct gmt_counters {
  * Counts one for the thing with this key and class. Stamps must not decrease. Returns false when
  * out of memory.
  */
-bool gmt_counters_add(struct gmt_counters *counters, uint64_t key, const char *class, uint64_t stamp);
+bool gmt_counters_add(struct gmt_counters *counters, uint64_t key, const char *class,
+	uint64_t stamp);
 
 /* Which things form one counter. */
 enum gmt_counters_chaining {

@@ -34,7 +34,8 @@ static bool add_call(struct finder *finder, const struct gmt_forward_run *run, s
 	return call;
 }
 
-static const struct gmt_forward_token *token_of(const struct finder *finder, const struct gmt_forward_run *run, size_t index)
+static const struct gmt_forward_token *token_of(const struct finder *finder,
+	const struct gmt_forward_run *run, size_t index)
 {
 	return &finder->runs.tokens.items[run->first + index];
 }
@@ -42,8 +43,8 @@ static const struct gmt_forward_token *token_of(const struct finder *finder, con
 /* The traits by which tokens are compared. */
 enum traits { STACK = 0, SIZE = 1, FREES = 2 };
 
-static bool find_period_by(struct finder *finder, const struct gmt_forward_run *run, unsigned traits, size_t *ret_period,
-	size_t *ret_length)
+static bool find_period_by(struct finder *finder, const struct gmt_forward_run *run,
+	unsigned traits, size_t *ret_period, size_t *ret_length)
 {
 	finder->sequence.count = 0;
 	if (!gmt_vec_reserve(&finder->sequence, run->count))
@@ -69,9 +70,11 @@ static bool is_parted(const struct gmt_forward_context *context)
  * vary. Sets *ret_period to 0 if there is no period. Does not use frees if calls are separated:
  * runs are then short, and their first frees differ from those of later calls.
  */
-static bool find_period(struct finder *finder, const struct gmt_forward_run *run, size_t *ret_period, size_t *ret_length)
+static bool find_period(struct finder *finder, const struct gmt_forward_run *run,
+	size_t *ret_period, size_t *ret_length)
 {
-	unsigned most = is_parted(&finder->runs.contexts.items[run->context]) ? STACK | SIZE : STACK | SIZE | FREES;
+	unsigned most =
+		is_parted(&finder->runs.contexts.items[run->context]) ? STACK | SIZE : STACK | SIZE | FREES;
 
 	*ret_period = *ret_length = 0;
 	for (unsigned traits = most + 1; traits-- > 0 && !*ret_period;)
@@ -85,7 +88,8 @@ static bool find_period(struct finder *finder, const struct gmt_forward_run *run
  * context, a run is one call, unless it consists of whole periods. Even then, the periods are equal
  * layers, not calls, if the calling function itself makes the separating allocations in a loop.
  */
-static bool is_periodic(const struct finder *finder, const struct gmt_forward_run *run, size_t period, size_t length)
+static bool is_periodic(const struct finder *finder, const struct gmt_forward_run *run,
+	size_t period, size_t length)
 {
 	const struct gmt_forward_context *context = &finder->runs.contexts.items[run->context];
 	bool is_in_loop = context->run_count >= LEAST_PARTED &&
@@ -114,7 +118,8 @@ static bool split_run(struct finder *finder, const struct gmt_forward_run *run)
 		phase = (period - start % period) % period;
 	if (token_of(finder, run, start + phase)->stack != token_of(finder, run, 0)->stack)
 		phase = 0;
-	while (phase < period && token_of(finder, run, start + phase)->stack != token_of(finder, run, 0)->stack)
+	while (phase < period &&
+		token_of(finder, run, start + phase)->stack != token_of(finder, run, 0)->stack)
 		phase++;
 	if (phase == period)
 		phase = 0;
@@ -182,14 +187,16 @@ static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 		qsort(finder->calls.items, finder->calls.count, sizeof(*finder->calls.items), by_stamp);
 	for (size_t i = 0; done && i < finder->calls.count; i++) {
 		counters.is_late = i >= finder->calls.count / 2;
-		done = gmt_counters_add(&counters, finder->calls.items[i].context, "", finder->calls.items[i].stamp);
+		done = gmt_counters_add(&counters, finder->calls.items[i].context, "",
+			finder->calls.items[i].stamp);
 	}
 	done = done && gmt_counters_chain(&counters, GMT_COUNTERS_IN_ROWS);
 	for (size_t i = 0; done && i < finder->calls.count; i++) {
 		const struct call *call = &finder->calls.items[i];
 		uint64_t begin = call->stamp - (call->stamp != 0);
 
-		if (!gmt_counters_counts(&counters, call->context, "") || (before && begin <= before->begin))
+		if (!gmt_counters_counts(&counters, call->context, "") ||
+			(before && begin <= before->begin))
 			continue;
 		/* The first call after the begin of the program's own step extends back to that begin. */
 		if (finder->runs.main && (!before || before->begin < main_begin(finder, call->stamp)))
@@ -200,7 +207,8 @@ static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 		done = before;
 		if (done)
 			*before = (struct gmt_step){
-				.begin = begin, .end = main_end(finder, call->stamp),
+				.begin = begin,
+				.end = main_end(finder, call->stamp),
 			};
 		last_stamp = call->last_stamp;
 	}

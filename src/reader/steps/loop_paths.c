@@ -12,11 +12,14 @@ bool gmt_loop_paths_init(struct gmt_loop_paths *paths, const struct gmt_traces *
 	return gmt_vec_reserve(&paths->path_of, traces->stacks.entries.count + 1);
 }
 
-static bool get_node(struct gmt_loop_paths *paths, const struct gmt_loop_level *parent, uint32_t place, uint32_t *ret_node)
+static bool get_node(struct gmt_loop_paths *paths, const struct gmt_loop_level *parent,
+	uint32_t place, uint32_t *ret_node)
 {
 	const struct gmt_place *row = gmt_traces_place(paths->traces, place);
 	uint64_t outside = parent ? ((uint64_t)parent->node + 1) << 32 | parent->line : 0;
-	uint64_t key = gmt_hash_u64(gmt_hash_u64(outside) ^ ((uint64_t)row->file << 32 | row->function)), index;
+	uint64_t key =
+				 gmt_hash_u64(gmt_hash_u64(outside) ^ ((uint64_t)row->file << 32 | row->function)),
+			 index;
 
 	if (!gmt_map_find(&paths->node_ids, key, &index)) {
 		struct gmt_loop_node *node = gmt_vec_push(&paths->nodes);
@@ -25,7 +28,9 @@ static bool get_node(struct gmt_loop_paths *paths, const struct gmt_loop_level *
 		if (!node || !gmt_map_put(&paths->node_ids, key, index))
 			return false;
 		*node = (struct gmt_loop_node){
-			.parent_plus_1 = parent ? parent->node + 1 : 0, .parent_line = parent ? parent->line : 0, .place = place,
+			.parent_plus_1 = parent ? parent->node + 1 : 0,
+			.parent_line = parent ? parent->line : 0,
+			.place = place,
 			.depth = parent ? paths->nodes.items[parent->node].depth + 1 : 0,
 		};
 	}
@@ -34,8 +39,8 @@ static bool get_node(struct gmt_loop_paths *paths, const struct gmt_loop_level *
 }
 
 /* Finds a path, or adds it if it is new. */
-static bool intern_path(struct gmt_loop_paths *paths, const struct gmt_loop_level *levels, uint32_t count,
-	uint32_t *ret_path)
+static bool intern_path(struct gmt_loop_paths *paths, const struct gmt_loop_level *levels,
+	uint32_t count, uint32_t *ret_path)
 {
 	const struct gmt_loop_level *leaf = &levels[count - 1];
 	uint64_t key = (uint64_t)leaf->node << 32 | leaf->line, index;
@@ -44,7 +49,8 @@ static bool intern_path(struct gmt_loop_paths *paths, const struct gmt_loop_leve
 	if (!gmt_map_find(&paths->path_ids, key, &index)) {
 		path = gmt_vec_push(&paths->paths);
 		index = paths->paths.count - 1;
-		if (!path || !gmt_vec_reserve(&paths->levels, count) || !gmt_map_put(&paths->path_ids, key, index))
+		if (!path || !gmt_vec_reserve(&paths->levels, count) ||
+			!gmt_map_put(&paths->path_ids, key, index))
 			return false;
 		*path = (struct gmt_loop_path){ .first = paths->levels.count, .count = count };
 		for (uint32_t i = 0; i < count; i++)
@@ -101,7 +107,9 @@ void gmt_loop_paths_sum(struct gmt_loop_paths *paths)
 				paths->paths.items[p].allocs;
 	for (uint32_t i = 0; i < paths->nodes.count; i++) {
 		const struct gmt_loop_node *node = &paths->nodes.items[i];
-		uint32_t *best = node->parent_plus_1 ? &paths->nodes.items[node->parent_plus_1 - 1].best_plus_1 : &paths->best_plus_1;
+		uint32_t *best = node->parent_plus_1
+			? &paths->nodes.items[node->parent_plus_1 - 1].best_plus_1
+			: &paths->best_plus_1;
 
 		if (!*best || node->allocs > paths->nodes.items[*best - 1].allocs)
 			*best = i + 1;

@@ -15,9 +15,10 @@ enum {
 	/* at least one in LEAST_LATE passes begins in the second half of the recording */
 	LEAST_LATE = 4,
 	LEAST_FREED = 4, /* at least one in LEAST_FREED blocks is freed */
-	MOST_PARTS = 8,  /* maximum number of parts of a pass, if lines decrease within an expression */
-	ALIKE = 9, ALIKE_OF = 10, /* at least 9 of 10 passes begin with the same stack */
-	LEAST_ONCE = 3,  /* at least one in LEAST_ONCE passes has that stack exactly once */
+	MOST_PARTS = 8, /* maximum number of parts of a pass, if lines decrease within an expression */
+	ALIKE = 9,
+	ALIKE_OF = 10, /* at least 9 of 10 passes begin with the same stack */
+	LEAST_ONCE = 3, /* at least one in LEAST_ONCE passes has that stack exactly once */
 	MOST_OFTEN = 50, /* at most one in MOST_OFTEN passes has it more than twice */
 };
 
@@ -25,7 +26,7 @@ enum {
 struct edge {
 	uint32_t node;
 	uint32_t to, from; /* lines */
-	uint32_t late;     /* of `count`, those in the second half of the recording */
+	uint32_t late; /* of `count`, those in the second half of the recording */
 	uint64_t count;
 };
 
@@ -57,7 +58,7 @@ struct finder {
 	struct gmt_map thread_ids;
 	GMT_VEC(struct thread) threads;
 	struct gmt_map last_lines; /* the last line, by thread and node */
-	struct gmt_map edge_ids;   /* from the hash of an edge to its index */
+	struct gmt_map edge_ids; /* from the hash of an edge to its index */
 	GMT_VEC(struct edge) edges;
 	uint64_t allocs;
 	bool is_second_half;
@@ -90,12 +91,14 @@ static bool add_edge(struct finder *finder, uint32_t node, uint32_t to, uint32_t
  * Notes a pass of the chosen loop. It begins with the loop's first allocation, and each time the
  * line goes back to the beginning of the loop.
  */
-static bool note_pass(struct finder *finder, uint32_t line, bool went_back, uint64_t stamp, uint32_t stack)
+static bool note_pass(struct finder *finder, uint32_t line, bool went_back, uint64_t stamp,
+	uint32_t stack)
 {
 	const struct loop *loop = &finder->loop;
 	struct pass *pass;
 
-	if (line < loop->first || line > loop->last || (finder->passes.count && (!went_back || line > loop->begin)))
+	if (line < loop->first || line > loop->last ||
+		(finder->passes.count && (!went_back || line > loop->begin)))
 		return true;
 	pass = gmt_vec_push(&finder->passes);
 	if (pass)
@@ -104,34 +107,40 @@ static bool note_pass(struct finder *finder, uint32_t line, bool went_back, uint
 }
 
 /* The thread's function at this level reached another line. */
-static bool visit(struct finder *finder, uint32_t thread, const struct gmt_loop_level *level, uint64_t stamp, uint32_t stack)
+static bool visit(struct finder *finder, uint32_t thread, const struct gmt_loop_level *level,
+	uint64_t stamp, uint32_t stack)
 {
 	uint64_t key = (uint64_t)thread << 32 | level->node, last = 0;
 	bool was_there = gmt_map_find(&finder->last_lines, key, &last);
 	bool went_back = was_there && level->line < last;
 
-	if (!finder->is_chosen && went_back && !add_edge(finder, level->node, level->line, (uint32_t)last))
+	if (!finder->is_chosen && went_back &&
+		!add_edge(finder, level->node, level->line, (uint32_t)last))
 		return false;
-	if (finder->is_chosen && level->node == finder->loop.node && !note_pass(finder, level->line, went_back, stamp, stack))
+	if (finder->is_chosen && level->node == finder->loop.node &&
+		!note_pass(finder, level->line, went_back, stamp, stack))
 		return false;
 	return gmt_map_put(&finder->last_lines, key, level->line);
 }
 
 /* Returns whether a path goes through a loop. */
-static bool is_in_loop(const struct finder *finder, const struct gmt_loop_path *path, const struct loop *loop)
+static bool is_in_loop(const struct finder *finder, const struct gmt_loop_path *path,
+	const struct loop *loop)
 {
 	const struct gmt_loop_level *levels = gmt_vec_at(&finder->paths.levels, path->first);
 	uint32_t depth = finder->paths.nodes.items[loop->node].depth;
 
-	return depth < path->count && levels[depth].node == loop->node && levels[depth].line >= loop->first &&
-		levels[depth].line <= loop->last;
+	return depth < path->count && levels[depth].node == loop->node &&
+		levels[depth].line >= loop->first && levels[depth].line <= loop->last;
 }
 
 /* Compares the path of an allocation with the previous path of its thread. */
-static bool follow(struct finder *finder, uint32_t thread, uint32_t path_plus_1, uint64_t stamp, uint32_t stack)
+static bool follow(struct finder *finder, uint32_t thread, uint32_t path_plus_1, uint64_t stamp,
+	uint32_t stack)
 {
 	const struct gmt_loop_path *path = &finder->paths.paths.items[path_plus_1 - 1], *before = NULL;
-	const struct gmt_loop_level *levels = gmt_vec_at(&finder->paths.levels, path->first), *old = NULL;
+	const struct gmt_loop_level *levels = gmt_vec_at(&finder->paths.levels, path->first),
+								*old = NULL;
 	uint64_t index;
 	uint32_t level = 0;
 
@@ -149,8 +158,8 @@ static bool follow(struct finder *finder, uint32_t thread, uint32_t path_plus_1,
 		before = &finder->paths.paths.items[finder->threads.items[index].path_plus_1 - 1];
 		old = gmt_vec_at(&finder->paths.levels, before->first);
 	}
-	while (before && level < path->count && level < before->count && levels[level].node == old[level].node &&
-		levels[level].line == old[level].line)
+	while (before && level < path->count && level < before->count &&
+		levels[level].node == old[level].node && levels[level].line == old[level].line)
 		level++;
 	for (; level < path->count; level++)
 		if (!visit(finder, (uint32_t)index, &levels[level], stamp, stack))
@@ -222,10 +231,12 @@ static int by_node(const void *key, const void *item)
 /* Returns the first of a node's edges, and their number in *ret_count. */
 static const struct edge *edges_of(const struct finder *finder, uint32_t node, size_t *ret_count)
 {
-	const struct edge *edges = finder->edges.items, *end = edges + finder->edges.count, *first, *last;
+	const struct edge *edges = finder->edges.items, *end = edges + finder->edges.count, *first,
+					  *last;
 
 	*ret_count = 0;
-	if (!finder->edges.count || !(first = bsearch(&node, edges, finder->edges.count, sizeof(*edges), by_node)))
+	if (!finder->edges.count ||
+		!(first = bsearch(&node, edges, finder->edges.count, sizeof(*edges), by_node)))
 		return NULL;
 	for (last = first + 1; last < end && last->node == node; last++)
 		;
@@ -239,7 +250,8 @@ static const struct edge *edges_of(const struct finder *finder, uint32_t node, s
  * Finds the first line at or before which enough passes begin. Returns false if there is no such
  * line.
  */
-static bool find_begin(const struct finder *finder, const struct edge *edges, size_t count, struct loop *loop)
+static bool find_begin(const struct finder *finder, const struct edge *edges, size_t count,
+	struct loop *loop)
 {
 	uint64_t passes = 1, late = 0;
 
@@ -247,7 +259,8 @@ static bool find_begin(const struct finder *finder, const struct edge *edges, si
 		passes += edges[i].count;
 		late += edges[i].late;
 		loop->begin = edges[i].to;
-		if ((i + 1 == count || edges[i + 1].to != edges[i].to) && passes >= finder->least_passes && late * LEAST_LATE >= passes)
+		if ((i + 1 == count || edges[i + 1].to != edges[i].to) && passes >= finder->least_passes &&
+			late * LEAST_LATE >= passes)
 			return true;
 	}
 	return false;
@@ -259,7 +272,9 @@ static bool has_half(const struct finder *finder, const struct loop *loop)
 	uint64_t allocs = 0;
 
 	for (size_t p = 0; p < finder->paths.paths.count; p++)
-		allocs += is_in_loop(finder, &finder->paths.paths.items[p], loop) ? finder->paths.paths.items[p].allocs : 0;
+		allocs += is_in_loop(finder, &finder->paths.paths.items[p], loop)
+			? finder->paths.paths.items[p].allocs
+			: 0;
 	return allocs >= finder->allocs / 2;
 }
 
@@ -300,7 +315,8 @@ static bool choose_in(struct finder *finder, uint32_t node)
 			loop.last = edges[end].from > loop.last ? edges[end].from : loop.last;
 		if (loop.first <= middle && middle <= loop.last) {
 			finder->loop = loop;
-			return find_begin(finder, edges + first, end - first, &finder->loop) && has_half(finder, &loop);
+			return find_begin(finder, edges + first, end - first, &finder->loop) &&
+				has_half(finder, &loop);
 		}
 		first = end;
 	}
@@ -359,11 +375,14 @@ static bool add_repeats(struct finder *finder)
 		begin_with += finder->passes.items[i].stack == stack;
 	if (begin_with * ALIKE_OF < count * ALIKE)
 		return true;
-	for (size_t i = finder->snapshot->compacted_events; done && i < finder->snapshot->events.count; i++) {
+	for (size_t i = finder->snapshot->compacted_events; done && i < finder->snapshot->events.count;
+		i++) {
 		const struct gmt_snapshot_event *event = gmt_events_at(&finder->reader, i);
 
-		if (event->kind != GMT_KIND_ALLOC || !gmt_repeats_counts(finder->snapshot, event, finder->work_end) ||
-			finder->traces->stack_of_trace[event->trace] != stack || event->stamp < finder->passes.items[0].stamp)
+		if (event->kind != GMT_KIND_ALLOC ||
+			!gmt_repeats_counts(finder->snapshot, event, finder->work_end) ||
+			finder->traces->stack_of_trace[event->trace] != stack ||
+			event->stamp < finder->passes.items[0].stamp)
 			continue;
 		for (; pass < count && finder->passes.items[pass].stamp <= event->stamp; pass++) {
 			once += in_pass == 1;
@@ -394,7 +413,10 @@ static void name_loop(const struct finder *finder, char *name, size_t size)
 		gmt_traces_place(finder->traces, finder->paths.nodes.items[finder->loop.node].place);
 	const char *file = gmt_traces_string(finder->traces, place->file), *slash = strrchr(file, '/');
 
-	snprintf(name, size, "%s:%u", slash ? slash + 1 : *file ? file : gmt_traces_string(finder->traces, place->function),
+	snprintf(name, size, "%s:%u",
+		slash       ? slash + 1
+			: *file ? file
+					: gmt_traces_string(finder->traces, place->function),
 		finder->loop.begin);
 }
 
@@ -402,7 +424,10 @@ static bool make_steps(const struct finder *finder, struct gmt_step_series *seri
 {
 	for (size_t i = 0; i < finder->passes.count; i++) {
 		uint64_t begin = finder->passes.items[i].stamp - (finder->passes.items[i].stamp != 0);
-		struct gmt_step *before = series->steps.count ? &series->steps.items[series->steps.count - 1] : NULL, *step;
+		struct gmt_step *before = series->steps.count
+			? &series->steps.items[series->steps.count - 1]
+			: NULL,
+						*step;
 
 		if (before && begin <= before->begin)
 			continue;
@@ -417,13 +442,15 @@ static bool make_steps(const struct finder *finder, struct gmt_step_series *seri
 	return true;
 }
 
-static bool find(struct finder *finder, struct gmt_timeline *timeline, struct gmt_step_series *series)
+static bool find(struct finder *finder, struct gmt_timeline *timeline,
+	struct gmt_step_series *series)
 {
 	if (!go_over(finder))
 		return false;
 	gmt_loop_paths_sum(&finder->paths);
 	if (finder->edges.count)
-		qsort(finder->edges.items, finder->edges.count, sizeof(*finder->edges.items), by_node_and_line);
+		qsort(finder->edges.items, finder->edges.count, sizeof(*finder->edges.items),
+			by_node_and_line);
 	finder->is_chosen = choose(finder, MANY_PASSES) || choose(finder, LEAST_PASSES);
 	if (!finder->is_chosen)
 		return true;
@@ -434,7 +461,8 @@ static bool find(struct finder *finder, struct gmt_timeline *timeline, struct gm
 		return false;
 	if (!join_passes(finder) || (finder->passes.count && !add_repeats(finder)))
 		return false;
-	if (finder->passes.count < LEAST_PASSES || finder->loop_frees * LEAST_FREED < finder->loop_allocs)
+	if (finder->passes.count < LEAST_PASSES ||
+		finder->loop_frees * LEAST_FREED < finder->loop_allocs)
 		return true;
 	name_loop(finder, timeline->name_text, sizeof(timeline->name_text));
 	series->name = timeline->name_text;
@@ -442,11 +470,14 @@ static bool find(struct finder *finder, struct gmt_timeline *timeline, struct gm
 	return make_steps(finder, series);
 }
 
-bool gmt_loops_steps(const struct gmt_snapshot *snapshot, const struct gmt_traces *traces, struct gmt_timeline *timeline,
-	struct gmt_step_series *ret_series)
+bool gmt_loops_steps(const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
+	struct gmt_timeline *timeline, struct gmt_step_series *ret_series)
 {
-	struct finder finder = { .snapshot = snapshot, .traces = traces, .work_end = timeline->work_end };
-	bool done = gmt_events_reader_init(&finder.reader, &snapshot->events, GMT_EVENTS_STAMP | GMT_EVENTS_TRACE) &&
+	struct finder finder = {
+		.snapshot = snapshot, .traces = traces, .work_end = timeline->work_end
+	};
+	bool done = gmt_events_reader_init(&finder.reader, &snapshot->events,
+					GMT_EVENTS_STAMP | GMT_EVENTS_TRACE) &&
 		gmt_loop_paths_init(&finder.paths, traces) && find(&finder, timeline, ret_series);
 
 	gmt_events_reader_fini(&finder.reader);

@@ -16,7 +16,8 @@ static uint32_t frame_kinds_of(const struct gmt_forward_runs *of, uint32_t place
  * Finds the outermost module call in a stack. Returns false if there is no call, or a loss is
  * called.
  */
-static bool find_call(const struct gmt_forward_runs *of, const uint32_t *places, uint32_t count, uint32_t *ret_at)
+static bool find_call(const struct gmt_forward_runs *of, const uint32_t *places, uint32_t count,
+	uint32_t *ret_at)
 {
 	uint32_t at = count;
 
@@ -34,7 +35,8 @@ static bool find_call(const struct gmt_forward_runs *of, const uint32_t *places,
  * Finds or makes the context of the frames outside of a call. Ignores native frames, because their
  * number varies: deep stacks are cut.
  */
-static bool context_of(struct gmt_forward_runs *of, const uint32_t *outside, uint32_t count, uint32_t *ret_context)
+static bool context_of(struct gmt_forward_runs *of, const uint32_t *outside, uint32_t count,
+	uint32_t *ret_context)
 {
 	uint64_t hash = 0, index;
 
@@ -62,10 +64,12 @@ static bool kind_of(struct gmt_forward_runs *of, uint32_t stack, uint32_t *ret_k
 
 	if (*kind == NOT_LOOKED_AT) {
 		places = gmt_traces_stack(of->traces, stack, &count);
-		if (frame_kinds & GMT_FRAME_KIND_BIT(BACKWARD) || !gmt_traces_has_python(of->traces, stack)) {
+		if (frame_kinds & GMT_FRAME_KIND_BIT(BACKWARD) ||
+			!gmt_traces_has_python(of->traces, stack)) {
 			*kind = NEUTRAL;
-		} else if (frame_kinds & (GMT_FRAME_KIND_BIT(OPTIMIZER) | GMT_FRAME_KIND_BIT(CLOSURE) |
-				GMT_FRAME_KIND_BIT(BACKWARD_CALL)) ||
+		} else if (frame_kinds &
+				(GMT_FRAME_KIND_BIT(OPTIMIZER) | GMT_FRAME_KIND_BIT(CLOSURE) |
+					GMT_FRAME_KIND_BIT(BACKWARD_CALL)) ||
 			!find_call(of, places, count, &at)) {
 			*kind = OUTSIDE;
 		} else {
@@ -83,18 +87,21 @@ static bool kind_of(struct gmt_forward_runs *of, uint32_t stack, uint32_t *ret_k
  * Returns an event if it counts, else NULL. Events of PyTorch's blocks before the end of the work
  * count. With PyTorch's backend cudaMallocAsync, these are the driver's events.
  */
-static const struct gmt_snapshot_event *counting_event(struct gmt_forward_runs *of, size_t index, bool with_frees)
+static const struct gmt_snapshot_event *counting_event(struct gmt_forward_runs *of, size_t index,
+	bool with_frees)
 {
 	const struct gmt_snapshot_event *event = gmt_events_at(&of->reader, index);
 
 	return (event->kind == GMT_KIND_ALLOC || (with_frees && event->kind == GMT_KIND_FREE)) &&
-		(event->layer == GMT_LAYER_TORCH || event->space == GMT_SPACE_POOL) &&
-		event->stamp <= of->work_end ? event : NULL;
+			(event->layer == GMT_LAYER_TORCH || event->space == GMT_SPACE_POOL) &&
+			event->stamp <= of->work_end
+		? event
+		: NULL;
 }
 
 /* Counts an event in a step of `main`: a call, or the backward pass of the previous call. */
-static void count_in_step(struct gmt_forward_runs *of, uint32_t kind, uint32_t frame_kinds, uint32_t step,
-	uint32_t *last_context_plus_1)
+static void count_in_step(struct gmt_forward_runs *of, uint32_t kind, uint32_t frame_kinds,
+	uint32_t step, uint32_t *last_context_plus_1)
 {
 	struct gmt_forward_context *context;
 
@@ -139,7 +146,8 @@ static bool count_contexts(struct gmt_forward_runs *of)
 	return true;
 }
 
-static bool open_run(struct gmt_forward_runs *of, uint32_t thread, uint32_t context, uint64_t *ret_run)
+static bool open_run(struct gmt_forward_runs *of, uint32_t thread, uint32_t context,
+	uint64_t *ret_run)
 {
 	struct gmt_forward_run *run = gmt_vec_push(&of->runs);
 	uint64_t *frees = gmt_vec_push(&of->frees_of);
@@ -162,11 +170,13 @@ static uint64_t run_of_thread(const struct gmt_forward_runs *of, uint32_t thread
 	return run;
 }
 
-static bool add_to_run(struct gmt_forward_runs *of, const struct gmt_snapshot_event *event, uint32_t context)
+static bool add_to_run(struct gmt_forward_runs *of, const struct gmt_snapshot_event *event,
+	uint32_t context)
 {
 	uint64_t run = run_of_thread(of, event->thread);
 
-	if ((!run || of->runs.items[run - 1].context != context) && !open_run(of, event->thread, context, &run))
+	if ((!run || of->runs.items[run - 1].context != context) &&
+		!open_run(of, event->thread, context, &run))
 		return false;
 
 	struct gmt_forward_token *token = gmt_vec_push(&of->tokens);
@@ -174,7 +184,9 @@ static bool add_to_run(struct gmt_forward_runs *of, const struct gmt_snapshot_ev
 	if (!token || !owner || !number)
 		return false;
 	*token = (struct gmt_forward_token){
-		.stamp = event->stamp, .size_bytes = event->size_bytes, .frees = of->frees_of.items[run - 1],
+		.stamp = event->stamp,
+		.size_bytes = event->size_bytes,
+		.frees = of->frees_of.items[run - 1],
 		.stack = of->traces->stack_of_trace[event->trace],
 	};
 	of->frees_of.items[run - 1] = 0;
@@ -191,17 +203,20 @@ static void note_free(struct gmt_forward_runs *of, const struct gmt_snapshot_eve
 {
 	uint64_t token, run = run_of_thread(of, event->thread);
 
-	if (!gmt_map_remove(&of->live, event->address, &token) || !run || of->run_of.items[token] != run - 1)
+	if (!gmt_map_remove(&of->live, event->address, &token) || !run ||
+		of->run_of.items[token] != run - 1)
 		return;
 	/* A sum, so the order of the frees does not matter. */
-	of->frees_of.items[run - 1] += gmt_hash_u64(of->runs.items[run - 1].count - of->number_of.items[token]);
+	of->frees_of.items[run - 1] +=
+		gmt_hash_u64(of->runs.items[run - 1].count - of->number_of.items[token]);
 }
 
 /*
  * Returns whether a stack goes through the function that calls the modules of a context: through
  * the same call of that function, or another call from the same line.
  */
-static bool is_of_caller(struct gmt_forward_runs *of, uint32_t path_plus_1, const struct gmt_forward_context *context)
+static bool is_of_caller(struct gmt_forward_runs *of, uint32_t path_plus_1,
+	const struct gmt_forward_context *context)
 {
 	const struct gmt_loop_path *path, *caller;
 
@@ -209,7 +224,8 @@ static bool is_of_caller(struct gmt_forward_runs *of, uint32_t path_plus_1, cons
 		return false;
 	path = &of->paths.paths.items[path_plus_1 - 1];
 	caller = &of->paths.paths.items[context->path_plus_1 - 1];
-	return path->count >= caller->count && of->paths.levels.items[path->first + caller->count - 1].node ==
+	return path->count >= caller->count &&
+		of->paths.levels.items[path->first + caller->count - 1].node ==
 		of->paths.levels.items[caller->first + caller->count - 1].node;
 }
 
@@ -306,7 +322,7 @@ bool gmt_forward_runs_collect(struct gmt_forward_runs *runs)
 		return true;
 	/* stack_kinds is all zeros and indexed by stack. Nothing is pushed to it. */
 	return gmt_events_reader_init(&runs->reader, &runs->snapshot->events,
-			GMT_EVENTS_STAMP | GMT_EVENTS_ADDRESS | GMT_EVENTS_SIZE | GMT_EVENTS_TRACE) &&
+			   GMT_EVENTS_STAMP | GMT_EVENTS_ADDRESS | GMT_EVENTS_SIZE | GMT_EVENTS_TRACE) &&
 		gmt_loop_paths_init(&runs->paths, runs->traces) &&
 		gmt_vec_reserve(&runs->stack_kinds, runs->traces->stacks.entries.count + 1) &&
 		count_contexts(runs) && collect_runs(runs) && sort_tokens(runs);

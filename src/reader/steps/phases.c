@@ -16,7 +16,8 @@ struct reader {
 	GMT_VEC(struct open_phase) open;
 };
 
-static bool open_phase(struct reader *reader, const struct gmt_snapshot_mark *mark, uint64_t key, bool numbered)
+static bool open_phase(struct reader *reader, const struct gmt_snapshot_mark *mark, uint64_t key,
+	bool numbered)
 {
 	struct gmt_phase *phase = gmt_vec_push(&reader->timeline->phases);
 	struct open_phase *open = phase ? gmt_vec_push(&reader->open) : NULL;
@@ -27,16 +28,23 @@ static bool open_phase(struct reader *reader, const struct gmt_snapshot_mark *ma
 	for (size_t i = 0; !numbered && i + 1 < reader->open.count; i++)
 		depth += !reader->open.items[i].numbered && reader->open.items[i].key == key;
 	*open = (struct open_phase){
-		.key = key, .phase = (uint32_t)reader->timeline->phases.count - 1, .numbered = numbered,
+		.key = key,
+		.phase = (uint32_t)reader->timeline->phases.count - 1,
+		.numbered = numbered,
 	};
 	*phase = (struct gmt_phase){
-		.name = mark->name, .begin = mark->stamp, .thread = mark->thread, .depth = depth,
-		.source = mark->source, .open = true,
+		.name = mark->name,
+		.begin = mark->stamp,
+		.thread = mark->thread,
+		.depth = depth,
+		.source = mark->source,
+		.open = true,
 	};
 	return true;
 }
 
-static void close_phase(struct reader *reader, const struct gmt_snapshot_mark *mark, uint64_t key, bool numbered)
+static void close_phase(struct reader *reader, const struct gmt_snapshot_mark *mark, uint64_t key,
+	bool numbered)
 {
 	for (size_t i = reader->open.count; i-- > 0;) {
 		struct open_phase *open = &reader->open.items[i];
@@ -61,7 +69,8 @@ enum { MAX_OPEN = 1024 };
 static void give_up_oldest(struct reader *reader)
 {
 	reader->open.count--;
-	memmove(reader->open.items, reader->open.items + 1, reader->open.count * sizeof(*reader->open.items));
+	memmove(reader->open.items, reader->open.items + 1,
+		reader->open.count * sizeof(*reader->open.items));
 }
 
 static void end_open_phases(struct gmt_timeline *timeline, uint64_t last_stamp)
@@ -90,7 +99,8 @@ static bool read_marks(struct gmt_timeline *timeline, const struct gmt_snapshot 
 	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
 		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
 		/* `object` identifies the NVTX domain: each domain nests separately on a thread. */
-		uint64_t stack_key = gmt_hash_u64((uint64_t)mark->thread << 8 | mark->source) ^ mark->object;
+		uint64_t stack_key =
+			gmt_hash_u64((uint64_t)mark->thread << 8 | mark->source) ^ mark->object;
 
 		if (reader.open.count == MAX_OPEN)
 			give_up_oldest(&reader);
@@ -151,11 +161,13 @@ static bool list_edges(struct cutter *cutter, bool own)
 		 * A phase that ends at the stamp of its begin contains nothing, and its end would sort
 		 * before its begin.
 		 */
-		if (phase->end <= phase->begin || (own && (phase->source != GMT_MARK_SOURCE_PROGRAM || phase->open)))
+		if (phase->end <= phase->begin ||
+			(own && (phase->source != GMT_MARK_SOURCE_PROGRAM || phase->open)))
 			continue;
 		if (!gmt_vec_reserve(&cutter->edges, 2))
 			return false;
-		cutter->edges.items[cutter->edges.count++] = (struct edge){ phase->begin, (uint32_t)i, false };
+		cutter->edges.items[cutter->edges.count++] =
+			(struct edge){ phase->begin, (uint32_t)i, false };
 		cutter->edges.items[cutter->edges.count++] = (struct edge){ phase->end, (uint32_t)i, true };
 	}
 	if (cutter->edges.count)

@@ -12,7 +12,8 @@ enum {
 	LEAST_ALLOCS_A_STEP = 50,
 	LEAST_FREED = 4, /* at least one in LEAST_FREED blocks is freed */
 	/* at least 9 of 10 allocations from the first period on belong to periods */
-	ALIKE = 9, ALIKE_OF = 10,
+	ALIKE = 9,
+	ALIKE_OF = 10,
 	COMPARISONS_AN_ALLOCATION = 64, /* bounds the search for an interrupted period */
 };
 
@@ -27,12 +28,14 @@ struct finder {
 	bool has_python;
 };
 
-bool gmt_repeats_counts(const struct gmt_snapshot *snapshot, const struct gmt_snapshot_event *event, uint64_t work_end)
+bool gmt_repeats_counts(const struct gmt_snapshot *snapshot, const struct gmt_snapshot_event *event,
+	uint64_t work_end)
 {
 	if (event->stamp > work_end)
 		return false;
-	return snapshot->has_torch || snapshot->has_pool ? event->layer == GMT_LAYER_TORCH || event->space == GMT_SPACE_POOL :
-		gmt_layer_can_leak(event->layer);
+	return snapshot->has_torch || snapshot->has_pool
+		? event->layer == GMT_LAYER_TORCH || event->space == GMT_SPACE_POOL
+		: gmt_layer_can_leak(event->layer);
 }
 
 static bool collect(struct finder *finder)
@@ -63,13 +66,15 @@ static bool collect(struct finder *finder)
 /*
  * Makes steps of a fixed number of allocations, from `first` on. The last step gets the remainder.
  */
-static bool make_steps(const struct finder *finder, size_t first, size_t allocs_a_step, struct gmt_step_series *series)
+static bool make_steps(const struct finder *finder, size_t first, size_t allocs_a_step,
+	struct gmt_step_series *series)
 {
 	size_t steps = (finder->stamps.count - first) / allocs_a_step;
 	uint64_t before = 0;
 
 	for (size_t i = 0; i < steps; i++) {
-		uint64_t last = finder->stamps.items[i + 1 < steps ? first + (i + 1) * allocs_a_step - 1 : finder->stamps.count - 1];
+		uint64_t last = finder->stamps.items[i + 1 < steps ? first + (i + 1) * allocs_a_step - 1
+														   : finder->stamps.count - 1];
 		uint64_t begin = finder->stamps.items[first + i * allocs_a_step];
 		struct gmt_step *step;
 
@@ -108,9 +113,11 @@ static bool is_at(const struct finder *finder, size_t at, size_t period, size_t 
  * Allocations between two periods belong to the earlier one. Leaves `series` empty if less than
  * nine tenths of the allocations belong to periods, or if the search takes too long.
  */
-static bool find_interrupted(struct finder *finder, struct gmt_step_series *series, size_t *ret_period)
+static bool find_interrupted(struct finder *finder, struct gmt_step_series *series,
+	size_t *ret_period)
 {
-	size_t count = finder->stacks.count, period, times = 0, first = count, left = COMPARISONS_AN_ALLOCATION * count;
+	size_t count = finder->stacks.count, period, times = 0, first = count,
+		   left = COMPARISONS_AN_ALLOCATION * count;
 
 	*ret_period = 0;
 	if (!gmt_period_at_end(finder->stacks.items, count, LEAST_PERIODS, &period))
@@ -118,7 +125,8 @@ static bool find_interrupted(struct finder *finder, struct gmt_step_series *seri
 	if (!period)
 		return true;
 	for (size_t i = 0; i + period <= count;) {
-		struct gmt_step *step, *before = series->steps.count ? &series->steps.items[series->steps.count - 1] : NULL;
+		struct gmt_step *step,
+			*before = series->steps.count ? &series->steps.items[series->steps.count - 1] : NULL;
 		uint64_t begin = finder->stamps.items[i];
 
 		if (!is_at(finder, i, period, &left)) {
@@ -138,7 +146,8 @@ static bool find_interrupted(struct finder *finder, struct gmt_step_series *seri
 			return false;
 		*step = (struct gmt_step){ .begin = begin, .end = finder->stamps.items[count - 1] };
 	}
-	if (left && times * period * ALIKE_OF >= (count - first) * ALIKE && (count - first) * 2 >= count) {
+	if (left && times * period * ALIKE_OF >= (count - first) * ALIKE &&
+		(count - first) * 2 >= count) {
 		*ret_period = period;
 		series->frees_itself = !finder->has_python;
 	} else {
@@ -147,15 +156,17 @@ static bool find_interrupted(struct finder *finder, struct gmt_step_series *seri
 	return true;
 }
 
-static void name_pattern(size_t period, struct gmt_timeline *timeline, struct gmt_step_series *series)
+static void name_pattern(size_t period, struct gmt_timeline *timeline,
+	struct gmt_step_series *series)
 {
-	snprintf(timeline->name_text, sizeof(timeline->name_text), "%zu allocation%s that repeat%s", period,
-		period == 1 ? "" : "s", period == 1 ? "s" : "");
+	snprintf(timeline->name_text, sizeof(timeline->name_text), "%zu allocation%s that repeat%s",
+		period, period == 1 ? "" : "s", period == 1 ? "s" : "");
 	series->source = GMT_STEPS_PATTERN;
 	series->name = timeline->name_text;
 }
 
-static bool find(struct finder *finder, struct gmt_timeline *timeline, struct gmt_step_series *series, const char **ret_why)
+static bool find(struct finder *finder, struct gmt_timeline *timeline,
+	struct gmt_step_series *series, const char **ret_why)
 {
 	size_t count, period, length, a_step;
 
@@ -193,11 +204,14 @@ static bool find(struct finder *finder, struct gmt_timeline *timeline, struct gm
 	return make_steps(finder, 0, a_step, series);
 }
 
-bool gmt_repeats_steps(const struct gmt_snapshot *snapshot, const struct gmt_traces *traces, struct gmt_timeline *timeline,
-	struct gmt_step_series *ret_series, const char **ret_why)
+bool gmt_repeats_steps(const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
+	struct gmt_timeline *timeline, struct gmt_step_series *ret_series, const char **ret_why)
 {
-	struct finder finder = { .snapshot = snapshot, .traces = traces, .work_end = timeline->work_end };
-	bool done = gmt_events_reader_init(&finder.reader, &snapshot->events, GMT_EVENTS_STAMP | GMT_EVENTS_TRACE) &&
+	struct finder finder = {
+		.snapshot = snapshot, .traces = traces, .work_end = timeline->work_end
+	};
+	bool done = gmt_events_reader_init(&finder.reader, &snapshot->events,
+					GMT_EVENTS_STAMP | GMT_EVENTS_TRACE) &&
 		find(&finder, timeline, ret_series, ret_why);
 
 	gmt_events_reader_fini(&finder.reader);

@@ -55,9 +55,11 @@ bool gmt_series_find_next(const struct gmt_step_series *series, uint64_t stamp, 
 	return at < series->steps.count && steps[at].begin < stamp;
 }
 
-const struct gmt_phase *gmt_timeline_phase(const struct gmt_timeline *timeline, uint64_t stamp, bool own)
+const struct gmt_phase *gmt_timeline_phase(const struct gmt_timeline *timeline, uint64_t stamp,
+	bool own)
 {
-	const struct gmt_phase_segment *segments = own ? timeline->own_segments.items : timeline->segments.items;
+	const struct gmt_phase_segment *segments =
+		own ? timeline->own_segments.items : timeline->segments.items;
 	size_t low = 0, high = own ? timeline->own_segments.count : timeline->segments.count;
 
 	/*
@@ -100,7 +102,8 @@ static bool add_steps(struct gmt_step_series *series, uint64_t begin, uint64_t e
 	if (length < count)
 		return add_step(series, begin, end);
 	for (uint64_t i = 0; i < count; i++) {
-		if (!add_step(series, begin + length / count * i, i + 1 < count ? begin + length / count * (i + 1) : end))
+		if (!add_step(series, begin + length / count * i,
+				i + 1 < count ? begin + length / count * (i + 1) : end))
 			return false;
 		series->steps.items[series->steps.count - 1].is_inner = i + 1 < count;
 	}
@@ -126,19 +129,22 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 
 		if (mark->kind != GMT_MARK_KIND_STEP || mark->source != mark_source)
 			continue;
-		done = gmt_counters_add(&counters, mark_source == GMT_MARK_SOURCE_OPTIMIZER ?
-			mark->object : mark->thread, mark->name, mark->stamp);
+		done = gmt_counters_add(&counters,
+			mark_source == GMT_MARK_SOURCE_OPTIMIZER ? mark->object : mark->thread, mark->name,
+			mark->stamp);
 		if (done)
 			gmt_counters_add_more(&counters, gmt_step_compacteds_count(&pasts, mark) - 1);
 	}
-	done = done && gmt_counters_chain(&counters,
-		mark_source == GMT_MARK_SOURCE_OPTIMIZER ? GMT_COUNTERS_OF_ANY : GMT_COUNTERS_OF_A_CLASS);
+	done = done &&
+		gmt_counters_chain(&counters,
+			mark_source == GMT_MARK_SOURCE_OPTIMIZER ? GMT_COUNTERS_OF_ANY
+													 : GMT_COUNTERS_OF_A_CLASS);
 	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
 		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
 
 		if (mark->kind != GMT_MARK_KIND_STEP || mark->source != mark_source ||
-			!gmt_counters_counts(&counters, mark_source == GMT_MARK_SOURCE_OPTIMIZER ?
-				mark->object : mark->thread, mark->name))
+			!gmt_counters_counts(&counters,
+				mark_source == GMT_MARK_SOURCE_OPTIMIZER ? mark->object : mark->thread, mark->name))
 			continue;
 		done = add_steps(series, begin, mark->stamp, gmt_step_compacteds_count(&pasts, mark)) &&
 			gmt_step_compacteds_note(&pasts, series, mark);
@@ -173,8 +179,8 @@ static bool find_told_calls(const struct gmt_snapshot *snapshot, uint64_t *ret_b
  * the previous call ends. If the program's own step around the call begins later, the call begins
  * there (reader/steps/inference_steps.c).
  */
-static bool steps_to_told_calls(const struct gmt_step_series *main, const struct gmt_snapshot *snapshot, uint64_t begin,
-	struct gmt_step_series *series)
+static bool steps_to_told_calls(const struct gmt_step_series *main,
+	const struct gmt_snapshot *snapshot, uint64_t begin, struct gmt_step_series *series)
 {
 	struct gmt_compacted_steps pasts = { 0 };
 	bool done = gmt_step_compacteds_init(&pasts, snapshot, GMT_MARK_SOURCE_READER);
@@ -186,16 +192,19 @@ static bool steps_to_told_calls(const struct gmt_step_series *main, const struct
 
 		if (mark->kind != GMT_MARK_KIND_STEP || mark->source != GMT_MARK_SOURCE_READER)
 			continue;
-		if (main && gmt_series_find(main, mark->stamp, &step) && main->steps.items[step].begin > begin)
+		if (main && gmt_series_find(main, mark->stamp, &step) &&
+			main->steps.items[step].begin > begin)
 			begins = main->steps.items[step].begin;
-		else if (main && step && step == main->steps.count && main->steps.items[step - 1].end > begin)
+		else if (main && step && step == main->steps.count &&
+			main->steps.items[step - 1].end > begin)
 			begins = main->steps.items[step - 1].end;
 		done = add_steps(series, begins, mark->stamp, gmt_step_compacteds_count(&pasts, mark)) &&
 			gmt_step_compacteds_note(&pasts, series, mark);
 		begin = mark->stamp;
 	}
 	series->source = GMT_STEPS_FORWARD;
-	series->name = main ? "calls of a module" : "calls of a module or passes of a loop, as the fold tells them";
+	series->name = main ? "calls of a module"
+						: "calls of a module or passes of a loop, as the fold tells them";
 	gmt_step_compacteds_end(&pasts, series);
 	return done;
 }
@@ -264,7 +273,8 @@ static bool steps_of_ranges(struct gmt_timeline *timeline)
 		const struct gmt_phase *phase = &timeline->phases.items[i];
 
 		if (phase->source == GMT_MARK_SOURCE_NVTX && is_called_step(phase->name))
-			done = gmt_counters_add(&counters, phase->thread, kind_of(phase->name).text, phase->begin);
+			done =
+				gmt_counters_add(&counters, phase->thread, kind_of(phase->name).text, phase->begin);
 	}
 	done = done && gmt_counters_chain(&counters, GMT_COUNTERS_OF_A_CLASS);
 	for (size_t i = 0; done && i < timeline->phases.count; i++) {
@@ -295,28 +305,30 @@ static const char *no_steps(const struct gmt_snapshot *snapshot, bool may_be_fol
 {
 	if (!snapshot->has_torch)
 		return "the program sets no marks and no NVTX ranges that are called a step, and PyTorch's "
-			"allocator was not used";
+			   "allocator was not used";
 	if (strcmp(gmt_snapshot_option(snapshot, "steps"), "off") == 0)
 		return "automatic steps were switched off (steps=off), and the program sets no marks";
 	if (strcmp(gmt_snapshot_option(snapshot, "stacks"), "none") == 0 ||
 		strcmp(gmt_snapshot_option(snapshot, "stacks"), "native") == 0)
 		return "no optimizer made a step, the program sets no marks, and without Python stacks calls "
-			"of modules cannot be told";
+			   "of modules cannot be told";
 	if (may_be_folded)
 		return "no optimizer made a step, the program sets no marks, and calls of modules cannot be told from events "
-			"that are in totals only";
+			   "that are in totals only";
 	return "no optimizer made a step, no module was called, and the program sets no marks";
 }
 
-static void say_why_none(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot, const char *why_no_repeats)
+static void say_why_none(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot,
+	const char *why_no_repeats)
 {
-	snprintf(timeline->name_text, sizeof(timeline->name_text), "%s%s%s", no_steps(snapshot, timeline->may_be_folded), why_no_repeats ? "; " : "",
+	snprintf(timeline->name_text, sizeof(timeline->name_text), "%s%s%s",
+		no_steps(snapshot, timeline->may_be_folded), why_no_repeats ? "; " : "",
 		why_no_repeats ? why_no_repeats : "");
 	timeline->why_none = timeline->name_text;
 }
 
-enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, struct gmt_error *error)
+enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline,
+	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces, struct gmt_error *error)
 {
 	struct gmt_timeline *timeline = ret_timeline;
 	struct gmt_step_series *first = &timeline->series[0];
@@ -344,13 +356,15 @@ enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline, const struc
 			done = steps_to_told_calls(main, snapshot, begin, forward);
 		} else {
 			done = gmt_forward_steps(snapshot, traces, main, timeline->work_end, forward);
-			forward->lacks_compacted_samples = timeline->may_be_folded = gmt_snapshot_folded(snapshot);
+			forward->lacks_compacted_samples = timeline->may_be_folded =
+				gmt_snapshot_folded(snapshot);
 		}
 		timeline->series_count += forward->steps.count != 0;
 	}
 	if (done && !timeline->series_count) {
-		const char *why = snapshot->compacted.has_fold ?
-			"what its first events repeat is not known, as they are in totals only" : NULL;
+		const char *why = snapshot->compacted.has_fold
+			? "what its first events repeat is not known, as they are in totals only"
+			: NULL;
 
 		if (!snapshot->compacted.has_fold)
 			done = gmt_repeats_steps(snapshot, traces, timeline, first, &why);

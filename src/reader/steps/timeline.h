@@ -65,17 +65,18 @@ struct gmt_step_series {
 	GMT_VEC(struct gmt_step) steps;
 	/* of a compacted recording: the counters of the steps before the fold, in order */
 	GMT_VEC(struct gmt_step_compacted) compacted;
-	bool lacks_compacted_samples; /* steps are missing, or the fold lacks what sites held at the ends of steps */
+	bool
+		lacks_compacted_samples; /* steps are missing, or the fold lacks what sites held at the ends of steps */
 };
 
 struct gmt_phase {
 	const char *name;
 	/* stamps; `end` is the end of the recording if the phase was never closed */
 	uint64_t begin, end;
-	uint32_t thread;     /* id of the thread that opened it */
-	uint32_t depth;      /* how many phases of the same source and thread contain it */
-	uint8_t source;      /* enum gmt_mark_source */
-	bool open;           /* never closed */
+	uint32_t thread; /* id of the thread that opened it */
+	uint32_t depth; /* how many phases of the same source and thread contain it */
+	uint8_t source; /* enum gmt_mark_source */
+	bool open; /* never closed */
 };
 
 /* From this stamp until the next segment, the phase is the innermost phase. */
@@ -90,22 +91,22 @@ struct gmt_timeline {
 	struct gmt_step_series series[GMT_TIMELINE_SERIES];
 	size_t series_count; /* 0: no steps were found */
 	const char *why_none; /* the reason, for the user, if no steps were found */
-	bool may_be_folded;   /* module calls may be hidden in events that were compacted into totals */
+	bool may_be_folded; /* module calls may be hidden in events that were compacted into totals */
 	/* text of why_none, or the name of steps by loop, pattern or allocations */
 	char name_text[320];
 	GMT_VEC(struct gmt_phase) phases; /* in order of `begin` */
-	GMT_VEC(struct gmt_phase_segment) segments;     /* of all phases */
+	GMT_VEC(struct gmt_phase_segment) segments; /* of all phases */
 	/* of phases that the program itself marked and closed */
 	GMT_VEC(struct gmt_phase_segment) own_segments;
-	uint64_t work_end;   /* stamp: later events are teardown; UINT64_MAX: unknown */
+	uint64_t work_end; /* stamp: later events are teardown; UINT64_MAX: unknown */
 };
 
 /*
  * Finds the steps and phases. Fails only when out of memory. The caller owns `ret_timeline`
  * (zeroed) and frees it with gmt_timeline_fini.
  */
-enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, struct gmt_error *error);
+enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline,
+	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces, struct gmt_error *error);
 
 void gmt_timeline_fini(struct gmt_timeline *timeline);
 
@@ -126,6 +127,7 @@ bool gmt_series_find_next(const struct gmt_step_series *series, uint64_t stamp, 
  * backward pass runs in its own threads. With `own`, considers only phases that the program itself
  * marked and closed. Returns NULL if there is no phase.
  */
-const struct gmt_phase *gmt_timeline_phase(const struct gmt_timeline *timeline, uint64_t stamp, bool own);
+const struct gmt_phase *gmt_timeline_phase(const struct gmt_timeline *timeline, uint64_t stamp,
+	bool own);
 
 #endif

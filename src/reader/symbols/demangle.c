@@ -38,8 +38,8 @@ bool gmt_demangle(struct gmt_intern *strings, const char *symbol, uint32_t *ret_
 		readable = __cxa_demangle(plain, NULL, NULL, &status);
 	}
 
-	bool done = readable ? gmt_intern_text(strings, readable, ret_string) :
-		gmt_intern(strings, symbol, length, ret_string);
+	bool done = readable ? gmt_intern_text(strings, readable, ret_string)
+						 : gmt_intern(strings, symbol, length, ret_string);
 	free(readable);
 	return done;
 }

@@ -105,15 +105,17 @@ static void sort_places(struct gmt_symbols *symbols)
 
 	for (size_t i = 0; i < symbols->module_count; i++)
 		symbols->places[i] = (struct place){
-			.start = modules[i].start, .module = (uint32_t)i,
+			.start = modules[i].start,
+			.module = (uint32_t)i,
 		};
 	qsort(symbols->places, symbols->module_count, sizeof(*symbols->places), by_start);
 	for (size_t i = 0; i < symbols->leaf_count; i++) {
 		uint32_t module = i < symbols->module_count ? symbols->places[i].module : 0;
 
-		symbols->pieces[symbols->leaf_count + i] = i < symbols->module_count ?
-			(struct piece){ modules[module].end, rank_of(modules, module), modules[module].generation } :
-			(struct piece){ .min_generation = UINT32_MAX };
+		symbols->pieces[symbols->leaf_count + i] = i < symbols->module_count
+			? (struct piece){ modules[module].end, rank_of(modules, module),
+				  modules[module].generation }
+			: (struct piece){ .min_generation = UINT32_MAX };
 	}
 	for (size_t i = symbols->leaf_count - 1; i; i--) {
 		const struct piece *left = &symbols->pieces[2 * i], *right = left + 1;
@@ -121,13 +123,15 @@ static void sort_places(struct gmt_symbols *symbols)
 		symbols->pieces[i] = (struct piece){
 			left->max_end > right->max_end ? left->max_end : right->max_end,
 			left->max_rank > right->max_rank ? left->max_rank : right->max_rank,
-			left->min_generation < right->min_generation ? left->min_generation : right->min_generation,
+			left->min_generation < right->min_generation ? left->min_generation
+														 : right->min_generation,
 		};
 	}
 }
 
-struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot, const char *const *directories,
-	size_t directory_count, struct gmt_symbols_pool *pool, struct gmt_symbols_cache *cache)
+struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot,
+	const char *const *directories, size_t directory_count, struct gmt_symbols_pool *pool,
+	struct gmt_symbols_cache *cache)
 {
 	struct gmt_symbols *symbols = gmt_pages_grow(NULL, 0, sizeof(*symbols));
 
@@ -138,14 +142,17 @@ struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot, const 
 	symbols->cache = cache;
 	symbols->module_count = snapshot->modules.count;
 	symbols->files = gmt_symbol_files_open(directories, directory_count);
-	symbols->opened = gmt_pages_grow(NULL, 0, (symbols->module_count + 1) * sizeof(*symbols->opened));
-	symbols->first_of = gmt_pages_grow(NULL, 0, (symbols->module_count + 1) * sizeof(*symbols->first_of));
-	symbols->places = gmt_pages_grow(NULL, 0, (symbols->module_count + 1) * sizeof(*symbols->places));
+	symbols->opened =
+		gmt_pages_grow(NULL, 0, (symbols->module_count + 1) * sizeof(*symbols->opened));
+	symbols->first_of =
+		gmt_pages_grow(NULL, 0, (symbols->module_count + 1) * sizeof(*symbols->first_of));
+	symbols->places =
+		gmt_pages_grow(NULL, 0, (symbols->module_count + 1) * sizeof(*symbols->places));
 	for (symbols->leaf_count = 1; symbols->leaf_count < symbols->module_count;)
 		symbols->leaf_count *= 2;
 	symbols->pieces = gmt_pages_grow(NULL, 0, 2 * symbols->leaf_count * sizeof(*symbols->pieces));
-	if (!symbols->files || !symbols->opened || !symbols->first_of || !symbols->places || !symbols->pieces ||
-		!find_first_ones(symbols)) {
+	if (!symbols->files || !symbols->opened || !symbols->first_of || !symbols->places ||
+		!symbols->pieces || !find_first_ones(symbols)) {
 		gmt_symbols_close(symbols);
 		return NULL;
 	}
@@ -158,14 +165,15 @@ struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot, const 
  * Searches the `leaves` leaves of a node, from leaf `first` on and before leaf `end`. Visits the
  * more promising child first.
  */
-static uint64_t search(const struct gmt_symbols *symbols, size_t piece, size_t first, size_t leaves, size_t end,
-	uint32_t generation, uint64_t address, uint64_t best)
+static uint64_t search(const struct gmt_symbols *symbols, size_t piece, size_t first, size_t leaves,
+	size_t end, uint32_t generation, uint64_t address, uint64_t best)
 {
 	const struct piece *at = &symbols->pieces[piece];
 	size_t half = leaves / 2;
 	bool right_first;
 
-	if (first >= end || at->max_end <= address || at->min_generation > generation || at->max_rank <= best)
+	if (first >= end || at->max_end <= address || at->min_generation > generation ||
+		at->max_rank <= best)
 		return best;
 	if (leaves == 1)
 		return at->max_rank;
@@ -173,7 +181,8 @@ static uint64_t search(const struct gmt_symbols *symbols, size_t piece, size_t f
 	for (int i = 0; i < 2; i++) {
 		bool right = (i == 0) == right_first;
 
-		best = search(symbols, 2 * piece + right, first + (right ? half : 0), half, end, generation, address, best);
+		best = search(symbols, 2 * piece + right, first + (right ? half : 0), half, end, generation,
+			address, best);
 	}
 	return best;
 }
@@ -250,7 +259,8 @@ static void full_path(const struct gmt_snapshot *snapshot, const struct gmt_modu
 		ret_path[0] = 0;
 }
 
-static void open_module(struct gmt_symbols *symbols, const struct gmt_module *module, struct opened *opened)
+static void open_module(struct gmt_symbols *symbols, const struct gmt_module *module,
+	struct opened *opened)
 {
 	struct candidate candidate = { opened, module->build_id.text, symbols->pool };
 	char path[PATH_MAX];
@@ -271,7 +281,8 @@ static void open_module(struct gmt_symbols *symbols, const struct gmt_module *mo
 	else
 		opened->state = is_other ? GMT_SYMBOLS_OTHER_FILE : GMT_SYMBOLS_NO_FILE;
 	if (opened->functions)
-		opened->answers = gmt_symbols_cache_get(symbols->cache, opened->functions, opened->lines_file);
+		opened->answers =
+			gmt_symbols_cache_get(symbols->cache, opened->functions, opened->lines_file);
 }
 
 static void find_in_files(struct opened *opened, struct gmt_symbols_answer *answer)
@@ -287,23 +298,27 @@ static void find_in_files(struct opened *opened, struct gmt_symbols_answer *answ
 		count = gmt_dwarf_find(opened->lines, answer->file_address, lines, GMT_SYMBOLS_MAX_FRAMES);
 	for (size_t i = 0; i < count; i++)
 		answer->frames[i] = (struct gmt_symbols_frame){
-			lines[i].function, lines[i].file, lines[i].line,
+			lines[i].function,
+			lines[i].file,
+			lines[i].line,
 		};
 	answer->count = count ? count : 1;
 
 	/*
 	 * The symbol table has the full name of the real function. DWARF often has only "operator()".
 	 */
-	const char *function = opened->functions ?
-		gmt_elf_find_function(opened->functions, answer->file_address) : NULL;
+	const char *function =
+		opened->functions ? gmt_elf_find_function(opened->functions, answer->file_address) : NULL;
 	if (function)
 		answer->frames[answer->count - 1].function = function;
 }
 
 /* Returns the number of frames of a known result; 0 if there is no result. */
-static size_t find_known(const struct opened *opened, uint64_t file_address, struct gmt_symbols_frame *ret_frames)
+static size_t find_known(const struct opened *opened, uint64_t file_address,
+	struct gmt_symbols_frame *ret_frames)
 {
-	return opened->answers ? gmt_symbols_answers_find(opened->answers, file_address, ret_frames) : 0;
+	return opened->answers ? gmt_symbols_answers_find(opened->answers, file_address, ret_frames)
+						   : 0;
 }
 
 static void find_in_module(struct opened *opened, struct gmt_symbols_answer *answer)
@@ -317,7 +332,8 @@ static void find_in_module(struct opened *opened, struct gmt_symbols_answer *ans
 	find_in_files(opened, answer);
 	/* If memory runs out here, the next run repeats the lookup. */
 	if (opened->answers)
-		gmt_symbols_answers_add(opened->answers, answer->file_address, answer->frames, answer->count);
+		gmt_symbols_answers_add(opened->answers, answer->file_address, answer->frames,
+			answer->count);
 }
 
 /*

@@ -27,17 +27,20 @@ static bool is_sound(const struct gmt_symbols_answers_table *table)
 	for (uint32_t i = 0; i < table->address_count; i++) {
 		const struct gmt_symbols_answers_address *at = &table->addresses[i];
 
-		if ((i && at->address <= at[-1].address) || !at->count || at->count > GMT_SYMBOLS_MAX_FRAMES ||
-			at->first > table->frame_count || at->count > table->frame_count - at->first)
+		if ((i && at->address <= at[-1].address) || !at->count ||
+			at->count > GMT_SYMBOLS_MAX_FRAMES || at->first > table->frame_count ||
+			at->count > table->frame_count - at->first)
 			return false;
 	}
 	for (uint32_t i = 0; i < table->frame_count; i++)
-		if (table->frames[i].function >= table->text_bytes || table->frames[i].file >= table->text_bytes)
+		if (table->frames[i].function >= table->text_bytes ||
+			table->frames[i].file >= table->text_bytes)
 			return false;
 	return true;
 }
 
-bool gmt_symbols_answers_take(struct gmt_symbols_answers *answers, const void *bytes, size_t size, const char *key)
+bool gmt_symbols_answers_take(struct gmt_symbols_answers *answers, const void *bytes, size_t size,
+	const char *key)
 {
 	const struct header *header = bytes;
 
@@ -45,13 +48,15 @@ bool gmt_symbols_answers_take(struct gmt_symbols_answers *answers, const void *b
 		return false;
 
 	struct gmt_symbols_answers_table table = {
-		.address_count = header->address_count, .frame_count = header->frame_count, .text_bytes = header->text_bytes,
+		.address_count = header->address_count,
+		.frame_count = header->frame_count,
+		.text_bytes = header->text_bytes,
 	};
 	size_t addresses = (size_t)table.address_count * sizeof(*table.addresses);
 	size_t frames = (size_t)table.frame_count * sizeof(*table.frames);
 
-	if (sizeof(*header) + addresses + frames + table.text_bytes != size || !table.text_bytes || header->zero ||
-		header->hash != hash_of(bytes, size))
+	if (sizeof(*header) + addresses + frames + table.text_bytes != size || !table.text_bytes ||
+		header->zero || header->hash != hash_of(bytes, size))
 		return false;
 	table.addresses = (const void *)((const uint8_t *)bytes + sizeof(*header));
 	table.frames = (const void *)((const uint8_t *)table.addresses + addresses);
@@ -62,7 +67,8 @@ bool gmt_symbols_answers_take(struct gmt_symbols_answers *answers, const void *b
 	return true;
 }
 
-static const struct gmt_symbols_answers_address *find_kept(const struct gmt_symbols_answers_table *table, uint64_t address)
+static const struct gmt_symbols_answers_address *find_kept(
+	const struct gmt_symbols_answers_table *table, uint64_t address)
 {
 	size_t low = 0, high = table->address_count;
 
@@ -74,7 +80,9 @@ static const struct gmt_symbols_answers_address *find_kept(const struct gmt_symb
 		else
 			high = middle;
 	}
-	return low < table->address_count && table->addresses[low].address == address ? &table->addresses[low] : NULL;
+	return low < table->address_count && table->addresses[low].address == address
+		? &table->addresses[low]
+		: NULL;
 }
 
 /* Returns a text of a frame that was added in this run. */
@@ -107,7 +115,9 @@ size_t gmt_symbols_answers_find(const struct gmt_symbols_answers *answers, uint6
 		const struct gmt_symbols_answers_frame *frame = &frames[at->first + i];
 
 		ret_frames[i] = (struct gmt_symbols_frame){
-			.function = text(answers, frame->function), .file = text(answers, frame->file), .line = frame->line,
+			.function = text(answers, frame->function),
+			.file = text(answers, frame->file),
+			.line = frame->line,
 		};
 	}
 	return at->count;
@@ -130,7 +140,9 @@ bool gmt_symbols_answers_add(struct gmt_symbols_answers *answers, uint64_t addre
 	const struct gmt_symbols_frame *frames, size_t count)
 {
 	struct gmt_symbols_answers_address added = {
-		.address = address, .first = (uint32_t)answers->frames.count, .count = (uint32_t)count,
+		.address = address,
+		.first = (uint32_t)answers->frames.count,
+		.count = (uint32_t)count,
 	};
 
 	if (!gmt_vec_reserve(&answers->addresses, 1) || !gmt_vec_reserve(&answers->frames, count))
@@ -175,7 +187,8 @@ static bool append(struct maker *maker, const struct gmt_symbols_answers *answer
 
 	if (!at)
 		return false;
-	*at = (struct gmt_symbols_answers_address){ address, (uint32_t)maker->frames.count, (uint32_t)count };
+	*at = (struct gmt_symbols_answers_address){ address, (uint32_t)maker->frames.count,
+		(uint32_t)count };
 	for (size_t i = 0; i < count; i++) {
 		struct gmt_symbols_answers_frame *frame = gmt_vec_push(&maker->frames);
 
@@ -240,8 +253,10 @@ static bool write_bytes(struct maker *maker, gmt_symbols_answers_bytes *bytes)
 	uint8_t *at = bytes->items + sizeof(*header);
 
 	*header = (struct header){
-		.magic = magic, .address_count = (uint32_t)maker->addresses.count,
-		.frame_count = (uint32_t)maker->frames.count, .text_bytes = (uint32_t)text_bytes,
+		.magic = magic,
+		.address_count = (uint32_t)maker->addresses.count,
+		.frame_count = (uint32_t)maker->frames.count,
+		.text_bytes = (uint32_t)text_bytes,
 	};
 	at = put(at, maker->addresses.items, addresses);
 	at = put(at, maker->frames.items, frames);
@@ -267,7 +282,8 @@ static bool make(const struct gmt_symbols_answers *answers, const char *key, boo
 	for (size_t i = 0; done && i < answers->addresses.count; i++)
 		done = append(&maker, answers, answers->addresses.items[i].address);
 	if (done && maker.addresses.count)
-		qsort(maker.addresses.items, maker.addresses.count, sizeof(*maker.addresses.items), by_address);
+		qsort(maker.addresses.items, maker.addresses.count, sizeof(*maker.addresses.items),
+			by_address);
 	done = done && write_bytes(&maker, bytes);
 	gmt_intern_fini(&maker.texts);
 	gmt_vec_fini(&maker.addresses);

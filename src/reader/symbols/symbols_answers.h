@@ -62,7 +62,8 @@ struct gmt_symbols_answers {
  * be aligned to 8, is borrowed, and must stay valid until gmt_symbols_answers_fini. Returns false,
  * and loads nothing, if the bytes are incomplete or of another key.
  */
-bool gmt_symbols_answers_take(struct gmt_symbols_answers *answers, const void *bytes, size_t size, const char *key);
+bool gmt_symbols_answers_take(struct gmt_symbols_answers *answers, const void *bytes, size_t size,
+	const char *key);
 
 /*
  * Finds the result for `address`: fills ret_frames and returns the number of frames. Returns 0 if

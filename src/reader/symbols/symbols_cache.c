@@ -32,8 +32,8 @@ struct gmt_symbols_cache {
 /* Describes a file. Another file, or changed contents, gives another text. */
 static void describe(const struct gmt_elf_stamp *stamp, char *text, size_t bytes)
 {
-	snprintf(text, bytes, "%" PRIu64 " bytes of %" PRId64 " and %" PRId64, stamp->size_bytes, stamp->modified_ns,
-		stamp->changed_ns);
+	snprintf(text, bytes, "%" PRIu64 " bytes of %" PRId64 " and %" PRId64, stamp->size_bytes,
+		stamp->modified_ns, stamp->changed_ns);
 }
 
 /*
@@ -51,8 +51,8 @@ static bool describe_reader(struct gmt_symbols_cache *cache)
 	struct gmt_elf_stamp stamp = gmt_elf_stamp_of(&about);
 
 	describe(&stamp, file, sizeof(file));
-	return snprintf(cache->reader, sizeof(cache->reader), "%s, libdw %.64s", file, dwfl_version(NULL)) <
-		(int)sizeof(cache->reader);
+	return snprintf(cache->reader, sizeof(cache->reader), "%s, libdw %.64s", file,
+			   dwfl_version(NULL)) < (int)sizeof(cache->reader);
 }
 
 struct gmt_symbols_cache *gmt_symbols_cache_open(void)
@@ -66,8 +66,8 @@ struct gmt_symbols_cache *gmt_symbols_cache_open(void)
 	return cache;
 }
 
-static bool write_key(const struct gmt_symbols_cache *cache, const struct gmt_elf *functions, const struct gmt_elf *lines,
-	char ret_key[KEY_BYTES])
+static bool write_key(const struct gmt_symbols_cache *cache, const struct gmt_elf *functions,
+	const struct gmt_elf *lines, char ret_key[KEY_BYTES])
 {
 	char function_file[128], line_file[128] = "none";
 
@@ -75,21 +75,23 @@ static bool write_key(const struct gmt_symbols_cache *cache, const struct gmt_el
 	if (lines)
 		describe(gmt_elf_stamp(lines), line_file, sizeof(line_file));
 	return snprintf(ret_key, KEY_BYTES, "build-id %s\nreader %s\nfunctions %s\nlines %s\n",
-		gmt_elf_build_id(functions), cache->reader, function_file, line_file) < KEY_BYTES;
+			   gmt_elf_build_id(functions), cache->reader, function_file, line_file) < KEY_BYTES;
 }
 
 /* Reads the results of earlier runs. */
 static void read_entry(struct gmt_symbols_cache *cache, struct entry *entry, const char *key)
 {
-	entry->bytes = gmt_symbols_folder_read(&cache->folder, entry->name, GMT_SYMBOLS_ANSWERS_MAX_BYTES, &entry->size);
-	if (entry->bytes && !gmt_symbols_answers_take(&entry->answers, entry->bytes, entry->size, key)) {
+	entry->bytes = gmt_symbols_folder_read(&cache->folder, entry->name,
+		GMT_SYMBOLS_ANSWERS_MAX_BYTES, &entry->size);
+	if (entry->bytes &&
+		!gmt_symbols_answers_take(&entry->answers, entry->bytes, entry->size, key)) {
 		gmt_pages_free(entry->bytes, entry->size);
 		entry->bytes = NULL;
 	}
 }
 
-struct gmt_symbols_answers *gmt_symbols_cache_get(struct gmt_symbols_cache *cache, const struct gmt_elf *functions,
-	const struct gmt_elf *lines)
+struct gmt_symbols_answers *gmt_symbols_cache_get(struct gmt_symbols_cache *cache,
+	const struct gmt_elf *functions, const struct gmt_elf *lines)
 {
 	char key[KEY_BYTES];
 	uint32_t id;
@@ -105,8 +107,8 @@ struct gmt_symbols_answers *gmt_symbols_cache_get(struct gmt_symbols_cache *cach
 
 		cache->entries.items[cache->entries.count++] = entry;
 		if (entry) {
-			snprintf(entry->name, sizeof(entry->name), "%s-%016" PRIx64, gmt_elf_build_id(functions),
-				gmt_hash_bytes(key, strlen(key)));
+			snprintf(entry->name, sizeof(entry->name), "%s-%016" PRIx64,
+				gmt_elf_build_id(functions), gmt_hash_bytes(key, strlen(key)));
 			read_entry(cache, entry, key);
 		}
 	}

@@ -63,7 +63,8 @@ static bool find_loop(Elf *elf, GElf_Sym *ret_symbol)
 static bool has_name(Elf *elf, const GElf_Shdr *header, const char *name)
 {
 	size_t names;
-	const char *found = elf_getshdrstrndx(elf, &names) ? NULL : elf_strptr(elf, names, header->sh_name);
+	const char *found =
+		elf_getshdrstrndx(elf, &names) ? NULL : elf_strptr(elf, names, header->sh_name);
 
 	return found && strcmp(found, name) == 0;
 }
@@ -96,11 +97,13 @@ static bool find_parts(Elf *elf, struct parts *ret_parts)
 	if (!find_section(elf, ".eh_frame_hdr", 0, &table) || table.size < at + sizeof(uint32_t))
 		return false;
 	/* The encodings that all linkers use. */
-	if (table.bytes[0] != 1 || table.bytes[1] != (DW_EH_PE_pcrel | DW_EH_PE_sdata4) || table.bytes[2] != DW_EH_PE_udata4 ||
-		table.bytes[3] != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
+	if (table.bytes[0] != 1 || table.bytes[1] != (DW_EH_PE_pcrel | DW_EH_PE_sdata4) ||
+		table.bytes[2] != DW_EH_PE_udata4 || table.bytes[3] != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
 		return false;
 	*ret_parts = (struct parts){
-		table.bytes + at + sizeof(uint32_t), gmt_get_u32(table.bytes + at), table.address,
+		table.bytes + at + sizeof(uint32_t),
+		gmt_get_u32(table.bytes + at),
+		table.address,
 	};
 	return ret_parts->count <= (table.size - at - sizeof(uint32_t)) / ROW_BYTES;
 }
@@ -114,7 +117,8 @@ static uint64_t part_start(const struct parts *parts, size_t number)
  * Finds the part that contains an address. It ends where the next part begins. Returns false if no
  * part contains the address, or its end is unknown.
  */
-static bool find_part(const struct parts *parts, uint64_t address, uint64_t *ret_start, uint64_t *ret_end)
+static bool find_part(const struct parts *parts, uint64_t address, uint64_t *ret_start,
+	uint64_t *ret_end)
 {
 	size_t low = 0, high = parts->count;
 
@@ -142,7 +146,8 @@ static size_t jump_bytes(const uint8_t *at)
 	return at[0] == 0xe9 ? 1 : at[0] == 0x0f && (at[1] & 0xf0) == 0x80 ? 2 : 0;
 }
 
-static void find_cold(struct gmt_symbols_cold *cold, const struct parts *parts, const struct piece *loop)
+static void find_cold(struct gmt_symbols_cold *cold, const struct parts *parts,
+	const struct piece *loop)
 {
 	unsigned jumps = 0;
 
@@ -152,8 +157,10 @@ static void find_cold(struct gmt_symbols_cold *cold, const struct parts *parts, 
 
 		if (!front)
 			continue;
-		target = loop->address + i + front + 4 + (uint64_t)(int64_t)(int32_t)gmt_get_u32(loop->bytes + i + front);
-		if (target - loop->address < loop->size || !find_part(parts, target, &start, &end) || target == start)
+		target = loop->address + i + front + 4 +
+			(uint64_t)(int64_t)(int32_t)gmt_get_u32(loop->bytes + i + front);
+		if (target - loop->address < loop->size || !find_part(parts, target, &start, &end) ||
+			target == start)
 			continue;
 		if (start != cold->start) {
 			/*
@@ -185,7 +192,8 @@ static void read_file(struct gmt_symbols_cold *cold, Elf *elf)
 	offset = symbol.st_value - section.address;
 	if (offset > section.size || symbol.st_size > section.size - offset)
 		return;
-	find_cold(cold, &parts, &(struct piece){ section.bytes + offset, symbol.st_value, symbol.st_size });
+	find_cold(cold, &parts,
+		&(struct piece){ section.bytes + offset, symbol.st_value, symbol.st_size });
 }
 
 const char *gmt_symbols_cold_find(struct gmt_symbols_cold *cold, struct Elf *elf, uint64_t address)

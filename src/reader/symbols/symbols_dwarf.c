@@ -59,7 +59,8 @@ static const struct range *find_range(const struct range *ranges, size_t count, 
 }
 
 /* Appends the ranges of `die`, with `value`, to a GMT_VEC(struct range). */
-static void add_ranges(struct range **items, size_t *count, size_t *capacity, Dwarf_Die *die, uint64_t value)
+static void add_ranges(struct range **items, size_t *count, size_t *capacity, Dwarf_Die *die,
+	uint64_t value)
 {
 	Dwarf_Addr base = 0, start, end;
 	ptrdiff_t at = 0;
@@ -141,10 +142,12 @@ static struct unit *find_in_table(struct gmt_dwarf *dwarf, uint64_t address, Dwa
 	Dwarf_Off offset;
 	size_t index;
 
-	if (!arange || dwarf_getarangeinfo(arange, NULL, NULL, &offset) || !dwarf_offdie(dwarf->dwarf, offset, ret_die) ||
-		!is_unit(ret_die) || !get_unit(dwarf, dwarf_dieoffset(ret_die), &index))
+	if (!arange || dwarf_getarangeinfo(arange, NULL, NULL, &offset) ||
+		!dwarf_offdie(dwarf->dwarf, offset, ret_die) || !is_unit(ret_die) ||
+		!get_unit(dwarf, dwarf_dieoffset(ret_die), &index))
 		return NULL;
-	return has_address(&dwarf->units.items[index], ret_die, address) ? &dwarf->units.items[index] : NULL;
+	return has_address(&dwarf->units.items[index], ret_die, address) ? &dwarf->units.items[index]
+																	 : NULL;
 }
 
 /*
@@ -203,7 +206,8 @@ static void list_functions_below(struct unit *unit, Dwarf_Die *parent, unsigned 
 	} while (dwarf_siblingof(&die, &die) == 0);
 }
 
-static bool find_function(struct gmt_dwarf *dwarf, struct unit *unit, uint64_t address, Dwarf_Die *ret_die)
+static bool find_function(struct gmt_dwarf *dwarf, struct unit *unit, uint64_t address,
+	Dwarf_Die *ret_die)
 {
 	Dwarf_Die unit_die;
 
@@ -219,12 +223,14 @@ static bool find_function(struct gmt_dwarf *dwarf, struct unit *unit, uint64_t a
 }
 
 /* Finds the inlined calls at `address` inside `function`, outermost first. */
-static size_t find_inlined(const Dwarf_Die *function, uint64_t address, Dwarf_Die *ret_dies, size_t limit)
+static size_t find_inlined(const Dwarf_Die *function, uint64_t address, Dwarf_Die *ret_dies,
+	size_t limit)
 {
 	Dwarf_Die parent = *function, die;
 	size_t count = 0;
 
-	for (unsigned nesting = 0; nesting < MAX_NESTING && dwarf_child(&parent, &die) == 0; nesting++) {
+	for (unsigned nesting = 0; nesting < MAX_NESTING && dwarf_child(&parent, &die) == 0;
+		nesting++) {
 		bool found = false;
 
 		do {
@@ -272,9 +278,11 @@ static void keep_call_line(Dwarf_Die *unit_die, Dwarf_Die *inlined, struct gmt_d
 	Dwarf_Files *files;
 	size_t count;
 
-	if (dwarf_attr(inlined, DW_AT_call_line, &attribute) && dwarf_formudata(&attribute, &value) == 0)
+	if (dwarf_attr(inlined, DW_AT_call_line, &attribute) &&
+		dwarf_formudata(&attribute, &value) == 0)
 		frame->line = (uint32_t)value;
-	if (dwarf_attr(inlined, DW_AT_call_file, &attribute) && dwarf_formudata(&attribute, &value) == 0 &&
+	if (dwarf_attr(inlined, DW_AT_call_file, &attribute) &&
+		dwarf_formudata(&attribute, &value) == 0 &&
 		dwarf_getsrcfiles(unit_die, &files, &count) == 0 && value < count)
 		frame->file = dwarf_filesrc(files, value, NULL, NULL);
 }

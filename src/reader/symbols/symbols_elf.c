@@ -89,7 +89,8 @@ static int64_t nanoseconds(const struct timespec *time)
 struct gmt_elf_stamp gmt_elf_stamp_of(const struct stat *about)
 {
 	return (struct gmt_elf_stamp){
-		.size_bytes = (uint64_t)about->st_size, .modified_ns = nanoseconds(&about->st_mtim),
+		.size_bytes = (uint64_t)about->st_size,
+		.modified_ns = nanoseconds(&about->st_mtim),
 		.changed_ns = nanoseconds(&about->st_ctim),
 	};
 }

@@ -95,8 +95,8 @@ static bool visit_build_id_tree(const char *directory, const char *build_id,
 	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
 		char path[PATH_MAX];
 
-		if (snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s%s", directory, build_id, build_id + 2,
-				endings[i]) < (int)sizeof(path) &&
+		if (snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s%s", directory, build_id,
+				build_id + 2, endings[i]) < (int)sizeof(path) &&
 			!visit(user, path))
 			return false;
 	}

@@ -60,7 +60,8 @@ static void make_base(const struct gmt_symbols_folder *folder)
 	char parent[PATH_MAX];
 	struct stat about;
 
-	snprintf(parent, sizeof(parent), "%.*s/", (int)(strrchr(folder->base, '/') - folder->base), folder->base);
+	snprintf(parent, sizeof(parent), "%.*s/", (int)(strrchr(folder->base, '/') - folder->base),
+		folder->base);
 	if (!stat(parent, &about) && is_owner(&about))
 		mkdir(folder->base, 0700);
 }
@@ -99,7 +100,8 @@ bool gmt_symbols_folder_find(struct gmt_symbols_folder *ret_compactor)
 	/* A relative path would mean another folder in each working directory. */
 	if (!base || *base != '/')
 		return false;
-	length = snprintf(ret_compactor->base, sizeof(ret_compactor->base), "%s%s", base, is_xdg ? "" : "/.cache");
+	length = snprintf(ret_compactor->base, sizeof(ret_compactor->base), "%s%s", base,
+		is_xdg ? "" : "/.cache");
 	if (length >= (int)sizeof(ret_compactor->base))
 		return false;
 	open_all(ret_compactor, false);
@@ -124,16 +126,19 @@ static void note_use(int fd, const struct stat *about)
 		futimens(fd, NULL);
 }
 
-uint8_t *gmt_symbols_folder_read(const struct gmt_symbols_folder *folder, const char *name, size_t max_bytes,
-	size_t *ret_size)
+uint8_t *gmt_symbols_folder_read(const struct gmt_symbols_folder *folder, const char *name,
+	size_t max_bytes, size_t *ret_size)
 {
 	struct stat about;
 	uint8_t *bytes = NULL;
-	int fd = folder->fd_plus_1 ? openat(folder->fd_plus_1 - 1, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+	int fd = folder->fd_plus_1
+		? openat(folder->fd_plus_1 - 1, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+		: -1;
 
 	if (fd < 0)
 		return NULL;
-	if (!fstat(fd, &about) && is_own(&about) && about.st_size > 0 && (uint64_t)about.st_size <= max_bytes)
+	if (!fstat(fd, &about) && is_own(&about) && about.st_size > 0 &&
+		(uint64_t)about.st_size <= max_bytes)
 		bytes = gmt_pages_grow(NULL, 0, (size_t)about.st_size);
 	if (bytes) {
 		*ret_size = (size_t)about.st_size;
@@ -152,10 +157,12 @@ static bool may_be(size_t size)
 {
 	struct rlimit limit;
 
-	return !getrlimit(RLIMIT_FSIZE, &limit) && (limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur);
+	return !getrlimit(RLIMIT_FSIZE, &limit) &&
+		(limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur);
 }
 
-void gmt_symbols_folder_write(struct gmt_symbols_folder *folder, const char *name, const void *bytes, size_t size)
+void gmt_symbols_folder_write(struct gmt_symbols_folder *folder, const char *name,
+	const void *bytes, size_t size)
 {
 	char beside[GMT_SYMBOLS_FOLDER_NAME_BYTES + 32];
 	int at, fd;
@@ -197,8 +204,8 @@ static bool is_kept_name(const char *name)
 {
 	size_t id = strspn(name, "0123456789abcdef");
 
-	return id && name[id] == '-' && strspn(name + id + 1, "0123456789abcdef") == 16 && !name[id + 17] &&
-		id + 17 < GMT_SYMBOLS_FOLDER_NAME_BYTES;
+	return id && name[id] == '-' && strspn(name + id + 1, "0123456789abcdef") == 16 &&
+		!name[id + 17] && id + 17 < GMT_SYMBOLS_FOLDER_NAME_BYTES;
 }
 
 static bool is_half_written(const char *name)

@@ -36,14 +36,15 @@ bool gmt_symbols_folder_find(struct gmt_symbols_folder *ret_compactor);
  * gmt_pages_free. Returns NULL if the file is missing, empty, larger, not a plain file, or does not
  * belong to this user alone.
  */
-uint8_t *gmt_symbols_folder_read(const struct gmt_symbols_folder *folder, const char *name, size_t max_bytes,
-	size_t *ret_size);
+uint8_t *gmt_symbols_folder_read(const struct gmt_symbols_folder *folder, const char *name,
+	size_t max_bytes, size_t *ret_size);
 
 /*
  * Replaces the file `name` atomically, or creates it. Creates the folder if needed. Does nothing on
  * failure.
  */
-void gmt_symbols_folder_write(struct gmt_symbols_folder *folder, const char *name, const void *bytes, size_t size);
+void gmt_symbols_folder_write(struct gmt_symbols_folder *folder, const char *name,
+	const void *bytes, size_t size);
 
 /*
  * Deletes the least recently used files, if a file was written and there are too many. A zeroed

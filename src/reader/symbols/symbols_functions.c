@@ -47,10 +47,12 @@ struct symbol_64 {
 	Elf64_Sym is;
 } __attribute__((packed));
 
-#define SYMBOL_OF(is) ((struct symbol){ (is).st_value, (is).st_size, (is).st_name, (is).st_shndx, (is).st_info })
+#define SYMBOL_OF(is) \
+	((struct symbol){ (is).st_value, (is).st_size, (is).st_name, (is).st_shndx, (is).st_info })
 
 /* `is_64` is a property of the section. Callers pass a constant, so that the loop has no branch. */
-static inline __attribute__((always_inline)) struct symbol symbol_at(const struct section *section, size_t index, bool is_64)
+static inline __attribute__((always_inline)) struct symbol symbol_at(const struct section *section,
+	size_t index, bool is_64)
 {
 	if (is_64)
 		return SYMBOL_OF(((const struct symbol_64 *)section->bytes)[index].is);
@@ -61,14 +63,18 @@ static inline bool is_function(const struct symbol *symbol)
 {
 	unsigned type = ELF64_ST_TYPE(symbol->info);
 
-	return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->section != SHN_UNDEF && symbol->value;
+	return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->section != SHN_UNDEF &&
+		symbol->value;
 }
 
 static uint32_t rank_of(const struct symbol *symbol)
 {
 	unsigned binding = ELF64_ST_BIND(symbol->info);
 
-	return (symbol->size_bytes != 0) * 4u + (binding == STB_GLOBAL ? 2 : binding == STB_WEAK ? 1 : 0);
+	return (symbol->size_bytes != 0) * 4u +
+		(binding == STB_GLOBAL        ? 2
+				: binding == STB_WEAK ? 1
+									  : 0);
 }
 
 static inline uint8_t *cell_of(const struct gmt_symbols_cells *cells, uint64_t address)
@@ -83,7 +89,8 @@ static bool is_read(const struct gmt_symbols_functions *functions, uint64_t addr
 }
 
 /* Returns false when out of memory. */
-static bool keep(struct gmt_symbols_functions *functions, const struct section *section, size_t index)
+static bool keep(struct gmt_symbols_functions *functions, const struct section *section,
+	size_t index)
 {
 	struct symbol symbol = symbol_at(section, index, section->is_64);
 	struct gmt_symbols_function *function;
@@ -113,13 +120,14 @@ static inline __attribute__((always_inline)) bool keep_all(struct gmt_symbols_fu
 	const struct gmt_symbols_cells cells = functions->cells;
 
 	for (size_t i = 0; i < section->count; i++)
-		if (*cell_of(&cells, symbol_at(section, i, is_64).value) & CELL_KEPT && !keep(functions, section, i))
+		if (*cell_of(&cells, symbol_at(section, i, is_64).value) & CELL_KEPT &&
+			!keep(functions, section, i))
 			return false;
 	return true;
 }
 
-static inline __attribute__((always_inline)) void count_all(const struct gmt_symbols_functions *functions,
-	const struct section *section, bool is_64)
+static inline __attribute__((always_inline)) void count_all(
+	const struct gmt_symbols_functions *functions, const struct section *section, bool is_64)
 {
 	const struct gmt_symbols_cells cells = functions->cells;
 
@@ -135,10 +143,12 @@ static inline __attribute__((always_inline)) void count_all(const struct gmt_sym
 }
 
 /* Returns false when out of memory. */
-static bool pass_section(struct gmt_symbols_functions *functions, const struct section *section, bool keeps)
+static bool pass_section(struct gmt_symbols_functions *functions, const struct section *section,
+	bool keeps)
 {
 	if (keeps)
-		return section->is_64 ? keep_all(functions, section, true) : keep_all(functions, section, false);
+		return section->is_64 ? keep_all(functions, section, true)
+							  : keep_all(functions, section, false);
 	if (section->is_64)
 		count_all(functions, section, true);
 	else
@@ -158,11 +168,14 @@ static bool open_section(Elf *elf, Elf_Scn *scn, uint32_t type, struct section *
 	if (!data || !data->d_buf || data->d_type != ELF_T_SYM)
 		return false;
 	*ret_section = (struct section){
-		.bytes = data->d_buf, .names = header.sh_link, .is_64 = gelf_getclass(elf) == ELFCLASS64,
+		.bytes = data->d_buf,
+		.names = header.sh_link,
+		.is_64 = gelf_getclass(elf) == ELFCLASS64,
 	};
 
 	size_t symbol_bytes = ret_section->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-	ret_section->count = data->d_size / (header.sh_entsize > symbol_bytes ? header.sh_entsize : symbol_bytes);
+	ret_section->count =
+		data->d_size / (header.sh_entsize > symbol_bytes ? header.sh_entsize : symbol_bytes);
 	return ret_section->count <= MOST_SYMBOLS;
 }
 
@@ -231,7 +244,8 @@ static bool is_whole(const struct gmt_symbols_functions *functions)
 }
 
 /* Reads the candidates for the announced addresses, or all functions. */
-static void read_table(struct gmt_symbols_functions *functions, Elf *elf, uint32_t type, uint64_t end, bool reads_all)
+static void read_table(struct gmt_symbols_functions *functions, Elf *elf, uint32_t type,
+	uint64_t end, bool reads_all)
 {
 	functions->reads++;
 	functions->items.count = 0;
@@ -246,7 +260,8 @@ static void read_table(struct gmt_symbols_functions *functions, Elf *elf, uint32
 	if (!pass(functions, elf, type, true))
 		functions->items.count = 0;
 	if (functions->items.count)
-		qsort(functions->items.items, functions->items.count, sizeof(*functions->items.items), by_start);
+		qsort(functions->items.items, functions->items.count, sizeof(*functions->items.items),
+			by_start);
 }
 
 bool gmt_symbols_functions_expect(struct gmt_symbols_functions *functions, uint64_t address)
@@ -282,7 +297,8 @@ static size_t count_begun(const struct gmt_symbols_functions *functions, uint64_
  * name do not count, so one of the LOOK_BACK candidates may be missing. No linker makes such
  * functions.
  */
-static bool look(const struct gmt_symbols_functions *functions, Elf *elf, uint64_t address, const char **ret_name)
+static bool look(const struct gmt_symbols_functions *functions, Elf *elf, uint64_t address,
+	const char **ret_name)
 {
 	unsigned passed = 0;
 
@@ -296,7 +312,8 @@ static bool look(const struct gmt_symbols_functions *functions, Elf *elf, uint64
 				return false;
 			continue;
 		}
-		if (address - function->start < function->size_bytes || (!passed && !function->size_bytes)) {
+		if (address - function->start < function->size_bytes ||
+			(!passed && !function->size_bytes)) {
 			*ret_name = name;
 			return true;
 		}
@@ -305,8 +322,8 @@ static bool look(const struct gmt_symbols_functions *functions, Elf *elf, uint64
 	return true;
 }
 
-const char *gmt_symbols_functions_find(struct gmt_symbols_functions *functions, struct Elf *elf, uint32_t type,
-	uint64_t end, uint64_t address)
+const char *gmt_symbols_functions_find(struct gmt_symbols_functions *functions, struct Elf *elf,
+	uint32_t type, uint64_t end, uint64_t address)
 {
 	const char *name;
 

@@ -58,8 +58,8 @@ bool gmt_symbols_functions_expect(struct gmt_symbols_functions *functions, uint6
  * or SHT_DYNSYM. `end` is about where the file's addresses end; a wrong value only costs time. The
  * name is valid while `elf` is open. Also returns NULL when out of memory.
  */
-const char *gmt_symbols_functions_find(struct gmt_symbols_functions *functions, struct Elf *elf, uint32_t type,
-	uint64_t end, uint64_t address);
+const char *gmt_symbols_functions_find(struct gmt_symbols_functions *functions, struct Elf *elf,
+	uint32_t type, uint64_t end, uint64_t address);
 
 void gmt_symbols_functions_fini(struct gmt_symbols_functions *functions);
 

@@ -69,8 +69,7 @@ void gmt_check_annotations(const struct gmt_check_report *report, FILE *file)
 
 	for (size_t i = 0; i < verdict->findings.count && shown < ANNOTATIONS_MOST; i++, shown++)
 		annotate(report, &verdict->checks.items[verdict->findings.items[i].check],
-			&verdict->findings.items[i],
-			file);
+			&verdict->findings.items[i], file);
 	/* Checks that failed and have no findings to point at. */
 	for (size_t i = 0; i < verdict->checks.count && shown < ANNOTATIONS_MOST; i++) {
 		bool has_finding = verdict->checks.items[i].state != GMT_CHECK_FAILED;
@@ -138,8 +137,10 @@ void gmt_check_summary(const struct gmt_check_report *report, FILE *file)
 	size_t rows = 0;
 
 	fprintf(file, "### GPU memory: %s\n\n| | rule | measured | line |\n|---|---|---|---|\n",
-		verdict->failed ? "failed" : verdict->growth_not_judged ? "not all was judged" :
-		verdict->incomplete ? "passed, but not all was recorded" : "passed");
+		verdict->failed                  ? "failed"
+			: verdict->growth_not_judged ? "not all was judged"
+			: verdict->incomplete        ? "passed, but not all was recorded"
+										 : "passed");
 	for (int state = GMT_CHECK_FAILED; state >= 0; state--)
 		for (size_t i = 0; i < verdict->checks.count; i++)
 			if ((int)verdict->checks.items[i].state == state && rows++ < ROWS_MOST)

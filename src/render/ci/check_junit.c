@@ -25,8 +25,11 @@ static void put(FILE *file, const char *text)
 		bool is_control = *at < 0x20 && *at != '\n' && *at != '\t';
 		/* U+FFFE and U+FFFF. */
 		bool is_none = length == 3 && at[0] == 0xef && at[1] == 0xbf && at[2] >= 0xbe;
-		const char *name = *at == '&' ? "&amp;" : *at == '<' ? "&lt;" : *at == '>' ? "&gt;" :
-			*at == '"' ? "&quot;" : NULL;
+		const char *name = *at == '&' ? "&amp;"
+			: *at == '<'              ? "&lt;"
+			: *at == '>'              ? "&gt;"
+			: *at == '"'              ? "&quot;"
+									  : NULL;
 
 		if (name)
 			fputs(name, file);
@@ -122,15 +125,16 @@ void gmt_check_junit(const struct gmt_check_report *report, FILE *file)
 {
 	const struct gmt_verdict *verdict = report->verdict;
 
-	fprintf(file, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+	fprintf(file,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<testsuites name=\"gpumemtrace\" tests=\"%zu\" failures=\"%zu\" errors=\"0\">\n",
 		count(verdict, SIZE_MAX, -1), count(verdict, SIZE_MAX, GMT_CHECK_FAILED));
 	for (size_t i = 0; i < verdict->subjects.count; i++) {
 		fputs("  <testsuite", file);
 		attribute(file, "name", verdict->subjects.items[i].path);
-		fprintf(file, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\"", count(verdict,
-			i, -1),
-			count(verdict, i, GMT_CHECK_FAILED), count(verdict, i, GMT_CHECK_SKIPPED));
+		fprintf(file, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\"",
+			count(verdict, i, -1), count(verdict, i, GMT_CHECK_FAILED),
+			count(verdict, i, GMT_CHECK_SKIPPED));
 		if (*verdict->subjects.items[i].host)
 			attribute(file, "hostname", verdict->subjects.items[i].host);
 		fputs(">\n", file);

@@ -13,7 +13,7 @@
 enum { RESULTS_MOST = 1000, FRAMES_MOST = 512 };
 
 static const char schema[] = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
-	"sarif-schema-2.1.0.json";
+							 "sarif-schema-2.1.0.json";
 
 /* Writes a path as a relative URI. */
 static void write_uri(const char *path, struct gmt_json *json)
@@ -128,8 +128,8 @@ static void write_stacks(const struct gmt_check_report *report, const struct gmt
  * Writes a fingerprint without lines and addresses, so that an alert keeps its identity if the code
  * around it moves.
  */
-static void write_fingerprint(const struct gmt_verdict_check *check, const struct gmt_finding *finding,
-	struct gmt_json *json)
+static void write_fingerprint(const struct gmt_verdict_check *check,
+	const struct gmt_finding *finding, struct gmt_json *json)
 {
 	char text[1200];
 
@@ -152,8 +152,8 @@ static void write_result(const struct gmt_check_report *report, const struct gmt
 	struct gmt_check_place place = gmt_check_place(report, finding);
 	char message[2600];
 
-	snprintf(message, sizeof(message), "%.250s: %.1000s. %.1000s", gmt_check_name(verdict, check).text,
-		finding->title, gmt_check_advice(verdict, finding));
+	snprintf(message, sizeof(message), "%.250s: %.1000s. %.1000s",
+		gmt_check_name(verdict, check).text, finding->title, gmt_check_advice(verdict, finding));
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "ruleId", gmt_rule_text(check->rule)->id);
 	gmt_json_key_u64(json, "ruleIndex", check->rule);

@@ -4,8 +4,8 @@
 #include "render/stack_json.h"
 #include "render/allocator_state.h"
 
-static void render_line(const struct gmt_allocator_state_view *view, uint32_t layer, int32_t device, uint32_t stack,
-	uint32_t own_line, struct gmt_json *json)
+static void render_line(const struct gmt_allocator_state_view *view, uint32_t layer, int32_t device,
+	uint32_t stack, uint32_t own_line, struct gmt_json *json)
 {
 	uint32_t count;
 	const uint32_t *places = gmt_traces_stack(view->traces, stack, &count);
@@ -26,7 +26,8 @@ static void render_holes(const struct gmt_segments *segments, struct gmt_json *j
 		const struct gmt_segments_holes *holes = &segments->holes[i];
 
 		gmt_json_begin_object(json);
-		gmt_json_key_known(json, "below_bytes", holes->below_bytes != UINT64_MAX, holes->below_bytes);
+		gmt_json_key_known(json, "below_bytes", holes->below_bytes != UINT64_MAX,
+			holes->below_bytes);
 		gmt_json_key_u64(json, "holes", holes->holes);
 		gmt_json_key_u64(json, "bytes", holes->bytes);
 		gmt_json_end_object(json);
@@ -34,8 +35,8 @@ static void render_holes(const struct gmt_segments *segments, struct gmt_json *j
 	gmt_json_end_array(json);
 }
 
-static void render_lines(const struct gmt_allocator_state_view *view, const struct gmt_segments *segments,
-	struct gmt_json *json)
+static void render_lines(const struct gmt_allocator_state_view *view,
+	const struct gmt_segments *segments, struct gmt_json *json)
 {
 	gmt_json_key(json, "pinned_by");
 	gmt_json_begin_array(json);
@@ -65,15 +66,16 @@ static void render_lines(const struct gmt_allocator_state_view *view, const stru
 	gmt_json_end_array(json);
 }
 
-static void render_segments(const struct gmt_allocator_state_view *view, const struct gmt_segments *segments,
-	struct gmt_json *json)
+static void render_segments(const struct gmt_allocator_state_view *view,
+	const struct gmt_segments *segments, struct gmt_json *json)
 {
 	gmt_json_begin_object(json);
 	gmt_json_key(json, "device");
 	gmt_json_i64(json, segments->device);
 	gmt_json_key_text(json, "moment", gmt_segments_moment_name(segments->moment));
-	gmt_json_key_u64(json, "time_ns", segments->stamp == UINT64_MAX ? view->replay->end_time_ns :
-		gmt_clock_time_ns(view->snapshot, segments->stamp));
+	gmt_json_key_u64(json, "time_ns",
+		segments->stamp == UINT64_MAX ? view->replay->end_time_ns
+									  : gmt_clock_time_ns(view->snapshot, segments->stamp));
 	gmt_json_key_u64(json, "segments", segments->segments);
 	gmt_json_key_u64(json, "reserved_bytes", segments->reserved_bytes);
 	gmt_json_key_u64(json, "allocated_bytes", segments->allocated_bytes);
@@ -130,8 +132,8 @@ static void render_stats(const struct gmt_allocator_device *device, struct gmt_j
 	gmt_json_end_object(json);
 }
 
-static void render_give_backs(const struct gmt_allocator_state_view *view, const struct gmt_allocator_device *device,
-	struct gmt_json *json)
+static void render_give_backs(const struct gmt_allocator_state_view *view,
+	const struct gmt_allocator_device *device, struct gmt_json *json)
 {
 	gmt_json_key(json, "given_back");
 	gmt_json_begin_object(json);
@@ -156,8 +158,8 @@ static void render_give_backs(const struct gmt_allocator_state_view *view, const
 	gmt_json_end_object(json);
 }
 
-static void render_allocator(const struct gmt_allocator_state_view *view, const struct gmt_allocator_device *device,
-	struct gmt_json *json)
+static void render_allocator(const struct gmt_allocator_state_view *view,
+	const struct gmt_allocator_device *device, struct gmt_json *json)
 {
 	gmt_json_begin_object(json);
 	gmt_json_key(json, "device");

@@ -3,7 +3,8 @@
 #include "render/space.h"
 #include "render/stack_json.h"
 
-static void render_site(const struct gmt_heaps_view *view, const struct gmt_heap_site *site, struct gmt_json *json)
+static void render_site(const struct gmt_heaps_view *view, const struct gmt_heap_site *site,
+	struct gmt_json *json)
 {
 	gmt_json_begin_object(json);
 	gmt_json_key_u64(json, "peak_bytes", site->peak_bytes);
@@ -18,7 +19,8 @@ static void render_site(const struct gmt_heaps_view *view, const struct gmt_heap
 	gmt_json_end_object(json);
 }
 
-static void render_heap(const struct gmt_heaps_view *view, const struct gmt_heap_row *row, struct gmt_json *json)
+static void render_heap(const struct gmt_heaps_view *view, const struct gmt_heap_row *row,
+	struct gmt_json *json)
 {
 	const struct gmt_interpret_heap *heap = row->heap;
 

@@ -46,11 +46,13 @@ static void render_amounts(const struct gmt_diff_pair *amounts, struct gmt_json 
 }
 
 /* Writes the names of the frames of the largest stack, leaf first. */
-static void render_stack(const struct gmt_diff *diff, const struct gmt_diff_row *row, struct gmt_json *json)
+static void render_stack(const struct gmt_diff *diff, const struct gmt_diff_row *row,
+	struct gmt_json *json)
 {
 	int side = row->largest[GMT_DIFF_NEW] ? GMT_DIFF_NEW : GMT_DIFF_BASE;
 	uint32_t count;
-	const uint32_t *places = gmt_traces_stack(diff->sides[side].traces, row->largest[side]->stack, &count);
+	const uint32_t *places =
+		gmt_traces_stack(diff->sides[side].traces, row->largest[side]->stack, &count);
 
 	gmt_json_key(json, "stack");
 	gmt_json_begin_array(json);
@@ -59,7 +61,8 @@ static void render_stack(const struct gmt_diff *diff, const struct gmt_diff_row 
 	gmt_json_end_array(json);
 }
 
-static void render_row(const struct gmt_diff *diff, const struct gmt_diff_row *row, struct gmt_json *json)
+static void render_row(const struct gmt_diff *diff, const struct gmt_diff_row *row,
+	struct gmt_json *json)
 {
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "change", gmt_diff_change_name(row->change));
@@ -74,8 +77,8 @@ static void render_row(const struct gmt_diff *diff, const struct gmt_diff_row *r
 	gmt_json_end_object(json);
 }
 
-static void render_hidden(const struct gmt_diff *diff, const struct gmt_diff_account *account, size_t shown,
-	struct gmt_json *json)
+static void render_hidden(const struct gmt_diff *diff, const struct gmt_diff_account *account,
+	size_t shown, struct gmt_json *json)
 {
 	struct gmt_diff_hidden cut = { 0 };
 
@@ -121,7 +124,8 @@ static void render_account(const struct gmt_diff *diff, const struct gmt_diff_ac
 	gmt_json_end_object(json);
 }
 
-void gmt_diff_json(const struct gmt_diff *diff, const struct gmt_diff_style *style, struct gmt_json *json)
+void gmt_diff_json(const struct gmt_diff *diff, const struct gmt_diff_style *style,
+	struct gmt_json *json)
 {
 	static const char *const keys[] = { "peak", "live", "total" };
 

@@ -26,22 +26,25 @@ static void write_births(const struct gmt_leak *leak, struct gmt_json *json)
 }
 
 /* Writes lines and the growth of each line. */
-static void write_lines(const struct gmt_traces *traces, const struct gmt_leak_line *lines, size_t count,
-	const char *key, struct gmt_json *json)
+static void write_lines(const struct gmt_traces *traces, const struct gmt_leak_line *lines,
+	size_t count, const char *key, struct gmt_json *json)
 {
 	gmt_json_key(json, key);
 	gmt_json_begin_array(json);
 	for (size_t i = 0; i < count; i++) {
 		uint32_t places_count;
 		const uint32_t *places = gmt_traces_stack(traces, lines[i].stack, &places_count);
-		const struct gmt_place *place = places_count ? gmt_traces_place(traces, places[lines[i].own_line]) : NULL;
+		const struct gmt_place *place =
+			places_count ? gmt_traces_place(traces, places[lines[i].own_line]) : NULL;
 
 		gmt_json_begin_object(json);
 		gmt_json_key_text(json, "layer", gmt_layer_name(lines[i].layer));
 		gmt_json_key_text(json, "space", gmt_space_text(lines[i].space).text);
 		gmt_json_key_device(json, lines[i].device);
-		gmt_json_key_text(json, "function", place ? gmt_traces_string(traces, place->function) : NULL);
-		gmt_json_key_text(json, "file", place && place->file ? gmt_traces_string(traces, place->file) : NULL);
+		gmt_json_key_text(json, "function",
+			place ? gmt_traces_string(traces, place->function) : NULL);
+		gmt_json_key_text(json, "file",
+			place && place->file ? gmt_traces_string(traces, place->file) : NULL);
 		gmt_json_key_known(json, "line", place && place->line, place ? place->line : 0);
 		gmt_json_key_u64(json, "bytes", lines[i].bytes);
 		gmt_json_end_object(json);
@@ -50,15 +53,16 @@ static void write_lines(const struct gmt_traces *traces, const struct gmt_leak_l
 }
 
 /* Writes the fields that only the definitions growth and unexplained have. */
-static void write_steps(const struct gmt_leaks_view *view, const struct gmt_leak *leak, struct gmt_json *json)
+static void write_steps(const struct gmt_leaks_view *view, const struct gmt_leak *leak,
+	struct gmt_json *json)
 {
 	bool is_growth = 1u << leak->definition & GMT_LEAK_BY_STEPS;
 
 	gmt_json_key_double(json, "bytes_per_step", leak->bytes_per_step);
 	gmt_json_key_double(json, "confidence", leak->confidence);
 	gmt_json_key_text(json, "ground", is_growth ? gmt_leak_ground_name(leak->ground) : NULL);
-	gmt_json_key_text(json, "source", is_growth ?
-		gmt_step_source_name(view->timeline->series[leak->series].source) : NULL);
+	gmt_json_key_text(json, "source",
+		is_growth ? gmt_step_source_name(view->timeline->series[leak->series].source) : NULL);
 	gmt_json_key_known(json, "steps", is_growth, leak->steps);
 	gmt_json_key_known(json, "first_step", is_growth, leak->first_step);
 	gmt_json_key_known(json, "steps_to_oom", leak->steps_to_oom != UINT64_MAX, leak->steps_to_oom);
@@ -68,7 +72,8 @@ static void write_steps(const struct gmt_leaks_view *view, const struct gmt_leak
 }
 
 /* Writes the stack, or an empty list if no single line stands for the finding. */
-static void write_stack(const struct gmt_leaks_view *view, const struct gmt_leak *leak, struct gmt_json *json)
+static void write_stack(const struct gmt_leaks_view *view, const struct gmt_leak *leak,
+	struct gmt_json *json)
 {
 	if (leak->stack == GMT_LEAK_NO_STACK) {
 		gmt_json_key_text(json, "category", NULL);
@@ -87,7 +92,8 @@ static void write_stack(const struct gmt_leaks_view *view, const struct gmt_leak
 	gmt_stack_json(view->traces, leak->stack, json);
 }
 
-static void write_stacks(const struct gmt_leaks_view *view, const struct gmt_leak *leak, struct gmt_json *json)
+static void write_stacks(const struct gmt_leaks_view *view, const struct gmt_leak *leak,
+	struct gmt_json *json)
 {
 	gmt_json_key(json, "stacks");
 	gmt_json_begin_array(json);
@@ -104,7 +110,8 @@ static void write_stacks(const struct gmt_leaks_view *view, const struct gmt_lea
 	gmt_json_end_array(json);
 }
 
-static void write_freed_stack(const struct gmt_leaks_view *view, const struct gmt_leak *leak, struct gmt_json *json)
+static void write_freed_stack(const struct gmt_leaks_view *view, const struct gmt_leak *leak,
+	struct gmt_json *json)
 {
 	gmt_json_key(json, "freed");
 	if (!leak->freed_stack_plus_1) {
@@ -116,7 +123,8 @@ static void write_freed_stack(const struct gmt_leaks_view *view, const struct gm
 	gmt_json_end_object(json);
 }
 
-static void write_leak(const struct gmt_leaks_view *view, const struct gmt_leak *leak, struct gmt_json *json)
+static void write_leak(const struct gmt_leaks_view *view, const struct gmt_leak *leak,
+	struct gmt_json *json)
 {
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "definition", gmt_leak_definition_name(leak->definition));
@@ -174,14 +182,17 @@ void gmt_leaks_json(const struct gmt_leaks_view *view, struct gmt_json *json)
 	}
 	gmt_json_end_array(json);
 	write_arenas(view, json);
-	write_lines(view->traces, view->leaks->given_back.items, view->leaks->given_back.count, "given_back", json);
-	write_lines(view->traces, view->leaks->levels_off.items, view->leaks->levels_off.count, "levels_off", json);
+	write_lines(view->traces, view->leaks->given_back.items, view->leaks->given_back.count,
+		"given_back", json);
+	write_lines(view->traces, view->leaks->levels_off.items, view->leaks->levels_off.count,
+		"levels_off", json);
 	gmt_json_key_text(json, "growth_not_judged", view->leaks->no_growth);
 	gmt_json_key_text(json, "phases_not_judged", view->leaks->no_phases);
 	gmt_json_key_text(json, "end_not_judged", view->leaks->no_end);
 }
 
-static void write_step(const struct gmt_leaks_view *view, size_t series, size_t step, struct gmt_json *json)
+static void write_step(const struct gmt_leaks_view *view, size_t series, size_t step,
+	struct gmt_json *json)
 {
 	const struct gmt_step_series *steps = &view->timeline->series[series];
 	const struct gmt_history_series *history = &view->history->series[series];
@@ -189,16 +200,20 @@ static void write_step(const struct gmt_leaks_view *view, size_t series, size_t 
 	gmt_json_begin_object(json);
 	gmt_json_key_u64(json, "index", step);
 	gmt_json_key_text(json, "source", gmt_step_source_name(steps->source));
-	gmt_json_key_u64(json, "begin_ns", gmt_clock_time_ns(view->snapshot, steps->steps.items[step].begin));
-	gmt_json_key_u64(json, "end_ns", gmt_clock_time_ns(view->snapshot, steps->steps.items[step].end));
+	gmt_json_key_u64(json, "begin_ns",
+		gmt_clock_time_ns(view->snapshot, steps->steps.items[step].begin));
+	gmt_json_key_u64(json, "end_ns",
+		gmt_clock_time_ns(view->snapshot, steps->steps.items[step].end));
 	gmt_json_key(json, "devices");
 	gmt_json_begin_array(json);
-	for (size_t i = 0; i < view->replay->accounting.accounts.count && i < GMT_HISTORY_ACCOUNTS; i++) {
+	for (size_t i = 0; i < view->replay->accounting.accounts.count && i < GMT_HISTORY_ACCOUNTS;
+		i++) {
 		struct gmt_history_step row = gmt_history_step_of(history, step, i);
 
 		gmt_json_begin_object(json);
 		gmt_json_key_device(json, view->replay->accounting.accounts.items[i].device);
-		gmt_json_key_text(json, "layer", gmt_layer_name(view->replay->accounting.accounts.items[i].layer));
+		gmt_json_key_text(json, "layer",
+			gmt_layer_name(view->replay->accounting.accounts.items[i].layer));
 		gmt_json_key_u64(json, "peak_bytes", row.peak_bytes);
 		gmt_json_key_u64(json, "end_live_bytes", row.end_live_bytes);
 		gmt_json_end_object(json);
@@ -214,7 +229,8 @@ static void write_parts(const struct gmt_leaks_view *view, struct gmt_json *json
 	gmt_json_key(json, "step_parts");
 	gmt_json_begin_array(json);
 	for (size_t i = 0; i < parts->rows.count; i++) {
-		const struct gmt_account *account = &view->replay->accounting.accounts.items[i / GMT_STEP_PARTS];
+		const struct gmt_account *account =
+			&view->replay->accounting.accounts.items[i / GMT_STEP_PARTS];
 		const struct gmt_step_parts_row *row = &parts->rows.items[i];
 
 		if (!row->times || !gmt_layer_can_leak(account->layer))
@@ -226,7 +242,8 @@ static void write_parts(const struct gmt_leaks_view *view, struct gmt_json *json
 		gmt_json_key_u64(json, "times", row->times);
 		gmt_json_key_u64(json, "made_bytes", row->made_bytes);
 		gmt_json_key_u64(json, "carried_bytes", row->carried_bytes);
-		gmt_json_key_known(json, "kept_bytes", row->kept_bytes >= 0, row->kept_bytes >= 0 ? (uint64_t)(row->kept_bytes + 0.5) : 0);
+		gmt_json_key_known(json, "kept_bytes", row->kept_bytes >= 0,
+			row->kept_bytes >= 0 ? (uint64_t)(row->kept_bytes + 0.5) : 0);
 		gmt_json_key_u64(json, "peak_bytes", row->peak_bytes);
 		gmt_json_end_object(json);
 	}

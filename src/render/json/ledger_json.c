@@ -53,9 +53,11 @@ void gmt_ledger_json(const struct gmt_ledger *ledger, struct gmt_json *json)
 	gmt_json_end_array(json);
 }
 
-void gmt_ledger_json_refusal(const struct gmt_ledger *ledger, int32_t device, size_t oom, struct gmt_json *json)
+void gmt_ledger_json_refusal(const struct gmt_ledger *ledger, int32_t device, size_t oom,
+	struct gmt_json *json)
 {
-	const struct gmt_ledger_entry *entry = gmt_ledger_find(ledger, device, GMT_LEDGER_AT_REFUSAL, oom);
+	const struct gmt_ledger_entry *entry =
+		gmt_ledger_find(ledger, device, GMT_LEDGER_AT_REFUSAL, oom);
 
 	gmt_json_key(json, "ledger");
 	if (!entry) {

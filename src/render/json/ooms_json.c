@@ -16,7 +16,8 @@ static void render_place(const struct gmt_report *report, uint32_t site, struct 
 	gmt_json_null(json);
 }
 
-static void render_holders(const struct gmt_report *report, const struct gmt_oom_row *row, struct gmt_json *json)
+static void render_holders(const struct gmt_report *report, const struct gmt_oom_row *row,
+	struct gmt_json *json)
 {
 	gmt_json_key_text(json, "holders_layer", gmt_layer_name(row->holders_layer));
 	gmt_json_key_u64(json, "held_bytes", row->held_bytes);
@@ -61,7 +62,8 @@ static void render_row(const struct gmt_report *report, const struct gmt_ooms_st
 	gmt_json_bool(json, row->recovered);
 	gmt_json_key_u64(json, "driver_refusals", row->driver_refusals);
 	gmt_json_key_known(json, "step", has_step, step);
-	gmt_ledger_json_refusal(report->ledger, row->device, (size_t)(row - report->ooms->rows.items), json);
+	gmt_ledger_json_refusal(report->ledger, row->device, (size_t)(row - report->ooms->rows.items),
+		json);
 	render_holders(report, row, json);
 	gmt_owner_json(report->traces, row->stack, row->layer, row->device, json);
 	gmt_json_key_u64(json, "own_frame", gmt_traces_own_line(report->traces, row->stack));
@@ -69,7 +71,8 @@ static void render_row(const struct gmt_report *report, const struct gmt_ooms_st
 	gmt_json_end_object(json);
 }
 
-void gmt_ooms_json(const struct gmt_report *report, const struct gmt_ooms_steps *steps, struct gmt_json *json)
+void gmt_ooms_json(const struct gmt_report *report, const struct gmt_ooms_steps *steps,
+	struct gmt_json *json)
 {
 	const struct gmt_ooms *ooms = report->ooms;
 

@@ -122,7 +122,8 @@ static void render_device(const struct gmt_summary_device *device, struct gmt_js
 	gmt_json_i64(json, device->device);
 	gmt_json_key_text(json, "name", device->info ? device->info->name.text : NULL);
 	gmt_json_key_text(json, "uuid", device->info ? device->info->uuid.text : NULL);
-	gmt_json_key_known(json, "total_bytes", device->info, device->info ? device->info->total_bytes : 0);
+	gmt_json_key_known(json, "total_bytes", device->info,
+		device->info ? device->info->total_bytes : 0);
 	gmt_json_key(json, "layers");
 	gmt_json_begin_array(json);
 	for (size_t i = 0; i < device->layers.count; i++) {
@@ -135,7 +136,8 @@ static void render_device(const struct gmt_summary_device *device, struct gmt_js
 	gmt_json_end_object(json);
 }
 
-static void render_allocator_state(uint32_t layer, int32_t device, uint32_t space, struct gmt_json *json)
+static void render_allocator_state(uint32_t layer, int32_t device, uint32_t space,
+	struct gmt_json *json)
 {
 	struct gmt_space_text name = gmt_space_text(space);
 
@@ -159,7 +161,8 @@ static void render_thread(const struct gmt_report *report, uint32_t id, struct g
 		gmt_json_null(json);
 }
 
-static void render_site(const struct gmt_report *report, const struct gmt_site *site, struct gmt_json *json)
+static void render_site(const struct gmt_report *report, const struct gmt_site *site,
+	struct gmt_json *json)
 {
 	gmt_json_begin_object(json);
 	render_allocator_state(site->layer, site->device, site->space, json);
@@ -173,8 +176,9 @@ static void render_site(const struct gmt_report *report, const struct gmt_site *
 	gmt_json_key_u64(json, "total_bytes", site->total_bytes);
 	gmt_json_key_u64(json, "allocs", site->alloc_count);
 	gmt_json_key_u64(json, "frees", site->free_count);
-	gmt_json_key_text(json, "category", gmt_category_name(gmt_category_of(report->replay, report->traces,
-		report->leaks->history, site->id)));
+	gmt_json_key_text(json, "category",
+		gmt_category_name(gmt_category_of(report->replay, report->traces, report->leaks->history,
+			site->id)));
 	gmt_owner_json(report->traces, site->stack, site->layer, site->device, json);
 	render_thread(report, site->thread, json);
 	gmt_json_key_u64(json, "own_frame", site->own_line);
@@ -202,7 +206,8 @@ static void render_refusals(const struct gmt_report *report, struct gmt_json *js
 		gmt_json_key_u64(json, "size_bytes", event.size_bytes);
 		gmt_json_key_text(json, "api", api ? api->name.text : NULL);
 		gmt_json_key_u64(json, "result", event.result);
-		gmt_owner_json(report->traces, replay->site_stacks.items[refusal->site], event.layer, device, json);
+		gmt_owner_json(report->traces, replay->site_stacks.items[refusal->site], event.layer,
+			device, json);
 		gmt_stack_json(report->traces, replay->site_stacks.items[refusal->site], json);
 		gmt_json_end_object(json);
 	}
@@ -239,7 +244,8 @@ static void render_uncertain(const struct gmt_report *report, struct gmt_json *j
 {
 	gmt_json_key(json, "anomalies");
 	gmt_json_begin_object(json);
-#define GMT_ANOMALY(name, meaning) gmt_json_key_u64(json, #name, report->replay->accounting.anomalies.name);
+#define GMT_ANOMALY(name, meaning) \
+	gmt_json_key_u64(json, #name, report->replay->accounting.anomalies.name);
 #include "accounting/anomalies.def"
 #undef GMT_ANOMALY
 	gmt_json_key_u64(json, "unmatched_stacks", report->traces->mismatches);
@@ -288,7 +294,8 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 		render_device(&report->summary->devices.items[i], json);
 	gmt_json_end_array(json);
 	gmt_ledger_json(report->ledger, json);
-	gmt_heaps_json(&(struct gmt_heaps_view){ report->snapshot, report->traces, report->heaps }, json);
+	gmt_heaps_json(&(struct gmt_heaps_view){ report->snapshot, report->traces, report->heaps },
+		json);
 	gmt_json_key(json, "host");
 	gmt_json_begin_object(json);
 	render_account(&report->summary->host, json);

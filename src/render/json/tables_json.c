@@ -38,10 +38,11 @@ static void render_name(const struct gmt_allocator_state_view *view, enum gmt_ta
 	}
 }
 
-static void render_peak(const struct gmt_allocator_state_view *view, const struct gmt_account *account,
-	struct gmt_json *json)
+static void render_peak(const struct gmt_allocator_state_view *view,
+	const struct gmt_account *account, struct gmt_json *json)
 {
-	static const char *const keys[] = { "by_owner", "by_category", "by_part", "by_phase", "by_step" };
+	static const char *const keys[] = { "by_owner", "by_category", "by_part", "by_phase",
+		"by_step" };
 	size_t count;
 
 	gmt_json_begin_object(json);
@@ -84,7 +85,8 @@ void gmt_peaks_json(const struct gmt_allocator_state_view *view, struct gmt_json
  * Writes the tensors of one module, by purpose. Null: the row stands for calls of modules of these
  * classes.
  */
-static void render_instance(const struct gmt_allocator_state_view *view, const struct gmt_table_row *row, struct gmt_json *json)
+static void render_instance(const struct gmt_allocator_state_view *view,
+	const struct gmt_table_row *row, struct gmt_json *json)
 {
 	const struct gmt_table_instance *instance;
 

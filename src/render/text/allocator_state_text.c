@@ -33,8 +33,8 @@ static void write_line(const struct writer *writer, uint32_t stack, uint32_t own
  * Writes a number at each moment, next to each other. `at` is the offset of the field in struct
  * gmt_segments.
  */
-static void write_number(const struct writer *writer, const char *title, const struct gmt_segments *of,
-	size_t count, size_t at, bool in_bytes)
+static void write_number(const struct writer *writer, const char *title,
+	const struct gmt_segments *of, size_t count, size_t at, bool in_bytes)
 {
 	fprintf(writer->file, "  %-38s", title);
 	for (size_t i = 0; i < count; i++) {
@@ -57,8 +57,9 @@ static void write_ratio(const struct writer *writer, const struct gmt_segments *
 
 	fprintf(writer->file, "  %-38s", "reserved / allocated");
 	for (size_t i = 0; i < count; i++) {
-		double ratio = of[i].allocated_bytes ?
-			(double)of[i].reserved_bytes / (double)of[i].allocated_bytes : 0;
+		double ratio = of[i].allocated_bytes
+			? (double)of[i].reserved_bytes / (double)of[i].allocated_bytes
+			: 0;
 
 		if (!of[i].allocated_bytes || ratio > 99)
 			fprintf(writer->file, " %11s", of[i].allocated_bytes ? "> 99!" : "- ");
@@ -67,8 +68,9 @@ static void write_ratio(const struct writer *writer, const struct gmt_segments *
 		flagged = of[i].fragmented ? &of[i] : flagged;
 	}
 	if (flagged)
-		fprintf(writer->file, "   ! above 1.5: %s", flagged->hole_bytes > flagged->empty_bytes ?
-			"most of the rest lies beside blocks" : "most of the rest is empty segments");
+		fprintf(writer->file, "   ! above 1.5: %s",
+			flagged->hole_bytes > flagged->empty_bytes ? "most of the rest lies beside blocks"
+													   : "most of the rest is empty segments");
 	fputc('\n', writer->file);
 }
 
@@ -123,13 +125,14 @@ static void write_others(const struct writer *writer, const struct gmt_segments 
 	for (size_t i = 0; i < of->others.count && i < writer->limit; i++) {
 		const struct gmt_segments_other *other = &of->others.items[i];
 
-		fprintf(writer->file, "  besides, at the %s: %s in %s by ", gmt_segments_moment_name(of->moment),
-			gmt_text_size(other->bytes).text,
+		fprintf(writer->file, "  besides, at the %s: %s in %s by ",
+			gmt_segments_moment_name(of->moment), gmt_text_size(other->bytes).text,
 			other->blocks == 1 ? "a block" : "blocks");
 		write_line(writer, other->stack, other->own_line);
 		fputs(" (of ", writer->file);
-		gmt_plain_text(&writer->plain, gmt_owners_name(&traces->owners,
-			gmt_owners_find(&traces->owners, other->stack, GMT_LAYER_CUDA, of->device)));
+		gmt_plain_text(&writer->plain,
+			gmt_owners_name(&traces->owners,
+				gmt_owners_find(&traces->owners, other->stack, GMT_LAYER_CUDA, of->device)));
 		fputs(")\n", writer->file);
 	}
 }
@@ -151,7 +154,8 @@ static void write_give_backs(const struct writer *writer, const struct gmt_alloc
 	if (refused)
 		fprintf(writer->file, "; %s after a refused request", gmt_text_count(refused).text);
 	fputc('\n', writer->file);
-	for (size_t i = 0; !writer->is_short && i < device->give_backs.count && i < writer->limit; i++) {
+	for (size_t i = 0; !writer->is_short && i < device->give_backs.count && i < writer->limit;
+		i++) {
 		const struct gmt_give_back *row = &device->give_backs.items[i];
 
 		fprintf(writer->file, "    at %-11s %10s in %s segments, %s taken again\n",
@@ -175,12 +179,14 @@ static void write_segments(const struct writer *writer, const struct gmt_segment
 	const struct gmt_segments *last = &of[count - 1];
 	char title[80];
 
-	snprintf(title, sizeof(title), "PyTorch's segments on %s", gmt_allocator_state_device(of->device).text);
+	snprintf(title, sizeof(title), "PyTorch's segments on %s",
+		gmt_allocator_state_device(of->device).text);
 	gmt_plain_heading(&writer->plain, title);
 	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
 	fprintf(writer->file, "  %-38s", "");
 	for (size_t i = 0; i < count; i++)
-		fprintf(writer->file, " %11s", of[i].moment == GMT_SEGMENTS_AT_PEAK ? "at the peak" : "at the end");
+		fprintf(writer->file, " %11s",
+			of[i].moment == GMT_SEGMENTS_AT_PEAK ? "at the peak" : "at the end");
 	fputc('\n', writer->file);
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
 	BYTES("from the driver, in all (layer cuda)", driver_bytes);
@@ -190,7 +196,8 @@ static void write_segments(const struct writer *writer, const struct gmt_segment
 	BYTES("allocated, in blocks", allocated_bytes);
 	write_ratio(writer, of, count);
 	/* Segments of graphs stay as long as their graph exists. */
-	BYTES(has_graphs(of, count) ? "in empty segments" : "in empty segments (empty_cache() frees)", empty_bytes);
+	BYTES(has_graphs(of, count) ? "in empty segments" : "in empty segments (empty_cache() frees)",
+		empty_bytes);
 	BYTES("free beside blocks", hole_bytes);
 	if (!writer->is_short)
 		write_holes(writer, of, count);
@@ -216,7 +223,8 @@ static void write_segments(const struct writer *writer, const struct gmt_segment
 		write_others(writer, &of[i]);
 	write_give_backs(writer, gmt_allocator_find(&writer->view->where->allocator, of->device));
 	if (!writer->is_short)
-		fputs("  rounding inside of blocks is not known: only rounded sizes are recorded\n", writer->file);
+		fputs("  rounding inside of blocks is not known: only rounded sizes are recorded\n",
+			writer->file);
 }
 
 static void write_all_segments(const struct writer *writer)
@@ -242,8 +250,9 @@ static void write_stat(const struct writer *writer, const struct gmt_allocator_d
 
 	fprintf(writer->file, "  %-24s", pool == GMT_POOL_ALL ? gmt_allocator_title(row) : from[pool]);
 	for (size_t i = 0; i < 4; i++)
-		fprintf(writer->file, " %12s", gmt_allocator_in_bytes(row) ? gmt_text_size(values[i]).text :
-			gmt_text_count(values[i]).text);
+		fprintf(writer->file, " %12s",
+			gmt_allocator_in_bytes(row) ? gmt_text_size(values[i]).text
+										: gmt_text_count(values[i]).text);
 	fputc('\n', writer->file);
 }
 
@@ -252,12 +261,13 @@ static void write_allocator(const struct writer *writer, const struct gmt_alloca
 	bool knows = gmt_allocator_knows_segments(device);
 	char title[100];
 
-	snprintf(title, sizeof(title), "PyTorch's allocator on %s, as torch.cuda.memory_summary() has it",
+	snprintf(title, sizeof(title),
+		"PyTorch's allocator on %s, as torch.cuda.memory_summary() has it",
 		gmt_allocator_state_device(device->device).text);
 	gmt_plain_heading(&writer->plain, title);
 	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
-	fprintf(writer->file, "  %-24s %12s %12s %12s %12s\n", "", "Cur Usage", "Peak Usage", "Tot Alloc",
-		"Tot Freed");
+	fprintf(writer->file, "  %-24s %12s %12s %12s %12s\n", "", "Cur Usage", "Peak Usage",
+		"Tot Alloc", "Tot Freed");
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
 	for (enum gmt_allocator_row row = 0; row < GMT_ALLOCATOR_ROWS; row++) {
 		bool of_blocks = row == GMT_ALLOCATOR_ALLOCATED || row == GMT_ALLOCATOR_BLOCKS;
@@ -267,13 +277,17 @@ static void write_allocator(const struct writer *writer, const struct gmt_alloca
 				write_stat(writer, device, row, pool);
 	}
 	if (!knows)
-		fputs("  segments and pools are left out: some blocks lie in segments that are not recorded\n",
+		fputs(
+			"  segments and pools are left out: some blocks lie in segments that are not recorded\n",
 			writer->file);
-	fputs("  active and requested memory and oversize blocks are left out: a recording does not tell them\n"
-		"  non-releasable memory is PyTorch's unless Tensor.record_stream is used\n", writer->file);
+	fputs(
+		"  active and requested memory and oversize blocks are left out: a recording does not tell them\n"
+		"  non-releasable memory is PyTorch's unless Tensor.record_stream is used\n",
+		writer->file);
 }
 
-static void write_temporaries(const struct writer *writer, const struct gmt_temporary_rows *rows, bool short_lived)
+static void write_temporaries(const struct writer *writer, const struct gmt_temporary_rows *rows,
+	bool short_lived)
 {
 	for (size_t i = 0; i < rows->count && i < writer->limit; i++) {
 		const struct gmt_temporary *row = &rows->items[i];
@@ -297,9 +311,10 @@ static void write_all_temporaries(const struct writer *writer)
 	char title[160];
 
 	if (temporaries->short_lived.count) {
-		snprintf(title, sizeof(title), "Short-lived giants: blocks of %d %% of the peak or more, freed "
-			"within %d allocations and %d %% of the time", GMT_SHORT_LIVED_PERCENT, GMT_SHORT_LIVED_ALLOCATIONS,
-			GMT_SHORT_LIVED_LIFE_PERCENT);
+		snprintf(title, sizeof(title),
+			"Short-lived giants: blocks of %d %% of the peak or more, freed "
+			"within %d allocations and %d %% of the time",
+			GMT_SHORT_LIVED_PERCENT, GMT_SHORT_LIVED_ALLOCATIONS, GMT_SHORT_LIVED_LIFE_PERCENT);
 		gmt_plain_heading(&writer->plain, title);
 		write_temporaries(writer, &temporaries->short_lived, true);
 	}
@@ -311,13 +326,19 @@ static void write_all_temporaries(const struct writer *writer)
 	write_temporaries(writer, &temporaries->in_step, false);
 }
 
-void gmt_allocator_state_text(const struct gmt_allocator_state_view *view, enum gmt_allocator_state_section section, FILE *file)
+void gmt_allocator_state_text(const struct gmt_allocator_state_view *view,
+	enum gmt_allocator_state_section section, FILE *file)
 {
 	const struct gmt_allocator *allocator = &view->where->allocator;
 	bool is_short = section == GMT_ALLOCATOR_STATE_SHORT;
 	const struct writer writer = {
-		.view = view, .plain = { file, view->color }, .file = file, .is_short = is_short,
-		.limit = is_short ? SHORT_LINES : view->limit == UINT64_MAX ? LINES : view->limit,
+		.view = view,
+		.plain = { file, view->color },
+		.file = file,
+		.is_short = is_short,
+		.limit = is_short               ? SHORT_LINES
+			: view->limit == UINT64_MAX ? LINES
+										: view->limit,
 	};
 
 	if (is_short || section == GMT_ALLOCATOR_STATE_PEAK)

@@ -43,10 +43,12 @@ static void write_verdict(const struct writer *writer)
 		failed_files += verdict->subjects.items[i].failed;
 	if (verdict->failed)
 		snprintf(text, sizeof(text), "FAILED: %zu of %zu checks fail, in %zu of %zu file%s",
-			counts[GMT_CHECK_FAILED], counts[GMT_CHECK_FAILED] + counts[GMT_CHECK_PASSED] +
-			counts[GMT_CHECK_WARNED], failed_files, files, files == 1 ? "" : "s");
+			counts[GMT_CHECK_FAILED],
+			counts[GMT_CHECK_FAILED] + counts[GMT_CHECK_PASSED] + counts[GMT_CHECK_WARNED],
+			failed_files, files, files == 1 ? "" : "s");
 	else if (verdict->growth_not_judged)
-		snprintf(text, sizeof(text), "NOT JUDGED: growth, in %zu of %zu file%s; all %zu other checks hold%s",
+		snprintf(text, sizeof(text),
+			"NOT JUDGED: growth, in %zu of %zu file%s; all %zu other checks hold%s",
 			verdict->growth_not_judged, files, files == 1 ? "" : "s", counts[GMT_CHECK_PASSED],
 			verdict->incomplete ? "; not all was recorded" : "");
 	else
@@ -110,7 +112,8 @@ static void write_check(const struct writer *writer, size_t number)
 	size_t count = 0;
 
 	fputc('\n', writer->file);
-	styled(writer, is_warning ? GMT_PLAIN_WARN : GMT_PLAIN_BOLD, gmt_check_name(verdict, check).text);
+	styled(writer, is_warning ? GMT_PLAIN_WARN : GMT_PLAIN_BOLD,
+		gmt_check_name(verdict, check).text);
 	line(writer, "\n  ", check->text);
 	for (size_t i = 0; i < verdict->findings.count; i++)
 		if (verdict->findings.items[i].check == number && count++ < SHOWN)
@@ -137,13 +140,14 @@ static void write_other(const struct writer *writer, const struct gmt_verdict_ch
 	const struct gmt_rule_text *rule = gmt_rule_text(check->rule);
 	struct gmt_verdict_memory_name where = gmt_verdict_memory_name(check);
 
-	fprintf(writer->file, "%-8s%s %s: %s%s", word_of(check->state), rule->id, rule->name, where.text,
-		*where.text ? ": " : "");
+	fprintf(writer->file, "%-8s%s %s: %s%s", word_of(check->state), rule->id, rule->name,
+		where.text, *where.text ? ": " : "");
 	line(writer, "", check->text);
 }
 
 /* For several files, writes only the number of checks. */
-static void write_others_of(const struct writer *writer, enum gmt_rule rule, enum gmt_check_state state)
+static void write_others_of(const struct writer *writer, enum gmt_rule rule,
+	enum gmt_check_state state)
 {
 	const struct gmt_verdict *verdict = writer->verdict;
 	const struct gmt_verdict_check *first = NULL;
@@ -182,8 +186,8 @@ static void write_others(const struct writer *writer)
 			if (verdict->subjects.count > 1)
 				write_others_of(writer, (enum gmt_rule)rule, states[s]);
 			for (size_t i = 0; verdict->subjects.count < 2 && i < verdict->checks.count; i++)
-				if (verdict->checks.items[i].rule == rule && verdict->checks.items[i].state ==
-					states[s])
+				if (verdict->checks.items[i].rule == rule &&
+					verdict->checks.items[i].state == states[s])
 					write_other(writer, &verdict->checks.items[i]);
 		}
 }

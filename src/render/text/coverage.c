@@ -29,7 +29,8 @@ static void write_unhooked(const struct gmt_coverage *coverage, const struct gmt
 {
 	fputc('\n', plain->file);
 	if (!coverage->unhooked.count) {
-		fputs("  All functions that were looked up and look like allocation calls are hooked.\n", plain->file);
+		fputs("  All functions that were looked up and look like allocation calls are hooked.\n",
+			plain->file);
 		return;
 	}
 	gmt_plain_style(plain, GMT_PLAIN_WARN);
@@ -42,8 +43,10 @@ static void write_unhooked(const struct gmt_coverage *coverage, const struct gmt
 		gmt_plain_text(plain, coverage->unhooked.items[i]->road.text);
 		fputc('\n', plain->file);
 	}
-	fputs("  Memory that these get is not recorded: it is in the ledger's unexplained line. A newer version\n"
-		"  of gpumemtrace may know them; if none does, its makers want to know these names.\n", plain->file);
+	fputs(
+		"  Memory that these get is not recorded: it is in the ledger's unexplained line. A newer version\n"
+		"  of gpumemtrace may know them; if none does, its makers want to know these names.\n",
+		plain->file);
 }
 
 static void write_called(const struct gmt_coverage *coverage, const struct gmt_plain *plain)
@@ -99,7 +102,8 @@ void gmt_coverage_text(const struct gmt_coverage *coverage, const struct gmt_pla
 	write_called(coverage, plain);
 	write_never(coverage, plain);
 	if (!coverage->is_whole)
-		fputs("\n  Which functions were never called is not known: the recording did not end in order.\n",
+		fputs(
+			"\n  Which functions were never called is not known: the recording did not end in order.\n",
 			plain->file);
 }
 

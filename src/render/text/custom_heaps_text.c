@@ -17,11 +17,11 @@ static void write_name(const struct gmt_plain *plain, const struct gmt_interpret
 	else
 		fprintf(plain->file, ", GPU %d", heap->device);
 	if (heap->heaps > 1)
-		fprintf(plain->file, ": %s heaps of this name, %s at the end", gmt_text_count(heap->heaps).text,
-			gmt_text_count(heap->live_heaps).text);
+		fprintf(plain->file, ": %s heaps of this name, %s at the end",
+			gmt_text_count(heap->heaps).text, gmt_text_count(heap->live_heaps).text);
 	if (heap->swept_blocks)
-		fprintf(plain->file, "; %s blocks (%s) ended with their heap", gmt_text_count(heap->swept_blocks).text,
-			gmt_text_size(heap->swept_bytes).text);
+		fprintf(plain->file, "; %s blocks (%s) ended with their heap",
+			gmt_text_count(heap->swept_blocks).text, gmt_text_size(heap->swept_bytes).text);
 	fputc('\n', plain->file);
 }
 
@@ -44,17 +44,21 @@ static void write_site(const struct gmt_heaps_view *view, const struct gmt_plain
 	fputc('\n', plain->file);
 }
 
-static void write_heap(const struct gmt_heaps_view *view, const struct gmt_plain *plain, const struct gmt_heap_row *row)
+static void write_heap(const struct gmt_heaps_view *view, const struct gmt_plain *plain,
+	const struct gmt_heap_row *row)
 {
 	const struct gmt_account_heap *accounting = &row->accounting;
 
-	fprintf(plain->file, "  %10s ", row->has_size ? gmt_text_size(row->heap->size_bytes).text : "-");
+	fprintf(plain->file, "  %10s ",
+		row->has_size ? gmt_text_size(row->heap->size_bytes).text : "-");
 	fprintf(plain->file, "%10s %10s ", gmt_text_size(accounting->live_bytes).text,
 		row->has_size ? gmt_text_size(row->free_bytes).text : "-");
 	fprintf(plain->file, "%9s %10s %11s  ", gmt_text_count(accounting->live_blocks).text,
-		gmt_text_size(accounting->peak_bytes).text, accounting->epoch ? gmt_text_duration(row->peak_time_ns).text : "-");
+		gmt_text_size(accounting->peak_bytes).text,
+		accounting->epoch ? gmt_text_duration(row->peak_time_ns).text : "-");
 	write_name(plain, row->heap);
-	for (size_t i = 0; i < row->sites.count && i < SITES_SHOWN && row->sites.items[i].peak_bytes; i++)
+	for (size_t i = 0; i < row->sites.count && i < SITES_SHOWN && row->sites.items[i].peak_bytes;
+		i++)
 		write_site(view, plain, row, &row->sites.items[i]);
 }
 
@@ -66,13 +70,16 @@ void gmt_heaps_text(const struct gmt_heaps_view *view, const struct gmt_plain *p
 		return;
 	fputc('\n', plain->file);
 	gmt_plain_style(plain, GMT_PLAIN_BOLD);
-	fputs("The program's own heaps (layer custom: inside of what is counted above), and who held them at their peak\n",
+	fputs(
+		"The program's own heaps (layer custom: inside of what is counted above), and who held them at their peak\n",
 		plain->file);
 	gmt_plain_style(plain, GMT_PLAIN_DIM);
-	fprintf(plain->file, "  %10s %10s %10s %9s %10s %11s  %s\n", "size", "used", "free", "blocks", "peak", "at", "heap");
+	fprintf(plain->file, "  %10s %10s %10s %9s %10s %11s  %s\n", "size", "used", "free", "blocks",
+		"peak", "at", "heap");
 	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 	for (size_t i = 0; i < count && i < HEAPS_SHOWN; i++)
 		write_heap(view, plain, &view->heaps->rows.items[i]);
 	if (count > HEAPS_SHOWN)
-		fprintf(plain->file, "  and %s more: see --json\n", gmt_text_count(count - HEAPS_SHOWN).text);
+		fprintf(plain->file, "  and %s more: see --json\n",
+			gmt_text_count(count - HEAPS_SHOWN).text);
 }

@@ -32,7 +32,11 @@ static struct signed_text with_sign(int64_t difference, const char *magnitude_te
 {
 	struct signed_text text;
 
-	snprintf(text.text, sizeof(text.text), "%s%s", difference < 0 ? "-" : difference ? "+" : "", magnitude_text);
+	snprintf(text.text, sizeof(text.text), "%s%s",
+		difference < 0   ? "-"
+			: difference ? "+"
+						 : "",
+		magnitude_text);
 	return text;
 }
 
@@ -53,8 +57,8 @@ static struct signed_text percent(const struct gmt_diff_pair *pair)
 	struct signed_text text = { "" };
 
 	if (pair->sides[GMT_DIFF_BASE])
-		snprintf(text.text, sizeof(text.text), "%+.1f %%", 100.0 *
-			(double)gmt_diff_difference(pair) / (double)pair->sides[GMT_DIFF_BASE]);
+		snprintf(text.text, sizeof(text.text), "%+.1f %%",
+			100.0 * (double)gmt_diff_difference(pair) / (double)pair->sides[GMT_DIFF_BASE]);
 	return text;
 }
 
@@ -89,8 +93,8 @@ static const char *place_of(const struct gmt_diff_account *account, char *text, 
 	return text;
 }
 
-static void write_pair(const struct writer *writer, const char *name, const struct gmt_diff_pair *pair,
-	bool is_size)
+static void write_pair(const struct writer *writer, const char *name,
+	const struct gmt_diff_pair *pair, bool is_size)
 {
 	int64_t difference = gmt_diff_difference(pair);
 	uint64_t base = pair->sides[GMT_DIFF_BASE], now = pair->sides[GMT_DIFF_NEW];
@@ -163,9 +167,11 @@ static bool write_row(struct writer *writer, const struct gmt_diff_row *row)
 	gmt_plain_style(&writer->plain, difference > 0 ? GMT_PLAIN_WARN : GMT_PLAIN_NORMAL);
 	fprintf(writer->file, "  %12s", signed_size(difference).text);
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
-	fprintf(writer->file, " %10s %10s  %14s  %-6s  ", gmt_text_size(bytes->sides[GMT_DIFF_BASE]).text,
+	fprintf(writer->file, " %10s %10s  %14s  %-6s  ",
+		gmt_text_size(bytes->sides[GMT_DIFF_BASE]).text,
 		gmt_text_size(bytes->sides[GMT_DIFF_NEW]).text, counts, gmt_diff_change_name(row->change));
-	gmt_plain_text(&writer->plain, *row->name ? row->name : gmt_diff_by_none(writer->diff->options.by));
+	gmt_plain_text(&writer->plain,
+		*row->name ? row->name : gmt_diff_by_none(writer->diff->options.by));
 	if (row->moved_from) {
 		fputs("  (was ", writer->file);
 		gmt_plain_text(&writer->plain, row->moved_from);
@@ -186,8 +192,8 @@ static void write_counts(const struct writer *writer, const struct gmt_diff_acco
 	const char *separator = ": ";
 
 	fprintf(writer->file, "  %s %s", gmt_text_count(account->row_count).text,
-		account->row_count == 1 ? gmt_diff_by_row(writer->diff->options.by) :
-			gmt_diff_by_rows(writer->diff->options.by));
+		account->row_count == 1 ? gmt_diff_by_row(writer->diff->options.by)
+								: gmt_diff_by_rows(writer->diff->options.by));
 	for (int change = 0; change < GMT_DIFF_CHANGES; change++) {
 		if (!account->changes[change])
 			continue;
@@ -249,16 +255,18 @@ static bool write_list(struct writer *writer, const struct gmt_diff_account *acc
 		return true;
 	if (!difference)
 		part.text[0] = 0;
-	snprintf(title, sizeof(title), titles[writer->diff->options.key], gmt_layer_name(account->layer),
-		place_of(account, where, sizeof(where)), gmt_text_size(pair->sides[GMT_DIFF_BASE]).text,
+	snprintf(title, sizeof(title), titles[writer->diff->options.key],
+		gmt_layer_name(account->layer), place_of(account, where, sizeof(where)),
+		gmt_text_size(pair->sides[GMT_DIFF_BASE]).text,
 		gmt_text_size(pair->sides[GMT_DIFF_NEW]).text,
-		difference ? signed_size(difference).text : "no difference", *part.text ? " (" : "", part.text,
-		*part.text ? ")" : "");
+		difference ? signed_size(difference).text : "no difference", *part.text ? " (" : "",
+		part.text, *part.text ? ")" : "");
 	gmt_plain_heading(&writer->plain, title);
 	return write_rows(writer, account);
 }
 
-static void write_hint(const struct writer *writer, const char *verb, const char *meaning, bool with_base)
+static void write_hint(const struct writer *writer, const char *verb, const char *meaning,
+	bool with_base)
 {
 	fprintf(writer->file, "gpumemtrace %s ", verb);
 	for (int side = with_base ? GMT_DIFF_BASE : GMT_DIFF_NEW; side < GMT_DIFF_SIDES; side++) {
@@ -282,7 +290,9 @@ static void write_next(const struct writer *writer)
 
 bool gmt_diff_text(const struct gmt_diff *diff, const struct gmt_diff_style *style, FILE *file)
 {
-	struct writer writer = { .diff = diff, .style = style, .plain = { file, style->color }, .file = file };
+	struct writer writer = {
+		.diff = diff, .style = style, .plain = { file, style->color }, .file = file
+	};
 	size_t accounts = diff->accounts.count < ACCOUNTS_SHOWN ? diff->accounts.count : ACCOUNTS_SHOWN;
 	bool done = true;
 

@@ -21,8 +21,9 @@ static void put_slice(FILE *file, const struct gmt_slice *slice)
 		if (character == '"' || character == '\\')
 			fprintf(file, "\\%c", character);
 		else if (character < 0x20 || character >= 0x7f ||
-			(character == '[' && gmt_safe_is_command((const unsigned char *)slice->text,
-				(const unsigned char *)slice->text + i)))
+			(character == '[' &&
+				gmt_safe_is_command((const unsigned char *)slice->text,
+					(const unsigned char *)slice->text + i)))
 			fprintf(file, "\\x%02x", character);
 		else
 			fputc(character, file);

@@ -50,7 +50,8 @@ void gmt_head_text(const struct gmt_plain *plain, const struct gmt_snapshot *sna
 
 		if (warning->kind == GMT_WARNING_INCOMPLETE)
 			gmt_plain_style(plain, GMT_PLAIN_WARN);
-		fputs(warning->kind == GMT_WARNING_INCOMPLETE ? "  missing   " : "  note      ", plain->file);
+		fputs(warning->kind == GMT_WARNING_INCOMPLETE ? "  missing   " : "  note      ",
+			plain->file);
 		gmt_plain_text(plain, warning->text);
 		gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 		fputc('\n', plain->file);

@@ -51,8 +51,8 @@ static void write_tables(const struct gmt_info *info, const struct gmt_plain *pl
 {
 	const struct gmt_snapshot *snapshot = info->snapshot;
 
-	fprintf(plain->file, "\n  %-32s %11s %11s %8s %8s %8s\n", "events by function", "allocs", "frees",
-		"refused", "bad free", "others");
+	fprintf(plain->file, "\n  %-32s %11s %11s %8s %8s %8s\n", "events by function", "allocs",
+		"frees", "refused", "bad free", "others");
 	for (size_t i = 0; i < info->event_counts->apis.count; i++) {
 		const struct gmt_event_counts_api *row = &info->event_counts->apis.items[i];
 		const struct gmt_api *api = gmt_snapshot_api(snapshot, row->api);
@@ -68,7 +68,8 @@ static void write_tables(const struct gmt_info *info, const struct gmt_plain *pl
 		uint64_t shown = row->counts[GMT_KIND_ALLOC] + row->counts[GMT_KIND_FREE] +
 			row->counts[GMT_KIND_ALLOC_FAILED] + row->counts[GMT_KIND_FREE_FAILED];
 
-		fprintf(plain->file, " %11" PRIu64 " %11" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64 "\n",
+		fprintf(plain->file,
+			" %11" PRIu64 " %11" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64 "\n",
 			row->counts[GMT_KIND_ALLOC], row->counts[GMT_KIND_FREE],
 			row->counts[GMT_KIND_ALLOC_FAILED], row->counts[GMT_KIND_FREE_FAILED],
 			row->counts[0] > shown ? row->counts[0] - shown : 0);
@@ -90,7 +91,8 @@ void gmt_info_text(const struct gmt_info *info, FILE *file)
 	struct gmt_plain plain = { file, info->color };
 
 	gmt_head_text(&plain, snapshot, info->warnings);
-	fprintf(file, "  file      %s, %.1f bytes per event\n", gmt_text_size(snapshot->file_bytes).text,
+	fprintf(file, "  file      %s, %.1f bytes per event\n",
+		gmt_text_size(snapshot->file_bytes).text,
 		snapshot->seen_events ? (double)snapshot->file_bytes / (double)snapshot->seen_events : 0.0);
 	fputs("  recorder  version ", file);
 	gmt_plain_text(&plain, snapshot->shim_version);
@@ -103,7 +105,8 @@ void gmt_info_text(const struct gmt_info *info, FILE *file)
 		fputc('=', file);
 		gmt_plain_text(&plain, snapshot->options.items[i].value.text);
 	}
-	fprintf(file, "\n  stacks    %zu native, %zu Python, %zu pairs; %zu modules, %zu Python functions\n",
+	fprintf(file,
+		"\n  stacks    %zu native, %zu Python, %zu pairs; %zu modules, %zu Python functions\n",
 		snapshot->stacks.count, snapshot->frames.count, snapshot->traces.count,
 		snapshot->modules.count, snapshot->codes.count);
 	write_overhead(&info->overhead, file);

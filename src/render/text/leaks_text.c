@@ -17,7 +17,8 @@ static void bold(const struct gmt_plain *plain, const char *text)
 	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 }
 
-static void write_line(const struct gmt_leaks_view *view, const struct gmt_plain *plain, uint32_t stack, uint32_t own_line)
+static void write_line(const struct gmt_leaks_view *view, const struct gmt_plain *plain,
+	uint32_t stack, uint32_t own_line)
 {
 	uint32_t count;
 	const uint32_t *places = gmt_traces_stack(view->traces, stack, &count);
@@ -28,7 +29,8 @@ static void write_line(const struct gmt_leaks_view *view, const struct gmt_plain
 		fputs("(no stack)", plain->file);
 }
 
-static void write_place(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
+static void write_place(const struct gmt_leaks_view *view, const struct gmt_plain *plain,
+	const struct gmt_leak *leak)
 {
 	gmt_plain_style(plain, GMT_PLAIN_BOLD);
 	if (leak->stack == GMT_LEAK_NO_STACK)
@@ -52,27 +54,33 @@ static void write_place(const struct gmt_leaks_view *view, const struct gmt_plai
 	fputc(']', plain->file);
 }
 
-static void write_growth(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
+static void write_growth(const struct gmt_leaks_view *view, const struct gmt_plain *plain,
+	const struct gmt_leak *leak)
 {
 	fprintf(plain->file, "            %s in %s block%s after %s steps (%s), from step %u on\n",
-		gmt_text_size(leak->bytes).text, gmt_text_count(leak->blocks).text, leak->blocks == 1 ? "" : "s",
+		gmt_text_size(leak->bytes).text, gmt_text_count(leak->blocks).text,
+		leak->blocks == 1 ? "" : "s",
 		gmt_text_count(view->history->series[leak->series].step_count).text,
 		gmt_step_source_name(view->timeline->series[leak->series].source), leak->first_step);
-	fprintf(plain->file, "            %s; confidence %.0f %%\n", gmt_leak_ground_words(leak->ground), 100 * leak->confidence);
+	fprintf(plain->file, "            %s; confidence %.0f %%\n",
+		gmt_leak_ground_words(leak->ground), 100 * leak->confidence);
 	if (leak->steps_to_oom != UINT64_MAX)
 		fprintf(plain->file, "            at this rate the GPU is full in %s steps\n",
 			gmt_text_count(leak->steps_to_oom).text);
 }
 
-static void write_unexplained(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
+static void write_unexplained(const struct gmt_leaks_view *view, const struct gmt_plain *plain,
+	const struct gmt_leak *leak)
 {
-	fprintf(plain->file, "            %s in %s steps (%s), from step %u on\n", gmt_text_size(leak->bytes).text,
+	fprintf(plain->file, "            %s in %s steps (%s), from step %u on\n",
+		gmt_text_size(leak->bytes).text,
 		gmt_text_count(view->history->series[leak->series].step_count).text,
 		gmt_step_source_name(view->timeline->series[leak->series].source), leak->first_step);
 	if (leak->steps_to_oom != UINT64_MAX)
 		fprintf(plain->file, "            at this rate the GPU is full in %s steps\n",
 			gmt_text_count(leak->steps_to_oom).text);
-	fprintf(plain->file, "            %s; confidence %.0f %%; rose most:\n", gmt_leak_ground_words(leak->ground), 100 * leak->confidence);
+	fprintf(plain->file, "            %s; confidence %.0f %%; rose most:\n",
+		gmt_leak_ground_words(leak->ground), 100 * leak->confidence);
 	for (size_t i = 0; i < leak->rose_most.count; i++) {
 		fputs("              ", plain->file);
 		write_line(view, plain, leak->rose_most.items[i].stack, leak->rose_most.items[i].own_line);
@@ -95,22 +103,24 @@ static void write_births(const struct gmt_plain *plain, const struct gmt_leak *l
 		uint64_t a_step = run.bytes / (run.last_step - run.first_step + 1);
 
 		for (i++; i < leak->attribution.count &&
-			attribution[i].bytes / (attribution[i].last_step - attribution[i].first_step + 1) == a_step; i++) {
+			attribution[i].bytes / (attribution[i].last_step - attribution[i].first_step + 1) ==
+				a_step;
+			i++) {
 			run.last_step = attribution[i].last_step;
 			run.bytes += attribution[i].bytes;
 			run.blocks += attribution[i].blocks;
 		}
 		if (!run.blocks)
 			continue;
-		fprintf(plain->file, "%s steps %u to %u: %s in %s block%s", shown++ ? ";" : "", run.first_step,
-			run.last_step, gmt_text_size(run.bytes).text, gmt_text_count(run.blocks).text,
-			run.blocks == 1 ? "" : "s");
+		fprintf(plain->file, "%s steps %u to %u: %s in %s block%s", shown++ ? ";" : "",
+			run.first_step, run.last_step, gmt_text_size(run.bytes).text,
+			gmt_text_count(run.blocks).text, run.blocks == 1 ? "" : "s");
 	}
 	fputs(shown >= 4 ? "; ...\n" : "\n", plain->file);
 }
 
-static bool write_stack(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const char *title,
-	uint32_t stack, uint32_t own_line)
+static bool write_stack(const struct gmt_leaks_view *view, const struct gmt_plain *plain,
+	const char *title, uint32_t stack, uint32_t own_line)
 {
 	struct gmt_stack_summary summary = { 0 };
 	uint64_t limit = view->brief && view->frames > BRIEF_FRAMES ? BRIEF_FRAMES : view->frames;
@@ -136,7 +146,8 @@ static bool write_stack(const struct gmt_leaks_view *view, const struct gmt_plai
 }
 
 /* Writes each stack with its amount, because several leaks may share a line. */
-static bool write_stacks(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
+static bool write_stacks(const struct gmt_leaks_view *view, const struct gmt_plain *plain,
+	const struct gmt_leak *leak)
 {
 	size_t shown = view->brief || leak->stacks.count < 2 ? 0 : leak->stacks.count;
 
@@ -146,8 +157,9 @@ static bool write_stacks(const struct gmt_leaks_view *view, const struct gmt_pla
 		const struct gmt_leak_stack *row = &leak->stacks.items[i];
 		char title[128];
 
-		snprintf(title, sizeof(title), "%s in %s block%s allocated here", gmt_text_size(row->bytes).text,
-			gmt_text_count(row->blocks).text, row->blocks == 1 ? "" : "s");
+		snprintf(title, sizeof(title), "%s in %s block%s allocated here",
+			gmt_text_size(row->bytes).text, gmt_text_count(row->blocks).text,
+			row->blocks == 1 ? "" : "s");
 		if (!write_stack(view, plain, title, row->stack, row->own_line))
 			return false;
 	}
@@ -157,7 +169,8 @@ static bool write_stacks(const struct gmt_leaks_view *view, const struct gmt_pla
 	return true;
 }
 
-static bool write_leak(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
+static bool write_leak(const struct gmt_leaks_view *view, const struct gmt_plain *plain,
+	const struct gmt_leak *leak)
 {
 	char amount[64];
 
@@ -190,14 +203,16 @@ static bool write_leak(const struct gmt_leaks_view *view, const struct gmt_plain
 	if (leak->hint)
 		fprintf(plain->file, "            %s\n", leak->hint);
 	for (size_t i = 0; i < leak->followers.count; i++) {
-		fprintf(plain->file, "            made again in each step, in proportion with it, and so no leak: ");
+		fprintf(plain->file,
+			"            made again in each step, in proportion with it, and so no leak: ");
 		write_line(view, plain, leak->followers.items[i].stack, leak->followers.items[i].own_line);
 		fprintf(plain->file, "  +%s\n", gmt_text_size(leak->followers.items[i].bytes).text);
 	}
 	if (!write_stacks(view, plain, leak))
 		return false;
 	return view->brief || !leak->freed_stack_plus_1 ||
-		write_stack(view, plain, "others of these are freed here", leak->freed_stack_plus_1 - 1, UINT32_MAX);
+		write_stack(view, plain, "others of these are freed here", leak->freed_stack_plus_1 - 1,
+			UINT32_MAX);
 }
 
 static void write_counters(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
@@ -227,7 +242,8 @@ static const struct gmt_arena_row *any_unseen(const struct gmt_arenas *arenas)
 	return NULL;
 }
 
-static void write_arena(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_arena_row *row)
+static void write_arena(const struct gmt_leaks_view *view, const struct gmt_plain *plain,
+	const struct gmt_arena_row *row)
 {
 	uint64_t most_bytes = row->peak_bytes > row->live_bytes ? row->peak_bytes : row->live_bytes;
 	bool is_host = row->device == GMT_DEVICE_HOST;
@@ -241,8 +257,10 @@ static void write_arena(const struct gmt_leaks_view *view, const struct gmt_plai
 		fprintf(plain->file, "on GPU %d", row->device);
 	fputs(" are the arena of ", plain->file);
 	gmt_plain_text(plain, row->name);
-	fputs(row->is_seen ? ": no leak; its blocks are judged as those of the heap of that name\n" :
-		is_host ? ": not judged\n" : ": blocks inside are not seen, leaks in it cannot be found\n", plain->file);
+	fputs(row->is_seen ? ": no leak; its blocks are judged as those of the heap of that name\n"
+			: is_host  ? ": not judged\n"
+					   : ": blocks inside are not seen, leaks in it cannot be found\n",
+		plain->file);
 	if (!row->is_seen && !is_host && row->setting)
 		fprintf(plain->file, "            to see them, %s\n", row->setting);
 }
@@ -255,14 +273,17 @@ static void write_verdict(const struct gmt_leaks_view *view, const struct gmt_pl
 
 	fputc('\n', plain->file);
 	if (count) {
-		snprintf(title, sizeof(title), "Leaks: %s finding%s", gmt_text_count(count).text, count == 1 ? "" : "s");
+		snprintf(title, sizeof(title), "Leaks: %s finding%s", gmt_text_count(count).text,
+			count == 1 ? "" : "s");
 		bold(plain, title);
 	} else if (unseen) {
 		bold(plain, "Leaks: none found outside of ");
 		gmt_plain_text(plain, unseen->name);
 		fputs("'s arena", plain->file);
 	} else {
-		bold(plain, view->leaks->is_compacted_away ? "Leaks: none found in what could be judged" : "Leaks: none found");
+		bold(plain,
+			view->leaks->is_compacted_away ? "Leaks: none found in what could be judged"
+										   : "Leaks: none found");
 	}
 	if (view->timeline->series_count) {
 		fputs(" over ", plain->file);
@@ -274,7 +295,8 @@ static void write_verdict(const struct gmt_leaks_view *view, const struct gmt_pl
 	if (view->leaks->no_phases)
 		fprintf(plain->file, "  what phases left was not judged: %s\n", view->leaks->no_phases);
 	if (view->leaks->no_end)
-		fprintf(plain->file, "  age, exit and cached memory were not judged: %s\n", view->leaks->no_end);
+		fprintf(plain->file, "  age, exit and cached memory were not judged: %s\n",
+			view->leaks->no_end);
 }
 
 /* Writes the largest lines of both lists. Each list is sorted, largest first. */
@@ -283,12 +305,18 @@ static void write_bounded(const struct gmt_leaks_view *view, const struct gmt_pl
 	const struct gmt_leaks *leaks = view->leaks;
 	size_t back = 0, off = 0;
 
-	for (int shown = 0; shown < LINES && (back < leaks->given_back.count || off < leaks->levels_off.count); shown++) {
-		bool is_back = back < leaks->given_back.count && (off == leaks->levels_off.count ||
-			leaks->given_back.items[back].bytes >= leaks->levels_off.items[off].bytes);
-		const struct gmt_leak_line *line = is_back ? &leaks->given_back.items[back++] : &leaks->levels_off.items[off++];
+	for (int shown = 0;
+		shown < LINES && (back < leaks->given_back.count || off < leaks->levels_off.count);
+		shown++) {
+		bool is_back = back < leaks->given_back.count &&
+			(off == leaks->levels_off.count ||
+				leaks->given_back.items[back].bytes >= leaks->levels_off.items[off].bytes);
+		const struct gmt_leak_line *line =
+			is_back ? &leaks->given_back.items[back++] : &leaks->levels_off.items[off++];
 
-		fputs(is_back ? "  no leak   rises and is given back: " : "  no leak   rises and levels off: ", plain->file);
+		fputs(is_back ? "  no leak   rises and is given back: "
+					  : "  no leak   rises and levels off: ",
+			plain->file);
 		write_line(view, plain, line->stack, line->own_line);
 		fprintf(plain->file, ", up to %s\n", gmt_text_size(line->bytes).text);
 	}
@@ -299,12 +327,15 @@ static void write_rest(const struct gmt_leaks_view *view, const struct gmt_plain
 	for (size_t i = 0; i < view->leaks->arenas.rows.count; i++)
 		write_arena(view, plain, &view->leaks->arenas.rows.items[i]);
 	for (size_t i = 0; i < view->leaks->cached.count && !view->brief; i++)
-		fprintf(plain->file, "  cached    %s on GPU %d are held by PyTorch for reuse, with no live block in them: "
-			"no leak\n", gmt_text_size(view->leaks->cached.items[i].bytes).text,
+		fprintf(plain->file,
+			"  cached    %s on GPU %d are held by PyTorch for reuse, with no live block in them: "
+			"no leak\n",
+			gmt_text_size(view->leaks->cached.items[i].bytes).text,
 			view->leaks->cached.items[i].device);
 	if (!view->brief && view->leaks->rows.count &&
 		strcmp(gmt_snapshot_option(view->snapshot, "free_stacks"), "on") != 0)
-		fputs("  Where blocks are freed was not recorded: record with free_stacks=on to see it.\n", plain->file);
+		fputs("  Where blocks are freed was not recorded: record with free_stacks=on to see it.\n",
+			plain->file);
 }
 
 static void write_next(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
@@ -318,7 +349,9 @@ static void write_next(const struct gmt_leaks_view *view, const struct gmt_plain
 
 bool gmt_leaks_text(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
 {
-	uint64_t limit = view->limit != UINT64_MAX ? view->limit : view->brief ? BRIEF_LEAKS : UINT64_MAX;
+	uint64_t limit = view->limit != UINT64_MAX ? view->limit
+		: view->brief                          ? BRIEF_LEAKS
+											   : UINT64_MAX;
 	size_t count = view->leaks->rows.count;
 
 	write_verdict(view, plain);

@@ -15,7 +15,8 @@ static const char *signed_size(char *to, size_t bytes, int64_t value)
 	return to;
 }
 
-static void write_amount(const struct gmt_plain *plain, const struct gmt_ledger_entry *entry, bool known, int64_t bytes)
+static void write_amount(const struct gmt_plain *plain, const struct gmt_ledger_entry *entry,
+	bool known, int64_t bytes)
 {
 	char text[48];
 
@@ -32,12 +33,17 @@ static void write_notes(const struct gmt_plain *plain, const struct gmt_ledger_e
 	const struct gmt_ledger_entry *peak)
 {
 	if (!end->has_answer)
-		fputs("  The device was not asked while the process held memory: only what was recorded is listed.\n", plain->file);
+		fputs(
+			"  The device was not asked while the process held memory: only what was recorded is listed.\n",
+			plain->file);
 	else if (peak && !peak->has_answer)
-		fputs("  The device was not asked while the process held what it held at the peak: of that moment only what "
-			"was recorded is listed.\n", plain->file);
+		fputs(
+			"  The device was not asked while the process held what it held at the peak: of that moment only what "
+			"was recorded is listed.\n",
+			plain->file);
 	if (end->managed_bytes)
-		fprintf(plain->file, "  Beside that %s are managed memory, which is on the device as far as it was touched there.\n",
+		fprintf(plain->file,
+			"  Beside that %s are managed memory, which is on the device as far as it was touched there.\n",
 			gmt_text_size(end->managed_bytes).text);
 	if (end->imported_bytes)
 		fprintf(plain->file, "  Beside that %s are other processes' memory, which they pay for.\n",
@@ -47,7 +53,7 @@ static void write_notes(const struct gmt_plain *plain, const struct gmt_ledger_e
 void gmt_ledger_text(const struct gmt_ledger *ledger, int32_t device, const struct gmt_plain *plain)
 {
 	const struct gmt_ledger_entry *end = gmt_ledger_find(ledger, device, GMT_LEDGER_AT_END, 0),
-		*peak = gmt_ledger_find(ledger, device, GMT_LEDGER_AT_PEAK, 0);
+								  *peak = gmt_ledger_find(ledger, device, GMT_LEDGER_AT_PEAK, 0);
 
 	if (!end)
 		return;
@@ -56,9 +62,11 @@ void gmt_ledger_text(const struct gmt_ledger *ledger, int32_t device, const stru
 	fprintf(plain->file, "Where the memory of GPU %d is", (int)device);
 	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 	fprintf(plain->file, "\n  %-42s %14s%s\n", "", "at the end", peak ? "    at the peak" : "");
-	fprintf(plain->file, "  %-42s", end->has_answer ? "in use, as the device says" : "in use, as far as it was recorded");
+	fprintf(plain->file, "  %-42s",
+		end->has_answer ? "in use, as the device says" : "in use, as far as it was recorded");
 	write_amount(plain, end, true, (int64_t)end->used_bytes);
-	write_amount(plain, peak, !end->has_answer || (peak && peak->has_answer), peak ? (int64_t)peak->used_bytes : 0);
+	write_amount(plain, peak, !end->has_answer || (peak && peak->has_answer),
+		peak ? (int64_t)peak->used_bytes : 0);
 	fputc('\n', plain->file);
 	for (unsigned line = 0; line < GMT_LEDGER_LINES; line++) {
 		if (!is_shown(end, line) && !is_shown(peak, line))
@@ -71,16 +79,25 @@ void gmt_ledger_text(const struct gmt_ledger *ledger, int32_t device, const stru
 	write_notes(plain, end, peak);
 }
 
-bool gmt_ledger_text_refusal(const struct gmt_ledger *ledger, int32_t device, size_t oom, FILE *file)
+bool gmt_ledger_text_refusal(const struct gmt_ledger *ledger, int32_t device, size_t oom,
+	FILE *file)
 {
 	static const enum gmt_ledger_line lines[] = {
-		GMT_LEDGER_POOL_CACHED, GMT_LEDGER_GRAPH_CACHED, GMT_LEDGER_CONTEXTS, GMT_LEDGER_MODULES, GMT_LEDGER_LIMITS,
-		GMT_LEDGER_RUNTIME, GMT_LEDGER_OTHER_PROCESSES, GMT_LEDGER_UNEXPLAINED,
+		GMT_LEDGER_POOL_CACHED,
+		GMT_LEDGER_GRAPH_CACHED,
+		GMT_LEDGER_CONTEXTS,
+		GMT_LEDGER_MODULES,
+		GMT_LEDGER_LIMITS,
+		GMT_LEDGER_RUNTIME,
+		GMT_LEDGER_OTHER_PROCESSES,
+		GMT_LEDGER_UNEXPLAINED,
 	};
-	const struct gmt_ledger_entry *entry = gmt_ledger_find(ledger, device, GMT_LEDGER_AT_REFUSAL, oom);
+	const struct gmt_ledger_entry *entry =
+		gmt_ledger_find(ledger, device, GMT_LEDGER_AT_REFUSAL, oom);
 	bool any = false;
 
-	if (!entry || !entry->has_answer || (!entry->known[GMT_LEDGER_CONTEXTS] && !entry->known[GMT_LEDGER_OTHER_PROCESSES]))
+	if (!entry || !entry->has_answer ||
+		(!entry->known[GMT_LEDGER_CONTEXTS] && !entry->known[GMT_LEDGER_OTHER_PROCESSES]))
 		return false;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		if (entry->lines[lines[i]] <= 0)

@@ -49,7 +49,8 @@ static bool step_of_growth(const void *user, uint32_t site, uint64_t *ret_step)
 {
 	const struct gmt_leaks_view *view = user;
 	const struct gmt_accounting *accounting = &view->replay->accounting;
-	const struct gmt_account *account = &accounting->accounts.items[accounting->sites.items[site].account];
+	const struct gmt_account *account =
+		&accounting->accounts.items[accounting->sites.items[site].account];
 	uint32_t stack = view->replay->site_stacks.items[site];
 	uint32_t place = own_place(view->traces, stack, gmt_traces_own_line(view->traces, stack));
 
@@ -58,7 +59,8 @@ static bool step_of_growth(const void *user, uint32_t site, uint64_t *ret_step)
 
 		if (leak->definition != GMT_LEAK_GROWTH || leak->layer != account->layer ||
 			leak->device != account->device ||
-			own_place(view->traces, leak->stack, leak->own_line) != place || !rises(view, site, leak))
+			own_place(view->traces, leak->stack, leak->own_line) != place ||
+			!rises(view, site, leak))
 			continue;
 		*ret_step = leak->first_step;
 		return true;
@@ -68,5 +70,7 @@ static bool step_of_growth(const void *user, uint32_t site, uint64_t *ret_step)
 
 struct gmt_ooms_steps gmt_ooms_steps_of(const struct gmt_leaks_view *view)
 {
-	return (struct gmt_ooms_steps){ .of_stamp = step_of_stamp, .of_growth = step_of_growth, .user = view };
+	return (struct gmt_ooms_steps){
+		.of_stamp = step_of_stamp, .of_growth = step_of_growth, .user = view
+	};
 }

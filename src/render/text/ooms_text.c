@@ -76,21 +76,26 @@ static void write_verdict(const struct writer *writer, const struct gmt_oom_row 
 	uint64_t room = row->free_bytes + usable_bytes; /* not used if the request would have fitted */
 
 	if (!gmt_oom_would_fit(row))
-		fprintf(writer->file, ": %s too little%s. ", gmt_text_size(row->requested_bytes - room).text,
+		fprintf(writer->file, ": %s too little%s. ",
+			gmt_text_size(row->requested_bytes - room).text,
 			usable_bytes ? ", fragmented or not" : "");
 	else if (row->requested_bytes > row->free_bytes)
 		fputs(": without fragmentation it would have fitted. ", writer->file);
 	else if (row->layer == GMT_LAYER_TORCH && !row->driver_refusals)
-		fputs(", which is enough, and no refusal by the driver was seen: a limit of PyTorch's own may have "
-		      "been reached (set_per_process_memory_fraction). ", writer->file);
+		fputs(
+			", which is enough, and no refusal by the driver was seen: a limit of PyTorch's own may have "
+			"been reached (set_per_process_memory_fraction). ",
+			writer->file);
 	else
-		fputs(", which is enough: it may not be in one piece, or it became free only then. ", writer->file);
+		fputs(", which is enough: it may not be in one piece, or it became free only then. ",
+			writer->file);
 }
 
 /* Writes PyTorch's cached memory, and the part of it that the request could not use. */
 static void write_cache(const struct writer *writer, const struct gmt_oom_row *row)
 {
-	uint64_t usable_bytes = gmt_oom_usable_bytes(row), reach_bytes = row->cached_bytes - usable_bytes;
+	uint64_t usable_bytes = gmt_oom_usable_bytes(row),
+			 reach_bytes = row->cached_bytes - usable_bytes;
 
 	fprintf(writer->file, "%s PyTorch had %s cached", row->has_driver ? " and" : ";",
 		gmt_text_size(row->cached_bytes).text);
@@ -99,10 +104,12 @@ static void write_cache(const struct writer *writer, const struct gmt_oom_row *r
 		return;
 	}
 	if (reach_bytes && row->graph_bytes >= reach_bytes)
-		fprintf(writer->file, ", %s of it in private pools of CUDA graphs, which this request could not use",
+		fprintf(writer->file,
+			", %s of it in private pools of CUDA graphs, which this request could not use",
 			gmt_text_size(reach_bytes).text);
 	else if (reach_bytes)
-		fprintf(writer->file, ", %s of it in pools that this request could not use", gmt_text_size(reach_bytes).text);
+		fprintf(writer->file, ", %s of it in pools that this request could not use",
+			gmt_text_size(reach_bytes).text);
 	if (usable_bytes && row->has_hole)
 		fprintf(writer->file, "%s in holes of at most %s", reach_bytes ? ", the rest" : ",",
 			gmt_text_size(row->hole_bytes).text);
@@ -137,16 +144,19 @@ static void write_outside(const struct writer *writer, const struct gmt_oom_row 
 	if (!row->has_driver || row->free_bytes > row->total_bytes || used <= known ||
 		used - known < row->total_bytes / 100)
 		return;
-	fprintf(writer->file, "%s were used by what is not recorded: ", gmt_text_size(used - known).text);
+	fprintf(writer->file,
+		"%s were used by what is not recorded: ", gmt_text_size(used - known).text);
 	if (!gmt_ledger_text_refusal(writer->report->ledger, row->device,
-		(size_t)(row - writer->report->ooms->rows.items), writer->file))
+			(size_t)(row - writer->report->ooms->rows.items), writer->file))
 		fputs("contexts, code, other processes", writer->file);
 	fputs(". ", writer->file);
 }
 
-static bool is_growing(const struct writer *writer, const struct gmt_oom_holder *holder, uint64_t *ret_step)
+static bool is_growing(const struct writer *writer, const struct gmt_oom_holder *holder,
+	uint64_t *ret_step)
 {
-	return writer->steps && writer->steps->of_growth && writer->steps->of_growth(writer->steps->user, holder->site, ret_step);
+	return writer->steps && writer->steps->of_growth &&
+		writer->steps->of_growth(writer->steps->user, holder->site, ret_step);
 }
 
 /* Returns how many bytes were missing. */
@@ -168,7 +178,8 @@ static uint64_t grown_bytes(const struct writer *writer, const struct gmt_oom_ro
 }
 
 /* Writes one holder. Returns its memory. */
-static uint64_t write_holder(const struct writer *writer, const struct gmt_oom_holder *holder, uint32_t shown)
+static uint64_t write_holder(const struct writer *writer, const struct gmt_oom_holder *holder,
+	uint32_t shown)
 {
 	uint64_t step;
 
@@ -191,8 +202,9 @@ static void write_holders(const struct writer *writer, const struct gmt_oom_row 
 
 	if (!row->holder_count)
 		return;
-	fprintf(writer->file, "%s held %s", row->holders_layer == GMT_LAYER_TORCH ? "PyTorch's blocks" :
-		"The blocks of this process", gmt_text_size(row->held_bytes).text);
+	fprintf(writer->file, "%s held %s",
+		row->holders_layer == GMT_LAYER_TORCH ? "PyTorch's blocks" : "The blocks of this process",
+		gmt_text_size(row->held_bytes).text);
 	for (uint32_t i = 0; i < row->holder_count && is_grown_first && shown < HOLDERS_SHOWN; i++)
 		if (is_growing(writer, &row->holders[i], &step))
 			rest -= write_holder(writer, &row->holders[i], shown++);
@@ -203,7 +215,8 @@ static void write_holders(const struct writer *writer, const struct gmt_oom_row 
 		fprintf(writer->file, ", %s by others", gmt_text_size(rest).text);
 	fputs(". ", writer->file);
 	if (is_grown_first)
-		fprintf(writer->file, "What grew held %s, at least as much as was missing. ", gmt_text_size(grown).text);
+		fprintf(writer->file, "What grew held %s, at least as much as was missing. ",
+			gmt_text_size(grown).text);
 }
 
 static void write_failure(const struct writer *writer, const struct gmt_oom_row *row)
@@ -221,7 +234,8 @@ static void write_retries(const struct writer *writer, const struct gmt_oom_row 
 	if (count == 1)
 		fputs("Once the driver refused, and PyTorch freed its cache and got it: ", writer->file);
 	else
-		fprintf(writer->file, "%s times the driver refused, and PyTorch freed its cache and got it; the last: ",
+		fprintf(writer->file,
+			"%s times the driver refused, and PyTorch freed its cache and got it; the last: ",
 			gmt_text_count(count).text);
 	fprintf(writer->file, "%s at %s for ", gmt_text_size(last->requested_bytes).text,
 		gmt_text_duration(last->time_ns).text);
@@ -239,7 +253,8 @@ static void write_folded(const struct writer *writer, const struct gmt_oom_row *
 		fprintf(writer->file, "%s request%s failed%s", gmt_text_count(ooms->folded_failures).text,
 			ooms->folded_failures == 1 ? "" : "s", ooms->folded_retries ? ", and " : "");
 	if (ooms->folded_retries)
-		fprintf(writer->file, "PyTorch got %s by emptying its cache", gmt_text_count(ooms->folded_retries).text);
+		fprintf(writer->file, "PyTorch got %s by emptying its cache",
+			gmt_text_count(ooms->folded_retries).text);
 	fputs("; who held what then is not known any more.", writer->file);
 }
 
@@ -278,8 +293,8 @@ static void wrap(FILE *file, const char *text)
 
 typedef void write_function(const struct writer *writer, const struct gmt_oom_row *row);
 
-static bool write_paragraph(struct writer *writer, write_function *write, const struct gmt_oom_row *row,
-	FILE *file)
+static bool write_paragraph(struct writer *writer, write_function *write,
+	const struct gmt_oom_row *row, FILE *file)
 {
 	char *text = NULL;
 	size_t length;
@@ -348,6 +363,8 @@ bool gmt_ooms_text(const struct gmt_report *report, const struct gmt_ooms_steps 
 	for (size_t i = 0; i < ooms->rows.count; i++)
 		if (ooms->rows.items[i].recovered)
 			retry = &ooms->rows.items[i];
-	return write_failures(&writer, file) && (!retry || write_paragraph(&writer, write_retries, retry, file)) &&
-		((!ooms->folded_failures && !ooms->folded_retries) || write_paragraph(&writer, write_folded, NULL, file));
+	return write_failures(&writer, file) &&
+		(!retry || write_paragraph(&writer, write_retries, retry, file)) &&
+		((!ooms->folded_failures && !ooms->folded_retries) ||
+			write_paragraph(&writer, write_folded, NULL, file));
 }

@@ -36,15 +36,15 @@ static void write_layer(const struct writer *writer, const struct gmt_summary_la
 {
 	const struct gmt_account *account = &layer->account;
 
-	fprintf(writer->file, "  %-8s %10s %9s %10s %11s %11s %11s %10s\n", gmt_layer_name(layer->layer),
-		gmt_text_size(account->live_bytes).text, gmt_text_count(account->live_blocks).text,
-		gmt_text_size(account->peak_bytes).text,
+	fprintf(writer->file, "  %-8s %10s %9s %10s %11s %11s %11s %10s\n",
+		gmt_layer_name(layer->layer), gmt_text_size(account->live_bytes).text,
+		gmt_text_count(account->live_blocks).text, gmt_text_size(account->peak_bytes).text,
 		account->epoch ? gmt_text_duration(layer->peak_time_ns).text : "-",
 		gmt_text_count(account->alloc_count).text, gmt_text_count(account->free_count).text,
 		gmt_text_size(account->total_bytes).text);
 	if (layer->left_bytes != account->live_bytes)
-		fprintf(writer->file, "    %-6s %10s %9s  when the process ended\n", "left", gmt_text_size(layer->left_bytes).text,
-			gmt_text_count(layer->left_blocks).text);
+		fprintf(writer->file, "    %-6s %10s %9s  when the process ended\n", "left",
+			gmt_text_size(layer->left_bytes).text, gmt_text_count(layer->left_blocks).text);
 	for (size_t i = 0; layer->spaces.count > 1 && i < layer->spaces.count; i++) {
 		const struct gmt_summary_space *space = &layer->spaces.items[i];
 
@@ -57,8 +57,8 @@ static void write_layer(const struct writer *writer, const struct gmt_summary_la
 static void write_columns(const struct writer *writer)
 {
 	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
-	fprintf(writer->file, "  %-8s %10s %9s %10s %11s %11s %11s %10s\n", "layer", "live", "blocks", "peak",
-		"at", "allocs", "frees", "in all");
+	fprintf(writer->file, "  %-8s %10s %9s %10s %11s %11s %11s %10s\n", "layer", "live", "blocks",
+		"peak", "at", "allocs", "frees", "in all");
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
 }
 
@@ -68,7 +68,8 @@ static void write_reserved(const struct writer *writer, const struct gmt_account
 
 	if (!account->has_totals)
 		return;
-	fprintf(writer->file, "  PyTorch has %s reserved from CUDA (at most %s): %s allocated, %s cached\n",
+	fprintf(writer->file,
+		"  PyTorch has %s reserved from CUDA (at most %s): %s allocated, %s cached\n",
 		gmt_text_size(reserved).text, gmt_text_size(account->told_reserved_peak_bytes).text,
 		gmt_text_size(allocated).text,
 		gmt_text_size(reserved > allocated ? reserved - allocated : 0).text);
@@ -79,8 +80,8 @@ static void write_device(const struct writer *writer, const struct gmt_summary_d
 	char title[200];
 
 	if (device->info)
-		snprintf(title, sizeof(title), "GPU %d: %.100s, %s", device->device, device->info->name.text,
-			gmt_text_size(device->info->total_bytes).text);
+		snprintf(title, sizeof(title), "GPU %d: %.100s, %s", device->device,
+			device->info->name.text, gmt_text_size(device->info->total_bytes).text);
 	else if (device->device < 0)
 		snprintf(title, sizeof(title), "GPU not known");
 	else
@@ -155,8 +156,8 @@ static bool write_stack(struct writer *writer, const struct gmt_site *site)
 
 static bool is_lack_of_memory(const struct gmt_report *report, size_t refusal)
 {
-	struct gmt_snapshot_event event = gmt_snapshot_event(report->snapshot,
-		report->replay->refusals.items[refusal].event);
+	struct gmt_snapshot_event event =
+		gmt_snapshot_event(report->snapshot, report->replay->refusals.items[refusal].event);
 
 	return gmt_oom_is_one(&event);
 }
@@ -264,8 +265,9 @@ static bool write_site(struct writer *writer, const struct gmt_site *site, enum 
 	uint64_t whole)
 {
 	uint64_t bytes = gmt_sites_value(site, key);
-	uint64_t count = key == GMT_SITES_BY_PEAK ? site->peak_blocks :
-		key == GMT_SITES_BY_LIVE ? site->live_blocks : site->alloc_count;
+	uint64_t count = key == GMT_SITES_BY_PEAK ? site->peak_blocks
+		: key == GMT_SITES_BY_LIVE            ? site->live_blocks
+											  : site->alloc_count;
 	uint32_t *number = &writer->numbers.items[site->id];
 	bool is_new = !*number;
 
@@ -297,8 +299,8 @@ static uint64_t list_limit(struct writer *writer)
 	return is_first ? FIRST_LIST_SITES : OTHER_LIST_SITES;
 }
 
-static bool write_list(struct writer *writer, const struct gmt_account *account, enum gmt_sites_key key,
-	const char *title, uint64_t whole)
+static bool write_list(struct writer *writer, const struct gmt_account *account,
+	enum gmt_sites_key key, const char *title, uint64_t whole)
 {
 	const struct gmt_report *report = writer->report;
 	uint64_t shown = 0, left = 0, left_bytes = 0, limit;
@@ -309,7 +311,8 @@ static bool write_list(struct writer *writer, const struct gmt_account *account,
 	limit = list_limit(writer);
 	gmt_plain_heading(&writer->plain, title);
 
-	const struct gmt_site *sites = gmt_sites_of(report->sites, account->layer, account->device, key, &count);
+	const struct gmt_site *sites =
+		gmt_sites_of(report->sites, account->layer, account->device, key, &count);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t bytes = gmt_sites_value(&sites[i], key);
 
@@ -330,7 +333,8 @@ static bool write_list(struct writer *writer, const struct gmt_account *account,
 	return true;
 }
 
-static bool write_lists(struct writer *writer, const struct gmt_summary_layer *layer, const char *where)
+static bool write_lists(struct writer *writer, const struct gmt_summary_layer *layer,
+	const char *where)
 {
 	const struct gmt_report *report = writer->report;
 	const struct gmt_account *account = &layer->account;
@@ -347,7 +351,7 @@ static bool write_lists(struct writer *writer, const struct gmt_summary_layer *l
 
 	bool all = report->all_lists;
 	return (!(all || report->key == GMT_SITES_BY_PEAK) ||
-			write_list(writer, account, GMT_SITES_BY_PEAK, peak, account->peak_bytes)) &&
+			   write_list(writer, account, GMT_SITES_BY_PEAK, peak, account->peak_bytes)) &&
 		(!(all || report->key == GMT_SITES_BY_LIVE) ||
 			write_list(writer, account, GMT_SITES_BY_LIVE, live, account->live_bytes)) &&
 		(!(all || report->key == GMT_SITES_BY_TOTAL) ||
@@ -412,8 +416,10 @@ bool gmt_report_text(const struct gmt_report *report, FILE *file)
 				report->summary->devices.count - DEVICES_SHOWN);
 		write_host(&writer);
 		for (size_t i = 0; i < report->summary->devices.count && i < DEVICES_SHOWN; i++)
-			gmt_ledger_text(report->ledger, report->summary->devices.items[i].device, &writer.plain);
-		gmt_heaps_text(&(struct gmt_heaps_view){ report->snapshot, report->traces, report->heaps }, &writer.plain);
+			gmt_ledger_text(report->ledger, report->summary->devices.items[i].device,
+				&writer.plain);
+		gmt_heaps_text(&(struct gmt_heaps_view){ report->snapshot, report->traces, report->heaps },
+			&writer.plain);
 		done = gmt_ooms_text(report, &steps, file);
 		write_refusals(&writer);
 		write_refused_frees(&writer);

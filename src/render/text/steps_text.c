@@ -3,13 +3,15 @@
 
 #include "base/text.h"
 
-static void write_row(const struct gmt_step_parts_row *row, unsigned part, const struct gmt_plain *plain)
+static void write_row(const struct gmt_step_parts_row *row, unsigned part,
+	const struct gmt_plain *plain)
 {
-	struct gmt_text kept = gmt_text_size(row->kept_bytes < 0 ? 0 : (uint64_t)(row->kept_bytes + 0.5));
+	struct gmt_text kept =
+		gmt_text_size(row->kept_bytes < 0 ? 0 : (uint64_t)(row->kept_bytes + 0.5));
 
-	fprintf(plain->file, "  %-10s %12s %12s %12s %12s", gmt_step_parts_name(part), gmt_text_size(row->made_bytes).text,
-		gmt_text_size(row->carried_bytes).text, row->kept_bytes < 0 ? "not known" : kept.text,
-		gmt_text_size(row->peak_bytes).text);
+	fprintf(plain->file, "  %-10s %12s %12s %12s %12s", gmt_step_parts_name(part),
+		gmt_text_size(row->made_bytes).text, gmt_text_size(row->carried_bytes).text,
+		row->kept_bytes < 0 ? "not known" : kept.text, gmt_text_size(row->peak_bytes).text);
 	if (part == GMT_STEP_PARTS_EVALUATION)
 		fprintf(plain->file, "  each of %s calls", gmt_text_count(row->times).text);
 	else if (part == GMT_STEP_PARTS_EPOCH)
@@ -21,7 +23,12 @@ static void write_account(const struct gmt_step_parts_row *rows, const struct gm
 {
 	/* The order of the parts in a step. */
 	static const unsigned order[GMT_STEP_PARTS] = {
-		GMT_PART_FORWARD, GMT_PART_BACKWARD, GMT_PART_OPTIMIZER, GMT_PART_OTHER, GMT_STEP_PARTS_EVALUATION, GMT_STEP_PARTS_EPOCH,
+		GMT_PART_FORWARD,
+		GMT_PART_BACKWARD,
+		GMT_PART_OPTIMIZER,
+		GMT_PART_OTHER,
+		GMT_STEP_PARTS_EVALUATION,
+		GMT_STEP_PARTS_EPOCH,
 	};
 
 	for (size_t i = 0; i < GMT_STEP_PARTS; i++)
@@ -56,7 +63,8 @@ void gmt_steps_text(const struct gmt_leaks_view *view, const struct gmt_plain *p
 		gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 		fputc('\n', plain->file);
 		gmt_plain_style(plain, GMT_PLAIN_DIM);
-		fprintf(plain->file, "  %-10s %12s %12s %12s %12s\n", "part", "makes", "carries on", "keeps", "peak");
+		fprintf(plain->file, "  %-10s %12s %12s %12s %12s\n", "part", "makes", "carries on",
+			"keeps", "peak");
 		gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 		write_account(&parts->rows.items[i * GMT_STEP_PARTS], plain);
 	}

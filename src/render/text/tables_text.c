@@ -34,8 +34,9 @@ static double percent(uint64_t part, uint64_t whole)
  * by which the table is sorted. If the module's tensors are gone, writes the amounts over the whole
  * run.
  */
-static void write_instance(const struct gmt_plain *plain, const struct gmt_allocator_state_view *view,
-	const struct gmt_table *table, const struct gmt_table_row *row)
+static void write_instance(const struct gmt_plain *plain,
+	const struct gmt_allocator_state_view *view, const struct gmt_table *table,
+	const struct gmt_table_row *row)
 {
 	const struct gmt_table_instance *instance = &table->instances.items[row->instance_plus_1 - 1];
 	bool by_peak = view->key == GMT_SITES_BY_PEAK && row->peak_bytes;
@@ -44,12 +45,14 @@ static void write_instance(const struct gmt_plain *plain, const struct gmt_alloc
 
 	gmt_plain_text(plain, row->name);
 	for (uint8_t role = GMT_ROLE_NONE + 1; role < GMT_ROLES; role++) {
-		uint64_t bytes = by_peak ? instance->roles[role].peak_bytes :
-			by_live ? instance->roles[role].live_bytes : instance->roles[role].total_bytes;
+		uint64_t bytes = by_peak ? instance->roles[role].peak_bytes
+			: by_live            ? instance->roles[role].live_bytes
+								 : instance->roles[role].total_bytes;
 
 		if (!bytes)
 			continue;
-		fprintf(plain->file, "%s%s %s", before, gmt_category_name(gmt_category_of_role(role)), gmt_text_size(bytes).text);
+		fprintf(plain->file, "%s%s %s", before, gmt_category_name(gmt_category_of_role(role)),
+			gmt_text_size(bytes).text);
 		before = ", ";
 		end = ")";
 	}
@@ -63,15 +66,15 @@ static void write_name(const struct gmt_plain *plain, const struct gmt_allocator
 
 	if (table->key == GMT_TABLE_STEP && row->series < GMT_TIMELINE_SERIES)
 		fprintf(plain->file, "step %" PRIu32 "%s", row->step,
-			view->timeline->series[row->series].source == GMT_STEPS_FORWARD ?
-				" (a forward call)" : "");
+			view->timeline->series[row->series].source == GMT_STEPS_FORWARD ? " (a forward call)"
+																			: "");
 	else if (table->key == GMT_TABLE_FUNCTION && row->place_plus_1) {
 		place = gmt_traces_place(view->traces, row->place_plus_1 - 1);
 		gmt_plain_text(plain, gmt_traces_string(view->traces, place->function));
 		if (place->file) {
 			fputs("  ", plain->file);
-			gmt_plain_text(plain, gmt_names_file(view->snapshot,
-				gmt_traces_string(view->traces, place->file)));
+			gmt_plain_text(plain,
+				gmt_names_file(view->snapshot, gmt_traces_string(view->traces, place->file)));
 		}
 	} else if (row->place_plus_1)
 		gmt_plain_own_place(plain, view->snapshot, view->traces, row->place_plus_1 - 1);
@@ -81,8 +84,7 @@ static void write_name(const struct gmt_plain *plain, const struct gmt_allocator
 		gmt_plain_text(plain, row->name);
 		if (table->key == GMT_TABLE_MODULE)
 			fputs("  (by class)", plain->file);
-	}
-	else
+	} else
 		fprintf(plain->file, "(%s)", gmt_table_key_none(table->key));
 }
 
@@ -124,8 +126,8 @@ void gmt_table_text(const struct gmt_allocator_state_view *view, FILE *file)
 			sorted[view->key]);
 		gmt_plain_heading(&plain, title);
 		gmt_plain_style(&plain, GMT_PLAIN_DIM);
-		fprintf(file, "  %10s %7s %10s %10s %11s %8s %10s%s\n", "at peak", "", "live", "in all", "allocs",
-			"all/peak", "largest", view->by->key == GMT_TABLE_OWNER ? "  own peak" : "");
+		fprintf(file, "  %10s %7s %10s %10s %11s %8s %10s%s\n", "at peak", "", "live", "in all",
+			"allocs", "all/peak", "largest", view->by->key == GMT_TABLE_OWNER ? "  own peak" : "");
 		gmt_plain_style(&plain, GMT_PLAIN_NORMAL);
 		for (size_t i = 0; i < count && i < limit; i++)
 			write_row(&plain, view, &row[i], account ? account->peak_bytes : 0);
@@ -159,10 +161,12 @@ static void write_shares(const struct gmt_plain *plain, const struct gmt_allocat
 }
 
 /* Returns whether several libraries held memory at a peak. The first of `peaks` is by owner. */
-static bool has_owners(const struct gmt_allocator_state_view *view, const struct gmt_account *account)
+static bool has_owners(const struct gmt_allocator_state_view *view,
+	const struct gmt_account *account)
 {
 	size_t count;
-	const struct gmt_table_row *row = gmt_table_of(&view->peaks[0], account->layer, account->device, &count);
+	const struct gmt_table_row *row =
+		gmt_table_of(&view->peaks[0], account->layer, account->device, &count);
 
 	return count > 1 && row[1].peak_bytes;
 }
@@ -206,7 +210,8 @@ void gmt_peaks_text(const struct gmt_allocator_state_view *view, bool is_short, 
 			 * sites.
 			 */
 			bool is_driver = is_short && layer != GMT_LAYER_TORCH;
-			if (account->layer != layer || !account->peak_bytes || (is_driver && !has_owners(view, account)))
+			if (account->layer != layer || !account->peak_bytes ||
+				(is_driver && !has_owners(view, account)))
 				continue;
 			snprintf(title, sizeof(title), "What the peak of %s on %s is made of: %s at %s",
 				gmt_layer_name(layer), gmt_allocator_state_device(account->device).text,

@@ -156,7 +156,8 @@ int test_has_whole_loop(void)
 	void *loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
 	Dl_info info;
 
-	return loop && dladdr1(loop, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol && symbol->st_size >= LEAST_BYTES;
+	return loop && dladdr1(loop, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
+		symbol->st_size >= LEAST_BYTES;
 }
 
 uint32_t test_capture(uint32_t depth, uint32_t *ret_runs, uint32_t *ret_lost)
@@ -221,8 +222,9 @@ uint32_t test_decode(uint32_t id, char *ret_text, uint32_t text_bytes)
 		if (frame_entry->kind != GMT_DEPOT_FRAME || code_entry->kind != GMT_DEPOT_CODE)
 			return 0;
 		length += (uint32_t)snprintf(ret_text + length, text_bytes - length,
-			"\x1e%u\x1f%.*s\x1f%.*s\x1f%u\x1f%u", frames->items[i] & 1, (int)code->function_length, code->text,
-			(int)code->file_length, code->text + code->function_length, frame->line, code->first_line);
+			"\x1e%u\x1f%.*s\x1f%.*s\x1f%u\x1f%u", frames->items[i] & 1, (int)code->function_length,
+			code->text, (int)code->file_length, code->text + code->function_length, frame->line,
+			code->first_line);
 	}
 	return length < text_bytes ? length : 0;
 }
@@ -274,7 +276,9 @@ double test_bench(uint32_t depth, uint32_t captures)
 			gmt_python_capture(depot, depth, trace_of_thread(), &is_lost);
 		clock_gettime(CLOCK_MONOTONIC, &to);
 
-		double took = ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) / captures;
+		double took =
+			((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) /
+			captures;
 
 		best = took < best ? took : best;
 	}

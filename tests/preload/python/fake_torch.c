@@ -15,8 +15,8 @@ struct device {
 	int8_t index;
 };
 
-void report(void *, int64_t, uint64_t, uint64_t, struct device)
-	__asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
+void report(void *, int64_t, uint64_t, uint64_t,
+	struct device) __asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
 
 EXPORT void fake_block(void);
 EXPORT void fake_block_and_stay(uint32_t time_us);

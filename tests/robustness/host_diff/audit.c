@@ -7,7 +7,8 @@
 
 EXPORT unsigned la_version(unsigned version);
 EXPORT unsigned la_objopen(struct link_map *map, Lmid_t namespace, uintptr_t *cookie);
-EXPORT uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned index, uintptr_t *from, uintptr_t *to, unsigned *flags, const char *name);
+EXPORT uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned index, uintptr_t *from, uintptr_t *to,
+	unsigned *flags, const char *name);
 
 static unsigned long bindings;
 
@@ -24,7 +25,8 @@ unsigned la_objopen(struct link_map *map, Lmid_t namespace, uintptr_t *cookie)
 	return LA_FLG_BINDTO | LA_FLG_BINDFROM;
 }
 
-uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned index, uintptr_t *from, uintptr_t *to, unsigned *flags, const char *name)
+uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned index, uintptr_t *from, uintptr_t *to,
+	unsigned *flags, const char *name)
 {
 	(void)index;
 	(void)from;

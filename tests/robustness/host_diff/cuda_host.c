@@ -31,14 +31,41 @@ void host_allocate(size_t bytes)
 
 int main(int argc, char **argv)
 {
-	static const struct { const char *name; host_case *run; } cases[] = {
+	static const struct {
+		const char *name;
+		host_case *run;
+	} cases[] = {
 #define CASE(name) { #name, host_##name }
-		CASE(signal_stack), CASE(own_signal_stack), CASE(coroutine), CASE(thread_stack),
-		CASE(forks_in_handlers), CASE(jump), CASE(nested_jumps), CASE(cancel), CASE(signals), CASE(pending),
-		CASE(low_descriptors), CASE(few_descriptors), CASE(children), CASE(forked_child), CASE(state), CASE(errno),
-		CASE(registers), CASE(dlerror), CASE(edges), CASE(no_children), CASE(own_malloc),
-		CASE(raw_exits), CASE(raw_exit_group), CASE(exit_of_thread), CASE(exit_beside_threads), CASE(abort), CASE(crash),
-		CASE(kill), CASE(quick_exit), CASE(end_of_main),
+		CASE(signal_stack),
+		CASE(own_signal_stack),
+		CASE(coroutine),
+		CASE(thread_stack),
+		CASE(forks_in_handlers),
+		CASE(jump),
+		CASE(nested_jumps),
+		CASE(cancel),
+		CASE(signals),
+		CASE(pending),
+		CASE(low_descriptors),
+		CASE(few_descriptors),
+		CASE(children),
+		CASE(forked_child),
+		CASE(state),
+		CASE(errno),
+		CASE(registers),
+		CASE(dlerror),
+		CASE(edges),
+		CASE(no_children),
+		CASE(own_malloc),
+		CASE(raw_exits),
+		CASE(raw_exit_group),
+		CASE(exit_of_thread),
+		CASE(exit_beside_threads),
+		CASE(abort),
+		CASE(crash),
+		CASE(kill),
+		CASE(quick_exit),
+		CASE(end_of_main),
 #undef CASE
 	};
 

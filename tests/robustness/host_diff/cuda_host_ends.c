@@ -17,8 +17,14 @@ static void say(const char *text)
 		abort();
 }
 
-static void at_exit(void) { say("handler at exit\n"); }
-static void at_quick_exit_handler(void) { say("handler at quick exit\n"); }
+static void at_exit(void)
+{
+	say("handler at exit\n");
+}
+static void at_quick_exit_handler(void)
+{
+	say("handler at quick exit\n");
+}
 
 static void sleep_ms(long ms)
 {

@@ -70,7 +70,8 @@ static void wait_for(pid_t child)
 	int status = 0;
 
 	host_must(waitpid(child, &status, 0) == child, "waitpid");
-	printf("child ended %d %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+	printf("child ended %d %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+		WIFSIGNALED(status) ? WTERMSIG(status) : 0);
 	fflush(stdout);
 }
 
@@ -122,7 +123,8 @@ static void show_state(const char *when, unsigned parts)
 
 		next = strchr(line, '\n');
 		*next++ = 0;
-		if ((sscanf(line, "descriptor %d:", &fd) == 1 && fd >= FIRST_HIGH) || !strncmp(line, "mapped:", 7) || !strncmp(line, "memory:", 7))
+		if ((sscanf(line, "descriptor %d:", &fd) == 1 && fd >= FIRST_HIGH) ||
+			!strncmp(line, "mapped:", 7) || !strncmp(line, "memory:", 7))
 			continue;
 		/* libc's own, which it takes when the first thread is made. */
 		if (sscanf(line, "signal %d:", &number) == 1 && (number == 32 || number == 33))
@@ -188,7 +190,8 @@ int host_errno(size_t bytes)
 
 #ifdef __x86_64__
 /* Returns which of the registers that a function must keep have changed, and checks control words and the direction flag. */
-__attribute__((noinline)) static unsigned call_with_known_registers(int (*function)(uint64_t), uint64_t argument)
+__attribute__((noinline)) static unsigned call_with_known_registers(int (*function)(uint64_t),
+	uint64_t argument)
 {
 	uint64_t changed = 0, flags = 0;
 	unsigned before = 0x7f80, after = 0;
@@ -215,14 +218,14 @@ __attribute__((noinline)) static unsigned call_with_known_registers(int (*functi
 		"pushfq\n\t pop %%rdx\n\t"
 		: "=a"(changed), "=&d"(flags)
 		: [argument] "r"(argument), [function] "r"(function)
-		: "rbx", "rcx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc",
-		  "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7");
+		: "rbx", "rcx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+		"memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7");
 	__asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(after), "=m"(x87_after));
 	before = 0x1f80;
 	x87_before = 0x037f;
 	__asm__ volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(before), "m"(x87_before));
-	return (changed != 0) | (unsigned)(((flags >> 10) & 1) << 1) | (unsigned)((after & ~0x3fU) != 0x7f80) << 2 |
-		(unsigned)(x87_after != 0x0b7f) << 3;
+	return (changed != 0) | (unsigned)(((flags >> 10) & 1) << 1) |
+		(unsigned)((after & ~0x3fU) != 0x7f80) << 2 | (unsigned)(x87_after != 0x0b7f) << 3;
 }
 #else
 static unsigned call_with_known_registers(int (*function)(uint64_t), uint64_t argument)
@@ -288,10 +291,13 @@ int host_edges(size_t bytes)
 	host_must(pages != MAP_FAILED && !mprotect(pages + page, page, PROT_READ | PROT_WRITE), "mmap");
 	memset(pages + page, 0xa5, page);
 
-	uint64_t *first = (uint64_t *)(void *)(pages + page), *last = (uint64_t *)(void *)(pages + 2 * page) - 1;
+	uint64_t *first = (uint64_t *)(void *)(pages + page),
+			 *last = (uint64_t *)(void *)(pages + 2 * page) - 1;
 
 	for (int i = 0; i < 100; i++) {
-		host_must(cuMemAlloc_v2(first, HOST_BLOCK_BYTES) == 0 && cuMemAlloc_v2(last, HOST_BLOCK_BYTES) == 0, "cuMemAlloc");
+		host_must(cuMemAlloc_v2(first, HOST_BLOCK_BYTES) == 0 &&
+				cuMemAlloc_v2(last, HOST_BLOCK_BYTES) == 0,
+			"cuMemAlloc");
 		host_must(cuMemFree_v2(*first) == 0 && cuMemFree_v2(*last) == 0, "cuMemFree");
 	}
 

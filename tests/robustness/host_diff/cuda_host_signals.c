@@ -14,7 +14,15 @@
 
 #include "cuda_host.h"
 
-enum { FORKS = 200, FORK_EVERY_US = 300, CHILD_S = 60, JUMPS = 20, JUMP_US = 2000, LONG_US = 200000, RECURSION = 60 };
+enum {
+	FORKS = 200,
+	FORK_EVERY_US = 300,
+	CHILD_S = 60,
+	JUMPS = 20,
+	JUMP_US = 2000,
+	LONG_US = 200000,
+	RECURSION = 60
+};
 
 static volatile sig_atomic_t is_child, forks, jumps, counted[NSIG];
 static sigjmp_buf back;
@@ -224,6 +232,7 @@ int host_pending(size_t bytes)
 	sleep_us(LONG_US);
 	sigpending(&pending);
 	for (size_t i = 0; i < sizeof(sent) / sizeof(*sent); i++)
-		printf("signal %d: %s, handled %d times\n", sent[i], sigismember(&pending, sent[i]) ? "pending" : "gone", (int)counted[sent[i]]);
+		printf("signal %d: %s, handled %d times\n", sent[i],
+			sigismember(&pending, sent[i]) ? "pending" : "gone", (int)counted[sent[i]]);
 	return 0;
 }

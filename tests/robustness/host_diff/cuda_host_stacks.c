@@ -11,7 +11,13 @@
 
 #include "cuda_host.h"
 
-enum { BELOW_BYTES = 65536, LARGEST_BYTES = 1 << 18, PAINT = 0xa5, PADDING_STEPS = 24, PADDING_BYTES = 1024 };
+enum {
+	BELOW_BYTES = 65536,
+	LARGEST_BYTES = 1 << 18,
+	PAINT = 0xa5,
+	PADDING_STEPS = 24,
+	PADDING_BYTES = 1024
+};
 
 static struct {
 	unsigned char below[BELOW_BYTES];
@@ -53,7 +59,8 @@ static void raise_on(void *stack, size_t bytes)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
 
-	host_must(sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = bytes }, NULL) == 0, "sigaltstack");
+	host_must(sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = bytes }, NULL) == 0,
+		"sigaltstack");
 	sigaction(SIGUSR1, &action, NULL);
 	raise(SIGUSR1);
 }

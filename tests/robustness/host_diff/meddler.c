@@ -62,7 +62,8 @@ static void meddle(const char *how)
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (!strcmp(how, "folder") && chdir("/"))
 		abort();
-	if (!strcmp(how, "shared") && mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+	if (!strcmp(how, "shared") &&
+		mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
 		abort();
 	if (!strcmp(how, "file") && open("left", O_CREAT | O_WRONLY | O_CLOEXEC, 0600) != -1)
 		close(3);

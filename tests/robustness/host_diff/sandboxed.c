@@ -36,17 +36,20 @@ static void say(const char *text)
 
 static void kill_at_all_but(const unsigned *numbers, unsigned count)
 {
-	struct sock_filter filter[32] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)) };
+	struct sock_filter filter[32] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+		offsetof(struct seccomp_data, nr)) };
 	unsigned short length = 1;
 
 	for (unsigned i = 0; i < count; i++)
-		filter[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, numbers[i], (unsigned char)(count - i), 0);
+		filter[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, numbers[i],
+			(unsigned char)(count - i), 0);
 	filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
 	filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 
 	struct sock_fprog program = { length, filter };
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
 		say("no filters here\n");
 		_exit(77);
 	}
@@ -73,8 +76,8 @@ int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
 	static const unsigned few[] = { SYS_write, SYS_exit_group };
-	static const unsigned with_signals[] = { SYS_write, SYS_exit_group, SYS_rt_sigreturn, SYS_getpid, SYS_gettid, SYS_tgkill,
-		SYS_rt_sigprocmask };
+	static const unsigned with_signals[] = { SYS_write, SYS_exit_group, SYS_rt_sigreturn,
+		SYS_getpid, SYS_gettid, SYS_tgkill, SYS_rt_sigprocmask };
 
 	signal(SIGUSR1, on_signal);
 	if (!strcmp(how, "return")) {

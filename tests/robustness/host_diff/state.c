@@ -65,12 +65,20 @@ static void tell_signals(struct gmt_state_text *text)
 
 	for (int number = 1; number < NSIG; number++) {
 		/* As the kernel has it: libc hides two numbers. */
-		struct { void (*handler)(int); unsigned long flags; void (*restorer)(void); unsigned long mask; } action;
+		struct {
+			void (*handler)(int);
+			unsigned long flags;
+			void (*restorer)(void);
+			unsigned long mask;
+		} action;
 
 		if (syscall(SYS_rt_sigaction, number, NULL, &action, sizeof(action.mask)) == 0)
 			gmt_state_add(text, "signal %d: %s flags %lx mask %lx\n", number,
-				action.handler == SIG_DFL ? "default" : action.handler == SIG_IGN ? "ignored" : "handled",
-				action.handler == SIG_DFL || action.handler == SIG_IGN ? 0 : action.flags, action.mask);
+				action.handler == SIG_DFL       ? "default"
+					: action.handler == SIG_IGN ? "ignored"
+												: "handled",
+				action.handler == SIG_DFL || action.handler == SIG_IGN ? 0 : action.flags,
+				action.mask);
 	}
 	sigemptyset(&mask);
 	sigemptyset(&pending);
@@ -98,7 +106,8 @@ static void tell_timers(struct gmt_state_text *text)
 				timer.it_value.tv_sec || timer.it_value.tv_usec ? "runs" : "stands",
 				(long)timer.it_interval.tv_sec, (long)timer.it_interval.tv_usec);
 	}
-	gmt_state_add(text, "timers: %s\n", read_whole("/proc/self/timers", timers, sizeof(timers)) ? "some" : "none");
+	gmt_state_add(text, "timers: %s\n",
+		read_whole("/proc/self/timers", timers, sizeof(timers)) ? "some" : "none");
 }
 
 static void tell_limits(struct gmt_state_text *text)
@@ -114,8 +123,8 @@ static void tell_limits(struct gmt_state_text *text)
 
 static void tell_identity(struct gmt_state_text *text)
 {
-	static const int asked[] = { PR_GET_DUMPABLE, PR_GET_KEEPCAPS, PR_GET_NO_NEW_PRIVS, PR_GET_SECUREBITS, PR_GET_TIMERSLACK,
-		PR_GET_THP_DISABLE };
+	static const int asked[] = { PR_GET_DUMPABLE, PR_GET_KEEPCAPS, PR_GET_NO_NEW_PRIVS,
+		PR_GET_SECUREBITS, PR_GET_TIMERSLACK, PR_GET_THP_DISABLE };
 	static char status[8192], folder[LINE_BYTES];
 	mode_t mask = umask(0);
 	int value = 0;
@@ -125,7 +134,8 @@ static void tell_identity(struct gmt_state_text *text)
 	gmt_state_add(text, "folder: %s\n", getcwd(folder, sizeof(folder)) ? folder : "?");
 	gmt_state_add(text, "locale: %s\n", setlocale(LC_ALL, NULL));
 	gmt_state_add(text, "users: %u %u %u %u\n", getuid(), geteuid(), getgid(), getegid());
-	gmt_state_add(text, "leads: group %d session %d\n", getpgid(0) == getpid(), getsid(0) == getpid());
+	gmt_state_add(text, "leads: group %d session %d\n", getpgid(0) == getpid(),
+		getsid(0) == getpid());
 	errno = 0;
 	value = getpriority(PRIO_PROCESS, 0);
 	gmt_state_add(text, "priority: %d, policy %d\n", value, sched_getscheduler(0));
@@ -138,8 +148,9 @@ static void tell_identity(struct gmt_state_text *text)
 	gmt_state_add(text, "subreaper: %d\n", value);
 	read_whole("/proc/self/status", status, sizeof(status));
 	for (char *line = status, *next; line && *line; line = next) {
-		static const char *const wanted[] = { "Seccomp:", "CapEff:", "CapPrm:", "CapInh:", "CapAmb:", "VmLck:", "VmPin:",
-			"Groups:", "CoreDumping:", "Cpus_allowed:", "Mems_allowed:", "SigPnd:", "ShdPnd:" };
+		static const char *const wanted[] = { "Seccomp:", "CapEff:", "CapPrm:", "CapInh:",
+			"CapAmb:", "VmLck:", "VmPin:", "Groups:", "CoreDumping:", "Cpus_allowed:",
+			"Mems_allowed:", "SigPnd:", "ShdPnd:" };
 
 		next = strchr(line, '\n');
 		if (next)
@@ -182,7 +193,8 @@ static void tell_descriptors(struct gmt_state_text *text)
 		/* Of a pipe or socket the kind alone: the rest of its name is a number that is new each time. */
 		if (!strncmp(target, "pipe:", 5) || !strncmp(target, "socket:", 7))
 			*strchr(target, ':') = 0;
-		gmt_state_add(text, "descriptor %d: %s flags %o on exec %d\n", fd, target, (unsigned)flags, on_exec);
+		gmt_state_add(text, "descriptor %d: %s flags %o on exec %d\n", fd, target, (unsigned)flags,
+			on_exec);
 	}
 	gmt_state_add(text, "lowest free descriptor: %d\n", lowest);
 }

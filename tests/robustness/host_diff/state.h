@@ -13,15 +13,17 @@ struct gmt_state_text {
 };
 
 enum gmt_state_parts {
-	GMT_STATE_OF_PROCESS = 1, /* environment, signals, timers, limits, identity: what one program cannot change in silence */
-	GMT_STATE_OF_FILES = 2,   /* open descriptors and the lowest free number */
-	GMT_STATE_OF_MEMORY = 4,  /* threads and mapped files */
+	GMT_STATE_OF_PROCESS =
+		1, /* environment, signals, timers, limits, identity: what one program cannot change in silence */
+	GMT_STATE_OF_FILES = 2, /* open descriptors and the lowest free number */
+	GMT_STATE_OF_MEMORY = 4, /* threads and mapped files */
 };
 
 /* Writes the chosen parts behind what is in `text`. Keeps errno, takes no memory, and closes what it opens. */
 void gmt_state_tell(struct gmt_state_text *text, unsigned parts);
 
 /* As printf, behind what is in `text`. */
-__attribute__((format(printf, 2, 3))) void gmt_state_add(struct gmt_state_text *text, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void gmt_state_add(struct gmt_state_text *text,
+	const char *format, ...);
 
 #endif

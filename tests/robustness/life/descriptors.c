@@ -184,7 +184,8 @@ static bool refuse_own_table(void)
 	};
 	struct sock_fprog program = { sizeof(lines) / sizeof(*lines), lines };
 
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
 int main(int count, char **words)

@@ -20,7 +20,8 @@ enum { HEAPS = 1030, LONG_MS = 60000 };
 static _Atomic bool is_held = true, is_inside;
 
 /* The recorder's call comes here too: the program is before the C library. */
-__attribute__((visibility("default"))) int snprintf(char *text, size_t bytes, const char *format, ...)
+__attribute__((visibility("default"))) int snprintf(char *text, size_t bytes, const char *format,
+	...)
 {
 	va_list arguments;
 

@@ -22,7 +22,16 @@ int cuInit(unsigned flags);
 int cuMemAlloc_v2(unsigned long long *ret_address, size_t size_bytes);
 int cuMemFree_v2(unsigned long long address);
 
-enum { AT_ONCE = 32, LEAST_US = 40, VARIED_US = 200, DEEPEST = 40, PATIENCE_S = 120, POLL_NS = 1000000, SIZE_BYTES = 2048, RECORDING_ONES = 8 };
+enum {
+	AT_ONCE = 32,
+	LEAST_US = 40,
+	VARIED_US = 200,
+	DEEPEST = 40,
+	PATIENCE_S = 120,
+	POLL_NS = 1000000,
+	SIZE_BYTES = 2048,
+	RECORDING_ONES = 8
+};
 
 static uintptr_t code_start, code_end; /* of the recorder */
 static volatile sig_atomic_t is_child, is_waiting;
@@ -63,7 +72,8 @@ static void on_timer(int number, siginfo_t *about, void *context)
 
 	(void)number;
 	(void)about;
-	if (ip >= code_start && ip < code_end && !is_child && !is_waiting && running < AT_ONCE && forks < wanted) {
+	if (ip >= code_start && ip < code_end && !is_child && !is_waiting && running < AT_ONCE &&
+		forks < wanted) {
 		pid_t pid = fork();
 
 		if (!pid)

@@ -24,9 +24,12 @@ struct judge_calls {
 /* What may differ. */
 struct judge_allowance {
 	uint64_t in_flight;     /* calls that are neither recorded nor counted */
-	uint64_t of_program;    /* calls of the program itself, not of its handler, that are only counted as lost, or have no stack */
-	uint64_t counted_twice; /* counted losses of calls that the driver never saw, or that are recorded */
-	uint64_t peak_bytes;    /* by how much the peak may differ: calls of a handler inside a call have no order */
+	uint64_t
+		of_program; /* calls of the program itself, not of its handler, that are only counted as lost, or have no stack */
+	uint64_t
+		counted_twice; /* counted losses of calls that the driver never saw, or that are recorded */
+	uint64_t
+		peak_bytes; /* by how much the peak may differ: calls of a handler inside a call have no order */
 	bool may_be_incomplete; /* the recording need not end in order */
 };
 
@@ -46,7 +49,7 @@ void judge_memory_remove(struct judge_memory *memory);
 /* What the memory has counted by now. */
 struct judge_counts {
 	uint64_t published; /* of the first ring */
-	uint64_t lost;      /* events, by all reasons */
+	uint64_t lost; /* events, by all reasons */
 };
 struct judge_counts judge_memory_counts(const struct judge_memory *memory);
 
@@ -62,14 +65,15 @@ struct judge_stacks {
  * Stacks that are not known yet are learned; `stacks` is NULL where they are not compared. Writes what is wrong to `ret_text`,
  * else makes it empty.
  */
-void judge_round(const struct judge_memory *memory, const struct judge_counts *before, const struct judge_calls *calls,
-	const struct judge_allowance *allowance, struct judge_stacks *stacks, unsigned way, char ret_text[JUDGE_TEXT_BYTES]);
+void judge_round(const struct judge_memory *memory, const struct judge_counts *before,
+	const struct judge_calls *calls, const struct judge_allowance *allowance,
+	struct judge_stacks *stacks, unsigned way, char ret_text[JUDGE_TEXT_BYTES]);
 
 /*
  * Compares a whole recording with `calls`. `memory`: of a process that was killed, what it left; else NULL. Writes what is wrong to
  * `ret_text`, else makes it empty.
  */
-void judge_file(const char *path, const char *memory, const struct judge_calls *calls, const struct judge_allowance *allowance,
-	char ret_text[JUDGE_TEXT_BYTES]);
+void judge_file(const char *path, const char *memory, const struct judge_calls *calls,
+	const struct judge_allowance *allowance, char ret_text[JUDGE_TEXT_BYTES]);
 
 #endif

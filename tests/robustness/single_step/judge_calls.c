@@ -37,7 +37,9 @@ static uint8_t *entry_of(const struct step_call *call)
 
 	if (!number_of(call->address, &number))
 		return NULL;
-	return call->kind == STEP_CALL_ALLOC ? &allocs[number] : call->kind == STEP_CALL_FREE ? &frees[number] : NULL;
+	return call->kind == STEP_CALL_ALLOC ? &allocs[number]
+		: call->kind == STEP_CALL_FREE   ? &frees[number]
+										 : NULL;
 }
 
 void checklist_begin(struct checklist *list, const struct judge_calls *calls, char *ret_text)
@@ -59,10 +61,13 @@ void checklist_event(struct checklist *list, bool is_alloc, uint64_t address, ui
 {
 	const char *what = is_alloc ? "allocation" : "free";
 	uint32_t number;
-	uint8_t *entry = !number_of(address, &number) ? NULL : is_alloc ? &allocs[number] : &frees[number];
+	uint8_t *entry = !number_of(address, &number) ? NULL
+		: is_alloc                                ? &allocs[number]
+												  : &frees[number];
 
 	if (!entry || *entry == NOT_MADE) {
-		checklist_wrong(list, "a recorded %s was never made (0x%" PRIx64 ", %" PRIu64 " bytes)", what, address, size_bytes);
+		checklist_wrong(list, "a recorded %s was never made (0x%" PRIx64 ", %" PRIu64 " bytes)",
+			what, address, size_bytes);
 		return;
 	}
 	if (*entry == RECORDED)
@@ -115,18 +120,25 @@ static struct missing find_missing(const struct checklist *list)
 void checklist_end(struct checklist *list, uint64_t lost, const struct judge_allowance *allowance)
 {
 	const struct missing missing = find_missing(list);
-	uint64_t count = list->made - list->recorded, size_bytes = missing.first ? size_of(list->calls, missing.first) : 0;
+	uint64_t count = list->made - list->recorded,
+			 size_bytes = missing.first ? size_of(list->calls, missing.first) : 0;
 	const char *maker = size_bytes == STEP_OF_HANDLER ? "handler" : "program";
-	const char *kind = missing.first && missing.first->kind == STEP_CALL_FREE ? "free" : "allocation";
+	const char *kind =
+		missing.first && missing.first->kind == STEP_CALL_FREE ? "free" : "allocation";
 
 	if (count > lost + allowance->in_flight)
-		checklist_wrong(list, "%" PRIu64 " of %" PRIu64 " calls are neither recorded nor counted: %" PRIu64 " are recorded, %" PRIu64
-			" counted as lost; first: the %s's %s of %" PRIu64 " bytes", count - lost, list->made, list->recorded, lost, maker, kind,
-			size_bytes);
+		checklist_wrong(list,
+			"%" PRIu64 " of %" PRIu64 " calls are neither recorded nor counted: %" PRIu64
+			" are recorded, %" PRIu64 " counted as lost; first: the %s's %s of %" PRIu64 " bytes",
+			count - lost, list->made, list->recorded, lost, maker, kind, size_bytes);
 	if (lost > count + allowance->counted_twice)
-		checklist_wrong(list, "%" PRIu64 " calls are counted as lost, of which %" PRIu64 " are recorded or never were made",
+		checklist_wrong(list,
+			"%" PRIu64 " calls are counted as lost, of which %" PRIu64
+			" are recorded or never were made",
 			lost, lost - count);
 	if (missing.of_program > allowance->of_program)
-		checklist_wrong(list, "%" PRIu64 " of the program's own calls are counted as lost; first: the %s of %" PRIu64 " bytes",
+		checklist_wrong(list,
+			"%" PRIu64 " of the program's own calls are counted as lost; first: the %s of %" PRIu64
+			" bytes",
 			missing.of_program, kind, size_bytes);
 }

@@ -34,21 +34,27 @@ static struct sums sum_up(const struct judge_calls *calls)
 	return sums;
 }
 
-static void check_account(struct checklist *list, const struct gmt_replay *replay, uint64_t may_differ_bytes)
+static void check_account(struct checklist *list, const struct gmt_replay *replay,
+	uint64_t may_differ_bytes)
 {
 	struct sums sums = sum_up(list->calls);
 	const struct gmt_account none = { 0 }, *account = &none;
 
 	for (size_t i = 0; i < replay->accounting.accounts.count; i++)
-		if (replay->accounting.accounts.items[i].layer == GMT_LAYER_CUDA && replay->accounting.accounts.items[i].device >= 0)
+		if (replay->accounting.accounts.items[i].layer == GMT_LAYER_CUDA &&
+			replay->accounting.accounts.items[i].device >= 0)
 			account = &replay->accounting.accounts.items[i];
 	if (account->live_bytes != sums.live_bytes)
-		checklist_wrong(list, "%" PRIu64 " bytes live at the end, recorded are %" PRIu64, sums.live_bytes, account->live_bytes);
-	if (account->peak_bytes > sums.peak_bytes + may_differ_bytes || sums.peak_bytes > account->peak_bytes + may_differ_bytes)
-		checklist_wrong(list, "the peak is %" PRIu64 " bytes, recorded are %" PRIu64, sums.peak_bytes, account->peak_bytes);
+		checklist_wrong(list, "%" PRIu64 " bytes live at the end, recorded are %" PRIu64,
+			sums.live_bytes, account->live_bytes);
+	if (account->peak_bytes > sums.peak_bytes + may_differ_bytes ||
+		sums.peak_bytes > account->peak_bytes + may_differ_bytes)
+		checklist_wrong(list, "the peak is %" PRIu64 " bytes, recorded are %" PRIu64,
+			sums.peak_bytes, account->peak_bytes);
 }
 
-static void check_books(struct checklist *list, const struct gmt_snapshot *snapshot, uint64_t may_differ_bytes)
+static void check_books(struct checklist *list, const struct gmt_snapshot *snapshot,
+	uint64_t may_differ_bytes)
 {
 	struct gmt_replay replay = { 0 };
 	struct gmt_replay_options options = { .until_ns = GMT_REPLAY_TO_END };
@@ -65,14 +71,16 @@ static void check_books(struct checklist *list, const struct gmt_snapshot *snaps
 	gmt_traces_fini(&traces);
 }
 
-static void check_snapshot(struct checklist *list, const struct gmt_snapshot *snapshot, const struct judge_allowance *allowance)
+static void check_snapshot(struct checklist *list, const struct gmt_snapshot *snapshot,
+	const struct judge_allowance *allowance)
 {
 	uint64_t lost = gmt_snapshot_dropped(snapshot);
 
 	for (size_t i = 0; i < snapshot->events.count; i++) {
 		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
 
-		if (event.layer == GMT_LAYER_CUDA && (event.kind == GMT_KIND_ALLOC || event.kind == GMT_KIND_FREE))
+		if (event.layer == GMT_LAYER_CUDA &&
+			(event.kind == GMT_KIND_ALLOC || event.kind == GMT_KIND_FREE))
 			checklist_event(list, event.kind == GMT_KIND_ALLOC, event.address, event.size_bytes);
 	}
 
@@ -80,16 +88,19 @@ static void check_snapshot(struct checklist *list, const struct gmt_snapshot *sn
 
 	checklist_end(list, lost, allowance);
 	if (gmt_snapshot_complete(snapshot) && missing > allowance->in_flight)
-		checklist_wrong(list, "it says that it is complete, and %" PRIu64 " calls are missing", missing);
+		checklist_wrong(list, "it says that it is complete, and %" PRIu64 " calls are missing",
+			missing);
 	if (!gmt_snapshot_complete(snapshot) && !lost && !allowance->may_be_incomplete)
-		checklist_wrong(list, "it is not complete: %s", !snapshot->has_end ? "it has no end" :
-			snapshot->damaged ? snapshot->damage : "it has other events than it says");
+		checklist_wrong(list, "it is not complete: %s",
+			!snapshot->has_end      ? "it has no end"
+				: snapshot->damaged ? snapshot->damage
+									: "it has other events than it says");
 	if (!missing)
 		check_books(list, snapshot, allowance->peak_bytes);
 }
 
-void judge_file(const char *path, const char *memory, const struct judge_calls *calls, const struct judge_allowance *allowance,
-	char ret_text[JUDGE_TEXT_BYTES])
+void judge_file(const char *path, const char *memory, const struct judge_calls *calls,
+	const struct judge_allowance *allowance, char ret_text[JUDGE_TEXT_BYTES])
 {
 	struct gmt_shared_recording *shared_recording = NULL;
 	struct gmt_snapshot *snapshot = NULL;
@@ -102,7 +113,9 @@ void judge_file(const char *path, const char *memory, const struct judge_calls *
 		return;
 	}
 	if ((memory && gmt_shared_recording_open(memory, &shared_recording, &error)) ||
-		gmt_snapshot_load(path, &(struct gmt_snapshot_load_options){ .shared_recording = shared_recording }, &snapshot, &error)) {
+		gmt_snapshot_load(path,
+			&(struct gmt_snapshot_load_options){ .shared_recording = shared_recording }, &snapshot,
+			&error)) {
 		checklist_wrong(&list, "%s", error.text);
 		checklist_end(&list, list.made, allowance);
 	} else {

@@ -22,6 +22,7 @@ void checklist_event(struct checklist *list, bool is_alloc, uint64_t address, ui
 void checklist_end(struct checklist *list, uint64_t lost, const struct judge_allowance *allowance);
 
 /* Notes what is wrong, unless something is already. */
-__attribute__((format(printf, 2, 3))) void checklist_wrong(struct checklist *list, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void checklist_wrong(struct checklist *list,
+	const char *format, ...);
 
 #endif

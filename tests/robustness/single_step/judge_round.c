@@ -25,13 +25,14 @@ enum { LOSSES = sizeof(loss_reasons) / sizeof(*loss_reasons) };
 static const struct gmt_shared_recording_header *map_memory(const char *path, const char *recording)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct gmt_shared_recording_header *head = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(*head), PROT_READ, MAP_SHARED, fd, 0);
+	struct gmt_shared_recording_header *head =
+		fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(*head), PROT_READ, MAP_SHARED, fd, 0);
 	void *all = MAP_FAILED;
 	struct stat about;
 
 	if (head != MAP_FAILED && !fstat(fd, &about) && (uint64_t)about.st_size >= sizeof(*head) &&
-		!memcmp(head->magic, GMT_SHARED_RECORDING_MAGIC, sizeof(head->magic)) && !strcmp(head->owner.path, recording) &&
-		head->size_bytes <= (uint64_t)about.st_size)
+		!memcmp(head->magic, GMT_SHARED_RECORDING_MAGIC, sizeof(head->magic)) &&
+		!strcmp(head->owner.path, recording) && head->size_bytes <= (uint64_t)about.st_size)
 		all = mmap(NULL, head->size_bytes, PROT_READ, MAP_SHARED, fd, 0);
 	if (head != MAP_FAILED)
 		munmap(head, sizeof(*head));
@@ -91,8 +92,8 @@ struct judge_counts judge_memory_counts(const struct judge_memory *memory)
 }
 
 /* A place of the program always has the same stack; the stepped call one for each way, unless it was left by a jump. */
-static void check_stack(struct checklist *list, const struct gmt_ring_event *event, struct judge_stacks *stacks, unsigned way,
-	bool may_lack_stack)
+static void check_stack(struct checklist *list, const struct gmt_ring_event *event,
+	struct judge_stacks *stacks, unsigned way, bool may_lack_stack)
 {
 	uint64_t place = (event->size_bytes - STEP_OF_PROGRAM) / STEP_PLACE_BYTES;
 
@@ -106,14 +107,17 @@ static void check_stack(struct checklist *list, const struct gmt_ring_event *eve
 	if (!event->stack)
 		checklist_wrong(list, "the allocation of place %" PRIu64 " has no stack", place);
 	else if (*known && *known != event->stack)
-		checklist_wrong(list, "the allocation of place %" PRIu64 " has another stack than before (%" PRIu32 ", %" PRIu32 ")", place,
-			event->stack, *known);
+		checklist_wrong(list,
+			"the allocation of place %" PRIu64 " has another stack than before (%" PRIu32
+			", %" PRIu32 ")",
+			place, event->stack, *known);
 	else
 		*known = event->stack;
 }
 
-void judge_round(const struct judge_memory *memory, const struct judge_counts *before, const struct judge_calls *calls,
-	const struct judge_allowance *allowance, struct judge_stacks *stacks, unsigned way, char ret_text[JUDGE_TEXT_BYTES])
+void judge_round(const struct judge_memory *memory, const struct judge_counts *before,
+	const struct judge_calls *calls, const struct judge_allowance *allowance,
+	struct judge_stacks *stacks, unsigned way, char ret_text[JUDGE_TEXT_BYTES])
 {
 	const struct gmt_ring *ring = first_ring(memory);
 	struct judge_counts now = judge_memory_counts(memory);
@@ -123,7 +127,8 @@ void judge_round(const struct judge_memory *memory, const struct judge_counts *b
 	for (uint64_t i = before->published; i < now.published; i++) {
 		const struct gmt_ring_event *event = &ring->events[i & (ring->capacity - 1)];
 
-		if (event->layer != GMT_LAYER_CUDA || (event->kind != GMT_KIND_ALLOC && event->kind != GMT_KIND_FREE))
+		if (event->layer != GMT_LAYER_CUDA ||
+			(event->kind != GMT_KIND_ALLOC && event->kind != GMT_KIND_FREE))
 			continue;
 		checklist_event(&list, event->kind == GMT_KIND_ALLOC, event->address, event->size_bytes);
 		if (stacks && event->kind == GMT_KIND_ALLOC)

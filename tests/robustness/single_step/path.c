@@ -39,7 +39,8 @@ static bool count_passes(const struct path *path, struct gmt_map *passes)
 }
 
 /* The position of that key, which is made where there is none. NULL: no memory left. */
-static struct position *position_of(struct positions *positions, uint64_t key, const struct position *model)
+static struct position *position_of(struct positions *positions, uint64_t key,
+	const struct position *model)
 {
 	struct position *position;
 	uint64_t index;
@@ -53,7 +54,8 @@ static struct position *position_of(struct positions *positions, uint64_t key, c
 	return position;
 }
 
-bool positions_add(struct positions *positions, const struct path *path, uint64_t shim_base, bool each_step)
+bool positions_add(struct positions *positions, const struct path *path, uint64_t shim_base,
+	bool each_step)
 {
 	struct gmt_map totals = { 0 }, passes = { 0 };
 	bool is_done = count_passes(path, &totals);
@@ -72,8 +74,10 @@ bool positions_add(struct positions *positions, const struct path *path, uint64_
 		if (!is_done || (pass > 1 && !each_step))
 			continue;
 
-		const struct position model = { address - shim_base, path->addresses.items[anchor] - shim_base, i - anchor, (uint32_t)pass, 0, 0 };
-		struct position *position = position_of(positions, model.offset << PASSES_SHIFT | pass, &model);
+		const struct position model = { address - shim_base,
+			path->addresses.items[anchor] - shim_base, i - anchor, (uint32_t)pass, 0, 0 };
+		struct position *position =
+			position_of(positions, model.offset << PASSES_SHIFT | pass, &model);
 
 		is_done = position != NULL;
 		if (position && position->last_path != positions->paths) {
@@ -121,7 +125,8 @@ struct tracee_stop path_go_to(struct tracee *tracee, const struct position *posi
 	if (!tracee_set_breakpoint(tracee, tracee->shim_base + position->anchor))
 		return stop;
 	stop = tracee_run(tracee, 0);
-	for (uint64_t steps = position->steps; steps && (stop.event == TRACEE_BREAK || stop.event == TRACEE_STEPPED);) {
+	for (uint64_t steps = position->steps;
+		steps && (stop.event == TRACEE_BREAK || stop.event == TRACEE_STEPPED);) {
 		stop = tracee_step(tracee);
 		steps -= stop.event == TRACEE_STEPPED && tracee_is_in_shim(tracee, stop.ip);
 	}

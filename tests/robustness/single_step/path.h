@@ -23,7 +23,8 @@ struct position {
 };
 
 struct path {
-	GMT_VEC(uint64_t) addresses; /* in the recorder, in the order in which the call went through them */
+	GMT_VEC(uint64_t)
+	addresses; /* in the recorder, in the order in which the call went through them */
 };
 
 struct positions {
@@ -42,7 +43,8 @@ void path_fini(struct path *path);
  * Counts the positions of `path`: one for each different instruction, or for each of its steps. False when there is no memory
  * left.
  */
-bool positions_add(struct positions *positions, const struct path *path, uint64_t shim_base, bool each_step);
+bool positions_add(struct positions *positions, const struct path *path, uint64_t shim_base,
+	bool each_step);
 void positions_fini(struct positions *positions);
 
 /* Takes out what fewer than `least` or more than `most` paths go through. Returns how many positions that are. */

@@ -16,7 +16,8 @@ static bool begin(struct stepper *stepper)
 
 	if (!stepper_start(stepper))
 		return false;
-	for (int i = 0; i < WARM_ROUNDS && stepper->operation != STEP_FIRST && stop.event == TRACEE_GATE; i++)
+	for (int i = 0;
+		i < WARM_ROUNDS && stepper->operation != STEP_FIRST && stop.event == TRACEE_GATE; i++)
 		stop = stepper_run_to(stepper, STEP_BEFORE_CALL, 0);
 	if (stop.event == TRACEE_GATE)
 		return true;
@@ -43,7 +44,8 @@ static bool record(struct stepper *stepper)
 /* What a process may lack that ends in the middle of a call. */
 static struct judge_allowance allowance_of(const struct stepper *stepper)
 {
-	struct judge_allowance allowance = { .peak_bytes = STEP_OF_HANDLER, .of_program = stepper->action >= STEP_JUMP };
+	struct judge_allowance allowance = { .peak_bytes = STEP_OF_HANDLER,
+		.of_program = stepper->action >= STEP_JUMP };
 
 	if (stepper->action == STEP_KILL) {
 		/* Memory that is in no file is lost: the file ends with what was written last. */
@@ -51,7 +53,8 @@ static struct judge_allowance allowance_of(const struct stepper *stepper)
 		allowance.may_be_incomplete = true;
 		if (stepper->is_lazy)
 			allowance.of_program = STEP_CALLS;
-	} else if (stepper->action == STEP_JUMP || stepper->action == STEP_EXIT || stepper->action == STEP_EXIT_QUICK) {
+	} else if (stepper->action == STEP_JUMP || stepper->action == STEP_EXIT ||
+		stepper->action == STEP_EXIT_QUICK) {
 		allowance.counted_twice = stepper->operation == STEP_ALLOC_REFUSED ? 3 : 1;
 	}
 	return allowance;
@@ -134,7 +137,8 @@ bool stepper_go_in_processes(struct stepper *stepper)
 		if (!record(stepper))
 			return false;
 	/* What happens by the clock is left out. */
-	stepper->once = positions_keep(&stepper->positions, stepper->operation == STEP_FIRST ? FIRST_RECORDED : RECORDED - 1, UINT32_MAX);
+	stepper->once = positions_keep(&stepper->positions,
+		stepper->operation == STEP_FIRST ? FIRST_RECORDED : RECORDED - 1, UINT32_MAX);
 	for (size_t i = 0; i < stepper->positions.items.count; i += stepper->every)
 		visit(stepper, &stepper->positions.items.items[i]);
 	return true;

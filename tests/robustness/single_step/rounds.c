@@ -25,9 +25,11 @@ struct rounds {
 static struct judge_allowance allowance_of(const struct stepper *stepper)
 {
 	/* A jump may come before the driver is called, or after that. A refused call is not in the log, and two events. */
-	bool jumps = stepper->action == STEP_JUMP, is_refused = stepper->operation == STEP_ALLOC_REFUSED;
+	bool jumps = stepper->action == STEP_JUMP,
+		 is_refused = stepper->operation == STEP_ALLOC_REFUSED;
 
-	return (struct judge_allowance){ .counted_twice = jumps ? is_refused ? 3 : 1 : 0, .of_program = jumps };
+	return (struct judge_allowance){ .counted_twice = jumps ? is_refused ? 3 : 1 : 0,
+		.of_program = jumps };
 }
 
 static bool is_shared_stack(const struct stepper *stepper)
@@ -36,9 +38,11 @@ static bool is_shared_stack(const struct stepper *stepper)
 }
 
 /* Judges what was called since the last time. */
-static void judge(struct stepper *stepper, struct rounds *rounds, const struct position *position, struct judge_stacks *stacks)
+static void judge(struct stepper *stepper, struct rounds *rounds, const struct position *position,
+	struct judge_stacks *stacks)
 {
-	unsigned way = stepper->operation == STEP_ALLOC_RECALLED ? (stepper->step_log->rounds - 1) % WAYS : 0;
+	unsigned way =
+		stepper->operation == STEP_ALLOC_RECALLED ? (stepper->step_log->rounds - 1) % WAYS : 0;
 	struct judge_allowance allowance = allowance_of(stepper);
 	struct stepper_mark now = stepper_mark(stepper);
 	struct judge_calls calls = { stepper->step_log, rounds->mark.calls, now.calls, rounds->pid };
@@ -53,7 +57,8 @@ static void judge(struct stepper *stepper, struct rounds *rounds, const struct p
 }
 
 /* To the next gate before the call. Judges the round. */
-static bool end_round(struct stepper *stepper, struct rounds *rounds, const struct position *position, int number)
+static bool end_round(struct stepper *stepper, struct rounds *rounds,
+	const struct position *position, int number)
 {
 	struct tracee_stop stop = stepper_run_to(stepper, STEP_SETTLED, number);
 
@@ -97,7 +102,10 @@ static bool begin(struct stepper *stepper, struct rounds *rounds)
 /* Lets the program end in order, where it can, and judges all that it recorded. */
 static void end(struct stepper *stepper, struct rounds *rounds, bool is_well)
 {
-	const struct judge_allowance allowance = { .counted_twice = rounds->jumps * allowance_of(stepper).counted_twice, .of_program = rounds->jumps, .peak_bytes = STEP_OF_HANDLER };
+	const struct judge_allowance allowance = { .counted_twice = rounds->jumps *
+			allowance_of(stepper).counted_twice,
+		.of_program = rounds->jumps,
+		.peak_bytes = STEP_OF_HANDLER };
 
 	if (rounds->pid && is_well) {
 		struct tracee_stop stop;
@@ -106,7 +114,8 @@ static void end(struct stepper *stepper, struct rounds *rounds, bool is_well)
 		do
 			stop = tracee_run(&stepper->tracee, 0);
 		while (stop.event == TRACEE_GATE);
-		is_well = stop.event == TRACEE_ENDED && WIFEXITED(stop.status) && WEXITSTATUS(stop.status) == 0;
+		is_well =
+			stop.event == TRACEE_ENDED && WIFEXITED(stop.status) && WEXITSTATUS(stop.status) == 0;
 		if (!is_well)
 			stepper_report_stop(stepper, NULL, &stop);
 	}
@@ -114,7 +123,8 @@ static void end(struct stepper *stepper, struct rounds *rounds, bool is_well)
 	judge_memory_close(&rounds->memory);
 	/* What was wrong in one of its rounds is reported already. */
 	if (rounds->pid && is_well)
-		stepper_judge_process(stepper, NULL, rounds->pid, &stepper->begin, &allowance, STEPPER_IN_ORDER);
+		stepper_judge_process(stepper, NULL, rounds->pid, &stepper->begin, &allowance,
+			STEPPER_IN_ORDER);
 	else if (rounds->pid)
 		stepper_forget_recording(stepper, rounds->pid);
 }
@@ -122,7 +132,8 @@ static void end(struct stepper *stepper, struct rounds *rounds, bool is_well)
 enum visit { VISITED, NOT_REACHED, BROKEN };
 
 /* Stops there in one of the next rounds, and lets the handler run. BROKEN: the process is no longer of use. */
-static enum visit visit(struct stepper *stepper, struct rounds *rounds, const struct position *position)
+static enum visit visit(struct stepper *stepper, struct rounds *rounds,
+	const struct position *position)
 {
 	uint64_t wrong = stepper->wrong;
 
@@ -135,7 +146,9 @@ static enum visit visit(struct stepper *stepper, struct rounds *rounds, const st
 			stepper->instructions_visited += position->pass == 1;
 			rounds->jumps += stepper->action == STEP_JUMP;
 			/* A thread that is not recorded any more says nothing about the next position. */
-			return end_round(stepper, rounds, position, SIGUSR1) && stepper->wrong == wrong ? VISITED : BROKEN;
+			return end_round(stepper, rounds, position, SIGUSR1) && stepper->wrong == wrong
+				? VISITED
+				: BROKEN;
 		}
 		if (stop.event != TRACEE_GATE) {
 			stepper_report_stop(stepper, position, &stop);
@@ -149,7 +162,8 @@ static enum visit visit(struct stepper *stepper, struct rounds *rounds, const st
 
 static bool is_log_nearly_full(const struct stepper *stepper)
 {
-	return stepper->step_log->call_count > STEP_CALLS / 8 * 7 || stepper->step_log->process_count > STEP_PROCESSES / 8 * 7;
+	return stepper->step_log->call_count > STEP_CALLS / 8 * 7 ||
+		stepper->step_log->process_count > STEP_PROCESSES / 8 * 7;
 }
 
 static bool begin_again(struct stepper *stepper, struct rounds *rounds, bool is_well)
@@ -162,7 +176,8 @@ static bool begin_again(struct stepper *stepper, struct rounds *rounds, bool is_
 }
 
 /* What was done to a process may keep it from going the same way again. */
-static bool visit_also_in_a_new_process(struct stepper *stepper, struct rounds *rounds, const struct position *position)
+static bool visit_also_in_a_new_process(struct stepper *stepper, struct rounds *rounds,
+	const struct position *position)
 {
 	enum visit visited = visit(stepper, rounds, position);
 
@@ -186,13 +201,14 @@ static size_t keep_positions(struct stepper *stepper)
 	uint32_t usual = stepper->operation == STEP_ALLOC_RECALLED ? RECORDED / WAYS : RECORDED / 2;
 
 	return stepper->is_rare ? positions_keep(&stepper->positions, 1, RARE_RECORDED / WAYS / 2)
-		: positions_keep(&stepper->positions, usual, UINT32_MAX);
+							: positions_keep(&stepper->positions, usual, UINT32_MAX);
 }
 
 bool stepper_go_in_rounds(struct stepper *stepper)
 {
 	struct rounds rounds;
-	bool is_well = begin(stepper, &rounds) && stepper_record(stepper, stepper->is_rare ? RARE_RECORDED : RECORDED);
+	bool is_well = begin(stepper, &rounds) &&
+		stepper_record(stepper, stepper->is_rare ? RARE_RECORDED : RECORDED);
 
 	/* The rounds whose paths were recorded, all at once. */
 	if (is_well) {

@@ -19,9 +19,10 @@
 
 enum { ARGUMENTS = 10, PATIENCE_S = 40, CANNOT = 77 };
 
-static const char *const operations[STEP_OPERATIONS] = { "alloc-same", "alloc-recalled", "alloc-new", "free", "runtime-alloc",
-	"runtime-free", "alloc-refused", "first" };
-static const char *const actions[STEP_ACTIONS] = { "return", "allocate", "fork", "fork-twice", "jump", "exit", "exit-quick", "kill" };
+static const char *const operations[STEP_OPERATIONS] = { "alloc-same", "alloc-recalled",
+	"alloc-new", "free", "runtime-alloc", "runtime-free", "alloc-refused", "first" };
+static const char *const actions[STEP_ACTIONS] = { "return", "allocate", "fork", "fork-twice",
+	"jump", "exit", "exit-quick", "kill" };
 static const char *const stack_names[STEP_STACKS] = { "own", "apart", "inside" };
 
 static int find(const char *word, const char *const *words, int count)
@@ -93,13 +94,16 @@ int main(int count, char **words)
 	const char *how = count > ARGUMENTS ? words[ARGUMENTS] : "";
 
 	stepper = (struct stepper){
-		.target = words[3], .folder = realpath(words[4], NULL),
+		.target = words[3],
+		.folder = realpath(words[4], NULL),
 		.operation = (enum step_operation)find(words[5], operations, STEP_OPERATIONS),
 		.action = (enum step_action)find(words[6], actions, STEP_ACTIONS),
 		.stack = (enum step_stack)find(words[7], stack_names, STEP_STACKS),
 		.is_native = strcmp(words[8], "none") != 0,
 		.every = (unsigned)strtoul(words[9], NULL, 10),
-		.each_step = !strcmp(how, "each"), .is_rare = !strcmp(how, "rare"), .is_lazy = !strcmp(how, "lazy"),
+		.each_step = !strcmp(how, "each"),
+		.is_rare = !strcmp(how, "rare"),
+		.is_lazy = !strcmp(how, "lazy"),
 		.tracee.patience_s = PATIENCE_S,
 	};
 	if (!stepper.every || !stepper.folder)
@@ -111,8 +115,9 @@ int main(int count, char **words)
 	stepper.environment[0] = text("LD_PRELOAD=%s%s", words[1], "");
 	stepper.environment[1] = text("LD_LIBRARY_PATH=%s%s", words[2], "");
 	stepper.environment[2] = text(stepper.is_lazy
-		? "GPUMEMTRACE_OPTIONS=output='%s/%%p.gmt.gz':overflow=wait:samples=off:stacks=%s:writer=lazy"
-		: "GPUMEMTRACE_OPTIONS=output='%s/%%p.gmt.gz':overflow=wait:samples=off:stacks=%s", words[4], words[8]);
+			? "GPUMEMTRACE_OPTIONS=output='%s/%%p.gmt.gz':overflow=wait:samples=off:stacks=%s:writer=lazy"
+			: "GPUMEMTRACE_OPTIONS=output='%s/%%p.gmt.gz':overflow=wait:samples=off:stacks=%s",
+		words[4], words[8]);
 	stepper.environment[3] = text(STEP_LOG_VARIABLE "=%s%s", path, "");
 	start_timer();
 	if (!tracee_is_possible()) {
@@ -120,13 +125,16 @@ int main(int count, char **words)
 		return CANNOT;
 	}
 
-	bool is_done = is_in_processes(&stepper) ? stepper_go_in_processes(&stepper) : stepper_go_in_rounds(&stepper);
+	bool is_done = is_in_processes(&stepper) ? stepper_go_in_processes(&stepper)
+											 : stepper_go_in_rounds(&stepper);
 	size_t instructions = positions_count_instructions(&stepper.positions);
 
-	printf("%s: %zu instructions of %" PRIu64 " steps, %" PRIu64 " positions once, %zu positions: %" PRIu64 " visited, %" PRIu64 " instructions, %" PRIu64
-		" not reached; %" PRIu64 " processes, %" PRIu64 " children, %" PRIu64 " wrong\n",
-		is_done ? "done" : "given up", instructions, stepper.path_steps, stepper.once, stepper.positions.items.count, stepper.visited,
-		stepper.instructions_visited, stepper.not_reached, stepper.processes, stepper.children, stepper.wrong);
+	printf("%s: %zu instructions of %" PRIu64 " steps, %" PRIu64
+		   " positions once, %zu positions: %" PRIu64 " visited, %" PRIu64 " instructions, %" PRIu64
+		   " not reached; %" PRIu64 " processes, %" PRIu64 " children, %" PRIu64 " wrong\n",
+		is_done ? "done" : "given up", instructions, stepper.path_steps, stepper.once,
+		stepper.positions.items.count, stepper.visited, stepper.instructions_visited,
+		stepper.not_reached, stepper.processes, stepper.children, stepper.wrong);
 	positions_fini(&stepper.positions);
 	return !is_done || stepper.wrong ? 1 : 0;
 }

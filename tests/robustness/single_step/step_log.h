@@ -40,19 +40,19 @@ enum step_operation {
 enum step_action {
 	STEP_RETURN,
 	STEP_ALLOCATE,   /* allocates and frees */
-	STEP_FORK,       /* the child returns from the handler, finishes the call, goes on and ends by exit */
+	STEP_FORK, /* the child returns from the handler, finishes the call, goes on and ends by exit */
 	STEP_FORK_TWICE, /* the same, by _exit; and the child forks again in the handler */
-	STEP_JUMP,       /* siglongjmp to a place before the call */
-	STEP_EXIT,       /* exit */
+	STEP_JUMP, /* siglongjmp to a place before the call */
+	STEP_EXIT, /* exit */
 	STEP_EXIT_QUICK, /* _exit */
-	STEP_KILL,       /* no handler runs: the stepper kills the program instead */
+	STEP_KILL, /* no handler runs: the stepper kills the program instead */
 	STEP_ACTIONS
 };
 
 /* The stack that the handler runs on. */
 enum step_stack {
-	STEP_STACK_OWN,    /* the interrupted one */
-	STEP_STACK_APART,  /* a signal stack in static memory */
+	STEP_STACK_OWN, /* the interrupted one */
+	STEP_STACK_APART, /* a signal stack in static memory */
 	STEP_STACK_INSIDE, /* a signal stack that is a local array of the interrupted thread */
 	STEP_STACKS
 };
@@ -61,7 +61,13 @@ enum step_stack {
 enum step_gate { STEP_BEFORE_CALL = 1, STEP_AFTER_CALL, STEP_SETTLED };
 
 /* Requested bytes say who asked. The program adds the number of the place in its source, times STEP_PLACE_BYTES. */
-enum { STEP_OF_PROGRAM = 4096, STEP_OF_HANDLER = 1024, STEP_PLACE_BYTES = 16, STEP_PLACES = 16, STEP_REFUSED_BYTES = 1 << 30 };
+enum {
+	STEP_OF_PROGRAM = 4096,
+	STEP_OF_HANDLER = 1024,
+	STEP_PLACE_BYTES = 16,
+	STEP_PLACES = 16,
+	STEP_REFUSED_BYTES = 1 << 30
+};
 
 enum step_call_kind { STEP_CALL_NONE, STEP_CALL_ALLOC, STEP_CALL_FREE };
 
@@ -76,7 +82,7 @@ struct step_process {
 	_Atomic uint32_t pid;
 	uint32_t parent;
 	_Atomic uint32_t is_over; /* the parent has collected `status` */
-	int32_t status;           /* of waitpid; STEP_HUNG */
+	int32_t status; /* of waitpid; STEP_HUNG */
 };
 
 enum { STEP_HUNG = -1 };

@@ -103,7 +103,8 @@ static struct step_process *register_process(pid_t pid, pid_t parent)
 static struct step_process *find_process(pid_t pid)
 {
 	for (uint32_t i = atomic_load(&step_log->process_count); i-- > 0;)
-		if (atomic_load(&step_log->processes[i].pid) == (uint32_t)pid && !atomic_load(&step_log->processes[i].is_over))
+		if (atomic_load(&step_log->processes[i].pid) == (uint32_t)pid &&
+			!atomic_load(&step_log->processes[i].is_over))
 			return &step_log->processes[i];
 	return register_process(pid, getpid());
 }
@@ -214,7 +215,8 @@ __attribute__((noinline)) static int allocate_right(unsigned path, unsigned dept
 static int allocate_deep(unsigned path, unsigned depth)
 {
 	int result = !depth ? cuMemAlloc_v2(&operated, size_of_place(PLACE_CALL))
-		: path & 1 ? allocate_left(path >> 1, depth - 1) : allocate_right(path >> 1, depth - 1);
+		: path & 1      ? allocate_left(path >> 1, depth - 1)
+						: allocate_right(path >> 1, depth - 1);
 
 	__asm__ volatile("" ::: "memory");
 	return result;
@@ -227,7 +229,8 @@ static void prepare(void)
 	operated = prepared = 0;
 	if (step_log->operation == STEP_FREE && cuMemAlloc_v2(&prepared, size_of_place(PLACE_PREPARED)))
 		fail(23);
-	if (step_log->operation == STEP_RUNTIME_FREE && cudaMalloc(&block, size_of_place(PLACE_PREPARED)))
+	if (step_log->operation == STEP_RUNTIME_FREE &&
+		cudaMalloc(&block, size_of_place(PLACE_PREPARED)))
 		fail(23);
 	if (block)
 		prepared = (unsigned long long)(size_t)block;
@@ -287,7 +290,9 @@ static void settle(void)
  */
 static int repeats(void)
 {
-	return step_log->operation == STEP_ALLOC_SAME ? SAME_REPEATED : step_log->operation == STEP_ALLOC_REFUSED ? REFUSED_REPEATED : 1;
+	return step_log->operation == STEP_ALLOC_SAME   ? SAME_REPEATED
+		: step_log->operation == STEP_ALLOC_REFUSED ? REFUSED_REPEATED
+													: 1;
 }
 
 __attribute__((noinline)) static void call_repeatedly(unsigned number)
@@ -373,7 +378,9 @@ static void open_log(void)
 {
 	const char *path = getenv(STEP_LOG_VARIABLE);
 	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-	void *memory = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(*step_log), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *memory = fd < 0
+		? MAP_FAILED
+		: mmap(NULL, sizeof(*step_log), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (memory == MAP_FAILED)
 		fail(28);

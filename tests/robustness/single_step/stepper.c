@@ -18,7 +18,8 @@ struct stepper_mark stepper_mark(const struct stepper *stepper)
 	return (struct stepper_mark){ log->call_count, log->process_count, log->painted_changed };
 }
 
-void stepper_report(struct stepper *stepper, const struct position *position, const char *format, ...)
+void stepper_report(struct stepper *stepper, const struct position *position, const char *format,
+	...)
 {
 	va_list arguments;
 
@@ -35,9 +36,11 @@ void stepper_report(struct stepper *stepper, const struct position *position, co
 	fflush(stdout);
 }
 
-void stepper_report_stop(struct stepper *stepper, const struct position *position, const struct tracee_stop *stop)
+void stepper_report_stop(struct stepper *stepper, const struct position *position,
+	const struct tracee_stop *stop)
 {
-	uint64_t offset = tracee_is_in_shim(&stepper->tracee, stop->ip) ? stop->ip - stepper->tracee.shim_base : 0;
+	uint64_t offset =
+		tracee_is_in_shim(&stepper->tracee, stop->ip) ? stop->ip - stepper->tracee.shim_base : 0;
 
 	switch (stop->event) {
 	case TRACEE_HUNG:
@@ -45,12 +48,15 @@ void stepper_report_stop(struct stepper *stepper, const struct position *positio
 		break;
 	case TRACEE_ENDED:
 		if (WIFSIGNALED(stop->status))
-			stepper_report(stepper, position, "the program dies by signal %d at 0x%" PRIx64, WTERMSIG(stop->status), offset);
+			stepper_report(stepper, position, "the program dies by signal %d at 0x%" PRIx64,
+				WTERMSIG(stop->status), offset);
 		else
-			stepper_report(stepper, position, "the program ends with code %d", WEXITSTATUS(stop->status));
+			stepper_report(stepper, position, "the program ends with code %d",
+				WEXITSTATUS(stop->status));
 		break;
 	default:
-		stepper_report(stepper, position, "the program stops where it should not (%d, 0x%" PRIx64 ")", (int)stop->event, offset);
+		stepper_report(stepper, position,
+			"the program stops where it should not (%d, 0x%" PRIx64 ")", (int)stop->event, offset);
 	}
 }
 
@@ -99,7 +105,8 @@ bool stepper_record(struct stepper *stepper, unsigned rounds)
 		struct path path = { .addresses = { 0 } };
 		struct tracee_stop stop = path_record(&stepper->tracee, &path);
 		bool is_added = stop.event == TRACEE_GATE &&
-			positions_add(&stepper->positions, &path, stepper->tracee.shim_base, stepper->each_step);
+			positions_add(&stepper->positions, &path, stepper->tracee.shim_base,
+				stepper->each_step);
 
 		if (stepper->path_steps < path.addresses.count)
 			stepper->path_steps = path.addresses.count;
@@ -117,7 +124,8 @@ bool stepper_record(struct stepper *stepper, unsigned rounds)
 	return true;
 }
 
-void stepper_name_recording(const struct stepper *stepper, pid_t pid, char ret_path[STEPPER_PATH_BYTES])
+void stepper_name_recording(const struct stepper *stepper, pid_t pid,
+	char ret_path[STEPPER_PATH_BYTES])
 {
 	snprintf(ret_path, STEPPER_PATH_BYTES, "%s/%d.gmt.gz", stepper->folder, (int)pid);
 }
@@ -133,10 +141,11 @@ void stepper_forget_recording(const struct stepper *stepper, pid_t pid)
 	unlink(path);
 }
 
-void stepper_judge_process(struct stepper *stepper, const struct position *position, pid_t pid, const struct stepper_mark *since,
-	const struct judge_allowance *allowance, enum stepper_end end)
+void stepper_judge_process(struct stepper *stepper, const struct position *position, pid_t pid,
+	const struct stepper_mark *since, const struct judge_allowance *allowance, enum stepper_end end)
 {
-	struct judge_calls calls = { stepper->step_log, since->calls, stepper->step_log->call_count, pid };
+	struct judge_calls calls = { stepper->step_log, since->calls, stepper->step_log->call_count,
+		pid };
 	char path[STEPPER_PATH_BYTES], text[JUDGE_TEXT_BYTES];
 	struct judge_memory memory;
 
@@ -145,17 +154,21 @@ void stepper_judge_process(struct stepper *stepper, const struct position *posit
 	bool has_memory = judge_memory_open(&memory, pid, path);
 
 	/* A process that ended before its recording began has published nothing, and no file says otherwise. */
-	if (stepper->operation == STEP_FIRST && end == STEPPER_KILLED && (!has_memory || !judge_memory_counts(&memory).published))
+	if (stepper->operation == STEP_FIRST && end == STEPPER_KILLED &&
+		(!has_memory || !judge_memory_counts(&memory).published))
 		text[0] = 0;
-	else if (stepper->operation == STEP_FIRST && end == STEPPER_IN_ORDER && stepper->action >= STEP_EXIT && access(path, F_OK))
+	else if (stepper->operation == STEP_FIRST && end == STEPPER_IN_ORDER &&
+		stepper->action >= STEP_EXIT && access(path, F_OK))
 		text[0] = 0;
 	/* Without a thread there is no file until the process ends in order. */
 	else if (stepper->is_lazy && end == STEPPER_KILLED && access(path, F_OK))
 		text[0] = 0;
 	else
-		judge_file(path, end == STEPPER_KILLED && has_memory ? memory.path : NULL, &calls, allowance, text);
+		judge_file(path, end == STEPPER_KILLED && has_memory ? memory.path : NULL, &calls,
+			allowance, text);
 	if (text[0])
-		stepper_report(stepper, position, "%srecording: %s", end == STEPPER_CHILD ? "a child's " : "", text);
+		stepper_report(stepper, position, "%srecording: %s",
+			end == STEPPER_CHILD ? "a child's " : "", text);
 	if (has_memory && (end != STEPPER_KILLED || stepper->is_lazy))
 		stepper_report(stepper, position, "the recorder's memory is left in /dev/shm");
 	if (has_memory)
@@ -163,16 +176,19 @@ void stepper_judge_process(struct stepper *stepper, const struct position *posit
 	unlink(path);
 }
 
-static void judge_child(struct stepper *stepper, const struct position *position, const struct step_process *child,
-	const struct stepper_mark *since)
+static void judge_child(struct stepper *stepper, const struct position *position,
+	const struct step_process *child, const struct stepper_mark *since)
 {
 	/* The call under way may belong to both processes. */
-	const struct judge_allowance allowance = { .counted_twice = stepper->operation == STEP_ALLOC_REFUSED ? 3 : 1, .of_program = 1 };
+	const struct judge_allowance allowance = {
+		.counted_twice = stepper->operation == STEP_ALLOC_REFUSED ? 3 : 1, .of_program = 1
+	};
 	bool is_in_order = child->status != STEP_HUNG && WIFEXITED(child->status);
 
 	stepper->children++;
 	if (is_in_order && WEXITSTATUS(child->status) == 0) {
-		stepper_judge_process(stepper, position, (pid_t)child->pid, since, &allowance, STEPPER_CHILD);
+		stepper_judge_process(stepper, position, (pid_t)child->pid, since, &allowance,
+			STEPPER_CHILD);
 		return;
 	}
 	if (child->status == STEP_HUNG)
@@ -184,7 +200,8 @@ static void judge_child(struct stepper *stepper, const struct position *position
 	stepper_forget_recording(stepper, (pid_t)child->pid);
 }
 
-void stepper_judge_children(struct stepper *stepper, const struct position *position, const struct stepper_mark *since)
+void stepper_judge_children(struct stepper *stepper, const struct position *position,
+	const struct stepper_mark *since)
 {
 	uint32_t now = stepper->step_log->process_count;
 

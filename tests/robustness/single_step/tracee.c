@@ -13,7 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ENVIRONMENT_MOST = 512, BREAKPOINT_ON = 1 /* of debug register 7: number 0, at an instruction */ };
+enum {
+	ENVIRONMENT_MOST = 512,
+	BREAKPOINT_ON = 1 /* of debug register 7: number 0, at an instruction */
+};
 
 bool tracee_is_in_shim(const struct tracee *tracee, uint64_t address)
 {
@@ -35,13 +38,16 @@ bool tracee_set_breakpoint(struct tracee *tracee, uint64_t address)
 		return false;
 	if (!address)
 		return true;
-	return !ptrace(PTRACE_POKEUSER, tracee->pid, offsetof(struct user, u_debugreg[0]), (void *)address) &&
-		!ptrace(PTRACE_POKEUSER, tracee->pid, offsetof(struct user, u_debugreg[7]), (void *)(long)BREAKPOINT_ON);
+	return !ptrace(PTRACE_POKEUSER, tracee->pid, offsetof(struct user, u_debugreg[0]),
+			   (void *)address) &&
+		!ptrace(PTRACE_POKEUSER, tracee->pid, offsetof(struct user, u_debugreg[7]),
+			(void *)(long)BREAKPOINT_ON);
 }
 
 static bool is_end_of_process(int number)
 {
-	return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE || number == SIGABRT;
+	return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE ||
+		number == SIGABRT;
 }
 
 /* waitpid with a limit: the timer of single_step.c interrupts it each second. */
@@ -92,10 +98,13 @@ static struct tracee_stop resume(struct tracee *tracee, int request, int number)
 				stop.ip = registers.rip;
 		}
 	}
-	if (ptrace(PTRACE_GETREGS, tracee->pid, NULL, &registers) || ptrace(PTRACE_GETSIGINFO, tracee->pid, NULL, &about))
+	if (ptrace(PTRACE_GETREGS, tracee->pid, NULL, &registers) ||
+		ptrace(PTRACE_GETSIGINFO, tracee->pid, NULL, &about))
 		return stop;
 	stop.ip = registers.rip;
-	stop.event = about.si_code == SI_KERNEL ? TRACEE_GATE : about.si_code == TRAP_HWBKPT ? TRACEE_BREAK : TRACEE_STEPPED;
+	stop.event = about.si_code == SI_KERNEL ? TRACEE_GATE
+		: about.si_code == TRAP_HWBKPT      ? TRACEE_BREAK
+											: TRACEE_STEPPED;
 	return stop;
 }
 
@@ -165,7 +174,8 @@ bool tracee_is_possible(void)
 	return is_possible;
 }
 
-struct tracee_stop tracee_start(struct tracee *tracee, const char *program, char *const environment[])
+struct tracee_stop tracee_start(struct tracee *tracee, const char *program,
+	char *const environment[])
 {
 	char *all[ENVIRONMENT_MOST] = { NULL };
 	size_t count = 0;
@@ -218,7 +228,8 @@ bool tracee_find_code(struct tracee *tracee)
 			continue;
 		if (strstr(line, "/libgpumemtrace.so"))
 			tracee->shim = range;
-		else if ((strstr(line, "/step-target") || strstr(line, "/libstep-runtime.so")) && tracee->through_count < TRACEE_THROUGH)
+		else if ((strstr(line, "/step-target") || strstr(line, "/libstep-runtime.so")) &&
+			tracee->through_count < TRACEE_THROUGH)
 			tracee->through[tracee->through_count++] = range;
 	}
 	if (maps)

@@ -21,24 +21,25 @@ struct tracee {
 	struct step_log *step_log;
 	struct range shim;                    /* code of the recorder; empty until tracee_find_code */
 	uint64_t shim_base;                   /* where its file is mapped */
-	struct range through[TRACEE_THROUGH]; /* other code that is stepped through and not counted: the program's own */
+	struct range through
+		[TRACEE_THROUGH]; /* other code that is stepped through and not counted: the program's own */
 	unsigned through_count;
 	unsigned patience_s;
 };
 
 enum tracee_event {
 	TRACEE_STEPPED, /* one instruction, or what was to be done in place of one, is over */
-	TRACEE_BREAK,   /* at the breakpoint */
-	TRACEE_GATE,    /* the program has stopped by itself: step_log->gate says where */
-	TRACEE_ENDED,   /* `status` says how */
-	TRACEE_HUNG,    /* nothing happened for `patience_s`; the process is still there */
-	TRACEE_FAILED,  /* ptrace itself does not work */
+	TRACEE_BREAK, /* at the breakpoint */
+	TRACEE_GATE, /* the program has stopped by itself: step_log->gate says where */
+	TRACEE_ENDED, /* `status` says how */
+	TRACEE_HUNG, /* nothing happened for `patience_s`; the process is still there */
+	TRACEE_FAILED, /* ptrace itself does not work */
 };
 
 struct tracee_stop {
 	enum tracee_event event;
 	int status;
-	int signal;  /* the last signal that the program got by itself, of those that end a process; 0: none */
+	int signal; /* the last signal that the program got by itself, of those that end a process; 0: none */
 	uint64_t ip;
 };
 
@@ -46,7 +47,8 @@ struct tracee_stop {
 bool tracee_is_possible(void);
 
 /* Starts `program` with the variables of `environment` besides our own. Runs to its first gate. */
-struct tracee_stop tracee_start(struct tracee *tracee, const char *program, char *const environment[]);
+struct tracee_stop tracee_start(struct tracee *tracee, const char *program,
+	char *const environment[]);
 
 /* Learns where the code lies. False when the recorder is not in the process. */
 bool tracee_find_code(struct tracee *tracee);

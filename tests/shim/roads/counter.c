@@ -44,7 +44,8 @@ __attribute__((visibility("default"))) CUresult cuMemAlloc_v2(CUdeviceptr *addre
 {
 	driver_calls++;
 	if (!next_allocate)
-		next_allocate = (CUresult (*)(CUdeviceptr *, size_t))real_dlsym()(RTLD_NEXT, "cuMemAlloc_v2");
+		next_allocate =
+			(CUresult (*)(CUdeviceptr *, size_t))real_dlsym()(RTLD_NEXT, "cuMemAlloc_v2");
 	return next_allocate ? next_allocate(address, size) : CUDA_ERROR_UNKNOWN;
 }
 
@@ -79,5 +80,6 @@ void *dlsym(void *handle, const char *name)
 __attribute__((destructor)) static void tell(void)
 {
 	if (runtime_calls || driver_calls || given)
-		fprintf(stderr, "counter: runtime %u, driver %u, given %u\n", runtime_calls, driver_calls, given);
+		fprintf(stderr, "counter: runtime %u, driver %u, given %u\n", runtime_calls, driver_calls,
+			given);
 }

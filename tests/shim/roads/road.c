@@ -50,7 +50,8 @@ __attribute__((visibility("default"))) int road_use(int count, char **arguments)
 
 	int failed = cuMemAlloc_v2(&block, BYTES);
 
-	return print(failed, "alloc", BYTES, (void *)block) || print(cuMemFree_v2(block), "free", 0, (void *)block);
+	return print(failed, "alloc", BYTES, (void *)block) ||
+		print(cuMemFree_v2(block), "free", 0, (void *)block);
 }
 
 #elif defined(RUNTIME)
@@ -79,8 +80,8 @@ static void *find(const char *name)
 static void *find_by_proc_address(const char *base)
 {
 	void *found = NULL;
-	CUresult (*get)(const char *, void **, int, cuuint64_t, void *) =
-		(CUresult (*)(const char *, void **, int, cuuint64_t, void *))dlsym(library, "cuGetProcAddress_v2");
+	CUresult (*get)(const char *, void **, int, cuuint64_t, void *) = (CUresult (*)(const char *,
+		void **, int, cuuint64_t, void *))dlsym(library, "cuGetProcAddress_v2");
 
 	return get && !get(base, &found, DRIVER_VERSION, 0, NULL) ? found : NULL;
 }
@@ -90,7 +91,8 @@ static int use_runtime_by_version(void)
 	void *runtime = dlopen("libcudart.so.13", RTLD_NOW), *block = NULL;
 	cudaError_t (*allocate)(void **, size_t) =
 		(cudaError_t (*)(void **, size_t))dlvsym(runtime, "cudaMalloc", "libcudart.so.13");
-	cudaError_t (*release)(void *) = (cudaError_t (*)(void *))dlvsym(runtime, "cudaFree", "libcudart.so.13");
+	cudaError_t (*release)(void *) =
+		(cudaError_t (*)(void *))dlvsym(runtime, "cudaFree", "libcudart.so.13");
 
 	/* The runtime has no such version: an error, not a function. */
 	if (!allocate || !release || dlvsym(runtime, "cudaMalloc", "libcudart.so.99"))
@@ -118,18 +120,20 @@ __attribute__((visibility("default"))) int road_use(int count, char **arguments)
 	CUresult (*initialize)(unsigned) = (CUresult (*)(unsigned))find("cuInit");
 	CUresult (*retain)(void **, int) = (CUresult (*)(void **, int))find("cuDevicePrimaryCtxRetain");
 	CUresult (*set)(void *) = (CUresult (*)(void *))find("cuCtxSetCurrent");
-	CUresult (*allocate)(CUdeviceptr *, size_t) = (CUresult (*)(CUdeviceptr *, size_t))(
-		by_address ? find_by_proc_address("cuMemAlloc") : find("cuMemAlloc_v2"));
-	CUresult (*release)(CUdeviceptr) = (CUresult (*)(CUdeviceptr))(
-		by_address ? find_by_proc_address("cuMemFree") : find("cuMemFree_v2"));
+	CUresult (*allocate)(CUdeviceptr *, size_t) = (CUresult (*)(CUdeviceptr *,
+		size_t))(by_address ? find_by_proc_address("cuMemAlloc") : find("cuMemAlloc_v2"));
+	CUresult (*release)(CUdeviceptr) =
+		(CUresult (*)(CUdeviceptr))(by_address ? find_by_proc_address("cuMemFree")
+											   : find("cuMemFree_v2"));
 
-	if (!initialize || !retain || !set || !allocate || !release || initialize(0) || retain(&context, 0) ||
-		set(context))
+	if (!initialize || !retain || !set || !allocate || !release || initialize(0) ||
+		retain(&context, 0) || set(context))
 		return 1;
 
 	int failed = allocate(&block, BYTES);
 
-	return print(failed, "alloc", BYTES, (void *)block) || print(release(block), "free", 0, (void *)block);
+	return print(failed, "alloc", BYTES, (void *)block) ||
+		print(release(block), "free", 0, (void *)block);
 }
 
 #endif

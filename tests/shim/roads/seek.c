@@ -11,16 +11,27 @@
 int seek_all(const char *who);
 
 static const char *const names[] = {
-	"cuInit", "cuMemAlloc_v2", "cuGetProcAddress", "cuGetProcAddress_v2", "cuDeviceGetCount", "cudaMalloc",
-	"cudaFree", "cudaGetDeviceCount", "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE", "cuNeverHeardOf",
-	"malloc", "cuInit ", "",
+	"cuInit",
+	"cuMemAlloc_v2",
+	"cuGetProcAddress",
+	"cuGetProcAddress_v2",
+	"cuDeviceGetCount",
+	"cudaMalloc",
+	"cudaFree",
+	"cudaGetDeviceCount",
+	"_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE",
+	"cuNeverHeardOf",
+	"malloc",
+	"cuInit ",
+	"",
 };
 
 static void tell(const char *who, const char *how, const char *name, const void *found)
 {
 	const char *text = dlerror();
 
-	printf("%s %s '%s': %s, %s", who, how, name, found ? "found" : "none", text ? text : "no error");
+	printf("%s %s '%s': %s, %s", who, how, name, found ? "found" : "none",
+		text ? text : "no error");
 	text = dlerror();
 	printf(", then %s\n", text ? text : "no error");
 }
@@ -49,7 +60,8 @@ static void seek_and_go_on(const char *who, void *global)
 
 __attribute__((visibility("default"))) int seek_all(const char *who)
 {
-	static const char *const libraries[] = { "libcuda.so.1", "libcudart.so.13", "libcudart.so.99", "libm.so.6" };
+	static const char *const libraries[] = { "libcuda.so.1", "libcudart.so.13", "libcudart.so.99",
+		"libm.so.6" };
 	void *global = dlopen(NULL, RTLD_LAZY);
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {

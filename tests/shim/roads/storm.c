@@ -22,14 +22,14 @@ static void use_driver(void *driver)
 	CUresult (*retain)(CUcontext *, CUdevice) =
 		(CUresult (*)(CUcontext *, CUdevice))dlsym(driver, "cuDevicePrimaryCtxRetain");
 	CUresult (*set)(CUcontext) = (CUresult (*)(CUcontext))dlsym(driver, "cuCtxSetCurrent");
-	CUresult (*allocate)(CUdeviceptr *, size_t) = (CUresult (*)(CUdeviceptr *, size_t))(
-		dlsym(driver, "cuMemAlloc_v2"));
+	CUresult (*allocate)(CUdeviceptr *, size_t) =
+		(CUresult (*)(CUdeviceptr *, size_t))(dlsym(driver, "cuMemAlloc_v2"));
 	CUresult (*release)(CUdeviceptr) = (CUresult (*)(CUdeviceptr))dlsym(driver, "cuMemFree_v2");
 	CUcontext context;
 	CUdeviceptr block;
 
-	if (initialize && retain && set && allocate && release && !initialize(0) && !retain(&context, 0) &&
-		!set(context) && !allocate(&block, BYTES) && !release(block))
+	if (initialize && retain && set && allocate && release && !initialize(0) &&
+		!retain(&context, 0) && !set(context) && !allocate(&block, BYTES) && !release(block))
 		made++;
 	else
 		wrong++;
@@ -40,10 +40,12 @@ static void *blow(void *argument)
 	long number = (long)argument;
 
 	for (int i = 0; i < rounds; i++) {
-		void *driver = dlopen("libcuda.so.1", RTLD_NOW), *other = dlopen("libcudart.so.13", RTLD_LAZY);
+		void *driver = dlopen("libcuda.so.1", RTLD_NOW),
+			 *other = dlopen("libcudart.so.13", RTLD_LAZY);
 
-		if (!driver || !other || !dlsym(other, "cudaMalloc") || !dlvsym(other, "cudaFree", "libcudart.so.13") ||
-			dlsym(other, "cuNeverHeardOf") || dlvsym(other, "cudaMalloc", "NEVER") || !dlerror())
+		if (!driver || !other || !dlsym(other, "cudaMalloc") ||
+			!dlvsym(other, "cudaFree", "libcudart.so.13") || dlsym(other, "cuNeverHeardOf") ||
+			dlvsym(other, "cudaMalloc", "NEVER") || !dlerror())
 			wrong++;
 		/* Not all call it: a driver that nobody called may be unloaded at every close. */
 		if (driver && (i + number) % 4 == 0)

@@ -32,7 +32,9 @@ __attribute__((constructor)) static void open_log(void)
 {
 	const char *path = getenv(STEP_LOG_VARIABLE);
 	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-	void *memory = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(*step_log), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *memory = fd < 0
+		? MAP_FAILED
+		: mmap(NULL, sizeof(*step_log), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (fd >= 0)
 		close(fd);
