@@ -2,7 +2,10 @@
 #ifndef GMT_TESTS_OWN_TASKS_H
 #define GMT_TESTS_OWN_TASKS_H
 
-/* For programs that tests run: what threads of their own process do, which they know by name alone. As tests/tasks.py. */
+/*
+ * For programs that tests run: what threads of their own process do, which they know by name alone.
+ * As tests/tasks.py.
+ */
 
 #include <dirent.h>
 #include <stdio.h>
@@ -12,7 +15,10 @@
 
 enum { OWN_TASKS_LOOK_US = 1000, OWN_TASKS_LOOKS = 120000 };
 
-/* How often the thread of that name went to sleep by itself; -1 while it is awake, or where there is none. */
+/*
+ * How often the thread of that name went to sleep by itself; -1 while it is awake, or where there
+ * is none.
+ */
 static inline long own_task_sleeps(const char *name)
 {
 	char path[300], text[4096], wanted[64];
@@ -40,7 +46,10 @@ static inline long own_task_sleeps(const char *name)
 	return sleeps;
 }
 
-/* Until a thread that sleeps between its turns has had one from beginning to end, and sleeps again. `meanwhile` may bring it on. */
+/*
+ * Until a thread that sleeps between its turns has had one from beginning to end, and sleeps again.
+ * `meanwhile` may bring it on.
+ */
 static inline void wait_for_turn_of(const char *name, void (*meanwhile)(void))
 {
 	long before = -1, now = -1;

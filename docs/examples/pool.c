@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pool of equal slots in one piece of device memory, as an inference engine may have for the caches of its
- * requests, and a program that forgets to give some of them back. docs/pools.md shows its middle part.
+ * A pool of equal slots in one piece of device memory, as an inference engine may have for the
+ * caches of its requests, and a program that forgets to give some of them back. docs/pools.md shows
+ * its middle part.
  *
  *	cc -Iinclude docs/examples/pool.c -lcudart -o pool && gpumemtrace run ./pool
  */

@@ -44,7 +44,9 @@ static const uint64_t IDLE_NS = 10000000000;
 enum state { NONE, RUNNING, OVER };
 
 static _Atomic int state;
-/* Set after the thread was created, so that gmt_sampler_is_running never counts a thread too many */
+/*
+ * Set after the thread was created, so that gmt_sampler_is_running never counts a thread too many
+ */
 static _Atomic bool is_made;
 static _Atomic pid_t owner;            /* the process that the thread is in */
 static _Atomic uint32_t wanted;        /* futex: counts requests */

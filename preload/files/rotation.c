@@ -216,9 +216,9 @@ static uint64_t settled_stamp(const struct gmt_rotation *rotate, uint32_t cut)
 }
 
 /*
- * Returns the published_until_stamp of gmt_compact_options. A missing free that is newer than this stamp may
- * still come. Returns 0 if room is scarce: otherwise the compactor would keep all events that wait
- * for such a free.
+ * Returns the published_until_stamp of gmt_compact_options. A missing free that is newer than this
+ * stamp may still come. Returns 0 if room is scarce: otherwise the compactor would keep all events
+ * that wait for such a free.
  */
 static uint64_t published_until_stamp(const struct gmt_rotation *rotate, uint32_t cut)
 {

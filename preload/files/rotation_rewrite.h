@@ -62,9 +62,9 @@ enum gmt_rotation_rewrite_state { GMT_REWRITE_GOES_ON, GMT_REWRITE_IS_READY, GMT
 
 /*
  * Begins a compaction of the first `part_bytes` of the file, up to `cut_stamp`.
- * compaction/compact.h explains `published_until_stamp`. `why` is the reason for the compaction and is written
- * to the file. For `flushes`, see rewrite->flushes. Must not be called while a compaction is
- * running. On failure returns false with the reason in rewrite->why.
+ * compaction/compact.h explains `published_until_stamp`. `why` is the reason for the compaction and
+ * is written to the file. For `flushes`, see rewrite->flushes. Must not be called while a
+ * compaction is running. On failure returns false with the reason in rewrite->why.
  */
 bool gmt_rotation_rewrite_begin(struct gmt_rotation_rewrite *rewrite,
 	struct gmt_recording *recording, uint64_t part_bytes, uint64_t cut_stamp,

@@ -28,8 +28,8 @@ static inline void gmt_call_count(enum gmt_hook hook)
 
 /*
  * Counts a call in the calling thread's block; NULL: it has no block. Call this only while the
- * thread is `in_recorder` or `closed` (thread.h): then a signal handler that interrupts it does not count in
- * the same block.
+ * thread is `in_recorder` or `closed` (thread.h): then a signal handler that interrupts it does not
+ * count in the same block.
  */
 static inline void gmt_call_count_in(struct gmt_call_counts *own, enum gmt_hook hook)
 {

@@ -169,8 +169,8 @@ bool gmt_interpreter_call_soon(int (*work)(void *unused));
 bool gmt_interpreter_call_on_new_thread(void (*work)(void));
 
 /*
- * Forbids further gmt_interpreter_call_on_new_thread calls. No such call is in progress when it returns.
- * Call it from atexit, on the main thread, with the GIL.
+ * Forbids further gmt_interpreter_call_on_new_thread calls. No such call is in progress when it
+ * returns. Call it from atexit, on the main thread, with the GIL.
  */
 void gmt_interpreter_close(void);
 

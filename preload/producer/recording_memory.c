@@ -43,7 +43,10 @@ static const struct area_size {
 	uint32_t slots;
 } tight_size = { 16 << 20, 32 };
 
-/* The recorder's other memory: tables, buffers, memory of the compressor (docs/internals/bounds.md). */
+/*
+ * The recorder's other memory: tables, buffers, memory of the compressor
+ * (docs/internals/bounds.md).
+ */
 #define OTHER_BYTES ((uint64_t)16 << 20)
 
 static struct area_size wanted_size(void)

@@ -71,7 +71,9 @@ struct gmt_thread_state {
 	uint8_t parent_kind; /* `outer_kind` at that fork */
 	bool is_on_recorder_stack; /* see recorder_stack.h */
 	uint64_t timed_from; /* stamp at which the timed call began */
-	/* Depth of hooked calls of a signal handler that ran while `closed` or `in_recorder` was set. */
+	/*
+	 * Depth of hooked calls of a signal handler that ran while `closed` or `in_recorder` was set.
+	 */
 	uint32_t reentrant_depth;
 	/* A thread of the recorder (writer, sampler): its driver calls are not the program's */
 	bool is_ours;

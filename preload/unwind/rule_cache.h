@@ -23,7 +23,10 @@
 #include "unwind/rules.h"
 
 enum {
-	/* Half a page less than whole pages: a good alignment for what follows (producer/thread_stack_caches.h) */
+	/*
+	 * Half a page less than whole pages: a good alignment for what follows
+	 * (producer/thread_stack_caches.h)
+	 */
 	GMT_RULE_CACHE_NODES = 3840,
 	GMT_RULE_CACHE_START_BITS = 11,
 

@@ -49,8 +49,9 @@ struct gmt_walk_frame {
  * A thread's memory of its last stack. Only one thread uses it at a time. Frames [begin,
  * GMT_WALK_FRAMES) are that stack, innermost first.
  *
- * The data that each walk reads lies close together, on few pages (producer/thread_stack_caches.h). The arrays
- * are filled from their ends, and each end is followed by the beginning of the next array or field.
+ * The data that each walk reads lies close together, on few pages (producer/thread_stack_caches.h).
+ * The arrays are filled from their ends, and each end is followed by the beginning of the next
+ * array or field.
  */
 struct gmt_walk {
 	struct gmt_rule_cache trail;

@@ -37,8 +37,8 @@ extern GMT_HIDDEN struct gmt_modules_mark_used {
 uint32_t gmt_modules_mark_used(void);
 
 /*
- * Returns the same if gmt_modules_mark_used has nothing to store for this stack. Otherwise returns 0, and
- * the caller must call gmt_modules_mark_used.
+ * Returns the same if gmt_modules_mark_used has nothing to store for this stack. Otherwise returns
+ * 0, and the caller must call gmt_modules_mark_used.
  */
 static inline uint32_t gmt_modules_generation_fast(void)
 {

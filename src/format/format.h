@@ -4,8 +4,8 @@
 
 /*
  * The snapshot format in C: the declarations of records.def, layers.def, spaces.def and kinds.def,
- * and the frame of a block. docs/internals/snapshot-format.md describes the same in words, for readers in
- * other languages.
+ * and the frame of a block. docs/internals/snapshot-format.md describes the same in words, for
+ * readers in other languages.
  *
  * A file is gzip. It contains a file header and blocks. A block is a table: rows of one record
  * kind, stored column by column.

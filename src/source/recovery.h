@@ -6,7 +6,8 @@
  * Makes blocks from the memory of a killed recorder, to append to its file. In the flow: source
  * (the file's blocks) -> recovery -> source. It first sees all blocks of the file, so that it knows
  * which are missing. Then it makes the blocks of the journal, the events of the rings with their
- * definitions, and the end. Each event appears exactly once (docs/internals/shared-recordings.md). One thread.
+ * definitions, and the end. Each event appears exactly once (docs/internals/shared-recordings.md).
+ * One thread.
  */
 
 #include "base/status.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One link of a chain of interposers. Compiled with LINK=1, 10 and 100: each adds its number to what
- * the next definition of chain() says; the last has none behind it.
+ * One link of a chain of interposers. Compiled with LINK=1, 10 and 100: each adds its number to
+ * what the next definition of chain() says; the last has none behind it.
  */
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Everything that the shim's dlsym promises to a program without CUDA, as seen from that program.
- * Linked to three links of a chain (link.c). Prints a line of TAP per promise. It allocates nothing.
+ * Linked to three links of a chain (link.c). Prints a line of TAP per promise. It allocates
+ * nothing.
  */
 #include <dlfcn.h>
 #include <stdbool.h>

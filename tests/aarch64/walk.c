@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The walk by frame pointers (unwind/walk.h), over stacks of which each function itself has noted down where it returns
- * to. Compiled with frame pointers, for AArch64 also with signed return addresses. Prints a line of TAP per promise.
+ * The walk by frame pointers (unwind/walk.h), over stacks of which each function itself has noted
+ * down where it returns to. Compiled with frame pointers, for AArch64 also with signed return
+ * addresses. Prints a line of TAP per promise.
  */
 #include <link.h>
 #include <pthread.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded in front of the recorder, it takes what PyTorch reports of its blocks, and hands it to the recorder, or past
- * it to PyTorch's own function, as it is told (training_turns.py): so the steps of one process can be compared.
+ * Preloaded in front of the recorder, it takes what PyTorch reports of its blocks, and hands it to
+ * the recorder, or past it to PyTorch's own function, as it is told (training_turns.py): so the
+ * steps of one process can be compared.
  */
 #include <stddef.h>
 #include <stdint.h>

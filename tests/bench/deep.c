@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocates and frees in a hot loop, so many native frames deep; deep.py opens it with ctypes. Compiled twice: as it is it asks the
- * device, and with -DHOST_MEMORY the C library, for the same sizes in the same functions, so that profilers of the host's memory
- * meet the same stacks.
+ * Allocates and frees in a hot loop, so many native frames deep; deep.py opens it with ctypes.
+ * Compiled twice: as it is it asks the device, and with -DHOST_MEMORY the C library, for the same
+ * sizes in the same functions, so that profilers of the host's memory meet the same stacks.
  *
- * The functions below the caller are many and of unlike frames, as a program's are. The innermost seven are steps: which four to
- * seven of them run is told by a number, so they differ from call to call or are the same each time.
+ * The functions below the caller are many and of unlike frames, as a program's are. The innermost
+ * seven are steps: which four to seven of them run is told by a number, so they differ from call to
+ * call or are the same each time.
  */
 #define _GNU_SOURCE
 #include <execinfo.h>
@@ -126,7 +127,10 @@ __attribute__((noinline)) static void loop(struct work *work)
 	if (one_page_loop)
 		one_page_loop(!work->live);
 	double wall_ns = clock_ns(CLOCK_MONOTONIC), cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	/* Counted in memory: in a register, which the functions called keep on their stacks, no two would hold the same words. */
+	/*
+	 * Counted in memory: in a register, which the functions called keep on their stacks, no two
+	 * would hold the same words.
+	 */
 	for (work->done = 0; work->done < work->count; work->done++)
 		call_cuda_once(work, work->stacks == 1 ? 0 : work->done);
 	work->cpu_ns = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns) / work->count;
@@ -183,10 +187,11 @@ int deep_begin(unsigned threads)
 }
 
 /*
- * `rounds` times `count` pairs of calls, `frames` native frames deep, from `stacks` different ones (1: the same each
- * time, word for word; 0: the same, with a number that counts in registers that they save). `live`
- * blocks are kept; 0: each is freed at once. With `rests` the rounds begin after a rest, together in all threads. Writes to `out`,
- * for each round, processor and wall nanoseconds of a pair. Returns the native frames there are, or -1 without memory.
+ * `rounds` times `count` pairs of calls, `frames` native frames deep, from `stacks` different ones
+ * (1: the same each time, word for word; 0: the same, with a number that counts in registers that
+ * they save). `live` blocks are kept; 0: each is freed at once. With `rests` the rounds begin after
+ * a rest, together in all threads. Writes to `out`, for each round, processor and wall nanoseconds
+ * of a pair. Returns the native frames there are, or -1 without memory.
  */
 int deep_run(int frames, unsigned stacks, unsigned count, unsigned live, int rounds, int rests,
 	double *out)
@@ -214,7 +219,10 @@ static void *first_pair(void *own_work)
 	return NULL;
 }
 
-/* Starts `threads` threads, one after the other. Writes to `out` the wall nanoseconds of the first pair of calls of each. */
+/*
+ * Starts `threads` threads, one after the other. Writes to `out` the wall nanoseconds of the first
+ * pair of calls of each.
+ */
 int deep_first(int threads, double *out)
 {
 	for (int i = 0; i < threads; i++) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * malloc_loop COUNT ROUNDS [DEPTH [counted]]: allocates and frees COUNT times in each round, DEPTH functions
- * below main, and rests between rounds, so that a recorder's writer can follow. Prints the processor
- * time, in nanoseconds, of one allocation and its free in the fastest round. With `counted` the loop is not in the
- * innermost function but in the outermost, and counts in the register that others keep their frame pointer in.
+ * malloc_loop COUNT ROUNDS [DEPTH [counted]]: allocates and frees COUNT times in each round, DEPTH
+ * functions below main, and rests between rounds, so that a recorder's writer can follow. Prints
+ * the processor time, in nanoseconds, of one allocation and its free in the fastest round. With
+ * `counted` the loop is not in the innermost function but in the outermost, and counts in the
+ * register that others keep their frame pointer in.
  */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>

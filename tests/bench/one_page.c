@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * one_page.h for a program that is not ours: preloaded in front of Python. It needs no CUDA: with the runtime, the driver would be
- * reached before there is an interpreter.
+ * one_page.h for a program that is not ours: preloaded in front of Python. It needs no CUDA: with
+ * the runtime, the driver would be reached before there is an interpreter.
  */
 #include "one_page.h"
 

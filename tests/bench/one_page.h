@@ -3,9 +3,9 @@
 #define TESTS_BENCH_ONE_PAGE_H
 
 /*
- * The simulated device maps each block, and the kernel's 4 us for that, never twice the same, would hide what is
- * looked for. So the program's own mmap hands one page of each thread out again and again. (On a real device none
- * of this is called.)
+ * The simulated device maps each block, and the kernel's 4 us for that, never twice the same, would
+ * hide what is looked for. So the program's own mmap hands one page of each thread out again and
+ * again. (On a real device none of this is called.)
  */
 
 #include <stddef.h>
@@ -19,7 +19,9 @@ enum { BLOCK_BYTES = 4096 };
 static __thread int in_loop; /* only then */
 static __thread void *page, *page_in_use;
 
-/* Exported (-rdynamic), so that the libraries' calls come here; mmap by its name for large files. */
+/*
+ * Exported (-rdynamic), so that the libraries' calls come here; mmap by its name for large files.
+ */
 void *mmap64(void *address, size_t length, int protection, int flags, int fd, off64_t offset)
 {
 	if (in_loop && length == BLOCK_BYTES && flags & MAP_NORESERVE && !page_in_use) {

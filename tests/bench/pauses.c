@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pauses THREADS COUNT: each thread allocates and frees COUNT times without pause, and looks at the clock in between.
- * Prints, in nanoseconds of wall time of a pair of calls: the median, the 99.99th percentile, the longest.
+ * pauses THREADS COUNT: each thread allocates and frees COUNT times without pause, and looks at the
+ * clock in between. Prints, in nanoseconds of wall time of a pair of calls: the median, the 99.99th
+ * percentile, the longest.
  */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * turns COUNT: two threads take turns, COUNT times each, strictly: one allocates and frees twenty functions deep, then the
- * other, fifteen deep. All that happens is the same each time, so that instructions can be counted.
+ * turns COUNT: two threads take turns, COUNT times each, strictly: one allocates and frees twenty
+ * functions deep, then the other, fifteen deep. All that happens is the same each time, so that
+ * instructions can be counted.
  */
 #include <cuda_runtime_api.h>
 #include <pthread.h>

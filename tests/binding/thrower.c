@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thrower LIBRARY COUNT [ROUNDS]: allocates on the device, so that a recorder has taken a native stack
- * and holds its unwinder, then has the library throw. Prints the nanoseconds of one exception in the
- * fastest round.
+ * thrower LIBRARY COUNT [ROUNDS]: allocates on the device, so that a recorder has taken a native
+ * stack and holds its unwinder, then has the library throw. Prints the nanoseconds of one exception
+ * in the fastest round.
  */
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

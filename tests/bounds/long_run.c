@@ -2,13 +2,15 @@
 /*
  * usage: long-run EVENTS THREADS RATE SEED
  *
- * Allocates and frees on the simulated device from 256 sites, EVENTS calls in all at no more than RATE a
- * second, and keeps books of its own. What lives swells and ebbs; the peak lies somewhere on the way. From
- * time to time the books are held against the driver's. Every thousandth call ends a step.
+ * Allocates and frees on the simulated device from 256 sites, EVENTS calls in all at no more than
+ * RATE a second, and keeps books of its own. What lives swells and ebbs; the peak lies somewhere on
+ * the way. From time to time the books are held against the driver's. Every thousandth call ends a
+ * step.
  *
- * SIGTERM ends it before. Prints, as JSON: what lives, the peak, for each site how often and how much it allocated, freed,
- * holds, and held at the peak; and how much memory the process took at most besides what it had before the recorder came.
- * Each call and its line in the books are made under one lock, so that their order is certain.
+ * SIGTERM ends it before. Prints, as JSON: what lives, the peak, for each site how often and how
+ * much it allocated, freed, holds, and held at the peak; and how much memory the process took at
+ * most besides what it had before the recorder came. Each call and its line in the books are made
+ * under one lock, so that their order is certain.
  */
 #include <cuda.h>
 #include <pthread.h>
@@ -39,7 +41,10 @@ struct site {
 	unsigned long long allocs, frees, total_bytes, live_bytes, live_blocks, peak_bytes, peak_blocks;
 };
 
-/* Waits awake for a while before it sleeps: two threads would else put each other to sleep at each call. */
+/*
+ * Waits awake for a while before it sleeps: two threads would else put each other to sleep at each
+ * call.
+ */
 static pthread_mutex_t lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 static struct site sites[SITES];
 static struct slot {
@@ -97,7 +102,10 @@ static CUresult through_1(unsigned bits, unsigned left, CUdeviceptr *address, si
 	return go(bits, left, address, size_bytes);
 }
 
-/* All memory that is this process's own, in KiB: anonymous, and of files in /dev/shm, where the recorder's is. */
+/*
+ * All memory that is this process's own, in KiB: anonymous, and of files in /dev/shm, where the
+ * recorder's is.
+ */
 static unsigned long long taken_kib(void)
 {
 	char line[256];

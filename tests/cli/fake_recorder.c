@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stands for libgpumemtrace.so in tests of `gpumemtrace run`: says that it was loaded, and with which
- * options, when the program asks for it in FAKE_RECORDER.
+ * Stands for libgpumemtrace.so in tests of `gpumemtrace run`: says that it was loaded, and with
+ * which options, when the program asks for it in FAKE_RECORDER.
  */
 #include <stdio.h>
 #include <stdlib.h>

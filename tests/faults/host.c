@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that does what it reads from stdin, one word and a number or a path in each line, and prints one
- * line for each: so that a test can change the world between two of its calls.
+ * A program that does what it reads from stdin, one word and a number or a path in each line, and
+ * prints one line for each: so that a test can change the world between two of its calls.
  */
 #include <cuda_runtime_api.h>
 #include <errno.h>

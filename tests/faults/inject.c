@@ -2,12 +2,12 @@
 /*
  * Preloaded beside the recorder: makes calls fail that the recorder makes, and no others.
  *
- * FAULTS=function=ERROR[@FIRST[-LAST]],...  the FIRST to LAST call fails (all; from FIRST on). Besides names of errors:
- *     SHORT (half of it is written), HANG (for ever), SLOW (half a second)
+ * FAULTS=function=ERROR[@FIRST[-LAST]],...  the FIRST to LAST call fails (all; from FIRST on).
+ * Besides names of errors: SHORT (half of it is written), HANG (for ever), SLOW (half a second)
  * FAULTS_FILE=TEXT    of calls about a file, only those whose path has TEXT in it
- * FAULTS_BESIDE=TEXT  of calls about an open file, only those while another lies beside it, with TEXT behind its name
- * FAULTS_ONCE=PATH    no call fails, and none is counted, before a file is there
- * FAULTS_CLOCK=1      CLOCK_REALTIME goes a day forth and back at each look
+ * FAULTS_BESIDE=TEXT  of calls about an open file, only those while another lies beside it, with
+ * TEXT behind its name FAULTS_ONCE=PATH    no call fails, and none is counted, before a file is
+ * there FAULTS_CLOCK=1      CLOCK_REALTIME goes a day forth and back at each look
  * FAULTS_DENY=call=ERROR,...  the kernel answers so to every thread from here on (seccomp)
  */
 #include <dlfcn.h>

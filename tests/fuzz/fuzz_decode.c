@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `dump` does with any content: each block that decodes is shown, what it decodes to encodes to what
- * decodes to the same, and a column alone, and all columns of numbers, say what the rows say. Showing takes most of the
- * time, so it is done for a quarter of the inputs, chosen by what is in them.
+ * What `dump` does with any content: each block that decodes is shown, what it decodes to encodes
+ * to what decodes to the same, and a column alone, and all columns of numbers, say what the rows
+ * say. Showing takes most of the time, so it is done for a quarter of the inputs, chosen by what is
+ * in them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,10 @@ static void check_round_trip(const struct gmt_record_info *record, const struct 
 
 	if (block->kind == GMT_RECORD_EVENT)
 		gmt_event_totals_to_differences((struct gmt_event *)rows, block->rows);
-	/* Numbers that were written longer than needed, and absent columns, may make it too long or shorter. */
+	/*
+	 * Numbers that were written longer than needed, and absent columns, may make it too long or
+	 * shorter.
+	 */
 	if (gmt_encode_rows(&encoder, block->kind, rows, block->rows, NULL))
 		return;
 

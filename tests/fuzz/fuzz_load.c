@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that `report`, `leaks`, `info`, `check` and `diff` do, for a snapshot with any content. What must
- * hold for every input: no crash, sites that sum to their accounts, JSON that is JSON, and no character in
- * anything that a terminal must not see.
+ * Everything that `report`, `leaks`, `info`, `check` and `diff` do, for a snapshot with any
+ * content. What must hold for every input: no crash, sites that sum to their accounts, JSON that is
+ * JSON, and no character in anything that a terminal must not see.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +53,8 @@ static void check_sums(const struct gmt_accounting *accounting)
 }
 
 /*
- * Every peak that is taken apart sums to itself, by whatever it is taken apart; only in which step and phase blocks were
- * born that lived at a peak that was folded nobody knows.
+ * Every peak that is taken apart sums to itself, by whatever it is taken apart; only in which step
+ * and phase blocks were born that lived at a peak that was folded nobody knows.
  */
 static void check_peaks(const struct gmt_allocator_state_view *view)
 {
@@ -297,7 +297,10 @@ static const struct gmt_owner_rules *owner_rules(void)
 	return &rules;
 }
 
-/* `what` is one of the above, or ACTS for all. False when nothing of it is readable. `ret_parts` is to be ended in any case. */
+/*
+ * `what` is one of the above, or ACTS for all. False when nothing of it is readable. `ret_parts` is
+ * to be ended in any case.
+ */
 static bool report(const char *path, uint64_t until, enum gmt_traces_native native,
 	const struct gmt_leaks_options *leaks, int what, int by, struct gmt_pipeline *ret_parts)
 {
@@ -321,8 +324,8 @@ static bool report(const char *path, uint64_t until, enum gmt_traces_native nati
 }
 
 /*
- * One variant of each for an input, always the same: all of them would be as many times slower, and what comes
- * next is nearly the same input. A kept input goes through all of them, in main.c.
+ * One variant of each for an input, always the same: all of them would be as many times slower, and
+ * what comes next is nearly the same input. A kept input goes through all of them, in main.c.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

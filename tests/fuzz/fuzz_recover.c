@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory that a killed recorder left, with any content, to its recovered rows. An input is small and a
- * recorder's memory is not, so an input says what stands in each part:
+ * The memory that a killed recorder left, with any content, to its recovered rows. An input is
+ * small and a recorder's memory is not, so an input says what stands in each part:
  *
- *   preamble, journal, depot: bytes of each (3 x u16) | slots (u8) | patches (u8) | flags (u8) | reserved (u8)
- *   patches of the header: offset (u16), value (u8) | the parts | the rings
+ *   preamble, journal, depot: bytes of each (3 x u16) | slots (u8) | patches (u8) | flags (u8) |
+ * reserved (u8) patches of the header: offset (u16), value (u8) | the parts | the rings
  *
- * A header is made for these, and patched. With flag 1, checksums of blocks are put right; with flag 2, what
- * makes a ring a ring is.
+ * A header is made for these, and patched. With flag 1, checksums of blocks are put right; with
+ * flag 2, what makes a ring a ring is.
  */
 #include <stdlib.h>
 #include <string.h>

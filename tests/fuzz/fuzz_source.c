@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as a file: what stands in front of the first block, gzip's members and their ends. By both ways to inflate,
- * where both are here: what is whole reads the same, and of what is damaged ISA-L reads all that zlib reads. It may read
- * on: it takes codes for good that zlib refuses because some of their words are nobody's.
+ * Any bytes as a file: what stands in front of the first block, gzip's members and their ends. By
+ * both ways to inflate, where both are here: what is whole reads the same, and of what is damaged
+ * ISA-L reads all that zlib reads. It may read on: it takes codes for good that zlib refuses
+ * because some of their words are nobody's.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What was kept of symbols, with any content; what is read, added to and written again says the same. */
+/*
+ * What was kept of symbols, with any content; what is read, added to and written again says the
+ * same.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +12,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Frames that many addresses share are written for each: much more than this would be more than a file may hold. */
+/*
+ * Frames that many addresses share are written for each: much more than this would be more than a
+ * file may hold.
+ */
 enum { MOST_BYTES = 64 << 10 };
 
 static const char key[] = "key";
@@ -20,7 +26,10 @@ struct head {
 	uint32_t address_count, frame_count, text_bytes, zero;
 };
 
-/* All but what its numbers and texts say is put right, as far as it has that shape, so that no mutation is lost on it. */
+/*
+ * All but what its numbers and texts say is put right, as far as it has that shape, so that no
+ * mutation is lost on it.
+ */
 static void repair(uint8_t *content, size_t size)
 {
 	struct gmt_symbols_answers none = { 0 };

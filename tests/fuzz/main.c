@@ -4,8 +4,9 @@
  *
  *   fuzz_TARGET [-runs=N] [-seed=N] [-OTHER=...] FOLDER|FILE...
  *
- * Each file is tried as it is; then N mutations of them, or with GMT_TEST_LONG ten minutes of them. Run N of a seed is
- * always the same; on a terminal the number is shown, so that a crash says which.
+ * Each file is tried as it is; then N mutations of them, or with GMT_TEST_LONG ten minutes of them.
+ * Run N of a seed is always the same; on a terminal the number is shown, so that a crash says
+ * which.
  */
 #include <dirent.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The mutator of the targets that take a snapshot's content: what is changed is a block, a row or a cell,
- * and all around it stays well formed. What it makes of bytes alone is LLVMFuzzerMutate's: libFuzzer's own,
- * with its dictionary, or main.c's.
+ * The mutator of the targets that take a snapshot's content: what is changed is a block, a row or a
+ * cell, and all around it stays well formed. What it makes of bytes alone is LLVMFuzzerMutate's:
+ * libFuzzer's own, with its dictionary, or main.c's.
  */
 #include <string.h>
 

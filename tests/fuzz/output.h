@@ -3,8 +3,8 @@
 #define GMT_FUZZ_OUTPUT_H
 
 /*
- * Where the targets render to: what is written is looked at and thrown away. The process is aborted when a
- * byte is in it that no terminal must see, or JSON is none.
+ * Where the targets render to: what is written is looked at and thrown away. The process is aborted
+ * when a byte is in it that no terminal must see, or JSON is none.
  */
 
 #include <stdio.h>

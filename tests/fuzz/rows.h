@@ -3,8 +3,8 @@
 #define GMT_FUZZ_ROWS_H
 
 /*
- * The payload of a block as a table of cells, each still encoded, so that a mutation can change one of them
- * and leave all others what they mean. One table at a time; one thread.
+ * The payload of a block as a table of cells, each still encoded, so that a mutation can change one
+ * of them and leave all others what they mean. One table at a time; one thread.
  */
 
 #include <stdbool.h>

@@ -5,12 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What libFuzzer's own coverage calls too; the compiler puts a call in front of each basic block. */
+/*
+ * What libFuzzer's own coverage calls too; the compiler puts a call in front of each basic block.
+ */
 void __sanitizer_cov_trace_pc(void);
 
 /*
- * Measured: the corpus costs at most 151 blocks a byte (fuzz_load, 9,070,585 for 59,895 bytes). The reader's own budget (base/budget.h)
- * ends the loops that it knows after some 130 million blocks for each file that is loaded. What goes beyond both is a finding.
+ * Measured: the corpus costs at most 151 blocks a byte (fuzz_load, 9,070,585 for 59,895 bytes). The
+ * reader's own budget (base/budget.h) ends the loops that it knows after some 130 million blocks
+ * for each file that is loaded. What goes beyond both is a finding.
  */
 #define WORK_BLOCKS UINT64_C(1500000000)
 #define WORK_BLOCKS_A_BYTE UINT64_C(20000)

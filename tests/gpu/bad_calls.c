@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bad-calls: calls that make no sense, each with what the driver answers and what errno is then; the same with a
- * recorder and without. Ends with the bytes that the device has in use more than at the beginning.
+ * bad-calls: calls that make no sense, each with what the driver answers and what errno is then;
+ * the same with a recorder and without. Ends with the bytes that the device has in use more than at
+ * the beginning.
  */
 #include "device.h"
 

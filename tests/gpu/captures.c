@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * captures HOW MODE SECONDS: captures streams, again and again, while another thread does HOW. Prints how many captures
- * there were, how many were spoilt, how often the other thread came round, and what its calls answered.
+ * captures HOW MODE SECONDS: captures streams, again and again, while another thread does HOW.
+ * Prints how many captures there were, how many were spoilt, how often the other thread came round,
+ * and what its calls answered.
  *
  *   asks      asks what the recorder's thread asks, in relaxed capture mode as that does
- *   works     allocates, is refused, makes contexts, all in relaxed mode, so that the recorder asks as often as it may
- *   blunders  asks the same in the mode that threads have, to see what this driver minds
+ *   works     allocates, is refused, makes contexts, all in relaxed mode, so that the recorder asks
+ * as often as it may blunders  asks the same in the mode that threads have, to see what this driver
+ * minds
  *
  * MODE: global, thread-local or relaxed.
  */

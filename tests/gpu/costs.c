@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * costs: makes contexts, loads code, raises limits, and prints after each what the device has in use more by it, as the
- * driver says (-1: it cannot be asked yet) and as NVML says (-1: there is none).
+ * costs: makes contexts, loads code, raises limits, and prints after each what the device has in
+ * use more by it, as the driver says (-1: it cannot be asked yet) and as NVML says (-1: there is
+ * none).
  */
 #include "device.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * deep PLUGIN: opens the driver, looks something up in it, and then opens a library with RTLD_DEEPBIND that is linked to
- * the driver, and calls it. Only the driver's symbol table leads that library to a recorder.
+ * deep PLUGIN: opens the driver, looks something up in it, and then opens a library with
+ * RTLD_DEEPBIND that is linked to the driver, and calls it. Only the driver's symbol table leads
+ * that library to a recorder.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A library that is linked to the driver: allocates, launches a kernel, and prints what that wrote. See deep.c. */
+/*
+ * A library that is linked to the driver: allocates, launches a kernel, and prints what that wrote.
+ * See deep.c.
+ */
 #include "device.h"
 
 int compute(void);

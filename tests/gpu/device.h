@@ -3,8 +3,8 @@
 #define GMT_TESTS_GPU_DEVICE_H
 
 /*
- * What the programs of scripts/gpu-check share: device 0, its primary context, what is in use, and a kernel.
- * Errors end the program with a line on stderr and exit code 2.
+ * What the programs of scripts/gpu-check share: device 0, its primary context, what is in use, and
+ * a kernel. Errors end the program with a line on stderr and exit code 2.
  */
 
 #include <cuda.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * holdings [BLOCK_MIB]: memory of every kind on device 0, held at two moments for which the program says what the
- * device has in use; between them, some of it goes. BLOCK_MIB: size of the linear block, 256 if not given.
+ * holdings [BLOCK_MIB]: memory of every kind on device 0, held at two moments for which the program
+ * says what the device has in use; between them, some of it goes. BLOCK_MIB: size of the linear
+ * block, 256 if not given.
  */
 #include "device.h"
 

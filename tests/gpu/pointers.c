@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pointers [SHIM [RUNTIME]]: where a process is led that looks for the driver's functions. Tells facts, judges nothing.
+ * pointers [SHIM [RUNTIME]]: where a process is led that looks for the driver's functions. Tells
+ * facts, judges nothing.
  *
  *   driver VERSION                   what cuDriverGetVersion says
  *   export SYMBOL PLACE NAME         what dlsym finds in the driver
  *   ROAD BASE VERSION FLAGS RESULT PLACE NAME
  *
- * ROAD is proc_address, proc_address_v2, entry_point (cudaGetDriverEntryPoint) or entry_point_by_version; each base
- * of hooks.def is asked for with the version of each of its rows, with the one right below, and with the driver's own,
- * and with flags 0, 1 and 2. VERSION is 0 for entry_point, which has none. PLACE: driver, shim, other, or none where there
- * is no address. NAME: the hooked export at exactly this address; else what the loader calls it; else "-".
+ * ROAD is proc_address, proc_address_v2, entry_point (cudaGetDriverEntryPoint) or
+ * entry_point_by_version; each base of hooks.def is asked for with the version of each of its rows,
+ * with the one right below, and with the driver's own, and with flags 0, 1 and 2. VERSION is 0 for
+ * entry_point, which has none. PLACE: driver, shim, other, or none where there is no address. NAME:
+ * the hooked export at exactly this address; else what the loader calls it; else "-".
  *
- * SHIM: the recorder's file, "" without it. RUNTIME: a libcudart to ask as well. No header of CUDA is needed.
+ * SHIM: the recorder's file, "" without it. RUNTIME: a libcudart to ask as well. No header of CUDA
+ * is needed.
  */
 #include <dlfcn.h>
 #include <stdint.h>

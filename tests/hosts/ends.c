@@ -96,7 +96,10 @@ static void with_children(void)
 		exit(40);
 	wait_and_say(child);
 
-	/* A vfork's child lives in this process's memory; what it does at its end must leave that alone. */
+	/*
+	 * A vfork's child lives in this process's memory; what it does at its end must leave that
+	 * alone.
+	 */
 	errno = EDOM;
 	child = vfork();
 	if (child == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a program can see of the process that it is in, one fact on a line: environment, open descriptors,
- * threads, masks of signals, limits. Run at the end of a chain of other programs, it tells what these
- * hand on. LD_PRELOAD is left out, for that is how the runs to be compared differ.
+ * What a program can see of the process that it is in, one fact on a line: environment, open
+ * descriptors, threads, masks of signals, limits. Run at the end of a chain of other programs, it
+ * tells what these hand on. LD_PRELOAD is left out, for that is how the runs to be compared differ.
  */
 #include <dirent.h>
 #include <signal.h>

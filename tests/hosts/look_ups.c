@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks the loader all it can be asked, right and wrong, and prints each answer: what was found, in which
- * object, and what dlerror says, once and again. The probe for CUDA is among the questions. What a
- * recorder takes over of libc (dlsym itself and so on) is not asked for.
+ * Asks the loader all it can be asked, right and wrong, and prints each answer: what was found, in
+ * which object, and what dlerror says, once and again. The probe for CUDA is among the questions.
+ * What a recorder takes over of libc (dlsym itself and so on) is not asked for.
  */
 #include <dlfcn.h>
 #include <link.h>

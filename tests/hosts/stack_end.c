@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program at a fixed address, with a variable of the loader's that is therefore copied into it: it is
- * empty until the program itself is relocated. So node is built. Tells also whether CUDA seems to be there.
+ * A program at a fixed address, with a variable of the loader's that is therefore copied into it:
+ * it is empty until the program itself is relocated. So node is built. Tells also whether CUDA
+ * seems to be there.
  */
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check_killed SNAPSHOT LOG whole|stopped|cut [TID=PUBLISHED ...]: whether the snapshot has what the program itself noted
- * down (kept_check.h). Prints what is wrong, or the count of events, and of a folded
- * recording how many are in totals only.
+ * check_killed SNAPSHOT LOG whole|stopped|cut [TID=PUBLISHED ...]: whether the snapshot has what
+ * the program itself noted down (kept_check.h). Prints what is wrong, or the count of events, and
+ * of a folded recording how many are in totals only.
  */
 #include <fcntl.h>
 #include <inttypes.h>

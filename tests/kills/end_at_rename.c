@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded beside the recorder: the process is killed when a folded file has just taken the recording's name. */
+/*
+ * Preloaded beside the recorder: the process is killed when a folded file has just taken the
+ * recording's name.
+ */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

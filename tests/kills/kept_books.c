@@ -6,9 +6,9 @@
 #include "reader/replay/replay.h"
 
 /*
- * Another thread may have got the address of a block later: then its holder had freed it, and was killed before it
- * could say so. Whose call returned later got it later: the one before had to free it first. Takes these out of what
- * is held, and counts them.
+ * Another thread may have got the address of a block later: then its holder had freed it, and was
+ * killed before it could say so. Whose call returned later got it later: the one before had to free
+ * it first. Takes these out of what is held, and counts them.
  */
 static size_t drop_given_on(const struct kept_case *kept_case, struct kept_held *held,
 	size_t *count, struct kept_sums *sums)

@@ -11,7 +11,10 @@
 #include "kept_log.h"
 #include "reader/load/snapshot.h"
 
-/* What the recording has of a thread: calls[0] to calls[folded - 1] in totals, up to calls[total - 1] as events. */
+/*
+ * What the recording has of a thread: calls[0] to calls[folded - 1] in totals, up to calls[total -
+ * 1] as events.
+ */
 struct kept_part {
 	uint64_t folded, kept, total;
 	uint64_t others;          /* events that are not the program's calls */
@@ -51,7 +54,9 @@ int kept_check_past(struct kept_case *kept_case);
 /* Whether the books at the end are what all recorded calls say. */
 int kept_check_books(const struct kept_case *kept_case);
 
-/* Between which two numbers the peak must lie: equal for a single thread. False when out of memory. */
+/*
+ * Between which two numbers the peak must lie: equal for a single thread. False when out of memory.
+ */
 bool kept_peak(const struct kept_case *kept_case, uint64_t *ret_least_bytes,
 	uint64_t *ret_most_bytes);
 

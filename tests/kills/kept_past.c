@@ -14,7 +14,10 @@ static struct kept_held *find(struct kept_case *kept_case, struct kept_held *hel
 
 		if (its->tid != thread->tid || held[i].size_bytes != event->size_bytes)
 			continue;
-		/* The kill came between the call and its note, and meanwhile others went on until it was folded. */
+		/*
+		 * The kill came between the call and its note, and meanwhile others went on until it was
+		 * folded.
+		 */
 		if (!held[i].address)
 			held[i].address = kept_case->parts[held[i].thread].pending_address = event->address;
 		if (held[i].address == event->address)

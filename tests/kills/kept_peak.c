@@ -50,8 +50,9 @@ static uint64_t highest(struct changes *changes, int (*compare)(const void *, co
 }
 
 /*
- * The recorder stamps a free before its call and an allocation behind it. So an allocation counts at some time
- * between the two notes, and a free too: `least` has the allocations late and the frees early.
+ * The recorder stamps a free before its call and an allocation behind it. So an allocation counts
+ * at some time between the two notes, and a free too: `least` has the allocations late and the
+ * frees early.
  */
 static void add_thread(const struct kept_thread *thread, uint64_t total, struct changes *least,
 	struct changes *most)
@@ -62,8 +63,8 @@ static void add_thread(const struct kept_thread *thread, uint64_t total, struct 
 	size_t count = 0, at;
 
 	/*
-	 * The call that the kill was in may have had its effect on others. So may frees that were lost: another thread's
-	 * allocation at that address tells of them.
+	 * The call that the kill was in may have had its effect on others. So may frees that were lost:
+	 * another thread's allocation at that address tells of them.
 	 */
 	for (uint64_t i = 0; i < total || i <= thread->done; i++) {
 		const struct kept_call *call = &thread->calls[i];

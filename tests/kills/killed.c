@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * killed LOG THREADS HOW [MS]: threads allocate and free without pause and note each call in LOG, until the process
- * is killed, or ends itself MS milliseconds after it has read a line: by HOW, one of kill, segv, abort, _exit, exec,
- * return. With `wait` it never does; with `bursts=CALLS` it returns at the line, or the end of its input, and each thread
- * makes so many calls at first and at each SIGUSR1, and none besides. "ready" is printed once all have begun.
+ * killed LOG THREADS HOW [MS]: threads allocate and free without pause and note each call in LOG,
+ * until the process is killed, or ends itself MS milliseconds after it has read a line: by HOW, one
+ * of kill, segv, abort, _exit, exec, return. With `wait` it never does; with `bursts=CALLS` it
+ * returns at the line, or the end of its input, and each thread makes so many calls at first and at
+ * each SIGUSR1, and none besides. "ready" is printed once all have begun.
  */
 #include <cuda_runtime_api.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded behind the recorder: one free of killed.c, when the driver has made it and the recorder does not know of it, takes as
- * long as the file LATE_WORD is there. So the block's address is given to others meanwhile.
+ * Preloaded behind the recorder: one free of killed.c, when the driver has made it and the recorder
+ * does not know of it, takes as long as the file LATE_WORD is there. So the block's address is
+ * given to others meanwhile.
  */
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

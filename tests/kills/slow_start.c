@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded beside the recorder: what it asks at its beginning, and a program never, takes until all other threads of
- * killed.c (KEPT_LOG is its log) have made a call, for which they wait a second at most.
+ * Preloaded beside the recorder: what it asks at its beginning, and a program never, takes until
+ * all other threads of killed.c (KEPT_LOG is its log) have made a call, for which they wait a
+ * second at most.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * step_writer SNAPSHOT MEMORY PID LOG BURST SYNCS: lets the recorder's writer in process PID (killed.c, bursts=BURST, one
- * thread) go on one instruction at a time, until it has made so many sync points with a burst each. Whenever a word
- * changed that says what counts - of the journal, a ring or the file's length - this is what a kill at this instruction
- * would leave: it must give all events of the log, once. Prints how many instructions and different states there were.
+ * step_writer SNAPSHOT MEMORY PID LOG BURST SYNCS: lets the recorder's writer in process PID
+ * (killed.c, bursts=BURST, one thread) go on one instruction at a time, until it has made so many
+ * sync points with a burst each. Whenever a word changed that says what counts - of the journal, a
+ * ring or the file's length - this is what a kill at this instruction would leave: it must give all
+ * events of the log, once. Prints how many instructions and different states there were.
  */
 #include <dirent.h>
 #include <errno.h>

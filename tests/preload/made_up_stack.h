@@ -2,7 +2,10 @@
 #ifndef GMT_TESTS_PRELOAD_MADE_UP_STACK_H
 #define GMT_TESTS_PRELOAD_MADE_UP_STACK_H
 
-/* Stacks that are made up, word by word, for a walk to take. A return address says by itself which rule it has. */
+/*
+ * Stacks that are made up, word by word, for a walk to take. A return address says by itself which
+ * rule it has.
+ */
 
 #include <setjmp.h>
 #include <stdarg.h>

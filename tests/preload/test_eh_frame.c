@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The rules that this program's own tables tell, which the assembler makes; and tables that are damaged. */
+/*
+ * The rules that this program's own tables tell, which the assembler makes; and tables that are
+ * damaged.
+ */
 #include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +31,8 @@ __asm__(
 	"table_after: nop\n .cfi_endproc\n"
 	"end: .cfi_startproc\n .cfi_undefined 16\n"
 	"table_end: nop\n .cfi_endproc\n"
-	"expression: .cfi_startproc\n .cfi_escape 0x0f, 0x03, 0x76, 0x78, 0x06\n" /* CFA = what is at rbp - 8 */
+	"expression: .cfi_startproc\n .cfi_escape 0x0f, 0x03, 0x76, 0x78, 0x06\n" /* CFA = what is at
+																				 rbp - 8 */
 	"table_expression: nop\n .cfi_endproc\n"
 	"undefined: .cfi_startproc\n .cfi_undefined 6\n"
 	"table_undefined: nop\n .cfi_endproc\n"
@@ -118,7 +122,10 @@ static void what_no_table_tells_and_what_nobody_writes_is_not_for_another_unwind
 		check(nothing[i], GMT_UNWIND_NONE, 0, 0);
 }
 
-/* A copy between pages that cannot be touched; its functions are as far from where they were as it is. */
+/*
+ * A copy between pages that cannot be touched; its functions are as far from where they were as it
+ * is.
+ */
 static struct gmt_eh_frame copy_between_guards(char **ret_copy)
 {
 	size_t bytes = own.end - own.start, room = (bytes + PAGE - 1) / PAGE * PAGE;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The map of loaded objects while the thread that has its lock does not run: what is about to be unloaded is noted down first. */
+/*
+ * The map of loaded objects while the thread that has its lock does not run: what is about to be
+ * unloaded is noted down first.
+ */
 #include <link.h>
 #include <pthread.h>
 #include <setjmp.h>

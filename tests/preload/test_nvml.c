@@ -16,7 +16,10 @@
 #include "interpose/driver.h"
 #include "interpose/originals.h"
 
-/* Instead of the loader's: the library takes as long to open as the test wants, and is not there then. */
+/*
+ * Instead of the loader's: the library takes as long to open as the test wants, and is not there
+ * then.
+ */
 static sem_t is_opening, may_end;
 
 void *dlopen(const char *name, int flags)

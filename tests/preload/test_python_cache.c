@@ -106,7 +106,9 @@ static void *add_and_find(void *argument)
 
 	for (uint32_t round = 0; round < ROUNDS; round++) {
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
-		/* One place, few fingerprints: all in one set, so that all threads write the same entries. */
+		/*
+		 * One place, few fingerprints: all in one set, so that all threads write the same entries.
+		 */
 		struct gmt_python_key key = {
 			.code = 64, .instr = 2, .fingerprint = 1 + (seed >> 33) % 16
 		};

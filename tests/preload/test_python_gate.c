@@ -47,7 +47,10 @@ long syscall(long number, ...)
 	return -1;
 }
 
-/* What is read is there until `is_gone`, which comes after `is_told`; and as it was while nobody is told. */
+/*
+ * What is read is there until `is_gone`, which comes after `is_told`; and as it was while nobody is
+ * told.
+ */
 static _Atomic bool is_told, is_gone, is_over;
 static _Atomic uint64_t seen_gone, seen;
 

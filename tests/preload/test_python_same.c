@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Python stacks that are made up, in all three ways in which interpreters chain frames, and change at random, in memory that
- * is used again: what is taken over of the last stack is what a walk finds, and the walk goes on behind it.
+ * Python stacks that are made up, in all three ways in which interpreters chain frames, and change
+ * at random, in memory that is used again: what is taken over of the last stack is what a walk
+ * finds, and the walk goes on behind it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,8 +18,8 @@ enum { SLOTS = 16, CODES = 3, ROUNDS = 100000, DEATHS = 7 };
 static struct code {
 	uint64_t header, type, file;
 	uint32_t stamp;
-	_Alignas(16) uint32_t
-		set_up; /* instructions before a frame is whole; 16 bytes in front of the first, in all versions */
+	_Alignas(16) uint32_t set_up; /* instructions before a frame is whole; 16 bytes in front of the
+									 first, in all versions */
 	_Alignas(16) char bytecode[16];
 } codes[CODES];
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ring and depot under ThreadSanitizer: threads that push and intern while one pops and reads, and that come and
- * go while their rings are made anew. Nothing may be lost, doubled or torn, and no access may race.
+ * Ring and depot under ThreadSanitizer: threads that push and intern while one pops and reads, and
+ * that come and go while their rings are made anew. Nothing may be lost, doubled or torn, and no
+ * access may race.
  */
 #include <pthread.h>
 #include <sched.h>

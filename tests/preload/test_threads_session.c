@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A whole recording under ThreadSanitizer: session, area, rings, depot, journal, writer, control and snapshots as
- * they are, with what asks the driver, unwinds and names functions in their place. Threads that come and go push
- * while others pause, resume, ask for sync points and snapshots, and while the recording ends. Nothing may race;
- * each event is in the file once, or counted as dropped.
+ * A whole recording under ThreadSanitizer: session, area, rings, depot, journal, writer, control
+ * and snapshots as they are, with what asks the driver, unwinds and names functions in their place.
+ * Threads that come and go push while others pause, resume, ask for sync points and snapshots, and
+ * while the recording ends. Nothing may race; each event is in the file once, or counted as
+ * dropped.
  */
 #include <ftw.h>
 #include <link.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Walk and rules under ThreadSanitizer: threads walk through libraries that all of them open and close, which take each other's
- * place and have frames of other sizes. Nothing may race, and no rule of a library that is gone may be used.
+ * Walk and rules under ThreadSanitizer: threads walk through libraries that all of them open and
+ * close, which take each other's place and have frames of other sizes. Nothing may race, and no
+ * rule of a library that is gone may be used.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -145,7 +146,10 @@ static void *open_and_close(void *number)
 	demand(walk != NULL, "no memory");
 	gmt_walk_init(walk);
 	seed = (unsigned)(uintptr_t)number;
-	/* While one stands still between a library's last use and its end, the others' walks are refused. */
+	/*
+	 * While one stands still between a library's last use and its end, the others' walks are
+	 * refused.
+	 */
 	for (int i = 0; i < OPENINGS || !is_enough(); i++) {
 		void *library = dlopen(libraries[any(library_count)], RTLD_NOW | RTLD_LOCAL);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread's copies of rules are the rules, in whatever order they are asked for, however many, and after they have
- * changed.
+ * A thread's copies of rules are the rules, in whatever order they are asked for, however many, and
+ * after they have changed.
  */
 #include "made_up_stack.h"
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks that are made up and change at random: what a walk remembers and splices must be what a walk that remembers
- * nothing sees.
+ * Stacks that are made up and change at random: what a walk remembers and splices must be what a
+ * walk that remembers nothing sees.
  */
 #include "made_up_stack.h"
 
-/* A function in the middle has gone on, and calls from somewhere else: only its return address has changed. */
+/*
+ * A function in the middle has gone on, and calls from somewhere else: only its return address has
+ * changed.
+ */
 static void go_on(uint32_t index)
 {
 	frames[index].ip = (frames[index].ip & (own_start - 1)) >> IP_SHIFT << IP_SHIFT | any_site();
@@ -13,7 +16,10 @@ static void go_on(uint32_t index)
 		*word(frames[index].sp - 8) = frames[index].ip;
 }
 
-/* A function in the middle has put something else into the frame pointer's register, which it saves for its caller. */
+/*
+ * A function in the middle has put something else into the frame pointer's register, which it saves
+ * for its caller.
+ */
 static void use_register(uint32_t index)
 {
 	struct gmt_unwind_rule rule = gmt_rules_read_tables(frames[index].ip);
@@ -45,7 +51,10 @@ static void change(void)
 		use_register(any(depth));
 }
 
-/* What stacks are called here, by number: a stack that the walk says it knows must be the one of that name. */
+/*
+ * What stacks are called here, by number: a stack that the walk says it knows must be the one of
+ * that name.
+ */
 static struct name {
 	uint64_t addresses[DEEPEST];
 	uint32_t count;
@@ -164,7 +173,9 @@ static void a_stack_that_comes_again_is_recalled_and_one_that_is_only_like_it_is
 				uint32_t guess = gmt_stack_cache_guess(&walk.recall, 0);
 
 				set_scene(&scenes[i]);
-				/* Far out, all turn long: inner parts hold, and what the stack is called does not. */
+				/*
+				 * Far out, all turn long: inner parts hold, and what the stack is called does not.
+				 */
 				if (turn > 4 && depth > 2) {
 					frames[1].ip ^= 0x1000000 * (uint64_t)turn;
 					*word(frames[1].sp - 8) = frames[1].ip;
@@ -229,9 +240,9 @@ static void an_unchanged_stack_is_told_from_a_changed_one(void **state)
 }
 
 /*
- * A function calls from a frame that it counts from its frame pointer (or, not `by_fp`, from its stack pointer), which
- * leads to one of two callers; `inner` is the rule of what it calls, which keeps that frame pointer in its frame, or
- * leaves it where it is. Checks the stack.
+ * A function calls from a frame that it counts from its frame pointer (or, not `by_fp`, from its
+ * stack pointer), which leads to one of two callers; `inner` is the rule of what it calls, which
+ * keeps that frame pointer in its frame, or leaves it where it is. Checks the stack.
  */
 static void check_caller(bool by_fp, struct gmt_unwind_rule inner, unsigned which, uint64_t kept)
 {
@@ -291,7 +302,10 @@ static void a_frame_pointer_that_a_frame_is_counted_from_is_compared(void **stat
 	}
 }
 
-/* One more call, of a function of six words; `saved_words` below its caller's stack pointer stands the caller's frame pointer. */
+/*
+ * One more call, of a function of six words; `saved_words` below its caller's stack pointer stands
+ * the caller's frame pointer.
+ */
 static void push_frame(enum gmt_unwind_kind kind, uint8_t saved_words)
 {
 	const struct frame *outer = &frames[depth - 1];
@@ -355,7 +369,10 @@ static void a_recalled_stack_is_compared_by_the_frame_pointers_that_matter(void 
 		{ .kind = GMT_UNWIND_BY_SP, .cfa_words = 10 },
 	};
 
-	/* What is guessed, and not there: it or its joint counts from a frame pointer that is read, or was left as it is. */
+	/*
+	 * What is guessed, and not there: it or its joint counts from a frame pointer that is read, or
+	 * was left as it is.
+	 */
 	for (unsigned way = 0; way < 2; way++)
 		for (unsigned outer = 0; outer < 2; outer++)
 			for (unsigned wrong = 0; wrong < 4; wrong++) {

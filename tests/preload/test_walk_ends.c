@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks that are made up and have an end of their own: too deep, code that no table tells of, tables that are wrong.
+ * Stacks that are made up and have an end of their own: too deep, code that no table tells of,
+ * tables that are wrong.
  */
 #include "made_up_stack.h"
 
@@ -30,7 +31,10 @@ static void the_outermost_frames_of_a_stack_that_is_too_deep_are_found(void **st
 	}
 }
 
-/* Its own frame pointer is left in the register by many: what was known of it last must still be right. */
+/*
+ * Its own frame pointer is left in the register by many: what was known of it last must still be
+ * right.
+ */
 static void a_stack_that_is_too_deep_is_taken_as_far_as_is_asked_for(void **state)
 {
 	(void)state;
@@ -85,7 +89,10 @@ static void tables_that_lead_off_the_stack_are_not_followed(void **state)
 		}
 }
 
-/* Random words, also for frame pointers: whatever is found lies on the stack, and what is known is found. */
+/*
+ * Random words, also for frame pointers: whatever is found lies on the stack, and what is known is
+ * found.
+ */
 static void code_without_tables_is_walked_over_where_its_frame_pointer_leads_on(void **state)
 {
 	(void)state;
@@ -149,7 +156,9 @@ static void push_framed(void)
 
 	if (depth == DEEPEST - 1 || outer->sp - size * 8 < (uint64_t)&memory[FRAME_WORDS])
 		return;
-	/* A chain's place is the end of its record: what the outer function has below that is not told. */
+	/*
+	 * A chain's place is the end of its record: what the outer function has below that is not told.
+	 */
 	*word(outer->sp - size * 8 + 8) = outer->ip;
 	*word(outer->sp - size * 8) = outer->fp;
 	inner->fp = outer->sp - size * 8;

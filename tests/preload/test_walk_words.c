@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Of what a walk remembers, each word is changed that it rests on: what is taken then must be what a walk that remembers
- * nothing takes of the same words.
+ * Of what a walk remembers, each word is changed that it rests on: what is taken then must be what
+ * a walk that remembers nothing takes of the same words.
  */
 #include "made_up_stack.h"
 
@@ -9,7 +9,10 @@ enum { MOST_OUTER = 13, MOST_INNER = 13 };
 
 static struct gmt_walk anew;
 
-/* Takes the stack, and with another memory that is empty: they are the same. Returns whether it was a known one. */
+/*
+ * Takes the stack, and with another memory that is empty: they are the same. Returns whether it was
+ * a known one.
+ */
 static bool take_both(const struct gmt_walk_start *start)
 {
 	memset(&anew, 0, sizeof(anew));
@@ -43,7 +46,10 @@ static void call_it(uint32_t id)
 	gmt_stack_cache_set_id(&walk);
 }
 
-/* A function whose frame pointer points to that of its caller, or which does not touch that register. */
+/*
+ * A function whose frame pointer points to that of its caller, or which does not touch that
+ * register.
+ */
 static void push_plain(bool is_framed, uint64_t site)
 {
 	const struct gmt_unwind_rule framed = {
@@ -61,7 +67,9 @@ static void push_plain(bool is_framed, uint64_t site)
 	inner->fp = outer->sp - 16;
 }
 
-/* The word of frame `index` that tells where to return to, or what its caller's frame pointer was. */
+/*
+ * The word of frame `index` that tells where to return to, or what its caller's frame pointer was.
+ */
 static uint64_t *word_of(uint32_t index, bool is_fp)
 {
 	return word(frames[index].sp + (is_fp ? 16 : 24));
@@ -91,7 +99,10 @@ static void each_word_of_a_remembered_stack_is_compared(void **state)
 			}
 }
 
-/* Behind `outer` frames comes one of two parts, in turns; then it is known what the second one of these is called. */
+/*
+ * Behind `outer` frames comes one of two parts, in turns; then it is known what the second one of
+ * these is called.
+ */
 static void come_in_turns(uint32_t outer, uint32_t inner, bool is_framed)
 {
 	begin_session(2);
@@ -117,7 +128,10 @@ static void each_word_of_a_recalled_part_is_compared(void **state)
 				come_in_turns(outer, inner, is_fp);
 				assert_true(take_here());
 				assert_int_equal(walk.id, 2);
-				/* Those of its innermost frame are the words of the frame outwards of it, and the joint's. */
+				/*
+				 * Those of its innermost frame are the words of the frame outwards of it, and the
+				 * joint's.
+				 */
 				for (uint32_t index = outer + 1; index <= outer + inner; index++) {
 					come_in_turns(outer, inner, is_fp);
 					*word_of(index, is_fp) =
@@ -127,7 +141,10 @@ static void each_word_of_a_recalled_part_is_compared(void **state)
 			}
 }
 
-/* Frames that leave the register alone hand on what it holds: what the innermost has matters for the one that counts. */
+/*
+ * Frames that leave the register alone hand on what it holds: what the innermost has matters for
+ * the one that counts.
+ */
 static void a_frame_pointer_that_is_in_its_register_still_is_compared(void **state)
 {
 	(void)state;
@@ -162,7 +179,10 @@ static void a_frame_pointer_that_is_in_its_register_still_is_compared(void **sta
 	}
 }
 
-/* Calls from the innermost frame, by a function that keeps the frame pointer it was given `saved_words` below its frame's end. */
+/*
+ * Calls from the innermost frame, by a function that keeps the frame pointer it was given
+ * `saved_words` below its frame's end.
+ */
 static void call_saving(uint32_t words, uint32_t saved_words, uint64_t site)
 {
 	const struct frame *outer = &frames[depth - 1];
@@ -194,8 +214,9 @@ static void what_a_frame_had_below_the_stack_pointer_is_not_read(void **state)
 }
 
 /*
- * Two outer stacks of the same addresses, which stand in different places: the frame pointer of the innermost frame of both
- * says which of them is meant. Inner parts are the same then, and the stack is not.
+ * Two outer stacks of the same addresses, which stand in different places: the frame pointer of the
+ * innermost frame of both says which of them is meant. Inner parts are the same then, and the stack
+ * is not.
  */
 static void go_to_outer(uint32_t which)
 {

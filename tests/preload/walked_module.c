@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiled with several WALKED_BYTES: the same code at the same addresses, with frames of another size. */
+/*
+ * Compiled with several WALKED_BYTES: the same code at the same addresses, with frames of another
+ * size.
+ */
 __attribute__((visibility("default"))) int walked(int (*back)(void *where));
 
 int walked(int (*back)(void *where))

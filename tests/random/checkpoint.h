@@ -2,7 +2,9 @@
 #ifndef GMT_TESTS_CHECKPOINT_H
 #define GMT_TESTS_CHECKPOINT_H
 
-/* What random-calls writes and compare-books reads: for each checkpoint this, and then its items. */
+/*
+ * What random-calls writes and compare-books reads: for each checkpoint this, and then its items.
+ */
 
 #include <stdint.h>
 

@@ -2,10 +2,11 @@
 /*
  * usage: compare-books SNAPSHOT BOOKS
  *
- * Replays a recording of random-calls and holds it, at each of its checkpoints, against what the simulated
- * driver said that lives: each block's space, device, number and bytes, and the sums of all devices. Of the
- * first checkpoint that differs the differences are printed, each with the last events about the block.
- * Exit codes: 0 equal, 1 different, 2 nothing can be concluded, as when events were dropped.
+ * Replays a recording of random-calls and holds it, at each of its checkpoints, against what the
+ * simulated driver said that lives: each block's space, device, number and bytes, and the sums of
+ * all devices. Of the first checkpoint that differs the differences are printed, each with the last
+ * events about the block. Exit codes: 0 equal, 1 different, 2 nothing can be concluded, as when
+ * events were dropped.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -68,7 +69,10 @@ static void add(struct facts *facts, const struct fact *fact)
 	*slot = *fact;
 }
 
-/* --- what the driver says ------------------------------------------------------------------------- */
+/*
+ * --- what the driver says
+ * -------------------------------------------------------------------------
+ */
 
 /* Items of one checkpoint. */
 struct items {
@@ -193,7 +197,10 @@ static bool fact_of(const struct items *items, const struct simcuda_item *item,
 	return fact.space && is_told;
 }
 
-/* --- what the replay says ------------------------------------------------------------------------- */
+/*
+ * --- what the replay says
+ * -------------------------------------------------------------------------
+ */
 
 static uint64_t handle_of(const struct comparison *comparison, uint64_t number)
 {
@@ -229,7 +236,10 @@ static void list_books(const struct comparison *comparison, const struct gmt_acc
 	}
 }
 
-/* --- comparing ------------------------------------------------------------------------------------ */
+/*
+ * --- comparing
+ * ------------------------------------------------------------------------------------
+ */
 
 static int by_space_and_address(const void *a, const void *b)
 {
@@ -381,7 +391,10 @@ static void compare(struct comparison *comparison, const struct gmt_accounting *
 	free(items.list);
 }
 
-/* --- the replay, looked on ------------------------------------------------------------------------ */
+/*
+ * --- the replay, looked on
+ * ------------------------------------------------------------------------
+ */
 
 static void note_library(struct comparison *comparison, const struct gmt_snapshot_event *event)
 {

@@ -9,7 +9,10 @@ static const char ptx[] =
 	".version 7.0\n.target sm_50\n.address_size 64\n.visible .global .align 4 .b8 data[4096];\n"
 	".visible .entry kernel()\n{\n\tret;\n}\n";
 
-/* The primary contexts, whose handles the simulated driver never changes, and green contexts as others see them. */
+/*
+ * The primary contexts, whose handles the simulated driver never changes, and green contexts as
+ * others see them.
+ */
 static CUcontext primaries[DEVICES];
 static struct {
 	CUcontext view;
@@ -155,7 +158,10 @@ void attach_context(struct worker *worker)
 	CALL(worker, cuCtxDetach(context));
 }
 
-/* --- primary contexts ----------------------------------------------------------------------------- */
+/*
+ * --- primary contexts
+ * -----------------------------------------------------------------------------
+ */
 
 static void forget_primary_if_ended(int device)
 {
@@ -241,7 +247,10 @@ void end_green(struct worker *worker)
 	forget_primary_if_ended(green.device);
 }
 
-/* --- code and limits ------------------------------------------------------------------------------ */
+/*
+ * --- code and limits
+ * ------------------------------------------------------------------------------
+ */
 
 void load_code(struct worker *worker)
 {

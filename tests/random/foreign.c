@@ -171,7 +171,10 @@ void map_array(struct worker *worker)
 	put(ARRAY, &array);
 }
 
-/* --- other processes' ----------------------------------------------------------------------------- */
+/*
+ * --- other processes'
+ * -----------------------------------------------------------------------------
+ */
 
 /* What a handle says, as the simulated driver writes it: this process may not open its own. */
 static CUipcMemHandle forge(CUipcMemHandle handle, uint64_t number)

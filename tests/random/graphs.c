@@ -12,8 +12,9 @@ struct graph {
 	CUdeviceptr left[BLOCKS_MAX]; /* what a launch leaves allocated */
 	unsigned left_count;
 	/*
-	 * As decided before it is first made executable, and kept: what a launch left is either the graph's own, which
-	 * the next launch frees, or anybody's. An address is never two things' that could both free it.
+	 * As decided before it is first made executable, and kept: what a launch left is either the
+	 * graph's own, which the next launch frees, or anybody's. An address is never two things' that
+	 * could both free it.
 	 */
 	bool frees_at_launch;
 	bool was_launched;
@@ -27,7 +28,10 @@ static void keep(struct graph *graph)
 	put(GRAPH, &(struct thing){ .other = (uintptr_t)graph });
 }
 
-/* --- nodes ---------------------------------------------------------------------------------------- */
+/*
+ * --- nodes
+ * ----------------------------------------------------------------------------------------
+ */
 
 static bool add_alloc(struct worker *worker, CUgraph graph, CUgraphNode *ret_node,
 	CUdeviceptr *ret_address)
@@ -113,7 +117,10 @@ static void add_child(struct worker *worker, struct graph *graph)
 	CALL(worker, cuGraphAddNode_v2(&node, graph->graph, NULL, NULL, 0, &any));
 }
 
-/* Frees what another graph allocates and does not free: from now on they are launched one at a time. */
+/*
+ * Frees what another graph allocates and does not free: from now on they are launched one at a
+ * time.
+ */
 static void entwine(struct worker *worker, struct graph *graph)
 {
 	struct thing thing;
@@ -149,7 +156,10 @@ void make_graph(struct worker *worker)
 	keep(graph);
 }
 
-/* --- capture -------------------------------------------------------------------------------------- */
+/*
+ * --- capture
+ * --------------------------------------------------------------------------------------
+ */
 
 static void call_captured(struct worker *worker, struct graph *graph, CUstream stream)
 {
@@ -228,7 +238,10 @@ void capture_graph(struct worker *worker)
 		free(graph);
 }
 
-/* --- launch --------------------------------------------------------------------------------------- */
+/*
+ * --- launch
+ * ---------------------------------------------------------------------------------------
+ */
 
 static void instantiate(struct worker *worker, struct graph *graph)
 {

@@ -156,8 +156,8 @@ void release_pinned(struct worker *worker)
 }
 
 /*
- * The memory is the program's own and stays mapped. Or it is the very place that a handle points to:
- * what is the handle of an array is then the address of registered memory too.
+ * The memory is the program's own and stays mapped. Or it is the very place that a handle points
+ * to: what is the handle of an array is then the address of registered memory too.
  */
 void register_memory(struct worker *worker)
 {
@@ -192,7 +192,10 @@ void unregister_memory(struct worker *worker)
 		put(REGISTERED, &memory);
 }
 
-/* --- what cannot be ------------------------------------------------------------------------------- */
+/*
+ * --- what cannot be
+ * -------------------------------------------------------------------------------
+ */
 
 void allocate_wrong(struct worker *worker)
 {
@@ -241,7 +244,10 @@ void allocate_wrong(struct worker *worker)
 	}
 }
 
-/* Frees that are refused, or of nothing, whatever other threads do: no block begins at an odd address. */
+/*
+ * Frees that are refused, or of nothing, whatever other threads do: no block begins at an odd
+ * address.
+ */
 void free_wrong(struct worker *worker)
 {
 	struct thing block = { 0 };

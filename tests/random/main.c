@@ -2,9 +2,9 @@
 /*
  * usage: random-calls SEED CALLS THREADS BOOKS
  *
- * Calls CUDA at random on the simulated device. At every thousandth call all threads rest; what the driver
- * says that lives is appended to the file BOOKS (struct checkpoint and its items), and a mark with the
- * checkpoint's number is set.
+ * Calls CUDA at random on the simulated device. At every thousandth call all threads rest; what the
+ * driver says that lives is appended to the file BOOKS (struct checkpoint and its items), and a
+ * mark with the checkpoint's number is set.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -182,7 +182,10 @@ void import_of_others(struct worker *worker)
 		put(PHYSICAL, &memory);
 }
 
-/* --- multicast ------------------------------------------------------------------------------------ */
+/*
+ * --- multicast
+ * ------------------------------------------------------------------------------------
+ */
 
 void make_multicast(struct worker *worker)
 {
@@ -267,7 +270,10 @@ void unbind_multicast(struct worker *worker)
 	put(MULTICAST, &object);
 }
 
-/* --- what cannot be ------------------------------------------------------------------------------- */
+/*
+ * --- what cannot be
+ * -------------------------------------------------------------------------------
+ */
 
 void physical_wrong(struct worker *worker)
 {

@@ -2,7 +2,10 @@
 /* Stream-ordered memory, pools and streams. */
 #include "random_calls.h"
 
-/* A stream of some context, the default one, or the thread's own; taken out, so that nobody ends it. */
+/*
+ * A stream of some context, the default one, or the thread's own; taken out, so that nobody ends
+ * it.
+ */
 static bool take_stream(struct worker *worker, struct thing *ret_stream)
 {
 	static const CUstream special[] = { NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD };

@@ -3,14 +3,14 @@
 #define GMT_TESTS_RANDOM_CALLS_H
 
 /*
- * A program that calls CUDA at random: what its files share. What the calls give is kept in bags, one for
- * each kind of thing, from which any thread takes; so that addresses and handles go from thread to thread.
- * Who has taken a thing out has it alone.
+ * A program that calls CUDA at random: what its files share. What the calls give is kept in bags,
+ * one for each kind of thing, from which any thread takes; so that addresses and handles go from
+ * thread to thread. Who has taken a thing out has it alone.
  *
- * An action is a function that makes a few calls, valid or not, through the driver or the runtime. While
- * it runs, its thread holds a lock that others hold too; a call whose meaning another thread could change
- * in the middle (the free of an address that may be somebody else's by now) is made with that lock held
- * alone. With one thread, equal seeds make equal calls.
+ * An action is a function that makes a few calls, valid or not, through the driver or the runtime.
+ * While it runs, its thread holds a lock that others hold too; a call whose meaning another thread
+ * could change in the middle (the free of an address that may be somebody else's by now) is made
+ * with that lock held alone. With one thread, equal seeds make equal calls.
  */
 
 #include <stdbool.h>
@@ -103,7 +103,10 @@ bool take(struct worker *worker, enum what what, struct thing *ret_thing);
 bool look(struct worker *worker, enum what what, struct thing *ret_thing);
 /* Whether there is room for one more. */
 bool has_room(enum what what);
-/* Puts a thing in, made in the current context; one that outlives contexts is put with `context` NULL. */
+/*
+ * Puts a thing in, made in the current context; one that outlives contexts is put with `context`
+ * NULL.
+ */
 void put(enum what what, const struct thing *thing);
 /* Forgets what went with the context. */
 void forget_context(CUcontext context);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded: a kernel whose signal frames may take as much as the variable FRAME_BYTES says (AT_MINSIGSTKSZ). */
+/*
+ * Preloaded: a kernel whose signal frames may take as much as the variable FRAME_BYTES says
+ * (AT_MINSIGSTKSZ).
+ */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/auxv.h>

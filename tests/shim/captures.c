@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * captures: in each mode, while a stream is captured, a thread does one thing: the capturing thread or another one.
- * Each line is what came of that: "MODE THREAD ACTION RESULTS STATUS END NODES MODE_AFTER"; STATUS is whether the stream
- * still captures, END what the end of the capture said. All of it must be the same with and without a recorder,
- * whose own questions no capture may mind.
+ * captures: in each mode, while a stream is captured, a thread does one thing: the capturing thread
+ * or another one. Each line is what came of that: "MODE THREAD ACTION RESULTS STATUS END NODES
+ * MODE_AFTER"; STATUS is whether the stream still captures, END what the end of the capture said.
+ * All of it must be the same with and without a recorder, whose own questions no capture may mind.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
@@ -32,7 +32,10 @@ static int did(int result)
 	return result;
 }
 
-/* --- actions -------------------------------------------------------------------------------------- */
+/*
+ * --- actions
+ * --------------------------------------------------------------------------------------
+ */
 
 static void allocate(void)
 {
@@ -245,7 +248,10 @@ static const struct action {
 	{ "instantiate_other_graph", instantiate_other_graph },
 };
 
-/* --- captures ------------------------------------------------------------------------------------- */
+/*
+ * --- captures
+ * -------------------------------------------------------------------------------------
+ */
 
 static void *in_thread(void *action)
 {

@@ -2,11 +2,10 @@
 /*
  * A program that does what the lines of its standard input say, and answers each with "ok":
  *
- *	alloc SIZE    free    refuse     memory of the device; `free` ends the last block; a request that is refused
- *	snapshot NAME    pause    resume    what gpumemtrace.h has
- *	many COUNT                       blocks that come and go
- *	handle                           the program handles SIGUSR1 itself
- *	raise                            SIGUSR1
+ *	alloc SIZE    free    refuse     memory of the device; `free` ends the last block; a request
+ * that is refused snapshot NAME    pause    resume    what gpumemtrace.h has many COUNT
+ *           blocks that come and go handle                           the program handles SIGUSR1
+ * itself raise                            SIGUSR1
  */
 #include <cuda_runtime_api.h>
 #include <gpumemtrace.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * damaged-tables LIBRARY COPY TIMES SEED: writes a copy of LIBRARY whose unwind tables are changed at random, opens it and
- * allocates below its functions, so many times. Prints how often.
+ * damaged-tables LIBRARY COPY TIMES SEED: writes a copy of LIBRARY whose unwind tables are changed
+ * at random, opens it and allocates below its functions, so many times. Prints how often.
  */
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

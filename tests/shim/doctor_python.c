@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Copied to a name of Python's, it answers whatever it is asked with DOCTOR_PYTHON, of which ';' ends lines. */
+/*
+ * Copied to a name of Python's, it answers whatever it is asked with DOCTOR_PYTHON, of which ';'
+ * ends lines.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares getenv, as this program is bound to it, with the C library's own, while the environment is
- * changed in every way there is. Prints what differs, and each answer for NVTX's variable.
+ * Compares getenv, as this program is bound to it, with the C library's own, while the environment
+ * is changed in every way there is. Prints what differs, and each answer for NVTX's variable.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,7 +15,9 @@ static char *(*libc_getenv)(const char *);
 static const char *home_before_constructors, *home_in_resolver;
 extern const char *early_word, *early_nvtx; /* environment_early.c */
 
-/* Runs before the constructor of any library, also of libc, which may not know the environment yet. */
+/*
+ * Runs before the constructor of any library, also of libc, which may not know the environment yet.
+ */
 static void before_constructors(void)
 {
 	home_before_constructors = getenv("HOME");

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that forks before and after its own first use of CUDA. Children: one that uses CUDA, one
- * that tries to although its parent did (the device refuses it), one that does nothing, one that runs
- * another program.
+ * A process that forks before and after its own first use of CUDA. Children: one that uses CUDA,
+ * one that tries to although its parent did (the device refuses it), one that does nothing, one
+ * that runs another program.
  *
- * forks inside: forks in the middle of an allocation, from the device's own mmap. The child tries to use CUDA too.
+ * forks inside: forks in the middle of an allocation, from the device's own mmap. The child tries
+ * to use CUDA too.
  */
 #include <cuda_runtime_api.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libcuda.so.future: the simulated driver, with functions that nobody knows yet, and a witness of what it is
- * asked: making a context current that is not there any more is refused, and counted.
+ * libcuda.so.future: the simulated driver, with functions that nobody knows yet, and a witness of
+ * what it is asked: making a context current that is not there any more is refused, and counted.
  */
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -10,7 +10,9 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* All other functions are found there; one that is referred to keeps the linker from dropping it. */
+/*
+ * All other functions are found there; one that is referred to keeps the linker from dropping it.
+ */
 extern int cuDeviceGetCount(int *);
 EXPORT int (*future_driver_behind)(int *) = cuDeviceGetCount;
 

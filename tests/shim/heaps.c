@@ -6,15 +6,14 @@
  *	device:N                                  the current device
  *	heap:NAME:SIZE                            a heap in that memory, from its beginning
  *	unplaced:NAME:SIZE                        likewise, and it does not say where that is
- *	in:N                                      the following is about the heap that was made as number N, from 0
- *	get:OFFSET:SIZE give:OFFSET               a block of that memory
- *	resize:SIZE reset end                     the heap
- *	step                                      a mark
- *	many:N                                    N heaps
- *	threads:N                                 N threads take and give back 1000 blocks each, at offsets of their own
- *	time:N                                    N blocks one after the other; prints nanoseconds for taking and giving one
- *	capture uncapture                         a capture of a stream begins, and ends well
- *	fork                                      a child does the rest; the parent waits for it
+ *	in:N                                      the following is about the heap that was made as
+ * number N, from 0 get:OFFSET:SIZE give:OFFSET               a block of that memory resize:SIZE
+ * reset end                     the heap step                                      a mark many:N
+ *                                 N heaps threads:N                                 N threads take
+ * and give back 1000 blocks each, at offsets of their own time:N  N blocks one after the other;
+ * prints nanoseconds for taking and giving one capture uncapture                         a capture
+ * of a stream begins, and ends well fork                                      a child does the
+ * rest; the parent waits for it
  */
 #include <cuda_runtime_api.h>
 #include <gpumemtrace.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lives MODE [ARGUMENT]: processes that come and go in each way that there is. Sizes say who allocates: the
- * program itself 1111 and 3333, a child or what is run in its place 2222.
+ * lives MODE [ARGUMENT]: processes that come and go in each way that there is. Sizes say who
+ * allocates: the program itself 1111 and 3333, a child or what is run in its place 2222.
  */
 #include <cuda_runtime_api.h>
 #include <errno.h>
@@ -69,7 +69,10 @@ static int unseen_child(pid_t (*make)(int))
 	pid_t pid;
 
 	allocate(OWN);
-	/* What a thread of the recorder's holds at that moment stays locked in the child: it sleeps now, for a while. */
+	/*
+	 * What a thread of the recorder's holds at that moment stays locked in the child: it sleeps
+	 * now, for a while.
+	 */
 	wait_for_turn_of("gpumemtrace", NULL);
 	pid = make(0);
 	if (!pid) {
@@ -174,7 +177,10 @@ static int spawn(void)
 	return failed;
 }
 
-/* Becomes a daemon as the books say, and only then uses CUDA. The first process does nothing with it. */
+/*
+ * Becomes a daemon as the books say, and only then uses CUDA. The first process does nothing with
+ * it.
+ */
 static int become_daemon(void)
 {
 	if (fork())
@@ -204,7 +210,9 @@ static void *be_busy(void *unused)
 	return unused;
 }
 
-/* Every third child tries CUDA, which refuses a child of one that uses it; others end in each way. */
+/*
+ * Every third child tries CUDA, which refuses a child of one that uses it; others end in each way.
+ */
 static int forks_beside_threads(void)
 {
 	pthread_t ids[FORKING_THREADS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lives-ends MODE [PROGRAM]: one allocation of 1111 bytes, and then the process ends in each way that there
- * is, or PROGRAM takes its place by each function of the exec family.
+ * lives-ends MODE [PROGRAM]: one allocation of 1111 bytes, and then the process ends in each way
+ * that there is, or PROGRAM takes its place by each function of the exec family.
  */
 #include <cuda_runtime_api.h>
 #include <fcntl.h>

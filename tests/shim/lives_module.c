@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A library that comes and goes (lives_modules.c). Built twice, of one size: each may get the other's addresses. */
+/*
+ * A library that comes and goes (lives_modules.c). Built twice, of one size: each may get the
+ * other's addresses.
+ */
 #include <stddef.h>
 
 int lives_allocate(int (*allocate)(void **, size_t), size_t size_bytes);

@@ -2,12 +2,12 @@
 /*
  * lives-signals MODE [BYTES]: allocations from signal handlers.
  *
- *	first BYTES, later BYTES  on a signal stack that has BYTES of room behind what the kernel writes for a signal, as the
- *	                          first call of the process or not. Prints how many of the bytes below the stack were
- *	                          written to, and how many of the BYTES
- *	storm ROUNDS              a handler interrupts the recorder again and again, for so many rounds or until it has done so
- *	                          often enough. Needs lives_gate.c behind the recorder, which says when the driver itself runs:
- *	                          no handler may allocate then. Prints how often the program did and how often the handler
+ *	first BYTES, later BYTES  on a signal stack that has BYTES of room behind what the kernel writes
+ * for a signal, as the first call of the process or not. Prints how many of the bytes below the
+ * stack were written to, and how many of the BYTES storm ROUNDS              a handler interrupts
+ * the recorder again and again, for so many rounds or until it has done so often enough. Needs
+ * lives_gate.c behind the recorder, which says when the driver itself runs: no handler may allocate
+ * then. Prints how often the program did and how often the handler
  */
 #include <cuda.h>
 #include <pthread.h>
@@ -70,8 +70,9 @@ static void on_first_signal(int number)
 }
 
 /*
- * What the kernel writes in front of a handler's own frame, as measured. AT_MINSIGSTKSZ is no measure: it counts registers that
- * this process may never have asked for, and of which no frame has anything then (Intel's AMX: 11,952 bytes, 3,400 of them used).
+ * What the kernel writes in front of a handler's own frame, as measured. AT_MINSIGSTKSZ is no
+ * measure: it counts registers that this process may never have asked for, and of which no frame
+ * has anything then (Intel's AMX: 11,952 bytes, 3,400 of them used).
  */
 static size_t frame_bytes(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lives-threads MODE [COUNT]: threads that come and go, end in rare ways, or do not run on a stack of their
- * own. Prints what the test asks: numbers of the recorder's shared memory, in bytes.
+ * lives-threads MODE [COUNT]: threads that come and go, end in rare ways, or do not run on a stack
+ * of their own. Prints what the test asks: numbers of the recorder's shared memory, in bytes.
  */
 #include <cuda_runtime_api.h>
 #include <glob.h>
@@ -185,7 +185,9 @@ static int too_many(void)
 
 static pthread_key_t key;
 
-/* Called in each round that there is, and each time behind the recorder's own, whose key is older. */
+/*
+ * Called in each round that there is, and each time behind the recorder's own, whose key is older.
+ */
 static void end_in_rounds(void *rounds_left)
 {
 	cudaFree(allocate(SIZE));
@@ -274,7 +276,10 @@ static void second_routine(void)
 	}
 }
 
-/* Two routines on stacks from the heap, in turns. Prints where their functions are and whether the stacks held. */
+/*
+ * Two routines on stacks from the heap, in turns. Prints where their functions are and whether the
+ * stacks held.
+ */
 static int routines(void)
 {
 	static char stacks[2][STACK_BYTES + 4096];

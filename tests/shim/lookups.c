@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looks up functions of a driver of the future, on both roads, and what a program of today looks up.
+ * Looks up functions of a driver of the future, on both roads, and what a program of today looks
+ * up.
  *
  *	lookups LIBRARY      path of libcuda.so.future
  */

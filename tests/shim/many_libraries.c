@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many-libraries FOLDER COUNT AGAIN: opens FOLDER/0000.so and so on, COUNT of them, and has each allocate, 1000 bytes and its
- * number; closes every third one; has each of the others allocate 100,000 bytes and its number; opens the closed ones again,
- * from the last to the first, and has those allocate 200,000 bytes and their number. Then eight of the libraries allocate in
- * turns, AGAIN times each, 300,000 bytes.
+ * many-libraries FOLDER COUNT AGAIN: opens FOLDER/0000.so and so on, COUNT of them, and has each
+ * allocate, 1000 bytes and its number; closes every third one; has each of the others allocate
+ * 100,000 bytes and its number; opens the closed ones again, from the last to the first, and has
+ * those allocate 200,000 bytes and their number. Then eight of the libraries allocate in turns,
+ * AGAIN times each, 300,000 bytes.
  */
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

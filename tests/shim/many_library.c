@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* One of thousands of libraries, made of this one by other numbers in build-id and symbol table (test_many_libraries.py). */
+/*
+ * One of thousands of libraries, made of this one by other numbers in build-id and symbol table
+ * (test_many_libraries.py).
+ */
 #include <stddef.h>
 
 int many_entry(int (*allocate)(void **, size_t), size_t size_bytes);

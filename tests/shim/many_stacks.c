@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many-stacks COUNT EACH: allocates EACH times with each of COUNT native stacks (below 2^20), one after the other, and gives
- * back what is older than the last some thousand blocks.
+ * many-stacks COUNT EACH: allocates EACH times with each of COUNT native stacks (below 2^20), one
+ * after the other, and gives back what is older than the last some thousand blocks.
  */
 #include <cuda_runtime_api.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Uses NVTX as a program does that was compiled with its headers: it has a copy of its tables, fills them
- * on the first use, and calls what it then finds in them. Does what its arguments say:
+ * Uses NVTX as a program does that was compiled with its headers: it has a copy of its tables,
+ * fills them on the first use, and calls what it then finds in them. Does what its arguments say:
  *
  *	push:NAME pop mark:NAME start:NAME end     the default domain; end ends what started last
  *	wpush:NAME wmark:NAME                      with wide strings
@@ -39,7 +39,10 @@ static struct copy {
 static struct copy *copy = copies;
 static uint64_t last_id;
 
-/* What a function of NVTX leads to before it has been started; a tool that calls it comes back to itself. */
+/*
+ * What a function of NVTX leads to before it has been started; a tool that calls it comes back to
+ * itself.
+ */
 static void starter(void)
 {
 	printf("called the starter\n");

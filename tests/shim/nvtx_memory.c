@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pool that tells NVTX of its heaps and regions. With HAS_NVTX_HEADERS it is compiled with NVTX's own
- * headers; else it does by hand what they do, as far as that is seen from a tool. Does what its arguments say:
+ * A pool that tells NVTX of its heaps and regions. With HAS_NVTX_HEADERS it is compiled with NVTX's
+ * own headers; else it does by hand what they do, as far as that is seen from a tool. Does what its
+ * arguments say:
  *
  *	alloc                      memory for the heaps that begin afterwards
- *	heap:NAME:SIZE             a heap in it, in the domain "our domain"; prints where its handle lies
- *	wheap:NAME:SIZE            likewise, with a wide name
- *	register:OFFSET:SIZE:N     N regions behind each other
- *	handles:OFFSET:SIZE:N      likewise, with handles; prints where they lie
+ *	heap:NAME:SIZE             a heap in it, in the domain "our domain"; prints where its handle
+ * lies wheap:NAME:SIZE            likewise, with a wide name register:OFFSET:SIZE:N     N regions
+ * behind each other handles:OFFSET:SIZE:N      likewise, with handles; prints where they lie
  *	resize:OFFSET:SIZE         a region
  *	unregister:OFFSET drop:I   regions by address, and by the handle that came as number I
  *	process:OFFSET:SIZE        a region of the process-wide heap

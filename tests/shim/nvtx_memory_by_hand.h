@@ -3,8 +3,9 @@
 #define NVTX_MEMORY_BY_HAND_H
 
 /*
- * What a program has of NVTX and its extension for memory, for builds without its headers: the layouts and
- * numbers by which it speaks to a tool, and a start that does what NVTX's does. For nvtx_memory.c alone.
+ * What a program has of NVTX and its extension for memory, for builds without its headers: the
+ * layouts and numbers by which it speaks to a tool, and a start that does what NVTX's does. For
+ * nvtx_memory.c alone.
  */
 #include <dlfcn.h>
 #include <stdint.h>

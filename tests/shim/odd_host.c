@@ -77,7 +77,9 @@ static int plain(void)
 	return 0;
 }
 
-/* For one without standard streams: its messages may go nowhere, but not into the recorder's files. */
+/*
+ * For one without standard streams: its messages may go nowhere, but not into the recorder's files.
+ */
 static int talkative(void)
 {
 	allocate(1);
@@ -184,8 +186,9 @@ static long long area_bytes(void)
 }
 
 /*
- * Prints the most shared memory that the recording took. Where the recorder's thread does not run for a while, rings of
- * threads that are gone lie there: after each bunch it is waited for, and not for ever.
+ * Prints the most shared memory that the recording took. Where the recorder's thread does not run
+ * for a while, rings of threads that are gone lie there: after each bunch it is waited for, and not
+ * for ever.
  */
 static int many_threads(void)
 {
@@ -212,7 +215,10 @@ static void *cancel_itself(void *unused)
 	return unused;
 }
 
-/* A recording that stayed in the middle of its beginning would lose the calls of another thread, after a while each. */
+/*
+ * A recording that stayed in the middle of its beginning would lose the calls of another thread,
+ * after a while each.
+ */
 static int cancelled(void)
 {
 	start(cancel_itself, NULL);

@@ -23,7 +23,9 @@ __attribute__((constructor)) static void on_load(void)
 		odd_while_loading();
 }
 
-/* A jump, where the compiler may: the return address that the callee sees is not in this library. */
+/*
+ * A jump, where the compiler may: the return address that the callee sees is not in this library.
+ */
 int odd_allocate(void **block, size_t bytes)
 {
 	return cudaMalloc(block, bytes);

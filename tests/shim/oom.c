@@ -2,8 +2,8 @@
 /*
  * oom HOW: runs out of memory on the simulated device, and goes on or ends as HOW says.
  *
- * The program's own view of itself is checked before and after: what it prints is a count of what was not
- * as it has to be, and for `loop` the time that one refusal took.
+ * The program's own view of itself is checked before and after: what it prints is a count of what
+ * was not as it has to be, and for `loop` the time that one refusal took.
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plain ROAD: what every driver since CUDA 11.3 can do, with or without a real device: allocates and frees by
- * functions that were found by ROAD (export, dlsym, proc_address), and prints what must be recorded, in the lines of
- * snippets.c. Needs no header of CUDA's.
+ * plain ROAD: what every driver since CUDA 11.3 can do, with or without a real device: allocates
+ * and frees by functions that were found by ROAD (export, dlsym, proc_address), and prints what
+ * must be recorded, in the lines of snippets.c. Needs no header of CUDA's.
  */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -15,17 +15,23 @@ typedef unsigned long long address_t;
 #define DRIVER_FUNCTIONS(F) \
 	F(cuMemAlloc_v2, cuMemAlloc, 3020, 0) \
 	F(cuMemAllocPitch_v2, cuMemAllocPitch, 3020, 0) \
-	F(cuMemAllocManaged, cuMemAllocManaged, 6000, 0) F(cuMemFree_v2, cuMemFree, 3020, 0) \
-		F(cuMemAllocHost_v2, cuMemAllocHost, 3020, 0) F(cuMemHostAlloc, cuMemHostAlloc, 2020, 0) \
-			F(cuMemFreeHost, cuMemFreeHost, 2000, 0) F(cuMemAllocAsync, cuMemAllocAsync, 11020, 0) \
-				F(cuMemAllocAsync_ptsz, cuMemAllocAsync, 11020, 2) \
-					F(cuMemFreeAsync, cuMemFreeAsync, 11020, 0) \
-						F(cuMemFreeAsync_ptsz, cuMemFreeAsync, 11020, 2)
+	F(cuMemAllocManaged, cuMemAllocManaged, 6000, 0) \
+	F(cuMemFree_v2, cuMemFree, 3020, 0) \
+	F(cuMemAllocHost_v2, cuMemAllocHost, 3020, 0) \
+	F(cuMemHostAlloc, cuMemHostAlloc, 2020, 0) \
+	F(cuMemFreeHost, cuMemFreeHost, 2000, 0) \
+	F(cuMemAllocAsync, cuMemAllocAsync, 11020, 0) \
+	F(cuMemAllocAsync_ptsz, cuMemAllocAsync, 11020, 2) \
+	F(cuMemFreeAsync, cuMemFreeAsync, 11020, 0) \
+	F(cuMemFreeAsync_ptsz, cuMemFreeAsync, 11020, 2)
 #define RUNTIME_FUNCTIONS(F) \
 	F(cudaMalloc, , 0, 0) \
 	F(cudaMallocManaged, , 0, 0) \
-	F(cudaMallocHost, , 0, 0) F(cudaMallocAsync, , 0, 0) F(cudaFree, , 0, 0) \
-		F(cudaFreeHost, , 0, 0) F(cudaFreeAsync, , 0, 0)
+	F(cudaMallocHost, , 0, 0) \
+	F(cudaMallocAsync, , 0, 0) \
+	F(cudaFree, , 0, 0) \
+	F(cudaFreeHost, , 0, 0) \
+	F(cudaFreeAsync, , 0, 0)
 
 #define F(symbol, ...) extern void linked_##symbol(void) __asm__(#symbol);
 DRIVER_FUNCTIONS(F)

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * samples HOW: what a device's memory is while the recorder asks about it. Each context that is made makes it ask
- * at once, twice; that is how a loop comes to thousands of samples.
+ * samples HOW: what a device's memory is while the recorder asks about it. Each context that is
+ * made makes it ask at once, twice; that is how a loop comes to thousands of samples.
  *
- *   quiet          memory of several kinds, then nothing for a second and until a line comes; prints what the driver said of it
- *   quiet again    likewise, for ever
- *   once           one block
+ *   quiet          memory of several kinds, then nothing for a second and until a line comes;
+ * prints what the driver said of it quiet again    likewise, for ever once           one block
  *   graphs         likewise, with a graph that allocates
- *   nothing        looks at devices, and allocates nothing; prints how many threads there are, and whether NVML is there
- *   answers        asks what is free in a loop, twice with another answer
- *   captures MODE  captures streams while contexts come and go in another thread; prints how many captures were spoilt
- *   pools          makes and ends pools while contexts come and go in another thread
- *   resets LIBRARY ends the primary context again and again, likewise; the driver is libcuda.so.future at that path,
- *                  and how many contexts it was asked to make current is printed, and how many of them were gone
- *   fork           forks; the child tries to use the device; prints the parent's view afterwards
- *   exit | _exit   ends in the middle of all this
+ *   nothing        looks at devices, and allocates nothing; prints how many threads there are, and
+ * whether NVML is there answers        asks what is free in a loop, twice with another answer
+ *   captures MODE  captures streams while contexts come and go in another thread; prints how many
+ * captures were spoilt pools          makes and ends pools while contexts come and go in another
+ * thread resets LIBRARY ends the primary context again and again, likewise; the driver is
+ * libcuda.so.future at that path, and how many contexts it was asked to make current is printed,
+ * and how many of them were gone fork           forks; the child tries to use the device; prints
+ * the parent's view afterwards exit | _exit   ends in the middle of all this
  */
 #include <cuda.h>
 #include <dirent.h>

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * snippets ROAD [SYMBOL...]: calls every hooked function once, got by one road, in one process. Prints for each
- * hooked call of the program what must be recorded ("event ..."), and what it returned and left in errno
- * ("result ..."), which are the same without a recorder. "none SYMBOL": this road does not lead there.
+ * snippets ROAD [SYMBOL...]: calls every hooked function once, got by one road, in one process.
+ * Prints for each hooked call of the program what must be recorded ("event ..."), and what it
+ * returned and left in errno
+ * ("result ..."), which are the same without a recorder. "none SYMBOL": this road does not lead
+ * there.
  *
- * Roads: export (bound when the program was linked), dlsym, dlvsym, handle (dlsym in the handle of dlopen(NULL)),
- * default (in RTLD_DEFAULT), proc_address and proc_address_v2, and the runtime's entry_point (of the
- * version of a row) and entry_point12 (of CUDA 12's runtime, which knows one version).
+ * Roads: export (bound when the program was linked), dlsym, dlvsym, handle (dlsym in the handle of
+ * dlopen(NULL)), default (in RTLD_DEFAULT), proc_address and proc_address_v2, and the runtime's
+ * entry_point (of the version of a row) and entry_point12 (of CUDA 12's runtime, which knows one
+ * version).
  */
 #include "snippets.h"
 
@@ -111,7 +114,10 @@ void refuse(int result, const char *expression)
 	printf("error %s %d\n", current, (int)cudaGetLastError());
 }
 
-/* --- roads ---------------------------------------------------------------------------------------- */
+/*
+ * --- roads
+ * ----------------------------------------------------------------------------------------
+ */
 
 static void *library(const char *name)
 {
@@ -200,7 +206,10 @@ static void *find(const char *road, const struct row *row)
 	return strcmp(road, "entry_point") == 0 ? by_entry_point(row) : by_entry_point12(row);
 }
 
-/* --- the program ---------------------------------------------------------------------------------- */
+/*
+ * --- the program
+ * ----------------------------------------------------------------------------------
+ */
 
 static CUcontext make_context(void)
 {

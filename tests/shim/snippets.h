@@ -14,13 +14,15 @@
  *		free_block(block);
  *	}
  *
- * `call` is the function under test, of its own type, as the road under test gave it. A snippet sets up what it
- * needs, and ends it, by functions of the driver from dlsym; every hooked call of the whole program is followed by
- * SAW of what it must leave behind, in order, or by nothing when it leaves nothing. A row of hooks.def
- * without a snippet does not link.
+ * `call` is the function under test, of its own type, as the road under test gave it. A snippet
+ * sets up what it needs, and ends it, by functions of the driver from dlsym; every hooked call of
+ * the whole program is followed by SAW of what it must leave behind, in order, or by nothing when
+ * it leaves nothing. A row of hooks.def without a snippet does not link.
  */
 
-/* Old forms and forms for per-thread streams are functions of their own: the headers declare all. */
+/*
+ * Old forms and forms for per-thread streams are functions of their own: the headers declare all.
+ */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -31,7 +33,10 @@
 #include "wrappers/cuda_types.h"
 #include "simcuda/driver/newer.h"
 
-/* What the recorder must have seen. `api` NULL: the snippet's own function. Events say nothing where a member is 0. */
+/*
+ * What the recorder must have seen. `api` NULL: the snippet's own function. Events say nothing
+ * where a member is 0.
+ */
 struct seen {
 	const char *api, *kind, *space;
 	unsigned long long address, size, object, stream;
@@ -42,12 +47,17 @@ void saw(const struct seen *seen);
 #define SAW(in_kind, in_space, ...) \
 	saw(&(struct seen){ .kind = #in_kind, .space = #in_space, ##__VA_ARGS__ })
 
-/* A call that must succeed; errno is set before it, and whether it is the same after it is printed. */
+/*
+ * A call that must succeed; errno is set before it, and whether it is the same after it is printed.
+ */
 #define OK(expression) check((set_errno(), (int)(expression)), #expression)
 void set_errno(void);
 void check(int result, const char *expression);
 
-/* A call that must be refused: the second end of something. What it named is recorded once more, as refused. */
+/*
+ * A call that must be refused: the second end of something. What it named is recorded once more, as
+ * refused.
+ */
 #ifndef IS_REAL_DEVICE
 #define AGAIN(in_space, expression, ...) \
 	(set_errno(), refuse((int)(expression), #expression), SAW(free_failed, in_space, ##__VA_ARGS__))

@@ -2,11 +2,14 @@
 /* Memory of other processes and interfaces. See snippets.h. */
 #include "snippets.h"
 
-/* --- of other processes --------------------------------------------------------------------------- */
+/*
+ * --- of other processes
+ * ---------------------------------------------------------------------------
+ */
 
 /*
- * A process cannot open its own memory. The simulated driver writes the exporter's number into the handle, behind
- * 8 bytes; another number makes it the handle of another process.
+ * A process cannot open its own memory. The simulated driver writes the exporter's number into the
+ * handle, behind 8 bytes; another number makes it the handle of another process.
  */
 CUipcMemHandle foreign_handle(void)
 {
@@ -74,7 +77,10 @@ SNIPPET(cuIpcGetMemHandle)
 	free_block(block);
 }
 
-/* --- of other interfaces -------------------------------------------------------------------------- */
+/*
+ * --- of other interfaces
+ * --------------------------------------------------------------------------
+ */
 
 static const CUDA_EXTERNAL_MEMORY_HANDLE_DESC of_file = {
 	.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD,
@@ -142,7 +148,10 @@ SNIPPET(cuDestroyExternalMemory)
 	AGAIN(external, call(memory), .address = N(memory));
 }
 
-/* --- of graphics ---------------------------------------------------------------------------------- */
+/*
+ * --- of graphics
+ * ----------------------------------------------------------------------------------
+ */
 
 static void unregister_resource(CUgraphicsResource resource)
 {

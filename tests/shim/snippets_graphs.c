@@ -71,7 +71,10 @@ void destroy_executable(CUgraphExec exec, CUgraph graph)
 	OK(D(cuGraphDestroy)(graph));
 }
 
-/* --- nodes ---------------------------------------------------------------------------------------- */
+/*
+ * --- nodes
+ * ----------------------------------------------------------------------------------------
+ */
 
 SNIPPET(cuGraphAddMemAllocNode)
 {
@@ -127,7 +130,10 @@ SNIPPET(cuGraphAddNode_v3)
 		(&after, graph, NULL, NULL, 0, &empty))
 }
 
-/* --- executable graphs ---------------------------------------------------------------------------- */
+/*
+ * --- executable graphs
+ * ----------------------------------------------------------------------------
+ */
 
 static void destroy_own(CUgraphExec exec, CUgraph graph)
 {
@@ -258,9 +264,15 @@ SNIPPET(cuDeviceGraphMemTrim)
 	SAW(trim, graph, .address = 2, .device = 1);
 }
 
-/* --- captures ------------------------------------------------------------------------------------- */
+/*
+ * --- captures
+ * -------------------------------------------------------------------------------------
+ */
 
-/* What is asked for while a stream is captured becomes nodes; what was captured is launched, and frees itself. */
+/*
+ * What is asked for while a stream is captured becomes nodes; what was captured is launched, and
+ * frees itself.
+ */
 static CUgraph end_capture(CUstream stream, CUresult (*end)(CUstream, CUgraph *), int is_per_thread)
 {
 	CUdeviceptr block;
@@ -343,7 +355,10 @@ SNIPPET(cuStreamBeginCaptureToGraph){ CAPTURE_TO_GRAPH(0) }
 
 SNIPPET(cuStreamBeginCaptureToGraph_ptsz){ CAPTURE_TO_GRAPH(1) }
 
-/* The simulated driver refuses to record a graph anew: what is seen here is that a refusal begins no capture. */
+/*
+ * The simulated driver refuses to record a graph anew: what is seen here is that a refusal begins
+ * no capture.
+ */
 #define RECAPTURE(is_per_thread) \
 	CUgraph graph = make_graph(); \
 	CUstream stream = make_stream(); \

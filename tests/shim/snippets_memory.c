@@ -4,7 +4,10 @@
 
 #include <sys/mman.h>
 
-/* --- what other files need too -------------------------------------------------------------------- */
+/*
+ * --- what other files need too
+ * --------------------------------------------------------------------
+ */
 
 CUdeviceptr make_block(size_t size_bytes)
 {
@@ -56,7 +59,10 @@ void destroy_mipmap(void *mipmap)
 	SAW(free, array, .api = "cuMipmappedArrayDestroy", .address = N(mipmap));
 }
 
-/* --- linear device memory ------------------------------------------------------------------------- */
+/*
+ * --- linear device memory
+ * -------------------------------------------------------------------------
+ */
 
 SNIPPET(cuMemAlloc)
 {
@@ -126,7 +132,10 @@ SNIPPET(cuMemFree_v2)
 	OK(call(0));
 }
 
-/* --- host memory ---------------------------------------------------------------------------------- */
+/*
+ * --- host memory
+ * ----------------------------------------------------------------------------------
+ */
 
 SNIPPET(cuMemAllocHost)
 {
@@ -195,7 +204,10 @@ SNIPPET(cuMemHostUnregister)
 	AGAIN(registered, call(memory), .address = N(memory));
 }
 
-/* --- stream-ordered memory ------------------------------------------------------------------------ */
+/*
+ * --- stream-ordered memory
+ * ------------------------------------------------------------------------
+ */
 
 /* On a stream of the other device, while device 0 is the current one: the stream's device pays. */
 static CUstream other_stream(CUcontext *ret_context)
@@ -334,7 +346,10 @@ SNIPPET(cuMemFreeAsync_ptsz)
 	free_of_pool(call, OWN);
 }
 
-/* --- arrays --------------------------------------------------------------------------------------- */
+/*
+ * --- arrays
+ * ---------------------------------------------------------------------------------------
+ */
 
 SNIPPET(cuArrayCreate)
 {

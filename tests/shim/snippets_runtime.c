@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The runtime's functions of memory. See snippets.h; in a program with the runtime inside, the driver's names are seen. */
+/*
+ * The runtime's functions of memory. See snippets.h; in a program with the runtime inside, the
+ * driver's names are seen.
+ */
 #include "snippets.h"
 
 #include <unistd.h>
@@ -100,7 +103,10 @@ RUNTIME_SNIPPET(cudaHostUnregister, cuMemHostUnregister)
 	AGAIN(registered, call(memory), .address = N(memory));
 }
 
-/* --- stream-ordered memory ------------------------------------------------------------------------ */
+/*
+ * --- stream-ordered memory
+ * ------------------------------------------------------------------------
+ */
 
 RUNTIME_SNIPPET(cudaMallocAsync, cuMemAllocAsync)
 {
@@ -163,7 +169,10 @@ RUNTIME_SNIPPET(cudaFreeAsync_ptsz, cuMemFreeAsync_ptsz)
 	free_of_pool(call, OWN);
 }
 
-/* --- arrays --------------------------------------------------------------------------------------- */
+/*
+ * --- arrays
+ * ---------------------------------------------------------------------------------------
+ */
 
 static const struct cudaChannelFormatDesc two_floats = { 32, 32, 0, 0, cudaChannelFormatKindFloat };
 
@@ -221,7 +230,10 @@ RUNTIME_SNIPPET(cudaFreeMipmappedArray, cuMipmappedArrayDestroy)
 	AGAIN(array, call((cudaMipmappedArray_t)mipmap), .address = N(mipmap));
 }
 
-/* --- pools ---------------------------------------------------------------------------------------- */
+/*
+ * --- pools
+ * ----------------------------------------------------------------------------------------
+ */
 
 RUNTIME_SNIPPET(cudaMemPoolCreate, cuMemPoolCreate)
 {
@@ -288,7 +300,10 @@ RUNTIME_SNIPPET(cudaMemPoolImportPointer, cuMemPoolImportPointer)
 	destroy_pool(pool);
 }
 
-/* --- foreign memory ------------------------------------------------------------------------------- */
+/*
+ * --- foreign memory
+ * -------------------------------------------------------------------------------
+ */
 
 RUNTIME_SNIPPET(cudaIpcOpenMemHandle, cuIpcOpenMemHandle_v2)
 {

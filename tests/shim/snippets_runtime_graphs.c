@@ -2,7 +2,10 @@
 /* The runtime's functions of graphs and devices. See snippets_runtime.c. */
 #include "snippets.h"
 
-/* --- graphs --------------------------------------------------------------------------------------- */
+/*
+ * --- graphs
+ * ---------------------------------------------------------------------------------------
+ */
 
 RUNTIME_SNIPPET(cudaGraphAddMemAllocNode, cuGraphAddMemAllocNode)
 {
@@ -101,7 +104,10 @@ RUNTIME_SNIPPET(cudaDeviceGraphMemTrim, cuDeviceGraphMemTrim)
 	SAW(trim, graph, .address = 2, .device = 1);
 }
 
-/* --- devices -------------------------------------------------------------------------------------- */
+/*
+ * --- devices
+ * --------------------------------------------------------------------------------------
+ */
 
 /* What is seen of a set-up that the runtime's own functions do. */
 #ifdef IS_STATIC

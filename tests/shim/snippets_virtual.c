@@ -4,7 +4,10 @@
 
 #include <unistd.h>
 
-/* --- pools ---------------------------------------------------------------------------------------- */
+/*
+ * --- pools
+ * ----------------------------------------------------------------------------------------
+ */
 
 static const CUmemPoolProps shared_pool = {
 	.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -154,7 +157,10 @@ SNIPPET(cuMemPoolImportPointer)
 	destroy_pool(pool);
 }
 
-/* --- virtual memory ------------------------------------------------------------------------------- */
+/*
+ * --- virtual memory
+ * -------------------------------------------------------------------------------
+ */
 
 static const CUmemAllocationProp on_device = {
 	.type = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -333,7 +339,10 @@ SNIPPET(cuMemGetHandleForAddressRange)
 	free_block(block);
 }
 
-/* --- multicast ------------------------------------------------------------------------------------ */
+/*
+ * --- multicast
+ * ------------------------------------------------------------------------------------
+ */
 
 /* Of one device, so that a process alone can complete it. */
 static const CUmulticastObjectProp for_one = {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libcuda.so.touchy: a driver that minds what the simulated one forgives, and keeps count. Whoever asks it of a
- * stream that it never made, asks of pools and addresses while streams are captured without the relaxed mode, or
- * makes a context current that is not there, is complained of. All that it is asked leaves an errno of its own
- * behind, as system calls do; what makes and ends something does not.
+ * libcuda.so.touchy: a driver that minds what the simulated one forgives, and keeps count. Whoever
+ * asks it of a stream that it never made, asks of pools and addresses while streams are captured
+ * without the relaxed mode, or makes a context current that is not there, is complained of. All
+ * that it is asked leaves an errno of its own behind, as system calls do; what makes and ends
+ * something does not.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -141,7 +142,10 @@ CALL(cuDevicePrimaryCtxGetState, int device, unsigned *ret_flags, int *ret_activ
 	return SUCCESS;
 }
 
-/* It takes one answer less than it has, where a program wants one: that is a call and no question of the recorder's. */
+/*
+ * It takes one answer less than it has, where a program wants one: that is a call and no question
+ * of the recorder's.
+ */
 CALL(cuMemGetInfo_v2, size_t *ret_free, size_t *ret_total)
 {
 	if (!atomic_load(&is_initialized))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * two_runtimes [close] LIBRARY...: plugins that were linked to different CUDA runtimes, opened locally as
- * Python opens extension modules, each allocating through its own. Each prints the version of the
- * runtime that its calls reached: with the recorder it must be the one that it was linked to. With `close`, each is
- * closed before the next one is opened, which then may lie where it was.
+ * two_runtimes [close] LIBRARY...: plugins that were linked to different CUDA runtimes, opened
+ * locally as Python opens extension modules, each allocating through its own. Each prints the
+ * version of the runtime that its calls reached: with the recorder it must be the one that it was
+ * linked to. With `close`, each is closed before the next one is opened, which then may lie where
+ * it was.
  */
 #include <dlfcn.h>
 #include <stdbool.h>

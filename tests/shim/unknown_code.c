@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unknown-code: allocates below code that it wrote itself, of which no unwind table tells. Each allocation has a size of its
- * own, which is printed with what the code does of its frame pointer:
+ * unknown-code: allocates below code that it wrote itself, of which no unwind table tells. Each
+ * allocation has a size of its own, which is printed with what the code does of its frame pointer:
  *
  *	framed     keeps one, as compilers do
  *	nested     likewise, and is called by such code

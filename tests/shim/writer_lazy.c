@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer-lazy MODE [ARGUMENT] [WAY]: a program with one thread. Each line of its output is the number of its threads.
+ * writer-lazy MODE [ARGUMENT] [WAY]: a program with one thread. Each line of its output is the
+ * number of its threads.
  *
- *	pairs COUNT WAY  allocates 1024 bytes and frees them so often; ends by WAY: return, exit, quick_exit, _exit, handler, thread,
- *	                 raw, kill
- *	storm FORKS      allocates, with host memory and from the device, while a timer's handler forks so often
- *	inside           forks in a signal handler that interrupts malloc; the child goes on where the handler was called
- *	child            a child uses CUDA before its parent does, another one afterwards (the device refuses that)
- *	thread           a second thread allocates 2048 bytes
- *	signal           sends itself SIGUSR1, sets a mark and allocates 2048 bytes
- *	exec PROGRAM     tries to run a program that is not there, and then PROGRAM
- *	folder           goes to / behind the first event
- *	library PATH     allocates 1000 bytes in a library, and closes it
- *	refused          asks for more than the device has
- *	descriptors HAS  opens as many files as it may; with HAS = 0 it can have no more threads either
- *	full COUNT WAY   as pairs, while the process can have no more threads
- *	stacks COUNT     allocates so often, each time with another deep stack
- *	pauses COUNT     pauses the recording and resumes it, so often
+ *	pairs COUNT WAY  allocates 1024 bytes and frees them so often; ends by WAY: return, exit,
+ * quick_exit, _exit, handler, thread, raw, kill storm FORKS      allocates, with host memory and
+ * from the device, while a timer's handler forks so often inside           forks in a signal
+ * handler that interrupts malloc; the child goes on where the handler was called child            a
+ * child uses CUDA before its parent does, another one afterwards (the device refuses that) thread
+ *         a second thread allocates 2048 bytes signal           sends itself SIGUSR1, sets a mark
+ * and allocates 2048 bytes exec PROGRAM     tries to run a program that is not there, and then
+ * PROGRAM folder           goes to / behind the first event library PATH     allocates 1000 bytes
+ * in a library, and closes it refused          asks for more than the device has descriptors HAS
+ * opens as many files as it may; with HAS = 0 it can have no more threads either full COUNT WAY  as
+ * pairs, while the process can have no more threads stacks COUNT     allocates so often, each time
+ * with another deep stack pauses COUNT     pauses the recording and resumes it, so often
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -176,7 +174,10 @@ static void on_fault(int number)
 	made_inside = fork();
 }
 
-/* malloc cuts a block from its memory's end, which faults: it is then in the middle, with its lock where it takes one. */
+/*
+ * malloc cuts a block from its memory's end, which faults: it is then in the middle, with its lock
+ * where it takes one.
+ */
 static int inside(void)
 {
 	struct sigaction action = { .sa_handler = on_fault };

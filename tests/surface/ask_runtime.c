@@ -4,13 +4,13 @@
  *
  * Lets a CUDA runtime of NVIDIA's start, up to where it gives up on the driver that it found, and
  * prints each question that it asked on the way, by dlsym and by cuGetProcAddress, with what it was
- * given for an answer. Then asks itself for what FILE says, lines of "NAME VERSION", with the flags 0,
- * 1 and 2 through both forms of cuGetProcAddress. A line is
+ * given for an answer. Then asks itself for what FILE says, lines of "NAME VERSION", with the flags
+ * 0, 1 and 2 through both forms of cuGetProcAddress. A line is
  *
  *	WHO ROUTE NAME VERSION FLAGS RESULT OBJECT OFFSET
  *
- * where WHO is "runtime" or "self", and OBJECT the answer's file, "-" where there is none. The program's
- * own dlsym comes before that of a preload, and asks it.
+ * where WHO is "runtime" or "self", and OBJECT the answer's file, "-" where there is none. The
+ * program's own dlsym comes before that of a preload, and asks it.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -88,7 +88,10 @@ static void *ours_instead(void *answer, const char *name, int version)
 	return answer;
 }
 
-/* The dlsym that this program would have without its own: of a preload, or libc's, which is asked for it. */
+/*
+ * The dlsym that this program would have without its own: of a preload, or libc's, which is asked
+ * for it.
+ */
 static void *next_dlsym(void *handle, const char *name)
 {
 	static void *(*next)(void *, const char *);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A driver that knows every name that NVIDIA's headers know and does nothing: what a real runtime asks
- * of it is all that the tests want. The test makes fake_driver.def from those headers:
+ * A driver that knows every name that NVIDIA's headers know and does nothing: what a real runtime
+ * asks of it is all that the tests want. The test makes fake_driver.def from those headers:
  *
  *	ENTRY(symbol, base, since, per_thread)
  *
  * With EXACT_NAMES_ONLY there is no cuGetProcAddress, and a runtime falls back to dlsym. With
- * FAKE_DRIVER_HIDES in the environment, cuGetProcAddress answers with functions that are not exported.
+ * FAKE_DRIVER_HIDES in the environment, cuGetProcAddress answers with functions that are not
+ * exported.
  */
 #include <stddef.h>
 #include <stdint.h>

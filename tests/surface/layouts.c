@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the size of each type that cuda_types.h may have to stand in for, and where its members are
- * that wrappers read. The test compiles it with old and new headers and compares what it says.
+ * Prints the size of each type that cuda_types.h may have to stand in for, and where its members
+ * are that wrappers read. The test compiles it with old and new headers and compares what it says.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>

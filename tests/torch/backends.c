@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Gets memory for others: an allocator for torch.cuda.memory.CUDAPluggableAllocator, and for itself. */
+/*
+ * Gets memory for others: an allocator for torch.cuda.memory.CUDAPluggableAllocator, and for
+ * itself.
+ */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -33,8 +36,8 @@ EXPORT void own_free(void *block, ssize_t size, int device, void *stream)
 }
 
 /*
- * An allocator whose memory can be taken away and brought back under the same addresses, as programs do that
- * lend the device to others for a while.
+ * An allocator whose memory can be taken away and brought back under the same addresses, as
+ * programs do that lend the device to others for a while.
  */
 enum { MAPPINGS = 16, PINNED = 1, ON_DEVICE = 1 };
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* An extension that gets memory in two ways: from the runtime, and from PyTorch, by its interface for C. */
+/*
+ * An extension that gets memory in two ways: from the runtime, and from PyTorch, by its interface
+ * for C.
+ */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>

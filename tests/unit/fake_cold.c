@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Stands for an interpreter whose loop a compiler cut in two: what is cold lies apart, and a stripped file does not name it. */
+/*
+ * Stands for an interpreter whose loop a compiler cut in two: what is cold lies apart, and a
+ * stripped file does not name it.
+ */
 
 typedef void callback(void);
 

@@ -18,7 +18,10 @@ static __attribute__((noinline, noclone, unused)) uint64_t return_address_in_cal
 uint64_t fake_eval(void) __asm__("_PyEval_EvalFrameDefault");
 uint64_t fake_cfunction(void) __asm__("cfunction_vectorcall_NOARGS");
 
-/* In libframework-fake.so: an operator of a framework with a C++ name; a function with an inlined one. */
+/*
+ * In libframework-fake.so: an operator of a framework with a C++ name; a function with an inlined
+ * one.
+ */
 uint64_t fake_operator(void) __asm__("_ZN2at4_ops2mm4callERKNS_6TensorES4_");
 uint64_t fake_outer(void);
 

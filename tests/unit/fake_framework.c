@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Stands for a framework's library in tests of merged stacks. Built with lines, as libframework-fake.so. */
+/*
+ * Stands for a framework's library in tests of merged stacks. Built with lines, as
+ * libframework-fake.so.
+ */
 #include "fake_frames.h"
 
 uint64_t fake_operator(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stands for the Python interpreter in tests of merged stacks: functions with the interpreter's names,
- * each of which says a return address that lies in it. Built as libpython-fake.so.
+ * Stands for the Python interpreter in tests of merged stacks: functions with the interpreter's
+ * names, each of which says a return address that lies in it. Built as libpython-fake.so.
  */
 #include "fake_frames.h"
 

@@ -2,7 +2,10 @@
 #ifndef GMT_TESTS_LEAKING_H
 #define GMT_TESTS_LEAKING_H
 
-/* A program of three lines that a test lets leak. Included by one test program each, behind cmocka.h. */
+/*
+ * A program of three lines that a test lets leak. Included by one test program each, behind
+ * cmocka.h.
+ */
 
 #include "recording.h"
 #include "temporary.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes a synthetic snapshot, as a recorder would: threads whose events come in blocks of their
- * own, Python and native stacks, PyTorch's totals, clock records, sync points. With `steps`, as of a
- * training: an optimizer's marks, phases, a block that each step leaves, refused requests, stacks with
- * PyTorch's files in them, a thread of autograd's.
+ * own, Python and native stacks, PyTorch's totals, clock records, sync points. With `steps`, as of
+ * a training: an optimizer's marks, phases, a block that each step leaves, refused requests, stacks
+ * with PyTorch's files in them, a thread of autograd's.
  *
  *   make_snapshot FILE [key=value...]     (keys: struct settings)
  *
@@ -157,8 +157,10 @@ static void make_torch_code(struct gmt_code *code)
 	}
 }
 
-/* Site s: a Python stack of `depth` frames, the leaf in a package, the rest the user's; every second
- * one has a native stack above it. */
+/*
+ * Site s: a Python stack of `depth` frames, the leaf in a package, the rest the user's; every
+ * second one has a native stack above it.
+ */
 static void put_site(struct maker *maker, uint32_t site)
 {
 	uint32_t depth = (uint32_t)maker->settings.depth;
@@ -370,11 +372,19 @@ static void parse(struct settings *settings, int argc, char **argv)
 	}
 		KEY(events)
 		KEY(threads)
-		KEY(sites) KEY(devices) KEY(depth) KEY(live) KEY(seed) KEY(end) KEY(drop) KEY(rank)
-			KEY(torch) KEY(level) KEY(steps)
+		KEY(sites)
+		KEY(devices)
+		KEY(depth)
+		KEY(live)
+		KEY(seed)
+		KEY(end)
+		KEY(drop)
+		KEY(rank)
+		KEY(torch)
+		KEY(level)
+		KEY(steps)
 #undef KEY
-				if (!known)
-		{
+		if (!known) {
 			fprintf(stderr, "make_snapshot: what is `%s`?\n", argv[i]);
 			exit(2);
 		}

@@ -3,8 +3,8 @@
 #define GMT_TESTS_RECORDING_H
 
 /*
- * A recording that a test tells event by event, and what is concluded from it. Time goes on by itself: 10
- * ticks of a nanosecond for each thing that happens. Whatever fails ends the program.
+ * A recording that a test tells event by event, and what is concluded from it. Time goes on by
+ * itself: 10 ticks of a nanosecond for each thing that happens. Whatever fails ends the program.
  */
 
 #include <stdbool.h>

@@ -123,7 +123,9 @@ static void without_a_thread_of_autograds_stacks_stay_as_they_are(void **state)
 #define NN "/env/lib/python3.11/site-packages/torch/nn"
 #define OP(NAME) (UINT32_C(1) << GMT_FRAME_KIND_##NAME)
 
-/* A frame as PyTorch 2 has it for each row of frame_kinds.def, and such as look alike and are none. */
+/*
+ * A frame as PyTorch 2 has it for each row of frame_kinds.def, and such as look alike and are none.
+ */
 static const struct {
 	bool is_python;
 	const char *where, *function;

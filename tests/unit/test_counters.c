@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the steps of a recording are found by: periods of a sequence, and which of many things count together. */
+/*
+ * What the steps of a recording are found by: periods of a sequence, and which of many things count
+ * together.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

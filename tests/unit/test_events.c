@@ -122,7 +122,10 @@ static void what_cannot_be_read_back_is_said(void **state)
 	gmt_shapes_fini(&shapes);
 }
 
-/* Bits that are the same in all values of a chunk, above and below those that differ, are in none of its bytes. */
+/*
+ * Bits that are the same in all values of a chunk, above and below those that differ, are in none
+ * of its bytes.
+ */
 static void bits_that_all_have_come_back(void **state)
 {
 	enum { COUNT = 3 * GMT_EVENTS_CHUNK + 5 };
@@ -217,7 +220,10 @@ static int by_time(const void *left, const void *right)
 	return (a->position > b->position) - (a->position < b->position);
 }
 
-/* Blocks of some threads in turn, none later than `reach` behind the others; a second part from `part` on. */
+/*
+ * Blocks of some threads in turn, none later than `reach` behind the others; a second part from
+ * `part` on.
+ */
 static void check_order(size_t count, uint64_t reach, size_t part)
 {
 	struct place *expected = calloc(count, sizeof(*expected));

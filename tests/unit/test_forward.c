@@ -84,8 +84,8 @@ static void a_loop_over_equal_layers_with_a_head_is_one_call(void **state)
 }
 
 /*
- * `layers` equal ones, each of which frees what the one before made; the caller holds each result until it has the next
- * one.
+ * `layers` equal ones, each of which frees what the one before made; the caller holds each result
+ * until it has the next one.
  */
 static void call_equal_layers(int count, uint64_t *result)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs that grow and such as only look like it: what definition growth says of them, to the byte. */
+/*
+ * Programs that grow and such as only look like it: what definition growth says of them, to the
+ * byte.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +20,10 @@ static void close_to(double value, double expected)
 
 static void slopes_and_their_confidence_are_those_of_theil_sen_and_mann_kendall(void **state)
 {
-	/* From an implementation of its own, in Python: S and variance are 10 and 50/3, 8, 9 and 47/3, 3 and 11/3. */
+	/*
+	 * From an implementation of its own, in Python: S and variance are 10 and 50/3, 8, 9 and 47/3,
+	 * 3 and 11/3.
+	 */
 	static const struct {
 		uint64_t values[6];
 		size_t count;

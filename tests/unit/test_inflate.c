@@ -36,7 +36,10 @@ static uint8_t *make_content(void)
 	return content;
 }
 
-/* One deflate stream: half of it by codes of its own, a quarter stored, the rest by the fixed codes. Sync points between. */
+/*
+ * One deflate stream: half of it by codes of its own, a quarter stored, the rest by the fixed
+ * codes. Sync points between.
+ */
 static size_t deflate_all(const uint8_t *content, size_t size, uint8_t *to, bool is_ended)
 {
 	z_stream stream = { .next_in = (Bytef *)(uintptr_t)content,
@@ -228,7 +231,10 @@ static void a_wrong_end_of_a_member_is_damage_behind_all_that_it_holds(void **st
 	free(out);
 }
 
-/* Behind a sync point: nothing, a block of the type that there is none of, and a length that does not fit its complement. */
+/*
+ * Behind a sync point: nothing, a block of the type that there is none of, and a length that does
+ * not fit its complement.
+ */
 static void all_that_was_synced_comes_before_the_damage_or_the_cut_behind_it(void **state)
 {
 	static const struct {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps of programs without marks, optimizers and modules, told from lines, patterns and numbers of allocations. */
+/*
+ * Steps of programs without marks, optimizers and modules, told from lines, patterns and numbers of
+ * allocations.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -262,7 +265,10 @@ static void what_does_not_repeat_is_counted(void **state)
 	}
 }
 
-/* A model, then passes that each keep a block; at the end the blocks are freed, and the model `first` or last. */
+/*
+ * A model, then passes that each keep a block; at the end the blocks are freed, and the model
+ * `first` or last.
+ */
 static enum gmt_leak_ground ground_of_an_ending(bool is_model_first)
 {
 	uint64_t blocks[60], model;

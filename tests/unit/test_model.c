@@ -98,7 +98,10 @@ static void many_threads_are_merged_into_one_order(void **state)
 	gmt_snapshot_free(snapshot);
 }
 
-/* Larger than what is read without a thread (source/feed.c); rows that no recorder writes, which do not compress. */
+/*
+ * Larger than what is read without a thread (source/feed.c); rows that no recorder writes, which do
+ * not compress.
+ */
 static void write_large_file(uint64_t events)
 {
 	char text[2 * 16 + 1];

@@ -163,7 +163,10 @@ static void a_request_that_makes_no_sense_is_not_among_them(void **state)
 	unmake();
 }
 
-/* PyTorch has a segment of `size_bytes` and gives up another before the driver lets it have one of 8 MiB. */
+/*
+ * PyTorch has a segment of `size_bytes` and gives up another before the driver lets it have one of
+ * 8 MiB.
+ */
 static void put_retry(uint64_t refusals, uint64_t second_bytes, uint64_t torch_address)
 {
 	begin();

@@ -178,7 +178,10 @@ static void a_block_of_pytorchs_is_owned_by_the_library_that_asked_pytorch_for_i
 	assert_string_equal(TORCH_OWNER(CACHE, TORCH, TORCH_PYTHON, MODULE_PY,
 							PYTHON(PACKAGES "deepspeed/runtime/zero/stage3.py")),
 		"DeepSpeed");
-	/* Between a library's frame and PyTorch's there is the user's own model; a package that no rule names. */
+	/*
+	 * Between a library's frame and PyTorch's there is the user's own model; a package that no rule
+	 * names.
+	 */
 	assert_string_equal(TORCH_OWNER(CACHE, TORCH, TORCH_PYTHON, MODULE_PY, SCRIPT, MODULE_PY,
 							PYTHON(PACKAGES "deepspeed/runtime/engine.py")),
 		"PyTorch");

@@ -62,7 +62,10 @@ static void pages_that_pytorch_took_later_were_not_its_own_at_the_peak(void **st
 	assert_int_equal(scene->where.segments.items[1].segments, 2);
 }
 
-/* What PyTorch's allocator and the program may do, in any order; what cannot be is ignored or counted. */
+/*
+ * What PyTorch's allocator and the program may do, in any order; what cannot be is ignored or
+ * counted.
+ */
 static void put_anything(struct scene *scene, uint64_t random)
 {
 	uint64_t segment = SEGMENT + MIB(64) * (random >> 8 & 7),

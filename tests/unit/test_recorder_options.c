@@ -13,7 +13,10 @@
 
 enum { LINES_BYTES = 4096 };
 
-/* What one text of options led to: a line for each complaint, "refused: " or "advice: " in front of it. */
+/*
+ * What one text of options led to: a line for each complaint, "refused: " or "advice: " in front of
+ * it.
+ */
 struct outcome {
 	struct gmt_recorder_settings settings;
 	char lines[LINES_BYTES];

@@ -38,7 +38,10 @@ static struct gmt_rise judge_blocks(double (*blocks)(double), size_t count)
 	return judge(count);
 }
 
-/* Heaps' law, for the words of a text; its last steps bring little more than half of what its first ones bring. */
+/*
+ * Heaps' law, for the words of a text; its last steps bring little more than half of what its first
+ * ones bring.
+ */
 static double words(double steps)
 {
 	return 14 * pow(steps, 0.45);

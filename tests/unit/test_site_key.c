@@ -250,7 +250,9 @@ static void frames_that_only_some_interpreters_and_systems_have_do_not_count(voi
 static void a_hash_is_what_the_header_says(void **state)
 {
 	(void)state;
-	/* FNV-1a of "train.py:f\ntrain.py:main\n"; a change of it needs another GMT_SITE_KEY_VERSION. */
+	/*
+	 * FNV-1a of "train.py:f\ntrain.py:main\n"; a change of it needs another GMT_SITE_KEY_VERSION.
+	 */
 	assert_string_equal(gmt_site_key_text(HASH(FUNCTIONS("f", "main"))).text, "0548e90148e6c23c");
 	assert_string_equal(gmt_site_key_text(HASH(.file = NULL)).text, "cbf29ce484222325");
 	assert_string_equal(gmt_site_key_text(0x12).text, "0000000000000012");

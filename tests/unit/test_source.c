@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files to blocks, by each of the two ways to inflate: test_source zlib|ISA-L. Both must give the same of whole files, of
- * cut ones and of damaged ones, however what is read comes in pieces.
+ * Files to blocks, by each of the two ways to inflate: test_source zlib|ISA-L. Both must give the
+ * same of whole files, of cut ones and of damaged ones, however what is read comes in pieces.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -218,7 +218,10 @@ static void make_small_file(void)
 		SNAPSHOT_PUT(&file, EVENT, gmt_event, .stamp = i, .address = i << 12,
 			.size_bytes = i * i * 977);
 	snapshot_file_sync(&file);
-	/* A letter that cannot be told ends a block, and a match begins the next: some look at both together. */
+	/*
+	 * A letter that cannot be told ends a block, and a match begins the next: some look at both
+	 * together.
+	 */
 	for (uint32_t i = 0; i < 40; i++) {
 		char text[9] = "";
 
@@ -342,7 +345,10 @@ static void of_a_file_with_one_wrong_bit_all_that_zlib_reads_is_read(void **stat
 		assert_int_equal(pwrite(fd, &byte, 1, bit / 8), 1);
 		struct reading by_zlib = read_all(&gmt_inflater_zlib, path),
 					   reading = read_all(inflater, path);
-		/* ISA-L takes some codes for good that zlib refuses, of which some words are nobody's. Checksums are the judges. */
+		/*
+		 * ISA-L takes some codes for good that zlib refuses, of which some words are nobody's.
+		 * Checksums are the judges.
+		 */
 		assert_int_equal(reading.status == GMT_END, by_zlib.status == GMT_END);
 		assert_true(reading.blocks >= by_zlib.blocks);
 		if (reading.blocks == by_zlib.blocks)
@@ -352,7 +358,9 @@ static void of_a_file_with_one_wrong_bit_all_that_zlib_reads_is_read(void **stat
 		assert_int_equal(pwrite(fd, &byte, 1, bit / 8), 1);
 	}
 	close(fd);
-	/* Times, systems and hints in the headers of members, bits that fill a byte: nobody reads them. */
+	/*
+	 * Times, systems and hints in the headers of members, bits that fill a byte: nobody reads them.
+	 */
 	assert_in_range(whole, 3 * 48, 3 * 64);
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps and phases of recordings that tests make up: where they begin, where they end, what counts. */
+/*
+ * Steps and phases of recordings that tests make up: where they begin, where they end, what counts.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What is kept on disk of symbols. An answer that no file gives, planted, tells whether a cache was believed. */
+/*
+ * What is kept on disk of symbols. An answer that no file gives, planted, tells whether a cache was
+ * believed.
+ */
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -45,7 +48,10 @@ static int end(void **state)
 	return system(command);
 }
 
-/* One run of a reader: asks for WHERE, and adds `name` there when it is not NULL and nothing is known. */
+/*
+ * One run of a reader: asks for WHERE, and adds `name` there when it is not NULL and nothing is
+ * known.
+ */
 static bool run_on(const char *functions_path, const char *lines_path, const char *name,
 	char *ret_name, size_t bytes)
 {

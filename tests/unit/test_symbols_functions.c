@@ -270,7 +270,9 @@ static uint64_t random_below(uint64_t limit)
 	return (seed >> 33) % limit;
 }
 
-/* Thousands of functions: of any size, some in one place, some in each other, crowds and deserts. */
+/*
+ * Thousands of functions: of any size, some in one place, some in each other, crowds and deserts.
+ */
 static void add_crowd(void)
 {
 	char name[16];

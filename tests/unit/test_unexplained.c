@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Growth that is spread over many lines, programs whose many lines rise and fall, and the lines that rise and do not grow. */
+/*
+ * Growth that is spread over many lines, programs whose many lines rise and fall, and the lines
+ * that rise and do not grow.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,7 +2,10 @@
 #ifndef GMT_TESTS_UNIT_TRACES_STORY_H
 #define GMT_TESTS_UNIT_TRACES_STORY_H
 
-/* Snapshots with stacks through two fake libraries, and what the reader makes of them. One file at a time. */
+/*
+ * Snapshots with stacks through two fake libraries, and what the reader makes of them. One file at
+ * a time.
+ */
 
 #include <dlfcn.h>
 #include <link.h>

@@ -2,7 +2,10 @@
 #ifndef GMT_TESTS_UNIT_WHERE_SCENE_H
 #define GMT_TESTS_UNIT_WHERE_SCENE_H
 
-/* Recordings for tests of analysis/where: what PyTorch and the program do, written down call by call. */
+/*
+ * Recordings for tests of analysis/where: what PyTorch and the program do, written down call by
+ * call.
+ */
 #include "analysis/allocator/allocator_state.h"
 #include "snapshot_file.h"
 #include "temporary.h"

@@ -4,8 +4,8 @@
 
 /*
  * The baseline: what a program held when it was last accepted as good. It is a text file that is
- * committed with the program (docs/baseline.md). The same recording always gives the same bytes. The file
- * has no addresses, line numbers, times or machine names.
+ * committed with the program (docs/baseline.md). The same recording always gives the same bytes.
+ * The file has no addresses, line numbers, times or machine names.
  */
 
 #include <stdbool.h>

@@ -8,8 +8,8 @@
  * reader that wants only some rows need not decompress the other members. If a process is killed,
  * all members except the last are described.
  *
- * In the flow: stream -> sink writes descriptions, members reads them. docs/internals/snapshot-format.md,
- * section 9. No state.
+ * In the flow: stream -> sink writes descriptions, members reads them.
+ * docs/internals/snapshot-format.md, section 9. No state.
  */
 
 #include <stdbool.h>

@@ -116,8 +116,8 @@ struct gmt_snapshot {
 	GMT_VEC(struct gmt_snapshot_trace) traces;
 
 	/*
-	 * The compacted prefix (docs/folding.md), if compacted.has_fold. The first compacted_events events
-	 * are the survivors.
+	 * The compacted prefix (docs/folding.md), if compacted.has_fold. The first compacted_events
+	 * events are the survivors.
 	 */
 	struct gmt_compacted compacted;
 	size_t compacted_events;

@@ -48,8 +48,8 @@ struct session {
 };
 
 /*
- * Combines `next_needed_stamp` and `before_kinds` of all observers, so that most events need only one
- * check.
+ * Combines `next_needed_stamp` and `before_kinds` of all observers, so that most events need only
+ * one check.
  */
 static void look_ahead(struct session *session)
 {

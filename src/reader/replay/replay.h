@@ -90,8 +90,8 @@ struct gmt_replay;
 struct gmt_replay_observer {
 	/*
 	 * Called before event number `index` enters the accounting. The accounting still describes the
-	 * moment before it. If `next_needed_stamp` is set, only events after that stamp are reported, and
-	 * events whose kind has a bit in `before_kinds`. Most observers need only few events.
+	 * moment before it. If `next_needed_stamp` is set, only events after that stamp are reported,
+	 * and events whose kind has a bit in `before_kinds`. Most observers need only few events.
 	 */
 	bool (*before)(void *user, const struct gmt_replay *replay,
 		const struct gmt_snapshot_event *event, size_t index);

@@ -94,7 +94,10 @@ static bool make_steps(const struct finder *finder, size_t first, size_t allocs_
 	return true;
 }
 
-/* Returns whether the last period stands at `at`. Takes what it compares from `left`; without it, false. */
+/*
+ * Returns whether the last period stands at `at`. Takes what it compares from `left`; without it,
+ * false.
+ */
 static bool is_at(const struct finder *finder, size_t at, size_t period, size_t *left)
 {
 	const uint64_t *stacks = finder->stacks.items, *last = stacks + finder->stacks.count - period;

@@ -65,8 +65,8 @@ struct gmt_step_series {
 	GMT_VEC(struct gmt_step) steps;
 	/* of a compacted recording: the counters of the steps before the fold, in order */
 	GMT_VEC(struct gmt_step_compacted) compacted;
-	bool
-		lacks_compacted_samples; /* steps are missing, or the fold lacks what sites held at the ends of steps */
+	bool lacks_compacted_samples; /* steps are missing, or the fold lacks what sites held at the
+									 ends of steps */
 };
 
 struct gmt_phase {

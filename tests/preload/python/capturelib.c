@@ -46,7 +46,10 @@ bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
 
 static struct gmt_depot *depot;
 
-/* The thread's; a pointer, as a library that is opened late has little room for such data. Never freed: the process ends. */
+/*
+ * The thread's; a pointer, as a library that is opened late has little room for such data. Never
+ * freed: the process ends.
+ */
 static struct gmt_python_trace *trace_of_thread(void)
 {
 	static _Thread_local struct gmt_python_trace *trace;
@@ -131,7 +134,9 @@ uint32_t test_restart(uint64_t ready_bytes)
 	return depot != NULL;
 }
 
-/* How many runs of the interpreter's loop are on the native stack: what entry bits must add up to. */
+/*
+ * How many runs of the interpreter's loop are on the native stack: what entry bits must add up to.
+ */
 static uint32_t count_runs(void)
 {
 	void **addresses = malloc(NATIVE_LIMIT * sizeof(*addresses));
@@ -148,7 +153,10 @@ static uint32_t count_runs(void)
 	return runs;
 }
 
-/* Whether the interpreter's loop is in one piece: a stripped one does not name others that compilers put elsewhere. */
+/*
+ * Whether the interpreter's loop is in one piece: a stripped one does not name others that
+ * compilers put elsewhere.
+ */
 int test_has_whole_loop(void)
 {
 	enum { LEAST_BYTES = 4096 };

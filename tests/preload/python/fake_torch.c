@@ -91,7 +91,10 @@ static int is_recorder_there(void)
 	return is_there;
 }
 
-/* Called with the GIL: who waits for it is there for as long as this lasts, who had it is soon gone. */
+/*
+ * Called with the GIL: who waits for it is there for as long as this lasts, who had it is soon
+ * gone.
+ */
 void fail_if_recorder_waits(void)
 {
 	for (int i = 0; is_recorder_there(); i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A driver without locks: a signal handler may call it while it interrupts it, a thread may be cancelled in it, and a jump
- * may leave it. Addresses are never given twice. bare_delay_us makes cuMemAlloc wait, for what is to interrupt it.
+ * A driver without locks: a signal handler may call it while it interrupts it, a thread may be
+ * cancelled in it, and a jump may leave it. Addresses are never given twice. bare_delay_us makes
+ * cuMemAlloc wait, for what is to interrupt it.
  */
 #include <errno.h>
 #include <stdatomic.h>

@@ -2,8 +2,8 @@
 /*
  * usage: cuda-host CASE [BYTES]
  *
- * Programs that use CUDA in ways that a recorder could disturb, each in one case. Run with the recorder and without it,
- * they print the same. On the driver of bare_driver.c.
+ * Programs that use CUDA in ways that a recorder could disturb, each in one case. Run with the
+ * recorder and without it, they print the same. On the driver of bare_driver.c.
  */
 #include "cuda_host.h"
 

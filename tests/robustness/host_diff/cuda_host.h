@@ -2,7 +2,10 @@
 #ifndef GMT_CUDA_HOST_H
 #define GMT_CUDA_HOST_H
 
-/* What the cases of cuda-host share. Each prints only what is the same in each run without the recorder. */
+/*
+ * What the cases of cuda-host share. Each prints only what is the same in each run without the
+ * recorder.
+ */
 
 #include <stdatomic.h>
 #include <stddef.h>

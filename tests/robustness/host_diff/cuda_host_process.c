@@ -110,7 +110,10 @@ int host_children(size_t bytes)
 	return 0;
 }
 
-/* Facts of the process; of descriptors and threads none that stand for the recorder's own, which have high numbers. */
+/*
+ * Facts of the process; of descriptors and threads none that stand for the recorder's own, which
+ * have high numbers.
+ */
 static void show_state(const char *when, unsigned parts)
 {
 	static struct gmt_state_text text;
@@ -144,7 +147,10 @@ int host_state(size_t bytes)
 	return 0;
 }
 
-/* A child that was forked and calls nothing: one thread, and its parent's descriptors without those of the recorder. */
+/*
+ * A child that was forked and calls nothing: one thread, and its parent's descriptors without those
+ * of the recorder.
+ */
 int host_forked_child(size_t bytes)
 {
 	pid_t child;
@@ -189,7 +195,10 @@ int host_errno(size_t bytes)
 }
 
 #ifdef __x86_64__
-/* Returns which of the registers that a function must keep have changed, and checks control words and the direction flag. */
+/*
+ * Returns which of the registers that a function must keep have changed, and checks control words
+ * and the direction flag.
+ */
 __attribute__((noinline)) static unsigned call_with_known_registers(int (*function)(uint64_t),
 	uint64_t argument)
 {
@@ -323,8 +332,8 @@ int host_no_children(size_t bytes)
 }
 
 /*
- * The program's own allocator, which counts: memory is taken from one piece and never given back. It stands for allocators that
- * must not be entered twice.
+ * The program's own allocator, which counts: memory is taken from one piece and never given back.
+ * It stands for allocators that must not be entered twice.
  */
 static void *take(size_t bytes)
 {

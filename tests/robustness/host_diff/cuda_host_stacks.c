@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks that a program made itself, with painted memory below them: how much of it a call changes. */
+/*
+ * Stacks that a program made itself, with painted memory below them: how much of it a call changes.
+ */
 #include <alloca.h>
 #include <pthread.h>
 #include <signal.h>
@@ -65,7 +67,10 @@ static void raise_on(void *stack, size_t bytes)
 	raise(SIGUSR1);
 }
 
-/* Calls from frames at many depths, so that what the recorder remembers of this part of the stack is that it is roomy. */
+/*
+ * Calls from frames at many depths, so that what the recorder remembers of this part of the stack
+ * is that it is roomy.
+ */
 __attribute__((noinline)) static void call_from_below(size_t padding)
 {
 	volatile char *pad = alloca(padding);

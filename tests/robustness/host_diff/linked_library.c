@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A library that a program is linked to: it allocates in its constructor and frees in its destructor. */
+/*
+ * A library that a program is linked to: it allocates in its constructor and frees in its
+ * destructor.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A preload that does one thing to each process that a recorder must not do, in the recorder's place between the
- * witnesses: GMT_MEDDLE says which. It shows that the comparison would notice.
+ * A preload that does one thing to each process that a recorder must not do, in the recorder's
+ * place between the witnesses: GMT_MEDDLE says which. It shows that the comparison would notice.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,11 +2,11 @@
 /*
  * usage: sandboxed HOW
  *
- * A program that puts itself behind a filter which kills the process at each system call that is not on a short list.
- *	return   returns from main behind it
- *	signal   is interrupted by a signal, and ends by exit()
- *	strict   ends its only thread under the kernel's strictest mode: read, write, exit and sigreturn alone
- *	events   uses CUDA first, sets the filter for its own thread, and allocates behind it
+ * A program that puts itself behind a filter which kills the process at each system call that is
+ * not on a short list. return   returns from main behind it signal   is interrupted by a signal,
+ * and ends by exit() strict   ends its only thread under the kernel's strictest mode: read, write,
+ * exit and sigreturn alone events   uses CUDA first, sets the filter for its own thread, and
+ * allocates behind it
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -98,7 +98,10 @@ int main(int argc, char **argv)
 	}
 #ifdef HAS_CUDA
 	if (!strcmp(how, "events")) {
-		/* What an event needs that is not like the one before it: signals are held while its stack is worked out. */
+		/*
+		 * What an event needs that is not like the one before it: signals are held while its stack
+		 * is worked out.
+		 */
 		static const unsigned with_events[] = { SYS_write, SYS_exit_group, SYS_rt_sigprocmask };
 		if (cuInit(0))
 			_exit(7);

@@ -190,7 +190,10 @@ static void tell_descriptors(struct gmt_state_text *text)
 		ssize_t length = readlink(name, target, sizeof(target) - 1);
 
 		target[length < 0 ? 0 : length] = 0;
-		/* Of a pipe or socket the kind alone: the rest of its name is a number that is new each time. */
+		/*
+		 * Of a pipe or socket the kind alone: the rest of its name is a number that is new each
+		 * time.
+		 */
 		if (!strncmp(target, "pipe:", 5) || !strncmp(target, "socket:", 7))
 			*strchr(target, ':') = 0;
 		gmt_state_add(text, "descriptor %d: %s flags %o on exec %d\n", fd, target, (unsigned)flags,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A preload that writes down the state of each process that it is in, once before main and once behind the last
- * destructor but its own. Two copies stand around the recorder in LD_PRELOAD. The loader runs constructors from the
- * last preload to the first, and destructors the other way: so the first copy sees what the recorder's constructor
- * left, and the last copy what its destructor left. GMT_WITNESS names a folder; each process adds its lines to a file
- * there whose name is WITNESS_NAME, by one write.
+ * A preload that writes down the state of each process that it is in, once before main and once
+ * behind the last destructor but its own. Two copies stand around the recorder in LD_PRELOAD. The
+ * loader runs constructors from the last preload to the first, and destructors the other way: so
+ * the first copy sees what the recorder's constructor left, and the last copy what its destructor
+ * left. GMT_WITNESS names a folder; each process adds its lines to a file there whose name is
+ * WITNESS_NAME, by one write.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,12 +2,13 @@
 /*
  * descriptors MODE: what a program sees of its own descriptors while it is recorded.
  *
- *   lowest ROUNDS  closes number 0 and opens a file, which gets 0, again and again; prints how often it did not
- *   watch SECONDS  looks all the time whether the lowest free number is in use; prints how often it was
- *   limit          fills all numbers that RLIMIT_NOFILE leaves, before and after the first event; prints how many each time
- *   pipe           closes the end of a pipe while it is recorded; prints "end" when the other end sees that
- *   forked         prints what a forked child has open besides the standard streams
- *   refused        as "forked", where the kernel refuses a descriptor table of one's own; refused-limit: as "limit"
+ *   lowest ROUNDS  closes number 0 and opens a file, which gets 0, again and again; prints how
+ * often it did not watch SECONDS  looks all the time whether the lowest free number is in use;
+ * prints how often it was limit          fills all numbers that RLIMIT_NOFILE leaves, before and
+ * after the first event; prints how many each time pipe           closes the end of a pipe while it
+ * is recorded; prints "end" when the other end sees that forked         prints what a forked child
+ * has open besides the standard streams refused        as "forked", where the kernel refuses a
+ * descriptor table of one's own; refused-limit: as "limit"
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* early-host [exit|pthread_exit|quick_exit|_exit]: calls its library once, and ends so; by default it returns. */
+/*
+ * early-host [exit|pthread_exit|quick_exit|_exit]: calls its library once, and ends so; by default
+ * it returns.
+ */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library that calls CUDA in its constructor and in its destructor, which run before and after those of a preload. Each part is
- * on or off by an environment variable, so that one library is enough.
+ * A library that calls CUDA in its constructor and in its destructor, which run before and after
+ * those of a preload. Each part is on or off by an environment variable, so that one library is
+ * enough.
  */
 #include "early.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fork while another thread is in the middle of a note of the recorder. That thread does not exist in the child. The child makes
- * a note of its own, because it asks for another program. Prints what the child's exit code was.
+ * A fork while another thread is in the middle of a note of the recorder. That thread does not
+ * exist in the child. The child makes a note of its own, because it asks for another program.
+ * Prints what the child's exit code was.
  */
 #include <cuda_runtime_api.h>
 #include <pthread.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork-storm FORKS FOLDER: a timer's handler forks whenever it interrupts the recorder, until there were so many forks. Each child
- * returns from the handler, finishes the interrupted call and ends; one in eight makes more calls first. Prints the numbers of children, of those
- * that died or hung, and of the program's own allocations and frees. Removes the recordings of children from FOLDER.
+ * fork-storm FORKS FOLDER: a timer's handler forks whenever it interrupts the recorder, until there
+ * were so many forks. Each child returns from the handler, finishes the interrupted call and ends;
+ * one in eight makes more calls first. Prints the numbers of children, of those that died or hung,
+ * and of the program's own allocations and frees. Removes the recordings of children from FOLDER.
  */
 #include <errno.h>
 #include <link.h>

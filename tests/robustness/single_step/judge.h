@@ -24,12 +24,12 @@ struct judge_calls {
 /* What may differ. */
 struct judge_allowance {
 	uint64_t in_flight;     /* calls that are neither recorded nor counted */
-	uint64_t
-		of_program; /* calls of the program itself, not of its handler, that are only counted as lost, or have no stack */
+	uint64_t of_program; /* calls of the program itself, not of its handler, that are only counted
+							as lost, or have no stack */
 	uint64_t
 		counted_twice; /* counted losses of calls that the driver never saw, or that are recorded */
-	uint64_t
-		peak_bytes; /* by how much the peak may differ: calls of a handler inside a call have no order */
+	uint64_t peak_bytes; /* by how much the peak may differ: calls of a handler inside a call have
+							no order */
 	bool may_be_incomplete; /* the recording need not end in order */
 };
 
@@ -39,7 +39,10 @@ struct judge_memory {
 	const struct gmt_shared_recording_header *header;
 };
 
-/* Finds and maps what process `pid` has for the file `recording`. False when there is none that is whole. */
+/*
+ * Finds and maps what process `pid` has for the file `recording`. False when there is none that is
+ * whole.
+ */
 bool judge_memory_open(struct judge_memory *memory, pid_t pid, const char *recording);
 void judge_memory_close(struct judge_memory *memory);
 
@@ -55,23 +58,26 @@ struct judge_counts judge_memory_counts(const struct judge_memory *memory);
 
 enum { JUDGE_STACKS = STEP_PLACES * 4 };
 
-/* The stacks of the program's allocations, by place and the way that the call went; 0: not seen yet. */
+/*
+ * The stacks of the program's allocations, by place and the way that the call went; 0: not seen
+ * yet.
+ */
 struct judge_stacks {
 	uint32_t ids[JUDGE_STACKS];
 };
 
 /*
- * Compares the events that were published after `before` with `calls`. `way` says which stack the stepped call has.
- * Stacks that are not known yet are learned; `stacks` is NULL where they are not compared. Writes what is wrong to `ret_text`,
- * else makes it empty.
+ * Compares the events that were published after `before` with `calls`. `way` says which stack the
+ * stepped call has. Stacks that are not known yet are learned; `stacks` is NULL where they are not
+ * compared. Writes what is wrong to `ret_text`, else makes it empty.
  */
 void judge_round(const struct judge_memory *memory, const struct judge_counts *before,
 	const struct judge_calls *calls, const struct judge_allowance *allowance,
 	struct judge_stacks *stacks, unsigned way, char ret_text[JUDGE_TEXT_BYTES]);
 
 /*
- * Compares a whole recording with `calls`. `memory`: of a process that was killed, what it left; else NULL. Writes what is wrong to
- * `ret_text`, else makes it empty.
+ * Compares a whole recording with `calls`. `memory`: of a process that was killed, what it left;
+ * else NULL. Writes what is wrong to `ret_text`, else makes it empty.
  */
 void judge_file(const char *path, const char *memory, const struct judge_calls *calls,
 	const struct judge_allowance *allowance, char ret_text[JUDGE_TEXT_BYTES]);

@@ -21,7 +21,10 @@ static const char *const loss_reasons[] = {
 
 enum { LOSSES = sizeof(loss_reasons) / sizeof(*loss_reasons) };
 
-/* Maps it, where it is the memory of that recording. A process of an earlier run may have had the same number. */
+/*
+ * Maps it, where it is the memory of that recording. A process of an earlier run may have had the
+ * same number.
+ */
 static const struct gmt_shared_recording_header *map_memory(const char *path, const char *recording)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -91,7 +94,10 @@ struct judge_counts judge_memory_counts(const struct judge_memory *memory)
 	return counts;
 }
 
-/* A place of the program always has the same stack; the stepped call one for each way, unless it was left by a jump. */
+/*
+ * A place of the program always has the same stack; the stepped call one for each way, unless it
+ * was left by a jump.
+ */
 static void check_stack(struct checklist *list, const struct gmt_ring_event *event,
 	struct judge_stacks *stacks, unsigned way, bool may_lack_stack)
 {

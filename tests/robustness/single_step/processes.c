@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* One position in each process: the handler ends it, the stepper kills it, or its recording just begins. */
+/*
+ * One position in each process: the handler ends it, the stepper kills it, or its recording just
+ * begins.
+ */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -83,7 +86,10 @@ static bool ends_as_it_should(const struct stepper *stepper, const struct tracee
 	return WIFEXITED(stop->status) && WEXITSTATUS(stop->status) == 0;
 }
 
-/* A process that stands at the position. Some calls take another way, by the clock: then another process tries. */
+/*
+ * A process that stands at the position. Some calls take another way, by the clock: then another
+ * process tries.
+ */
 static bool go_to(struct stepper *stepper, const struct position *position)
 {
 	for (int i = 0; i < TRIES; i++) {

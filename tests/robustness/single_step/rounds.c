@@ -24,7 +24,10 @@ struct rounds {
 
 static struct judge_allowance allowance_of(const struct stepper *stepper)
 {
-	/* A jump may come before the driver is called, or after that. A refused call is not in the log, and two events. */
+	/*
+	 * A jump may come before the driver is called, or after that. A refused call is not in the log,
+	 * and two events.
+	 */
 	bool jumps = stepper->action == STEP_JUMP,
 		 is_refused = stepper->operation == STEP_ALLOC_REFUSED;
 
@@ -131,7 +134,10 @@ static void end(struct stepper *stepper, struct rounds *rounds, bool is_well)
 
 enum visit { VISITED, NOT_REACHED, BROKEN };
 
-/* Stops there in one of the next rounds, and lets the handler run. BROKEN: the process is no longer of use. */
+/*
+ * Stops there in one of the next rounds, and lets the handler run. BROKEN: the process is no longer
+ * of use.
+ */
 static enum visit visit(struct stepper *stepper, struct rounds *rounds,
 	const struct position *position)
 {
@@ -195,7 +201,10 @@ static bool visit_also_in_a_new_process(struct stepper *stepper, struct rounds *
 	return visited != BROKEN || begin_again(stepper, rounds, false);
 }
 
-/* What happens by the clock or once in very many calls is left out, unless only that is wanted. Returns how many positions are out. */
+/*
+ * What happens by the clock or once in very many calls is left out, unless only that is wanted.
+ * Returns how many positions are out.
+ */
 static size_t keep_positions(struct stepper *stepper)
 {
 	uint32_t usual = stepper->operation == STEP_ALLOC_RECALLED ? RECORDED / WAYS : RECORDED / 2;

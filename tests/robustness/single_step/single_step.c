@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * single-step SHIM DRIVERS TARGET FOLDER OPERATION ACTION STACK STACKS EVERY [each|rare|lazy]: steps through a hooked call of TARGET, stops in
- * front of each instruction of the recorder and does ACTION there. FOLDER takes recordings. STACKS is the recorder's option. EVERY: of the
- * positions only each n-th. each: an instruction counts again each time that the call comes to it. rare: only what few calls go through. lazy: the
- * recorder makes no thread (writer=lazy). Prints what is wrong, by the offset of the instruction in SHIM, and one line of counts. Exit code 1: something is wrong; 77: stepping is not allowed here.
+ * single-step SHIM DRIVERS TARGET FOLDER OPERATION ACTION STACK STACKS EVERY [each|rare|lazy]:
+ * steps through a hooked call of TARGET, stops in front of each instruction of the recorder and
+ * does ACTION there. FOLDER takes recordings. STACKS is the recorder's option. EVERY: of the
+ * positions only each n-th. each: an instruction counts again each time that the call comes to it.
+ * rare: only what few calls go through. lazy: the recorder makes no thread (writer=lazy). Prints
+ * what is wrong, by the offset of the instruction in SHIM, and one line of counts. Exit code 1:
+ * something is wrong; 77: stepping is not allowed here.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -78,7 +81,10 @@ static char *text(const char *format, const char *first, const char *second)
 	return ret_text;
 }
 
-/* The memory of a recorder without a thread is in no file, so its rounds can be judged only at the end of the process. */
+/*
+ * The memory of a recorder without a thread is in no file, so its rounds can be judged only at the
+ * end of the process.
+ */
 static bool is_in_processes(const struct stepper *stepper)
 {
 	return stepper->operation == STEP_FIRST || stepper->action >= STEP_EXIT || stepper->is_lazy;

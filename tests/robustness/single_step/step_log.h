@@ -3,9 +3,9 @@
 #define GMT_TESTS_STEP_LOG_H
 
 /*
- * The memory that the stepper shares with the program that it steps through, and with all its children. The stepper writes what
- * the program shall do. The driver appends each call that reaches it, so the log holds what really happened, and nothing in it
- * comes from the recorder.
+ * The memory that the stepper shares with the program that it steps through, and with all its
+ * children. The stepper writes what the program shall do. The driver appends each call that reaches
+ * it, so the log holds what really happened, and nothing in it comes from the recorder.
  */
 
 #include <stdatomic.h>
@@ -60,7 +60,10 @@ enum step_stack {
 /* Where the program has stopped by itself. */
 enum step_gate { STEP_BEFORE_CALL = 1, STEP_AFTER_CALL, STEP_SETTLED };
 
-/* Requested bytes say who asked. The program adds the number of the place in its source, times STEP_PLACE_BYTES. */
+/*
+ * Requested bytes say who asked. The program adds the number of the place in its source, times
+ * STEP_PLACE_BYTES.
+ */
 enum {
 	STEP_OF_PROGRAM = 4096,
 	STEP_OF_HANDLER = 1024,

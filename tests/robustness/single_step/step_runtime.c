@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The two functions of a CUDA runtime that the stepped program calls. They call the driver by its exported names. */
+/*
+ * The two functions of a CUDA runtime that the stepped program calls. They call the driver by its
+ * exported names.
+ */
 #include <stddef.h>
 
 #define EXPORTED __attribute__((visibility("default")))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * step-target: the program that the stepper goes through. It makes the same hooked call in each round, between two gates (breakpoint
- * instructions), then makes some more calls and waits for children. What it calls and what its signal handler does stands in the log.
+ * step-target: the program that the stepper goes through. It makes the same hooked call in each
+ * round, between two gates (breakpoint instructions), then makes some more calls and waits for
+ * children. What it calls and what its signal handler does stands in the log.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -285,8 +286,8 @@ static void settle(void)
 }
 
 /*
- * How many calls a round makes, of which the last one is stepped through: the recorder knows its stack from the call before it. And a
- * refused one waits for the writer, but not after some others.
+ * How many calls a round makes, of which the last one is stepped through: the recorder knows its
+ * stack from the call before it. And a refused one waits for the writer, but not after some others.
  */
 static int repeats(void)
 {

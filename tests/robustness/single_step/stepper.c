@@ -153,7 +153,10 @@ void stepper_judge_process(struct stepper *stepper, const struct position *posit
 
 	bool has_memory = judge_memory_open(&memory, pid, path);
 
-	/* A process that ended before its recording began has published nothing, and no file says otherwise. */
+	/*
+	 * A process that ended before its recording began has published nothing, and no file says
+	 * otherwise.
+	 */
 	if (stepper->operation == STEP_FIRST && end == STEPPER_KILLED &&
 		(!has_memory || !judge_memory_counts(&memory).published))
 		text[0] = 0;

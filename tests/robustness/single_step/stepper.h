@@ -2,7 +2,10 @@
 #ifndef GMT_TESTS_STEPPER_H
 #define GMT_TESTS_STEPPER_H
 
-/* One case of the stepper: an operation, an action at each instruction of it, and what came of that. */
+/*
+ * One case of the stepper: an operation, an action at each instruction of it, and what came of
+ * that.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,8 +31,8 @@ struct stepper {
 	enum step_stack stack;
 	bool is_native;     /* allocations have native stacks */
 	bool each_step;     /* at each step, also where the call comes to an instruction again */
-	bool
-		is_rare; /* only what few rounds go through: the timed call, what the writer has asked for */
+	bool is_rare; /* only what few rounds go through: the timed call, what the writer has asked for
+				   */
 	bool is_lazy; /* writer=lazy: the recorder makes no thread, and its memory is in no file */
 	unsigned every; /* of the positions only each n-th */
 
@@ -47,13 +50,19 @@ struct stepper {
 /* As the log is now. */
 struct stepper_mark stepper_mark(const struct stepper *stepper);
 
-/* Starts the program with an empty log, or one that is appended to. False, and reported, when it does not reach its first gate. */
+/*
+ * Starts the program with an empty log, or one that is appended to. False, and reported, when it
+ * does not reach its first gate.
+ */
 bool stepper_start(struct stepper *stepper);
 
 /* Runs on to the gate, over other ones. */
 struct tracee_stop stepper_run_to(struct stepper *stepper, enum step_gate gate, int number);
 
-/* Records the paths of so many rounds, from a gate before the call on. The program stands at such a gate again afterwards. */
+/*
+ * Records the paths of so many rounds, from a gate before the call on. The program stands at such a
+ * gate again afterwards.
+ */
 bool stepper_record(struct stepper *stepper, unsigned rounds);
 
 /* Prints one line about `position` (NULL: about none). */

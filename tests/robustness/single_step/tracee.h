@@ -2,7 +2,10 @@
 #ifndef GMT_TESTS_TRACEE_H
 #define GMT_TESTS_TRACEE_H
 
-/* The stepped process, by ptrace: one thread is traced. Its other threads and its children run freely. x86-64. */
+/*
+ * The stepped process, by ptrace: one thread is traced. Its other threads and its children run
+ * freely. x86-64.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,8 +24,8 @@ struct tracee {
 	struct step_log *step_log;
 	struct range shim;                    /* code of the recorder; empty until tracee_find_code */
 	uint64_t shim_base;                   /* where its file is mapped */
-	struct range through
-		[TRACEE_THROUGH]; /* other code that is stepped through and not counted: the program's own */
+	struct range through[TRACEE_THROUGH]; /* other code that is stepped through and not counted: the
+											 program's own */
 	unsigned through_count;
 	unsigned patience_s;
 };
@@ -39,7 +42,8 @@ enum tracee_event {
 struct tracee_stop {
 	enum tracee_event event;
 	int status;
-	int signal; /* the last signal that the program got by itself, of those that end a process; 0: none */
+	int signal; /* the last signal that the program got by itself, of those that end a process; 0:
+				   none */
 	uint64_t ip;
 };
 
@@ -53,12 +57,15 @@ struct tracee_stop tracee_start(struct tracee *tracee, const char *program,
 /* Learns where the code lies. False when the recorder is not in the process. */
 bool tracee_find_code(struct tracee *tracee);
 
-/* Runs until a gate, the breakpoint or the end. `number` (0: none) is a signal that the program gets first. */
+/*
+ * Runs until a gate, the breakpoint or the end. `number` (0: none) is a signal that the program
+ * gets first.
+ */
 struct tracee_stop tracee_run(struct tracee *tracee, int number);
 
 /*
- * Makes one instruction where that is the recorder's or the program's own code. Other code runs until it returns. The
- * breakpoint is gone afterwards.
+ * Makes one instruction where that is the recorder's or the program's own code. Other code runs
+ * until it returns. The breakpoint is gone afterwards.
  */
 struct tracee_stop tracee_step(struct tracee *tracee);
 

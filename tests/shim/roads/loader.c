@@ -4,8 +4,8 @@
  * int FUNCTION(int count, char **arguments), whose arguments begin with FUNCTION, as main's would.
  *
  * HOW: local, global, deepbind, lazy-deepbind (dlopen), namespace (dlmopen, a new one),
- * again (opened, called and closed, and all that once more), both (local, then namespace). With -DIS_LINKED the program itself is
- * linked to the driver.
+ * again (opened, called and closed, and all that once more), both (local, then namespace). With
+ * -DIS_LINKED the program itself is linked to the driver.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own: a program that has functions of CUDA's names itself, as one with a static runtime that exports its
- * symbols, or a test double. Look-ups must find those, and what calls them must come there.
+ * own: a program that has functions of CUDA's names itself, as one with a static runtime that
+ * exports its symbols, or a test double. Look-ups must find those, and what calls them must come
+ * there.
  */
 #include <dlfcn.h>
 #include <stdio.h>

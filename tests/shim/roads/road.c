@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One allocation and its free, as a library (road_use) and as a program (-DIS_PROGRAM), built to reach
- * CUDA by each road: -DDRIVER, bound to libcuda by the linker; -DRUNTIME, to a runtime (shared or
- * static); neither, by looking names up at run time:
+ * One allocation and its free, as a library (road_use) and as a program (-DIS_PROGRAM), built to
+ * reach CUDA by each road: -DDRIVER, bound to libcuda by the linker; -DRUNTIME, to a runtime
+ * (shared or static); neither, by looking names up at run time:
  *
  *   dlsym         in the handle of dlopen("libcuda.so.1")
  *   global        the same, opened with RTLD_GLOBAL and looked up in RTLD_DEFAULT

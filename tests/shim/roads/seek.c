@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * seek [PLUGIN]: looks for CUDA by every way that programs use to find out whether it is there, and
- * prints all answers: whether there is a function, whose it is, what dlerror says. With and without the
- * recorder the output must be the same, byte by byte.
+ * prints all answers: whether there is a function, whose it is, what dlerror says. With and without
+ * the recorder the output must be the same, byte by byte.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A driver without locks, memory and system calls of its own, which appends each successful call to the log, where there is one. A signal handler
- * may call it wherever it interrupted the program, and so may the child of a fork.
+ * A driver without locks, memory and system calls of its own, which appends each successful call to
+ * the log, where there is one. A signal handler may call it wherever it interrupted the program,
+ * and so may the child of a fork.
  */
 #include <fcntl.h>
 #include <stdlib.h>
