@@ -195,6 +195,13 @@ static unsigned count_threads(void)
 	return gmt_sampler_is_running() ? 1 : 0;
 }
 
+/* Reports an error in the options, on stderr and in the file. */
+static void report_option(const char *text)
+{
+	gmt_diag_warn_text(text);
+	gmt_log_note(text);
+}
+
 /* Runs on a recorder stack, because it opens libraries. */
 static void get_ready(void *unused)
 {
@@ -202,7 +209,7 @@ static void get_ready(void *unused)
 
 	(void)unused;
 	gmt_process_watch();
-	gmt_config_warn(gmt_log_note);
+	gmt_config_warn(report_option);
 	gmt_python_selftest_every = gmt_config.selftest;
 	gmt_python_watches_code = gmt_config.watch_code;
 	look_for_unwinder();
@@ -346,7 +353,7 @@ static void load(void)
 	if (is_linked_to_cuda())
 		gmt_dynsym_patch_driver();
 	if (gmt_config.help)
-		gmt_config_help();
+		gmt_config_help(gmt_diag_print);
 	gmt_phase_init();
 	pthread_atfork(before_fork, in_parent_of_fork, gmt_process_reset_in_child);
 	/* The handler that is registered first is called last, like the destructor. */
