@@ -6,7 +6,6 @@
 #include <stddef.h>
 
 #include "audit/audit_interface.h"
-#include "interpose/objects.h"
 #include "interpose/elf_tables.h"
 #include "runtime/hot_data.h"
 

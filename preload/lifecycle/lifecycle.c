@@ -12,7 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "hooks/call_counts.h"
 #include "unwind/native.h"
 #include "unwind/own_stack.h"
 #include "python/python.h"
@@ -22,28 +21,21 @@
 #include "runtime/config.h"
 #include "runtime/diag.h"
 #include "marks/environment.h"
-#include "marks/heaps.h"
-#include "driver/nvml.h"
-#include "marks/optimizer.h"
 #include "marks/phases.h"
-#include "driver/pools.h"
 #include "driver/sampler.h"
 #include "producer/clock.h"
-#include "unwind/modules.h"
 #include "producer/session_state.h"
 #include "runtime/log.h"
 #include "runtime/stages.h"
 #include "writer/session.h"
 #include "hooks/hooks.h"
 #include "runtime/load.h"
-#include "runtime/patience.h"
 #include "runtime/process.h"
 #include "runtime/recorder_stack.h"
 #include "lifecycle/before_exec.h"
 #include "driver/contexts.h"
 #include "interpose/dlerror.h"
 #include "interpose/dlsym.h"
-#include "driver/queries.h"
 #include "interpose/dynsym.h"
 #include "interpose/hide_exports.h"
 #include "lifecycle/fork.h"
@@ -53,7 +45,6 @@
 #include "interpose/objects.h"
 #include "interpose/originals.h"
 #include "interpose/elf_symbols.h"
-#include "producer/thread.h"
 
 /*
  * libc's function to register an exit handler. Unlike with atexit, the handler can belong to no

@@ -19,7 +19,6 @@
 #include "runtime/recorder_stack.h"
 #include "writer/alone.h"
 #include "producer/recording_memory.h"
-#include "producer/clock.h"
 #include "producer/record_event.h"
 #include "producer/record_one_event.h"
 #include "producer/losses.h"
