@@ -29,10 +29,12 @@ enum {
 	NAP_NS = 50000,
 };
 
-static _Atomic uint32_t last_thread;
-static pthread_key_t thread_key;
-static void (*at_first)(void);
-static void (*at_thread)(void);
+static struct {
+	_Atomic uint32_t last_thread;
+	pthread_key_t thread_key;
+	void (*at_first)(void);
+	void (*at_thread)(void);
+} push;
 
 /*
  * Runs when the thread's data is destroyed. The value is the slot index + 1, because a key's value
@@ -63,25 +65,25 @@ void gmt_push_init(void)
 	/*
 	 * Creates the key early: a thread can set the first keys without memory from the host's heap.
 	 */
-	pthread_key_create(&thread_key, leave_ring);
+	pthread_key_create(&push.thread_key, leave_ring);
 }
 
 /* Restarts the numbering of threads at 1. */
 static void after_fork(void)
 {
-	atomic_store(&last_thread, 0);
+	atomic_store(&push.last_thread, 0);
 }
 
 GMT_AT_STAGE(after_fork, PRODUCER, after_fork);
 
 void gmt_push_call_at_first(void (*work)(void))
 {
-	at_first = work;
+	push.at_first = work;
 }
 
 void gmt_push_call_at_thread(void (*work)(void))
 {
-	at_thread = work;
+	push.at_thread = work;
 }
 
 /*
@@ -117,14 +119,15 @@ static void claim_work(void *argument)
 	claim->is_in_vain = thread->in_recorder & GMT_IN_RECORDER_FORKED;
 	if (claim->is_in_vain || !gmt_recording_memory_claim_ring(memory, &slot))
 		return;
-	claim->ring = gmt_ring_init(gmt_recording_memory_ring(memory, slot),
-		GMT_RECORDING_MEMORY_RING_EVENTS, atomic_fetch_add(&last_thread, 1) + 1, gmt_thread_tid());
+	claim->ring =
+		gmt_ring_init(gmt_recording_memory_ring(memory, slot), GMT_RECORDING_MEMORY_RING_EVENTS,
+			atomic_fetch_add(&push.last_thread, 1) + 1, gmt_thread_tid());
 	/* Pairs with the acquire in the writer's drain: a slot below slots_used has its ring. */
 	used = atomic_load(&memory->header->slots_used);
 	while (used <= slot &&
 		!atomic_compare_exchange_weak(&memory->header->slots_used, &used, slot + 1))
 		;
-	pthread_setspecific(thread_key, (void *)(uintptr_t)(slot + 1));
+	pthread_setspecific(push.thread_key, (void *)(uintptr_t)(slot + 1));
 	thread->ring = claim->ring;
 	thread->call_counts = gmt_call_counts_of_slot(slot);
 	thread->ring_began_ns = gmt_patience_now_ns();
@@ -178,10 +181,10 @@ __attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_s
 	 */
 	if (gmt_thread_tid() != (uint32_t)getpid())
 		gmt_writer_calls.need();
-	if (at_thread)
-		at_thread();
-	if (at_first)
-		at_first();
+	if (push.at_thread)
+		push.at_thread();
+	if (push.at_first)
+		push.at_first();
 	/* The child of a signal handler has no ring. */
 	return thread->in_recorder & GMT_IN_RECORDER_FORKED ? NULL : thread->ring;
 }
