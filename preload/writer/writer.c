@@ -20,6 +20,7 @@
 #include "producer/clock.h"
 #include "producer/session_state.h"
 #include "writer/control.h"
+#include "writer/drain.h"
 #include "runtime/log.h"
 #include "writer/rotation.h"
 #include "writer/snapshots.h"
@@ -57,84 +58,8 @@ static struct writer {
 	_Atomic uint32_t is_over; /* futex: the thread does nothing more */
 	struct gmt_stream stream;
 	struct gmt_rotation rotate;
-	struct {
-		uint32_t thread;     /* the ring's owner when the ring was last emptied */
-		bool is_written;     /* the thread's record is written */
-		uint64_t dropped[GMT_DROP_COUNT]; /* counts that were last written */
-	} slots[GMT_RECORDING_MEMORY_RINGS];
-	struct gmt_ring_event batch[GMT_RING_ROWS_MAX];
+	struct gmt_drain drain;
 } writer;
-
-static void tell_drops(uint32_t index, const struct gmt_ring *ring)
-{
-	for (int drop = 0; drop < GMT_DROP_COUNT; drop++) {
-		uint64_t *told = &writer.slots[index].dropped[drop];
-		uint64_t count = atomic_load_explicit(&ring->dropped[drop], memory_order_relaxed);
-
-		if (count != *told)
-			gmt_stream_drop(&writer.stream, ring->thread, gmt_drop_reason((enum gmt_drop_kind)drop),
-				count, *told);
-		*told = count;
-	}
-}
-
-/*
- * Empties one ring of the events that it has now. Without `all`, takes only whole blocks. Events
- * that the thread adds meanwhile wait for the next round. Otherwise a thread that is faster than
- * the writer would keep the writer from all other rings.
- */
-static void drain_slot(uint32_t index, bool all)
-{
-	struct gmt_recording_memory *area = writer.recording->area;
-	/* Pairs with the release in gmt_recording_memory_leave_ring, after the thread's last event. */
-	uint32_t state = atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire);
-	struct gmt_ring *ring = gmt_recording_memory_ring(area, index);
-
-	if (state == GMT_SLOT_FREE || !gmt_recording_memory_has_ring(area, index) ||
-		!gmt_ring_is_made(ring))
-		return;
-	if (writer.slots[index].thread != ring->thread) {
-		writer.slots[index].thread = ring->thread;
-		writer.slots[index].is_written = false;
-		memset(writer.slots[index].dropped, 0, sizeof(writer.slots[index].dropped));
-	}
-
-	/* Read this before the ring is emptied: then no event can follow the events in it. */
-	bool may_free = gmt_recording_memory_may_free_ring(area, index);
-
-	const uint64_t least = all || state == GMT_SLOT_LEFT ? 1 : GMT_RING_ROWS_MAX;
-
-	for (uint64_t left = gmt_ring_ready(ring), count; left >= least;
-		left -= count < left ? count : left) {
-		count = gmt_ring_peek(ring, writer.batch, GMT_RING_ROWS_MAX);
-		if (!writer.slots[index].is_written) {
-			writer.slots[index].is_written = true;
-			gmt_stream_thread(&writer.stream, ring);
-		}
-		if (!gmt_stream_events(&writer.stream, index, ring, writer.batch, (uint32_t)count))
-			return;
-		gmt_ring_consume(ring, (uint32_t)count);
-		gmt_stream_events_taken(&writer.stream);
-	}
-
-	tell_drops(index, ring);
-	if (may_free && !gmt_ring_ready(ring))
-		gmt_recording_memory_free_ring(area, index);
-}
-
-static void drain(bool all)
-{
-	uint32_t used =
-		atomic_load_explicit(&writer.recording->area->header->slots_used, memory_order_acquire);
-
-	for (uint32_t index = 0; index < used; index++)
-		drain_slot(index, all);
-	/* Make room for twice the new stacks that a burst may bring before the next round. */
-	if (gmt_recording_memory_grow_depot(writer.recording->area,
-			gmt_depot_used_bytes(writer.recording->depot) + (2 << 20)))
-		gmt_depot_set_ready(writer.recording->depot,
-			atomic_load_explicit(&writer.recording->area->depot_ready_bytes, memory_order_relaxed));
-}
 
 /* Ends the file. If something could not be written, the recorder's memory is still needed. */
 static void finish(void)
@@ -143,7 +68,7 @@ static void finish(void)
 
 	gmt_snapshots_work(true);
 	do
-		drain(true);
+		gmt_drain_rings(&writer.drain, writer.recording, &writer.stream, true);
 	while (gmt_rotation_settle(&writer.rotate, deadline_ns));
 	if (gmt_snapshots_is_due()) {
 		gmt_stream_sync(&writer.stream);
@@ -291,7 +216,7 @@ static void record(void)
 		 */
 		uint32_t asked = atomic_load_explicit(&writer.syncs_asked, memory_order_acquire);
 
-		drain(false);
+		gmt_drain_rings(&writer.drain, writer.recording, &writer.stream, false);
 		gmt_process_metadata_samples(&writer.stream.facts);
 		if (writer.listener.each_round)
 			writer.listener.each_round();
@@ -306,7 +231,7 @@ static void record(void)
 			if (atomic_load(&writer.leaves_names))
 				leave_names();
 			/* A sync point promises everything up to now, including the events of slow threads. */
-			drain(true);
+			gmt_drain_rings(&writer.drain, writer.recording, &writer.stream, true);
 			gmt_recording_memory_leave_dead(writer.recording->area);
 			gmt_stream_sync(&writer.stream);
 			tell_synced(asked);
