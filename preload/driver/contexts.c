@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "runtime/config.h"
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "runtime/stages.h"
 
 /*
@@ -54,10 +54,10 @@ static struct {
  */
 static bool lock(void)
 {
-	struct gmt_patience patience = gmt_patience_begin(LOCK_WAIT_NS);
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(LOCK_WAIT_NS);
 
 	while (atomic_flag_test_and_set_explicit(&contexts.writing, memory_order_acquire))
-		if (!gmt_patience_rest(&patience))
+		if (!gmt_bounded_wait_rest(&wait))
 			return false;
 	return true;
 }
@@ -302,10 +302,10 @@ void gmt_contexts_release(void)
 
 void gmt_contexts_ending_begins(void)
 {
-	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(HOLD_WAIT_NS));
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(gmt_config_wait_ns(HOLD_WAIT_NS));
 
 	atomic_fetch_add(&contexts.ending, 1);
-	while (atomic_load(&contexts.held) && gmt_patience_rest(&patience))
+	while (atomic_load(&contexts.held) && gmt_bounded_wait_rest(&wait))
 		;
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "interpose/dlerror.h"
 #include "driver/queries.h"
 #include "interpose/originals.h"
@@ -112,12 +112,12 @@ static bool open_library(void)
 
 bool gmt_nvml_open(void)
 {
-	struct gmt_patience patience = gmt_patience_begin(OPEN_WAIT_NS);
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(OPEN_WAIT_NS);
 
 	if (library != UNKNOWN)
 		return library == THERE;
 	while (atomic_flag_test_and_set_explicit(&nvml.opening, memory_order_acquire))
-		if (!gmt_patience_rest(&patience))
+		if (!gmt_bounded_wait_rest(&wait))
 			return false;
 	library = open_library() ? THERE : ABSENT;
 	atomic_store_explicit(&nvml.is_stuck, false, memory_order_relaxed);
@@ -264,11 +264,11 @@ void gmt_nvml_ask(unsigned device, bool may_be_listed, struct gmt_nvml_answer *r
 
 void gmt_nvml_hold(void)
 {
-	struct gmt_patience patience = gmt_patience_begin(HOLD_WAIT_NS);
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(HOLD_WAIT_NS);
 
 	while (atomic_flag_test_and_set_explicit(&nvml.opening, memory_order_acquire)) {
 		if (atomic_load_explicit(&nvml.is_stuck, memory_order_relaxed) ||
-			!gmt_patience_rest(&patience)) {
+			!gmt_bounded_wait_rest(&wait)) {
 			atomic_store_explicit(&nvml.is_stuck, true, memory_order_relaxed);
 			return;
 		}

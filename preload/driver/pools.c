@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 #include "runtime/config.h"
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "driver/queries.h"
 #include "format/format.h"
 #include "runtime/stages.h"
@@ -78,11 +78,11 @@ void gmt_pools_add(const struct gmt_pool_info *pool)
 bool gmt_pools_remove(uint64_t handle, struct gmt_pool_info *ret_pool)
 {
 	struct place *place = find(handle);
-	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(WAIT_NS));
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(gmt_config_wait_ns(WAIT_NS));
 	uint64_t expected = handle;
 
 	while (place && !take(place, READY)) {
-		if (!gmt_patience_rest(&patience)) {
+		if (!gmt_bounded_wait_rest(&wait)) {
 			/*
 			 * The driver does not answer the thread that queries this pool. No thread queries this
 			 * pool again.

@@ -18,7 +18,7 @@
 #include "hooks/hooks.h"
 #include "driver/nvml.h"
 #include "driver/pools.h"
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "runtime/recorder_stack.h"
 #include "producer/clock.h"
 #include "driver/samples.h"
@@ -359,7 +359,7 @@ void gmt_sampler_tick(void)
  */
 static bool wait_for(const _Atomic uint32_t *count, uint32_t mine, uint64_t wait_ns)
 {
-	uint64_t deadline_ns = gmt_patience_now_ns() + wait_ns, now_ns;
+	uint64_t deadline_ns = gmt_kernel_now_ns() + wait_ns, now_ns;
 
 	for (;;) {
 		uint32_t seen = atomic_load(&sampler.answered);
@@ -368,7 +368,7 @@ static bool wait_for(const _Atomic uint32_t *count, uint32_t mine, uint64_t wait
 		/* The counters may wrap around. */
 		if ((int32_t)(atomic_load_explicit(count, memory_order_acquire) - mine) >= 0)
 			return true;
-		now_ns = gmt_patience_now_ns();
+		now_ns = gmt_kernel_now_ns();
 		if (atomic_load(&sampler.state) != RUNNING || now_ns >= deadline_ns)
 			return false;
 		limit = (struct timespec){
@@ -390,7 +390,7 @@ bool gmt_sampler_ask(int device, struct gmt_sample *ret_sample)
 
 		wake(&sampler.wanted, 1);
 		has_answer = !atomic_load(&sampler.is_late) &&
-			wait_for(&place->done, mine, gmt_config_patience_ns(ASK_WAIT_NS));
+			wait_for(&place->done, mine, gmt_config_wait_ns(ASK_WAIT_NS));
 		if (!has_answer)
 			atomic_store(&sampler.is_late, true);
 		*ret_sample = (struct gmt_sample){
@@ -414,7 +414,7 @@ bool gmt_sampler_is_running(void)
 
 void gmt_sampler_stop(bool once_more)
 {
-	struct gmt_patience patience;
+	struct gmt_bounded_wait wait;
 	bool answers = !atomic_load(&sampler.is_late);
 	int none = NONE;
 
@@ -426,7 +426,7 @@ void gmt_sampler_stop(bool once_more)
 
 		atomic_store(&sampler.round_wanted, true);
 		wake(&sampler.wanted, 1);
-		answers = wait_for(&sampler.rounds_done, mine, gmt_config_patience_ns(LAST_WAIT_NS));
+		answers = wait_for(&sampler.rounds_done, mine, gmt_config_wait_ns(LAST_WAIT_NS));
 	}
 	atomic_store(&sampler.state, OVER);
 	wake(&sampler.wanted, 1);
@@ -434,8 +434,8 @@ void gmt_sampler_stop(bool once_more)
 	 * The wait is bounded: the sampler may itself wait for this thread. An example is the loader's
 	 * lock when a library's constructor calls exit.
 	 */
-	patience = gmt_patience_begin(answers ? gmt_config_patience_ns(STOP_WAIT_NS) : STOP_WAIT_NS);
-	while (atomic_load(&sampler.is_inside) && gmt_patience_rest(&patience))
+	wait = gmt_bounded_wait_begin(answers ? gmt_config_wait_ns(STOP_WAIT_NS) : STOP_WAIT_NS);
+	while (atomic_load(&sampler.is_inside) && gmt_bounded_wait_rest(&wait))
 		;
 }
 

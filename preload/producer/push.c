@@ -9,7 +9,7 @@
 
 #include "hooks/call_counts.h"
 #include "runtime/config.h"
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "runtime/process.h"
 #include "runtime/recorder_stack.h"
 #include "producer/ring.h"
@@ -49,7 +49,7 @@ static void leave_ring(void *slot_plus_1)
 		gmt_recording_memory_leave_ring(gmt_session.memory, (uint32_t)(uintptr_t)slot_plus_1 - 1);
 	/*
 	 * Wakes the writer soon, so that the next thread finds this slot free and takes no other slot.
-	 * If the writer is put off, only the main thread has a ring, and the process may be about to
+	 * If the writer is delayed, only the main thread has a ring, and the process may be about to
 	 * end.
 	 */
 	if (thread->ring && !gmt_writer_calls.is_delayed())
@@ -130,7 +130,7 @@ static void claim_work(void *argument)
 	pthread_setspecific(push.thread_key, (void *)(uintptr_t)(slot + 1));
 	thread->ring = claim->ring;
 	thread->call_counts = gmt_call_counts_of_slot(slot);
-	thread->ring_began_ns = gmt_patience_now_ns();
+	thread->ring_began_ns = gmt_kernel_now_ns();
 	thread->waited_ns = 0;
 	thread->consumed_at_failed_wait = 0;
 	thread->session = atomic_load(&gmt_session_number);
@@ -138,12 +138,12 @@ static void claim_work(void *argument)
 
 /*
  * Claims a ring. Returns false at once if no ring can ever be claimed, or after a wait. With
- * overflow=wait, waits up to gmt_config_patience_ns while ended threads have left rings, because
+ * overflow=wait, waits up to gmt_config_wait_ns while ended threads have left rings, because
  * the writer may free them.
  */
 static bool claim_slot(bool is_known_own_process, bool may_wait)
 {
-	uint64_t start_ns = gmt_patience_now_ns(), waited_ns;
+	uint64_t start_ns = gmt_kernel_now_ns(), waited_ns;
 	struct claim claim = { 0 };
 
 	if (!is_known_own_process && gmt_process_is_child())
@@ -153,9 +153,9 @@ static bool claim_slot(bool is_known_own_process, bool may_wait)
 			return false;
 		/* Rings of ended threads become free after the writer has emptied them. */
 		gmt_writer_calls.wake();
-		waited_ns = gmt_patience_now_ns() - start_ns;
+		waited_ns = gmt_kernel_now_ns() - start_ns;
 		if ((!may_wait || waited_ns >= FULL_WAIT_NS) &&
-			(waited_ns >= gmt_config_patience_ns(0) ||
+			(waited_ns >= gmt_config_wait_ns(0) ||
 				!gmt_recording_memory_has_left_ring(gmt_session.memory)))
 			return false;
 		rest(waited_ns);
@@ -218,7 +218,7 @@ static struct gmt_ring *ring_of_thread(void)
  * Returns how long this event may wait for room, in nanoseconds. Returns 0 if its thread has used
  * up its share.
  */
-static uint64_t patience_ns(const struct gmt_thread_state *thread, uint64_t now_ns)
+static uint64_t allowed_wait_ns(const struct gmt_thread_state *thread, uint64_t now_ns)
 {
 	if (gmt_config.overflow == GMT_OVERFLOW_DROP)
 		return 0;
@@ -229,7 +229,7 @@ static uint64_t patience_ns(const struct gmt_thread_state *thread, uint64_t now_
 	if (gmt_config.overflow == GMT_OVERFLOW_WAIT)
 		return thread->consumed_at_failed_wait == atomic_load(&thread->ring->consumed) + 1
 			? 0
-			: gmt_config_patience_ns(0);
+			: gmt_config_wait_ns(0);
 
 	uint64_t share_ns = (now_ns - thread->ring_began_ns) / FULL_SHARE + FULL_GRACE_NS;
 
@@ -241,8 +241,8 @@ __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring,
 	const struct gmt_ring_event *event)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
-	uint64_t start_ns = gmt_patience_now_ns(), now_ns = start_ns;
-	uint64_t wait_ns = patience_ns(thread, start_ns);
+	uint64_t start_ns = gmt_kernel_now_ns(), now_ns = start_ns;
+	uint64_t wait_ns = allowed_wait_ns(thread, start_ns);
 	bool is_in = false;
 
 	if (!wait_ns || atomic_load_explicit(&gmt_session.is_stalled, memory_order_relaxed))
@@ -254,7 +254,7 @@ __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring,
 	do {
 		rest(now_ns - start_ns);
 		is_in = gmt_ring_push(ring, event);
-		now_ns = gmt_patience_now_ns();
+		now_ns = gmt_kernel_now_ns();
 		/*
 		 * Stops if the disk accepts no more data or the recording is over. While the recording
 		 * ends, the writer empties the rings once more.

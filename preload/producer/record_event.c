@@ -36,7 +36,7 @@ void gmt_event_pause(bool wanted)
 	/* Pairs with the acquire of gmt_event_next_change. */
 	atomic_store_explicit(&pauses.changes[index % CHANGES], gmt_clock_stamp() << 1 | wanted,
 		memory_order_release);
-	/* The writer reads the changes often enough, unless its thread was put off. */
+	/* The writer reads the changes often enough, unless its start was delayed. */
 	if (index % (CHANGES / 2) == CHANGES / 2 - 1)
 		gmt_writer_calls.need();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "writer/alone.h"
+#include "threads/last_threads.h"
 
 #include <fcntl.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static struct {
 	bool has_last_code;
 } alone = { .tasks = -1 };
 
-void gmt_alone_init(void)
+void gmt_last_threads_init(void)
 {
 	alone.tasks = gmt_descriptor_has_own_table()
 		? open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -63,7 +63,7 @@ void gmt_alone_init(void)
 	alone.has_last_code = false;
 }
 
-void gmt_alone_forget(void)
+void gmt_last_threads_forget(void)
 {
 	alone.tasks = -1;
 	alone.watched_count = 0;
@@ -130,7 +130,7 @@ static void read_codes(void)
 	}
 }
 
-enum gmt_alone gmt_alone_is(unsigned own)
+enum gmt_last_threads gmt_last_threads_are(unsigned own)
 {
 	struct stat about;
 	bool is_kept = alone.tasks >= 0, is_alone = false;
@@ -141,11 +141,11 @@ enum gmt_alone gmt_alone_is(unsigned own)
 	 * threads are left.
 	 */
 	if (!is_kept && !stat("/proc/self/task", &about) && about.st_nlink > LINKS + own + 1)
-		return GMT_ALONE_NO;
+		return GMT_LAST_THREADS_NO;
 	if (!is_kept)
 		folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0)
-		return GMT_ALONE_UNKNOWN;
+		return GMT_LAST_THREADS_UNKNOWN;
 	/* In addition to the recorder's threads, the main thread is still listed, as a zombie. */
 	if (!fstat(folder, &about) && main_has_ended(folder)) {
 		is_alone = about.st_nlink <= LINKS + own + 1;
@@ -159,17 +159,17 @@ enum gmt_alone gmt_alone_is(unsigned own)
 	}
 	if (!is_kept)
 		close(folder);
-	return is_alone ? GMT_ALONE_YES : GMT_ALONE_NO;
+	return is_alone ? GMT_LAST_THREADS_YES : GMT_LAST_THREADS_NO;
 }
 
-bool gmt_alone_has_one_thread(void)
+bool gmt_last_threads_has_one_thread(void)
 {
 	struct stat about;
 
 	return stat("/proc/self/task", &about) || about.st_nlink <= LINKS + 1;
 }
 
-int gmt_alone_exit_code(void)
+int gmt_last_threads_exit_code(void)
 {
 	read_codes();
 	return alone.has_last_code ? alone.last_code : alone.main_code;
