@@ -231,7 +231,7 @@ bool gmt_rotation_rewrite_take_place(struct gmt_rotation_rewrite *rewrite,
 	struct gmt_stream *stream)
 {
 	struct gmt_recording *recording = rewrite->recording;
-	struct gmt_shared_recording_owner *owner = &recording->area->header->owner;
+	struct gmt_shared_recording_owner *owner = &recording->memory->header->owner;
 	uint64_t file_bytes = gmt_sink_written_bytes(stream->sink);
 	uint64_t new_bytes = rewrite->head_bytes + file_bytes - rewrite->part_bytes;
 

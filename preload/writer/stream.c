@@ -93,7 +93,7 @@ static void check(struct gmt_stream *stream, enum gmt_status status, const struc
 	if (!status || stream->has_failed)
 		return;
 	stream->has_failed = true;
-	atomic_store(&stream->recording->area->header->write_errno, (uint32_t)(why ? why : EIO));
+	atomic_store(&stream->recording->memory->header->write_errno, (uint32_t)(why ? why : EIO));
 	/* If the disk was stalled to the end, this was already reported. */
 	if (!atomic_load(&gmt_session.is_stalled))
 		gmt_diag_warn("%s: %s; recording has stopped, the program goes on", stream->recording->path,
@@ -256,7 +256,7 @@ static void write_rows(void *context, uint32_t kind, const void *rows, uint32_t 
 		return;
 	}
 	if (stream->part == GMT_STREAM_BEGINNING || stream->part == GMT_STREAM_NAMES)
-		gmt_recording_memory_add_to_preamble(stream->recording->area, block, length);
+		gmt_recording_memory_add_to_preamble(stream->recording->memory, block, length);
 	if (stream->part == GMT_STREAM_BATCH) {
 		gmt_journal_stage(&stream->journal, GMT_JOURNAL_BLOCK, block, length);
 		stream->staged_bytes += length;
@@ -429,8 +429,8 @@ bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording,
 
 	memset(stream, 0, sizeof(*stream));
 	stream->recording = recording;
-	gmt_journal_init(&stream->journal, gmt_recording_memory_journal(recording->area),
-		recording->area->header->journal_bytes);
+	gmt_journal_init(&stream->journal, gmt_recording_memory_journal(recording->memory),
+		recording->memory->header->journal_bytes);
 	stream->failed = failed;
 	stream->limit_bytes = limit_bytes;
 	gmt_member_clear(&stream->member);

@@ -142,10 +142,10 @@ static bool wait_for_room(void *unused, int error_number)
 }
 
 /* Removes the recording memory if the file is complete. Only this thread has its descriptor. */
-static void remove_area(void)
+static void remove_memory(void)
 {
 	if (atomic_load(&writer.is_whole))
-		gmt_recording_memory_unlink(writer.recording->area);
+		gmt_recording_memory_unlink(writer.recording->memory);
 }
 
 /*
@@ -166,7 +166,7 @@ static void end_process(void)
 		gmt_exit_thread_exit())
 		return;
 	finish();
-	remove_area();
+	remove_memory();
 	gmt_exit_thread_leave();
 	if (writer.listener.stop_threads)
 		writer.listener.stop_threads();
@@ -179,7 +179,7 @@ static void end_process(void)
 
 static void leave_names(void)
 {
-	bool had_name = gmt_recording_memory_leave_name(writer.recording->area);
+	bool had_name = gmt_recording_memory_leave_name(writer.recording->memory);
 
 	gmt_control_close();
 	if (had_name)
@@ -233,7 +233,7 @@ static void record(void)
 				leave_names();
 			/* A sync point promises everything up to now, including the events of slow threads. */
 			gmt_drain_rings(&writer.drain, writer.recording, &writer.stream, true);
-			gmt_recording_memory_leave_dead(writer.recording->area);
+			gmt_recording_memory_leave_dead(writer.recording->memory);
 			gmt_stream_sync(&writer.stream);
 			tell_synced(asked);
 			gmt_snapshots_begin(&writer.stream);
@@ -257,7 +257,7 @@ static void *run(void *unused)
 	gmt_descriptor_take_own_table();
 	gmt_last_threads_init();
 	record();
-	remove_area();
+	remove_memory();
 	/* Pairs with the acquire in gmt_writer_stop: the file is done. */
 	atomic_store_explicit(&writer.is_over, 1, memory_order_release);
 	syscall(SYS_futex, &writer.is_over, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
