@@ -451,7 +451,7 @@ void gmt_recording_memory_leave_dead(struct gmt_recording_memory *memory)
 	}
 }
 
-bool gmt_recording_memory_leave_name(struct gmt_recording_memory *memory)
+bool gmt_recording_memory_remove_name(struct gmt_recording_memory *memory)
 {
 	bool has_name = memory->fd >= 0 && memory->path[0];
 
@@ -465,7 +465,7 @@ void gmt_recording_memory_unlink(struct gmt_recording_memory *memory)
 {
 	if (memory->fd < 0)
 		return;
-	gmt_recording_memory_leave_name(memory);
+	gmt_recording_memory_remove_name(memory);
 	gmt_folder_let_go(&memory->folder);
 	gmt_descriptor_close(&memory->fd, &memory->file);
 }

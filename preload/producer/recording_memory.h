@@ -112,7 +112,7 @@ void gmt_recording_memory_free_ring(struct gmt_recording_memory *memory, uint32_
 void gmt_recording_memory_leave_dead(struct gmt_recording_memory *memory);
 
 /* Unlinks the file but keeps its memory mapped. Returns false if the file has no name any more. */
-bool gmt_recording_memory_leave_name(struct gmt_recording_memory *memory);
+bool gmt_recording_memory_remove_name(struct gmt_recording_memory *memory);
 
 /*
  * Unlinks the file: the recording is complete without it. Keeps the mapping, because threads may
