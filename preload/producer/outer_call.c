@@ -29,7 +29,7 @@ static bool is_one_stack(uintptr_t a, uintptr_t b)
 	if (high - low > (uintptr_t)PAGES_MAX * PAGE_BYTES)
 		return false;
 	for (uintptr_t page = low; page < high; page += PAGE_BYTES)
-		if (!gmt_is_readable(page))
+		if (!gmt_memory_is_readable(page))
 			return false;
 	return true;
 }
@@ -108,7 +108,7 @@ static void forget_recorder(struct gmt_thread_state *thread)
 		return;
 	gmt_walk_init(&memory->walk);
 	memory->trace.epoch = 0;
-	atomic_store_explicit(&memory->trace.gate.inside, 0, memory_order_relaxed);
+	atomic_store_explicit(&memory->trace.guard.inside, 0, memory_order_relaxed);
 }
 
 /*

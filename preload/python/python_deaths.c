@@ -14,18 +14,18 @@ enum { TYPE_NAME = 24, TYPE_FREE = 48 };
 
 bool gmt_python_watches_code = true;
 
-GMT_HOT_DATA _Atomic uint64_t gmt_python_death_count;
+GMT_HOT_DATA _Atomic uint64_t gmt_python_code_free_count;
 
 static void (*original_free)(void *code);
 
 static void count_and_free(void *code)
 {
 	/* Counts before the memory can belong to another object. */
-	atomic_fetch_add_explicit(&gmt_python_death_count, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&gmt_python_code_free_count, 1, memory_order_relaxed);
 	original_free(code);
 }
 
-void gmt_python_deaths_watch(gmt_python_find *find)
+void gmt_python_code_frees_watch(gmt_python_find *find)
 {
 	char *type = find("PyCode_Type"), *name;
 	void (*_Atomic * place)(void *) = (void (*_Atomic *)(void *))(void *)(type + TYPE_FREE);
@@ -36,7 +36,7 @@ void gmt_python_deaths_watch(gmt_python_find *find)
 	if (!name || (uintptr_t)name < 65536 || strcmp(name, "code") != 0 || !*place)
 		return;
 	original_free = *place;
-	atomic_store_explicit(&gmt_python_death_count, 1, memory_order_relaxed);
+	atomic_store_explicit(&gmt_python_code_free_count, 1, memory_order_relaxed);
 	/*
 	 * Needs no acquire in the interpreter: it calls the function under the GIL. `original_free` is
 	 * written before this word.

@@ -29,19 +29,19 @@
 
 extern GMT_HIDDEN bool gmt_python_watches_code; /* set before gmt_python_init; default true */
 
-extern _Atomic uint64_t gmt_python_death_count; /* 0: no count is kept; else counts from 1 */
+extern _Atomic uint64_t gmt_python_code_free_count; /* 0: no count is kept; else counts from 1 */
 
 /*
  * Starts to count, once, for as long as the process lives. `find` is the original
  * dlsym(RTLD_DEFAULT, name).
  */
-void gmt_python_deaths_watch(gmt_python_find *find);
+void gmt_python_code_frees_watch(gmt_python_find *find);
 
 /* Returns the number of dead code objects plus 1; 0: not known. */
-static inline uint64_t gmt_python_deaths(void)
+static inline uint64_t gmt_python_code_frees(void)
 {
 	/* The GIL orders the accesses, see above. */
-	return atomic_load_explicit(&gmt_python_death_count, memory_order_relaxed);
+	return atomic_load_explicit(&gmt_python_code_free_count, memory_order_relaxed);
 }
 
 #endif

@@ -14,19 +14,19 @@
 
 enum {
 	/* In pointers; enough for the largest `count`. */
-	GMT_PYTHON_OUTER_ROOM = 2 * 1024 / GMT_BOTH_ENDS_OUTER_PART + 2,
+	GMT_PYTHON_OUTER_END_POINTERS = 2 * 1024 / GMT_OUTER_END_DIVISOR + 2,
 };
 
 /*
  * Returns the frame where the outermost `count` frames of the calling thread's stack begin. The
  * search goes from `frame` outwards; the stack must have more than `count` frames from there on.
- * Returns NULL if the end is not among the next GMT_BOTH_ENDS_FARTHEST frames. `room` holds
- * GMT_PYTHON_OUTER_ROOM pointers.
+ * Returns NULL if the end is not among the next GMT_OUTER_END_MAX_SEARCHED_FRAMES frames. `pointers` holds
+ * GMT_PYTHON_OUTER_END_POINTERS pointers.
  *
- * The interpreter's own frames count for GMT_BOTH_ENDS_FARTHEST, but not for `count`. The function
+ * The interpreter's own frames count for GMT_OUTER_END_MAX_SEARCHED_FRAMES, but not for `count`. The function
  * reads one pointer of each frame on the way.
  */
-const char *gmt_python_outer_find(const struct gmt_python_layout *layout, const char *frame,
-	uint32_t count, const char **room);
+const char *gmt_python_outer_end_find(const struct gmt_python_layout *layout, const char *frame,
+	uint32_t count, const char **pointers);
 
 #endif

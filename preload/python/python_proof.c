@@ -9,7 +9,7 @@
 enum { FRAME_LIMIT = 64 };
 
 /*
- * The functions of the public API that the proof calls. All versions from 3.9 on have them. Objects
+ * The functions of the public API that the check calls. All versions from 3.9 on have them. Objects
  * are opaque here.
  */
 struct api {
@@ -83,14 +83,14 @@ static const char *compare(const struct api *api, const struct gmt_python_layout
 	return what;
 }
 
-enum gmt_python_proof gmt_python_prove(const struct gmt_python_layout *layout,
+enum gmt_python_layout_result gmt_python_layout_check(const struct gmt_python_layout *layout,
 	gmt_python_find *find, char *thread, const char **ret_what)
 {
 	struct api api;
 
 	/* A set exception belongs to the program. The API must not be called while it is set. */
 	if (!find_api(find, &api) || api.PyErr_Occurred())
-		return GMT_PYTHON_UNPROVEN;
+		return GMT_PYTHON_LAYOUT_UNCHECKED;
 
 	const char *ours = gmt_python_walk_start(layout, thread);
 	void *theirs = api.PyThreadState_GetFrame(thread);
@@ -117,6 +117,6 @@ enum gmt_python_proof gmt_python_prove(const struct gmt_python_layout *layout,
 		api.Py_DecRef(theirs);
 	*ret_what = what;
 	if (what)
-		return GMT_PYTHON_DISPROVEN;
-	return count ? GMT_PYTHON_PROVEN : GMT_PYTHON_UNPROVEN;
+		return GMT_PYTHON_LAYOUT_WRONG;
+	return count ? GMT_PYTHON_LAYOUT_RIGHT : GMT_PYTHON_LAYOUT_UNCHECKED;
 }

@@ -12,17 +12,17 @@
 
 #include "python/python_layout.h"
 
-enum gmt_python_proof {
-	GMT_PYTHON_PROVEN,
-	GMT_PYTHON_DISPROVEN,
-	GMT_PYTHON_UNPROVEN, /* not now: the thread has no frames, or an exception is set */
+enum gmt_python_layout_result {
+	GMT_PYTHON_LAYOUT_RIGHT,
+	GMT_PYTHON_LAYOUT_WRONG,
+	GMT_PYTHON_LAYOUT_UNCHECKED, /* not now: the thread has no frames, or an exception is set */
 };
 
 /*
  * Makes the comparison. `thread` is the thread state of the calling thread. If the result is
- * GMT_PYTHON_DISPROVEN, *ret_what names what differs.
+ * GMT_PYTHON_LAYOUT_WRONG, *ret_what names what differs.
  */
-enum gmt_python_proof gmt_python_prove(const struct gmt_python_layout *layout,
+enum gmt_python_layout_result gmt_python_layout_check(const struct gmt_python_layout *layout,
 	gmt_python_find *find, char *thread, const char **ret_what);
 
 #endif

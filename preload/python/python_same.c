@@ -22,9 +22,9 @@ static inline bool is_same_code(const struct gmt_python_layout *layout,
 		(!layout->code_type || gmt_python_load(place->code, GMT_PYTHON_TYPE) == layout->code_type);
 }
 
-__attribute__((always_inline)) static inline uint32_t take_same_by(
+__attribute__((always_inline)) static inline uint32_t take_unchanged_by(
 	const struct gmt_python_layout *layout, const struct gmt_python_trace_place *place,
-	uint32_t count, bool has_deaths, enum gmt_python_walk walk, const char **frame)
+	uint32_t count, bool counts_code_frees, enum gmt_python_walk walk, const char **frame)
 {
 	const uint32_t code = layout->frame.code, instr = layout->frame.instr,
 				   previous = layout->frame.previous;
@@ -46,13 +46,13 @@ __attribute__((always_inline)) static inline uint32_t take_same_by(
 			gmt_python_load_long(at, instr) != place->instr ||
 			gmt_python_load(at, previous) != place->previous ||
 			gmt_python_kind_of(walk, at + owner, at + entry) != place->kind ||
-			(!has_deaths && !is_same_code(layout, place)))
+			(!counts_code_frees && !is_same_code(layout, place)))
 			break;
 
 		const char *outer = place->previous;
 
 		if (walk == GMT_PYTHON_WALK_SHIMS && place->is_behind_shim) {
-			if (!gmt_python_says_shim(layout, outer))
+			if (!gmt_python_has_shim_owner(layout, outer))
 				break;
 			outer = gmt_python_load(outer, layout->frame.previous);
 		}
@@ -65,8 +65,8 @@ __attribute__((always_inline)) static inline uint32_t take_same_by(
 	return (uint32_t)(place - first);
 }
 
-uint32_t gmt_python_take_same(const struct gmt_python_layout *layout,
-	const struct gmt_python_trace_stack *last, uint32_t from, uint32_t limit, uint64_t deaths,
+uint32_t gmt_python_take_unchanged(const struct gmt_python_layout *layout,
+	const struct gmt_python_trace_stack *last, uint32_t from, uint32_t limit, uint64_t code_frees,
 	const char **frame)
 {
 	const struct gmt_python_trace_place *place = &last->places[from];
@@ -74,15 +74,15 @@ uint32_t gmt_python_take_same(const struct gmt_python_layout *layout,
 		: last->count - from < limit     ? last->count - from
 										 : limit;
 
-	/* All places of one stack have the same count of deaths. */
-	if (!count || (deaths && place->fingerprint != deaths))
+	/* All places of one stack have the same count of freed code objects. */
+	if (!count || (code_frees && place->fingerprint != code_frees))
 		return 0;
-	if (deaths && layout->walk == GMT_PYTHON_WALK_EACH)
-		return take_same_by(layout, place, count, true, GMT_PYTHON_WALK_EACH, frame);
-	if (deaths && layout->walk == GMT_PYTHON_WALK_FLAG)
-		return take_same_by(layout, place, count, true, GMT_PYTHON_WALK_FLAG, frame);
+	if (code_frees && layout->walk == GMT_PYTHON_WALK_EACH)
+		return take_unchanged_by(layout, place, count, true, GMT_PYTHON_WALK_EACH, frame);
+	if (code_frees && layout->walk == GMT_PYTHON_WALK_FLAG)
+		return take_unchanged_by(layout, place, count, true, GMT_PYTHON_WALK_FLAG, frame);
 	/* Without a number and without a count, each code object would have to be read whole. */
 	return layout->walk == GMT_PYTHON_WALK_SHIMS
-		? take_same_by(layout, place, count, false, GMT_PYTHON_WALK_SHIMS, frame)
+		? take_unchanged_by(layout, place, count, false, GMT_PYTHON_WALK_SHIMS, frame)
 		: 0;
 }

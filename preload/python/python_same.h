@@ -4,7 +4,7 @@
 
 /*
  * Finds the frames of a thread's last Python stack that are still there. In the flow: the walk over
- * frames -> same -> trace. Internal to python*.c.
+ * frames -> unchanged -> trace. Internal to python*.c.
  */
 
 #include <stdbool.h>
@@ -23,12 +23,12 @@ enum {
 
 /*
  * Returns a value that distinguishes a code object from another at the same address. The count of
- * deaths is cheap. The fingerprint costs more and stays valid longer.
+ * freed code objects is cheap. The fingerprint costs more and stays valid longer.
  */
 static inline uint64_t gmt_python_quick_fingerprint(const struct gmt_python_layout *layout,
-	const char *code, uint64_t deaths)
+	const char *code, uint64_t code_frees)
 {
-	return deaths ? deaths : gmt_python_code_fingerprint(layout, code);
+	return code_frees ? code_frees : gmt_python_code_fingerprint(layout, code);
 }
 
 /*
@@ -49,7 +49,8 @@ __attribute__((always_inline)) static inline uint16_t gmt_python_kind_of(enum gm
 }
 
 /* Returns whether a frame's owner says that it is a frame of the interpreter itself. */
-static inline bool gmt_python_says_shim(const struct gmt_python_layout *layout, const char *frame)
+static inline bool gmt_python_has_shim_owner(const struct gmt_python_layout *layout,
+	const char *frame)
 {
 	return layout->walk == GMT_PYTHON_WALK_SHIMS && frame &&
 		frame[layout->frame.owner] >= GMT_PYTHON_OWNER_FIRST_SHIM;
@@ -70,7 +71,7 @@ static inline struct gmt_python_trace_place gmt_python_note_place(
 		.instr = gmt_python_load_long(place->frame, layout->frame.instr),
 		.kind = gmt_python_kind_of((enum gmt_python_walk)layout->walk,
 			place->frame + layout->frame.owner, place->frame + layout->frame.entry),
-		.is_behind_shim = gmt_python_says_shim(layout, previous),
+		.is_behind_shim = gmt_python_has_shim_owner(layout, previous),
 	};
 }
 
@@ -108,7 +109,7 @@ static inline const struct gmt_python_trace_place *gmt_python_find_place(
  * Returns whether a closer look is worthwhile: the frame at the place of a remembered frame has the
  * same code and instruction.
  */
-static inline bool gmt_python_may_be_same(const struct gmt_python_layout *layout,
+static inline bool gmt_python_may_be_unchanged(const struct gmt_python_layout *layout,
 	const struct gmt_python_trace_place *place)
 {
 	return gmt_python_load_long(place->frame, layout->frame.instr) == place->instr &&
@@ -118,10 +119,10 @@ static inline bool gmt_python_may_be_same(const struct gmt_python_layout *layout
 /*
  * Returns how many frames from `*frame` outwards equal, one by one, those of the last stack from
  * `from` on, at most `limit`. Moves `*frame` behind them. The result may be smaller than the true
- * number. `deaths` is gmt_python_deaths().
+ * number. `code_frees` is gmt_python_code_frees().
  */
-uint32_t gmt_python_take_same(const struct gmt_python_layout *layout,
-	const struct gmt_python_trace_stack *last, uint32_t from, uint32_t limit, uint64_t deaths,
+uint32_t gmt_python_take_unchanged(const struct gmt_python_layout *layout,
+	const struct gmt_python_trace_stack *last, uint32_t from, uint32_t limit, uint64_t code_frees,
 	const char **frame);
 
 #endif

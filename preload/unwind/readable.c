@@ -8,16 +8,16 @@
 
 enum {
 	/* Not a valid way to change a signal mask: the kernel reads the mask and then refuses. */
-	NO_WAY = -1,
+	INVALID_HOW = -1,
 	KERNEL_MASK_BYTES = 8,
 };
 
 /* No side effect and no descriptor: the kernel checks `how` only after it has read the mask. */
-bool gmt_is_readable(uintptr_t address)
+bool gmt_memory_is_readable(uintptr_t address)
 {
 	/* An aligned word lies in one page, so it is readable as a whole or not at all. */
 	uintptr_t word = address & ~(uintptr_t)(KERNEL_MASK_BYTES - 1);
 
-	return syscall(SYS_rt_sigprocmask, NO_WAY, word, NULL, KERNEL_MASK_BYTES) == 0 ||
+	return syscall(SYS_rt_sigprocmask, INVALID_HOW, word, NULL, KERNEL_MASK_BYTES) == 0 ||
 		errno != EFAULT;
 }

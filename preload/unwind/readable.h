@@ -9,6 +9,6 @@
  * Returns whether the page of `address` can be read. Makes one system call without side effects and
  * uses no file descriptor. Changes errno.
  */
-bool gmt_is_readable(uintptr_t address);
+bool gmt_memory_is_readable(uintptr_t address);
 
 #endif

@@ -3,7 +3,7 @@
 #define GMT_UNWIND_WALK_PLACES_H
 
 /*
- * Places: how walk.c and stack_cache.c express positions on a stack, and how they read the words
+ * Slots: how walk.c and stack_cache.c express positions on a stack, and how they read the words
  * there.
  */
 
@@ -44,7 +44,7 @@
  *
  * The words to verify for R[i + 1] to R[n] form two lists: the return addresses, and the frame
  * pointers that matter and were read. Each list is compared from the outermost word on (verify in
- * walk.c). Places grow outwards in both lists. A rule goes up by at least a word. A frame's fp is
+ * walk.c). Slots grow outwards in both lists. A rule goes up by at least a word. A frame's fp is
  * read at or above the sp of its inner neighbour and below its own sp (step in walk.c). So if the
  * first word of a list lies above the current stack pointer, all of them do. In the second list
  * only the fp of R[i + 1] may have been read below it, for a frame that is gone. If an fp matters
@@ -75,8 +75,8 @@
 #include "unwind/walk.h"
 
 /*
- * A mark in gmt_walk_frame::place: the rule of this frame counts from its frame pointer. The other
- * bits are the place in words, enough for a stack of some megabytes.
+ * A mark in gmt_walk_frame::slot: the rule of this frame counts from its frame pointer. The other
+ * bits are the slot in words, enough for a stack of some megabytes.
  */
 #define GMT_WALK_BY_FP ((uint32_t)1 << 31)
 
@@ -91,8 +91,8 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static inline uin
 }
 
 /*
- * A place counts words from the origin of the stack. The origin lies this far below the stack's
- * top, further than any stack reaches. So a place fits into half a word and is never 0.
+ * A slot counts words from the origin of the stack. The origin lies this far below the stack's
+ * top, further than any stack reaches. So a slot fits into half a word and is never 0.
  */
 enum { GMT_WALK_ORIGIN_WORDS = 1 << 30 };
 
@@ -102,16 +102,16 @@ static inline uint64_t gmt_walk_origin(const struct gmt_walk *walk)
 	return walk->own_stack.top - (uint64_t)GMT_WALK_ORIGIN_WORDS * GMT_UNWIND_WORD_BYTES;
 }
 
-/* Returns the place of an address. */
-static inline uint32_t gmt_walk_place(uint64_t origin, uint64_t address)
+/* Returns the slot of an address. */
+static inline uint32_t gmt_walk_slot(uint64_t origin, uint64_t address)
 {
 	return (uint32_t)((address - origin) / GMT_UNWIND_WORD_BYTES);
 }
 
-/* Returns the address of a place. */
-static inline uint64_t gmt_walk_address(uint64_t origin, uint32_t place)
+/* Returns the address of a slot. */
+static inline uint64_t gmt_walk_slot_address(uint64_t origin, uint32_t slot)
 {
-	return origin + (uint64_t)place * GMT_UNWIND_WORD_BYTES;
+	return origin + (uint64_t)slot * GMT_UNWIND_WORD_BYTES;
 }
 
 /*
@@ -119,37 +119,37 @@ static inline uint64_t gmt_walk_address(uint64_t origin, uint32_t place)
  * word several times, and needs one instruction less.
  */
 __attribute__((no_sanitize("address", "thread", "undefined"))) static inline uint64_t
-gmt_walk_word_again(uint64_t address)
+gmt_walk_word_to_compare(uint64_t address)
 {
 	return *(const uint64_t *)address;
 }
 
-/* Returns 0 if the word below `place` holds the return address `address`. */
-static inline uint64_t gmt_walk_return_differs(uint64_t origin, uint32_t place, uint64_t address)
+/* Returns 0 if the word below `slot` holds the return address `address`. */
+static inline uint64_t gmt_walk_return_differs(uint64_t origin, uint32_t slot, uint64_t address)
 {
-	return gmt_walk_code(gmt_walk_word_again(gmt_walk_address(origin, place) -
+	return gmt_walk_code(gmt_walk_word_to_compare(gmt_walk_slot_address(origin, slot) -
 			   GMT_UNWIND_WORD_BYTES)) ^
 		address;
 }
 
-/* Returns whether the word below `place` holds the return address `address`. */
-static inline bool gmt_walk_is_return(uint64_t origin, uint32_t place, uint64_t address)
+/* Returns whether the word below `slot` holds the return address `address`. */
+static inline bool gmt_walk_is_return(uint64_t origin, uint32_t slot, uint64_t address)
 {
-	return !gmt_walk_return_differs(origin, place, address);
+	return !gmt_walk_return_differs(origin, slot, address);
 }
 
-/* Returns whether the word at `place` is `value`. */
-static inline bool gmt_walk_is_word(uint64_t origin, uint32_t place, uint64_t value)
+/* Returns whether the word at `slot` is `value`. */
+static inline bool gmt_walk_is_word(uint64_t origin, uint32_t slot, uint64_t value)
 {
-	return gmt_walk_word_again(gmt_walk_address(origin, place)) == value;
+	return gmt_walk_word_to_compare(gmt_walk_slot_address(origin, slot)) == value;
 }
 
-/* Returns whether the `count` words at `places` equal `values`. */
-static inline bool gmt_walk_are_words(const uint32_t *places, const uint64_t *values, size_t count,
+/* Returns whether the `count` words at `slots` equal `values`. */
+static inline bool gmt_walk_words_match(const uint32_t *slots, const uint64_t *values, size_t count,
 	uint64_t origin)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!gmt_walk_is_word(origin, places[i], values[i]))
+		if (!gmt_walk_is_word(origin, slots[i], values[i]))
 			return false;
 	return true;
 }
@@ -159,57 +159,57 @@ enum { GMT_WALK_AT_ONCE = 4 };
 
 /*
  * Returns the innermost of rows [begin, end) from which outwards the stack holds the return
- * addresses in `addresses`. Returns `end` if not even the outermost row matches. All places of
- * these rows must be above the place of the stack pointer.
+ * addresses in `addresses`. Returns `end` if not even the outermost row matches. All slots of
+ * these rows must be above the slot of the stack pointer.
  */
-static inline uint32_t gmt_walk_holds_from(const uint32_t *places, const uint64_t *addresses,
+static inline uint32_t gmt_walk_matches_from(const uint32_t *slots, const uint64_t *addresses,
 	uint32_t begin, uint32_t end, uint64_t origin)
 {
 	size_t at = end, enough = (size_t)begin + GMT_WALK_AT_ONCE;
 
 	/* Most of the work of a walk: two loads and a comparison for each frame. */
 	for (; at >= enough; at -= GMT_WALK_AT_ONCE) {
-		if (!gmt_walk_is_return(origin, places[at - 1], addresses[at - 1]))
+		if (!gmt_walk_is_return(origin, slots[at - 1], addresses[at - 1]))
 			return (uint32_t)at;
-		if (!gmt_walk_is_return(origin, places[at - 2], addresses[at - 2]))
+		if (!gmt_walk_is_return(origin, slots[at - 2], addresses[at - 2]))
 			return (uint32_t)at - 1;
-		if (!gmt_walk_is_return(origin, places[at - 3], addresses[at - 3]))
+		if (!gmt_walk_is_return(origin, slots[at - 3], addresses[at - 3]))
 			return (uint32_t)at - 2;
-		if (!gmt_walk_is_return(origin, places[at - 4], addresses[at - 4]))
+		if (!gmt_walk_is_return(origin, slots[at - 4], addresses[at - 4]))
 			return (uint32_t)at - 3;
 	}
-	while (at > begin && gmt_walk_is_return(origin, places[at - 1], addresses[at - 1]))
+	while (at > begin && gmt_walk_is_return(origin, slots[at - 1], addresses[at - 1]))
 		at--;
 	return (uint32_t)at;
 }
 
 /*
- * Returns how many of the `count` words at `places` equal `values`, up to the first word that
+ * Returns how many of the `count` words at `slots` equal `values`, up to the first word that
  * differs.
  */
-static inline uint32_t gmt_walk_words_hold(const uint32_t *places, const uint64_t *values,
+static inline uint32_t gmt_walk_count_matching(const uint32_t *slots, const uint64_t *values,
 	uint32_t count, uint64_t origin)
 {
 	size_t at = 0;
 
 	for (; at + GMT_WALK_AT_ONCE <= count; at += GMT_WALK_AT_ONCE) {
-		if (!gmt_walk_is_word(origin, places[at], values[at]))
+		if (!gmt_walk_is_word(origin, slots[at], values[at]))
 			return (uint32_t)at;
-		if (!gmt_walk_is_word(origin, places[at + 1], values[at + 1]))
+		if (!gmt_walk_is_word(origin, slots[at + 1], values[at + 1]))
 			return (uint32_t)at + 1;
-		if (!gmt_walk_is_word(origin, places[at + 2], values[at + 2]))
+		if (!gmt_walk_is_word(origin, slots[at + 2], values[at + 2]))
 			return (uint32_t)at + 2;
-		if (!gmt_walk_is_word(origin, places[at + 3], values[at + 3]))
+		if (!gmt_walk_is_word(origin, slots[at + 3], values[at + 3]))
 			return (uint32_t)at + 3;
 	}
-	while (at < count && gmt_walk_is_word(origin, places[at], values[at]))
+	while (at < count && gmt_walk_is_word(origin, slots[at], values[at]))
 		at++;
 	return (uint32_t)at;
 }
 
 /*
  * Packs an entry of gmt_walk::fp_marks: whether a frame's frame pointer matters, and how many
- * entries of gmt_walk::fp_places belong to the frames outwards of it. If the frame's own frame
+ * entries of gmt_walk::fp_slots belong to the frames outwards of it. If the frame's own frame
  * pointer was read, this number is also its index.
  */
 static inline uint16_t gmt_walk_fp_mark(uint32_t words, bool matters)
@@ -242,7 +242,7 @@ static inline uint64_t gmt_walk_fp_of(const struct gmt_walk *walk, uint32_t at)
 }
 
 /* Returns the hash of a stack that consists of `address` and then a stack of hash `outer`. */
-static inline uint64_t gmt_walk_hash_on(uint64_t outer, uint64_t address)
+static inline uint64_t gmt_walk_hash_add(uint64_t outer, uint64_t address)
 {
 	return gmt_hash_mix(outer ^ 0x9e3779b97f4a7c15, address ^ 0xe7037ed1a0b428db);
 }
