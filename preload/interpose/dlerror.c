@@ -18,7 +18,7 @@
  * Removes the mark from "OBJECT: undefined symbol: NAME" and from "OBJECT: undefined symbol: NAME,
  * version VERSION".
  */
-static void mend(char *text)
+static void remove_mark(char *text)
 {
 	const char *absent = gmt_dlsym_absent_name();
 	char *name = absent[0] ? strstr(text, absent) : NULL;
@@ -54,7 +54,7 @@ bool gmt_dlerror_hold(void)
 		return false;
 	if (held_text && strstr(text, held_name))
 		return true;
-	mend(text);
+	remove_mark(text);
 	free(held_text);
 	held_text = strdup(text);
 	return held_text != NULL;
@@ -79,7 +79,7 @@ char *gmt_wrap_dlerror(void)
 	if (text && held_text && strstr(text, held_name))
 		return held_text;
 	if (text)
-		mend(text);
+		remove_mark(text);
 	return text;
 }
 

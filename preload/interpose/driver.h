@@ -16,7 +16,7 @@
  * functions and the query functions below. Idempotent, and cheap after the first call. Never call
  * inside dlsym.
  */
-void gmt_driver_learn(const void *function);
+void gmt_driver_find_functions(const void *function);
 
 /*
  * Call in the child of a fork: a thread that was learning the driver does not exist in the child.

@@ -252,7 +252,7 @@ static void let_go_of_parent(void)
 	gmt_objects_release();
 	gmt_nvml_reset_lock();
 	gmt_sampler_after_fork();
-	gmt_calls_forget();
+	gmt_call_counts_reset();
 	gmt_contexts_reset_locks();
 	gmt_pools_reset_locks();
 	gmt_modules_reset_lock();

@@ -138,7 +138,7 @@ void gmt_outer_call_forget(struct gmt_thread_state *thread)
 		forget_recorder(thread);
 	/* The driver's actions in the call that was left are unknown. They count as one lost event. */
 	if (thread->outer_kind || !is_whole)
-		gmt_session_count_loss(GMT_LOSS_JUMPED);
+		gmt_session_count_loss(GMT_LOSS_ABANDONED_CALL);
 	thread->in_recorder = thread->closed = 0;
 	thread->reentrant_depth = 0;
 	thread->depth = 0;
@@ -155,5 +155,5 @@ void gmt_outer_call_end_process(void)
 	if (!thread->is_ours && !(thread->in_recorder & GMT_IN_RECORDER_FORKED) &&
 		((thread->depth && thread->outer_kind) || thread->in_recorder ||
 			thread->closed == GMT_CLOSED_CHANGE))
-		gmt_session_count_loss(GMT_LOSS_JUMPED);
+		gmt_session_count_loss(GMT_LOSS_ABANDONED_CALL);
 }

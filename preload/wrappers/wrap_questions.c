@@ -12,7 +12,7 @@
 #include "interpose/driver.h"
 
 /* a repeated query with the same answer is recorded once in this time */
-enum { AGAIN_NS = 100000000 };
+enum { REPEAT_NS = 100000000 };
 
 /*
  * Returns whether the answer differs from the last one, or the last one is old. Not a lock: if two
@@ -25,14 +25,14 @@ static bool is_new(int device, uint64_t free_bytes, uint64_t total_bytes)
 	uint64_t bytes = free_bytes ^ total_bytes << 16 ^ (uint64_t)device << 56;
 
 	if (atomic_load_explicit(&last_bytes, memory_order_relaxed) == bytes &&
-		now_ns - atomic_load_explicit(&last_ns, memory_order_relaxed) < AGAIN_NS)
+		now_ns - atomic_load_explicit(&last_ns, memory_order_relaxed) < REPEAT_NS)
 		return false;
 	atomic_store_explicit(&last_bytes, bytes, memory_order_relaxed);
 	atomic_store_explicit(&last_ns, now_ns, memory_order_relaxed);
 	return true;
 }
 
-static void see_answer(uint64_t begin_stamp, uint64_t free_bytes, uint64_t total_bytes)
+static void record_answer(uint64_t begin_stamp, uint64_t free_bytes, uint64_t total_bytes)
 {
 	struct gmt_ring_event answer = {
 		.stamp = gmt_clock_stamp(),
@@ -57,10 +57,10 @@ static void see_answer(uint64_t begin_stamp, uint64_t free_bytes, uint64_t total
 BEGIN_WRAPPER(CUDA, cuMemGetInfo_v2, (size_t *free_bytes, size_t *total_bytes))
 struct gmt_call call = gmt_call_begin(GMT_HOOK_cuMemGetInfo_v2, GMT_CALL_DRIVER, GMT_KIND_SET);
 uint64_t begin_stamp = gmt_clock_stamp();
-CUresult result = real(free_bytes, total_bytes);
+CUresult result = original(free_bytes, total_bytes);
 
 if (!result && free_bytes && total_bytes && gmt_call_is_event(&call))
-	see_answer(begin_stamp, *free_bytes, *total_bytes);
+	record_answer(begin_stamp, *free_bytes, *total_bytes);
 gmt_call_end(&call);
 return result;
 }
