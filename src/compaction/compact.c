@@ -10,7 +10,7 @@
 enum { DEFAULT_WAITING = 1 << 18 };
 
 enum gmt_status gmt_compact_open(const struct gmt_compact_options *options,
-	struct gmt_compactor **ret_compactor, struct gmt_error *error)
+	struct gmt_compactor **ret_folder, struct gmt_error *error)
 {
 	struct gmt_compactor *compactor = gmt_pages_grow(NULL, 0, sizeof(*compactor));
 
@@ -27,7 +27,7 @@ enum gmt_status gmt_compact_open(const struct gmt_compact_options *options,
 			gmt_compact_close(compactor);
 			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 		}
-	*ret_compactor = compactor;
+	*ret_folder = compactor;
 	return GMT_OK;
 }
 

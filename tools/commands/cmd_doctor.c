@@ -37,7 +37,7 @@ static void (*const checks[])(const struct gmt_doctor *doctor, struct gmt_findin
 #undef GMT_CHECK
 };
 
-void gmt_find(struct gmt_finding *finding, enum gmt_verdict verdict, const char *format, ...)
+void gmt_finding_set(struct gmt_finding *finding, enum gmt_verdict verdict, const char *format, ...)
 {
 	va_list arguments;
 
@@ -47,7 +47,7 @@ void gmt_find(struct gmt_finding *finding, enum gmt_verdict verdict, const char 
 	va_end(arguments);
 }
 
-void gmt_advise(struct gmt_finding *finding, const char *format, ...)
+void gmt_finding_advise(struct gmt_finding *finding, const char *format, ...)
 {
 	va_list arguments;
 

@@ -113,11 +113,11 @@ bool gmt_doctor_has_program(const struct gmt_doctor *doctor);
 #undef GMT_CHECK
 
 /* Sets verdict and text. */
-void gmt_find(struct gmt_finding *finding, enum gmt_verdict verdict, const char *format, ...)
+void gmt_finding_set(struct gmt_finding *finding, enum gmt_verdict verdict, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Sets a remedy that fits better than the remedy of the row. */
-void gmt_advise(struct gmt_finding *finding, const char *format, ...)
+void gmt_finding_advise(struct gmt_finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*

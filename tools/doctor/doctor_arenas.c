@@ -10,7 +10,7 @@
 #include "analysis/allocator/arenas.h"
 #include "tools/doctor/doctor.h"
 
-enum { SCRIPT_MOST_BYTES = 1 << 20 };
+enum { MAX_SCRIPT_BYTES = 1 << 20 };
 
 static const struct framework {
 	const char *module, *owner, *sign;
@@ -43,11 +43,11 @@ static const char *script_of(const struct gmt_doctor *doctor)
  */
 static char *read_beginning(const char *path)
 {
-	char *text = malloc(SCRIPT_MOST_BYTES + 1);
+	char *text = malloc(MAX_SCRIPT_BYTES + 1);
 	FILE *file = text ? fopen(path, "re") : NULL;
 
 	if (file) {
-		text[fread(text, 1, SCRIPT_MOST_BYTES, file)] = '\0';
+		text[fread(text, 1, MAX_SCRIPT_BYTES, file)] = '\0';
 		fclose(file);
 		return text;
 	}
@@ -113,13 +113,13 @@ void gmt_doctor_arenas(const struct gmt_doctor *doctor, struct gmt_finding *find
 	}
 	free(text);
 	if (closed) {
-		gmt_find(finding, GMT_VERDICT_WARNING,
+		gmt_finding_set(finding, GMT_VERDICT_WARNING,
 			"the script imports %s: blocks inside %s's arena are not seen, leaks in it cannot be "
 			"found",
 			closed->module, closed->owner);
-		gmt_advise(finding, "%s", gmt_arenas_setting(closed->owner));
+		gmt_finding_advise(finding, "%s", gmt_arenas_setting(closed->owner));
 	} else if (used) {
-		gmt_find(finding, GMT_VERDICT_OK, "the script imports %s, whose blocks are seen",
+		gmt_finding_set(finding, GMT_VERDICT_OK, "the script imports %s, whose blocks are seen",
 			used->module);
 	}
 }

@@ -26,14 +26,14 @@ static const void *at(const struct image *image, uint64_t offset, uint64_t size)
 	return offset <= image->size && size <= image->size - offset ? image->bytes + offset : NULL;
 }
 
-/* Copies a string that ends within the file and fits into `room`. Returns false otherwise. */
-static bool copy_string(const struct image *image, uint64_t offset, char *ret_text, size_t room)
+/* Copies a string that ends within the file and fits into `bytes`. Returns false otherwise. */
+static bool copy_string(const struct image *image, uint64_t offset, char *ret_text, size_t bytes)
 {
 	const char *text = at(image, offset, 1);
 	size_t left = text ? image->size - offset : 0;
 	size_t length = text ? strnlen(text, left) : 0;
 
-	if (!text || length == left || length >= room)
+	if (!text || length == left || length >= bytes)
 		return false;
 	memcpy(ret_text, text, length + 1);
 	return true;
@@ -139,7 +139,7 @@ static void read_sections(const struct image *image, const Elf64_Ehdr *head, str
  * Returns whether the file contains a CUDA runtime. Every version opens the driver by its soname
  * and looks up this function.
  */
-static bool holds_driver_names(const struct image *image)
+static bool contains_driver_names(const struct image *image)
 {
 	static const char driver[] = "libcuda.so.1", entry[] = "cuGetProcAddress";
 
@@ -175,7 +175,7 @@ static void read_image(const struct image *image, struct gmt_elf *elf)
 	if (!read_program_headers(image, &head, elf))
 		return;
 	read_sections(image, &head, elf);
-	elf->opens_driver = holds_driver_names(image);
+	elf->opens_driver = contains_driver_names(image);
 	elf->kind = GMT_ELF_NATIVE;
 }
 
@@ -220,7 +220,7 @@ uint32_t gmt_elf_own_machine(void)
 #endif
 }
 
-const char *gmt_elf_machine_name(uint32_t machine, char spare[32])
+const char *gmt_elf_machine_name(uint32_t machine, char buffer[32])
 {
 	switch (machine) {
 	case EM_X86_64:
@@ -236,7 +236,7 @@ const char *gmt_elf_machine_name(uint32_t machine, char spare[32])
 	case EM_RISCV:
 		return "RISC-V";
 	default:
-		snprintf(spare, 32, "machine %u", (unsigned)machine);
-		return spare;
+		snprintf(buffer, 32, "machine %u", (unsigned)machine);
+		return buffer;
 	}
 }

@@ -39,7 +39,7 @@ const char *gmt_elf_needs(const struct gmt_elf *elf, const char *prefix);
 /* Returns the EM_... of this program. */
 uint32_t gmt_elf_own_machine(void);
 
-/* Returns "x86-64", "aarch64" ...; for other machines "machine 123", written to `spare`. */
-const char *gmt_elf_machine_name(uint32_t machine, char spare[32]);
+/* Returns "x86-64", "aarch64" ...; for other machines "machine 123", written to `buffer`. */
+const char *gmt_elf_machine_name(uint32_t machine, char buffer[32]);
 
 #endif

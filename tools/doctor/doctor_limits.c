@@ -35,25 +35,25 @@ void gmt_doctor_limits(const struct gmt_doctor *doctor, struct gmt_finding *find
 
 	(void)doctor;
 	if (is_below(RLIMIT_FSIZE, UINT64_MAX, &limit)) {
-		gmt_find(finding, GMT_VERDICT_WARNING,
+		gmt_finding_set(finding, GMT_VERDICT_WARNING,
 			"files of at most %s (ulimit -f): a recording ends there, and is lost when the program is killed",
 			gmt_text_size(limit).text);
 	} else if (is_below(RLIMIT_AS, (uint64_t)ADDRESSES_MIB << 20, &limit)) {
-		gmt_find(finding, GMT_VERDICT_WARNING,
+		gmt_finding_set(finding, GMT_VERDICT_WARNING,
 			"%s of addresses (ulimit -v), of which the recorder takes some hundred MiB",
 			gmt_text_size(limit).text);
 	} else if (is_below(RLIMIT_NPROC, PROCESSES, &limit)) {
-		gmt_find(finding, GMT_VERDICT_WARNING,
+		gmt_finding_set(finding, GMT_VERDICT_WARNING,
 			"%" PRIu64 " processes (ulimit -u); the recorder adds a thread to each", limit);
 	} else if (read_number("/sys/fs/cgroup/pids.max", &most) &&
 		read_number("/sys/fs/cgroup/pids.current", &now) && now + PROCESSES > most) {
-		gmt_find(finding, GMT_VERDICT_WARNING,
+		gmt_finding_set(finding, GMT_VERDICT_WARNING,
 			"%" PRIu64 " of %" PRIu64
 			" processes of this container are taken; the recorder adds a thread to each",
 			now, most);
-		gmt_advise(finding, "raise the container's limit (docker run --pids-limit)");
+		gmt_finding_advise(finding, "raise the container's limit (docker run --pids-limit)");
 	} else {
-		gmt_find(finding, GMT_VERDICT_OK,
+		gmt_finding_set(finding, GMT_VERDICT_OK,
 			"of file sizes, addresses and processes: none that matters");
 	}
 }

@@ -14,7 +14,7 @@
 enum { EXCHANGE = 2 }; /* RENAME_EXCHANGE: swaps the files of two names */
 
 /* Gives the new file the group and mode of `like`, so that the same users can read it. */
-static void keep_rights(int fd, int like)
+static void copy_permissions(int fd, int like)
 {
 	struct stat about;
 
@@ -51,11 +51,11 @@ bool gmt_target_begin(const struct gmt_target *target, int like, struct gmt_targ
 			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	}
 	if (ret_new->fd >= 0)
-		keep_rights(ret_new->fd, like);
+		copy_permissions(ret_new->fd, like);
 	return ret_new->fd >= 0;
 }
 
-static bool give_name(const struct gmt_target *target, struct gmt_target_new *new)
+static bool link_new_file(const struct gmt_target *target, struct gmt_target_new *new)
 {
 	char link[64];
 
@@ -115,7 +115,7 @@ static bool replace_old(const struct gmt_target *target, struct gmt_target_new *
 
 bool gmt_target_replace(const struct gmt_target *target, struct gmt_target_new *new)
 {
-	if (!give_name(target, new))
+	if (!link_new_file(target, new))
 		return false;
 	if (target->fd >= 0)
 		return replace_old(target, new);

@@ -41,7 +41,7 @@ static bool list_calls(struct gmt_compact_calls *calls, const struct gmt_timelin
 	return true;
 }
 
-static bool tell(struct gmt_compact_calls *calls, const struct gmt_snapshot *snapshot)
+static bool detect(struct gmt_compact_calls *calls, const struct gmt_snapshot *snapshot)
 {
 	struct gmt_traces_options options = { .symbols_cache = gmt_symbols_cache_open() };
 	struct gmt_traces traces = { 0 };
@@ -58,7 +58,7 @@ static bool tell(struct gmt_compact_calls *calls, const struct gmt_snapshot *sna
 	return done;
 }
 
-void gmt_compact_calls_tell(struct gmt_compact_calls *ret_calls, const char *path)
+void gmt_compact_calls_detect(struct gmt_compact_calls *ret_calls, const char *path)
 {
 	struct gmt_snapshot *snapshot;
 	uint32_t left_out = gmt_budget.left_out;
@@ -71,7 +71,7 @@ void gmt_compact_calls_tell(struct gmt_compact_calls *ret_calls, const char *pat
 	if (gmt_snapshot_load(path, NULL, &snapshot, &error))
 		return;
 	if ((snapshot->has_torch || snapshot->has_pool) && !snapshot->compacted.has_fold &&
-		(!tell(ret_calls, snapshot) || gmt_budget.left_out != left_out))
+		(!detect(ret_calls, snapshot) || gmt_budget.left_out != left_out))
 		ret_calls->marks.count = 0;
 	/* The compaction itself leaves out nothing when this analysis exceeds the budget. */
 	gmt_budget.left_out = left_out;

@@ -16,7 +16,7 @@ struct gmt_compact_calls {
  * the recording's own marks define steps, or if the calls cannot be detected. Also adds no marks if
  * a part of the recording was compacted before, or if `path` is no regular file.
  */
-void gmt_compact_calls_tell(struct gmt_compact_calls *ret_calls, const char *path);
+void gmt_compact_calls_detect(struct gmt_compact_calls *ret_calls, const char *path);
 
 void gmt_compact_calls_fini(struct gmt_compact_calls *calls);
 

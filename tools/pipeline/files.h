@@ -19,7 +19,7 @@ struct gmt_files_output {
 	FILE *file;
 	struct gmt_json json; /* to that file; its state is that of the list */
 	bool color;
-	bool is_told; /* at least one recording was reported completely */
+	bool is_reported; /* at least one recording was reported completely */
 	/* set by the reporting function for an incomplete recording, never cleared */
 	bool is_incomplete;
 };
@@ -39,7 +39,7 @@ struct gmt_files {
 	 * Writes the report of one recording. Returns an exit code; if it is not 0, has printed an
 	 * error. May be called in a separate process.
 	 */
-	int (*tell)(const void *user, const char *path, struct gmt_files_output *output);
+	int (*report)(const void *user, const char *path, struct gmt_files_output *output);
 	const void *user;
 };
 

@@ -12,7 +12,7 @@
 #include "tools/output/message.h"
 
 /* The recorder takes the first free number. Some of the files may have been removed since. */
-enum { NUMBERS_MOST = 10000, GAP_MOST = 8 };
+enum { MAX_NUMBERS = 10000, MAX_GAP = 8 };
 
 struct newest {
 	uint64_t count;
@@ -33,7 +33,7 @@ static void find(const char *path, const struct stat *own, struct newest *ret_ne
 
 	ret_newest->count = 0;
 	ret_newest->about = *own;
-	for (uint32_t number = 1, missing = 0; number <= NUMBERS_MOST && missing < GAP_MOST; number++) {
+	for (uint32_t number = 1, missing = 0; number <= MAX_NUMBERS && missing < MAX_GAP; number++) {
 		if ((size_t)snprintf(name, sizeof(name), "%s", path) >= sizeof(name) ||
 			!gmt_recording_name_number(name, sizeof(name), number))
 			return;

@@ -114,14 +114,14 @@ static bool put_items_before(FILE *stream, const char *before,
 	bool has_one = false;
 
 	while (before && *before) {
-		const char *behind = gmt_recorder_options_next(before, item, sizeof(item), NULL);
-		int length = (int)(behind - before) - (behind[-1] == ':');
+		const char *next_item = gmt_recorder_options_next(before, item, sizeof(item), NULL);
+		int length = (int)(next_item - before) - (next_item[-1] == ':');
 
 		if (length && !is_passed(passed, 0, item)) {
 			fprintf(stream, "%s%.*s", has_one ? ":" : "", length, before);
 			has_one = true;
 		}
-		before = behind;
+		before = next_item;
 	}
 	return has_one;
 }
@@ -153,7 +153,7 @@ struct checking {
 	bool is_refused;
 };
 
-static void say_refused(void *context, const struct gmt_option_complaint *complaint)
+static void print_refused(void *context, const struct gmt_option_complaint *complaint)
 {
 	struct checking *checking = context;
 
@@ -168,7 +168,7 @@ bool gmt_recorder_takes(const char *verb, const char *options)
 	struct checking checking = { .verb = verb };
 	struct gmt_recorder_settings settings;
 
-	gmt_recorder_options_read(options, &settings, say_refused, &checking);
+	gmt_recorder_options_read(options, &settings, print_refused, &checking);
 	if (checking.is_refused)
 		gmt_message_hint("`gpumemtrace %s --help` lists them%s", verb,
 			getenv("GPUMEMTRACE_OPTIONS") ? "; those in GPUMEMTRACE_OPTIONS count too" : "");

@@ -46,7 +46,7 @@ static void remove_memory(struct gmt_shared_recording *shared_recording,
  * Returns whether the memory may be removed. If `from` is a copy, the memory is still needed for
  * the original file, unless that file is gone.
  */
-static bool is_needed_no_more(const struct gmt_target *from,
+static bool is_no_longer_needed(const struct gmt_target *from,
 	const struct gmt_shared_recording *shared_recording)
 {
 	const struct gmt_shared_recording_owner *owner = gmt_shared_recording_owner(shared_recording);
@@ -81,7 +81,7 @@ static void complete(const struct gmt_target *from, struct gmt_shared_recording 
 			: outcome->completed.recovered.was_whole ? GMT_RECOVER_IS_WHOLE
 													 : GMT_RECOVER_COMPLETED;
 		if (!status && gmt_shared_recording_about(shared_recording)->user == geteuid() &&
-			is_needed_no_more(from, shared_recording))
+			is_no_longer_needed(from, shared_recording))
 			remove_memory(shared_recording, options, outcome);
 	}
 	gmt_target_close(&new);

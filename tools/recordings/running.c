@@ -26,7 +26,7 @@ enum {
 	TAKE_UP_MS = 10000,
 	CLAIM_MS = 60000,     /* requests of other readers are answered first */
 	POLL_MS = 20,
-	SEEN_MOST = 4096,     /* maximum number of control files that are read in a folder */
+	MAX_ENTRIES = 4096,     /* maximum number of control files that are read in a folder */
 };
 
 /* Returns whether the lock is free, which means that the process has ended. */
@@ -94,7 +94,7 @@ static bool see_folder(const char *path,
 	int seen = 0;
 
 	for (struct dirent *entry;
-		goes_on && entries && seen < SEEN_MOST && (entry = readdir(entries)) != NULL;) {
+		goes_on && entries && seen < MAX_ENTRIES && (entry = readdir(entries)) != NULL;) {
 		const char *suffix = strrchr(entry->d_name, '.');
 
 		if (!suffix || strcmp(suffix, ".control") != 0)
@@ -138,7 +138,7 @@ struct question {
 	int code;
 };
 
-static void nap(void)
+static void sleep_briefly(void)
 {
 	nanosleep(&(struct timespec){ .tv_nsec = POLL_MS * 1000000L }, NULL);
 }
@@ -147,7 +147,7 @@ static void nap(void)
  * Takes the turn by this process's id alone, in one atomic exchange. So two readers never have the
  * same turn, even if one of them stops in the middle.
  */
-static bool become_asker(struct gmt_control *page, uint32_t self)
+static bool become_requester(struct gmt_control *page, uint32_t self)
 {
 	uint32_t asker = atomic_load(&page->asker);
 
@@ -180,15 +180,15 @@ static void release(struct gmt_control *page)
 static bool claim(struct gmt_control *page)
 {
 	uint32_t self = (uint32_t)getpid();
-	bool is_asker = false;
+	bool is_requester = false;
 
 	for (unsigned waited_ms = 0; waited_ms < CLAIM_MS; waited_ms += POLL_MS) {
-		is_asker = is_asker || become_asker(page, self);
-		if (is_asker && clear_turn(page))
+		is_requester = is_requester || become_requester(page, self);
+		if (is_requester && clear_turn(page))
 			return true;
-		nap();
+		sleep_briefly();
 	}
-	if (is_asker)
+	if (is_requester)
 		atomic_store(&page->asker, 0);
 	return false;
 }
@@ -212,11 +212,11 @@ static bool wait_for_answer(const struct gmt_running *running, struct gmt_contro
 			return false;
 		if (waited_ms % 500 == 0 && is_gone(running->fd))
 			return false;
-		nap();
+		sleep_briefly();
 	}
 }
 
-static void say_cut(int number)
+static void print_cut(int number)
 {
 	static const char line[] = "gpumemtrace: error: the control file of the process was cut\n";
 	ssize_t written = write(STDERR_FILENO, line, sizeof(line) - 1);
@@ -236,7 +236,7 @@ static struct gmt_control *map(int fd)
 
 	if (page == MAP_FAILED)
 		return NULL;
-	signal(SIGBUS, say_cut);
+	signal(SIGBUS, print_cut);
 	return page;
 }
 

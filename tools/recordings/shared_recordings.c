@@ -20,7 +20,7 @@
  * A recorder keeps at most 64 files. The limit keeps each verb fast even if other processes fill
  * the folder.
  */
-enum { SEEN_MOST = 4096 };
+enum { MAX_ENTRIES = 4096 };
 
 /* The data by which a snapshot and its shared memory are matched. */
 struct identity {
@@ -93,7 +93,7 @@ static bool look_in(const char *path, const char *prefix, uid_t owner, bool must
 			close(fd);
 		return true;
 	}
-	for (struct dirent *entry; goes_on && seen < SEEN_MOST && (entry = readdir(entries));)
+	for (struct dirent *entry; goes_on && seen < MAX_ENTRIES && (entry = readdir(entries));)
 		if (!strncmp(entry->d_name, prefix, strlen(prefix)) && ends_with(entry->d_name, ".area")) {
 			goes_on = see_entry(dirfd(entries), path, entry->d_name, owner, see, context);
 			seen++;
@@ -110,10 +110,11 @@ static bool look_in_memory(uid_t owner, gmt_shared_recordings_see *see, void *co
 	return look_in(folder, "", owner, true, see, context);
 }
 
-void gmt_shared_recordings_each(const char *beside, gmt_shared_recordings_see *see, void *context)
+void gmt_shared_recordings_each(const char *extra_folder, gmt_shared_recordings_see *see,
+	void *context)
 {
-	if (look_in_memory(geteuid(), see, context) && beside)
-		look_in(beside, ".gpumemtrace-", geteuid(), false, see, context);
+	if (look_in_memory(geteuid(), see, context) && extra_folder)
+		look_in(extra_folder, ".gpumemtrace-", geteuid(), false, see, context);
 }
 
 const char *gmt_shared_recordings_why_not(const struct gmt_shared_recording *shared_recording)

@@ -39,9 +39,10 @@ typedef bool gmt_shared_recordings_see(void *context, struct gmt_shared_recordin
 
 /*
  * Calls `see` with each shared-memory recording of this user in /dev/shm, then in the folder
- * `beside` (NULL: no folder).
+ * `extra_folder` (NULL: no folder).
  */
-void gmt_shared_recordings_each(const char *beside, gmt_shared_recordings_see *see, void *context);
+void gmt_shared_recordings_each(const char *extra_folder, gmt_shared_recordings_see *see,
+	void *context);
 
 /*
  * Returns whether the snapshot that is open as `fd` and `shared_recording` belong to the same

@@ -89,22 +89,22 @@ static void open_all(struct gmt_symbols_folder *folder, bool makes)
 	folder->fd_plus_1 = symbols + 1;
 }
 
-bool gmt_symbols_folder_find(struct gmt_symbols_folder *ret_compactor)
+bool gmt_symbols_folder_find(struct gmt_symbols_folder *ret_folder)
 {
 	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	bool is_xdg = xdg && *xdg;
 	const char *base = is_xdg ? xdg : home;
 	int length;
 
-	*ret_compactor = (struct gmt_symbols_folder){ 0 };
+	*ret_folder = (struct gmt_symbols_folder){ 0 };
 	/* A relative path would mean another folder in each working directory. */
 	if (!base || *base != '/')
 		return false;
-	length = snprintf(ret_compactor->base, sizeof(ret_compactor->base), "%s%s", base,
-		is_xdg ? "" : "/.cache");
-	if (length >= (int)sizeof(ret_compactor->base))
+	length =
+		snprintf(ret_folder->base, sizeof(ret_folder->base), "%s%s", base, is_xdg ? "" : "/.cache");
+	if (length >= (int)sizeof(ret_folder->base))
 		return false;
-	open_all(ret_compactor, false);
+	open_all(ret_folder, false);
 	return true;
 }
 

@@ -11,15 +11,15 @@ static void write_births(const struct gmt_leak *leak, struct gmt_json *json)
 	gmt_json_key(json, "births");
 	gmt_json_begin_array(json);
 	for (size_t i = 0; i < leak->attribution.count; i++) {
-		const struct gmt_leak_attribution *birth = &leak->attribution.items[i];
+		const struct gmt_leak_attribution *row = &leak->attribution.items[i];
 
-		if (!birth->blocks)
+		if (!row->blocks)
 			continue;
 		gmt_json_begin_object(json);
-		gmt_json_key_u64(json, "first_step", birth->first_step);
-		gmt_json_key_u64(json, "last_step", birth->last_step);
-		gmt_json_key_u64(json, "bytes", birth->bytes);
-		gmt_json_key_u64(json, "blocks", birth->blocks);
+		gmt_json_key_u64(json, "first_step", row->first_step);
+		gmt_json_key_u64(json, "last_step", row->last_step);
+		gmt_json_key_u64(json, "bytes", row->bytes);
+		gmt_json_key_u64(json, "blocks", row->blocks);
 		gmt_json_end_object(json);
 	}
 	gmt_json_end_array(json);

@@ -313,8 +313,8 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	gmt_steps_json(report->leaks, json);
 	gmt_ooms_json(report, &steps, json);
 	gmt_leaks_json(report->leaks, json);
-	if (report->where)
-		gmt_allocator_state_json(report->where, json);
+	if (report->allocator_state)
+		gmt_allocator_state_json(report->allocator_state, json);
 	render_uncertain(report, json);
 	gmt_json_end_object(json);
 }

@@ -138,10 +138,10 @@ static const char *word_of(enum gmt_check_state state)
 static void write_other(const struct writer *writer, const struct gmt_verdict_check *check)
 {
 	const struct gmt_rule_text *rule = gmt_rule_text(check->rule);
-	struct gmt_verdict_memory_name where = gmt_verdict_memory_name(check);
+	struct gmt_verdict_memory_name memory_name = gmt_verdict_memory_name(check);
 
 	fprintf(writer->file, "%-8s%s %s: %s%s", word_of(check->state), rule->id, rule->name,
-		where.text, *where.text ? ": " : "");
+		memory_name.text, *memory_name.text ? ": " : "");
 	line(writer, "", check->text);
 }
 

@@ -243,7 +243,7 @@ static void write_retries(const struct writer *writer, const struct gmt_oom_row 
 	fputs(".", writer->file);
 }
 
-static void write_folded(const struct writer *writer, const struct gmt_oom_row *none)
+static void write_compacted(const struct writer *writer, const struct gmt_oom_row *none)
 {
 	const struct gmt_ooms *ooms = writer->report->ooms;
 
@@ -262,7 +262,7 @@ static void write_folded(const struct writer *writer, const struct gmt_oom_row *
  * Returns the length up to the next place where a line may be broken: a space that is not between a
  * number and its unit.
  */
-static size_t unbroken(const char *text)
+static size_t unbreakable_length(const char *text)
 {
 	size_t length = strcspn(text, " ");
 
@@ -276,7 +276,7 @@ static void wrap(FILE *file, const char *text)
 	size_t column = 0;
 
 	while (*text) {
-		size_t length = unbroken(text);
+		size_t length = unbreakable_length(text);
 
 		if (length && column && column + 1 + length > WIDTH) {
 			fputc('\n', file);
@@ -366,5 +366,5 @@ bool gmt_ooms_text(const struct gmt_report *report, const struct gmt_ooms_steps 
 	return write_failures(&writer, file) &&
 		(!retry || write_paragraph(&writer, write_retries, retry, file)) &&
 		((!ooms->folded_failures && !ooms->folded_retries) ||
-			write_paragraph(&writer, write_folded, NULL, file));
+			write_paragraph(&writer, write_compacted, NULL, file));
 }
