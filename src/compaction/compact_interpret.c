@@ -101,12 +101,12 @@ struct gmt_compact_device *gmt_compact_device(struct gmt_compactor *compactor, i
 static bool made_site(void *user, const struct gmt_interpret_event *event, uint32_t site)
 {
 	struct gmt_compactor *compactor = user;
-	struct gmt_compact_maker *maker = gmt_vec_push(&compactor->makers);
+	struct gmt_compact_requester *requester = gmt_vec_push(&compactor->requesters);
 
 	(void)site;
-	if (maker)
-		*maker = (struct gmt_compact_maker){ .place = event->place };
-	return maker;
+	if (requester)
+		*requester = (struct gmt_compact_requester){ .place = event->place };
+	return requester;
 }
 
 static uint64_t name_of(const struct gmt_compactor *compactor, uint32_t thread)
@@ -119,12 +119,13 @@ static uint64_t name_of(const struct gmt_compactor *compactor, uint32_t thread)
 static bool asked(void *user, const struct gmt_interpret_event *event, uint32_t site)
 {
 	struct gmt_compactor *compactor = user;
-	struct gmt_compact_maker *maker = &compactor->makers.items[site];
+	struct gmt_compact_requester *requester = &compactor->requesters.items[site];
 
-	if (!maker->thread)
-		maker->thread = event->thread;
-	else if (maker->thread != event->thread && !maker->several)
-		maker->several = name_of(compactor, maker->thread) != name_of(compactor, event->thread);
+	if (!requester->thread)
+		requester->thread = event->thread;
+	else if (requester->thread != event->thread && !requester->several)
+		requester->several =
+			name_of(compactor, requester->thread) != name_of(compactor, event->thread);
 	return true;
 }
 
@@ -374,7 +375,7 @@ static bool place_of(struct gmt_compactor *compactor, const struct gmt_event *ev
 
 bool gmt_compact_interpret(struct gmt_compactor *compactor, struct gmt_event *event)
 {
-	struct gmt_interpret_event played = {
+	struct gmt_interpret_event interpreted = {
 		.stamp = event->stamp,
 		.address = event->address,
 		.size_bytes = event->size_bytes,
@@ -393,39 +394,39 @@ bool gmt_compact_interpret(struct gmt_compactor *compactor, struct gmt_event *ev
 	if (event->stamp > compactor->interpreted_stamp)
 		compactor->interpreted_stamp = event->stamp;
 	if (!gmt_compact_pass_moments(compactor, event->stamp) || !adopt(compactor, event) ||
-		!place_of(compactor, event, &played.place))
+		!place_of(compactor, event, &interpreted.place))
 		return false;
-	played.tag = played.place;
+	interpreted.tag = interpreted.place;
 	if (event->layer == GMT_LAYER_TORCH) {
-		played.has_totals = true;
-		played.allocated_bytes = (uint64_t)event->allocated_bytes;
-		played.reserved_bytes = (uint64_t)event->reserved_bytes;
+		interpreted.has_totals = true;
+		interpreted.allocated_bytes = (uint64_t)event->allocated_bytes;
+		interpreted.reserved_bytes = (uint64_t)event->reserved_bytes;
 	} else {
-		played.object = event->object;
-		played.offset = event->stream;
-		played.context = event->context;
+		interpreted.object = event->object;
+		interpreted.offset = event->stream;
+		interpreted.context = event->context;
 	}
 	compactor->current = event;
-	gmt_compact_before(compactor, event, played.place, &before);
+	gmt_compact_before(compactor, event, interpreted.place, &before);
 	gmt_compact_see_given(compactor, event);
-	return gmt_interpret(&compactor->interpreter, &played) &&
+	return gmt_interpret(&compactor->interpreter, &interpreted) &&
 		gmt_compact_after(compactor, event, &before);
 }
 
 /* --- the prefix of a compacted input --------------------------------------------------------- */
 
-static bool past_place(void *user, const struct gmt_past_site *row, uint32_t *ret_place)
+static bool take_compacted_place(void *user, const struct gmt_past_site *row, uint32_t *ret_place)
 {
 	return gmt_compact_place(user, row->stack, row->frames, row->caller, ret_place);
 }
 
-static bool past_maker(void *user, const struct gmt_past_site *row, uint32_t site)
+static bool take_compacted_requester(void *user, const struct gmt_past_site *row, uint32_t site)
 {
 	struct gmt_compactor *compactor = user;
 
-	compactor->makers.items[site].thread = row->thread;
-	compactor->makers.items[site].several = row->several;
-	compactor->makers.items[site].ooms += row->oom_count;
+	compactor->requesters.items[site].thread = row->thread;
+	compactor->requesters.items[site].several = row->several;
+	compactor->requesters.items[site].ooms += row->oom_count;
 	compactor->past_sites.items[row - compactor->compacted.sites.items] = site + 1;
 	return true;
 }
@@ -464,14 +465,16 @@ static bool restore_devices(struct gmt_compactor *compactor)
 
 bool gmt_compact_prepare(struct gmt_compactor *compactor)
 {
-	struct gmt_compacted_names names = { past_place, name_text, past_maker, compactor };
+	struct gmt_compacted_names names = { take_compacted_place, name_text, take_compacted_requester,
+		compactor };
 
 	return gmt_compacted_prepare(&compactor->compacted, &compactor->interpreter, &names);
 }
 
 bool gmt_compact_restore(struct gmt_compactor *compactor)
 {
-	struct gmt_compacted_names names = { past_place, name_text, past_maker, compactor };
+	struct gmt_compacted_names names = { take_compacted_place, name_text, take_compacted_requester,
+		compactor };
 	uint64_t misfits;
 
 	if (compactor->compacted.fold.stamp > compactor->options.cut_stamp)

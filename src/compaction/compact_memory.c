@@ -39,7 +39,7 @@ static uint32_t memory_of(const struct gmt_compactor *compactor, const struct gm
 void gmt_compact_before(struct gmt_compactor *compactor, const struct gmt_event *event,
 	uint32_t place, struct gmt_compact_before *ret_before)
 {
-	uint64_t maker;
+	uint64_t creator;
 
 	*ret_before = (struct gmt_compact_before){ .memory = GMT_PHYSICAL_NONE, .place = place };
 	if (gmt_layer_family(event->layer) != GMT_FAMILY_CUDA)
@@ -53,8 +53,9 @@ void gmt_compact_before(struct gmt_compactor *compactor, const struct gmt_event 
 	 * was made.
 	 */
 	if ((event->kind == GMT_KIND_NODE_ALLOC || event->kind == GMT_KIND_NODE_FREE) &&
-		event->object && gmt_map_find(&compactor->interpreter.node_makers, event->address, &maker))
-		ret_before->place = (uint32_t)(maker >> 32);
+		event->object &&
+		gmt_map_find(&compactor->interpreter.node_creators, event->address, &creator))
+		ret_before->place = (uint32_t)(creator >> 32);
 }
 
 static struct gmt_compact_memory *entry_of(struct gmt_compactor *compactor, uint32_t memory)

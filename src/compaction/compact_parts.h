@@ -74,7 +74,7 @@ struct gmt_compact_place {
 };
 
 /* Who requested a site's blocks. */
-struct gmt_compact_maker {
+struct gmt_compact_requester {
 	uint32_t place;  /* place of the site */
 	uint32_t thread; /* first requesting thread; 0: no thread yet */
 	bool several;    /* threads with other names requested blocks too */
@@ -158,7 +158,7 @@ struct gmt_compactor {
 	enum gmt_compact_state state;
 	/* restores: a `fold` row was read, and its totals must be restored */
 	bool failed, finishing, has_spared, restores;
-	uint64_t seen_events, folded_events, head_events;
+	uint64_t seen_events, compacted_events, head_events;
 	uint64_t interpreted_stamp; /* stamp of the last event that was interpreted */
 	uint64_t marked_stamp; /* stamp of the last mark that was processed */
 	struct gmt_end end;
@@ -182,7 +182,7 @@ struct gmt_compactor {
 	/* Stacks. */
 	struct gmt_map pair_ids, place_ids; /* keys: stack << 32 | frames; pair id << 32 | caller */
 	GMT_VEC(struct gmt_compact_place) places;
-	GMT_VEC(struct gmt_compact_maker) makers; /* indexed by site */
+	GMT_VEC(struct gmt_compact_requester) requesters; /* indexed by site */
 	/* ids of codes, frames and stacks that lie in a backward call */
 	struct gmt_map call_codes, call_frames, call_stacks;
 	struct gmt_backward_attribution backward_attribution;
@@ -199,7 +199,7 @@ struct gmt_compactor {
 	GMT_VEC(uint32_t) free_graphs;
 	/* maps an address to the event of a node without an executable graph */
 	struct gmt_map unlaunched_nodes;
-	struct gmt_map things; /* maps a created object to the event that created it */
+	struct gmt_map objects_by_key; /* maps a created object to the event that created it */
 	struct gmt_map heap_events; /* maps the number of a live heap to the event that made the heap */
 	struct gmt_map heap_marks; /* maps the number of a heap to an index in heap_names */
 	GMT_VEC(struct gmt_mark) heap_names;

@@ -3,15 +3,15 @@
 
 #include "base/pages.h"
 
-enum { MOST_STEPS = 65536, MOST_EVENTS = 1 << 22 };
+enum { MAX_STEPS = 65536, MAX_EVENTS = 1 << 22 };
 
 void gmt_compact_plan_init(struct gmt_compact_plan *ret_plan, const struct gmt_compact_keep *keep)
 {
 	*ret_plan = (struct gmt_compact_plan){ .keep = *keep };
-	if (ret_plan->keep.events > MOST_EVENTS)
-		ret_plan->keep.events = MOST_EVENTS;
-	if (ret_plan->keep.steps > MOST_STEPS)
-		ret_plan->keep.steps = MOST_STEPS;
+	if (ret_plan->keep.events > MAX_EVENTS)
+		ret_plan->keep.events = MAX_EVENTS;
+	if (ret_plan->keep.steps > MAX_STEPS)
+		ret_plan->keep.steps = MAX_STEPS;
 	if (ret_plan->keep.steps) {
 		ret_plan->steps =
 			gmt_pages_grow(NULL, 0, (ret_plan->keep.steps + 1) * sizeof(*ret_plan->steps));

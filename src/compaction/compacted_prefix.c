@@ -11,7 +11,7 @@ bool gmt_compacted_takes(uint32_t kind)
 
 static bool add_fold(struct gmt_compacted *compacted, const struct gmt_fold *row)
 {
-	compacted->has_fold = true;
+	compacted->has_compacted_prefix = true;
 	compacted->fold = (struct gmt_compact_row){
 		.stamp = row->stamp, .events = row->events, .survivors = row->survivors, .merged_sites = row->merged_sites,
 		.anomalies = {
@@ -53,7 +53,7 @@ bool gmt_compacted_add(struct gmt_compacted *compacted, uint32_t kind, const voi
 	uint32_t count)
 {
 	/* A file has only one prefix. */
-	if (compacted->has_fold || !count)
+	if (compacted->has_compacted_prefix || !count)
 		return true;
 	switch (kind) {
 	case GMT_RECORD_FOLD:
@@ -292,7 +292,7 @@ static bool set_spaces(const struct gmt_compacted *compacted, struct gmt_account
 static uint64_t count_peak_misfits(const struct gmt_compacted *compacted,
 	const struct gmt_accounting *accounting, const uint32_t *heaps)
 {
-	uint64_t misfits = 0, said = 0, held = 0;
+	uint64_t misfits = 0, stated = 0, held = 0;
 
 	for (size_t i = 0; i < compacted->accounts.count; i++) {
 		const struct gmt_past_account *row = &compacted->accounts.items[i];
@@ -303,7 +303,7 @@ static uint64_t count_peak_misfits(const struct gmt_compacted *compacted,
 			continue;
 		misfits +=
 			account->peak_bytes != row->peak_bytes || account->peak_blocks != row->peak_blocks;
-		said = gmt_account_sum(said, row->peak_bytes);
+		stated = gmt_account_sum(stated, row->peak_bytes);
 	}
 	for (size_t i = 0; i < accounting->accounts.count; i++)
 		held = gmt_account_sum(held, accounting->accounts.items[i].peak_bytes);
@@ -313,7 +313,7 @@ static uint64_t count_peak_misfits(const struct gmt_compacted *compacted,
 
 		misfits += heap->peak_bytes != row->peak_bytes || heap->peak_blocks != row->peak_blocks;
 	}
-	return misfits + (held != said);
+	return misfits + (held != stated);
 }
 
 /*

@@ -109,18 +109,18 @@ static enum gmt_status read_header(struct gmt_shared_recording *shared_recording
 }
 
 enum gmt_status gmt_shared_recording_open(const char *path,
-	struct gmt_shared_recording **ret_leftover, struct gmt_error *error)
+	struct gmt_shared_recording **ret_shared_recording, struct gmt_error *error)
 {
-	return gmt_shared_recording_open_at(AT_FDCWD, path, path, ret_leftover, error);
+	return gmt_shared_recording_open_at(AT_FDCWD, path, path, ret_shared_recording, error);
 }
 
 enum gmt_status gmt_shared_recording_open_at(int folder, const char *name, const char *path,
-	struct gmt_shared_recording **ret_leftover, struct gmt_error *error)
+	struct gmt_shared_recording **ret_shared_recording, struct gmt_error *error)
 {
 	struct gmt_shared_recording *shared_recording;
 	enum gmt_status status;
 
-	*ret_leftover = NULL;
+	*ret_shared_recording = NULL;
 	if (strlen(path) >= sizeof(shared_recording->path))
 		return gmt_error_set(error, GMT_NO_FILE, "%.64s...: %s", path, strerror(ENAMETOOLONG));
 	shared_recording = gmt_pages_grow(NULL, 0, sizeof(*shared_recording));
@@ -132,7 +132,7 @@ enum gmt_status gmt_shared_recording_open_at(int folder, const char *name, const
 	if (status)
 		gmt_shared_recording_close(shared_recording);
 	else
-		*ret_leftover = shared_recording;
+		*ret_shared_recording = shared_recording;
 	return status;
 }
 

@@ -10,18 +10,18 @@
 #include "format/encoding/decode.h"
 
 enum {
-	PLACES = 4,
+	SLOTS = 4,
 	/* A smaller file is read completely before a thread would have started. */
 	THREAD_FROM_BYTES = 256 << 10,
 	/*
 	 * The limit for the blocks that wait, and for memory that is kept. Larger blocks, which no
 	 * recorder makes, come one at a time.
 	 */
-	MOST_BYTES = 8 << 20,
+	MAX_BYTES = 8 << 20,
 };
 
 /* One block on its way: decoded, or as in the file. */
-struct place {
+struct slot {
 	/* a copy, because the source's own buffer is valid only until its next block */
 	GMT_VEC(uint8_t) payload;
 	struct gmt_columns columns;
@@ -37,7 +37,7 @@ struct gmt_feed {
 	struct gmt_decoder decoder; /* used by the caller's thread */
 	struct gmt_columns columns; /* used by the caller's thread, for events that are in no place */
 	size_t decoded_bytes;       /* size of the memory that `decoder` and `columns` keep */
-	struct place places[PLACES]; /* block number n is at index n % PLACES */
+	struct slot slots[SLOTS]; /* block number n is at index n % PLACES */
 	pthread_t thread;
 	bool has_thread;
 	pthread_mutex_t lock;
@@ -48,15 +48,15 @@ struct gmt_feed {
 	bool is_closing;
 };
 
-static bool keep_payload(struct place *place)
+static bool keep_payload(struct slot *slot)
 {
-	place->payload.count = 0;
+	slot->payload.count = 0;
 	/* + 1, so that an empty block has memory too. */
-	if (!gmt_vec_reserve(&place->payload, (size_t)place->block.size_bytes + 1))
+	if (!gmt_vec_reserve(&slot->payload, (size_t)slot->block.size_bytes + 1))
 		return false;
-	if (place->block.size_bytes)
-		memcpy(place->payload.items, place->block.payload, place->block.size_bytes);
-	place->block.payload = place->payload.items;
+	if (slot->block.size_bytes)
+		memcpy(slot->payload.items, slot->block.payload, slot->block.size_bytes);
+	slot->block.payload = slot->payload.items;
 	return true;
 }
 
@@ -66,38 +66,38 @@ static size_t columns_bytes(const struct gmt_block *block)
 	return (size_t)block->rows * gmt_record_info(GMT_RECORD_EVENT)->field_count * sizeof(uint64_t);
 }
 
-static enum gmt_status keep(struct place *place)
+static enum gmt_status keep(struct slot *slot)
 {
-	if (place->block.kind == GMT_RECORD_EVENT && columns_bytes(&place->block) <= MOST_BYTES) {
-		place->is_decoded = true;
-		return gmt_columns_decode(&place->columns, &place->block, &place->error);
+	if (slot->block.kind == GMT_RECORD_EVENT && columns_bytes(&slot->block) <= MAX_BYTES) {
+		slot->is_decoded = true;
+		return gmt_columns_decode(&slot->columns, &slot->block, &slot->error);
 	}
-	return keep_payload(place) ? GMT_OK
-							   : gmt_error_set(&place->error, GMT_NO_MEMORY, "out of memory");
+	return keep_payload(slot) ? GMT_OK
+							  : gmt_error_set(&slot->error, GMT_NO_MEMORY, "out of memory");
 }
 
 /* Returns the memory size of a filled place. */
-static size_t place_bytes(const struct place *place)
+static size_t slot_bytes(const struct slot *slot)
 {
-	return place->is_decoded ? columns_bytes(&place->block) : place->block.size_bytes;
+	return slot->is_decoded ? columns_bytes(&slot->block) : slot->block.size_bytes;
 }
 
 /*
  * Reads the next block into a place. `is_ahead`: keeps a copy, because the next block may be read
  * before this block is used.
  */
-static void make(struct gmt_feed *feed, struct place *place, bool is_ahead)
+static void make(struct gmt_feed *feed, struct slot *slot, bool is_ahead)
 {
 	/* Frees the memory of a block that is too large to come from a recorder. */
-	if (place->block.size_bytes > MOST_BYTES)
-		gmt_vec_fini(&place->payload);
-	place->error = (struct gmt_error){ 0 };
-	place->block = (struct gmt_block){ 0 };
-	place->status = gmt_source_next(feed->source, &place->block, &place->error);
-	place->progress = gmt_source_progress(feed->source);
-	place->is_decoded = false;
-	if (!place->status && is_ahead)
-		place->status = keep(place);
+	if (slot->block.size_bytes > MAX_BYTES)
+		gmt_vec_fini(&slot->payload);
+	slot->error = (struct gmt_error){ 0 };
+	slot->block = (struct gmt_block){ 0 };
+	slot->status = gmt_source_next(feed->source, &slot->block, &slot->error);
+	slot->progress = gmt_source_progress(feed->source);
+	slot->is_decoded = false;
+	if (!slot->status && is_ahead)
+		slot->status = keep(slot);
 }
 
 /*
@@ -107,8 +107,8 @@ static void make(struct gmt_feed *feed, struct place *place, bool is_ahead)
 static bool has_room(const struct gmt_feed *feed)
 {
 	/* The block that was taken last is in use until the next block is taken. */
-	return feed->made - feed->taken < PLACES - 1 &&
-		(feed->made == feed->taken || feed->ready_bytes < MOST_BYTES);
+	return feed->made - feed->taken < SLOTS - 1 &&
+		(feed->made == feed->taken || feed->ready_bytes < MAX_BYTES);
 }
 
 static void *work(void *argument)
@@ -118,18 +118,18 @@ static void *work(void *argument)
 
 	pthread_mutex_lock(&feed->lock);
 	while (!status && !feed->is_closing) {
-		struct place *place = &feed->places[feed->made % PLACES];
+		struct slot *slot = &feed->slots[feed->made % SLOTS];
 
 		if (!has_room(feed)) {
 			pthread_cond_wait(&feed->changed, &feed->lock);
 			continue;
 		}
 		pthread_mutex_unlock(&feed->lock);
-		make(feed, place, true);
-		status = place->status;
+		make(feed, slot, true);
+		status = slot->status;
 		pthread_mutex_lock(&feed->lock);
 		feed->made++;
-		feed->ready_bytes += place_bytes(place);
+		feed->ready_bytes += slot_bytes(slot);
 		pthread_cond_broadcast(&feed->changed);
 	}
 	pthread_mutex_unlock(&feed->lock);
@@ -163,56 +163,56 @@ struct gmt_feed *gmt_feed_open(struct gmt_source *source)
 }
 
 /* Waits for the next filled place and takes it. */
-static struct place *take(struct gmt_feed *feed)
+static struct slot *take(struct gmt_feed *feed)
 {
-	struct place *place = &feed->places[feed->taken % PLACES];
+	struct slot *slot = &feed->slots[feed->taken % SLOTS];
 
 	if (!feed->has_thread) {
-		make(feed, place, false);
-		return place;
+		make(feed, slot, false);
+		return slot;
 	}
 	pthread_mutex_lock(&feed->lock);
 	while (feed->made == feed->taken)
 		pthread_cond_wait(&feed->changed, &feed->lock);
 	feed->taken++;
-	feed->ready_bytes -= place_bytes(place);
+	feed->ready_bytes -= slot_bytes(slot);
 	pthread_cond_broadcast(&feed->changed);
 	pthread_mutex_unlock(&feed->lock);
-	return place;
+	return slot;
 }
 
 enum gmt_status gmt_feed_next(struct gmt_feed *feed, struct gmt_feed_block *ret_block,
 	struct gmt_error *error)
 {
-	struct place *place = take(feed);
-	const struct gmt_record_info *record = gmt_record_info(place->block.kind);
+	struct slot *slot = take(feed);
+	const struct gmt_record_info *record = gmt_record_info(slot->block.kind);
 
 	*ret_block = (struct gmt_feed_block){ .record = record,
-		.count = place->block.rows,
-		.payload_bytes = place->block.size_bytes,
-		.progress = place->progress };
-	if (place->status && error)
-		*error = place->error;
-	if (place->status || !record)
-		return place->status;
-	if (feed->decoded_bytes > MOST_BYTES) {
+		.count = slot->block.rows,
+		.payload_bytes = slot->block.size_bytes,
+		.progress = slot->progress };
+	if (slot->status && error)
+		*error = slot->error;
+	if (slot->status || !record)
+		return slot->status;
+	if (feed->decoded_bytes > MAX_BYTES) {
 		gmt_decoder_fini(&feed->decoder);
 		gmt_columns_fini(&feed->columns);
 		feed->decoded_bytes = 0;
 	}
-	if (place->is_decoded) {
-		ret_block->columns = &place->columns;
+	if (slot->is_decoded) {
+		ret_block->columns = &slot->columns;
 		return GMT_OK;
 	}
 	if (record->number == GMT_RECORD_EVENT) {
-		feed->decoded_bytes = columns_bytes(&place->block);
+		feed->decoded_bytes = columns_bytes(&slot->block);
 		ret_block->columns = &feed->columns;
-		return gmt_columns_decode(&feed->columns, &place->block, error);
+		return gmt_columns_decode(&feed->columns, &slot->block, error);
 	}
 	/* The rows and their lists. */
 	feed->decoded_bytes =
-		(size_t)place->block.rows * record->row_bytes + place->block.size_bytes * sizeof(uint64_t);
-	return gmt_decode_rows(&feed->decoder, &place->block, &ret_block->rows, error);
+		(size_t)slot->block.rows * record->row_bytes + slot->block.size_bytes * sizeof(uint64_t);
+	return gmt_decode_rows(&feed->decoder, &slot->block, &ret_block->rows, error);
 }
 
 void gmt_feed_close(struct gmt_feed *feed)
@@ -226,9 +226,9 @@ void gmt_feed_close(struct gmt_feed *feed)
 		pthread_mutex_unlock(&feed->lock);
 		pthread_join(feed->thread, NULL);
 	}
-	for (size_t i = 0; i < PLACES; i++) {
-		gmt_vec_fini(&feed->places[i].payload);
-		gmt_columns_fini(&feed->places[i].columns);
+	for (size_t i = 0; i < SLOTS; i++) {
+		gmt_vec_fini(&feed->slots[i].payload);
+		gmt_columns_fini(&feed->slots[i].columns);
 	}
 	gmt_decoder_fini(&feed->decoder);
 	gmt_columns_fini(&feed->columns);

@@ -314,7 +314,7 @@ enum gmt_status gmt_source_open_file(const struct gmt_inflater *inflater, int fd
 	return GMT_OK;
 }
 
-bool gmt_source_is_hardly_begun(int fd)
+bool gmt_source_is_just_begun(int fd)
 {
 	uint8_t header[GMT_FILE_HEADER_BYTES];
 	struct gmt_source *source;

@@ -188,7 +188,7 @@ static bool is_recording(int fd, const char *path)
 	struct gmt_source *source;
 	bool is;
 
-	if (length > 3 && !strcmp(path + length - 3, ".gz") && gmt_source_is_hardly_begun(fd))
+	if (length > 3 && !strcmp(path + length - 3, ".gz") && gmt_source_is_just_begun(fd))
 		return true;
 	is = !gmt_source_open_descriptor(fd, path, NULL, &source, NULL);
 

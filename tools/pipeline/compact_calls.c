@@ -70,7 +70,7 @@ void gmt_compact_calls_detect(struct gmt_compact_calls *ret_calls, const char *p
 		return;
 	if (gmt_snapshot_load(path, NULL, &snapshot, &error))
 		return;
-	if ((snapshot->has_torch || snapshot->has_pool) && !snapshot->compacted.has_fold &&
+	if ((snapshot->has_torch || snapshot->has_pool) && !snapshot->compacted.has_compacted_prefix &&
 		(!detect(ret_calls, snapshot) || gmt_budget.left_out != left_out))
 		ret_calls->marks.count = 0;
 	/* The compaction itself leaves out nothing when this analysis exceeds the budget. */

@@ -183,7 +183,7 @@ bool gmt_shared_recordings_is_of(const struct gmt_shared_recording *shared_recor
 	 * The file has no first record yet. So it must be the same file, and it must hold no data that
 	 * could be lost.
 	 */
-	return !fstat(fd, &about) && is_same_file(&about, owner) && gmt_source_is_hardly_begun(fd);
+	return !fstat(fd, &about) && is_same_file(&about, owner) && gmt_source_is_just_begun(fd);
 }
 
 /*
@@ -273,7 +273,7 @@ struct gmt_shared_recording *gmt_shared_recordings_find_open(int fd, const char 
 	if (fstat(fd, &wanted.about) || !S_ISREG(wanted.about.st_mode) || !slash)
 		return NULL;
 	read_identity(fd, &wanted.identity);
-	wanted.is_just_begun = !wanted.identity.has_process && gmt_source_is_hardly_begun(fd);
+	wanted.is_just_begun = !wanted.identity.has_process && gmt_source_is_just_begun(fd);
 	if (look_in_memory(wanted.about.st_uid, take_wanted, &wanted)) {
 		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - whole_path + 1), whole_path);
 		look_in(folder, ".gpumemtrace-", wanted.about.st_uid, false, take_wanted, &wanted);

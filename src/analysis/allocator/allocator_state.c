@@ -187,7 +187,7 @@ enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_state,
 	ret_state->timeline = timeline;
 	ret_state->module_tensors.snapshot = snapshot;
 	set_next_needed_stamp(ret_state);
-	ret_state->is_in_compacted = snapshot->compacted.has_fold;
+	ret_state->is_in_compacted = snapshot->compacted.has_compacted_prefix;
 	ret_state->has_torch = snapshot->has_torch;
 	for (size_t i = 0; i < snapshot->compacted.accounts.count; i++)
 		ret_state->has_torch |= snapshot->compacted.accounts.items[i].layer == GMT_LAYER_TORCH;
@@ -218,7 +218,7 @@ size_t gmt_allocator_state_observers(struct gmt_allocator_state *state,
 		.next_needed_stamp = &state->next_needed_stamp,
 		.began = on_began,
 		.ended = on_ended,
-		.folded = on_compacted,
+		.compacted = on_compacted,
 		.finished = on_finished,
 		.user = state,
 	};

@@ -10,7 +10,7 @@
 #include "base/safe.h"
 #include "reader/symbols/symbols_cold.h"
 
-enum { LONGEST_REPETITION = 8 };
+enum { MAX_REPETITION = 8 };
 
 struct maker {
 	struct gmt_site_keys *keys;
@@ -99,7 +99,7 @@ static void drop_repetition(struct maker *maker)
 	uint32_t *items = maker->frames.items;
 	size_t count = maker->frames.count;
 
-	for (size_t length = 1; length <= LONGEST_REPETITION && length * 2 <= count; length++)
+	for (size_t length = 1; length <= MAX_REPETITION && length * 2 <= count; length++)
 		if (items[count - 1] == items[count - 1 - length] &&
 			memcmp(items + count - length, items + count - 2 * length, length * sizeof(*items)) ==
 				0) {

@@ -16,7 +16,7 @@
 enum {
 	CHANGES_SHOWN = 5,
 	/* Most pairs of rows that are compared by the names of their files. A hostile file has more. */
-	MOST_PAIRS = 10000000,
+	MAX_PAIRS = 10000000,
 };
 
 /* Returns what the layer held at the end of the program's work. */
@@ -189,7 +189,7 @@ static const struct gmt_baseline_row *before_of(const struct gmt_judge *judge,
 	const struct gmt_baseline_row *before =
 		gmt_baseline_find(baseline, row->rank, row->layer, row->device, row->key);
 
-	if (before || baseline->rows.count * found->rows.count > MOST_PAIRS)
+	if (before || baseline->rows.count * found->rows.count > MAX_PAIRS)
 		return before;
 	before = find_moved(baseline, found, row);
 	/* If two files of this recording may both be the earlier file, neither matches. */

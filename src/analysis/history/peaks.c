@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* Pairs the accounts of layers cuda and torch on each device, once for each new account. */
-static void know_accounts(struct gmt_peaks *peaks, const struct gmt_accounting *accounting)
+static void add_new_accounts(struct gmt_peaks *peaks, const struct gmt_accounting *accounting)
 {
 	for (; peaks->known < accounting->accounts.count && peaks->known < GMT_PEAKS_ACCOUNTS;
 		peaks->known++) {
@@ -71,7 +71,7 @@ bool gmt_peaks_end(struct gmt_peaks *peaks, const struct gmt_accounting *account
 		!keep(&peaks->accounts[account], block, address, phase))
 		return false;
 	if (peaks->known < accounting->accounts.count)
-		know_accounts(peaks, accounting);
+		add_new_accounts(peaks, accounting);
 	torch = peaks->torch_plus_1[account];
 	return !torch || block->sequence > peaks->accounts[torch - 1].sequence ||
 		keep(&peaks->accounts[torch - 1], block, address, phase);

@@ -205,9 +205,9 @@ static bool add_attribution(struct builder *builder, const struct gmt_attributio
 	bool is_step = builder->table->key == GMT_TABLE_STEP;
 
 	for (size_t i = 0; i < attribution->items.count; i++) {
-		const struct gmt_attribution_row *birth = &attribution->items.items[i];
+		const struct gmt_attribution_row *attribution_row = &attribution->items.items[i];
 		const struct gmt_account *account =
-			&builder->replay->accounting.accounts.items[birth->account];
+			&builder->replay->accounting.accounts.items[attribution_row->account];
 		struct gmt_table_row *row = gmt_vec_push(&builder->table->rows);
 
 		if (!row)
@@ -215,21 +215,21 @@ static bool add_attribution(struct builder *builder, const struct gmt_attributio
 		*row = (struct gmt_table_row){
 			.layer = account->layer,
 			.device = account->device,
-			.number = birth->number,
-			.series = birth->series,
-			.step = is_step ? birth->number : 0,
-			.name = is_step || !birth->number
+			.number = attribution_row->number,
+			.series = attribution_row->series,
+			.step = is_step ? attribution_row->number : 0,
+			.name = is_step || !attribution_row->number
 				? NULL
 				: gmt_intern_get(&builder->allocator_state->attribution.phase_names,
-					  birth->number - 1)
+					  attribution_row->number - 1)
 					  ->bytes,
-			.peak_bytes = birth->peak_bytes,
-			.peak_blocks = birth->peak_blocks,
-			.live_bytes = birth->live_bytes,
-			.live_blocks = birth->live_blocks,
-			.total_bytes = birth->total_bytes,
-			.allocs = birth->allocs,
-			.largest_bytes = birth->largest_bytes,
+			.peak_bytes = attribution_row->peak_bytes,
+			.peak_blocks = attribution_row->peak_blocks,
+			.live_bytes = attribution_row->live_bytes,
+			.live_blocks = attribution_row->live_blocks,
+			.total_bytes = attribution_row->total_bytes,
+			.allocs = attribution_row->allocs,
+			.largest_bytes = attribution_row->largest_bytes,
 		};
 	}
 	return true;

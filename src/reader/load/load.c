@@ -245,7 +245,7 @@ static bool load_past(struct loader *loader, uint32_t kind, const char *row)
 	const struct gmt_past_site *site = (const struct gmt_past_site *)row;
 	uint32_t *slot;
 
-	if (snapshot->compacted.has_fold)
+	if (snapshot->compacted.has_compacted_prefix)
 		return true;
 	if (kind == GMT_RECORD_PAST_SITE) {
 		slot = gmt_vec_push(&snapshot->compacted_traces);
@@ -260,9 +260,10 @@ static bool load_past(struct loader *loader, uint32_t kind, const char *row)
 		snapshot->has_pool |= ((const struct gmt_past_space *)row)->space == GMT_SPACE_POOL;
 	if (kind == GMT_RECORD_FOLD) {
 		snapshot->seen_events = fold->events;
-		snapshot->fold_why = gmt_arena_copy(&snapshot->arena, fold->why.text, fold->why.length);
+		snapshot->compaction_why =
+			gmt_arena_copy(&snapshot->arena, fold->why.text, fold->why.length);
 		gmt_load_see_stamp(snapshot, fold->stamp);
-		if (!snapshot->fold_why || !gmt_load_end_compacted(&loader->events))
+		if (!snapshot->compaction_why || !gmt_load_end_compacted(&loader->events))
 			return false;
 	}
 	return gmt_compacted_add(&snapshot->compacted, kind, row, 1);

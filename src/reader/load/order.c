@@ -10,7 +10,7 @@
  * The window starts at the size that threads typically fill at one time, and grows if a file has
  * more disorder.
  */
-enum { FIRST_WINDOW_EVENTS = 1 << 13, MOST_WINDOW_EVENTS = 1 << 19, FIRST_PLACES = 1 << 10 };
+enum { FIRST_WINDOW_EVENTS = 1 << 13, MAX_WINDOW_EVENTS = 1 << 19, FIRST_PLACES = 1 << 10 };
 
 /* Returns the least stamp in the window. */
 static uint64_t min_stamp(const struct gmt_order *order)
@@ -69,17 +69,18 @@ static bool take_rows(struct gmt_order *order, size_t at, const struct gmt_snaps
 static bool take_back_from(struct gmt_order *order, struct gmt_order_run *run, uint64_t least,
 	struct gmt_events_reader *reader)
 {
-	size_t room =
-		order->window.count < MOST_WINDOW_EVENTS ? MOST_WINDOW_EVENTS - order->window.count : 0;
+	size_t moved_count =
+		order->window.count < MAX_WINDOW_EVENTS ? MAX_WINDOW_EVENTS - order->window.count : 0;
 	size_t at, count, before = order->window.count;
 
-	if (room > run->events.count)
-		room = run->events.count;
-	if (!gmt_vec_reserve(&order->window, room))
+	if (moved_count > run->events.count)
+		moved_count = run->events.count;
+	if (!gmt_vec_reserve(&order->window, moved_count))
 		return false;
-	memmove(order->window.items + room, order->window.items, before * sizeof(*order->window.items));
-	order->window.count += room;
-	for (at = room;
+	memmove(order->window.items + moved_count, order->window.items,
+		before * sizeof(*order->window.items));
+	order->window.count += moved_count;
+	for (at = moved_count;
 		at && (at >= GMT_EVENTS_CHUNK || at == run->events.count) && run->last_stamp > least;
 		at -= count) {
 		count = gmt_events_take_back(&run->events, reader);
@@ -91,7 +92,7 @@ static bool take_back_from(struct gmt_order *order, struct gmt_order_run *run, u
 			run->events.count ? gmt_events_at(reader, run->events.count - 1)->stamp : 0;
 	}
 	memmove(order->window.items, order->window.items + at,
-		(room - at + before) * sizeof(*order->window.items));
+		(moved_count - at + before) * sizeof(*order->window.items));
 	order->window.count -= at;
 	order->sorted = 0;
 	order->min_stamp = least < order->window.items[0].stamp ? least : order->window.items[0].stamp;
@@ -113,7 +114,7 @@ static bool take_back(struct gmt_order *order)
 
 	if (!last || order->is_new_part || last->last_stamp <= least)
 		return true;
-	if (order->window_events < MOST_WINDOW_EVENTS)
+	if (order->window_events < MAX_WINDOW_EVENTS)
 		order->window_events *= 2;
 	done = gmt_events_reader_init(&reader, &last->events, GMT_EVENTS_ALL) &&
 		take_back_from(order, last, least, &reader);

@@ -116,13 +116,13 @@ struct gmt_snapshot {
 	GMT_VEC(struct gmt_snapshot_trace) traces;
 
 	/*
-	 * The compacted prefix (docs/folding.md), if compacted.has_fold. The first compacted_events
+	 * The compacted prefix (docs/folding.md), if compacted.has_compacted_prefix. The first compacted_events
 	 * events are the survivors.
 	 */
 	struct gmt_compacted compacted;
 	size_t compacted_events;
 	GMT_VEC(uint32_t) compacted_traces; /* for each row of compacted.sites: index in `traces` */
-	const char *fold_why;
+	const char *compaction_why;
 
 	/* Completeness of the recording. */
 	/* the latest stamp of all events, syncs, clocks, marks, the fold and the end */

@@ -221,7 +221,7 @@ bool gmt_owners_add_place(struct gmt_owners *owners, const struct gmt_owner_fram
 	const struct gmt_owner_rule *rule;
 	struct gmt_owner_verdict *verdict = gmt_vec_push(&owners->places);
 
-	if (!verdict || !gmt_owner_rules_find(owners->rules, &owners->sieve, frame, &rule))
+	if (!verdict || !gmt_owner_rules_find(owners->rules, &owners->rule_cache, frame, &rule))
 		return false;
 	*verdict = (struct gmt_owner_verdict){
 		.action = GMT_OWNER_SKIP, .name = GMT_OWNER_UNKNOWN, .is_native = !frame->is_python
@@ -326,7 +326,7 @@ const char *gmt_owners_name(const struct gmt_owners *owners, uint32_t owner)
 void gmt_owners_fini(struct gmt_owners *owners)
 {
 	gmt_owner_rules_fini(&owners->defaults);
-	gmt_owner_sieve_fini(&owners->sieve);
+	gmt_owner_sieve_fini(&owners->rule_cache);
 	gmt_intern_fini(&owners->names);
 	gmt_vec_fini(&owners->places);
 	gmt_vec_fini(&owners->stacks);

@@ -159,7 +159,7 @@ static bool is_lack_of_memory(const struct gmt_report *report, size_t refusal)
 	struct gmt_snapshot_event event =
 		gmt_snapshot_event(report->snapshot, report->replay->refusals.items[refusal].event);
 
-	return gmt_oom_is_one(&event);
+	return gmt_oom_is_refusal(&event);
 }
 
 /*
