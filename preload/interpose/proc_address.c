@@ -9,10 +9,10 @@
 
 #include "hooks/call_counts.h"
 #include "hooks/hooks.h"
-#include "lifecycle/lifecycle.h"
-#include "interpose/driver.h"
+#include "interpose/driver_library.h"
 #include "interpose/originals.h"
 #include "interpose/unhooked.h"
+#include "runtime/stages.h"
 
 enum { SUCCESS = 0, NOT_INITIALIZED = 3, FLAG_PER_THREAD_STREAM = 2 };
 
@@ -49,8 +49,8 @@ static void *wrapper_for(const char *symbol, void *answered, int version, uint64
 static void replace(const char *symbol, void **address, int version, uint64_t flags,
 	const void *original)
 {
-	gmt_driver_find_functions(original);
-	gmt_lifecycle_reach_driver();
+	gmt_driver_learn(original);
+	GMT_RUN_STAGE(driver_reached);
 	/* The driver may return success and NULL: "exists, but not here". */
 	if (symbol && address && *address)
 		*address = wrapper_for(symbol, *address, version, flags);
@@ -114,8 +114,8 @@ int gmt_wrap_cuInit(unsigned flags)
 
 	int result = original(flags);
 	if (result == SUCCESS) {
-		gmt_driver_find_functions((const void *)original);
-		gmt_lifecycle_reach_driver();
+		gmt_driver_learn((const void *)original);
+		GMT_RUN_STAGE(driver_reached);
 	}
 	return result;
 }

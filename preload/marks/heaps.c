@@ -7,8 +7,10 @@
 #include "producer/clock.h"
 #include "producer/record_event.h"
 #include "producer/mark.h"
-#include "writer/session.h"
-#include "interpose/driver.h"
+#include "producer/session_state.h"
+#include "runtime/log.h"
+#include "driver/queries.h"
+#include "runtime/stages.h"
 
 enum { DEVICE_NOT_ASKED = INT16_MIN, BATCH_BLOCKS = 4 };
 
@@ -123,7 +125,7 @@ uint32_t gmt_heap_begin(enum gmt_mark_source source, const char *name, size_t le
 
 	if (!heap) {
 		if (!atomic_exchange(&reported_too_many, true))
-			gmt_session_note(
+			gmt_log_note(
 				"the program has more heaps at one time than are kept: of some nothing is recorded");
 		return 0;
 	}
@@ -266,8 +268,11 @@ uint32_t gmt_heap_of_handle(const void *handle)
 	return found;
 }
 
-void gmt_heaps_forget_recording(void)
+/* Call in the child of a fork: the child's own recording must record its heaps again. */
+static void after_fork(void)
 {
 	for (uint32_t i = 0; i < atomic_load(&entries_used); i++)
 		atomic_store_explicit(&heaps[i].is_recorded, false, memory_order_relaxed);
 }
+
+GMT_AT_STAGE(after_fork, MARKS, after_fork);
