@@ -8,7 +8,7 @@
 
 #include "producer/thread_stack_caches.h"
 #include "unwind/native.h"
-#include "unwind/readable.h"
+#include "unwind/probe_memory.h"
 #include "producer/record_one_event.h"
 #include "producer/losses.h"
 #include "producer/push.h"

@@ -19,7 +19,7 @@
  *
  * Before 3.12, code objects have no number that distinguishes a code object from the next one at
  * the same address. So the recorder counts the code objects that die: it puts a function in front
- * of the function that frees them (python/python_deaths.h). It changes nothing else in the
+ * of the function that frees them (python/python_code_frees.h). It changes nothing else in the
  * interpreter. With watch_code=off it changes nothing at all, and then reads each frame's whole
  * code object.
  *

@@ -10,13 +10,13 @@
 #include <unwind.h>
 
 #include "runtime/cancelling.h"
-#include "unwind/both_ends.h"
+#include "unwind/depth_limits.h"
 #include "depot/hash.h"
 #include "unwind/rules.h"
 #include "unwind/selftest.h"
 #include "unwind/unwinder_calls.h"
 #include "unwind/walk.h"
-#include "unwind/readable.h"
+#include "unwind/probe_memory.h"
 #include "runtime/config.h"
 #include "runtime/recorder_stack.h"
 #include "interpose/objects.h"

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "unwind/readable.h"
+#include "unwind/probe_memory.h"
 
 enum {
 	PAGE_BYTES = 4096,

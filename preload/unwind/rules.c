@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "unwind/eh_frame.h"
-#include "unwind/readable.h"
+#include "unwind/probe_memory.h"
 #include "runtime/recorder_stack.h"
 #include "interpose/objects.h"
 #include "runtime/hot_data.h"

@@ -5,7 +5,7 @@
 /*
  * Compares a stack with the last stack that was taken, word by word. In a loop the two are always
  * equal. So these functions are inlined where stacks are taken, and they call no other function.
- * walk_places.h explains why the comparison is exact.
+ * stack_slots.h explains why the comparison is exact.
  */
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 
 #include "unwind/rules.h"
 #include "unwind/walk.h"
-#include "unwind/walk_places.h"
+#include "unwind/stack_slots.h"
 
 /*
  * Returns whether the stack holds the remembered return addresses of four rows from `at` on. It

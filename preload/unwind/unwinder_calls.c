@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "unwind/readable.h"
+#include "unwind/probe_memory.h"
 #include "runtime/descriptor.h"
 
 enum {

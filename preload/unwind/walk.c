@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "unwind/readable.h"
+#include "unwind/probe_memory.h"
 #include "unwind/rules.h"
-#include "unwind/walk_places.h"
+#include "unwind/stack_slots.h"
 
-/* walk_places.h explains why a splice is exact. */
+/* stack_slots.h explains why a splice is exact. */
 
 enum {
 	ADDRESS_LOWEST = 0x4000,     /* no code lies below this address */

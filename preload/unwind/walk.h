@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unwind/both_ends.h"
+#include "unwind/depth_limits.h"
 #include "unwind/own_stack.h"
 #include "unwind/stack_cache.h"
 #include "unwind/rule_cache.h"
@@ -32,12 +32,12 @@ enum {
 
 /*
  * A frame that a walk has reached: the address where it continues, its stack pointer and its frame
- * pointer. `ip` is a return address, read from the word below the stack pointer. walk_places.h
+ * pointer. `ip` is a return address, read from the word below the stack pointer. stack_slots.h
  * explains slots.
  */
 struct gmt_walk_frame {
 	uint64_t ip, fp;
-	uint32_t slot; /* slot of the stack pointer, with the mark GMT_WALK_BY_FP of walk_places.h */
+	uint32_t slot; /* slot of the stack pointer, with the mark GMT_WALK_BY_FP of stack_slots.h */
 	/*
 	 * The next outer frame's fp was read so many words below that frame's slot; 0: it has the fp
 	 * of this frame.
@@ -63,7 +63,7 @@ struct gmt_walk {
 	 * A frame pointer that was not read from the stack has no entry here.
 	 */
 	uint64_t fp_values[GMT_WALK_FRAMES];
-	uint16_t fp_marks[GMT_WALK_FRAMES]; /* see walk_places.h */
+	uint16_t fp_marks[GMT_WALK_FRAMES]; /* see stack_slots.h */
 	uint32_t fp_slots[GMT_WALK_FRAMES];
 	/* Slots of the stack pointers; the last entry is beyond all slots. */
 	uint32_t slots[GMT_WALK_FRAMES + 1];

@@ -17,7 +17,7 @@
 
 #include "wrappers/call.h"
 #include "wrappers/cuda_types.h"
-#include "wrappers/describe.h"
+#include "wrappers/call_details.h"
 #include "hooks/hooks.h"
 #include "driver/pools.h"
 #include "interpose/originals.h"

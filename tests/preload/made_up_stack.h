@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <cmocka.h>
 
-#include "unwind/readable.h"
+#include "unwind/probe_memory.h"
 #include "unwind/rules.h"
 #include "unwind/walk.h"
 #include "unwind/unchanged_stack.h"

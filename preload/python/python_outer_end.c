@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "python/python_outer.h"
+#include "python/python_outer_end.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_UNWIND_WALK_PLACES_H
-#define GMT_UNWIND_WALK_PLACES_H
+#ifndef GMT_UNWIND_STACK_SLOTS_H
+#define GMT_UNWIND_STACK_SLOTS_H
 
 /*
  * Slots: how walk.c and stack_cache.c express positions on a stack, and how they read the words

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "python/python_deaths.h"
+#include "python/python_code_frees.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_UNWIND_READABLE_H
-#define GMT_UNWIND_READABLE_H
+#ifndef GMT_UNWIND_PROBE_MEMORY_H
+#define GMT_UNWIND_PROBE_MEMORY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_PYTHON_PYTHON_DEATHS_H
-#define GMT_PYTHON_PYTHON_DEATHS_H
+#ifndef GMT_PYTHON_PYTHON_CODE_FREES_H
+#define GMT_PYTHON_PYTHON_CODE_FREES_H
 
 /*
  * Counts the code objects that Python frees. Code objects do not change. So while the count is

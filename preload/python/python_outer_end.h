@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_PYTHON_PYTHON_OUTER_H
-#define GMT_PYTHON_PYTHON_OUTER_H
+#ifndef GMT_PYTHON_PYTHON_OUTER_END_H
+#define GMT_PYTHON_PYTHON_OUTER_END_H
 
 /*
  * Finds the outer end of a Python stack that is deeper than the depth limit. In the flow: the walk
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "unwind/both_ends.h"
+#include "unwind/depth_limits.h"
 #include "python/python_layout.h"
 
 enum {

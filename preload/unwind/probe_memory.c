@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unwind/readable.h"
+#include "unwind/probe_memory.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_UNWIND_BOTH_ENDS_H
-#define GMT_UNWIND_BOTH_ENDS_H
+#ifndef GMT_UNWIND_DEPTH_LIMITS_H
+#define GMT_UNWIND_DEPTH_LIMITS_H
 
 /*
  * Limits for a stack that is deeper than the depth limit, native or Python. The recorder keeps its

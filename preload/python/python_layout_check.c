@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "python/python_proof.h"
+#include "python/python_layout_check.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_PYTHON_PYTHON_PROOF_H
-#define GMT_PYTHON_PYTHON_PROOF_H
+#ifndef GMT_PYTHON_PYTHON_LAYOUT_CHECK_H
+#define GMT_PYTHON_PYTHON_LAYOUT_CHECK_H
 
 /*
  * Compares the recorder's reading of the calling thread's stack with the interpreter's public API:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_PYTHON_PYTHON_SAME_H
-#define GMT_PYTHON_PYTHON_SAME_H
+#ifndef GMT_PYTHON_PYTHON_UNCHANGED_H
+#define GMT_PYTHON_PYTHON_UNCHANGED_H
 
 /*
  * Finds the frames of a thread's last Python stack that are still there. In the flow: the walk over
