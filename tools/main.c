@@ -10,10 +10,10 @@
 #include "base/suggest.h"
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
-#include "tools/output/memory.h"
+#include "tools/output/memory_limit.h"
 #include "tools/output/output.h"
 #include "tools/output/message.h"
-#include "tools/pipeline/work.h"
+#include "tools/pipeline/work_limit.h"
 
 const struct gmt_command gmt_commands[] = {
 #define GMT_COMMAND(verb, arguments, text) \

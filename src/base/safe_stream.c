@@ -9,7 +9,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "base/safe.h"
+#include "base/safe_text.h"
 
 enum { CHUNK_BYTES = 64 << 10, MAX_HELD_BYTES = 8, MESSAGE_BYTES = 8 << 10 };
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/budget.h"
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "render/check.h"
 
 /* Functions shared by the renderers of a verdict. */

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
-#include "tools/recordings/recorder.h"
+#include "tools/recordings/recorder_setup.h"
 #include "tools/output/message.h"
 
 struct env_options {

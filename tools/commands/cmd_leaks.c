@@ -7,11 +7,11 @@
 #include "tools/pipeline/files.h"
 #include "tools/recordings/input.h"
 #include "tools/output/output.h"
-#include "tools/pipeline/owners.h"
+#include "tools/pipeline/owner_options.h"
 #include "tools/pipeline/pipeline.h"
 #include "tools/output/message.h"
-#include "tools/pipeline/symbols.h"
-#include "tools/pipeline/work.h"
+#include "tools/pipeline/symbol_options.h"
+#include "tools/pipeline/work_limit.h"
 
 struct leaks_options {
 	bool json, strict, no_symbol_cache, force;

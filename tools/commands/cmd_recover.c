@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "base/text.h"
 #include "render/json.h"
 #include "tools/options/command.h"

@@ -4,14 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "render/plain.h"
 #include "tools/pipeline/check.h"
 #include "tools/recordings/child.h"
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
 #include "tools/output/output.h"
-#include "tools/recordings/recorder.h"
+#include "tools/recordings/recorder_setup.h"
 #include "tools/output/run_output.h"
 #include "tools/recordings/run_recordings.h"
 #include "tools/output/message.h"

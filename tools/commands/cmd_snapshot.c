@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
 #include "tools/recordings/running.h"

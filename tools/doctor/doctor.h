@@ -17,7 +17,7 @@
 #include "tools/doctor/doctor_elf.h"
 #include "tools/doctor/doctor_subprocess.h"
 #include "tools/doctor/doctor_program.h"
-#include "tools/recordings/recorder.h"
+#include "tools/recordings/recorder_setup.h"
 
 enum gmt_verdict {
 	GMT_VERDICT_NONE,    /* the question does not apply; not shown */

@@ -7,9 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "base/safe_stream.h"
-#include "tools/output/memory.h"
+#include "tools/output/memory_limit.h"
 
 /*
  * Prints a message in one write, so that lines of several processes do not mix. Escapes bytes that

@@ -6,7 +6,7 @@
 #include "tools/pipeline/check.h"
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
-#include "tools/pipeline/owners.h"
+#include "tools/pipeline/owner_options.h"
 #include "tools/output/message.h"
 
 const struct gmt_check_options gmt_check_defaults = { .frames = 8 };

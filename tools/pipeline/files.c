@@ -3,7 +3,7 @@
 
 #include "tools/pipeline/files_parallel.h"
 #include "tools/recordings/input.h"
-#include "tools/recordings/newer.h"
+#include "tools/recordings/newer_recordings.h"
 
 static int report_each(const struct gmt_files *files, struct gmt_files_output *output)
 {

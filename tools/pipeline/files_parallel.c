@@ -12,9 +12,9 @@
 
 #include "base/pages.h"
 #include "containers/vec.h"
-#include "tools/output/memory.h"
+#include "tools/output/memory_limit.h"
 #include "tools/output/message.h"
-#include "tools/pipeline/work.h"
+#include "tools/pipeline/work_limit.h"
 
 /* The result of a process, in memory shared with its parent. */
 struct result {

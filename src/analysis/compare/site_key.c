@@ -7,7 +7,7 @@
 
 #include "analysis/tables/names.h"
 #include "analysis/compare/site_key_names.h"
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "reader/symbols/symbols_cold.h"
 
 enum { MAX_REPETITION = 8 };

@@ -9,7 +9,7 @@
 #include "reader/load/load_events.h"
 #include "reader/load/order.h"
 #include "reader/load/snapshot.h"
-#include "source/feed.h"
+#include "source/read_ahead.h"
 #include "source/source.h"
 
 /* State that only loading needs. */

@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "reader/stacks/owner_rules.h"
 
 static const char *const actions[] = { "skip", "own", "lend", "arena" };

@@ -4,7 +4,7 @@
 #include <strings.h>
 
 #include "base/budget.h"
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "render/check.h"
 
 /*

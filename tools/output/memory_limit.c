@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/output/memory.h"
+#include "tools/output/memory_limit.h"
 
 #include <inttypes.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/safe.h"
+#include "base/safe_text.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/recordings/complete.h"
+#include "tools/recordings/complete_recording.h"
 
 #include <errno.h>
 #include <string.h>

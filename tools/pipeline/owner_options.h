@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_TOOLS_PIPELINE_OWNERS_H
-#define GMT_TOOLS_PIPELINE_OWNERS_H
+#ifndef GMT_TOOLS_PIPELINE_OWNER_OPTIONS_H
+#define GMT_TOOLS_PIPELINE_OWNER_OPTIONS_H
 
 /*
  * Option --owners of the verbs: files with rules that say which library asked for memory

@@ -16,7 +16,7 @@ static const struct framework {
 	const char *module, *owner, *sign;
 } frameworks[] = {
 #define GMT_FRAMEWORK(module, owner, sign) { module, owner, sign },
-#include "tools/doctor/doctor_arenas.def"
+#include "tools/doctor/doctor_frameworks.def"
 #undef GMT_FRAMEWORK
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_TOOLS_PIPELINE_SYMBOLS_H
-#define GMT_TOOLS_PIPELINE_SYMBOLS_H
+#ifndef GMT_TOOLS_PIPELINE_SYMBOL_OPTIONS_H
+#define GMT_TOOLS_PIPELINE_SYMBOL_OPTIONS_H
 
 /*
  * Options of the verbs that name native frames: where the symbols are, and whether found symbols

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/recordings/newer.h"
+#include "tools/recordings/newer_recordings.h"
 
 #include <limits.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_SOURCE_FEED_H
-#define GMT_SOURCE_FEED_H
+#ifndef GMT_SOURCE_READ_AHEAD_H
+#define GMT_SOURCE_READ_AHEAD_H
 
 /*
  * Decodes the blocks of a source. In the flow: source -> feed, with columns and decode -> load. For

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/pipeline/work.h"
+#include "tools/pipeline/work_limit.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_TOOLS_PIPELINE_COMPACT_CALLS_H
-#define GMT_TOOLS_PIPELINE_COMPACT_CALLS_H
+#ifndef GMT_TOOLS_PIPELINE_MODULE_CALL_MARKS_H
+#define GMT_TOOLS_PIPELINE_MODULE_CALL_MARKS_H
 
 #include "containers/vec.h"
 #include "format/format.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/pipeline/compact_calls.h"
+#include "tools/pipeline/module_call_marks.h"
 
 #include <sys/stat.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_TOOLS_OUTPUT_TARGET_H
-#define GMT_TOOLS_OUTPUT_TARGET_H
+#ifndef GMT_TOOLS_OUTPUT_REPLACEABLE_FILE_H
+#define GMT_TOOLS_OUTPUT_REPLACEABLE_FILE_H
 
 /*
  * A file that a completed file may replace, and how it is replaced. The folder and the file stay

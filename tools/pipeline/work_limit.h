@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_TOOLS_PIPELINE_WORK_H
-#define GMT_TOOLS_PIPELINE_WORK_H
+#ifndef GMT_TOOLS_PIPELINE_WORK_LIMIT_H
+#define GMT_TOOLS_PIPELINE_WORK_LIMIT_H
 
 /*
  * The user's side of the budget for work and output (base/budget.h): the option, the messages, the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/recordings/recorder.h"
+#include "tools/recordings/recorder_setup.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_TOOLS_RECORDINGS_RECORDER_H
-#define GMT_TOOLS_RECORDINGS_RECORDER_H
+#ifndef GMT_TOOLS_RECORDINGS_RECORDER_SETUP_H
+#define GMT_TOOLS_RECORDINGS_RECORDER_SETUP_H
 
 /*
  * Sets up the recorder for `run` and `env`: the path of the library, and the values of the

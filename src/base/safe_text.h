@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_BASE_SAFE_H
-#define GMT_BASE_SAFE_H
+#ifndef GMT_BASE_SAFE_TEXT_H
+#define GMT_BASE_SAFE_TEXT_H
 
 /*
  * Makes foreign text safe to show. Names of functions, files, threads, devices and heaps, arguments

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/pipeline/owners.h"
+#include "tools/pipeline/owner_options.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_TOOLS_OUTPUT_MEMORY_H
-#define GMT_TOOLS_OUTPUT_MEMORY_H
+#ifndef GMT_TOOLS_OUTPUT_MEMORY_LIMIT_H
+#define GMT_TOOLS_OUTPUT_MEMORY_LIMIT_H
 
 /*
  * The memory limit of this program. A small file may expand to a huge number of rows, and reading

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_TOOLS_RECORDINGS_COMPLETE_H
-#define GMT_TOOLS_RECORDINGS_COMPLETE_H
+#ifndef GMT_TOOLS_RECORDINGS_COMPLETE_RECORDING_H
+#define GMT_TOOLS_RECORDINGS_COMPLETE_RECORDING_H
 
 /*
  * A snapshot and the shared-memory recording of its killed recorder, written as one complete file.
  */
 
 #include "base/status.h"
-#include "tools/output/target.h"
+#include "tools/output/replaceable_file.h"
 #include "source/source.h"
 
 struct gmt_completed {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "source/feed.h"
+#include "source/read_ahead.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/output/target.h"
+#include "tools/output/replaceable_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
