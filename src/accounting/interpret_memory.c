@@ -65,7 +65,7 @@ static bool begin_ending(struct gmt_event_interpreter *interpreter,
 static void finish_ending(struct gmt_event_interpreter *interpreter, const struct ending *ending)
 {
 	if (interpreter->forgets)
-		gmt_physical_give_back(&interpreter->physical, ending->memory);
+		gmt_physical_free_number(&interpreter->physical, ending->memory);
 }
 
 /*

@@ -32,7 +32,7 @@ struct slot {
 	struct gmt_error error;
 };
 
-struct gmt_feed {
+struct gmt_read_ahead {
 	struct gmt_source *source;
 	struct gmt_decoder decoder; /* used by the caller's thread */
 	struct gmt_columns columns; /* used by the caller's thread, for events that are in no place */
@@ -86,15 +86,15 @@ static size_t slot_bytes(const struct slot *slot)
  * Reads the next block into a place. `is_ahead`: keeps a copy, because the next block may be read
  * before this block is used.
  */
-static void make(struct gmt_feed *feed, struct slot *slot, bool is_ahead)
+static void make(struct gmt_read_ahead *read_ahead, struct slot *slot, bool is_ahead)
 {
 	/* Frees the memory of a block that is too large to come from a recorder. */
 	if (slot->block.size_bytes > MAX_BYTES)
 		gmt_vec_fini(&slot->payload);
 	slot->error = (struct gmt_error){ 0 };
 	slot->block = (struct gmt_block){ 0 };
-	slot->status = gmt_source_next(feed->source, &slot->block, &slot->error);
-	slot->progress = gmt_source_progress(feed->source);
+	slot->status = gmt_source_next(read_ahead->source, &slot->block, &slot->error);
+	slot->progress = gmt_source_progress(read_ahead->source);
 	slot->is_decoded = false;
 	if (!slot->status && is_ahead)
 		slot->status = keep(slot);
@@ -104,90 +104,90 @@ static void make(struct gmt_feed *feed, struct slot *slot, bool is_ahead)
  * Returns whether the thread may continue: a place is free, and the waiting blocks are within the
  * limit.
  */
-static bool has_room(const struct gmt_feed *feed)
+static bool has_room(const struct gmt_read_ahead *read_ahead)
 {
 	/* The block that was taken last is in use until the next block is taken. */
-	return feed->made - feed->taken < SLOTS - 1 &&
-		(feed->made == feed->taken || feed->ready_bytes < MAX_BYTES);
+	return read_ahead->made - read_ahead->taken < SLOTS - 1 &&
+		(read_ahead->made == read_ahead->taken || read_ahead->ready_bytes < MAX_BYTES);
 }
 
 static void *work(void *argument)
 {
-	struct gmt_feed *feed = argument;
+	struct gmt_read_ahead *read_ahead = argument;
 	enum gmt_status status = GMT_OK;
 
-	pthread_mutex_lock(&feed->lock);
-	while (!status && !feed->is_closing) {
-		struct slot *slot = &feed->slots[feed->made % SLOTS];
+	pthread_mutex_lock(&read_ahead->lock);
+	while (!status && !read_ahead->is_closing) {
+		struct slot *slot = &read_ahead->slots[read_ahead->made % SLOTS];
 
-		if (!has_room(feed)) {
-			pthread_cond_wait(&feed->changed, &feed->lock);
+		if (!has_room(read_ahead)) {
+			pthread_cond_wait(&read_ahead->changed, &read_ahead->lock);
 			continue;
 		}
-		pthread_mutex_unlock(&feed->lock);
-		make(feed, slot, true);
+		pthread_mutex_unlock(&read_ahead->lock);
+		make(read_ahead, slot, true);
 		status = slot->status;
-		pthread_mutex_lock(&feed->lock);
-		feed->made++;
-		feed->ready_bytes += slot_bytes(slot);
-		pthread_cond_broadcast(&feed->changed);
+		pthread_mutex_lock(&read_ahead->lock);
+		read_ahead->made++;
+		read_ahead->ready_bytes += slot_bytes(slot);
+		pthread_cond_broadcast(&read_ahead->changed);
 	}
-	pthread_mutex_unlock(&feed->lock);
+	pthread_mutex_unlock(&read_ahead->lock);
 	return NULL;
 }
 
 /* Starts the thread. If this fails, the caller's thread does the work. */
-static void start(struct gmt_feed *feed)
+static void start(struct gmt_read_ahead *read_ahead)
 {
 	sigset_t all, before;
 
 	/* Signals are for the program's own threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	feed->has_thread = !pthread_create(&feed->thread, NULL, work, feed);
+	read_ahead->has_thread = !pthread_create(&read_ahead->thread, NULL, work, read_ahead);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-struct gmt_feed *gmt_feed_open(struct gmt_source *source)
+struct gmt_read_ahead *gmt_read_ahead_open(struct gmt_source *source)
 {
-	struct gmt_feed *feed = gmt_pages_grow(NULL, 0, sizeof(*feed));
+	struct gmt_read_ahead *read_ahead = gmt_pages_grow(NULL, 0, sizeof(*read_ahead));
 
-	if (!feed)
+	if (!read_ahead)
 		return NULL;
-	feed->source = source;
-	pthread_mutex_init(&feed->lock, NULL);
-	pthread_cond_init(&feed->changed, NULL);
+	read_ahead->source = source;
+	pthread_mutex_init(&read_ahead->lock, NULL);
+	pthread_cond_init(&read_ahead->changed, NULL);
 	if (gmt_source_progress(source).file_bytes >= THREAD_FROM_BYTES)
-		start(feed);
-	return feed;
+		start(read_ahead);
+	return read_ahead;
 }
 
 /* Waits for the next filled place and takes it. */
-static struct slot *take(struct gmt_feed *feed)
+static struct slot *take(struct gmt_read_ahead *read_ahead)
 {
-	struct slot *slot = &feed->slots[feed->taken % SLOTS];
+	struct slot *slot = &read_ahead->slots[read_ahead->taken % SLOTS];
 
-	if (!feed->has_thread) {
-		make(feed, slot, false);
+	if (!read_ahead->has_thread) {
+		make(read_ahead, slot, false);
 		return slot;
 	}
-	pthread_mutex_lock(&feed->lock);
-	while (feed->made == feed->taken)
-		pthread_cond_wait(&feed->changed, &feed->lock);
-	feed->taken++;
-	feed->ready_bytes -= slot_bytes(slot);
-	pthread_cond_broadcast(&feed->changed);
-	pthread_mutex_unlock(&feed->lock);
+	pthread_mutex_lock(&read_ahead->lock);
+	while (read_ahead->made == read_ahead->taken)
+		pthread_cond_wait(&read_ahead->changed, &read_ahead->lock);
+	read_ahead->taken++;
+	read_ahead->ready_bytes -= slot_bytes(slot);
+	pthread_cond_broadcast(&read_ahead->changed);
+	pthread_mutex_unlock(&read_ahead->lock);
 	return slot;
 }
 
-enum gmt_status gmt_feed_next(struct gmt_feed *feed, struct gmt_feed_block *ret_block,
-	struct gmt_error *error)
+enum gmt_status gmt_read_ahead_next(struct gmt_read_ahead *read_ahead,
+	struct gmt_read_ahead_block *ret_block, struct gmt_error *error)
 {
-	struct slot *slot = take(feed);
+	struct slot *slot = take(read_ahead);
 	const struct gmt_record_info *record = gmt_record_info(slot->block.kind);
 
-	*ret_block = (struct gmt_feed_block){ .record = record,
+	*ret_block = (struct gmt_read_ahead_block){ .record = record,
 		.count = slot->block.rows,
 		.payload_bytes = slot->block.size_bytes,
 		.progress = slot->progress };
@@ -195,44 +195,44 @@ enum gmt_status gmt_feed_next(struct gmt_feed *feed, struct gmt_feed_block *ret_
 		*error = slot->error;
 	if (slot->status || !record)
 		return slot->status;
-	if (feed->decoded_bytes > MAX_BYTES) {
-		gmt_decoder_fini(&feed->decoder);
-		gmt_columns_fini(&feed->columns);
-		feed->decoded_bytes = 0;
+	if (read_ahead->decoded_bytes > MAX_BYTES) {
+		gmt_decoder_fini(&read_ahead->decoder);
+		gmt_columns_fini(&read_ahead->columns);
+		read_ahead->decoded_bytes = 0;
 	}
 	if (slot->is_decoded) {
 		ret_block->columns = &slot->columns;
 		return GMT_OK;
 	}
 	if (record->number == GMT_RECORD_EVENT) {
-		feed->decoded_bytes = columns_bytes(&slot->block);
-		ret_block->columns = &feed->columns;
-		return gmt_columns_decode(&feed->columns, &slot->block, error);
+		read_ahead->decoded_bytes = columns_bytes(&slot->block);
+		ret_block->columns = &read_ahead->columns;
+		return gmt_columns_decode(&read_ahead->columns, &slot->block, error);
 	}
 	/* The rows and their lists. */
-	feed->decoded_bytes =
+	read_ahead->decoded_bytes =
 		(size_t)slot->block.rows * record->row_bytes + slot->block.size_bytes * sizeof(uint64_t);
-	return gmt_decode_rows(&feed->decoder, &slot->block, &ret_block->rows, error);
+	return gmt_decode_rows(&read_ahead->decoder, &slot->block, &ret_block->rows, error);
 }
 
-void gmt_feed_close(struct gmt_feed *feed)
+void gmt_read_ahead_close(struct gmt_read_ahead *read_ahead)
 {
-	if (!feed)
+	if (!read_ahead)
 		return;
-	if (feed->has_thread) {
-		pthread_mutex_lock(&feed->lock);
-		feed->is_closing = true;
-		pthread_cond_broadcast(&feed->changed);
-		pthread_mutex_unlock(&feed->lock);
-		pthread_join(feed->thread, NULL);
+	if (read_ahead->has_thread) {
+		pthread_mutex_lock(&read_ahead->lock);
+		read_ahead->is_closing = true;
+		pthread_cond_broadcast(&read_ahead->changed);
+		pthread_mutex_unlock(&read_ahead->lock);
+		pthread_join(read_ahead->thread, NULL);
 	}
 	for (size_t i = 0; i < SLOTS; i++) {
-		gmt_vec_fini(&feed->slots[i].payload);
-		gmt_columns_fini(&feed->slots[i].columns);
+		gmt_vec_fini(&read_ahead->slots[i].payload);
+		gmt_columns_fini(&read_ahead->slots[i].columns);
 	}
-	gmt_decoder_fini(&feed->decoder);
-	gmt_columns_fini(&feed->columns);
-	pthread_cond_destroy(&feed->changed);
-	pthread_mutex_destroy(&feed->lock);
-	gmt_pages_free(feed, sizeof(*feed));
+	gmt_decoder_fini(&read_ahead->decoder);
+	gmt_columns_fini(&read_ahead->columns);
+	pthread_cond_destroy(&read_ahead->changed);
+	pthread_mutex_destroy(&read_ahead->lock);
+	gmt_pages_free(read_ahead, sizeof(*read_ahead));
 }

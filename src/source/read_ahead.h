@@ -15,13 +15,13 @@
 #include "format/format.h"
 #include "source/source.h"
 
-struct gmt_feed;
+struct gmt_read_ahead;
 
 /*
  * A block. `record` is NULL if this version does not know the kind. Events are in `columns`, as
  * made by gmt_columns_decode. All other rows are in `rows`, as made by gmt_decode_rows.
  */
-struct gmt_feed_block {
+struct gmt_read_ahead_block {
 	const struct gmt_record_info *record;
 	struct gmt_columns *columns; /* the caller may call gmt_columns_expand on them */
 	const void *rows;
@@ -34,16 +34,16 @@ struct gmt_feed_block {
  * Opens a feed. It owns `source` until it is closed; then the caller owns it again. NULL: out of
  * memory.
  */
-struct gmt_feed *gmt_feed_open(struct gmt_source *source);
+struct gmt_read_ahead *gmt_read_ahead_open(struct gmt_source *source);
 
 /*
  * Gets the next block, valid until the next call. Otherwise returns the error of gmt_source_next or
  * gmt_decode_rows.
  */
-enum gmt_status gmt_feed_next(struct gmt_feed *feed, struct gmt_feed_block *ret_block,
-	struct gmt_error *error);
+enum gmt_status gmt_read_ahead_next(struct gmt_read_ahead *read_ahead,
+	struct gmt_read_ahead_block *ret_block, struct gmt_error *error);
 
-/* `feed` may be NULL. */
-void gmt_feed_close(struct gmt_feed *feed);
+/* `read_ahead` may be NULL. */
+void gmt_read_ahead_close(struct gmt_read_ahead *read_ahead);
 
 #endif

@@ -136,7 +136,7 @@ static enum gmt_status find_cut(const char *path, const struct fold_options *opt
 
 /* Compacts `path` into an open sink. */
 static enum gmt_status compact_into(const char *path, const struct fold_options *options,
-	uint64_t cut, const struct gmt_compact_calls *calls, struct output *output,
+	uint64_t cut, const struct gmt_module_call_marks *call_marks, struct output *output,
 	struct gmt_error *error)
 {
 	struct gmt_compact_options fold = {
@@ -145,8 +145,8 @@ static enum gmt_status compact_into(const char *path, const struct fold_options 
 		.why = "gpumemtrace fold",
 		.write = write_rows,
 		.user = output,
-		.marks = calls->marks.items,
-		.mark_count = calls->marks.count,
+		.marks = call_marks->marks.items,
+		.mark_count = call_marks->marks.count,
 		.max_sites = options->sites > UINT32_MAX ? UINT32_MAX : (uint32_t)options->sites,
 	};
 	struct gmt_compactor *compactor;
@@ -181,7 +181,7 @@ static enum gmt_status compact_into(const char *path, const struct fold_options 
 static int write_output(const char *path, const struct fold_options *options, struct gmt_output *to)
 {
 	struct output output = { 0 };
-	struct gmt_compact_calls calls = { 0 };
+	struct gmt_module_call_marks call_marks = { 0 };
 	struct gmt_error error = { 0 };
 	enum gmt_status status, closed;
 	uint64_t cut;
@@ -190,9 +190,9 @@ static int write_output(const char *path, const struct fold_options *options, st
 	if (!status)
 		status = gmt_sink_open(gmt_output_descriptor(to), GZIP_LEVEL, &output.sink, &error);
 	if (!status) {
-		gmt_compact_calls_detect(&calls, path);
-		status = compact_into(path, options, cut, &calls, &output, &error);
-		gmt_compact_calls_fini(&calls);
+		gmt_module_call_marks_detect(&call_marks, path);
+		status = compact_into(path, options, cut, &call_marks, &output, &error);
+		gmt_module_call_marks_fini(&call_marks);
 		closed = gmt_sink_close(output.sink, status ? NULL : &error);
 		status = status ? status : closed;
 	}

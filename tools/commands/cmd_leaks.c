@@ -239,7 +239,7 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 			.schema = "gpumemtrace.leaks-list/1",
 			.key = "files",
 			.report = leaks_of_file,
-			.user = &context });
+			.context = &context });
 	gmt_owner_rules_fini(&owners);
 	return code;
 }

@@ -196,7 +196,7 @@ int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 			.schema = "gpumemtrace.reports/1",
 			.key = "reports",
 			.report = report_file,
-			.user = &context });
+			.context = &context });
 	gmt_owner_rules_fini(&owners);
 	return code;
 }

@@ -14,16 +14,16 @@
 #include "format/encoding/block.h"
 #include "source/source.h"
 
-static enum gmt_target_state refuse(char ret_why[GMT_TARGET_WHY_BYTES], const char *what,
-	const char *why)
+static enum gmt_replaceable_file_state refuse(char ret_why[GMT_REPLACEABLE_FILE_WHY_BYTES],
+	const char *what, const char *why)
 {
-	snprintf(ret_why, GMT_TARGET_WHY_BYTES, "%.300s%s", what, why);
-	return GMT_TARGET_IS_REFUSED;
+	snprintf(ret_why, GMT_REPLACEABLE_FILE_WHY_BYTES, "%.300s%s", what, why);
+	return GMT_REPLACEABLE_FILE_IS_REFUSED;
 }
 
-static void init(struct gmt_target *target)
+static void init(struct gmt_replaceable_file *file)
 {
-	*target = (struct gmt_target){ .folder = -1, .fd = -1 };
+	*file = (struct gmt_replaceable_file){ .folder = -1, .fd = -1 };
 }
 
 /* Returns whether only the caller is in the group. Many systems give each user such a group. */
@@ -61,114 +61,115 @@ static const char *why_not_safe(int folder)
 	return NULL;
 }
 
-static enum gmt_target_state open_file(struct gmt_target *target,
-	char ret_why[GMT_TARGET_WHY_BYTES])
+static enum gmt_replaceable_file_state open_file(struct gmt_replaceable_file *file,
+	char ret_why[GMT_REPLACEABLE_FILE_WHY_BYTES])
 {
 	struct stat about;
 
-	target->fd = openat(target->folder, target->name,
-		O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	if (target->fd < 0)
+	file->fd =
+		openat(file->folder, file->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (file->fd < 0)
 		return errno == ENOENT
-			? GMT_TARGET_IS_GONE
+			? GMT_REPLACEABLE_FILE_IS_GONE
 			: refuse(ret_why,
 				  "it cannot be opened: ", errno == ELOOP ? "it is a link" : strerror(errno));
-	if (fstat(target->fd, &about) || !S_ISREG(about.st_mode))
+	if (fstat(file->fd, &about) || !S_ISREG(about.st_mode))
 		return refuse(ret_why, "it is no plain file", "");
-	gmt_file_identity_of(target->fd, &target->file);
-	return GMT_TARGET_IS_THERE;
+	gmt_file_identity_of(file->fd, &file->identity);
+	return GMT_REPLACEABLE_FILE_EXISTS;
 }
 
 /* Splits an absolute path, which has no slash at its end, and opens its folder. Follows links. */
-static enum gmt_target_state open_folder(const char *path, struct gmt_target *target,
-	char ret_why[GMT_TARGET_WHY_BYTES])
+static enum gmt_replaceable_file_state open_folder(const char *path,
+	struct gmt_replaceable_file *file, char ret_why[GMT_REPLACEABLE_FILE_WHY_BYTES])
 {
 	const char *slash = strrchr(path, '/');
 	char folder[PATH_MAX];
 
 	if (strlen(slash + 1) > NAME_MAX || !slash[1])
 		return refuse(ret_why, "it is no name of a file", "");
-	strcpy(target->name, slash + 1);
-	snprintf(target->path, sizeof(target->path), "%s", path);
+	strcpy(file->name, slash + 1);
+	snprintf(file->path, sizeof(file->path), "%s", path);
 	snprintf(folder, sizeof(folder), "%.*s", slash == path ? 1 : (int)(slash - path), path);
-	target->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (target->folder < 0)
-		return errno == ENOENT ? GMT_TARGET_IS_GONE
+	file->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (file->folder < 0)
+		return errno == ENOENT ? GMT_REPLACEABLE_FILE_IS_GONE
 							   : refuse(ret_why, "its folder cannot be opened: ", strerror(errno));
-	return GMT_TARGET_IS_THERE;
+	return GMT_REPLACEABLE_FILE_EXISTS;
 }
 
-enum gmt_target_state gmt_target_open_named(const char *path, struct gmt_target *ret_target,
-	char ret_why[GMT_TARGET_WHY_BYTES])
+enum gmt_replaceable_file_state gmt_replaceable_file_open_named(const char *path,
+	struct gmt_replaceable_file *ret_file, char ret_why[GMT_REPLACEABLE_FILE_WHY_BYTES])
 {
 	char whole[PATH_MAX];
-	enum gmt_target_state state;
+	enum gmt_replaceable_file_state state;
 
-	init(ret_target);
+	init(ret_file);
 	if (!realpath(path, whole))
-		return errno == ENOENT ? GMT_TARGET_IS_GONE
+		return errno == ENOENT ? GMT_REPLACEABLE_FILE_IS_GONE
 							   : refuse(ret_why, "it cannot be opened: ", strerror(errno));
-	state = open_folder(whole, ret_target, ret_why);
-	return state ? state : open_file(ret_target, ret_why);
+	state = open_folder(whole, ret_file, ret_why);
+	return state ? state : open_file(ret_file, ret_why);
 }
 
 /*
  * Opens the next folder on the path. On failure, `target->folder` stays open and the caller closes
  * it.
  */
-static enum gmt_target_state step_into(struct gmt_target *target, const char *name,
-	char ret_why[GMT_TARGET_WHY_BYTES])
+static enum gmt_replaceable_file_state step_into(struct gmt_replaceable_file *file,
+	const char *name, char ret_why[GMT_REPLACEABLE_FILE_WHY_BYTES])
 {
-	int next = openat(target->folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int next = openat(file->folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	const char *why;
 
 	if (next < 0)
 		return errno == ENOENT
-			? GMT_TARGET_IS_GONE
+			? GMT_REPLACEABLE_FILE_IS_GONE
 			: refuse(ret_why, name,
 				  errno == ENOTDIR || errno == ELOOP ? " on the way to it is a link, or no folder"
 													 : strerror(errno));
-	close(target->folder);
-	target->folder = next;
+	close(file->folder);
+	file->folder = next;
 	why = why_not_safe(next);
-	return why ? refuse(ret_why, name, why) : GMT_TARGET_IS_THERE;
+	return why ? refuse(ret_why, name, why) : GMT_REPLACEABLE_FILE_EXISTS;
 }
 
-enum gmt_target_state gmt_target_open_untrusted(const char *path, struct gmt_target *ret_target,
-	char ret_why[GMT_TARGET_WHY_BYTES])
+enum gmt_replaceable_file_state gmt_replaceable_file_open_untrusted(const char *path,
+	struct gmt_replaceable_file *ret_file, char ret_why[GMT_REPLACEABLE_FILE_WHY_BYTES])
 {
-	enum gmt_target_state state = GMT_TARGET_IS_THERE;
+	enum gmt_replaceable_file_state state = GMT_REPLACEABLE_FILE_EXISTS;
 	struct stat about;
 
-	init(ret_target);
+	init(ret_file);
 	if (path[0] != '/' || strlen(path) >= PATH_MAX)
 		return refuse(ret_why, "its name is not absolute", "");
-	snprintf(ret_target->path, sizeof(ret_target->path), "%s", path);
-	ret_target->folder = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	snprintf(ret_file->path, sizeof(ret_file->path), "%s", path);
+	ret_file->folder = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	while (!state) {
 		const char *name = path + strspn(path, "/"), *end = name + strcspn(name, "/");
 
 		if (end - name > NAME_MAX || end == name ||
 			(name[0] == '.' && (end == name + 1 || (name[1] == '.' && end == name + 2))))
 			return refuse(ret_why, "its name is none that a recorder makes", "");
-		snprintf(ret_target->name, sizeof(ret_target->name), "%.*s", (int)(end - name), name);
+		snprintf(ret_file->name, sizeof(ret_file->name), "%.*s", (int)(end - name), name);
 		if (!*end)
 			break;
-		state = step_into(ret_target, ret_target->name, ret_why);
+		state = step_into(ret_file, ret_file->name, ret_why);
 		path = end;
 	}
-	state = state ? state : open_file(ret_target, ret_why);
-	if (!state && (fstat(ret_target->fd, &about) || about.st_nlink != 1))
+	state = state ? state : open_file(ret_file, ret_why);
+	if (!state && (fstat(ret_file->fd, &about) || about.st_nlink != 1))
 		return refuse(ret_why, "it has more than one name", "");
 	return state;
 }
 
-bool gmt_target_is_own(const struct gmt_target *target, char ret_why[GMT_TARGET_WHY_BYTES])
+bool gmt_replaceable_file_is_own(const struct gmt_replaceable_file *file,
+	char ret_why[GMT_REPLACEABLE_FILE_WHY_BYTES])
 {
 	struct stat about;
 	char text[64];
 
-	if (fstat(target->fd, &about)) {
+	if (fstat(file->fd, &about)) {
 		refuse(ret_why, strerror(errno), "");
 		return false;
 	}
@@ -197,32 +198,32 @@ static bool is_recording(int fd, const char *path)
 	return is;
 }
 
-enum gmt_target_state gmt_target_open_new(const char *path, bool force,
-	struct gmt_target *ret_target, char ret_why[GMT_TARGET_WHY_BYTES])
+enum gmt_replaceable_file_state gmt_replaceable_file_open_new(const char *path, bool force,
+	struct gmt_replaceable_file *ret_file, char ret_why[GMT_REPLACEABLE_FILE_WHY_BYTES])
 {
 	char whole[PATH_MAX];
-	enum gmt_target_state state;
+	enum gmt_replaceable_file_state state;
 
-	init(ret_target);
+	init(ret_file);
 	if (snprintf(whole, sizeof(whole), "%s%s", strchr(path, '/') ? "" : "./", path) >=
 		(int)sizeof(whole))
 		return refuse(ret_why, strerror(ENAMETOOLONG), "");
-	state = open_folder(whole, ret_target, ret_why);
-	if (state == GMT_TARGET_IS_GONE)
+	state = open_folder(whole, ret_file, ret_why);
+	if (state == GMT_REPLACEABLE_FILE_IS_GONE)
 		return refuse(ret_why, "there is no such folder", "");
-	snprintf(ret_target->path, sizeof(ret_target->path), "%s", path);
-	state = state ? state : open_file(ret_target, ret_why);
-	if (!state && !force && is_recording(ret_target->fd, path))
+	snprintf(ret_file->path, sizeof(ret_file->path), "%s", path);
+	state = state ? state : open_file(ret_file, ret_why);
+	if (!state && !force && is_recording(ret_file->fd, path))
 		return refuse(ret_why,
 			"it is a recording; write to another file, or say --force to replace this one", "");
 	return state;
 }
 
-void gmt_target_close(struct gmt_target *target)
+void gmt_replaceable_file_close(struct gmt_replaceable_file *file)
 {
-	if (target->folder >= 0)
-		close(target->folder);
-	if (target->fd >= 0)
-		close(target->fd);
-	target->folder = target->fd = -1;
+	if (file->folder >= 0)
+		close(file->folder);
+	if (file->fd >= 0)
+		close(file->fd);
+	file->folder = file->fd = -1;
 }

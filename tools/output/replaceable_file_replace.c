@@ -29,49 +29,53 @@ static void copy_permissions(int fd, int like)
 	fchmod(fd, about.st_mode & 0777);
 }
 
-static void make_name(struct gmt_target_new *new)
+static void make_name(struct gmt_replacement *replacement)
 {
 	char random[GMT_IDENTIFIER_BYTES];
 
 	gmt_identifier_make(random);
-	snprintf(new->name, sizeof(new->name), ".gpumemtrace-%s-%d", random, (int)getpid());
+	snprintf(replacement->name, sizeof(replacement->name), ".gpumemtrace-%s-%d", random,
+		(int)getpid());
 }
 
-bool gmt_target_begin(const struct gmt_target *target, int like, struct gmt_target_new *ret_new)
+bool gmt_replacement_begin(const struct gmt_replaceable_file *file, int like,
+	struct gmt_replacement *ret_replacement)
 {
-	*ret_new = (struct gmt_target_new){ .fd = -1 };
+	*ret_replacement = (struct gmt_replacement){ .fd = -1 };
 	/*
 	 * A file without a name disappears if this process is killed. Not every file system supports
 	 * it.
 	 */
-	ret_new->fd = openat(target->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-	if (ret_new->fd < 0) {
-		make_name(ret_new);
-		ret_new->fd = openat(target->folder, ret_new->name,
+	ret_replacement->fd = openat(file->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	if (ret_replacement->fd < 0) {
+		make_name(ret_replacement);
+		ret_replacement->fd = openat(file->folder, ret_replacement->name,
 			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	}
-	if (ret_new->fd >= 0)
-		copy_permissions(ret_new->fd, like);
-	return ret_new->fd >= 0;
+	if (ret_replacement->fd >= 0)
+		copy_permissions(ret_replacement->fd, like);
+	return ret_replacement->fd >= 0;
 }
 
-static bool link_new_file(const struct gmt_target *target, struct gmt_target_new *new)
+static bool link_new_file(const struct gmt_replaceable_file *file,
+	struct gmt_replacement *replacement)
 {
 	char link[64];
 
-	if (new->name[0])
+	if (replacement->name[0])
 		return true;
-	make_name(new);
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", new->fd);
-	if (!linkat(AT_FDCWD, link, target->folder, new->name, AT_SYMLINK_FOLLOW))
+	make_name(replacement);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", replacement->fd);
+	if (!linkat(AT_FDCWD, link, file->folder, replacement->name, AT_SYMLINK_FOLLOW))
 		return true;
-	new->name[0] = 0;
+	replacement->name[0] = 0;
 	return false;
 }
 
-static bool exchange(const struct gmt_target *target, const struct gmt_target_new *new)
+static bool exchange(const struct gmt_replaceable_file *file,
+	const struct gmt_replacement *replacement)
 {
-	return !syscall(SYS_renameat2, target->folder, new->name, target->folder, target->name,
+	return !syscall(SYS_renameat2, file->folder, replacement->name, file->folder, file->name,
 		EXCHANGE);
 }
 
@@ -79,11 +83,11 @@ static bool exchange(const struct gmt_target *target, const struct gmt_target_ne
  * Returns whether the target still has its name. False with ENOENT: the name is free. False with
  * EEXIST: another file has the name.
  */
-static bool has_its_name(const struct gmt_target *target)
+static bool has_its_name(const struct gmt_replaceable_file *file)
 {
-	if (gmt_file_identity_is_at(target->folder, target->name, &target->file))
+	if (gmt_file_identity_is_at(file->folder, file->name, &file->identity))
 		return true;
-	errno = faccessat(target->folder, target->name, F_OK, AT_SYMLINK_NOFOLLOW) ? ENOENT : EEXIST;
+	errno = faccessat(file->folder, file->name, F_OK, AT_SYMLINK_NOFOLLOW) ? ENOENT : EEXIST;
 	return false;
 }
 
@@ -92,57 +96,60 @@ static bool has_its_name(const struct gmt_target *target)
  * file was replaced comes afterwards, when both files still exist. File systems that cannot
  * exchange (NFS) leave a moment between the check and the rename.
  */
-static bool replace_old(const struct gmt_target *target, struct gmt_target_new *new)
+static bool replace_old(const struct gmt_replaceable_file *file,
+	struct gmt_replacement *replacement)
 {
-	if (!has_its_name(target))
+	if (!has_its_name(file))
 		return false;
-	if (!exchange(target, new)) {
-		if (!has_its_name(target) ||
-			renameat(target->folder, new->name, target->folder, target->name))
+	if (!exchange(file, replacement)) {
+		if (!has_its_name(file) ||
+			renameat(file->folder, replacement->name, file->folder, file->name))
 			return false;
-		new->name[0] = 0;
+		replacement->name[0] = 0;
 		return true;
 	}
-	if (!gmt_file_identity_is_at(target->folder, new->name, &target->file)) {
-		exchange(target, new);
+	if (!gmt_file_identity_is_at(file->folder, replacement->name, &file->identity)) {
+		exchange(file, replacement);
 		errno = EEXIST;
 		return false;
 	}
-	unlinkat(target->folder, new->name, 0);
-	new->name[0] = 0;
+	unlinkat(file->folder, replacement->name, 0);
+	replacement->name[0] = 0;
 	return true;
 }
 
-bool gmt_target_replace(const struct gmt_target *target, struct gmt_target_new *new)
+bool gmt_replacement_commit(const struct gmt_replaceable_file *file,
+	struct gmt_replacement *replacement)
 {
-	if (!link_new_file(target, new))
+	if (!link_new_file(file, replacement))
 		return false;
-	if (target->fd >= 0)
-		return replace_old(target, new);
+	if (file->fd >= 0)
+		return replace_old(file, replacement);
 	/* The target did not exist. If a file has taken its name meanwhile, that file stays. */
-	if (linkat(target->folder, new->name, target->folder, target->name, 0)) {
+	if (linkat(file->folder, replacement->name, file->folder, file->name, 0)) {
 		/* This is for file systems without hard links. */
-		if (errno == EEXIST ||
-			!faccessat(target->folder, target->name, F_OK, AT_SYMLINK_NOFOLLOW) ||
-			renameat(target->folder, new->name, target->folder, target->name))
+		if (errno == EEXIST || !faccessat(file->folder, file->name, F_OK, AT_SYMLINK_NOFOLLOW) ||
+			renameat(file->folder, replacement->name, file->folder, file->name))
 			return false;
-		new->name[0] = 0;
+		replacement->name[0] = 0;
 		return true;
 	}
-	unlinkat(target->folder, new->name, 0);
-	new->name[0] = 0;
+	unlinkat(file->folder, replacement->name, 0);
+	replacement->name[0] = 0;
 	return true;
 }
 
-void gmt_target_end(const struct gmt_target *target, struct gmt_target_new *new)
+void gmt_replacement_end(const struct gmt_replaceable_file *file,
+	struct gmt_replacement *replacement)
 {
-	struct gmt_file_identity file;
+	struct gmt_file_identity identity;
 
 	/* Another file may have the name by now. */
-	if (new->fd >= 0 && new->name[0] && gmt_file_identity_of(new->fd, &file) &&
-		gmt_file_identity_is_at(target->folder, new->name, &file))
-		unlinkat(target->folder, new->name, 0);
-	if (new->fd >= 0)
-		close(new->fd);
-	*new = (struct gmt_target_new){ .fd = -1 };
+	if (replacement->fd >= 0 && replacement->name[0] &&
+		gmt_file_identity_of(replacement->fd, &identity) &&
+		gmt_file_identity_is_at(file->folder, replacement->name, &identity))
+		unlinkat(file->folder, replacement->name, 0);
+	if (replacement->fd >= 0)
+		close(replacement->fd);
+	*replacement = (struct gmt_replacement){ .fd = -1 };
 }

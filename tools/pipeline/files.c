@@ -16,7 +16,7 @@ static int report_each(const struct gmt_files *files, struct gmt_files_output *o
 		if (i && !files->json)
 			fputs("\n\n", output->file);
 		if (!gmt_files_parallel_take(parallel, i, output, &answer))
-			answer = files->report(files->user, files->paths[i], output);
+			answer = files->report(files->context, files->paths[i], output);
 		code = answer ? answer : code;
 		output->is_reported |= !answer;
 	}

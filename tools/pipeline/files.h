@@ -39,8 +39,8 @@ struct gmt_files {
 	 * Writes the report of one recording. Returns an exit code; if it is not 0, has printed an
 	 * error. May be called in a separate process.
 	 */
-	int (*report)(const void *user, const char *path, struct gmt_files_output *output);
-	const void *user;
+	int (*report)(const void *context, const char *path, struct gmt_files_output *output);
+	const void *context;
 };
 
 /*

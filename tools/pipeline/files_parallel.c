@@ -58,7 +58,7 @@ static void report(struct gmt_files_parallel *parallel, int index, const struct 
 	if (!output.file || dup2(worker->err, STDERR_FILENO) < 0)
 		return;
 	gmt_memory_share((unsigned)parallel->at_once);
-	result->code = gmt_work_exit_code(parallel->files->report(parallel->files->user,
+	result->code = gmt_work_exit_code(parallel->files->report(parallel->files->context,
 		parallel->files->paths[index], &output));
 	result->is_incomplete = output.is_incomplete;
 	result->ran_out_of_memory = gmt_pages_has_refused();

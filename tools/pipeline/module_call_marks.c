@@ -9,9 +9,9 @@
 #include "reader/steps/timeline.h"
 #include "reader/stacks/traces.h"
 
-static bool add(struct gmt_compact_calls *calls, enum gmt_mark_kind kind, uint64_t stamp)
+static bool add(struct gmt_module_call_marks *call_marks, enum gmt_mark_kind kind, uint64_t stamp)
 {
-	struct gmt_mark *mark = gmt_vec_push(&calls->marks);
+	struct gmt_mark *mark = gmt_vec_push(&call_marks->marks);
 
 	if (mark)
 		*mark = (struct gmt_mark){
@@ -24,7 +24,8 @@ static bool add(struct gmt_compact_calls *calls, enum gmt_mark_kind kind, uint64
  * Adds a mark at the begin of the first call. If there are no calls, adds this mark too, so that
  * the reader knows it.
  */
-static bool list_calls(struct gmt_compact_calls *calls, const struct gmt_timeline *timeline)
+static bool list_calls(struct gmt_module_call_marks *call_marks,
+	const struct gmt_timeline *timeline)
 {
 	const struct gmt_step_series *series = NULL;
 
@@ -33,15 +34,15 @@ static bool list_calls(struct gmt_compact_calls *calls, const struct gmt_timelin
 			series = &timeline->series[i];
 	if (!series && timeline->series_count && timeline->series[0].source != GMT_STEPS_OPTIMIZER)
 		return true;
-	if (!add(calls, GMT_MARK_KIND_POINT, series ? series->steps.items[0].begin : 1))
+	if (!add(call_marks, GMT_MARK_KIND_POINT, series ? series->steps.items[0].begin : 1))
 		return false;
 	for (size_t i = 0; series && i < series->steps.count; i++)
-		if (!add(calls, GMT_MARK_KIND_STEP, series->steps.items[i].end))
+		if (!add(call_marks, GMT_MARK_KIND_STEP, series->steps.items[i].end))
 			return false;
 	return true;
 }
 
-static bool detect(struct gmt_compact_calls *calls, const struct gmt_snapshot *snapshot)
+static bool detect(struct gmt_module_call_marks *call_marks, const struct gmt_snapshot *snapshot)
 {
 	struct gmt_traces_options options = { .symbols_cache = gmt_symbols_cache_open() };
 	struct gmt_traces traces = { 0 };
@@ -50,7 +51,7 @@ static bool detect(struct gmt_compact_calls *calls, const struct gmt_snapshot *s
 	bool done = !gmt_traces_init(&traces, snapshot, &options, &error);
 
 	if (done && !gmt_timeline_init(&timeline, snapshot, &traces, &error)) {
-		done = list_calls(calls, &timeline);
+		done = list_calls(call_marks, &timeline);
 		gmt_timeline_fini(&timeline);
 	}
 	gmt_traces_fini(&traces);
@@ -58,7 +59,7 @@ static bool detect(struct gmt_compact_calls *calls, const struct gmt_snapshot *s
 	return done;
 }
 
-void gmt_compact_calls_detect(struct gmt_compact_calls *ret_calls, const char *path)
+void gmt_module_call_marks_detect(struct gmt_module_call_marks *ret_marks, const char *path)
 {
 	struct gmt_snapshot *snapshot;
 	uint32_t left_out = gmt_budget.left_out;
@@ -71,14 +72,14 @@ void gmt_compact_calls_detect(struct gmt_compact_calls *ret_calls, const char *p
 	if (gmt_snapshot_load(path, NULL, &snapshot, &error))
 		return;
 	if ((snapshot->has_torch || snapshot->has_pool) && !snapshot->compacted.has_compacted_prefix &&
-		(!detect(ret_calls, snapshot) || gmt_budget.left_out != left_out))
-		ret_calls->marks.count = 0;
+		(!detect(ret_marks, snapshot) || gmt_budget.left_out != left_out))
+		ret_marks->marks.count = 0;
 	/* The compaction itself leaves out nothing when this analysis exceeds the budget. */
 	gmt_budget.left_out = left_out;
 	gmt_snapshot_free(snapshot);
 }
 
-void gmt_compact_calls_fini(struct gmt_compact_calls *calls)
+void gmt_module_call_marks_fini(struct gmt_module_call_marks *call_marks)
 {
-	gmt_vec_fini(&calls->marks);
+	gmt_vec_fini(&call_marks->marks);
 }

@@ -6,7 +6,7 @@
 #include "format/format.h"
 
 /* Marks for the compaction. */
-struct gmt_compact_calls {
+struct gmt_module_call_marks {
 	GMT_VEC(struct gmt_mark) marks;
 };
 
@@ -16,8 +16,8 @@ struct gmt_compact_calls {
  * the recording's own marks define steps, or if the calls cannot be detected. Also adds no marks if
  * a part of the recording was compacted before, or if `path` is no regular file.
  */
-void gmt_compact_calls_detect(struct gmt_compact_calls *ret_calls, const char *path);
+void gmt_module_call_marks_detect(struct gmt_module_call_marks *ret_marks, const char *path);
 
-void gmt_compact_calls_fini(struct gmt_compact_calls *calls);
+void gmt_module_call_marks_fini(struct gmt_module_call_marks *call_marks);
 
 #endif

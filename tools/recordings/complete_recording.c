@@ -56,27 +56,27 @@ static enum gmt_status write_to(int fd, struct gmt_source *source, struct gmt_co
 }
 
 /* Sets the error of a failed write, with the file name that the user knows. */
-static enum gmt_status failed(const struct gmt_target *to, struct gmt_error *error)
+static enum gmt_status failed(const struct gmt_replaceable_file *to, struct gmt_error *error)
 {
 	return gmt_error_set(error, GMT_WRITE, "%s: %s", to->path,
 		errno == EEXIST ? "another file has taken its place meanwhile" : strerror(errno));
 }
 
-static enum gmt_status write_new(struct gmt_source *source, const struct gmt_target *to, int like,
-	struct gmt_completed *completed, struct gmt_error *error)
+static enum gmt_status write_new(struct gmt_source *source, const struct gmt_replaceable_file *to,
+	int like, struct gmt_completed *completed, struct gmt_error *error)
 {
-	struct gmt_target_new new;
+	struct gmt_replacement new;
 	struct gmt_error why = { 0 };
 	enum gmt_status status;
 
-	if (!gmt_target_begin(to, like, &new))
+	if (!gmt_replacement_begin(to, like, &new))
 		return failed(to, error);
 	status = write_to(new.fd, source, completed, &why);
 	if (status)
 		gmt_error_set(error, status, "%s: %.512s", to->path, why.text);
-	else if (!gmt_target_replace(to, &new))
+	else if (!gmt_replacement_commit(to, &new))
 		status = failed(to, error);
-	gmt_target_end(to, &new);
+	gmt_replacement_end(to, &new);
 	return status;
 }
 
@@ -94,8 +94,8 @@ static enum gmt_status count(struct gmt_source *source, struct gmt_completed *co
 	return status == GMT_END ? GMT_OK : status;
 }
 
-enum gmt_status gmt_complete(const struct gmt_target *from,
-	struct gmt_shared_recording *shared_recording, const struct gmt_target *to,
+enum gmt_status gmt_complete(const struct gmt_replaceable_file *from,
+	struct gmt_shared_recording *shared_recording, const struct gmt_replaceable_file *to,
 	struct gmt_completed *ret_completed, struct gmt_error *error)
 {
 	struct gmt_source *source;

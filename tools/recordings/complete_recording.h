@@ -20,8 +20,8 @@ struct gmt_completed {
  * which may be the same file. Replaces the file `to` in one step when all data is on the disk, and
  * gives it the permissions of `from`. `to` NULL: only counts the events.
  */
-enum gmt_status gmt_complete(const struct gmt_target *from,
-	struct gmt_shared_recording *shared_recording, const struct gmt_target *to,
+enum gmt_status gmt_complete(const struct gmt_replaceable_file *from,
+	struct gmt_shared_recording *shared_recording, const struct gmt_replaceable_file *to,
 	struct gmt_completed *ret_completed, struct gmt_error *error);
 
 #endif

@@ -149,10 +149,10 @@ static void sleep_briefly(void)
  */
 static bool become_requester(struct gmt_control *page, uint32_t self)
 {
-	uint32_t asker = atomic_load(&page->asker);
+	uint32_t requester = atomic_load(&page->requester);
 
-	return (!asker || (asker != self && kill((pid_t)asker, 0) && errno == ESRCH)) &&
-		atomic_compare_exchange_strong(&page->asker, &asker, self);
+	return (!requester || (requester != self && kill((pid_t)requester, 0) && errno == ESRCH)) &&
+		atomic_compare_exchange_strong(&page->requester, &requester, self);
 }
 
 /*
@@ -170,7 +170,7 @@ static bool clear_turn(struct gmt_control *page)
 static void release(struct gmt_control *page)
 {
 	atomic_store(&page->turn, GMT_CONTROL_IDLE);
-	atomic_store(&page->asker, 0);
+	atomic_store(&page->requester, 0);
 }
 
 /*
@@ -189,7 +189,7 @@ static bool claim(struct gmt_control *page)
 		sleep_briefly();
 	}
 	if (is_requester)
-		atomic_store(&page->asker, 0);
+		atomic_store(&page->requester, 0);
 	return false;
 }
 

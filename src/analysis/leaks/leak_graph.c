@@ -227,7 +227,7 @@ static bool are_of_graph(const struct gmt_leak_builder *builder, const struct si
 	return is_recurrent_graph(builder, sites);
 }
 
-struct gmt_leak_stacks_summary gmt_leak_makers_of(const struct gmt_leak_builder *builder,
+struct gmt_leak_stacks_summary gmt_leak_allocating_stacks(const struct gmt_leak_builder *builder,
 	const struct gmt_leak *leak)
 {
 	struct gmt_leak_stacks_summary allocating_stacks = {

@@ -392,7 +392,7 @@ static bool is_line_within_module(const struct gmt_leak_builder *builder,
 static const char *hint_of(const struct hints *hints, const struct gmt_leak *leak)
 {
 	const struct gmt_leak_builder *builder = hints->builder;
-	struct gmt_leak_stacks_summary allocating_stacks = gmt_leak_makers_of(builder, leak);
+	struct gmt_leak_stacks_summary allocating_stacks = gmt_leak_allocating_stacks(builder, leak);
 	struct evidence evidence = {
 		.leak = leak,
 		.frame_kinds = builder->traces->stack_frame_kinds.items[leak->stack],

@@ -307,7 +307,7 @@ static bool load_row(struct loader *loader, const struct gmt_record_info *record
 	return true;
 }
 
-static enum gmt_status load_block(struct loader *loader, const struct gmt_feed_block *block,
+static enum gmt_status load_block(struct loader *loader, const struct gmt_read_ahead_block *block,
 	struct gmt_error *error)
 {
 	if (!block->record) {
@@ -328,12 +328,13 @@ static enum gmt_status load_block(struct loader *loader, const struct gmt_feed_b
 static enum gmt_status load_blocks(struct loader *loader, struct gmt_source *source,
 	const struct gmt_snapshot_load_options *options, struct gmt_error *error)
 {
-	struct gmt_feed *feed = gmt_feed_open(source);
-	struct gmt_feed_block block;
-	enum gmt_status status = feed ? GMT_OK : gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	struct gmt_read_ahead *read_ahead = gmt_read_ahead_open(source);
+	struct gmt_read_ahead_block block;
+	enum gmt_status status =
+		read_ahead ? GMT_OK : gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 
 	while (!status) {
-		status = gmt_feed_next(feed, &block, error);
+		status = gmt_read_ahead_next(read_ahead, &block, error);
 		if (!status)
 			gmt_budget_add(block.payload_bytes);
 		if (!status)
@@ -341,7 +342,7 @@ static enum gmt_status load_blocks(struct loader *loader, struct gmt_source *sou
 		if (!status && options && options->progress)
 			options->progress(options->user, block.progress.read_bytes, block.progress.file_bytes);
 	}
-	gmt_feed_close(feed);
+	gmt_read_ahead_close(read_ahead);
 	loader->snapshot->file_bytes = gmt_source_progress(source).file_bytes;
 	loader->snapshot->recovered = gmt_source_recovered(source);
 	return status;
