@@ -19,7 +19,7 @@
 #pragma GCC visibility push(default)
 #include <cuda.h>
 #include <stddef.h>
-#include "newer.h"
+#include "extra_declarations.h"
 /* Not part of CUDA: functions for tests and for the simulated management library. */
 #include "accounting.h"
 #pragma GCC visibility pop
@@ -27,7 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "identity.h"
+#include "device_identity.h"
 #include "memory/ranges.h"
 
 enum {
@@ -118,7 +118,7 @@ struct sim_list {
 	size_t count; /* may be larger than the capacity */
 };
 
-/* state.c */
+/* driver_state.c */
 void sim_lock(void);
 void sim_unlock(void);
 /* Reads the environment and makes the devices. Only the first call has an effect. Needs no lock. */
@@ -137,7 +137,7 @@ size_t sim_round_up(size_t size_bytes, size_t unit_bytes);
 /* Returns how many threads a device can run at a time. Needs no lock. */
 size_t sim_device_threads(void);
 
-/* current.c */
+/* current_context.c */
 /*
  * Gets the context in which the calling thread's calls happen. This is the current context, or its
  * primary context if the current one is the view of a green context. Returns the error of a call
@@ -158,7 +158,7 @@ CUresult sim_primary_release(struct sim_device *device);
 bool sim_context_is_live(const struct CUctx_st *context);
 void sim_contexts_list(struct sim_list *list);
 
-/* green.c */
+/* green_context.c */
 /*
  * Returns whether cuCtxFromGreenCtx gave this context. Its green context and the primary context of
  * that must both be live.

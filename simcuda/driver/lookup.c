@@ -26,7 +26,7 @@ struct entry {
 #define STREAM_PER_THREAD true
 static const struct entry entries[] = {
 #include "functions.def"
-#include "absent.def"
+#include "unsupported.def"
 };
 #undef ENTRY
 

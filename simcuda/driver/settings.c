@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "identity.h"
+#include "device_identity.h"
 
 static const uint64_t MINIMUM_BYTES = (uint64_t)2 << 20;
 static const uint64_t MAXIMUM_BYTES = (uint64_t)1 << 46; /* half of a process's address space */

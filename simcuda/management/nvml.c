@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../driver/identity.h"
+#include "../driver/device_identity.h"
 #include "../driver/settings.h"
 
 /*

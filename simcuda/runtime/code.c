@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "../driver/private.h"
+#include "../driver/runtime_interface.h"
 
 /*
  * Code compiled into the program: its binaries and their functions. Programs register their code

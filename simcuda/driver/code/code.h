@@ -12,7 +12,7 @@
  */
 
 #include "driver.h"
-#include "private.h"
+#include "runtime_interface.h"
 
 enum sim_symbol_kind {
 	SIM_SYMBOL_FUNCTION,

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "green.h"
+#include "green_context.h"
 
 /*
  * Streams: handles with a context, a priority and possibly a capture. No work ever waits in a

@@ -34,7 +34,7 @@ struct CUmemPoolHandle_st *sim_pool_new(struct sim_device *device,
 	const CUmemPoolProps *properties);
 bool sim_pool_is_live(const struct CUmemPoolHandle_st *pool);
 
-/* pool_places.c */
+/* pool_locations.c */
 /* Returns whether a pool of such memory can exist. Needs no lock. */
 bool sim_pool_place_is_valid(const CUmemLocation *location, CUmemAllocationType type);
 /* Makes the default pool current again in each place where `pool` is current. */

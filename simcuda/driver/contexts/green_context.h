@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SIMCUDA_GREEN_H
-#define SIMCUDA_GREEN_H
+#ifndef SIMCUDA_GREEN_CONTEXT_H
+#define SIMCUDA_GREEN_CONTEXT_H
 
 /*
  * Green contexts: each one is a part of a device's multiprocessors, and is used through the primary

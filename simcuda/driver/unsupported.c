@@ -14,5 +14,5 @@ enum { ERROR_NOT_SUPPORTED = 801 }; /* CUDA_ERROR_NOT_SUPPORTED */
 	{ \
 		return ERROR_NOT_SUPPORTED; \
 	}
-#include "absent.def"
+#include "unsupported.def"
 #undef ENTRY

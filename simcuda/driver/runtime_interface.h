@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SIMCUDA_PRIVATE_H
-#define SIMCUDA_PRIVATE_H
+#ifndef SIMCUDA_RUNTIME_INTERFACE_H
+#define SIMCUDA_RUNTIME_INTERFACE_H
 
 /*
  * The private interface between the simulated runtime and the simulated driver, for code that is

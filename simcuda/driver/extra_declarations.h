@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SIMCUDA_NEWER_H
-#define SIMCUDA_NEWER_H
+#ifndef SIMCUDA_EXTRA_DECLARATIONS_H
+#define SIMCUDA_EXTRA_DECLARATIONS_H
 
 /* Driver functions that some versions of the CUDA 13 headers do not declare, or cannot declare. */
 

@@ -13,8 +13,8 @@ enum { ERROR_NOT_SUPPORTED = 801 }; /* cudaErrorNotSupported */
 	{ \
 		return ERROR_NOT_SUPPORTED; \
 	}
-#include "absent.def"
+#include "unsupported.def"
 #if SIM_RUNTIME_MAJOR == 12
-#include "absent12.def"
+#include "unsupported12.def"
 #endif
 #undef ABSENT

@@ -8,7 +8,7 @@
 	{ \
 		return target arguments; \
 	}
-#include "forms.def"
+#include "abi_aliases.def"
 #undef FORM
 
 CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction function, void **parameters,

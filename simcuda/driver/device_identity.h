@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SIMCUDA_IDENTITY_H
-#define SIMCUDA_IDENTITY_H
+#ifndef SIMCUDA_DEVICE_IDENTITY_H
+#define SIMCUDA_DEVICE_IDENTITY_H
 
 /* The identity of a device, which the driver and the management library both report. */
 

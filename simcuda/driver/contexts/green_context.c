@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "green.h"
+#include "green_context.h"
 
 #include <stdlib.h>
 
 #include "stream.h"
 
-/* See green.h. Only descriptions count multiprocessors. Contexts do not compete for them. */
+/* See green_context.h. Only descriptions count multiprocessors. Contexts do not compete for them. */
 
 enum {
 	/* The value of a device with compute capability 9.0. */
