@@ -7,14 +7,14 @@
  * that does not fit is reported as the largest value that fits.
  */
 
-static bool fits(size_t value)
+static bool fits_in_32_bits(size_t value)
 {
 	return value <= UINT32_MAX;
 }
 
-static unsigned int at_most(size_t value)
+static unsigned int clamp_to_32_bits(size_t value)
 {
-	return fits(value) ? (unsigned int)value : UINT32_MAX;
+	return fits_in_32_bits(value) ? (unsigned int)value : UINT32_MAX;
 }
 
 CUresult cuDeviceTotalMem(unsigned int *ret_bytes, CUdevice ordinal)
@@ -23,7 +23,7 @@ CUresult cuDeviceTotalMem(unsigned int *ret_bytes, CUdevice ordinal)
 	CUresult result = ret_bytes ? cuDeviceTotalMem_v2(&bytes, ordinal) : CUDA_ERROR_INVALID_VALUE;
 
 	if (result == CUDA_SUCCESS)
-		*ret_bytes = at_most(bytes);
+		*ret_bytes = clamp_to_32_bits(bytes);
 	return result;
 }
 
@@ -34,8 +34,8 @@ CUresult cuMemGetInfo(unsigned int *ret_free_bytes, unsigned int *ret_total_byte
 														: CUDA_ERROR_INVALID_VALUE;
 
 	if (result == CUDA_SUCCESS) {
-		*ret_free_bytes = at_most(free_bytes);
-		*ret_total_bytes = at_most(total_bytes);
+		*ret_free_bytes = clamp_to_32_bits(free_bytes);
+		*ret_total_bytes = clamp_to_32_bits(total_bytes);
 	}
 	return result;
 }
@@ -60,7 +60,7 @@ CUresult cuMemAllocPitch(CUdeviceptr_v1 *ret_address, unsigned int *ret_pitch_by
 		? sim_pitch(width_bytes, height, element_size_bytes, &pitch_bytes, &size_bytes)
 		: CUDA_ERROR_INVALID_VALUE;
 
-	if (result == CUDA_SUCCESS && !fits(size_bytes))
+	if (result == CUDA_SUCCESS && !fits_in_32_bits(size_bytes))
 		result = CUDA_ERROR_OUT_OF_MEMORY;
 	if (result == CUDA_SUCCESS)
 		result = sim_memory_allocate(ret_address ? &address : NULL, size_bytes, SIM_SPACE_DEVICE, 0,
@@ -81,7 +81,7 @@ CUresult cuMemGetAddressRange(CUdeviceptr_v1 *ret_base, unsigned int *ret_size_b
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (!fits(base) || !fits(size_bytes))
+	if (!fits_in_32_bits(base) || !fits_in_32_bits(size_bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (ret_base)
 		*ret_base = (CUdeviceptr_v1)base;
@@ -100,7 +100,7 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr_v1 *ret_address, void *memory, un
 	CUdeviceptr address;
 	CUresult result = cuMemHostGetDevicePointer_v2(ret_address ? &address : NULL, memory, flags);
 
-	if (result == CUDA_SUCCESS && !fits(address))
+	if (result == CUDA_SUCCESS && !fits_in_32_bits(address))
 		result = CUDA_ERROR_INVALID_VALUE;
 	if (result == CUDA_SUCCESS)
 		*ret_address = (CUdeviceptr_v1)address;
@@ -114,7 +114,7 @@ CUresult cuModuleGetGlobal(CUdeviceptr_v1 *ret_address, unsigned int *ret_size_b
 	size_t size_bytes;
 	CUresult result = cuModuleGetGlobal_v2(&address, &size_bytes, module, name);
 
-	if (result == CUDA_SUCCESS && (!fits(address) || !fits(size_bytes)))
+	if (result == CUDA_SUCCESS && (!fits_in_32_bits(address) || !fits_in_32_bits(size_bytes)))
 		result = CUDA_ERROR_INVALID_VALUE;
 	if (result == CUDA_SUCCESS && ret_address)
 		*ret_address = (CUdeviceptr_v1)address;
@@ -154,8 +154,8 @@ CUresult cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR_v1 *ret_descriptor, CUarray 
 		ret_descriptor ? cuArrayGetDescriptor_v2(&wide, array) : CUDA_ERROR_INVALID_VALUE;
 
 	if (result == CUDA_SUCCESS)
-		*ret_descriptor = (CUDA_ARRAY_DESCRIPTOR_v1){ at_most(wide.Width), at_most(wide.Height),
-			wide.Format, wide.NumChannels };
+		*ret_descriptor = (CUDA_ARRAY_DESCRIPTOR_v1){ clamp_to_32_bits(wide.Width),
+			clamp_to_32_bits(wide.Height), wide.Format, wide.NumChannels };
 	return result;
 }
 
@@ -167,9 +167,9 @@ CUresult cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR_v1 *ret_descriptor, CUar
 
 	if (result == CUDA_SUCCESS)
 		*ret_descriptor = (CUDA_ARRAY3D_DESCRIPTOR_v1){
-			at_most(wide.Width),
-			at_most(wide.Height),
-			at_most(wide.Depth),
+			clamp_to_32_bits(wide.Width),
+			clamp_to_32_bits(wide.Height),
+			clamp_to_32_bits(wide.Depth),
 			wide.Format,
 			wide.NumChannels,
 			wide.Flags,

@@ -101,7 +101,7 @@ struct sim_driver {
 	int version;
 	/* The next five members are copies of settings; see settings.h. */
 	size_t context_bytes, module_bytes;
-	bool is_module_lazy, is_limit_charged, is_hollow;
+	bool is_module_lazy, is_limit_charged, is_unbacked;
 	int device_count;
 	struct sim_device devices[SIM_MAX_DEVICES];
 	struct CUctx_st *contexts;

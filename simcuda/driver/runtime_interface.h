@@ -12,7 +12,7 @@
 #include <cuda.h>
 #include <stdbool.h>
 
-struct sim_private_table {
+struct sim_runtime_interface {
 	/*
 	 * Returns whether code costs memory. If not, the runtime need not report any code to the
 	 * driver.
@@ -26,7 +26,7 @@ struct sim_private_table {
 	void (*unload)(const void *binary);
 };
 
-static const CUuuid sim_private_table_id = { { 's', 'i', 'm', 'c', 'u', 'd', 'a', ' ', 'c', 'o',
+static const CUuuid sim_runtime_interface_id = { { 's', 'i', 'm', 'c', 'u', 'd', 'a', ' ', 'c', 'o',
 	'd', 'e', ' ', 't', 'a', 'b' } };
 
 #endif

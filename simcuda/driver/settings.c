@@ -71,7 +71,7 @@ void sim_settings_read(struct sim_settings *ret_settings)
 	ret_settings->context_bytes = read_setting("SIMCUDA_CONTEXT_MEMORY", true, 0, MAXIMUM_BYTES, 0);
 	ret_settings->module_bytes = read_setting("SIMCUDA_MODULE_MEMORY", true, 0, MAXIMUM_BYTES, 0);
 	ret_settings->is_module_lazy = read_setting("SIMCUDA_LAZY_MODULES", false, 0, 1, 0) != 0;
-	ret_settings->is_hollow = read_setting("SIMCUDA_HOLLOW", false, 0, 1, 0) != 0;
+	ret_settings->is_unbacked = read_setting("SIMCUDA_HOLLOW", false, 0, 1, 0) != 0;
 	ret_settings->is_limit_charged = read_setting("SIMCUDA_LIMIT_MEMORY", false, 0, 1, 0) != 0;
 	/* At most the capacity, so that the free memory is never negative. */
 	ret_settings->others_bytes =

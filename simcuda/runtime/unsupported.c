@@ -7,7 +7,7 @@
 
 enum { ERROR_NOT_SUPPORTED = 801 }; /* cudaErrorNotSupported */
 
-#define ABSENT(symbol) \
+#define UNSUPPORTED(symbol) \
 	__attribute__((visibility("default"))) int symbol(void); \
 	int symbol(void) \
 	{ \
@@ -17,4 +17,4 @@ enum { ERROR_NOT_SUPPORTED = 801 }; /* cudaErrorNotSupported */
 #if SIM_RUNTIME_MAJOR == 12
 #include "unsupported12.def"
 #endif
-#undef ABSENT
+#undef UNSUPPORTED

@@ -113,6 +113,6 @@ CUresult sim_read_file(const char *path, char **ret_content);
  */
 CUresult sim_kernel_get_function(const void *handle, struct CUctx_st *context,
 	struct CUfunc_st **ret_function);
-extern const struct sim_private_table sim_private_table;
+extern const struct sim_runtime_interface sim_runtime_interface;
 
 #endif

@@ -180,11 +180,11 @@ CUresult cuLibraryUnload(CUlibrary library)
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	sim_lock();
-	bool fine = is_live(library);
-	if (fine)
+	bool is_valid = is_live(library);
+	if (is_valid)
 		library_end(library);
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* --- kernels ---------------------------------------------------------------------------------- */
@@ -233,24 +233,24 @@ CUresult cuLibraryGetKernelCount(unsigned int *ret_count, CUlibrary library)
 	if (!ret_count)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
-	bool fine = is_live(library);
-	if (fine)
+	bool is_valid = is_live(library);
+	if (is_valid)
 		*ret_count = sim_code_function_count(library->code);
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult cuLibraryEnumerateKernels(CUkernel *ret_kernels, unsigned int room, CUlibrary library)
+CUresult cuLibraryEnumerateKernels(CUkernel *ret_kernels, unsigned int capacity, CUlibrary library)
 {
-	if (!ret_kernels || room == 0)
+	if (!ret_kernels || capacity == 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
 	CUresult result = is_live(library) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-	for (size_t i = 0; result == CUDA_SUCCESS && i < library->code->count && room > 0; i++) {
+	for (size_t i = 0; result == CUDA_SUCCESS && i < library->code->count && capacity > 0; i++) {
 		if (library->code->symbols[i].kind != SIM_SYMBOL_FUNCTION)
 			continue;
 		result = get_kernel(library, library->code->symbols[i].name, ret_kernels++);
-		room--;
+		capacity--;
 	}
 	sim_unlock();
 	return result;
@@ -401,5 +401,5 @@ static void unload_binary(const void *binary)
 	sim_unlock();
 }
 
-const struct sim_private_table sim_private_table = { is_code_charged, is_code_lazy, load_binary,
-	unload_binary };
+const struct sim_runtime_interface sim_runtime_interface = { is_code_charged, is_code_lazy,
+	load_binary, unload_binary };

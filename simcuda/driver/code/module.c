@@ -41,10 +41,10 @@ static bool make_variables(struct CUmod_st *module)
 		const struct sim_symbol *symbol = &code->symbols[i];
 		if (symbol->kind == SIM_SYMBOL_FUNCTION || symbol->size_bytes == 0)
 			continue;
-		struct sim_block **place = symbol->kind == SIM_SYMBOL_MANAGED ? managed : module->variables;
-		if (!place[i])
-			place[i] = variable_new(module, symbol);
-		if (!place[i])
+		struct sim_block **slot = symbol->kind == SIM_SYMBOL_MANAGED ? managed : module->variables;
+		if (!slot[i])
+			slot[i] = variable_new(module, symbol);
+		if (!slot[i])
 			return false;
 	}
 	return true;
@@ -290,11 +290,11 @@ CUresult cuModuleUnload(CUmodule module)
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	sim_lock();
-	bool fine = is_live(module) && !module->library;
-	if (fine)
+	bool is_valid = is_live(module) && !module->library;
+	if (is_valid)
 		sim_module_free(module);
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *ret_mode)
@@ -331,24 +331,25 @@ CUresult cuModuleGetFunctionCount(unsigned int *ret_count, CUmodule module)
 	if (!ret_count)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
-	bool fine = is_live(module);
-	if (fine)
+	bool is_valid = is_live(module);
+	if (is_valid)
 		*ret_count = sim_code_function_count(module->code);
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult cuModuleEnumerateFunctions(CUfunction *ret_functions, unsigned int room, CUmodule module)
+CUresult cuModuleEnumerateFunctions(CUfunction *ret_functions, unsigned int capacity,
+	CUmodule module)
 {
-	if (!ret_functions || room == 0)
+	if (!ret_functions || capacity == 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
 	CUresult result = is_live(module) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-	for (size_t i = 0; result == CUDA_SUCCESS && i < module->code->count && room > 0; i++) {
+	for (size_t i = 0; result == CUDA_SUCCESS && i < module->code->count && capacity > 0; i++) {
 		if (module->code->symbols[i].kind != SIM_SYMBOL_FUNCTION)
 			continue;
 		result = sim_module_get_function(module, module->code->symbols[i].name, ret_functions++);
-		room--;
+		capacity--;
 	}
 	sim_unlock();
 	return result;

@@ -275,11 +275,11 @@ CUresult cuCtxDestroy_v2(CUcontext context)
 		return CUDA_ERROR_NOT_INITIALIZED;
 
 	sim_lock();
-	bool fine = is_own(context);
-	if (fine)
+	bool is_valid = is_own(context);
+	if (is_valid)
 		context_end(context);
 	sim_unlock();
-	if (!fine)
+	if (!is_valid)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	sim_context_pop(context);
 	return CUDA_SUCCESS;

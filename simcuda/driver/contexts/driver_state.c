@@ -39,7 +39,7 @@ static void setup(void)
 	sim_driver.module_bytes = settings.module_bytes;
 	sim_driver.is_module_lazy = settings.is_module_lazy;
 	sim_driver.is_limit_charged = settings.is_limit_charged;
-	sim_driver.is_hollow = settings.is_hollow;
+	sim_driver.is_unbacked = settings.is_unbacked;
 	others_bytes = settings.others_bytes;
 	for (int i = 0; i < settings.device_count; i++) {
 		sim_driver.devices[i].ordinal = i;

@@ -173,14 +173,14 @@ CUresult cuGreenCtxDestroy(CUgreenCtx green)
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	sim_lock();
-	bool fine = sim_green_is_live(green);
-	if (fine) {
+	bool is_valid = sim_green_is_live(green);
+	if (is_valid) {
 		green->has_ended = true;
 		/* The creation retained the primary context, so there is a reference to release. */
 		(void)sim_primary_release(green->view.device);
 	}
 	sim_unlock();
-	if (!fine)
+	if (!is_valid)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	sim_context_pop(&green->view);
 	return CUDA_SUCCESS;
@@ -194,9 +194,9 @@ static CUresult check(const struct CUgreenCtx_st *green, const void *output)
 	if (!output)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
-	bool fine = sim_green_is_live(green);
+	bool is_valid = sim_green_is_live(green);
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult cuCtxFromGreenCtx(CUcontext *ret_context, CUgreenCtx green)

@@ -3,13 +3,13 @@
 
 /* Functions that only call another form of the same function. */
 
-#define FORM(symbol, target, parameters, arguments) \
+#define ABI_ALIAS(symbol, target, parameters, arguments) \
 	CUresult symbol parameters \
 	{ \
 		return target arguments; \
 	}
 #include "abi_aliases.def"
-#undef FORM
+#undef ABI_ALIAS
 
 CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction function, void **parameters,
 	void **extra)

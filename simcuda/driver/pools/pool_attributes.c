@@ -129,13 +129,13 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *descriptor
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	sim_lock();
-	bool fine = sim_pool_is_live(pool) && (descriptors || count == 0);
-	for (size_t i = 0; i < count && fine; i++)
-		fine = is_valid(pool, &descriptors[i]);
-	for (size_t i = 0; i < count && fine; i++)
+	bool are_valid = sim_pool_is_live(pool) && (descriptors || count == 0);
+	for (size_t i = 0; i < count && are_valid; i++)
+		are_valid = is_valid(pool, &descriptors[i]);
+	for (size_t i = 0; i < count && are_valid; i++)
 		pool->access[access_index(&descriptors[i].location)] = (unsigned char)descriptors[i].flags;
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return are_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemPoolGetAccess(CUmemAccess_flags *ret_flags, CUmemoryPool pool,

@@ -4,18 +4,18 @@
 #include "pool.h"
 
 /*
- * Which pool is used for which place. Every device has a default pool and a current pool. So has
- * every other memory location, from the first query about it on.
+ * Which pool is used for which memory location. Every device has a default pool and a current pool. So has
+ * every other location, from the first query about it on.
  */
 
-struct place {
-	struct place *next;
+struct location_pools {
+	struct location_pools *next;
 	CUmemLocation location;
 	CUmemAllocationType type;
 	struct CUmemPoolHandle_st *default_pool, *current_pool;
 };
 
-static struct place *places;
+static struct location_pools *all_location_pools;
 
 static bool is_same(const CUmemLocation *a, const CUmemLocation *b)
 {
@@ -26,7 +26,7 @@ static bool is_same(const CUmemLocation *a, const CUmemLocation *b)
 	return a->type == b->type && (!has_id || a->id == b->id);
 }
 
-bool sim_pool_place_is_valid(const CUmemLocation *location, CUmemAllocationType type)
+bool sim_pool_location_is_valid(const CUmemLocation *location, CUmemAllocationType type)
 {
 	if (type != CU_MEM_ALLOCATION_TYPE_PINNED && type != CU_MEM_ALLOCATION_TYPE_MANAGED)
 		return false;
@@ -44,13 +44,13 @@ bool sim_pool_place_is_valid(const CUmemLocation *location, CUmemAllocationType 
 	}
 }
 
-void sim_pool_leave_places(const struct CUmemPoolHandle_st *pool)
+void sim_pool_unset_current(const struct CUmemPoolHandle_st *pool)
 {
 	if (pool->device && pool->device->current_pool == pool)
 		pool->device->current_pool = pool->device->default_pool;
-	for (struct place *place = places; place; place = place->next)
-		if (place->current_pool == pool)
-			place->current_pool = place->default_pool;
+	for (struct location_pools *pools = all_location_pools; pools; pools = pools->next)
+		if (pools->current_pool == pool)
+			pools->current_pool = pools->default_pool;
 }
 
 /* --- pools of a device ------------------------------------------------------------------------ */
@@ -90,39 +90,40 @@ CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool)
 	if (!device)
 		return CUDA_ERROR_INVALID_DEVICE;
 	sim_lock();
-	bool fine = sim_pool_is_live(pool) && pool->device == device && !pool->is_imported;
-	if (fine)
+	bool is_valid = sim_pool_is_live(pool) && pool->device == device && !pool->is_imported;
+	if (is_valid)
 		device->current_pool = pool;
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* --- pools of any place, which a location and an allocation type identify --------------------- */
+/* --- pools of any location and allocation type ------------------------------------------------- */
 
-/* Returns the place, or NULL if memory is short. The caller holds the lock. */
-static struct place *get_place(const CUmemLocation *location, CUmemAllocationType type)
+/* Returns the pools of a location, or NULL if memory is short. The caller holds the lock. */
+static struct location_pools *get_location_pools(const CUmemLocation *location,
+	CUmemAllocationType type)
 {
-	struct place *place;
+	struct location_pools *pools;
 
-	for (place = places; place; place = place->next)
-		if (place->type == type && is_same(&place->location, location))
-			return place;
-	place = calloc(1, sizeof(*place));
-	if (!place)
+	for (pools = all_location_pools; pools; pools = pools->next)
+		if (pools->type == type && is_same(&pools->location, location))
+			return pools;
+	pools = calloc(1, sizeof(*pools));
+	if (!pools)
 		return NULL;
-	place->location = *location;
-	place->type = type;
-	place->default_pool =
+	pools->location = *location;
+	pools->type = type;
+	pools->default_pool =
 		sim_pool_new(NULL, &(CUmemPoolProps){ .allocType = type, .location = *location });
-	if (!place->default_pool) {
-		free(place);
+	if (!pools->default_pool) {
+		free(pools);
 		return NULL;
 	}
-	place->default_pool->is_default = true;
-	place->current_pool = place->default_pool;
-	place->next = places;
-	places = place;
-	return place;
+	pools->default_pool->is_default = true;
+	pools->current_pool = pools->default_pool;
+	pools->next = all_location_pools;
+	all_location_pools = pools;
+	return pools;
 }
 
 static bool is_of_device(const CUmemLocation *location, CUmemAllocationType type)
@@ -135,16 +136,16 @@ static CUresult get_pool_of(CUmemoryPool *ret_pool, const CUmemLocation *locatio
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
-	if (!ret_pool || !location || !sim_pool_place_is_valid(location, type))
+	if (!ret_pool || !location || !sim_pool_location_is_valid(location, type))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (is_of_device(location, type))
 		return get_pool(ret_pool, location->id, wants_default);
 	sim_lock();
-	const struct place *place = get_place(location, type);
-	if (place)
-		*ret_pool = wants_default ? place->default_pool : place->current_pool;
+	const struct location_pools *pools = get_location_pools(location, type);
+	if (pools)
+		*ret_pool = wants_default ? pools->default_pool : pools->current_pool;
 	sim_unlock();
-	return place ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	return pools ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult cuMemGetDefaultMemPool(CUmemoryPool *ret_pool, CUmemLocation *location,
@@ -162,7 +163,7 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
-	if (!location || !sim_pool_place_is_valid(location, type))
+	if (!location || !sim_pool_location_is_valid(location, type))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (is_of_device(location, type))
 		return cuDeviceSetMemPool(location->id, pool);
@@ -171,10 +172,10 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
 	sim_lock();
 	if (sim_pool_is_live(pool) && !pool->is_imported && pool->properties.allocType == type &&
 		is_same(&pool->properties.location, location)) {
-		struct place *place = get_place(location, type);
-		result = place ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-		if (place)
-			place->current_pool = pool;
+		struct location_pools *pools = get_location_pools(location, type);
+		result = pools ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+		if (pools)
+			pools->current_pool = pool;
 	}
 	sim_unlock();
 	return result;
