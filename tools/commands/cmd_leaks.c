@@ -218,17 +218,11 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	if (!argc) {
-		gmt_message_error("leaks: which file?");
-		gmt_message_hint("a recording is named gpumemtrace.*.gmt.gz unless you said otherwise");
+	/* Without a file, the message about the missing file comes first. */
+	if (argc && !set_leaks_options(&options, &leaks))
 		return GMT_EXIT_USAGE;
-	}
-	if (!set_leaks_options(&options, &leaks))
-		return GMT_EXIT_USAGE;
-
-	code = gmt_owner_rules_load(&options.owners, &owners);
-	if (!code)
-		code = gmt_files_report(&(struct gmt_files){ .count = argc,
+	return gmt_files_report_with_owners("leaks",
+		&(struct gmt_files){ .count = argc,
 			.paths = argv,
 			.output = options.output,
 			.owners = &options.owners,
@@ -239,7 +233,6 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 			.schema = "gpumemtrace.leaks-list/1",
 			.key = "files",
 			.report = leaks_of_file,
-			.context = &context });
-	gmt_owner_rules_fini(&owners);
-	return code;
+			.context = &context },
+		&owners);
 }

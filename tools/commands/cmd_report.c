@@ -177,15 +177,8 @@ int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	if (!argc) {
-		gmt_message_error("report: which file?");
-		gmt_message_hint("a recording is named gpumemtrace.*.gmt.gz unless you said otherwise");
-		return GMT_EXIT_USAGE;
-	}
-
-	code = gmt_owner_rules_load(&options.owners, &owners);
-	if (!code)
-		code = gmt_files_report(&(struct gmt_files){ .count = argc,
+	return gmt_files_report_with_owners("report",
+		&(struct gmt_files){ .count = argc,
 			.paths = argv,
 			.output = options.output,
 			.owners = &options.owners,
@@ -196,7 +189,6 @@ int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 			.schema = "gpumemtrace.reports/1",
 			.key = "reports",
 			.report = report_file,
-			.context = &context });
-	gmt_owner_rules_fini(&owners);
-	return code;
+			.context = &context },
+		&owners);
 }

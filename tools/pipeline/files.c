@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/pipeline/files.h"
 
+#include "tools/output/message.h"
 #include "tools/pipeline/files_parallel.h"
+#include "tools/pipeline/owner_options.h"
 #include "tools/recordings/input.h"
 #include "tools/recordings/newer_recordings.h"
 
@@ -78,4 +80,21 @@ int gmt_files_report(const struct gmt_files *files)
 	if (!code && output.is_incomplete && files->strict)
 		code = GMT_EXIT_INCOMPLETE;
 	return gmt_output_close(to, code);
+}
+
+int gmt_files_report_with_owners(const char *verb, const struct gmt_files *files,
+	struct gmt_owner_rules *rules)
+{
+	int code;
+
+	if (!files->count) {
+		gmt_message_error("%s: which file?", verb);
+		gmt_message_hint("a recording is named gpumemtrace.*.gmt.gz unless you said otherwise");
+		return GMT_EXIT_USAGE;
+	}
+	code = gmt_owner_rules_load(files->owners, rules);
+	if (!code)
+		code = gmt_files_report(files);
+	gmt_owner_rules_fini(rules);
+	return code;
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "render/json.h"
+#include "reader/stacks/owner_rules.h"
 #include "tools/options/options.h"
 #include "tools/output/output.h"
 
@@ -48,5 +49,13 @@ struct gmt_files {
  * continues with the others. Returns the last exit code that was not 0, else 0.
  */
 int gmt_files_report(const struct gmt_files *files);
+
+/*
+ * Does the same for verb `verb` with the owner rules in `files->owners`: first checks that the user
+ * named a file, and loads the rules into `rules` (zeroed), which the reporting function uses. Ends
+ * `rules`.
+ */
+int gmt_files_report_with_owners(const char *verb, const struct gmt_files *files,
+	struct gmt_owner_rules *rules);
 
 #endif
