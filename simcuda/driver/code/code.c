@@ -237,11 +237,54 @@ size_t sim_code_find(const struct sim_code *code, const char *name)
 	return index;
 }
 
+bool sim_code_has_function(const struct sim_code *code, const char *name)
+{
+	size_t index = sim_code_find(code, name);
+
+	return !code->is_text ||
+		(index < code->count && code->symbols[index].kind == SIM_SYMBOL_FUNCTION);
+}
+
+size_t sim_code_next_function(const struct sim_code *code, size_t index)
+{
+	while (index < code->count && code->symbols[index].kind != SIM_SYMBOL_FUNCTION)
+		index++;
+	return index;
+}
+
 unsigned int sim_code_function_count(const struct sim_code *code)
 {
 	unsigned int count = 0;
 
-	for (size_t i = 0; i < code->count; i++)
-		count += code->symbols[i].kind == SIM_SYMBOL_FUNCTION;
+	for (size_t i = 0; (i = sim_code_next_function(code, i)) < code->count; i++)
+		count++;
 	return count;
+}
+
+void *sim_named_get(struct sim_named **list, const char *name, size_t size_bytes)
+{
+	for (struct sim_named *named = *list; named; named = named->next)
+		if (strcmp(named->name, name) == 0)
+			return named;
+
+	struct sim_named *named = calloc(1, size_bytes);
+	char *copy = strdup(name);
+
+	if (!named || !copy) {
+		free(named);
+		free(copy);
+		return NULL;
+	}
+	*named = (struct sim_named){ *list, copy };
+	*list = named;
+	return named;
+}
+
+void sim_named_free(struct sim_named *list)
+{
+	for (struct sim_named *named = list, *next; named; named = next) {
+		next = named->next;
+		free(named->name);
+		free(named);
+	}
 }

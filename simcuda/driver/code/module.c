@@ -84,11 +84,7 @@ void sim_module_free(struct CUmod_st *module)
 		link = &(*link)->next;
 	*link = module->next;
 	unload(module);
-	for (struct CUfunc_st *function = module->functions, *next; function; function = next) {
-		next = function->next;
-		free(function->name);
-		free(function);
-	}
+	sim_named_free(module->functions);
 	sim_code_release(module->code);
 	free(module->variables);
 	free(module);
@@ -152,26 +148,14 @@ void sim_modules_free_of_context(const struct CUctx_st *context)
 CUresult sim_module_get_function(struct CUmod_st *module, const char *name,
 	struct CUfunc_st **ret_function)
 {
-	size_t index = sim_code_find(module->code, name);
-
-	if (module->code->is_text &&
-		(index == module->code->count || module->code->symbols[index].kind != SIM_SYMBOL_FUNCTION))
+	if (!sim_code_has_function(module->code, name))
 		return CUDA_ERROR_NOT_FOUND;
-	for (struct CUfunc_st *function = module->functions; function; function = function->next) {
-		if (strcmp(function->name, name) == 0) {
-			*ret_function = function;
-			return CUDA_SUCCESS;
-		}
-	}
-	struct CUfunc_st *function = malloc(sizeof(*function));
-	char *copy = strdup(name);
-	if (!function || !copy) {
-		free(function);
-		free(copy);
+
+	struct CUfunc_st *function = sim_named_get(&module->functions, name, sizeof(*function));
+
+	if (!function)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	}
-	*function = (struct CUfunc_st){ module->functions, module, copy };
-	module->functions = function;
+	function->module = module;
 	*ret_function = function;
 	return CUDA_SUCCESS;
 }
@@ -202,9 +186,9 @@ CUresult sim_module_get_variable(struct CUmod_st *module, const char *name, bool
 struct CUfunc_st *sim_function_find(const void *handle)
 {
 	for (const struct CUmod_st *module = modules; module; module = module->next)
-		for (struct CUfunc_st *function = module->functions; function; function = function->next)
+		for (struct sim_named *function = module->functions; function; function = function->next)
 			if (function == handle)
-				return function;
+				return (struct CUfunc_st *)function;
 	return NULL;
 }
 
@@ -345,11 +329,11 @@ CUresult cuModuleEnumerateFunctions(CUfunction *ret_functions, unsigned int capa
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
 	CUresult result = is_live(module) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-	for (size_t i = 0; result == CUDA_SUCCESS && i < module->code->count && capacity > 0; i++) {
-		if (module->code->symbols[i].kind != SIM_SYMBOL_FUNCTION)
-			continue;
+	for (size_t i = 0; result == CUDA_SUCCESS && capacity > 0; i++, capacity--) {
+		i = sim_code_next_function(module->code, i);
+		if (i == module->code->count)
+			break;
 		result = sim_module_get_function(module, module->code->symbols[i].name, ret_functions++);
-		capacity--;
 	}
 	sim_unlock();
 	return result;

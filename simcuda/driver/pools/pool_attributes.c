@@ -3,18 +3,22 @@
 
 /* Attributes of pools, and access to pools. */
 
-CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *ret_value)
+/* Checks a call that reads or writes an attribute through `value`. */
+static CUresult check_call(const void *value)
 {
 	CUresult result = sim_check_initialized();
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (!ret_value)
-		return CUDA_ERROR_INVALID_VALUE;
-	result = sim_capture_check_unsafe_call();
+	return value ? sim_capture_check_unsafe_call() : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *ret_value)
+{
+	CUresult result = check_call(ret_value);
+
 	if (result != CUDA_SUCCESS)
 		return result;
-
 	sim_lock();
 	cuuint64_t *bytes = ret_value;
 	if (!sim_pool_is_live(pool)) {
@@ -52,16 +56,10 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value)
 {
-	CUresult result = sim_check_initialized();
+	CUresult result = check_call(value);
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (!value)
-		return CUDA_ERROR_INVALID_VALUE;
-	result = sim_capture_check_unsafe_call();
-	if (result != CUDA_SUCCESS)
-		return result;
-
 	sim_lock();
 	const cuuint64_t *bytes = value;
 	if (!sim_pool_is_live(pool)) {
