@@ -12,7 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "hooks/call_counts.h"
 #include "unwind/native.h"
 #include "unwind/own_stack.h"
 #include "python/python.h"
@@ -22,28 +21,21 @@
 #include "runtime/config.h"
 #include "runtime/diag.h"
 #include "marks/environment.h"
-#include "marks/heaps.h"
-#include "driver/nvml.h"
-#include "marks/optimizer.h"
 #include "marks/phases.h"
-#include "driver/pools.h"
 #include "driver/sampler.h"
 #include "producer/clock.h"
-#include "unwind/modules.h"
 #include "producer/session_state.h"
 #include "runtime/log.h"
 #include "runtime/stages.h"
 #include "writer/session.h"
 #include "hooks/hooks.h"
 #include "runtime/load.h"
-#include "runtime/patience.h"
 #include "runtime/process.h"
 #include "runtime/recorder_stack.h"
 #include "lifecycle/before_exec.h"
 #include "driver/contexts.h"
 #include "interpose/dlerror.h"
 #include "interpose/dlsym.h"
-#include "driver/queries.h"
 #include "interpose/dynsym.h"
 #include "interpose/hide_exports.h"
 #include "lifecycle/fork.h"
@@ -53,7 +45,6 @@
 #include "interpose/objects.h"
 #include "interpose/originals.h"
 #include "interpose/elf_symbols.h"
-#include "producer/thread.h"
 
 /*
  * libc's function to register an exit handler. Unlike with atexit, the handler can belong to no
@@ -195,6 +186,13 @@ static unsigned count_threads(void)
 	return gmt_sampler_is_running() ? 1 : 0;
 }
 
+/* Reports an error in the options, on stderr and in the file. */
+static void report_option(const char *text)
+{
+	gmt_diag_warn_text(text);
+	gmt_log_note(text);
+}
+
 /* Runs on a recorder stack, because it opens libraries. */
 static void get_ready(void *unused)
 {
@@ -202,7 +200,7 @@ static void get_ready(void *unused)
 
 	(void)unused;
 	gmt_process_watch();
-	gmt_config_warn(gmt_log_note);
+	gmt_config_warn(report_option);
 	gmt_python_selftest_every = gmt_config.selftest;
 	gmt_python_watches_code = gmt_config.watch_code;
 	look_for_unwinder();
@@ -346,7 +344,7 @@ static void load(void)
 	if (is_linked_to_cuda())
 		gmt_dynsym_patch_driver();
 	if (gmt_config.help)
-		gmt_config_help();
+		gmt_config_help(gmt_diag_print);
 	gmt_phase_init();
 	pthread_atfork(before_fork, in_parent_of_fork, gmt_process_reset_in_child);
 	/* The handler that is registered first is called last, like the destructor. */

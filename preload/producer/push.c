@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include "hooks/call_counts.h"
-#include "producer/thread_stack_caches.h"
 #include "runtime/config.h"
-#include "producer/outer_call.h"
 #include "runtime/patience.h"
 #include "runtime/process.h"
 #include "runtime/recorder_stack.h"
@@ -44,11 +42,7 @@ static void leave_ring(void *slot_plus_1)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
 
-	/* The thread was cancelled in a call, or left it in another way. */
-	if (thread->depth)
-		gmt_outer_call_forget(thread);
-	gmt_capture_memory_leave();
-	gmt_writer_calls.main_thread_ends();
+	GMT_RUN_STAGE(thread_end);
 	if (thread->ring && thread->session == atomic_load(&gmt_session_number))
 		gmt_recording_memory_leave_ring(gmt_session.memory, (uint32_t)(uintptr_t)slot_plus_1 - 1);
 	/*

@@ -9,7 +9,6 @@
 #include "unwind/native.h"
 #include "python/python.h"
 #include "runtime/config.h"
-#include "producer/outer_call.h"
 #include "producer/clock.h"
 #include "producer/record_one_event.h"
 #include "unwind/modules.h"
@@ -62,29 +61,6 @@ bool gmt_event_next_change(uint32_t *seen, uint64_t *ret_stamp, bool *ret_paused
 bool gmt_event_is_paused(void)
 {
 	return atomic_load_explicit(&is_paused, memory_order_relaxed);
-}
-
-bool gmt_event_may_enter(struct gmt_thread_state *thread)
-{
-	if (thread->is_ours)
-		return false;
-	if (thread->in_recorder == GMT_IN_RECORDER_FORKED) {
-		thread->in_recorder = 0;
-		/*
-		 * The interrupted call ends: its events are the parent's. Any other event belongs to this
-		 * process.
-		 */
-		if (thread->closed)
-			return false;
-		thread->waiting_count = 0;
-		return true;
-	}
-	if (gmt_outer_call_look(thread, 0, NULL) == GMT_OUTER_CALL_GONE) {
-		gmt_outer_call_forget(thread);
-		return true;
-	}
-	gmt_count_loss(GMT_LOSS_REENTERED);
-	return false;
 }
 
 bool gmt_event_begin(void)

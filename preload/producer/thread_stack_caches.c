@@ -132,3 +132,4 @@ static void after_fork(void)
 }
 
 GMT_AT_STAGE(after_fork, PRODUCER, after_fork);
+GMT_AT_STAGE(thread_end, PRODUCER, gmt_capture_memory_leave);

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "runtime/diag.h"
 #include "producer/clock.h"
-#include "writer/control.h"
 #include "runtime/log.h"
 
 enum {
@@ -172,7 +171,6 @@ static void tell_shorter(struct gmt_rotation *rotate)
 	if (rotate->mode == GMT_MODE_FULL) {
 		rotate->mode = GMT_MODE_WINDOW;
 		rotate->fits_only = true;
-		gmt_control_set_mode(rotate->mode);
 		snprintf(note, sizeof(note),
 			"mode=full became mode=window: the file came near max_size=%s; "
 			"of what is older there are totals only",

@@ -19,7 +19,6 @@
 #include "runtime/recorder_stack.h"
 #include "writer/alone.h"
 #include "producer/recording_memory.h"
-#include "producer/clock.h"
 #include "producer/record_event.h"
 #include "producer/record_one_event.h"
 #include "producer/losses.h"
@@ -296,21 +295,10 @@ void gmt_session_init(bool may_begin)
 		.is_delayed = gmt_writer_is_put_off,
 		.sync = gmt_writer_sync,
 		.snapshot_oom = ask_for_snapshot,
-		.main_thread_ends = gmt_session_main_thread_ends,
 	};
 	gmt_push_init();
 	if (!may_begin)
 		atomic_store(&gmt_session_state, GMT_SESSION_OVER);
-}
-
-void gmt_session_wake_writer_safely(void)
-{
-	uint32_t on = GMT_SESSION_ON;
-
-	if (gmt_writer_is_put_off())
-		atomic_compare_exchange_strong(&gmt_session_state, &on, GMT_SESSION_CALLED);
-	else
-		gmt_writer_wake();
 }
 
 void gmt_session_call_at_thread(void (*work)(void))
@@ -426,3 +414,4 @@ static void after_fork(void)
 }
 
 GMT_AT_STAGE(after_fork, WRITER, after_fork);
+GMT_AT_STAGE(thread_end, WRITER, gmt_session_main_thread_ends);

@@ -295,7 +295,7 @@ static void record(void)
 		gmt_process_metadata_samples(&writer.stream.facts);
 		if (writer.listener.each_round)
 			writer.listener.each_round();
-		gmt_control_round(&writer.stream);
+		gmt_control_round(&writer.stream, writer.rotate.mode);
 		if (gmt_snapshots_is_due() ||
 			asked != atomic_load_explicit(&writer.syncs_done, memory_order_relaxed) ||
 			gmt_stream_is_sync_due(&writer.stream) || gmt_rotation_wants_sync(&writer.rotate)) {
