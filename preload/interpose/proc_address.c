@@ -49,7 +49,7 @@ static void *wrapper_for(const char *symbol, void *answered, int version, uint64
 static void replace(const char *symbol, void **address, int version, uint64_t flags,
 	const void *original)
 {
-	gmt_driver_learn(original);
+	gmt_driver_library_open(original);
 	GMT_RUN_STAGE(driver_reached);
 	/* The driver may return success and NULL: "exists, but not here". */
 	if (symbol && address && *address)
@@ -114,7 +114,7 @@ int gmt_wrap_cuInit(unsigned flags)
 
 	int result = original(flags);
 	if (result == SUCCESS) {
-		gmt_driver_learn((const void *)original);
+		gmt_driver_library_open((const void *)original);
 		GMT_RUN_STAGE(driver_reached);
 	}
 	return result;
