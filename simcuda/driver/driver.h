@@ -252,7 +252,7 @@ CUresult sim_host_allocate(void **ret_memory, size_t size_bytes, unsigned int fl
 /* physical.c */
 void sim_physicals_list(struct sim_list *list);
 /* Frees memory that only exported descriptors kept alive, if those descriptors are now closed. */
-void sim_physicals_sweep(void);
+void sim_physicals_drop_unused(void);
 
 /* vmm.c */
 struct sim_mapping_info {

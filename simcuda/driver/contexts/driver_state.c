@@ -68,7 +68,7 @@ bool sim_device_charge(struct sim_device *device, size_t size_bytes)
 {
 	/* Another process may have closed the last descriptor that kept some memory. */
 	if (size_bytes > device->capacity_bytes - device->used_bytes)
-		sim_physicals_sweep();
+		sim_physicals_drop_unused();
 	if (size_bytes > device->capacity_bytes - device->used_bytes)
 		return false;
 	device->used_bytes += size_bytes;
@@ -87,7 +87,7 @@ size_t simcuda_used_bytes(int ordinal)
 	if (!device)
 		return 0;
 	sim_lock();
-	sim_physicals_sweep();
+	sim_physicals_drop_unused();
 	/* A forked child has no memory of its parent. */
 	size_t used_bytes = sim_driver.forked ? 0 : device->used_bytes - others_bytes;
 	sim_unlock();

@@ -56,7 +56,7 @@ static struct sim_block *block_new_of(enum sim_space space, void *memory, size_t
  * host without unregistering it. The block of that memory still exists, and the host reuses its
  * addresses.
  */
-static void *map_apart(size_t size_bytes)
+static void *map_outside_blocks(size_t size_bytes)
 {
 	void *rejected[16];
 	size_t count = 0;
@@ -137,7 +137,7 @@ struct sim_block *sim_block_new(enum sim_space space, size_t size_bytes)
 {
 	if (sim_driver.is_unbacked)
 		return sim_block_new_at(space, (uintptr_t)reserve_unbacked(size_bytes), size_bytes);
-	return block_new_of(space, map_apart(size_bytes), size_bytes);
+	return block_new_of(space, map_outside_blocks(size_bytes), size_bytes);
 }
 
 struct sim_block *sim_block_new_low(enum sim_space space, size_t size_bytes)

@@ -72,7 +72,7 @@ bool sim_file_is_open_elsewhere(int file)
 
 /* --- physical memory -------------------------------------------------------------------------- */
 
-static bool copy_stretch(int to, off_t to_offset, int from, off_t from_offset, off_t size_bytes)
+static bool copy_range(int to, off_t to_offset, int from, off_t from_offset, off_t size_bytes)
 {
 	char buffer[1 << 14];
 
@@ -102,7 +102,7 @@ static bool copy_memory(int to, const struct sim_physical *physical)
 		hole = lseek(physical->file, data, SEEK_HOLE);
 		if (hole < 0 || hole > end)
 			hole = end;
-		if (!copy_stretch(to, data - base, physical->file, data, hole - data))
+		if (!copy_range(to, data - base, physical->file, data, hole - data))
 			return false;
 	}
 	return true;

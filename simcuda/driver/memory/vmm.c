@@ -113,7 +113,7 @@ static int protection_of(const struct sim_mapping *mapping)
 	return protection;
 }
 
-static bool show(const struct sim_mapping *mapping)
+static bool map_memory(const struct sim_mapping *mapping)
 {
 	const struct sim_physical *physical = mapping->physical;
 
@@ -128,14 +128,14 @@ bool sim_mappings_renew(const struct sim_physical *physical)
 
 	for (size_t i = 0; i < mappings.count; i++) {
 		const struct sim_mapping *mapping = (const struct sim_mapping *)mappings.items[i];
-		if (mapping->physical == physical && !show(mapping))
+		if (mapping->physical == physical && !map_memory(mapping))
 			is_valid = false;
 	}
 	return is_valid;
 }
 
 /* Removes access but keeps the reservation, so that the host maps no other memory there. */
-static void hide(uintptr_t address, size_t size_bytes)
+static void remove_access(uintptr_t address, size_t size_bytes)
 {
 	mmap((void *)address, size_bytes, PROT_NONE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -152,8 +152,8 @@ static CUresult map(CUdeviceptr address, size_t size_bytes, size_t offset_bytes,
 	mapping->range = (struct sim_range){ address, size_bytes };
 	mapping->physical = physical;
 	mapping->offset_bytes = offset_bytes;
-	if (!show(mapping) || !sim_ranges_insert(&mappings, &mapping->range)) {
-		hide(address, size_bytes);
+	if (!map_memory(mapping) || !sim_ranges_insert(&mappings, &mapping->range)) {
+		remove_access(address, size_bytes);
 		free(mapping);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
@@ -204,7 +204,7 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t size_bytes)
 	sim_lock();
 	bool is_valid = sim_mappings_cover(address, size_bytes);
 	if (is_valid) {
-		hide(address, size_bytes);
+		remove_access(address, size_bytes);
 		size_t index = sim_ranges_lower_bound(&mappings, address);
 		while (index < mappings.count && mappings.items[index]->start < address + size_bytes) {
 			struct sim_mapping *mapping = (struct sim_mapping *)mappings.items[index];
