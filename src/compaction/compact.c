@@ -322,7 +322,7 @@ static bool interpret_some(struct gmt_compactor *compactor, size_t most, uint32_
 	return true;
 }
 
-static bool read_on(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_more)
+static bool take_rest(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_more)
 {
 	bool drains = compactor->restores || compactor->finishing;
 
@@ -382,7 +382,7 @@ static bool step(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_m
 	*ret_more = false;
 	switch (compactor->state) {
 	case GMT_COMPACT_READING:
-		return read_on(compactor, max_rows, ret_more);
+		return take_rest(compactor, max_rows, ret_more);
 	case GMT_COMPACT_WRITING_HEAD:
 		if (!gmt_compact_write_head(compactor, max_rows, &done))
 			return false;

@@ -44,7 +44,7 @@ static void forget_closed(struct gmt_compactor *compactor)
 		compactor->open_refusals.count = 0;
 }
 
-bool gmt_compact_see_refused(struct gmt_compactor *compactor, uint32_t site)
+bool gmt_compact_note_refused(struct gmt_compactor *compactor, uint32_t site)
 {
 	const struct gmt_event *event = compactor->current;
 	struct gmt_oom_outcomes_event refused = of(event);
@@ -70,7 +70,7 @@ bool gmt_compact_see_refused(struct gmt_compactor *compactor, uint32_t site)
 		compactor->open_refusals.count - 1);
 }
 
-void gmt_compact_see_given(struct gmt_compactor *compactor, const struct gmt_event *event)
+void gmt_compact_note_granted(struct gmt_compactor *compactor, const struct gmt_event *event)
 {
 	struct gmt_oom_outcomes_event given = of(event);
 

@@ -34,7 +34,7 @@ static uint64_t ticks_of(const struct gmt_compact_plan *plan, uint64_t time_ns)
 	return product / ns > UINT64_MAX ? UINT64_MAX : (uint64_t)(product / ns);
 }
 
-static void see_event(struct gmt_compact_plan *plan, uint64_t stamp)
+static void note_event(struct gmt_compact_plan *plan, uint64_t stamp)
 {
 	struct gmt_queue_entry oldest;
 
@@ -49,7 +49,7 @@ static void see_event(struct gmt_compact_plan *plan, uint64_t stamp)
 		gmt_queue_pop(&plan->newest, &oldest);
 }
 
-static void see_clock(struct gmt_compact_plan *plan, const struct gmt_clock *clock)
+static void note_clock(struct gmt_compact_plan *plan, const struct gmt_clock *clock)
 {
 	if (!plan->first_clock_stamp) {
 		plan->first_clock_stamp = clock->stamp;
@@ -65,7 +65,7 @@ static void see_clock(struct gmt_compact_plan *plan, const struct gmt_clock *clo
  * Uses the program's own marks if there are any, else the marks of the optimizer that stepped
  * first.
  */
-static void see_mark(struct gmt_compact_plan *plan, const struct gmt_mark *mark)
+static void note_mark(struct gmt_compact_plan *plan, const struct gmt_mark *mark)
 {
 	bool is_own = mark->source == GMT_MARK_SOURCE_PROGRAM;
 
@@ -89,11 +89,11 @@ void gmt_compact_plan_rows(struct gmt_compact_plan *plan, uint32_t kind, const v
 {
 	for (uint32_t i = 0; i < count; i++) {
 		if (kind == GMT_RECORD_EVENT)
-			see_event(plan, ((const struct gmt_event *)rows)[i].stamp);
+			note_event(plan, ((const struct gmt_event *)rows)[i].stamp);
 		else if (kind == GMT_RECORD_CLOCK)
-			see_clock(plan, (const struct gmt_clock *)rows + i);
+			note_clock(plan, (const struct gmt_clock *)rows + i);
 		else if (kind == GMT_RECORD_MARK)
-			see_mark(plan, (const struct gmt_mark *)rows + i);
+			note_mark(plan, (const struct gmt_mark *)rows + i);
 	}
 }
 

@@ -59,7 +59,7 @@ bool gmt_compact_begin_head(struct gmt_compactor *compactor)
 	compactor->head_part = 0;
 	compactor->list_layer = 0;
 	compactor->list_cursor = 0;
-	return gmt_compact_pass_moments(compactor, cut == UINT64_MAX ? cut : cut + 1) &&
+	return gmt_compact_process_moments(compactor, cut == UINT64_MAX ? cut : cut + 1) &&
 		gmt_compact_end_steps(compactor) && gmt_compact_list_memory(compactor) &&
 		gmt_compact_list_graphs(compactor) && list_refusals(compactor) &&
 		gmt_compact_close_oom_outcomes(compactor);
@@ -442,7 +442,7 @@ static bool write_steps(struct gmt_compactor *compactor)
 		compactor->answers.count);
 }
 
-static bool write_fold(struct gmt_compactor *compactor)
+static bool write_fold_row(struct gmt_compactor *compactor)
 {
 	const struct gmt_accounting_anomalies *anomalies = &compactor->accounting.anomalies;
 	const char *why = compactor->options.why ? compactor->options.why : "";
@@ -482,7 +482,7 @@ static bool write_fold(struct gmt_compactor *compactor)
 /*
  * Writes marks, samples and refusals that arrived before the cut was reached, but belong after it.
  */
-static bool write_late(struct gmt_compactor *compactor)
+static bool write_after_cut(struct gmt_compactor *compactor)
 {
 	for (size_t i = 0; i < compactor->ooms.count; i++)
 		if (compactor->ooms.items[i].stamp > compactor->options.cut_stamp &&
@@ -530,7 +530,7 @@ bool gmt_compact_write_head(struct gmt_compactor *compactor, uint32_t max_rows, 
 		done = gmt_compact_write_curves(compactor, &part_done);
 		break;
 	case FOLD:
-		done = write_fold(compactor) && write_late(compactor);
+		done = write_fold_row(compactor) && write_after_cut(compactor);
 		break;
 	}
 	*ret_done = done && compactor->head_part == FOLD;

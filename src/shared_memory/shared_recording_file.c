@@ -56,7 +56,7 @@ static bool lies_within(uint64_t offset, uint64_t bytes, uint64_t all)
 	return offset <= all && bytes <= all - offset && offset % 64 == 0;
 }
 
-static bool makes_sense(const struct gmt_shared_recording *shared_recording)
+static bool is_plausible(const struct gmt_shared_recording *shared_recording)
 {
 	const struct gmt_shared_recording_header *header = &shared_recording->header;
 	uint64_t all = shared_recording->file_bytes;
@@ -97,7 +97,7 @@ static enum gmt_status read_header(struct gmt_shared_recording *shared_recording
 		return gmt_error_set(error, GMT_VERSION,
 			"%s: was left by another version of gpumemtrace: use that one to recover it",
 			shared_recording->path);
-	if (!makes_sense(shared_recording))
+	if (!is_plausible(shared_recording))
 		return gmt_error_set(error, GMT_FORMAT, "%s: its header makes no sense",
 			shared_recording->path);
 	owner->boot_id[sizeof(owner->boot_id) - 1] = 0;

@@ -48,7 +48,7 @@ struct gmt_read_ahead {
 	bool is_closing;
 };
 
-static bool keep_payload(struct slot *slot)
+static bool copy_payload(struct slot *slot)
 {
 	slot->payload.count = 0;
 	/* + 1, so that an empty block has memory too. */
@@ -66,13 +66,13 @@ static size_t columns_bytes(const struct gmt_block *block)
 	return (size_t)block->rows * gmt_record_info(GMT_RECORD_EVENT)->field_count * sizeof(uint64_t);
 }
 
-static enum gmt_status keep(struct slot *slot)
+static enum gmt_status copy_block(struct slot *slot)
 {
 	if (slot->block.kind == GMT_RECORD_EVENT && columns_bytes(&slot->block) <= MAX_BYTES) {
 		slot->is_decoded = true;
 		return gmt_columns_decode(&slot->columns, &slot->block, &slot->error);
 	}
-	return keep_payload(slot) ? GMT_OK
+	return copy_payload(slot) ? GMT_OK
 							  : gmt_error_set(&slot->error, GMT_NO_MEMORY, "out of memory");
 }
 
@@ -86,7 +86,7 @@ static size_t slot_bytes(const struct slot *slot)
  * Reads the next block into a place. `is_ahead`: keeps a copy, because the next block may be read
  * before this block is used.
  */
-static void make(struct gmt_read_ahead *read_ahead, struct slot *slot, bool is_ahead)
+static void fill_slot(struct gmt_read_ahead *read_ahead, struct slot *slot, bool is_ahead)
 {
 	/* Frees the memory of a block that is too large to come from a recorder. */
 	if (slot->block.size_bytes > MAX_BYTES)
@@ -97,7 +97,7 @@ static void make(struct gmt_read_ahead *read_ahead, struct slot *slot, bool is_a
 	slot->progress = gmt_source_progress(read_ahead->source);
 	slot->is_decoded = false;
 	if (!slot->status && is_ahead)
-		slot->status = keep(slot);
+		slot->status = copy_block(slot);
 }
 
 /*
@@ -125,7 +125,7 @@ static void *work(void *argument)
 			continue;
 		}
 		pthread_mutex_unlock(&read_ahead->lock);
-		make(read_ahead, slot, true);
+		fill_slot(read_ahead, slot, true);
 		status = slot->status;
 		pthread_mutex_lock(&read_ahead->lock);
 		read_ahead->made++;
@@ -163,12 +163,12 @@ struct gmt_read_ahead *gmt_read_ahead_open(struct gmt_source *source)
 }
 
 /* Waits for the next filled place and takes it. */
-static struct slot *take(struct gmt_read_ahead *read_ahead)
+static struct slot *take_slot(struct gmt_read_ahead *read_ahead)
 {
 	struct slot *slot = &read_ahead->slots[read_ahead->taken % SLOTS];
 
 	if (!read_ahead->has_thread) {
-		make(read_ahead, slot, false);
+		fill_slot(read_ahead, slot, false);
 		return slot;
 	}
 	pthread_mutex_lock(&read_ahead->lock);
@@ -184,7 +184,7 @@ static struct slot *take(struct gmt_read_ahead *read_ahead)
 enum gmt_status gmt_read_ahead_next(struct gmt_read_ahead *read_ahead,
 	struct gmt_read_ahead_block *ret_block, struct gmt_error *error)
 {
-	struct slot *slot = take(read_ahead);
+	struct slot *slot = take_slot(read_ahead);
 	const struct gmt_record_info *record = gmt_record_info(slot->block.kind);
 
 	*ret_block = (struct gmt_read_ahead_block){ .record = record,

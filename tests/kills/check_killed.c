@@ -51,7 +51,7 @@ int main(int argc, char **argv)
 		return 1;
 	printf("%zu", snapshot->events.count);
 	if (snapshot->compacted.has_compacted_prefix)
-		printf(" %" PRIu64, gmt_snapshot_folded(snapshot));
+		printf(" %" PRIu64, gmt_snapshot_compacted_events(snapshot));
 	putchar('\n');
 	return 0;
 }

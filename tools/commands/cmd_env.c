@@ -96,7 +96,7 @@ int gmt_cmd_env(const struct gmt_command *command, int argc, char **argv)
 	char *text = gmt_recorder_options(NULL, &options.recorder);
 	if (!text)
 		return 3;
-	if (!gmt_recorder_takes("env", text)) {
+	if (!gmt_recorder_accepts("env", text)) {
 		free(text);
 		return GMT_EXIT_USAGE;
 	}

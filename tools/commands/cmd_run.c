@@ -43,8 +43,8 @@ enum { MAX_SHOWN_NAMES = 8, NOTHING_TO_JUDGE = 3 };
 
 static void explain_no_recording(const struct gmt_run *run)
 {
-	if (run->why_nothing[0])
-		gmt_message_error("nothing was recorded: %s", run->why_nothing);
+	if (run->no_recording_reason[0])
+		gmt_message_error("nothing was recorded: %s", run->no_recording_reason);
 	else
 		fputs("gpumemtrace: nothing was recorded: the program did not use CUDA\n", stderr);
 }
@@ -53,8 +53,9 @@ static void suggest_next(const struct gmt_run *run)
 {
 	struct gmt_plain plain = { .file = stderr };
 
-	if (run->count && run->why_nothing[0])
-		gmt_message_warning("a process of the program was not recorded: %s", run->why_nothing);
+	if (run->count && run->no_recording_reason[0])
+		gmt_message_warning("a process of the program was not recorded: %s",
+			run->no_recording_reason);
 	if (!run->count) {
 		explain_no_recording(run);
 	} else if (run->count > MAX_SHOWN_NAMES) {
@@ -154,7 +155,7 @@ static bool set_environment(const struct run_options *options, char **ret_patter
 
 	char *preload = gmt_recorder_preload(library, getenv("LD_PRELOAD"));
 	char *recorder = gmt_recorder_options(getenv("GPUMEMTRACE_OPTIONS"), &options->recorder);
-	if (recorder && !gmt_recorder_takes("run", recorder)) {
+	if (recorder && !gmt_recorder_accepts("run", recorder)) {
 		free(preload);
 		free(recorder);
 		return false;

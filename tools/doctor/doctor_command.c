@@ -52,7 +52,7 @@ static void list_libraries(struct gmt_doctor *doctor)
 
 void gmt_doctor_gather_command(struct gmt_doctor *doctor)
 {
-	const struct gmt_elf *elf = &doctor->elf;
+	const struct gmt_doctor_elf *elf = &doctor->elf;
 
 	if (!doctor->command)
 		return;
@@ -65,8 +65,8 @@ void gmt_doctor_gather_command(struct gmt_doctor *doctor)
 	if (doctor->is_elsewhere)
 		return;
 	gmt_doctor_follow_python(doctor);
-	gmt_elf_read(doctor->program.path, &doctor->elf);
-	doctor->is_loadable = gmt_doctor_takes_recorder(elf);
+	gmt_doctor_elf_read(doctor->program.path, &doctor->elf);
+	doctor->is_loadable = gmt_doctor_accepts_recorder(elf);
 	if (doctor->is_loadable && doctor->recorder.is_found)
 		list_libraries(doctor);
 }

@@ -43,19 +43,19 @@ static void take_numbers(struct gmt_doctor_driver *driver, const struct gmt_subp
 {
 	char value[256], key[32];
 
-	if (gmt_doctor_answer(process, "version", value, sizeof(value)))
+	if (gmt_doctor_probe_value(process, "version", value, sizeof(value)))
 		driver->version = (uint32_t)strtoul(value, NULL, 10);
-	if (gmt_doctor_answer(process, "init", value, sizeof(value))) {
+	if (gmt_doctor_probe_value(process, "init", value, sizeof(value))) {
 		driver->is_initialized = true;
 		driver->result = atoi(value);
 	}
-	if (gmt_doctor_answer(process, "devices", value, sizeof(value)))
+	if (gmt_doctor_probe_value(process, "devices", value, sizeof(value)))
 		driver->device_count = (uint32_t)strtoul(value, NULL, 10);
 	for (uint32_t i = 0; i < driver->device_count && i < GMT_DOCTOR_DEVICES; i++) {
 		char *name;
 
 		snprintf(key, sizeof(key), "device%" PRIu32, i);
-		if (!gmt_doctor_answer(process, key, value, sizeof(value)))
+		if (!gmt_doctor_probe_value(process, key, value, sizeof(value)))
 			continue;
 		driver->devices[i].total_bytes = strtoull(value, &name, 10);
 		snprintf(driver->devices[i].name, sizeof(driver->devices[i].name), "%.120s",
@@ -75,17 +75,19 @@ void gmt_doctor_gather_driver(struct gmt_doctor *doctor)
 
 	others_preloaded(preload, sizeof(preload));
 	gmt_subprocess_run("/proc/self/exe", argv, changes, LIMIT_MS, &process);
-	driver->is_found = gmt_doctor_answer(&process, "driver", driver->path, sizeof(driver->path));
+	driver->is_found =
+		gmt_doctor_probe_value(&process, "driver", driver->path, sizeof(driver->path));
 	driver->is_late = process.is_late;
 	driver->has_crashed = process.is_started && !process.is_late && WIFSIGNALED(process.status);
-	if (!gmt_doctor_answer(&process, "driver_error", driver->why, sizeof(driver->why)))
+	if (!gmt_doctor_probe_value(&process, "driver_error", driver->why, sizeof(driver->why)))
 		gmt_subprocess_complaint(&process, NULL, driver->why, sizeof(driver->why));
 	take_numbers(driver, &process);
-	if (gmt_doctor_answer(&process, "nvml_init", value, sizeof(value)) && strcmp(value, "0") != 0)
+	if (gmt_doctor_probe_value(&process, "nvml_init", value, sizeof(value)) &&
+		strcmp(value, "0") != 0)
 		snprintf(driver->nvml_why, sizeof(driver->nvml_why), "nvmlInit_v2 answers %.20s", value);
-	else if (!gmt_doctor_answer(&process, "nvml", driver->nvml, sizeof(driver->nvml)))
-		gmt_doctor_answer(&process, "nvml_error", driver->nvml_why, sizeof(driver->nvml_why));
-	gmt_doctor_answer(&process, "release", driver->release, sizeof(driver->release));
+	else if (!gmt_doctor_probe_value(&process, "nvml", driver->nvml, sizeof(driver->nvml)))
+		gmt_doctor_probe_value(&process, "nvml_error", driver->nvml_why, sizeof(driver->nvml_why));
+	gmt_doctor_probe_value(&process, "release", driver->release, sizeof(driver->release));
 }
 
 void gmt_doctor_driver_found(const struct gmt_doctor *doctor, struct gmt_finding *finding)

@@ -65,7 +65,7 @@ static uint64_t offset_of(const struct image *image, const Elf64_Ehdr *head, uin
 }
 
 static void read_dynamic(const struct image *image, const Elf64_Ehdr *head, const Elf64_Phdr *part,
-	struct gmt_elf *elf)
+	struct gmt_doctor_elf *elf)
 {
 	uint64_t count = part->p_filesz / sizeof(Elf64_Dyn), strings = UINT64_MAX;
 	Elf64_Dyn entry;
@@ -91,7 +91,7 @@ static void read_dynamic(const struct image *image, const Elf64_Ehdr *head, cons
 }
 
 static bool read_program_headers(const struct image *image, const Elf64_Ehdr *head,
-	struct gmt_elf *elf)
+	struct gmt_doctor_elf *elf)
 {
 	Elf64_Phdr part;
 
@@ -119,7 +119,8 @@ static bool section_header(const struct image *image, const Elf64_Ehdr *head, un
 	return true;
 }
 
-static void read_sections(const struct image *image, const Elf64_Ehdr *head, struct gmt_elf *elf)
+static void read_sections(const struct image *image, const Elf64_Ehdr *head,
+	struct gmt_doctor_elf *elf)
 {
 	Elf64_Shdr names, section;
 	char name[64];
@@ -147,7 +148,7 @@ static bool contains_driver_names(const struct image *image)
 		memmem(image->bytes, image->size, entry, sizeof(entry) - 1);
 }
 
-static void read_image(const struct image *image, struct gmt_elf *elf)
+static void read_image(const struct image *image, struct gmt_doctor_elf *elf)
 {
 	const unsigned char *ident = at(image, 0, EI_NIDENT);
 	const void *whole = at(image, 0, sizeof(Elf64_Ehdr));
@@ -179,7 +180,7 @@ static void read_image(const struct image *image, struct gmt_elf *elf)
 	elf->kind = GMT_ELF_NATIVE;
 }
 
-void gmt_elf_read(const char *path, struct gmt_elf *ret_elf)
+void gmt_doctor_elf_read(const char *path, struct gmt_doctor_elf *ret_elf)
 {
 	struct stat about;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -201,7 +202,7 @@ void gmt_elf_read(const char *path, struct gmt_elf *ret_elf)
 	close(fd);
 }
 
-const char *gmt_elf_needs(const struct gmt_elf *elf, const char *prefix)
+const char *gmt_doctor_elf_needs(const struct gmt_doctor_elf *elf, const char *prefix)
 {
 	for (size_t i = 0; i < elf->needed_count; i++)
 		if (strncmp(elf->needed[i], prefix, strlen(prefix)) == 0)
@@ -209,7 +210,7 @@ const char *gmt_elf_needs(const struct gmt_elf *elf, const char *prefix)
 	return NULL;
 }
 
-uint32_t gmt_elf_own_machine(void)
+uint32_t gmt_doctor_elf_own_machine(void)
 {
 #if defined(__x86_64__)
 	return EM_X86_64;
@@ -220,7 +221,7 @@ uint32_t gmt_elf_own_machine(void)
 #endif
 }
 
-const char *gmt_elf_machine_name(uint32_t machine, char buffer[32])
+const char *gmt_doctor_elf_machine_name(uint32_t machine, char buffer[32])
 {
 	switch (machine) {
 	case EM_X86_64:

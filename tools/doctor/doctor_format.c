@@ -9,17 +9,17 @@
 
 #include "tools/doctor/doctor.h"
 
-static bool is_for_this_machine(const struct gmt_elf *elf)
+static bool is_for_this_machine(const struct gmt_doctor_elf *elf)
 {
-	return elf->kind == GMT_ELF_NATIVE && elf->machine == gmt_elf_own_machine();
+	return elf->kind == GMT_ELF_NATIVE && elf->machine == gmt_doctor_elf_own_machine();
 }
 
-static bool is_musl(const struct gmt_elf *elf)
+static bool is_musl(const struct gmt_doctor_elf *elf)
 {
 	return strstr(elf->interpreter, "ld-musl");
 }
 
-bool gmt_doctor_takes_recorder(const struct gmt_elf *elf)
+bool gmt_doctor_accepts_recorder(const struct gmt_doctor_elf *elf)
 {
 	return is_for_this_machine(elf) && elf->interpreter[0] && !is_musl(elf) &&
 		!access(elf->interpreter, X_OK);
@@ -27,7 +27,7 @@ bool gmt_doctor_takes_recorder(const struct gmt_elf *elf)
 
 void gmt_doctor_command_format(const struct gmt_doctor *doctor, struct gmt_finding *finding)
 {
-	const struct gmt_elf *elf = &doctor->elf;
+	const struct gmt_doctor_elf *elf = &doctor->elf;
 	char buffer[32], own[32];
 
 	if (!gmt_doctor_has_program(doctor))
@@ -50,20 +50,20 @@ void gmt_doctor_command_format(const struct gmt_doctor *doctor, struct gmt_findi
 	case GMT_ELF_NATIVE:
 		break;
 	}
-	gmt_elf_machine_name(elf->machine, buffer);
+	gmt_doctor_elf_machine_name(elf->machine, buffer);
 	if (is_for_this_machine(elf))
 		gmt_finding_set(finding, GMT_VERDICT_OK, "%u bits, %s", (unsigned)elf->bits,
-			gmt_elf_machine_name(elf->machine, buffer));
+			gmt_doctor_elf_machine_name(elf->machine, buffer));
 	else
 		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
 			"%u bits, %s; the recorder and this machine are %s", (unsigned)elf->bits,
-			gmt_elf_machine_name(elf->machine, buffer),
-			gmt_elf_machine_name(gmt_elf_own_machine(), own));
+			gmt_doctor_elf_machine_name(elf->machine, buffer),
+			gmt_doctor_elf_machine_name(gmt_doctor_elf_own_machine(), own));
 }
 
 void gmt_doctor_command_linker(const struct gmt_doctor *doctor, struct gmt_finding *finding)
 {
-	const struct gmt_elf *elf = &doctor->elf;
+	const struct gmt_doctor_elf *elf = &doctor->elf;
 
 	if (!gmt_doctor_has_program(doctor) || !is_for_this_machine(elf))
 		return;
@@ -132,10 +132,11 @@ void gmt_doctor_command_loads(const struct gmt_doctor *doctor, struct gmt_findin
 
 void gmt_doctor_command_sanitizer(const struct gmt_doctor *doctor, struct gmt_finding *finding)
 {
-	const char *name = gmt_elf_needs(&doctor->elf, "libasan.so"), *options = getenv("ASAN_OPTIONS");
+	const char *name = gmt_doctor_elf_needs(&doctor->elf, "libasan.so"),
+			   *options = getenv("ASAN_OPTIONS");
 
 	if (!name)
-		name = gmt_elf_needs(&doctor->elf, "libclang_rt.asan");
+		name = gmt_doctor_elf_needs(&doctor->elf, "libclang_rt.asan");
 	if (!gmt_doctor_has_program(doctor) || !name)
 		return;
 	if (options && strstr(options, "verify_asan_link_order=0"))
@@ -149,14 +150,14 @@ void gmt_doctor_command_sanitizer(const struct gmt_doctor *doctor, struct gmt_fi
 
 void gmt_doctor_command_cuda(const struct gmt_doctor *doctor, struct gmt_finding *finding)
 {
-	const struct gmt_elf *elf = &doctor->elf;
+	const struct gmt_doctor_elf *elf = &doctor->elf;
 	char line[512];
 
 	if (!gmt_doctor_has_program(doctor) || elf->kind != GMT_ELF_NATIVE || !elf->interpreter[0])
 		return;
 
-	const char *runtime = gmt_elf_needs(elf, "libcudart.so"),
-			   *driver = gmt_elf_needs(elf, "libcuda.so");
+	const char *runtime = gmt_doctor_elf_needs(elf, "libcudart.so"),
+			   *driver = gmt_doctor_elf_needs(elf, "libcuda.so");
 	if (runtime && driver)
 		gmt_finding_set(finding, GMT_VERDICT_OK, "linked to %s and %s", runtime, driver);
 	else if (runtime || driver)
@@ -177,7 +178,7 @@ void gmt_doctor_command_cuda(const struct gmt_doctor *doctor, struct gmt_finding
 
 void gmt_doctor_command_symbols(const struct gmt_doctor *doctor, struct gmt_finding *finding)
 {
-	const struct gmt_elf *elf = &doctor->elf;
+	const struct gmt_doctor_elf *elf = &doctor->elf;
 
 	/* The interpreter of a script does not contain the user's own code. */
 	if (!gmt_doctor_has_program(doctor) || elf->kind != GMT_ELF_NATIVE ||

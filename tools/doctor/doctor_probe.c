@@ -177,7 +177,7 @@ int gmt_doctor_probe(const char *what)
 	_exit(0);
 }
 
-bool gmt_doctor_answer(const struct gmt_subprocess *process, const char *key, char *ret_value,
+bool gmt_doctor_probe_value(const struct gmt_subprocess *process, const char *key, char *ret_value,
 	size_t value_bytes)
 {
 	char start[64];

@@ -36,11 +36,11 @@ static const char script[] =
 /* Variables that would change how the interpreter runs the script. */
 static const char *const unset[] = { "LD_PRELOAD", "PYTHONSTARTUP", "PYTHONINSPECT", NULL };
 
-static bool answers_one(const struct gmt_subprocess *process, const char *key)
+static bool is_one(const struct gmt_subprocess *process, const char *key)
 {
 	char value[8];
 
-	return gmt_doctor_answer(process, key, value, sizeof(value)) && strcmp(value, "1") == 0;
+	return gmt_doctor_probe_value(process, key, value, sizeof(value)) && strcmp(value, "1") == 0;
 }
 
 /*
@@ -58,7 +58,7 @@ void gmt_doctor_follow_python(struct gmt_doctor *doctor)
 	if (!doctor->program.python[0] || gmt_program_is_python(doctor->program.path))
 		return;
 	gmt_subprocess_run(doctor->program.python, argv, unset, LIMIT_MS, &process);
-	if (!gmt_doctor_answer(&process, "executable", path, sizeof(path)) || path[0] != '/')
+	if (!gmt_doctor_probe_value(&process, "executable", path, sizeof(path)) || path[0] != '/')
 		return;
 	memcpy(doctor->program.path, path, sizeof(path));
 	gmt_program_add_step(&doctor->program, path);
@@ -78,14 +78,14 @@ void gmt_doctor_gather_python(struct gmt_doctor *doctor)
 		return;
 	gmt_subprocess_run(doctor->program.path, argv, unset, LIMIT_MS, &process);
 	python->is_asked =
-		gmt_doctor_answer(&process, "version", python->version, sizeof(python->version));
-	gmt_doctor_answer(&process, "implementation", python->implementation,
+		gmt_doctor_probe_value(&process, "version", python->version, sizeof(python->version));
+	gmt_doctor_probe_value(&process, "implementation", python->implementation,
 		sizeof(python->implementation));
-	python->is_free_threaded = answers_one(&process, "free_threaded");
-	python->has_trace_refs = answers_one(&process, "trace_refs");
-	gmt_doctor_answer(&process, "torch", python->torch, sizeof(python->torch));
-	gmt_doctor_answer(&process, "torch_cuda", python->torch_cuda, sizeof(python->torch_cuda));
-	gmt_doctor_answer(&process, "torch_hip", python->torch_hip, sizeof(python->torch_hip));
+	python->is_free_threaded = is_one(&process, "free_threaded");
+	python->has_trace_refs = is_one(&process, "trace_refs");
+	gmt_doctor_probe_value(&process, "torch", python->torch, sizeof(python->torch));
+	gmt_doctor_probe_value(&process, "torch_cuda", python->torch_cuda, sizeof(python->torch_cuda));
+	gmt_doctor_probe_value(&process, "torch_hip", python->torch_hip, sizeof(python->torch_hip));
 }
 
 void gmt_doctor_python_version(const struct gmt_doctor *doctor, struct gmt_finding *finding)

@@ -38,7 +38,7 @@ static void find_unwinder(struct gmt_doctor_recorder *recorder, struct gmt_subpr
 	}
 	recorder->unwinder[0] = 0;
 	probe(process, "unwinder", "");
-	gmt_doctor_answer(process, "unwinder", recorder->unwinder, sizeof(recorder->unwinder));
+	gmt_doctor_probe_value(process, "unwinder", recorder->unwinder, sizeof(recorder->unwinder));
 }
 
 void gmt_doctor_gather_recorder(struct gmt_doctor *doctor)
@@ -49,7 +49,7 @@ void gmt_doctor_gather_recorder(struct gmt_doctor *doctor)
 	recorder->is_found = gmt_recorder_find(recorder->path, recorder->why, recorder->remedy);
 	if (!recorder->is_found)
 		return;
-	gmt_elf_read(recorder->path, &recorder->elf);
+	gmt_doctor_elf_read(recorder->path, &recorder->elf);
 	find_unwinder(recorder, &process);
 
 	char *preload = gmt_recorder_preload(recorder->path, getenv("LD_PRELOAD"));
@@ -57,9 +57,9 @@ void gmt_doctor_gather_recorder(struct gmt_doctor *doctor)
 	free(preload);
 
 	char path[PATH_MAX];
-	recorder->is_loaded = gmt_doctor_answer(&process, "recorder", path, sizeof(path));
-	gmt_doctor_answer(&process, "by_name", recorder->by_name, sizeof(recorder->by_name));
-	gmt_doctor_answer(&process, "by_driver", recorder->by_driver, sizeof(recorder->by_driver));
+	recorder->is_loaded = gmt_doctor_probe_value(&process, "recorder", path, sizeof(path));
+	gmt_doctor_probe_value(&process, "by_name", recorder->by_name, sizeof(recorder->by_name));
+	gmt_doctor_probe_value(&process, "by_driver", recorder->by_driver, sizeof(recorder->by_driver));
 	gmt_subprocess_complaint(&process, "libgpumemtrace.so", recorder->complaint,
 		sizeof(recorder->complaint));
 }
@@ -78,7 +78,7 @@ void gmt_doctor_recorder_found(const struct gmt_doctor *doctor, struct gmt_findi
 
 void gmt_doctor_recorder_machine(const struct gmt_doctor *doctor, struct gmt_finding *finding)
 {
-	const struct gmt_elf *elf = &doctor->recorder.elf;
+	const struct gmt_doctor_elf *elf = &doctor->recorder.elf;
 	char buffer[32], own[32];
 
 	if (!doctor->recorder.is_found)
@@ -86,13 +86,13 @@ void gmt_doctor_recorder_machine(const struct gmt_doctor *doctor, struct gmt_fin
 	if (elf->kind != GMT_ELF_NATIVE && elf->kind != GMT_ELF_FOREIGN)
 		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
 			"libgpumemtrace.so is no library, or damaged");
-	else if (elf->machine != gmt_elf_own_machine() || elf->bits != 8 * sizeof(void *))
+	else if (elf->machine != gmt_doctor_elf_own_machine() || elf->bits != 8 * sizeof(void *))
 		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "it is made for %s, this machine is %s",
-			gmt_elf_machine_name(elf->machine, buffer),
-			gmt_elf_machine_name(gmt_elf_own_machine(), own));
+			gmt_doctor_elf_machine_name(elf->machine, buffer),
+			gmt_doctor_elf_machine_name(gmt_doctor_elf_own_machine(), own));
 	else
 		gmt_finding_set(finding, GMT_VERDICT_OK, "made for %s",
-			gmt_elf_machine_name(elf->machine, buffer));
+			gmt_doctor_elf_machine_name(elf->machine, buffer));
 }
 
 void gmt_doctor_recorder_loads(const struct gmt_doctor *doctor, struct gmt_finding *finding)

@@ -35,7 +35,7 @@ static bool set_variables(const struct gmt_doctor *doctor, const char *folder)
 	return done;
 }
 
-static void put_back(const char *name, const char *value)
+static void restore_variables(const char *name, const char *value)
 {
 	if (value)
 		setenv(name, value, 1);
@@ -62,8 +62,8 @@ static int run_recorded(const struct gmt_doctor *doctor, const char *folder)
 	}
 	if (kept >= 0)
 		close(kept);
-	put_back("LD_PRELOAD", kept_preload);
-	put_back("GPUMEMTRACE_OPTIONS", kept_options);
+	restore_variables("LD_PRELOAD", kept_preload);
+	restore_variables("GPUMEMTRACE_OPTIONS", kept_options);
 	free(kept_preload);
 	free(kept_options);
 	return code;

@@ -163,7 +163,7 @@ static void print_refused(void *context, const struct gmt_option_complaint *comp
 	gmt_message_error("%s: options of the recorder: %s", checking->verb, complaint->line);
 }
 
-bool gmt_recorder_takes(const char *verb, const char *options)
+bool gmt_recorder_accepts(const char *verb, const char *options)
 {
 	struct checking checking = { .verb = verb };
 	struct gmt_recorder_settings settings;

@@ -54,7 +54,7 @@ char *gmt_recorder_options(const char *before, const struct gmt_option_passed *p
  * would refuse. The messages begin with `verb`. Returns false if the recorder would refuse an
  * option: no run is better than a different recording.
  */
-bool gmt_recorder_takes(const char *verb, const char *options);
+bool gmt_recorder_accepts(const char *verb, const char *options);
 
 /*
  * Copies the effective value of `output` under these options, with its tokens. Cuts it to

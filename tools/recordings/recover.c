@@ -160,7 +160,7 @@ void gmt_recover_memory(struct gmt_shared_recording *shared_recording,
 	const char *why;
 
 	begin(ret_outcome, shared_recording);
-	why = gmt_shared_recordings_why_not(shared_recording);
+	why = gmt_shared_recordings_unusable_reason(shared_recording);
 	if (why && gmt_shared_recording_is_alive(shared_recording)) {
 		ret_outcome->state = GMT_RECOVER_GOES_ON;
 	} else if (why) {
@@ -182,8 +182,7 @@ void gmt_recover_memory(struct gmt_shared_recording *shared_recording,
 }
 
 /* The file has no memory. Its end record shows whether it is complete. */
-static void look_for_end(const struct gmt_replaceable_file *target,
-	struct gmt_recover_outcome *outcome)
+static void find_end(const struct gmt_replaceable_file *target, struct gmt_recover_outcome *outcome)
 {
 	struct gmt_source *source;
 	struct gmt_block block;
@@ -220,7 +219,7 @@ void gmt_recover_file(const char *path, const struct gmt_recover_options *option
 		ret_outcome->state = GMT_RECOVER_GOES_ON;
 		ret_outcome->pid = recording_pid;
 	} else if (!shared_recording) {
-		look_for_end(&target, ret_outcome);
+		find_end(&target, ret_outcome);
 	} else {
 		complete(&target, shared_recording, options, ret_outcome);
 	}

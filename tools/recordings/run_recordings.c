@@ -208,7 +208,7 @@ static bool complete_from_memory(void *context, struct gmt_shared_recording *sha
 }
 
 /* Reads and removes the note that files/run_note.h wrote. */
-static void read_why_nothing(struct gmt_run *run)
+static void read_no_recording_reason(struct gmt_run *run)
 {
 	char folder[3800], path[4096];
 	size_t length = 0;
@@ -222,11 +222,12 @@ static void read_why_nothing(struct gmt_run *run)
 		int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 		if (fd < 0)
 			continue;
-		length = gmt_file_read_at(fd, 0, run->why_nothing, sizeof(run->why_nothing) - 1);
+		length =
+			gmt_file_read_at(fd, 0, run->no_recording_reason, sizeof(run->no_recording_reason) - 1);
 		close(fd);
 		unlink(path);
 	}
-	run->why_nothing[length] = 0;
+	run->no_recording_reason[length] = 0;
 }
 
 void gmt_run_finish(struct gmt_run *run, bool was_killed, bool is_quiet)
@@ -236,7 +237,7 @@ void gmt_run_finish(struct gmt_run *run, bool was_killed, bool is_quiet)
 	if (was_killed)
 		wait_for_dying(run);
 	find_files(run);
-	read_why_nothing(run);
+	read_no_recording_reason(run);
 	complete_files(&finish);
 	/*
 	 * Complete the files of processes that had another option `output` or another working

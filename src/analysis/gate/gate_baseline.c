@@ -312,10 +312,10 @@ static void report(const struct gmt_judge *judge, uint32_t check, const struct g
 
 /*
  * Judges the growth of each group. Returns how many groups grow faster than in the baseline. With
- * `tell`, adds a finding for each.
+ * `adds_findings`, adds a finding for each.
  */
 static unsigned judge_growth(const struct gmt_judge *judge, uint32_t check,
-	const struct gmt_baseline *found, const struct gmt_baseline_row *layer, bool tell)
+	const struct gmt_baseline *found, const struct gmt_baseline_row *layer, bool adds_findings)
 {
 	double factor = 1 + judge->gate->limits->tolerance;
 	unsigned count = 0;
@@ -330,7 +330,7 @@ static unsigned judge_growth(const struct gmt_judge *judge, uint32_t check,
 		if ((double)row->growth_bytes <= (before ? (double)before->growth_bytes : 0) * factor)
 			continue;
 		count++;
-		finding = tell ? gmt_verdict_add_finding(judge->verdict, check) : NULL;
+		finding = adds_findings ? gmt_verdict_add_finding(judge->verdict, check) : NULL;
 		if (!finding)
 			continue;
 		finding->bytes_per_step = (double)row->growth_bytes;

@@ -66,7 +66,7 @@ static void report_compacted(const struct gmt_judge *judge, uint32_t check, uint
  * Adds sites with refused requests in the compacted prefix to `found`, as indices of past sites.
  * Subtracts the requests of suppressed sites from *count.
  */
-static void find_folded(const struct gmt_judge *judge, struct compacted *found, uint64_t *count)
+static void find_compacted(const struct gmt_judge *judge, struct compacted *found, uint64_t *count)
 {
 	const struct gmt_snapshot *snapshot = judge->input->snapshot;
 
@@ -114,7 +114,7 @@ void gmt_judge_ooms(const struct gmt_judge *judge)
 		if (place)
 			*place = row;
 	}
-	find_folded(judge, &compacted, &count);
+	find_compacted(judge, &compacted, &count);
 	check.state = count > limit ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
 	check.measured = (double)count;
 	check.limit = (double)limit;

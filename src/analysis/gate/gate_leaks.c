@@ -42,7 +42,7 @@ static bool counts(const struct gmt_judge *judge, const struct gmt_leak *leak)
 	return false;
 }
 
-static void describe_birth(const struct gmt_judge *judge, struct gmt_finding *finding,
+static void describe_attribution_row(const struct gmt_judge *judge, struct gmt_finding *finding,
 	const struct gmt_leak_attribution *attribution_row)
 {
 	struct gmt_verdict *verdict = judge->verdict;
@@ -68,11 +68,11 @@ static void describe_attribution(const struct gmt_judge *judge, struct gmt_findi
 	size_t count = leak->attribution.count;
 
 	if (count)
-		describe_birth(judge, finding, &leak->attribution.items[0]);
+		describe_attribution_row(judge, finding, &leak->attribution.items[0]);
 	if (count > 2)
 		gmt_verdict_add_evidence(judge->verdict, finding, "...");
 	if (count > 1)
-		describe_birth(judge, finding, &leak->attribution.items[count - 1]);
+		describe_attribution_row(judge, finding, &leak->attribution.items[count - 1]);
 }
 
 /* Returns the rate as text. A rate below one byte per step must not be shown as 0. */
@@ -180,7 +180,7 @@ static void set_not_judged(const struct gmt_judge *judge, struct gmt_verdict_che
  * Turns the check into a warning, because the growth is more likely not a leak. The text has the
  * line that grows most and its ground.
  */
-static void warn_of_doubt(const struct gmt_judge *judge, struct gmt_verdict_check *check,
+static void warn_of_uncertainty(const struct gmt_judge *judge, struct gmt_verdict_check *check,
 	const struct gmt_leak *leak, double bytes_per_step)
 {
 	check->state = GMT_CHECK_WARNED;
@@ -326,7 +326,7 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_account *a
 	check.unit = "bytes/step";
 	/* Without a finding, memory may still rise: it may level off, or be freed later. */
 	if (unsure > 0 && !(sum > 0))
-		warn_of_doubt(judge, &check, warned, unsure);
+		warn_of_uncertainty(judge, &check, warned, unsure);
 	else if (sum > 0)
 		check.text = gmt_verdict_line(judge->verdict, "grows by %s a step, %s allowed",
 			rate_text(judge, sum), gmt_text_size((uint64_t)limit).text);

@@ -292,7 +292,7 @@ static bool ended(void *user, const struct gmt_replay *replay,
 	return true;
 }
 
-static bool folded(void *user, const struct gmt_replay *replay)
+static bool compacted(void *user, const struct gmt_replay *replay)
 {
 	struct state *state = user;
 	const struct gmt_compacted *compacted = &state->snapshot->compacted;
@@ -395,7 +395,7 @@ enum gmt_status gmt_history_init(struct gmt_history *ret_history,
 	ret_history->observer = (struct gmt_replay_observer){
 		.before = before_event,
 		.next_needed_stamp = &state->next_needed_stamp,
-		.compacted = folded,
+		.compacted = compacted,
 		.began = began,
 		.ended = ended,
 		.finished = finished,

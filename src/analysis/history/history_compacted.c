@@ -36,7 +36,7 @@ void gmt_history_plan_compacted(struct gmt_history_series *ret_series,
 {
 	uint64_t stride = ret_series->stride;
 
-	if (!gmt_snapshot_folded(snapshot))
+	if (!gmt_snapshot_compacted_events(snapshot))
 		return;
 	ret_series->lacks_compacted_samples = steps->lacks_compacted_samples ||
 		(steps->steps.items[0].end <= snapshot->compacted.fold.stamp && !steps->compacted.count);

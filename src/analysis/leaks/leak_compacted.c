@@ -13,7 +13,7 @@ static bool is_compacted(const struct gmt_leak_builder *builder, enum gmt_histor
 {
 	const struct gmt_history_capture *capture = &builder->history->captures[moment];
 
-	return capture->wanted && gmt_snapshot_folded(builder->snapshot) &&
+	return capture->wanted && gmt_snapshot_compacted_events(builder->snapshot) &&
 		capture->stamp < builder->snapshot->compacted.fold.stamp;
 }
 
@@ -34,7 +34,7 @@ void gmt_leak_note_compacted(struct gmt_leak_builder *builder)
 {
 	struct gmt_leaks *leaks = builder->leaks;
 
-	if (!gmt_snapshot_folded(builder->snapshot))
+	if (!gmt_snapshot_compacted_events(builder->snapshot))
 		return;
 	if (is_compacted(builder, GMT_MOMENT_LAST_PHASE))
 		leaks->no_phases = "what lived at the end of the last phase is in totals only";

@@ -141,7 +141,7 @@ static void judge_compaction(struct lister *lister, const struct gmt_snapshot *s
 		"the first %s were folded (%.64s): %s events are in totals only; totals, peaks and what "
 		"lives are exact, what lived at moments before is not known",
 		gmt_text_duration(gmt_clock_time_ns(snapshot, compacted->fold.stamp)).text,
-		snapshot->compaction_why, gmt_text_count(gmt_snapshot_folded(snapshot)).text);
+		snapshot->compaction_why, gmt_text_count(gmt_snapshot_compacted_events(snapshot)).text);
 	if (steps > 1)
 		add(lister, GMT_WARNING_REMARK,
 			"in what was folded up to %s steps were put together: a table of steps has the same numbers for them",

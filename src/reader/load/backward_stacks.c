@@ -40,7 +40,8 @@ static bool lies_in_call(struct attributor *attributor, uint32_t frames_id)
 	return *kind == CALL_STACK;
 }
 
-static bool adopt(struct attributor *attributor, uint32_t of, uint32_t call, uint32_t *ret_trace)
+static bool attribute(struct attributor *attributor, uint32_t of, uint32_t call,
+	uint32_t *ret_trace)
 {
 	struct gmt_snapshot *snapshot = attributor->snapshot;
 	uint64_t key = (uint64_t)of << 32 | call;
@@ -62,7 +63,7 @@ static bool adopt(struct attributor *attributor, uint32_t of, uint32_t call, uin
 /*
  * Sets *ret_trace to the event's trace, or to the same trace with the backward call as its caller.
  */
-static bool look_at(struct attributor *attributor, const struct gmt_snapshot_event *event,
+static bool examine_trace(struct attributor *attributor, const struct gmt_snapshot_event *event,
 	uint32_t *ret_trace)
 {
 	const struct gmt_snapshot_trace *trace = &attributor->snapshot->traces.items[event->trace];
@@ -78,11 +79,11 @@ static bool look_at(struct attributor *attributor, const struct gmt_snapshot_eve
 			gmt_backward_attribution_set_stack(&attributor->backward_attribution, event->thread,
 				trace->frames, lies_in_call(attributor, trace->frames));
 	call = gmt_backward_attribution_caller(&attributor->backward_attribution);
-	return !call || adopt(attributor, event->trace, call, ret_trace);
+	return !call || attribute(attributor, event->trace, call, ret_trace);
 }
 
 /* Registers autograd's threads. Sets *ret_any to whether there are any. */
-static bool know_threads(struct attributor *attributor, bool *ret_any)
+static bool note_threads(struct attributor *attributor, bool *ret_any)
 {
 	const struct gmt_snapshot *snapshot = attributor->snapshot;
 
@@ -111,7 +112,7 @@ static bool begin_calls(struct attributor *attributor)
 }
 
 /* Gives callers to the events in the reader's rows, except events of the compacted prefix. */
-static bool look_at_rows(struct attributor *attributor, const struct gmt_events_reader *reader)
+static bool scan_rows(struct attributor *attributor, const struct gmt_events_reader *reader)
 {
 	struct gmt_snapshot *snapshot = attributor->snapshot;
 	uint32_t traces[GMT_EVENTS_CHUNK];
@@ -122,14 +123,14 @@ static bool look_at_rows(struct attributor *attributor, const struct gmt_events_
 
 		traces[i] = event->trace;
 		if (reader->first + i >= snapshot->compacted_events &&
-			!look_at(attributor, event, &traces[i]))
+			!examine_trace(attributor, event, &traces[i]))
 			return false;
 		differ |= traces[i] != event->trace;
 	}
 	return !differ || gmt_events_set_traces(&snapshot->events, reader->first, traces);
 }
 
-static bool look_at_all(struct attributor *attributor)
+static bool scan_all(struct attributor *attributor)
 {
 	struct gmt_snapshot *snapshot = attributor->snapshot;
 	struct gmt_events_reader reader;
@@ -137,7 +138,7 @@ static bool look_at_all(struct attributor *attributor)
 
 	for (size_t i = 0; done && i < snapshot->events.count; i += reader.count) {
 		gmt_events_unpack(&reader, i);
-		done = look_at_rows(attributor, &reader);
+		done = scan_rows(attributor, &reader);
 	}
 	gmt_events_reader_fini(&reader);
 	return done;
@@ -148,7 +149,7 @@ bool gmt_backward_attribute(struct gmt_snapshot *snapshot)
 	struct attributor attributor = { .snapshot = snapshot };
 	bool done, any;
 
-	if (!know_threads(&attributor, &any) || !any) {
+	if (!note_threads(&attributor, &any) || !any) {
 		gmt_backward_attribution_fini(&attributor.backward_attribution);
 		return !any;
 	}
@@ -159,7 +160,7 @@ bool gmt_backward_attribute(struct gmt_snapshot *snapshot)
 	 * calls that ran at its end.
 	 */
 	done = done && begin_calls(&attributor);
-	done = done && look_at_all(&attributor);
+	done = done && scan_all(&attributor);
 	gmt_backward_attribution_fini(&attributor.backward_attribution);
 	gmt_map_fini(&attributor.trace_ids);
 	gmt_vec_fini(&attributor.stack_kinds);

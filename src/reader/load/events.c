@@ -420,7 +420,7 @@ static void unpack_shapes(struct gmt_events_reader *reader, const struct gmt_eve
  * Fills the fields that the reader did not request with garbage, so that a use of them shows in
  * tests. Only in builds with AddressSanitizer.
  */
-static void spoil_others(const struct gmt_events_reader *reader)
+static void poison_others(const struct gmt_events_reader *reader)
 {
 	enum { POISON = 0xa5 };
 
@@ -475,7 +475,7 @@ void gmt_events_unpack(struct gmt_events_reader *reader, size_t index)
 		unpack_chunk(reader, events->chunks.items[number].columns);
 	}
 	if (GMT_WITH_ASAN)
-		spoil_others(reader);
+		poison_others(reader);
 }
 
 void gmt_events_reader_fini(struct gmt_events_reader *reader)

@@ -238,7 +238,7 @@ static void check_count(struct gmt_snapshot *snapshot, uint64_t stamp, uint64_t 
  * Loads a row of the compacted prefix. After the fold record, the event count continues from
  * fold->events.
  */
-static bool load_past(struct loader *loader, uint32_t kind, const char *row)
+static bool load_compacted(struct loader *loader, uint32_t kind, const char *row)
 {
 	struct gmt_snapshot *snapshot = loader->snapshot;
 	const struct gmt_fold *fold = (const struct gmt_fold *)row;
@@ -279,7 +279,7 @@ static bool load_row(struct loader *loader, const struct gmt_record_info *record
 	if (kept)
 		return keep_row(snapshot, kept, record, row);
 	if (gmt_compacted_takes(record->number))
-		return load_past(loader, record->number, row);
+		return load_compacted(loader, record->number, row);
 	switch (record->number) {
 	case GMT_RECORD_PROCESS:
 		return load_process(snapshot, (const struct gmt_process *)row);

@@ -140,7 +140,7 @@ static struct gmt_order_run *run_for(struct gmt_order *order, uint64_t stamp)
 }
 
 /* Packs the first `count` events of the window, which must be sorted, and frees their places. */
-static bool give(struct gmt_order *order, struct gmt_events *to, size_t count)
+static bool pack_events(struct gmt_order *order, struct gmt_events *to, size_t count)
 {
 	const struct gmt_order_key *keys = order->window.items;
 	const struct gmt_events_row *rows[GMT_EVENTS_CHUNK];
@@ -179,7 +179,7 @@ static bool emit(struct gmt_order *order, bool all)
 
 	struct gmt_order_run *run = run_for(order, order->window.items[0].stamp);
 
-	if (!run || !give(order, &run->events, count))
+	if (!run || !pack_events(order, &run->events, count))
 		return false;
 	run->last_stamp = order->window.items[count - 1].stamp;
 	order->window.count -= count;
@@ -231,7 +231,7 @@ static bool comes_before(const struct merger *merger, size_t left, size_t right)
 }
 
 /* Moves the heap entry at `at` down to its place. */
-static void sink(struct merger *merger, size_t at)
+static void sift_down(struct merger *merger, size_t at)
 {
 	size_t *heap = merger->heap.items, moved = heap[at];
 
@@ -261,7 +261,7 @@ static bool open_sources(struct merger *merger, const struct gmt_order *order, s
 		*slot = run - first;
 	}
 	for (size_t at = merger->heap.count; at-- > 0;)
-		sink(merger, at);
+		sift_down(merger, at);
 	return true;
 }
 
@@ -277,7 +277,7 @@ static bool merge_sources(struct merger *merger, struct gmt_events *to)
 		else
 			merger->heap.items[0] = merger->heap.items[--merger->heap.count];
 		if (merger->heap.count)
-			sink(merger, 0);
+			sift_down(merger, 0);
 	}
 	return true;
 }

@@ -210,7 +210,7 @@ const char *gmt_snapshot_option(const struct gmt_snapshot *snapshot, const char 
 uint64_t gmt_snapshot_dropped(const struct gmt_snapshot *snapshot);
 
 /* Returns how many events were compacted into totals and are no longer in the file. */
-uint64_t gmt_snapshot_folded(const struct gmt_snapshot *snapshot);
+uint64_t gmt_snapshot_compacted_events(const struct gmt_snapshot *snapshot);
 
 /*
  * Returns the time from the start of the recording to the last stamp in the file. Call once loaded.

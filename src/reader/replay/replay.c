@@ -224,7 +224,7 @@ static bool refused_free(void *user, const struct gmt_interpret_event *event, bo
 }
 
 /* Indexes the marks that name heaps. The mark may be anywhere in the file. */
-static bool learn_heap_names(struct session *session)
+static bool note_heap_names(struct session *session)
 {
 	const struct gmt_snapshot *snapshot = session->snapshot;
 
@@ -246,7 +246,7 @@ static bool name_heap(void *user, uint64_t number, const char **ret_name, uint8_
 	struct session *session = user;
 	uint64_t index;
 
-	if (!session->knows_heap_names && !learn_heap_names(session))
+	if (!session->knows_heap_names && !note_heap_names(session))
 		return false;
 	if (gmt_map_find(&session->heap_names, number, &index)) {
 		*ret_name = session->snapshot->marks.items[index].name;
@@ -306,7 +306,7 @@ static bool notify_before(struct session *session)
 	return true;
 }
 
-static bool play(struct session *session, size_t index)
+static bool replay_event(struct session *session, size_t index)
 {
 	const struct gmt_snapshot_event *event = gmt_events_at(&session->reader, index);
 
@@ -362,7 +362,7 @@ static struct gmt_compacted_names compacted_names(struct session *session)
 }
 
 /* Adds the compacted prefix to the accounting. Call when the survivors have been replayed. */
-static bool set_past(struct session *session)
+static bool set_compacted(struct session *session)
 {
 	struct gmt_compacted_names names = compacted_names(session);
 
@@ -379,7 +379,7 @@ static bool set_past(struct session *session)
 	return true;
 }
 
-static bool play_all(struct session *session, size_t count)
+static bool replay_all(struct session *session, size_t count)
 {
 	const struct gmt_snapshot *snapshot = session->snapshot;
 	bool has_compacted_prefix = snapshot->compacted.has_compacted_prefix &&
@@ -393,10 +393,10 @@ static bool play_all(struct session *session, size_t count)
 		!gmt_compacted_prepare(&snapshot->compacted, &session->interpreter, &names))
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if ((has_compacted_prefix && i == snapshot->compacted_events && !set_past(session)) ||
-			!play(session, i))
+		if ((has_compacted_prefix && i == snapshot->compacted_events && !set_compacted(session)) ||
+			!replay_event(session, i))
 			return false;
-	if (has_compacted_prefix && count <= snapshot->compacted_events && !set_past(session))
+	if (has_compacted_prefix && count <= snapshot->compacted_events && !set_compacted(session))
 		return false;
 	session->replay->events = count;
 	session->replay->end_time_ns = session->options->until_ns != GMT_REPLAY_TO_END
@@ -441,7 +441,7 @@ enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_
 
 	listen(&session);
 	done = gmt_events_reader_init(&session.reader, &snapshot->events, GMT_EVENTS_ALL) &&
-		play_all(&session, gmt_replay_count(snapshot, options->until_ns));
+		replay_all(&session, gmt_replay_count(snapshot, options->until_ns));
 
 	gmt_event_interpreter_finish(&session.interpreter);
 	gmt_event_interpreter_fini(&session.interpreter);

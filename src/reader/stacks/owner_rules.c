@@ -359,8 +359,9 @@ static bool fits_place(const struct gmt_owner_rule *rule, const struct gmt_owner
  * Lists the rules that may match a frame of this file or module, up to a rule that certainly
  * matches. Returns false when out of memory.
  */
-static bool sift(const struct gmt_owner_rules *rules, struct gmt_owner_rule_cache *rule_cache,
-	const struct gmt_owner_frame *frame, struct gmt_owner_span *ret_span)
+static bool list_candidates(const struct gmt_owner_rules *rules,
+	struct gmt_owner_rule_cache *rule_cache, const struct gmt_owner_frame *frame,
+	struct gmt_owner_span *ret_span)
 {
 	const char *package = gmt_owner_package_of(frame->is_python ? frame->file : frame->module);
 
@@ -400,7 +401,7 @@ bool gmt_owner_rules_find(const struct gmt_owner_rules *rules,
 	span = &spans->items[id];
 	if (id == spans->count) {
 		spans->count++;
-		if (!sift(rules, rule_cache, frame, span))
+		if (!list_candidates(rules, rule_cache, frame, span))
 			return false;
 	}
 	for (uint32_t i = 0; i < span->count && !*ret_rule; i++) {
@@ -414,7 +415,7 @@ bool gmt_owner_rules_find(const struct gmt_owner_rules *rules,
 	return true;
 }
 
-void gmt_owner_sieve_fini(struct gmt_owner_rule_cache *rule_cache)
+void gmt_owner_rule_cache_fini(struct gmt_owner_rule_cache *rule_cache)
 {
 	for (int i = 0; i < 2; i++) {
 		gmt_intern_fini(&rule_cache->paths[i]);

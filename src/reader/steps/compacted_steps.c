@@ -54,7 +54,7 @@ static bool find_counts(struct gmt_compacted_steps *compacted_steps, enum gmt_ma
 	return true;
 }
 
-uint32_t gmt_step_compacteds_count(const struct gmt_compacted_steps *compacted_steps,
+uint32_t gmt_compacted_steps_count(const struct gmt_compacted_steps *compacted_steps,
 	const struct gmt_snapshot_mark *mark)
 {
 	uint64_t count;
@@ -69,7 +69,7 @@ uint32_t gmt_step_compacteds_count(const struct gmt_compacted_steps *compacted_s
 	return (uint32_t)count;
 }
 
-bool gmt_step_compacteds_init(struct gmt_compacted_steps *compacted_steps,
+bool gmt_compacted_steps_init(struct gmt_compacted_steps *compacted_steps,
 	const struct gmt_snapshot *snapshot, enum gmt_mark_source source)
 {
 	compacted_steps->snapshot = snapshot;
@@ -87,12 +87,12 @@ bool gmt_step_compacteds_init(struct gmt_compacted_steps *compacted_steps,
 	return find_counts(compacted_steps, source);
 }
 
-bool gmt_step_compacteds_note(struct gmt_compacted_steps *compacted_steps,
+bool gmt_compacted_steps_note(struct gmt_compacted_steps *compacted_steps,
 	struct gmt_step_series *series, const struct gmt_snapshot_mark *mark)
 {
 	const struct gmt_snapshot *snapshot = compacted_steps->snapshot;
 	struct gmt_step_compacted *row;
-	uint32_t count = gmt_step_compacteds_count(compacted_steps, mark);
+	uint32_t count = gmt_compacted_steps_count(compacted_steps, mark);
 	uint64_t counter, index;
 
 	if (!snapshot->compacted.has_compacted_prefix || mark->stamp > snapshot->compacted.fold.stamp)
@@ -120,7 +120,7 @@ bool gmt_step_compacteds_note(struct gmt_compacted_steps *compacted_steps,
 	return true;
 }
 
-void gmt_step_compacteds_end(struct gmt_compacted_steps *compacted_steps,
+void gmt_compacted_steps_end(struct gmt_compacted_steps *compacted_steps,
 	struct gmt_step_series *series)
 {
 	const struct gmt_snapshot *snapshot = compacted_steps->snapshot;

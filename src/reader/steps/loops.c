@@ -168,7 +168,7 @@ static bool follow(struct finder *finder, uint32_t thread, uint32_t path_plus_1,
 	return true;
 }
 
-static bool take_alloc(struct finder *finder, const struct gmt_snapshot_event *event)
+static bool visit_alloc(struct finder *finder, const struct gmt_snapshot_event *event)
 {
 	uint32_t stack = finder->traces->stack_of_trace[event->trace], path_plus_1;
 	struct gmt_loop_path *path;
@@ -203,7 +203,7 @@ static bool scan_events(struct finder *finder)
 			continue;
 		finder->is_second_half = i - first >= (count - first) / 2;
 		finder->loop_frees += event->kind == GMT_KIND_FREE && finder->passes.count;
-		if (event->kind == GMT_KIND_ALLOC && !take_alloc(finder, event))
+		if (event->kind == GMT_KIND_ALLOC && !visit_alloc(finder, event))
 			return false;
 	}
 	return true;

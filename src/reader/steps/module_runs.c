@@ -88,8 +88,8 @@ static bool kind_of(struct gmt_module_runs *runs, uint32_t stack, uint32_t *ret_
  * Returns an event if it counts, else NULL. Events of PyTorch's blocks before the end of the work
  * count. With PyTorch's backend cudaMallocAsync, these are the driver's events.
  */
-static const struct gmt_snapshot_event *counting_event(struct gmt_module_runs *runs, size_t index,
-	bool with_frees)
+static const struct gmt_snapshot_event *next_counted_event(struct gmt_module_runs *runs,
+	size_t index, bool with_frees)
 {
 	const struct gmt_snapshot_event *event = gmt_events_at(&runs->reader, index);
 
@@ -125,7 +125,7 @@ static bool count_contexts(struct gmt_module_runs *runs)
 	uint32_t step = 0, kind, last_context_plus_1 = 0;
 
 	for (size_t i = 0; i < runs->snapshot->events.count; i++) {
-		const struct gmt_snapshot_event *event = counting_event(runs, i, false);
+		const struct gmt_snapshot_event *event = next_counted_event(runs, i, false);
 
 		if (!event)
 			continue;
@@ -271,7 +271,7 @@ static bool collect_runs(struct gmt_module_runs *runs)
 		evaluations += runs->contexts.items[i].is_evaluation;
 	/* Without evaluation there is nothing to collect, as in most training loops. */
 	for (size_t i = 0; evaluations && i < runs->snapshot->events.count; i++) {
-		const struct gmt_snapshot_event *event = counting_event(runs, i, true);
+		const struct gmt_snapshot_event *event = next_counted_event(runs, i, true);
 
 		if (event && !collect_event(runs, event))
 			return false;

@@ -95,7 +95,7 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 	uint64_t begin = 0;
 	bool done;
 
-	done = gmt_step_compacteds_init(&compacted_steps, snapshot, mark_source);
+	done = gmt_compacted_steps_init(&compacted_steps, snapshot, mark_source);
 	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
 		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
 
@@ -105,7 +105,7 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 			mark_source == GMT_MARK_SOURCE_OPTIMIZER ? mark->object : mark->thread, mark->name,
 			mark->stamp);
 		if (done)
-			gmt_counters_add_more(&counters, gmt_step_compacteds_count(&compacted_steps, mark) - 1);
+			gmt_counters_add_more(&counters, gmt_compacted_steps_count(&compacted_steps, mark) - 1);
 	}
 	done = done &&
 		gmt_counters_chain(&counters,
@@ -119,13 +119,13 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 				mark_source == GMT_MARK_SOURCE_OPTIMIZER ? mark->object : mark->thread, mark->name))
 			continue;
 		done = add_steps(series, begin, mark->stamp,
-				   gmt_step_compacteds_count(&compacted_steps, mark)) &&
-			gmt_step_compacteds_note(&compacted_steps, series, mark);
+				   gmt_compacted_steps_count(&compacted_steps, mark)) &&
+			gmt_compacted_steps_note(&compacted_steps, series, mark);
 		begin = mark->stamp;
 		series->name = mark->name;
 		series->source = source;
 	}
-	gmt_step_compacteds_end(&compacted_steps, series);
+	gmt_compacted_steps_end(&compacted_steps, series);
 	gmt_counters_fini(&counters);
 	return done;
 }
@@ -156,7 +156,7 @@ static bool steps_to_marked_calls(const struct gmt_step_series *main,
 	const struct gmt_snapshot *snapshot, uint64_t begin, struct gmt_step_series *series)
 {
 	struct gmt_compacted_steps compacted_steps = { 0 };
-	bool done = gmt_step_compacteds_init(&compacted_steps, snapshot, GMT_MARK_SOURCE_READER);
+	bool done = gmt_compacted_steps_init(&compacted_steps, snapshot, GMT_MARK_SOURCE_READER);
 	uint32_t step;
 
 	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
@@ -172,14 +172,14 @@ static bool steps_to_marked_calls(const struct gmt_step_series *main,
 			main->steps.items[step - 1].end > begin)
 			begins = main->steps.items[step - 1].end;
 		done = add_steps(series, begins, mark->stamp,
-				   gmt_step_compacteds_count(&compacted_steps, mark)) &&
-			gmt_step_compacteds_note(&compacted_steps, series, mark);
+				   gmt_compacted_steps_count(&compacted_steps, mark)) &&
+			gmt_compacted_steps_note(&compacted_steps, series, mark);
 		begin = mark->stamp;
 	}
 	series->source = GMT_STEPS_MODULE_CALLS;
 	series->name = main ? "calls of a module"
 						: "calls of a module or passes of a loop, as the fold tells them";
-	gmt_step_compacteds_end(&compacted_steps, series);
+	gmt_compacted_steps_end(&compacted_steps, series);
 	return done;
 }
 
@@ -331,7 +331,7 @@ enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline,
 		} else {
 			done = gmt_inference_steps(snapshot, traces, main, timeline->work_end, module_calls);
 			module_calls->lacks_compacted_samples = timeline->may_be_compacted =
-				gmt_snapshot_folded(snapshot);
+				gmt_snapshot_compacted_events(snapshot);
 		}
 		timeline->series_count += module_calls->steps.count != 0;
 	}

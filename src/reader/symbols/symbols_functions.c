@@ -298,7 +298,7 @@ static size_t count_begun(const struct gmt_symbols_functions *functions, uint64_
  * name do not count, so one of the LOOK_BACK candidates may be missing. No linker makes such
  * functions.
  */
-static bool look(const struct gmt_symbols_functions *functions, Elf *elf, uint64_t address,
+static bool look_up(const struct gmt_symbols_functions *functions, Elf *elf, uint64_t address,
 	const char **ret_name)
 {
 	unsigned passed = 0;
@@ -333,9 +333,9 @@ const char *gmt_symbols_functions_find(struct gmt_symbols_functions *functions, 
 
 		read_table(functions, elf, type, end, !is_known || functions->reads >= MAX_READS);
 	}
-	if (!look(functions, elf, address, &name)) {
+	if (!look_up(functions, elf, address, &name)) {
 		read_table(functions, elf, type, end, true);
-		look(functions, elf, address, &name);
+		look_up(functions, elf, address, &name);
 	}
 	return name;
 }

@@ -32,14 +32,14 @@ static void render_events(const struct gmt_report *report, struct gmt_json *json
 	gmt_json_end_object(json);
 }
 
-static void render_folded(const struct gmt_report *report, struct gmt_json *json)
+static void render_compacted(const struct gmt_report *report, struct gmt_json *json)
 {
 	const struct gmt_snapshot *snapshot = report->snapshot;
 
 	gmt_json_key(json, "folded");
 	gmt_json_begin_object(json);
 	gmt_json_key_u64(json, "until_ns", gmt_clock_time_ns(snapshot, snapshot->compacted.fold.stamp));
-	gmt_json_key_u64(json, "events", gmt_snapshot_folded(snapshot));
+	gmt_json_key_u64(json, "events", gmt_snapshot_compacted_events(snapshot));
 	gmt_json_key_u64(json, "survivors", snapshot->compacted_events);
 	gmt_json_key_u64(json, "merged_sites", snapshot->compacted.fold.merged_sites);
 	gmt_json_key_text(json, "why", snapshot->compaction_why);
@@ -240,7 +240,7 @@ static void render_refused_frees(const struct gmt_report *report, struct gmt_jso
 	gmt_json_end_array(json);
 }
 
-static void render_uncertain(const struct gmt_report *report, struct gmt_json *json)
+static void render_warnings(const struct gmt_report *report, struct gmt_json *json)
 {
 	gmt_json_key(json, "anomalies");
 	gmt_json_begin_object(json);
@@ -284,7 +284,7 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	gmt_head_in_progress(json, report->snapshot);
 	render_events(report, json);
 	if (report->snapshot->compacted.has_compacted_prefix)
-		render_folded(report, json);
+		render_compacted(report, json);
 	render_process(report, json);
 	gmt_json_key_known(json, "until_ns", report->has_until, report->replay->end_time_ns);
 
@@ -315,6 +315,6 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	gmt_leaks_json(report->leaks, json);
 	if (report->allocator_state)
 		gmt_allocator_state_json(report->allocator_state, json);
-	render_uncertain(report, json);
+	render_warnings(report, json);
 	gmt_json_end_object(json);
 }
