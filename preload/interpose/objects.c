@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "interpose/elf_tables.h"
 #include "runtime/stages.h"
 
@@ -19,10 +19,10 @@ static __thread int visits __attribute__((tls_model("initial-exec")));
 
 void gmt_objects_hold(void)
 {
-	struct gmt_patience patience = gmt_patience_begin(HOLD_WAIT_NS);
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(HOLD_WAIT_NS);
 
 	while (atomic_flag_test_and_set_explicit(&visiting, memory_order_acquire))
-		if (!gmt_patience_rest(&patience))
+		if (!gmt_bounded_wait_rest(&wait))
 			return;
 }
 
