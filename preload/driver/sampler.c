@@ -326,7 +326,7 @@ static void count_calls(uint64_t *ret_driver, uint64_t *ret_torch)
 {
 	*ret_driver = *ret_torch = 0;
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
-		uint64_t count = gmt_calls_made(hook);
+		uint64_t count = gmt_calls_counted(hook);
 
 		if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA)
 			*ret_driver += count;

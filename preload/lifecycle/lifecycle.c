@@ -15,7 +15,7 @@
 #include "unwind/native.h"
 #include "unwind/own_stack.h"
 #include "python/python.h"
-#include "python/python_deaths.h"
+#include "python/python_code_frees.h"
 #include "python/python_selftest.h"
 #include "unwind/rules.h"
 #include "runtime/config.h"

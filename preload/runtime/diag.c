@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "system/file_identity.h"
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "runtime/config.h"
 #include "runtime/recorder_stack.h"
 #include "runtime/descriptor.h"

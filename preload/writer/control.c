@@ -111,7 +111,7 @@ static void fill_in(const struct gmt_recording *recording)
 	snprintf(page->path + length, sizeof(page->path) - length, "%s%s", length ? "/" : "",
 		recording->path);
 	atomic_store(&page->state, gmt_event_is_paused() ? GMT_CONTROL_PAUSED : GMT_CONTROL_RECORDING);
-	atomic_store(&page->told_ns, gmt_clock_monotonic_ns());
+	atomic_store(&page->updated_ns, gmt_clock_monotonic_ns());
 	/* The magic is written last: with it the page is valid. */
 	atomic_thread_fence(memory_order_release);
 	memcpy(page->magic, GMT_CONTROL_MAGIC, sizeof(page->magic));
@@ -160,7 +160,7 @@ static void publish(const struct gmt_stream *stream)
 	atomic_store_explicit(&page->file_bytes, gmt_sink_written_bytes(stream->sink),
 		memory_order_relaxed);
 	atomic_store_explicit(&page->snapshots, gmt_snapshots_count(), memory_order_relaxed);
-	atomic_store_explicit(&page->told_ns, gmt_clock_monotonic_ns(), memory_order_relaxed);
+	atomic_store_explicit(&page->updated_ns, gmt_clock_monotonic_ns(), memory_order_relaxed);
 }
 
 static void finish_request(bool has_failed, const char *answer)

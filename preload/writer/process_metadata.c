@@ -226,7 +226,7 @@ static void write_calls(struct gmt_process_metadata *metadata, bool all)
 	uint32_t api_count = 0, call_count = 0;
 
 	for (uint16_t hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
-		uint64_t count = gmt_calls_made(hook);
+		uint64_t count = gmt_calls_counted(hook);
 
 		if (count == metadata->calls_written[hook] && !(all && !count))
 			continue;
