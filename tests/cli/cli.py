@@ -3,12 +3,14 @@
 import atexit
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SOURCE = os.path.dirname(TESTS)
 BUILD = os.environ.get("GMT_TEST_BUILD") or os.getcwd()
 CLI = os.path.join(BUILD, "tools", "gpumemtrace")
 MAKE = os.path.join(BUILD, "tests", "unit", "make_snapshot")
@@ -53,3 +55,17 @@ def report(path, *arguments):
     done = run("report", "--json", *arguments, path)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def read_source(*parts):
+    """The text of a file of the repository."""
+    with open(os.path.join(SOURCE, *parts), encoding="utf-8") as file:
+        return file.read()
+
+
+def verbs():
+    return re.findall(r"^GMT_COMMAND\((\w+),", read_source("tools", "options", "commands.def"), re.M)
+
+
+def help_options(verb):
+    return re.findall(r"^  (?:-\w, |    )--([\w-]+)", run(verb, "--help").stdout, re.M)

@@ -4,8 +4,8 @@ import json
 import unittest
 
 import cli
+from heap_story import Pools
 from recording import CUDA, MiB, Story
-from test_heaps import Pools
 
 PACKAGES = "/env/lib/python3.12/site-packages/"
 JAX = PACKAGES + "jax/_src/array.py:7 in put"

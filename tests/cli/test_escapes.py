@@ -11,12 +11,11 @@ import subprocess
 import tempfile
 import threading
 import time
-import unittest
 
 import cli
-import test_hostile
 import write_snapshot as w
-from test_usage import help_options, verbs
+from cli import help_options, verbs
+from hostile_texts import SafeOutput, make_all
 
 # One text with all kinds of what a terminal must not get; a newline too, which would begin a line of its own.
 ODD = b"\x1b[2J\x1b]0;t\x07\x9b31m\xc2\x9b\r\x08\xe2\x80\xae\xe2\x80\xa8\xff\n::error::x ##[error]y"
@@ -43,14 +42,12 @@ def flags(verb):
 CONSTANT_LINES = ("files_parallel.c", "running.c")
 
 
-class Escapes(unittest.TestCase):
+class Escapes(SafeOutput):
     @classmethod
     def setUpClass(cls):
-        cls.paths = test_hostile.make_all()
+        cls.paths = make_all()
         cls.odd = os.path.join(cli.FOLDER.encode(), ODD.replace(b"/", b"") + b".gmt.gz")
         shutil.copy(cls.paths[0], cls.odd)
-
-    check = test_hostile.Hostile.check
 
     def run_safely(self, *arguments, has_styles=False, is_log=True, **more):
         done = cli.run(*arguments, text=False, **more)

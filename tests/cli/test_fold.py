@@ -1,44 +1,17 @@
 # SPDX-License-Identifier: MIT
 """gpumemtrace fold: a smaller recording that answers the same."""
 import os
-import unittest
 
 import cli
 import read_snapshot
-import test_heaps
-import test_ledger
 import write_snapshot as w
+from fold_checks import FoldChecks, fold
+from heap_story import serve
+from ledger_story import Ledger
 from recording import MiB
 
 GOLDEN = os.path.join(cli.TESTS, "golden")
-# What must be equal to the byte, whatever was folded.
-EXACT = "process", "devices", "ledger", "heaps", "host", "sites", "complete"
-
-
-def fold(path, folded, *options):
-    done = cli.run("fold", path, "--force", "-o", folded, *options)
-    assert done.returncode == 0, done.stderr
-    return folded
-
-
-def exact(report, part):
-    """What a report says under this name, but for what it concludes from how it came to be."""
-    rows = report.get(part)
-    if part == "ledger":
-        return sorted(rows, key=lambda row: (row["device"] is not None, row["device"] or 0))
-    if part == "sites":
-        return [{key: value for key, value in row.items() if key != "category"} for row in rows]
-    return rows
-
-
-class Fold(unittest.TestCase):
-    def check_same(self, path, folded):
-        full, small = cli.report(path), cli.report(folded)
-        for part in EXACT:
-            self.assertEqual(exact(full, part), exact(small, part), part)
-        self.assertEqual(full["events"]["recorded"], small["events"]["recorded"])
-        return small
-
+class Fold(FoldChecks):
     def check_each_cut(self, path):
         events = cli.report(path)["events"]["recorded"]
         folded = 0
@@ -68,7 +41,7 @@ class Fold(unittest.TestCase):
         self.assertEqual(set(report["anomalies"].values()), {0})
 
     def test_so_it_is_for_the_programs_own_heaps(self):
-        self.check_each_cut(test_heaps.serve().write("heaps.gmt.gz"))
+        self.check_each_cut(serve().write("heaps.gmt.gz"))
 
     def check_ledger(self, story, name):
         """The ledger of the fold, which is that of the whole recording."""
@@ -79,7 +52,7 @@ class Fold(unittest.TestCase):
         return small
 
     def test_the_ledger_at_the_peak_stays_what_the_device_said_then(self):
-        story = test_ledger.Ledger()
+        story = Ledger()
         big = story.cuda(400)
         story.ask(500)
         story.free(big)
@@ -90,7 +63,7 @@ class Fold(unittest.TestCase):
         self.assertEqual(small["at_peak"]["used_bytes"], 500 * MiB)
 
     def test_the_ledger_at_the_end_is_what_the_device_said_behind_the_last_step(self):
-        story = test_ledger.Ledger()
+        story = Ledger()
         for _ in range(8):
             story.free(story.cuda(10))
             story.step()

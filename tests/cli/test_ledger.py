@@ -4,32 +4,15 @@ import os
 import unittest
 
 import cli
-from recording import CUDA, TORCH, MiB, Story
+from ledger_story import ASKED_DRIVER, Ledger
+from recording import CUDA, MiB
 
 DRIVER, IMPORTED = 3, 4
 MANAGED, POOL, ARRAY, VMM, GRAPH, IPC, CONTEXT, MODULE = 2, 3, 6, 7, 9, 10, 17, 18
-ASKED_DRIVER, ASKED_NVML, PROCESSES, POOLS, GRAPHS = 1, 2, 4, 8, 16
+ASKED_NVML, PROCESSES, POOLS, GRAPHS = 2, 4, 8, 16
 CREATE, MAP, UNMAP, LAUNCH, NODE_ALLOC = 5, 8, 9, 15, 13
 LINES = ["torch_live", "torch_cached", "torch_rounding", "arenas", "device", "array", "vmm", "pool_used", "pool_cached",
          "graph_used", "graph_cached", "contexts", "modules", "limits", "runtime", "other_processes", "unexplained"]
-
-
-class Ledger(Story):
-    total = 1000 * MiB
-
-    def cuda(self, size, space=1, layer=CUDA, line="/home/me/train.py:3 in load", **more):
-        return self.alloc(size * MiB, line, layer=layer, space=space, **more)
-
-    def ask(self, used, known=ASKED_DRIVER, ago=0, **more):
-        """The device says that so many MiB are in use, asked after the last event."""
-        self.stamp += 10
-        self.samples.append({"stamp": self.stamp, "begin_stamp": self.stamp - 1 - ago, "device": 0, "known": known,
-                             "free_bytes": self.total - used * MiB, "total_bytes": self.total,
-                             **{key: value * MiB for key, value in more.items()}})
-
-    def report(self, *options):
-        (row,) = cli.report(self.write("ledger.gmt.gz"), *options)["ledger"]
-        return row
 
 
 def amounts(moment):

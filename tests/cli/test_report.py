@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
 """report --json: every number equals a replay that shares no code with it; keys are as documented."""
-import collections
 import json
 import unittest
 
 import cli
-import replay
 import write_snapshot as w
 from recording import CUDA, Story
+from report_checks import ReportChecks
 
 KEYS = {
     "": {"schema": str, "complete": bool, "events": dict, "process": dict, "devices": list, "host": dict,
@@ -36,7 +35,7 @@ def free(stamp, address, **more):
     return {"stamp": stamp, "thread": 1, "kind": 2, "layer": 1, "space": 1, "device": -2, "address": address, **more}
 
 
-class Report(unittest.TestCase):
+class Report(ReportChecks):
     def check_keys(self, value, name):
         for key, kind in KEYS[name].items():
             self.assertIsInstance(value[key], kind, f"{name}.{key}")
@@ -58,55 +57,6 @@ class Report(unittest.TestCase):
                 self.check_keys(frame, "frame")
                 self.assertIn(frame["kind"], ("python", "native"))
         self.assertEqual(report["process"]["command"], ["python", "train.py", "--epochs=3"])
-
-    def check_account(self, shown, truth):
-        for key in "live_bytes", "live_blocks", "peak_bytes", "alloc_count", "free_count", "total_alloc_bytes":
-            self.assertEqual(shown[key], truth[key], key)
-        self.assertEqual(shown["peak_time_ns"], truth.get("peak_time_ns", 0))
-
-    def check_numbers(self, path, until_ns=None):
-        report = cli.report(path, *([f"--until={until_ns}"] if until_ns is not None else []))
-        accounts, spaces, sites = replay.replay(path, until_ns)
-        for device in report["devices"]:
-            for layer in device["layers"]:
-                key = layer["layer"], device["device"]
-                self.check_account(layer, accounts[key])
-                for space in layer["spaces"]:
-                    truth = spaces[(*key, space["space"])]
-                    self.assertEqual(space["live_bytes"], truth["live_bytes"])
-                    self.assertEqual(space["peak_bytes"], truth["max_live_bytes"])
-        self.check_account(report["host"], accounts["cuda", replay.HOST])
-        self.check_sites(report, sites)
-        return report
-
-    def check_sites(self, report, sites):
-        """Sites by layer, device, space: equal as multisets, for their stacks may read the same."""
-        def numbers(book):
-            return (book["live_bytes"], book["live_blocks"], book["peak_bytes"], book["max_live_bytes"],
-                    book["total_alloc_bytes"], book["alloc_count"], book["free_count"])
-        shown, truth = collections.Counter(), collections.Counter()
-        for site in report["sites"]:
-            device = replay.HOST if site["device"] is None else site["device"]
-            shown[(site["layer"], device, site["space"], site["live_bytes"], site["live_blocks"],
-                   site["peak_bytes"], site["max_live_bytes"], site["total_bytes"], site["allocs"],
-                   site["frees"])] += 1
-        for key, book in sites.items():
-            truth[(*key[:3], *numbers(book))] += 1
-        self.assertEqual(shown, truth)
-
-    def check_conservation(self, report):
-        """Peaks, live bytes and totals of sites sum to those of their layer."""
-        sums = collections.defaultdict(lambda: [0, 0, 0])
-        for site in report["sites"]:
-            for i, key in enumerate(("peak_bytes", "live_bytes", "total_bytes")):
-                sums[site["layer"], site["device"]][i] += site[key]
-        for device in report["devices"]:
-            for layer in device["layers"]:
-                self.assertEqual(sums[layer["layer"], device["device"]],
-                                 [layer["peak_bytes"], layer["live_bytes"], layer["total_alloc_bytes"]])
-                self.assertEqual(sum(space["live_bytes"] for space in layer["spaces"]), layer["live_bytes"])
-        host = report["host"]
-        self.assertEqual(sums["cuda", None], [host["peak_bytes"], host["live_bytes"], host["total_alloc_bytes"]])
 
     def test_every_number_equals_an_independent_replay(self):
         for seed in range(5):

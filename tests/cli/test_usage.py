@@ -7,29 +7,15 @@ import subprocess
 import unittest
 
 import cli
-
-SOURCE = os.path.dirname(cli.TESTS)
-
-
-def read(*parts):
-    with open(os.path.join(SOURCE, *parts), encoding="utf-8") as file:
-        return file.read()
-
-
-def verbs():
-    return re.findall(r"^GMT_COMMAND\((\w+),", read("tools", "options", "commands.def"), re.M)
+from cli import help_options, read_source, verbs
 
 
 def recorder_options():
-    return re.findall(r"^GMT_OPTION\((\w+),", read("src", "options", "recorder_options.def"), re.M)
-
-
-def help_options(verb):
-    return re.findall(r"^  (?:-\w, |    )--([\w-]+)", cli.run(verb, "--help").stdout, re.M)
+    return re.findall(r"^GMT_OPTION\((\w+),", read_source("src", "options", "recorder_options.def"), re.M)
 
 
 def man_section(title, kind):
-    page = read("docs", "man", "gpumemtrace.1")
+    page = read_source("docs", "man", "gpumemtrace.1")
     match = re.search(rf"^\.{kind} {title}\n(.*?)(?=^\.S[hs] |\Z)", page, re.M | re.S)
     return match.group(1) if match else None
 
@@ -195,7 +181,7 @@ class Usage(unittest.TestCase):
             os.close(main)
 
     def test_the_man_page_has_every_verb_and_no_other(self):
-        page = read("docs", "man", "gpumemtrace.1")
+        page = read_source("docs", "man", "gpumemtrace.1")
         self.assertEqual(re.findall(r"^\.Ss (\w+)$", page, re.M), verbs())
         self.assertEqual(re.findall(r"^\.Nm\n\.Cm (\w+)", page, re.M), verbs())
 
@@ -212,7 +198,7 @@ class Usage(unittest.TestCase):
                          recorder_options())
 
     def test_the_man_page_is_without_a_complaint_of_groff(self):
-        page = os.path.join(SOURCE, "docs", "man", "gpumemtrace.1")
+        page = os.path.join(cli.SOURCE, "docs", "man", "gpumemtrace.1")
         try:
             done = subprocess.run(["groff", "-mandoc", "-Tutf8", "-ww", page], capture_output=True, text=True,
                                   timeout=60)
@@ -221,7 +207,7 @@ class Usage(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_the_documented_json_keys_are_all_that_a_report_has(self):
-        text = read("docs", "report-json.md")
+        text = read_source("docs", "report-json.md")
 
         def walk(value):
             if isinstance(value, dict):

@@ -15,8 +15,8 @@ import cli  # noqa: E402  (in another folder)
 import live  # noqa: E402
 import read_snapshot  # noqa: E402
 import replay  # noqa: E402
-import test_fold  # noqa: E402
-import test_report  # noqa: E402
+from fold_checks import FoldChecks, fold  # noqa: E402
+from report_checks import ReportChecks  # noqa: E402
 
 PROGRAMS = os.path.join(BUILD, "tests", "random")
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
@@ -147,16 +147,16 @@ class Random(unittest.TestCase):
 
     def test_the_report_has_the_numbers_of_an_independent_replay(self):
         path, _, _ = run(8, 4000, 3)
-        test_report.Report("run").check_conservation(test_report.Report("run").check_numbers(path))
+        ReportChecks().check_conservation(ReportChecks().check_numbers(path))
 
     def test_folded_at_any_moment_it_says_the_same(self):
         path, books, recording = run(12, 9000, 4)
         events = cli.report(path)["events"]["recorded"]
         for kept in 0, 200, events // 3, events - 50:
             folded = os.path.join(recording.folder, f"folded-{kept}.gmt.gz")
-            test_fold.fold(path, folded, *([f"--keep-events={kept}"] if kept else []))
+            fold(path, folded, *([f"--keep-events={kept}"] if kept else []))
             with self.subTest(kept=kept):
-                test_fold.Fold("run").check_same(path, folded)
+                FoldChecks().check_same(path, folded)
                 done = compare(folded, books)
                 if done.returncode != INCOMPLETE:
                     self.assertEqual(done.returncode, 0, f"{kept} kept\n{done.stdout}{done.stderr}")

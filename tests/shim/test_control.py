@@ -2,20 +2,18 @@
 """A recording that goes on can be listed, copied, paused: from outside, by the program, by a signal, by itself."""
 import json
 import os
-import shutil
 import signal
 import stat
 import struct
 import subprocess
-import tempfile
 import time
 import unittest
 
 import tap
 import tasks
-from snapshots import CLI, SHIM, SIMCUDA, cli, events, records, report
+from running import Running, is_whole, wait_for
+from snapshots import CLI, events, records, report
 
-PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "control")
 MiB = 1 << 20
 PAUSE, RESUME = 9, 10
 TURN_OFFSET, ASKED = 4704, 2
@@ -23,84 +21,11 @@ PATIENCE_S = tasks.PATIENCE_S
 BETWEEN_S = 10  # of two snapshots that the recorder makes by itself
 
 
-class Running:
-    """A program under the recorder that obeys."""
-
-    def __init__(self, options="", environment=None, program=PROGRAM, runtime=True):
-        self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
-        self.runtime = os.path.join(self.folder, "runtime")
-        os.mkdir(self.runtime, 0o700)
-        self.path = os.path.join(self.folder, "recording.gmt.gz")
-        self.environment = {**os.environ, **({"XDG_RUNTIME_DIR": self.runtime} if runtime else {}), **(environment or {})}
-        self.process = subprocess.Popen(
-            [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
-            env={**self.environment, "LD_PRELOAD": SHIM, "LD_LIBRARY_PATH": SIMCUDA,
-                 "GPUMEMTRACE_OPTIONS": f"output='{self.path}':{options}"})
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.communicate()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def do(self, *lines):
-        for line in lines:
-            self.process.stdin.write(line + "\n")
-            self.process.stdin.flush()
-            assert self.process.stdout.readline() == "ok\n"
-
-    def end(self):
-        _, self.err = self.process.communicate(timeout=PATIENCE_S)
-        assert self.process.returncode == 0, self.err
-
-    def ask(self, *arguments):
-        return subprocess.run([CLI, *arguments], capture_output=True, text=True, timeout=PATIENCE_S, cwd=self.folder,
-                              env=self.environment)
-
-    def ps(self):
-        """What ps says of the process, once it is listed: the writer makes the file a little after the first event."""
-        return wait_for(self.listed)[0]
-
-    def listed(self):
-        """Of all that this user records at the time."""
-        return [row for row in json.loads(self.ask("ps", "--json").stdout)["processes"]
-                if row["file"].startswith(self.folder)]
-
-    def pid(self):
-        self.ps()
-        return str(self.process.pid)
-
-    def snapshots(self):
-        return sorted(os.path.join(self.folder, name) for name in os.listdir(self.folder)
-                      if ".snapshot-" in name and name.endswith(".gmt.gz"))
-
-    def stop(self):
-        """Until each of its threads has stopped."""
-        self.process.send_signal(signal.SIGSTOP)
-        os.waitpid(self.process.pid, os.WUNTRACED)
-
-    def wait_for_snapshots(self, count):
-        wait_for(lambda: len(self.snapshots()) >= count and all(is_whole(path) for path in self.snapshots()))
-        return self.snapshots()
-
-
-def wait_for(look):
-    return tasks.wait_until(look, "what the recorder does a little later")
-
-
 def turn_of(run):
     """Whose turn it is to ask, and how far that is: of the control file, as src/shared_memory/control.h lays it out."""
     (name,) = os.listdir(os.path.join(run.runtime, "gpumemtrace"))
     with open(os.path.join(run.runtime, "gpumemtrace", name), "rb") as file:
         return struct.unpack_from("<II", file.read(), TURN_OFFSET)
-
-
-def is_whole(path):
-    told = cli("info", "--json", path)
-    return told.returncode == 0 and json.loads(told.stdout)["complete"]
 
 
 def live_bytes(path):

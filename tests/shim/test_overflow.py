@@ -6,7 +6,7 @@ import unittest
 import tap
 import tasks
 from snapshots import Recording, cli, events, report
-from test_control import Running
+from running import Running
 
 ROUNDS = 100000
 ALLOC, FREE = 1, 2

@@ -5,7 +5,7 @@ import unittest
 
 import tap
 from snapshots import cli, events
-from test_control import Running
+from running import Running
 
 EVERY = 1021  # of a thread's calls, one is timed
 ROUNDS = 5000
