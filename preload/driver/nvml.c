@@ -9,7 +9,7 @@
 
 #include "runtime/patience.h"
 #include "interpose/dlerror.h"
-#include "interpose/driver.h"
+#include "driver/queries.h"
 #include "interpose/originals.h"
 #include "format/format.h"
 

@@ -5,7 +5,7 @@
 
 #include "runtime/config.h"
 #include "runtime/patience.h"
-#include "interpose/driver.h"
+#include "driver/queries.h"
 #include "format/format.h"
 
 enum { WAIT_NS = 2000000000 }; /* same as for contexts (driver/contexts.c) */

@@ -20,10 +20,10 @@
 #include "driver/pools.h"
 #include "runtime/patience.h"
 #include "producer/clock.h"
-#include "writer/samples.h"
+#include "driver/samples.h"
 #include "writer/session.h"
 #include "driver/contexts.h"
-#include "interpose/driver.h"
+#include "driver/queries.h"
 #include "producer/thread.h"
 
 enum {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "hooks/hooks.h"
-#include "lifecycle/load.h"
+#include "runtime/load.h"
 #include "interpose/dynsym.h"
 #include "interpose/libc.h"
 #include "interpose/objects.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "runtime/recorder_stack.h"
-#include "lifecycle/load.h"
+#include "runtime/load.h"
 #include "interpose/dlerror.h"
 #include "interpose/dynsym.h"
 #include "interpose/libc.h"

@@ -10,7 +10,7 @@
 #include "hooks/call_counts.h"
 #include "hooks/hooks.h"
 #include "lifecycle/lifecycle.h"
-#include "interpose/driver.h"
+#include "driver/queries.h"
 #include "interpose/originals.h"
 #include "interpose/unhooked.h"
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "unwind/rules.h"
-#include "writer/modules.h"
+#include "unwind/modules.h"
 #include "writer/session.h"
 #include "interpose/originals.h"
 #include "producer/thread.h"

@@ -8,7 +8,7 @@
 #include "producer/record_event.h"
 #include "producer/mark.h"
 #include "writer/session.h"
-#include "interpose/driver.h"
+#include "driver/queries.h"
 
 enum { NOT_ASKED = INT16_MIN, AT_ONCE = 4 };
 

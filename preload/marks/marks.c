@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "runtime/config.h"
-#include "lifecycle/load.h"
+#include "runtime/load.h"
 #include "marks/heaps.h"
 #include "marks/phases.h"
 #include "producer/record_event.h"

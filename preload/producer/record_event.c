@@ -12,7 +12,7 @@
 #include "producer/outer_call.h"
 #include "producer/clock.h"
 #include "producer/record_one_event.h"
-#include "writer/modules.h"
+#include "unwind/modules.h"
 #include "writer/session.h"
 #include "writer/writer.h"
 #include "producer/thread.h"

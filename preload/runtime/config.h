@@ -37,7 +37,7 @@ enum gmt_overflow {
 	GMT_OVERFLOW_WAIT,
 };
 
-/* How the file keeps events (files/rotation.h). */
+/* How the file keeps events (writer/rotation.h). */
 enum gmt_mode { GMT_MODE_FULL, GMT_MODE_WINDOW, GMT_MODE_AGGREGATE };
 
 struct gmt_config {

@@ -10,7 +10,7 @@
 #include "producer/record_event.h"
 #include "producer/record_one_event.h"
 #include "writer/session.h"
-#include "interpose/driver.h"
+#include "driver/queries.h"
 
 /*
  * A free does not need a device and context: they are known from the block. A binding does not need

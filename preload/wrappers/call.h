@@ -31,7 +31,7 @@
 #include "hooks/hooks.h"
 #include "runtime/process.h"
 #include "producer/clock.h"
-#include "producer/oom.h"
+#include "driver/oom.h"
 #include "producer/thread.h"
 #include "format/format.h"
 

@@ -10,9 +10,9 @@
 #include "hooks/call_counts.h"
 #include "runtime/config.h"
 #include "producer/clock.h"
-#include "writer/modules.h"
+#include "unwind/modules.h"
 #include "producer/overhead.h"
-#include "writer/samples.h"
+#include "driver/samples.h"
 #include "writer/snapshots.h"
 #include "interpose/unhooked.h"
 

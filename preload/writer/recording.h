@@ -17,7 +17,7 @@
 #include "producer/recording_memory.h"
 #include "files/output.h"
 #include "writer/session.h"
-#include "interpose/driver.h"
+#include "driver/queries.h"
 
 enum { GMT_RECORDING_DEVICES = 64, GMT_RECORDING_NOTES = 16, GMT_RECORDING_NOTE_BYTES = 256 };
 

@@ -20,7 +20,7 @@
 #include "producer/clock.h"
 #include "writer/control.h"
 #include "runtime/fault.h"
-#include "files/rotation.h"
+#include "writer/rotation.h"
 #include "writer/snapshots.h"
 #include "writer/stand_in.h"
 #include "writer/stream.h"

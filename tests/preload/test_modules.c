@@ -18,7 +18,7 @@
 #include "unwind/rules.h"
 #include "runtime/config.h"
 #include "producer/clock.h"
-#include "writer/modules.h"
+#include "unwind/modules.h"
 #include "writer/session.h"
 #include "interpose/objects.h"
 

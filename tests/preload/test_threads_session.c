@@ -28,7 +28,7 @@
 #include "writer/snapshots.h"
 #include "writer/writer.h"
 #include "runtime/recorder_stack.h"
-#include "interpose/driver.h"
+#include "driver/queries.h"
 #include "interpose/objects.h"
 #include "interpose/unhooked.h"
 #include "format/encoding/decode.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "writer/samples.h"
+#include "driver/samples.h"
 
 #include <stdatomic.h>
 

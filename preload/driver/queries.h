@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_INTERPOSE_DRIVER_H
-#define GMT_INTERPOSE_DRIVER_H
+#ifndef GMT_DRIVER_QUERIES_H
+#define GMT_DRIVER_QUERIES_H
 
 /*
  * The only libcuda of this process: the addresses of its functions, and the few queries that the

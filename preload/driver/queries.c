@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "interpose/driver.h"
+#include "driver/queries.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_WRITER_SAMPLES_H
-#define GMT_WRITER_SAMPLES_H
+#ifndef GMT_DRIVER_SAMPLES_H
+#define GMT_DRIVER_SAMPLES_H
 
 /*
  * Queues of samples from the sampler to the writer, which puts them into the file. Data flow:

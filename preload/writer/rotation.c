@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "files/rotation.h"
+#include "writer/rotation.h"
 
 #include <stdio.h>
 #include <string.h>

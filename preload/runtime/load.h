@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_LIFECYCLE_LOAD_H
-#define GMT_LIFECYCLE_LOAD_H
+#ifndef GMT_RUNTIME_LOAD_H
+#define GMT_RUNTIME_LOAD_H
 
 /*
  * Prepares the recorder before it is used. The loader runs the constructors of linked libraries

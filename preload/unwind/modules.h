@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_WRITER_MODULES_H
-#define GMT_WRITER_MODULES_H
+#ifndef GMT_UNWIND_MODULES_H
+#define GMT_UNWIND_MODULES_H
 
 /*
  * The map of loaded objects (shared libraries and the program). The reader uses it to turn

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "writer/modules.h"
+#include "unwind/modules.h"
 
 #include <elf.h>
 #include <link.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "producer/oom.h"
+#include "driver/oom.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -12,7 +12,7 @@
 #include "writer/session.h"
 #include "writer/snapshots.h"
 #include "writer/writer.h"
-#include "interpose/driver.h"
+#include "driver/queries.h"
 #include "format/format.h"
 
 /*
