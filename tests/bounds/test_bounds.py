@@ -10,17 +10,14 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 import unittest
 
+import members
 import tap
 from snapshots import BUILD, CLI, CUDA, SHIM, SIMCUDA, records, report
-
-sys.path.append(os.path.join(os.path.dirname(__file__), "..", "cli"))
-import members  # noqa: E402
 
 LONG_RUN = os.path.join(BUILD, "tests", "bounds", "long-run")
 LONG = bool(os.environ.get("GMT_TEST_LONG"))

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-import leftovers
+import shared_recordings
 import other_users
 from snapshots import SHIM, SIMCUDA, cli, records, report
 from tasks import PATIENCE_S as WAIT_S
@@ -25,7 +25,7 @@ ONCE = "faults-begin"
 _libc = ctypes.CDLL(None, use_errno=True)
 _MNT_DETACH = 2
 
-HAS_MOUNTS = leftovers.take_own_mounts()
+HAS_MOUNTS = shared_recordings.take_own_mounts()
 needs_mounts = unittest.skipUnless(HAS_MOUNTS, "mounting needs root")
 
 

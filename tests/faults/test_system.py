@@ -6,7 +6,7 @@ import os
 import subprocess
 import time
 
-import leftovers
+import shared_recordings
 import tap
 from faulty import PROGRAMS, WAIT_S, Faults, Host, cli, needs_mounts, needs_tool, tmpfs, wait_until
 from snapshots import SHIM, SIMCUDA, report
@@ -88,7 +88,7 @@ class Containers(Faults):
                 host = Host(around=["sh", "-c", f'umask {mask} && exec "$@"', "sh"], options={"output": "new/%p.gmt.gz"})
                 host("events 10")
                 # Those of others come and go. Without /dev/shm it lies beside the file.
-                (path,) = [path for path in leftovers.paths(os.path.join(host.folder, "new"))
+                (path,) = [path for path in shared_recordings.paths(os.path.join(host.folder, "new"))
                            if f"{host.process.pid}." in os.path.basename(path)]
                 self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
                 self.end(host)

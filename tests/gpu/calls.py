@@ -43,9 +43,9 @@ MAKES_NO_SENSE_HERE = {
 
 
 def load_shim_test(bench):
-    """tests/shim/test_routes.py, which knows what an event must be."""
+    """tests/shim/hooks/test_routes.py, which knows what an event must be."""
     os.environ["GMT_TEST_PROGRAMS"] = os.environ["GMT_TEST_BUILD"] = bench.programs
-    sys.path[:0] = [os.path.join(SOURCE, "tests", "shim"), os.path.join(SOURCE, "tests")]
+    sys.path[:0] = [os.path.join(SOURCE, "tests", "shim", "hooks"), os.path.join(SOURCE, "tests", "helpers")]
     import test_routes
     return test_routes
 

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 
-import leftovers
+import shared_recordings
 import tasks
 from snapshots import CLI, SHIM, SIMCUDA
 
@@ -40,7 +40,7 @@ class Killed:
             env={**os.environ, "GPUMEMTRACE_OPTIONS": text, "LD_LIBRARY_PATH": SIMCUDA, "KEPT_LOG": self.log,
                  **(environment or {})}, text=True)
         self.ready = self.process.stdout.readline()
-        self.memory = leftovers.of(self.file)
+        self.memory = shared_recordings.of(self.file)
         # The memory goes when the program ends, so it ends only now, however long the look at it took.
         if after_ms is not None:
             self.process.stdin.write("end\n")
@@ -124,7 +124,7 @@ class Killed:
         if self.process.poll() is None:
             self.process.kill()
             self.process.communicate()
-        leftovers.remove_of_folder(self.folder)
+        shared_recordings.remove_of_folder(self.folder)
         shutil.rmtree(self.folder, ignore_errors=True)
         if os.path.exists(self.log):
             os.unlink(self.log)

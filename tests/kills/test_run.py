@@ -12,7 +12,7 @@ import sys
 import tempfile
 import unittest
 
-import leftovers
+import shared_recordings
 import tap
 import tasks
 from killing import CHECK, KILLED, PROGRAMS, cli
@@ -20,7 +20,7 @@ from snapshots import CLI, SIMCUDA
 
 
 def setUpModule():
-    leftovers.take_own_shared_memory()
+    shared_recordings.take_own_shared_memory()
 
 
 def take_signals():
@@ -37,7 +37,7 @@ class Run(unittest.TestCase):
         self.log = self.place("log")
 
     def tearDown(self):
-        leftovers.remove_of_folder(self.folder)
+        shared_recordings.remove_of_folder(self.folder)
 
     def place(self, name):
         return os.path.join(self.folder, name)
@@ -66,9 +66,9 @@ class Run(unittest.TestCase):
     def check_nothing_is_left(self):
         # Other tests of this user record at the same time.
         own = os.path.realpath(self.folder) + os.sep
-        left = [leftover.file for leftover in leftovers.beside(self.folder) if leftover.file.startswith(own)]
+        left = [leftover.file for leftover in shared_recordings.beside(self.folder) if leftover.file.startswith(own)]
         self.assertEqual(left, [])
-        self.assertEqual(glob.glob(os.path.join(leftovers.folder(), "*.failed")), [])
+        self.assertEqual(glob.glob(os.path.join(shared_recordings.folder(), "*.failed")), [])
 
     def wait_for_ready(self, process, count=1):
         for _ in range(count):

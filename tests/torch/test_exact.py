@@ -7,7 +7,7 @@ import unittest
 import tap
 from snapshots import SIM_PYTHON, Recording, report, sim_python
 
-SCRIPTS = os.path.dirname(os.path.abspath(__file__))
+SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 
 
 def record(script, *arguments, environment=None, options=None, meanwhile=None):

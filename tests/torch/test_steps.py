@@ -9,7 +9,7 @@ import unittest
 import tap
 from snapshots import SHIM, SIM_PYTHON, Recording, records, run_past_aborts, sim_python
 
-SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "steps.py")
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "steps.py")
 STEP, TEARDOWN = 1, 7
 OPTIMIZER, INTERPRETER = 3, 4
 FREE, TORCH = 2, 2
