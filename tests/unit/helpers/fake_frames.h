@@ -25,6 +25,6 @@ uint64_t fake_cfunction(void) __asm__("cfunction_vectorcall_NOARGS");
 uint64_t fake_operator(void) __asm__("_ZN2at4_ops2mm4callERKNS_6TensorES4_");
 uint64_t fake_outer(void);
 
-enum { FAKE_INLINED_LINE = 15, FAKE_OUTER_LINE = 23 }; /* of fake_framework.c */
+enum { FAKE_INLINED_LINE = 18, FAKE_OUTER_LINE = 26 }; /* of fake_framework.c */
 
 #endif
