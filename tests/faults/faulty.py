@@ -12,6 +12,7 @@ import unittest
 
 import shared_recordings
 import other_users
+from definitions import Kind
 from snapshots import SHIM, SIMCUDA, cli, records, report
 from tasks import PATIENCE_S as WAIT_S
 from tasks import wait_until
@@ -19,7 +20,7 @@ from tasks import wait_until
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 HOST = os.path.join(PROGRAMS, "faults-host")
 INJECT = os.path.join(PROGRAMS, "libfaults-inject.so")
-ALLOC, FREE = 1, 2
+ALLOC, FREE = Kind.ALLOC, Kind.FREE
 ONCE = "faults-begin"
 
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -12,9 +12,9 @@ import sys
 import tempfile
 
 from bench import SOURCE, Run
+from definitions import Layer
 
 WORKERS = 4
-DRIVER_LAYER = 3
 MEANINGS = {"1": "invalid value", "2": "out of memory", "101": "no such device", "500": "not found", "800": "not permitted",
             "801": "not supported"}
 MAKES_NO_SENSE_HERE = {
@@ -88,7 +88,7 @@ class Snippets:
         recorded = [self.expectations.recorded_event(row) for row in self.bench.events(run.file)] if run.file else []
         if not self.bench.is_simulated:
             # The real runtime makes contexts and loads code by itself, and their sizes are not ours to know.
-            expected, recorded = ([event for event in events if event[2] != DRIVER_LAYER] for events in (expected, recorded))
+            expected, recorded = ([event for event in events if event[2] != Layer.DRIVER] for events in (expected, recorded))
         for place, (mine, seen) in enumerate(zip(expected, recorded)):
             if mine != seen:
                 return [f"event {place}: {seen} instead of {mine}"]

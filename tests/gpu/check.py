@@ -9,13 +9,15 @@ import os
 import subprocess
 import sys
 
-import ledger
-import calls
-import exact
-import harm
-import lookups
-import toolkit
 from bench import SOURCE, Bench, Table, last_line
+
+sys.path.insert(1, os.path.join(SOURCE, "tests", "helpers"))
+import calls  # noqa: E402
+import exact  # noqa: E402
+import harm  # noqa: E402
+import ledger  # noqa: E402
+import lookups  # noqa: E402
+import toolkit  # noqa: E402
 
 SECTIONS = ["pointers", "calls", "host", "captures", "costs", "ledger", "pytorch"]
 SNIPPETS_VERSION = 12050  # of the headers that they are written for

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 
 import tap
-from snapshots import BUILD, CLI, SOURCE, TESTS
+from snapshots import BUILD, CLI, SOURCE, TESTS  # noqa: F401 (tests use cli.TESTS)
 
 MAKE = os.path.join(BUILD, "tests", "unit", "make_snapshot")
 FOLDER = tempfile.mkdtemp(prefix="gpumemtrace-test.")

@@ -3,10 +3,11 @@
 import gzip
 
 import write_snapshot as w
+from definitions import Kind, Layer, MarkKind, MarkSource, Space
 from recording import CUDA, Story
 
-CUSTOM, HEAP, HEAP_HOST = 6, 21, 22
-ALLOC, FREE, CREATE, DESTROY, RESET, RESIZE = 1, 2, 5, 6, 19, 20
+HEAP, HEAP_HOST = Space.HEAP, Space.HEAP_HOST
+ALLOC, FREE, DESTROY, RESET, RESIZE = Kind.ALLOC, Kind.FREE, Kind.DESTROY, Kind.RESET, Kind.RESIZE
 KiB, MiB = 1 << 10, 1 << 20
 STEP, KEEP, OPEN = "/home/me/serve.py:31 in step", "/home/me/serve.py:32 in keep", "/home/me/serve.py:9 in open_pool"
 
@@ -21,12 +22,11 @@ class Pools(Story):
     def heap(self, number, name, address=0, size_bytes=0, space=HEAP, device=0):
         if name is not None:
             self.names.append(name)
-            self.marks.append({"stamp": self.stamp, "thread": 1, "kind": 8, "source": 1, "name": len(self.names),
-                               "object": number})
-        self.say(CREATE, number, address, size_bytes, OPEN, space=space, device=device)
+            self.marks.append(w.mark(self.stamp, MarkKind.HEAP, MarkSource.PROGRAM, name=len(self.names), object=number))
+        self.say(Kind.CREATE, number, address, size_bytes, OPEN, space=space, device=device)
 
     def say(self, kind, number, address=0, size_bytes=0, line=None, space=HEAP, device=0):
-        self.event(kind, layer=CUSTOM, space=space, device=device, object=number, address=address,
+        self.event(kind, layer=Layer.CUSTOM, space=space, device=device, object=number, address=address,
                    size_bytes=size_bytes, frames=self.stack(line) if line else 0)
 
     def write(self, name, ends=True):

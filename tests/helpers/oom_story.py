@@ -2,10 +2,11 @@
 """Recordings of programs whose requests the driver or PyTorch refuses."""
 import cli
 import write_snapshot as w
+from definitions import Kind, Layer, Space
 
 MIB = 1 << 20
-CUDA, TORCH = 1, 2
-ALLOC, FREE, REFUSED = 1, 2, 3
+CUDA, TORCH = Layer.CUDA, Layer.TORCH
+ALLOC, FREE, REFUSED = Kind.ALLOC, Kind.FREE, Kind.ALLOC_FAILED
 GPU = {"ordinal": 0, "name": "GPU", "uuid": "GPU-1", "total_bytes": 100 * MIB}
 
 
@@ -16,7 +17,7 @@ class Story:
         self.events, self.facts, self.totals = [], [], (0, 0)
 
     def add(self, kind, layer, size, address=0, frames=1, **more):
-        event = {"stamp": 10**6 + 1000 * (len(self.events) + 1), "thread": 1, "kind": kind, "layer": layer, "space": 1,
+        event = {"stamp": 10**6 + 1000 * (len(self.events) + 1), "thread": 1, "kind": kind, "layer": layer, "space": Space.DEVICE,
                  "device": 0, "api": layer, "address": address, "size_bytes": size, "frames": frames, **more}
         if kind == REFUSED and layer == CUDA:
             event.setdefault("result", 2)

@@ -2,9 +2,10 @@
 """A recording told as a story: allocations and frees by lines of a program, step by step."""
 import cli
 import write_snapshot as w
+from definitions import Kind, Layer, MarkKind, MarkSource, Space
 
-CUDA, TORCH = 1, 2
-DEVICE, PINNED = 1, 4
+CUDA, TORCH = Layer.CUDA, Layer.TORCH
+DEVICE, PINNED = Space.DEVICE, Space.PINNED
 MiB = 1 << 20
 
 
@@ -41,18 +42,18 @@ class Story:
             fields["stack"] = self.native.setdefault(module, len(self.native) + 1)
         if lines:
             fields["frames"] = self.stack(*lines)
-        self.event(1, address=address, size_bytes=size, **fields)
+        self.event(Kind.ALLOC, address=address, size_bytes=size, **fields)
         self.live[address] = fields.get("layer", TORCH), size
         return address
 
     def free(self, address, **fields):
         layer, size = self.live.pop(address)
-        self.event(2, **{"address": address, "layer": layer, "device": -2 if layer == CUDA else 0,
+        self.event(Kind.FREE, **{"address": address, "layer": layer, "device": -2 if layer == CUDA else 0,
                          "size_bytes": size if layer == TORCH else 0, **fields})
 
     def step(self):
         self.stamp += 10
-        self.marks.append({"stamp": self.stamp, "thread": 1, "kind": 1, "source": 1})
+        self.marks.append(w.mark(self.stamp, MarkKind.STEP, MarkSource.PROGRAM))
 
     def name(self, text):
         """The id of a name of marks."""

@@ -11,9 +11,9 @@ import subprocess
 import tempfile
 
 import shared_recordings
+from definitions import SOURCE, Layer
 
-TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SOURCE = os.path.dirname(TESTS)
+TESTS = os.path.join(SOURCE, "tests")
 BUILD = os.environ.get("GMT_TEST_BUILD") or os.getcwd()
 SHIM = os.path.join(BUILD, "preload", "libgpumemtrace.so")
 CLI = os.path.join(BUILD, "tools", "gpumemtrace")
@@ -22,7 +22,8 @@ SIM_PYTHON = os.environ.get("GMT_TEST_SIM_PYTHON")
 
 
 # Layers of events. Contexts, code and limits are the driver's: whoever counts what a program allocates asks for CUDA.
-CUDA, TORCH, DRIVER, IMPORTED, VIEW, CUSTOM = 1, 2, 3, 4, 5, 6
+CUDA, TORCH, DRIVER = Layer.CUDA, Layer.TORCH, Layer.DRIVER
+IMPORTED, VIEW, CUSTOM = Layer.IMPORTED, Layer.VIEW, Layer.CUSTOM
 
 
 PYTORCH_ABORT = "terminate called without an active exception"

@@ -4,6 +4,7 @@ import gzip
 import struct
 import zlib
 
+from definitions import Kind, Layer, Space
 from read_snapshot import MODULO, RECORDS
 
 NUMBERS = {name: number for number, (name, _fields) in RECORDS.items()}
@@ -72,6 +73,12 @@ def header(major=1, minor=0, features=0, magic=b"GMTRACE\n"):
 
 PROCESS = {"pid": 7, "rank": -1, "local_rank": -1, "host": "here", "command": b"prog\0arg\0",
            "executable": "/bin/prog", "directory": "/home/me", "start_time_ns": 10**18, "start_stamp": 1000}
+# What most events of tests have in common.
+EVENT = {"thread": 1, "kind": Kind.ALLOC, "layer": Layer.CUDA, "space": Space.DEVICE}
+
+
+def mark(stamp, kind, source, **more):
+    return {"stamp": stamp, "thread": 1, "kind": kind, "source": source, **more}
 
 
 def process(**changes):

@@ -7,6 +7,7 @@ import unittest
 from unittest import mock
 
 import tap
+from definitions import MarkSource
 from snapshots import SIM_PYTHON, Recording, records, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
@@ -27,7 +28,7 @@ def record(**variables):
 def marks_of(run):
     names = {row["id"]: row["text"] for row in run.records("name")}
     return [(" ".join([KINDS[row["kind"]], *filter(None, [names.get(row["name"])])]), row)
-            for row in sorted(run.records("mark"), key=lambda row: row["stamp"]) if row["source"] == 2]
+            for row in sorted(run.records("mark"), key=lambda row: row["stamp"]) if row["source"] == MarkSource.NVTX]
 
 
 def has_older():

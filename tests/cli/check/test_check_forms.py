@@ -31,7 +31,7 @@ def parsers():
 def parse(kind, path):
     if not parsers():
         raise unittest.SkipTest("no environment with the parsers: scripts/setup/python")
-    script = os.path.join(cli.TESTS, "cli", "read_forms.py")
+    script = os.path.join(cli.TESTS, "cli", "check", "read_forms.py")
     done = subprocess.run([parsers(), script, kind, path], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -77,7 +77,7 @@ class Dump(unittest.TestCase):
 
     @staticmethod
     def events(*stamps, device=0):
-        return w.block("event", *({"stamp": stamp, "thread": 1, "kind": 1, "layer": 1, "space": 1, "address": stamp,
+        return w.block("event", *({**w.EVENT, "stamp": stamp, "address": stamp,
                                    "size_bytes": 1, "device": device} for stamp in stamps))
 
     def test_what_is_left_out_is_not_decoded(self):

@@ -10,6 +10,7 @@ import members
 import read_snapshot
 import replay
 import write_snapshot as w
+from definitions import MarkKind, MarkSource
 
 MEMBERS = 12
 SPAN = 10**11  # ticks of a member, each some nanoseconds: more than a second
@@ -28,7 +29,7 @@ def clock(at):
 
 
 def event(stamp, device):
-    return {"stamp": stamp, "thread": 1, "kind": 1, "layer": 1, "space": 1, "address": stamp + 1, "size_bytes": 1,
+    return {**w.EVENT, "stamp": stamp, "address": stamp + 1, "size_bytes": 1,
             "device": device}
 
 
@@ -40,7 +41,7 @@ def group(index, has_clocks=True):
     blocks = [w.process(start_stamp=SPAN // 9), clock(0)] if index == 0 else []
     blocks.append(w.block("event", *(event(stamp, (index // 3) % 3 - (index == 5)) for stamp in stamps)))
     if index % 4 == 1:
-        blocks.append(w.block("mark", {"stamp": start + 5, "thread": 1, "kind": 1, "source": 1}))
+        blocks.append(w.block("mark", w.mark(start + 5, MarkKind.STEP, MarkSource.PROGRAM)))
     if index % 5 == 2:
         blocks.append(w.block("name", {"id": index, "text": f"n{index}"}))
     if has_clocks:

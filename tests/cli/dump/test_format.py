@@ -8,6 +8,7 @@ import unittest
 import cli
 import read_snapshot
 import write_snapshot as w
+from definitions import Kind, Layer
 
 SOURCE = os.path.dirname(cli.TESTS)
 TYPES = {"uint8_t": 8, "uint16_t": 16, "int16_t": 16, "uint32_t": 32, "int32_t": 32, "uint64_t": 64,
@@ -103,7 +104,7 @@ class Format(unittest.TestCase):
 
     def test_what_a_newer_minor_version_adds_is_passed_over(self):
         path = cli.place("newer.gmt.gz")
-        row = {"stamp": 5, "thread": 1, "kind": 1, "layer": 1, "space": 200, "device": 0, "address": 64,
+        row = {"stamp": 5, "thread": 1, "kind": Kind.ALLOC, "layer": Layer.CUDA, "space": 200, "device": 0, "address": 64,
                "size_bytes": 10}
         known = w.block("event", row)[16:]
         w.write(path, w.process(), w.frame(4711, 2, b"anything"), w.frame(11, 1, known + b"\x03\x01\x02\x03"),

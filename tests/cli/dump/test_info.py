@@ -7,7 +7,7 @@ import cli
 import read_snapshot
 import write_snapshot as w
 
-EVENT = {"thread": 1, "kind": 1, "layer": 1, "space": 1, "address": 4096, "size_bytes": 100}
+EVENT = {**w.EVENT, "address": 4096, "size_bytes": 100}
 TICKS_PER_NS = 3
 
 

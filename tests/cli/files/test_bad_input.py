@@ -220,7 +220,7 @@ class BadInput(unittest.TestCase):
 
 
 def event(**changes):
-    return {"stamp": 2000, "thread": 1, "kind": 1, "layer": 1, "space": 1, "address": 4096, "size_bytes": 10, **changes}
+    return {**w.EVENT, "stamp": 2000, "address": 4096, "size_bytes": 10, **changes}
 
 
 class Hostile(unittest.TestCase):

@@ -15,14 +15,12 @@ import time
 import cli
 import write_snapshot as w
 from cli import help_options, verbs
+from control_page import ANSWERED, ASKED, ControlPage
 from hostile_texts import SafeOutput, make_all
 
 # One text with all kinds of what a terminal must not get; a newline too, which would begin a line of its own.
 ODD = b"\x1b[2J\x1b]0;t\x07\x9b31m\xc2\x9b\r\x08\xe2\x80\xae\xe2\x80\xa8\xff\n::error::x ##[error]y"
 STYLES = re.compile(rb"\x1b\[(0|1|2|33)m")
-# src/shared_memory/control.h
-PROGRAM_AT, PATH_AT, TURN_AT, FAILED_AT, ANSWER_AT, PAGE_BYTES = 48, 304, 4704, 4716, 9072, 13680
-ASKED, AT_WORK, ANSWERED = 2, 3, 4
 
 
 def option_words(verb):
@@ -145,19 +143,16 @@ class Escapes(SafeOutput):
         self.addCleanup(shutil.rmtree, runtime)
         os.mkdir(os.path.join(runtime, "gpumemtrace"), 0o700)
         path = os.path.join(runtime, "gpumemtrace", "7.control")
-        page = bytearray(PAGE_BYTES + 4096)
-        struct.pack_into("<8sIIQQ", page, 0, b"GMTCTRL\n", 1, 7, 0, 10**18)
-        page[32:48] = b"fu\x1b[31m\nll\x9b".ljust(16, b"\0")
-        page[PROGRAM_AT:PROGRAM_AT + len(ODD)] = ODD
-        page[PATH_AT:PATH_AT + len(ODD) + 1] = b"/" + ODD
+        page = ControlPage(magic=b"GMTCTRL\n", version=1, pid=7, start_time_ns=10**18, mode=b"fu\x1b[31m\nll\x9b", program=ODD,
+                           path=b"/" + ODD)
         with open(path, "wb") as file:
-            file.write(page)
+            file.write(bytes(page) + bytes(4096))
         os.chmod(path, 0o600)
         with open(path, "r+b") as file:
             # A recorder that lives holds this lock.
             fcntl.fcntl(file, 37 if not hasattr(fcntl, "F_OFD_SETLK") else fcntl.F_OFD_SETLK,
                         struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
-            with mmap.mmap(file.fileno(), len(page)) as memory:
+            with mmap.mmap(file.fileno(), os.path.getsize(path)) as memory:
                 self.ask_all(memory, {"XDG_RUNTIME_DIR": runtime})
 
     def ask_all(self, memory, environment):
@@ -165,10 +160,10 @@ class Escapes(SafeOutput):
 
         def answer():
             while not is_over.is_set():
-                if struct.unpack_from("<I", memory, TURN_AT) == (ASKED,):
-                    struct.pack_into("<I", memory, FAILED_AT, failed)
-                    memory[ANSWER_AT:ANSWER_AT + len(ODD)] = ODD
-                    struct.pack_into("<I", memory, TURN_AT, ANSWERED)
+                if struct.unpack_from("<I", memory, ControlPage.turn.offset) == (ASKED,):
+                    struct.pack_into("<I", memory, ControlPage.has_failed.offset, failed)
+                    memory[ControlPage.answer.offset:ControlPage.answer.offset + len(ODD)] = ODD
+                    struct.pack_into("<I", memory, ControlPage.turn.offset, ANSWERED)
                 time.sleep(0.005)
 
         thread = threading.Thread(target=answer)

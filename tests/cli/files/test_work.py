@@ -9,15 +9,12 @@ import unittest
 import cli
 import read_snapshot
 import write_snapshot as w
+from definitions import Kind, Layer, MarkKind, MarkSource, Space
 
 # A verb takes a second or two. A test must not fail on a busy machine, so a verb may take ten times as long here.
 PROCESSOR_S = 20
 OUTPUT_BYTES = 64 << 20
 LEFT_OUT = "is left out: a file of this size may not cause more work; `gpumemtrace --max-work=none VERB ...` does all of it"
-
-ALLOC, FREE, FAILED, CREATE, RETAIN, MAP, UNMAP, BIND, NODE, LAUNCH = 1, 2, 3, 5, 7, 8, 9, 10, 13, 15
-STEP, PUSH, START, STOP = 1, 2, 4, 5
-DEVICE, VMM, GRAPH, IMPORTED, MULTICAST, CONTEXT, HEAP = 1, 7, 9, 11, 16, 17, 21
 
 
 def many(kind, count, /, **cells):
@@ -35,8 +32,8 @@ def many(kind, count, /, **cells):
 
 
 def events(count, first, /, **cells):
-    return many("event", count, **{"stamp": range(first, first + count), "thread": 1, "kind": ALLOC, "layer": 1,
-                                   "space": DEVICE, "size_bytes": 100, **cells})
+    return many("event", count, **{"stamp": range(first, first + count), "thread": 1, "kind": Kind.ALLOC, "layer": Layer.CUDA,
+                                   "space": Space.DEVICE, "size_bytes": 100, **cells})
 
 
 def addresses(count, step=4096):
@@ -52,18 +49,19 @@ def python_stacks(stacks, depth, name, file):
 
 
 def launches(nodes, count):
-    return (events(1, 1, kind=CREATE, space=GRAPH, address=5, object=1),
-            events(nodes, 2, kind=NODE, space=GRAPH, address=addresses(nodes), object=5),
-            events(count, 10**6, kind=LAUNCH, space=GRAPH, address=5, size_bytes=0))
+    return (events(1, 1, kind=Kind.CREATE, space=Space.GRAPH, address=5, object=1),
+            events(nodes, 2, kind=Kind.NODE_ALLOC, space=Space.GRAPH, address=addresses(nodes), object=5),
+            events(count, 10**6, kind=Kind.LAUNCH, space=Space.GRAPH, address=5, size_bytes=0))
 
 
 def overlapping_maps(count):
-    return (events(count, 1, space=VMM, address=range(1, count + 1)),
-            events(count, 10**6, kind=MAP, layer=5, space=VMM, size_bytes=1 << 40, object=range(1, count + 1),
+    return (events(count, 1, space=Space.VMM, address=range(1, count + 1)),
+            events(count, 10**6, kind=Kind.MAP, layer=Layer.VIEW, space=Space.VMM, size_bytes=1 << 40, object=range(1, count + 1),
                    address=range(1 << 40, (1 << 40) - 4096 * count, -4096)),
-            events(count, 2 * 10**6, kind=RETAIN, space=VMM, address=range(10**6, 10**6 + count),
+            events(count, 2 * 10**6, kind=Kind.RETAIN, space=Space.VMM, address=range(10**6, 10**6 + count),
                    object=range(1 << 41, (1 << 41) - count, -1)),
-            events(count, 3 * 10**6, kind=UNMAP, layer=5, space=VMM, address=addresses(count), size_bytes=1 << 50))
+            events(count, 3 * 10**6, kind=Kind.UNMAP, layer=Layer.VIEW, space=Space.VMM, address=addresses(count),
+                   size_bytes=1 << 50))
 
 
 def nested_phases(count, kind):
@@ -71,7 +69,7 @@ def nested_phases(count, kind):
     for part in range(10):
         first = part * count // 10
         blocks.append(many("mark", count // 10, stamp=range(2 * first + 1, 2 * first + count // 5, 2), thread=1,
-                           kind=kind, source=1, name=[1 + i % 1000 for i in range(count // 10)],
+                           kind=kind, source=MarkSource.PROGRAM, name=[1 + i % 1000 for i in range(count // 10)],
                            object=range(first + 1, first + 1 + count // 10)))
         blocks.append(events(count // 10, 0, stamp=range(2 * first + 2, 2 * first + 1 + count // 5, 2),
                              address=range(4096 * (first + 1), 4096 * (first + 1 + count // 10), 4096)))
@@ -80,10 +78,11 @@ def nested_phases(count, kind):
 
 def bound_in_a_chain(count):
     """Each imported object is bound to the one before; the end of the first ends all."""
-    return (events(count, 1, layer=4, space=IMPORTED, address=range(1, count + 1), size_bytes=0),
-            events(count - 1, 10**6, kind=BIND, layer=5, space=MULTICAST, address=range(1, count),
+    return (events(count, 1, layer=Layer.IMPORTED, space=Space.VMM_IMPORTED, address=range(1, count + 1), size_bytes=0),
+            events(count - 1, 10**6, kind=Kind.BIND, layer=Layer.VIEW, space=Space.MULTICAST, address=range(1, count),
                    object=range(2, count + 1), size_bytes=1 << 17),
-            events(count, 2 * 10**6, kind=FREE, layer=4, space=IMPORTED, address=range(count, 0, -1), size_bytes=0))
+            events(count, 2 * 10**6, kind=Kind.FREE, layer=Layer.IMPORTED, space=Space.VMM_IMPORTED,
+                   address=range(count, 0, -1), size_bytes=0))
 
 
 def samples_of_devices(devices):
@@ -96,20 +95,20 @@ def samples_of_devices(devices):
 
 def contexts_that_end(count):
     return (events(2 * count, 1, address=addresses(2 * count), context=range(1, 2 * count + 1)),
-            events(count, 10**6, layer=3, space=CONTEXT, address=range(1, count + 1), context=range(1, count + 1)),
-            events(count, 2 * 10**6, kind=FREE, layer=3, space=CONTEXT, address=range(1, count + 1),
+            events(count, 10**6, layer=Layer.DRIVER, space=Space.CONTEXT, address=range(1, count + 1), context=range(1, count + 1)),
+            events(count, 2 * 10**6, kind=Kind.FREE, layer=Layer.DRIVER, space=Space.CONTEXT, address=range(1, count + 1),
                    context=range(count + 1, 2 * count + 1)))
 
 
 def pools_and_frees_of_none(count):
-    return (events(count, 1, kind=CREATE, layer=6, space=HEAP, object=range(1, count + 1)),
-            events(count, 10**6, kind=FREE, layer=6, space=HEAP, address=addresses(count)))
+    return (events(count, 1, kind=Kind.CREATE, layer=Layer.CUSTOM, space=Space.HEAP, object=range(1, count + 1)),
+            events(count, 10**6, kind=Kind.FREE, layer=Layer.CUSTOM, space=Space.HEAP, address=addresses(count)))
 
 
 def steps_of_devices(steps, devices):
     return (w.block("name", {"id": 1, "text": "step"}),
             events(devices, 1, address=addresses(devices), device=range(devices)),
-            many("mark", steps, stamp=range(10**6, 10**6 + steps), thread=1, kind=STEP, source=1, name=1))
+            many("mark", steps, stamp=range(10**6, 10**6 + steps), thread=1, kind=MarkKind.STEP, source=MarkSource.PROGRAM, name=1))
 
 
 def write(name, *blocks):
@@ -195,8 +194,8 @@ class Work(unittest.TestCase):
         self.assertEqual(self.check_all(write("maps", *overlapping_maps(40000))), [])
 
     def test_nested_phases(self):
-        self.assertEqual(self.check_all(write("pushes", *nested_phases(150000, PUSH))), [])
-        self.assertEqual(self.check_all(write("starts", *nested_phases(100000, START))), [])
+        self.assertEqual(self.check_all(write("pushes", *nested_phases(150000, MarkKind.PUSH))), [])
+        self.assertEqual(self.check_all(write("starts", *nested_phases(100000, MarkKind.START))), [])
 
     def test_long_names_times_deep_stacks(self):
         path = write("names", *python_stacks(300, 1000, b"n" * 30000, b"/f" * 5000),
@@ -208,7 +207,7 @@ class Work(unittest.TestCase):
 
     def test_refusals_times_deep_stacks(self):
         path = write("refusals", *python_stacks(1, 1000, b"n" * 3000, b"/f" * 500),
-                     events(30000, 1, kind=FAILED, result=2, frames=1))
+                     events(30000, 1, kind=Kind.ALLOC_FAILED, result=2, frames=1))
         self.assertIn("report --json", self.check_all(path, "the end of the output"))
 
     def test_steps_times_devices(self):
@@ -237,13 +236,13 @@ class Work(unittest.TestCase):
                        "the search for pools whose blocks were freed without the pool's name")
 
     def test_references_of_one_handle(self):
-        self.assertEqual(self.check_all(write("retains", events(1, 1, space=VMM, address=5),
-                                              events(60000, 2, kind=RETAIN, space=VMM, address=5))), [])
+        self.assertEqual(self.check_all(write("retains", events(1, 1, space=Space.VMM, address=5),
+                                              events(60000, 2, kind=Kind.RETAIN, space=Space.VMM, address=5))), [])
 
     def test_marks_from_the_last_to_the_first(self):
         path = write("marks", w.block("name", {"id": 1, "text": "x"}),
                      many("mark", 100000, stamp=range(10**7, 10**7 - 100000, -1), thread=1, source=2, name=1,
-                          kind=[(START, STOP)[i % 2] for i in range(100000)], object=range(100000)), events(1, 1, address=1))
+                          kind=[(MarkKind.START, MarkKind.STOP)[i % 2] for i in range(100000)], object=range(100000)), events(1, 1, address=1))
         self.assertEqual(self.check_all(path), [])
 
 

@@ -5,12 +5,15 @@ import os
 import cli
 import read_snapshot
 import write_snapshot as w
+from definitions import Layer, MarkKind, Space
 from fold_checks import FoldChecks, fold
 from heap_story import serve
 from ledger_story import Ledger
 from recording import MiB
 
 GOLDEN = os.path.join(cli.TESTS, "golden")
+
+
 class Fold(FoldChecks):
     def check_each_cut(self, path):
         events = cli.report(path)["events"]["recorded"]
@@ -111,7 +114,7 @@ class Fold(FoldChecks):
 
     def test_steps_and_seconds_can_be_kept(self):
         path = cli.make("steps.gmt.gz", events=8000, steps=40)
-        marks = [row["stamp"] for row in read_snapshot.read(path) if row["record"] == "mark" and row["kind"] == 1]
+        marks = [row["stamp"] for row in read_snapshot.read(path) if row["record"] == "mark" and row["kind"] == MarkKind.STEP]
         kept = list(read_snapshot.read(fold(path, cli.place("kept.gmt.gz"), "--keep-steps=5")))
         (cut,) = (row["stamp"] for row in kept if row["record"] == "fold")
         self.assertEqual(sum(stamp > cut for stamp in sorted(set(marks))), 5)
@@ -150,7 +153,7 @@ class Fold(FoldChecks):
 
     def test_survivors_of_a_fold_whose_totals_are_lost_are_shown(self):
         path = cli.place("no-totals.gmt.gz")
-        event = {"thread": 1, "kind": 1, "layer": 1, "space": 1, "device": 0}
+        event = {**w.EVENT, "device": 0}
         w.write(path, w.process(), w.block("stack", {"id": 1, "items": [64]}),
                 w.block("event", {**event, "stamp": 2000, "address": 4096, "size_bytes": 1 << 20, "stack": 1}),
                 w.block("fold", {"stamp": 2001, "events": 1, "survivors": 1, "why": "max_size"}),
@@ -165,8 +168,9 @@ class Fold(FoldChecks):
         path, unlike = cli.place("peaks.gmt.gz"), "does not sum up"
         for said in (1000, 4), (900, 4), (1000, 5):
             w.write(path, w.process(), w.block("stack", *({"id": id, "items": [64 * id]} for id in (1, 2))),
-                    w.block("past_account", {"layer": 1, "device": 0, "peak_bytes": said[0], "peak_blocks": said[1]}),
-                    w.block("past_site", *({"layer": 1, "device": 0, "space": 1, "stack": id, "peak_bytes": 500, "peak_blocks": 2}
+                    w.block("past_account", {"layer": Layer.CUDA, "device": 0, "peak_bytes": said[0], "peak_blocks": said[1]}),
+                    w.block("past_site", *({"layer": Layer.CUDA, "device": 0, "space": Space.DEVICE, "stack": id,
+                                            "peak_bytes": 500, "peak_blocks": 2}
                                            for id in (1, 2))),
                     w.block("fold", {"stamp": 2000, "why": "max_size"}), w.end(0, stamp=3000))
             found = cli.report(path)

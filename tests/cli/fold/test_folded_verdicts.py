@@ -6,6 +6,7 @@ import unittest
 import cli
 import read_snapshot
 import write_snapshot as w
+from definitions import Layer, MarkKind, MarkSource, Space
 from recording import Story
 
 STEPS = 30
@@ -15,19 +16,20 @@ WAYS = ([], ["--keep-steps=7"], ["--keep-events=50"]), (["--keep-steps=40"], ["-
 
 def without_curves(name, teardown_stamp=None):
     """A recording that a fold without curves made: 30 steps in totals only, each of which left a block."""
-    event = {"thread": 1, "kind": 1, "layer": 2, "space": 1, "device": 0, "size_bytes": 1024, "frames": 1}
-    marks = [{"stamp": 2000 + 10 * step, "thread": 1, "kind": 1, "source": 1} for step in range(1, STEPS + 1)]
+    event = {**w.EVENT, "layer": Layer.TORCH, "device": 0, "size_bytes": 1024, "frames": 1}
+    marks = [w.mark(2000 + 10 * step, MarkKind.STEP, MarkSource.PROGRAM) for step in range(1, STEPS + 1)]
     if teardown_stamp:
-        marks.append({"stamp": teardown_stamp, "thread": 1, "kind": 7, "source": 4})
+        marks.append(w.mark(teardown_stamp, MarkKind.TEARDOWN, MarkSource.INTERPRETER))
     path = cli.place(name)
     w.write(path, w.process(), w.block("thread", {"id": 1, "tid": 7}),
             w.block("code", {"id": 1, "function": "train", "file": "/home/me/train.py", "first_line": 1}),
             w.block("frame", {"id": 1, "code": 1, "line": 7}), w.block("frames", {"id": 1, "items": [3]}),
             w.block("event", *({**event, "stamp": 1995 + 10 * step, "address": 4096 * step} for step in range(1, STEPS + 1))),
             w.block("mark", *marks),
-            w.block("past_account", {"layer": 2, "device": 0, "live_bytes": 1024 * STEPS, "live_blocks": STEPS,
+            w.block("past_account", {"layer": Layer.TORCH, "device": 0, "live_bytes": 1024 * STEPS, "live_blocks": STEPS,
                                      "alloc_count": 10 * STEPS}),
-            w.block("past_site", {"layer": 2, "device": 0, "space": 1, "frames": 1, "thread": 1, "alloc_count": 10 * STEPS}),
+            w.block("past_site", {"layer": Layer.TORCH, "device": 0, "space": Space.DEVICE, "frames": 1, "thread": 1,
+                                  "alloc_count": 10 * STEPS}),
             w.block("fold", {"stamp": 2000 + 10 * STEPS + 100, "events": 20 * STEPS, "survivors": STEPS, "why": "max_size"}),
             w.end(20 * STEPS, stamp=4000))
     return path
@@ -91,11 +93,11 @@ class Training(Story):
 
     def optimizer_steps(self, optimizer):
         self.stamp += 10
-        self.marks.append({"stamp": self.stamp, "thread": 1, "kind": 1, "source": 3, "object": optimizer})
+        self.marks.append(w.mark(self.stamp, MarkKind.STEP, MarkSource.OPTIMIZER, object=optimizer))
 
     def teardown(self):
         self.stamp += 10
-        self.marks.append({"stamp": self.stamp, "thread": 1, "kind": 7, "source": 4})
+        self.marks.append(w.mark(self.stamp, MarkKind.TEARDOWN, MarkSource.INTERPRETER))
         for address in list(self.live):
             self.free(address)
 
@@ -215,7 +217,7 @@ class Same(unittest.TestCase):
 
     def test_memory_of_the_driver_that_is_left_when_the_work_is_done(self):
         story = Training()
-        story.alloc(4096, "train.py:3 in main", layer=1)
+        story.alloc(4096, "train.py:3 in main", layer=Layer.CUDA)
         story.steps(20, lambda number: story.free(story.alloc(4096, "train.py:5 in main")))
         story.teardown()
         path = story.write("exit.gmt.gz")

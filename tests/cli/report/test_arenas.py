@@ -4,6 +4,7 @@ import json
 import unittest
 
 import cli
+from definitions import Space
 from heap_story import Pools
 from recording import CUDA, MiB, Story
 
@@ -12,7 +13,6 @@ JAX = PACKAGES + "jax/_src/array.py:7 in put"
 CUPY = PACKAGES + "cupy/_creation/basic.py:22 in empty"
 ORT = PACKAGES + "onnxruntime/capi/libonnxruntime_providers_cuda.so"
 OWN = "/home/me/train.py:31 in step"
-DEVICE, POOL, PINNED = 1, 3, 4
 DOUBT = "blocks inside {}'s arena are not seen, leaks in it cannot be found"
 
 
@@ -104,8 +104,8 @@ class Arenas(unittest.TestCase):
 
     def test_blocks_of_a_pool_of_the_drivers_are_no_arena_and_those_that_live_at_the_end_no_leak(self):
         story = Story()
-        story.alloc(8 * MiB, CUPY, "/home/me/train.py:5 in build", layer=CUDA, space=POOL, object=1)
-        grow(story, every=1, frames=(CUPY, OWN), space=POOL, object=1)
+        story.alloc(8 * MiB, CUPY, "/home/me/train.py:5 in build", layer=CUDA, space=Space.POOL, object=1)
+        grow(story, every=1, frames=(CUPY, OWN), space=Space.POOL, object=1)
         path = story.write("arena_async.gmt.gz")
         answer = leaks(path)
         self.assertEqual(answer["arenas"], [])
@@ -153,7 +153,7 @@ class Arenas(unittest.TestCase):
         self.assertEqual((answer["arenas"], len(answer["leaks"])), ([], 1))
 
     def test_pinned_host_memory_of_an_arena_is_no_leak_either(self):
-        path = grow(Story(), module=ORT, frames=(OWN,), device=-1, space=PINNED).write("arena_host.gmt.gz")
+        path = grow(Story(), module=ORT, frames=(OWN,), device=-1, space=Space.PINNED).write("arena_host.gmt.gz")
         answer = leaks(path)
         self.assertEqual(([row["device"] for row in answer["arenas"]], answer["leaks"]), ([None], []))
         self.assertIn("pinned host memory are the arena of ONNX Runtime: not judged", cli.run("leaks", path).stdout)

@@ -3,6 +3,8 @@
 import unittest
 
 import cli
+import write_snapshot as w
+from definitions import MarkSource
 from recording import MiB, Story
 
 PARAMETER, GRADIENT, STATE, BUFFER, ROLES = range(11, 16)
@@ -11,7 +13,7 @@ PARAMETER, GRADIENT, STATE, BUFFER, ROLES = range(11, 16)
 class Told(Story):
     def tell(self, kind, address=0):
         self.stamp += 10
-        self.marks.append({"stamp": self.stamp, "thread": 1, "kind": kind, "source": 4, "object": address})
+        self.marks.append(w.mark(self.stamp, kind, MarkSource.INTERPRETER, object=address))
 
 
 def live(path, *arguments):

@@ -64,7 +64,7 @@ def story(name, allocs, file="/home/me/train.py", device=0, **process):
     frames = [{"id": 1, "code": 1, "line": 99}] + [
         {"id": i + 2, "code": functions.index(function) + 2, "line": line}
         for i, (function, line) in enumerate(places)]
-    events = [{"stamp": 2000 + i, "thread": 1, "kind": 1, "layer": 1, "space": 1, "device": device, "address": 4096 * i + 4096,
+    events = [{**w.EVENT, "stamp": 2000 + i, "device": device, "address": 4096 * i + 4096,
                "size_bytes": size, "frames": places.index((function, line)) + 1}
               for i, (function, line, size) in enumerate(allocs)]
     w.write(cli.place(name), w.process(**process), w.block("code", *codes), w.block("frame", *frames),
@@ -246,7 +246,7 @@ class Said(unittest.TestCase):
     def test_what_makes_a_comparison_doubtful_is_said_first(self):
         other = cli.place("other.gmt.gz")
         option, device = {"key": "depth", "value": "9"}, {"ordinal": 0, "name": "B", "total_bytes": 2 << 30}
-        event = {"stamp": 2000, "thread": 1, "kind": 1, "layer": 1, "space": 1, "address": 4096, "size_bytes": 1}
+        event = {**w.EVENT, "stamp": 2000, "address": 4096, "size_bytes": 1}
         w.write(cli.place("one.gmt.gz"), w.process(), w.block("option", {**option, "value": "128"}),
                 w.block("device", {**device, "name": "A"}), w.block("event", event), w.end(1))
         w.write(other, w.process(command=b"prog\0--fast\0", rank=3, shim_version="9", directory="/srv/you",

@@ -5,6 +5,7 @@ import os
 import unittest
 
 import cli
+from definitions import Kind, Layer, MarkSource
 from recording import Story, spread
 import write_snapshot as w
 
@@ -25,7 +26,7 @@ class Training:
     def __init__(self, steps=20):
         self.stamp, self.events, self.marks = 10**6, [], []
         self.next_address = 0
-        self.put(MIB, layer=1, api=2, frames=4)
+        self.put(MIB, layer=Layer.CUDA, api=2, frames=4)
         for step in range(steps):
             temporary = self.put(MIB, frames=1)
             self.put(1024, frames=2)
@@ -42,23 +43,23 @@ class Training:
 
     def put(self, size, **more):
         self.next_address += 16 * MIB
-        row = {"stamp": self.tick(), "thread": 1, "kind": 1, "layer": 2, "space": 1, "device": 0, "api": 1,
+        row = {**w.EVENT, "stamp": self.tick(), "layer": Layer.TORCH, "device": 0, "api": 1,
                "address": self.next_address, "size_bytes": size, **more}
         self.add(row)
         return self.next_address
 
     def take(self, address, size):
-        self.add({"stamp": self.tick(), "thread": 1, "kind": 2, "layer": 2, "space": 1, "device": 0, "api": 1,
+        self.add({**w.EVENT, "stamp": self.tick(), "kind": Kind.FREE, "layer": Layer.TORCH, "device": 0, "api": 1,
                   "address": address, "size_bytes": size})
 
     def add(self, row):
         """PyTorch's totals are written as what they differ by from those before and this block; reserved once."""
-        if row["layer"] == 2 and not any(event["layer"] == 2 for event in self.events):
+        if row["layer"] == Layer.TORCH and not any(event["layer"] == Layer.TORCH for event in self.events):
             row = {**row, "reserved_bytes": 4 * MIB}
         self.events.append(row)
 
     def mark(self, kind, name=0):
-        self.marks.append({"stamp": self.tick(), "thread": 1, "kind": kind, "source": 1, "name": name})
+        self.marks.append(w.mark(self.tick(), kind, MarkSource.PROGRAM, name=name))
 
     def write(self, name, end=True):
         codes = [{"id": i + 1, "function": function, "file": file} for i, (function, file) in enumerate(CODES)]

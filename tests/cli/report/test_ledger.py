@@ -4,20 +4,17 @@ import os
 import unittest
 
 import cli
-from ledger_story import ASKED_DRIVER, Ledger
+from definitions import Kind, LEDGER_LINES, Layer, SamplePart, Space
+from ledger_story import Ledger
 from recording import CUDA, MiB
 
-DRIVER, IMPORTED = 3, 4
-MANAGED, POOL, ARRAY, VMM, GRAPH, IPC, CONTEXT, MODULE = 2, 3, 6, 7, 9, 10, 17, 18
-ASKED_NVML, PROCESSES, POOLS, GRAPHS = 2, 4, 8, 16
-CREATE, MAP, UNMAP, LAUNCH, NODE_ALLOC = 5, 8, 9, 15, 13
-LINES = ["torch_live", "torch_cached", "torch_rounding", "arenas", "device", "array", "vmm", "pool_used", "pool_cached",
-         "graph_used", "graph_cached", "contexts", "modules", "limits", "runtime", "other_processes", "unexplained"]
+DRIVER, NVML, PROCESSES = SamplePart.DRIVER, SamplePart.NVML, SamplePart.PROCESSES
+POOLS, GRAPHS = SamplePart.POOLS, SamplePart.GRAPHS
 
 
 def amounts(moment):
     """The lines that are not 0, in MiB."""
-    assert [line["name"] for line in moment["lines"]] == LINES
+    assert [line["name"] for line in moment["lines"]] == LEDGER_LINES
     assert sum(line["bytes"] for line in moment["lines"]) == moment["used_bytes"]
     return {line["name"]: line["bytes"] // MiB for line in moment["lines"] if line["bytes"]}
 
@@ -29,15 +26,15 @@ def known(moment):
 class LedgerTest(unittest.TestCase):
     def test_each_kind_of_memory_has_its_line_and_they_add_up(self):
         story = Ledger()
-        story.cuda(50, CONTEXT, DRIVER, context=1)
-        story.cuda(7, MODULE, DRIVER, context=1)
+        story.cuda(50, Space.CONTEXT, Layer.DRIVER, context=1)
+        story.cuda(7, Space.MODULE, Layer.DRIVER, context=1)
         story.cuda(20)
-        story.cuda(3, ARRAY)
-        story.cuda(40, VMM)
-        story.cuda(10, POOL)
-        story.cuda(1000, MANAGED)
-        story.cuda(500, IPC, IMPORTED)
-        story.ask(200, ASKED_DRIVER | POOLS | GRAPHS | PROCESSES, pool_reserved_bytes=32, pool_used_bytes=10,
+        story.cuda(3, Space.ARRAY)
+        story.cuda(40, Space.VMM)
+        story.cuda(10, Space.POOL)
+        story.cuda(1000, Space.MANAGED)
+        story.cuda(500, Space.IPC, Layer.IMPORTED)
+        story.ask(200, DRIVER | POOLS | GRAPHS | PROCESSES, pool_reserved_bytes=32, pool_used_bytes=10,
                   graph_reserved_bytes=2, process_bytes=160, others_bytes=30)
         row = story.report()
         self.assertEqual(amounts(row), {
@@ -45,7 +42,7 @@ class LedgerTest(unittest.TestCase):
             "graph_cached": 2, "runtime": 6, "other_processes": 30, "unexplained": 10})
         self.assertEqual((row["used_bytes"], row["total_bytes"], row["managed_bytes"], row["imported_bytes"]),
                          (200 * MiB, 1000 * MiB, 1000 * MiB, 500 * MiB))
-        self.assertEqual(known(row), set(LINES) - {"torch_live", "torch_cached", "torch_rounding"})
+        self.assertEqual(known(row), set(LEDGER_LINES) - {"torch_live", "torch_cached", "torch_rounding"})
         text = cli.run("report", cli.place("ledger.gmt.gz")).stdout
         self.assertRegex(text, r"in use, as the device says +200 MiB +200 MiB\n")
         self.assertRegex(text, r"\n    unexplained +10.0 MiB +10.0 MiB\n")
@@ -92,20 +89,20 @@ class LedgerTest(unittest.TestCase):
 
     def test_a_pool_that_gives_from_what_it_holds_uses_no_more_of_the_device(self):
         story = Ledger()
-        story.cuda(10, POOL)
-        story.ask(64, ASKED_DRIVER | POOLS, pool_reserved_bytes=64, pool_used_bytes=10)
-        story.cuda(20, POOL)
+        story.cuda(10, Space.POOL)
+        story.ask(64, DRIVER | POOLS, pool_reserved_bytes=64, pool_used_bytes=10)
+        story.cuda(20, Space.POOL)
         row = story.report()
         self.assertEqual(row["used_bytes"], 64 * MiB)
         self.assertEqual(amounts(row), {"pool_used": 30, "pool_cached": 34})
 
     def test_a_peak_of_a_pool_that_no_answer_belongs_to_has_none(self):
         story = Ledger()
-        story.cuda(5, CONTEXT, DRIVER, context=1)
-        story.cuda(1, POOL)
-        everything = ASKED_DRIVER | POOLS | GRAPHS | PROCESSES
+        story.cuda(5, Space.CONTEXT, Layer.DRIVER, context=1)
+        story.cuda(1, Space.POOL)
+        everything = DRIVER | POOLS | GRAPHS | PROCESSES
         story.ask(137, everything, pool_reserved_bytes=32, process_bytes=37, others_bytes=100)
-        story.free(story.cuda(100, POOL))
+        story.free(story.cuda(100, Space.POOL))
         story.ask(137, everything, pool_reserved_bytes=32, process_bytes=37, others_bytes=100)
         row = story.report()
         self.assertEqual((row["used_bytes"], amounts(row)), (137 * MiB, {
@@ -124,16 +121,16 @@ class LedgerTest(unittest.TestCase):
 
     def test_driver_nvml_and_pools_are_of_one_answer(self):
         story = Ledger()
-        story.cuda(10, POOL)
-        story.ask(340, ASKED_DRIVER | POOLS | PROCESSES, pool_reserved_bytes=32, process_bytes=40, others_bytes=300)
+        story.cuda(10, Space.POOL)
+        story.ask(340, DRIVER | POOLS | PROCESSES, pool_reserved_bytes=32, process_bytes=40, others_bytes=300)
         story.free(story.cuda(20))
         # Nearer to the end, but without pools and processes, of which nobody says how they are by now.
         story.ask(50)
         self.assertEqual(amounts(story.report()), {"pool_used": 10, "unexplained": 40})
         # The same device: what the other answer says still holds.
         story = Ledger()
-        story.cuda(10, POOL)
-        story.ask(340, ASKED_DRIVER | POOLS | PROCESSES, pool_reserved_bytes=32, process_bytes=40, others_bytes=300)
+        story.cuda(10, Space.POOL)
+        story.ask(340, DRIVER | POOLS | PROCESSES, pool_reserved_bytes=32, process_bytes=40, others_bytes=300)
         story.ask(340)
         self.assertEqual(amounts(story.report()), {"pool_used": 10, "pool_cached": 22, "runtime": 8, "other_processes": 300})
 
@@ -141,7 +138,7 @@ class LedgerTest(unittest.TestCase):
         story = Ledger()
         story.cuda(100)
         # Another process has ended, and NVML still counts it.
-        story.ask(130, ASKED_DRIVER | PROCESSES, process_bytes=120, others_bytes=300)
+        story.ask(130, DRIVER | PROCESSES, process_bytes=120, others_bytes=300)
         row = story.report()
         self.assertEqual(amounts(row), {"device": 100, "unexplained": 30})
         self.assertNotIn("other_processes", known(row))
@@ -163,36 +160,36 @@ class LedgerTest(unittest.TestCase):
     def test_handles_count_until_neither_a_reference_nor_a_mapping_is_left(self):
         story = Ledger()
         for handle in 1, 2:
-            story.event(1, layer=CUDA, space=VMM, address=handle, size_bytes=10 * MiB)
-            story.event(MAP, layer=CUDA, space=VMM, address=handle << 30, size_bytes=10 * MiB, object=handle)
-            story.event(2, layer=CUDA, space=VMM, address=handle, device=-2)
+            story.event(Kind.ALLOC, layer=CUDA, space=Space.VMM, address=handle, size_bytes=10 * MiB)
+            story.event(Kind.MAP, layer=CUDA, space=Space.VMM, address=handle << 30, size_bytes=10 * MiB, object=handle)
+            story.event(Kind.FREE, layer=CUDA, space=Space.VMM, address=handle, device=-2)
         self.assertEqual(amounts(story.report()), {"vmm": 20})
-        story.event(UNMAP, layer=CUDA, space=VMM, address=1 << 30, size_bytes=10 * MiB, device=-2)
+        story.event(Kind.UNMAP, layer=CUDA, space=Space.VMM, address=1 << 30, size_bytes=10 * MiB, device=-2)
         self.assertEqual(amounts(story.report()), {"vmm": 10})
 
     def test_a_graphs_blocks_come_with_its_launch(self):
         story = Ledger()
-        story.event(CREATE, layer=CUDA, space=GRAPH, address=77)
-        story.event(NODE_ALLOC, layer=CUDA, space=GRAPH, address=1 << 30, size_bytes=5 * MiB, object=77)
+        story.event(Kind.CREATE, layer=CUDA, space=Space.GRAPH, address=77)
+        story.event(Kind.NODE_ALLOC, layer=CUDA, space=Space.GRAPH, address=1 << 30, size_bytes=5 * MiB, object=77)
         story.cuda(1)
         self.assertEqual(amounts(story.report()), {"device": 1})
-        story.event(LAUNCH, layer=CUDA, space=GRAPH, address=77)
+        story.event(Kind.LAUNCH, layer=CUDA, space=Space.GRAPH, address=77)
         self.assertEqual(amounts(story.report()), {"device": 1, "graph_used": 5})
 
     def test_the_end_of_a_context_ends_what_was_made_in_it(self):
         story = Ledger()
-        story.event(1, layer=DRIVER, space=CONTEXT, address=99, size_bytes=50 * MiB, context=3)
+        story.event(Kind.ALLOC, layer=Layer.DRIVER, space=Space.CONTEXT, address=99, size_bytes=50 * MiB, context=3)
         story.cuda(20, context=3)
-        story.cuda(10, POOL, context=3)
+        story.cuda(10, Space.POOL, context=3)
         story.cuda(7, context=4)
-        story.event(2, layer=DRIVER, space=CONTEXT, address=99, context=3, device=-2)
+        story.event(Kind.FREE, layer=Layer.DRIVER, space=Space.CONTEXT, address=99, context=3, device=-2)
         self.assertEqual(amounts(story.report()), {"device": 7, "pool_used": 10})
 
     def test_what_the_driver_takes_is_no_difference_and_no_regression(self):
         paths = []
         for size in 50, 400:
             story = Ledger()
-            story.cuda(size, CONTEXT, DRIVER, context=1)
+            story.cuda(size, Space.CONTEXT, Layer.DRIVER, context=1)
             story.free(story.cuda(20, context=1))
             paths.append(story.write(f"context-{size}.gmt.gz"))
         baseline = cli.place("context.baseline")

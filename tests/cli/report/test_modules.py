@@ -3,6 +3,8 @@
 import unittest
 
 import cli
+import write_snapshot as w
+from definitions import MarkSource
 from recording import MiB, Story
 
 PARAMETER, GRADIENT, STATE, BUFFER, ROLES = range(11, 16)
@@ -14,8 +16,7 @@ CALL = ("/home/me/model.py:7 in Attention.forward", "/venv/lib/python3.11/site-p
 class Named(Story):
     def tell(self, kind, address=0, name=None):
         self.stamp += 10
-        self.marks.append({"stamp": self.stamp, "thread": 1, "kind": kind, "source": 4, "object": address,
-                           "name": self.name(name) if name else 0})
+        self.marks.append(w.mark(self.stamp, kind, MarkSource.INTERPRETER, object=address, name=self.name(name) if name else 0))
 
 
 def rows(path, *arguments):

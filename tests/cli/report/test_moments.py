@@ -5,6 +5,7 @@ import unittest
 
 import cli
 import write_snapshot as w
+from definitions import Kind, Layer, MarkKind, MarkSource
 
 TORCH, OTHER = "/env/lib/python3.11/site-packages/torch/", "/env/lib/python3.11/site-packages/fast_optim/"
 OWN = "/home/me/train.py"
@@ -42,7 +43,7 @@ BY_CLOSURE = (
 
 
 def event(stamp, kind, address, size, **more):
-    return {"stamp": stamp, "thread": 1, "kind": kind, "layer": 2, "space": 1, "device": 0, "api": 1,
+    return {**w.EVENT, "stamp": stamp, "kind": kind, "layer": Layer.TORCH, "device": 0, "api": 1,
             "address": address, "size_bytes": size, **more}
 
 
@@ -73,9 +74,9 @@ def report(path, *arguments):
 class Closures(unittest.TestCase):
     def test_what_an_optimizer_makes_is_its_state_and_what_it_calls_back_is_not(self):
         stacks = BY_OPTIMIZER + BY_CLOSURE
-        events = [event(10 + i, 1, 4096 * (i + 1), 512, frames=i + 1) for i in range(len(stacks))]
-        marks = [{"stamp": 1000 * (i + 1), "thread": 1, "kind": 1, "source": 3, "object": 1} for i in range(3)]
-        sites = report(write("closures.gmt.gz", events + [event(5000, 1, 1 << 30, 512)], stacks, marks))["sites"]
+        events = [event(10 + i, Kind.ALLOC, 4096 * (i + 1), 512, frames=i + 1) for i in range(len(stacks))]
+        marks = [w.mark(1000 * (i + 1), MarkKind.STEP, MarkSource.OPTIMIZER, object=1) for i in range(3)]
+        sites = report(write("closures.gmt.gz", events + [event(5000, Kind.ALLOC, 1 << 30, 512)], stacks, marks))["sites"]
         found = {tuple(frame["function"] for frame in site["stack"]): site["category"] for site in sites}
         for stack in stacks:
             with self.subTest(stack):
@@ -84,12 +85,12 @@ class Closures(unittest.TestCase):
 
 
 class Ends(unittest.TestCase):
-    TEARDOWN = {"stamp": 2000, "thread": 1, "kind": 7, "source": 4}
+    TEARDOWN = w.mark(2000, MarkKind.TEARDOWN, MarkSource.INTERPRETER)
 
     def write(self, name, *marks, last=()):
-        events = [event(100, 1, 0x1000, 4096, frames=1), event(200, 1, 0x4000, 8192, frames=1),
-                  event(300, 1, 0x9000, 512, frames=2), event(400, 2, 0x9000, 512),
-                  event(3000, 2, 0x4000, 8192), *last]
+        events = [event(100, Kind.ALLOC, 0x1000, 4096, frames=1), event(200, Kind.ALLOC, 0x4000, 8192, frames=1),
+                  event(300, Kind.ALLOC, 0x9000, 512, frames=2), event(400, Kind.FREE, 0x9000, 512),
+                  event(3000, Kind.FREE, 0x4000, 8192), *last]
         return write(name, events, BY_OPTIMIZER[:2], marks)
 
     def live(self, path, *arguments):
@@ -110,7 +111,7 @@ class Ends(unittest.TestCase):
         self.assertNotIn("when the process ended", cli.run("report", path).stdout)
 
     def test_what_is_made_behind_the_end_is_left_and_does_not_live(self):
-        path = self.write("late.gmt.gz", self.TEARDOWN, last=[event(4000, 1, 0x20000, 1024, frames=2)])
+        path = self.write("late.gmt.gz", self.TEARDOWN, last=[event(4000, Kind.ALLOC, 0x20000, 1024, frames=2)])
         self.assertEqual(self.live(path), [12288, 5120])
 
     def test_a_moment_before_the_end_is_asked_for_as_ever(self):
@@ -126,7 +127,7 @@ class Ends(unittest.TestCase):
 
 class Heads(unittest.TestCase):
     def command(self, command):
-        path = write("title.gmt.gz", [event(100, 1, 0x1000, 4096, frames=1)], BY_OPTIMIZER[:1], command=command)
+        path = write("title.gmt.gz", [event(100, Kind.ALLOC, 0x1000, 4096, frames=1)], BY_OPTIMIZER[:1], command=command)
         return report(path)["process"]["command"]
 
     def test_a_title_stands_alone(self):

@@ -4,6 +4,7 @@ import time
 import unittest
 
 import cli
+from definitions import Space
 from oom_story import ALLOC, CUDA, MIB, REFUSED, Story
 
 
@@ -112,7 +113,7 @@ class Ooms(unittest.TestCase):
 
     def test_what_is_not_known_is_null(self):
         story = Story()
-        story.add(REFUSED, CUDA, 5, space=4, device=-1)
+        story.add(REFUSED, CUDA, 5, space=Space.PINNED, device=-1)
         (oom,) = story.json()["ooms"]
         for key in "device", "free_bytes", "total_bytes", "reserved_bytes", "largest_hole_bytes", "would_fit", "step":
             self.assertIsNone(oom[key], key)

@@ -8,11 +8,11 @@ import unittest
 
 import cli
 import write_snapshot as w
+from definitions import Kind, Layer, Space
 
 MIB = 1 << 20
 PACKAGES = "/env/lib/python3.12/site-packages/"
 PROGRAM = "/home/me/train"
-CUDA, TORCH = 1, 2
 DRIVER = "/usr/lib/x86_64-linux-gnu/libcuda.so.1"
 RUNTIME = PACKAGES + "cupy_cuda12x.libs/libcudart-8b6a0d3e.so.12"
 CACHE = PACKAGES + "torch/lib/libc10_cuda.so"
@@ -23,15 +23,15 @@ SCRIPT = "/home/me/train.py"
 
 # Of each block: layer, MiB, native frames (modules, leaf first), Python frames (files).
 STORY = [
-    (CUDA, 20, (DRIVER, RUNTIME, CACHE, LIBTORCH), (SCRIPT,)),
-    (CUDA, 8, (DRIVER, CUBLAS, LIBTORCH), (SCRIPT,)),
-    (CUDA, 4, (DRIVER, RUNTIME, NCCL), ()),
-    (CUDA, 3, (DRIVER, "/opt/engine/libengine.so.3", PROGRAM), ()),
-    (CUDA, 2, (DRIVER, RUNTIME, PROGRAM), ()),
-    (CUDA, 1, (), ()),
-    (TORCH, 6, (CACHE, LIBTORCH), (SCRIPT,)),
-    (TORCH, 5, (CACHE, LIBTORCH), (PACKAGES + "vllm/worker/cache_engine.py", SCRIPT)),
-    (TORCH, 1, (CACHE, LIBTORCH, "/home/me/ops/fused.so"), (SCRIPT,)),
+    (Layer.CUDA, 20, (DRIVER, RUNTIME, CACHE, LIBTORCH), (SCRIPT,)),
+    (Layer.CUDA, 8, (DRIVER, CUBLAS, LIBTORCH), (SCRIPT,)),
+    (Layer.CUDA, 4, (DRIVER, RUNTIME, NCCL), ()),
+    (Layer.CUDA, 3, (DRIVER, "/opt/engine/libengine.so.3", PROGRAM), ()),
+    (Layer.CUDA, 2, (DRIVER, RUNTIME, PROGRAM), ()),
+    (Layer.CUDA, 1, (), ()),
+    (Layer.TORCH, 6, (CACHE, LIBTORCH), (SCRIPT,)),
+    (Layer.TORCH, 5, (CACHE, LIBTORCH), (PACKAGES + "vllm/worker/cache_engine.py", SCRIPT)),
+    (Layer.TORCH, 1, (CACHE, LIBTORCH, "/home/me/ops/fused.so"), (SCRIPT,)),
 ]
 OWNERS = ["PyTorch", "cuBLAS", "NCCL", "libengine.so.3", "program", "unknown", "PyTorch", "vLLM", "fused.so"]
 
@@ -50,7 +50,7 @@ def write_story(path, story=(), modules=(), addresses=None):
         if python:
             items = [(files.index(file) + 1) * 2 + (file == python[-1]) for file in python]
             frames.append({"id": i, "items": items})
-        events.append({"stamp": 2000 + i, "thread": 1, "kind": 1, "layer": layer, "space": 1, "device": 0,
+        events.append({"stamp": 2000 + i, "thread": 1, "kind": Kind.ALLOC, "layer": layer, "space": Space.DEVICE, "device": 0,
                        "address": i << 40, "size_bytes": mib * MIB, "stack": i if native else 0,
                        "frames": i if python else 0})
     tables = {"module": rows, "code": [{"id": i + 1, "function": "f", "file": file} for i, file in enumerate(files)],
@@ -71,7 +71,7 @@ class Owners(unittest.TestCase):
     def setUpClass(cls):
         cls.story = cli.place("owners.gmt.gz")
         write_story(cls.story)
-        cls.want = {("cuda" if layer == CUDA else "torch", mib): owner
+        cls.want = {("cuda" if layer == Layer.CUDA else "torch", mib): owner
                     for (layer, mib, _, _), owner in zip(STORY, OWNERS)}
 
     def rules(self, text, name="mine.rules"):
@@ -106,7 +106,7 @@ class Owners(unittest.TestCase):
 
     def test_an_owners_own_peak_is_of_all_its_sites_together(self):
         path = cli.place("own_peaks.gmt.gz")
-        event = {"thread": 1, "layer": 1, "space": 1, "device": 0}
+        event = {**w.EVENT, "device": 0}
         # cuBLAS: 3, then 3 + 2, then 2 + 4 MiB; the layer peaks at 26.
         plan = [(1, 0x1000, 3, 1), (1, 0x2000, 2, 2), (2, 0x1000, 3, 0), (1, 0x3000, 4, 4), (2, 0x2000, 2, 0),
                 (1, 0x4000, 22, 3)]
@@ -206,8 +206,8 @@ class Functions(unittest.TestCase):
 
     def test_a_linked_in_library_is_known_by_its_functions_names(self):
         module, addresses = self.make()
-        story = [(CUDA, 1, (DRIVER, "runtime", "nccl", "own"), ()), (CUDA, 2, (DRIVER, "runtime", "rmm", "own"), ()),
-                 (CUDA, 3, (DRIVER, "runtime", "own"), ()), (CUDA, 4, (DRIVER, "cache"), ())]
+        story = [(Layer.CUDA, 1, (DRIVER, "runtime", "nccl", "own"), ()), (Layer.CUDA, 2, (DRIVER, "runtime", "rmm", "own"), ()),
+                 (Layer.CUDA, 3, (DRIVER, "runtime", "own"), ()), (Layer.CUDA, 4, (DRIVER, "cache"), ())]
         path = cli.place("functions.gmt.gz")
         write_story(path, story, [module], addresses)
         self.assertEqual(sites(path), {("cuda", 1): "NCCL", ("cuda", 2): "RMM", ("cuda", 3): "libstandin.so",

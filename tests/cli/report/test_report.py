@@ -5,6 +5,7 @@ import unittest
 
 import cli
 import write_snapshot as w
+from definitions import Kind, Layer, Space
 from recording import CUDA, Story
 from report_checks import ReportChecks
 
@@ -27,12 +28,12 @@ KEYS = {
 
 
 def alloc(stamp, address, size, **more):
-    return {"stamp": stamp, "thread": 1, "kind": 1, "layer": 1, "space": 1, "device": 0, "address": address,
+    return {**w.EVENT, "stamp": stamp, "device": 0, "address": address,
             "size_bytes": size, **more}
 
 
 def free(stamp, address, **more):
-    return {"stamp": stamp, "thread": 1, "kind": 2, "layer": 1, "space": 1, "device": -2, "address": address, **more}
+    return {**w.EVENT, "stamp": stamp, "kind": Kind.FREE, "device": -2, "address": address, **more}
 
 
 class Report(ReportChecks):
@@ -115,14 +116,16 @@ class Report(ReportChecks):
     def test_the_two_layers_stand_side_by_side_and_are_not_added(self):
         path = cli.place("layers.gmt.gz")
         w.write(path, w.process(), w.block(
-            "event", alloc(2000, 4096, 1000), alloc(2001, 4096, 100, layer=2), free(2002, 4096, layer=2)), w.end(3))
+            "event", alloc(2000, 4096, 1000), alloc(2001, 4096, 100, layer=Layer.TORCH),
+            free(2002, 4096, layer=Layer.TORCH)), w.end(3))
         cuda, torch = cli.report(path)["devices"][0]["layers"]
         self.assertEqual((cuda["live_bytes"], torch["live_bytes"], torch["peak_bytes"]), (1000, 0, 100))
 
     def test_host_memory_is_under_host_with_sites_of_no_device(self):
         path = cli.place("host.gmt.gz")
         w.write(path, w.process(), w.block(
-            "event", alloc(2000, 4096, 1000, space=4, device=-1), alloc(2001, 8192, 7, space=4, device=2)), w.end(2))
+            "event", alloc(2000, 4096, 1000, space=Space.PINNED, device=-1),
+            alloc(2001, 8192, 7, space=Space.PINNED, device=2)), w.end(2))
         report = cli.report(path)
         self.assertEqual(report["devices"], [])
         self.assertEqual(report["host"]["live_bytes"], 1007)
@@ -133,8 +136,8 @@ class Report(ReportChecks):
         w.write(path, w.process(), w.block("api", {"id": 1, "name": "cuMemAlloc_v2", "library": "cuda"}),
                 w.block("code", {"id": 1, "function": "f", "file": "/home/me/a.py"}),
                 w.block("frame", {"id": 1, "code": 1, "line": 9}), w.block("frames", {"id": 1, "items": [3]}),
-                w.block("event", {**alloc(2000, 0, 1 << 40), "kind": 3, "result": 2, "api": 1, "frames": 1},
-                        {**free(3000, 4096), "kind": 4, "result": 1}), w.end(2))
+                w.block("event", {**alloc(2000, 0, 1 << 40), "kind": Kind.ALLOC_FAILED, "result": 2, "api": 1, "frames": 1},
+                        {**free(3000, 4096), "kind": Kind.FREE_FAILED, "result": 1}), w.end(2))
         report = cli.report(path)
         (refused,) = report["refused"]
         self.assertEqual((refused["size_bytes"], refused["result"], refused["api"]), (1 << 40, 2, "cuMemAlloc_v2"))
@@ -146,7 +149,7 @@ class Report(ReportChecks):
     def test_totals_that_disagree_with_the_blocks_say_so(self):
         path = cli.place("totals.gmt.gz")
         w.write(path, w.process(), w.block(
-            "event", alloc(2000, 4096, 512, layer=2, allocated_bytes=1 << 20, reserved_bytes=2 << 20)), w.end(1))
+            "event", alloc(2000, 4096, 512, layer=Layer.TORCH, allocated_bytes=1 << 20, reserved_bytes=2 << 20)), w.end(1))
         report = cli.report(path)
         (layer,) = [layer for layer in report["devices"][0]["layers"] if layer["layer"] == "torch"]
         self.assertEqual(layer["reported"], {
@@ -197,7 +200,6 @@ class Report(ReportChecks):
         self.assertIn("  train.py:9 in drop\n", text)
 
 
-
 class PinMemory(unittest.TestCase):
     LOADER = "/venv/lib/python3.11/site-packages/torch/utils/data/_utils/pin_memory.py"
     HEADING = "by PyTorch's pin-memory thread (DataLoader)"
@@ -205,7 +207,8 @@ class PinMemory(unittest.TestCase):
     def record(self, name, *leaf):
         story = Story()
         story.alloc(4096, *leaf, f"{self.LOADER}:57 in pin_memory", f"{self.LOADER}:37 in _pin_memory_loop.<locals>.do_one_step",
-                    f"{self.LOADER}:48 in _pin_memory_loop", "/usr/lib/python3.11/threading.py:982 in Thread.run", layer=CUDA, space=4)
+                    f"{self.LOADER}:48 in _pin_memory_loop", "/usr/lib/python3.11/threading.py:982 in Thread.run",
+                    layer=CUDA, space=Space.PINNED)
         return story.write(name)
 
     def test_what_pytorchs_thread_pins_is_headed_by_the_thread(self):

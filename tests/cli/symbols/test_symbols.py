@@ -45,7 +45,7 @@ def frames_of(where, path, identity, *arguments):
             # A stack holds return addresses: one behind the instruction that is looked for.
             *[w.block("stack", {"id": i + 1, "items": [BIAS + address + 1]}) for i, address in enumerate(where)],
             # Blocks of 1, 2, 3 ... bytes say in the report whose stack is whose.
-            *[w.block("event", {"stamp": 2000 + i, "thread": 1, "kind": 1, "layer": 1, "space": 1,
+            *[w.block("event", {**w.EVENT, "stamp": 2000 + i,
                                 "address": 4096 * (i + 1), "size_bytes": 1 << 20, "device": i, "stack": i + 1})
               for i in range(len(where))], w.end(len(where)))
     report = cli.report(snapshot, *arguments)

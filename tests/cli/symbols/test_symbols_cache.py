@@ -27,7 +27,7 @@ def recording(name, path, identity, where):
                                "path": path, "build_id": identity}),
             *[w.block("stack", {"id": i + 1, "items": [symbols.BIAS + address + 1 for address in where[i:i + 2]]})
               for i in range(len(where))],
-            *[w.block("event", {"stamp": 2000 + i, "thread": 1, "kind": 1, "layer": 1, "space": 1,
+            *[w.block("event", {**w.EVENT, "stamp": 2000 + i,
                                 "address": 4096 * (i + 1), "size_bytes": 1 << 20, "device": 0, "stack": i + 1})
               for i in range(len(where))], w.end(len(where)))
     return snapshot

@@ -5,12 +5,13 @@ import unittest
 
 import shared_recordings
 import tap
+from definitions import Kind
 from snapshots import Recording
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 LINKED, OPENER = (os.path.join(PROGRAMS, name) for name in ("early-host", "early-opener"))
 LIBRARY = os.path.join(PROGRAMS, "libearly.so")
-ALLOC, FREE, BLOCKS = 1, 2, 20
+BLOCKS = 20
 
 
 class WholeLife(unittest.TestCase):
@@ -22,7 +23,7 @@ class WholeLife(unittest.TestCase):
 
     def check(self, run, allocated, freed):
         kinds = [event["kind"] for event in run.events()]
-        self.assertEqual((kinds.count(ALLOC), kinds.count(FREE)), (allocated, freed))
+        self.assertEqual((kinds.count(Kind.ALLOC), kinds.count(Kind.FREE)), (allocated, freed))
         report = run.report()
         self.assertTrue(report["complete"])
         self.assertEqual(report["events"]["dropped"], 0)

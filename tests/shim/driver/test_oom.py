@@ -5,10 +5,10 @@ import unittest
 
 import shared_recordings
 import tap
+from definitions import Kind
 from snapshots import Recording
 
 PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "oom")
-ALLOC, FREE, ALLOC_FAILED, FREE_FAILED = 1, 2, 3, 4
 MIB = 1 << 20
 BLOCK_BYTES = 64 * MIB
 BLOCKS = 15  # of the device's 1000 MiB, which leaves 40
@@ -21,7 +21,7 @@ def run(how, **environment):
 class Oom(unittest.TestCase):
     def test_a_refusal_is_followed_by_what_the_driver_had_at_that_moment(self):
         recording = run("alone")
-        (event,) = (event for event in recording.events() if event["kind"] == ALLOC_FAILED)
+        (event,) = (event for event in recording.events() if event["kind"] == Kind.ALLOC_FAILED)
         (oom,) = recording.records("oom")
         self.assertEqual((oom["stamp"], oom["thread"], oom["device"]), (event["stamp"], event["thread"], 0))
         self.assertEqual((oom["free_bytes"], oom["total_bytes"]), (40 * MIB, 1000 * MIB))
@@ -48,7 +48,7 @@ class Oom(unittest.TestCase):
         recording = run("nothing")
         self.assertEqual(recording.code, 0, recording.err)
         (event,) = recording.events()
-        self.assertEqual((event["kind"], event["result"]), (ALLOC_FAILED, 1))
+        self.assertEqual((event["kind"], event["result"]), (Kind.ALLOC_FAILED, 1))
         self.assertEqual(recording.records("oom"), [])
 
     def test_a_process_that_dies_of_it_keeps_it(self):
@@ -59,7 +59,7 @@ class Oom(unittest.TestCase):
                 # What the file itself has; its memory would not outlive the machine.
                 shared_recordings.remove_of_folder(recording.folder)
                 events = recording.events()
-                self.assertEqual([event["kind"] for event in events], [ALLOC] * BLOCKS + [ALLOC_FAILED])
+                self.assertEqual([event["kind"] for event in events], [Kind.ALLOC] * BLOCKS + [Kind.ALLOC_FAILED])
                 (oom,) = recording.records("oom")
                 self.assertEqual(oom["stamp"], events[-1]["stamp"])
                 report = recording.report()
@@ -70,7 +70,7 @@ class Oom(unittest.TestCase):
         recording = run("loop")
         self.assertEqual((recording.code, recording.out.strip()), (0, "0"), recording.err)
         kinds = [event["kind"] for event in recording.events()]
-        self.assertEqual(kinds.count(ALLOC_FAILED), 10001)
+        self.assertEqual(kinds.count(Kind.ALLOC_FAILED), 10001)
         self.assertEqual(len(recording.records("oom")), 10001)
         # Each wait is a sync point: four in a row, four a second; besides, one for each mebibyte and second.
         seconds = 1 + recording.report()["process"]["duration_ns"] / 1e9

@@ -8,6 +8,7 @@ import unittest
 
 import tap
 import tasks
+from definitions import Kind, SamplePart, Space
 from snapshots import SIMCUDA, Recording, cli, records
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
@@ -15,9 +16,7 @@ PROGRAM = os.path.join(PROGRAMS, "samples")
 FUTURE = os.path.join(PROGRAMS, "libcuda.so.future")
 MIB = 1 << 20
 IDLE_NS = 9 * 10**9  # others are looked for after ten seconds in which nothing happened
-DRIVER, NVML, PROCESSES, POOLS, GRAPHS = 1, 2, 4, 8, 16
-EVERYTHING = DRIVER | NVML | PROCESSES | POOLS | GRAPHS
-CONTEXT_SPACE, ALLOC = 17, 1
+EVERYTHING = SamplePart.DRIVER | SamplePart.NVML | SamplePart.PROCESSES | SamplePart.POOLS | SamplePart.GRAPHS
 CONTEXTS = 2000  # that a loop of the program makes
 MACHINE = {"SIMCUDA_CONTEXT_MEMORY": "300M", "SIMCUDA_OTHERS_MEMORY": "1G"}
 
@@ -44,7 +43,7 @@ def samples(recording):
 
 
 def contexts(recording):
-    return [row for row in recording.records("event") if row["space"] == CONTEXT_SPACE and row["kind"] == ALLOC]
+    return [row for row in recording.records("event") if row["space"] == Space.CONTEXT and row["kind"] == Kind.ALLOC]
 
 
 class Quiet(unittest.TestCase):
@@ -81,13 +80,14 @@ class Quiet(unittest.TestCase):
         (event,) = contexts(self.recording)
         self.assertEqual(event["size_bytes"], 300 * MIB)
         before, after = samples(self.recording)[:2]
-        self.assertEqual((before["known"], before["nvml_used_bytes"]), (NVML, 1024 * MIB))
+        self.assertEqual((before["known"], before["nvml_used_bytes"]), (SamplePart.NVML, 1024 * MIB))
         self.assertEqual((after["process_bytes"], after["nvml_used_bytes"]), (300 * MIB, 1324 * MIB))
         self.assertTrue(before["stamp"] < event["stamp"] < after["begin_stamp"])
 
     def test_nothing_is_asked_while_nothing_happens(self):
         free, _ = map(int, self.recording.out.split())
-        asked = max(row["stamp"] for row in samples(self.recording) if row["known"] == DRIVER)  # by the program, when it goes on
+        # Asked by the program, when it goes on.
+        asked = max(row["stamp"] for row in samples(self.recording) if row["known"] == SamplePart.DRIVER)
         rows = [row for row in samples(self.recording) if row["known"] == EVERYTHING and row["free_bytes"] == free and
                 row["begin_stamp"] < asked]
         clocks = self.recording.records("clock")
@@ -109,7 +109,7 @@ class Answers(unittest.TestCase):
         recording = run("answers", options={"samples": "off"})
         free, total = map(int, recording.out.split())
         rows = samples(recording)
-        self.assertEqual({row["known"] for row in rows}, {DRIVER})
+        self.assertEqual({row["known"] for row in rows}, {SamplePart.DRIVER})
         self.assertEqual([row["free_bytes"] for row in rows if row["free_bytes"] == free], [free])
         self.assertEqual({row["total_bytes"] for row in rows}, {total})
         self.assertLess(len(rows), 10)
@@ -135,9 +135,9 @@ class NoHarm(unittest.TestCase):
     def test_pools_that_end_meanwhile_are_not_asked_any_more(self):
         recording = run("pools")
         self.assertEqual(recording.code, 0, recording.err)
-        known = [row["known"] for row in samples(recording) if row["known"] & DRIVER]
+        known = [row["known"] for row in samples(recording) if row["known"] & SamplePart.DRIVER]
         self.assertGreater(len(known), CONTEXTS / 10)  # a busy machine's writer leaves some out
-        self.assertEqual({parts & POOLS for parts in known}, {POOLS})
+        self.assertEqual({parts & SamplePart.POOLS for parts in known}, {SamplePart.POOLS})
 
     def test_contexts_that_end_meanwhile_are_not_asked_in_any_more(self):
         recording = run("resets", FUTURE)
@@ -153,7 +153,7 @@ class NoHarm(unittest.TestCase):
         free = int(recording.out.split()[1])
         found = {}
         for path in recording.files:
-            rows = [row for row in records(path, "sample") if row["known"] & NVML]
+            rows = [row for row in records(path, "sample") if row["known"] & SamplePart.NVML]
             found[len(rows) > 0] = rows
         self.assertEqual(found[False], [])
         self.assertEqual(found[True][-1]["free_bytes"], free)
@@ -175,20 +175,20 @@ class Nvml(unittest.TestCase):
     def test_without_nvml_the_driver_is_asked_alone(self):
         with tempfile.TemporaryDirectory() as folder:
             shutil.copy(os.path.join(SIMCUDA, "libcuda.so.1"), folder)
-            absent = run_quiet(DRIVER | POOLS | GRAPHS, libraries=folder)
-        off = run_quiet(DRIVER | POOLS | GRAPHS, options={"nvml": "off"})
+            absent = run_quiet(SamplePart.DRIVER | SamplePart.POOLS | SamplePart.GRAPHS, libraries=folder)
+        off = run_quiet(SamplePart.DRIVER | SamplePart.POOLS | SamplePart.GRAPHS, options={"nvml": "off"})
         for recording in (absent, off):
             self.assertEqual(recording.code, 0, recording.err)
             free, total = map(int, recording.out.split())
-            rows = [row for row in samples(recording) if row["known"] == DRIVER | POOLS | GRAPHS]
+            rows = [row for row in samples(recording) if row["known"] == SamplePart.DRIVER | SamplePart.POOLS | SamplePart.GRAPHS]
             self.assertIn((free, total), [(row["free_bytes"], row["total_bytes"]) for row in rows])
-            self.assertEqual({row["known"] & (NVML | PROCESSES) for row in samples(recording)}, {0})
+            self.assertEqual({row["known"] & (SamplePart.NVML | SamplePart.PROCESSES) for row in samples(recording)}, {0})
             # Nobody could be asked before there was a context.
             self.assertEqual([event["size_bytes"] for event in contexts(recording)], [0])
 
     def test_where_nvml_knows_this_process_by_another_number_it_is_not_guessed(self):
-        recording = run_quiet(EVERYTHING & ~PROCESSES, SIMCUDA_PROCESS_ID="4000000")
-        self.assertEqual({row["known"] & PROCESSES for row in samples(recording)}, {0})
+        recording = run_quiet(EVERYTHING & ~SamplePart.PROCESSES, SIMCUDA_PROCESS_ID="4000000")
+        self.assertEqual({row["known"] & SamplePart.PROCESSES for row in samples(recording)}, {0})
         self.assertEqual({row["process_bytes"] + row["others_bytes"] for row in samples(recording)}, {0})
         # All that the device's use rose by is taken for the context's.
         self.assertEqual([event["size_bytes"] for event in contexts(recording)], [300 * MIB])

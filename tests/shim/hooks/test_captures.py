@@ -6,12 +6,11 @@ import subprocess
 import unittest
 
 import tap
+from definitions import Kind
 from snapshots import SIMCUDA, Recording
 
 PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "captures")
 MACHINE = {"SIMCUDA_DEVICES": "2", "SIMCUDA_MEMORY": "1000M", "SIMCUDA_MODULE_MEMORY": "1M", "SIMCUDA_LIMIT_MEMORY": "1"}
-ALLOC, FREE, ALLOC_FAILED, NODE_ALLOC, NODE_FREE, LAUNCH = 1, 2, 3, 13, 14, 15
-POOL, GRAPH = 3, 9
 ACTIVE, SPOILT = "1", "2"
 CAPTURED = {1000: "capture_memory", 1100: "capture_by_runtime", 1200: "capture_from_pool"}
 
@@ -41,11 +40,11 @@ class Captures(unittest.TestCase):
         for size, action in CAPTURED.items():
             with self.subTest(action):
                 made = [event for event in self.events if event["size_bytes"] == size]
-                self.assertEqual({event["kind"] for event in made}, {NODE_ALLOC})
+                self.assertEqual({event["kind"] for event in made}, {Kind.NODE_ALLOC})
                 done = [line for line in self.lines if line[2] == action and line[4] == ACTIVE]
                 self.assertEqual(len(made), len(done))
                 self.assertEqual(len(made), 6)
-                freed = [event for event in self.events if event["kind"] == NODE_FREE and
+                freed = [event for event in self.events if event["kind"] == Kind.NODE_FREE and
                          event["address"] in {event["address"] for event in made}]
                 self.assertGreaterEqual(len(freed), 6)
 
@@ -54,24 +53,24 @@ class Captures(unittest.TestCase):
         given = [line[3].split(",") for line in self.lines if line[2] == "capture_after_allocation"]
         results = [results[2] if results[0] == "0" else results[1] for results in given]
         recorded = collections.Counter(event["kind"] for event in self.events if event["size_bytes"] == 1250)
-        self.assertEqual(recorded, {NODE_ALLOC: results.count("0"), ALLOC_FAILED: results.count("901")})
+        self.assertEqual(recorded, {Kind.NODE_ALLOC: results.count("0"), Kind.ALLOC_FAILED: results.count("901")})
         self.assertEqual(len(results), 6)
         self.assertGreater(results.count("901"), 1)
 
     def test_memory_of_another_stream_is_blocks_meanwhile_and_after(self):
         kinds = collections.Counter((event["kind"], event["size_bytes"]) for event in self.events)
-        self.assertEqual((kinds[ALLOC, 1300], kinds[NODE_ALLOC, 1300]), (6, 0))
-        self.assertEqual((kinds[ALLOC, 1800], kinds[NODE_ALLOC, 1800]), (1, 0))
+        self.assertEqual((kinds[Kind.ALLOC, 1300], kinds[Kind.NODE_ALLOC, 1300]), (6, 0))
+        self.assertEqual((kinds[Kind.ALLOC, 1800], kinds[Kind.NODE_ALLOC, 1800]), (1, 0))
 
     def test_what_does_not_fit_is_refused_in_a_capture_as_elsewhere(self):
-        refused = [event for event in self.events if event["kind"] == ALLOC_FAILED and event["result"] == 2]
+        refused = [event for event in self.events if event["kind"] == Kind.ALLOC_FAILED and event["result"] == 2]
         expected = sum(line[3].split(",")[0] == "2" for line in self.lines if "too_much" in line[2])
         self.assertGreater(expected, 6)
         self.assertEqual(len(refused), expected)
 
     def test_a_graph_that_is_launched_meanwhile_leaves_nothing(self):
         launched = [line for line in self.lines if line[2] == "launch_other_graph" and line[3].startswith("0")]
-        self.assertEqual(len([event for event in self.events if event["kind"] == LAUNCH]), len(launched))
+        self.assertEqual(len([event for event in self.events if event["kind"] == Kind.LAUNCH]), len(launched))
         self.assertTrue(launched)
 
     def test_nothing_lives_in_the_end_and_nothing_was_freed_that_did_not(self):

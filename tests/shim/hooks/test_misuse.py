@@ -7,16 +7,16 @@ import subprocess
 import unittest
 
 import tap
+from definitions import Kind
 from snapshots import SIMCUDA, SOURCE, Recording
 
 PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "misuse")
 MACHINE = {"SIMCUDA_DEVICES": "2", "SIMCUDA_DRIVER_VERSION": "13040"}
-ALLOC, FREE, ALLOC_FAILED, FREE_FAILED = 1, 2, 3, 4
 # What a call of such a kind is recorded as, when it is refused.
-REFUSED = {"ALLOC": ALLOC_FAILED, "CREATE": ALLOC_FAILED, "NODE_ALLOC": ALLOC_FAILED,
-           "FREE": FREE_FAILED, "DESTROY": FREE_FAILED, "UNMAP": FREE_FAILED, "UNBIND": FREE_FAILED,
-           "NODE_FREE": FREE_FAILED}
-OK = {"ALLOC": ALLOC, "FREE": FREE}
+REFUSED = {"ALLOC": Kind.ALLOC_FAILED, "CREATE": Kind.ALLOC_FAILED, "NODE_ALLOC": Kind.ALLOC_FAILED,
+           "FREE": Kind.FREE_FAILED, "DESTROY": Kind.FREE_FAILED, "UNMAP": Kind.FREE_FAILED, "UNBIND": Kind.FREE_FAILED,
+           "NODE_FREE": Kind.FREE_FAILED}
+OK = {"ALLOC": Kind.ALLOC, "FREE": Kind.FREE}
 
 
 def rows():
@@ -76,7 +76,7 @@ class Misuse(unittest.TestCase):
         for symbol, (kind, address) in table.items():
             if kind not in REFUSED:
                 continue
-            expected = sum(result != 0 and (REFUSED[kind] == ALLOC_FAILED or choices[address] != "0")
+            expected = sum(result != 0 and (REFUSED[kind] == Kind.ALLOC_FAILED or choices[address] != "0")
                            for choices, result, _ in self.calls.of(symbol))
             with self.subTest(symbol):
                 self.assertEqual(seen[symbol, REFUSED[kind]], expected)
@@ -97,7 +97,7 @@ class Misuse(unittest.TestCase):
         for name, _, _, result, *_ in self.calls.all:
             results[name].add(int(result))
         for row in self.events:
-            if row["kind"] in (ALLOC_FAILED, FREE_FAILED):
+            if row["kind"] in (Kind.ALLOC_FAILED, Kind.FREE_FAILED):
                 self.assertIn(row["result"], results[row["name"]] - {0}, row)
                 self.assertNotEqual(row["stack"], 0, row)
 

@@ -7,23 +7,11 @@ import subprocess
 import unittest
 
 import tap
+from definitions import HOST_SPACES, LAYER_OF_SPACE, Kind, Space
 from snapshots import BUILD, SIMCUDA, SOURCE, Recording, records
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-ALLOC, FREE, ALLOC_FAILED, FREE_FAILED = 1, 2, 3, 4
 
-# Not from the tables of src/wire: the numbers that a file is read by later.
-KINDS = {"alloc": 1, "free": 2, "free_failed": 4, "create": 5, "destroy": 6, "retain": 7, "map": 8, "unmap": 9, "bind": 10,
-         "bind_address": 11, "unbind": 12, "node_alloc": 13, "node_free": 14, "launch": 15, "export": 16, "trim": 17,
-         "set": 18}
-# Number, and the layer, which says whose memory it is.
-CUDA, DRIVER, IMPORTED, VIEW = 1, 3, 4, 5
-SPACES = {"device": (1, CUDA), "managed": (2, CUDA), "pool": (3, CUDA), "pinned": (4, CUDA), "registered": (5, CUDA),
-          "array": (6, CUDA), "vmm": (7, CUDA), "vmm_host": (8, CUDA), "graph": (9, CUDA), "ipc": (10, IMPORTED),
-          "vmm_imported": (11, IMPORTED), "external": (12, IMPORTED), "external_view": (13, VIEW),
-          "external_array": (14, VIEW), "graphics": (15, IMPORTED), "multicast": (16, VIEW), "context": (17, DRIVER),
-          "module": (18, DRIVER), "limit": (19, DRIVER), "reservation": (20, VIEW)}
-HOST = ("pinned", "registered", "vmm_host")
 WITHOUT_DEVICE = ("free", "free_failed", "unmap")  # the block knows
 
 # Everything has a price, so that sizes that are measured can be wrong.
@@ -74,11 +62,11 @@ def without_recorder(command):
 def expected_event(words):
     """What a line of the program says of an event, as a tuple."""
     name, kind, space, device, size, address, other, stream = words
-    number, layer = SPACES[space]
+    number = Space.numbers[space]
     # Unbinding names the device.
     is_unknown = kind in WITHOUT_DEVICE and space != "multicast"
-    place = -1 if space in HOST else -2 if is_unknown else int(device)
-    return name, KINDS[kind], layer, number, place, int(size), int(address), int(other), int(stream)
+    place = -1 if number in HOST_SPACES else -2 if is_unknown else int(device)
+    return name, Kind.numbers[kind], LAYER_OF_SPACE[number], number, place, int(size), int(address), int(other), int(stream)
 
 
 def recorded_event(row):
@@ -99,7 +87,7 @@ class Snippets(unittest.TestCase):
             self.assertEqual(mine, seen, f"event {place}: after {recorded[max(0, place - 2):place]}")
         self.assertEqual(len(recorded), len(expected), recorded[len(expected):] or expected[len(recorded):])
         for row in rows:
-            if row["kind"] == ALLOC:
+            if row["kind"] == Kind.ALLOC:
                 self.assertNotEqual(row["stack"], 0, row)
                 self.assertNotEqual(row["context"], 0, row)
 
@@ -192,7 +180,7 @@ class Routes(unittest.TestCase):
             plugins = [program(f"libplugin{major}.so") for major in order]
             run = Recording([program("two-runtimes"), *plugins])
             self.assertEqual(run.out.split(), order, run.err)
-            sizes = [event["size_bytes"] // 1000 for event in run.events() if event["kind"] == ALLOC]
+            sizes = [event["size_bytes"] // 1000 for event in run.events() if event["kind"] == Kind.ALLOC]
             self.assertEqual([str(size) for size in sizes], order)
 
     def test_a_runtime_that_comes_where_another_one_was_gets_its_own_calls(self):
@@ -220,7 +208,6 @@ class Routes(unittest.TestCase):
         lines = [(frame["function"], frame["line"]) for frame in site["stack"] if frame["kind"] == "python"]
         self.assertEqual(lines, [("allocate", 5), ("<module>", 6)])
 
-
     def test_ctypes_users_of_the_driver_are_recorded_too(self):
         script = (
             "import ctypes\n"
@@ -235,8 +222,8 @@ class Routes(unittest.TestCase):
         run = Recording(["python3", "-c", script])
         self.assertEqual(run.code, 0, run.err)
         self.assertEqual([(event["name"], event["kind"], event["size_bytes"]) for event in named(run.file, run.events())], [
-            ("cuMemAlloc_v2", ALLOC, 4322), ("cuMemHostAlloc", ALLOC, 4323), ("cuMemFree_v2", FREE, 0),
-            ("cuMemFreeHost", FREE, 0), ("cuMemFree_v2", FREE_FAILED, 0)])
+            ("cuMemAlloc_v2", Kind.ALLOC, 4322), ("cuMemHostAlloc", Kind.ALLOC, 4323), ("cuMemFree_v2", Kind.FREE, 0),
+            ("cuMemFreeHost", Kind.FREE, 0), ("cuMemFree_v2", Kind.FREE_FAILED, 0)])
 
 
 class Reporters(unittest.TestCase):
@@ -246,12 +233,12 @@ class Reporters(unittest.TestCase):
         seen = [(event["kind"], event["layer"], event["device"], event["size_bytes"], event["allocated_bytes"],
                    event["reserved_bytes"]) for event in run.records("event")]
         self.assertEqual(seen, [
-            (ALLOC, 2, 3, 512, 512, 2048),
-            (ALLOC, 2, 3, 1024, 1536, 2048),
-            (FREE, 2, 3, 512, 1024, 2048),
-            (FREE, 2, 3, 1024, 0, 2048),
-            (ALLOC_FAILED, 2, 3, 1 << 40, 0, 2048),
-            (ALLOC_FAILED, 2, 3, 1 << 41, 0, 2048),
+            (Kind.ALLOC, 2, 3, 512, 512, 2048),
+            (Kind.ALLOC, 2, 3, 1024, 1536, 2048),
+            (Kind.FREE, 2, 3, 512, 1024, 2048),
+            (Kind.FREE, 2, 3, 1024, 0, 2048),
+            (Kind.ALLOC_FAILED, 2, 3, 1 << 40, 0, 2048),
+            (Kind.ALLOC_FAILED, 2, 3, 1 << 41, 0, 2048),
         ])
 
 

@@ -5,10 +5,10 @@ import time
 import unittest
 
 import tap
+from definitions import Kind
 from snapshots import Recording
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-ALLOC, FREE, ALLOC_FAILED = 1, 2, 3
 LONG_S = 240  # only a deadlock lasts so long
 
 
@@ -31,7 +31,7 @@ class OddHosts(unittest.TestCase):
     def check_recorded(self, run, allocations, code=0):
         """The program ended as it should, and its snapshot is whole."""
         self.assertEqual((run.code, run.err), (code, ""))
-        self.assertEqual([event["kind"] for event in run.events()], [ALLOC] * allocations)
+        self.assertEqual([event["kind"] for event in run.events()], [Kind.ALLOC] * allocations)
         report = run.report()
         self.assertTrue(report["complete"])
         self.assertEqual(report["events"]["dropped"], 0)
@@ -59,7 +59,7 @@ class Plugins(OddHosts):
         run, lines = self.opener(*[PLUGIN13, "odd_touch", PLUGIN12, "odd_touch"] * 3,
                                  *[PLUGIN13, "odd_runtime", PLUGIN12, "odd_runtime"] * 3)
         self.assertEqual(lines[:-1], ["0"] * 6 + ["13", "12"] * 3)
-        self.assertEqual([event["kind"] for event in run.events()], [ALLOC_FAILED] * 6)
+        self.assertEqual([event["kind"] for event in run.events()], [Kind.ALLOC_FAILED] * 6)
 
     def test_exit_in_the_constructor_of_a_library_ends_the_program_at_once(self):
         # What the recorder waits for in vain it waits for each time; a busy machine lets one run wait, not all of them.

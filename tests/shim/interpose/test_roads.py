@@ -7,11 +7,11 @@ import tempfile
 import unittest
 
 import tap
+from definitions import Kind
 from snapshots import BUILD, CLI, SHIM, SIMCUDA, Recording, records
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 AUDIT = os.path.join(BUILD, "preload", "libgpumemtrace-audit.so")
-ALLOC, FREE = 1, 2
 DEVICE = 1
 DRIVER_NAMES = ("cuMemAlloc_v2", "cuMemFree_v2")
 RUNTIME_NAMES = ("cudaMalloc", "cudaFree")
@@ -54,10 +54,10 @@ class Loading(unittest.TestCase):
             self.assertEqual(event["address"], int(line[-1]))
             if line[0] == "alloc":
                 self.assertEqual((event["kind"], event["space"], event["device"], event["size_bytes"]),
-                                 (ALLOC, DEVICE, 0, int(line[1])))
+                                 (Kind.ALLOC, DEVICE, 0, int(line[1])))
                 self.assertIn(api[event["api"]], names)
             else:
-                self.assertEqual(event["kind"], FREE)
+                self.assertEqual(event["kind"], Kind.FREE)
         self.assertEqual(sum(site["live_bytes"] for site in run.report()["sites"]), 0)
 
     def load(self, how, way, *arguments, **more):
@@ -146,7 +146,7 @@ class Namespaces(Loading):
                 self.assertEqual(run.code, 0, run.err)
                 expected = [(line.split()[0], int(line.split()[-1])) for line in run.out.splitlines()]
                 self.assertEqual(len(expected), 4)
-                self.assertEqual([("alloc" if event["kind"] == ALLOC else "free", event["address"])
+                self.assertEqual([("alloc" if event["kind"] == Kind.ALLOC else "free", event["address"])
                                   for event in blocks(run.file)], expected)
 
     def test_a_library_that_looks_in_itself_first_is_recorded_while_it_is_bound(self):
@@ -206,8 +206,8 @@ class OtherPreloads(unittest.TestCase):
                         continue
                     self.assertEqual([(event["kind"], event["size_bytes"], event["address"])
                                       for event in blocks(run.file)],
-                                     [(ALLOC, int(line[1]), int(line[2])) for line in allocations] +
-                                     [(FREE, 0, int(line[2])) for line in allocations])
+                                     [(Kind.ALLOC, int(line[1]), int(line[2])) for line in allocations] +
+                                     [(Kind.FREE, 0, int(line[2])) for line in allocations])
 
     def test_another_one_that_follows_cuda_and_has_a_dlsym_of_its_own(self):
         # Not the last: a dlsym in C misleads who asks for RTLD_NEXT, and with ours before it does not.
@@ -254,7 +254,7 @@ class Storms(unittest.TestCase):
             made = int(run.out)
             self.assertEqual(made, 600)
             kinds = [event["kind"] for event in blocks(run.file)]
-            self.assertEqual((kinds.count(ALLOC), kinds.count(FREE)), (made, made))
+            self.assertEqual((kinds.count(Kind.ALLOC), kinds.count(Kind.FREE)), (made, made))
 
 
 class Python(Loading):

@@ -7,10 +7,10 @@ import unittest
 import shared_recordings
 import tap
 import tasks
+from definitions import Kind
 from snapshots import SHIM, Recording, events, report
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-ALLOC, FREE, ALLOC_FAILED, FREE_FAILED = 1, 2, 3, 4
 
 
 def program(name):
@@ -43,7 +43,7 @@ class Host(unittest.TestCase):
     def test_refused_requests_and_frees_are_events_of_their_own(self):
         run = Recording([program("faults")])
         kinds = [event["kind"] for event in run.events()]
-        self.assertEqual(kinds, [ALLOC_FAILED, FREE_FAILED, ALLOC, FREE, FREE_FAILED])
+        self.assertEqual(kinds, [Kind.ALLOC_FAILED, Kind.FREE_FAILED, Kind.ALLOC, Kind.FREE, Kind.FREE_FAILED])
         failed = run.events()[0]
         self.assertEqual((failed["size_bytes"], failed["result"], failed["address"]), (1 << 50, 2, 0))
         self.assertNotEqual(failed["stack"], 0)
@@ -67,7 +67,7 @@ class Host(unittest.TestCase):
         self.assertEqual([event["size_bytes"] for event in events(parent)], [1111, 3333])
         children = sorted([(event["kind"], event["size_bytes"]) for event in events(path)]
                           for path in files.values())
-        self.assertEqual(children, [[(ALLOC, 2222)], [(ALLOC_FAILED, 4444)]])
+        self.assertEqual(children, [[(Kind.ALLOC, 2222)], [(Kind.ALLOC_FAILED, 4444)]])
         for path in run.files:
             self.assertTrue(report(path)["complete"])
 
@@ -78,7 +78,7 @@ class Host(unittest.TestCase):
         parent = files.pop(int(run.out.splitlines()[-1]))
         self.assertEqual([event["size_bytes"] for event in events(parent)], [1111, 2222, 3333])
         self.assertEqual([[(event["kind"], event["size_bytes"]) for event in events(path)] for path in files.values()],
-                         [[(ALLOC_FAILED, 4444)]])
+                         [[(Kind.ALLOC_FAILED, 4444)]])
 
     def test_nothing_is_left_in_shared_memory(self):
         run = Recording([program("busy-threads"), "2", "10"])

@@ -5,10 +5,10 @@ import time
 import unittest
 
 import tap
+from definitions import Kind
 from snapshots import Recording, cli, events, records, report
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-ALLOC, FREE, ALLOC_FAILED = 1, 2, 3
 LONG_S = 240  # only a deadlock lasts so long
 CODE = 5     # what lives-ends says in its end
 LIVES, ENDS = os.path.join(PROGRAMS, "lives"), os.path.join(PROGRAMS, "lives-ends")
@@ -64,11 +64,11 @@ class Children(Lives):
         for path in run.files:
             self.assertTrue(report(path)["complete"], path)
             by_kinds.setdefault(frozenset(event["kind"] for event in events(path)), []).append(path)
-        (parent,) = by_kinds.pop(frozenset({ALLOC, FREE}))
+        (parent,) = by_kinds.pop(frozenset({Kind.ALLOC, Kind.FREE}))
         result = report(parent)
         self.assertEqual((result["events"]["dropped"], result["devices"][0]["layers"][0]["live_bytes"]), (0, 0))
         self.assertEqual([len(paths) for paths in by_kinds.values()], [20])
-        self.assertEqual(list(by_kinds), [frozenset({ALLOC_FAILED})])
+        self.assertEqual(list(by_kinds), [frozenset({Kind.ALLOC_FAILED})])
 
     def test_a_child_that_stays_keeps_nothing_of_its_parents_recorder(self):
         run = self.run_mode("child-that-stays")

@@ -4,11 +4,11 @@ import os
 import unittest
 
 import tap
+from definitions import Loss
 from snapshots import SHIM, Recording
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 GATE = os.path.join(PROGRAMS, "liblives-jumps-gate.so")
-REASON = "made in a call that was left by a jump, a cancellation, a fork or an end"
 WAYS = ("jump", "deep", "handler", "throw", "cancel", "thread", "exit")
 
 
@@ -19,7 +19,7 @@ class Jumps(unittest.TestCase):
         made, freed = map(int, run.out.split())
         kinds = [event["kind"] for event in run.events()]
         self.assertEqual((kinds.count(1), kinds.count(2)), (made, freed), way)
-        self.assertEqual({row["reason"]: row["count"] for row in run.records("drop")}, {REASON: 1}, way)
+        self.assertEqual({row["reason"]: row["count"] for row in run.records("drop")}, {Loss.JUMPED: 1}, way)
         self.assertFalse(run.report()["complete"], way)
 
     def test_what_comes_after_a_call_that_was_left_is_recorded(self):

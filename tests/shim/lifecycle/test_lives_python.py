@@ -8,6 +8,7 @@ import sys
 import unittest
 
 import tap
+from definitions import Kind
 from snapshots import SOURCE, Recording, events, records, report
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "lives_python.py")
@@ -58,7 +59,7 @@ class Lives(unittest.TestCase):
 class Processes(Lives):
     def check_pool(self, method, own):
         run = self.run_mode("pool", method)
-        sizes = sorted([event["size_bytes"] for event in events(path) if event["kind"] == 1] for path in run.files)
+        sizes = sorted([event["size_bytes"] for event in events(path) if event["kind"] == Kind.ALLOC] for path in run.files)
         self.assertEqual(sizes, sorted([[OWN] * own, [CHILD + 1], [CHILD + 3]]))
 
     def test_each_worker_of_a_forked_pool_that_uses_cuda_has_a_file_and_no_other_has(self):

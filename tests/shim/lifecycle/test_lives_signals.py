@@ -5,6 +5,7 @@ import os
 import unittest
 
 import tap
+from definitions import Kind, Loss
 from snapshots import SHIM, Recording
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
@@ -39,7 +40,7 @@ class SignalStacks(Signals):
         """All that the handler and the program allocate is recorded with stacks; nothing below the signal stack is changed."""
         run = self.run_mode(when, stack_bytes)
         self.assertEqual(int(run.out.split()[0]), 0)
-        made = [event for event in run.events() if event["kind"] == 1]
+        made = [event for event in run.events() if event["kind"] == Kind.ALLOC]
         self.assertEqual([event["size_bytes"] for event in made],
                          [OF_PROGRAM] * (when == "later") + [OF_HANDLER] * 2 + [OF_PROGRAM])
         self.assertTrue(all(event["stack"] for event in made))
@@ -72,7 +73,7 @@ class Storm(Signals):
         rounds, handled = map(int, run.out.split())
         made, freed = [collections.Counter(event["size_bytes"] for event in run.events() if event["kind"] == kind)
                        for kind in (1, 2)]
-        counted = self.drops(run)["made in a signal handler while the recorder or the driver ran"]
+        counted = self.drops(run)[Loss.REENTERED]
         recorded = made[OF_HANDLER] + freed.total() - rounds
         self.assertEqual((made[OF_PROGRAM], made.total()), (rounds, rounds + made[OF_HANDLER]))
         self.assertGreater(counted, 0)

@@ -4,6 +4,7 @@ import os
 import unittest
 
 import tap
+from definitions import Kind, Loss
 from snapshots import Recording
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
@@ -37,7 +38,7 @@ class Many(Threads):
         self.assertEqual(len(threads), count)
         of_thread = {row["id"]: int(row["name"][1:]) for row in threads}
         for event in run.events():
-            if event["kind"] == 1:
+            if event["kind"] == Kind.ALLOC:
                 self.assertEqual(event["size_bytes"], 512 + of_thread[event["thread"]])
         # The writer may be behind, but no further than there are rings.
         self.assertLess(int(run.out), 1200 * MIB)
@@ -61,7 +62,7 @@ class Many(Threads):
         later = [event for event in events if event["size_bytes"] == 1024]
         self.assertGreater(len(later), 100)
         reasons = {row["reason"] for row in run.records("drop")}
-        self.assertEqual(reasons, {"no ring for the thread"})
+        self.assertEqual(reasons, {Loss.NO_RING})
 
 
 class Ends(Threads):

@@ -5,6 +5,7 @@ import sys
 import unittest
 
 import tap
+from definitions import Kind
 from snapshots import CUDA, CUSTOM, Recording, cli, events, report
 from test_marks import ALLOCATE, PYTHON_MODULE, marks_of
 
@@ -28,7 +29,7 @@ def python(*lines, options=None, **more):
 
 def told(path):
     """What the recording says of heaps: kind, heap, where in the memory, size."""
-    base = min((row["address"] for row in events(path, CUDA) if row["kind"] == 1), default=0)
+    base = min((row["address"] for row in events(path, CUDA) if row["kind"] == Kind.ALLOC), default=0)
     return [(KINDS[row["kind"]], row["object"], max(row["address"] - base, 0), row["size_bytes"])
             for row in events(path, CUSTOM)]
 
@@ -74,7 +75,7 @@ class Heaps(unittest.TestCase):
                           for name, row in heaps_of(run.file).items()},
                          {"second": [1, 10, 5000], "pinned": [None, 20, 5000], "malloc": [None, 30, 5000],
                           "first block tells": [1, 40, None]})
-        self.assertEqual([row["space"] for row in run.events(CUSTOM) if row["kind"] == 1],
+        self.assertEqual([row["space"] for row in run.events(CUSTOM) if row["kind"] == Kind.ALLOC],
                          [HEAP, HEAP_HOST, HEAP_HOST, HEAP])
 
     def test_a_heap_that_is_there_before_the_recording_is_in_it_and_its_blocks_do_not_begin_one(self):
@@ -203,7 +204,7 @@ class PythonModule(unittest.TestCase):
                          [0, 2, 1, 2000, 0])
         (site,) = heap["sites"]
         self.assertEqual(site["stack"][site["own_frame"]]["function"], "use")
-        self.assertEqual({row["stream"] for row in run.events(CUSTOM) if row["kind"] == 1}, {3})
+        self.assertEqual({row["stream"] for row in run.events(CUSTOM) if row["kind"] == Kind.ALLOC}, {3})
 
     def test_without_the_recorder_it_does_nothing(self):
         run = python("with gpumemtrace.Heap('pool') as heap:",
@@ -229,7 +230,7 @@ class NvtxMemory(unittest.TestCase):
 
     def test_many_regions_of_one_call_are_all_there_with_one_stack(self):
         run = say("alloc", "heap:pool:65536", "register:0:64:50", program=PROGRAMS_OF_NVTX[-1], options={"stacks": "native"})
-        blocks = [row for row in run.events(CUSTOM) if row["kind"] == 1]
+        blocks = [row for row in run.events(CUSTOM) if row["kind"] == Kind.ALLOC]
         self.assertEqual(len({row["address"] for row in blocks}), 50)
         (site,) = heaps_of(run.file)["our domain: pool"]["sites"]
         self.assertEqual(site["stack"][site["own_frame"]]["function"], "register_regions")

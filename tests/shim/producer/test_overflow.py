@@ -5,13 +5,11 @@ import unittest
 
 import tap
 import tasks
+from definitions import Drop, Kind
 from snapshots import Recording, cli, events, report
 from running import Running
 
 ROUNDS = 100000
-ALLOC, FREE = 1, 2
-LOST_ALLOCS = "the thread's ring was full: allocations"
-LOST_FREES = "the thread's ring was full: frees"
 
 
 def starve_the_writer(pid):
@@ -39,9 +37,9 @@ def lost(report, reason):
 class Overflow(unittest.TestCase):
     def check_that_all_is_accounted_for(self, told, kinds):
         """The program allocates a known number of blocks, and frees all of them."""
-        self.assertEqual(kinds.count(ALLOC) + lost(told, LOST_ALLOCS), ROUNDS + 1)
-        self.assertEqual(kinds.count(FREE) + lost(told, LOST_FREES), ROUNDS + 1)
-        self.assertEqual({row["reason"] for row in told["events"]["drops"]} - {LOST_ALLOCS, LOST_FREES}, set())
+        self.assertEqual(kinds.count(Kind.ALLOC) + lost(told, Drop.ALLOC), ROUNDS + 1)
+        self.assertEqual(kinds.count(Kind.FREE) + lost(told, Drop.FREE), ROUNDS + 1)
+        self.assertEqual({row["reason"] for row in told["events"]["drops"]} - {Drop.ALLOC, Drop.FREE}, set())
 
     def test_what_is_dropped_is_counted_by_kind_and_bounds_what_lives(self):
         told, kinds, text = busy("drop")
@@ -50,7 +48,7 @@ class Overflow(unittest.TestCase):
         self.assertFalse(told["complete"])
         live = sum(layer["live_blocks"] for device in told["devices"] for layer in device["layers"]
                    if layer["layer"] == "cuda")
-        self.assertLessEqual(live, lost(told, LOST_FREES))
+        self.assertLessEqual(live, lost(told, Drop.FREE))
         self.assertRegex(text, r"what lives may lack up to [\d,]+ blocks? and have up to [\d,]+ too many")
 
     def test_who_waits_for_room_loses_nothing(self):

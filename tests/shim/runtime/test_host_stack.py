@@ -4,6 +4,7 @@ import os
 import unittest
 
 import tap
+from definitions import Kind
 from snapshots import Recording
 
 PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "host-stack")
@@ -27,7 +28,7 @@ class HostStack(unittest.TestCase):
                 print(f"# {stack}, {when}, {options}: the driver takes {plain} bytes, with the recorder {recorded}")
                 # The driver lies below the wrapper's frame; the recorder runs when the driver has returned.
                 self.assertLessEqual(recorded, max(plain + 256, HOST_STACK_BYTES), (stack, when))
-                made = [event for event in run.events() if event["kind"] == 1]
+                made = [event for event in run.events() if event["kind"] == Kind.ALLOC]
                 self.assertEqual(sum(event["size_bytes"] for event in made[-3:]), 3000)
                 self.assertTrue(run.report()["complete"])
 

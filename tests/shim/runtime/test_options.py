@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 import tap
+from definitions import Kind
 from snapshots import Recording, cli, records
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
@@ -209,7 +210,7 @@ class Output(unittest.TestCase):
         self.assertEqual(len(run.err.splitlines()), 1, run.err)
         self.assertIn("libgcc", run.err)
         self.assertTrue(any("libgcc" in note["text"] for note in run.records("note")))
-        self.assertNotIn(0, {event["stack"] for event in run.records("event") if event["kind"] == 1})
+        self.assertNotIn(0, {event["stack"] for event in run.records("event") if event["kind"] == Kind.ALLOC})
 
 
 if __name__ == "__main__":

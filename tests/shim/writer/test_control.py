@@ -4,28 +4,28 @@ import json
 import os
 import signal
 import stat
-import struct
 import subprocess
 import time
 import unittest
 
 import tap
 import tasks
+from control_page import ASKED, ControlPage
+from definitions import Kind, MarkKind, MarkSource
 from running import Running, is_whole, wait_for
 from snapshots import CLI, events, records, report
 
 MiB = 1 << 20
-PAUSE, RESUME = 9, 10
-TURN_OFFSET, ASKED = 4704, 2
 PATIENCE_S = tasks.PATIENCE_S
 BETWEEN_S = 10  # of two snapshots that the recorder makes by itself
 
 
 def turn_of(run):
-    """Whose turn it is to ask, and how far that is: of the control file, as src/shared_memory/control.h lays it out."""
+    """The state of the control page, and the reader whose turn it is."""
     (name,) = os.listdir(os.path.join(run.runtime, "gpumemtrace"))
     with open(os.path.join(run.runtime, "gpumemtrace", name), "rb") as file:
-        return struct.unpack_from("<II", file.read(), TURN_OFFSET)
+        page = ControlPage.from_buffer_copy(file.read())
+    return page.turn, page.asker
 
 
 def live_bytes(path):
@@ -189,11 +189,12 @@ class Control(unittest.TestCase):
                 wait_for(lambda: run.ps()["state"] == "recording")
                 run.do("alloc 8388608")
                 run.end()
-                made = {row["size_bytes"]: row["stack"] for row in events(run.path) if row["kind"] == 1}
+                made = {row["size_bytes"]: row["stack"] for row in events(run.path) if row["kind"] == Kind.ALLOC}
                 self.assertTrue(made[MiB] and made[8 * MiB])
                 self.assertEqual((made[2 * MiB], made[4 * MiB]), (0, 0))
                 self.assertEqual(live_bytes(run.path), 13 * MiB)
-                self.assertEqual([mark["kind"] for mark in records(run.path, "mark") if mark["source"] == 5], [PAUSE, RESUME])
+                self.assertEqual([mark["kind"] for mark in records(run.path, "mark") if mark["source"] == MarkSource.RECORDER],
+                                 [MarkKind.PAUSE, MarkKind.RESUME])
 
     def test_a_recording_can_begin_paused(self):
         with Running("paused=on") as run:
@@ -201,7 +202,7 @@ class Control(unittest.TestCase):
             self.assertEqual(run.ps()["state"], "paused")
             run.do("resume", "alloc 2097152")
             run.end()
-            made = {row["size_bytes"]: row["stack"] for row in events(run.path) if row["kind"] == 1}
+            made = {row["size_bytes"]: row["stack"] for row in events(run.path) if row["kind"] == Kind.ALLOC}
             self.assertEqual(made[MiB], 0)
             self.assertTrue(made[2 * MiB])
 

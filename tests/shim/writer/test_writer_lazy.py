@@ -9,7 +9,8 @@ import unittest
 
 import shared_recordings
 import tap
-from snapshots import CLI, SIMCUDA, Recording, records, report
+from definitions import Kind, MarkKind
+from snapshots import CLI, SIMCUDA, Recording, events, records, report
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 HOST = os.path.join(PROGRAMS, "writer-lazy")
@@ -31,7 +32,7 @@ class Lazy(unittest.TestCase):
 
     def check_whole(self, path, sizes):
         """The recording has these allocations, in the order of their times, each with its stack, and nothing is missing."""
-        made = sorted((row for row in records(path, "event") if row["kind"] == 1 and row["layer"] == 1),
+        made = sorted((row for row in events(path) if row["kind"] == Kind.ALLOC),
                       key=lambda row: row["stamp"])
         self.assertEqual([row["size_bytes"] for row in made], sizes)
         self.assertTrue(all(row["stack"] for row in made))
@@ -116,8 +117,7 @@ class Forks(Lazy):
     def test_children_have_one_thread_and_record_what_is_theirs(self):
         run = self.run_mode("child")
         self.assertEqual(self.numbers, [ALONE] * 3)
-        by_sizes = {tuple(row["size_bytes"] for row in records(path, "event") if row["kind"] == 1 and row["layer"] == 1): path
-                    for path in run.files}
+        by_sizes = {tuple(row["size_bytes"] for row in events(path) if row["kind"] == Kind.ALLOC): path for path in run.files}
         self.assertEqual(set(by_sizes), {(OTHER_SIZE,), (SIZE, SIZE)})
         for sizes, path in by_sizes.items():
             self.check_whole(path, list(sizes))
@@ -160,18 +160,18 @@ class Starts(Lazy):
         run = self.run_mode("refused", options={"samples": "off"})
         self.assertEqual(self.numbers, [ALONE, ALONE + 1])
         self.check_whole(run.file, [SIZE])
-        self.assertEqual(len([row for row in run.events() if row["kind"] == 3]), 1)
+        self.assertEqual(len([row for row in run.events() if row["kind"] == Kind.ALLOC_FAILED]), 1)
 
     def test_another_program_in_the_place_of_this_one(self):
         run = self.run_mode("exec", shutil.which("true"))
         self.assertEqual(self.numbers, [ALONE, WITH_OURS])
-        made = [row["size_bytes"] for row in run.events() if row["kind"] == 1]
+        made = [row["size_bytes"] for row in run.events() if row["kind"] == Kind.ALLOC]
         self.assertEqual(made, [SIZE, OTHER_SIZE])
 
     def test_pauses_that_nobody_writes_down(self):
         run = self.run_mode("pauses", 20)
         self.assertEqual(self.numbers, [WITH_OURS])
-        self.assertEqual(len([row for row in run.records("mark") if row["kind"] == 9]), 20)
+        self.assertEqual(len([row for row in run.records("mark") if row["kind"] == MarkKind.PAUSE]), 20)
 
 
 class Files(Lazy):
