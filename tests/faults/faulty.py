@@ -13,13 +13,12 @@ import unittest
 import shared_recordings
 import other_users
 from definitions import Kind
-from snapshots import SHIM, SIMCUDA, cli, records, report
+from snapshots import SHIM, SIMCUDA, built, cli, records, report
 from tasks import PATIENCE_S as WAIT_S
 from tasks import wait_until
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-HOST = os.path.join(PROGRAMS, "faults-host")
-INJECT = os.path.join(PROGRAMS, "libfaults-inject.so")
+HOST = built("faults-host")
+INJECT = built("libfaults-inject.so")
 ALLOC, FREE = Kind.ALLOC, Kind.FREE
 ONCE = "faults-begin"
 

@@ -99,7 +99,7 @@ class Sections(OnTheSimulatedDevice):
 
     def test_a_row_that_says_the_wrong_version_is_found(self):
         tree = self.place("tree")
-        for part in ("scripts", "tests", "preload", "simcuda"):
+        for part in ("scripts", "tests", "preload", "simcuda", "src"):
             shutil.copytree(os.path.join(SOURCE, part), os.path.join(tree, part))
         path = os.path.join(tree, "preload", "hooks", "hooks.def")
         with open(path, encoding="utf-8") as file:

@@ -8,9 +8,9 @@ import subprocess
 import tempfile
 
 import tasks
-from snapshots import CLI, SHIM, SIMCUDA, cli
+from snapshots import CLI, SHIM, SIMCUDA, built, cli
 
-PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "control")
+PROGRAM = built("control")
 
 
 def is_whole(path):

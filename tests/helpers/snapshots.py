@@ -26,6 +26,11 @@ CUDA, TORCH, DRIVER = Layer.CUDA, Layer.TORCH, Layer.DRIVER
 IMPORTED, VIEW, CUSTOM = Layer.IMPORTED, Layer.VIEW, Layer.CUSTOM
 
 
+def built(name):
+    """The path of a program or library that Meson builds for this test."""
+    return os.path.join(os.environ["GMT_TEST_PROGRAMS"], name)
+
+
 PYTORCH_ABORT = "terminate called without an active exception"
 RUNS = 4
 

@@ -12,11 +12,10 @@ import time
 
 import shared_recordings
 import tasks
-from snapshots import CLI, SHIM, SIMCUDA
+from snapshots import CLI, SHIM, SIMCUDA, built
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-KILLED = os.path.join(PROGRAMS, "killed")
-CHECK = os.path.join(PROGRAMS, "check-killed")
+KILLED = built("killed")
+CHECK = built("check-killed")
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000
 RING_EVENTS = 16384
 

@@ -14,7 +14,8 @@ import unittest
 
 import shared_recordings
 import tap
-from killing import KILLED, PROGRAMS, SHIM, SIMCUDA, Killed, cli
+from killing import KILLED, SHIM, SIMCUDA, Killed, cli
+from snapshots import built
 
 BOOT_ID_OFFSET = shared_recordings.HEADER.size + 24
 
@@ -179,7 +180,7 @@ class Recover(unittest.TestCase):
     def test_memory_is_known_to_belong_to_a_folded_file_that_has_just_taken_the_place(self):
         for by_memory in False, True:
             run = Killed(options={"mode": "window", "window": "2000", "overflow": "wait"},
-                         preload=[os.path.join(PROGRAMS, "libend-at-rename.so")])
+                         preload=[built("libend-at-rename.so")])
             self.assertEqual(run.wait(), -signal.SIGKILL)
             run.memory, published = shared_recordings.of(run.file), run.published()
             done = cli("recover", run.memory.path if by_memory else run.file)

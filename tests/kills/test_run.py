@@ -15,8 +15,8 @@ import unittest
 import shared_recordings
 import tap
 import tasks
-from killing import CHECK, KILLED, PROGRAMS, cli
-from snapshots import CLI, SIMCUDA
+from killing import CHECK, KILLED, cli
+from snapshots import CLI, SIMCUDA, built
 
 
 def setUpModule():
@@ -138,7 +138,7 @@ class Run(unittest.TestCase):
     def test_a_signal_that_comes_a_moment_after_the_program_has_ended_does_not_end_run(self):
         # As a scheduler sends it to one process of a job after the other.
         done = self.run_to_end(*self.killed("kill"), environment={
-            "LD_PRELOAD": os.path.join(PROGRAMS, "libswap.so"), "SWAP_AT": "fsync", "SWAP_RAISE": str(int(signal.SIGTERM))})
+            "LD_PRELOAD": built("libswap.so"), "SWAP_AT": "fsync", "SWAP_RAISE": str(int(signal.SIGTERM))})
         self.assertEqual(done.returncode, 137)
         self.check_complete()
         self.check_nothing_is_left()

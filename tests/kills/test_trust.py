@@ -15,8 +15,8 @@ import unittest
 
 import shared_recordings
 import tap
-from killing import PROGRAMS, Killed, cli
-from snapshots import CLI
+from killing import Killed, cli
+from snapshots import CLI, built
 
 # Where src/shared_memory/shared_recording.h has them.
 MOVING_OFFSET = shared_recordings.HEADER.size + 4
@@ -265,7 +265,7 @@ class Trust(unittest.TestCase):
     def recover_with_swap(self, at):
         victim = self.place("victim", b"another file of the user's")
         return subprocess.run([CLI, "recover", self.run_.file], capture_output=True, text=True, timeout=120, env={
-            **os.environ, "LD_PRELOAD": os.path.join(PROGRAMS, "libswap.so"), "SWAP_AT": at, "SWAP_FROM": victim,
+            **os.environ, "LD_PRELOAD": built("libswap.so"), "SWAP_AT": at, "SWAP_FROM": victim,
             "SWAP_TO": self.run_.file, "ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0"})
 
     def test_a_file_that_takes_the_place_while_the_memory_is_read_stays(self):

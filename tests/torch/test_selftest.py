@@ -9,11 +9,10 @@ import unittest
 
 import selftests
 import tap
-from snapshots import SIM_PYTHON, Recording, cli, sim_python
+from snapshots import SIM_PYTHON, Recording, built, cli, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-ONE, TWO = (os.path.join(PROGRAMS, f"liblives-{name}.so") for name in ("one", "two"))
+ONE, TWO = (built(f"liblives-{name}.so") for name in ("one", "two"))
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
@@ -33,7 +32,7 @@ class TorchSelftest(selftests.Selftest):
         self.assertRegex(shown.stdout, selftests.PYTHON)
 
     def test_exceptions_signals_greenlets_routines_and_libraries_that_come_and_go(self):
-        command, libraries = sim_python(os.path.join(SCRIPTS, "selftest.py"), os.path.join(PROGRAMS, "libselftest.so"), "all", "40",
+        command, libraries = sim_python(os.path.join(SCRIPTS, "selftest.py"), built("libselftest.so"), "all", "40",
                                         ONE, TWO)
         asked = subprocess.run([os.path.join(os.path.dirname(SIM_PYTHON), "setup", "greenlet"), command[0]], capture_output=True,
                                text=True)

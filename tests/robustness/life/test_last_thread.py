@@ -6,9 +6,9 @@ import unittest
 
 import tap
 from definitions import Kind
-from snapshots import SIMCUDA, Recording
+from snapshots import SIMCUDA, Recording, built
 
-PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "last-thread")
+PROGRAM = built("last-thread")
 WITHOUT_PROC = ["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "sh"]
 WITHOUT_PROC_WORKS = subprocess.run([*WITHOUT_PROC, "true"], capture_output=True, check=False).returncode == 0
 

@@ -6,9 +6,9 @@ import unittest
 
 import shared_recordings
 import tap
-from snapshots import Recording
+from snapshots import Recording, built
 
-PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "new-user")
+PROGRAM = built("new-user")
 
 
 @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Libraries that use CUDA before the recorder's constructor, and after its destructor: nothing of it is missing."""
-import os
 import unittest
 
 import shared_recordings
 import tap
 from definitions import Kind
-from snapshots import Recording
+from snapshots import Recording, built
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-LINKED, OPENER = (os.path.join(PROGRAMS, name) for name in ("early-host", "early-opener"))
-LIBRARY = os.path.join(PROGRAMS, "libearly.so")
+LINKED, OPENER = (built(name) for name in ("early-host", "early-opener"))
+LIBRARY = built("libearly.so")
 BLOCKS = 20
 
 

@@ -12,10 +12,9 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import CLI, SHIM, SIMCUDA, SOURCE
+from snapshots import CLI, SHIM, SIMCUDA, SOURCE, built
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-BUSY = os.path.join(PROGRAMS, "busy-threads")
+BUSY = built("busy-threads")
 FOREIGN_MACHINES = {62: (183, "aarch64"), 183: (62, "x86-64")}
 LEFT_OUT = re.compile(r"LD_|GPUMEMTRACE_|PYTORCH_|CUDA_|NVTX_|ASAN_|NO_COLOR|CLICOLOR")
 PLAIN = {key: value for key, value in os.environ.items() if not LEFT_OUT.match(key)}
@@ -123,7 +122,7 @@ class Doctor(unittest.TestCase):
         self.assertEqual((self.result["command"], self.result["next"]), (None, "gpumemtrace run -- python train.py"))
 
     def test_a_runtime_inside_of_the_program_is_seen(self):
-        self.check(self.ask(os.path.join(PROGRAMS, "snippets-static")), "command_cuda", "ok", "static CUDA runtime")
+        self.check(self.ask(built("snippets-static")), "command_cuda", "ok", "static CUDA runtime")
 
     def test_the_command_is_not_run_unless_asked(self):
         script = self.place("touch.sh", f"#!/bin/sh\necho said; echo > {self.folder}/touched\nexec {BUSY} 1 10\n")
@@ -158,7 +157,7 @@ class Doctor(unittest.TestCase):
 
     def test_a_recorder_that_the_drivers_functions_do_not_lead_to_is_a_problem(self):
         alone = self.copy(CLI, "alone/bin/gpumemtrace")
-        self.copy(os.path.join(PROGRAMS, "libgetenv-behind.so"), "alone/bin/libgpumemtrace.so")
+        self.copy(built("libgetenv-behind.so"), "alone/bin/libgpumemtrace.so")
         checks = self.ask(cli=alone)
         self.check(checks, "recorder_loads", "ok")
         self.check(checks, "calls_reach", "problem", "dlsym finds cuMemAlloc_v2 in", "libcuda.so.1")
@@ -284,7 +283,7 @@ class Doctor(unittest.TestCase):
         self.check(checks, "python_version", "ok")
 
     def test_a_python_whose_frames_cannot_be_read_is_a_warning(self):
-        fake = self.copy(os.path.join(PROGRAMS, "doctor-python"), "python3")
+        fake = self.copy(built("doctor-python"), "python3")
         for said, verdict, words in (
                 ("gmt:version=3.12.1;gmt:implementation=cpython;", "ok", "3.12.1"),
                 ("gmt:version=3.8.10;gmt:implementation=cpython;", "warning", "3.8.10"),
@@ -349,7 +348,7 @@ class Doctor(unittest.TestCase):
 
     def test_other_preloaded_libraries_are_judged_by_what_they_are(self):
         def preload(*names, **variables):
-            paths = [self.copy(os.path.join(PROGRAMS, "libgetenv-behind.so"), name) for name in names]
+            paths = [self.copy(built("libgetenv-behind.so"), name) for name in names]
             return self.ask(LD_PRELOAD=":".join(paths), **variables)
 
         self.check(self.ask(LD_PRELOAD=os.path.realpath(SHIM)), "preloads", "ok", "nobody but the recorder")
@@ -382,7 +381,7 @@ class Doctor(unittest.TestCase):
         self.assertEqual(self.result["devices"], [])
 
     def test_what_cuinit_answers_is_explained(self):
-        self.copy(os.path.join(PROGRAMS, "libdoctor-driver.so"), "driver/libcuda.so.1")
+        self.copy(built("libdoctor-driver.so"), "driver/libcuda.so.1")
         libraries = os.path.join(self.folder, "driver")
         for answer, words in ("100", "CUDA_ERROR_NO_DEVICE: no device is visible"), ("803", "different versions"), (
                 "34", "the toolkit's stub"), ("12345", "cuInit answers 12345"), ("crash", "crashes"):
@@ -394,7 +393,7 @@ class Doctor(unittest.TestCase):
         self.check(checks, "calls_reach", "ok", "by dlsym")
 
     def test_a_driver_that_never_answers_is_a_problem_and_does_not_hold_doctor_up(self):
-        self.copy(os.path.join(PROGRAMS, "libdoctor-driver.so"), "driver/libcuda.so.1")
+        self.copy(built("libdoctor-driver.so"), "driver/libcuda.so.1")
         checks = self.ask(libraries=os.path.join(self.folder, "driver"), DOCTOR_INIT="hang")
         self.check(checks, "driver_starts", "problem", "did not return within")
 

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """What is recorded when the driver refuses a request, and what the program sees of that: nothing."""
-import os
 import unittest
 
 import shared_recordings
 import tap
 from definitions import Kind
-from snapshots import Recording
+from snapshots import Recording, built
 
-PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "oom")
+PROGRAM = built("oom")
 MIB = 1 << 20
 BLOCK_BYTES = 64 * MIB
 BLOCKS = 15  # of the device's 1000 MiB, which leaves 40

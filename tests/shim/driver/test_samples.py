@@ -9,11 +9,10 @@ import unittest
 import tap
 import tasks
 from definitions import Kind, SamplePart, Space
-from snapshots import SIMCUDA, Recording, cli, records
+from snapshots import SIMCUDA, Recording, built, cli, records
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-PROGRAM = os.path.join(PROGRAMS, "samples")
-FUTURE = os.path.join(PROGRAMS, "libcuda.so.future")
+PROGRAM = built("samples")
+FUTURE = built("libcuda.so.future")
 MIB = 1 << 20
 IDLE_NS = 9 * 10**9  # others are looked for after ten seconds in which nothing happened
 EVERYTHING = SamplePart.DRIVER | SamplePart.NVML | SamplePart.PROCESSES | SamplePart.POOLS | SamplePart.GRAPHS
@@ -197,7 +196,7 @@ class Nvml(unittest.TestCase):
 class Coverage(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.recording = Recording([os.path.join(PROGRAMS, "lookups"), FUTURE])
+        cls.recording = Recording([built("lookups"), FUTURE])
         cls.unhooked = ["cuMemAllocFuture", "cuMemAlloc_v9", "cuMemMapFuture"]
 
     def coverage(self, recording):

@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: MIT
 """A driver that minds how it is asked: the recorder asks it nothing that it minds, and leaves errno alone."""
-import os
 import unittest
 
 import tap
-from snapshots import Recording
+from snapshots import Recording, built
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 CONTEXT_SPACE, ALLOC, ALLOC_FAILED = 17, 1, 3
 
 
 class TouchyDriver(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        command = [os.path.join(PROGRAMS, "touchy"), os.path.join(PROGRAMS, "libcuda.so.touchy")]
+        command = [built("touchy"), built("libcuda.so.touchy")]
         cls.recording = Recording(command, libraries=None)
         cls.contexts = [row for row in cls.recording.records("event") if row["space"] == CONTEXT_SPACE]
 

@@ -8,10 +8,9 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import SHIM, SIMCUDA, Recording
+from snapshots import SHIM, SIMCUDA, Recording, built
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-BUSY = os.path.join(PROGRAMS, "busy-threads")
+BUSY = built("busy-threads")
 NOBODY = 65534
 SHM = "/dev/shm"
 is_root = os.geteuid() == 0

@@ -7,9 +7,9 @@ import unittest
 
 import tap
 from definitions import Kind
-from snapshots import SIMCUDA, Recording
+from snapshots import SIMCUDA, Recording, built
 
-PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "captures")
+PROGRAM = built("captures")
 MACHINE = {"SIMCUDA_DEVICES": "2", "SIMCUDA_MEMORY": "1000M", "SIMCUDA_MODULE_MEMORY": "1M", "SIMCUDA_LIMIT_MEMORY": "1"}
 ACTIVE, SPOILT = "1", "2"
 CAPTURED = {1000: "capture_memory", 1100: "capture_by_runtime", 1200: "capture_from_pool"}

@@ -8,9 +8,9 @@ import unittest
 
 import tap
 from definitions import Kind
-from snapshots import SIMCUDA, SOURCE, Recording
+from snapshots import SIMCUDA, SOURCE, Recording, built
 
-PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "misuse")
+PROGRAM = built("misuse")
 MACHINE = {"SIMCUDA_DEVICES": "2", "SIMCUDA_DRIVER_VERSION": "13040"}
 # What a call of such a kind is recorded as, when it is refused.
 REFUSED = {"ALLOC": Kind.ALLOC_FAILED, "CREATE": Kind.ALLOC_FAILED, "NODE_ALLOC": Kind.ALLOC_FAILED,

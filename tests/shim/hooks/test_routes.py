@@ -8,9 +8,8 @@ import unittest
 
 import tap
 from definitions import HOST_SPACES, LAYER_OF_SPACE, Kind, Space
-from snapshots import BUILD, SIMCUDA, SOURCE, Recording, records
+from snapshots import BUILD, SIMCUDA, SOURCE, Recording, built, records
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 
 WITHOUT_DEVICE = ("free", "free_failed", "unmap")  # the block knows
 
@@ -19,10 +18,6 @@ MACHINE = {"SIMCUDA_DEVICES": "2", "SIMCUDA_DRIVER_VERSION": "13040", "SIMCUDA_C
            "SIMCUDA_MODULE_MEMORY": "3M", "SIMCUDA_LIMIT_MEMORY": "1"}
 # What the runtime of CUDA 12 knows, which gives the newest form of a name.
 RUNTIME12 = 12090
-
-
-def program(name):
-    return os.path.join(PROGRAMS, name)
 
 
 @functools.lru_cache(maxsize=None)
@@ -103,7 +98,7 @@ class Snippets(unittest.TestCase):
         self.assertEqual(wrong, {})
 
     def check_road(self, road, expected, executable="snippets"):
-        command = [program(executable), road]
+        command = [built(executable), road]
         run = Recording(command, environment=MACHINE)
         self.check_events(run)
         self.check_books(run)
@@ -141,7 +136,7 @@ class Snippets(unittest.TestCase):
         self.check_road("entry_point12", newest(RUNTIME12))
 
     def test_each_runtime_function_is_one_exact_event_of_the_driver_in_a_program_with_a_static_runtime(self):
-        run = Recording([program("snippets-static"), "export"], environment=MACHINE)
+        run = Recording([built("snippets-static"), "export"], environment=MACHINE)
         self.check_events(run)
         self.check_books(run)
         self.assertEqual(run.out.count("last "), len(symbols("CUDART")))
@@ -151,7 +146,7 @@ class Snippets(unittest.TestCase):
         for symbol in ("cuMemFree_v2", "cuMemCreate", "cuStreamBeginCapture_v2_ptsz", "cuCtxCreate_v4", "cudaMalloc3D",
                        "cuGraphLaunch", "cuMemPoolImportPointer", "cudaDeviceReset"):
             with self.subTest(symbol):
-                run = Recording([program("snippets"), "proc_address_v2" if symbol.startswith("cu") and
+                run = Recording([built("snippets"), "proc_address_v2" if symbol.startswith("cu") and
                                  not symbol.startswith("cuda") else "export", symbol], environment=MACHINE)
                 self.check_events(run)
                 self.check_books(run)
@@ -160,7 +155,7 @@ class Snippets(unittest.TestCase):
 class Routes(unittest.TestCase):
     def check_plain(self, road):
         """Also on real devices (tests/gpu), which make other events than these for their contexts."""
-        run = Recording([program("plain"), road])
+        run = Recording([built("plain"), road])
         self.assertEqual(run.code, 0, run.err)
         expected = [expected_event(line.split()[1:]) for line in run.out.splitlines()]
         self.assertGreater(len(expected), 20)
@@ -177,19 +172,19 @@ class Routes(unittest.TestCase):
 
     def test_two_runtimes_in_one_process_each_get_their_own_calls(self):
         for order in (["12", "13"], ["13", "12"], ["12", "13", "12"]):
-            plugins = [program(f"libplugin{major}.so") for major in order]
-            run = Recording([program("two-runtimes"), *plugins])
+            plugins = [built(f"libplugin{major}.so") for major in order]
+            run = Recording([built("two-runtimes"), *plugins])
             self.assertEqual(run.out.split(), order, run.err)
             sizes = [event["size_bytes"] // 1000 for event in run.events() if event["kind"] == Kind.ALLOC]
             self.assertEqual([str(size) for size in sizes], order)
 
     def test_a_runtime_that_comes_where_another_one_was_gets_its_own_calls(self):
         order = ["12", "13", "12", "13"]
-        run = Recording([program("two-runtimes"), "close", *(program(f"libplugin{major}.so") for major in order)])
+        run = Recording([built("two-runtimes"), "close", *(built(f"libplugin{major}.so") for major in order)])
         self.assertEqual(run.out.split(), order, run.err)
 
     def test_a_runtime_call_is_one_event_under_its_own_name(self):
-        run = Recording([program("busy-threads"), "1", "50"])
+        run = Recording([built("busy-threads"), "1", "50"])
         self.assertEqual({event["name"] for event in named(run.file, run.events())}, {"cudaMalloc", "cudaFree"})
 
     def test_ctypes_users_are_recorded_with_their_python_stack(self):
@@ -228,7 +223,7 @@ class Routes(unittest.TestCase):
 
 class Reporters(unittest.TestCase):
     def test_pytorchs_blocks_are_recorded_by_both_manglings_and_only_those_of_gpus(self):
-        run = Recording([program("reporters")])
+        run = Recording([built("reporters")])
         self.assertEqual(run.out, "8\n", "every call reaches the real function: " + run.err)
         seen = [(event["kind"], event["layer"], event["device"], event["size_bytes"], event["allocated_bytes"],
                    event["reserved_bytes"]) for event in run.records("event")]
@@ -244,7 +239,7 @@ class Reporters(unittest.TestCase):
 
 class Absence(unittest.TestCase):
     def probe(self, options=None, libraries=None):
-        run = Recording([program("probe")], options, libraries=libraries)
+        run = Recording([built("probe")], options, libraries=libraries)
         self.assertEqual(run.code, 0, run.err)
         return [line.split() for line in run.out.splitlines()]
 
@@ -262,7 +257,7 @@ class Absence(unittest.TestCase):
 
     def test_with_exports_off_what_is_found_at_run_time_is_still_recorded(self):
         for road in ("dlsym", "proc_address", "entry_point"):
-            run = Recording([program("snippets"), road, "cuMemAlloc_v2"], {"exports": "off"})
+            run = Recording([built("snippets"), road, "cuMemAlloc_v2"], {"exports": "off"})
             self.assertEqual(run.code, 0, run.err)
             self.assertEqual([event["size_bytes"] for event in run.events()], [1000, 0])
 

@@ -6,25 +6,20 @@ import unittest
 
 import tap
 from definitions import Kind
-from snapshots import Recording
+from snapshots import Recording, built
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 LONG_S = 240  # only a deadlock lasts so long
 
 
-def program(name):
-    return os.path.join(PROGRAMS, name)
-
-
-PLUGIN12, PLUGIN13 = program("libodd-plugin12.so"), program("libodd-plugin13.so")
+PLUGIN12, PLUGIN13 = built("libodd-plugin12.so"), built("libodd-plugin13.so")
 
 
 class OddHosts(unittest.TestCase):
     def host(self, *arguments, options=None, name="odd-host"):
-        return Recording([program(name), *arguments], options, timeout=LONG_S)
+        return Recording([built(name), *arguments], options, timeout=LONG_S)
 
     def opener(self, *arguments):
-        run = Recording([program("odd-opener"), *arguments], timeout=LONG_S)
+        run = Recording([built("odd-opener"), *arguments], timeout=LONG_S)
         self.assertEqual((run.code, run.err), (0, ""))
         return run, run.out.splitlines()
 
@@ -78,7 +73,7 @@ class Plugins(OddHosts):
 
 class Descriptors(OddHosts):
     def test_a_program_without_standard_streams_leaves_a_whole_snapshot(self):
-        run = Recording(["sh", "-c", 'exec "$0" talkative <&- >&- 2>&-', program("odd-host")], timeout=LONG_S)
+        run = Recording(["sh", "-c", 'exec "$0" talkative <&- >&- 2>&-', built("odd-host")], timeout=LONG_S)
         self.check_recorded(run, 201)
 
     def test_a_program_that_closes_every_descriptor_gets_nothing_of_ours_in_its_files(self):

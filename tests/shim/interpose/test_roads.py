@@ -8,18 +8,13 @@ import unittest
 
 import tap
 from definitions import Kind
-from snapshots import BUILD, CLI, SHIM, SIMCUDA, Recording, records
+from snapshots import BUILD, CLI, SHIM, SIMCUDA, Recording, built, records
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 AUDIT = os.path.join(BUILD, "preload", "libgpumemtrace-audit.so")
 DEVICE = 1
 DRIVER_NAMES = ("cuMemAlloc_v2", "cuMemFree_v2")
 RUNTIME_NAMES = ("cudaMalloc", "cudaFree")
 ROADS_AT_RUN_TIME = ("dlsym", "global", "proc_address", "dlvsym")
-
-
-def program(name):
-    return os.path.join(PROGRAMS, name)
 
 
 def system_library(name):
@@ -61,7 +56,7 @@ class Loading(unittest.TestCase):
         self.assertEqual(sum(site["live_bytes"] for site in run.report()["sites"]), 0)
 
     def load(self, how, way, *arguments, **more):
-        return Recording([program("loader"), how, program(f"libroad-{way}.so"), "road_use", *arguments], **more)
+        return Recording([built("loader"), how, built(f"libroad-{way}.so"), "road_use", *arguments], **more)
 
 
 class Roads(Loading):
@@ -71,7 +66,7 @@ class Roads(Loading):
                 for binding in ("now", "lazy"):
                     for dynsym in ("on", "off"):
                         with self.subTest((way, position, binding, dynsym)):
-                            command = [program("-".join(["road", way, position, binding]))]
+                            command = [built("-".join(["road", way, position, binding]))]
                             self.check(Recording(command, {"dynsym": dynsym}), names)
 
     def test_look_ups_at_run_time_are_recorded_by_each_way_to_look(self):
@@ -80,7 +75,7 @@ class Roads(Loading):
             for position in ("pie", "fixed"):
                 for dynsym in ("on", "off"):
                     with self.subTest((road, position, dynsym)):
-                        command = [program(f"road-look-{position}-now"), road]
+                        command = [built(f"road-look-{position}-now"), road]
                         self.check(Recording(command, {"dynsym": dynsym}), names)
 
     def test_a_library_is_recorded_however_it_was_opened(self):
@@ -109,7 +104,7 @@ class Roads(Loading):
         for how in ("deepbind", "lazy-deepbind"):
             for binding in ("now", "lazy"):
                 with self.subTest((how, binding)):
-                    command = [program("loader-linked"), how, program(f"libroad-driver-{binding}.so"), "road_use"]
+                    command = [built("loader-linked"), how, built(f"libroad-driver-{binding}.so"), "road_use"]
                     self.check(Recording(command), DRIVER_NAMES)
 
     def test_a_library_that_looks_in_itself_first_is_not_seen_with_dynsym_off(self):
@@ -161,8 +156,8 @@ class Namespaces(Loading):
                     self.check(self.load_audited(how, *way), DRIVER_NAMES + RUNTIME_NAMES)
 
     def test_programs_without_the_recorder_are_left_alone_by_the_audit_library(self):
-        for command in ([program("seek"), program("libseek.so")],
-                        [program("loader"), "namespace", program("libroad-driver-now.so"), "road_use"]):
+        for command in ([built("seek"), built("libseek.so")],
+                        [built("loader"), "namespace", built("libroad-driver-now.so"), "road_use"]):
             plain, audited = without(command), without(command, LD_AUDIT=AUDIT)
             self.assertEqual((audited.returncode, audited.stderr), (plain.returncode, plain.stderr))
             self.assertEqual(len(audited.stdout.splitlines()), len(plain.stdout.splitlines()))
@@ -171,7 +166,7 @@ class Namespaces(Loading):
         for asked, count in (((), 0), (("--audit",), 1)):
             with tempfile.TemporaryDirectory() as folder:
                 done = without([CLI, "run", "-q", *asked, "-o", os.path.join(folder, "a.gmt.gz"), "--",
-                                program("loader"), "namespace", program("libroad-driver-now.so"), "road_use"])
+                                built("loader"), "namespace", built("libroad-driver-now.so"), "road_use"])
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(len(os.listdir(folder)), count)
 
@@ -180,16 +175,16 @@ class OtherPreloads(unittest.TestCase):
     """Before ours and after ours: one event for each call, and the other one sees what it saw without us."""
 
     COMMANDS = (
-        [program("road-driver-pie-now")],
-        [program("road-driver-fixed-lazy")],
-        [program("road-runtime-pie-now")],
-        [program("road-static-pie-now")],
-        [program("road-look-pie-now"), "dlsym"],
-        [program("road-look-pie-now"), "proc_address"],
-        [program("road-look-pie-now"), "dlvsym"],
-        [program("loader"), "local", program("libroad-runtime-now.so"), "road_use"],
-        [program("loader"), "deepbind", program("libroad-runtime-now.so"), "road_use"],
-        [program("seek"), program("libseek.so")],
+        [built("road-driver-pie-now")],
+        [built("road-driver-fixed-lazy")],
+        [built("road-runtime-pie-now")],
+        [built("road-static-pie-now")],
+        [built("road-look-pie-now"), "dlsym"],
+        [built("road-look-pie-now"), "proc_address"],
+        [built("road-look-pie-now"), "dlvsym"],
+        [built("loader"), "local", built("libroad-runtime-now.so"), "road_use"],
+        [built("loader"), "deepbind", built("libroad-runtime-now.so"), "road_use"],
+        [built("seek"), built("libseek.so")],
     )
 
     def check_orders(self, other, commands, *, environment=None):
@@ -211,7 +206,7 @@ class OtherPreloads(unittest.TestCase):
 
     def test_another_one_that_follows_cuda_and_has_a_dlsym_of_its_own(self):
         # Not the last: a dlsym in C misleads who asks for RTLD_NEXT, and with ours before it does not.
-        self.check_orders(program("libcounter.so"), self.COMMANDS[:-1])
+        self.check_orders(built("libcounter.so"), self.COMMANDS[:-1])
 
     def check_installed(self, name, **more):
         library = system_library(name)
@@ -249,7 +244,7 @@ class OtherPreloads(unittest.TestCase):
 class Storms(unittest.TestCase):
     def test_threads_that_open_look_up_and_close_at_the_same_time_each_get_what_they_asked_for(self):
         for options in ({}, {"dynsym": "off"}):
-            run = Recording([program("storm"), "8", "300"], options, timeout=240)
+            run = Recording([built("storm"), "8", "300"], options, timeout=240)
             self.assertEqual(run.code, 0, run.err)
             made = int(run.out)
             self.assertEqual(made, 600)
@@ -297,20 +292,20 @@ class Probes(unittest.TestCase):
 
     def test_a_program_that_looks_for_cuda_gets_the_same_answers_without_a_driver(self):
         for dynsym in ("on", "off"):
-            run = self.check_same([program("seek"), program("libseek.so")], None, {"dynsym": dynsym})
+            run = self.check_same([built("seek"), built("libseek.so")], None, {"dynsym": dynsym})
             self.assertIn("undefined symbol: cuInit,", run.out)
             self.assertIn("plugin", run.out)
             self.assertEqual(run.files, [])
 
     def test_a_program_that_looks_for_cuda_gets_the_same_answers_with_a_driver(self):
         for dynsym in ("on", "off"):
-            run = self.check_same([program("seek"), program("libseek.so")], SIMCUDA, {"dynsym": dynsym})
+            run = self.check_same([built("seek"), built("libseek.so")], SIMCUDA, {"dynsym": dynsym})
             self.assertIn("program libcuda.so.1 'cuMemAlloc_v2': found", run.out)
 
     def test_a_program_that_has_functions_of_cudas_names_itself_finds_its_own(self):
         for libraries in (None, SIMCUDA):
             for exports in ("on", "off"):
-                run = self.check_same([program("own")], libraries, {"exports": exports})
+                run = self.check_same([built("own")], libraries, {"exports": exports})
                 self.assertEqual(run.out, "1 1 1 0 0\n77 78\n")
 
     def test_python_that_looks_for_cuda_gets_the_same_answers_without_a_driver(self):

@@ -8,13 +8,7 @@ import shared_recordings
 import tap
 import tasks
 from definitions import Kind
-from snapshots import SHIM, Recording, events, report
-
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-
-
-def program(name):
-    return os.path.join(PROGRAMS, name)
+from snapshots import SHIM, Recording, built, events, report
 
 
 def plain(command, **more):
@@ -37,11 +31,11 @@ class Host(unittest.TestCase):
             self.assertNotIn(name, run.out)
 
     def test_error_codes_errno_and_the_last_error_are_the_drivers(self):
-        run = Recording([program("faults")])
+        run = Recording([built("faults")])
         self.assertEqual((run.code, run.out.strip()), (0, "0"), run.err)
 
     def test_refused_requests_and_frees_are_events_of_their_own(self):
-        run = Recording([program("faults")])
+        run = Recording([built("faults")])
         kinds = [event["kind"] for event in run.events()]
         self.assertEqual(kinds, [Kind.ALLOC_FAILED, Kind.FREE_FAILED, Kind.ALLOC, Kind.FREE, Kind.FREE_FAILED])
         failed = run.events()[0]
@@ -49,7 +43,7 @@ class Host(unittest.TestCase):
         self.assertNotEqual(failed["stack"], 0)
 
     def test_addresses_that_wander_between_threads_are_never_alive_twice(self):
-        run = Recording([program("busy-threads"), "8", "5000"])
+        run = Recording([built("busy-threads"), "8", "5000"])
         made = int(run.out)
         self.assertEqual(run.code, 0, run.err)
         result, layer = run.report(), run.totals()
@@ -60,7 +54,7 @@ class Host(unittest.TestCase):
         self.assertEqual(len(run.records("thread")), 8)
 
     def test_a_forked_child_writes_a_file_of_its_own_and_only_if_it_uses_cuda(self):
-        run = Recording([program("forks")])
+        run = Recording([built("forks")])
         self.assertEqual(run.code, 0, run.err)
         files = {int(os.path.basename(path).split(".")[0]): path for path in run.files}
         parent = files.pop(int(run.out.splitlines()[-1]))
@@ -72,7 +66,7 @@ class Host(unittest.TestCase):
             self.assertTrue(report(path)["complete"])
 
     def test_a_child_that_is_forked_inside_a_call_begins_anew_with_its_next_one(self):
-        run = Recording([program("forks"), "inside"])
+        run = Recording([built("forks"), "inside"])
         self.assertEqual(run.code, 0, run.err)
         files = {int(os.path.basename(path).split(".")[0]): path for path in run.files}
         parent = files.pop(int(run.out.splitlines()[-1]))
@@ -81,7 +75,7 @@ class Host(unittest.TestCase):
                          [[(Kind.ALLOC_FAILED, 4444)]])
 
     def test_nothing_is_left_in_shared_memory(self):
-        run = Recording([program("busy-threads"), "2", "10"])
+        run = Recording([built("busy-threads"), "2", "10"])
         self.assertIsNone(shared_recordings.of(run.file))
         pid = os.path.basename(run.file).split(".")[0]
         self.assertEqual([path for path in shared_recordings.paths(run.folder) if os.path.basename(path).startswith(f"{pid}.")], [])
@@ -94,10 +88,10 @@ class Host(unittest.TestCase):
         orphan = os.path.join(folder, "2147483646.0.area")
         with open(orphan, "wb"):
             pass
-        Recording([program("busy-threads"), "1", "1"])
+        Recording([built("busy-threads"), "1", "1"])
         self.assertTrue(os.path.exists(orphan), "it may be a recorder that begins right now")
         os.utime(orphan, (1, 1))
-        Recording([program("busy-threads"), "1", "1"])
+        Recording([built("busy-threads"), "1", "1"])
         self.assertFalse(os.path.exists(orphan))
 
     def test_without_its_memory_the_file_of_a_killed_program_is_readable_up_to_the_last_sync_point(self):
@@ -112,7 +106,7 @@ class Host(unittest.TestCase):
             tasks.wait_until(are_events_between, "sync points with events between them", lambda: process.poll() is not None)
             process.kill()
 
-        run = Recording([program("busy-threads"), "1", "2000000000"], {"output": "killed.gmt.gz", "stacks": "none"}, meanwhile=kill)
+        run = Recording([built("busy-threads"), "1", "2000000000"], {"output": "killed.gmt.gz", "stacks": "none"}, meanwhile=kill)
         self.assertEqual(run.code, -9)
         os.unlink(shared_recordings.of(run.file).path)
         result = run.report()
@@ -152,7 +146,7 @@ class Host(unittest.TestCase):
 
     def test_the_next_preload_in_line_sees_its_calls_too(self):
         self.assertIn("gpumemtrace", SHIM)
-        run = Recording([program("busy-threads"), "1", "100"], preload=f"{SHIM}:{program('libinterposer.so')}")
+        run = Recording([built("busy-threads"), "1", "100"], preload=f"{SHIM}:{built('libinterposer.so')}")
         self.assertEqual(run.out.splitlines(), ["100", "interposer saw 100"], run.err)
         self.assertEqual(run.totals()["alloc_count"], 100)
 

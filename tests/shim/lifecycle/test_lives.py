@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Processes that come and go in each way that there is: each is recorded by itself, up to its end."""
-import os
 import time
 import unittest
 
 import tap
 from definitions import Kind
-from snapshots import Recording, cli, events, records, report
+from snapshots import Recording, built, cli, events, records, report
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 LONG_S = 240  # only a deadlock lasts so long
 CODE = 5     # what lives-ends says in its end
-LIVES, ENDS = os.path.join(PROGRAMS, "lives"), os.path.join(PROGRAMS, "lives-ends")
+LIVES, ENDS = built("lives"), built("lives-ends")
 
 
 def sizes(path):

@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Calls that never return: what comes after them is recorded, and the call itself is counted as lost."""
-import os
 import unittest
 
 import tap
 from definitions import Loss
-from snapshots import SHIM, Recording
+from snapshots import SHIM, Recording, built
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-GATE = os.path.join(PROGRAMS, "liblives-jumps-gate.so")
+GATE = built("liblives-jumps-gate.so")
 WAYS = ("jump", "deep", "handler", "throw", "cancel", "thread", "exit")
 
 
 class Jumps(unittest.TestCase):
     def check(self, way, **options):
-        run = Recording([os.path.join(PROGRAMS, "lives-jumps"), way], options=options, preload=f"{SHIM}:{GATE}")
+        run = Recording([built("lives-jumps"), way], options=options, preload=f"{SHIM}:{GATE}")
         self.assertEqual((run.code, run.err), (0, ""), way)
         made, freed = map(int, run.out.split())
         kinds = [event["kind"] for event in run.events()]

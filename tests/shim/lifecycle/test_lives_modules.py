@@ -4,17 +4,16 @@ import os
 import unittest
 
 import tap
-from snapshots import Recording, cli
+from snapshots import Recording, built, cli
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
-ONE, TWO = (os.path.join(PROGRAMS, f"liblives-{name}.so") for name in ("one", "two"))
+ONE, TWO = (built(f"liblives-{name}.so") for name in ("one", "two"))
 TIMEOUT_S = 3000 if LONG else 240
 
 
 class Modules(unittest.TestCase):
     def run_mode(self, times, every, *libraries):
-        run = Recording([os.path.join(PROGRAMS, "lives-modules"), str(times), str(every), *libraries], timeout=TIMEOUT_S)
+        run = Recording([built("lives-modules"), str(times), str(every), *libraries], timeout=TIMEOUT_S)
         self.assertEqual((run.code, run.err), (0, ""))
         self.assertTrue(run.report()["complete"])
         self.modules = run.records("module")

@@ -6,9 +6,8 @@ import unittest
 
 import tap
 from definitions import Kind, Loss
-from snapshots import SHIM, Recording
+from snapshots import SHIM, Recording, built
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
 TIMEOUT_S = 240
 OF_HANDLER, OF_PROGRAM = 1024, 2048  # bytes that each of them allocates
@@ -17,7 +16,7 @@ HOST_STACK_BYTES = 1024
 
 class Signals(unittest.TestCase):
     def run_mode(self, *arguments, **more):
-        run = Recording([os.path.join(PROGRAMS, "lives-signals"), *map(str, arguments)], timeout=TIMEOUT_S, **more)
+        run = Recording([built("lives-signals"), *map(str, arguments)], timeout=TIMEOUT_S, **more)
         self.assertEqual((run.code, run.err), (0, ""))
         return run
 
@@ -32,7 +31,7 @@ class SignalStacks(Signals):
     def run_mode(self, *arguments, **more):
         preload = [more.pop("preload", SHIM)]
         if self.FRAME_BYTES:
-            preload.append(os.path.join(PROGRAMS, "libauxv.so"))
+            preload.append(built("libauxv.so"))
             more["environment"] = {"FRAME_BYTES": str(self.FRAME_BYTES)}
         return super().run_mode(*arguments, preload=":".join(filter(None, preload)), **more)
 
@@ -68,7 +67,7 @@ class SignalStacksWhereFramesMayTake12KiB(SignalStacks):
 
 class Storm(Signals):
     def test_handlers_that_interrupt_the_recorder_lose_at_most_their_own_events(self):
-        gate = os.path.join(PROGRAMS, "liblives-gate.so")
+        gate = built("liblives-gate.so")
         run = self.run_mode("storm", 400000 if LONG else 15000, preload=f"{SHIM}:{gate}")
         rounds, handled = map(int, run.out.split())
         made, freed = [collections.Counter(event["size_bytes"] for event in run.events() if event["kind"] == kind)

@@ -5,9 +5,8 @@ import unittest
 
 import tap
 from definitions import Kind, Loss
-from snapshots import Recording
+from snapshots import Recording, built
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
 TIMEOUT_S = 240
 MIB = 1 << 20
@@ -15,7 +14,7 @@ MIB = 1 << 20
 
 class Threads(unittest.TestCase):
     def run_mode(self, *arguments, program="lives-threads", **more):
-        run = Recording([os.path.join(PROGRAMS, program), *map(str, arguments)], timeout=TIMEOUT_S, **more)
+        run = Recording([built(program), *map(str, arguments)], timeout=TIMEOUT_S, **more)
         self.assertEqual((run.code, run.err), (0, ""))
         return run
 

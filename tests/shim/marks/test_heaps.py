@@ -6,20 +6,19 @@ import unittest
 
 import tap
 from definitions import Kind
-from snapshots import CUDA, CUSTOM, Recording, cli, events, report
+from snapshots import CUDA, CUSTOM, Recording, built, cli, events, report
 from test_marks import ALLOCATE, PYTHON_MODULE, marks_of
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-TOOL = os.path.join(PROGRAMS, "libnvtx-memory-tool.so")
+TOOL = built("libnvtx-memory-tool.so")
 KINDS = {1: "alloc", 2: "free", 5: "create", 6: "destroy", 19: "reset", 20: "resize"}
 NVTX = 2
 HEAP, HEAP_HOST = 21, 22
 OF_HEADERS = "nvtx-memory-headers"
-PROGRAMS_OF_NVTX = ["nvtx-memory"] + [OF_HEADERS] * os.path.exists(os.path.join(PROGRAMS, OF_HEADERS))
+PROGRAMS_OF_NVTX = ["nvtx-memory"] + [OF_HEADERS] * os.path.exists(built(OF_HEADERS))
 
 
 def say(*words, program="heaps", options=None, **more):
-    return Recording([os.path.join(PROGRAMS, program), *words], {"stacks": "none", **(options or {})}, **more)
+    return Recording([built(program), *words], {"stacks": "none", **(options or {})}, **more)
 
 
 def python(*lines, options=None, **more):
@@ -269,7 +268,7 @@ class NvtxMemory(unittest.TestCase):
     def test_a_tool_without_extensions_leaves_them_to_the_recorder(self):
         for program in PROGRAMS_OF_NVTX:
             run = say("alloc", "heap:pool:65536", "register:0:64", program=program,
-                      environment={"NVTX_INJECTION64_PATH": os.path.join(PROGRAMS, "libgetenv-behind.so")})
+                      environment={"NVTX_INJECTION64_PATH": built("libgetenv-behind.so")})
             self.assertEqual(heaps_of(run.file)["our domain: pool"]["live_bytes"], 64)
 
 

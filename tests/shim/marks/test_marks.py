@@ -5,9 +5,8 @@ import sys
 import unittest
 
 import tap
-from snapshots import SOURCE, Recording, records
+from snapshots import SOURCE, Recording, built, records
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 PYTHON_MODULE = os.path.join(SOURCE, "python")
 KINDS = {1: "step", 2: "push", 3: "pop", 4: "start", 5: "stop", 6: "point", 8: "heap"}
 ALLOCATE = """
@@ -30,7 +29,7 @@ def told(path, source=1):
 
 
 def say(*words, program="marks", **more):
-    return Recording([os.path.join(PROGRAMS, program), *words], {"stacks": "none"}, **more)
+    return Recording([built(program), *words], {"stacks": "none"}, **more)
 
 
 def python(*lines, **more):

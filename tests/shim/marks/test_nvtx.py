@@ -7,16 +7,15 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import SHIM, Recording
+from snapshots import SHIM, Recording, built
 from test_marks import marks_of, told
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-TOOL = os.path.join(PROGRAMS, "libnvtx-tool.so")
+TOOL = built("libnvtx-tool.so")
 NVTX = 2
 
 
 def nvtx(*words, options=None, tool=None, **more):
-    return Recording([os.path.join(PROGRAMS, "nvtx"), *words], {"stacks": "none", **(options or {})},
+    return Recording([built("nvtx"), *words], {"stacks": "none", **(options or {})},
                      {"NVTX_INJECTION64_PATH": tool} if tool else None, **more)
 
 
@@ -112,7 +111,7 @@ class OtherTools(unittest.TestCase):
 
 class Environment(unittest.TestCase):
     def test_getenv_answers_as_libc_does_in_a_changing_environment_also_before_constructors(self):
-        program = os.path.join(PROGRAMS, "environment")
+        program = built("environment")
         words = {"EARLYX": "1", "EARL": "2", "EARLY": "3"}
         without = Recording([program], environment=words, preload="").out.splitlines()
         answers = [line for line in without if line.startswith("nvtx")]
@@ -127,7 +126,7 @@ class Environment(unittest.TestCase):
             self.assertEqual(run.out.splitlines()[0], f"nvtx {expected}", text)
 
     def test_another_library_that_takes_getenv_over_is_asked_too(self):
-        behind = os.path.join(PROGRAMS, "libgetenv-behind.so")
+        behind = built("libgetenv-behind.so")
         for preload in (f"{SHIM}:{behind}", f"{behind}:{SHIM}"):
             run = Recording(["python3", "-c", "import ctypes; p = ctypes.CDLL(None); "
                              "p.getenv.restype = ctypes.c_char_p; print(p.getenv(b'GETENV_BEHIND'))"], preload=preload)

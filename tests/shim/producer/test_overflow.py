@@ -6,7 +6,7 @@ import unittest
 import tap
 import tasks
 from definitions import Drop, Kind
-from snapshots import Recording, cli, events, report
+from snapshots import Recording, built, cli, events, report
 from running import Running
 
 ROUNDS = 100000
@@ -66,7 +66,7 @@ class FullFiles(unittest.TestCase):
     def test_stacks_that_are_new_when_the_file_is_full_are_in_it_once_there_is_room(self):
         """What is left of old events takes so much of the file that it is full between two folds, mostly."""
         for _ in range(3):
-            run = Recording([os.path.join(os.environ["GMT_TEST_PROGRAMS"], "many-stacks"), "48000", "2"],
+            run = Recording([built("many-stacks"), "48000", "2"],
                             {"stacks": "native", "max_size": "1MiB"})
             self.assertEqual(run.code, 0, run.err)
             rows = run.records()

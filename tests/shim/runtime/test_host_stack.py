@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
 """How much of the host's stack the recorder takes: never more than it says, on any stack, from the first event on."""
-import os
 import unittest
 
 import tap
 from definitions import Kind
-from snapshots import Recording
+from snapshots import Recording, built
 
-PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "host-stack")
+PROGRAM = built("host-stack")
 HOST_STACK_BYTES = 1024  # preload/runtime/recorder_stack.h
 MARKS_STACK_BYTES = 1536  # docs/internals/testing.md
 STACKS = ("signal", "inside", "coroutine", "thread", "frame")

@@ -8,10 +8,9 @@ import unittest
 
 import tap
 from definitions import Kind
-from snapshots import Recording, cli, records
+from snapshots import Recording, built, cli, records
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-BUSY = [os.path.join(PROGRAMS, "busy-threads"), "1", "20"]
+BUSY = [built("busy-threads"), "1", "20"]
 
 
 class Options(unittest.TestCase):
@@ -45,7 +44,7 @@ class Options(unittest.TestCase):
         self.assertEqual([f"gpumemtrace: {row['text']}" for row in run.records("note")], lines)
 
     def test_a_child_of_fork_has_the_note_too(self):
-        run = Recording([os.path.join(PROGRAMS, "forks")], {"dept": "3"})
+        run = Recording([built("forks")], {"dept": "3"})
         self.assertGreater(len(run.files), 1)
         for path in run.files:
             self.assertIn("`dept`", "".join(row["text"] for row in records(path, "note")))
@@ -55,7 +54,7 @@ class Options(unittest.TestCase):
         self.check_warned_once(run, "window=30s has no effect with mode=full; add mode=window")
 
     def test_the_last_of_two_values_holds_also_where_it_is_read_before_the_start(self):
-        probe = os.path.join(PROGRAMS, "probe")
+        probe = built("probe")
         for text, is_off in (("exports=off:exports=on", False), ("exports=on:exports=off", True), ("output='a:exports=off'", False)):
             run = Recording([probe], environment={"GPUMEMTRACE_OPTIONS": text})
             # A column of weak references, which find the recorder's functions unless that is off.

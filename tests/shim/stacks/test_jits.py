@@ -7,12 +7,11 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import SOURCE, Recording
+from snapshots import SOURCE, Recording, built
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 SETUP = os.path.join(SOURCE, "scripts", "setup")
-LIBRARY = os.path.join(PROGRAMS, "libjit-allocate.so")
+LIBRARY = built("libjit-allocate.so")
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
 COUNT = 20000
 ALLOC = 1

@@ -12,10 +12,9 @@ import unittest
 
 import tap
 from callgrind import VALGRIND, instructions_of_threads
-from snapshots import CLI, Recording
+from snapshots import CLI, Recording, built
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-PROGRAM = os.path.join(PROGRAMS, "many-libraries")
+PROGRAM = built("many-libraries")
 COUNT = 2000
 FEW, MORE = 100, 400  # under callgrind
 EVERY = 3
@@ -28,7 +27,7 @@ class Libraries(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        with open(os.path.join(PROGRAMS, "libmany-library.so"), "rb") as file:
+        with open(built("libmany-library.so"), "rb") as file:
             template = file.read()
         # Their names in the symbol table and the build-id, neither of which the loader looks at.
         assert template.count(b"many_number_0000\0") >= 1 and template.count(b"many-library-0000") == 1

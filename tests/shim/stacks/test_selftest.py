@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: MIT
 """What the recorder remembers of native stacks is what another unwinder sees there, each time."""
-import os
 
 import selftests
 import tap
-from snapshots import Recording
+from snapshots import Recording, built
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-ONE, TWO = (os.path.join(PROGRAMS, f"liblives-{name}.so") for name in ("one", "two"))
+ONE, TWO = (built(f"liblives-{name}.so") for name in ("one", "two"))
 
 
 class Selftest(selftests.Selftest):
     def run_mode(self, name, times, *libraries):
-        return Recording([os.path.join(PROGRAMS, "selftest"), name, str(times), *libraries], {"selftest": 1})
+        return Recording([built("selftest"), name, str(times), *libraries], {"selftest": 1})
 
     def test_calls_exceptions_and_jumps(self):
         for name in ("calls", "exceptions", "jumps"):
@@ -35,7 +33,7 @@ class Selftest(selftests.Selftest):
         self.check(self.run_mode("all", 60, ONE, TWO), 300)
 
     def test_each_so_many_stacks_are_compared_and_none_without_the_option(self):
-        run = Recording([os.path.join(PROGRAMS, "selftest"), "calls", "50"])
+        run = Recording([built("selftest"), "calls", "50"])
         self.assertEqual([row for row in run.records("note") if "selftest" in row["text"]], [])
 
 

@@ -4,10 +4,9 @@ import os
 import unittest
 
 import tap
-from snapshots import SHIM, Recording
+from snapshots import SHIM, Recording, built
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-WITNESS = [os.path.join(PROGRAMS, "stack-witness")]
+WITNESS = [built("stack-witness")]
 
 
 class Stacks(unittest.TestCase):

@@ -5,10 +5,9 @@ import unittest
 
 import selftests
 import tap
-from snapshots import BUILD, Recording, cli
+from snapshots import BUILD, Recording, built, cli
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-PROGRAM = os.path.join(PROGRAMS, "unknown-code")
+PROGRAM = built("unknown-code")
 ALLOC = 1
 WHOLE, CUT, STOPPED = 0, 1, 2
 MARK = "[unknown-caller]"
@@ -76,7 +75,7 @@ class DamagedTables(unittest.TestCase):
     def test_tables_that_are_damaged_in_a_thousand_ways_are_survived(self):
         times = 1000
         for seed in (1, 2, 3):
-            run = Recording([os.path.join(PROGRAMS, "damaged-tables"), os.path.join(PROGRAMS, "libdamaged-module.so"),
+            run = Recording([built("damaged-tables"), built("libdamaged-module.so"),
                              "./copy.so", str(times), str(seed)])
             self.assertEqual((run.code, run.out), (0, f"{times}\n"), run.err)
             allocations = [event for event in run.events() if event["kind"] == ALLOC]
@@ -93,7 +92,7 @@ class DamagedTables(unittest.TestCase):
 class DeepStacks(selftests.Selftest):
     def test_of_ten_thousand_native_frames_both_ends_are_kept(self):
         for options in ({}, {"unwind": "frame-pointers"}):
-            run = Recording([os.path.join(PROGRAMS, "selftest-framed"), "endless", "5"], options)
+            run = Recording([built("selftest-framed"), "endless", "5"], options)
             self.assertEqual(run.code, 0, run.err)
             for site in run.report()["sites"]:
                 names = [(frame["function"] or "").split("(")[0] for frame in site["stack"]]
@@ -125,7 +124,7 @@ class DeepStacks(selftests.Selftest):
                 stack[:depth - outer - 1] + ["[frames-left-out]"] + stack[-outer:] for stack in whole], depth)
 
     def test_libunwind_keeps_the_inner_end_of_them_and_says_so(self):
-        run = Recording([os.path.join(PROGRAMS, "selftest-framed"), "endless", "5"], {"unwind": "libunwind"})
+        run = Recording([built("selftest-framed"), "endless", "5"], {"unwind": "libunwind"})
         self.assertEqual({(row["truncated"], len(row["items"])) for row in run.records("stack")}, {(CUT, 128)})
         self.assertEqual(run.report()["sites"][0]["stack"][-1]["function"], "[frames-left-out]")
 
@@ -190,14 +189,14 @@ class DeepStacks(selftests.Selftest):
 class FramePointers(selftests.Selftest):
     def test_stacks_by_frame_pointers_are_what_the_unwinder_sees(self):
         for mode in ("calls", "exceptions", "jumps", "routines"):
-            run = Recording([os.path.join(PROGRAMS, "selftest-framed"), mode, "200"],
+            run = Recording([built("selftest-framed"), mode, "200"],
                             {"selftest": 1, "unwind": "frame-pointers"})
             self.check(run, 300)
             # Not by chance: the stacks are deep.
             self.assertGreater(max(len(row["items"]) for row in run.records("stack")), 20)
 
     def test_a_program_without_frame_pointers_is_told_from_one_that_has_them(self):
-        run = Recording([os.path.join(PROGRAMS, "selftest-frameless"), "calls", "200"],
+        run = Recording([built("selftest-frameless"), "calls", "200"],
                         {"selftest": 1, "unwind": "frame-pointers"})
         self.assertEqual(run.code, 0, run.err)
         self.assertGreater(self.compared(run)[1], 100)

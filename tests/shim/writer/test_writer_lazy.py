@@ -10,11 +10,10 @@ import unittest
 import shared_recordings
 import tap
 from definitions import Kind, MarkKind
-from snapshots import CLI, SIMCUDA, Recording, events, records, report
+from snapshots import CLI, SIMCUDA, Recording, built, events, records, report
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-HOST = os.path.join(PROGRAMS, "writer-lazy")
-LIBRARY = os.path.join(PROGRAMS, "liblives-one.so")
+HOST = built("writer-lazy")
+LIBRARY = built("liblives-one.so")
 SIZE, OTHER_SIZE, OF_LIBRARY = 1024, 2048, 1000
 ALONE = 1
 WITH_OURS = 3  # the program's thread, the writer, the sampler
@@ -144,7 +143,7 @@ class Starts(Lazy):
         self.check_whole(run.file, [SIZE, OTHER_SIZE])
 
     def test_a_program_with_two_threads_at_its_first_event_has_the_writer_from_there_on(self):
-        run = Recording([os.path.join(PROGRAMS, "busy-threads"), "2", "20"], {"writer": "lazy"})
+        run = Recording([built("busy-threads"), "2", "20"], {"writer": "lazy"})
         self.assertEqual((run.code, run.err), (0, ""))
         self.assertEqual([note for note in self.notes(run) if note.startswith(NOTE)], [])
 
