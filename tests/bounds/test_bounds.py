@@ -20,7 +20,7 @@ import tap
 from snapshots import BUILD, CLI, CUDA, SHIM, SIMCUDA, records, report
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "..", "cli"))
-import members  # noqa: E402
+import members
 
 LONG_RUN = os.path.join(BUILD, "tests", "bounds", "long-run")
 LONG = bool(os.environ.get("GMT_TEST_LONG"))

@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 import cli
-from recording import CUDA, MiB, PINNED, Story, TORCH, spread, train
+from recording import CUDA, MiB, PINNED, Story, spread, train
 
 FAKE = os.path.join(cli.BUILD, "tests", "cli", "libfake_recorder.so")
 

@@ -6,7 +6,7 @@ import re
 import unittest
 
 import cli
-from recording import CUDA, MiB, Story, TORCH, train
+from recording import CUDA, MiB, Story, train
 
 
 def check(*arguments):

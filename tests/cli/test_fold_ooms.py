@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Refused requests that were folded: how many failed, and how many PyTorch got over, stays as it was, at whatever moment is cut."""
 import json
-import os
 import unittest
 
 import cli
-from test_ooms import ALLOC, CUDA, FREE, MIB, REFUSED, TORCH, Story
+from test_ooms import ALLOC, CUDA, FREE, MIB, REFUSED, Story
 
 
 def story_of_all_fates():

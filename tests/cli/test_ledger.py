@@ -4,7 +4,7 @@ import os
 import unittest
 
 import cli
-from recording import CUDA, TORCH, MiB, Story
+from recording import CUDA, MiB, Story
 
 DRIVER, IMPORTED = 3, 4
 MANAGED, POOL, ARRAY, VMM, GRAPH, IPC, CONTEXT, MODULE = 2, 3, 6, 7, 9, 10, 17, 18

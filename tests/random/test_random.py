@@ -11,12 +11,12 @@ import tap
 from snapshots import BUILD, Recording
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
-import cli  # noqa: E402  (in another folder)
-import live  # noqa: E402
-import read_snapshot  # noqa: E402
-import replay  # noqa: E402
-import test_fold  # noqa: E402
-import test_report  # noqa: E402
+import cli
+import live
+import read_snapshot
+import replay
+import test_fold
+import test_report
 
 PROGRAMS = os.path.join(BUILD, "tests", "random")
 LONG = bool(os.environ.get("GMT_TEST_LONG"))

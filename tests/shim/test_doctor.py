@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import BUILD, CLI, SHIM, SIMCUDA
+from snapshots import CLI, SHIM, SIMCUDA
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]

@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 import tap
-from snapshots import SIMCUDA, Recording, records
+from snapshots import SIMCUDA, Recording
 
 PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "misuse")
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

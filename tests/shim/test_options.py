@@ -3,7 +3,6 @@
 import glob
 import gzip
 import os
-import subprocess
 import tempfile
 import unittest
 
