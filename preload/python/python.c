@@ -168,33 +168,6 @@ enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret
 	return state;
 }
 
-static uint32_t frame_id(struct gmt_depot *depot, const struct gmt_python_place *place,
-	uint64_t fingerprint, uint64_t deaths)
-{
-	struct gmt_python_key key = {
-		.code = (uintptr_t)place->code,
-		.instr = (uint64_t)place->instr,
-		.fingerprint = fingerprint,
-	};
-	struct gmt_python_key lasting = key;
-	uint32_t id = gmt_python_cache_find(python.cache, &key);
-
-	if (id)
-		return id;
-	if (deaths) {
-		lasting.fingerprint = gmt_python_code_fingerprint(&python.layout, place->code);
-		id = gmt_python_cache_find(python.cache, &lasting);
-	}
-	if (!id) {
-		id = gmt_python_code_intern(&python.layout, depot, place);
-		if (id)
-			gmt_python_cache_add(python.cache, &lasting, id);
-	}
-	if (id && deaths)
-		gmt_python_cache_add(python.cache, &key, id);
-	return id;
-}
-
 /*
  * Takes the remaining frames from `*frame` on into `now`, which holds the first frames already.
  * Returns false if the depot is full.
@@ -235,7 +208,8 @@ static bool walk_on(const char **frame, struct gmt_depot *depot, uint32_t depth,
 			at++;
 		}
 		if (!id)
-			id = frame_id(depot, &place, mine->fingerprint, deaths);
+			id = gmt_python_code_id(&python.layout, python.cache, depot, &place, mine->fingerprint,
+				deaths);
 		if (!id)
 			return false;
 		now->stack.items[now->count++] = id * 2 + place.entry;
@@ -296,7 +270,8 @@ __attribute__((noinline)) static bool take_outer(struct gmt_depot *depot, uint32
 	outer->count = same;
 	while (outer->count < count && gmt_python_walk_next(&python.layout, &frame, &place)) {
 		uint64_t fingerprint = gmt_python_quick_fingerprint(&python.layout, place.code, deaths);
-		uint32_t id = frame_id(depot, &place, fingerprint, deaths);
+		uint32_t id =
+			gmt_python_code_id(&python.layout, python.cache, depot, &place, fingerprint, deaths);
 
 		if (!id)
 			return false;
