@@ -4,8 +4,15 @@
 static enum gmt_status make_table(struct gmt_table *ret_table, const struct gmt_pipeline *parts,
 	enum gmt_table_key by, enum gmt_sites_key key, struct gmt_error *error)
 {
-	return gmt_table_init(ret_table, by, &parts->traces, &parts->replay, &parts->history,
-		&parts->sites, &parts->where, key, error);
+	struct gmt_table_input input = {
+		.traces = &parts->traces,
+		.replay = &parts->replay,
+		.history = &parts->history,
+		.sites = &parts->sites,
+		.where = &parts->where,
+	};
+
+	return gmt_table_init(ret_table, by, &input, key, error);
 }
 
 enum gmt_status gmt_allocator_state_parts_init(struct gmt_allocator_state_parts *ret_state,
