@@ -32,6 +32,8 @@ RECORDER = ["runtime", "audit", "hooks", "interpose", "depot", "unwind", "python
 ALLOWED_USES = {
     # The table of hooks holds the address of each wrapper, and calls none of them: a hook is one row.
     ("preload/hooks/hooks.c", "gmt_wrap_"),
+    # The table of verbs holds the address of each verb and its options, and calls none of them: a verb is one row.
+    ("tools/options/command_table.c", "gmt_cmd_"), ("tools/options/command_table.c", "gmt_table_"),
 }
 # Files that call each other in a circle, each circle with its reason. At most five.
 ALLOWED_CIRCLES = [
