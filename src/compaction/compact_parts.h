@@ -15,7 +15,7 @@
  * - compact_curves.c: what sites held at the ends of steps.
  * - compact_texts.c: clocks and notes.
  * - compact_write.c: writes the output.
- * - compact_write_past.c: writes the past_* rows.
+ * - compact_write_past.c: writes rows in blocks, and the past_* rows.
  *
  * Every function returns false only when out of memory, or when `write` returned false.
  */

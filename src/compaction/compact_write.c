@@ -23,19 +23,6 @@ bool gmt_compact_write_events(struct gmt_compactor *compactor, struct gmt_event 
 	return write(compactor, GMT_RECORD_EVENT, rows, count);
 }
 
-bool gmt_compact_write_rows(struct gmt_compactor *compactor, uint32_t kind, const void *rows,
-	size_t count)
-{
-	size_t row_bytes = gmt_record_info(kind)->row_bytes;
-
-	for (size_t at = 0; at < count; at += GMT_COMPACT_WRITE_ROWS)
-		if (!write(compactor, kind, (const char *)rows + at * row_bytes,
-				(uint32_t)(count - at < GMT_COMPACT_WRITE_ROWS ? count - at
-															   : GMT_COMPACT_WRITE_ROWS)))
-			return false;
-	return true;
-}
-
 /* --- survivors ------------------------------------------------------------------------------- */
 
 static bool list_refusals(struct gmt_compactor *compactor)

@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the past_* rows: accounts, spaces, heaps, sites and steps of the compacted events. */
+/* Writes rows in blocks, and the past_* rows: accounts, spaces, heaps, sites and steps. */
 #include "compaction/compact_parts.h"
+
+bool gmt_compact_write_rows(struct gmt_compactor *compactor, uint32_t kind, const void *rows,
+	size_t count)
+{
+	size_t row_bytes = gmt_record_info(kind)->row_bytes;
+
+	for (size_t at = 0; at < count; at += GMT_COMPACT_WRITE_ROWS)
+		if (!compactor->options.write(compactor->options.user, kind,
+				(const char *)rows + at * row_bytes,
+				(uint32_t)(count - at < GMT_COMPACT_WRITE_ROWS ? count - at
+															   : GMT_COMPACT_WRITE_ROWS)))
+			return false;
+	return true;
+}
 
 static bool write_accounts(struct gmt_compactor *compactor)
 {
