@@ -37,8 +37,8 @@ static inline bool is_own(const struct gmt_walk_start *start, uint64_t ip)
 }
 
 /* The recorder's code has tables if rules exist, else it keeps frame pointers. */
-static inline struct gmt_unwind_rule rule_of(struct gmt_rule_cache *trail, uint32_t *trail_at,
-	const struct gmt_walk_start *start, const struct point *frame)
+static inline struct gmt_unwind_rule rule_of(const struct gmt_walk_start *start,
+	const struct point *frame)
 {
 	static const struct gmt_unwind_rule framed = {
 		.kind = GMT_UNWIND_BY_FP,
@@ -47,7 +47,7 @@ static inline struct gmt_unwind_rule rule_of(struct gmt_rule_cache *trail, uint3
 	};
 
 	if (!start->by_frame_pointers || (gmt_rules_sets && is_own(start, frame->ip)))
-		return gmt_rule_cache_find(trail, trail_at, frame->ip);
+		return gmt_rules_find(frame->ip);
 	return frame->fp ? framed : (struct gmt_unwind_rule){ .kind = GMT_UNWIND_END };
 }
 
@@ -346,7 +346,6 @@ static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start,
 	struct point frame = { .ip = start->ip, .sp = start->sp, .fp = start->fp };
 	struct gmt_walk_frame *fresh = walk->fresh;
 	struct progress now = { 0 };
-	uint32_t trail_at = 0;
 
 	for (;; fresh++) {
 		const uint32_t place = gmt_walk_place(origin, frame.sp);
@@ -359,7 +358,7 @@ static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start,
 			now.own++;
 		now.count++;
 
-		struct gmt_unwind_rule rule = rule_of(&walk->trail, &trail_at, start, &frame);
+		struct gmt_unwind_rule rule = rule_of(start, &frame);
 
 		fresh->ip = frame.ip;
 		fresh->fp = frame.fp;
@@ -421,10 +420,8 @@ __attribute__((noinline)) static bool take_first(struct gmt_walk *walk,
 	}
 	if (walk->generation != generation || walk->is_unsure)
 		forget(walk);
-	if (walk->generation != generation) {
-		gmt_rule_cache_clear(&walk->trail);
+	if (walk->generation != generation)
 		gmt_stack_cache_clear(&walk->recall);
-	}
 	walk->generation = generation;
 
 	const uint64_t origin = gmt_walk_origin(walk);
@@ -466,11 +463,8 @@ bool gmt_walk_outermost(struct gmt_walk *walk, const struct gmt_walk_start *star
 		.fp = walk->outermost_fp,
 	};
 
-	uint32_t trail_at = 0;
-
 	for (uint32_t beyond = 0; beyond < GMT_BOTH_ENDS_FARTHEST; beyond++) {
-		enum step went =
-			step(start, &frame, rule_of(&walk->trail, &trail_at, start, &frame), top, &frame);
+		enum step went = step(start, &frame, rule_of(start, &frame), top, &frame);
 
 		if (went == STEP_ON || went == STEP_ONCE) {
 			ret_addresses[beyond % count] = frame.ip;
