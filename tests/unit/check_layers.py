@@ -20,10 +20,9 @@ LAST_OF_RECORDER = "compaction"
 # Headers of others, each with the only files that may include them.
 FOREIGN = {
     r"zlib\.h": r"src/format/.*\.c",
-    r"isa-l.*\.h": r"src/format/encoding/inflate_isal\.c",
     r"(elfutils/.*|dwarf|gelf|libelf)\.h": r"src/reader/symbols/symbols\w*\.c",
     r"libunwind.*\.h": r"preload/unwind/.*",
-    r"pthread\.h": r"((preload|simcuda)/.*|src/(source/feed|format/encoding/inflate_isal)\.c)",
+    r"pthread\.h": r"((preload|simcuda)/.*|src/source/feed\.c)",
     r"cuda.*\.h": r"(preload|simcuda)/.*",
 }
 
