@@ -56,7 +56,6 @@ struct gmt_doctor_driver {
 struct gmt_doctor_recorder {
 	bool is_found;
 	char path[PATH_MAX], why[GMT_RECORDER_WHY_BYTES], remedy[GMT_RECORDER_WHY_BYTES];
-	struct gmt_elf elf;
 	bool is_loaded; /* the dynamic linker loaded it into a process of this program */
 	char complaint[512]; /* message of the dynamic linker if it was not loaded */
 	char unwinder[PATH_MAX]; /* "": no unwinder */
