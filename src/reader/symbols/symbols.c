@@ -42,7 +42,6 @@ struct piece {
 };
 
 struct gmt_symbols {
-	struct gmt_symbols_pool *pool;   /* may be NULL */
 	struct gmt_symbols_cache *cache; /* may be NULL */
 	const struct gmt_snapshot *snapshot;
 	struct gmt_symbol_files *files;
@@ -130,15 +129,13 @@ static void sort_places(struct gmt_symbols *symbols)
 }
 
 struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot,
-	const char *const *directories, size_t directory_count, struct gmt_symbols_pool *pool,
-	struct gmt_symbols_cache *cache)
+	const char *const *directories, size_t directory_count, struct gmt_symbols_cache *cache)
 {
 	struct gmt_symbols *symbols = gmt_pages_grow(NULL, 0, sizeof(*symbols));
 
 	if (!symbols)
 		return NULL;
 	symbols->snapshot = snapshot;
-	symbols->pool = pool;
 	symbols->cache = cache;
 	symbols->module_count = snapshot->modules.count;
 	symbols->files = gmt_symbol_files_open(directories, directory_count);
@@ -211,7 +208,6 @@ static const struct gmt_module *find_module(const struct gmt_symbols *symbols, u
 struct candidate {
 	struct opened *opened;
 	const char *build_id;
-	struct gmt_symbols_pool *pool;
 };
 
 /* Keeps a file if it is useful, else gives it back. Returns false if no better file is possible. */
@@ -221,13 +217,13 @@ static bool take_file(struct candidate *candidate, struct gmt_elf *elf)
 	bool used = false;
 
 	if (strcmp(gmt_elf_build_id(elf), candidate->build_id) != 0) {
-		gmt_symbols_pool_put(candidate->pool, elf);
+		gmt_elf_close(elf);
 		return true;
 	}
 	if (!opened->functions ||
 		(!gmt_elf_has_all_functions(opened->functions) && gmt_elf_has_all_functions(elf))) {
 		if (opened->functions != opened->lines_file)
-			gmt_symbols_pool_put(candidate->pool, opened->functions);
+			gmt_elf_close(opened->functions);
 		opened->functions = elf;
 		used = true;
 	}
@@ -236,14 +232,14 @@ static bool take_file(struct candidate *candidate, struct gmt_elf *elf)
 		used = true;
 	}
 	if (!used)
-		gmt_symbols_pool_put(candidate->pool, elf);
+		gmt_elf_close(elf);
 	return !(opened->lines_file && gmt_elf_has_all_functions(opened->functions));
 }
 
 static bool try_file(void *user, const char *path)
 {
 	struct candidate *candidate = user;
-	struct gmt_elf *elf = gmt_symbols_pool_get(candidate->pool, path);
+	struct gmt_elf *elf = gmt_elf_open(path);
 
 	return !elf || take_file(candidate, elf);
 }
@@ -262,12 +258,12 @@ static void full_path(const struct gmt_snapshot *snapshot, const struct gmt_modu
 static void open_module(struct gmt_symbols *symbols, const struct gmt_module *module,
 	struct opened *opened)
 {
-	struct candidate candidate = { opened, module->build_id.text, symbols->pool };
+	struct candidate candidate = { opened, module->build_id.text };
 	char path[PATH_MAX];
 
 	full_path(symbols->snapshot, module, path);
 
-	struct gmt_elf *elf = *path ? gmt_symbols_pool_get(symbols->pool, path) : NULL;
+	struct gmt_elf *elf = *path ? gmt_elf_open(path) : NULL;
 	bool is_other = elf && strcmp(gmt_elf_build_id(elf), candidate.build_id) != 0;
 	bool is_verified = *candidate.build_id;
 
@@ -394,8 +390,8 @@ void gmt_symbols_close(struct gmt_symbols *symbols)
 
 		gmt_dwarf_close(opened->lines);
 		if (opened->lines_file != opened->functions)
-			gmt_symbols_pool_put(symbols->pool, opened->lines_file);
-		gmt_symbols_pool_put(symbols->pool, opened->functions);
+			gmt_elf_close(opened->lines_file);
+		gmt_elf_close(opened->functions);
 	}
 	gmt_symbol_files_close(symbols->files);
 	gmt_pages_free(symbols->opened, (symbols->module_count + 1) * sizeof(*symbols->opened));
