@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format/encoding/block.h"
 #include "source/source.h"
 
 static enum gmt_target_state refuse(char ret_why[GMT_TARGET_WHY_BYTES], const char *what,

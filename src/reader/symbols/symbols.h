@@ -11,7 +11,6 @@
  * For one thread.
  */
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/text.h"
 
 enum { NAME_WIDTH = 44, LINE_WIDTH = 100 };
 
