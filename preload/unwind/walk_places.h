@@ -96,19 +96,16 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static inline uin
  */
 enum { GMT_WALK_ORIGIN_WORDS = 1 << 30 };
 
-/* Returns the address of the origin. */
 static inline uint64_t gmt_walk_origin(const struct gmt_walk *walk)
 {
 	return walk->own_stack.top - (uint64_t)GMT_WALK_ORIGIN_WORDS * GMT_UNWIND_WORD_BYTES;
 }
 
-/* Returns the place of an address. */
 static inline uint32_t gmt_walk_place(uint64_t origin, uint64_t address)
 {
 	return (uint32_t)((address - origin) / GMT_UNWIND_WORD_BYTES);
 }
 
-/* Returns the address of a place. */
 static inline uint64_t gmt_walk_address(uint64_t origin, uint32_t place)
 {
 	return origin + (uint64_t)place * GMT_UNWIND_WORD_BYTES;
@@ -138,13 +135,11 @@ static inline bool gmt_walk_is_return(uint64_t origin, uint32_t place, uint64_t 
 	return !gmt_walk_return_differs(origin, place, address);
 }
 
-/* Returns whether the word at `place` is `value`. */
 static inline bool gmt_walk_is_word(uint64_t origin, uint32_t place, uint64_t value)
 {
 	return gmt_walk_word_again(gmt_walk_address(origin, place)) == value;
 }
 
-/* Returns whether the `count` words at `places` equal `values`. */
 static inline bool gmt_walk_are_words(const uint32_t *places, const uint64_t *values, size_t count,
 	uint64_t origin)
 {

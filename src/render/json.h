@@ -46,7 +46,6 @@ void gmt_json_double(struct gmt_json *json, double value);
 void gmt_json_bool(struct gmt_json *json, bool value);
 void gmt_json_null(struct gmt_json *json);
 
-/* Write a key and its value. */
 void gmt_json_key_text(struct gmt_json *json, const char *key, const char *text);
 void gmt_json_key_u64(struct gmt_json *json, const char *key, uint64_t value);
 /* null if it is not known */

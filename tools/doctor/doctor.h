@@ -111,7 +111,6 @@ bool gmt_doctor_has_program(const struct gmt_doctor *doctor);
 #include "tools/doctor/doctor_checks.def"
 #undef GMT_CHECK
 
-/* Sets verdict and text. */
 void gmt_find(struct gmt_finding *finding, enum gmt_verdict verdict, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

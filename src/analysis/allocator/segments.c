@@ -222,7 +222,6 @@ static bool walk_page(struct walk *walk, const struct gmt_allocator_segment *pag
 		note_pin(walk, page->size_bytes, largest, used_bytes);
 }
 
-/* Walks adjacent pages. */
 static bool walk_pages(struct walk *walk, const struct gmt_allocator_segment *const *pages,
 	size_t page_count)
 {

@@ -47,7 +47,6 @@ static void add_landmarks(struct gmt_traces_merger *merger, bool *has_optimizer)
 	merger->frame_kinds |= frame_kinds;
 }
 
-/* Fills merger->python. */
 static bool list_python(struct gmt_traces_merger *merger, const struct gmt_frames *frames)
 {
 	bool has_optimizer = false;

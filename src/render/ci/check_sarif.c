@@ -15,7 +15,6 @@ enum { RESULTS_MOST = 1000, FRAMES_MOST = 512 };
 static const char schema[] = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
 							 "sarif-schema-2.1.0.json";
 
-/* Writes a path as a relative URI. */
 static void write_uri(const char *path, struct gmt_json *json)
 {
 	char uri[3 * 1024 + 1];

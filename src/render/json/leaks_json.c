@@ -25,7 +25,6 @@ static void write_births(const struct gmt_leak *leak, struct gmt_json *json)
 	gmt_json_end_array(json);
 }
 
-/* Writes lines and the growth of each line. */
 static void write_lines(const struct gmt_traces *traces, const struct gmt_leak_line *lines,
 	size_t count, const char *key, struct gmt_json *json)
 {
