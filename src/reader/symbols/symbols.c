@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "containers/bisect.h"
 #include "containers/intern.h"
 #include "base/pages.h"
 #include "reader/symbols/symbols_cache.h"
@@ -191,17 +192,8 @@ static uint64_t search(const struct gmt_symbols *symbols, size_t piece, size_t f
 static const struct gmt_module *find_module(const struct gmt_symbols *symbols, uint32_t generation,
 	uint64_t address)
 {
-	size_t low = 0, high = symbols->module_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symbols->places[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	uint64_t best = search(symbols, 1, 0, symbols->leaf_count, low, generation, address, 0);
+	size_t begun = GMT_BISECT(at, symbols->module_count, symbols->places[at].start <= address);
+	uint64_t best = search(symbols, 1, 0, symbols->leaf_count, begun, generation, address, 0);
 	return best ? &symbols->snapshot->modules.items[(uint32_t)best - 1] : NULL;
 }
 
