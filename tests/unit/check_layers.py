@@ -26,7 +26,7 @@ ORDER = [
 LAST_OF_RECORDER = "compaction"
 # The rooms of preload/, in order. docs/internals/architecture.md says what each one holds.
 RECORDER = ["runtime", "audit", "hooks", "interpose", "depot", "unwind", "python", "files", "producer", "driver",
-            "writer", "marks", "wrappers", "lifecycle"]
+            "threads", "writer", "marks", "wrappers", "lifecycle"]
 
 # Uses that go against the order, each with its reason.
 ALLOWED_USES = {
