@@ -46,7 +46,7 @@ FOREIGN = {
     r"zlib\.h": r"src/format/.*\.c",
     r"(elfutils/.*|dwarf|gelf|libelf)\.h": r"src/reader/symbols/symbols\w*\.c",
     r"libunwind.*\.h": r"preload/unwind/.*",
-    r"pthread\.h": r"((preload|simcuda)/.*|src/source/feed\.c)",
+    r"pthread\.h": r"((preload|simcuda)/.*|src/source/read_ahead\.c)",
     r"cuda.*\.h": r"(preload|simcuda)/.*",
 }
 
