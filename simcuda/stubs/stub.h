@@ -11,6 +11,7 @@
  *
  * STUB_MAJOR is the number at the end of the library's name, for example 12 in libcublas.so.12.
  */
+#include <stddef.h>
 
 /* Defines a function that makes an object. The caller gets a handle that is not null. */
 #define MAKES(function) \
