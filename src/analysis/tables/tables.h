@@ -12,7 +12,6 @@
  * instance.
  */
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "analysis/history/history.h"
