@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "tools/doctor/doctor.h"
 
-void gmt_doctor_devices(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_devices(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const struct gmt_doctor_driver *driver = &doctor->driver;
 	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -21,14 +21,14 @@ void gmt_doctor_devices(const struct gmt_doctor *doctor, struct gmt_finding *fin
 	if (visible)
 		snprintf(variable, sizeof(variable), " (CUDA_VISIBLE_DEVICES=%.100s)", visible);
 	if (!driver->device_count) {
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "none%s", variable);
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "none%s", variable);
 		return;
 	}
 	for (uint32_t i = 0;
 		i < driver->device_count && i < GMT_DOCTOR_DEVICES && length < sizeof(list); i++)
 		length += (size_t)snprintf(list + length, sizeof(list) - length, "%s%s, %s", i ? "; " : "",
 			driver->devices[i].name, gmt_text_size(driver->devices[i].total_bytes).text);
-	gmt_finding_set(finding, GMT_VERDICT_OK, "%" PRIu32 ": %s%s", driver->device_count, list,
+	gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%" PRIu32 ": %s%s", driver->device_count, list,
 		variable);
 }
 
@@ -51,7 +51,7 @@ static bool is_in_container(void)
  * Missing device files matter only if the driver does not start: some drivers work without the
  * usual files.
  */
-void gmt_doctor_device_files(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_device_files(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const struct gmt_doctor_driver *driver = &doctor->driver;
 	bool works = driver->is_initialized && !driver->result;
@@ -59,31 +59,32 @@ void gmt_doctor_device_files(const struct gmt_doctor *doctor, struct gmt_finding
 	const char *container_note = is_in_container() ? ", in this container" : "";
 
 	if (driver->is_simulated)
-		gmt_finding_set(finding, GMT_VERDICT_OK, "none are needed: the device is simulated");
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "none are needed: the device is simulated");
 	else if (!access("/dev/dxg", F_OK))
-		gmt_finding_set(finding, GMT_VERDICT_OK, "/dev/dxg: Windows' driver, in WSL");
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "/dev/dxg: Windows' driver, in WSL");
 	else if (count && !access("/dev/nvidiactl", R_OK | W_OK))
-		gmt_finding_set(finding, GMT_VERDICT_OK, "/dev/nvidiactl and those of %zu device%s", count,
-			count == 1 ? "" : "s");
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "/dev/nvidiactl and those of %zu device%s",
+			count, count == 1 ? "" : "s");
 	else if (works)
-		gmt_finding_set(finding, GMT_VERDICT_OK,
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
 			"the usual ones are not there, and the driver works without them");
 	else if (count)
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"/dev/nvidiactl may not be opened by this user%s", container_note);
 	else
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "there is no /dev/nvidia0%s", container_note);
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "there is no /dev/nvidia0%s",
+			container_note);
 }
 
-void gmt_doctor_management(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_management(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const struct gmt_doctor_driver *driver = &doctor->driver;
 
 	if (!driver->is_initialized || driver->result)
 		return;
 	if (driver->nvml[0])
-		gmt_finding_set(finding, GMT_VERDICT_OK, "%.900s", driver->nvml);
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%.900s", driver->nvml);
 	else
-		gmt_finding_set(finding, GMT_VERDICT_WARNING, "%s",
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING, "%s",
 			driver->nvml_why[0] ? driver->nvml_why : "not asked");
 }
