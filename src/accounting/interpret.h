@@ -135,7 +135,7 @@ struct gmt_interpret_graph {
 struct gmt_interpret_pool {
 	uint64_t size_bytes; /* 0: the heap does not state its size */
 	uint32_t row;        /* index in heaps */
-	bool lives;          /* the heap was made and has not ended */
+	bool is_live;          /* the heap was made and has not ended */
 	struct gmt_map blocks; /* maps an address to the block's number in the accounting */
 };
 

@@ -115,7 +115,7 @@ static bool after_heap(struct gmt_compactor *compactor, const struct gmt_event *
 	uint64_t number = event->object, index, before;
 	struct gmt_event made = *event;
 	bool lives = gmt_map_find(&compactor->interpreter.pool_ids, number, &index) &&
-		compactor->interpreter.pools.items[index].lives;
+		compactor->interpreter.pools.items[index].is_live;
 	bool known = gmt_map_find(&compactor->heap_events, number, &before);
 
 	if (!lives) {

@@ -384,7 +384,7 @@ bool gmt_compact_restore(struct gmt_compactor *compactor)
 {
 	struct gmt_compacted_names names = { take_compacted_place, name_text, take_compacted_requester,
 		compactor };
-	uint64_t misfits;
+	uint64_t mismatches;
 
 	if (compactor->compacted.fold.stamp > compactor->options.cut_stamp)
 		compactor->options.cut_stamp = compactor->compacted.fold.stamp;
@@ -402,7 +402,7 @@ bool gmt_compact_restore(struct gmt_compactor *compactor)
 	compactor->merged_sites = (uint32_t)compactor->compacted.fold.merged_sites;
 	compactor->oom_retries += compactor->compacted.fold.oom_retries;
 	return gmt_compacted_set_accounting(&compactor->compacted, &compactor->interpreter, &names,
-			   &misfits) &&
+			   &mismatches) &&
 		restore_devices(compactor) && gmt_compact_take_compacted_moments(compactor) &&
 		gmt_compact_take_compacted_curves(compactor);
 }

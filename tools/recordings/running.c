@@ -203,12 +203,12 @@ static bool wait_for_answer(const struct gmt_running *running, struct gmt_contro
 	unsigned waited_ms = 0;
 
 	for (;; waited_ms += POLL_MS) {
-		uint32_t asked = GMT_CONTROL_ASKED;
+		uint32_t asked = GMT_CONTROL_REQUESTED;
 		uint32_t turn = atomic_load(&page->turn);
 
 		if (turn == GMT_CONTROL_ANSWERED)
 			return true;
-		if (turn == GMT_CONTROL_ASKED && waited_ms >= TAKE_UP_MS &&
+		if (turn == GMT_CONTROL_REQUESTED && waited_ms >= TAKE_UP_MS &&
 			atomic_compare_exchange_strong(&page->turn, &asked, GMT_CONTROL_IDLE))
 			return false;
 		if (waited_ms % 500 == 0 && is_gone(running->fd))
@@ -251,7 +251,7 @@ static void request_from_page(struct request *request, const struct gmt_running 
 	page->verb = request->verb;
 	snprintf(page->argument, sizeof(page->argument), "%s",
 		request->argument ? request->argument : "");
-	atomic_store(&page->turn, GMT_CONTROL_ASKED);
+	atomic_store(&page->turn, GMT_CONTROL_REQUESTED);
 	if (!wait_for_answer(running, page)) {
 		release(page);
 		gmt_message_error(

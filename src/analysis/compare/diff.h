@@ -113,7 +113,7 @@ struct gmt_diff {
 	GMT_VEC(struct gmt_diff_account) accounts; /* by device, host last; layer torch before cuda */
 	GMT_VEC(struct gmt_diff_row) rows;
 	struct gmt_arena arena;
-	GMT_VEC(const char *) doubts; /* reasons why the comparison may mislead; one line each */
+	GMT_VEC(const char *) uncertainties; /* reasons why the comparison may mislead; one line each */
 	bool differs; /* a row or an account differs by the threshold or more */
 };
 

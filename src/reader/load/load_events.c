@@ -207,7 +207,7 @@ static inline __attribute__((always_inline)) bool load_event(struct gmt_load_eve
 	}
 	gmt_load_see_stamp(loader->snapshot, stamp);
 	if (kind == GMT_KIND_ALLOC || kind == GMT_KIND_MAP)
-		loader->snapshot->traces.items[trace].gets = true;
+		loader->snapshot->traces.items[trace].requests_memory = true;
 	return true;
 }
 

@@ -372,7 +372,7 @@ static bool set_compacted(struct session *session)
 		return false;
 	session->replay->compacted_sites.count = session->snapshot->compacted.sites.count;
 	if (!gmt_compacted_set_accounting(&session->snapshot->compacted, &session->interpreter, &names,
-			&session->replay->compacted_misfits))
+			&session->replay->compacted_mismatches))
 		return false;
 	NOTIFY(session, compacted);
 	look_ahead(session);
