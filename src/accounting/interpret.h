@@ -82,7 +82,7 @@ struct gmt_interpret_owner {
 	/* The accounting has a new site. `event` is the site's first event. */
 	bool (*made_site)(void *user, const struct gmt_interpret_event *event, uint32_t site);
 	/* The event requested a block of this site. The accounting does not contain the block yet. */
-	bool (*asked)(void *user, const struct gmt_interpret_event *event, uint32_t site);
+	bool (*requested)(void *user, const struct gmt_interpret_event *event, uint32_t site);
 	/*
 	 * The event made a block of this site. The accounting contains the block; its number is
 	 * event->address here.

@@ -31,7 +31,7 @@ static bool read_number(const char *path, uint64_t *ret_number)
 
 void gmt_doctor_limits(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
-	uint64_t limit, most, now;
+	uint64_t limit, max, now;
 
 	(void)doctor;
 	if (is_below(RLIMIT_FSIZE, UINT64_MAX, &limit)) {
@@ -45,12 +45,12 @@ void gmt_doctor_limits(const struct gmt_doctor *doctor, struct gmt_doctor_findin
 	} else if (is_below(RLIMIT_NPROC, PROCESSES, &limit)) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"%" PRIu64 " processes (ulimit -u); the recorder adds a thread to each", limit);
-	} else if (read_number("/sys/fs/cgroup/pids.max", &most) &&
-		read_number("/sys/fs/cgroup/pids.current", &now) && now + PROCESSES > most) {
+	} else if (read_number("/sys/fs/cgroup/pids.max", &max) &&
+		read_number("/sys/fs/cgroup/pids.current", &now) && now + PROCESSES > max) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"%" PRIu64 " of %" PRIu64
 			" processes of this container are taken; the recorder adds a thread to each",
-			now, most);
+			now, max);
 		gmt_doctor_finding_advise(finding, "raise the container's limit (docker run --pids-limit)");
 	} else {
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK,

@@ -113,17 +113,17 @@ static void render_stat(const struct gmt_allocator_stat *stat, struct gmt_json *
 /* Leaves out statistics that cannot be known. */
 static void render_stats(const struct gmt_allocator_device *device, struct gmt_json *json)
 {
-	bool knows = gmt_allocator_knows_segments(device);
+	bool knows_segments = gmt_allocator_knows_segments(device);
 
 	gmt_json_key(json, "stats");
 	gmt_json_begin_object(json);
 	for (enum gmt_allocator_row row = 0; row < GMT_ALLOCATOR_ROWS; row++) {
-		if (!knows && row != GMT_ALLOCATOR_ALLOCATED && row != GMT_ALLOCATOR_BLOCKS)
+		if (!knows_segments && row != GMT_ALLOCATOR_ALLOCATED && row != GMT_ALLOCATOR_BLOCKS)
 			continue;
 		gmt_json_key(json, gmt_allocator_key(row));
 		gmt_json_begin_object(json);
 		for (enum gmt_allocator_pool pool = 0; pool < GMT_ALLOCATOR_POOLS; pool++)
-			if (knows || pool == GMT_POOL_ALL) {
+			if (knows_segments || pool == GMT_POOL_ALL) {
 				gmt_json_key(json, gmt_allocator_pool_name(pool));
 				render_stat(&device->stats[row][pool], json);
 			}

@@ -268,7 +268,7 @@ static void write_stat(const struct writer *writer, const struct gmt_allocator_d
 
 static void write_allocator(const struct writer *writer, const struct gmt_allocator_device *device)
 {
-	bool knows = gmt_allocator_knows_segments(device);
+	bool knows_segments = gmt_allocator_knows_segments(device);
 	char title[100];
 
 	snprintf(title, sizeof(title),
@@ -283,10 +283,10 @@ static void write_allocator(const struct writer *writer, const struct gmt_alloca
 		bool blocks_stat = row == GMT_ALLOCATOR_ALLOCATED || row == GMT_ALLOCATOR_BLOCKS;
 
 		for (enum gmt_allocator_pool pool = 0; pool < GMT_ALLOCATOR_POOLS; pool++)
-			if (knows || (blocks_stat && pool == GMT_POOL_ALL))
+			if (knows_segments || (blocks_stat && pool == GMT_POOL_ALL))
 				write_stat(writer, device, row, pool);
 	}
-	if (!knows)
+	if (!knows_segments)
 		fputs(
 			"  segments and pools are left out: some blocks lie in segments that are not recorded\n",
 			writer->file);
