@@ -125,7 +125,7 @@ static bool ask_driver(int device, struct gmt_sample *sample)
 }
 
 /* Records the state of a pool if it changed. */
-static void tell_pool(unsigned index, const struct gmt_pool_info *info,
+static void push_pool(unsigned index, const struct gmt_pool_info *info,
 	const struct gmt_driver_pool *now)
 {
 	static struct {
@@ -176,7 +176,7 @@ static void ask_pools(int device, struct gmt_sample *sample)
 
 			all_answered &= answers;
 			if (answers)
-				tell_pool(i, &info, &now);
+				push_pool(i, &info, &now);
 			if (answers && info.origin != GMT_POOL_IMPORTED) {
 				sample->pool_reserved_bytes += now.reserved_bytes;
 				sample->pool_used_bytes += now.used_bytes;

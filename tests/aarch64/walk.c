@@ -29,7 +29,7 @@ static __thread unsigned spliced;
 static _Atomic bool is_signed;
 static int number, failures;
 
-/* Changing stacks has a test of its own (tests/preload/test_recorder_stack.c). */
+/* Changing stacks has a test of its own (tests/preload/runtime/test_recorder_stack.c). */
 bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
 {
 	work(argument);
