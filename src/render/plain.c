@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "analysis/tables/names.h"
+#include "analysis/tables/short_names.h"
 #include "base/safe_text.h"
 
 void gmt_plain_style(const struct gmt_plain *plain, enum gmt_plain_style style)

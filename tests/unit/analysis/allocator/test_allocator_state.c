@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "containers/ordered.h"
+#include "containers/ordered_map.h"
 #include "allocator_scene.h"
 
 static void an_ordered_map_finds_what_lies_at_or_below_a_key(void **state)
