@@ -58,8 +58,9 @@ struct gmt_allocator_device {
 	int16_t device;
 	struct gmt_allocator_stat stats[GMT_ALLOCATOR_ROWS][GMT_ALLOCATOR_POOLS];
 	GMT_VEC(struct gmt_cache_release) cache_releases; /* only the first GMT_CACHE_RELEASES_KEPT */
-	uint64_t cache_release_count, released_bytes, reacquired_bytes; /* sums over all give-backs */
-	struct gmt_cache_release last; /* the newest give-back */
+	uint64_t cache_release_count, released_bytes,
+		reacquired_bytes; /* sums over all cache releases */
+	struct gmt_cache_release last; /* the newest cache release */
 	bool is_releasing, refused;
 	uint64_t outside_blocks; /* blocks, over the whole run, that lay in no known segment */
 	uint64_t mismatches; /* events that contradict the known behaviour of PyTorch's allocator */

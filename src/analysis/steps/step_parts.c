@@ -9,7 +9,7 @@ enum { RARE = 4 }; /* The lines of an epoch allocate in fewer than one of this m
 struct sums {
 	uint64_t made_bytes, left_bytes, peak_bytes;
 	uint32_t max_steps; /* Maximum over the sites. */
-	size_t first, count; /* Range in maker.sites. */
+	size_t first, count; /* Range in builder.sites. */
 };
 
 struct builder {
