@@ -20,6 +20,13 @@ void gmt_plain_text(const struct gmt_plain *plain, const char *text)
 	gmt_safe_print(plain->file, text);
 }
 
+void gmt_plain_padded(const struct gmt_plain *plain, const char *text, size_t width)
+{
+	gmt_plain_text(plain, text);
+	for (size_t length = strlen(text); length < width; length++)
+		fputc(' ', plain->file);
+}
+
 void gmt_plain_heading(const struct gmt_plain *plain, const char *text)
 {
 	fputc('\n', plain->file);
