@@ -92,10 +92,10 @@ GMT_EARLY static long find_value(int fd, char *buffer, size_t bytes)
 	return -1;
 }
 
-GMT_EARLY static bool kernel_says_off(void)
+GMT_EARLY static bool is_off_in_environment(void)
 {
 	char buffer[4096];
-	bool says_off = false;
+	bool value_is_off = false;
 	int fd = (int)kernel(SYS_openat, AT_FDCWD, (long)"/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
 
 	if (fd < 0)
@@ -106,10 +106,10 @@ GMT_EARLY static bool kernel_says_off(void)
 
 	if (got > 0) {
 		buffer[got] = 0;
-		says_off = gmt_early_has_item(buffer, item, other_item);
+		value_is_off = gmt_early_has_item(buffer, item, other_item);
 	}
 	kernel(SYS_close, fd, 0, 0, 0);
-	return says_off;
+	return value_is_off;
 }
 
 GMT_EARLY static bool wants_exports_off(void)
@@ -120,7 +120,7 @@ GMT_EARLY static bool wants_exports_off(void)
 	 * is last.
 	 */
 	if (!__libc_stack_end)
-		return kernel_says_off();
+		return is_off_in_environment();
 
 	char **argument = (char **)__libc_stack_end + 1; /* after argc */
 

@@ -121,7 +121,7 @@ __attribute__((always_inline)) static inline void *gmt_original(enum gmt_hook ho
 	return gmt_original_find(hook, caller);
 }
 
-/* Stores the driver's function that a route has learnt. A function of this library is ignored. */
+/* Stores the driver's function that a route has found. A function of this library is ignored. */
 void gmt_original_set(enum gmt_hook hook, void *original);
 
 /* Returns the function that gmt_original_set stored last, or NULL. */

@@ -20,7 +20,7 @@
 #include "unwind/rules.h"
 #include "runtime/config.h"
 #include "runtime/diag.h"
-#include "marks/environment.h"
+#include "marks/nvtx_environment.h"
 #include "marks/phases.h"
 #include "driver/sampler.h"
 #include "producer/clock.h"

@@ -10,7 +10,7 @@
 
 #include "runtime/config.h"
 #include "runtime/load.h"
-#include "marks/heaps.h"
+#include "marks/custom_heaps.h"
 #include "marks/phases.h"
 #include "producer/record_event.h"
 #include "producer/mark.h"

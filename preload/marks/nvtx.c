@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Records NVTX ranges and marks. Each binary that uses NVTX has its own copy of NVTX. On its first
- * use, a copy loads the library that NVTX_INJECTION64_PATH names; environment.c answers with this
+ * use, a copy loads the library that NVTX_INJECTION64_PATH names; nvtx_environment.c answers with this
  * library. The copy then calls InitializeInjectionNvtx2 in it, with tables of the addresses of its
  * function pointers.
  *
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "marks/environment.h"
+#include "marks/nvtx_environment.h"
 #include "marks/nvtx_memory.h"
 #include "marks/nvtx_names.h"
 #include "marks/phases.h"

@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "marks/environment.h"
-#include "marks/heaps.h"
+#include "marks/nvtx_environment.h"
+#include "marks/custom_heaps.h"
 #include "marks/nvtx_names.h"
 
 /* NVTX's interface: numbers and layouts are those of nvtxExtTypes.h and nvToolsExtMem.h. */

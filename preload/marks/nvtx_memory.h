@@ -4,7 +4,7 @@
 
 /*
  * The NVTX extension for memory. Heaps that a program registers become pools, and their regions
- * become blocks (heaps.h). In the flow: a copy of NVTX -> nvtx.c -> here -> heaps.
+ * become blocks (custom_heaps.h). In the flow: a copy of NVTX -> nvtx.c -> here -> heaps.
  */
 
 typedef int gmt_nvtx_extension_function(void *module);

@@ -16,7 +16,7 @@
 #include "python/python.h"
 #include "runtime/config.h"
 #include "marks/interpreter.h"
-#include "marks/optimizer_number.h"
+#include "marks/optimizer_ids.h"
 #include "marks/tensor_roles.h"
 #include "producer/mark.h"
 

@@ -49,7 +49,7 @@ void gmt_python_guard_list(struct gmt_python_guard *guard)
 /* Makes each thread of this process pass a full barrier between the call and the return. */
 static void pass_barriers(void)
 {
-	const struct timespec nap = { .tv_nsec = BARRIER_SLEEP_NS };
+	const struct timespec pause_time = { .tv_nsec = BARRIER_SLEEP_NS };
 	int kept_errno = errno;
 
 	atomic_thread_fence(memory_order_seq_cst);
@@ -60,7 +60,7 @@ static void pass_barriers(void)
 	if (atomic_load(&gmt_python_guard_kernel_makes_barrier) &&
 		(syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0) ||
 			syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0)))
-		syscall(SYS_nanosleep, &nap, NULL);
+		syscall(SYS_nanosleep, &pause_time, NULL);
 	errno = kept_errno;
 }
 

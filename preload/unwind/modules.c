@@ -318,9 +318,9 @@ void gmt_modules_scan(void)
 
 void gmt_modules_scan_before_unload(void)
 {
-	static atomic_flag is_told = ATOMIC_FLAG_INIT;
+	static atomic_flag is_reported = ATOMIC_FLAG_INIT;
 
-	if (!scan(UNLOAD_WAIT_NS) && !atomic_flag_test_and_set(&is_told))
+	if (!scan(UNLOAD_WAIT_NS) && !atomic_flag_test_and_set(&is_reported))
 		gmt_log_note(
 			"a library was unloaded before it was noted down, as the recorder's thread did not run: "
 			"frames in it may have no name");

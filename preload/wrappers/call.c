@@ -58,15 +58,15 @@ static inline void fill_event(struct gmt_ring_event *event, uint64_t stamp, uint
 
 /* Returns where the call happened: from the details if they say it, else from the driver. */
 static inline struct gmt_driver_place place_of(const struct gmt_call_details *details,
-	unsigned side, struct gmt_driver_place driver_says)
+	unsigned side, struct gmt_driver_place from_driver)
 {
 	bool is_host = side == GMT_SIDE_HOST || details->device_plus_1 < 0;
 
 	return (struct gmt_driver_place){
 		.device = (int16_t)(is_host      ? GMT_DEVICE_HOST
 				: details->device_plus_1 ? details->device_plus_1 - 1
-										 : driver_says.device),
-		.context = details->context ? details->context : driver_says.context,
+										 : from_driver.device),
+		.context = details->context ? details->context : from_driver.context,
 	};
 }
 
@@ -232,10 +232,10 @@ static struct gmt_ring_event *new_waiting_event(struct gmt_thread_state *thread)
 __attribute__((noinline)) static void add_free_memory_sample(struct gmt_thread_state *thread,
 	const struct gmt_ring_event *refused)
 {
-	struct gmt_ring_event driver_says;
+	struct gmt_ring_event from_driver;
 
-	gmt_oom_ask(refused, &driver_says);
-	*new_waiting_event(thread) = driver_says;
+	gmt_oom_ask(refused, &from_driver);
+	*new_waiting_event(thread) = from_driver;
 	thread->is_oom = true;
 }
 

@@ -195,7 +195,7 @@ static void handle_request(void)
 	/* Static, because stacks may be small; there is only one caller. */
 	static char path[GMT_CONTROL_PATH_BYTES];
 	struct gmt_control *page = control.page;
-	uint32_t asked = GMT_CONTROL_ASKED;
+	uint32_t asked = GMT_CONTROL_REQUESTED;
 
 	/* Pairs with the release of the reader: it has written verb and argument before. */
 	if (!atomic_compare_exchange_strong_explicit(&page->turn, &asked, GMT_CONTROL_AT_WORK,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SIMCUDA_BOOKS_H
-#define SIMCUDA_BOOKS_H
+#ifndef SIMCUDA_ACCOUNTING_H
+#define SIMCUDA_ACCOUNTING_H
 
 /*
  * The simulated driver's own accounting. Tests compare a profiler's accounting with it. The

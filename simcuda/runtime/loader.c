@@ -42,7 +42,7 @@ static const struct request {
 #undef ENTRY
 };
 
-static void ask_for_functions(get_proc_address get)
+static void find_functions(get_proc_address get)
 {
 	void *unused = NULL;
 
@@ -72,7 +72,7 @@ static cudaError_t load(void)
 	if (!address)
 		return cudaErrorInsufficientDriver;
 	memcpy(&get, &address, sizeof(get));
-	ask_for_functions(get);
+	find_functions(get);
 
 	if (sim_driver.cuDriverGetVersion(&version) != CUDA_SUCCESS ||
 		version < SIM_RUNTIME_MAJOR * 1000)

@@ -82,7 +82,7 @@ struct gmt_interpret_owner {
 	/* The accounting has a new site. `event` is the site's first event. */
 	bool (*made_site)(void *user, const struct gmt_interpret_event *event, uint32_t site);
 	/* The event requested a block of this site. The accounting does not contain the block yet. */
-	bool (*asked)(void *user, const struct gmt_interpret_event *event, uint32_t site);
+	bool (*requested)(void *user, const struct gmt_interpret_event *event, uint32_t site);
 	/*
 	 * The event made a block of this site. The accounting contains the block; its number is
 	 * event->address here.
@@ -135,7 +135,7 @@ struct gmt_interpret_graph {
 struct gmt_interpret_pool {
 	uint64_t size_bytes; /* 0: the heap does not state its size */
 	uint32_t row;        /* index in heaps */
-	bool lives;          /* the heap was made and has not ended */
+	bool is_live;          /* the heap was made and has not ended */
 	struct gmt_map blocks; /* maps an address to the block's number in the accounting */
 };
 

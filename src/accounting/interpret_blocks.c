@@ -79,7 +79,7 @@ static bool account_alloc(struct gmt_event_interpreter *interpreter,
 	uint32_t site;
 
 	if (!gmt_interpret_get_site(interpreter, event, row_plus_1, &site) ||
-		!GMT_REPORT(interpreter, asked, event, site))
+		!GMT_REPORT(interpreter, requested, event, site))
 		return false;
 	if (!gmt_accounting_alloc(accounting, site, event->address, event->size_bytes, event->stamp) ||
 		!notify_ended(interpreter, event, event->address) ||

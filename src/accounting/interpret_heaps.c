@@ -80,7 +80,7 @@ static void begin(const struct gmt_event_interpreter *interpreter, struct gmt_in
 {
 	struct gmt_interpret_heap *row = row_of_pool(interpreter, pool);
 
-	pool->lives = true;
+	pool->is_live = true;
 	row->heaps++;
 	row->live_heaps++;
 	row->unsized_heaps++;
@@ -107,7 +107,7 @@ static struct gmt_interpret_pool *get(struct gmt_event_interpreter *interpreter,
 			return NULL;
 		*pool = (struct gmt_interpret_pool){ .row = row };
 	}
-	if (!pool->lives)
+	if (!pool->is_live)
 		begin(interpreter, pool);
 	return pool;
 }
@@ -255,7 +255,7 @@ static bool end(struct gmt_event_interpreter *interpreter, const struct gmt_inte
 	row->size_bytes -= pool->size_bytes;
 	row->live_heaps--;
 	pool->size_bytes = 0;
-	pool->lives = false;
+	pool->is_live = false;
 	return end_all_blocks(interpreter, event, pool);
 }
 
@@ -280,7 +280,7 @@ bool gmt_interpret_heap_event(struct gmt_event_interpreter *interpreter,
 	case GMT_KIND_DESTROY:
 	case GMT_KIND_RESET:
 		if (!gmt_map_find(&interpreter->pool_ids, number, &index) ||
-			!interpreter->pools.items[index].lives)
+			!interpreter->pools.items[index].is_live)
 			return true;
 		pool = &interpreter->pools.items[index];
 		return event->kind == GMT_KIND_RESET ? end_all_blocks(interpreter, event, pool)

@@ -63,7 +63,7 @@ static void *resize(void *block, size_t old_bytes, size_t new_bytes)
 	return grown;
 }
 
-static void give_back(void *block, size_t bytes)
+static void release_pages(void *block, size_t bytes)
 {
 	(void)bytes;
 	free(block);
@@ -110,7 +110,7 @@ static void *resize(void *block, size_t old_bytes, size_t new_bytes)
 	return grown == MAP_FAILED ? NULL : grown;
 }
 
-static void give_back(void *block, size_t bytes)
+static void release_pages(void *block, size_t bytes)
 {
 	munmap(block, whole_pages(bytes));
 }
@@ -138,5 +138,5 @@ void gmt_pages_free(void *block, size_t bytes)
 	if (!block)
 		return;
 	count_change(bytes, 0);
-	give_back(block, bytes);
+	release_pages(block, bytes);
 }

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { LONGEST = 32 };
+enum { MAX_LENGTH = 32 };
 
 static unsigned smallest(unsigned a, unsigned b, unsigned c)
 {
@@ -35,7 +35,7 @@ bool gmt_words_equal(const char *a, const char *b)
 /* Returns how many letters to insert, remove or change to turn one word into the other. */
 static unsigned distance_of(const char *from, const char *to)
 {
-	unsigned row[LONGEST + 1];
+	unsigned row[MAX_LENGTH + 1];
 	size_t width = strlen(to);
 
 	for (size_t i = 0; i <= width; i++)
@@ -57,7 +57,7 @@ static unsigned distance_of(const char *from, const char *to)
 
 void gmt_suggest(struct gmt_suggestion *suggestion, const char *typed, const char *word)
 {
-	if (strlen(typed) > LONGEST || strlen(word) > LONGEST || !*typed)
+	if (strlen(typed) > MAX_LENGTH || strlen(word) > MAX_LENGTH || !*typed)
 		return;
 
 	unsigned distance = distance_of(typed, word);

@@ -304,13 +304,13 @@ static bool interpret_one(struct gmt_compactor *compactor)
 	return gmt_compact_interpret(compactor, &event);
 }
 
-/* Interprets events while more than `most` wait. *ret_more: more work can be done now. */
-static bool interpret_some(struct gmt_compactor *compactor, size_t most, uint32_t max_rows,
-	bool *ret_more)
+/* Interprets events while more than `max_waiting_events` wait. *ret_more: more work can be done now. */
+static bool interpret_some(struct gmt_compactor *compactor, size_t max_waiting_events,
+	uint32_t max_rows, bool *ret_more)
 {
 	uint32_t done = 0;
 
-	for (; done < max_rows && compactor->queue.entries.count > most; done++) {
+	for (; done < max_rows && compactor->queue.entries.count > max_waiting_events; done++) {
 		if (!compactor->restores)
 			cut_earlier_if_needed(compactor);
 		if (!is_compacted(compactor) && !compactor->restores)
@@ -474,7 +474,7 @@ void gmt_compact_close(struct gmt_compactor *compactor)
 	gmt_vec_fini(&compactor->refusals);
 	gmt_vec_fini(&compactor->devices);
 	gmt_vec_fini(&compactor->out);
-	gmt_vec_fini(&compactor->past_sites);
+	gmt_vec_fini(&compactor->compacted_sites);
 	gmt_compact_moments_fini(compactor);
 	gmt_compact_oom_outcomes_fini(compactor);
 	gmt_pages_free(compactor, sizeof(*compactor));

@@ -408,13 +408,13 @@ static bool take_row(struct gmt_compactor *compactor, struct gmt_compact_curve *
 	struct gmt_past_curve *slot;
 	uint32_t id;
 
-	if (!row->site || row->site > compactor->past_sites.count ||
-		!compactor->past_sites.items[row->site - 1] || row->step < last_step ||
+	if (!row->site || row->site > compactor->compacted_sites.count ||
+		!compactor->compacted_sites.items[row->site - 1] || row->step < last_step ||
 		row->step > curve->marks || (!is_open && row->step % curve->stride)) {
 		curve->is_known = false;
 		return true;
 	}
-	id = compactor->past_sites.items[row->site - 1] - 1;
+	id = compactor->compacted_sites.items[row->site - 1] - 1;
 	site = site_of(curve, id);
 	if (!site)
 		return false;

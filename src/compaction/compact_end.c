@@ -110,7 +110,7 @@ static bool may_stay(const struct gmt_compactor *compactor, uint64_t stamp)
  */
 static uint64_t last_step(const struct gmt_compactor *compactor, const struct end *end)
 {
-	uint64_t newest_stamp = 0, most = 0, stamp = 0;
+	uint64_t newest_stamp = 0, max = 0, stamp = 0;
 	bool has_own = false;
 
 	for (size_t i = 0; i < end->counters.count; i++)
@@ -127,15 +127,15 @@ static uint64_t last_step(const struct gmt_compactor *compactor, const struct en
 	for (size_t i = 0; i < end->counters.count; i++) {
 		const struct counter *counter = &end->counters.items[i];
 
-		if (COUNTS(counter) && counter->last_stamp >= newest_stamp && counter->marks > most)
-			most = counter->marks;
+		if (COUNTS(counter) && counter->last_stamp >= newest_stamp && counter->marks > max)
+			max = counter->marks;
 	}
 	for (size_t i = 0; i < end->counters.count; i++) {
 		const struct counter *counter = &end->counters.items[i];
 
 		if ((IS_CALLS(counter) ||
 				(COUNTS(counter) && counter->last_stamp >= newest_stamp &&
-					counter->marks * 2 >= most)) &&
+					counter->marks * 2 >= max)) &&
 			(!stamp || counter->last_stamp < stamp) && may_stay(compactor, counter->last_stamp))
 			stamp = counter->last_stamp;
 	}

@@ -114,11 +114,11 @@ static bool after_heap(struct gmt_compactor *compactor, const struct gmt_event *
 {
 	uint64_t number = event->object, index, before;
 	struct gmt_event made = *event;
-	bool lives = gmt_map_find(&compactor->interpreter.pool_ids, number, &index) &&
-		compactor->interpreter.pools.items[index].lives;
+	bool is_live = gmt_map_find(&compactor->interpreter.pool_ids, number, &index) &&
+		compactor->interpreter.pools.items[index].is_live;
 	bool known = gmt_map_find(&compactor->heap_events, number, &before);
 
-	if (!lives) {
+	if (!is_live) {
 		drop_by(compactor, &compactor->heap_events, number);
 		return true;
 	}

@@ -25,7 +25,7 @@ static uint64_t name_of(const struct gmt_compactor *compactor, uint32_t thread)
 	return gmt_map_find(&compactor->thread_names, thread, &name) ? name : UINT64_MAX - thread;
 }
 
-static bool asked(void *user, const struct gmt_interpret_event *event, uint32_t site)
+static bool requested(void *user, const struct gmt_interpret_event *event, uint32_t site)
 {
 	struct gmt_compactor *compactor = user;
 	struct gmt_compact_requester *requester = &compactor->requesters.items[site];
@@ -207,7 +207,7 @@ void gmt_compact_interpret_init(struct gmt_compactor *compactor)
 	compactor->interpreter = (struct gmt_event_interpreter){
 		.accounting = &compactor->accounting, .heaps = &compactor->heaps, .forgets = true,
 		.owner = {
-			.made_site = made_site, .asked = asked, .began = began, .ended = ended,
+			.made_site = made_site, .requested = requested, .began = began, .ended = ended,
 			.refused = refused, .refused_free = refused_free, .name_heap = name_heap, .user = compactor,
 		},
 	};
@@ -336,7 +336,7 @@ static bool take_compacted_requester(void *user, const struct gmt_past_site *row
 	compactor->requesters.items[site].thread = row->thread;
 	compactor->requesters.items[site].several = row->several;
 	compactor->requesters.items[site].ooms += row->oom_count;
-	compactor->past_sites.items[row - compactor->compacted.sites.items] = site + 1;
+	compactor->compacted_sites.items[row - compactor->compacted.sites.items] = site + 1;
 	return true;
 }
 
@@ -384,7 +384,7 @@ bool gmt_compact_restore(struct gmt_compactor *compactor)
 {
 	struct gmt_compacted_names names = { take_compacted_place, name_text, take_compacted_requester,
 		compactor };
-	uint64_t misfits;
+	uint64_t mismatches;
 
 	if (compactor->compacted.fold.stamp > compactor->options.cut_stamp)
 		compactor->options.cut_stamp = compactor->compacted.fold.stamp;
@@ -396,13 +396,13 @@ bool gmt_compact_restore(struct gmt_compactor *compactor)
 				(uint32_t)compactor->compacted.calls.items[i + 1], true))
 			return false;
 	/* The reserved entries are zero. */
-	if (!gmt_vec_reserve(&compactor->past_sites, compactor->compacted.sites.count))
+	if (!gmt_vec_reserve(&compactor->compacted_sites, compactor->compacted.sites.count))
 		return false;
-	compactor->past_sites.count = compactor->compacted.sites.count;
+	compactor->compacted_sites.count = compactor->compacted.sites.count;
 	compactor->merged_sites = (uint32_t)compactor->compacted.fold.merged_sites;
 	compactor->oom_retries += compactor->compacted.fold.oom_retries;
 	return gmt_compacted_set_accounting(&compactor->compacted, &compactor->interpreter, &names,
-			   &misfits) &&
+			   &mismatches) &&
 		restore_devices(compactor) && gmt_compact_take_compacted_moments(compactor) &&
 		gmt_compact_take_compacted_curves(compactor);
 }

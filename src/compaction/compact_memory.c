@@ -49,7 +49,7 @@ void gmt_compact_before(struct gmt_compactor *compactor, const struct gmt_event 
 		ret_before->size_bytes =
 			compactor->interpreter.physical.memory.items[ret_before->memory].size_bytes;
 	/*
-	 * The maker of a node is the call that added it to the graph from which this executable graph
+	 * The creator of a node is the call that added it to the graph from which this executable graph
 	 * was made.
 	 */
 	if ((event->kind == GMT_KIND_NODE_ALLOC || event->kind == GMT_KIND_NODE_FREE) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Outcomes of refused requests that are compacted. They are counted by site, so that the report can
- * tell failures from retries.
+ * distinguish failures from retries.
  */
 #include <stddef.h>
 

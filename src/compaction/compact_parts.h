@@ -226,7 +226,7 @@ struct gmt_compactor {
 	GMT_VEC(struct gmt_mark) kept_roles;
 	GMT_VEC(struct gmt_compact_series) series;
 	uint32_t followed[GMT_COMPACT_FOLLOWED], followed_count; /* indices in series */
-	GMT_VEC(uint32_t) past_sites; /* indexed by row of compacted.sites: the site, plus 1 */
+	GMT_VEC(uint32_t) compacted_sites; /* indexed by row of compacted.sites: the site, plus 1 */
 	GMT_VEC(struct gmt_compact_answer) pending_answers; /* including unused entries */
 	GMT_VEC(uint32_t) unused_answers;
 	/* entries of pending_answers, ordered by the stamp of the question and of the answer */

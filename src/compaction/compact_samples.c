@@ -112,7 +112,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
  * Returns how well an answer matches a moment, as in analysis/ledger. 0: the same bytes. 1: other
  * blocks within the reserved memory. 3: no information about that moment.
  */
-static int cache_misfit(uint64_t then_bytes, uint64_t now_bytes, bool known,
+static int cache_mismatch(uint64_t then_bytes, uint64_t now_bytes, bool known,
 	uint64_t reserved_bytes)
 {
 	return then_bytes == now_bytes ? 0 : known && reserved_bytes >= now_bytes ? 1 : 3;
@@ -124,7 +124,7 @@ static void protect_best(const struct gmt_compactor *compactor,
 {
 	uint64_t steady_bytes = 0;
 	size_t best = SIZE_MAX;
-	int best_misfit = 3;
+	int best_mismatch = 3;
 
 	for (unsigned space = 1; space < GMT_SPACE_COUNT; space++) {
 		unsigned layer = gmt_space_layer(space);
@@ -135,25 +135,25 @@ static void protect_best(const struct gmt_compactor *compactor,
 	}
 	for (size_t i = 0; i < compactor->answers.count; i++) {
 		const struct gmt_past_answer *row = &compactor->answers.items[i];
-		int misfit = row->before_steady_bytes != row->after_steady_bytes
+		int mismatch = row->before_steady_bytes != row->after_steady_bytes
 			? 2
 			: row->after_steady_bytes != steady_bytes;
-		int cache = cache_misfit(row->after_pool_bytes, device->held[GMT_SPACE_POOL],
+		int cache = cache_mismatch(row->after_pool_bytes, device->held[GMT_SPACE_POOL],
 			row->known & GMT_SAMPLE_POOLS, row->pool_reserved_bytes);
 
-		misfit = cache > misfit ? cache : misfit;
-		cache = cache_misfit(row->after_graph_bytes, device->held[GMT_SPACE_GRAPH],
+		mismatch = cache > mismatch ? cache : mismatch;
+		cache = cache_mismatch(row->after_graph_bytes, device->held[GMT_SPACE_GRAPH],
 			row->known & GMT_SAMPLE_GRAPHS, row->graph_reserved_bytes);
-		misfit = cache > misfit ? cache : misfit;
+		mismatch = cache > mismatch ? cache : mismatch;
 
 		if ((int16_t)row->device != device->device || !(row->known & part) ||
-			misfit > best_misfit || misfit == 3)
+			mismatch > best_mismatch || mismatch == 3)
 			continue;
-		if (misfit < best_misfit ||
+		if (mismatch < best_mismatch ||
 			distance(row->stamp, peak_stamp) <
 				distance(compactor->answers.items[best].stamp, peak_stamp)) {
 			best = i;
-			best_misfit = misfit;
+			best_mismatch = mismatch;
 		}
 	}
 	if (best != SIZE_MAX)

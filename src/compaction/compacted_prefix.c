@@ -136,7 +136,7 @@ static void clear_totals(struct gmt_accounting *accounting)
 }
 
 static bool set_account(struct gmt_accounting *accounting, const struct gmt_past_account *row,
-	uint64_t *misfits)
+	uint64_t *mismatches)
 {
 	struct gmt_account *account;
 
@@ -145,7 +145,8 @@ static bool set_account(struct gmt_accounting *accounting, const struct gmt_past
 	account = gmt_accounting_get_account(accounting, row->layer, row->device);
 	if (!account)
 		return false;
-	*misfits += account->live_bytes != row->live_bytes || account->live_blocks != row->live_blocks;
+	*mismatches +=
+		account->live_bytes != row->live_bytes || account->live_blocks != row->live_blocks;
 	account->epoch = 1;
 	account->peak_stamp = row->peak_stamp;
 	account->alloc_count = row->alloc_count;
@@ -212,7 +213,7 @@ static bool get_site(struct gmt_event_interpreter *interpreter, const struct gmt
 
 /*
  * Adds what a site held at the peak. A peak is the sum over its sites, even if the file states
- * another peak (count_peak_misfits). When the peak saturates, the site gets only what the peak
+ * another peak (count_peak_mismatches). When the peak saturates, the site gets only what the peak
  * still takes.
  */
 static void add_peak(uint64_t *peak_bytes, uint64_t *peak_blocks, uint64_t *site_bytes,
@@ -289,10 +290,10 @@ static bool set_spaces(const struct gmt_compacted *compacted, struct gmt_account
  * Counts accounts and heaps whose peak in the file differs or is missing. `heaps` maps a row to the
  * interpreter's heap.
  */
-static uint64_t count_peak_misfits(const struct gmt_compacted *compacted,
+static uint64_t count_peak_mismatches(const struct gmt_compacted *compacted,
 	const struct gmt_accounting *accounting, const uint32_t *heaps)
 {
-	uint64_t misfits = 0, stated = 0, held = 0;
+	uint64_t mismatches = 0, stated = 0, held = 0;
 
 	for (size_t i = 0; i < compacted->accounts.count; i++) {
 		const struct gmt_past_account *row = &compacted->accounts.items[i];
@@ -301,7 +302,7 @@ static uint64_t count_peak_misfits(const struct gmt_compacted *compacted,
 
 		if (row->layer >= GMT_ACCOUNTING_LAYERS)
 			continue;
-		misfits +=
+		mismatches +=
 			account->peak_bytes != row->peak_bytes || account->peak_blocks != row->peak_blocks;
 		stated = gmt_account_sum(stated, row->peak_bytes);
 	}
@@ -311,9 +312,9 @@ static uint64_t count_peak_misfits(const struct gmt_compacted *compacted,
 		const struct gmt_past_heap *row = &compacted->heaps.items[i];
 		const struct gmt_account_heap *heap = &accounting->heaps.items[heaps[i]];
 
-		misfits += heap->peak_bytes != row->peak_bytes || heap->peak_blocks != row->peak_blocks;
+		mismatches += heap->peak_bytes != row->peak_bytes || heap->peak_blocks != row->peak_blocks;
 	}
-	return misfits + (held != stated);
+	return mismatches + (held != stated);
 }
 
 /*
@@ -352,15 +353,15 @@ bool gmt_compacted_prepare(const struct gmt_compacted *compacted,
 
 bool gmt_compacted_set_accounting(const struct gmt_compacted *compacted,
 	struct gmt_event_interpreter *interpreter, const struct gmt_compacted_names *names,
-	uint64_t *ret_misfits)
+	uint64_t *ret_mismatches)
 {
 	GMT_VEC(uint32_t) heaps = { 0 };
 	bool done = gmt_vec_reserve(&heaps, compacted->heaps.count);
 
-	*ret_misfits = 0;
+	*ret_mismatches = 0;
 	clear_totals(interpreter->accounting);
 	for (size_t i = 0; done && i < compacted->accounts.count; i++)
-		done = set_account(interpreter->accounting, &compacted->accounts.items[i], ret_misfits);
+		done = set_account(interpreter->accounting, &compacted->accounts.items[i], ret_mismatches);
 	done = done && set_spaces(compacted, interpreter->accounting);
 	for (size_t i = 0; done && i < compacted->heaps.count; i++)
 		done = set_heap(interpreter, &compacted->heaps.items[i], names, &heaps.items[i]);
@@ -371,7 +372,7 @@ bool gmt_compacted_set_accounting(const struct gmt_compacted *compacted,
 			done = set_site(interpreter, row, heap_of(compacted, row, heaps.items), names);
 	}
 	if (done)
-		*ret_misfits += count_peak_misfits(compacted, interpreter->accounting, heaps.items);
+		*ret_mismatches += count_peak_mismatches(compacted, interpreter->accounting, heaps.items);
 	interpreter->accounting->anomalies = compacted->fold.anomalies;
 	interpreter->physical.unknown_handles = 0;
 	gmt_vec_fini(&heaps);

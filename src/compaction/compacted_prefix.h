@@ -71,13 +71,13 @@ bool gmt_compacted_prepare(const struct gmt_compacted *compacted,
  * Restores the accounting after the survivors were interpreted. Live blocks stay as they are.
  * Counts and peaks come from the prefix.
  *
- * *ret_misfits counts inconsistencies (a damaged file). These are accounts whose live bytes differ,
+ * *ret_mismatches counts inconsistencies (a damaged file). These are accounts whose live bytes differ,
  * and accounts and heaps whose peak is not the sum of what their sites held. In the latter case
  * that sum becomes the peak. Returns false when out of memory.
  */
 bool gmt_compacted_set_accounting(const struct gmt_compacted *compacted,
 	struct gmt_event_interpreter *interpreter, const struct gmt_compacted_names *names,
-	uint64_t *ret_misfits);
+	uint64_t *ret_mismatches);
 
 void gmt_compacted_fini(struct gmt_compacted *compacted);
 

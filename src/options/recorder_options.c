@@ -242,7 +242,7 @@ static const char *setting_of(const struct reader *reader, enum gmt_recorder_opt
 }
 
 /* Reports options that make another given option useless. */
-static void check_together(const struct reader *reader)
+static void check_combinations(const struct reader *reader)
 {
 	const struct gmt_recorder_settings *settings = reader->settings;
 	const bool *is_given = settings->is_given;
@@ -280,5 +280,5 @@ void gmt_recorder_options_read(const char *text, struct gmt_recorder_settings *r
 		text = gmt_recorder_options_next(text, item, sizeof(item), &state);
 		take_item(&reader, item, state);
 	}
-	check_together(&reader);
+	check_combinations(&reader);
 }

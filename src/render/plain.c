@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "analysis/tables/names.h"
+#include "analysis/tables/short_names.h"
 #include "base/safe_text.h"
 
 void gmt_plain_style(const struct gmt_plain *plain, enum gmt_plain_style style)
@@ -18,6 +18,13 @@ void gmt_plain_style(const struct gmt_plain *plain, enum gmt_plain_style style)
 void gmt_plain_text(const struct gmt_plain *plain, const char *text)
 {
 	gmt_safe_print(plain->file, text);
+}
+
+void gmt_plain_padded(const struct gmt_plain *plain, const char *text, size_t width)
+{
+	gmt_plain_text(plain, text);
+	for (size_t length = strlen(text); length < width; length++)
+		fputc(' ', plain->file);
 }
 
 void gmt_plain_heading(const struct gmt_plain *plain, const char *text)

@@ -25,6 +25,9 @@ void gmt_plain_style(const struct gmt_plain *plain, enum gmt_plain_style style);
 /* Writes text from a file, made safe by safe_text.h. */
 void gmt_plain_text(const struct gmt_plain *plain, const char *text);
 
+/* Writes text the same way, and spaces up to `width` bytes. */
+void gmt_plain_padded(const struct gmt_plain *plain, const char *text, size_t width);
+
 /* Writes an argument of a command the same way, in quotes if a shell needs them. */
 void gmt_plain_argument(const struct gmt_plain *plain, const char *text);
 

@@ -21,12 +21,12 @@ static uint32_t assign_id(struct gmt_depot_entry *entry, uint32_t *last)
 }
 
 static struct gmt_depot_entry *find(const struct gmt_definitions *definitions, uint32_t id,
-	enum gmt_depot_kind kind, size_t least_bytes)
+	enum gmt_depot_kind kind, size_t min_bytes)
 {
 	struct gmt_depot_entry *entry = id ? definitions->find(definitions->depot, id, kind) : NULL;
 
 	/* A recorder's entries are always long enough. Those in a forged file may be too short. */
-	return entry && entry->length >= least_bytes ? entry : NULL;
+	return entry && entry->length >= min_bytes ? entry : NULL;
 }
 
 uint32_t gmt_definitions_stack(struct gmt_definitions *definitions, uint32_t id)

@@ -29,7 +29,8 @@ enum {
 #undef GMT_CHECK
 };
 
-static void (*const checks[])(const struct gmt_doctor *doctor, struct gmt_finding *finding) = {
+static void (*const checks[])(const struct gmt_doctor *doctor,
+	struct gmt_doctor_finding *finding) = {
 #define GMT_CHECK(section, id, question, remedy) gmt_doctor_##id,
 #include "tools/doctor/doctor_checks.def"
 #undef GMT_CHECK
@@ -38,7 +39,7 @@ static void (*const checks[])(const struct gmt_doctor *doctor, struct gmt_findin
 int gmt_cmd_doctor(const struct gmt_command *command, int argc, char **argv)
 {
 	static struct gmt_doctor doctor;
-	static struct gmt_finding findings[CHECKS];
+	static struct gmt_doctor_finding findings[CHECKS];
 	struct gmt_doctor_result result = { .doctor = &doctor, .findings = findings };
 	struct doctor_options options = { 0 };
 	const char *probe = getenv(GMT_DOCTOR_PROBE);
@@ -63,9 +64,9 @@ int gmt_cmd_doctor(const struct gmt_command *command, int argc, char **argv)
 	gmt_doctor_gather_driver(&doctor);
 	for (size_t i = 0; i < CHECKS; i++) {
 		checks[i](&doctor, &findings[i]);
-		result.counts[findings[i].verdict]++;
+		result.counts[findings[i].state]++;
 	}
-	result.can_be_recorded = !result.counts[GMT_VERDICT_PROBLEM];
+	result.can_be_recorded = !result.counts[GMT_FINDING_PROBLEM];
 	if (options.json)
 		gmt_doctor_json(&result, stdout);
 	else

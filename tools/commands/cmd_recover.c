@@ -54,11 +54,11 @@ static const char *state_name(const struct recover_run *recover_run, enum gmt_re
 		return is_dry ? "would be completed" : "completed";
 	case GMT_RECOVER_IS_WHOLE:
 		return "whole";
-	case GMT_RECOVER_GOES_ON:
+	case GMT_RECOVER_IN_PROGRESS:
 		return "in progress";
 	case GMT_RECOVER_IS_GONE:
 		return "file gone";
-	case GMT_RECOVER_IS_USELESS:
+	case GMT_RECOVER_IS_UNUSABLE:
 		return "memory useless";
 	case GMT_RECOVER_IS_DISCARDED:
 		return is_dry ? "would be discarded" : "discarded";
@@ -137,13 +137,13 @@ static void print_text(const struct recover_run *recover_run,
 		print_path(outcome->path);
 		puts(": has its end: there is nothing to recover");
 		break;
-	case GMT_RECOVER_GOES_ON:
+	case GMT_RECOVER_IN_PROGRESS:
 		gmt_message_hint("%s: in progress: process %" PRIu32
 						 " goes on recording: there is nothing to recover",
 			outcome->path, outcome->pid);
 		break;
 	case GMT_RECOVER_IS_GONE:
-	case GMT_RECOVER_IS_USELESS:
+	case GMT_RECOVER_IS_UNUSABLE:
 		print_unusable(recover_run, outcome);
 		break;
 	case GMT_RECOVER_IS_DISCARDED:
@@ -179,7 +179,7 @@ static void report_outcome(struct recover_run *recover_run,
 	const struct gmt_recover_outcome *outcome)
 {
 	recover_run->files++;
-	if (outcome->state == GMT_RECOVER_IS_GONE || outcome->state == GMT_RECOVER_IS_USELESS) {
+	if (outcome->state == GMT_RECOVER_IS_GONE || outcome->state == GMT_RECOVER_IS_UNUSABLE) {
 		recover_run->unusable_count++;
 		recover_run->unusable_bytes += outcome->memory_bytes;
 	}
@@ -219,7 +219,7 @@ static void recover_named(struct recover_run *recover_run, const char *path)
 	}
 	report_outcome(recover_run, &outcome);
 	/* The user named this memory, and it was not recovered. */
-	if (outcome.state == GMT_RECOVER_IS_GONE || outcome.state == GMT_RECOVER_IS_USELESS)
+	if (outcome.state == GMT_RECOVER_IS_GONE || outcome.state == GMT_RECOVER_IS_UNUSABLE)
 		recover_run->code = GMT_EXIT_UNREADABLE;
 }
 
@@ -242,7 +242,7 @@ static bool recover_one_of_all(void *context, struct gmt_shared_recording *share
 	}
 	gmt_recover_memory(shared_recording, &recover_run->options->recovery, &outcome);
 	/* The user did not ask for recordings that are still running. */
-	if (outcome.state != GMT_RECOVER_GOES_ON)
+	if (outcome.state != GMT_RECOVER_IN_PROGRESS)
 		report_outcome(recover_run, &outcome);
 	gmt_shared_recording_close(shared_recording);
 	return true;

@@ -19,17 +19,17 @@
 #include "tools/doctor/doctor_program.h"
 #include "tools/recordings/recorder_setup.h"
 
-enum gmt_verdict {
-	GMT_VERDICT_NONE,    /* the question does not apply; not shown */
-	GMT_VERDICT_OK,
-	GMT_VERDICT_WARNING, /* recording works, but the recording will be less complete */
-	GMT_VERDICT_PROBLEM, /* nothing will be recorded, or the program will not start */
-	GMT_VERDICT_UNKNOWN, /* could not be determined */
-	GMT_VERDICTS
+enum gmt_doctor_finding_state {
+	GMT_FINDING_NONE,    /* the question does not apply; not shown */
+	GMT_FINDING_OK,
+	GMT_FINDING_WARNING, /* recording works, but the recording will be less complete */
+	GMT_FINDING_PROBLEM, /* nothing will be recorded, or the program will not start */
+	GMT_FINDING_UNKNOWN, /* could not be determined */
+	GMT_FINDING_STATES
 };
 
-struct gmt_finding {
-	enum gmt_verdict verdict;
+struct gmt_doctor_finding {
+	enum gmt_doctor_finding_state state;
 	char text[1024];
 	char remedy[1024]; /* "": the remedy of the row applies */
 };
@@ -107,15 +107,16 @@ bool gmt_doctor_accepts_recorder(const struct gmt_doctor_elf *elf);
 bool gmt_doctor_has_program(const struct gmt_doctor *doctor);
 
 #define GMT_CHECK(section, id, question, remedy) \
-	void gmt_doctor_##id(const struct gmt_doctor *doctor, struct gmt_finding *finding);
+	void gmt_doctor_##id(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding);
 #include "tools/doctor/doctor_checks.def"
 #undef GMT_CHECK
 
-void gmt_finding_set(struct gmt_finding *finding, enum gmt_verdict verdict, const char *format, ...)
+void gmt_doctor_finding_set(struct gmt_doctor_finding *finding,
+	enum gmt_doctor_finding_state verdict, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Sets a remedy that fits better than the remedy of the row. */
-void gmt_finding_advise(struct gmt_finding *finding, const char *format, ...)
+void gmt_doctor_finding_advise(struct gmt_doctor_finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
@@ -133,8 +134,8 @@ bool gmt_doctor_probe_value(const struct gmt_subprocess *process, const char *ke
 /* All findings, one for each row of doctor_checks.def, for the text and JSON output. */
 struct gmt_doctor_result {
 	const struct gmt_doctor *doctor;
-	const struct gmt_finding *findings;
-	size_t counts[GMT_VERDICTS];
+	const struct gmt_doctor_finding *findings;
+	size_t counts[GMT_FINDING_STATES];
 	bool can_be_recorded;
 };
 

@@ -14,11 +14,10 @@ enum { LIMIT_MS = 20000 };
 
 static const struct launcher {
 	const char *name;
-	enum gmt_verdict verdict;
+	enum gmt_doctor_finding_state state;
 	const char *finding, *remedy;
 } launchers[] = {
-#define GMT_LAUNCHER(name, verdict, finding, remedy) \
-	{ #name, GMT_VERDICT_##verdict, finding, remedy },
+#define GMT_LAUNCHER(name, state, finding, remedy) { #name, GMT_FINDING_##state, finding, remedy },
 #include "tools/doctor/doctor_launchers.def"
 #undef GMT_LAUNCHER
 };
@@ -61,7 +60,7 @@ void gmt_doctor_gather_command(struct gmt_doctor *doctor)
 		return;
 
 	const struct launcher *launcher = launcher_of(doctor);
-	doctor->is_elsewhere = launcher && launcher->verdict == GMT_VERDICT_PROBLEM;
+	doctor->is_elsewhere = launcher && launcher->state == GMT_FINDING_PROBLEM;
 	if (doctor->is_elsewhere)
 		return;
 	gmt_doctor_follow_python(doctor);
@@ -71,7 +70,7 @@ void gmt_doctor_gather_command(struct gmt_doctor *doctor)
 		list_libraries(doctor);
 }
 
-void gmt_doctor_command_found(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_command_found(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const struct gmt_program *program = &doctor->program;
 
@@ -79,33 +78,35 @@ void gmt_doctor_command_found(const struct gmt_doctor *doctor, struct gmt_findin
 		return;
 	switch (program->state) {
 	case GMT_PROGRAM_FOUND:
-		gmt_finding_set(finding, GMT_VERDICT_OK, "%.900s", program->path);
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%.900s", program->path);
 		return;
 	case GMT_PROGRAM_NOT_FOUND:
 		if (program->chain[0] && strcmp(program->chain, program->path) != 0) {
-			gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.400s does not exist: %.500s",
+			gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.400s does not exist: %.500s",
 				program->word, program->chain);
-			gmt_finding_advise(finding, "write a program that exists into the script's first line");
+			gmt_doctor_finding_advise(finding,
+				"write a program that exists into the script's first line");
 		} else {
-			gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.800s: %s", program->word,
+			gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.800s: %s", program->word,
 				strchr(program->word, '/') ? "no such file" : "not found in PATH");
 		}
 		return;
 	case GMT_PROGRAM_NOT_EXECUTABLE:
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s may not be executed", program->path);
-		gmt_finding_advise(finding, "put its interpreter in front of it, or chmod +x");
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.900s may not be executed",
+			program->path);
+		gmt_doctor_finding_advise(finding, "put its interpreter in front of it, or chmod +x");
 		return;
 	case GMT_PROGRAM_FOLDER:
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s is a folder", program->path);
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.900s is a folder", program->path);
 		return;
 	case GMT_PROGRAM_ENDLESS:
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"the first lines of these scripts never reach a program: %.900s", program->chain);
 		return;
 	}
 }
 
-void gmt_doctor_command_starts(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_command_starts(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const struct gmt_program *program = &doctor->program;
 
@@ -114,14 +115,17 @@ void gmt_doctor_command_starts(const struct gmt_doctor *doctor, struct gmt_findi
 
 	const struct launcher *launcher = launcher_of(doctor);
 	if (launcher) {
-		gmt_finding_set(finding, launcher->verdict, "%s %s", launcher->name, launcher->finding);
-		gmt_finding_advise(finding, "%s", launcher->remedy);
+		gmt_doctor_finding_set(finding, launcher->state, "%s %s", launcher->name,
+			launcher->finding);
+		gmt_doctor_finding_advise(finding, "%s", launcher->remedy);
 	} else if (program->loses_environment) {
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"env takes LD_PRELOAD out of the environment: %.800s", program->chain);
-		gmt_finding_advise(finding, "put gpumemtrace run behind env, in front of the program");
+		gmt_doctor_finding_advise(finding,
+			"put gpumemtrace run behind env, in front of the program");
 	} else if (program->chain[0]) {
-		gmt_finding_set(finding, GMT_VERDICT_OK, "one starts the next: %.900s", program->chain);
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "one starts the next: %.900s",
+			program->chain);
 	}
 }
 
@@ -129,7 +133,7 @@ void gmt_doctor_command_starts(const struct gmt_doctor *doctor, struct gmt_findi
  * Additional rights apply only if the kernel grants them. Then AT_SECURE is 1 and the dynamic
  * linker ignores LD_PRELOAD.
  */
-void gmt_doctor_command_rights(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_command_rights(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	struct statvfs system;
 	struct stat about;
@@ -150,11 +154,11 @@ void gmt_doctor_command_rights(const struct gmt_doctor *doctor, struct gmt_findi
 								 : NULL;
 
 	if (!what)
-		gmt_finding_set(finding, GMT_VERDICT_OK, "it has no more rights than its caller");
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "it has no more rights than its caller");
 	else if (!are_granted)
-		gmt_finding_set(finding, GMT_VERDICT_OK,
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
 			"%s, which are not granted here (nosuid or no_new_privs)", what);
 	else
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%s: the dynamic linker ignores LD_PRELOAD",
-			what);
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
+			"%s: the dynamic linker ignores LD_PRELOAD", what);
 }

@@ -90,36 +90,38 @@ void gmt_doctor_gather_driver(struct gmt_doctor *doctor)
 	gmt_doctor_probe_value(&process, "release", driver->release, sizeof(driver->release));
 }
 
-void gmt_doctor_driver_found(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_driver_found(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const struct gmt_doctor_driver *driver = &doctor->driver;
 
 	if (driver->is_found)
-		gmt_finding_set(finding, GMT_VERDICT_OK, "%.900s", driver->path);
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%.900s", driver->path);
 	else if (driver->is_late)
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "opening libcuda.so.1 takes more than %d s",
-			LIMIT_MS / 1000);
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
+			"opening libcuda.so.1 takes more than %d s", LIMIT_MS / 1000);
 	else if (driver->has_crashed)
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "a process that opens libcuda.so.1 crashes");
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
+			"a process that opens libcuda.so.1 crashes");
 	else if (driver->why[0])
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%s", driver->why);
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%s", driver->why);
 	else
-		gmt_finding_set(finding, GMT_VERDICT_UNKNOWN, "no process could be started to look for it");
+		gmt_doctor_finding_set(finding, GMT_FINDING_UNKNOWN,
+			"no process could be started to look for it");
 }
 
-static void explain_result(int number, struct gmt_finding *finding)
+static void explain_result(int number, struct gmt_doctor_finding *finding)
 {
 	for (size_t i = 0; i < sizeof(cuda_results) / sizeof(*cuda_results); i++)
 		if (cuda_results[i].number == number) {
-			gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "cuInit answers %d, %s: %s", number,
-				cuda_results[i].name, cuda_results[i].meaning);
-			gmt_finding_advise(finding, "%s", cuda_results[i].remedy);
+			gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "cuInit answers %d, %s: %s",
+				number, cuda_results[i].name, cuda_results[i].meaning);
+			gmt_doctor_finding_advise(finding, "%s", cuda_results[i].remedy);
 			return;
 		}
-	gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "cuInit answers %d", number);
+	gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "cuInit answers %d", number);
 }
 
-void gmt_doctor_driver_starts(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_driver_starts(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const struct gmt_doctor_driver *driver = &doctor->driver;
 
@@ -128,18 +130,18 @@ void gmt_doctor_driver_starts(const struct gmt_doctor *doctor, struct gmt_findin
 	if (driver->is_initialized && driver->result)
 		explain_result(driver->result, finding);
 	else if (driver->is_initialized)
-		gmt_finding_set(finding, GMT_VERDICT_OK, "cuInit succeeds%s",
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "cuInit succeeds%s",
 			driver->is_simulated ? "; this is the simulated device" : "");
 	else if (driver->is_late)
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "cuInit did not return within %d s",
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "cuInit did not return within %d s",
 			LIMIT_MS / 1000);
 	else if (driver->has_crashed)
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "a process that calls cuInit crashes");
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "a process that calls cuInit crashes");
 	else
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "this libcuda.so.1 has no cuInit");
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "this libcuda.so.1 has no cuInit");
 }
 
-void gmt_doctor_driver_version(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_driver_version(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const struct gmt_doctor_driver *driver = &doctor->driver;
 	const char *torch = doctor->python.torch_cuda;
@@ -151,14 +153,15 @@ void gmt_doctor_driver_version(const struct gmt_doctor *doctor, struct gmt_findi
 	if (driver->release[0])
 		snprintf(release, sizeof(release), ", release %s", driver->release);
 	if (driver->version < OLDEST_VERSION) {
-		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"CUDA %u.%u%s: older than 11.3, with which the recorder is not tried", major, minor,
 			release);
 	} else if (torch[0] && strtoul(torch, NULL, 10) > major) {
-		gmt_finding_set(finding, GMT_VERDICT_WARNING, "CUDA %u.%u%s; PyTorch is built for CUDA %s",
-			major, minor, release, torch);
-		gmt_finding_advise(finding, "install a newer driver, or a PyTorch for CUDA %u", major);
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
+			"CUDA %u.%u%s; PyTorch is built for CUDA %s", major, minor, release, torch);
+		gmt_doctor_finding_advise(finding, "install a newer driver, or a PyTorch for CUDA %u",
+			major);
 	} else {
-		gmt_finding_set(finding, GMT_VERDICT_OK, "CUDA %u.%u%s", major, minor, release);
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "CUDA %u.%u%s", major, minor, release);
 	}
 }

@@ -12,11 +12,10 @@ enum { LIST_BYTES = 800 };
 
 static const struct neighbour {
 	const char *part;
-	enum gmt_verdict verdict;
+	enum gmt_doctor_finding_state state;
 	const char *meaning, *remedy;
 } neighbours[] = {
-#define GMT_NEIGHBOUR(part, verdict, meaning, remedy) \
-	{ part, GMT_VERDICT_##verdict, meaning, remedy },
+#define GMT_NEIGHBOUR(part, state, meaning, remedy) { part, GMT_FINDING_##state, meaning, remedy },
 #include "tools/doctor/doctor_neighbours.def"
 #undef GMT_NEIGHBOUR
 };
@@ -37,7 +36,7 @@ static void add_complaint(void *context, const struct gmt_option_complaint *comp
 			*complaint->in_force ? "; " : "", complaint->in_force);
 }
 
-void gmt_doctor_options(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_options(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const char *options = getenv("GPUMEMTRACE_OPTIONS");
 	struct gmt_recorder_settings settings;
@@ -45,25 +44,25 @@ void gmt_doctor_options(const struct gmt_doctor *doctor, struct gmt_finding *fin
 
 	(void)doctor;
 	if (!options || !*options) {
-		gmt_finding_set(finding, GMT_VERDICT_OK, "it is not set; the defaults hold");
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "it is not set; the defaults hold");
 		return;
 	}
 	gmt_recorder_options_read(options, &settings, add_complaint, &complaints);
 	if (complaints.length)
-		gmt_finding_set(finding, GMT_VERDICT_WARNING, "%s", complaints.text);
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING, "%s", complaints.text);
 	else
-		gmt_finding_set(finding, GMT_VERDICT_OK, "%.900s", options);
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%.900s", options);
 }
 
 static const struct neighbour missing = {
 	"",
-	GMT_VERDICT_WARNING,
+	GMT_FINDING_WARNING,
 	"is not there",
 	"take what is not there out of it",
 };
 static const struct neighbour other_copy = {
 	"",
-	GMT_VERDICT_WARNING,
+	GMT_FINDING_WARNING,
 	"another copy of the recorder",
 	"take the other copy out of it",
 };
@@ -79,7 +78,7 @@ static const struct neighbour *neighbour_of(const char *path)
 		return &missing;
 	for (size_t i = 0; i < sizeof(neighbours) / sizeof(*neighbours); i++)
 		if (strstr(name, neighbours[i].part)) {
-			bool is_allowed = neighbours[i].verdict == GMT_VERDICT_PROBLEM && asan &&
+			bool is_allowed = neighbours[i].state == GMT_FINDING_PROBLEM && asan &&
 				strstr(asan, "verify_asan_link_order=0");
 
 			return is_allowed ? NULL : &neighbours[i];
@@ -104,10 +103,10 @@ static void read_preloads(char *ret_list, size_t list_bytes)
 }
 
 /* Judges all files that are preloaded. The worst file determines the verdict. */
-void gmt_doctor_preloads(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_preloads(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	char list[4 * PATH_MAX];
-	enum gmt_verdict worst = GMT_VERDICT_OK;
+	enum gmt_doctor_finding_state worst = GMT_FINDING_OK;
 	char names[LIST_BYTES] = "", path[PATH_MAX];
 	const char *remedy = "";
 	size_t length = 0;
@@ -127,39 +126,40 @@ void gmt_doctor_preloads(const struct gmt_doctor *doctor, struct gmt_finding *fi
 			length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%.200s%s%s%s",
 				length ? "; " : "", path, known ? " (" : "", known ? known->meaning : "",
 				known ? ")" : "");
-		if (known && known->verdict > worst) {
-			worst = known->verdict;
+		if (known && known->state > worst) {
+			worst = known->state;
 			remedy = known->remedy;
 		}
 	}
 	if (!*names) {
-		gmt_finding_set(finding, GMT_VERDICT_OK, "nobody but the recorder");
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "nobody but the recorder");
 		return;
 	}
-	gmt_finding_set(finding, worst, "%s", names);
-	if (worst != GMT_VERDICT_OK)
-		gmt_finding_advise(finding, "%s", remedy);
+	gmt_doctor_finding_set(finding, worst, "%s", names);
+	if (worst != GMT_FINDING_OK)
+		gmt_doctor_finding_advise(finding, "%s", remedy);
 }
 
-void gmt_doctor_linker_switches(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_linker_switches(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const char *audit = getenv("LD_AUDIT");
 
 	(void)doctor;
 	if (getauxval(AT_SECURE)) {
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"gpumemtrace itself runs with more rights than its caller");
-		gmt_finding_advise(finding, "take set-uid, set-gid and capabilities off gpumemtrace");
+		gmt_doctor_finding_advise(finding,
+			"take set-uid, set-gid and capabilities off gpumemtrace");
 	} else if (audit && *audit && !strstr(audit, "gpumemtrace")) {
-		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"LD_AUDIT=%.500s may redirect calls before the recorder sees them", audit);
-		gmt_finding_advise(finding, "unset LD_AUDIT while recording");
+		gmt_doctor_finding_advise(finding, "unset LD_AUDIT while recording");
 	} else if (audit && *audit) {
-		gmt_finding_set(finding, GMT_VERDICT_OK, "LD_AUDIT=%.500s", audit);
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "LD_AUDIT=%.500s", audit);
 	}
 }
 
-void gmt_doctor_injections(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_injections(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const char *cuda = getenv("CUDA_INJECTION64_PATH"), *nvtx = getenv("NVTX_INJECTION64_PATH");
 
@@ -167,9 +167,9 @@ void gmt_doctor_injections(const struct gmt_doctor *doctor, struct gmt_finding *
 	if (nvtx && strstr(nvtx, "libgpumemtrace.so"))
 		nvtx = NULL;
 	if (cuda && *cuda)
-		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"CUDA_INJECTION64_PATH=%.500s: the driver loads a tool that may take calls over", cuda);
 	else if (nvtx && *nvtx)
-		gmt_finding_set(finding, GMT_VERDICT_OK,
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
 			"NVTX_INJECTION64_PATH=%.500s gets NVTX's calls behind the recorder", nvtx);
 }

@@ -4,17 +4,18 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void gmt_finding_set(struct gmt_finding *finding, enum gmt_verdict verdict, const char *format, ...)
+void gmt_doctor_finding_set(struct gmt_doctor_finding *finding, enum gmt_doctor_finding_state state,
+	const char *format, ...)
 {
 	va_list arguments;
 
-	finding->verdict = verdict;
+	finding->state = state;
 	va_start(arguments, format);
 	vsnprintf(finding->text, sizeof(finding->text), format, arguments);
 	va_end(arguments);
 }
 
-void gmt_finding_advise(struct gmt_finding *finding, const char *format, ...)
+void gmt_doctor_finding_advise(struct gmt_doctor_finding *finding, const char *format, ...)
 {
 	va_list arguments;
 

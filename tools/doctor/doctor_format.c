@@ -25,7 +25,7 @@ bool gmt_doctor_accepts_recorder(const struct gmt_doctor_elf *elf)
 		!access(elf->interpreter, X_OK);
 }
 
-void gmt_doctor_command_format(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_command_format(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const struct gmt_doctor_elf *elf = &doctor->elf;
 	char buffer[32], own[32];
@@ -34,16 +34,16 @@ void gmt_doctor_command_format(const struct gmt_doctor *doctor, struct gmt_findi
 		return;
 	switch (elf->kind) {
 	case GMT_ELF_UNREADABLE:
-		gmt_finding_set(finding, GMT_VERDICT_UNKNOWN, "%.900s may be executed and not read",
+		gmt_doctor_finding_set(finding, GMT_FINDING_UNKNOWN, "%.900s may be executed and not read",
 			doctor->program.path);
-		gmt_finding_advise(finding, "ask as a user who may read the program");
+		gmt_doctor_finding_advise(finding, "ask as a user who may read the program");
 		return;
 	case GMT_ELF_NONE:
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s is no ELF program",
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.900s is no ELF program",
 			doctor->program.path);
 		return;
 	case GMT_ELF_DAMAGED:
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s is cut or damaged",
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.900s is cut or damaged",
 			doctor->program.path);
 		return;
 	case GMT_ELF_FOREIGN:
@@ -52,33 +52,33 @@ void gmt_doctor_command_format(const struct gmt_doctor *doctor, struct gmt_findi
 	}
 	gmt_doctor_elf_machine_name(elf->machine, buffer);
 	if (is_for_this_machine(elf))
-		gmt_finding_set(finding, GMT_VERDICT_OK, "%u bits, %s", (unsigned)elf->bits,
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%u bits, %s", (unsigned)elf->bits,
 			gmt_doctor_elf_machine_name(elf->machine, buffer));
 	else
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"%u bits, %s; the recorder and this machine are %s", (unsigned)elf->bits,
 			gmt_doctor_elf_machine_name(elf->machine, buffer),
 			gmt_doctor_elf_machine_name(gmt_doctor_elf_own_machine(), own));
 }
 
-void gmt_doctor_command_linker(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_command_linker(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const struct gmt_doctor_elf *elf = &doctor->elf;
 
 	if (!gmt_doctor_has_program(doctor) || !is_for_this_machine(elf))
 		return;
 	if (!elf->interpreter[0]) {
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"it is linked statically: no library can be loaded into it");
 	} else if (is_musl(elf)) {
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"%s: it is linked to musl, the recorder to glibc", elf->interpreter);
 	} else if (access(elf->interpreter, X_OK)) {
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%s is not there: the program does not start",
-			elf->interpreter);
-		gmt_finding_advise(finding, "install the C library that the program is linked to");
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
+			"%s is not there: the program does not start", elf->interpreter);
+		gmt_doctor_finding_advise(finding, "install the C library that the program is linked to");
 	} else {
-		gmt_finding_set(finding, GMT_VERDICT_OK, "%s", elf->interpreter);
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%s", elf->interpreter);
 	}
 }
 
@@ -99,7 +99,7 @@ static bool find_line(const char *text, const char *word, char *ret_line, size_t
 	return true;
 }
 
-void gmt_doctor_command_loads(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_command_loads(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const struct gmt_subprocess *listing = &doctor->listing;
 	char line[512];
@@ -107,30 +107,31 @@ void gmt_doctor_command_loads(const struct gmt_doctor *doctor, struct gmt_findin
 	if (!gmt_doctor_has_program(doctor) || !doctor->is_loadable || !doctor->recorder.is_found)
 		return;
 	if (!listing->is_started || listing->is_late) {
-		gmt_finding_set(finding, GMT_VERDICT_UNKNOWN, "%s --list did not answer",
+		gmt_doctor_finding_set(finding, GMT_FINDING_UNKNOWN, "%s --list did not answer",
 			doctor->elf.interpreter);
-		gmt_finding_advise(finding, "see what ldd says");
+		gmt_doctor_finding_advise(finding, "see what ldd says");
 	} else if (find_line(listing->out, "=> not found", line, sizeof(line)) ||
 		find_line(listing->err, "error while loading shared libraries", line, sizeof(line))) {
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"a library is missing, and the program will not start: %s", line);
 	} else if (!strstr(listing->out, doctor->recorder.path)) {
 		gmt_subprocess_complaint(listing, "libgpumemtrace.so", line, sizeof(line));
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"its dynamic linker does not load the recorder%s%s", *line ? ": " : "", line);
-		gmt_finding_advise(finding,
+		gmt_doctor_finding_advise(finding,
 			"use a build of gpumemtrace for the C library that the program is linked to");
 	} else if (find_line(listing->out, "not found (required by", line, sizeof(line)) ||
 		find_line(listing->err, "not found (required by", line, sizeof(line))) {
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%s", line);
-		gmt_finding_advise(finding,
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%s", line);
+		gmt_doctor_finding_advise(finding,
 			"use a build of gpumemtrace or of the program for this C library");
 	} else {
-		gmt_finding_set(finding, GMT_VERDICT_OK, "the recorder and all others");
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "the recorder and all others");
 	}
 }
 
-void gmt_doctor_command_sanitizer(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_command_sanitizer(const struct gmt_doctor *doctor,
+	struct gmt_doctor_finding *finding)
 {
 	const char *name = gmt_doctor_elf_needs(&doctor->elf, "libasan.so"),
 			   *options = getenv("ASAN_OPTIONS");
@@ -140,15 +141,15 @@ void gmt_doctor_command_sanitizer(const struct gmt_doctor *doctor, struct gmt_fi
 	if (!gmt_doctor_has_program(doctor) || !name)
 		return;
 	if (options && strstr(options, "verify_asan_link_order=0"))
-		gmt_finding_set(finding, GMT_VERDICT_OK,
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
 			"%s, which ASAN_OPTIONS lets stand behind the recorder", name);
 	else
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"%s must stand in front of all others and ends the program, as `run` puts the recorder there",
 			name);
 }
 
-void gmt_doctor_command_cuda(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_command_cuda(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const struct gmt_doctor_elf *elf = &doctor->elf;
 	char line[512];
@@ -159,19 +160,20 @@ void gmt_doctor_command_cuda(const struct gmt_doctor *doctor, struct gmt_finding
 	const char *runtime = gmt_doctor_elf_needs(elf, "libcudart.so"),
 			   *driver = gmt_doctor_elf_needs(elf, "libcuda.so");
 	if (runtime && driver)
-		gmt_finding_set(finding, GMT_VERDICT_OK, "linked to %s and %s", runtime, driver);
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "linked to %s and %s", runtime, driver);
 	else if (runtime || driver)
-		gmt_finding_set(finding, GMT_VERDICT_OK, "linked to %s", runtime ? runtime : driver);
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "linked to %s", runtime ? runtime : driver);
 	else if (elf->opens_driver)
-		gmt_finding_set(finding, GMT_VERDICT_OK,
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
 			"it opens the driver itself: a static CUDA runtime is inside");
 	else if (find_line(doctor->listing.out, "libcudart.so", line, sizeof(line)) ||
 		find_line(doctor->listing.out, "libcuda.so", line, sizeof(line)))
-		gmt_finding_set(finding, GMT_VERDICT_OK, "one of its libraries is linked to it: %s", line);
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "one of its libraries is linked to it: %s",
+			line);
 	else if (doctor->python.is_python)
-		gmt_finding_set(finding, GMT_VERDICT_OK,
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
 			"by Python's extension modules, which are opened later");
 	else
-		gmt_finding_set(finding, GMT_VERDICT_OK,
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
 			"not by itself; what it opens later and which programs it starts is recorded all the same");
 }

@@ -92,7 +92,7 @@ static bool is_open(const struct framework *framework, const char *text)
 	return value && strcmp(value, equals + 1) == 0;
 }
 
-void gmt_doctor_arenas(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_arenas(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const char *script = script_of(doctor);
 	char *text = script ? read_beginning(script) : NULL;
@@ -113,13 +113,13 @@ void gmt_doctor_arenas(const struct gmt_doctor *doctor, struct gmt_finding *find
 	}
 	free(text);
 	if (closed) {
-		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"the script imports %s: blocks inside %s's arena are not seen, leaks in it cannot be "
 			"found",
 			closed->module, closed->owner);
-		gmt_finding_advise(finding, "%s", gmt_arenas_setting(closed->owner));
+		gmt_doctor_finding_advise(finding, "%s", gmt_arenas_setting(closed->owner));
 	} else if (used) {
-		gmt_finding_set(finding, GMT_VERDICT_OK, "the script imports %s, whose blocks are seen",
-			used->module);
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
+			"the script imports %s, whose blocks are seen", used->module);
 	}
 }

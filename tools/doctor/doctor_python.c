@@ -88,7 +88,7 @@ void gmt_doctor_gather_python(struct gmt_doctor *doctor)
 	gmt_doctor_probe_value(&process, "torch_hip", python->torch_hip, sizeof(python->torch_hip));
 }
 
-void gmt_doctor_python_version(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_python_version(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const struct gmt_doctor_python *python = &doctor->python;
 	long major = 0, minor = 0;
@@ -96,45 +96,46 @@ void gmt_doctor_python_version(const struct gmt_doctor *doctor, struct gmt_findi
 	if (!python->is_python || !doctor->is_loadable)
 		return;
 	if (!python->is_asked) {
-		gmt_finding_set(finding, GMT_VERDICT_UNKNOWN, "%.900s -c did not answer",
+		gmt_doctor_finding_set(finding, GMT_FINDING_UNKNOWN, "%.900s -c did not answer",
 			doctor->program.path);
 		return;
 	}
 	sscanf(python->version, "%ld.%ld", &major, &minor);
 	if (strcmp(python->implementation, "cpython") != 0)
-		gmt_finding_set(finding, GMT_VERDICT_WARNING, "%s, whose frames the recorder cannot read",
-			python->implementation);
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
+			"%s, whose frames the recorder cannot read", python->implementation);
 	else if (major != 3 || minor < OLDEST_MINOR || minor > NEWEST_MINOR)
-		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"Python %s, whose frames the recorder cannot read", python->version);
 	else if (python->is_free_threaded)
-		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"Python %s without a GIL, whose frames the recorder cannot read", python->version);
 	else if (python->has_trace_refs)
-		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"Python %s that traces references, whose frames the recorder cannot read",
 			python->version);
 	else
-		gmt_finding_set(finding, GMT_VERDICT_OK, "Python %s", python->version);
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "Python %s", python->version);
 }
 
-void gmt_doctor_pytorch(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_pytorch(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const struct gmt_doctor_python *python = &doctor->python;
 
 	if (!python->is_asked)
 		return;
 	if (!python->torch[0])
-		gmt_finding_set(finding, GMT_VERDICT_OK,
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
 			"none in this Python; memory is recorded at the driver");
 	else if (python->torch_cuda[0])
-		gmt_finding_set(finding, GMT_VERDICT_OK, "%s, for CUDA %s", python->torch,
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%s, for CUDA %s", python->torch,
 			python->torch_cuda);
 	else if (python->torch_hip[0])
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%s is for ROCm %s: it does not call CUDA",
-			python->torch, python->torch_hip);
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
+			"%s is for ROCm %s: it does not call CUDA", python->torch, python->torch_hip);
 	else
-		gmt_finding_set(finding, GMT_VERDICT_WARNING, "%s is built without CUDA", python->torch);
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING, "%s is built without CUDA",
+			python->torch);
 }
 
 /* Returns whether the comma-separated `text` (may be NULL) has `key:value`. Spaces are allowed. */
@@ -158,7 +159,8 @@ static bool has_setting(const char *text, const char *key, const char *value)
 	return false;
 }
 
-void gmt_doctor_pytorch_allocator(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_pytorch_allocator(const struct gmt_doctor *doctor,
+	struct gmt_doctor_finding *finding)
 {
 	const char *name = "PYTORCH_ALLOC_CONF", *settings = getenv(name);
 	const char *uncached = getenv("PYTORCH_NO_CUDA_MEMORY_CACHING");
@@ -168,21 +170,22 @@ void gmt_doctor_pytorch_allocator(const struct gmt_doctor *doctor, struct gmt_fi
 		settings = getenv(name);
 	}
 	if (uncached) {
-		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"PYTORCH_NO_CUDA_MEMORY_CACHING is set: each tensor is a cudaMalloc, and the layer `torch` stays empty");
-		gmt_finding_advise(finding, "unset it to see PyTorch's own blocks");
+		gmt_doctor_finding_advise(finding, "unset it to see PyTorch's own blocks");
 	} else if (has_setting(settings, "backend", "cudaMallocAsync")) {
-		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"%s=%.300s: tensors are blocks of the driver's pool, and the layer `torch` stays empty",
 			name, settings);
-		gmt_finding_advise(finding,
+		gmt_doctor_finding_advise(finding,
 			"take backend:cudaMallocAsync away to see PyTorch's own blocks");
 	} else if (has_setting(settings, "expandable_segments", "true")) {
-		gmt_finding_set(finding, GMT_VERDICT_OK, "%s=%.300s: segments are mapped piece by piece",
-			name, settings);
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
+			"%s=%.300s: segments are mapped piece by piece", name, settings);
 	} else if (settings) {
-		gmt_finding_set(finding, GMT_VERDICT_OK, "%s=%.300s", name, settings);
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%s=%.300s", name, settings);
 	} else if (doctor->python.torch[0]) {
-		gmt_finding_set(finding, GMT_VERDICT_OK, "its own caching allocator, with no settings");
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
+			"its own caching allocator, with no settings");
 	}
 }

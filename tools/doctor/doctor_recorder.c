@@ -63,42 +63,42 @@ void gmt_doctor_gather_recorder(struct gmt_doctor *doctor)
 		sizeof(recorder->complaint));
 }
 
-void gmt_doctor_recorder_found(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_recorder_found(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const struct gmt_doctor_recorder *recorder = &doctor->recorder;
 
 	if (recorder->is_found) {
-		gmt_finding_set(finding, GMT_VERDICT_OK, "%.900s", recorder->path);
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%.900s", recorder->path);
 		return;
 	}
-	gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s", recorder->why);
-	gmt_finding_advise(finding, "%.900s", recorder->remedy);
+	gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.900s", recorder->why);
+	gmt_doctor_finding_advise(finding, "%.900s", recorder->remedy);
 }
 
-void gmt_doctor_recorder_loads(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_recorder_loads(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const struct gmt_doctor_recorder *recorder = &doctor->recorder;
 
 	if (!recorder->is_found)
 		return;
 	if (recorder->is_loaded)
-		gmt_finding_set(finding, GMT_VERDICT_OK, "a process with LD_PRELOAD has loaded it");
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "a process with LD_PRELOAD has loaded it");
 	else if (recorder->complaint[0])
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"a process with LD_PRELOAD has not loaded it: %s", recorder->complaint);
 	else
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"a process with LD_PRELOAD has not loaded it");
 }
 
-void gmt_doctor_unwinder(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_unwinder(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	if (!doctor->recorder.is_found)
 		return;
 	if (doctor->recorder.unwinder[0])
-		gmt_finding_set(finding, GMT_VERDICT_OK, "%.900s", doctor->recorder.unwinder);
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%.900s", doctor->recorder.unwinder);
 	else
-		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"there is none beside the recorder or in the system; libgcc's is used, which is slower");
 }
 
@@ -106,7 +106,7 @@ void gmt_doctor_unwinder(const struct gmt_doctor *doctor, struct gmt_finding *fi
  * Checks that driver functions lead to the recorder. This fails if another library before the
  * recorder answers the lookup, or if the recorder does not know this driver's functions.
  */
-void gmt_doctor_calls_reach(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_calls_reach(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const struct gmt_doctor_recorder *recorder = &doctor->recorder;
 	bool by_name = strstr(recorder->by_name, "libgpumemtrace.so");
@@ -115,16 +115,16 @@ void gmt_doctor_calls_reach(const struct gmt_doctor *doctor, struct gmt_finding 
 	if (!doctor->driver.is_found || !recorder->is_loaded)
 		return;
 	if (!recorder->by_name[0])
-		gmt_finding_set(finding, GMT_VERDICT_UNKNOWN,
+		gmt_doctor_finding_set(finding, GMT_FINDING_UNKNOWN,
 			"the driver could not be asked with the recorder in the process");
 	else if (!by_name)
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"dlsym finds cuMemAlloc_v2 in %.900s, not in the recorder", recorder->by_name);
 	else if (recorder->by_driver[0] && !by_driver)
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"cuGetProcAddress finds cuMemAlloc in %.900s, not in the recorder",
 			recorder->by_driver);
 	else
-		gmt_finding_set(finding, GMT_VERDICT_OK, "by dlsym%s",
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "by dlsym%s",
 			by_driver ? " and by cuGetProcAddress" : "");
 }

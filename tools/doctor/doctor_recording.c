@@ -121,7 +121,7 @@ static bool record(const struct gmt_doctor *doctor, struct outcome *ret_outcome)
 	return true;
 }
 
-void gmt_doctor_recording(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_recording(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	struct outcome outcome = { 0 };
 	bool with_python = doctor->python.is_python;
@@ -130,21 +130,21 @@ void gmt_doctor_recording(const struct gmt_doctor *doctor, struct gmt_finding *f
 		doctor->program.state != GMT_PROGRAM_FOUND)
 		return;
 	if (!record(doctor, &outcome)) {
-		gmt_finding_set(finding, GMT_VERDICT_UNKNOWN, "there is no place for a trial");
-		gmt_finding_advise(finding, "set TMPDIR to a folder that can be written to");
+		gmt_doctor_finding_set(finding, GMT_FINDING_UNKNOWN, "there is no place for a trial");
+		gmt_doctor_finding_advise(finding, "set TMPDIR to a folder that can be written to");
 	} else if (!outcome.files) {
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"nothing was recorded: the program did not use CUDA (exit code %d)", outcome.code);
-		gmt_finding_advise(finding,
+		gmt_doctor_finding_advise(finding,
 			"see what the program says of the device, and the other findings");
 	} else if (outcome.unreadable || outcome.incomplete) {
-		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"%" PRIu64 " of %" PRIu64 " files are incomplete or cannot be read"
 			" (exit code %d)",
 			outcome.unreadable + outcome.incomplete, outcome.files, outcome.code);
-		gmt_finding_advise(finding, "see what gpumemtrace info says of such a file");
+		gmt_doctor_finding_advise(finding, "see what gpumemtrace info says of such a file");
 	} else {
-		gmt_finding_set(finding, GMT_VERDICT_OK,
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
 			"%" PRIu64 " file%s, %" PRIu64 " events, %s native stacks%s (exit code %d)",
 			outcome.files, outcome.files == 1 ? "" : "s", outcome.events,
 			outcome.has_stacks ? "with" : "without",

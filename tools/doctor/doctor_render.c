@@ -17,15 +17,15 @@ static const struct row {
 
 enum { ROWS = sizeof(rows) / sizeof(*rows) };
 
-static const char *const verdict_names[GMT_VERDICTS] = { "", "ok", "warning", "problem",
+static const char *const state_names[GMT_FINDING_STATES] = { "", "ok", "warning", "problem",
 	"unknown" };
 
-/* Returns the remedy, or NULL if the verdict is OK. */
-static const char *remedy_of(size_t index, const struct gmt_finding *finding)
+/* Returns the remedy, or NULL if the state is OK. */
+static const char *remedy_of(size_t index, const struct gmt_doctor_finding *finding)
 {
 	const char *remedy = finding->remedy[0] ? finding->remedy : rows[index].remedy;
 
-	return finding->verdict == GMT_VERDICT_OK || !*remedy ? NULL : remedy;
+	return finding->state == GMT_FINDING_OK || !*remedy ? NULL : remedy;
 }
 
 /* Prints one argument, quoted for a shell. */
@@ -89,9 +89,9 @@ static void put_summary(const struct gmt_doctor_result *result, const struct gmt
 	fprintf(plain->file, "\n%s %s be recorded",
 		result->doctor->command ? "this command" : "a program",
 		result->can_be_recorded ? "can" : "cannot");
-	put_count(plain->file, result->counts[GMT_VERDICT_PROBLEM], "problem", &is_first);
-	put_count(plain->file, result->counts[GMT_VERDICT_WARNING], "warning", &is_first);
-	put_count(plain->file, result->counts[GMT_VERDICT_UNKNOWN], "unanswered question", &is_first);
+	put_count(plain->file, result->counts[GMT_FINDING_PROBLEM], "problem", &is_first);
+	put_count(plain->file, result->counts[GMT_FINDING_WARNING], "warning", &is_first);
+	put_count(plain->file, result->counts[GMT_FINDING_UNKNOWN], "unanswered question", &is_first);
 	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 	fprintf(plain->file, "\nnext: %s", result->can_be_recorded ? "" : "solve the problems, then ");
 	gmt_plain_text(plain, next ? next : "gpumemtrace run --help");
@@ -105,11 +105,11 @@ void gmt_doctor_text(const struct gmt_doctor_result *result, FILE *file, bool co
 	const char *section = "";
 
 	for (size_t i = 0; i < ROWS; i++) {
-		const struct gmt_finding *finding = &result->findings[i];
+		const struct gmt_doctor_finding *finding = &result->findings[i];
 		const char *remedy = remedy_of(i, finding);
-		bool is_ok = finding->verdict == GMT_VERDICT_OK;
+		bool is_ok = finding->state == GMT_FINDING_OK;
 
-		if (finding->verdict == GMT_VERDICT_NONE)
+		if (finding->state == GMT_FINDING_NONE)
 			continue;
 		if (strcmp(section, rows[i].section) != 0) {
 			gmt_plain_style(&plain, GMT_PLAIN_BOLD);
@@ -118,7 +118,7 @@ void gmt_doctor_text(const struct gmt_doctor_result *result, FILE *file, bool co
 			section = rows[i].section;
 		}
 		gmt_plain_style(&plain, is_ok ? GMT_PLAIN_DIM : GMT_PLAIN_WARN);
-		fprintf(file, "  %-8s", verdict_names[finding->verdict]);
+		fprintf(file, "  %-8s", state_names[finding->state]);
 		gmt_plain_style(&plain, GMT_PLAIN_NORMAL);
 		fprintf(file, " %-18s ", rows[i].id);
 		gmt_plain_text(&plain, finding->text);
@@ -136,15 +136,15 @@ static void put_checks(const struct gmt_doctor_result *result, struct gmt_json *
 {
 	gmt_json_key_array(json, "checks");
 	for (size_t i = 0; i < ROWS; i++) {
-		const struct gmt_finding *finding = &result->findings[i];
+		const struct gmt_doctor_finding *finding = &result->findings[i];
 
-		if (finding->verdict == GMT_VERDICT_NONE)
+		if (finding->state == GMT_FINDING_NONE)
 			continue;
 		gmt_json_begin_object(json);
 		gmt_json_key_text(json, "id", rows[i].id);
 		gmt_json_key_text(json, "section", rows[i].section);
 		gmt_json_key_text(json, "question", rows[i].question);
-		gmt_json_key_text(json, "verdict", verdict_names[finding->verdict]);
+		gmt_json_key_text(json, "verdict", state_names[finding->state]);
 		gmt_json_key_text(json, "finding", finding->text);
 		gmt_json_key_text(json, "remedy", remedy_of(i, finding));
 		gmt_json_end_object(json);
@@ -186,8 +186,8 @@ void gmt_doctor_json(const struct gmt_doctor_result *result, FILE *file)
 	gmt_json_bool(&json, result->can_be_recorded);
 	gmt_json_key(&json, "counts");
 	gmt_json_begin_object(&json);
-	for (int i = GMT_VERDICT_OK; i < GMT_VERDICTS; i++)
-		gmt_json_key_u64(&json, verdict_names[i], result->counts[i]);
+	for (int i = GMT_FINDING_OK; i < GMT_FINDING_STATES; i++)
+		gmt_json_key_u64(&json, state_names[i], result->counts[i]);
 	gmt_json_end_object(&json);
 	put_checks(result, &json);
 	put_devices(&result->doctor->driver, &json);

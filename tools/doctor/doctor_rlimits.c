@@ -29,31 +29,31 @@ static bool read_number(const char *path, uint64_t *ret_number)
 	return is_read;
 }
 
-void gmt_doctor_limits(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_limits(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
-	uint64_t limit, most, now;
+	uint64_t limit, max, now;
 
 	(void)doctor;
 	if (is_below(RLIMIT_FSIZE, UINT64_MAX, &limit)) {
-		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"files of at most %s (ulimit -f): a recording ends there, and is lost when the program is killed",
 			gmt_text_size(limit).text);
 	} else if (is_below(RLIMIT_AS, (uint64_t)ADDRESSES_MIB << 20, &limit)) {
-		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"%s of addresses (ulimit -v), of which the recorder takes some hundred MiB",
 			gmt_text_size(limit).text);
 	} else if (is_below(RLIMIT_NPROC, PROCESSES, &limit)) {
-		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"%" PRIu64 " processes (ulimit -u); the recorder adds a thread to each", limit);
-	} else if (read_number("/sys/fs/cgroup/pids.max", &most) &&
-		read_number("/sys/fs/cgroup/pids.current", &now) && now + PROCESSES > most) {
-		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+	} else if (read_number("/sys/fs/cgroup/pids.max", &max) &&
+		read_number("/sys/fs/cgroup/pids.current", &now) && now + PROCESSES > max) {
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"%" PRIu64 " of %" PRIu64
 			" processes of this container are taken; the recorder adds a thread to each",
-			now, most);
-		gmt_finding_advise(finding, "raise the container's limit (docker run --pids-limit)");
+			now, max);
+		gmt_doctor_finding_advise(finding, "raise the container's limit (docker run --pids-limit)");
 	} else {
-		gmt_finding_set(finding, GMT_VERDICT_OK,
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
 			"of file sizes, addresses and processes: none that matters");
 	}
 }

@@ -28,21 +28,21 @@ static void output_template(char ret_output[PATH_MAX + 64])
 	gmt_recorder_output(options ? options : "", ret_output, PATH_MAX + 64);
 }
 
-void gmt_doctor_output_name(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_output_name(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	char output[PATH_MAX + 64], why[GMT_RECORDER_COMPLAINT_BYTES];
 
 	(void)doctor;
 	output_template(output);
 	if (gmt_file_is_device(output)) {
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s is a device", output);
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.900s is a device", output);
 		return;
 	}
 	if (!gmt_recorder_output_is_possible(output, why)) {
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.500s %s", output, why);
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.500s %s", output, why);
 		return;
 	}
-	gmt_finding_set(finding, GMT_VERDICT_OK, "%.900s", output);
+	gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%.900s", output);
 }
 
 /*
@@ -70,7 +70,7 @@ static bool output_folder(char ret_folder[PATH_MAX + 64])
 	}
 }
 
-void gmt_doctor_output_folder(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_output_folder(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	char folder[PATH_MAX + 64], whole[PATH_MAX];
 	bool is_shortened = output_folder(folder);
@@ -80,11 +80,11 @@ void gmt_doctor_output_folder(const struct gmt_doctor *doctor, struct gmt_findin
 	if (!realpath(folder, whole))
 		snprintf(whole, sizeof(whole), "%.4000s", folder);
 	if (!stat(folder, &about) && !S_ISDIR(about.st_mode))
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s is no folder", whole);
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.900s is no folder", whole);
 	else if (access(folder, W_OK | X_OK))
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s: %s", whole, strerror(errno));
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.900s: %s", whole, strerror(errno));
 	else
-		gmt_finding_set(finding, GMT_VERDICT_OK, "%.900s%s", whole,
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%.900s%s", whole,
 			is_shortened ? ", in which the rest is made" : "");
 }
 
@@ -93,7 +93,7 @@ static uint64_t free_bytes(const struct statvfs *system)
 	return (uint64_t)system->f_bavail * system->f_frsize;
 }
 
-void gmt_doctor_output_space(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_output_space(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	char folder[PATH_MAX + 64];
 	struct statvfs system;
@@ -101,21 +101,21 @@ void gmt_doctor_output_space(const struct gmt_doctor *doctor, struct gmt_finding
 	(void)doctor;
 	output_folder(folder);
 	if (statvfs(folder, &system)) {
-		gmt_finding_set(finding, GMT_VERDICT_UNKNOWN, "%.800s: %s", folder, strerror(errno));
+		gmt_doctor_finding_set(finding, GMT_FINDING_UNKNOWN, "%.800s: %s", folder, strerror(errno));
 		return;
 	}
 
 	if (!system.f_blocks) {
-		gmt_finding_set(finding, GMT_VERDICT_UNKNOWN, "the file system of %.800s does not say",
-			folder);
+		gmt_doctor_finding_set(finding, GMT_FINDING_UNKNOWN,
+			"the file system of %.800s does not say", folder);
 		return;
 	}
 
 	uint64_t bytes = free_bytes(&system);
-	gmt_finding_set(finding,
-		bytes < FULL_MIB * MIB        ? GMT_VERDICT_PROBLEM
-			: bytes < SCANT_MIB * MIB ? GMT_VERDICT_WARNING
-									  : GMT_VERDICT_OK,
+	gmt_doctor_finding_set(finding,
+		bytes < FULL_MIB * MIB        ? GMT_FINDING_PROBLEM
+			: bytes < SCANT_MIB * MIB ? GMT_FINDING_WARNING
+									  : GMT_FINDING_OK,
 		"%s free", gmt_text_size(bytes).text);
 }
 
@@ -136,31 +136,32 @@ static bool is_taken(void)
  * Without /dev/shm, the rings lie next to the file. Events are lost only if there is no space there
  * either.
  */
-void gmt_doctor_shared_memory(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+void gmt_doctor_shared_memory(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	static const char instead[] = "the recorder's memory is put into the output folder";
 	struct statvfs system;
 
 	(void)doctor;
 	if (statvfs("/dev/shm", &system) || access("/dev/shm", W_OK | X_OK)) {
-		gmt_finding_set(finding, GMT_VERDICT_WARNING, "/dev/shm: %s; %s", strerror(errno), instead);
-		gmt_finding_advise(finding, "mount a tmpfs on /dev/shm that this user may write to");
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING, "/dev/shm: %s; %s", strerror(errno),
+			instead);
+		gmt_doctor_finding_advise(finding, "mount a tmpfs on /dev/shm that this user may write to");
 		return;
 	}
 	if (is_taken()) {
-		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"/dev/shm/gpumemtrace-%u is not this user's alone; %s", (unsigned)geteuid(), instead);
-		gmt_finding_advise(finding, "remove it");
+		gmt_doctor_finding_advise(finding, "remove it");
 		return;
 	}
 
 	uint64_t bytes = free_bytes(&system);
 	if (bytes < SHARED_RECORDING_MIB * MIB)
-		gmt_finding_set(finding, GMT_VERDICT_WARNING, "%s free; %s", gmt_text_size(bytes).text,
-			instead);
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING, "%s free; %s",
+			gmt_text_size(bytes).text, instead);
 	else if (bytes < SHARED_RECORDING_SCANT_MIB * MIB)
-		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"%s free; each thread that calls CUDA takes 1 MiB", gmt_text_size(bytes).text);
 	else
-		gmt_finding_set(finding, GMT_VERDICT_OK, "%s free", gmt_text_size(bytes).text);
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%s free", gmt_text_size(bytes).text);
 }

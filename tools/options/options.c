@@ -10,7 +10,7 @@
 #include "base/suggest.h"
 #include "options/option_value.h"
 
-enum { USAGE = 2, GO_ON = -1 };
+enum { USAGE = 2, CONTINUE = -1 };
 
 static int complain_hint(const struct gmt_command *command)
 {
@@ -77,31 +77,31 @@ static int keep(const struct gmt_command *command, const struct gmt_option_row *
 	switch (row->kind) {
 	case GMT_OPTION_FLAG:
 		*(bool *)place = true;
-		return GO_ON;
+		return CONTINUE;
 	case GMT_OPTION_NUMBER:
-		return gmt_text_parse_u64(value, place) ? GO_ON : bad_value(command, row, value);
+		return gmt_text_parse_u64(value, place) ? CONTINUE : bad_value(command, row, value);
 	case GMT_OPTION_TEXT:
 		*(const char **)place = value;
-		return *value ? GO_ON : bad_value(command, row, value);
+		return *value ? CONTINUE : bad_value(command, row, value);
 	case GMT_OPTION_MAYBE:
 		*(const char **)place = value;
-		return GO_ON;
+		return CONTINUE;
 	case GMT_OPTION_WORD:
 		*(int *)place = word_index(row->values, value);
-		return *(int *)place >= 0 ? GO_ON : bad_value(command, row, value);
+		return *(int *)place >= 0 ? CONTINUE : bad_value(command, row, value);
 	case GMT_OPTION_TEXTS:
 		if (texts->count == GMT_OPTION_MAX_TEXTS || !*value)
 			return bad_value(command, row, value);
 		texts->items[texts->count++] = value;
-		return GO_ON;
+		return CONTINUE;
 	case GMT_OPTION_PASSED:
 		if (passed->count == GMT_OPTION_MAX_TEXTS || !gmt_option_allows(row->values, value))
 			return bad_value(command, row, value);
 		passed->keys[passed->count] = row->name;
 		passed->values[passed->count++] = value;
-		return GO_ON;
+		return CONTINUE;
 	}
-	return GO_ON;
+	return CONTINUE;
 }
 
 static int unknown(const struct gmt_command *command, const char *typed, size_t length)
@@ -182,7 +182,7 @@ int gmt_options_parse(const struct gmt_command *command, void *target, bool unti
 
 	for (; at < *argc; at++) {
 		const char *argument = argv[at];
-		int answer = GO_ON;
+		int answer = CONTINUE;
 
 		if (strcmp(argument, "--") == 0) {
 			at++;
@@ -196,13 +196,13 @@ int gmt_options_parse(const struct gmt_command *command, void *target, bool unti
 			break;
 		else
 			argv[operands++] = argv[at];
-		if (answer != GO_ON)
+		if (answer != CONTINUE)
 			return answer;
 	}
 	while (at < *argc)
 		argv[operands++] = argv[at++];
 	*argc = operands;
-	return GO_ON;
+	return CONTINUE;
 }
 
 /* Fills lines of at most 90 columns, after a margin. */

@@ -162,11 +162,11 @@ void gmt_recover_memory(struct gmt_shared_recording *shared_recording,
 	begin(ret_outcome, shared_recording);
 	why = gmt_shared_recordings_unusable_reason(shared_recording);
 	if (why && gmt_shared_recording_is_alive(shared_recording)) {
-		ret_outcome->state = GMT_RECOVER_GOES_ON;
+		ret_outcome->state = GMT_RECOVER_IN_PROGRESS;
 	} else if (why) {
-		discard(shared_recording, options, GMT_RECOVER_IS_USELESS, ret_outcome);
-		if (ret_outcome->state == GMT_RECOVER_IS_USELESS)
-			set_why(ret_outcome, GMT_RECOVER_IS_USELESS, GMT_NO_FILE, why);
+		discard(shared_recording, options, GMT_RECOVER_IS_UNUSABLE, ret_outcome);
+		if (ret_outcome->state == GMT_RECOVER_IS_UNUSABLE)
+			set_why(ret_outcome, GMT_RECOVER_IS_UNUSABLE, GMT_NO_FILE, why);
 	} else if (about->user != geteuid() && options->output) {
 		/* File names from the memory of other users are not opened, not even for reading. */
 		complete(NULL, shared_recording, options, ret_outcome);
@@ -216,7 +216,7 @@ void gmt_recover_file(const char *path, const struct gmt_recover_options *option
 	} else if (state == GMT_REPLACEABLE_FILE_IS_GONE) {
 		refuse(ret_outcome, "No such file or directory");
 	} else if (recording_pid) {
-		ret_outcome->state = GMT_RECOVER_GOES_ON;
+		ret_outcome->state = GMT_RECOVER_IN_PROGRESS;
 		ret_outcome->pid = recording_pid;
 	} else if (!shared_recording) {
 		find_end(&target, ret_outcome);

@@ -21,10 +21,10 @@
 enum gmt_recover_state {
 	GMT_RECOVER_COMPLETED, /* completed; in a dry run: would be completed */
 	GMT_RECOVER_IS_WHOLE,  /* the file was already complete; the memory is removed */
-	GMT_RECOVER_GOES_ON,   /* the process is still recording */
+	GMT_RECOVER_IN_PROGRESS,   /* the process is still recording */
 	GMT_RECOVER_IS_GONE,   /* the file is gone, and the caller named no other file */
 	/* the memory is from before a restart of this machine, or from another machine */
-	GMT_RECOVER_IS_USELESS,
+	GMT_RECOVER_IS_UNUSABLE,
 	/* one of the two states above, and the memory was removed; in a dry run: would be removed */
 	GMT_RECOVER_IS_DISCARDED,
 	GMT_RECOVER_IS_REFUSED,

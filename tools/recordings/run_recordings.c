@@ -136,7 +136,7 @@ static void note_outcome(struct finish *finish, const struct gmt_recover_outcome
 	case GMT_RECOVER_COMPLETED:
 		print_completed(finish, outcome);
 		break;
-	case GMT_RECOVER_GOES_ON:
+	case GMT_RECOVER_IN_PROGRESS:
 		if (!finish->is_quiet && finish->in_progress++ < MAX_PRINTED)
 			gmt_message_hint("%s: in progress: process %" PRIu32 " still records", outcome->path,
 				outcome->pid);
@@ -157,7 +157,7 @@ static void note_outcome(struct finish *finish, const struct gmt_recover_outcome
 		break;
 	case GMT_RECOVER_NOTHING:
 	case GMT_RECOVER_IS_WHOLE:
-	case GMT_RECOVER_IS_USELESS:
+	case GMT_RECOVER_IS_UNUSABLE:
 	case GMT_RECOVER_IS_DISCARDED:
 		break;
 	}

@@ -67,7 +67,7 @@ static bool visit_file(int folder, const char *name,
 {
 	static struct gmt_running running; /* large, so static */
 	struct gmt_file_identity file;
-	bool goes_on = true;
+	bool continues = true;
 
 	running.fd = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (running.fd < 0)
@@ -76,13 +76,13 @@ static bool visit_file(int folder, const char *name,
 	if (read_page(running.fd, &running.about)) {
 		running.pid = running.about.pid;
 		if (!is_gone(running.fd))
-			goes_on = visit(context, &running);
+			continues = visit(context, &running);
 		else if (gmt_file_identity_of(running.fd, &file) &&
 			gmt_file_identity_is_at(folder, name, &file))
 			unlinkat(folder, name, 0);
 	}
 	close(running.fd);
-	return goes_on;
+	return continues;
 }
 
 static bool visit_folder(const char *path,
@@ -90,23 +90,23 @@ static bool visit_folder(const char *path,
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
-	bool goes_on = true;
+	bool continues = true;
 	int seen = 0;
 
 	for (struct dirent *entry;
-		goes_on && entries && seen < MAX_ENTRIES && (entry = readdir(entries)) != NULL;) {
+		continues && entries && seen < MAX_ENTRIES && (entry = readdir(entries)) != NULL;) {
 		const char *suffix = strrchr(entry->d_name, '.');
 
 		if (!suffix || strcmp(suffix, ".control") != 0)
 			continue;
 		seen++;
-		goes_on = visit_file(dirfd(entries), entry->d_name, visit, context);
+		continues = visit_file(dirfd(entries), entry->d_name, visit, context);
 	}
 	if (entries)
 		closedir(entries);
 	else if (fd >= 0)
 		close(fd);
-	return goes_on;
+	return continues;
 }
 
 void gmt_running_each(bool (*visit)(void *context, const struct gmt_running *running),
@@ -203,12 +203,12 @@ static bool wait_for_answer(const struct gmt_running *running, struct gmt_contro
 	unsigned waited_ms = 0;
 
 	for (;; waited_ms += POLL_MS) {
-		uint32_t asked = GMT_CONTROL_ASKED;
+		uint32_t asked = GMT_CONTROL_REQUESTED;
 		uint32_t turn = atomic_load(&page->turn);
 
 		if (turn == GMT_CONTROL_ANSWERED)
 			return true;
-		if (turn == GMT_CONTROL_ASKED && waited_ms >= TAKE_UP_MS &&
+		if (turn == GMT_CONTROL_REQUESTED && waited_ms >= TAKE_UP_MS &&
 			atomic_compare_exchange_strong(&page->turn, &asked, GMT_CONTROL_IDLE))
 			return false;
 		if (waited_ms % 500 == 0 && is_gone(running->fd))
@@ -251,7 +251,7 @@ static void request_from_page(struct request *request, const struct gmt_running 
 	page->verb = request->verb;
 	snprintf(page->argument, sizeof(page->argument), "%s",
 		request->argument ? request->argument : "");
-	atomic_store(&page->turn, GMT_CONTROL_ASKED);
+	atomic_store(&page->turn, GMT_CONTROL_REQUESTED);
 	if (!wait_for_answer(running, page)) {
 		release(page);
 		gmt_message_error(

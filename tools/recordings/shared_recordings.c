@@ -85,7 +85,7 @@ static bool visit_folder(const char *path, const char *prefix, uid_t owner, bool
 	int fd = open(path,
 		O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | (must_be_private ? O_NOFOLLOW : 0));
 	DIR *entries = fd >= 0 && (!must_be_private || is_private(fd, owner)) ? fdopendir(fd) : NULL;
-	bool goes_on = true;
+	bool continues = true;
 	int seen = 0;
 
 	if (!entries) {
@@ -93,13 +93,13 @@ static bool visit_folder(const char *path, const char *prefix, uid_t owner, bool
 			close(fd);
 		return true;
 	}
-	for (struct dirent *entry; goes_on && seen < MAX_ENTRIES && (entry = readdir(entries));)
+	for (struct dirent *entry; continues && seen < MAX_ENTRIES && (entry = readdir(entries));)
 		if (!strncmp(entry->d_name, prefix, strlen(prefix)) && ends_with(entry->d_name, ".area")) {
-			goes_on = visit_entry(dirfd(entries), path, entry->d_name, owner, visit, context);
+			continues = visit_entry(dirfd(entries), path, entry->d_name, owner, visit, context);
 			seen++;
 		}
 	closedir(entries);
-	return goes_on;
+	return continues;
 }
 
 static bool visit_shm(uid_t owner, gmt_shared_recordings_visit *visit, void *context)

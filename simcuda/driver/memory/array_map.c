@@ -267,10 +267,11 @@ static bool get_part(const CUarrayMapInfo *info, const struct target *target,
 		return get_level_part(info, target, ret_part);
 
 	uint64_t offset = info->subresource.miptail.offset, size_bytes = info->subresource.miptail.size;
-	size_t room_bytes = target->mipmap ? tail_bytes(target->descriptor, target->level_count) : 0;
+	size_t available_bytes =
+		target->mipmap ? tail_bytes(target->descriptor, target->level_count) : 0;
 	if (info->subresourceType != CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL || size_bytes == 0 ||
 		info->subresource.miptail.layer != 0 || offset % TILE_BYTES || size_bytes % TILE_BYTES ||
-		offset > room_bytes || size_bytes > room_bytes - offset)
+		offset > available_bytes || size_bytes > available_bytes - offset)
 		return false;
 	ret_part->is_tail = true;
 	ret_part->offset[0] = offset;

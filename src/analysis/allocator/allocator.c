@@ -75,7 +75,7 @@ static bool device_of(struct gmt_allocator *allocator, const struct gmt_accounti
 }
 
 /* Returns whether memory given back at `then` may still count as taken again at `now`. */
-static bool is_soon_after(const struct gmt_allocator *allocator, uint64_t then, uint64_t now)
+static bool is_soon_reacquired(const struct gmt_allocator *allocator, uint64_t then, uint64_t now)
 {
 	const struct gmt_timeline *timeline = allocator->timeline;
 	uint32_t first, last;
@@ -84,23 +84,24 @@ static bool is_soon_after(const struct gmt_allocator *allocator, uint64_t then, 
 		!gmt_series_find(&timeline->series[0], then, &first) ||
 		!gmt_series_find(&timeline->series[0], now, &last))
 		return true;
-	return last - first <= GMT_AGAIN_STEPS;
+	return last - first <= GMT_REACQUIRE_STEPS;
 }
 
-static void note_taken_again(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
+static void note_reacquired(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
 	uint64_t bytes, uint64_t stamp)
 {
-	struct gmt_give_back *last = &device->last;
+	struct gmt_cache_release *last = &device->last;
 
-	if (device->give_back_count && last->again_bytes < last->bytes &&
-		is_soon_after(allocator, last->stamp, stamp)) {
-		uint64_t rest = last->bytes - last->again_bytes;
+	if (device->cache_release_count && last->reacquired_bytes < last->bytes &&
+		is_soon_reacquired(allocator, last->stamp, stamp)) {
+		uint64_t rest = last->bytes - last->reacquired_bytes;
 		uint64_t again = bytes < rest ? bytes : rest;
 
-		last->again_bytes += again;
-		device->again_bytes += again;
-		if (device->give_back_count == device->give_backs.count)
-			device->give_backs.items[device->give_backs.count - 1].again_bytes = last->again_bytes;
+		last->reacquired_bytes += again;
+		device->reacquired_bytes += again;
+		if (device->cache_release_count == device->cache_releases.count)
+			device->cache_releases.items[device->cache_releases.count - 1].reacquired_bytes =
+				last->reacquired_bytes;
 	}
 }
 
@@ -114,7 +115,7 @@ static bool note_segment(struct gmt_allocator *allocator, struct gmt_allocator_d
 	change(device, GMT_ALLOCATOR_RESERVED, pool_of(segment->size_bytes),
 		(int64_t)segment->size_bytes);
 	change(device, GMT_ALLOCATOR_SEGMENTS, pool_of(segment->size_bytes), 1);
-	note_taken_again(allocator, device, segment->size_bytes, segment->stamp);
+	note_reacquired(allocator, device, segment->size_bytes, segment->stamp);
 	return true;
 }
 
@@ -125,31 +126,32 @@ static void note_range(struct gmt_allocator *allocator, struct gmt_allocator_dev
 	gmt_allocator_memory_note_range(&allocator->memory, range);
 	change(device, GMT_ALLOCATOR_RESERVED, pool_of(range->page_bytes),
 		(int64_t)range->mapped_bytes);
-	note_taken_again(allocator, device, range->mapped_bytes, stamp);
+	note_reacquired(allocator, device, range->mapped_bytes, stamp);
 }
 
-static bool give_back(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
+static bool note_cache_release(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
 	uint64_t size_bytes, uint64_t stamp)
 {
 	/* Memory that is freed after the end of the program's work does not count as given back. */
 	if (allocator->timeline && stamp > allocator->timeline->work_end)
 		return true;
-	if (!device->gives) {
-		device->gives = true;
-		device->give_back_count++;
-		device->last = (struct gmt_give_back){ .stamp = stamp, .after_refusal = device->refused };
+	if (!device->is_releasing) {
+		device->is_releasing = true;
+		device->cache_release_count++;
+		device->last =
+			(struct gmt_cache_release){ .stamp = stamp, .after_refusal = device->refused };
 		device->refused = false;
-		if (device->give_backs.count < GMT_GIVE_BACKS_KEPT) {
-			struct gmt_give_back *row = gmt_vec_push(&device->give_backs);
+		if (device->cache_releases.count < GMT_CACHE_RELEASES_KEPT) {
+			struct gmt_cache_release *row = gmt_vec_push(&device->cache_releases);
 			if (!row)
 				return false;
 		}
 	}
 	device->last.bytes += size_bytes;
 	device->last.segments++;
-	device->given_bytes += size_bytes;
-	if (device->give_back_count == device->give_backs.count)
-		device->give_backs.items[device->give_backs.count - 1] = device->last;
+	device->released_bytes += size_bytes;
+	if (device->cache_release_count == device->cache_releases.count)
+		device->cache_releases.items[device->cache_releases.count - 1] = device->last;
 	return true;
 }
 
@@ -172,9 +174,9 @@ static bool end_segment(struct gmt_allocator *allocator, struct gmt_allocator_se
 			-(int64_t)segment->size_bytes);
 		change(device, GMT_ALLOCATOR_SEGMENTS, pool_of(segment->size_bytes), -1);
 		if (segment->blocks)
-			device->misfits++;
+			device->mismatches++;
 		else
-			done = give_back(allocator, device, segment->size_bytes, stamp);
+			done = note_cache_release(allocator, device, segment->size_bytes, stamp);
 	}
 	return gmt_allocator_memory_remove(&allocator->memory, segment) && done;
 }
@@ -191,7 +193,7 @@ static bool end_page(struct gmt_allocator *allocator, struct gmt_allocator_segme
 
 		change(device, GMT_ALLOCATOR_RESERVED, pool_of(range->page_bytes),
 			-(int64_t)page->size_bytes);
-		done = give_back(allocator, device, page->size_bytes, stamp);
+		done = note_cache_release(allocator, device, page->size_bytes, stamp);
 	}
 	return gmt_allocator_memory_remove(&allocator->memory, page) && done;
 }
@@ -292,7 +294,7 @@ static bool add_to_segment(struct gmt_allocator *allocator, struct gmt_allocator
 	uint64_t end = event->address + event->size_bytes;
 
 	if (event->size_bytes > segment->size_bytes - segment->used_bytes)
-		device->misfits++;
+		device->mismatches++;
 	if (!segment->is_segment && !note_segment(allocator, device, segment))
 		return false;
 	note_split(device, segment, event->size_bytes, is_free_behind(accounting, segment, end));
@@ -322,7 +324,7 @@ static bool add_block(struct gmt_allocator *allocator, const struct gmt_accounti
 	enum gmt_allocator_pool pool = pool_in(allocator, segment);
 	struct gmt_allocator_range *range;
 
-	device->gives = device->refused = false;
+	device->is_releasing = device->refused = false;
 	change(device, GMT_ALLOCATOR_ALLOCATED, pool, (int64_t)event->size_bytes);
 	change(device, GMT_ALLOCATOR_BLOCKS, pool, 1);
 	if (!segment) {
@@ -330,7 +332,7 @@ static bool add_block(struct gmt_allocator *allocator, const struct gmt_accounti
 		return true;
 	}
 	if (pool == GMT_POOL_SMALL && event->size_bytes > SMALL_REQUEST_BYTES)
-		device->misfits++;
+		device->mismatches++;
 	range = gmt_allocator_memory_range(&allocator->memory, segment);
 	if (!range)
 		return add_to_segment(allocator, device, segment, accounting, event);
@@ -352,7 +354,7 @@ static void end_block(struct gmt_allocator *allocator, const struct gmt_accounti
 	if (!segment || segment->range_plus_1)
 		return;
 	if (!segment->blocks || segment->used_bytes < block->size_bytes) {
-		device->misfits++;
+		device->mismatches++;
 		return;
 	}
 
@@ -423,7 +425,7 @@ static bool on_mapped(void *user, const struct gmt_replay *replay,
 
 		change(device, GMT_ALLOCATOR_RESERVED, pool_of(range->page_bytes),
 			(int64_t)page->size_bytes);
-		note_taken_again(allocator, device, page->size_bytes, event->stamp);
+		note_reacquired(allocator, device, page->size_bytes, event->stamp);
 	}
 	return true;
 }
@@ -475,13 +477,13 @@ const struct gmt_allocator_device *gmt_allocator_find(const struct gmt_allocator
 
 bool gmt_allocator_knows_segments(const struct gmt_allocator_device *device)
 {
-	return !device->outside_blocks && !device->misfits;
+	return !device->outside_blocks && !device->mismatches;
 }
 
 void gmt_allocator_fini(struct gmt_allocator *allocator)
 {
 	for (size_t i = 0; i < allocator->devices.count; i++)
-		gmt_vec_fini(&allocator->devices.items[i].give_backs);
+		gmt_vec_fini(&allocator->devices.items[i].cache_releases);
 	gmt_vec_fini(&allocator->devices);
 	gmt_map_fini(&allocator->device_ids);
 	gmt_allocator_memory_fini(&allocator->memory);

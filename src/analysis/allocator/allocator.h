@@ -44,25 +44,26 @@ struct gmt_allocator_stat {
 };
 
 /* Segments without a block that PyTorch gave back to the driver together. */
-struct gmt_give_back {
+struct gmt_cache_release {
 	uint64_t stamp; /* when PyTorch gave back the first segment */
 	uint64_t bytes, segments; /* segments or pages */
-	/* part of `bytes` that PyTorch got again before the next one, within GMT_AGAIN_STEPS steps */
-	uint64_t again_bytes;
+	/* part of `bytes` that PyTorch got again before the next one, within GMT_REACQUIRE_STEPS steps */
+	uint64_t reacquired_bytes;
 	bool after_refusal; /* the driver had just refused a request */
 };
 
-enum { GMT_AGAIN_STEPS = 3, GMT_GIVE_BACKS_KEPT = 1000 };
+enum { GMT_REACQUIRE_STEPS = 3, GMT_CACHE_RELEASES_KEPT = 1000 };
 
 struct gmt_allocator_device {
 	int16_t device;
 	struct gmt_allocator_stat stats[GMT_ALLOCATOR_ROWS][GMT_ALLOCATOR_POOLS];
-	GMT_VEC(struct gmt_give_back) give_backs; /* only the first GMT_GIVE_BACKS_KEPT */
-	uint64_t give_back_count, given_bytes, again_bytes; /* sums over all give-backs */
-	struct gmt_give_back last; /* the newest give-back */
-	bool gives, refused;
-	uint64_t outside_blocks;   /* blocks, over the whole run, that lay in no known segment */
-	uint64_t misfits; /* events that contradict the known behaviour of PyTorch's allocator */
+	GMT_VEC(struct gmt_cache_release) cache_releases; /* only the first GMT_CACHE_RELEASES_KEPT */
+	uint64_t cache_release_count, released_bytes,
+		reacquired_bytes; /* sums over all cache releases */
+	struct gmt_cache_release last; /* the newest cache release */
+	bool is_releasing, refused;
+	uint64_t outside_blocks; /* blocks, over the whole run, that lay in no known segment */
+	uint64_t mismatches; /* events that contradict the known behaviour of PyTorch's allocator */
 };
 
 struct gmt_allocator {
@@ -70,7 +71,7 @@ struct gmt_allocator {
 	const struct gmt_timeline *timeline; /* may be NULL */
 	/* devices that had an event, in the order of their first event */
 	GMT_VEC(struct gmt_allocator_device) devices;
-	struct gmt_map device_ids;   /* device number to index in devices */
+	struct gmt_map device_ids; /* device number to index in devices */
 	struct gmt_allocator_memory memory;
 	/* end addresses of blocks of layer torch in segments; blocks in pages are not included */
 	struct gmt_map block_ends;

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "containers/ordered.h"
+#include "containers/ordered_map.h"
 #include "containers/vec.h"
 #include "reader/load/snapshot.h"
 

@@ -194,7 +194,7 @@ static bool walk_page(struct walk *walk, const struct gmt_allocator_segment *pag
 {
 	struct gmt_segments *segments = walk->segments;
 	uint64_t start = page->address, end = start + page->size_bytes, at = start, used_bytes = 0,
-			 most_bytes = 0;
+			 max_bytes = 0;
 	const struct span *largest = NULL;
 
 	for (; *count && (*blocks)->address < end; ++*blocks, --*count) {
@@ -204,9 +204,9 @@ static bool walk_page(struct walk *walk, const struct gmt_allocator_segment *pag
 			note_hole(segments, (*blocks)->address - at);
 		at = (*blocks)->address + (*blocks)->size_bytes;
 		used_bytes += part;
-		if (!largest || part > most_bytes) {
+		if (!largest || part > max_bytes) {
 			largest = *blocks;
-			most_bytes = part;
+			max_bytes = part;
 		}
 		if (at > end)
 			break;

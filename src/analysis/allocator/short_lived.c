@@ -43,7 +43,7 @@ static void keep_live_candidates(struct gmt_short_lived *short_lived,
 			short_lived->live.items[left++] = *block;
 	}
 	short_lived->live.count = left;
-	short_lived->most_live = left * 2 > LIVE_AT_FIRST ? left * 2 : LIVE_AT_FIRST;
+	short_lived->max_live = left * 2 > LIVE_AT_FIRST ? left * 2 : LIVE_AT_FIRST;
 }
 
 /* Returns the large block that lives at the address, or NULL. */
@@ -63,7 +63,7 @@ __attribute__((noinline)) static bool note_began(struct gmt_short_lived *short_l
 {
 	struct gmt_short_lived_block *block;
 
-	if (short_lived->live.count >= short_lived->most_live)
+	if (short_lived->live.count >= short_lived->max_live)
 		keep_live_candidates(short_lived, replay);
 	/*
 	 * The entry of an older block may still be here: a block that was no longer large at its end is

@@ -62,7 +62,7 @@ struct gmt_short_lived {
 	bool are_too_many; /* the rows are not valid: a second replay with known peaks is needed */
 	uint64_t first_stamp, last_stamp; /* first and last event of a block; 0: no event yet */
 	/* limit for `live`; when it is reached, blocks that are no longer large are removed */
-	size_t most_live;
+	size_t max_live;
 	GMT_VEC(struct gmt_short_lived_block) live;
 	GMT_VEC(struct gmt_short_lived_size) sizes;
 	struct gmt_intern size_ids; /* key: site and size; ids are indices in sizes */

@@ -425,6 +425,6 @@ void gmt_diff_fini(struct gmt_diff *diff)
 	gmt_intern_fini(&diff->names);
 	gmt_vec_fini(&diff->accounts);
 	gmt_vec_fini(&diff->rows);
-	gmt_vec_fini(&diff->doubts);
+	gmt_vec_fini(&diff->uncertainties);
 	gmt_arena_fini(&diff->arena);
 }

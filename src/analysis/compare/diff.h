@@ -113,7 +113,7 @@ struct gmt_diff {
 	GMT_VEC(struct gmt_diff_account) accounts; /* by device, host last; layer torch before cuda */
 	GMT_VEC(struct gmt_diff_row) rows;
 	struct gmt_arena arena;
-	GMT_VEC(const char *) doubts; /* reasons why the comparison may mislead; one line each */
+	GMT_VEC(const char *) uncertainties; /* reasons why the comparison may mislead; one line each */
 	bool differs; /* a row or an account differs by the threshold or more */
 };
 
@@ -143,7 +143,7 @@ const char *gmt_diff_amount_name(enum gmt_diff_amount amount);
 /* "new", "gone", "grown", "shrunk", "unchanged" */
 const char *gmt_diff_change_name(enum gmt_diff_change change);
 
-/* Fills diff->doubts; part of gmt_diff_init. Returns false if memory is exhausted. */
+/* Fills diff->uncertainties; part of gmt_diff_init. Returns false if memory is exhausted. */
 bool gmt_diff_list_uncertain(struct gmt_diff *diff);
 
 void gmt_diff_fini(struct gmt_diff *diff);

@@ -27,7 +27,7 @@ static void add(struct lister *lister, const char *format, ...)
 
 	va_end(arguments);
 
-	const char **slot = text ? gmt_vec_push(&lister->diff->doubts) : NULL;
+	const char **slot = text ? gmt_vec_push(&lister->diff->uncertainties) : NULL;
 	if (slot)
 		*slot = text;
 	else

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/tables/names.h"
+#include "analysis/tables/short_names.h"
 #include "analysis/compare/site_key_names.h"
 #include "base/safe_text.h"
 #include "reader/symbols/symbols_cold.h"

@@ -46,7 +46,7 @@ void gmt_limits_fini(struct gmt_limits *limits)
 
 bool gmt_limits_ask_for_growth(const struct gmt_limits *limits)
 {
-	return limits->given[GMT_LIMIT_MAX_GROWTH] || limits->given[GMT_LIMIT_WARMUP] ||
+	return limits->is_set[GMT_LIMIT_MAX_GROWTH] || limits->is_set[GMT_LIMIT_WARMUP] ||
 		(limits->definitions & GMT_LEAK_BY_STEPS);
 }
 
@@ -54,10 +54,10 @@ enum gmt_status gmt_limits_check(const struct gmt_limits *limits, struct gmt_err
 {
 	bool by_age = limits->definitions & 1u << GMT_LEAK_AGE;
 
-	if (by_age && !limits->given[GMT_LIMIT_MAX_AGE])
+	if (by_age && !limits->is_set[GMT_LIMIT_MAX_AGE])
 		return gmt_error_set(error, GMT_USAGE,
 			"definition `age` needs to know how old: write --max-age=100steps or --max-age=30s");
-	if (!by_age && limits->given[GMT_LIMIT_MAX_AGE])
+	if (!by_age && limits->is_set[GMT_LIMIT_MAX_AGE])
 		return gmt_error_set(error, GMT_USAGE,
 			"max-age belongs to definition `age`: write --definition=growth,phase,age");
 	return GMT_OK;
@@ -289,13 +289,13 @@ static enum gmt_status set_number(const char *value, uint64_t most, uint64_t *re
 	return gmt_error_set(error, GMT_USAGE, "`%s` is no count: write a whole number", value);
 }
 
-static enum gmt_status set_part(const char *value, const char *what, double most_percent,
+static enum gmt_status set_part(const char *value, const char *what, double max_percent,
 	double *ret_part, struct gmt_error *error)
 {
 	double number;
 	const char *end = read_number(value, &number);
 
-	if (!end || strcmp(skip_spaces(end), "%") != 0 || number > most_percent)
+	if (!end || strcmp(skip_spaces(end), "%") != 0 || number > max_percent)
 		return gmt_error_set(error, GMT_USAGE, "`%s` is no %s: write 2%% or 0.5%%", value, what);
 	*ret_part = number / 100;
 	return GMT_OK;
@@ -359,7 +359,7 @@ enum gmt_status gmt_limits_set(struct gmt_limits *limits, enum gmt_limit_key key
 
 	if (status)
 		return gmt_error_set(error, status, "%s: %s", location, inner.text);
-	limits->given[key] = true;
+	limits->is_set[key] = true;
 	return GMT_OK;
 }
 
@@ -382,7 +382,7 @@ static void cut_line(const char *text, size_t length, char *line, size_t size)
 	snprintf(line, size, "%.*s", (int)(length < size ? length : size - 1), text);
 }
 
-static enum gmt_status parse_line(struct gmt_limits *limits, char *line, bool *given,
+static enum gmt_status parse_line(struct gmt_limits *limits, char *line, bool *is_set,
 	const char *location, struct gmt_error *error)
 {
 	char *equals = strchr(line, '=');
@@ -404,16 +404,16 @@ static enum gmt_status parse_line(struct gmt_limits *limits, char *line, bool *g
 			"%s: no limit is called `%s`; `gpumemtrace check "
 			"--help` lists them",
 			location, line);
-	if (given[key] && key != GMT_LIMIT_MAX_PEAK)
+	if (is_set[key] && key != GMT_LIMIT_MAX_PEAK)
 		return gmt_error_set(error, GMT_USAGE, "%s: `%s` is given twice", location, line);
-	given[key] = true;
+	is_set[key] = true;
 	return gmt_limits_set(limits, (enum gmt_limit_key)key, value, location, error);
 }
 
 enum gmt_status gmt_limits_parse(struct gmt_limits *limits, const char *text, const char *path,
 	struct gmt_error *error)
 {
-	bool given[GMT_LIMITS] = { 0 };
+	bool is_set[GMT_LIMITS] = { 0 };
 	unsigned number = 1;
 
 	for (const char *at = text; *at; number++) {
@@ -423,7 +423,7 @@ enum gmt_status gmt_limits_parse(struct gmt_limits *limits, const char *text, co
 		snprintf(location, sizeof(location), "%.500s:%u", path, number);
 		cut_line(at, length, line, sizeof(line));
 		if (*line) {
-			enum gmt_status status = parse_line(limits, line, given, location, error);
+			enum gmt_status status = parse_line(limits, line, is_set, location, error);
 			if (status)
 				return status;
 		}

@@ -39,7 +39,7 @@ struct gmt_limits {
 	uint32_t definitions;  /* Bits by enum gmt_leak_definition. 0: not given. */
 	uint32_t age_steps;    /* UINT32_MAX: no limit in steps. */
 	uint64_t age_ns;       /* UINT64_MAX: no limit in time. */
-	bool given[GMT_LIMITS];
+	bool is_set[GMT_LIMITS];
 };
 
 /* Returns the default limits. End them with gmt_limits_fini. */

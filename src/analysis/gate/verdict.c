@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/tables/names.h"
+#include "analysis/tables/short_names.h"
 #include "analysis/tables/stack_summary.h"
 #include "base/budget.h"
 #include "format/format.h"

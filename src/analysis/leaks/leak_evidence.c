@@ -131,15 +131,15 @@ struct gmt_leak_line gmt_leak_line_of(const struct gmt_leak_search *search, uint
 	const struct gmt_leak_builder *builder = search->builder;
 	const struct gmt_leak_group *row = &builder->groups.items[group];
 	struct gmt_leak_line line = { .layer = row->layer, .device = row->device, .space = row->space };
-	int64_t sum = 0, most = INT64_MIN;
+	int64_t sum = 0, max = INT64_MIN;
 
 	for (size_t i = 0; i < site_count; i++) {
 		int64_t rose = (int64_t)(gmt_leak_held_by(search, sites[i], climb->last) -
 			gmt_leak_held_by(search, sites[i], climb->first));
 
 		sum += rose;
-		if (rose > most) {
-			most = rose;
+		if (rose > max) {
+			max = rose;
 			line.stack = builder->replay->site_stacks.items[sites[i]];
 		}
 	}

@@ -58,9 +58,9 @@ static bool is_in_proportion(const struct curve *curve, const struct curve *lead
 	for (size_t i = 0; i < count; i++) {
 		double rose = (double)curve->held[i] - (double)curve->held[0];
 		double wanted = ((double)leader->held[i] - (double)leader->held[0]) * all / all_leader;
-		double apart = rose > wanted ? rose - wanted : wanted - rose;
+		double difference = rose > wanted ? rose - wanted : wanted - rose;
 
-		if (apart > ROUNDING_BYTES + all / TOLERANCE)
+		if (difference > ROUNDING_BYTES + all / TOLERANCE)
 			return false;
 	}
 	return true;

@@ -60,16 +60,16 @@ static void find_sites(const struct gmt_leak_builder *builder, const struct gmt_
 	struct sites *ret_sites)
 {
 	const struct gmt_history_block *blocks;
-	size_t count = 0, most = 0, kept = 0;
+	size_t count = 0, max = 0, kept = 0;
 
 	ret_sites->count = 0;
 	blocks = gmt_leak_blocks(builder, moment_of(leak), leak->group, &count);
 	for (size_t i = 0; i < count; i++)
 		count_block(ret_sites, blocks[i].site);
 	for (size_t i = 0; i < ret_sites->count; i++)
-		most = ret_sites->items[i].blocks > most ? ret_sites->items[i].blocks : most;
+		max = ret_sites->items[i].blocks > max ? ret_sites->items[i].blocks : max;
 	for (size_t i = 0; i < ret_sites->count; i++)
-		if (ret_sites->items[i].blocks >= MIN_BLOCKS && ret_sites->items[i].blocks >= most / 4)
+		if (ret_sites->items[i].blocks >= MIN_BLOCKS && ret_sites->items[i].blocks >= max / 4)
 			ret_sites->items[kept++] = ret_sites->items[i];
 	ret_sites->count = kept;
 }

@@ -107,6 +107,6 @@ void gmt_leak_groups_fini(struct gmt_leak_builder *builder);
  * Gives each finding the hint about the usual cause that fits its evidence, if one fits. False when
  * out of memory.
  */
-bool gmt_leak_give_hints(struct gmt_leak_builder *builder);
+bool gmt_leak_add_hints(struct gmt_leak_builder *builder);
 
 #endif

@@ -425,7 +425,7 @@ static const char *hint_of(const struct hints *hints, const struct gmt_leak *lea
 	return NULL;
 }
 
-static bool look_around(struct hints *hints)
+static bool prepare_hints(struct hints *hints)
 {
 	const struct gmt_leak_builder *builder = hints->builder;
 
@@ -449,10 +449,10 @@ static bool look_around(struct hints *hints)
 	return true;
 }
 
-bool gmt_leak_give_hints(struct gmt_leak_builder *builder)
+bool gmt_leak_add_hints(struct gmt_leak_builder *builder)
 {
 	struct hints hints = { .builder = builder };
-	bool done = look_around(&hints);
+	bool done = prepare_hints(&hints);
 
 	for (size_t i = 0; done && i < builder->leaks->rows.count; i++) {
 		struct gmt_leak *leak = &builder->leaks->rows.items[i];

@@ -290,7 +290,7 @@ enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_sna
 		drop_unasked(&builder);
 	done = done && find_phases(&builder) && find_by_end(&builder, GMT_LEAK_AGE) &&
 		find_by_end(&builder, GMT_LEAK_EXIT) && list_cached(ret_leaks, history) &&
-		gmt_leak_give_hints(&builder);
+		gmt_leak_add_hints(&builder);
 
 	if (done) {
 		gmt_leak_note_compacted(&builder);

@@ -36,16 +36,16 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 static bool find_kept(struct search *search, uint64_t later_bytes)
 {
 	const struct gmt_rise_curve *curve = search->curve;
-	uint64_t least = later_bytes;
+	uint64_t min = later_bytes;
 
 	if (!gmt_vec_reserve(&search->kept, curve->count + 1) ||
 		!gmt_vec_reserve(&search->rises, curve->count + 1))
 		return false;
 	search->kept.count = curve->count;
 	for (size_t i = curve->count; i-- > 0;) {
-		least = smaller(least, curve->held[i]);
-		search->kept.items[i] = least;
-		least = smaller(least, curve->low[i]);
+		min = smaller(min, curve->held[i]);
+		search->kept.items[i] = min;
+		min = smaller(min, curve->low[i]);
 	}
 	return true;
 }
@@ -66,14 +66,14 @@ static uint64_t rise_between(const struct search *search, size_t from, size_t to
 /* Returns the largest amount held above what was kept. */
 static uint64_t height_of_teeth(const struct search *search)
 {
-	uint64_t most = 0;
+	uint64_t max = 0;
 
 	for (size_t i = search->first; i <= search->last; i++) {
 		uint64_t above = search->curve->held[i] - search->kept.items[i];
 
-		most = above > most ? above : most;
+		max = above > max ? above : max;
 	}
-	return most;
+	return max;
 }
 
 /*
@@ -114,7 +114,7 @@ static bool is_even(const struct search *search)
 {
 	const size_t *rises = search->rises.items;
 	size_t count = search->rises.count, shortest = SIZE_MAX, longest = 0;
-	uint64_t least = UINT64_MAX, most = 0;
+	uint64_t min = UINT64_MAX, max = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t bytes = rise_between(search, rises[i] - 1, rises[i]);
@@ -122,10 +122,10 @@ static bool is_even(const struct search *search)
 
 		shortest = gap < shortest ? gap : shortest;
 		longest = gap > longest ? gap : longest;
-		least = smaller(bytes, least);
-		most = bytes > most ? bytes : most;
+		min = smaller(bytes, min);
+		max = bytes > max ? bytes : max;
 	}
-	return longest <= 2 * shortest && most <= 2 * least &&
+	return longest <= 2 * shortest && max <= 2 * min &&
 		search->last - rises[count - 1] <= longest + longest / 2;
 }
 
@@ -198,7 +198,7 @@ static bool come_rarer(const struct search *search, const uint64_t *quarters)
 static bool tails_off(const struct search *search)
 {
 	size_t length = search->last - search->first;
-	uint64_t quarters[4], most = 0, least = UINT64_MAX;
+	uint64_t quarters[4], max = 0, min = UINT64_MAX;
 	size_t later_rises = 0;
 
 	for (size_t i = 0; i < search->rises.count; i++)
@@ -207,14 +207,14 @@ static bool tails_off(const struct search *search)
 		quarters[q] = rise_between(search, search->first + length * q / 4,
 			search->first + length * (q + 1) / 4);
 	for (size_t q = 1; q < 4; q++) {
-		most = quarters[q] > most ? quarters[q] : most;
-		least = smaller(quarters[q], least);
+		max = quarters[q] > max ? quarters[q] : max;
+		min = smaller(quarters[q], min);
 	}
-	if (later_rises >= MANY_RISES && least && most <= least + least / 3)
+	if (later_rises >= MANY_RISES && min && max <= min + min / 3)
 		return false;
-	most = quarters[0] > most ? quarters[0] : most;
+	max = quarters[0] > max ? quarters[0] : max;
 	return come_slower(search) || come_rarer(search, quarters) ||
-		((double)quarters[3] < 0.35 * (double)most &&
+		((double)quarters[3] < 0.35 * (double)max &&
 			quarters[2] + quarters[3] < quarters[0] + quarters[1]);
 }
 
@@ -315,16 +315,16 @@ static double rate_of(const struct search *search)
 static double dense_rate_of(const struct search *search, double mean, double median)
 {
 	size_t middle = search->first + (search->last - search->first) / 2;
-	double half = (double)(middle - search->first), most = 0;
+	double half = (double)(middle - search->first), max = 0;
 
 	for (size_t i = search->first + 1; i <= search->last; i++)
-		most = fmax(most, (double)rise_between(search, i - 1, i));
+		max = fmax(max, (double)rise_between(search, i - 1, i));
 	return search->rises.count * 4 >= (search->last - search->first) * 3 &&
-			fabs(median - mean) * 2 * half <= most &&
+			fabs(median - mean) * 2 * half <= max &&
 			fabs(rate_between(search, search->first, middle) -
 				rate_between(search, middle, search->last)) *
 					half <=
-				most
+				max
 		? median
 		: mean;
 }

@@ -46,12 +46,12 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 }
 
 /* How well an answer fits a moment. */
-enum misfit {
+enum mismatch {
 	FITS,     /* the process held the same memory */
 	/* the process held other memory; the device's use can be corrected by the difference */
 	DIFFERS,
 	CHANGED,  /* the memory of the process changed during the question */
-	MISFIT,   /* the device's use at the moment cannot be derived from this answer */
+	MISMATCH,   /* the device's use at the moment cannot be derived from this answer */
 };
 
 /*
@@ -59,28 +59,28 @@ enum misfit {
  * Blocks inside it may come and go, as long as the blocks of the moment fit into the reserved
  * memory.
  */
-static enum misfit cache_misfit(uint64_t before_bytes, uint64_t after_bytes, uint64_t now_bytes,
+static enum mismatch cache_mismatch(uint64_t before_bytes, uint64_t after_bytes, uint64_t now_bytes,
 	bool known, uint64_t reserved_bytes)
 {
 	if (before_bytes == now_bytes && after_bytes == now_bytes)
 		return FITS;
-	return known && reserved_bytes >= now_bytes ? DIFFERS : MISFIT;
+	return known && reserved_bytes >= now_bytes ? DIFFERS : MISMATCH;
 }
 
-static enum misfit misfit_of(const struct gmt_ledger_answer *answer,
+static enum mismatch mismatch_of(const struct gmt_ledger_answer *answer,
 	const struct gmt_ledger_sums *now)
 {
 	const struct gmt_sample *sample = &answer->sample;
-	enum misfit misfit = answer->before.steady_bytes != answer->after.steady_bytes ? CHANGED
-		: answer->after.steady_bytes != now->steady_bytes                          ? DIFFERS
-																				   : FITS;
-	enum misfit pools = cache_misfit(answer->before.pool_bytes, answer->after.pool_bytes,
+	enum mismatch mismatch = answer->before.steady_bytes != answer->after.steady_bytes ? CHANGED
+		: answer->after.steady_bytes != now->steady_bytes                              ? DIFFERS
+																					   : FITS;
+	enum mismatch pools = cache_mismatch(answer->before.pool_bytes, answer->after.pool_bytes,
 		now->pool_bytes, sample->known & GMT_SAMPLE_POOLS, sample->pool_reserved_bytes);
-	enum misfit graphs = cache_misfit(answer->before.graph_bytes, answer->after.graph_bytes,
+	enum mismatch graphs = cache_mismatch(answer->before.graph_bytes, answer->after.graph_bytes,
 		now->graph_bytes, sample->known & GMT_SAMPLE_GRAPHS, sample->graph_reserved_bytes);
 
-	misfit = pools > misfit ? pools : misfit;
-	return graphs > misfit ? graphs : misfit;
+	mismatch = pools > mismatch ? pools : mismatch;
+	return graphs > mismatch ? graphs : mismatch;
 }
 
 /*
@@ -90,7 +90,7 @@ static enum misfit misfit_of(const struct gmt_ledger_answer *answer,
 struct answers {
 	/* NULL: there is no such answer */
 	const struct gmt_ledger_answer *driver, *processes, *pools, *graphs;
-	enum misfit misfit;
+	enum mismatch mismatch;
 };
 
 /*
@@ -99,31 +99,31 @@ struct answers {
  */
 static const struct gmt_ledger_answer *find_answer(const struct builder *builder, int16_t device,
 	unsigned parts, const struct gmt_ledger_holding *holding, const struct gmt_ledger_answer *like,
-	enum misfit *ret_misfit)
+	enum mismatch *ret_mismatch)
 {
 	struct gmt_ledger_sums now = gmt_ledger_sums(holding);
 	const struct gmt_ledger_answer *best = NULL;
 
-	*ret_misfit = like ? DIFFERS : MISFIT;
+	*ret_mismatch = like ? DIFFERS : MISMATCH;
 	/* A file can have many devices and many answers, so the search has a budget. */
 	if (!gmt_budget_spend(builder->watch->answers.count / ANSWERS_A_UNIT, GMT_BUDGET_MOMENTS))
 		return NULL;
 	for (size_t i = 0; i < builder->watch->answers.count; i++) {
 		const struct gmt_ledger_answer *answer = &builder->watch->answers.items[i];
-		enum misfit misfit;
+		enum mismatch mismatch;
 
 		if (answer->sample.device != (uint16_t)device || (answer->sample.known & parts) != parts ||
 			(like &&
 				(answer->sample.free_bytes != like->sample.free_bytes ||
 					answer->sample.total_bytes != like->sample.total_bytes)))
 			continue;
-		misfit = misfit_of(answer, &now);
-		if (misfit < *ret_misfit ||
-			(best && misfit == *ret_misfit &&
+		mismatch = mismatch_of(answer, &now);
+		if (mismatch < *ret_mismatch ||
+			(best && mismatch == *ret_mismatch &&
 				distance(answer->sample.stamp, holding->stamp) <
 					distance(best->sample.stamp, holding->stamp))) {
 			best = answer;
-			*ret_misfit = misfit;
+			*ret_mismatch = mismatch;
 		}
 	}
 	return best;
@@ -132,13 +132,13 @@ static const struct gmt_ledger_answer *find_answer(const struct builder *builder
 static const struct gmt_ledger_answer *find_part(const struct builder *builder, int16_t device,
 	unsigned part, const struct gmt_ledger_holding *holding, const struct answers *answers)
 {
-	enum misfit misfit;
+	enum mismatch mismatch;
 
 	if (!answers->driver || answers->driver->sample.known & part)
 		return answers->driver;
-	return answers->misfit
-		? NULL
-		: find_answer(builder, device, GMT_SAMPLE_DRIVER | part, holding, answers->driver, &misfit);
+	return answers->mismatch ? NULL
+							 : find_answer(builder, device, GMT_SAMPLE_DRIVER | part, holding,
+								   answers->driver, &mismatch);
 }
 
 static struct answers find_answers(const struct builder *builder, int16_t device,
@@ -147,7 +147,7 @@ static struct answers find_answers(const struct builder *builder, int16_t device
 	struct answers answers = { 0 };
 
 	answers.driver =
-		find_answer(builder, device, GMT_SAMPLE_DRIVER, holding, NULL, &answers.misfit);
+		find_answer(builder, device, GMT_SAMPLE_DRIVER, holding, NULL, &answers.mismatch);
 	answers.processes = find_part(builder, device, GMT_SAMPLE_PROCESSES, holding, &answers);
 	answers.pools = find_part(builder, device, GMT_SAMPLE_POOLS, holding, &answers);
 	answers.graphs = find_part(builder, device, GMT_SAMPLE_GRAPHS, holding, &answers);
@@ -281,7 +281,7 @@ static void fill_used(const struct builder *builder, struct gmt_ledger_entry *en
 		return;
 	moved = now.steady_bytes - answer->after.steady_bytes;
 	entry->has_answer = true;
-	entry->is_moved = moved || answers->misfit == DIFFERS;
+	entry->is_moved = moved || answers->mismatch == DIFFERS;
 	entry->answer_time_ns = gmt_clock_time_ns(builder->watch->snapshot, answer->sample.stamp);
 	entry->total_bytes = answer->sample.total_bytes;
 	entry->used_bytes = answer->sample.total_bytes - answer->sample.free_bytes + moved;

@@ -68,7 +68,7 @@ static struct gmt_ledger_sums sums_now(struct gmt_ledger_watch *watch, uint16_t 
 }
 
 /* Completes the answers that began or ended before this moment. */
-static void pass_answers(struct gmt_ledger_watch *watch, uint64_t stamp)
+static void process_answers(struct gmt_ledger_watch *watch, uint64_t stamp)
 {
 	for (; watch->next_begin < watch->begins.count; watch->next_begin++) {
 		struct gmt_ledger_answer *answer =
@@ -123,10 +123,10 @@ static bool on_before(void *user, const struct gmt_replay *replay,
 	if (event->stamp > watch->work_end) {
 		uint64_t work_end = watch->work_end;
 
-		pass_answers(watch, work_end);
+		process_answers(watch, work_end);
 		take_ends(watch, replay, work_end);
 	}
-	pass_answers(watch, event->stamp);
+	process_answers(watch, event->stamp);
 	if (event->kind != GMT_KIND_ALLOC_FAILED || event->device < 0 ||
 		(event->layer != GMT_LAYER_TORCH && event->result != OUT_OF_MEMORY))
 		return true;
@@ -292,7 +292,7 @@ static void take_compacted_account(struct gmt_ledger_device *device,
  * Sets the peak within the compacted prefix: the total from its rows, PyTorch's part from the sites
  * at the peak.
  */
-static bool set_past_peak(struct gmt_ledger_watch *watch, const struct gmt_replay *replay,
+static bool set_compacted_peak(struct gmt_ledger_watch *watch, const struct gmt_replay *replay,
 	int16_t ordinal)
 {
 	const struct gmt_compacted *compacted = &watch->snapshot->compacted;
@@ -337,7 +337,7 @@ static bool on_compacted(void *user, const struct gmt_replay *replay)
 	for (size_t i = 0; i < replay->accounting.accounts.count; i++)
 		if (counts(&replay->accounting.accounts.items[i]) &&
 			replay->accounting.accounts.items[i].alloc_count &&
-			!set_past_peak(watch, replay, replay->accounting.accounts.items[i].device))
+			!set_compacted_peak(watch, replay, replay->accounting.accounts.items[i].device))
 			return false;
 	return true;
 }
@@ -350,7 +350,7 @@ static bool on_finished(void *user, const struct gmt_replay *replay)
 {
 	struct gmt_ledger_watch *watch = user;
 
-	pass_answers(watch,
+	process_answers(watch,
 		replay->events < watch->snapshot->events.count
 			? gmt_snapshot_event(watch->snapshot, replay->events).stamp
 			: UINT64_MAX);
@@ -402,7 +402,7 @@ static bool add_ooms(struct gmt_ledger_watch *watch)
 	return true;
 }
 
-static bool add_past(struct gmt_ledger_watch *watch)
+static bool add_compacted(struct gmt_ledger_watch *watch)
 {
 	for (size_t i = 0; watch->snapshot->compacted.has_compacted_prefix &&
 		i < watch->snapshot->compacted.answers.count;
@@ -451,7 +451,7 @@ bool gmt_ledger_watch_init(struct gmt_ledger_watch *watch, const struct gmt_snap
 			return false;
 		*answer = (struct gmt_ledger_answer){ .sample = *sample };
 	}
-	if (!add_ooms(watch) || !add_past(watch) ||
+	if (!add_ooms(watch) || !add_compacted(watch) ||
 		!gmt_vec_reserve(&watch->begins, watch->answers.count))
 		return false;
 	for (size_t i = 0; i < watch->answers.count; i++)

@@ -150,7 +150,7 @@ static void judge_compaction(struct lister *lister, const struct gmt_snapshot *s
 		add(lister, GMT_WARNING_REMARK,
 			"%s allocations of places beyond the limit were folded without their stack",
 			gmt_text_count(compacted->fold.merged_sites).text);
-	if (replay && replay->compacted_misfits)
+	if (replay && replay->compacted_mismatches)
 		add(lister, GMT_WARNING_INCOMPLETE,
 			"what lived, or lived at a peak, when it was folded does not sum up to "
 			"what the file says");

@@ -8,8 +8,8 @@ enum { RARE = 4 }; /* The lines of an epoch allocate in fewer than one of this m
 /* Sums over all sites of one part of an account. They become a row. */
 struct sums {
 	uint64_t made_bytes, left_bytes, peak_bytes;
-	uint32_t most_steps; /* Maximum over the sites. */
-	size_t first, count; /* Range in maker.sites. */
+	uint32_t max_steps; /* Maximum over the sites. */
+	size_t first, count; /* Range in builder.sites. */
 };
 
 struct builder {
@@ -130,7 +130,7 @@ static void sum_up(struct builder *builder)
 		of->made_bytes = gmt_account_sum_bytes(of->made_bytes, site->made_bytes);
 		of->left_bytes = gmt_account_sum_bytes(of->left_bytes, site->left_bytes);
 		of->peak_bytes = site->peak_bytes > of->peak_bytes ? site->peak_bytes : of->peak_bytes;
-		of->most_steps = site->steps > of->most_steps ? site->steps : of->most_steps;
+		of->max_steps = site->steps > of->max_steps ? site->steps : of->max_steps;
 	}
 	for (size_t row = 0; row < accounting->accounts.count * GMT_STEP_PARTS; row++) {
 		builder->sums.items[row].first = first;
@@ -171,7 +171,7 @@ static uint64_t times_of(const struct gmt_step_parts *parts, unsigned part, cons
 	if (part == GMT_STEP_PARTS_EVALUATION)
 		return parts->timeline->series[1].steps.count;
 	return part == GMT_STEP_PARTS_EPOCH
-		? sums->most_steps
+		? sums->max_steps
 		: parts->timeline->series[0].steps.count - !has_one_step(parts);
 }
 

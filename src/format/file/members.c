@@ -57,11 +57,11 @@ static bool is_described_at(int fd, uint64_t at, struct gmt_member *ret_member)
 /* Finds the last header in the file that describes a member. */
 static bool find_last(int fd, uint64_t file_bytes, struct gmt_member *ret_member)
 {
-	uint64_t least = file_bytes > MAX_BYTES ? file_bytes - MAX_BYTES : 0;
+	uint64_t min = file_bytes > MAX_BYTES ? file_bytes - MAX_BYTES : 0;
 	uint8_t bytes[LOOK_BYTES + 1];
 
-	for (uint64_t end = file_bytes; end > least;) {
-		uint64_t begin = end - least > LOOK_BYTES ? end - LOOK_BYTES : least;
+	for (uint64_t end = file_bytes; end > min;) {
+		uint64_t begin = end - min > LOOK_BYTES ? end - LOOK_BYTES : min;
 		size_t length = (size_t)(end - begin);
 
 		/*

@@ -115,9 +115,9 @@ static bool add_column(struct gmt_events *events, struct gmt_events_column *colu
  */
 static void spare_memory(struct gmt_events *events)
 {
-	size_t most_bytes = events->most_bytes ? events->most_bytes : GMT_EVENTS_MOST_BYTES;
+	size_t max_bytes = events->max_bytes ? events->max_bytes : GMT_EVENTS_MAX_BYTES;
 
-	if (events->bytes.count < most_bytes || events->has_no_file)
+	if (events->bytes.count < max_bytes || events->has_no_file)
 		return;
 	if (!events->file)
 		events->file = gmt_events_file_open();

@@ -32,7 +32,7 @@ struct gmt_events_row {
 enum {
 	GMT_EVENTS_CHUNK = 1024, /* events in a chunk; the tail may have fewer */
 	GMT_EVENTS_COLUMNS = 7,
-	GMT_EVENTS_MOST_BYTES = 64 << 20,
+	GMT_EVENTS_MAX_BYTES = 64 << 20,
 };
 
 /* Value number i is base + (the number of `width` bytes at offset + i * width << shift). */
@@ -57,7 +57,7 @@ struct gmt_events {
 	GMT_VEC(uint8_t) bytes;  /* packed bytes that are in memory */
 	struct gmt_events_file *file; /* the packed bytes before `bytes`; NULL: no file */
 	uint64_t file_bytes;
-	size_t most_bytes; /* limit of `bytes` in memory; 0: GMT_EVENTS_MOST_BYTES */
+	size_t max_bytes; /* limit of `bytes` in memory; 0: GMT_EVENTS_MAX_BYTES */
 	bool has_no_file;  /* the file could not be created, or is full */
 };
 

@@ -195,7 +195,7 @@ static bool load_clock(struct gmt_snapshot *snapshot, const struct gmt_clock *ro
 
 	if (clock)
 		*clock = (struct gmt_snapshot_clock){ row->stamp, row->monotonic_ns, row->realtime_ns };
-	gmt_load_see_stamp(snapshot, row->stamp);
+	gmt_load_note_stamp(snapshot, row->stamp);
 	return clock;
 }
 
@@ -223,13 +223,13 @@ static bool load_mark(struct gmt_snapshot *snapshot, const struct gmt_mark *row)
 			? snapshot->names.items[index].text.text
 			: "",
 	};
-	gmt_load_see_stamp(snapshot, row->stamp);
+	gmt_load_note_stamp(snapshot, row->stamp);
 	return true;
 }
 
 static void check_count(struct gmt_snapshot *snapshot, uint64_t stamp, uint64_t events)
 {
-	gmt_load_see_stamp(snapshot, stamp);
+	gmt_load_note_stamp(snapshot, stamp);
 	snapshot->promised_events = events;
 	snapshot->counts_differ |= events != snapshot->seen_events;
 }
@@ -262,7 +262,7 @@ static bool load_compacted(struct loader *loader, uint32_t kind, const char *row
 		snapshot->seen_events = fold->events;
 		snapshot->compaction_why =
 			gmt_arena_copy(&snapshot->arena, fold->why.text, fold->why.length);
-		gmt_load_see_stamp(snapshot, fold->stamp);
+		gmt_load_note_stamp(snapshot, fold->stamp);
 		if (!snapshot->compaction_why || !gmt_load_end_compacted(&loader->events))
 			return false;
 	}

@@ -205,9 +205,9 @@ static inline __attribute__((always_inline)) bool load_event(struct gmt_load_eve
 		row->more[1] =
 			block->object[i] || block->context[i] || has_offset(kind) ? block->stream[i] : 0;
 	}
-	gmt_load_see_stamp(loader->snapshot, stamp);
+	gmt_load_note_stamp(loader->snapshot, stamp);
 	if (kind == GMT_KIND_ALLOC || kind == GMT_KIND_MAP)
-		loader->snapshot->traces.items[trace].gets = true;
+		loader->snapshot->traces.items[trace].requests_memory = true;
 	return true;
 }
 
@@ -250,7 +250,7 @@ bool gmt_load_event_columns(struct gmt_load_events *loader, struct gmt_columns *
 #undef VALUES
 }
 
-static void see_shapes(struct gmt_snapshot *snapshot)
+static void note_shapes(struct gmt_snapshot *snapshot)
 {
 	for (size_t i = 0; i < gmt_shapes_count(&snapshot->shapes); i++) {
 		struct gmt_snapshot_event event;
@@ -266,7 +266,7 @@ bool gmt_load_finish_events(struct gmt_load_events *loader)
 {
 	struct gmt_snapshot *snapshot = loader->snapshot;
 
-	see_shapes(snapshot);
+	note_shapes(snapshot);
 	snapshot->reader = gmt_pages_grow(NULL, 0, sizeof(*snapshot->reader));
 	return snapshot->reader && gmt_order_finish(&loader->order, &snapshot->events) &&
 		gmt_events_reader_init(snapshot->reader, &snapshot->events, GMT_EVENTS_ALL) &&

@@ -58,7 +58,7 @@ bool gmt_load_trace(struct gmt_load_events *loader, uint32_t stack, uint32_t fra
 	uint32_t caller, uint32_t *ret_trace);
 
 /* Notes that the file has a record with this stamp. */
-static inline void gmt_load_see_stamp(struct gmt_snapshot *snapshot, uint64_t stamp)
+static inline void gmt_load_note_stamp(struct gmt_snapshot *snapshot, uint64_t stamp)
 {
 	if (stamp > snapshot->last_stamp)
 		snapshot->last_stamp = stamp;

@@ -62,10 +62,10 @@ static bool take_rows(struct gmt_order *order, size_t at, const struct gmt_snaps
 }
 
 /*
- * Moves the events of the run that are later than `least` back into the window, before the keys
+ * Moves the events of the run that are later than `lower_stamp` back into the window, before the keys
  * there.
  */
-static bool take_back_from(struct gmt_order *order, struct gmt_order_run *run, uint64_t least,
+static bool take_back_from(struct gmt_order *order, struct gmt_order_run *run, uint64_t lower_stamp,
 	struct gmt_events_reader *reader)
 {
 	size_t moved_count =
@@ -80,7 +80,7 @@ static bool take_back_from(struct gmt_order *order, struct gmt_order_run *run, u
 		before * sizeof(*order->window.items));
 	order->window.count += moved_count;
 	for (at = moved_count;
-		at && (at >= GMT_EVENTS_CHUNK || at == run->events.count) && run->last_stamp > least;
+		at && (at >= GMT_EVENTS_CHUNK || at == run->events.count) && run->last_stamp > lower_stamp;
 		at -= count) {
 		count = gmt_events_take_back(&run->events, reader);
 		if (!count)
@@ -94,7 +94,8 @@ static bool take_back_from(struct gmt_order *order, struct gmt_order_run *run, u
 		(moved_count - at + before) * sizeof(*order->window.items));
 	order->window.count -= at;
 	order->sorted = 0;
-	order->min_stamp = least < order->window.items[0].stamp ? least : order->window.items[0].stamp;
+	order->min_stamp =
+		lower_stamp < order->window.items[0].stamp ? lower_stamp : order->window.items[0].stamp;
 	order->is_disordered = true;
 	return true;
 }
@@ -108,15 +109,15 @@ static bool take_back(struct gmt_order *order)
 	struct gmt_order_run *last =
 		order->runs.count ? &order->runs.items[order->runs.count - 1] : NULL;
 	struct gmt_events_reader reader = { 0 };
-	uint64_t least = min_stamp(order);
+	uint64_t lower_stamp = min_stamp(order);
 	bool done;
 
-	if (!last || order->is_new_part || last->last_stamp <= least)
+	if (!last || order->is_new_part || last->last_stamp <= lower_stamp)
 		return true;
 	if (order->window_events < MAX_WINDOW_EVENTS)
 		order->window_events *= 2;
 	done = gmt_events_reader_init(&reader, &last->events, GMT_EVENTS_ALL) &&
-		take_back_from(order, last, least, &reader);
+		take_back_from(order, last, lower_stamp, &reader);
 	gmt_events_reader_fini(&reader);
 	return done;
 }

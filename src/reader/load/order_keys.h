@@ -5,8 +5,9 @@
 /*
  * Sorts keys that some threads wrote in turn. In the flow: order -> order_keys.
  *
- * The keys of each thread are already in order. So the sorter deals the keys to piles, about one
- * for each thread that was active, and merges the piles. The cost grows with the disorder.
+ * A patience sort. The keys of each thread are already in order. So the sorter deals the keys to
+ * piles, about one for each thread that was active, and merges the piles. The cost grows with the
+ * disorder.
  *
  * For one thread. False means out of memory.
  */

@@ -42,7 +42,7 @@ struct gmt_snapshot_trace {
 	uint32_t frames; /* id of the Python stack; 0: no stack */
 	/* Python stack of the thread that this thread works for (backward_stacks.h); 0: unknown */
 	uint32_t caller;
-	bool gets;       /* an allocation or a mapping has this trace */
+	bool requests_memory;       /* an allocation or a mapping has this trace */
 };
 
 struct gmt_snapshot_drop {

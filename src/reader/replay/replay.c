@@ -149,7 +149,7 @@ static bool are_namesakes(struct session *session, uint32_t a, uint32_t b)
 	return pair->are;
 }
 
-static bool asked(void *user, const struct gmt_interpret_event *event, uint32_t site)
+static bool requested(void *user, const struct gmt_interpret_event *event, uint32_t site)
 {
 	struct session *session = user;
 	struct gmt_replay_allocating_thread *allocating_thread =
@@ -373,7 +373,7 @@ static bool set_compacted(struct session *session)
 		return false;
 	session->replay->compacted_sites.count = session->snapshot->compacted.sites.count;
 	if (!gmt_compacted_set_accounting(&session->snapshot->compacted, &session->interpreter, &names,
-			&session->replay->compacted_misfits))
+			&session->replay->compacted_mismatches))
 		return false;
 	NOTIFY(session, compacted);
 	look_ahead(session);
@@ -425,7 +425,7 @@ enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_
 		.replay = ret_replay, .snapshot = snapshot, .traces = traces, .options = options,
 		.work_end = gmt_phases_work_end(snapshot),
 		.interpreter = { .accounting = &ret_replay->accounting, .heaps = &ret_replay->heaps, .owner = {
-			.made_site = made_site, .asked = asked, .began = began, .ended = ended, .mapped = mapped,
+			.made_site = made_site, .requested = requested, .began = began, .ended = ended, .mapped = mapped,
 			.refused = refused, .refused_free = refused_free, .name_heap = name_heap, .user = &session,
 		} },
 	};

@@ -76,7 +76,7 @@ struct gmt_replay {
 	struct gmt_interpret_heaps heaps; /* by the accounting's heap number */
 	uint64_t events; /* number of replayed events */
 	/* numbers in the compacted prefix that do not add up; above 0: damaged file */
-	uint64_t compacted_misfits;
+	uint64_t compacted_mismatches;
 	uint64_t end_time_ns; /* time of the last moment that the accounting covers */
 };
 

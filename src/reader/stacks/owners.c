@@ -79,14 +79,14 @@ static void note_request(struct search *search, struct last_request *request,
 /* Returns false when out of memory. */
 static bool examine_event(struct search *search, const struct gmt_snapshot_event *event)
 {
-	bool gets = could_be_segment(event);
+	bool requests_memory = could_be_segment(event);
 	struct last_request *request;
 	uint64_t index;
 
-	if (!gets && !(event->kind == GMT_KIND_ALLOC && event->layer == GMT_LAYER_TORCH))
+	if (!requests_memory && !(event->kind == GMT_KIND_ALLOC && event->layer == GMT_LAYER_TORCH))
 		return true;
 	if (!gmt_map_find(&search->threads, event->thread, &index)) {
-		if (!gets)
+		if (!requests_memory)
 			return true;
 		request = gmt_vec_push(&search->request);
 		index = search->request.count - 1;
@@ -94,7 +94,7 @@ static bool examine_event(struct search *search, const struct gmt_snapshot_event
 			return false;
 	}
 	request = &search->request.items[index];
-	if (gets)
+	if (requests_memory)
 		note_request(search, request, event);
 	else
 		request->is_segment |= overlaps(request, event);
@@ -109,7 +109,7 @@ static bool find_segments(struct gmt_owners *owners, const struct gmt_snapshot *
 {
 	struct search search = { .owners = owners, .snapshot = snapshot };
 	struct gmt_events_reader reader;
-	bool done, asks = false;
+	bool done, has_request = false;
 
 	/* The vectors are all zeros, indexed by trace. Nothing is pushed to them. */
 	done = gmt_events_reader_init(&reader, &snapshot->events,
@@ -117,8 +117,8 @@ static bool find_segments(struct gmt_owners *owners, const struct gmt_snapshot *
 		gmt_vec_reserve(&owners->segment_traces, snapshot->traces.count + 1) &&
 		gmt_vec_reserve(&search.others, snapshot->traces.count + 1);
 	for (uint32_t i = 0; i < snapshot->traces.count; i++)
-		asks |= lacks_native(snapshot, i) && snapshot->traces.items[i].gets;
-	for (size_t i = 0; asks && done && i < snapshot->events.count; i++)
+		has_request |= lacks_native(snapshot, i) && snapshot->traces.items[i].requests_memory;
+	for (size_t i = 0; has_request && done && i < snapshot->events.count; i++)
 		done = examine_event(&search, gmt_events_at(&reader, i));
 	for (size_t i = 0; i < search.request.count; i++)
 		judge_request(&search, &search.request.items[i]);

@@ -98,12 +98,12 @@ bool gmt_compacted_steps_note(struct gmt_compacted_steps *compacted_steps,
 	if (!snapshot->compacted.has_compacted_prefix || mark->stamp > snapshot->compacted.fold.stamp)
 		return true;
 	/* A mark without a step: it has the same stamp as the previous mark. */
-	compacted_steps->misfits |=
+	compacted_steps->mismatches |=
 		!series->steps.count || series->steps.items[series->steps.count - 1].end != mark->stamp;
 	if (!gmt_map_find(&compacted_steps->ids,
 			id_of((enum gmt_mark_source)mark->source, mark->object, mark->thread, mark->name),
 			&counter)) {
-		compacted_steps->misfits = true;
+		compacted_steps->mismatches = true;
 		return true;
 	}
 	if (!gmt_map_find(&compacted_steps->rows, counter, &index)) {
@@ -115,7 +115,7 @@ bool gmt_compacted_steps_note(struct gmt_compacted_steps *compacted_steps,
 		index = series->compacted.count - 1;
 	}
 	row = &series->compacted.items[index];
-	compacted_steps->misfits |= row->first_step + row->steps + count != series->steps.count;
+	compacted_steps->mismatches |= row->first_step + row->steps + count != series->steps.count;
 	row->steps += count;
 	return true;
 }
@@ -125,7 +125,7 @@ void gmt_compacted_steps_end(struct gmt_compacted_steps *compacted_steps,
 {
 	const struct gmt_snapshot *snapshot = compacted_steps->snapshot;
 
-	series->lacks_compacted_samples = compacted_steps->misfits;
+	series->lacks_compacted_samples = compacted_steps->mismatches;
 	for (size_t i = 0; i < series->compacted.count; i++)
 		series->lacks_compacted_samples |=
 			snapshot->compacted.counters.items[series->compacted.items[i].counter].marks !=

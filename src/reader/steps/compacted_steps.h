@@ -18,7 +18,7 @@ struct gmt_compacted_steps {
 	/* from counter and stamp to the number of steps of a mark, if more than one */
 	struct gmt_map counts;
 	struct gmt_map rows; /* from index in compacted.counters to index in series->compacted */
-	bool misfits;        /* a step differs from the compacted prefix */
+	bool mismatches;        /* a step differs from the compacted prefix */
 };
 
 /* Prepares `compacted_steps` (zeroed) for the counters of this source. */

@@ -73,11 +73,11 @@ static bool is_parted(const struct gmt_module_context *context)
 static bool find_period(struct finder *finder, const struct gmt_module_run *run, size_t *ret_period,
 	size_t *ret_length)
 {
-	unsigned most =
+	unsigned max =
 		is_parted(&finder->runs.contexts.items[run->context]) ? STACK | SIZE : STACK | SIZE | FREES;
 
 	*ret_period = *ret_length = 0;
-	for (unsigned traits = most + 1; traits-- > 0 && !*ret_period;)
+	for (unsigned traits = max + 1; traits-- > 0 && !*ret_period;)
 		if (!find_period_by(finder, run, traits, ret_period, ret_length))
 			return false;
 	return true;
@@ -171,7 +171,7 @@ static uint64_t main_begin(const struct finder *finder, uint64_t stamp)
 	return step ? finder->runs.main->steps.items[step - 1].end : 0;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t min(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -202,7 +202,7 @@ static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 		if (finder->runs.main && (!before || before->begin < main_begin(finder, call->stamp)))
 			begin = main_begin(finder, call->stamp);
 		if (before)
-			before->end = least(before->end, begin);
+			before->end = min(before->end, begin);
 		before = gmt_vec_push(&series->steps);
 		done = before;
 		if (done)
@@ -216,7 +216,7 @@ static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 	 * Events after the last call do not belong to it: its caller may end, and free what it kept.
 	 */
 	if (before)
-		before->end = least(before->end, last_stamp);
+		before->end = min(before->end, last_stamp);
 	series->source = GMT_STEPS_MODULE_CALLS;
 	series->name = "calls of a module";
 	gmt_counters_fini(&counters);

@@ -62,7 +62,7 @@ struct finder {
 	GMT_VEC(struct edge) edges;
 	uint64_t allocs;
 	bool is_second_half;
-	uint64_t least_passes;
+	uint64_t min_passes;
 	bool is_chosen; /* false: the events give edges; true: they give passes */
 	struct loop loop;
 	GMT_VEC(struct pass) passes;
@@ -259,7 +259,7 @@ static bool find_begin(const struct finder *finder, const struct edge *edges, si
 		passes += edges[i].count;
 		late += edges[i].late;
 		loop->begin = edges[i].to;
-		if ((i + 1 == count || edges[i + 1].to != edges[i].to) && passes >= finder->least_passes &&
+		if ((i + 1 == count || edges[i + 1].to != edges[i].to) && passes >= finder->min_passes &&
 			late * MIN_LATE >= passes)
 			return true;
 	}
@@ -324,11 +324,11 @@ static bool choose_in(struct finder *finder, uint32_t node)
 }
 
 /* Searches from the outermost function inward, always in the callee with most allocations. */
-static bool choose(struct finder *finder, uint64_t least_passes)
+static bool choose(struct finder *finder, uint64_t min_passes)
 {
 	const struct gmt_loop_node *nodes = finder->paths.nodes.items;
 
-	finder->least_passes = least_passes;
+	finder->min_passes = min_passes;
 	for (uint32_t at = finder->paths.best_plus_1; at && nodes[at - 1].allocs >= finder->allocs / 2;
 		at = nodes[at - 1].best_plus_1)
 		if (choose_in(finder, at - 1))

@@ -42,17 +42,17 @@ bool gmt_period_find(const uint64_t *tokens, size_t count, size_t *ret_period, s
 	return true;
 }
 
-bool gmt_period_at_end(const uint64_t *tokens, size_t count, size_t least, size_t *ret_period)
+bool gmt_period_at_end(const uint64_t *tokens, size_t count, size_t min, size_t *ret_period)
 {
 	borders_t borders = { 0 };
 
 	*ret_period = 0;
-	if (count < least || least < 2)
+	if (count < min || min < 2)
 		return true;
 	if (!find_borders(tokens, count, &borders))
 		return false;
-	for (size_t m = count; !*ret_period && m >= least; m--)
-		if (m >= least * (m - borders.items[m]))
+	for (size_t m = count; !*ret_period && m >= min; m--)
+		if (m >= min * (m - borders.items[m]))
 			*ret_period = m - borders.items[m];
 	gmt_vec_fini(&borders);
 	return true;

@@ -15,10 +15,10 @@
 bool gmt_period_find(const uint64_t *tokens, size_t count, size_t *ret_period, size_t *ret_length);
 
 /*
- * Finds the period of the longest end of `tokens` that repeats `least` times or more. The end may
+ * Finds the period of the longest end of `tokens` that repeats `min` times or more. The end may
  * be short compared with all tokens. Sets *ret_period to 0 if there is no period. O(count). Returns
  * false when out of memory.
  */
-bool gmt_period_at_end(const uint64_t *tokens, size_t count, size_t least, size_t *ret_period);
+bool gmt_period_at_end(const uint64_t *tokens, size_t count, size_t min, size_t *ret_period);
 
 #endif

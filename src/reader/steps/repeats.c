@@ -54,7 +54,7 @@ static bool collect(struct finder *finder)
 		if (!stack || !stamp)
 			return false;
 		/*
-		 * Without Python, tell places apart by address: without debug information, a native
+		 * Without Python, distinguish places by address: without debug information, a native
 		 * function has no lines.
 		 */
 		*stack = finder->has_python ? finder->traces->stack_of_trace[event->trace] : event->trace;

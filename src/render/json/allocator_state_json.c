@@ -108,15 +108,15 @@ static void render_stat(const struct gmt_allocator_stat *stat, struct gmt_json *
 /* Leaves out statistics that cannot be known. */
 static void render_stats(const struct gmt_allocator_device *device, struct gmt_json *json)
 {
-	bool knows = gmt_allocator_knows_segments(device);
+	bool knows_segments = gmt_allocator_knows_segments(device);
 
 	gmt_json_key_object(json, "stats");
 	for (enum gmt_allocator_row row = 0; row < GMT_ALLOCATOR_ROWS; row++) {
-		if (!knows && row != GMT_ALLOCATOR_ALLOCATED && row != GMT_ALLOCATOR_BLOCKS)
+		if (!knows_segments && row != GMT_ALLOCATOR_ALLOCATED && row != GMT_ALLOCATOR_BLOCKS)
 			continue;
 		gmt_json_key_object(json, gmt_allocator_key(row));
 		for (enum gmt_allocator_pool pool = 0; pool < GMT_ALLOCATOR_POOLS; pool++)
-			if (knows || pool == GMT_POOL_ALL) {
+			if (knows_segments || pool == GMT_POOL_ALL) {
 				gmt_json_key(json, gmt_allocator_pool_name(pool));
 				render_stat(&device->stats[row][pool], json);
 			}
@@ -125,22 +125,22 @@ static void render_stats(const struct gmt_allocator_device *device, struct gmt_j
 	gmt_json_end_object(json);
 }
 
-static void render_give_backs(const struct gmt_allocator_state_view *view,
+static void render_cache_releases(const struct gmt_allocator_state_view *view,
 	const struct gmt_allocator_device *device, struct gmt_json *json)
 {
 	gmt_json_key_object(json, "given_back");
-	gmt_json_key_u64(json, "count", device->give_back_count);
-	gmt_json_key_u64(json, "bytes", device->given_bytes);
-	gmt_json_key_u64(json, "again_bytes", device->again_bytes);
+	gmt_json_key_u64(json, "count", device->cache_release_count);
+	gmt_json_key_u64(json, "bytes", device->released_bytes);
+	gmt_json_key_u64(json, "again_bytes", device->reacquired_bytes);
 	gmt_json_key_array(json, "times");
-	for (size_t i = 0; i < device->give_backs.count; i++) {
-		const struct gmt_give_back *row = &device->give_backs.items[i];
+	for (size_t i = 0; i < device->cache_releases.count; i++) {
+		const struct gmt_cache_release *row = &device->cache_releases.items[i];
 
 		gmt_json_begin_object(json);
 		gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(view->snapshot, row->stamp));
 		gmt_json_key_u64(json, "bytes", row->bytes);
 		gmt_json_key_u64(json, "segments", row->segments);
-		gmt_json_key_u64(json, "again_bytes", row->again_bytes);
+		gmt_json_key_u64(json, "again_bytes", row->reacquired_bytes);
 		gmt_json_key_bool(json, "after_refusal", row->after_refusal);
 		gmt_json_end_object(json);
 	}
@@ -155,7 +155,7 @@ static void render_allocator(const struct gmt_allocator_state_view *view,
 	gmt_json_key_i64(json, "device", device->device);
 	gmt_json_key_bool(json, "knows_segments", gmt_allocator_knows_segments(device));
 	render_stats(device, json);
-	render_give_backs(view, device, json);
+	render_cache_releases(view, device, json);
 	gmt_json_end_object(json);
 }
 

@@ -5,7 +5,7 @@
 #include "render/space.h"
 #include "render/allocator_state.h"
 
-enum { ACCOUNTS_TAKEN_APART = GMT_ALLOCATOR_STATE_ACCOUNTS };
+enum { MAX_DETAILED_ACCOUNTS = GMT_ALLOCATOR_STATE_ACCOUNTS };
 
 static void render_place(uint32_t layer, int32_t device, struct gmt_json *json)
 {
@@ -73,7 +73,7 @@ void gmt_peaks_json(const struct gmt_allocator_state_view *view, struct gmt_json
 	const struct gmt_accounting *accounting = &view->replay->accounting;
 
 	gmt_json_key_array(json, "peaks");
-	for (size_t i = 0; i < accounting->accounts.count && i < ACCOUNTS_TAKEN_APART; i++)
+	for (size_t i = 0; i < accounting->accounts.count && i < MAX_DETAILED_ACCOUNTS; i++)
 		if (accounting->accounts.items[i].epoch)
 			render_peak(view, &accounting->accounts.items[i], json);
 	gmt_json_end_array(json);

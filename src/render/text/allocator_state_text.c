@@ -139,31 +139,33 @@ static void write_others(const struct writer *writer, const struct gmt_segments 
 	}
 }
 
-static void write_give_backs(const struct writer *writer, const struct gmt_allocator_device *device)
+static void write_cache_releases(const struct writer *writer,
+	const struct gmt_allocator_device *device)
 {
 	uint64_t refused = 0;
 
-	if (!device || !device->give_back_count)
+	if (!device || !device->cache_release_count)
 		return;
-	for (size_t i = 0; i < device->give_backs.count; i++)
-		refused += device->give_backs.items[i].after_refusal;
+	for (size_t i = 0; i < device->cache_releases.count; i++)
+		refused += device->cache_releases.items[i].after_refusal;
 	fprintf(writer->file, "  given back to the driver %s%s: %s, of which %s was taken again",
-		device->give_back_count == 1 ? "once" : gmt_text_count(device->give_back_count).text,
-		device->give_back_count == 1 ? "" : " times", gmt_text_size(device->given_bytes).text,
-		gmt_text_size(device->again_bytes).text);
+		device->cache_release_count == 1 ? "once"
+										 : gmt_text_count(device->cache_release_count).text,
+		device->cache_release_count == 1 ? "" : " times",
+		gmt_text_size(device->released_bytes).text, gmt_text_size(device->reacquired_bytes).text);
 	if (writer->view->timeline->series_count)
-		fprintf(writer->file, " within %d steps", GMT_AGAIN_STEPS);
+		fprintf(writer->file, " within %d steps", GMT_REACQUIRE_STEPS);
 	if (refused)
 		fprintf(writer->file, "; %s after a refused request", gmt_text_count(refused).text);
 	fputc('\n', writer->file);
-	for (size_t i = 0; !writer->is_short && i < device->give_backs.count && i < writer->limit;
+	for (size_t i = 0; !writer->is_short && i < device->cache_releases.count && i < writer->limit;
 		i++) {
-		const struct gmt_give_back *row = &device->give_backs.items[i];
+		const struct gmt_cache_release *row = &device->cache_releases.items[i];
 
 		fprintf(writer->file, "    at %-11s %10s in %s segments, %s taken again\n",
 			gmt_text_duration(gmt_clock_time_ns(writer->view->snapshot, row->stamp)).text,
 			gmt_text_size(row->bytes).text, gmt_text_count(row->segments).text,
-			gmt_text_size(row->again_bytes).text);
+			gmt_text_size(row->reacquired_bytes).text);
 	}
 }
 
@@ -226,7 +228,7 @@ static void write_segments(const struct writer *writer, const struct gmt_segment
 		write_others(writer, last);
 	for (size_t i = 0; !writer->is_short && i < count; i++)
 		write_others(writer, &segments[i]);
-	write_give_backs(writer,
+	write_cache_releases(writer,
 		gmt_allocator_find(&writer->view->allocator_state->allocator, segments->device));
 	if (!writer->is_short)
 		fputs("  rounding inside of blocks is not known: only rounded sizes are recorded\n",
@@ -265,7 +267,7 @@ static void write_stat(const struct writer *writer, const struct gmt_allocator_d
 
 static void write_allocator(const struct writer *writer, const struct gmt_allocator_device *device)
 {
-	bool knows = gmt_allocator_knows_segments(device);
+	bool knows_segments = gmt_allocator_knows_segments(device);
 	char title[100];
 
 	snprintf(title, sizeof(title),
@@ -280,10 +282,10 @@ static void write_allocator(const struct writer *writer, const struct gmt_alloca
 		bool blocks_stat = row == GMT_ALLOCATOR_ALLOCATED || row == GMT_ALLOCATOR_BLOCKS;
 
 		for (enum gmt_allocator_pool pool = 0; pool < GMT_ALLOCATOR_POOLS; pool++)
-			if (knows || (blocks_stat && pool == GMT_POOL_ALL))
+			if (knows_segments || (blocks_stat && pool == GMT_POOL_ALL))
 				write_stat(writer, device, row, pool);
 	}
-	if (!knows)
+	if (!knows_segments)
 		fputs(
 			"  segments and pools are left out: some blocks lie in segments that are not recorded\n",
 			writer->file);

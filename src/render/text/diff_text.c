@@ -72,9 +72,9 @@ static void write_head(const struct writer *writer)
 		gmt_head_text(&writer->plain, diff->sides[side].snapshot, diff->sides[side].warnings);
 	}
 	gmt_plain_style(&writer->plain, GMT_PLAIN_WARN);
-	for (size_t i = 0; i < diff->doubts.count; i++) {
+	for (size_t i = 0; i < diff->uncertainties.count; i++) {
 		fputs("beware: ", writer->file);
-		gmt_plain_text(&writer->plain, diff->doubts.items[i]);
+		gmt_plain_text(&writer->plain, diff->uncertainties.items[i]);
 		fputc('\n', writer->file);
 	}
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);

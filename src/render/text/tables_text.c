@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "analysis/history/categories.h"
-#include "analysis/tables/names.h"
+#include "analysis/tables/short_names.h"
 #include "base/text.h"
 #include "reader/load/clock.h"
 #include "render/plain.h"

@@ -16,7 +16,7 @@ static struct recording recording;
 static uint32_t line, second_line,
 	same_line; /* stacks; `same_line` is another one of `line`'s place */
 
-static inline struct gmt_leaks_options asked(uint32_t definitions)
+static inline struct gmt_leaks_options requested(uint32_t definitions)
 {
 	return (struct gmt_leaks_options){
 		.definitions = definitions,
@@ -42,7 +42,7 @@ static inline void judge(void)
 
 static inline void judge_by(uint32_t definitions)
 {
-	struct gmt_leaks_options options = asked(definitions);
+	struct gmt_leaks_options options = requested(definitions);
 
 	recording_judge(&recording, GMT_REPLAY_TO_END, &options);
 }

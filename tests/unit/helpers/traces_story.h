@@ -17,7 +17,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/tables/names.h"
+#include "analysis/tables/short_names.h"
 #include "fake_frames.h"
 #include "reader/symbols/symbols_elf.h"
 #include "reader/stacks/traces.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "containers/ordered.h"
+#include "containers/ordered_map.h"
 #include "allocator_scene.h"
 
 static void an_ordered_map_finds_what_lies_at_or_below_a_key(void **state)
@@ -150,12 +150,12 @@ static void segments_freed_between_two_blocks_are_given_back_once(void **state)
 	look(scene);
 
 	const struct gmt_allocator_device *device = gmt_allocator_find(&scene->where.allocator, 0);
-	assert_int_equal(device->give_back_count, 2);
-	assert_int_equal(device->given_bytes, MIB(60));
-	assert_int_equal(device->again_bytes, MIB(30));
-	assert_int_equal(device->give_backs.items[0].segments, 2);
-	assert_int_equal(device->give_backs.items[0].again_bytes, MIB(30));
-	assert_int_equal(device->give_backs.items[1].again_bytes, 0);
+	assert_int_equal(device->cache_release_count, 2);
+	assert_int_equal(device->released_bytes, MIB(60));
+	assert_int_equal(device->reacquired_bytes, MIB(30));
+	assert_int_equal(device->cache_releases.items[0].segments, 2);
+	assert_int_equal(device->cache_releases.items[0].reacquired_bytes, MIB(30));
+	assert_int_equal(device->cache_releases.items[1].reacquired_bytes, 0);
 	assert_true(gmt_allocator_knows_segments(device));
 }
 
@@ -229,9 +229,9 @@ static void pages_count_as_reserved_as_no_segments_and_as_given_back_when_they_a
 	assert_int_equal(reserved[GMT_POOL_SMALL].current, MIB(2));
 	assert_int_equal(device->stats[GMT_ALLOCATOR_SEGMENTS][GMT_POOL_ALL].allocated, 0);
 	assert_int_equal(device->stats[GMT_ALLOCATOR_SPLIT][GMT_POOL_ALL].allocated, 0);
-	assert_int_equal(device->give_back_count, 1);
-	assert_int_equal(device->given_bytes, MIB(40));
-	assert_int_equal(device->again_bytes, MIB(2));
+	assert_int_equal(device->cache_release_count, 1);
+	assert_int_equal(device->released_bytes, MIB(40));
+	assert_int_equal(device->reacquired_bytes, MIB(2));
 }
 
 static void a_segment_whose_memory_is_taken_away_for_a_while_stays_pytorchs(void **state)
@@ -253,7 +253,7 @@ static void a_segment_whose_memory_is_taken_away_for_a_while_stays_pytorchs(void
 	assert_true(gmt_allocator_knows_segments(device));
 	assert_int_equal(device->stats[GMT_ALLOCATOR_SEGMENTS][GMT_POOL_ALL].current, 1);
 	assert_int_equal(device->stats[GMT_ALLOCATOR_SPLIT][GMT_POOL_ALL].current, MIB(14));
-	assert_int_equal(device->give_back_count, 0);
+	assert_int_equal(device->cache_release_count, 0);
 }
 
 static void a_segment_that_slept_is_the_same_when_it_wakes_and_ends_with_its_addresses(void **state)

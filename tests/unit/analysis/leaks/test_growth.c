@@ -375,7 +375,7 @@ static void with_few_steps_or_none_growth_is_not_judged_and_the_reason_told(void
 
 static void the_warm_up_that_was_asked_for_is_left_out(void **state)
 {
-	struct gmt_leaks_options options = asked(ONE(GROWTH));
+	struct gmt_leaks_options options = requested(ONE(GROWTH));
 
 	(void)state;
 	for (uint32_t warmup = 0; warmup <= 30; warmup += 15) {

@@ -129,7 +129,7 @@ static void parameters_of_a_phase_are_meant_to_last(void **state)
 
 static void what_is_older_than_allowed_is_found_by_age(void **state)
 {
-	struct gmt_leaks_options options = asked(ONE(AGE));
+	struct gmt_leaks_options options = requested(ONE(AGE));
 
 	(void)state;
 	for (uint32_t age = 0; age < 4; age++) {
@@ -149,7 +149,7 @@ static void what_is_older_than_allowed_is_found_by_age(void **state)
 
 static void age_ends_with_the_programs_work(void **state)
 {
-	struct gmt_leaks_options options = asked(ONE(AGE));
+	struct gmt_leaks_options options = requested(ONE(AGE));
 
 	(void)state;
 	begin();
@@ -165,7 +165,7 @@ static void age_ends_with_the_programs_work(void **state)
 
 static void at_the_end_the_drivers_blocks_are_found_and_caches_and_libraries_are_not(void **state)
 {
-	struct gmt_leaks_options options = asked(0);
+	struct gmt_leaks_options options = requested(0);
 	uint32_t cublas, cache;
 
 	(void)state;

@@ -52,11 +52,11 @@ static void assert_same(const struct gmt_snapshot_event *a, const struct gmt_sna
 		a->kind == b->kind && a->layer == b->layer && a->space == b->space);
 }
 
-static void check_packing(size_t most_bytes, bool in_file)
+static void check_packing(size_t max_bytes, bool in_file)
 {
 	enum { COUNT = 5 * GMT_EVENTS_CHUNK + 17 };
 	struct gmt_snapshot_event *all = calloc(COUNT, sizeof(*all));
-	struct gmt_events events = { .shapes = &shapes, .most_bytes = most_bytes };
+	struct gmt_events events = { .shapes = &shapes, .max_bytes = max_bytes };
 	struct gmt_events_reader reader;
 
 	for (size_t i = 0; i < COUNT; i++) {
@@ -71,7 +71,7 @@ static void check_packing(size_t most_bytes, bool in_file)
 		assert_same(gmt_events_at(&reader, i), &all[i]);
 	assert_true(in_file == (events.file != NULL) && !gmt_events_failed(&events));
 	assert_true(!in_file ||
-		events.bytes.count < most_bytes + 8 * GMT_EVENTS_CHUNK * GMT_EVENTS_COLUMNS);
+		events.bytes.count < max_bytes + 8 * GMT_EVENTS_CHUNK * GMT_EVENTS_COLUMNS);
 	gmt_events_reader_fini(&reader);
 	gmt_events_fini(&events);
 	gmt_shapes_fini(&shapes);
@@ -102,7 +102,7 @@ static void without_a_folder_for_files_all_stays_in_memory(void **state)
 static void what_cannot_be_read_back_is_said(void **state)
 {
 	struct gmt_snapshot_event event = { .kind = 1, .layer = 1 };
-	struct gmt_events events = { .shapes = &shapes, .most_bytes = 1 };
+	struct gmt_events events = { .shapes = &shapes, .max_bytes = 1 };
 	struct gmt_events_reader reader;
 
 	(void)state;
@@ -175,12 +175,12 @@ static void equal_chunks_take_next_to_nothing(void **state)
 	gmt_shapes_fini(&shapes);
 }
 
-static void check_new_traces(size_t most_bytes)
+static void check_new_traces(size_t max_bytes)
 {
 	enum { COUNT = 2 * GMT_EVENTS_CHUNK + 5 };
 	struct gmt_snapshot_event event = { .kind = 1, .layer = 1, .trace = 3 };
 	uint32_t traces[GMT_EVENTS_CHUNK];
-	struct gmt_events events = { .shapes = &shapes, .most_bytes = most_bytes };
+	struct gmt_events events = { .shapes = &shapes, .max_bytes = max_bytes };
 	struct gmt_events_reader reader;
 
 	for (size_t i = 0; i < COUNT; i++)

@@ -410,7 +410,7 @@ static void events_of_thousands_of_traces_have_each_their_own(void **state)
 		assert_int_equal(trace->stack, event->address / 6);
 		assert_int_equal(trace->frames, event->address / 3 % 2);
 		assert_int_equal(trace->caller, event->address % 3 == 1 ? 5 : 0);
-		assert_false(trace->gets);
+		assert_false(trace->requests_memory);
 	}
 	gmt_snapshot_free(snapshot);
 }

@@ -339,14 +339,14 @@ static const char *own_names(struct gmt_owner_rule_cache *sieve,
 	const struct gmt_owner_rules *rules, const struct frame *frame)
 {
 	const struct gmt_owner_rule *rule;
-	struct gmt_owner_frame asked = {
+	struct gmt_owner_frame requested = {
 		.is_python = frame->file != NULL,
 		.function = frame->function,
 		.file = frame->file ? frame->file : "",
 		.module = frame->module ? frame->module : "",
 	};
 
-	assert_true(gmt_owner_rules_find(rules, sieve, &asked, &rule));
+	assert_true(gmt_owner_rules_find(rules, sieve, &requested, &rule));
 	return rule ? rule->name : "";
 }
 

@@ -5,7 +5,7 @@
  * the call of the next getenv calls no other library. It also reads no data that needs relocation
  * or initialization first. It costs a load and a comparison.
  */
-#include "marks/environment.h"
+#include "marks/nvtx_environment.h"
 
 #include <errno.h>
 #include <link.h>

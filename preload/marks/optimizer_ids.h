@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_MARKS_OPTIMIZER_NUMBER_H
-#define GMT_MARKS_OPTIMIZER_NUMBER_H
+#ifndef GMT_MARKS_OPTIMIZER_IDS_H
+#define GMT_MARKS_OPTIMIZER_IDS_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_MARKS_ENVIRONMENT_H
-#define GMT_MARKS_ENVIRONMENT_H
+#ifndef GMT_MARKS_NVTX_ENVIRONMENT_H
+#define GMT_MARKS_NVTX_ENVIRONMENT_H
 
 /*
  * Replaces getenv for one name. NVTX loads the library that NVTX_INJECTION64_PATH names; the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_CONTAINERS_ORDERED_H
-#define GMT_CONTAINERS_ORDERED_H
+#ifndef GMT_CONTAINERS_ORDERED_MAP_H
+#define GMT_CONTAINERS_ORDERED_MAP_H
 
 /*
  * An ordered map from 64-bit keys to 64-bit values. It answers: which range does an address lie in?

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "containers/ordered.h"
+#include "containers/ordered_map.h"
 
 #include <string.h>
 

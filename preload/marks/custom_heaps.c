@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "marks/heaps.h"
+#include "marks/custom_heaps.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_MARKS_HEAPS_H
-#define GMT_MARKS_HEAPS_H
+#ifndef GMT_MARKS_CUSTOM_HEAPS_H
+#define GMT_MARKS_CUSTOM_HEAPS_H
 
 /*
  * Pools of the program's own (heaps), and the blocks that they hand out. In the flow:

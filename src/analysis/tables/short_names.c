@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/tables/names.h"
+#include "analysis/tables/short_names.h"
 
 #include <stdbool.h>
 #include <stdio.h>

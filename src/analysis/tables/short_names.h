@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_ANALYSIS_TABLES_NAMES_H
-#define GMT_ANALYSIS_TABLES_NAMES_H
+#ifndef GMT_ANALYSIS_TABLES_SHORT_NAMES_H
+#define GMT_ANALYSIS_TABLES_SHORT_NAMES_H
 
 /* Shortens names for a line of text. */
 

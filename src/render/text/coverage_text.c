@@ -6,18 +6,11 @@
 
 enum { NAME_WIDTH = 44, LINE_WIDTH = 100 };
 
-static void write_padded(const struct gmt_plain *plain, const char *text, size_t width)
-{
-	gmt_plain_text(plain, text);
-	for (size_t length = strlen(text); length < width; length++)
-		fputc(' ', plain->file);
-}
-
 static void write_libraries(const struct gmt_coverage *coverage, const struct gmt_plain *plain)
 {
 	for (size_t i = 0; i < coverage->libraries.count; i++) {
 		fputs("  ", plain->file);
-		write_padded(plain, coverage->libraries.items[i].role, 12);
+		gmt_plain_padded(plain, coverage->libraries.items[i].role, 12);
 		gmt_plain_text(plain, coverage->libraries.items[i].path);
 		fputc('\n', plain->file);
 	}
@@ -36,7 +29,7 @@ static void write_unhooked(const struct gmt_coverage *coverage, const struct gmt
 	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 	for (size_t i = 0; i < coverage->unhooked.count; i++) {
 		fputs("  ", plain->file);
-		write_padded(plain, coverage->unhooked.items[i]->name.text, NAME_WIDTH);
+		gmt_plain_padded(plain, coverage->unhooked.items[i]->name.text, NAME_WIDTH);
 		fputc(' ', plain->file);
 		gmt_plain_text(plain, coverage->unhooked.items[i]->road.text);
 		fputc('\n', plain->file);
@@ -54,9 +47,9 @@ static void write_called(const struct gmt_coverage *coverage, const struct gmt_p
 		const struct gmt_coverage_api *row = &coverage->called.items[i];
 
 		fputs("  ", plain->file);
-		write_padded(plain, row->api->name.text, NAME_WIDTH);
+		gmt_plain_padded(plain, row->api->name.text, NAME_WIDTH);
 		fputc(' ', plain->file);
-		write_padded(plain, row->api->library.text, 8);
+		gmt_plain_padded(plain, row->api->library.text, 8);
 		fprintf(plain->file, " %11" PRIu64 "\n", row->calls);
 	}
 }
@@ -103,44 +96,4 @@ void gmt_coverage_text(const struct gmt_coverage *coverage, const struct gmt_pla
 		fputs(
 			"\n  Which functions were never called is not known: the recording did not end in order.\n",
 			plain->file);
-}
-
-void gmt_coverage_json(const struct gmt_coverage *coverage, struct gmt_json *json)
-{
-	gmt_json_begin_object(json);
-	gmt_json_key_array(json, "libraries");
-	for (size_t i = 0; i < coverage->libraries.count; i++) {
-		gmt_json_begin_object(json);
-		gmt_json_key_text(json, "role", coverage->libraries.items[i].role);
-		gmt_json_key_text(json, "path", coverage->libraries.items[i].path);
-		gmt_json_end_object(json);
-	}
-	gmt_json_end_array(json);
-	gmt_json_key_array(json, "unhooked");
-	for (size_t i = 0; i < coverage->unhooked.count; i++) {
-		gmt_json_begin_object(json);
-		gmt_json_key_text(json, "name", coverage->unhooked.items[i]->name.text);
-		gmt_json_key_text(json, "road", coverage->unhooked.items[i]->road.text);
-		gmt_json_end_object(json);
-	}
-	gmt_json_end_array(json);
-	gmt_json_key_array(json, "called");
-	for (size_t i = 0; i < coverage->called.count; i++) {
-		gmt_json_begin_object(json);
-		gmt_json_key_text(json, "name", coverage->called.items[i].api->name.text);
-		gmt_json_key_text(json, "library", coverage->called.items[i].api->library.text);
-		gmt_json_key_u64(json, "calls", coverage->called.items[i].calls);
-		gmt_json_end_object(json);
-	}
-	gmt_json_end_array(json);
-	gmt_json_key(json, "never_called");
-	if (coverage->is_whole) {
-		gmt_json_begin_array(json);
-		for (size_t i = 0; i < coverage->never.count; i++)
-			gmt_json_text(json, coverage->never.items[i].api->name.text);
-		gmt_json_end_array(json);
-	} else {
-		gmt_json_null(json);
-	}
-	gmt_json_end_object(json);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "marks/optimizer_number.h"
+#include "marks/optimizer_ids.h"
 
 #include <stddef.h>
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#include "render/head.h"
+
+void gmt_head_in_progress(struct gmt_json *json, const struct gmt_snapshot *snapshot)
+{
+	if (snapshot->recording_pid)
+		gmt_json_key_u64(json, "in_progress", snapshot->recording_pid);
+}
+
+void gmt_head_remarks(struct gmt_json *json, const struct gmt_warnings *warnings)
+{
+	gmt_json_key(json, "remarks");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < warnings->rows.count; i++)
+		gmt_json_text(json, warnings->rows.items[i].text);
+	gmt_json_end_array(json);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "render/info.h"
+
+#include "render/coverage.h"
+#include "render/head.h"
+
+static void render_lists(const struct gmt_info *info, struct gmt_json *json)
+{
+	const struct gmt_snapshot *snapshot = info->snapshot;
+
+	gmt_json_key(json, "apis");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < info->event_counts->apis.count; i++) {
+		const struct gmt_event_counts_api *row = &info->event_counts->apis.items[i];
+		const struct gmt_api *api = gmt_snapshot_api(snapshot, row->api);
+
+		gmt_json_begin_object(json);
+		gmt_json_key_text(json, "name", api ? api->name.text : NULL);
+		gmt_json_key_text(json, "library", api ? api->library.text : NULL);
+#define GMT_KIND(number, NAME, name, ...) gmt_json_key_u64(json, name, row->counts[number]);
+#include "format/kinds.def"
+#undef GMT_KIND
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+
+	gmt_json_key(json, "threads");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < info->event_counts->threads.count; i++) {
+		const struct gmt_event_counts_thread *row = &info->event_counts->threads.items[i];
+		const struct gmt_thread *thread = gmt_snapshot_thread(snapshot, row->thread);
+
+		gmt_json_begin_object(json);
+		gmt_json_key_text(json, "name", thread ? thread->name.text : NULL);
+		gmt_json_key_u64(json, "tid", thread ? thread->tid : 0);
+		gmt_json_key_u64(json, "events", row->events);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+
+	gmt_json_key(json, "modules");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < snapshot->modules.count; i++) {
+		gmt_json_begin_object(json);
+		gmt_json_key_text(json, "path", snapshot->modules.items[i].path.text);
+		gmt_json_key_text(json, "build_id", snapshot->modules.items[i].build_id.text);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+}
+
+/* Writes the overhead, or null if the recorder did not report it. */
+static void render_overhead(const struct gmt_overhead_estimate *overhead, struct gmt_json *json)
+{
+	gmt_json_key(json, "overhead_estimate");
+	if (!overhead->timed_calls && !overhead->writer_ns) {
+		gmt_json_null(json);
+		return;
+	}
+	gmt_json_begin_object(json);
+	gmt_json_key_u64(json, "timed_calls", overhead->timed_calls);
+	gmt_json_key_u64(json, "call_ns", overhead->call_ns);
+	gmt_json_key_u64(json, "calls_ns", overhead->calls_ns);
+	gmt_json_key_u64(json, "long_calls", overhead->long_calls);
+	gmt_json_key_u64(json, "writer_ns", overhead->writer_ns);
+	gmt_json_end_object(json);
+}
+
+void gmt_info_json(const struct gmt_info *info, struct gmt_json *json)
+{
+	const struct gmt_snapshot *snapshot = info->snapshot;
+
+	gmt_json_begin_object(json);
+	gmt_json_key_text(json, "schema", "gpumemtrace.info/1");
+	gmt_json_key_text(json, "file", snapshot->path);
+	gmt_json_key_u64(json, "file_bytes", snapshot->file_bytes);
+	gmt_json_key(json, "complete");
+	gmt_json_bool(json, gmt_snapshot_complete(snapshot));
+	gmt_head_in_progress(json, snapshot);
+	gmt_json_key_u64(json, "events", snapshot->seen_events);
+	gmt_json_key_u64(json, "dropped", gmt_snapshot_dropped(snapshot));
+	gmt_json_key_u64(json, "start_time_ns", snapshot->process.start_time_ns);
+	gmt_json_key_u64(json, "duration_ns", gmt_snapshot_duration_ns(snapshot));
+	gmt_json_key_text(json, "recorder_version", snapshot->shim_version);
+	gmt_json_key_text(json, "machine", snapshot->machine);
+	gmt_json_key(json, "options");
+	gmt_json_begin_object(json);
+	for (size_t i = 0; i < snapshot->options.count; i++)
+		gmt_json_key_text(json, snapshot->options.items[i].key.text,
+			snapshot->options.items[i].value.text);
+	gmt_json_end_object(json);
+	render_overhead(&info->overhead, json);
+	render_lists(info, json);
+	if (info->coverage) {
+		gmt_json_key(json, "coverage");
+		gmt_coverage_json(info->coverage, json);
+	}
+	gmt_head_remarks(json, info->warnings);
+	gmt_json_end_object(json);
+}
