@@ -20,6 +20,12 @@ def verbs():
     return re.findall(r"^GMT_COMMAND\((\w+),", read("tools", "options", "commands.def"), re.M)
 
 
+def verbs_that_read():
+    """The verbs whose operands are recordings."""
+    rows = re.findall(r'^GMT_COMMAND\((\w+), "([^"]*)"', read("tools", "options", "commands.def"), re.M)
+    return [verb for verb, operands in rows if re.search(r"\bfile|\bbase", operands)]
+
+
 def recorder_options():
     return re.findall(r"^GMT_OPTION\((\w+),", read("src", "options", "recorder_options.def"), re.M)
 
