@@ -224,20 +224,6 @@ class Forms(unittest.TestCase):
         for key in set(keys(answer)) - {"schema"}:
             self.assertIn(f"`{key}`", section)
 
-    def test_the_document_has_every_limit_and_rule(self):
-        root = os.path.dirname(cli.TESTS)
-        with open(os.path.join(root, "docs", "ci.md"), encoding="utf-8") as file:
-            document = file.read()
-        with open(os.path.join(root, "src", "analysis", "gate", "limits.def")) as file:
-            limits = re.findall(r'^GMT_LIMIT\(\w+, "([\w-]+)"', file.read(), re.M)
-        with open(os.path.join(root, "src", "analysis", "gate", "rules.def")) as file:
-            rules = re.findall(r'^GMT_RULE\(\w+, "(\w+)", "([\w-]+)"', file.read(), re.M)
-        self.assertTrue(limits and rules)
-        for limit in limits:
-            self.assertIn(f"\n| `{limit}` |", document)
-        for rule in rules:
-            self.assertIn("\n| {} {} |".format(*rule), document)
-
     def test_hostile_names_do_not_reach_the_terminal(self):
         text = check(self.hostile).stdout
         self.assertNotRegex(text, r"[\x00-\x08\x0b-\x1f]")
