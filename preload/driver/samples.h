@@ -22,7 +22,4 @@ bool gmt_samples_push_pool(const struct gmt_pool *pool);
 uint32_t gmt_samples_pop(struct gmt_sample *ret_samples, uint32_t room);
 uint32_t gmt_samples_pop_pools(struct gmt_pool *ret_pools, uint32_t room);
 
-/* Discards the samples of the parent. Called in the child of a fork. */
-void gmt_samples_forget(void);
-
 #endif

@@ -13,6 +13,7 @@
 #include "interpose/dlsym.h"
 #include "interpose/originals.h"
 #include "interpose/elf_symbols.h"
+#include "runtime/stages.h"
 
 /*
  * The previous values of the driver's table. Written before the table, so a thread that finds a
@@ -265,7 +266,10 @@ void *gmt_dynsym_undo(void *found, const char *symbol)
 	return real ? real : found;
 }
 
-void gmt_dynsym_reset_locks(void)
+/* Call in the child of a fork: a thread that held a lock does not exist in the child. */
+static void after_fork(void)
 {
 	atomic_flag_clear(&busy);
 }
+
+GMT_AT_STAGE(after_fork, INTERPOSE, after_fork);

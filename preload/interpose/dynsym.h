@@ -41,7 +41,4 @@ bool gmt_dynsym_is_refused(void);
  */
 void *gmt_dynsym_undo(void *found, const char *symbol);
 
-/* Call in the child of a fork: a thread that held a lock does not exist in the child. */
-void gmt_dynsym_reset_locks(void);
-
 #endif

@@ -7,6 +7,7 @@
 
 #include "runtime/patience.h"
 #include "interpose/elf_symbols.h"
+#include "runtime/stages.h"
 
 enum { HOLD_WAIT_NS = 100000000 };
 
@@ -162,3 +163,7 @@ GMT_NO_CALLS bool gmt_path_name_begins_with(const char *path, const char *prefix
 		prefix++;
 	return !*prefix;
 }
+
+GMT_AT_STAGE(after_fork, INTERPOSE, gmt_objects_release);
+GMT_AT_STAGE(before_fork, INTERPOSE, gmt_objects_hold);
+GMT_AT_STAGE(fork_parent, INTERPOSE, gmt_objects_release);

@@ -16,6 +16,7 @@
 #include "interpose/objects.h"
 #include "interpose/elf_symbols.h"
 #include "runtime/hot_data.h"
+#include "runtime/stages.h"
 
 /*
  * The next definition of each name after this library in the global scope, when the process starts.
@@ -166,7 +167,8 @@ bool gmt_is_runtime(const char *path)
 		gmt_path_name_begins_with(path, "libcudart-");
 }
 
-void gmt_original_reset_locks(void)
+/* Call in the child of a fork: a thread that does not exist there may have held a lock. */
+static void after_fork(void)
 {
 	atomic_flag_clear(&writing);
 }
@@ -417,3 +419,5 @@ void *gmt_original_find(enum gmt_hook hook, const void *caller)
 		real = find_cached(hook, (uint64_t)caller);
 	return real ? real : find_slowly(hook, caller);
 }
+
+GMT_AT_STAGE(after_fork, INTERPOSE, after_fork);

@@ -5,7 +5,7 @@
 
 #include "unwind/rules.h"
 #include "unwind/modules.h"
-#include "writer/session.h"
+#include "producer/session_state.h"
 #include "interpose/originals.h"
 #include "producer/thread.h"
 

@@ -14,7 +14,7 @@
 #include "marks/phases.h"
 #include "producer/record_event.h"
 #include "producer/mark.h"
-#include "writer/session.h"
+#include "producer/session_state.h"
 #include "writer/snapshots.h"
 
 #define EXPORTED __attribute__((visibility("default")))

@@ -10,7 +10,9 @@
 #include "unwind/native.h"
 #include "unwind/readable.h"
 #include "producer/record_one_event.h"
-#include "writer/session.h"
+#include "producer/losses.h"
+#include "producer/push.h"
+#include "producer/session_state.h"
 
 enum {
 	PAGE_BYTES = 4096,
@@ -125,7 +127,7 @@ static void record_waiting(struct gmt_thread_state *thread)
 		return;
 	if (gmt_session_depot())
 		for (unsigned i = 0; i < count; i++)
-			gmt_session_push(&thread->waiting[i]);
+			gmt_push_event(&thread->waiting[i]);
 	gmt_event_leave(thread);
 	errno = kept_errno;
 }
@@ -138,7 +140,7 @@ void gmt_outer_call_forget(struct gmt_thread_state *thread)
 		forget_recorder(thread);
 	/* The driver's actions in the call that was left are unknown. They count as one lost event. */
 	if (thread->outer_kind || !is_whole)
-		gmt_session_count_loss(GMT_LOSS_JUMPED);
+		gmt_count_loss(GMT_LOSS_JUMPED);
 	thread->in_recorder = thread->closed = 0;
 	thread->reentrant_depth = 0;
 	thread->depth = 0;
@@ -155,5 +157,5 @@ void gmt_outer_call_end_process(void)
 	if (!thread->is_ours && !(thread->in_recorder & GMT_IN_RECORDER_FORKED) &&
 		((thread->depth && thread->outer_kind) || thread->in_recorder ||
 			thread->closed == GMT_CLOSED_CHANGE))
-		gmt_session_count_loss(GMT_LOSS_JUMPED);
+		gmt_count_loss(GMT_LOSS_JUMPED);
 }

@@ -13,8 +13,9 @@
 #include "producer/clock.h"
 #include "producer/record_one_event.h"
 #include "unwind/modules.h"
-#include "writer/session.h"
-#include "writer/writer.h"
+#include "producer/losses.h"
+#include "producer/push.h"
+#include "producer/session_state.h"
 #include "producer/thread.h"
 #include "runtime/hot_data.h"
 #include "format/format.h"
@@ -36,7 +37,7 @@ void gmt_event_pause(bool wanted)
 		memory_order_release);
 	/* The writer reads the changes often enough, unless its thread was put off. */
 	if (index % (CHANGES / 2) == CHANGES / 2 - 1)
-		gmt_writer_need();
+		gmt_writer_calls.need();
 }
 
 bool gmt_event_next_change(uint32_t *seen, uint64_t *ret_stamp, bool *ret_paused)
@@ -82,7 +83,7 @@ bool gmt_event_may_enter(struct gmt_thread_state *thread)
 		gmt_outer_call_forget(thread);
 		return true;
 	}
-	gmt_session_count_loss(GMT_LOSS_REENTERED);
+	gmt_count_loss(GMT_LOSS_REENTERED);
 	return false;
 }
 
@@ -112,12 +113,12 @@ static struct gmt_event_stacks capture(struct gmt_depot *depot, uint32_t stack,
 	if (gmt_config.python_stacks && memory) {
 		stacks.frames = gmt_python_capture(depot, gmt_config.depth, &memory->trace, &lost);
 		if (!stacks.frames && memory->trace.is_unclear)
-			gmt_session_count_loss(GMT_LOSS_PYTHON);
+			gmt_count_loss(GMT_LOSS_PYTHON);
 	} else if (gmt_config.python_stacks) {
 		lost = true;
 	}
 	if (lost && !(gmt_this_thread.in_recorder & GMT_IN_RECORDER_FORKED))
-		gmt_session_count_loss(GMT_LOSS_STACK);
+		gmt_count_loss(GMT_LOSS_STACK);
 	return stacks;
 }
 
@@ -164,7 +165,7 @@ void gmt_event_push(const struct gmt_ring_event *event)
 {
 	int kept_errno = errno;
 
-	gmt_session_push(event);
+	gmt_push_event(event);
 	errno = kept_errno;
 }
 
@@ -178,7 +179,7 @@ void gmt_event_wake(void)
 {
 	int kept_errno = errno;
 
-	gmt_writer_wake();
+	gmt_writer_calls.wake();
 	errno = kept_errno;
 }
 
@@ -195,7 +196,7 @@ void gmt_event_end(struct gmt_ring_event *events, unsigned count)
 	bool is_on = gmt_session_depot();
 
 	for (unsigned i = 1; !is_on && i < count && gmt_session_is_beginning(); i++)
-		gmt_session_count_loss(GMT_LOSS_STARTING);
+		gmt_count_loss(GMT_LOSS_STARTING);
 	for (unsigned i = 0; is_on && i < count; i++) {
 		if (gmt_event_wants_stack(events[i].kind, events[i].address, events[i].object)) {
 			if (!is_captured)
@@ -204,7 +205,7 @@ void gmt_event_end(struct gmt_ring_event *events, unsigned count)
 			events[i].stack = stacks.stack;
 			events[i].frames = stacks.frames;
 		}
-		gmt_session_push(&events[i]);
+		gmt_push_event(&events[i]);
 	}
 	errno = thread->kept_errno;
 	gmt_event_leave(thread);

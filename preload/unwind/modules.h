@@ -92,10 +92,4 @@ struct gmt_module_info {
  */
 bool gmt_modules_get(uint32_t index, struct gmt_module_info *ret_module);
 
-/*
- * Releases the lock. Called in the child of a fork: a thread that does not exist in the child may
- * have held the lock.
- */
-void gmt_modules_reset_lock(void);
-
 #endif

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 #include "producer/record_event.h"
-#include "writer/session.h"
+#include "producer/session_state.h"
 #include "driver/queries.h"
 
 /* a repeated query with the same answer is recorded once in this time */

@@ -20,6 +20,7 @@
 #include "files/folder.h"
 #include "writer/snapshots.h"
 #include "shared_memory/control.h"
+#include "runtime/stages.h"
 
 enum { TRIES = 16 };
 
@@ -227,17 +228,8 @@ void gmt_control_answer(const char *path, const char *why)
 		finish_turn(!path, path ? path : why);
 }
 
-void gmt_control_close(void)
-{
-	if (!control.page)
-		return;
-	atomic_store(&control.page->state, GMT_CONTROL_ENDED);
-	gmt_folder_unlink(control.folder, control.path);
-	gmt_folder_let_go(&control.folder);
-	gmt_control_abandon();
-}
-
-void gmt_control_abandon(void)
+/* Unmaps and closes the control file, without removing it: it may be the parent's. */
+static void close_page(void)
 {
 	if (control.page)
 		munmap(control.page, sizeof(*control.page));
@@ -245,3 +237,15 @@ void gmt_control_abandon(void)
 	control.folder = -1;
 	gmt_descriptor_close(&control.fd, &control.file);
 }
+
+void gmt_control_close(void)
+{
+	if (!control.page)
+		return;
+	atomic_store(&control.page->state, GMT_CONTROL_ENDED);
+	gmt_folder_unlink(control.folder, control.path);
+	gmt_folder_let_go(&control.folder);
+	close_page();
+}
+
+GMT_AT_STAGE(after_fork, WRITER, close_page);

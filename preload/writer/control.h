@@ -37,7 +37,4 @@ void gmt_control_answer(const char *path, const char *why);
 /* Removes the control file at the end of the recording. */
 void gmt_control_close(void);
 
-/* Unmaps and closes the parent's control file. Called in the child of a fork. */
-void gmt_control_abandon(void);
-
 #endif

@@ -8,7 +8,7 @@
 #include "runtime/diag.h"
 #include "producer/clock.h"
 #include "writer/control.h"
-#include "writer/session.h"
+#include "runtime/log.h"
 
 enum {
 	CUTS_OF_WINDOW = 4,
@@ -160,13 +160,13 @@ static uint32_t cut_for_size(const struct gmt_rotation *rotate, const struct gmt
 static void tell(const struct gmt_rotation *rotate, const char *kind, const char *note)
 {
 	gmt_diag_warn_kind(kind, "%s: %s", rotate->recording->path, note);
-	gmt_session_note(note);
+	gmt_log_note(note);
 }
 
 /* Turns a full recording into a window, or shortens the window. Reports each change once. */
 static void tell_shorter(struct gmt_rotation *rotate)
 {
-	char note[GMT_RECORDING_NOTE_BYTES], size[32];
+	char note[GMT_LOG_NOTE_BYTES], size[32];
 
 	snprintf(size, sizeof(size), "%s", gmt_text_size(rotate->max_size_bytes).text);
 	if (rotate->mode == GMT_MODE_FULL) {
@@ -232,7 +232,7 @@ static uint64_t published_until_stamp(const struct gmt_rotation *rotate, uint32_
  */
 static void give_up(struct gmt_rotation *rotate)
 {
-	char note[GMT_RECORDING_NOTE_BYTES], remedy[64] = "";
+	char note[GMT_LOG_NOTE_BYTES], remedy[64] = "";
 
 	rotate->cut_under_way = 0;
 	if (rotate->rewrite.found_no_room) {

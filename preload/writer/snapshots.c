@@ -19,6 +19,7 @@
 #include "runtime/diag.h"
 #include "producer/clock.h"
 #include "writer/control.h"
+#include "runtime/stages.h"
 #include "writer/session.h"
 #include "writer/writer.h"
 
@@ -480,3 +481,5 @@ void gmt_snapshots_take_signal(void)
 	}
 	sigaction(number, &ours, NULL);
 }
+
+GMT_AT_STAGE(after_fork, WRITER, gmt_snapshots_reset);
