@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "runtime/patience.h"
-#include "interpose/elf_symbols.h"
+#include "runtime/bounded_wait.h"
+#include "interpose/elf_tables.h"
 #include "runtime/stages.h"
 
 enum { HOLD_WAIT_NS = 100000000 };
@@ -19,10 +19,10 @@ static __thread int visits __attribute__((tls_model("initial-exec")));
 
 void gmt_objects_hold(void)
 {
-	struct gmt_patience patience = gmt_patience_begin(HOLD_WAIT_NS);
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(HOLD_WAIT_NS);
 
 	while (atomic_flag_test_and_set_explicit(&visiting, memory_order_acquire))
-		if (!gmt_patience_rest(&patience))
+		if (!gmt_bounded_wait_rest(&wait))
 			return;
 }
 
@@ -136,32 +136,6 @@ bool gmt_object_of(const void *address, struct gmt_object *ret_object)
 void gmt_object_find_own(void)
 {
 	gmt_object_of((const void *)gmt_object_find_own, &gmt_object_own);
-}
-
-GMT_NO_CALLS const char *gmt_path_name(const char *path)
-{
-	const char *name = path;
-
-	for (; *path; path++)
-		if (*path == '/')
-			name = path + 1;
-	return name;
-}
-
-GMT_NO_CALLS bool gmt_same_text(const char *a, const char *b)
-{
-	for (; *a && *a == *b; a++)
-		b++;
-	return *a == *b;
-}
-
-GMT_NO_CALLS bool gmt_path_name_begins_with(const char *path, const char *prefix)
-{
-	const char *name = gmt_path_name(path);
-
-	for (; *prefix && *name == *prefix; name++)
-		prefix++;
-	return !*prefix;
 }
 
 GMT_AT_STAGE(after_fork, INTERPOSE, gmt_objects_release);

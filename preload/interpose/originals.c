@@ -10,11 +10,12 @@
 #include "runtime/recorder_stack.h"
 #include "runtime/load.h"
 #include "interpose/dlerror.h"
-#include "interpose/dynsym.h"
+#include "interpose/patched.h"
 #include "interpose/libc.h"
 #include "interpose/namespaces.h"
 #include "interpose/objects.h"
 #include "interpose/elf_symbols.h"
+#include "interpose/elf_tables.h"
 #include "runtime/hot_data.h"
 #include "runtime/stages.h"
 
@@ -176,7 +177,7 @@ static void after_fork(void)
 void *gmt_original_dlsym(void *handle, const char *name)
 {
 	bool is_held = gmt_dlerror_hold();
-	void *found = gmt_libc.dlsym ? gmt_dynsym_undo(gmt_libc.dlsym(handle, name), name) : NULL;
+	void *found = gmt_libc.dlsym ? gmt_patched_undo(gmt_libc.dlsym(handle, name), name) : NULL;
 
 	gmt_dlerror_release(is_held);
 	return found;

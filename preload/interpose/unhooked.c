@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "interpose/objects.h"
+#include "interpose/object_names.h"
 
 static const char *const parts[] = {
 #define GMT_ALLOCATION_LIKE(part) part,

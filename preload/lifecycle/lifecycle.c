@@ -12,7 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "hooks/call_counts.h"
 #include "unwind/native.h"
 #include "unwind/own_stack.h"
 #include "python/python.h"
@@ -22,28 +21,21 @@
 #include "runtime/config.h"
 #include "runtime/diag.h"
 #include "marks/environment.h"
-#include "marks/heaps.h"
-#include "driver/nvml.h"
-#include "marks/optimizer.h"
 #include "marks/phases.h"
-#include "driver/pools.h"
 #include "driver/sampler.h"
 #include "producer/clock.h"
-#include "unwind/modules.h"
 #include "producer/session_state.h"
 #include "runtime/log.h"
 #include "runtime/stages.h"
 #include "writer/session.h"
 #include "hooks/hooks.h"
 #include "runtime/load.h"
-#include "runtime/patience.h"
 #include "runtime/process.h"
 #include "runtime/recorder_stack.h"
 #include "lifecycle/before_exec.h"
 #include "driver/contexts.h"
 #include "interpose/dlerror.h"
 #include "interpose/dlsym.h"
-#include "driver/queries.h"
 #include "interpose/dynsym.h"
 #include "interpose/hide_exports.h"
 #include "lifecycle/fork.h"
@@ -53,7 +45,6 @@
 #include "interpose/objects.h"
 #include "interpose/originals.h"
 #include "interpose/elf_symbols.h"
-#include "producer/thread.h"
 
 /*
  * libc's function to register an exit handler. Unlike with atexit, the handler can belong to no
@@ -61,9 +52,11 @@
  */
 extern int __cxa_atexit(void (*handler)(void *), void *argument, void *library);
 
-static void (*real_pthread_exit)(void *result);
-static _Atomic bool reached;
-static atomic_flag looking = ATOMIC_FLAG_INIT; /* a thread is looking for Python */
+static struct {
+	void (*real_pthread_exit)(void *result);
+	_Atomic bool reached;
+	atomic_flag looking; /* a thread is looking for Python */
+} lifecycle = { .looking = ATOMIC_FLAG_INIT };
 
 /*
  * Finds a symbol in any loaded object. The writer's thread also calls it, so it must not take the
@@ -116,7 +109,7 @@ static void look_for_python(void)
 	char why[256] = "", line[320];
 
 	if (!gmt_config.python_stacks ||
-		atomic_flag_test_and_set_explicit(&looking, memory_order_acquire))
+		atomic_flag_test_and_set_explicit(&lifecycle.looking, memory_order_acquire))
 		return;
 	if (gmt_python_init(find_anywhere, why, sizeof(why)) == GMT_PYTHON_REFUSED && !told) {
 		told = true;
@@ -124,7 +117,7 @@ static void look_for_python(void)
 		snprintf(line, sizeof(line), "there are no Python frames: %s", why);
 		gmt_log_note(line);
 	}
-	atomic_flag_clear_explicit(&looking, memory_order_release);
+	atomic_flag_clear_explicit(&lifecycle.looking, memory_order_release);
 }
 
 /*
@@ -133,7 +126,7 @@ static void look_for_python(void)
  */
 static void look_for_refusals(void)
 {
-	if (atomic_load_explicit(&reached, memory_order_relaxed) && gmt_dynsym_is_refused() &&
+	if (atomic_load_explicit(&lifecycle.reached, memory_order_relaxed) && gmt_dynsym_is_refused() &&
 		gmt_diag_warn("symbol tables cannot be written to here (mprotect is refused): "
 					  "what libraries opened with RTLD_DEEPBIND do is not recorded"))
 		gmt_log_note(
@@ -195,6 +188,13 @@ static unsigned count_threads(void)
 	return gmt_sampler_is_running() ? 1 : 0;
 }
 
+/* Reports an error in the options, on stderr and in the file. */
+static void report_option(const char *text)
+{
+	gmt_diag_warn_text(text);
+	gmt_log_note(text);
+}
+
 /* Runs on a recorder stack, because it opens libraries. */
 static void get_ready(void *unused)
 {
@@ -202,7 +202,7 @@ static void get_ready(void *unused)
 
 	(void)unused;
 	gmt_process_watch();
-	gmt_config_warn(gmt_log_note);
+	gmt_config_warn(report_option);
 	gmt_python_selftest_every = gmt_config.selftest;
 	gmt_python_watches_code = gmt_config.watch_code;
 	look_for_unwinder();
@@ -223,8 +223,8 @@ static void reach_driver(void)
 {
 	bool expected = false;
 
-	if (atomic_load_explicit(&reached, memory_order_relaxed) ||
-		!atomic_compare_exchange_strong(&reached, &expected, true))
+	if (atomic_load_explicit(&lifecycle.reached, memory_order_relaxed) ||
+		!atomic_compare_exchange_strong(&lifecycle.reached, &expected, true))
 		return;
 	if (gmt_session_may_begin())
 		gmt_recorder_stack_run(get_ready, NULL);
@@ -245,7 +245,7 @@ static void in_parent_of_fork(void)
 /* A thread that was looking does not exist in the child. */
 static void after_fork(void)
 {
-	atomic_flag_clear(&looking);
+	atomic_flag_clear(&lifecycle.looking);
 }
 
 GMT_AT_STAGE(after_fork, LIFECYCLE, after_fork);
@@ -292,7 +292,7 @@ static void on_last_exit(void *unused)
 {
 	(void)unused;
 	/* A process without CUDA makes no system call here. */
-	if (gmt_session_has_begun() || atomic_load_explicit(&reached, memory_order_relaxed))
+	if (gmt_session_has_begun() || atomic_load_explicit(&lifecycle.reached, memory_order_relaxed))
 		end(false);
 	else
 		gmt_session_never_begin();
@@ -311,13 +311,13 @@ __attribute__((destructor)) static void on_exit_of_process(void)
 /* Handles quick_exit(), which calls no destructors and ends through an internal name of libc. */
 static void on_quick_exit(void)
 {
-	if (gmt_session_has_begun() || atomic_load_explicit(&reached, memory_order_relaxed))
+	if (gmt_session_has_begun() || atomic_load_explicit(&lifecycle.reached, memory_order_relaxed))
 		end(true);
 }
 
 static void find_pthread_exit(void)
 {
-	*(void **)&real_pthread_exit = gmt_original_dlsym(RTLD_NEXT, "pthread_exit");
+	*(void **)&lifecycle.real_pthread_exit = gmt_original_dlsym(RTLD_NEXT, "pthread_exit");
 }
 
 static void load(void)
@@ -346,7 +346,7 @@ static void load(void)
 	if (is_linked_to_cuda())
 		gmt_dynsym_patch_driver();
 	if (gmt_config.help)
-		gmt_config_help();
+		gmt_config_help(gmt_diag_print);
 	gmt_phase_init();
 	pthread_atfork(before_fork, in_parent_of_fork, gmt_process_reset_in_child);
 	/* The handler that is registered first is called last, like the destructor. */
@@ -372,9 +372,9 @@ __attribute__((constructor)) static void on_load(void)
 __attribute__((visibility("default"), noreturn)) void pthread_exit(void *result)
 {
 	gmt_session_main_thread_ends();
-	if (!real_pthread_exit)
+	if (!lifecycle.real_pthread_exit)
 		find_pthread_exit();
-	real_pthread_exit(result);
+	lifecycle.real_pthread_exit(result);
 	__builtin_unreachable();
 }
 
@@ -384,7 +384,7 @@ __attribute__((visibility("default"), noreturn)) void pthread_exit(void *result)
  */
 __attribute__((visibility("default"), noreturn)) void _exit(int status)
 {
-	if (gmt_session_has_begun() || atomic_load_explicit(&reached, memory_order_relaxed))
+	if (gmt_session_has_begun() || atomic_load_explicit(&lifecycle.reached, memory_order_relaxed))
 		end(true);
 	for (;;)
 		syscall(SYS_exit_group, status);

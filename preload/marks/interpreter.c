@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "runtime/config.h"
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "interpose/elf_symbols.h"
 
 enum {
@@ -152,14 +152,14 @@ bool gmt_interpreter_call_soon(int (*work)(void *unused))
  */
 static void wait_until_gone(void)
 {
-	struct gmt_patience patience = gmt_patience_begin(GONE_WAIT_NS);
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(GONE_WAIT_NS);
 
 	if (atomic_load(&stage) == NOBODY || !gmt_interpreter_is_alive())
 		return;
 
 	void *thread = gmt_interpreter.save_thread();
 
-	while (atomic_load(&stage) != NOBODY && gmt_patience_rest(&patience))
+	while (atomic_load(&stage) != NOBODY && gmt_bounded_wait_rest(&wait))
 		;
 	gmt_interpreter.restore_thread(thread);
 }
@@ -251,17 +251,18 @@ static bool start_thread(void)
  */
 static void wait_for_thread(bool holds_gil)
 {
-	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(WAIT_NS));
-	struct gmt_patience until_entered = gmt_patience_begin(gmt_config_patience_ns(ENTER_WAIT_NS));
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(gmt_config_wait_ns(WAIT_NS));
+	struct gmt_bounded_wait until_entered =
+		gmt_bounded_wait_begin(gmt_config_wait_ns(ENTER_WAIT_NS));
 	uint32_t now;
 
 	while ((now = atomic_load(&stage)) != NOBODY && !(now == INSIDE && holds_gil)) {
 		uint32_t asked = ASKED;
 
 		/* Too late to protect the thread: setting the stage to NOBODY makes it end at once. */
-		if (!gmt_patience_rest(&patience) &&
+		if (!gmt_bounded_wait_rest(&wait) &&
 			(now == INSIDE || atomic_compare_exchange_strong(&stage, &asked, NOBODY) ||
-				!gmt_patience_rest(&until_entered)))
+				!gmt_bounded_wait_rest(&until_entered)))
 			return;
 	}
 }

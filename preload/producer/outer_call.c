@@ -13,6 +13,7 @@
 #include "producer/losses.h"
 #include "producer/push.h"
 #include "producer/session_state.h"
+#include "runtime/stages.h"
 
 enum {
 	PAGE_BYTES = 4096,
@@ -150,6 +151,29 @@ void gmt_outer_call_forget(struct gmt_thread_state *thread)
 	thread->waiting_count = 0;
 }
 
+bool gmt_event_may_enter(struct gmt_thread_state *thread)
+{
+	if (thread->is_ours)
+		return false;
+	if (thread->in_recorder == GMT_IN_RECORDER_FORKED) {
+		thread->in_recorder = 0;
+		/*
+		 * The interrupted call ends: its events are the parent's. Any other event belongs to this
+		 * process.
+		 */
+		if (thread->closed)
+			return false;
+		thread->waiting_count = 0;
+		return true;
+	}
+	if (gmt_outer_call_look(thread, 0, NULL) == GMT_OUTER_CALL_GONE) {
+		gmt_outer_call_forget(thread);
+		return true;
+	}
+	gmt_count_loss(GMT_LOSS_REENTERED);
+	return false;
+}
+
 void gmt_outer_call_end_process(void)
 {
 	const struct gmt_thread_state *thread = &gmt_this_thread;
@@ -159,3 +183,12 @@ void gmt_outer_call_end_process(void)
 			thread->closed == GMT_CLOSED_CHANGE))
 		gmt_count_loss(GMT_LOSS_JUMPED);
 }
+
+/* The thread was cancelled in a call, or left it in another way. */
+static void at_thread_end(void)
+{
+	if (gmt_this_thread.depth)
+		gmt_outer_call_forget(&gmt_this_thread);
+}
+
+GMT_AT_STAGE(thread_end, THREAD, at_thread_end);

@@ -9,7 +9,6 @@
 #include "unwind/native.h"
 #include "python/python.h"
 #include "runtime/config.h"
-#include "producer/outer_call.h"
 #include "producer/clock.h"
 #include "producer/record_one_event.h"
 #include "unwind/modules.h"
@@ -24,25 +23,27 @@
 enum { CHANGES = 64 };
 
 static GMT_HOT_DATA _Atomic bool is_paused;
-static _Atomic uint32_t change_count;
-static _Atomic uint64_t changes[CHANGES]; /* stamp * 2 + the new state; 0: not written yet */
+static struct {
+	_Atomic uint32_t change_count;
+	_Atomic uint64_t changes[CHANGES]; /* stamp * 2 + the new state; 0: not written yet */
+} pauses;
 
 void gmt_event_pause(bool wanted)
 {
-	uint32_t index = atomic_fetch_add_explicit(&change_count, 1, memory_order_relaxed);
+	uint32_t index = atomic_fetch_add_explicit(&pauses.change_count, 1, memory_order_relaxed);
 
 	atomic_store_explicit(&is_paused, wanted, memory_order_relaxed);
 	/* Pairs with the acquire of gmt_event_next_change. */
-	atomic_store_explicit(&changes[index % CHANGES], gmt_clock_stamp() << 1 | wanted,
+	atomic_store_explicit(&pauses.changes[index % CHANGES], gmt_clock_stamp() << 1 | wanted,
 		memory_order_release);
-	/* The writer reads the changes often enough, unless its thread was put off. */
+	/* The writer reads the changes often enough, unless its start was delayed. */
 	if (index % (CHANGES / 2) == CHANGES / 2 - 1)
 		gmt_writer_calls.need();
 }
 
 bool gmt_event_next_change(uint32_t *seen, uint64_t *ret_stamp, bool *ret_paused)
 {
-	uint32_t count = atomic_load_explicit(&change_count, memory_order_relaxed);
+	uint32_t count = atomic_load_explicit(&pauses.change_count, memory_order_relaxed);
 
 	if (count - *seen > CHANGES)
 		*seen = count - CHANGES;
@@ -50,7 +51,8 @@ bool gmt_event_next_change(uint32_t *seen, uint64_t *ret_stamp, bool *ret_paused
 		return false;
 
 	/* Resets the entry to 0. Otherwise the next round would take it for a change of that round. */
-	uint64_t change = atomic_exchange_explicit(&changes[*seen % CHANGES], 0, memory_order_acquire);
+	uint64_t change =
+		atomic_exchange_explicit(&pauses.changes[*seen % CHANGES], 0, memory_order_acquire);
 	if (!change)
 		return false;
 	++*seen;
@@ -62,29 +64,6 @@ bool gmt_event_next_change(uint32_t *seen, uint64_t *ret_stamp, bool *ret_paused
 bool gmt_event_is_paused(void)
 {
 	return atomic_load_explicit(&is_paused, memory_order_relaxed);
-}
-
-bool gmt_event_may_enter(struct gmt_thread_state *thread)
-{
-	if (thread->is_ours)
-		return false;
-	if (thread->in_recorder == GMT_IN_RECORDER_FORKED) {
-		thread->in_recorder = 0;
-		/*
-		 * The interrupted call ends: its events are the parent's. Any other event belongs to this
-		 * process.
-		 */
-		if (thread->closed)
-			return false;
-		thread->waiting_count = 0;
-		return true;
-	}
-	if (gmt_outer_call_look(thread, 0, NULL) == GMT_OUTER_CALL_GONE) {
-		gmt_outer_call_forget(thread);
-		return true;
-	}
-	gmt_count_loss(GMT_LOSS_REENTERED);
-	return false;
 }
 
 bool gmt_event_begin(void)

@@ -55,3 +55,13 @@ void gmt_session_never_begin(void)
 
 	atomic_compare_exchange_strong(&gmt_session_state, &none, GMT_SESSION_OVER);
 }
+
+void gmt_session_wake_writer_safely(void)
+{
+	uint32_t on = GMT_SESSION_ON;
+
+	if (gmt_writer_calls.is_delayed())
+		atomic_compare_exchange_strong(&gmt_session_state, &on, GMT_SESSION_CALLED);
+	else
+		gmt_writer_calls.wake();
+}

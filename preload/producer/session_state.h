@@ -58,8 +58,6 @@ extern GMT_HIDDEN struct gmt_writer_calls {
 	void (*sync)(uint32_t wait_ms);
 	/* Requests a snapshot because memory ran out. */
 	void (*snapshot_oom)(void);
-	/* Prepares for the end of the main thread. Called from it. Keeps errno. */
-	void (*main_thread_ends)(void);
 } gmt_writer_calls;
 
 /* Returns whether a recording in that state accepts events. */
@@ -94,6 +92,12 @@ bool gmt_session_is_beginning(void);
  * Returns false while the recorder must not make threads in this process (writer=lazy). Any thread.
  */
 bool gmt_session_may_make_threads(void);
+
+/*
+ * Wakes the writer. If the writer's start was delayed, the next event starts it. This function is
+ * for signal handlers, which may have interrupted malloc. Any thread. May change errno.
+ */
+void gmt_session_wake_writer_safely(void);
 
 /*
  * Ensures that a recording that has not begun by now never begins. Called at the end of the

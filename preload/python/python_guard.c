@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "runtime/hot_data.h"
 
 /*
@@ -66,13 +66,13 @@ static void pass_barriers(void)
 
 bool gmt_python_guard_wait(uint64_t timeout_ns)
 {
-	struct gmt_patience patience = gmt_patience_begin(timeout_ns);
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(timeout_ns);
 
 	pass_barriers();
 	/* A guard that was seen empty stays so: a thread that enters it later leaves at once. */
 	for (struct gmt_python_guard *gate = atomic_load(&first); gate; gate = gate->next)
 		while (atomic_load_explicit(&gate->inside, memory_order_acquire))
-			if (!gmt_patience_rest(&patience))
+			if (!gmt_bounded_wait_rest(&wait))
 				return false;
 	return true;
 }

@@ -18,7 +18,7 @@
 enum {
 	GMT_DEPTH_MAX = 512, /* maximum number of native frames, and of Python frames, in a stack */
 	GMT_OUTPUT_BYTES = GMT_RECORDER_OUTPUT_BYTES,
-	GMT_PATIENCE_S = 20,
+	GMT_LONG_WAIT_S = 20,
 };
 
 /* How the recorder unwinds native stacks (unwind/native.h). */
@@ -33,7 +33,7 @@ enum gmt_overflow {
 	GMT_OVERFLOW_DROP,  /* drop at once */
 	/* Wait at most 1 ms for this event and about 1 % of the time for all events, then drop. */
 	GMT_OVERFLOW_BLOCK,
-	/* Wait as long as the writer continues to make room; see gmt_config_patience_ns. */
+	/* Wait as long as the writer continues to make room; see gmt_config_wait_ns. */
 	GMT_OVERFLOW_WAIT,
 };
 
@@ -89,19 +89,19 @@ extern GMT_HIDDEN struct gmt_config gmt_config;
 /*
  * Returns how long a thread waits for another thread before it continues without it. Usually this
  * is `usual_ns`, so that a machine that hangs does not stop the program. With overflow=wait it is
- * at least GMT_PATIENCE_S, because a machine that others also use may need so long. A user who sets
+ * at least GMT_LONG_WAIT_S, because a machine that others also use may need so long. A user who sets
  * overflow=wait prefers waiting to losing events.
  */
-static inline uint64_t gmt_config_patience_ns(uint64_t usual_ns)
+static inline uint64_t gmt_config_wait_ns(uint64_t usual_ns)
 {
-	const uint64_t long_ns = (uint64_t)GMT_PATIENCE_S * 1000000000;
+	const uint64_t long_ns = (uint64_t)GMT_LONG_WAIT_S * 1000000000;
 
 	return gmt_config.overflow == GMT_OVERFLOW_WAIT && usual_ns < long_ns ? long_ns : usual_ns;
 }
 
-static inline uint32_t gmt_config_patience_ms(uint32_t usual_ms)
+static inline uint32_t gmt_config_wait_ms(uint32_t usual_ms)
 {
-	return (uint32_t)(gmt_config_patience_ns((uint64_t)usual_ms * 1000000) / 1000000);
+	return (uint32_t)(gmt_config_wait_ns((uint64_t)usual_ms * 1000000) / 1000000);
 }
 
 /*
@@ -111,17 +111,14 @@ static inline uint32_t gmt_config_patience_ms(uint32_t usual_ms)
  */
 void gmt_config_init(const char *options);
 
-/*
- * Prints the errors in the options to stderr and passes them to `note`, one line each. Each line
- * only once.
- */
-void gmt_config_warn(void (*note)(const char *text));
+/* Passes the errors in the options to `report`, one line each. Each line only once. */
+void gmt_config_warn(void (*report)(const char *text));
 
-/* Prints all options with defaults and meanings to stderr (`help=1`). */
-void gmt_config_help(void);
+/* Passes all options with defaults and meanings to `print`, in pieces (`help=1`). */
+void gmt_config_help(void (*print)(const char *text));
 
-/* Calls `tell` with each option's key and its effective value as text. */
-void gmt_config_list(void (*tell)(void *context, const char *key, const char *value),
+/* Calls `list` with each option's key and its effective value as text. */
+void gmt_config_list(void (*list)(void *context, const char *key, const char *value),
 	void *context);
 
 #endif

@@ -36,18 +36,19 @@ static struct kind {
 	char first[FIRST_BYTES]; /* the first message, shortened */
 } kinds[KINDS];
 
-static struct gmt_file_identity stderr_at_start;
-static bool had_stderr;
-
-/* Lines that the writer could not print itself, one after the other. */
-static char kept[KEPT_BYTES];
-static _Atomic size_t kept_bytes, kept_printed;
+static struct {
+	struct gmt_file_identity stderr_at_start;
+	bool had_stderr;
+	/* Lines that the writer could not print itself, one after the other. */
+	char kept[KEPT_BYTES];
+	_Atomic size_t kept_bytes, kept_printed;
+} diag;
 
 void gmt_diag_init(void)
 {
 	int kept_errno = errno;
 
-	had_stderr = gmt_file_identity_of(STDERR_FILENO, &stderr_at_start);
+	diag.had_stderr = gmt_file_identity_of(STDERR_FILENO, &diag.stderr_at_start);
 	errno = kept_errno;
 }
 
@@ -61,9 +62,9 @@ static bool is_stderr(const struct gmt_streams *streams)
 {
 	struct stat error, output;
 
-	if (!had_stderr || fstat(streams->error, &error))
+	if (!diag.had_stderr || fstat(streams->error, &error))
 		return false;
-	if (error.st_dev == stderr_at_start.device && error.st_ino == stderr_at_start.number)
+	if (error.st_dev == diag.stderr_at_start.device && error.st_ino == diag.stderr_at_start.number)
 		return true;
 	if (S_ISCHR(error.st_mode) || S_ISFIFO(error.st_mode))
 		return true;
@@ -128,27 +129,28 @@ static void print_to(const struct gmt_streams *streams, const char *text, size_t
  */
 static void keep_for_host(const char *text)
 {
-	size_t length = strlen(text), used = atomic_load_explicit(&kept_bytes, memory_order_relaxed);
+	size_t length = strlen(text),
+		   used = atomic_load_explicit(&diag.kept_bytes, memory_order_relaxed);
 
-	if (length >= sizeof(kept) - used)
+	if (length >= sizeof(diag.kept) - used)
 		return;
-	memcpy(kept + used, text, length);
+	memcpy(diag.kept + used, text, length);
 	/* Pairs with the acquire in gmt_diag_print_kept. */
-	atomic_store_explicit(&kept_bytes, used + length, memory_order_release);
+	atomic_store_explicit(&diag.kept_bytes, used + length, memory_order_release);
 }
 
 void gmt_diag_print_kept(void)
 {
 	const struct gmt_streams streams = { STDOUT_FILENO, STDERR_FILENO };
-	size_t there = atomic_load_explicit(&kept_bytes, memory_order_acquire),
-		   from = atomic_load(&kept_printed);
+	size_t there = atomic_load_explicit(&diag.kept_bytes, memory_order_acquire),
+		   from = atomic_load(&diag.kept_printed);
 	int kept_errno = errno;
 
 	/* Only one thread prints a line. The buffer is never emptied, because such lines are few. */
 	if (from >= there || gmt_descriptor_has_own_table() ||
-		!atomic_compare_exchange_strong(&kept_printed, &from, there))
+		!atomic_compare_exchange_strong(&diag.kept_printed, &from, there))
 		return;
-	print_to(&streams, kept + from, there - from);
+	print_to(&streams, diag.kept + from, there - from);
 	errno = kept_errno;
 }
 
@@ -274,7 +276,7 @@ static void after_fork(void)
 	for (struct kind *kind = kinds; kind < kinds + KINDS; kind++)
 		atomic_store(&kind->count, 0);
 	/* The parent prints its own kept lines. */
-	atomic_store(&kept_printed, atomic_load(&kept_bytes));
+	atomic_store(&diag.kept_printed, atomic_load(&diag.kept_bytes));
 }
 
 GMT_AT_STAGE(after_fork, RUNTIME, after_fork);

@@ -14,6 +14,7 @@
  *   load            before the first use of the recorder (runtime/load.h)
  *   driver_learnt   the driver's library is known; queries look for their functions
  *   driver_reached  the program has called cuInit or cuGetProcAddress with success
+ *   thread_end      in a thread that has a ring and ends: release what belongs to it
  *   before_fork     a fork follows: take the locks that a child must find free
  *   fork_parent     the fork is done, in the parent: release these locks
  *   after_fork      in the child: release all that belongs to the parent
@@ -60,6 +61,7 @@ struct gmt_stage_work {
 GMT_STAGE_BOUNDS(load);
 GMT_STAGE_BOUNDS(driver_learnt);
 GMT_STAGE_BOUNDS(driver_reached);
+GMT_STAGE_BOUNDS(thread_end);
 GMT_STAGE_BOUNDS(before_fork);
 GMT_STAGE_BOUNDS(fork_parent);
 GMT_STAGE_BOUNDS(after_fork);

@@ -10,7 +10,6 @@
 #include "producer/record_event.h"
 #include "producer/record_one_event.h"
 #include "producer/losses.h"
-#include "producer/session_state.h"
 #include "driver/queries.h"
 
 /*

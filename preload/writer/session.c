@@ -14,12 +14,11 @@
 #include "runtime/descriptor.h"
 #include "runtime/diag.h"
 #include "producer/outer_call.h"
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "runtime/process.h"
 #include "runtime/recorder_stack.h"
-#include "writer/alone.h"
+#include "threads/last_threads.h"
 #include "producer/recording_memory.h"
-#include "producer/clock.h"
 #include "producer/record_event.h"
 #include "producer/record_one_event.h"
 #include "producer/losses.h"
@@ -30,7 +29,7 @@
 #include "writer/open_files.h"
 #include "producer/push.h"
 #include "writer/snapshots.h"
-#include "writer/stand_in.h"
+#include "threads/exit_thread.h"
 #include "writer/writer.h"
 #include "driver/queries.h"
 #include "producer/thread.h"
@@ -153,7 +152,7 @@ static bool begin_in_memory(void)
 	gmt_depot_set_ready(recording.depot, atomic_load(&area.depot_ready_bytes));
 	gmt_depot_set_high_water_callback(recording.depot, LATE_DEPOT_BYTES / LATE_PARTS,
 		gmt_event_wake);
-	gmt_writer_put_off();
+	gmt_writer_delay();
 	memory_is_open(true);
 	return true;
 }
@@ -187,7 +186,7 @@ static void begin_work(void *ret_beginning)
 	ask_devices();
 	gmt_snapshots_reset();
 	gmt_event_pause(gmt_config.paused);
-	is_late = gmt_config.is_writer_lazy && gmt_alone_has_one_thread();
+	is_late = gmt_config.is_writer_lazy && gmt_last_threads_has_one_thread();
 	listener.open = is_late ? open_late : open_in_writer;
 	listener.failed = writer_failed;
 	gmt_writer_init(&recording, listener);
@@ -215,10 +214,10 @@ static enum beginning begin(void)
 
 static void wait_while_starting(uint64_t wait_ns)
 {
-	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(wait_ns));
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(gmt_config_wait_ns(wait_ns));
 
 	while (atomic_load_explicit(&gmt_session_state, memory_order_acquire) == GMT_SESSION_STARTING &&
-		gmt_patience_rest(&patience))
+		gmt_bounded_wait_rest(&wait))
 		;
 }
 
@@ -229,7 +228,7 @@ static void has_begun_here(void)
 	if (gmt_session_state_is_on(now))
 		gmt_snapshots_take_signal();
 	if ((gmt_session_state_is_on(now) || (now == GMT_SESSION_OVER && recording.fd < 0)) &&
-		!gmt_writer_is_put_off())
+		!gmt_writer_is_delayed())
 		tell_beginning();
 }
 
@@ -277,7 +276,7 @@ void gmt_session_main_thread_ends(void)
 	/* Only if the writer has its own descriptor table and so holds no descriptors of the host. */
 	if (gmt_session_is_on() && gmt_descriptor_is_elsewhere() && syscall(SYS_gettid) == getpid() &&
 		!gmt_process_is_child())
-		gmt_stand_in_begin();
+		gmt_exit_thread_begin();
 	errno = kept_errno;
 }
 
@@ -293,24 +292,13 @@ void gmt_session_init(bool may_begin)
 		.begin = begin_once,
 		.wake = gmt_writer_wake,
 		.need = gmt_writer_need,
-		.is_delayed = gmt_writer_is_put_off,
+		.is_delayed = gmt_writer_is_delayed,
 		.sync = gmt_writer_sync,
 		.snapshot_oom = ask_for_snapshot,
-		.main_thread_ends = gmt_session_main_thread_ends,
 	};
 	gmt_push_init();
 	if (!may_begin)
 		atomic_store(&gmt_session_state, GMT_SESSION_OVER);
-}
-
-void gmt_session_wake_writer_safely(void)
-{
-	uint32_t on = GMT_SESSION_ON;
-
-	if (gmt_writer_is_put_off())
-		atomic_compare_exchange_strong(&gmt_session_state, &on, GMT_SESSION_CALLED);
-	else
-		gmt_writer_wake();
 }
 
 void gmt_session_call_at_thread(void (*work)(void))
@@ -347,7 +335,7 @@ void gmt_session_before_exec(void)
 		gmt_log_note(
 			"the process asked to run another program in its place (exec); where that could be run, "
 			"the recording ends here");
-	gmt_writer_sync(gmt_config_patience_ms(EXEC_WAIT_MS));
+	gmt_writer_sync(gmt_config_wait_ms(EXEC_WAIT_MS));
 	gmt_diag_print_kept();
 }
 
@@ -358,7 +346,7 @@ void gmt_session_before_new_user(void)
 	if (gmt_session_state_is_on(atomic_load(&gmt_session_state)) && !geteuid() &&
 		!gmt_process_is_child() && !gmt_this_thread.is_ours) {
 		gmt_writer_leave_names();
-		gmt_writer_sync(gmt_config_patience_ms(EXEC_WAIT_MS));
+		gmt_writer_sync(gmt_config_wait_ms(EXEC_WAIT_MS));
 	}
 	errno = kept_errno;
 }
@@ -367,11 +355,11 @@ void gmt_session_before_new_user(void)
 static bool is_first_to_end(void)
 {
 	uint32_t not_yet = 0;
-	struct gmt_patience patience = gmt_patience_begin(END_WAIT_NS);
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(END_WAIT_NS);
 
 	if (atomic_compare_exchange_strong(&gmt_session.ending, &not_yet, 1))
 		return true;
-	while (atomic_load(&gmt_session.ending) == 1 && gmt_patience_rest(&patience))
+	while (atomic_load(&gmt_session.ending) == 1 && gmt_bounded_wait_rest(&wait))
 		;
 	return false;
 }
@@ -426,3 +414,4 @@ static void after_fork(void)
 }
 
 GMT_AT_STAGE(after_fork, WRITER, after_fork);
+GMT_AT_STAGE(thread_end, WRITER, gmt_session_main_thread_ends);

@@ -15,12 +15,6 @@
  */
 void gmt_session_init(bool may_begin);
 
-/*
- * Wakes the writer. If the writer's start was delayed, the next event starts it. This function is
- * for signal handlers, which may have interrupted malloc. Any thread. May change errno.
- */
-void gmt_session_wake_writer_safely(void);
-
 /* Sets `work`, which the writer's thread calls about once per second from now on. */
 void gmt_session_call_now_and_then(void (*work)(void));
 

@@ -18,10 +18,8 @@
 #include "runtime/descriptor.h"
 #include "runtime/diag.h"
 #include "producer/clock.h"
-#include "writer/control.h"
+#include "producer/session_state.h"
 #include "runtime/stages.h"
-#include "writer/session.h"
-#include "writer/writer.h"
 
 enum {
 	SLICE_BYTES = 8 << 20, /* maximum bytes copied in one round */
@@ -41,9 +39,11 @@ static const char *const cause_texts[GMT_SNAPSHOT_CAUSES] = {
 	[GMT_SNAPSHOT_PEAK] = "memory in use reached a new peak",
 };
 
-static _Atomic uint32_t wanted; /* one bit for each cause */
-static _Atomic uint32_t is_naming; /* a thread is writing or reading program_name */
-static char program_name[128];
+static struct {
+	_Atomic uint32_t wanted; /* one bit for each cause */
+	_Atomic uint32_t is_naming; /* a thread is writing or reading program_name */
+	char program_name[128];
+} requests;
 
 /* Only the writer's thread uses it. */
 static struct {
@@ -60,7 +60,9 @@ static struct {
 	char path[4400]; /* the file's name when it is complete */
 	char unfinished[4480]; /* the file's name until it is complete */
 	char asked_path[4352];
-	char name[sizeof(program_name)];
+	/* Receives the result for a reader (GMT_SNAPSHOT_READER). */
+	void (*answer)(const char *path, const char *why);
+	char name[sizeof(requests.program_name)];
 	uint64_t count;
 	uint64_t own_ideas;
 	uint64_t last_own_ns;
@@ -72,13 +74,13 @@ static bool note_wish(enum gmt_snapshot_cause cause)
 {
 	uint32_t bit = 1U << cause;
 
-	return !(atomic_fetch_or_explicit(&wanted, bit, memory_order_release) & bit);
+	return !(atomic_fetch_or_explicit(&requests.wanted, bit, memory_order_release) & bit);
 }
 
 void gmt_snapshots_ask(enum gmt_snapshot_cause cause)
 {
 	if (note_wish(cause))
-		gmt_writer_wake();
+		gmt_writer_calls.wake();
 }
 
 void gmt_snapshots_ask_named(const char *name)
@@ -86,17 +88,18 @@ void gmt_snapshots_ask_named(const char *name)
 	uint32_t nobody = 0;
 
 	/* Two requests at one moment cause one snapshot, with one of their names. */
-	if (atomic_compare_exchange_strong(&is_naming, &nobody, 1)) {
-		snprintf(program_name, sizeof(program_name), "%s", name ? name : "");
-		atomic_store_explicit(&is_naming, 0, memory_order_release);
+	if (atomic_compare_exchange_strong(&requests.is_naming, &nobody, 1)) {
+		snprintf(requests.program_name, sizeof(requests.program_name), "%s", name ? name : "");
+		atomic_store_explicit(&requests.is_naming, 0, memory_order_release);
 	}
 	gmt_snapshots_ask(GMT_SNAPSHOT_PROGRAM);
 }
 
-void gmt_snapshots_ask_for(const char *path)
+void gmt_snapshots_ask_for(const char *path, void (*answer)(const char *path, const char *why))
 {
+	job.answer = answer;
 	snprintf(job.asked_path, sizeof(job.asked_path), "%s", path);
-	atomic_fetch_or_explicit(&wanted, 1U << GMT_SNAPSHOT_READER, memory_order_relaxed);
+	atomic_fetch_or_explicit(&requests.wanted, 1U << GMT_SNAPSHOT_READER, memory_order_relaxed);
 }
 
 static bool may_snapshot_automatically(void)
@@ -115,7 +118,7 @@ void gmt_snapshots_note_usage(int16_t device, uint64_t used_bytes)
 		!may_snapshot_automatically())
 		return;
 	job.highest[device] = used_bytes;
-	atomic_fetch_or_explicit(&wanted, 1U << GMT_SNAPSHOT_PEAK, memory_order_relaxed);
+	atomic_fetch_or_explicit(&requests.wanted, 1U << GMT_SNAPSHOT_PEAK, memory_order_relaxed);
 }
 
 /*
@@ -123,7 +126,7 @@ void gmt_snapshots_note_usage(int16_t device, uint64_t used_bytes)
  */
 static bool next_cause(enum gmt_snapshot_cause *ret_cause)
 {
-	uint32_t bits = atomic_load_explicit(&wanted, memory_order_acquire);
+	uint32_t bits = atomic_load_explicit(&requests.wanted, memory_order_acquire);
 
 	if (bits & (1U << GMT_SNAPSHOT_OOM) && !may_snapshot_automatically())
 		bits &= ~(1U << GMT_SNAPSHOT_OOM);
@@ -156,7 +159,7 @@ static void fail(const char *what)
 		unlink(job.unfinished);
 	close_files();
 	if (job.cause == GMT_SNAPSHOT_READER)
-		gmt_control_answer(NULL, why);
+		job.answer(NULL, why);
 	else
 		gmt_diag_warn_kind("a snapshot failed", "%s: %s", job.path, why);
 }
@@ -277,10 +280,10 @@ static void take_program_name(void)
 {
 	uint32_t nobody = 0;
 
-	if (!atomic_compare_exchange_strong(&is_naming, &nobody, 1))
+	if (!atomic_compare_exchange_strong(&requests.is_naming, &nobody, 1))
 		return;
-	snprintf(job.name, sizeof(job.name), "%s", program_name);
-	atomic_store_explicit(&is_naming, 0, memory_order_release);
+	snprintf(job.name, sizeof(job.name), "%s", requests.program_name);
+	atomic_store_explicit(&requests.is_naming, 0, memory_order_release);
 }
 
 void gmt_snapshots_begin(struct gmt_stream *stream)
@@ -289,7 +292,7 @@ void gmt_snapshots_begin(struct gmt_stream *stream)
 
 	if (job.is_active || !next_cause(&job.cause))
 		return;
-	atomic_fetch_and_explicit(&wanted, ~(1U << job.cause), memory_order_relaxed);
+	atomic_fetch_and_explicit(&requests.wanted, ~(1U << job.cause), memory_order_relaxed);
 	if (job.cause >= GMT_SNAPSHOT_OOM) {
 		job.own_ideas++;
 		job.last_own_ns = gmt_clock_monotonic_ns();
@@ -421,7 +424,7 @@ static void finish(void)
 	close_files();
 	job.count++;
 	if (job.cause == GMT_SNAPSHOT_READER)
-		gmt_control_answer(job.path, NULL);
+		job.answer(job.path, NULL);
 	gmt_diag_report("snapshot written to %s", job.path);
 }
 
@@ -452,8 +455,8 @@ void gmt_snapshots_reset(void)
 	close_files();
 	memset(&job, 0, sizeof(job));
 	job.from = job.to = -1;
-	atomic_store(&wanted, 0);
-	atomic_store(&is_naming, 0);
+	atomic_store(&requests.wanted, 0);
+	atomic_store(&requests.is_naming, 0);
 }
 
 static void on_signal(int number)

@@ -9,6 +9,7 @@
 #include "producer/session_state.h"
 #include "producer/record_event.h"
 #include "writer/snapshots.h"
+#include "writer/stream_steps.h"
 #include "format/encoding/varint.h"
 
 enum {
@@ -280,34 +281,6 @@ static uint64_t most_bytes(uint32_t count)
 	return count * fields * GMT_VARINT_MAX_BYTES + (GMT_RING_ROWS_BLOCKS + 1) * overhead;
 }
 
-static void count_step(struct gmt_stream *stream, const struct gmt_ring_event *mark)
-{
-	for (unsigned i = 0; i < GMT_STREAM_STEPPERS; i++) {
-		if (!stream->steps[i].count) {
-			stream->steps[i].source = mark->space;
-			stream->steps[i].object = mark->address;
-		}
-		if (stream->steps[i].source == mark->space && stream->steps[i].object == mark->address) {
-			stream->steps[i].count++;
-			return;
-		}
-	}
-}
-
-uint64_t gmt_stream_steps(const struct gmt_stream *stream)
-{
-	uint64_t most = 0;
-
-	for (unsigned i = 0; i < GMT_STREAM_STEPPERS; i++)
-		most = stream->steps[i].count > most ? stream->steps[i].count : most;
-	return most;
-}
-
-static bool is_step(const struct gmt_ring_event *event)
-{
-	return event->kind == GMT_RING_MARK && event->layer == GMT_MARK_KIND_STEP;
-}
-
 /* Examines an event. If a batch has to wait, its events are examined again later. */
 static void look_at(struct gmt_stream *stream, const struct gmt_ring_event *event)
 {
@@ -350,7 +323,7 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 		return leave_out(stream, batch, count);
 	for (uint32_t i = 0; i < count; i++) {
 		look_at(stream, &batch[i]);
-		has_steps |= is_step(&batch[i]);
+		has_steps |= gmt_stream_is_step(&batch[i]);
 	}
 	gmt_ring_rows_fill(&stream->rows, &stream->definitions, batch, count, ring->thread);
 	gmt_definitions_flush(&stream->definitions, write_rows, stream);
@@ -388,8 +361,8 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 	stream->batch_at = gmt_journal_commit(&stream->journal);
 	stream->events += stream->rows.event_count;
 	for (uint32_t i = 0; has_steps && i < count; i++)
-		if (is_step(&batch[i]))
-			count_step(stream, &batch[i]);
+		if (gmt_stream_is_step(&batch[i]))
+			gmt_stream_count_step(stream, &batch[i]);
 	return true;
 }
 

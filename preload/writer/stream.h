@@ -118,9 +118,6 @@ void gmt_stream_sync(struct gmt_stream *stream);
  */
 bool gmt_stream_is_sync_due(const struct gmt_stream *stream);
 
-/* Returns the number of step ends so far, for the object that counted most. */
-uint64_t gmt_stream_steps(const struct gmt_stream *stream);
-
 /*
  * Ends a gzip member, so that what follows can be copied and read without the part before it.
  * Called directly behind a sync point. Returns false if the file cannot be written.

@@ -46,10 +46,10 @@ void gmt_writer_init(struct gmt_recording *recording, struct gmt_writer_listener
 bool gmt_writer_start(void);
 
 /* Delays the start of the thread until it is needed. */
-void gmt_writer_put_off(void);
+void gmt_writer_delay(void);
 
 /* Returns whether the start is delayed and the thread was not needed so far. Any thread. */
-bool gmt_writer_is_put_off(void);
+bool gmt_writer_is_delayed(void);
 
 /*
  * Starts the thread if its start was delayed. If the thread cannot be made, reports this; the next

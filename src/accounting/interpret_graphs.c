@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "base/budget.h"
-#include "accounting/interpret.h"
+#include "accounting/interpret_parts.h"
 
 enum { FEW_NODES = 16 }; /* a graph with at most this many nodes needs no map */
 /* above this number of nodes, their blocks no longer fit in the CPU caches */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/budget.h"
-#include "accounting/interpret.h"
+#include "accounting/interpret_parts.h"
 
 enum { POOLS_A_UNIT = 8 }; /* pools that the search examines in the time of one budget unit */
 

@@ -6,8 +6,7 @@
 #include <stddef.h>
 
 #include "base/budget.h"
-#include "containers/vec.h"
-#include "accounting/interpret.h"
+#include "accounting/interpret_parts.h"
 
 enum { BLOCKS_A_UNIT = 4 }; /* blocks that the search examines in the time of one budget unit */
 

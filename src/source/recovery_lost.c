@@ -8,19 +8,6 @@
  * removed. The recorder's memory still has the definitions that the rest of the events need.
  */
 
-uint32_t gmt_recovery_record_of(enum gmt_depot_kind kind)
-{
-	static const uint32_t records[] = {
-		[GMT_DEPOT_STACK] = GMT_RECORD_STACK,
-		[GMT_DEPOT_FRAMES] = GMT_RECORD_FRAMES,
-		[GMT_DEPOT_FRAME] = GMT_RECORD_FRAME,
-		[GMT_DEPOT_CODE] = GMT_RECORD_CODE,
-		[GMT_DEPOT_NAME] = GMT_RECORD_NAME,
-	};
-
-	return kind < sizeof(records) / sizeof(*records) ? records[kind] : 0;
-}
-
 static void read_apis(struct gmt_recovery *recovery)
 {
 	size_t bytes, length;

@@ -19,7 +19,6 @@
 #include "python/python.h"
 #include "runtime/config.h"
 #include "hooks/hooks.h"
-#include "producer/outer_call.h"
 #include "runtime/process.h"
 #include "producer/clock.h"
 #include "producer/push.h"
@@ -117,22 +116,10 @@ void gmt_recorder_stack_not_needed(void)
 {
 }
 
-enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, uintptr_t cfa,
-	const void *caller)
+enum gmt_native_recorder gmt_native_outer_recorder(const void *caller)
 {
-	(void)thread;
-	(void)cfa;
 	(void)caller;
-	return GMT_OUTER_CALL_AROUND;
-}
-
-void gmt_outer_call_end_process(void)
-{
-}
-
-void gmt_outer_call_forget(struct gmt_thread_state *thread)
-{
-	(void)thread;
+	return GMT_NATIVE_RECORDER_IS_UNKNOWN;
 }
 
 static __thread uint64_t number_of_stack;

@@ -33,11 +33,6 @@ static const struct launcher *launcher_of(const struct gmt_doctor *doctor)
 	return NULL;
 }
 
-bool gmt_doctor_has_program(const struct gmt_doctor *doctor)
-{
-	return doctor->command && doctor->program.state == GMT_PROGRAM_FOUND && !doctor->is_elsewhere;
-}
-
 /*
  * Asks the program's dynamic linker to list the libraries that it would load, as ldd does. This
  * starts no program. The list also shows whether the linker loads the recorder from LD_PRELOAD, and

@@ -161,7 +161,13 @@ bool gmt_leak_is_of_parameters(const struct gmt_leak_search *search, uint32_t gr
 /*
  * Returns whether a block belongs to the rise. `context` is a gmt_leak_rising. See gmt_leak_filter.
  */
-bool gmt_leak_is_of_rise(const void *context, const struct gmt_history_block *block);
+static inline bool gmt_leak_is_of_rise(const void *context, const struct gmt_history_block *block)
+{
+	const struct gmt_leak_rising *rising = context;
+	uint64_t unused;
+
+	return !rising->sites.count || gmt_map_find(&rising->sites, block->site, &unused);
+}
 
 /*
  * Build and judge a curve in `held` and `low`. `begin` sets the curve to zero, `add` adds one site,

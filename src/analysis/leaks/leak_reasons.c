@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reasons for which a program may hold more from step to step without a leak. */
 #include "analysis/leaks/leak_evidence.h"
-#include "reader/stacks/frame_kinds.h"
 
 enum {
 	/*
@@ -10,14 +9,6 @@ enum {
 	 */
 	OPTIMIZER_TENSORS = 3,
 };
-
-bool gmt_leak_is_of_rise(const void *context, const struct gmt_history_block *block)
-{
-	const struct gmt_leak_rising *rising = context;
-	uint64_t unused;
-
-	return !rising->sites.count || gmt_map_find(&rising->sites, block->site, &unused);
-}
 
 /* Adds to rising->sites the sites that held more at the end of the rise than at its beginning. */
 static bool find_rising(struct gmt_leak_rising *rising, const uint32_t *sites, size_t count)

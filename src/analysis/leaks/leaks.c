@@ -6,42 +6,6 @@
 
 #include "analysis/leaks/leak_groups.h"
 #include "reader/load/clock.h"
-#include "reader/stacks/frame_kinds.h"
-
-const char *gmt_leak_definition_name(enum gmt_leak_definition definition)
-{
-	static const char *const names[] = {
-#define GMT_LEAK_DEFINITION(NAME, name, meaning) name,
-#include "analysis/leaks/leak_definitions.def"
-#undef GMT_LEAK_DEFINITION
-	};
-
-	return names[definition];
-}
-
-#define GMT_LEAK_GROUND(NAME, name, right, all, words) { name, words, right, all },
-static const struct {
-	const char *name, *words;
-	unsigned right, all;
-} grounds[] = {
-#include "analysis/leaks/leak_grounds.def"
-};
-#undef GMT_LEAK_GROUND
-
-const char *gmt_leak_ground_name(enum gmt_leak_ground ground)
-{
-	return grounds[ground].name;
-}
-
-const char *gmt_leak_ground_words(enum gmt_leak_ground ground)
-{
-	return grounds[ground].words;
-}
-
-double gmt_leak_ground_confidence(enum gmt_leak_ground ground)
-{
-	return (grounds[ground].right + 1.0) / (grounds[ground].all + 2.0);
-}
 
 /* Returns whether a site makes blocks that live as long as the model. They may outlive a phase. */
 static bool is_lasting(const struct gmt_leak_maker *maker, uint32_t site)
@@ -258,14 +222,6 @@ static bool list_cached(struct gmt_leaks *leaks, const struct gmt_history *histo
 		};
 	}
 	return true;
-}
-
-void gmt_leak_fini(struct gmt_leak *leak)
-{
-	gmt_vec_fini(&leak->followers);
-	gmt_vec_fini(&leak->stacks);
-	gmt_vec_fini(&leak->attribution);
-	gmt_vec_fini(&leak->rose_most);
 }
 
 /*

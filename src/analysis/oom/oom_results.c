@@ -2,7 +2,6 @@
 #include "analysis/oom/oom_results.h"
 
 #include "analysis/oom/ooms.h"
-#include "compaction/compacted_prefix.h"
 
 static struct gmt_oom_outcomes_event of(const struct gmt_snapshot_event *event)
 {
@@ -73,4 +72,10 @@ bool gmt_oom_results_find(struct gmt_oom_results *ret_results, const struct gmt_
 void gmt_oom_results_fini(struct gmt_oom_results *oom_outcomes)
 {
 	gmt_vec_fini(&oom_outcomes->refusals);
+}
+
+bool gmt_oom_is_one(const struct gmt_snapshot_event *event)
+{
+	return event->kind == GMT_KIND_ALLOC_FAILED &&
+		gmt_oom_outcomes_is_out_of_memory(event->layer, event->result);
 }

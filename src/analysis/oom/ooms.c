@@ -5,12 +5,6 @@
 #include "analysis/oom/oom_moment.h"
 #include "reader/load/clock.h"
 
-bool gmt_oom_is_one(const struct gmt_snapshot_event *event)
-{
-	return event->kind == GMT_KIND_ALLOC_FAILED &&
-		gmt_oom_outcomes_is_out_of_memory(event->layer, event->result);
-}
-
 uint64_t gmt_oom_usable_bytes(const struct gmt_oom_row *row)
 {
 	return row->knows_usable ? row->usable_bytes : row->cached_bytes;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "containers/map.h"
 #include "reader/steps/counters.h"
 #include "reader/steps/inference_steps.h"
 #include "reader/steps/loops.h"
@@ -26,33 +25,6 @@ const char *gmt_step_source_name(enum gmt_step_source source)
 	};
 
 	return source < GMT_STEPS_SOURCES ? names[source] : "?";
-}
-
-bool gmt_series_find(const struct gmt_step_series *series, uint64_t stamp, uint32_t *ret_step)
-{
-	size_t low = 0, high = series->steps.count;
-
-	/* Finds the first step that ends at or after the stamp. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (series->steps.items[middle].end < stamp)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*ret_step = (uint32_t)low;
-	return low < series->steps.count && series->steps.items[low].begin < stamp;
-}
-
-bool gmt_series_find_next(const struct gmt_step_series *series, uint64_t stamp, uint32_t *step)
-{
-	const struct gmt_step *steps = series->steps.items;
-	size_t at = *step;
-
-	if ((at && steps[at - 1].end >= stamp) || (at < series->steps.count && steps[at].end < stamp))
-		return gmt_series_find(series, stamp, step);
-	return at < series->steps.count && steps[at].begin < stamp;
 }
 
 const struct gmt_phase *gmt_timeline_phase(const struct gmt_timeline *timeline, uint64_t stamp,

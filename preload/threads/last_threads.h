@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_WRITER_ALONE_H
-#define GMT_WRITER_ALONE_H
+#ifndef GMT_THREADS_LAST_THREADS_H
+#define GMT_THREADS_LAST_THREADS_H
 
 /*
  * Detects that all threads of the host have ended and only the recorder's threads keep the process
@@ -14,32 +14,32 @@
  * Opens /proc/self/task in the writer's descriptor table, so that a later chroot of the host
  * changes nothing.
  */
-void gmt_alone_init(void);
+void gmt_last_threads_init(void);
 
 /* The answer that /proc/self/task gives. */
-enum gmt_alone { GMT_ALONE_NO, GMT_ALONE_YES, GMT_ALONE_UNKNOWN };
+enum gmt_last_threads { GMT_LAST_THREADS_NO, GMT_LAST_THREADS_YES, GMT_LAST_THREADS_UNKNOWN };
 
 /*
  * Returns whether only `own` threads of the recorder are left. The writer's thread is included in
- * `own`. Makes a few system calls. Returns GMT_ALONE_UNKNOWN without /proc.
+ * `own`. Makes a few system calls. Returns GMT_LAST_THREADS_UNKNOWN without /proc.
  */
-enum gmt_alone gmt_alone_is(unsigned own);
+enum gmt_last_threads gmt_last_threads_are(unsigned own);
 
 /*
  * Returns whether the process has only one thread. Returns true if /proc cannot be read. Makes one
  * system call. Any thread.
  */
-bool gmt_alone_has_one_thread(void);
+bool gmt_last_threads_has_one_thread(void);
 
 /*
  * Returns the exit code that the process would have without the recorder. Call it after
- * gmt_alone_is has returned GMT_ALONE_YES. Since Linux 6.1 this is the code of the last thread;
+ * gmt_last_threads_are has returned GMT_LAST_THREADS_YES. Since Linux 6.1 this is the code of the last thread;
  * before, it is the main thread's code. The kernel reports the code of an ended thread since Linux
  * 6.15. On older kernels the function returns the main thread's code.
  */
-int gmt_alone_exit_code(void);
+int gmt_last_threads_exit_code(void);
 
 /* Discards the parent's state. Called in the child of a fork. */
-void gmt_alone_forget(void);
+void gmt_last_threads_forget(void);
 
 #endif

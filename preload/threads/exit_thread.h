@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_WRITER_STAND_IN_H
-#define GMT_WRITER_STAND_IN_H
+#ifndef GMT_THREADS_EXIT_THREAD_H
+#define GMT_THREADS_EXIT_THREAD_H
 
 /*
  * A thread that replaces the last thread of the host. When the main thread has ended by
@@ -17,24 +17,24 @@
 /*
  * Makes the thread, which then sleeps. Called from a thread of the host. Idempotent. Keeps errno.
  */
-void gmt_stand_in_begin(void);
+void gmt_exit_thread_begin(void);
 
 /*
  * Returns whether the thread exists. If it does, it counts as one of the recorder's threads in
- * gmt_alone_is.
+ * gmt_last_threads_are.
  */
-bool gmt_stand_in_is_there(void);
+bool gmt_exit_thread_is_there(void);
 
 /*
  * Lets the thread call exit(0). Makes the thread first if it does not exist. Returns false if it
  * cannot be made.
  */
-bool gmt_stand_in_exit(void);
+bool gmt_exit_thread_exit(void);
 
 /* Lets the thread end without a call of exit. */
-void gmt_stand_in_leave(void);
+void gmt_exit_thread_leave(void);
 
 /* Forgets the parent's thread. Called in the child of a fork. */
-void gmt_stand_in_forget(void);
+void gmt_exit_thread_forget(void);
 
 #endif

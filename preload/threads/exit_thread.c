@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "writer/stand_in.h"
+#include "threads/exit_thread.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -73,7 +73,7 @@ static void tell(enum stage wanted)
 	syscall(SYS_futex, &stage, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-void gmt_stand_in_begin(void)
+void gmt_exit_thread_begin(void)
 {
 	int kept_errno = errno;
 
@@ -81,12 +81,12 @@ void gmt_stand_in_begin(void)
 	errno = kept_errno;
 }
 
-bool gmt_stand_in_is_there(void)
+bool gmt_exit_thread_is_there(void)
 {
 	return atomic_load(&stage) == WAITS && atomic_load(&is_made);
 }
 
-bool gmt_stand_in_exit(void)
+bool gmt_exit_thread_exit(void)
 {
 	if (!make())
 		return false;
@@ -94,13 +94,13 @@ bool gmt_stand_in_exit(void)
 	return true;
 }
 
-void gmt_stand_in_leave(void)
+void gmt_exit_thread_leave(void)
 {
 	if (atomic_load(&stage) == WAITS)
 		tell(LEAVES);
 }
 
-void gmt_stand_in_forget(void)
+void gmt_exit_thread_forget(void)
 {
 	atomic_store(&stage, NONE);
 	atomic_store(&is_made, false);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "writer/alone.h"
+#include "threads/last_threads.h"
 
 #include <fcntl.h>
 #include <stddef.h>
@@ -46,25 +46,27 @@ static struct {
 	int fd;
 } watched[WATCHED];
 
-static unsigned watched_count;
-static int tasks = -1; /* /proc/self/task */
-static int main_code, last_code;
-static bool has_last_code;
+static struct {
+	unsigned watched_count;
+	int tasks; /* /proc/self/task */
+	int main_code, last_code;
+	bool has_last_code;
+} alone = { .tasks = -1 };
 
-void gmt_alone_init(void)
+void gmt_last_threads_init(void)
 {
-	tasks = gmt_descriptor_has_own_table()
+	alone.tasks = gmt_descriptor_has_own_table()
 		? open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 		: -1;
-	watched_count = 0;
-	main_code = 0;
-	has_last_code = false;
+	alone.watched_count = 0;
+	alone.main_code = 0;
+	alone.has_last_code = false;
 }
 
-void gmt_alone_forget(void)
+void gmt_last_threads_forget(void)
 {
-	tasks = -1;
-	watched_count = 0;
+	alone.tasks = -1;
+	alone.watched_count = 0;
 }
 
 /*
@@ -88,7 +90,7 @@ static bool main_has_ended(int folder)
 	if (!at || strncmp(at, ") Z", 3) != 0)
 		return false;
 	at = strrchr(text, ' ');
-	main_code = at ? (int)strtol(at, NULL, 10) >> EXIT_SHIFT & 0xff : 0;
+	alone.main_code = at ? (int)strtol(at, NULL, 10) >> EXIT_SHIFT & 0xff : 0;
 	return true;
 }
 
@@ -100,19 +102,19 @@ static bool watch(void *unused, int folder, const char *name)
 	(void)folder;
 	if (!gmt_text_parse_u64(name, &tid) || tid == (uint64_t)getpid() || tid == gmt_thread_tid())
 		return true;
-	for (unsigned i = 0; i < watched_count; i++)
+	for (unsigned i = 0; i < alone.watched_count; i++)
 		if (watched[i].tid == tid)
 			return true;
-	watched[watched_count].tid = (uint32_t)tid;
-	watched[watched_count].fd = (int)syscall(SYS_pidfd_open, (pid_t)tid, PIDFD_THREAD);
-	watched_count += watched[watched_count].fd >= 0;
-	return watched_count < WATCHED;
+	watched[alone.watched_count].tid = (uint32_t)tid;
+	watched[alone.watched_count].fd = (int)syscall(SYS_pidfd_open, (pid_t)tid, PIDFD_THREAD);
+	alone.watched_count += watched[alone.watched_count].fd >= 0;
+	return alone.watched_count < WATCHED;
 }
 
 /* Stops watching threads that have ended, and keeps the exit code of the last one. */
 static void read_codes(void)
 {
-	for (unsigned i = 0; i < watched_count;) {
+	for (unsigned i = 0; i < alone.watched_count;) {
 		struct pidfd_info info = { .mask = PIDFD_INFO_EXIT };
 
 		if (ioctl(watched[i].fd, PIDFD_GET_INFO, &info) == 0 && !(info.mask & PIDFD_INFO_EXIT)) {
@@ -120,30 +122,30 @@ static void read_codes(void)
 			continue;
 		}
 		if (info.mask & PIDFD_INFO_EXIT) {
-			last_code = info.exit_code >> EXIT_SHIFT & 0xff;
-			has_last_code = true;
+			alone.last_code = info.exit_code >> EXIT_SHIFT & 0xff;
+			alone.has_last_code = true;
 		}
 		close(watched[i].fd);
-		watched[i] = watched[--watched_count];
+		watched[i] = watched[--alone.watched_count];
 	}
 }
 
-enum gmt_alone gmt_alone_is(unsigned own)
+enum gmt_last_threads gmt_last_threads_are(unsigned own)
 {
 	struct stat about;
-	bool is_kept = tasks >= 0, is_alone = false;
-	int folder = tasks;
+	bool is_kept = alone.tasks >= 0, is_alone = false;
+	int folder = alone.tasks;
 
 	/*
 	 * In the host's descriptor table, the function opens nothing if stat alone shows that more
 	 * threads are left.
 	 */
 	if (!is_kept && !stat("/proc/self/task", &about) && about.st_nlink > LINKS + own + 1)
-		return GMT_ALONE_NO;
+		return GMT_LAST_THREADS_NO;
 	if (!is_kept)
 		folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0)
-		return GMT_ALONE_UNKNOWN;
+		return GMT_LAST_THREADS_UNKNOWN;
 	/* In addition to the recorder's threads, the main thread is still listed, as a zombie. */
 	if (!fstat(folder, &about) && main_has_ended(folder)) {
 		is_alone = about.st_nlink <= LINKS + own + 1;
@@ -151,24 +153,24 @@ enum gmt_alone gmt_alone_is(unsigned own)
 		 * Watches threads only if their codes can be read at the end, which needs a separate
 		 * descriptor table.
 		 */
-		if (is_kept && watched_count < WATCHED && lseek(folder, 0, SEEK_SET) == 0)
+		if (is_kept && alone.watched_count < WATCHED && lseek(folder, 0, SEEK_SET) == 0)
 			gmt_folder_visit(folder, watch, NULL);
 		read_codes();
 	}
 	if (!is_kept)
 		close(folder);
-	return is_alone ? GMT_ALONE_YES : GMT_ALONE_NO;
+	return is_alone ? GMT_LAST_THREADS_YES : GMT_LAST_THREADS_NO;
 }
 
-bool gmt_alone_has_one_thread(void)
+bool gmt_last_threads_has_one_thread(void)
 {
 	struct stat about;
 
 	return stat("/proc/self/task", &about) || about.st_nlink <= LINKS + 1;
 }
 
-int gmt_alone_exit_code(void)
+int gmt_last_threads_exit_code(void)
 {
 	read_codes();
-	return has_last_code ? last_code : main_code;
+	return alone.has_last_code ? alone.last_code : alone.main_code;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_RUNTIME_PATIENCE_H
-#define GMT_RUNTIME_PATIENCE_H
+#ifndef GMT_RUNTIME_BOUNDED_WAIT_H
+#define GMT_RUNTIME_BOUNDED_WAIT_H
 
 /*
  * A bounded wait of one thread for another thread. The other thread may not exist (in the child of
  * a fork). It may not run either (if the waiting thread is a real-time thread and only yields). So
  * the wait sleeps after a few tries and ends at a deadline.
  *
- *	struct gmt_patience patience = gmt_patience_begin(WAIT_NS);
+ *	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(WAIT_NS);
  *
  *	while (!is_done())
- *		if (!gmt_patience_rest(&patience))
+ *		if (!gmt_bounded_wait_rest(&wait))
  *			return false;
  */
 
@@ -23,11 +23,11 @@
 #include <unistd.h>
 
 enum {
-	GMT_PATIENCE_YIELDS = 64,      /* number of tries that only let other threads run */
-	GMT_PATIENCE_NAP_NS = 50000,   /* sleep of each later try */
+	GMT_BOUNDED_WAIT_YIELDS = 64,      /* number of tries that only let other threads run */
+	GMT_BOUNDED_WAIT_NAP_NS = 50000,   /* sleep of each later try */
 };
 
-struct gmt_patience {
+struct gmt_bounded_wait {
 	uint64_t wait_ns;
 	uint64_t deadline_ns; /* 0: the first try is still to come */
 	uint32_t tries;
@@ -37,7 +37,7 @@ struct gmt_patience {
  * Returns CLOCK_MONOTONIC from the kernel. libfaketime may give the host another clock, which may
  * stand still. Keeps errno.
  */
-static inline uint64_t gmt_patience_now_ns(void)
+static inline uint64_t gmt_kernel_now_ns(void)
 {
 	struct timespec now = { 0 };
 	int kept_errno = errno;
@@ -47,27 +47,27 @@ static inline uint64_t gmt_patience_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static inline struct gmt_patience gmt_patience_begin(uint64_t wait_ns)
+static inline struct gmt_bounded_wait gmt_bounded_wait_begin(uint64_t wait_ns)
 {
-	return (struct gmt_patience){ .wait_ns = wait_ns };
+	return (struct gmt_bounded_wait){ .wait_ns = wait_ns };
 }
 
 /*
  * Lets other threads run, or sleeps for a short time. Returns false when the time is over. Keeps
  * errno.
  */
-static inline bool gmt_patience_rest(struct gmt_patience *patience)
+static inline bool gmt_bounded_wait_rest(struct gmt_bounded_wait *wait)
 {
-	const struct timespec nap = { .tv_nsec = GMT_PATIENCE_NAP_NS };
+	const struct timespec nap = { .tv_nsec = GMT_BOUNDED_WAIT_NAP_NS };
 	int kept_errno = errno;
-	uint64_t now_ns = gmt_patience_now_ns();
+	uint64_t now_ns = gmt_kernel_now_ns();
 
-	if (!patience->deadline_ns)
-		patience->deadline_ns = now_ns + patience->wait_ns;
-	if (now_ns >= patience->deadline_ns)
+	if (!wait->deadline_ns)
+		wait->deadline_ns = now_ns + wait->wait_ns;
+	if (now_ns >= wait->deadline_ns)
 		return false;
-	if (patience->tries < GMT_PATIENCE_YIELDS) {
-		patience->tries++;
+	if (wait->tries < GMT_BOUNDED_WAIT_YIELDS) {
+		wait->tries++;
 		sched_yield();
 	} else {
 		/* A system call: the host may have replaced libc's function. */
