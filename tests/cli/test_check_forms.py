@@ -122,7 +122,8 @@ class Forms(unittest.TestCase):
     def test_sarif_rules_have_stable_ids_that_results_point_at(self):
         (run,) = self.sarif(self.path)["runs"]
         rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
-        self.assertEqual(rules, [f"GMT00{number}" for number in range(1, 10)])
+        self.assertEqual(len(rules), len(set(rules)))
+        self.assertLessEqual({f"GMT00{number}" for number in range(1, 10)}, set(rules))
         for result in run["results"]:
             self.assertEqual(rules[result["ruleIndex"]], result["ruleId"])
 

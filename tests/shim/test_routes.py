@@ -27,9 +27,6 @@ SPACES = {"device": (1, CUDA), "managed": (2, CUDA), "pool": (3, CUDA), "pinned"
 HOST = ("pinned", "registered", "vmm_host")
 WITHOUT_DEVICE = ("free", "free_failed", "unmap")  # the block knows
 
-# Everything has a price, so that sizes that are measured can be wrong.
-MACHINE = {"SIMCUDA_DEVICES": "2", "SIMCUDA_DRIVER_VERSION": "13040", "SIMCUDA_CONTEXT_MEMORY": "50M",
-           "SIMCUDA_MODULE_MEMORY": "3M", "SIMCUDA_LIMIT_MEMORY": "1"}
 # What the runtime of CUDA 12 knows, which gives the newest form of a name.
 RUNTIME12 = 12090
 
@@ -44,6 +41,11 @@ def hooks():
     with open(os.path.join(SOURCE, "preload", "hooks", "hooks.def"), encoding="utf-8") as file:
         rows = re.findall(r"^GMT_HOOK(?:_NAME|_BODY)?\((CUDA|CUDART), (\w+), (\w+), (\d+), (\w+)", file.read(), re.M)
     return [(library, symbol, base, int(since), mode) for library, symbol, base, since, mode in rows]
+
+
+# Everything has a price, so that sizes that are measured can be wrong. The driver knows the newest row.
+MACHINE = {"SIMCUDA_DEVICES": "2", "SIMCUDA_DRIVER_VERSION": str(max(since for _, _, _, since, _ in hooks())),
+           "SIMCUDA_CONTEXT_MEMORY": "50M", "SIMCUDA_MODULE_MEMORY": "3M", "SIMCUDA_LIMIT_MEMORY": "1"}
 
 
 def symbols(*libraries):
