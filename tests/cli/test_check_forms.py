@@ -68,7 +68,9 @@ class Forms(unittest.TestCase):
     def test_junit_has_a_case_for_each_rule_layer_and_rank(self):
         (suite,) = parse("junit", self.write("junit", self.path))
         cases = {case["name"]: case["results"] for case in suite["cases"]}
-        self.assertEqual((suite["tests"], suite["failures"], suite["skipped"]), (len(cases), 2, 3))
+        states = [row["state"] for row in json.loads(check("--json", self.path).stdout)["checks"]]
+        self.assertEqual((suite["tests"], suite["failures"], suite["skipped"]), (len(cases), 2, states.count("skipped")))
+        self.assertEqual(len(cases), len(states))
         self.assertEqual({case["classname"] for case in suite["cases"]}, {"gpumemtrace.check"})
         ((kind, rule, message, text),) = cases["GMT002 growth: torch on GPU 0, forms.gmt.gz"]
         self.assertEqual((kind, rule, message), ("Failure", "GMT002", "grows by 4.00 KiB a step, 0 B allowed"))
