@@ -8,10 +8,10 @@
 #include "base/safe_stream.h"
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
-#include "tools/output/memory.h"
+#include "tools/output/memory_limit.h"
 #include "tools/output/output.h"
 #include "tools/output/message.h"
-#include "tools/pipeline/work.h"
+#include "tools/pipeline/work_limit.h"
 
 /* If the first argument is this option, removes it and returns its value, else NULL. */
 static const char *take_value(const char *name, int *argc, char ***argv)

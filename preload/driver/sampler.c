@@ -125,7 +125,7 @@ static bool ask_driver(int device, struct gmt_sample *sample)
 }
 
 /* Records the state of a pool if it changed. */
-static void tell_pool(unsigned index, const struct gmt_pool_info *info,
+static void push_pool(unsigned index, const struct gmt_pool_info *info,
 	const struct gmt_driver_pool *now)
 {
 	static struct {
@@ -176,7 +176,7 @@ static void ask_pools(int device, struct gmt_sample *sample)
 
 			all_answered &= answers;
 			if (answers)
-				tell_pool(i, &info, &now);
+				push_pool(i, &info, &now);
 			if (answers && info.origin != GMT_POOL_IMPORTED) {
 				sample->pool_reserved_bytes += now.reserved_bytes;
 				sample->pool_used_bytes += now.used_bytes;
@@ -326,7 +326,7 @@ static void count_calls(uint64_t *ret_driver, uint64_t *ret_torch)
 {
 	*ret_driver = *ret_torch = 0;
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
-		uint64_t count = gmt_calls_made(hook);
+		uint64_t count = gmt_calls_counted(hook);
 
 		if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA)
 			*ret_driver += count;

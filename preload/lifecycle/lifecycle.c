@@ -15,7 +15,7 @@
 #include "unwind/native.h"
 #include "unwind/own_stack.h"
 #include "python/python.h"
-#include "python/python_deaths.h"
+#include "python/python_code_frees.h"
 #include "python/python_selftest.h"
 #include "unwind/rules.h"
 #include "runtime/config.h"
@@ -105,14 +105,14 @@ static void look_for_unwinder(void)
  */
 static void look_for_python(void)
 {
-	static bool told;
+	static bool was_reported;
 	char why[256] = "", line[320];
 
 	if (!gmt_config.python_stacks ||
 		atomic_flag_test_and_set_explicit(&lifecycle.looking, memory_order_acquire))
 		return;
-	if (gmt_python_init(find_anywhere, why, sizeof(why)) == GMT_PYTHON_REFUSED && !told) {
-		told = true;
+	if (gmt_python_init(find_anywhere, why, sizeof(why)) == GMT_PYTHON_REFUSED && !was_reported) {
+		was_reported = true;
 		gmt_diag_warn("%s; stacks have no Python frames", why);
 		snprintf(line, sizeof(line), "there are no Python frames: %s", why);
 		gmt_log_note(line);
@@ -134,7 +134,7 @@ static void look_for_refusals(void)
 }
 
 /* The writer calls this about once per second. */
-static void look_around(void)
+static void look_for_changes(void)
 {
 	look_for_python();
 	look_for_refusals();
@@ -206,9 +206,9 @@ static void get_ready(void *unused)
 	gmt_python_selftest_every = gmt_config.selftest;
 	gmt_python_watches_code = gmt_config.watch_code;
 	look_for_unwinder();
-	look_around();
+	look_for_changes();
 	gmt_dlerror_release(is_held);
-	gmt_session_call_now_and_then(look_around);
+	gmt_session_call_now_and_then(look_for_changes);
 	gmt_session_call_each_round(gmt_sampler_tick, count_threads);
 	gmt_session_call_when_alone(is_last_thread, stop_sampler);
 	gmt_session_call_at_thread(start_sampler);

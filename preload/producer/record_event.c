@@ -91,7 +91,7 @@ static struct gmt_event_stacks capture(struct gmt_depot *depot, uint32_t stack,
 			memory ? &memory->walk : NULL, start, &lost);
 	if (gmt_config.python_stacks && memory) {
 		stacks.frames = gmt_python_capture(depot, gmt_config.depth, &memory->trace, &lost);
-		if (!stacks.frames && memory->trace.is_unclear)
+		if (!stacks.frames && memory->trace.may_be_other_interpreter)
 			gmt_count_loss(GMT_LOSS_PYTHON);
 	} else if (gmt_config.python_stacks) {
 		lost = true;
@@ -131,7 +131,7 @@ __attribute__((noinline)) struct gmt_event_stacks gmt_event_capture_some(
 	 * depot.
 	 */
 	if (__builtin_expect(memory && !gmt_event_is_paused() &&
-				gmt_native_is_same(&memory->walk, gmt_modules_generation_fast(), &start),
+				gmt_native_is_unchanged(&memory->walk, gmt_modules_generation_fast(), &start),
 			1)) {
 		stack = memory->walk.id;
 		if (__builtin_expect(!gmt_config.python_stacks, 1))

@@ -55,7 +55,7 @@ static struct gmt_capture_memory *take(struct slot *slot, uint32_t was, uint32_t
 	gmt_walk_init(&slot->memory->walk);
 	slot->memory->trace.epoch = 0;
 	/* The previous thread may have ended in the middle of a stack. */
-	atomic_store_explicit(&slot->memory->trace.gate.inside, 0, memory_order_relaxed);
+	atomic_store_explicit(&slot->memory->trace.guard.inside, 0, memory_order_relaxed);
 	return slot->memory;
 }
 

@@ -60,7 +60,7 @@ struct gmt_config {
 	bool exports;
 	/* Change hooked names in the symbol tables of the driver and libc (interpose/dynsym.h). */
 	bool dynsym;
-	bool watch_code; /* count freed code objects of Python (python/python_deaths.h) */
+	bool watch_code; /* count freed code objects of Python (python/python_code_frees.h) */
 	bool steps; /* find steps automatically (marks/optimizer.h) */
 	bool tensors; /* ask modules and optimizers for their tensors (marks/tensor_roles.h) */
 	bool nvtx; /* record NVTX */

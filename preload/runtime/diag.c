@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "system/file_identity.h"
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "runtime/config.h"
 #include "runtime/recorder_stack.h"
 #include "runtime/descriptor.h"
@@ -169,7 +169,7 @@ void gmt_diag_print(const char *text)
 	errno = kept_errno;
 }
 
-static void say(const char *text)
+static void print_message(const char *text)
 {
 	char line[LINE_BYTES];
 	int kept_errno = errno;
@@ -204,7 +204,7 @@ struct line {
 };
 
 /* Runs on a recorder stack: messages are long, and formatting needs another kilobyte of stack. */
-static void say_line(void *argument)
+static void print_formatted(void *argument)
 {
 	const struct line *line = argument;
 	char text[LINE_BYTES - 16];
@@ -213,7 +213,7 @@ static void say_line(void *argument)
 	if (line->kind)
 		snprintf(line->kind->first, sizeof(line->kind->first), "%.*s", FIRST_BYTES - 1, text);
 	if (gmt_config.verbosity >= (line->kind ? 1 : 2))
-		say(text);
+		print_message(text);
 }
 
 bool gmt_diag_warn_kind(const char *name, const char *format, ...)
@@ -226,21 +226,21 @@ bool gmt_diag_warn_kind(const char *name, const char *format, ...)
 	if (!is_first)
 		return false;
 	va_start(arguments, format);
-	gmt_recorder_stack_run(say_line, &(struct line){ format, &arguments, kind });
+	gmt_recorder_stack_run(print_formatted, &(struct line){ format, &arguments, kind });
 	va_end(arguments);
 	errno = kept_errno;
 	return true;
 }
 
-static void say_text(void *text)
+static void print_plain(void *text)
 {
-	say(text);
+	print_message(text);
 }
 
 void gmt_diag_warn_text(const char *text)
 {
 	if (gmt_config.verbosity >= 1)
-		gmt_recorder_stack_run(say_text, (void *)(uintptr_t)text);
+		gmt_recorder_stack_run(print_plain, (void *)(uintptr_t)text);
 }
 
 void gmt_diag_report(const char *format, ...)
@@ -251,7 +251,7 @@ void gmt_diag_report(const char *format, ...)
 	if (gmt_config.verbosity < 2)
 		return;
 	va_start(arguments, format);
-	gmt_recorder_stack_run(say_line, &(struct line){ format, &arguments, NULL });
+	gmt_recorder_stack_run(print_formatted, &(struct line){ format, &arguments, NULL });
 	va_end(arguments);
 	errno = kept_errno;
 }
@@ -261,11 +261,11 @@ void gmt_diag_end(void)
 	char text[FIRST_BYTES + 64];
 
 	for (struct kind *kind = kinds; kind < kinds + KINDS; kind++) {
-		uint32_t said = atomic_exchange(&kind->count, 1);
+		uint32_t times = atomic_exchange(&kind->count, 1);
 
-		if (said < 2 || !atomic_load(&kind->name))
+		if (times < 2 || !atomic_load(&kind->name))
 			continue;
-		snprintf(text, sizeof(text), "%u more times: %s", (unsigned)(said - 1), kind->first);
+		snprintf(text, sizeof(text), "%u more times: %s", (unsigned)(times - 1), kind->first);
 		gmt_diag_warn_text(text);
 	}
 }

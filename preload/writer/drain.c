@@ -25,12 +25,13 @@ static void report_drops(struct gmt_drain *drain, struct gmt_stream *stream, uin
 static void drain_slot(struct gmt_drain *drain, struct gmt_recording *recording,
 	struct gmt_stream *stream, uint32_t index, bool all)
 {
-	struct gmt_recording_memory *area = recording->area;
+	struct gmt_recording_memory *memory = recording->memory;
 	/* Pairs with the release in gmt_recording_memory_leave_ring, after the thread's last event. */
-	uint32_t state = atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire);
-	struct gmt_ring *ring = gmt_recording_memory_ring(area, index);
+	uint32_t state =
+		atomic_load_explicit(&memory->header->slot_states[index], memory_order_acquire);
+	struct gmt_ring *ring = gmt_recording_memory_ring(memory, index);
 
-	if (state == GMT_SLOT_FREE || !gmt_recording_memory_has_ring(area, index) ||
+	if (state == GMT_SLOT_FREE || !gmt_recording_memory_has_ring(memory, index) ||
 		!gmt_ring_is_made(ring))
 		return;
 	if (drain->slots[index].thread != ring->thread) {
@@ -40,7 +41,7 @@ static void drain_slot(struct gmt_drain *drain, struct gmt_recording *recording,
 	}
 
 	/* Read this before the ring is emptied: then no event can follow the events in it. */
-	bool may_free = gmt_recording_memory_may_free_ring(area, index);
+	bool may_free = gmt_recording_memory_may_free_ring(memory, index);
 
 	const uint64_t least = all || state == GMT_SLOT_LEFT ? 1 : GMT_RING_ROWS_MAX;
 
@@ -59,20 +60,20 @@ static void drain_slot(struct gmt_drain *drain, struct gmt_recording *recording,
 
 	report_drops(drain, stream, index, ring);
 	if (may_free && !gmt_ring_ready(ring))
-		gmt_recording_memory_free_ring(area, index);
+		gmt_recording_memory_free_ring(memory, index);
 }
 
 void gmt_drain_rings(struct gmt_drain *drain, struct gmt_recording *recording,
 	struct gmt_stream *stream, bool all)
 {
 	uint32_t used =
-		atomic_load_explicit(&recording->area->header->slots_used, memory_order_acquire);
+		atomic_load_explicit(&recording->memory->header->slots_used, memory_order_acquire);
 
 	for (uint32_t index = 0; index < used; index++)
 		drain_slot(drain, recording, stream, index, all);
 	/* Make room for twice the new stacks that a burst may bring before the next round. */
-	if (gmt_recording_memory_grow_depot(recording->area,
+	if (gmt_recording_memory_grow_depot(recording->memory,
 			gmt_depot_used_bytes(recording->depot) + (2 << 20)))
 		gmt_depot_set_ready(recording->depot,
-			atomic_load_explicit(&recording->area->depot_ready_bytes, memory_order_relaxed));
+			atomic_load_explicit(&recording->memory->depot_ready_bytes, memory_order_relaxed));
 }

@@ -34,14 +34,14 @@ bool gmt_rotation_wants_sync(const struct gmt_rotation *rotate)
 }
 
 /* Reports on stderr, once for each `kind` (a literal), and by a note in the file. */
-static void tell(const struct gmt_rotation *rotate, const char *kind, const char *note)
+static void report(const struct gmt_rotation *rotate, const char *kind, const char *note)
 {
 	gmt_diag_warn_kind(kind, "%s: %s", rotate->recording->path, note);
 	gmt_log_note(note);
 }
 
 /* Turns a full recording into a window, or shortens the window. Reports each change once. */
-static void tell_shorter(struct gmt_rotation *rotate)
+static void report_shorter_window(struct gmt_rotation *rotate)
 {
 	char note[GMT_LOG_NOTE_BYTES], size[32];
 
@@ -53,12 +53,12 @@ static void tell_shorter(struct gmt_rotation *rotate)
 			"mode=full became mode=window: the file came near max_size=%s; "
 			"of what is older there are totals only",
 			size);
-		tell(rotate, "mode=full became mode=window", note);
-	} else if (!rotate->fits_only && !rotate->told_short && rotate->mode == GMT_MODE_WINDOW) {
-		rotate->told_short = true;
+		report(rotate, "mode=full became mode=window", note);
+	} else if (!rotate->fits_only && !rotate->reported_short && rotate->mode == GMT_MODE_WINDOW) {
+		rotate->reported_short = true;
 		snprintf(note, sizeof(note),
 			"the window is shorter than was asked for: more does not fit into max_size=%s", size);
-		tell(rotate, "the window is shorter", note);
+		report(rotate, "the window is shorter", note);
 	}
 }
 
@@ -85,9 +85,9 @@ static void give_up(struct gmt_rotation *rotate)
 		}
 	}
 	rotate->not_before_ns = gmt_clock_monotonic_ns() + (uint64_t)RETRY_US * 1000;
-	if (rotate->told_failure)
+	if (rotate->reported_failure)
 		return;
-	rotate->told_failure = true;
+	rotate->reported_failure = true;
 	if (rotate->rewrite.found_no_room)
 		snprintf(remedy, sizeof(remedy), " (max_size=%lluMiB has room)",
 			(unsigned long long)(rotate->head_bytes * ROOMY_HEADS >> 20) + 1);
@@ -95,7 +95,7 @@ static void give_up(struct gmt_rotation *rotate)
 		"older events could not be folded: %.90s%s; all stays as it is, up to max_size; "
 		"tried again in a minute",
 		rotate->rewrite.why, remedy);
-	tell(rotate, "a fold failed", note);
+	report(rotate, "a fold failed", note);
 }
 
 static const char *why_of(const struct gmt_rotation *rotate)
@@ -105,9 +105,10 @@ static const char *why_of(const struct gmt_rotation *rotate)
 											 : "mode=window";
 }
 
-static void begin_fold(struct gmt_rotation *rotate, uint32_t cut, uint64_t stamp, uint64_t sure)
+static void begin_compaction(struct gmt_rotation *rotate, uint32_t cut, uint64_t stamp,
+	uint64_t sure)
 {
-	if (!rotate->folds && !rotate->told_failure)
+	if (!rotate->compactions && !rotate->reported_failure)
 		gmt_replacement_remove_orphans(rotate->recording->fd, &rotate->recording->file);
 	if (!gmt_rotation_rewrite_begin(&rotate->rewrite, rotate->recording, rotate->cuts[cut].bytes,
 			stamp, sure, why_of(rotate), !rotate->is_flush_slow)) {
@@ -121,7 +122,7 @@ static void begin_fold(struct gmt_rotation *rotate, uint32_t cut, uint64_t stamp
  * Begins a compaction if it is due, and chooses the cut at which the file will then begin. Called
  * directly after a cut.
  */
-static void begin_fold_if_due(struct gmt_rotation *rotate, const struct gmt_rotation_cut *now)
+static void begin_compaction_if_due(struct gmt_rotation *rotate, const struct gmt_rotation_cut *now)
 {
 	uint32_t cut = gmt_rotation_cut_for_window(rotate, now);
 
@@ -133,13 +134,13 @@ static void begin_fold_if_due(struct gmt_rotation *rotate, const struct gmt_rota
 		if (small == rotate->cut_count)
 			return;
 		if (cut == rotate->cut_count || small > cut) {
-			tell_shorter(rotate);
+			report_shorter_window(rotate);
 			cut = small;
 		}
 	} else if (cut == rotate->cut_count || !gmt_rotation_is_worth_it(rotate, cut)) {
 		return;
 	}
-	begin_fold(rotate, cut, gmt_rotation_settled_stamp(rotate, cut),
+	begin_compaction(rotate, cut, gmt_rotation_settled_stamp(rotate, cut),
 		gmt_rotation_published_until(rotate, cut));
 }
 
@@ -167,13 +168,13 @@ void gmt_rotation_synced(struct gmt_rotation *rotate, uint64_t stamp)
 		now.bytes = gmt_sink_written_bytes(rotate->stream->sink);
 		rotate->cuts[rotate->cut_count++] = now;
 	}
-	begin_fold_if_due(rotate, &now);
+	begin_compaction_if_due(rotate, &now);
 	if (is_room_wanted(rotate))
 		rotate->stream->room_may_come = false;
 }
 
 /* Updates all positions after the new file has become the recording. */
-static void go_on_in_new(struct gmt_rotation *rotate, uint64_t head_bytes)
+static void continue_in_new_file(struct gmt_rotation *rotate, uint64_t head_bytes)
 {
 	uint32_t gone = rotate->cut_under_way;
 	uint64_t part_bytes = rotate->cuts[gone - 1].bytes;
@@ -186,10 +187,10 @@ static void go_on_in_new(struct gmt_rotation *rotate, uint64_t head_bytes)
 	for (uint32_t i = 0; i < rotate->cut_count; i++)
 		rotate->cuts[i].bytes = rotate->cuts[i].bytes - part_bytes + head_bytes;
 	rotate->cut_under_way = 0;
-	rotate->folds++;
+	rotate->compactions++;
 	rotate->stream->synced_file_bytes = gmt_sink_written_bytes(rotate->stream->sink);
 	gmt_diag_report("%s: folded; %llu events are in totals only, the file has %llu bytes",
-		rotate->recording->path, (unsigned long long)rotate->rewrite.folded_events,
+		rotate->recording->path, (unsigned long long)rotate->rewrite.compacted_events,
 		(unsigned long long)rotate->stream->synced_file_bytes);
 }
 
@@ -205,7 +206,7 @@ static void take_place(struct gmt_rotation *rotate)
 	if (rotate->rewrite.phase == GMT_REWRITE_NONE)
 		return;
 	if (gmt_rotation_rewrite_take_place(&rotate->rewrite, rotate->stream))
-		go_on_in_new(rotate, head_bytes);
+		continue_in_new_file(rotate, head_bytes);
 	else
 		give_up(rotate);
 }
@@ -214,7 +215,7 @@ static void take_place(struct gmt_rotation *rotate)
  * Returns how many bytes the file leaves free for the next compaction while no compaction runs.
  * Returns 0 if that would not help.
  */
-static uint64_t room_for_fold(const struct gmt_rotation *rotate)
+static uint64_t room_for_compaction(const struct gmt_rotation *rotate)
 {
 	/* The data behind the newest cut is copied too. */
 	uint64_t head = rotate->head_bytes + rotate->max_size_bytes / GMT_ROTATION_CUTS_OF_FILE;
@@ -237,7 +238,7 @@ static uint64_t set_limits(struct gmt_rotation *rotate)
 	rotate->stream->room_may_come =
 		rewrite->phase != GMT_REWRITE_NONE || gmt_clock_monotonic_ns() >= rotate->not_before_ns;
 	if (rewrite->phase == GMT_REWRITE_NONE) {
-		rotate->stream->limit_bytes = max - room_for_fold(rotate);
+		rotate->stream->limit_bytes = max - room_for_compaction(rotate);
 		rotate->stream->is_full = false; /* until the limit is reached again */
 		return 0;
 	}
@@ -328,7 +329,7 @@ bool gmt_rotation_settle(struct gmt_rotation *rotate, uint64_t deadline_ns)
 	if (rotate->rewrite.phase == GMT_REWRITE_NONE && gmt_clock_monotonic_ns() < deadline_ns) {
 		gmt_stream_sync(rotate->stream);
 		now = gmt_rotation_now(rotate, 0);
-		begin_fold_if_due(rotate, &now);
+		begin_compaction_if_due(rotate, &now);
 	}
 	if (rotate->rewrite.phase == GMT_REWRITE_NONE)
 		rotate->stream->room_may_come = false;
@@ -346,7 +347,7 @@ void gmt_rotation_finish(struct gmt_rotation *rotate, uint64_t deadline_ns)
 		return;
 	rotate->cut_count -= rotate->cut_count == GMT_ROTATION_CUTS;
 	rotate->cuts[rotate->cut_count++] = gmt_rotation_now(rotate, gmt_clock_stamp());
-	begin_fold(rotate, rotate->cut_count - 1, UINT64_MAX, 0);
+	begin_compaction(rotate, rotate->cut_count - 1, UINT64_MAX, 0);
 	work_until(rotate, deadline_ns);
 }
 

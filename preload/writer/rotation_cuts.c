@@ -7,7 +7,7 @@
 enum {
 	CUTS_OF_WINDOW = 4,
 	LATE_PARTS = 8,
-	FOLD_EVENTS = 32768,          /* minimum number of events for a compaction */
+	COMPACTION_EVENTS = 32768,          /* minimum number of events for a compaction */
 	AGGREGATE_EVENTS = 262144,    /* events that mode=aggregate collects before a compaction */
 	SLACK_NS = 500000000, /* maximum time from a call's stamp to the event's publication */
 };
@@ -67,7 +67,7 @@ bool gmt_rotation_is_cut_due(const struct gmt_rotation *rotate, const struct gmt
 	uint64_t part = rotate->window.count / CUTS_OF_WINDOW;
 
 	return distance(rotate, last, now) >= (part ? part : 1) &&
-		now->events - last->events >= FOLD_EVENTS / CUTS_OF_WINDOW;
+		now->events - last->events >= COMPACTION_EVENTS / CUTS_OF_WINDOW;
 }
 
 uint32_t gmt_rotation_cut_for_window(const struct gmt_rotation *rotate,
@@ -86,7 +86,7 @@ uint32_t gmt_rotation_cut_for_window(const struct gmt_rotation *rotate,
 bool gmt_rotation_is_worth_it(const struct gmt_rotation *rotate, uint32_t cut)
 {
 	const struct gmt_rotation_cut *place = &rotate->cuts[cut];
-	uint64_t least = rotate->mode == GMT_MODE_AGGREGATE ? AGGREGATE_EVENTS : FOLD_EVENTS;
+	uint64_t least = rotate->mode == GMT_MODE_AGGREGATE ? AGGREGATE_EVENTS : COMPACTION_EVENTS;
 
 	if (place->events - rotate->start.events < least ||
 		place->bytes - rotate->start.bytes < rotate->start.bytes)

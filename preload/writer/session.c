@@ -49,8 +49,8 @@ enum {
 static_assert((int)GMT_LOSS_COUNT <= (int)GMT_SHARED_RECORDING_LOSSES,
 	"each loss has its count in the shared memory too");
 
-static struct gmt_recording_memory area = { .fd = -1, .folder = -1 };
-static char why_not[1024]; /* reason of a failure; the writer's until the session is on or over */
+static struct gmt_recording_memory memory = { .fd = -1, .folder = -1 };
+static char failure[1024]; /* reason of a failure; the writer's until the session is on or over */
 static struct gmt_recording recording = { .fd = -1 };
 static struct gmt_writer_listener listener;
 static void ask_devices(void)
@@ -73,15 +73,15 @@ static void writer_failed(void)
  * memory, where other memory is mapped. Freed when the child begins a recording.
  */
 static struct {
-	void *area;
-	uint64_t area_bytes;
+	void *memory;
+	uint64_t memory_bytes;
 	struct gmt_depot *depot;
 } inherited;
 
 static void free_inherited(void)
 {
-	if (inherited.area)
-		munmap(inherited.area, inherited.area_bytes);
+	if (inherited.memory)
+		munmap(inherited.memory, inherited.memory_bytes);
 	if (inherited.depot)
 		gmt_depot_close(inherited.depot);
 	memset(&inherited, 0, sizeof(inherited));
@@ -90,8 +90,8 @@ static void free_inherited(void)
 static void keep_inherited(void)
 {
 	free_inherited();
-	inherited.area = area.header;
-	inherited.area_bytes = area.size_bytes;
+	inherited.memory = memory.header;
+	inherited.memory_bytes = memory.size_bytes;
 	inherited.depot = recording.depot;
 }
 
@@ -103,7 +103,7 @@ static void memory_is_open(bool is_open)
 	gmt_session.depot = recording.depot;
 
 	if (is_open)
-		gmt_losses_share(area.header->losses);
+		gmt_losses_share(memory.header->losses);
 	/* If the process has ended meanwhile, the state is OVER: the writer ends the file at once. */
 	atomic_compare_exchange_strong(&gmt_session_state, &starting,
 		is_open ? GMT_SESSION_ON : GMT_SESSION_OVER);
@@ -112,28 +112,28 @@ static void memory_is_open(bool is_open)
 /* Opens the files, as the writer's first work. Opens no descriptor in the host's table. */
 static bool open_in_writer(void)
 {
-	bool is_open = gmt_open_files(&recording, &area, why_not, sizeof(why_not));
+	bool is_open = gmt_open_files(&recording, &memory, failure, sizeof(failure));
 
 	memory_is_open(is_open);
 	return is_open;
 }
 
-static void tell_beginning(void)
+static void report_beginning(void)
 {
 	if (recording.fd >= 0)
 		gmt_diag_report("recording to %s", recording.path);
 	else
-		gmt_diag_warn("%s; nothing is recorded, the program goes on", why_not);
+		gmt_diag_warn("%s; nothing is recorded, the program goes on", failure);
 }
 
 /* With writer=lazy, opens the files late, by the writer or at process end. Events are in memory. */
 static bool open_late(void)
 {
-	bool is_open = gmt_open_files(&recording, &area, why_not, sizeof(why_not));
+	bool is_open = gmt_open_files(&recording, &memory, failure, sizeof(failure));
 
 	if (!is_open)
 		atomic_store(&gmt_session_state, GMT_SESSION_OVER);
-	tell_beginning();
+	report_beginning();
 	return is_open;
 }
 
@@ -143,13 +143,13 @@ static bool begin_in_memory(void)
 	/* Relative names refer to the current folder, and the program may change its folder. */
 	if (!getcwd(recording.identity.folder, sizeof(recording.identity.folder)))
 		recording.identity.folder[0] = 0;
-	if (!gmt_open_memory(&recording, &area, why_not, sizeof(why_not)))
+	if (!gmt_open_memory(&recording, &memory, failure, sizeof(failure)))
 		return false;
 	gmt_log_note_recording(
 		"writer=lazy: the recorder's memory is in no file; what is not yet in the recording is lost by SIGKILL");
 	/* A burst of new stacks uses this space until the writer runs and gives the depot more. */
-	gmt_recording_memory_grow_depot(&area, LATE_DEPOT_BYTES);
-	gmt_depot_set_ready(recording.depot, atomic_load(&area.depot_ready_bytes));
+	gmt_recording_memory_grow_depot(&memory, LATE_DEPOT_BYTES);
+	gmt_depot_set_ready(recording.depot, atomic_load(&memory.depot_ready_bytes));
 	gmt_depot_set_high_water_callback(recording.depot, LATE_DEPOT_BYTES / LATE_PARTS,
 		gmt_event_wake);
 	gmt_writer_delay();
@@ -190,7 +190,7 @@ static void begin_work(void *ret_beginning)
 	listener.open = is_late ? open_late : open_in_writer;
 	listener.failed = writer_failed;
 	gmt_writer_init(&recording, listener);
-	snprintf(why_not, sizeof(why_not), "no memory or no thread for the recorder");
+	snprintf(failure, sizeof(failure), "no memory or no thread for the recorder");
 	recording.has_writer = is_late ? begin_in_memory() : gmt_writer_start();
 	*beginning = recording.has_writer ? BEGINNING_MADE : BEGINNING_FAILED;
 	if (!recording.has_writer)
@@ -229,7 +229,7 @@ static void has_begun_here(void)
 		gmt_snapshots_take_signal();
 	if ((gmt_session_state_is_on(now) || (now == GMT_SESSION_OVER && recording.fd < 0)) &&
 		!gmt_writer_is_delayed())
-		tell_beginning();
+		report_beginning();
 }
 
 /* Starts the delayed writer, because a signal handler has requested it. */
@@ -287,7 +287,7 @@ static void ask_for_snapshot(void)
 
 void gmt_session_init(bool may_begin)
 {
-	gmt_session.memory = &area;
+	gmt_session.memory = &memory;
 	gmt_writer_calls = (struct gmt_writer_calls){
 		.begin = begin_once,
 		.wake = gmt_writer_wake,
@@ -326,12 +326,12 @@ void gmt_session_call_when_alone(bool (*is_last)(unsigned own), void (*stop_thre
 
 void gmt_session_before_exec(void)
 {
-	static atomic_flag told = ATOMIC_FLAG_INIT;
+	static atomic_flag was_noted = ATOMIC_FLAG_INIT;
 
 	if (!gmt_session_state_is_on(atomic_load(&gmt_session_state)) || gmt_process_is_child() ||
 		gmt_this_thread.is_ours)
 		return;
-	if (!atomic_flag_test_and_set(&told))
+	if (!atomic_flag_test_and_set(&was_noted))
 		gmt_log_note(
 			"the process asked to run another program in its place (exec); where that could be run, "
 			"the recording ends here");
@@ -345,7 +345,7 @@ void gmt_session_before_new_user(void)
 
 	if (gmt_session_state_is_on(atomic_load(&gmt_session_state)) && !geteuid() &&
 		!gmt_process_is_child() && !gmt_this_thread.is_ours) {
-		gmt_writer_leave_names();
+		gmt_writer_remove_names();
 		gmt_writer_sync(gmt_config_wait_ms(EXEC_WAIT_MS));
 	}
 	errno = kept_errno;
@@ -398,12 +398,12 @@ static void after_fork(void)
 			keep_inherited();
 		else if (recording.depot)
 			gmt_depot_close(recording.depot);
-		gmt_recording_memory_abandon(&area, is_interrupted);
+		gmt_recording_memory_abandon(&memory, is_interrupted);
 		gmt_writer_forget();
 		gmt_descriptor_close(&recording.fd, &recording.file);
 	}
 	recording.depot = gmt_session.depot = NULL;
-	recording.area = NULL;
+	recording.memory = NULL;
 	recording.has_writer = false;
 	recording.fd = -1;
 	atomic_store(&gmt_session.is_stalled, false);

@@ -59,18 +59,18 @@ static struct {
 	const char *recording_path;
 	char path[4400]; /* the file's name when it is complete */
 	char unfinished[4480]; /* the file's name until it is complete */
-	char asked_path[4352];
+	char requested_path[4352];
 	/* Receives the result for a reader (GMT_SNAPSHOT_READER). */
 	void (*answer)(const char *path, const char *why);
 	char name[sizeof(requests.program_name)];
 	uint64_t count;
-	uint64_t own_ideas;
-	uint64_t last_own_ns;
+	uint64_t automatic_count;
+	uint64_t last_automatic_ns;
 	uint64_t highest[64]; /* used bytes of each device at the last peak that caused a snapshot */
 } job = { .from = -1, .to = -1 };
 
 /* Adds a request. Returns false if there is already a request for this cause. */
-static bool note_wish(enum gmt_snapshot_cause cause)
+static bool add_request(enum gmt_snapshot_cause cause)
 {
 	uint32_t bit = 1U << cause;
 
@@ -79,7 +79,7 @@ static bool note_wish(enum gmt_snapshot_cause cause)
 
 void gmt_snapshots_ask(enum gmt_snapshot_cause cause)
 {
-	if (note_wish(cause))
+	if (add_request(cause))
 		gmt_writer_calls.wake();
 }
 
@@ -98,14 +98,14 @@ void gmt_snapshots_ask_named(const char *name)
 void gmt_snapshots_ask_for(const char *path, void (*answer)(const char *path, const char *why))
 {
 	job.answer = answer;
-	snprintf(job.asked_path, sizeof(job.asked_path), "%s", path);
+	snprintf(job.requested_path, sizeof(job.requested_path), "%s", path);
 	atomic_fetch_or_explicit(&requests.wanted, 1U << GMT_SNAPSHOT_READER, memory_order_relaxed);
 }
 
 static bool may_snapshot_automatically(void)
 {
-	return job.own_ideas < AUTOMATIC_MAX &&
-		(!job.own_ideas || gmt_clock_monotonic_ns() - job.last_own_ns >= BETWEEN_NS);
+	return job.automatic_count < AUTOMATIC_MAX &&
+		(!job.automatic_count || gmt_clock_monotonic_ns() - job.last_automatic_ns >= BETWEEN_NS);
 }
 
 void gmt_snapshots_note_usage(int16_t device, uint64_t used_bytes)
@@ -197,9 +197,9 @@ static bool take_free_name(const char *path, unsigned number)
 }
 
 /* Returns whether the request names a path. Only requests of a reader may do so. */
-static bool has_asked_path(void)
+static bool has_requested_path(void)
 {
-	return job.cause == GMT_SNAPSHOT_READER && job.asked_path[0];
+	return job.cause == GMT_SNAPSHOT_READER && job.requested_path[0];
 }
 
 /*
@@ -228,9 +228,9 @@ static int create_unfinished(void)
 
 static int create(const char *path)
 {
-	if (!has_asked_path())
+	if (!has_requested_path())
 		return take_free_name(path, (unsigned)job.count + 1) ? create_unfinished() : -1;
-	snprintf(job.path, sizeof(job.path), "%s", job.asked_path);
+	snprintf(job.path, sizeof(job.path), "%s", job.requested_path);
 	return is_free(job.path) ? create_unfinished() : -1;
 }
 
@@ -254,7 +254,7 @@ static bool give_this_name(void)
 static bool give_name(void)
 {
 	while (!give_this_name())
-		if (errno != EEXIST || has_asked_path() ||
+		if (errno != EEXIST || has_requested_path() ||
 			!take_free_name(job.recording_path, (unsigned)job.count + 1))
 			return false;
 	return true;
@@ -294,8 +294,8 @@ void gmt_snapshots_begin(struct gmt_stream *stream)
 		return;
 	atomic_fetch_and_explicit(&requests.wanted, ~(1U << job.cause), memory_order_relaxed);
 	if (job.cause >= GMT_SNAPSHOT_OOM) {
-		job.own_ideas++;
-		job.last_own_ns = gmt_clock_monotonic_ns();
+		job.automatic_count++;
+		job.last_automatic_ns = gmt_clock_monotonic_ns();
 	}
 	job.name[0] = 0;
 	if (job.cause == GMT_SNAPSHOT_PROGRAM)
@@ -464,7 +464,7 @@ static void on_signal(int number)
 	int kept_errno = errno;
 
 	(void)number;
-	if (note_wish(GMT_SNAPSHOT_SIGNAL))
+	if (add_request(GMT_SNAPSHOT_SIGNAL))
 		gmt_session_wake_writer_safely();
 	errno = kept_errno;
 }

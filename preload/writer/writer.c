@@ -35,7 +35,7 @@ enum {
 	NEXT_TRY_NS = 1000000000,
 	DESCRIPTORS = 8,       /* more than the end of a recording opens at one time */
 	LAST_WAIT_NS = 1000000000, /* maximum wait for the recorder's other threads to end */
-	FOLD_WAIT_MS = 6000, /* maximum wait for the last compactions: well below STOP_WAIT_NS */
+	COMPACTION_WAIT_MS = 6000, /* maximum wait for the last compactions: well below STOP_WAIT_NS */
 };
 
 #define STOP_WAIT_NS UINT64_C(10000000000)
@@ -45,15 +45,15 @@ enum stage { NONE, DELAYED, BEGUN };
 static struct writer {
 	struct gmt_recording *recording;
 	struct gmt_writer_listener listener;
-	_Atomic uint32_t stage;  /* enum stage */
+	_Atomic uint32_t stage; /* enum stage */
 	_Atomic uint64_t next_try_ns; /* when to try a failed delayed start again; 0: no failure */
 	_Atomic uint32_t wanted; /* futex: counts requests to wake up */
 	_Atomic uint32_t syncs_asked;
 	_Atomic uint32_t syncs_done; /* futex: all requests up to this number are done */
 	_Atomic bool stopping;
-	_Atomic bool leaves_names;
-	uint64_t looked_ns;    /* time of the last check whether the host has threads */
-	bool ends_process;     /* the host has no threads left */
+	_Atomic bool removes_names;
+	uint64_t looked_ns; /* time of the last check whether the host has threads */
+	bool ends_process; /* the host has no threads left */
 	_Atomic bool is_whole; /* the file is complete and properly ended */
 	_Atomic uint32_t is_over; /* futex: the thread does nothing more */
 	struct gmt_stream stream;
@@ -64,7 +64,7 @@ static struct writer {
 /* Ends the file. If something could not be written, the recorder's memory is still needed. */
 static void finish(void)
 {
-	uint64_t deadline_ns = gmt_clock_monotonic_ns() + (uint64_t)FOLD_WAIT_MS * 1000000;
+	uint64_t deadline_ns = gmt_clock_monotonic_ns() + (uint64_t)COMPACTION_WAIT_MS * 1000000;
 
 	gmt_snapshots_work(true);
 	do
@@ -88,7 +88,7 @@ static void sleep_until_wanted(uint32_t seen)
 	syscall(SYS_futex, &writer.wanted, FUTEX_WAIT_PRIVATE, seen, &limit, NULL, 0);
 }
 
-static void tell_synced(uint32_t asked)
+static void publish_synced(uint32_t asked)
 {
 	if (atomic_exchange_explicit(&writer.syncs_done, asked, memory_order_release) != asked)
 		syscall(SYS_futex, &writer.syncs_done, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
@@ -142,10 +142,10 @@ static bool wait_for_room(void *unused, int error_number)
 }
 
 /* Removes the recording memory if the file is complete. Only this thread has its descriptor. */
-static void remove_area(void)
+static void remove_memory(void)
 {
 	if (atomic_load(&writer.is_whole))
-		gmt_recording_memory_unlink(writer.recording->area);
+		gmt_recording_memory_unlink(writer.recording->memory);
 }
 
 /*
@@ -166,7 +166,7 @@ static void end_process(void)
 		gmt_exit_thread_exit())
 		return;
 	finish();
-	remove_area();
+	remove_memory();
 	gmt_exit_thread_leave();
 	if (writer.listener.stop_threads)
 		writer.listener.stop_threads();
@@ -177,9 +177,9 @@ static void end_process(void)
 		syscall(SYS_exit, code);
 }
 
-static void leave_names(void)
+static void remove_names(void)
 {
-	bool had_name = gmt_recording_memory_leave_name(writer.recording->area);
+	bool had_name = gmt_recording_memory_remove_name(writer.recording->memory);
 
 	gmt_control_close();
 	if (had_name)
@@ -218,7 +218,7 @@ static void record(void)
 		uint32_t asked = atomic_load_explicit(&writer.syncs_asked, memory_order_acquire);
 
 		gmt_drain_rings(&writer.drain, writer.recording, &writer.stream, false);
-		gmt_process_metadata_samples(&writer.stream.facts);
+		gmt_process_metadata_samples(&writer.stream.metadata);
 		if (writer.listener.each_round)
 			writer.listener.each_round();
 		gmt_control_round(&writer.stream, writer.rotate.mode);
@@ -229,13 +229,13 @@ static void record(void)
 
 			if (writer.listener.before_sync)
 				writer.listener.before_sync();
-			if (atomic_load(&writer.leaves_names))
-				leave_names();
+			if (atomic_load(&writer.removes_names))
+				remove_names();
 			/* A sync point promises everything up to now, including the events of slow threads. */
 			gmt_drain_rings(&writer.drain, writer.recording, &writer.stream, true);
-			gmt_recording_memory_leave_dead(writer.recording->area);
+			gmt_recording_memory_leave_dead(writer.recording->memory);
 			gmt_stream_sync(&writer.stream);
-			tell_synced(asked);
+			publish_synced(asked);
 			gmt_snapshots_begin(&writer.stream);
 			gmt_rotation_synced(&writer.rotate, stamp);
 			gmt_stream_end_large_member(&writer.stream);
@@ -257,7 +257,7 @@ static void *run(void *unused)
 	gmt_descriptor_take_own_table();
 	gmt_last_threads_init();
 	record();
-	remove_area();
+	remove_memory();
 	/* Pairs with the acquire in gmt_writer_stop: the file is done. */
 	atomic_store_explicit(&writer.is_over, 1, memory_order_release);
 	syscall(SYS_futex, &writer.is_over, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
@@ -350,9 +350,9 @@ static struct timespec left_until(uint64_t deadline_ns, uint64_t now_ns)
 	};
 }
 
-void gmt_writer_leave_names(void)
+void gmt_writer_remove_names(void)
 {
-	atomic_store(&writer.leaves_names, true);
+	atomic_store(&writer.removes_names, true);
 }
 
 void gmt_writer_sync(uint32_t wait_ms)

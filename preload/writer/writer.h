@@ -75,7 +75,7 @@ void gmt_writer_sync(uint32_t wait_ms);
  * Requests that the writer removes the names of its files in shared memory before the next sync
  * point. Any thread.
  */
-void gmt_writer_leave_names(void);
+void gmt_writer_remove_names(void);
 
 /*
  * Requests that the writer empties all rings and ends the file. Waits for a bounded time. If the

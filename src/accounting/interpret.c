@@ -3,7 +3,7 @@
 
 #include "accounting/interpret_parts.h"
 
-static bool play_alloc(struct gmt_event_interpreter *interpreter,
+static bool interpret_alloc(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event)
 {
 	if (gmt_layer_family(event->layer) == GMT_FAMILY_CUDA &&
@@ -12,7 +12,7 @@ static bool play_alloc(struct gmt_event_interpreter *interpreter,
 	return gmt_interpret_alloc(interpreter, event);
 }
 
-static bool play_free(struct gmt_event_interpreter *interpreter,
+static bool interpret_free(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event)
 {
 	const struct gmt_accounting *accounting = interpreter->accounting;
@@ -39,7 +39,7 @@ static bool play_free(struct gmt_event_interpreter *interpreter,
 			: accounting->accounts.items[accounting->sites.items[site].account].device);
 }
 
-static bool play_refusal(struct gmt_event_interpreter *interpreter,
+static bool interpret_refusal(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event)
 {
 	uint32_t site;
@@ -51,7 +51,7 @@ static bool play_refusal(struct gmt_event_interpreter *interpreter,
 		gmt_interpret_totals(interpreter, event, event->device);
 }
 
-static bool play_refused_free(struct gmt_event_interpreter *interpreter,
+static bool interpret_refused_free(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event)
 {
 	bool is_handle = gmt_layer_family(event->layer) == GMT_FAMILY_CUDA &&
@@ -71,13 +71,13 @@ bool gmt_interpret(struct gmt_event_interpreter *interpreter,
 		return gmt_interpret_heap_event(interpreter, event);
 	switch ((enum gmt_kind)event->kind) {
 	case GMT_KIND_ALLOC:
-		return play_alloc(interpreter, event);
+		return interpret_alloc(interpreter, event);
 	case GMT_KIND_FREE:
-		return play_free(interpreter, event);
+		return interpret_free(interpreter, event);
 	case GMT_KIND_ALLOC_FAILED:
-		return play_refusal(interpreter, event);
+		return interpret_refusal(interpreter, event);
 	case GMT_KIND_FREE_FAILED:
-		return play_refused_free(interpreter, event);
+		return interpret_refused_free(interpreter, event);
 	case GMT_KIND_CREATE:
 		return event->space != GMT_SPACE_GRAPH || gmt_interpret_instantiate(interpreter, event);
 	case GMT_KIND_RETAIN:

@@ -163,7 +163,7 @@ struct gmt_event_interpreter {
 	 */
 	uint64_t last_pool_block;
 	/* maps the address of a node's block to place << 32 | tag of the call that made the node */
-	struct gmt_map node_makers;
+	struct gmt_map node_creators;
 };
 
 /* Interprets the next event. Events must come in order of time. */

@@ -5,7 +5,7 @@
  * Reports the ended block. It may differ from what the event names, e.g. memory whose last mapping
  * has gone.
  */
-static bool tell_ended(const struct gmt_event_interpreter *interpreter,
+static bool notify_ended(const struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event, uint64_t address)
 {
 	const struct gmt_accounting *accounting = interpreter->accounting;
@@ -82,7 +82,7 @@ static bool account_alloc(struct gmt_event_interpreter *interpreter,
 		!GMT_REPORT(interpreter, asked, event, site))
 		return false;
 	if (!gmt_accounting_alloc(accounting, site, event->address, event->size_bytes, event->stamp) ||
-		!tell_ended(interpreter, event, event->address) ||
+		!notify_ended(interpreter, event, event->address) ||
 		!gmt_interpret_totals(interpreter, event, event->device))
 		return false;
 	if (!accounting->made_plus_1)
@@ -109,5 +109,5 @@ bool gmt_interpret_free(struct gmt_event_interpreter *interpreter,
 	uint64_t size_bytes, uint32_t *ret_site)
 {
 	*ret_site = gmt_accounting_free(interpreter->accounting, layer, space, address, size_bytes);
-	return tell_ended(interpreter, event, address);
+	return notify_ended(interpreter, event, address);
 }

@@ -10,7 +10,7 @@
 /*
  * Finds out how far the rings were emptied into the journal, and which records the journal defines.
  */
-static void look_at_journal(struct gmt_recovery *recovery)
+static void scan_journal(struct gmt_recovery *recovery)
 {
 	struct gmt_journal_position position;
 	struct gmt_journal_entry entry;
@@ -34,7 +34,7 @@ static void look_at_journal(struct gmt_recovery *recovery)
 		recovery->result.is_gap && gmt_recovery_next_entry(recovery, &at, &entry, &bytes);)
 		if (entry.kind == GMT_JOURNAL_BLOCK &&
 			gmt_block_read(bytes, entry.length, &block) == entry.length)
-			gmt_recovery_watch(recovery, &block, &error);
+			gmt_recovery_note_row(recovery, &block, &error);
 	/* The file already contains the whole journal. */
 	if (recovery->base_stamp < recovery->sync_stamp)
 		recovery->journal_bytes = 0;
@@ -63,7 +63,7 @@ static bool make_from_journal(struct gmt_recovery *recovery)
 		gmt_recovery_add_bytes(recovery, bytes, entry.length);
 		if (block.kind == GMT_RECORD_EVENT)
 			recovery->result.events += block.rows;
-		gmt_recovery_watch(recovery, &block, &error);
+		gmt_recovery_note_row(recovery, &block, &error);
 		return true;
 	}
 	return false;
@@ -243,7 +243,7 @@ static void make_end(struct gmt_recovery *recovery)
 }
 
 /* Makes zero or more blocks. Returns false at the end. */
-static bool make_some(struct gmt_recovery *recovery)
+static bool make_blocks(struct gmt_recovery *recovery)
 {
 	bool is_over = true;
 
@@ -254,7 +254,7 @@ static bool make_some(struct gmt_recovery *recovery)
 			recovery->phase = GMT_RECOVER_DONE;
 			return false;
 		}
-		look_at_journal(recovery);
+		scan_journal(recovery);
 		gmt_recovery_add_beginning(recovery);
 		break;
 	case GMT_RECOVER_LOST:
@@ -286,7 +286,7 @@ enum gmt_status gmt_recovery_next(struct gmt_recovery *recovery, struct gmt_bloc
 {
 	while (recovery->handed == recovery->made.count && !recovery->no_memory) {
 		recovery->handed = recovery->made.count = 0;
-		if (!make_some(recovery))
+		if (!make_blocks(recovery))
 			return GMT_END;
 	}
 	if (recovery->no_memory)

@@ -23,7 +23,7 @@ static bool has_ids(uint32_t kind)
 		kind == GMT_RECORD_NAME;
 }
 
-static void watch_row(struct gmt_recovery *recovery, uint32_t kind, const void *row)
+static void note_row(struct gmt_recovery *recovery, uint32_t kind, const void *row)
 {
 	if (has_ids(kind)) {
 		uint32_t id = *(const uint32_t *)row;
@@ -40,7 +40,7 @@ static void watch_row(struct gmt_recovery *recovery, uint32_t kind, const void *
 	}
 }
 
-enum gmt_status gmt_recovery_watch(struct gmt_recovery *recovery, const struct gmt_block *block,
+enum gmt_status gmt_recovery_note_row(struct gmt_recovery *recovery, const struct gmt_block *block,
 	struct gmt_error *error)
 {
 	const struct gmt_record_info *record = gmt_record_info(block->kind);
@@ -56,7 +56,7 @@ enum gmt_status gmt_recovery_watch(struct gmt_recovery *recovery, const struct g
 	if ((has_ids(block->kind) || block->kind == GMT_RECORD_SYNC) &&
 		!gmt_decode_rows(&recovery->decoder, block, &rows, error))
 		for (uint32_t i = 0; i < block->rows; i++)
-			watch_row(recovery, block->kind, (const char *)rows + (size_t)i * record->row_bytes);
+			note_row(recovery, block->kind, (const char *)rows + (size_t)i * record->row_bytes);
 	return recovery->no_memory ? gmt_error_set(error, GMT_NO_MEMORY, "out of memory") : GMT_OK;
 }
 
@@ -92,7 +92,7 @@ void gmt_recovery_add_rows(void *context, uint32_t kind, const void *rows, uint3
 	}
 	gmt_recovery_add_bytes(recovery, recovery->encoder.block.items, recovery->encoder.block.count);
 	for (uint32_t i = 0; has_ids(kind) && i < count; i++)
-		watch_row(recovery, kind, (const char *)rows + (size_t)i * record->row_bytes);
+		note_row(recovery, kind, (const char *)rows + (size_t)i * record->row_bytes);
 }
 
 struct gmt_depot_entry *gmt_recovery_find_entry(void *context, uint32_t id,

@@ -154,11 +154,11 @@ static void define_as(struct gmt_recovery *recovery, struct gmt_depot_entry *ent
  */
 bool gmt_recovery_add_lost(struct gmt_recovery *recovery)
 {
-	enum { AT_ONCE = 256 };
+	enum { BATCH_ROWS = 256 };
 	struct gmt_depot_entry *entry;
 	int count = 0;
 
-	while (count < AT_ONCE &&
+	while (count < BATCH_ROWS &&
 		(recovery->entry = gmt_shared_recording_next_entry(recovery->shared_recording,
 			 recovery->entry, &entry)) != 0) {
 		uint32_t kind = gmt_recovery_record_of(entry->kind), file_id = atomic_load(&entry->file_id);

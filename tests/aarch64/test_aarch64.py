@@ -102,7 +102,7 @@ def build_recorder_stack(compiler, folder):
     path = os.path.join(folder, "recorder_stack")
     subprocess.run([compiler, "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O2", "-g",
                     "-funwind-tables", f"-I{PRELOAD}", f"-I{os.path.join(os.path.dirname(PRELOAD), 'src')}", "-o", path,
-                    os.path.join(os.path.dirname(HERE), "preload", "test_recorder_stack.c"),
+                    os.path.join(os.path.dirname(HERE), "preload", "runtime", "test_recorder_stack.c"),
                     *[os.path.join(PRELOAD, "runtime", name) for name in ("recorder_stack.c", "recorder_stack_switch.S")], "-pthread"],
                    check=True)
     return path

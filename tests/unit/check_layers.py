@@ -47,7 +47,7 @@ FOREIGN = {
     r"isa-l.*\.h": r"src/format/encoding/inflate_isal\.c",
     r"(elfutils/.*|dwarf|gelf|libelf)\.h": r"src/reader/symbols/symbols\w*\.c",
     r"libunwind.*\.h": r"preload/unwind/.*",
-    r"pthread\.h": r"((preload|simcuda)/.*|src/(source/feed|format/encoding/inflate_isal)\.c)",
+    r"pthread\.h": r"((preload|simcuda)/.*|src/(source/read_ahead|format/encoding/inflate_isal)\.c)",
     r"cuda.*\.h": r"(preload|simcuda)/.*",
 }
 

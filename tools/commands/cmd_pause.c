@@ -30,7 +30,7 @@ int gmt_cmd_pause(const struct gmt_command *command, int argc, char **argv)
 		return code;
 	if (!gmt_running_operand(command->name, argc, argv, &pid))
 		return GMT_EXIT_USAGE;
-	code = gmt_running_ask(pid, pauses ? GMT_CONTROL_PAUSE : GMT_CONTROL_RESUME, NULL, answer,
+	code = gmt_running_request(pid, pauses ? GMT_CONTROL_PAUSE : GMT_CONTROL_RESUME, NULL, answer,
 		sizeof(answer));
 	if (code)
 		return code;

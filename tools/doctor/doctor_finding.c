@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void gmt_find(struct gmt_finding *finding, enum gmt_verdict verdict, const char *format, ...)
+void gmt_finding_set(struct gmt_finding *finding, enum gmt_verdict verdict, const char *format, ...)
 {
 	va_list arguments;
 
@@ -14,7 +14,7 @@ void gmt_find(struct gmt_finding *finding, enum gmt_verdict verdict, const char 
 	va_end(arguments);
 }
 
-void gmt_advise(struct gmt_finding *finding, const char *format, ...)
+void gmt_finding_advise(struct gmt_finding *finding, const char *format, ...)
 {
 	va_list arguments;
 

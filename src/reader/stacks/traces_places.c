@@ -121,7 +121,7 @@ static bool resolve_new(struct gmt_traces_merger *merger, uint32_t generation, u
 	}
 	merger->traces->addresses++;
 	merger->traces->named += outer->function != NULL;
-	merger->traces->lined += outer->line != 0;
+	merger->traces->with_line += outer->line != 0;
 	for (size_t i = 0; i < answer.count; i++)
 		if (!add_native_place(merger, &answer, &answer.frames[i]))
 			return false;
