@@ -41,4 +41,10 @@ CUresult cuStreamBeginRecaptureToGraph_ptsz(CUstream stream, CUstreamCaptureMode
 CUresult cuGraphAddNode_v3(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
 	const CUgraphEdgeData *edges, size_t dependency_count, CUgraphNodeParams *parameters);
 
+/* The functions that only call another form, so that a new one needs only its row. */
+#define ABI_ALIAS(symbol, name, version, stream, target, parameters, arguments) \
+	CUresult symbol parameters;
+#include "memory/abi_aliases.def"
+#undef ABI_ALIAS
+
 #endif

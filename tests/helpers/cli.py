@@ -63,5 +63,11 @@ def verbs():
     return re.findall(r"^GMT_COMMAND\((\w+),", read_source("tools", "options", "commands.def"), re.M)
 
 
+def verbs_that_read():
+    """The verbs whose operands are recordings."""
+    rows = re.findall(r'^GMT_COMMAND\((\w+), "([^"]*)"', read_source("tools", "options", "commands.def"), re.M)
+    return [verb for verb, operands in rows if re.search(r"\bfile|\bbase", operands)]
+
+
 def help_options(verb):
     return re.findall(r"^  (?:-\w, |    )--([\w-]+)", run(verb, "--help").stdout, re.M)

@@ -67,7 +67,7 @@ static void note_view(CUgreenCtx green, int device, bool lives)
 	pthread_mutex_unlock(&mutex);
 }
 
-void switch_context(struct worker *worker)
+ACTION(12, switch_context)
 {
 	struct thing context;
 
@@ -94,7 +94,7 @@ void switch_context(struct worker *worker)
 	}
 }
 
-void make_context(struct worker *worker)
+ACTION(3, make_context)
 {
 	struct thing context = { .device = (int)draw(worker, DEVICES) };
 	CUcontext *made = (CUcontext *)&context.address;
@@ -122,7 +122,7 @@ void make_context(struct worker *worker)
 }
 
 /* What it takes along belongs to nobody any more, so no one may be at it. */
-void end_context(struct worker *worker)
+ACTION(2, end_context)
 {
 	struct thing context;
 	bool done;
@@ -149,7 +149,7 @@ void end_context(struct worker *worker)
 		put(CONTEXT, &context);
 }
 
-void attach_context(struct worker *worker)
+ACTION(2, attach_context)
 {
 	CUcontext context;
 
@@ -172,7 +172,7 @@ static void forget_primary_if_ended(int device)
 		forget_context(primaries[device]);
 }
 
-void retain_primary(struct worker *worker)
+ACTION(2, retain_primary)
 {
 	int device = (int)draw(worker, DEVICES);
 	CUcontext context;
@@ -181,7 +181,7 @@ void retain_primary(struct worker *worker)
 	CALL(worker, cuDevicePrimaryCtxRetain(&context, device));
 }
 
-void release_primary(struct worker *worker)
+ACTION(2, release_primary)
 {
 	int device = (int)draw(worker, DEVICES);
 
@@ -192,7 +192,7 @@ void release_primary(struct worker *worker)
 	forget_primary_if_ended(device);
 }
 
-void reset_primary(struct worker *worker)
+ACTION(1, reset_primary)
 {
 	int device = (int)draw(worker, DEVICES);
 
@@ -202,7 +202,7 @@ void reset_primary(struct worker *worker)
 	forget_primary_if_ended(device);
 }
 
-void reset_device(struct worker *worker)
+ACTION(1, reset_device)
 {
 	be_alone(worker);
 	CALL(worker, cudaDeviceReset());
@@ -210,7 +210,7 @@ void reset_device(struct worker *worker)
 		forget_primary_if_ended(device);
 }
 
-void make_green(struct worker *worker)
+ACTION(2, make_green)
 {
 	int device = (int)draw(worker, DEVICES);
 	CUdevResourceDesc description;
@@ -231,7 +231,7 @@ void make_green(struct worker *worker)
 	put(GREEN, &green);
 }
 
-void end_green(struct worker *worker)
+ACTION(2, end_green)
 {
 	struct thing green;
 
@@ -252,7 +252,7 @@ void end_green(struct worker *worker)
  * ------------------------------------------------------------------------------
  */
 
-void load_code(struct worker *worker)
+ACTION(4, load_code)
 {
 	struct thing code = { 0 };
 	uint64_t form = draw(worker, 5);
@@ -284,7 +284,7 @@ void load_code(struct worker *worker)
 	put(form < 4 ? MODULE : LIBRARY, &code);
 }
 
-void unload_code(struct worker *worker)
+ACTION(4, unload_code)
 {
 	struct thing code;
 
@@ -296,7 +296,7 @@ void unload_code(struct worker *worker)
 	}
 }
 
-void set_limit(struct worker *worker)
+ACTION(3, set_limit)
 {
 	static const CUlimit limits[] = { CU_LIMIT_STACK_SIZE, CU_LIMIT_PRINTF_FIFO_SIZE,
 		CU_LIMIT_MALLOC_HEAP_SIZE, (CUlimit)99 };
@@ -308,7 +308,7 @@ void set_limit(struct worker *worker)
 		CALL(worker, cudaDeviceSetLimit((enum cudaLimit)limit, draw_size(worker) / 16));
 }
 
-void ask_memory(struct worker *worker)
+ACTION(2, ask_memory)
 {
 	size_t free_bytes, total_bytes;
 
@@ -317,7 +317,7 @@ void ask_memory(struct worker *worker)
 						  : (int)cudaMemGetInfo(&free_bytes, &total_bytes));
 }
 
-void context_wrong(struct worker *worker)
+ACTION(2, context_wrong)
 {
 	CUcontext context;
 	CUmodule code;

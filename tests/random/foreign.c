@@ -63,7 +63,7 @@ static struct cudaChannelFormatDesc draw_channels(struct worker *worker)
 		cudaChannelFormatKindSigned };
 }
 
-void make_array(struct worker *worker)
+ACTION(10, make_array)
 {
 	CUDA_ARRAY3D_DESCRIPTOR shape = draw_shape(worker);
 	CUDA_ARRAY_DESCRIPTOR flat = { shape.Width, shape.Height, shape.Format, shape.NumChannels };
@@ -104,7 +104,7 @@ void make_array(struct worker *worker)
 		keep(worker, ARRAY, array, shape.Flags);
 }
 
-void end_array(struct worker *worker)
+ACTION(10, end_array)
 {
 	struct thing array;
 
@@ -114,7 +114,7 @@ void end_array(struct worker *worker)
 		put(ARRAY, &array);
 }
 
-void make_mipmap(struct worker *worker)
+ACTION(6, make_mipmap)
 {
 	CUDA_ARRAY3D_DESCRIPTOR shape = draw_shape(worker);
 	struct cudaChannelFormatDesc channels = draw_channels(worker);
@@ -136,7 +136,7 @@ void make_mipmap(struct worker *worker)
 		keep(worker, MIPMAP, array, 0);
 }
 
-void end_mipmap(struct worker *worker)
+ACTION(6, end_mipmap)
 {
 	struct thing array;
 
@@ -148,7 +148,7 @@ void end_mipmap(struct worker *worker)
 }
 
 /* Memory for an array that has none by itself. */
-void map_array(struct worker *worker)
+ACTION(4, map_array)
 {
 	struct thing array, memory;
 
@@ -189,7 +189,7 @@ static CUipcMemHandle forge(CUipcMemHandle handle, uint64_t number)
 }
 
 /* The same handle again and again: opened once more each time, in one context of a device alone. */
-void open_ipc(struct worker *worker)
+ACTION(5, open_ipc)
 {
 	CUipcMemHandle handle;
 	CUdeviceptr address = 0, own;
@@ -215,7 +215,7 @@ void open_ipc(struct worker *worker)
 	CALL(worker, cuMemFree_v2(own));
 }
 
-void close_ipc(struct worker *worker)
+ACTION(5, close_ipc)
 {
 	struct thing opened;
 
@@ -225,7 +225,7 @@ void close_ipc(struct worker *worker)
 		put(IPC, &opened);
 }
 
-void import_external(struct worker *worker)
+ACTION(4, import_external)
 {
 	CUDA_EXTERNAL_MEMORY_HANDLE_DESC about = { .type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD,
 		.size = one_in(worker, 10) ? 0 : draw_units(worker) };
@@ -241,7 +241,7 @@ void import_external(struct worker *worker)
 		keep(worker, EXTERNAL, memory, 0);
 }
 
-void end_external(struct worker *worker)
+ACTION(4, end_external)
 {
 	struct thing memory;
 
@@ -253,7 +253,7 @@ void end_external(struct worker *worker)
 }
 
 /* As a block or as an array, each of which outlives the imported memory. */
-void map_external(struct worker *worker)
+ACTION(4, map_external)
 {
 	CUDA_EXTERNAL_MEMORY_BUFFER_DESC part = { .offset = 4096,
 		.size = 1 + draw(worker, UNIT_BYTES) };
@@ -278,7 +278,7 @@ void map_external(struct worker *worker)
 	put(EXTERNAL, &memory);
 }
 
-void register_graphics(struct worker *worker)
+ACTION(3, register_graphics)
 {
 	unsigned number = (unsigned)draw(worker, 50);
 	CUgraphicsResource resource = NULL;
@@ -311,7 +311,7 @@ void register_graphics(struct worker *worker)
 		keep(worker, GRAPHICS, (uintptr_t)resource, 0);
 }
 
-void map_graphics(struct worker *worker)
+ACTION(3, map_graphics)
 {
 	struct thing resource;
 
@@ -326,7 +326,7 @@ void map_graphics(struct worker *worker)
 	put(GRAPHICS, &resource);
 }
 
-void end_graphics(struct worker *worker)
+ACTION(3, end_graphics)
 {
 	struct thing resource;
 
@@ -335,7 +335,7 @@ void end_graphics(struct worker *worker)
 		put(GRAPHICS, &resource);
 }
 
-void foreign_wrong(struct worker *worker)
+ACTION(4, foreign_wrong)
 {
 	CUDA_ARRAY3D_DESCRIPTOR empty = { .Width = 0, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1 },
 							huge = { .Width = (size_t)1 << 40,

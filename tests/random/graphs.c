@@ -138,7 +138,7 @@ static void entwine(struct worker *worker, struct graph *graph)
 	put(GRAPH, &thing);
 }
 
-void make_graph(struct worker *worker)
+ACTION(5, make_graph)
 {
 	struct graph *graph;
 
@@ -198,7 +198,7 @@ static void call_captured(struct worker *worker, struct graph *graph, CUstream s
 	graph->left[graph->left_count++] = address;
 }
 
-void capture_graph(struct worker *worker)
+ACTION(5, capture_graph)
 {
 	struct graph *graph;
 	struct thing stream;
@@ -329,7 +329,7 @@ static void launch(struct worker *worker, struct graph *graph)
 		hand_out(worker, graph);
 }
 
-void launch_graph(struct worker *worker)
+ACTION(16, launch_graph)
 {
 	CUgraphExecUpdateResultInfo info;
 	struct graph *graph;
@@ -350,7 +350,7 @@ void launch_graph(struct worker *worker)
 }
 
 /* What it left stays, and is anybody's. */
-void end_graph(struct worker *worker)
+ACTION(6, end_graph)
 {
 	struct graph *graph;
 	struct thing thing;
@@ -374,14 +374,14 @@ void end_graph(struct worker *worker)
 	free(graph);
 }
 
-void trim_graphs(struct worker *worker)
+ACTION(2, trim_graphs)
 {
 	CALL(worker,
 		one_in(worker, 2) ? (int)cuDeviceGraphMemTrim((int)draw(worker, DEVICES))
 						  : (int)cudaDeviceGraphMemTrim((int)draw(worker, DEVICES)));
 }
 
-void graph_wrong(struct worker *worker)
+ACTION(3, graph_wrong)
 {
 	struct graph *graph;
 	struct thing thing;

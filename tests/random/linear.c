@@ -15,7 +15,7 @@ static void keep(struct worker *worker, enum what what, uint64_t address, size_t
 				.device = worker->device });
 }
 
-void allocate(struct worker *worker)
+ACTION(30, allocate)
 {
 	size_t size_bytes = draw_size(worker);
 	void *pointer = NULL;
@@ -28,7 +28,7 @@ void allocate(struct worker *worker)
 		keep(worker, BLOCK, address ? address : (uintptr_t)pointer, size_bytes);
 }
 
-void release_block(struct worker *worker)
+ACTION(30, release_block)
 {
 	struct thing block;
 
@@ -40,7 +40,7 @@ void release_block(struct worker *worker)
 		put(BLOCK, &block);
 }
 
-void allocate_managed(struct worker *worker)
+ACTION(10, allocate_managed)
 {
 	size_t size_bytes = draw_size(worker);
 	void *pointer = NULL;
@@ -54,7 +54,7 @@ void allocate_managed(struct worker *worker)
 		keep(worker, BLOCK, address ? address : (uintptr_t)pointer, size_bytes);
 }
 
-void allocate_pitch(struct worker *worker)
+ACTION(10, allocate_pitch)
 {
 	size_t width = 1 + draw(worker, 5000), height = 1 + draw(worker, 300), pitch = 0;
 	struct cudaPitchedPtr place = { 0 };
@@ -81,7 +81,7 @@ void allocate_pitch(struct worker *worker)
 }
 
 /* The forms with addresses of 32 bits; `other` says which free is the right one. */
-void allocate_low(struct worker *worker)
+ACTION(10, allocate_low)
 {
 	unsigned size_bytes = (unsigned)draw(worker, 1 << 20), pitch;
 	CUdeviceptr_v1 address = 0;
@@ -107,7 +107,7 @@ void allocate_low(struct worker *worker)
 			.device = worker->device });
 }
 
-void release_low(struct worker *worker)
+ACTION(10, release_low)
 {
 	struct thing low;
 
@@ -118,7 +118,7 @@ void release_low(struct worker *worker)
 		put(LOW, &low);
 }
 
-void allocate_pinned(struct worker *worker)
+ACTION(10, allocate_pinned)
 {
 	size_t size_bytes = draw_size(worker);
 	void *pointer = NULL;
@@ -144,7 +144,7 @@ void allocate_pinned(struct worker *worker)
 		keep(worker, PINNED, (uintptr_t)pointer, size_bytes);
 }
 
-void release_pinned(struct worker *worker)
+ACTION(10, release_pinned)
 {
 	struct thing pinned;
 
@@ -159,7 +159,7 @@ void release_pinned(struct worker *worker)
  * The memory is the program's own and stays mapped. Or it is the very place that a handle points
  * to: what is the handle of an array is then the address of registered memory too.
  */
-void register_memory(struct worker *worker)
+ACTION(8, register_memory)
 {
 	static _Alignas(4096) char own[64][4096];
 	static const enum what handles[] = { ARRAY, MIPMAP, EXTERNAL, GRAPHICS, MODULE };
@@ -181,7 +181,7 @@ void register_memory(struct worker *worker)
 		keep(worker, REGISTERED, (uintptr_t)memory, size_bytes);
 }
 
-void unregister_memory(struct worker *worker)
+ACTION(8, unregister_memory)
 {
 	struct thing memory;
 
@@ -197,7 +197,7 @@ void unregister_memory(struct worker *worker)
  * -------------------------------------------------------------------------------
  */
 
-void allocate_wrong(struct worker *worker)
+ACTION(6, allocate_wrong)
 {
 	size_t size_bytes = draw_wrong_size(worker), pitch;
 	CUdeviceptr address = 0;
@@ -248,7 +248,7 @@ void allocate_wrong(struct worker *worker)
  * Frees that are refused, or of nothing, whatever other threads do: no block begins at an odd
  * address.
  */
-void free_wrong(struct worker *worker)
+ACTION(6, free_wrong)
 {
 	struct thing block = { 0 };
 	uint64_t odd;
@@ -287,7 +287,7 @@ void free_wrong(struct worker *worker)
 }
 
 /* Alone: the address could be another thread's by the second time. */
-void free_twice(struct worker *worker)
+ACTION(3, free_twice)
 {
 	struct thing thing;
 
@@ -303,7 +303,7 @@ void free_twice(struct worker *worker)
 }
 
 /* With the function for something else, which may do. */
-void free_of_other_kind(struct worker *worker)
+ACTION(2, free_of_other_kind)
 {
 	static const enum what kinds[] = { BLOCK, POOLED, PINNED, REGISTERED, RANGE, IPC, ARRAY };
 	enum what what = kinds[draw(worker, sizeof(kinds) / sizeof(*kinds))];

@@ -16,18 +16,23 @@
 #include "gpumemtrace.h"
 #include "random_calls.h"
 
-enum { THREADS_MAX = 16, CALLS_BETWEEN = 1000, REST_US = 1500 };
+enum { THREADS_MAX = 16, ACTIONS_MAX = 200, CALLS_BETWEEN = 1000, REST_US = 1500 };
 
-struct action {
+/* Filled before main, by the constructors of ACTION. */
+static struct action {
 	unsigned weight;
 	void (*run)(struct worker *);
-};
+} actions[ACTIONS_MAX];
+static size_t action_count;
+static unsigned weights;
 
-static const struct action actions[] = {
-#define ACTION(weight, name) { weight, name },
-#include "actions.def"
-#undef ACTION
-};
+void add_action(unsigned weight, void (*run)(struct worker *worker))
+{
+	if (action_count == ACTIONS_MAX)
+		abort();
+	actions[action_count++] = (struct action){ weight, run };
+	weights += weight;
+}
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_barrier_t barrier;
@@ -47,19 +52,10 @@ void be_alone(struct worker *worker)
 
 static void act(struct worker *worker)
 {
-	static unsigned total;
-	uint64_t number;
+	uint64_t number = draw(worker, weights);
 
-	if (!total) {
-		unsigned sum = 0;
-
-		for (size_t i = 0; i < sizeof(actions) / sizeof(*actions); i++)
-			sum += actions[i].weight;
-		total = sum;
-	}
-	number = draw(worker, total);
 	pthread_rwlock_rdlock(&lock);
-	for (size_t i = 0; i < sizeof(actions) / sizeof(*actions); i++) {
+	for (size_t i = 0; i < action_count; i++) {
 		if (number < actions[i].weight) {
 			actions[i].run(worker);
 			break;

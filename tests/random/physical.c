@@ -19,7 +19,7 @@ static CUmemAllocationProp properties_of(struct worker *worker, bool is_exportab
 	return properties;
 }
 
-void make_physical(struct worker *worker)
+ACTION(12, make_physical)
 {
 	struct thing memory = { .size_bytes = draw_units(worker), .other = one_in(worker, 3) };
 	CUmemAllocationProp properties = properties_of(worker, memory.other);
@@ -33,7 +33,7 @@ void make_physical(struct worker *worker)
 }
 
 /* Mapped or not: mappings keep the memory. */
-void release_physical(struct worker *worker)
+ACTION(10, release_physical)
 {
 	struct thing memory;
 
@@ -41,7 +41,7 @@ void release_physical(struct worker *worker)
 		CALL(worker, cuMemRelease(memory.address));
 }
 
-void reserve_range(struct worker *worker)
+ACTION(8, reserve_range)
 {
 	struct thing range = { .size_bytes = 4 * draw_units(worker) };
 
@@ -52,7 +52,7 @@ void reserve_range(struct worker *worker)
 }
 
 /* Behind what is mapped already, so that one unmapping may end several mappings. */
-void map_range(struct worker *worker)
+ACTION(14, map_range)
 {
 	struct thing range, memory;
 	bool releases = one_in(worker, 3);
@@ -73,7 +73,7 @@ void map_range(struct worker *worker)
 }
 
 /* All of it, or a stretch whose ends may lie inside a mapping, which is refused. */
-void unmap_range(struct worker *worker)
+ACTION(12, unmap_range)
 {
 	struct thing range;
 	size_t units;
@@ -93,7 +93,7 @@ void unmap_range(struct worker *worker)
 }
 
 /* Not while something is mapped. */
-void free_range(struct worker *worker)
+ACTION(6, free_range)
 {
 	struct thing range;
 
@@ -103,7 +103,7 @@ void free_range(struct worker *worker)
 }
 
 /* One more reference, which is one more thing to release. */
-void retain_handle(struct worker *worker)
+ACTION(5, retain_handle)
 {
 	struct thing range, memory = { 0 };
 	uint64_t at;
@@ -121,7 +121,7 @@ void retain_handle(struct worker *worker)
 	put(RANGE, &range);
 }
 
-void export_physical(struct worker *worker)
+ACTION(3, export_physical)
 {
 	struct thing memory;
 	int file;
@@ -137,7 +137,7 @@ void export_physical(struct worker *worker)
 	put(PHYSICAL, &memory);
 }
 
-void close_exported(struct worker *worker)
+ACTION(3, close_exported)
 {
 	struct thing exported;
 
@@ -147,7 +147,7 @@ void close_exported(struct worker *worker)
 }
 
 /* Into the process that made it, which holds it already: nobody could tell what it is otherwise. */
-void import_own(struct worker *worker)
+ACTION(2, import_own)
 {
 	struct thing memory;
 	CUmemGenericAllocationHandle handle;
@@ -168,7 +168,7 @@ void import_own(struct worker *worker)
 	put(PHYSICAL, &memory);
 }
 
-void import_of_others(struct worker *worker)
+ACTION(4, import_of_others)
 {
 	uint64_t number = draw(worker, FILES_OF_OTHERS);
 	struct thing memory = { .size_bytes = others.memory_bytes[number] };
@@ -187,7 +187,7 @@ void import_of_others(struct worker *worker)
  * ------------------------------------------------------------------------------------
  */
 
-void make_multicast(struct worker *worker)
+ACTION(5, make_multicast)
 {
 	CUmulticastObjectProp properties = { .numDevices = 1 + (unsigned)draw(worker, 2),
 		.size = 2 * draw_units(worker) };
@@ -203,7 +203,7 @@ void make_multicast(struct worker *worker)
 	put(MULTICAST, &object);
 }
 
-void release_multicast(struct worker *worker)
+ACTION(5, release_multicast)
 {
 	struct thing object;
 
@@ -238,7 +238,7 @@ static void bind(struct worker *worker, const struct thing *object, uint64_t off
 	}
 }
 
-void bind_multicast(struct worker *worker)
+ACTION(6, bind_multicast)
 {
 	struct thing object, range;
 	uint64_t offset;
@@ -258,7 +258,7 @@ void bind_multicast(struct worker *worker)
 	put(MULTICAST, &object);
 }
 
-void unbind_multicast(struct worker *worker)
+ACTION(5, unbind_multicast)
 {
 	struct thing object;
 
@@ -275,7 +275,7 @@ void unbind_multicast(struct worker *worker)
  * -------------------------------------------------------------------------------
  */
 
-void physical_wrong(struct worker *worker)
+ACTION(5, physical_wrong)
 {
 	CUmemAllocationProp properties = properties_of(worker, false);
 	struct thing memory = { 0 };

@@ -24,7 +24,7 @@ static void keep(struct worker *worker, CUdeviceptr address, const void *pointer
 			.address = address ? address : (uintptr_t)pointer, .size_bytes = size_bytes });
 }
 
-void allocate_async(struct worker *worker)
+ACTION(25, allocate_async)
 {
 	size_t size_bytes = one_in(worker, 20) ? draw_wrong_size(worker) : draw_size(worker);
 	CUdeviceptr address = 0;
@@ -51,7 +51,7 @@ void allocate_async(struct worker *worker)
 		put(STREAM, &stream);
 }
 
-void release_async(struct worker *worker)
+ACTION(25, release_async)
 {
 	struct thing block, stream;
 	bool done, is_taken;
@@ -82,7 +82,7 @@ void release_async(struct worker *worker)
 }
 
 /* Of whatever device the pool is, also of another than the stream's, and of the host. */
-void allocate_from_pool(struct worker *worker)
+ACTION(8, allocate_from_pool)
 {
 	size_t size_bytes = draw_size(worker);
 	struct thing pool = { 0 }, stream;
@@ -112,7 +112,7 @@ void allocate_from_pool(struct worker *worker)
 		put(POOL, &pool);
 }
 
-void make_pool(struct worker *worker)
+ACTION(3, make_pool)
 {
 	CUmemPoolProps properties = {
 		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -136,7 +136,7 @@ void make_pool(struct worker *worker)
 }
 
 /* With blocks of it alive, or not. */
-void end_pool(struct worker *worker)
+ACTION(2, end_pool)
 {
 	struct thing pool;
 
@@ -148,7 +148,7 @@ void end_pool(struct worker *worker)
 }
 
 /* Which pool a device takes from when none is named. */
-void choose_pool(struct worker *worker)
+ACTION(2, choose_pool)
 {
 	struct thing pool;
 	CUmemoryPool usual;
@@ -163,7 +163,7 @@ void choose_pool(struct worker *worker)
 	}
 }
 
-void trim_pool(struct worker *worker)
+ACTION(3, trim_pool)
 {
 	struct thing pool;
 	uint64_t threshold_bytes = one_in(worker, 2) ? UINT64_MAX : 0;
@@ -182,7 +182,7 @@ void trim_pool(struct worker *worker)
 static CUmemoryPool imported_pool;
 
 /* Another process's pool, once in a while anew: the older one stays, for its blocks. */
-void import_pool(struct worker *worker)
+ACTION(2, import_pool)
 {
 	CUmemoryPool pool;
 
@@ -196,7 +196,7 @@ void import_pool(struct worker *worker)
 	imported_pool = pool;
 }
 
-void import_pool_block(struct worker *worker)
+ACTION(4, import_pool_block)
 {
 	CUdeviceptr address;
 
@@ -211,7 +211,7 @@ void import_pool_block(struct worker *worker)
 		keep(worker, address, NULL, 0);
 }
 
-void pool_wrong(struct worker *worker)
+ACTION(3, pool_wrong)
 {
 	CUmemPoolProps nowhere = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
 		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 99 } };
@@ -252,7 +252,7 @@ void pool_wrong(struct worker *worker)
 	}
 }
 
-void make_stream(struct worker *worker)
+ACTION(3, make_stream)
 {
 	struct thing stream = { 0 };
 
@@ -265,7 +265,7 @@ void make_stream(struct worker *worker)
 	put(STREAM, &stream);
 }
 
-void end_stream(struct worker *worker)
+ACTION(2, end_stream)
 {
 	struct thing stream;
 

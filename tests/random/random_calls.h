@@ -129,9 +129,44 @@ extern struct others others;
 /* others.c: starts the other process, before this one has called CUDA. It ends with this one. */
 void others_begin(void);
 
-/* What is done, from actions.def. */
-#define ACTION(weight, name) void name(struct worker *worker);
-#include "actions.def"
-#undef ACTION
+/*
+ * Defines an action: a function that main.c calls at random. The higher the weight, the more often.
+ *
+ *	ACTION(30, allocate)
+ *	{
+ *		CALL(worker, cuMemAlloc(...));
+ *	}
+ */
+#define ACTION(weight, name) \
+	void name(struct worker *worker); \
+	__attribute__((constructor)) static void add_##name(void) \
+	{ \
+		add_action((weight), name); \
+	} \
+	void name(struct worker *worker)
+void add_action(unsigned weight, void (*run)(struct worker *worker));
+
+/* Actions that other actions call. */
+void release_block(struct worker *worker);
+void release_low(struct worker *worker);
+void release_pinned(struct worker *worker);
+void unregister_memory(struct worker *worker);
+void release_async(struct worker *worker);
+void end_pool(struct worker *worker);
+void make_stream(struct worker *worker);
+void end_stream(struct worker *worker);
+void release_physical(struct worker *worker);
+void free_range(struct worker *worker);
+void close_exported(struct worker *worker);
+void release_multicast(struct worker *worker);
+void end_array(struct worker *worker);
+void end_mipmap(struct worker *worker);
+void close_ipc(struct worker *worker);
+void end_external(struct worker *worker);
+void end_graphics(struct worker *worker);
+void end_graph(struct worker *worker);
+void end_context(struct worker *worker);
+void end_green(struct worker *worker);
+void unload_code(struct worker *worker);
 
 #endif

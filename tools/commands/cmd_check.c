@@ -10,7 +10,7 @@
 
 #define AT(field) offsetof(struct gmt_check_options, field)
 const struct gmt_option_row gmt_table_check[] = {
-#define GMT_LIMIT(NAME, key, value, meaning) \
+#define GMT_LIMIT(NAME, key, value, meaning, ...) \
 	{ key, 0, GMT_OPTION_TEXTS, value, AT(limits[GMT_LIMIT_##NAME]), meaning },
 #include "analysis/gate/limits.def"
 #undef GMT_LIMIT

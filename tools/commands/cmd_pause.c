@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The verbs pause and resume. */
+/* The verbs pause and resume (cmd_resume.c). The name of the verb says which request is sent. */
 #include <stdio.h>
+#include <string.h>
 
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
@@ -15,15 +16,11 @@ const struct gmt_option_row gmt_table_pause[] = {
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text" },
 	{ 0 },
 };
-const struct gmt_option_row gmt_table_resume[] = {
-	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text" },
-	{ 0 },
-};
 #undef AT
 
-static int request(const struct gmt_command *command, const char *name, enum gmt_control_verb verb,
-	int argc, char **argv)
+int gmt_cmd_pause(const struct gmt_command *command, int argc, char **argv)
 {
+	bool pauses = strcmp(command->name, "pause") == 0;
 	struct pause_options options = { 0 };
 	char answer[GMT_CONTROL_TEXT_BYTES];
 	uint32_t pid;
@@ -31,26 +28,16 @@ static int request(const struct gmt_command *command, const char *name, enum gmt
 
 	if (code >= 0)
 		return code;
-	if (!gmt_running_operand(name, argc, argv, &pid))
+	if (!gmt_running_operand(command->name, argc, argv, &pid))
 		return GMT_EXIT_USAGE;
-	code = gmt_running_request(pid, verb, NULL, answer, sizeof(answer));
+	code = gmt_running_request(pid, pauses ? GMT_CONTROL_PAUSE : GMT_CONTROL_RESUME, NULL, answer,
+		sizeof(answer));
 	if (code)
 		return code;
 	if (options.json)
-		gmt_running_print(pid, "state", verb == GMT_CONTROL_PAUSE ? "paused" : "recording");
+		gmt_running_print(pid, "state", pauses ? "paused" : "recording");
 	else
 		printf("process %u: %s\n", pid,
-			verb == GMT_CONTROL_PAUSE ? "blocks are recorded without stacks now"
-									  : "blocks have stacks again");
+			pauses ? "blocks are recorded without stacks now" : "blocks have stacks again");
 	return 0;
-}
-
-int gmt_cmd_pause(const struct gmt_command *command, int argc, char **argv)
-{
-	return request(command, "pause", GMT_CONTROL_PAUSE, argc, argv);
-}
-
-int gmt_cmd_resume(const struct gmt_command *command, int argc, char **argv)
-{
-	return request(command, "resume", GMT_CONTROL_RESUME, argc, argv);
 }

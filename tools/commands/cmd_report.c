@@ -26,7 +26,7 @@ enum { SORT_PEAK, SORT_LIVE, SORT_TOTAL, SORT_ALL };
 #define AT(field) offsetof(struct report_options, field)
 /* The words of option --by, in the order of enum gmt_table_key: "|line|function|...". */
 static const char BY_WORDS[] =
-#define GMT_TABLE_KEY(NAME, name, title, none) "|" name
+#define GMT_TABLE_KEY(NAME, name, ...) "|" name
 #include "analysis/tables/table_keys.def"
 #undef GMT_TABLE_KEY
 	;

@@ -232,7 +232,7 @@ void gmt_options_help(const struct gmt_command *command)
 	if (command->options && command->options->name)
 		puts("\noptions:");
 	for (const struct gmt_option_row *row = command->options; row && row->name; row++) {
-		char left[80], letter[8] = "    ";
+		char left[256], letter[8] = "    ";
 
 		if (!*row->name)
 			continue;

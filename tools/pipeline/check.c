@@ -32,7 +32,7 @@ static int judge_file(const char *path, const struct gmt_check_plan *plan,
 		.until = UINT64_MAX,
 		.leaks = {
 			.definitions = plan->limits.definitions, .warmup_steps = plan->limits.warmup_steps,
-			.age_steps = plan->limits.age_steps, .age_ns = plan->limits.age_ns,
+			.age_steps = plan->limits.age.steps, .age_ns = plan->limits.age.ns,
 			/* default_suppressions.def suppresses known library caches; the verdict names them */
 			.with_libraries = true,
 		},

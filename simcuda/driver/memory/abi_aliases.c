@@ -3,7 +3,7 @@
 
 /* Functions that only call another form of the same function. */
 
-#define ABI_ALIAS(symbol, target, parameters, arguments) \
+#define ABI_ALIAS(symbol, name, version, stream, target, parameters, arguments) \
 	CUresult symbol parameters \
 	{ \
 		return target arguments; \

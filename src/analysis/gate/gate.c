@@ -36,6 +36,28 @@ static void add_subject(struct gmt_judge *judge)
 	};
 }
 
+#define GMT_RULE(NAME, id, name, meaning, advice, fails_if, judged, judges) judges
+
+static void judge_account(const struct gmt_judge *judge, const struct gmt_account *account)
+{
+#define GMT_JUDGES_ACCOUNT(judges) judges(judge, account);
+#define GMT_JUDGES_FILE(judges)
+#include "analysis/gate/rules.def"
+#undef GMT_JUDGES_ACCOUNT
+#undef GMT_JUDGES_FILE
+}
+
+static void judge_file(const struct gmt_judge *judge)
+{
+#define GMT_JUDGES_ACCOUNT(judges)
+#define GMT_JUDGES_FILE(judges) judges(judge);
+#include "analysis/gate/rules.def"
+#undef GMT_JUDGES_ACCOUNT
+#undef GMT_JUDGES_FILE
+}
+
+#undef GMT_RULE
+
 enum gmt_status gmt_gate_judge(struct gmt_verdict *verdict, const struct gmt_gate *gate,
 	const struct gmt_gate_input *input, struct gmt_error *error)
 {
@@ -52,17 +74,9 @@ enum gmt_status gmt_gate_judge(struct gmt_verdict *verdict, const struct gmt_gat
 		 */
 		if (!account->alloc_count || !gmt_layer_can_leak(account->layer))
 			continue;
-		gmt_judge_leaks(&judge, account);
-		gmt_judge_growth(&judge, account);
-		gmt_judge_peak(&judge, account);
-		gmt_judge_fragmentation(&judge, account);
+		judge_account(&judge, account);
 	}
-	if (!verdict->out_of_memory) {
-		gmt_judge_steps(&judge);
-		gmt_judge_regressions(&judge);
-		gmt_judge_ooms(&judge);
-		gmt_judge_frees(&judge);
-		gmt_judge_incomplete(&judge);
-	}
+	if (!verdict->out_of_memory)
+		judge_file(&judge);
 	return verdict->out_of_memory ? gmt_error_set(error, GMT_NO_MEMORY, "out of memory") : GMT_OK;
 }

@@ -14,8 +14,8 @@ static const struct gmt_limit_peak *limit_of(const struct gmt_limits *limits,
 {
 	const struct gmt_limit_peak *found = NULL;
 
-	for (size_t i = 0; i < limits->peaks.count; i++) {
-		const struct gmt_limit_peak *peak = &limits->peaks.items[i];
+	for (size_t i = 0; i < limits->peaks.rows.count; i++) {
+		const struct gmt_limit_peak *peak = &limits->peaks.rows.items[i];
 		bool of_layer = !peak->layer || peak->layer == account->layer;
 		bool of_device = peak->device == account->device ||
 			(peak->device == GMT_LIMIT_EVERY_GPU && account->device != GMT_DEVICE_HOST);

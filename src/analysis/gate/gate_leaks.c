@@ -382,7 +382,7 @@ void gmt_judge_steps(const struct gmt_judge *judge)
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_GROWTH, NULL);
 	const char *why = gmt_limits_ask_for_growth(limits) ? why_no_growth(judge) : NULL;
 
-	if (limits->age_steps != UINT32_MAX && !timeline->series_count)
+	if (limits->age.steps != UINT32_MAX && !timeline->series_count)
 		why = timeline->why_none ? timeline->why_none : "no steps were found";
 	if (!why) {
 		warn_of_growth(judge);

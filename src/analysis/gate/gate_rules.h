@@ -28,26 +28,17 @@ struct gmt_finding *gmt_judge_find(const struct gmt_judge *judge, uint32_t check
 /* Returns one frame as a line of text for evidence. */
 const char *gmt_judge_place(const struct gmt_judge *judge, uint32_t stack, uint32_t own_line);
 
-/* Judge one account by one rule, and add the result to the verdict. */
-void gmt_judge_leaks(const struct gmt_judge *judge, const struct gmt_account *account);
-void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_account *account);
-
 /*
- * Fails rules about steps that the user asked for and that cannot be judged in this file. Warns if
- * growth was not asked for and cannot be judged.
+ * The functions of rules.def. Each judges one account or the whole file by one rule, and adds the
+ * result to the verdict.
  */
-void gmt_judge_steps(const struct gmt_judge *judge);
-
-/* Judge one account by one rule, as above. */
-void gmt_judge_peak(const struct gmt_judge *judge, const struct gmt_account *account);
-void gmt_judge_fragmentation(const struct gmt_judge *judge, const struct gmt_account *account);
-
-/* Judge the whole file by one rule. */
-void gmt_judge_ooms(const struct gmt_judge *judge);
-void gmt_judge_frees(const struct gmt_judge *judge);
-void gmt_judge_incomplete(const struct gmt_judge *judge);
-
-/* Compares all accounts of the file with the baseline, and adds them to the new baseline. */
-void gmt_judge_regressions(const struct gmt_judge *judge);
+#define GMT_JUDGES_ACCOUNT(judges) \
+	void judges(const struct gmt_judge *judge, const struct gmt_account *account);
+#define GMT_JUDGES_FILE(judges) void judges(const struct gmt_judge *judge);
+#define GMT_RULE(NAME, id, name, meaning, advice, fails_if, judged, judges) judges
+#include "analysis/gate/rules.def"
+#undef GMT_RULE
+#undef GMT_JUDGES_ACCOUNT
+#undef GMT_JUDGES_FILE
 
 #endif

@@ -11,7 +11,7 @@
 #include "format/format.h"
 
 static const char *const keys[] = {
-#define GMT_LIMIT(NAME, key, value, meaning) key,
+#define GMT_LIMIT(NAME, key, ...) key,
 #include "analysis/gate/limits.def"
 #undef GMT_LIMIT
 };
@@ -30,18 +30,15 @@ const char *gmt_limit_key_text(enum gmt_limit_key key)
 struct gmt_limits gmt_limits_default(void)
 {
 	return (struct gmt_limits){
-		.max_fragmentation = -1,
-		.tolerance = 0.02,
-		.min_confidence = 0.5,
-		.warmup_steps = UINT32_MAX,
-		.age_steps = UINT32_MAX,
-		.age_ns = UINT64_MAX,
+#define GMT_LIMIT(NAME, key, value_name, meaning, type, member, initial, ...) .member = initial,
+#include "analysis/gate/limits.def"
+#undef GMT_LIMIT
 	};
 }
 
 void gmt_limits_fini(struct gmt_limits *limits)
 {
-	gmt_vec_fini(&limits->peaks);
+	gmt_vec_fini(&limits->peaks.rows);
 }
 
 bool gmt_limits_ask_for_growth(const struct gmt_limits *limits)
@@ -142,8 +139,12 @@ bool gmt_limits_parse_bytes(const char *text, uint64_t *ret_bytes, struct gmt_er
 	return true;
 }
 
-static enum gmt_status set_growth(struct gmt_limits *limits, const char *value,
-	struct gmt_error *error)
+static enum gmt_status read_size(const char *value, uint64_t *ret_bytes, struct gmt_error *error)
+{
+	return gmt_limits_parse_bytes(value, ret_bytes, error) ? GMT_OK : GMT_USAGE;
+}
+
+static enum gmt_status read_growth(const char *value, double *ret_bytes, struct gmt_error *error)
 {
 	static const char suffix[] = "/step";
 	size_t length = strlen(value), tail = sizeof(suffix) - 1;
@@ -160,7 +161,7 @@ static enum gmt_status set_growth(struct gmt_limits *limits, const char *value,
 		*--end = 0;
 	if (!gmt_limits_parse_bytes(size, &bytes, error))
 		return GMT_USAGE;
-	limits->max_growth_bytes = (double)bytes;
+	*ret_bytes = (double)bytes;
 	return GMT_OK;
 }
 
@@ -203,7 +204,7 @@ static bool read_selector(const char *text, size_t length, struct gmt_limit_peak
 	return true;
 }
 
-static enum gmt_status add_peak(struct gmt_limits *limits, const char *value,
+static enum gmt_status add_peak(const char *value, struct gmt_limit_peaks *peaks,
 	struct gmt_error *error)
 {
 	const char *equals = strchr(value, '=');
@@ -214,23 +215,22 @@ static enum gmt_status add_peak(struct gmt_limits *limits, const char *value,
 			"`%s`: no such memory: write torch=SIZE, cuda=SIZE, torch:0=SIZE or host=SIZE", value);
 	if (!gmt_limits_parse_bytes(skip_spaces(equals ? equals + 1 : value), &peak.bytes, error))
 		return GMT_USAGE;
-	for (size_t i = 0; i < limits->peaks.count; i++)
-		if (limits->peaks.items[i].layer == peak.layer &&
-			limits->peaks.items[i].device == peak.device)
+	for (size_t i = 0; i < peaks->rows.count; i++)
+		if (peaks->rows.items[i].layer == peak.layer && peaks->rows.items[i].device == peak.device)
 			return gmt_error_set(error, GMT_USAGE, "`%s`: there is a max-peak for that already",
 				value);
 
-	struct gmt_limit_peak *row = gmt_vec_push(&limits->peaks);
+	struct gmt_limit_peak *row = gmt_vec_push(&peaks->rows);
 	if (!row)
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	*row = peak;
 	return GMT_OK;
 }
 
-static enum gmt_status set_definitions(struct gmt_limits *limits, const char *value,
+static enum gmt_status read_definitions(const char *value, uint32_t *ret_definitions,
 	struct gmt_error *error)
 {
-	limits->definitions = 0;
+	*ret_definitions = 0;
 	for (const char *at = value;; at++) {
 		size_t length = strcspn(at, ", "), found = GMT_LEAK_DEFINITIONS;
 
@@ -243,14 +243,14 @@ static enum gmt_status set_definitions(struct gmt_limits *limits, const char *va
 				"commas between",
 				(int)length, at);
 		if (found < GMT_LEAK_DEFINITIONS)
-			limits->definitions |= 1u << found;
+			*ret_definitions |= 1u << found;
 		at += length;
 		if (!*at)
 			return GMT_OK;
 	}
 }
 
-static enum gmt_status set_age(struct gmt_limits *limits, const char *value,
+static enum gmt_status read_age(const char *value, struct gmt_limit_age *ret_age,
 	struct gmt_error *error)
 {
 	static const struct {
@@ -265,23 +265,22 @@ static enum gmt_status set_age(struct gmt_limits *limits, const char *value,
 	double number;
 	const char *end = read_number(value, &number), *unit = end ? skip_spaces(end) : "";
 
-	limits->age_steps = UINT32_MAX;
-	limits->age_ns = UINT64_MAX;
+	*ret_age = (struct gmt_limit_age)GMT_LIMIT_NO_AGE;
 	if (end && (strcmp(unit, "steps") == 0 || strcmp(unit, "step") == 0) && is_whole(number) &&
 		number < UINT32_MAX) {
-		limits->age_steps = (uint32_t)number;
+		ret_age->steps = (uint32_t)number;
 		return GMT_OK;
 	}
 	for (size_t i = 0; end && i < sizeof(times) / sizeof(*times); i++)
 		if (strcmp(unit, times[i].name) == 0 && number * times[i].factor < 0x1p62) {
-			limits->age_ns = (uint64_t)(number * times[i].factor);
+			ret_age->ns = (uint64_t)(number * times[i].factor);
 			return GMT_OK;
 		}
 	return gmt_error_set(error, GMT_USAGE, "`%s` is no age: write 100steps, 30s, 5min or 2h",
 		value);
 }
 
-static enum gmt_status set_number(const char *value, uint64_t most, uint64_t *ret_number,
+static enum gmt_status read_number_up_to(const char *value, uint64_t most, uint64_t *ret_number,
 	struct gmt_error *error)
 {
 	if (gmt_text_parse_u64(value, ret_number) && *ret_number <= most)
@@ -289,7 +288,21 @@ static enum gmt_status set_number(const char *value, uint64_t most, uint64_t *re
 	return gmt_error_set(error, GMT_USAGE, "`%s` is no count: write a whole number", value);
 }
 
-static enum gmt_status set_part(const char *value, const char *what, double max_percent,
+static enum gmt_status read_count(const char *value, uint64_t *ret_count, struct gmt_error *error)
+{
+	return read_number_up_to(value, UINT64_MAX, ret_count, error);
+}
+
+static enum gmt_status read_steps(const char *value, uint32_t *ret_steps, struct gmt_error *error)
+{
+	uint64_t number = 0;
+	enum gmt_status status = read_number_up_to(value, UINT32_MAX - 1, &number, error);
+
+	*ret_steps = (uint32_t)number;
+	return status;
+}
+
+static enum gmt_status read_part(const char *value, const char *what, double max_percent,
 	double *ret_part, struct gmt_error *error)
 {
 	double number;
@@ -301,8 +314,17 @@ static enum gmt_status set_part(const char *value, const char *what, double max_
 	return GMT_OK;
 }
 
-static enum gmt_status set_fragmentation(struct gmt_limits *limits, const char *value,
-	struct gmt_error *error)
+static enum gmt_status read_tolerance(const char *value, double *ret_part, struct gmt_error *error)
+{
+	return read_part(value, "tolerance", 10000, ret_part, error);
+}
+
+static enum gmt_status read_confidence(const char *value, double *ret_part, struct gmt_error *error)
+{
+	return read_part(value, "confidence", 100, ret_part, error);
+}
+
+static enum gmt_status read_ratio(const char *value, double *ret_ratio, struct gmt_error *error)
 {
 	double number;
 	const char *end = read_number(value, &number);
@@ -312,39 +334,19 @@ static enum gmt_status set_fragmentation(struct gmt_limits *limits, const char *
 			"`%s` is no ratio: write 1.5 when PyTorch may reserve half as much again as it hands "
 			"out",
 			value);
-	limits->max_fragmentation = number;
+	*ret_ratio = number;
 	return GMT_OK;
 }
 
 static enum gmt_status set_value(struct gmt_limits *limits, enum gmt_limit_key key,
 	const char *value, struct gmt_error *error)
 {
-	uint64_t number = 0;
-	enum gmt_status status;
-
 	switch (key) {
-	case GMT_LIMIT_MAX_LEAKED:
-		return gmt_limits_parse_bytes(value, &limits->max_leaked_bytes, error) ? GMT_OK : GMT_USAGE;
-	case GMT_LIMIT_MAX_GROWTH:
-		return set_growth(limits, value, error);
-	case GMT_LIMIT_MAX_PEAK:
-		return add_peak(limits, value, error);
-	case GMT_LIMIT_MAX_FRAGMENTATION:
-		return set_fragmentation(limits, value, error);
-	case GMT_LIMIT_MAX_OOMS:
-		return set_number(value, UINT64_MAX, &limits->max_ooms, error);
-	case GMT_LIMIT_TOLERANCE:
-		return set_part(value, "tolerance", 10000, &limits->tolerance, error);
-	case GMT_LIMIT_MIN_CONFIDENCE:
-		return set_part(value, "confidence", 100, &limits->min_confidence, error);
-	case GMT_LIMIT_WARMUP:
-		status = set_number(value, UINT32_MAX - 1, &number, error);
-		limits->warmup_steps = (uint32_t)number;
-		return status;
-	case GMT_LIMIT_DEFINITION:
-		return set_definitions(limits, value, error);
-	case GMT_LIMIT_MAX_AGE:
-		return set_age(limits, value, error);
+#define GMT_LIMIT(NAME, key, value_name, meaning, type, member, initial, read, ...) \
+	case GMT_LIMIT_##NAME: \
+		return read(value, &limits->member, error);
+#include "analysis/gate/limits.def"
+#undef GMT_LIMIT
 	case GMT_LIMITS:
 		break;
 	}
@@ -366,7 +368,7 @@ enum gmt_status gmt_limits_set(struct gmt_limits *limits, enum gmt_limit_key key
 void gmt_limits_override(struct gmt_limits *limits, enum gmt_limit_key key)
 {
 	if (key == GMT_LIMIT_MAX_PEAK)
-		limits->peaks.count = 0;
+		limits->peaks.rows.count = 0;
 }
 
 /* Copies the line into `line`, without its comment and surrounding spaces. */

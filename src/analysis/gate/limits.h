@@ -13,7 +13,7 @@
 #include "containers/vec.h"
 
 enum gmt_limit_key {
-#define GMT_LIMIT(NAME, key, value, meaning) GMT_LIMIT_##NAME,
+#define GMT_LIMIT(NAME, ...) GMT_LIMIT_##NAME,
 #include "analysis/gate/limits.def"
 #undef GMT_LIMIT
 	GMT_LIMITS,
@@ -27,18 +27,26 @@ struct gmt_limit_peak {
 	uint64_t bytes;
 };
 
+struct gmt_limit_peaks {
+	GMT_VEC(struct gmt_limit_peak) rows;
+};
+
+struct gmt_limit_age {
+	uint32_t steps; /* UINT32_MAX: no limit in steps. */
+	uint64_t ns;    /* UINT64_MAX: no limit in time. */
+};
+
+#define GMT_LIMIT_NO_AGE { UINT32_MAX, UINT64_MAX }
+
+/*
+ * The values of limits.def. Growth is in bytes per step. Below 0, the ratio of fragmentation is not
+ * judged. 0.02 is 2 %. `warmup_steps` is UINT32_MAX if it was not given. `definitions` has a bit
+ * for each enum gmt_leak_definition. 0: not given.
+ */
 struct gmt_limits {
-	uint64_t max_leaked_bytes;
-	double max_growth_bytes; /* Per step. */
-	GMT_VEC(struct gmt_limit_peak) peaks;
-	double max_fragmentation; /* Below 0: not judged. */
-	uint64_t max_ooms;
-	double tolerance; /* 0.02 is 2 %. */
-	double min_confidence; /* 0..1: least confidence of growth that counts. */
-	uint32_t warmup_steps; /* UINT32_MAX: not given. */
-	uint32_t definitions;  /* Bits by enum gmt_leak_definition. 0: not given. */
-	uint32_t age_steps;    /* UINT32_MAX: no limit in steps. */
-	uint64_t age_ns;       /* UINT64_MAX: no limit in time. */
+#define GMT_LIMIT(NAME, key, value_name, meaning, type, member, ...) type member;
+#include "analysis/gate/limits.def"
+#undef GMT_LIMIT
 	bool is_set[GMT_LIMITS];
 };
 

@@ -11,7 +11,7 @@
 #include "format/format.h"
 
 static const struct gmt_rule_text rules[] = {
-#define GMT_RULE(NAME, id, name, meaning, advice) { id, name, meaning, advice },
+#define GMT_RULE(NAME, id, name, meaning, advice, ...) { id, name, meaning, advice },
 #include "analysis/gate/rules.def"
 #undef GMT_RULE
 };

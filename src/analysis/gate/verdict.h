@@ -17,7 +17,7 @@
 #include "reader/stacks/traces.h"
 
 enum gmt_rule {
-#define GMT_RULE(NAME, id, name, meaning, advice) GMT_RULE_##NAME,
+#define GMT_RULE(NAME, ...) GMT_RULE_##NAME,
 #include "analysis/gate/rules.def"
 #undef GMT_RULE
 	GMT_RULES,

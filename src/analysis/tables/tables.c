@@ -52,109 +52,168 @@ static bool number_of_name(struct builder *builder, const char *name, uint32_t *
 	return true;
 }
 
-/*
- * Assigns a number to a line or function. A line is a place. A function is its name and file,
- * whatever the line.
- */
-static bool number_of_place(struct builder *builder, uint32_t stack, uint32_t own_line,
+/* The frame of the user's own line. Returns NULL without a stack. */
+static const uint32_t *own_frame(const struct builder *builder, const struct gmt_site *site)
+{
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(builder->traces, site->stack, &count);
+
+	return count ? &places[site->own_line] : NULL;
+}
+
+/* The functions of table_keys.def: the number of the row of a site. 0: the site has no key. */
+
+/* A line is a place. */
+static bool number_of_line(struct builder *builder, const struct gmt_site *site,
 	uint32_t *ret_number)
 {
-	uint32_t count, id;
-	const uint32_t *places = gmt_traces_stack(builder->traces, stack, &count);
+	const uint32_t *frame = own_frame(builder, site);
+
+	*ret_number = frame ? *frame + 1 : 0;
+	return true;
+}
+
+/* A function is its name and file, whatever the line. */
+static bool number_of_function(struct builder *builder, const struct gmt_site *site,
+	uint32_t *ret_number)
+{
+	const uint32_t *frame = own_frame(builder, site);
+	uint32_t id;
 
 	*ret_number = 0;
-	if (!count)
+	if (!frame)
 		return true;
-	id = places[own_line];
-	if (builder->table->key == GMT_TABLE_FUNCTION) {
-		const struct gmt_place *place = gmt_traces_place(builder->traces, id);
-		const uint32_t pair[] = { place->function, place->file };
 
-		if (!gmt_intern(&builder->functions, pair, sizeof(pair), &id))
-			return false;
-	}
+	const struct gmt_place *place = gmt_traces_place(builder->traces, *frame);
+	const uint32_t pair[] = { place->function, place->file };
+	if (!gmt_intern(&builder->functions, pair, sizeof(pair), &id))
+		return false;
 	*ret_number = id + 1;
 	return true;
 }
 
-static bool number_of(struct builder *builder, const struct gmt_site *site, uint32_t *ret_number)
+static bool number_of_operator(struct builder *builder, const struct gmt_site *site,
+	uint32_t *ret_number)
 {
 	char name[NAME_BYTES];
 
-	switch (builder->table->key) {
-	case GMT_TABLE_OPERATOR:
-		gmt_stack_operator(builder->traces, site->stack, name, sizeof(name));
-		break;
-	case GMT_TABLE_MODULE:
-		gmt_stack_module(builder->traces, site->stack, name, sizeof(name));
-		break;
-	case GMT_TABLE_LIBRARY:
-		gmt_stack_library(builder->traces, site->stack, name, sizeof(name));
-		break;
-	case GMT_TABLE_OWNER:
-		*ret_number = 1 + site->owner;
-		return true;
-	case GMT_TABLE_CATEGORY:
-		*ret_number =
-			1 + gmt_category_of(builder->replay, builder->traces, builder->history, site->id);
-		return true;
-	case GMT_TABLE_PART:
-		*ret_number = 1 + gmt_part_of(builder->traces->stack_frame_kinds.items[site->stack]);
-		return true;
-	default:
-		return number_of_place(builder, site->stack, site->own_line, ret_number);
-	}
+	gmt_stack_operator(builder->traces, site->stack, name, sizeof(name));
 	return number_of_name(builder, name, ret_number);
 }
 
-/*
- * Caches the number by stack, because many sites share a stack. Categories are not cached, because
- * they depend on what became of the blocks. Owners are not cached, because they depend on the
- * layer.
- */
+static bool number_of_module(struct builder *builder, const struct gmt_site *site,
+	uint32_t *ret_number)
+{
+	char name[NAME_BYTES];
+
+	gmt_stack_module(builder->traces, site->stack, name, sizeof(name));
+	return number_of_name(builder, name, ret_number);
+}
+
+static bool number_of_library(struct builder *builder, const struct gmt_site *site,
+	uint32_t *ret_number)
+{
+	char name[NAME_BYTES];
+
+	gmt_stack_library(builder->traces, site->stack, name, sizeof(name));
+	return number_of_name(builder, name, ret_number);
+}
+
+/* Depends on the site, because the owner depends on the layer. */
+static bool number_of_owner(struct builder *builder, const struct gmt_site *site,
+	uint32_t *ret_number)
+{
+	(void)builder;
+	*ret_number = 1 + site->owner;
+	return true;
+}
+
+/* Depends on the site, because the category depends on what became of the blocks. */
+static bool number_of_category(struct builder *builder, const struct gmt_site *site,
+	uint32_t *ret_number)
+{
+	*ret_number = 1 + gmt_category_of(builder->replay, builder->traces, builder->history, site->id);
+	return true;
+}
+
+static bool number_of_part(struct builder *builder, const struct gmt_site *site,
+	uint32_t *ret_number)
+{
+	*ret_number = 1 + gmt_part_of(builder->traces->stack_frame_kinds.items[site->stack]);
+	return true;
+}
+
+/* The functions of table_keys.def: what a row shows. `site` is the first site of the row. */
+
+static void show_place(struct builder *builder, struct gmt_table_row *row,
+	const struct gmt_site *site)
+{
+	const uint32_t *frame = own_frame(builder, site);
+
+	row->place_plus_1 = frame ? *frame + 1 : 0;
+}
+
+static void show_name(struct builder *builder, struct gmt_table_row *row,
+	const struct gmt_site *site)
+{
+	(void)site;
+	row->name = row->number ? gmt_intern_get(&builder->table->names, row->number - 1)->bytes : NULL;
+}
+
+static void show_owner(struct builder *builder, struct gmt_table_row *row,
+	const struct gmt_site *site)
+{
+	row->name = gmt_owners_name(&builder->traces->owners, site->owner);
+	row->max_live_bytes = gmt_owner_peaks_find(&builder->allocator_state->owner_peaks,
+		builder->replay->accounting.sites.items[site->id].account, site->owner);
+}
+
+static void show_category(struct builder *builder, struct gmt_table_row *row,
+	const struct gmt_site *site)
+{
+	(void)builder;
+	(void)site;
+	row->name = gmt_category_name((enum gmt_category)(row->number - 1));
+}
+
+static void show_part(struct builder *builder, struct gmt_table_row *row,
+	const struct gmt_site *site)
+{
+	(void)builder;
+	(void)site;
+	row->name = gmt_part_name((enum gmt_part)(row->number - 1));
+}
+
+enum depends_on { STACK, SITE, ATTRIBUTION };
+
+static const struct {
+	const char *name, *title, *none;
+	enum depends_on depends_on;
+	bool (*number)(struct builder *builder, const struct gmt_site *site, uint32_t *ret_number);
+	void (*show)(struct builder *builder, struct gmt_table_row *row, const struct gmt_site *site);
+} keys[] = {
+#define GMT_TABLE_KEY(NAME, name, title, none, depends_on, number, show) \
+	{ name, title, none, depends_on, number, show },
+#include "analysis/tables/table_keys.def"
+#undef GMT_TABLE_KEY
+};
+
+/* Caches the number by stack, because many sites share a stack. */
 static bool cached_number_of(struct builder *builder, const struct gmt_site *site,
 	uint32_t *ret_number)
 {
 	uint32_t *known = &builder->numbers.items[site->stack];
+	enum gmt_table_key key = builder->table->key;
 
-	if (builder->table->key == GMT_TABLE_CATEGORY || builder->table->key == GMT_TABLE_OWNER)
-		return number_of(builder, site, ret_number);
+	if (keys[key].depends_on == SITE)
+		return keys[key].number(builder, site, ret_number);
 	if (!*known) {
-		if (!number_of(builder, site, ret_number))
+		if (!keys[key].number(builder, site, ret_number))
 			return false;
 		*known = *ret_number + 1;
 	}
 	*ret_number = *known - 1;
 	return true;
-}
-
-static void name_row(struct builder *builder, struct gmt_table_row *row,
-	const struct gmt_site *site)
-{
-	uint32_t count;
-	const uint32_t *places;
-
-	switch (builder->table->key) {
-	case GMT_TABLE_LINE:
-	case GMT_TABLE_FUNCTION:
-		places = gmt_traces_stack(builder->traces, site->stack, &count);
-		row->place_plus_1 = count ? places[site->own_line] + 1 : 0;
-		break;
-	case GMT_TABLE_OWNER:
-		row->name = gmt_owners_name(&builder->traces->owners, site->owner);
-		row->max_live_bytes = gmt_owner_peaks_find(&builder->allocator_state->owner_peaks,
-			builder->replay->accounting.sites.items[site->id].account, site->owner);
-		break;
-	case GMT_TABLE_CATEGORY:
-		row->name = gmt_category_name((enum gmt_category)(row->number - 1));
-		break;
-	case GMT_TABLE_PART:
-		row->name = gmt_part_name((enum gmt_part)(row->number - 1));
-		break;
-	default:
-		row->name =
-			row->number ? gmt_intern_get(&builder->table->names, row->number - 1)->bytes : NULL;
-	}
 }
 
 static bool add_site(struct builder *builder, const struct gmt_site *site)
@@ -165,7 +224,7 @@ static bool add_site(struct builder *builder, const struct gmt_site *site)
 	if (!cached_number_of(builder, site, &number) || !(row = get_row(builder, account, number)))
 		return false;
 	if (!row->sites)
-		name_row(builder, row, site);
+		keys[builder->table->key].show(builder, row, site);
 	row->sites++;
 	row->peak_bytes += site->peak_bytes;
 	row->peak_blocks += site->peak_blocks;
@@ -325,14 +384,6 @@ void gmt_table_fini(struct gmt_table *table)
 	gmt_vec_fini(&table->instances);
 	gmt_vec_fini(&table->rows);
 }
-
-static const struct {
-	const char *name, *title, *none;
-} keys[] = {
-#define GMT_TABLE_KEY(NAME, name, title, none) { name, title, none },
-#include "analysis/tables/table_keys.def"
-#undef GMT_TABLE_KEY
-};
 
 const char *gmt_table_key_name(enum gmt_table_key key)
 {

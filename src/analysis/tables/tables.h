@@ -21,7 +21,7 @@
 #include "containers/vec.h"
 
 enum gmt_table_key {
-#define GMT_TABLE_KEY(NAME, name, title, none) GMT_TABLE_##NAME,
+#define GMT_TABLE_KEY(NAME, ...) GMT_TABLE_##NAME,
 #include "analysis/tables/table_keys.def"
 #undef GMT_TABLE_KEY
 	GMT_TABLE_KEYS,

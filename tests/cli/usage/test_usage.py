@@ -180,6 +180,11 @@ class Usage(unittest.TestCase):
             self.assertEqual(b"\x1b[" in os.read(main, 100000), expected)
             os.close(main)
 
+    def test_the_pages_have_what_the_tables_of_the_program_have(self):
+        done = subprocess.run([os.path.join(cli.SOURCE, "scripts", "make-docs"), "--check", cli.BUILD], capture_output=True,
+                              text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
     def test_the_man_page_has_every_verb_and_no_other(self):
         page = read_source("docs", "man", "gpumemtrace.1")
         self.assertEqual(re.findall(r"^\.Ss (\w+)$", page, re.M), verbs())

@@ -13,9 +13,6 @@ from snapshots import BUILD, SIMCUDA, SOURCE, Recording, built, records
 
 WITHOUT_DEVICE = ("free", "free_failed", "unmap")  # the block knows
 
-# Everything has a price, so that sizes that are measured can be wrong.
-MACHINE = {"SIMCUDA_DEVICES": "2", "SIMCUDA_DRIVER_VERSION": "13040", "SIMCUDA_CONTEXT_MEMORY": "50M",
-           "SIMCUDA_MODULE_MEMORY": "3M", "SIMCUDA_LIMIT_MEMORY": "1"}
 # What the runtime of CUDA 12 knows, which gives the newest form of a name.
 RUNTIME12 = 12090
 
@@ -26,6 +23,11 @@ def hooks():
     with open(os.path.join(SOURCE, "preload", "hooks", "hooks.def"), encoding="utf-8") as file:
         rows = re.findall(r"^GMT_HOOK(?:_NAME|_BODY)?\((CUDA|CUDART), (\w+), (\w+), (\d+), (\w+)", file.read(), re.M)
     return [(library, symbol, base, int(since), mode) for library, symbol, base, since, mode in rows]
+
+
+# Everything has a price, so that sizes that are measured can be wrong. The driver knows the newest row.
+MACHINE = {"SIMCUDA_DEVICES": "2", "SIMCUDA_DRIVER_VERSION": str(max(since for _, _, _, since, _ in hooks())),
+           "SIMCUDA_CONTEXT_MEMORY": "50M", "SIMCUDA_MODULE_MEMORY": "3M", "SIMCUDA_LIMIT_MEMORY": "1"}
 
 
 def symbols(*libraries):

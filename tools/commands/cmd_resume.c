@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/options/command.h"
+
+/* The offset is that of `json` in struct pause_options of cmd_pause.c. */
+const struct gmt_option_row gmt_table_resume[] = {
+	{ "json", 0, GMT_OPTION_FLAG, NULL, 0, "JSON instead of text" },
+	{ 0 },
+};
+
+int gmt_cmd_resume(const struct gmt_command *command, int argc, char **argv)
+{
+	return gmt_cmd_pause(command, argc, argv);
+}
