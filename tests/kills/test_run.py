@@ -66,7 +66,7 @@ class Run(unittest.TestCase):
     def check_nothing_is_left(self):
         # Other tests of this user record at the same time.
         own = os.path.realpath(self.folder) + os.sep
-        left = [leftover.file for leftover in shared_recordings.beside(self.folder) if leftover.file.startswith(own)]
+        left = [leftover.file for leftover in shared_recordings.recordings(self.folder) if leftover.file.startswith(own)]
         self.assertEqual(left, [])
         self.assertEqual(glob.glob(os.path.join(shared_recordings.folder(), "*.failed")), [])
 
