@@ -8,9 +8,9 @@
 #include "marks/interpreter.h"
 
 enum {
-	MOST_OBJECTS = 4000000, /* Python objects examined per search */
-	MOST_SEARCHES = 8,
-	MOST_HOLDERS = 256,     /* that are remembered */
+	MAX_OBJECTS = 4000000, /* Python objects examined per search */
+	MAX_SEARCHES = 8,
+	MAX_HOLDERS = 256,     /* that are remembered */
 };
 
 struct search {
@@ -24,7 +24,7 @@ struct search {
 static const struct gmt_interpreter *const py = &gmt_interpreter;
 
 /* Protected by the GIL. The child of a fork keeps its parent's data. */
-static struct gmt_tensor_holder holders[MOST_HOLDERS];
+static struct gmt_tensor_holder holders[MAX_HOLDERS];
 static size_t holder_count;
 static unsigned searches;
 
@@ -81,7 +81,7 @@ void gmt_tensor_holders_remember(void *object, enum gmt_tensor_holder_kind kind)
 		if (!known)
 			place = i;
 	}
-	reference = place < MOST_HOLDERS ? py->weak_reference(object, NULL) : NULL;
+	reference = place < MAX_HOLDERS ? py->weak_reference(object, NULL) : NULL;
 	py->clear_error();
 	if (!reference)
 		return;
@@ -97,7 +97,7 @@ static void find_holders(struct search *search, void *objects)
 {
 	intptr_t count = gmt_interpreter_is_a(objects, py->list_type) ? py->list_size(objects) : 0;
 
-	for (intptr_t i = 0; i < count && count <= MOST_OBJECTS && search->has_memory; i++) {
+	for (intptr_t i = 0; i < count && count <= MAX_OBJECTS && search->has_memory; i++) {
 		void *object = py->list_item(objects, i), **found;
 		enum gmt_tensor_holder_kind kind = kind_of(search, object);
 
@@ -130,7 +130,7 @@ void gmt_tensor_holders_search(void *module_type)
 		.has_memory = true,
 	};
 	void *get_objects =
-		searches < MOST_SEARCHES ? gmt_interpreter_imported("gc", "get_objects") : NULL;
+		searches < MAX_SEARCHES ? gmt_interpreter_imported("gc", "get_objects") : NULL;
 	void *objects = get_objects ? py->call(get_objects, NULL) : NULL;
 
 	py->clear_error();

@@ -89,10 +89,10 @@ struct reader {
 	bool found;
 };
 
-static void add_node(struct reader *reader, const struct gmt_call_details *facts)
+static void add_node(struct reader *reader, const struct gmt_call_details *details)
 {
 	reader->found = true;
-	gmt_call_add(reader->call, 0, facts);
+	gmt_call_add(reader->call, 0, details);
 }
 
 static void read_graph(struct reader *reader, CUgraph graph, int depth);
@@ -172,7 +172,7 @@ static void add_executable(const struct gmt_call *call, uint64_t exec, CUgraph g
 #define INSTANTIATE(symbol, parameters, arguments, flags) \
 	BEGIN_WRAPPER(CUDA, symbol, parameters) \
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_CREATE); \
-	CUresult result = real arguments; \
+	CUresult result = original arguments; \
 	if (!result) \
 		add_executable(&call, N(*exec), graph, flags); \
 	gmt_call_end(&call); \
@@ -197,7 +197,7 @@ INSTANTIATE(cuGraphInstantiateWithParams_ptsz,
 #define LAUNCH(symbol, in_stream) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUgraphExec exec, CUstream stream)) \
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_LAUNCH); \
-	CUresult result = real(exec, stream); \
+	CUresult result = original(exec, stream); \
 	if (!result && has_nodes(N(exec)) && gmt_call_is_event(&call)) \
 		gmt_call_add(&call, 0, \
 			&(struct gmt_call_details){ .kind = GMT_KIND_LAUNCH, \
@@ -218,7 +218,7 @@ LAUNCH(cuGraphLaunch_ptsz, OWN(stream))
 #define UPLOAD(symbol) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUgraphExec exec, CUstream stream)) \
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_LAUNCH); \
-	CUresult result = real(exec, stream); \
+	CUresult result = original(exec, stream); \
 	gmt_call_end(&call); \
 	return result; \
 	}
@@ -232,7 +232,7 @@ struct gmt_call call =
 bool had_nodes = set_find(N(exec)) != NULL;
 
 set_remove(N(exec));
-CUresult result = real(exec);
+CUresult result = original(exec);
 if (result && had_nodes)
 	set_add(N(exec));
 if (had_nodes && gmt_call_is_event(&call))
@@ -272,7 +272,7 @@ static void add_made_node(const struct gmt_call *call, CUresult result,
 	BEGIN_WRAPPER(CUDA, symbol, parameters) \
 	struct gmt_call call = \
 		gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_NODE_ALLOC); \
-	CUresult result = real arguments; \
+	CUresult result = original arguments; \
 	add_made_node(&call, result, about); \
 	gmt_call_end(&call); \
 	return result; \
@@ -298,7 +298,7 @@ void gmt_graphs_note_memory_node(void)
 
 #define CAPTURE(symbol, parameters, arguments, change) \
 	BEGIN_WRAPPER(CUDA, symbol, parameters) \
-	CUresult result = real arguments; \
+	CUresult result = original arguments; \
 	gmt_call_count(GMT_HOOK_##symbol); \
 	if (!result) { \
 		atomic_fetch_add_explicit(&gmt_captures, change, memory_order_relaxed); \
@@ -332,7 +332,7 @@ CAPTURE(cuStreamBeginRecaptureToGraph_ptsz, RECAPTURE_PARAMETERS,
 	BEGIN_WRAPPER(CUDA, symbol, (CUstream stream, CUgraph * graph)) \
 	bool was_capturing = atomic_load_explicit(&gmt_captures, memory_order_relaxed) > 0 && \
 		gmt_driver_is_capturing(in_stream); \
-	CUresult result = real(stream, graph); \
+	CUresult result = original(stream, graph); \
 	gmt_call_count(GMT_HOOK_##symbol); \
 	if (was_capturing && !gmt_driver_is_capturing(in_stream)) { \
 		atomic_fetch_sub_explicit(&gmt_captures, 1, memory_order_relaxed); \

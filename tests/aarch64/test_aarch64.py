@@ -68,7 +68,7 @@ def link_shim(objects, folder):
     path = os.path.join(folder, "libgpumemtrace.so")
     return path, subprocess.run(
         [CROSS, "-shared", "-Wl,-soname,libgpumemtrace.so", "-Wl,-z,lazy", "-Wl,-z,nodelete",
-         "-Wl,-z,noexecstack", "-o", path, *objects], capture_output=True, text=True)
+         "-Wl,-z,noexecstack", f"-Wl,--version-script={PRELOAD}/exports.map", "-o", path, *objects], capture_output=True, text=True)
 
 
 def build_program(compiler, folder):

@@ -67,7 +67,7 @@ __attribute__((noinline)) static bool take(uint64_t fp_instead)
 
 	if (start.ip != frame[1])
 		is_signed = true;
-	return gmt_walk_take(walk, &start, LIMIT);
+	return gmt_walk_capture(walk, &start, LIMIT);
 }
 
 /* The frame that called take(), and then all that were noted down. */

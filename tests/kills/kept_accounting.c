@@ -92,8 +92,8 @@ static int check_replay(const struct kept_case *kept_case, const struct gmt_repl
 		count += kept_hold(kept_case, i, kept_case->parts[i].total, held + count, &sums);
 
 	size_t given_on = drop_given_on(kept_case, held, &count, &sums);
-	if (replay->past_misfits || accounting->anomalies.unknown_frees)
-		return kept_wrong("what does not fit together", replay->past_misfits,
+	if (replay->compacted_misfits || accounting->anomalies.unknown_frees)
+		return kept_wrong("what does not fit together", replay->compacted_misfits,
 			accounting->anomalies.unknown_frees);
 	if (accounting->anomalies.missed_frees != given_on)
 		return kept_wrong("other frees were missed than had no time to be told",

@@ -83,7 +83,7 @@ int kept_check_past(struct kept_case *kept_case)
 	struct kept_sums sums = { 0 };
 	size_t count = 0;
 
-	if (!compacted->has_fold)
+	if (!compacted->has_compacted_prefix)
 		return 0;
 	for (size_t i = 0; i < KEPT_THREADS; i++)
 		count += kept_hold(kept_case, i, kept_case->parts[i].folded, held + count, &sums);

@@ -369,7 +369,7 @@ static void compare(struct comparison *comparison, const struct gmt_accounting *
 	comparison->compared++;
 	/* What lived at moments that were folded is not known. */
 	if (comparison->differs ||
-		(compacted->has_fold &&
+		(compacted->has_compacted_prefix &&
 			comparison->marks.items[comparison->compared - 1].stamp < compacted->fold.stamp)) {
 		free(items.list);
 		return;

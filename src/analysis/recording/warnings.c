@@ -141,7 +141,7 @@ static void judge_compaction(struct lister *lister, const struct gmt_snapshot *s
 		"the first %s were folded (%.64s): %s events are in totals only; totals, peaks and what "
 		"lives are exact, what lived at moments before is not known",
 		gmt_text_duration(gmt_clock_time_ns(snapshot, compacted->fold.stamp)).text,
-		snapshot->fold_why, gmt_text_count(gmt_snapshot_folded(snapshot)).text);
+		snapshot->compaction_why, gmt_text_count(gmt_snapshot_compacted_events(snapshot)).text);
 	if (steps > 1)
 		add(lister, GMT_WARNING_REMARK,
 			"in what was folded up to %s steps were put together: a table of steps has the same numbers for them",
@@ -150,7 +150,7 @@ static void judge_compaction(struct lister *lister, const struct gmt_snapshot *s
 		add(lister, GMT_WARNING_REMARK,
 			"%s allocations of places beyond the limit were folded without their stack",
 			gmt_text_count(compacted->fold.merged_sites).text);
-	if (replay && replay->past_misfits)
+	if (replay && replay->compacted_misfits)
 		add(lister, GMT_WARNING_INCOMPLETE,
 			"what lived, or lived at a peak, when it was folded does not sum up to "
 			"what the file says");
@@ -268,7 +268,7 @@ enum gmt_status gmt_warnings_init(struct gmt_warnings *ret_warnings,
 	judge_recording(&lister, snapshot);
 	judge_effects(&lister, snapshot);
 	judge_pauses(&lister, snapshot);
-	if (snapshot->compacted.has_fold)
+	if (snapshot->compacted.has_compacted_prefix)
 		judge_compaction(&lister, snapshot, replay);
 	if (replay && traces && !judge_arenas(&lister, replay, traces, error)) {
 		gmt_warnings_fini(ret_warnings);

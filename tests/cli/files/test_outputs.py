@@ -401,7 +401,7 @@ class EveryOutput(unittest.TestCase):
         tools = os.path.join(os.path.dirname(cli.TESTS), "tools")
         # Bytes of a recording; a file in memory; a pipe to a child; a recovered recording; an empty file that is removed at once;
         # a line of a signal handler.
-        others = {"output.c", "output_temporary.c", "complete.c", "files_parallel.c", "doctor_subprocess.c", "target_replace.c",
+        others = {"output.c", "output_temporary.c", "complete_recording.c", "files_parallel.c", "doctor_subprocess.c", "replaceable_file_replace.c",
                   "run_output.c", "running.c"}
         for path in cli.sources_below(tools):
             name = os.path.basename(path)

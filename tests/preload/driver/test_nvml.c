@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "driver/nvml.h"
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "producer/clock.h"
 #include "interpose/dlerror.h"
 #include "driver/queries.h"
@@ -61,11 +61,11 @@ static void *open_it(void *unused)
 
 static uint64_t fork_ns(void)
 {
-	uint64_t start_ns = gmt_patience_now_ns();
+	uint64_t start_ns = gmt_kernel_now_ns();
 
 	gmt_nvml_hold();
 	gmt_nvml_release();
-	return gmt_patience_now_ns() - start_ns;
+	return gmt_kernel_now_ns() - start_ns;
 }
 
 /* A busy machine may hold back some of them. */

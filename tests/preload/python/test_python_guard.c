@@ -57,7 +57,7 @@ static _Atomic uint64_t seen_gone, seen;
 static void *read_again_and_again(void *unused)
 {
 	/* Never freed: gates stay. */
-	struct gmt_python_guard *gate = calloc(1, sizeof(*gate));
+	struct gmt_python_guard *guard = calloc(1, sizeof(*guard));
 
 	(void)unused;
 	while (!is_over) {
@@ -68,13 +68,13 @@ static void *read_again_and_again(void *unused)
 			sched_yield();
 			continue;
 		}
-		gmt_python_guard_enter(gate);
+		gmt_python_guard_enter(guard);
 		if (!atomic_load(&is_told)) {
 			for (int i = 0; i < LOOKS; i++)
 				gone += atomic_load_explicit(&is_gone, memory_order_relaxed);
 			atomic_fetch_add_explicit(&seen, 1, memory_order_relaxed);
 		}
-		gmt_python_guard_leave(gate);
+		gmt_python_guard_leave(guard);
 		seen_gone += gone;
 	}
 	return NULL;
@@ -185,13 +185,13 @@ static void who_waits_goes_on_when_the_last_one_has_left(void **state)
 
 static void nobody_is_inside_in_the_child_of_a_fork(void **state)
 {
-	static struct gmt_python_guard gate;
+	static struct gmt_python_guard guard;
 	int status = -1;
 	pid_t child;
 
 	(void)state;
 	gmt_python_guard_init();
-	gmt_python_guard_enter(&gate);
+	gmt_python_guard_enter(&guard);
 	child = fork();
 	if (!child) {
 		gmt_python_guard_reset();
@@ -200,24 +200,24 @@ static void nobody_is_inside_in_the_child_of_a_fork(void **state)
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	assert_false(gmt_python_guard_wait(0));
-	gmt_python_guard_leave(&gate);
+	gmt_python_guard_leave(&guard);
 }
 
 static void a_gate_that_a_thread_was_about_to_list_is_listed_once_in_the_child_of_a_fork(
 	void **state)
 {
-	static struct gmt_python_guard gate;
+	static struct gmt_python_guard guard;
 
 	(void)state;
-	gmt_python_guard_enter(&gate);
-	gmt_python_guard_leave(&gate);
+	gmt_python_guard_enter(&guard);
+	gmt_python_guard_leave(&guard);
 	/* It stands in the list, and the thread that put it there had no time to say so. */
-	gate.is_listed = false;
+	guard.is_listed = false;
 	gmt_python_guard_reset();
-	gmt_python_guard_enter(&gate);
-	gmt_python_guard_leave(&gate);
-	for (const struct gmt_python_guard *other = gate.next; other; other = other->next)
-		assert_ptr_not_equal(other, &gate);
+	gmt_python_guard_enter(&guard);
+	gmt_python_guard_leave(&guard);
+	for (const struct gmt_python_guard *other = guard.next; other; other = other->next)
+		assert_ptr_not_equal(other, &guard);
 }
 
 int main(void)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "python/python_same.h"
+#include "python/python_unchanged.h"
 
 enum { SLOTS = 16, CODES = 3, ROUNDS = 100000, DEATHS = 7 };
 
@@ -100,19 +100,19 @@ static const char *innermost(void)
 }
 
 /* As a capture does that remembers nothing. */
-static void remember(uint64_t deaths)
+static void remember(uint64_t code_frees)
 {
 	const char *frame = innermost();
 	struct gmt_python_place place;
 
 	for (last.count = 0; gmt_python_walk_next(&layout, &frame, &place); last.count++) {
 		last.places[last.count] = gmt_python_note_place(&layout, &place,
-			gmt_python_quick_fingerprint(&layout, place.code, deaths));
+			gmt_python_quick_fingerprint(&layout, place.code, code_frees));
 		last.stack.items[last.count] = place.entry;
 	}
 }
 
-static void check(uint64_t deaths, uint32_t *taken)
+static void check(uint64_t code_frees, uint32_t *taken)
 {
 	uint32_t from = last.count ? any(last.count) : 0, limit = 1 + any(SLOTS), same;
 	const char *frame = innermost(), *slow;
@@ -123,7 +123,7 @@ static void check(uint64_t deaths, uint32_t *taken)
 		skipped && gmt_python_walk_next(&layout, &frame, &place); skipped--)
 		;
 	slow = frame;
-	same = gmt_python_take_same(&layout, &last, from, limit, deaths, &frame);
+	same = gmt_python_take_unchanged(&layout, &last, from, limit, code_frees, &frame);
 	assert_true(same <= limit && same <= last.count - from);
 	for (uint32_t i = from; i < from + same; i++) {
 		const struct gmt_python_trace_place *known = &last.places[i];
@@ -134,7 +134,7 @@ static void check(uint64_t deaths, uint32_t *taken)
 		assert_int_equal(place.entry, last.stack.items[i]);
 		assert_int_equal(*(const int64_t *)(const void *)(place.frame + layout.frame.instr),
 			known->instr);
-		assert_int_equal(gmt_python_quick_fingerprint(&layout, place.code, deaths),
+		assert_int_equal(gmt_python_quick_fingerprint(&layout, place.code, code_frees),
 			known->fingerprint);
 	}
 	assert_int_equal(gmt_python_walk_next(&layout, &frame, &next),
@@ -143,7 +143,7 @@ static void check(uint64_t deaths, uint32_t *taken)
 	*taken += same;
 }
 
-static void check_all(enum gmt_python_walk walk, uint64_t deaths)
+static void check_all(enum gmt_python_walk walk, uint64_t code_frees)
 {
 	uint32_t taken = 0;
 
@@ -167,9 +167,9 @@ static void check_all(enum gmt_python_walk walk, uint64_t deaths)
 	for (depth = 0; depth < SLOTS / 2;)
 		change();
 	for (uint32_t round = 0; round < ROUNDS; round++) {
-		uint64_t now = deaths + (deaths && !any(20));
+		uint64_t now = code_frees + (code_frees && !any(20));
 
-		remember(deaths);
+		remember(code_frees);
 		for (uint32_t changes = any(4); changes; changes--)
 			change();
 		check(now, &taken);

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-
 enum { NEAR_BYTES = 1 << 20, FRAMES = 64, MORE = GMT_RECORDER_STACKS + 6 };
 
 static int number, failures;

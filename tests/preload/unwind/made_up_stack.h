@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <cmocka.h>
 
-#include "unwind/readable.h"
+#include "unwind/probe_memory.h"
 #include "unwind/rules.h"
 #include "unwind/walk.h"
 #include "unwind/unchanged_stack.h"
@@ -48,7 +48,7 @@ static struct frame {
 static uint32_t depth;
 static struct gmt_walk walk;
 
-bool gmt_is_readable(uintptr_t address)
+bool gmt_memory_is_readable(uintptr_t address)
 {
 	return address >= (uintptr_t)other_memory && address < (uintptr_t)(other_memory + WORDS);
 }

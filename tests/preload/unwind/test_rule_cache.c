@@ -9,7 +9,7 @@
 
 enum { ADDRESSES = 3 * GMT_RULE_CACHE_NODES, PATHS = 400, LONGEST = 60, FIRST = 0x400000 };
 
-static struct gmt_rule_cache trail;
+static struct gmt_rule_cache rule_cache;
 static uint64_t addresses[ADDRESSES];
 static uint32_t at;
 
@@ -30,7 +30,7 @@ static void make_addresses(void)
 static void assert_found(uint64_t ip)
 {
 	struct gmt_unwind_rule expected = gmt_rules_read_tables(ip),
-						   found = gmt_rule_cache_find(&trail, &at, ip);
+						   found = gmt_rule_cache_find(&rule_cache, &at, ip);
 
 	assert_int_equal(found.kind, expected.kind);
 	/* What else the rule of an outermost frame says is of no interest. */
@@ -62,16 +62,16 @@ static void rules_of_a_trail_are_the_rules(void **state)
 static void nothing_is_left_of_a_trail_that_was_cleared(void **state)
 {
 	(void)state;
-	gmt_rule_cache_clear(&trail);
+	gmt_rule_cache_clear(&rule_cache);
 	at = 0;
 	for (uint32_t i = 0; i <= GMT_RULE_CACHE_NODES; i++)
-		assert_int_equal(trail.nodes[i], 0);
+		assert_int_equal(rule_cache.nodes[i], 0);
 	assert_found(addresses[0]);
 	assert_found(addresses[1]);
-	gmt_rule_cache_clear(&trail);
+	gmt_rule_cache_clear(&rule_cache);
 	at = 0;
 	for (uint32_t i = 0; i <= GMT_RULE_CACHE_NODES; i++)
-		assert_int_equal(trail.nodes[i], 0);
+		assert_int_equal(rule_cache.nodes[i], 0);
 }
 
 static void what_is_no_address_of_a_program_is_not_mistaken_for_one(void **state)
@@ -83,7 +83,7 @@ static void what_is_no_address_of_a_program_is_not_mistaken_for_one(void **state
 	assert_found(ip);
 	assert_found(ip);
 	for (int bit = GMT_RULES_ADDRESS_BITS; bit < 64; bit++)
-		assert_int_equal(gmt_rule_cache_find(&trail, &at, ip | (uint64_t)1 << bit).kind,
+		assert_int_equal(gmt_rule_cache_find(&rule_cache, &at, ip | (uint64_t)1 << bit).kind,
 			GMT_UNWIND_NONE);
 }
 

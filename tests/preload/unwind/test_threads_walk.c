@@ -71,7 +71,7 @@ __attribute__((noinline)) static bool take(void)
 	const uint64_t *frame = __builtin_frame_address(0);
 	struct gmt_walk_start start = { .ip = frame[1], .sp = (uint64_t)(frame + 2), .fp = frame[0] };
 
-	return gmt_walk_take(walk, &start, LIMIT);
+	return gmt_walk_capture(walk, &start, LIMIT);
 }
 
 static inline __attribute__((always_inline)) void look(void)

@@ -76,7 +76,7 @@ static void call_it(const uint64_t *expected, uint32_t count)
 	assert_memory_equal(name->addresses, expected, count * sizeof(*expected));
 }
 
-static uint32_t same_count; /* checks that met the stack before, as gmt_walk_is_same says */
+static uint32_t same_count; /* checks that met the stack before, as gmt_walk_is_unchanged says */
 
 /* All of `frames`, innermost first, without our own. */
 static void check(uint32_t limit, int has_odd)
@@ -90,15 +90,15 @@ static void check(uint32_t limit, int has_odd)
 	for (uint32_t i = first; i-- > 0;)
 		expected[count++] = frames[i].ip;
 
-	bool is_sure = gmt_walk_is_sure(&walk), has_rows = GMT_WALK_FRAMES - walk.begin > 4;
-	bool is_same = is_sure && gmt_walk_is_same(&walk, start.ip, start.sp, start.fp);
+	bool is_sure = gmt_walk_is_verified(&walk), has_rows = GMT_WALK_FRAMES - walk.begin > 4;
+	bool is_same = is_sure && gmt_walk_is_unchanged(&walk, start.ip, start.sp, start.fp);
 
 	if (is_same) {
 		same_count++;
 		assert_int_equal(gmt_walk_count(&walk), count);
 		assert_memory_equal(walk.addresses + walk.first, expected, count * sizeof(*expected));
 	}
-	if (!gmt_walk_take(&walk, &start, limit)) {
+	if (!gmt_walk_capture(&walk, &start, limit)) {
 		assert_false(is_same);
 		assert_true(has_odd);
 		return;
@@ -106,7 +106,7 @@ static void check(uint32_t limit, int has_odd)
 	assert_false(has_odd);
 	/* What the walk itself finds unchanged, and no part of it recalled. */
 	if (is_sure && has_rows)
-		assert_int_equal(is_same, walk.is_known && !walk.recall.current);
+		assert_int_equal(is_same, walk.is_known && !walk.stack_cache.current);
 	assert_int_equal(walk.ends, GMT_STACK_WHOLE);
 	assert_int_equal(gmt_walk_count(&walk), count);
 	assert_memory_equal(walk.addresses + walk.first, expected, count * sizeof(*expected));
@@ -170,7 +170,7 @@ static void a_stack_that_comes_again_is_recalled_and_one_that_is_only_like_it_is
 		}
 		for (int turn = 0; turn < TURNS; turn++) {
 			for (int i = 0; i < SCENES; i++) {
-				uint32_t guess = gmt_stack_cache_guess(&walk.recall, 0);
+				uint32_t guess = gmt_stack_cache_guess(&walk.stack_cache, 0);
 
 				set_scene(&scenes[i]);
 				/*
@@ -184,8 +184,8 @@ static void a_stack_that_comes_again_is_recalled_and_one_that_is_only_like_it_is
 					any(2) ? go_on(any(depth)) : use_register(any(depth));
 				check(512, 0);
 				/* An unchanged stack is not compared with anything else. */
-				recalled += guess && walk.recall.current == guess && walk.is_known;
-				left += guess && walk.recall.current != guess;
+				recalled += guess && walk.stack_cache.current == guess && walk.is_known;
+				left += guess && walk.stack_cache.current != guess;
 			}
 		}
 	}
@@ -200,7 +200,7 @@ static void what_is_remembered_has_its_bounds(void **state)
 
 	begin_session(5);
 	for (int round = 0; round < 100 * ROUNDS; round++) {
-		uint32_t used = walk.recall.used;
+		uint32_t used = walk.stack_cache.used;
 
 		while (depth > 2)
 			depth--;
@@ -208,7 +208,7 @@ static void what_is_remembered_has_its_bounds(void **state)
 			push(0);
 		check(512, 0);
 		fullest = used > fullest ? used : fullest;
-		emptied += walk.recall.used < used;
+		emptied += walk.stack_cache.used < used;
 	}
 	assert_true(fullest < GMT_STACK_CACHE_WORDS);
 	assert_true(emptied > 1);
@@ -273,7 +273,7 @@ static void check_caller(bool by_fp, struct gmt_unwind_rule inner, unsigned whic
 	*word(middle - 8) = expected[1];
 	if (inner.saved_words)
 		*word(middle - inner.saved_words * 8) = fp;
-	assert_true(gmt_walk_take(&walk, &start, 512));
+	assert_true(gmt_walk_capture(&walk, &start, 512));
 	assert_int_equal(gmt_walk_count(&walk), 4);
 	assert_memory_equal(walk.addresses + walk.first, expected, sizeof(expected));
 }
@@ -337,22 +337,22 @@ static void a_stack_is_the_same_only_with_the_frame_pointers_that_matter(void **
 	uint64_t *saved = word(frames[depth - 2].sp - 3 * 8),
 			 *nothing = word(frames[depth - 2].sp - 4 * 8);
 
-	assert_true(gmt_walk_is_same(&walk, start.ip, start.sp, start.fp));
+	assert_true(gmt_walk_is_unchanged(&walk, start.ip, start.sp, start.fp));
 	*saved += 8;
-	assert_false(gmt_walk_is_same(&walk, start.ip, start.sp, start.fp));
+	assert_false(gmt_walk_is_unchanged(&walk, start.ip, start.sp, start.fp));
 	*saved -= 8;
 	*nothing += 8;
-	assert_true(gmt_walk_is_same(&walk, start.ip, start.sp, start.fp));
+	assert_true(gmt_walk_is_unchanged(&walk, start.ip, start.sp, start.fp));
 	/* It is not counted from, and left to nobody. */
-	assert_true(gmt_walk_is_same(&walk, start.ip, start.sp, start.fp + 8));
+	assert_true(gmt_walk_is_unchanged(&walk, start.ip, start.sp, start.fp + 8));
 }
 
 /* The guess is what comes behind this in `check_caller`s that have been made. */
 static uint32_t guess_behind(struct gmt_unwind_rule inner, unsigned which)
 {
 	check_caller(true, inner, which, 0);
-	assert_true(gmt_stack_cache_guess(&walk.recall, 0));
-	return gmt_stack_cache_guess(&walk.recall, 0);
+	assert_true(gmt_stack_cache_guess(&walk.stack_cache, 0));
+	return gmt_stack_cache_guess(&walk.stack_cache, 0);
 }
 
 static void a_recalled_stack_is_compared_by_the_frame_pointers_that_matter(void **state)
@@ -386,7 +386,7 @@ static void a_recalled_stack_is_compared_by_the_frame_pointers_that_matter(void 
 				uint32_t guess = guess_behind(before, outer);
 
 				check_caller(true, inner[way], 0, 0);
-				assert_int_equal(walk.recall.current, guess);
+				assert_int_equal(walk.stack_cache.current, guess);
 				if (wrong % 2 == 0) {
 					check_caller(true, behind, outer, 0);
 					guess_behind(before, outer);
@@ -451,7 +451,7 @@ static void another_generation_of_rules_and_a_pause_forget_all(void **state)
 
 	struct gmt_walk_start start = start_here();
 
-	assert_false(gmt_walk_take(&walk, &start, 512));
+	assert_false(gmt_walk_capture(&walk, &start, 512));
 	gmt_rules.pauses--;
 	check(512, 0);
 	assert_false(walk.is_known);

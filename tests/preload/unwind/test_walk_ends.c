@@ -20,7 +20,7 @@ static void the_outermost_frames_of_a_stack_that_is_too_deep_are_found(void **st
 		struct gmt_walk_start start = start_here();
 
 		for (int again = 0; again < 2; again++) {
-			assert_true(gmt_walk_take(&walk, &start, 512));
+			assert_true(gmt_walk_capture(&walk, &start, 512));
 			assert_int_equal(walk.is_known, again);
 			assert_int_equal(walk.ends, GMT_STACK_CUT);
 			assert_int_equal(gmt_walk_count(&walk), GMT_WALK_NEW_FRAMES);
@@ -43,7 +43,7 @@ static void a_stack_that_is_too_deep_is_taken_as_far_as_is_asked_for(void **stat
 	while (depth > 300) {
 		struct gmt_walk_start start = start_here();
 
-		assert_true(gmt_walk_take(&walk, &start, 512));
+		assert_true(gmt_walk_capture(&walk, &start, 512));
 		assert_true(gmt_walk_count(&walk) >= (depth < 512 ? depth : 512));
 		for (uint32_t i = 0; i < gmt_walk_count(&walk); i++)
 			assert_int_equal(walk.addresses[walk.first + i], frames[depth - 1 - i].ip);
@@ -78,9 +78,9 @@ static void tables_that_lead_off_the_stack_are_not_followed(void **state)
 
 			/* Not even by libunwind, unless it may be another stack of the thread. */
 			bool is_other = wrong[i].kind == GMT_UNWIND_BY_FP && wrong[i].saved_words == 2 &&
-				pointers[at] % 8 == 0 && gmt_is_readable(pointers[at] + 8);
+				pointers[at] % 8 == 0 && gmt_memory_is_readable(pointers[at] + 8);
 
-			assert_int_equal(gmt_walk_take(&walk, &start, 512), !is_other);
+			assert_int_equal(gmt_walk_capture(&walk, &start, 512), !is_other);
 			if (is_other)
 				continue;
 			assert_int_equal(walk.ends, GMT_STACK_STOPPED);
@@ -128,8 +128,8 @@ static void code_without_tables_is_walked_over_where_its_frame_pointer_leads_on(
 		if (!is_framed && frames[depth - 1].fp != frames[depth - 2].fp)
 			continue;
 		for (int again = 0; again < 2; again++) {
-			assert_true(gmt_walk_take(&walk, &start, 512));
-			assert_true(walk.is_unsure && !walk.is_known);
+			assert_true(gmt_walk_capture(&walk, &start, 512));
+			assert_true(walk.has_unverified_words && !walk.is_known);
 			if (!keeps) {
 				assert_int_equal(walk.ends, GMT_STACK_STOPPED);
 				assert_int_equal(gmt_walk_count(&walk), 2);
@@ -188,7 +188,7 @@ static void stacks_by_frame_pointers_are_those_that_are_there(void **state)
 
 			start.by_frame_pointers = true;
 			for (int again = 0; again < 2; again++) {
-				assert_true(gmt_walk_take(&walk, &start, 512));
+				assert_true(gmt_walk_capture(&walk, &start, 512));
 				assert_int_equal(walk.ends, is_broken ? GMT_STACK_STOPPED : GMT_STACK_WHOLE);
 				assert_int_equal(gmt_walk_count(&walk), depth);
 				for (uint32_t i = 0; i < depth; i++)
@@ -214,7 +214,7 @@ static void frame_pointers_that_lead_off_the_stack_end_it(void **state)
 			.ip = 0x400000, .sp = inside, .fp = pointers[at], .by_frame_pointers = true
 		};
 
-		assert_true(gmt_walk_take(&walk, &start, 512));
+		assert_true(gmt_walk_capture(&walk, &start, 512));
 		assert_int_equal(walk.ends, GMT_STACK_STOPPED);
 		assert_int_equal(gmt_walk_count(&walk), 1);
 	}

@@ -19,9 +19,9 @@ static bool take_both(const struct gmt_walk_start *start)
 	gmt_walk_init(&anew);
 	anew.own_stack = walk.own_stack;
 
-	bool taken = gmt_walk_take(&anew, start, 512);
+	bool taken = gmt_walk_capture(&anew, start, 512);
 
-	assert_int_equal(gmt_walk_take(&walk, start, 512), taken);
+	assert_int_equal(gmt_walk_capture(&walk, start, 512), taken);
 	if (!taken)
 		return false;
 	assert_int_equal(walk.ends, anew.ends);
@@ -285,7 +285,7 @@ static void a_memory_that_is_full_of_frame_pointers_takes_no_more(void **state)
 			: site;
 		if (count % AT_ONCE)
 			continue;
-		assert_true(gmt_walk_take(&walk, &start, 512));
+		assert_true(gmt_walk_capture(&walk, &start, 512));
 
 		uint32_t known = gmt_walk_count(&walk);
 
@@ -302,11 +302,11 @@ static void a_memory_that_is_full_of_frame_pointers_takes_no_more(void **state)
 		for (uint32_t of = count / 2; of; of = of > 2 ? 2 : 0) {
 			uint64_t *value = &records[RECORDS - 2 * of];
 
-			assert_true(gmt_walk_take(&walk, &start, 512) && walk.is_known);
+			assert_true(gmt_walk_capture(&walk, &start, 512) && walk.is_known);
 			*value += 16;
-			assert_true(gmt_walk_take(&walk, &start, 512) && !walk.is_known);
+			assert_true(gmt_walk_capture(&walk, &start, 512) && !walk.is_known);
 			*value -= 16;
-			assert_true(gmt_walk_take(&walk, &start, 512));
+			assert_true(gmt_walk_capture(&walk, &start, 512));
 		}
 	}
 	assert_true(fullest > GMT_WALK_FRAMES - AT_ONCE && fullest < GMT_WALK_FRAMES);

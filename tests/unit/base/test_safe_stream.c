@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "base/safe_stream.h"
 
 enum { TEXT_BYTES = 200000 };

@@ -23,7 +23,7 @@
 
 extern "C" {
 #include "wrappers/cuda_types.h"
-#include "simcuda/driver/newer.h"
+#include "simcuda/driver/extra_declarations.h"
 }
 
 namespace

@@ -31,7 +31,7 @@
 #include <string.h>
 
 #include "wrappers/cuda_types.h"
-#include "simcuda/driver/newer.h"
+#include "simcuda/driver/extra_declarations.h"
 
 /*
  * What the recorder must have seen. `api` NULL: the snippet's own function. Events say nothing

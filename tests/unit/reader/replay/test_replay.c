@@ -99,7 +99,7 @@ static void many_threads_are_merged_into_one_order(void **state)
 }
 
 /*
- * Larger than what is read without a thread (source/feed.c); rows that no recorder writes, which do
+ * Larger than what is read without a thread (source/read_ahead.c); rows that no recorder writes, which do
  * not compress.
  */
 static void write_large_file(uint64_t events)

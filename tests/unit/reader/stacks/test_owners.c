@@ -389,7 +389,7 @@ static void functions_of_one_module_or_file_are_told_apart_each_time(void **stat
 	for (int round = 0; round < 2; round++)
 		for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 			assert_string_equal(own_names(&sieve, &rules, &cases[i].frame), cases[i].name);
-	gmt_owner_sieve_fini(&sieve);
+	gmt_owner_rule_cache_fini(&sieve);
 	gmt_owner_rules_fini(&rules);
 }
 

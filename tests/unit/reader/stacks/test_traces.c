@@ -37,7 +37,7 @@ static void inlined_functions_are_frames_with_their_own_lines(void **state)
 	assert_int_equal(gmt_traces_place(&traces, places[1])->line, FAKE_OUTER_LINE);
 	const char *source = gmt_traces_string(&traces, gmt_traces_place(&traces, places[0])->file);
 	assert_string_equal(source + strlen(source) - strlen("/fake_framework.c"), "/fake_framework.c");
-	assert_int_equal(traces.lined, 1);
+	assert_int_equal(traces.with_line, 1);
 	end();
 }
 

@@ -56,7 +56,7 @@ static size_t calls(void)
 	recording_read(&recording);
 	count = recording.timeline.series_count ? recording.timeline.series[0].steps.count : 0;
 	if (count)
-		assert_int_equal(recording.timeline.series[0].source, GMT_STEPS_FORWARD);
+		assert_int_equal(recording.timeline.series[0].source, GMT_STEPS_MODULE_CALLS);
 	recording_end(&recording);
 	return count;
 }
@@ -253,7 +253,7 @@ static void evaluation_between_steps_of_training_has_a_counter_of_its_own(void *
 	assert_int_equal(recording.timeline.series_count, 2);
 	assert_int_equal(recording.timeline.series[0].source, GMT_STEPS_OPTIMIZER);
 	assert_int_equal(recording.timeline.series[0].steps.count, 20);
-	assert_int_equal(recording.timeline.series[1].source, GMT_STEPS_FORWARD);
+	assert_int_equal(recording.timeline.series[1].source, GMT_STEPS_MODULE_CALLS);
 	assert_int_equal(recording.timeline.series[1].steps.count, 25);
 	recording_end(&recording);
 }
