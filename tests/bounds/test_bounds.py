@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The recorder's bounds: long runs against what the program itself and the simulated driver know."""
+"""Long runs: the sizes of files and memory stay within their limits, and the totals equal the program's and the driver's."""
 import collections
 import contextlib
 import glob

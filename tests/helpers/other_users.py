@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What other users can reach: the tests' own folders may be closed to all but the one who runs them."""
+"""Files for other users: only the user who runs the tests may enter the folders of the tests."""
 import atexit
 import functools
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The numbers of a report, worked out again in the slow and obvious way from the records alone."""
+"""Computes the numbers of a report again from the records alone, in a slow and simple way."""
 import collections
 import live
 import read_snapshot

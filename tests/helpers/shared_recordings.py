@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What killed recorders left in shared memory, read as src/shared_memory/shared_recording.h lays it out, and by nothing of ours."""
+"""Reads the recordings of killed recorders in shared memory, by the layout of src/shared_memory/shared_recording.h, without our code."""
 import contextlib
 import ctypes
 import glob

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What tests of the recorder share: running programs under it and reading what it wrote."""
+"""Runs programs under the recorder and reads their recordings."""
 import atexit
 import functools
 import glob

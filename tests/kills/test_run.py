@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `run` does when the program, or one of its children, did not end in order."""
+"""`run` when the program, or one of its children, did not end in order."""
 import atexit
 import glob
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Random calls of the whole surface on the simulated device: what a recording says that lives is what the driver says."""
+"""Random calls of all functions on the simulated device: the recording has the same live blocks as the driver."""
 import glob
 import os
 import struct

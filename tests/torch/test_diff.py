@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""diff of real PyTorch's runs on the simulated device: what changed is told, and equals what PyTorch counted."""
+"""diff of real PyTorch runs: it reports what changed, and equals what PyTorch counted."""
 import json
 import os
 import tempfile

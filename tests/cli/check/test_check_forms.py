@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""check: what CI reads: JUnit XML, SARIF, GitHub's annotations and summaries, JSON; also with hostile names."""
+"""check: the forms that CI systems read: JUnit XML, SARIF, GitHub annotations and summaries, JSON; also with hostile names."""
 import functools
 import json
 import os

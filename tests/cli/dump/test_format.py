@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The format's document, the definition in C and the independent reader say the same."""
+"""The document of the format, the tables in C and the independent reader agree."""
 import json
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A machine that has ISA-L and one that does not say the same of the same file."""
+"""The reader gives the same output for a file with ISA-L and without it."""
 import glob
 import os
 import unittest

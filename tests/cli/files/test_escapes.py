@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Nothing that commands a terminal comes out of any verb, whatever option it has and wherever the text is from."""
+"""No verb prints terminal commands, with any option and from any source of text."""
 import fcntl
 import json
 import mmap

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Outputs of every verb: no recording is overwritten, and a file is replaced as a whole or stays as it was."""
+"""Files that verbs write: a verb overwrites no recording, and replaces a file as a whole or not at all."""
 import errno
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Refused requests that were folded: how many failed, and how many PyTorch got over, stays as it was, at whatever moment is cut."""
+"""Folded refused requests: the counts of failed and of recovered requests stay the same, at whatever moment the fold cuts."""
 import json
 import unittest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""diff: every row and every sum equals a replay that shares no code with it; mistakes are one clear line."""
+"""diff: every row and every sum equals a replay that shares no code with it; a mistake is one clear line."""
 import collections
 import json
 import os

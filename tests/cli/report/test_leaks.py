@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""leaks: a training whose leaks are known, in text and JSON; options, and mistakes that are one clear line."""
+"""leaks: a training with known leaks, in text and JSON; options; a mistake is one clear line."""
 import json
 import os
 import unittest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Owners: which library asked for memory, in JSON, in text, by the table; rules of one's own, and wrong ones."""
+"""Owners: the library that asked for memory, in JSON, in text and as a table; the user's own rules, and wrong rules."""
 import json
 import os
 import re

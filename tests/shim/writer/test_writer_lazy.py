@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""writer=lazy: a program with one thread keeps one while it records little, and its file has everything at the end."""
+"""writer=lazy: a program with one thread stays so while it records little, and its file has all events at the end."""
 import os
 import shutil
 import signal
