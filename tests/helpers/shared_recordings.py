@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads the recordings of killed recorders in shared memory, by the layout of src/shared_memory/shared_recording.h, without our code."""
+"""Reads recordings of killed recorders in shared memory: the layout of src/shared_memory/shared_recording.h, without our code."""
 import contextlib
 import ctypes
 import glob
