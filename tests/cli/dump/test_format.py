@@ -10,7 +10,7 @@ import read_snapshot
 import write_snapshot as w
 from definitions import Kind, Layer
 
-SOURCE = os.path.dirname(cli.TESTS)
+SOURCE = cli.SOURCE
 TYPES = {"uint8_t": 8, "uint16_t": 16, "int16_t": 16, "uint32_t": 32, "int32_t": 32, "uint64_t": 64,
          "int64_t": 64, "struct gmt_slice": 0, "struct gmt_list": 64}
 

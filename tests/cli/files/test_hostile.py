@@ -149,7 +149,7 @@ class Hostile(SafeOutput):
                 self.check(done.stdout)
 
     def test_every_verb_that_reads_a_recording_is_tried_here(self):
-        with open(os.path.join(os.path.dirname(cli.TESTS), "tools", "options", "commands.def"), encoding="utf-8") as file:
+        with open(os.path.join(cli.SOURCE, "tools", "options", "commands.def"), encoding="utf-8") as file:
             verbs = {line.split("(")[1].split(",")[0] for line in file if line.startswith("GMT_COMMAND(")}
         with open(__file__, encoding="utf-8") as file:
             text = file.read()

@@ -398,7 +398,7 @@ class EveryOutput(unittest.TestCase):
                     self.assertTrue(name in tried or letter[:2] in tried, (verb, name))
 
     def test_no_source_opens_a_file_for_writing_by_another_way(self):
-        tools = os.path.join(os.path.dirname(cli.TESTS), "tools")
+        tools = os.path.join(cli.SOURCE, "tools")
         # Bytes of a recording; a file in memory; a pipe to a child; a recovered recording; an empty file that is removed at once;
         # a line of a signal handler.
         others = {"output.c", "output_temporary.c", "complete_recording.c", "files_parallel.c", "doctor_subprocess.c", "replaceable_file_replace.c",

@@ -162,7 +162,7 @@ class Leaks(unittest.TestCase):
         self.assertEqual(answer["schema"], "gpumemtrace.leaks/1")
         self.assertEqual(set(answer), {"schema", "file", "complete", "leaks", "cached", "arenas", "given_back", "levels_off",
                                        "growth_not_judged", "phases_not_judged", "end_not_judged"})
-        with open(os.path.join(os.path.dirname(cli.TESTS), "docs", "report-json.md"), encoding="utf-8") as file:
+        with open(os.path.join(cli.SOURCE, "docs", "report-json.md"), encoding="utf-8") as file:
             documented = file.read()
         for row in answer["leaks"]:
             self.assertEqual(set(row), KEYS)
