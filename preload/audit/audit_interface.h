@@ -15,8 +15,8 @@
 #define GMT_AUDIT_BIND "gpumemtrace_audit_bind"
 
 /*
- * Reports that an object of namespace `namespace_id` (LM_ID_BASE is 0) at these addresses was loaded, or
- * was unloaded (is_unloaded).
+ * Reports that an object of namespace `namespace_id` (LM_ID_BASE is 0) at these addresses was
+ * loaded, or was unloaded (is_unloaded).
  */
 typedef void gmt_audit_object(long namespace_id, uint64_t start, uint64_t end, int is_unloaded);
 

@@ -35,8 +35,8 @@ static struct {
 	atomic_flag writing;
 	uint16_t last_number; /* protected by `writing` */
 	/*
-	 * Each side announces its action and then checks the other side, so at least one of them sees the
-	 * other. This needs sequential consistency.
+	 * Each side announces its action and then checks the other side, so at least one of them sees
+	 * the other. This needs sequential consistency.
 	 */
 	_Atomic bool held;      /* the sampler queries the driver in a context */
 	_Atomic uint32_t ending; /* number of threads inside calls that may end a context */

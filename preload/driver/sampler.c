@@ -48,7 +48,8 @@ enum state { NONE, RUNNING, OVER };
 static struct {
 	_Atomic int state;
 	/*
-	 * Set after the thread was created, so that gmt_sampler_is_running never counts a thread too many
+	 * Set after the thread was created, so that gmt_sampler_is_running never counts a thread too
+	 * many
 	 */
 	_Atomic bool is_made;
 	_Atomic pid_t owner;            /* the process that the thread is in */

@@ -43,7 +43,8 @@ void gmt_driver_library_open(const void *function)
 	bool is_held = gmt_dlerror_hold();
 
 	/*
-	 * Never closed, so that the functions' addresses stay valid when the program closes its own handle.
+	 * Never closed, so that the functions' addresses stay valid when the program closes its own
+	 * handle.
 	 */
 	void *handle =
 		is_foreign ? gmt_namespaces_pin(function) : dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD);

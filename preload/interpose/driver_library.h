@@ -28,8 +28,8 @@ void *gmt_driver_library(void);
 
 /*
  * Learns the driver from the address of any function in it: pins the library, and finds all hooked
- * functions. Does the work of the stage driver_learnt (runtime/stages.h). Idempotent, and cheap after the first call. Never call
- * inside dlsym.
+ * functions. Does the work of the stage driver_learnt (runtime/stages.h). Idempotent, and cheap
+ * after the first call. Never call inside dlsym.
  */
 void gmt_driver_library_open(const void *function);
 

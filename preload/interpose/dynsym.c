@@ -17,10 +17,12 @@
 #include "interpose/patched.h"
 #include "runtime/stages.h"
 
-static atomic_flag is_patching = ATOMIC_FLAG_INIT;
-static _Atomic bool is_refused; /* a table of libc or of the driver cannot be written */
-/* The unload count plus one when the driver was last searched for and found; 0: never. */
-static _Atomic uint64_t patched_at_unload;
+static struct {
+	atomic_flag is_patching;
+	_Atomic bool is_refused; /* a table of libc or of the driver cannot be written */
+	/* The unload count plus one when the driver was last searched for and found; 0: never. */
+	_Atomic uint64_t patched_at_unload;
+} tables = { .is_patching = ATOMIC_FLAG_INIT };
 
 /* A symbol table, the pages of it that are written, and the protection of its memory. */
 struct table {
@@ -86,7 +88,7 @@ static bool make_writable(const struct table *table)
 	int kept_errno = errno;
 	if (!mprotect((void *)table->start, table->end - table->start, table->protection | PROT_WRITE))
 		return true;
-	atomic_store(&is_refused, true);
+	atomic_store(&tables.is_refused, true);
 	errno = kept_errno;
 	return false;
 }
@@ -172,13 +174,13 @@ void gmt_dynsym_patch_driver(void)
 	if (!gmt_config.dynsym)
 		return;
 	gmt_objects_visit(read_unload_count, &now);
-	if (atomic_load_explicit(&patched_at_unload, memory_order_acquire) == now ||
-		atomic_flag_test_and_set_explicit(&is_patching, memory_order_acquire))
+	if (atomic_load_explicit(&tables.patched_at_unload, memory_order_acquire) == now ||
+		atomic_flag_test_and_set_explicit(&tables.is_patching, memory_order_acquire))
 		return;
 	gmt_objects_visit(patch_if_driver, &found);
 	if (found)
-		atomic_store_explicit(&patched_at_unload, now, memory_order_release);
-	atomic_flag_clear_explicit(&is_patching, memory_order_release);
+		atomic_store_explicit(&tables.patched_at_unload, now, memory_order_release);
+	atomic_flag_clear_explicit(&tables.is_patching, memory_order_release);
 }
 
 /* Uses internal names, because a preload before ours may have replaced the exported names. */
@@ -237,13 +239,13 @@ void gmt_dynsym_patch_libc(void)
 
 bool gmt_dynsym_is_refused(void)
 {
-	return atomic_load_explicit(&is_refused, memory_order_relaxed);
+	return atomic_load_explicit(&tables.is_refused, memory_order_relaxed);
 }
 
 /* Call in the child of a fork: a thread that held a lock does not exist in the child. */
 static void after_fork(void)
 {
-	atomic_flag_clear(&is_patching);
+	atomic_flag_clear(&tables.is_patching);
 }
 
 GMT_AT_STAGE(after_fork, INTERPOSE, after_fork);

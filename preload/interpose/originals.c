@@ -19,33 +19,9 @@
 #include "runtime/hot_data.h"
 #include "runtime/stages.h"
 
-/*
- * The next definition of each name after this library in the global scope, when the process starts.
- * It comes from another preload, or from a library to which the program was linked. Found once, in
- * the constructor, because the look-up takes the loader's lock.
- */
-static void *next_at_start[GMT_HOOK_COUNT];
-
-/*
- * Whether that definition is a driver function outside of a driver: another preload interposes it.
- */
-static bool is_interposed[GMT_HOOK_COUNT];
-
-/*
- * 1 + the position of the first object before ours that also exports the name; 0: no such object.
- */
-static uint32_t defined_before[GMT_HOOK_COUNT];
-
-/* Set by routes that see the function itself. For the driver, this value is final. */
-static _Atomic(void *) known[GMT_HOOK_COUNT];
-
 _Atomic(void *) gmt_original_for_all[GMT_HOOK_COUNT];
 
-/*
- * Per hook, the known calling objects. A writer needs `write_lock`; a thread that does not get it
- * continues without the cache. Readers take no lock: `version` is odd while an entry changes.
- */
-enum { CALLERS = 32 };
+enum { CALLERS = 32, FIRST_CALLERS = 1024 };
 
 struct caller {
 	_Atomic uint32_t version;
@@ -55,19 +31,42 @@ struct caller {
 	_Atomic uint32_t generation;
 };
 
-static struct caller callers[GMT_HOOK_COUNT][CALLERS];
-static _Atomic uint32_t next_victim[GMT_HOOK_COUNT];
-static atomic_flag write_lock = ATOMIC_FLAG_INIT;
+static struct {
+	/*
+	 * The next definition of each name after this library in the global scope, when the process
+	 * starts. It comes from another preload, or from a library to which the program was linked.
+	 * Found once, in the constructor, because the look-up takes the loader's lock.
+	 */
+	void *next_at_start[GMT_HOOK_COUNT];
+	/*
+	 * Whether that definition is a driver function outside of a driver: another preload interposes
+	 * it.
+	 */
+	bool is_interposed[GMT_HOOK_COUNT];
+	/*
+	 * 1 + the position of the first object before ours that also exports the name; 0: no such
+	 * object.
+	 */
+	uint32_t defined_before[GMT_HOOK_COUNT];
+	/* Set by routes that see the function itself. For the driver, this value is final. */
+	_Atomic(void *) known[GMT_HOOK_COUNT];
+	/*
+	 * Per hook, the known calling objects. A writer needs `write_lock`; a thread that does not get
+	 * it continues without the cache. Readers take no lock: `version` is odd while an entry
+	 * changes.
+	 */
+	struct caller callers[GMT_HOOK_COUNT][CALLERS];
+	_Atomic uint32_t next_victim[GMT_HOOK_COUNT];
+	atomic_flag write_lock;
+	/*
+	 * Memory for gmt_original_first_callers. Entries are taken one by one under `write_lock`. They
+	 * are never freed, because another thread may be reading them.
+	 */
+	struct gmt_original_caller first_callers[FIRST_CALLERS];
+	uint32_t first_callers_taken;
+} originals = { .write_lock = ATOMIC_FLAG_INIT };
+
 GMT_HOT_DATA _Atomic uint32_t gmt_original_generation;
-
-/*
- * Memory for gmt_original_first_callers. Entries are taken one by one under `write_lock`. They are
- * never freed, because another thread may be reading them.
- */
-enum { FIRST_CALLERS = 1024 };
-
-static struct gmt_original_caller first_callers[FIRST_CALLERS];
-static uint32_t first_callers_taken;
 
 struct gmt_original_caller *_Atomic gmt_original_first_callers[GMT_HOOK_COUNT];
 
@@ -113,11 +112,11 @@ static int scan_object(struct dl_phdr_info *info, size_t size, void *argument)
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
 		bool *defined_after = &scan->is_defined_after[hook];
 
-		if ((order < self ? defined_before[hook] : *defined_after) ||
+		if ((order < self ? originals.defined_before[hook] : *defined_after) ||
 			!gmt_symbol_visit(&tables, gmt_hooks[hook].symbol, stop_at_first, NULL))
 			continue;
 		if (order < self)
-			defined_before[hook] = order + 1;
+			originals.defined_before[hook] = order + 1;
 		else
 			*defined_after = true;
 	}
@@ -138,28 +137,28 @@ void gmt_original_scan_scope(void)
 			? gmt_original_dlsym(RTLD_NEXT, gmt_hooks[hook].symbol)
 			: NULL;
 
-		next_at_start[hook] = next && is_ours(next) ? NULL : next;
-		is_interposed[hook] = gmt_hooks[hook].library == GMT_LIBRARY_CUDA && next_at_start[hook] &&
-			!is_in_driver(next_at_start[hook]);
+		originals.next_at_start[hook] = next && is_ours(next) ? NULL : next;
+		originals.is_interposed[hook] = gmt_hooks[hook].library == GMT_LIBRARY_CUDA &&
+			originals.next_at_start[hook] && !is_in_driver(originals.next_at_start[hook]);
 		/* Other constructors may have looked up the function earlier. */
-		if (is_interposed[hook])
+		if (originals.is_interposed[hook])
 			atomic_store_explicit(&gmt_original_for_all[hook], NULL, memory_order_relaxed);
 	}
 }
 
 bool gmt_original_is_defined_before(enum gmt_hook hook, uint32_t order)
 {
-	return defined_before[hook] > order;
+	return originals.defined_before[hook] > order;
 }
 
 void *gmt_original_next(enum gmt_hook hook)
 {
-	return next_at_start[hook];
+	return originals.next_at_start[hook];
 }
 
 void *gmt_original_interposer(enum gmt_hook hook)
 {
-	return is_interposed[hook] ? next_at_start[hook] : NULL;
+	return originals.is_interposed[hook] ? originals.next_at_start[hook] : NULL;
 }
 
 bool gmt_is_runtime(const char *path)
@@ -172,7 +171,7 @@ bool gmt_is_runtime(const char *path)
 /* Call in the child of a fork: a thread that does not exist there may have held a lock. */
 static void after_fork(void)
 {
-	atomic_flag_clear(&write_lock);
+	atomic_flag_clear(&originals.write_lock);
 }
 
 void *gmt_original_dlsym(void *handle, const char *name)
@@ -208,14 +207,14 @@ void gmt_original_set(enum gmt_hook hook, void *original)
 	 * Pairs with the acquire in gmt_original_known: a thread that sees the pointer sees the loaded
 	 * driver.
 	 */
-	atomic_store_explicit(&known[hook], original, memory_order_release);
-	if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook])
+	atomic_store_explicit(&originals.known[hook], original, memory_order_release);
+	if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !originals.is_interposed[hook])
 		atomic_store_explicit(&gmt_original_for_all[hook], original, memory_order_release);
 }
 
 void *gmt_original_known(enum gmt_hook hook)
 {
-	return atomic_load_explicit(&known[hook], memory_order_acquire);
+	return atomic_load_explicit(&originals.known[hook], memory_order_acquire);
 }
 
 bool gmt_original_adopt(enum gmt_hook hook, void *original)
@@ -223,9 +222,10 @@ bool gmt_original_adopt(enum gmt_hook hook, void *original)
 	void *expected = NULL;
 
 	/* A program that was linked to another runtime calls that runtime through the same wrapper. */
-	if (next_at_start[hook] && next_at_start[hook] != original)
+	if (originals.next_at_start[hook] && originals.next_at_start[hook] != original)
 		return is_ours(original);
-	return is_ours(original) || atomic_compare_exchange_strong(&known[hook], &expected, original) ||
+	return is_ours(original) ||
+		atomic_compare_exchange_strong(&originals.known[hook], &expected, original) ||
 		expected == original;
 }
 
@@ -238,7 +238,8 @@ static void *find_cached(enum gmt_hook hook, uint64_t address)
 {
 	uint32_t now = atomic_load_explicit(&gmt_original_generation, memory_order_acquire);
 
-	for (struct caller *entry = callers[hook]; entry < callers[hook] + CALLERS; entry++) {
+	for (struct caller *entry = originals.callers[hook]; entry < originals.callers[hook] + CALLERS;
+		entry++) {
 		/*
 		 * Pairs with the release stores in remember(): two equal even versions enclose one
 		 * consistent entry.
@@ -259,8 +260,8 @@ static void *find_cached(enum gmt_hook hook, uint64_t address)
 }
 
 /*
- * Call under `write_lock`. Not for driver functions: a caller's driver function depends on more than
- * the loaded objects.
+ * Call under `write_lock`. Not for driver functions: a caller's driver function depends on more
+ * than the loaded objects.
  */
 static void publish_first_caller(enum gmt_hook hook, const struct gmt_object *object,
 	uint32_t caller_generation, void *original)
@@ -269,10 +270,11 @@ static void publish_first_caller(enum gmt_hook hook, const struct gmt_object *ob
 		atomic_load_explicit(&gmt_original_first_callers[hook], memory_order_relaxed);
 
 	if ((published && published->generation == caller_generation) ||
-		first_callers_taken == FIRST_CALLERS || gmt_hooks[hook].library == GMT_LIBRARY_CUDA)
+		originals.first_callers_taken == FIRST_CALLERS ||
+		gmt_hooks[hook].library == GMT_LIBRARY_CUDA)
 		return;
 
-	struct gmt_original_caller *caller = &first_callers[first_callers_taken++];
+	struct gmt_original_caller *caller = &originals.first_callers[originals.first_callers_taken++];
 
 	*caller = (struct gmt_original_caller){
 		.start = object->start,
@@ -287,10 +289,11 @@ static void publish_first_caller(enum gmt_hook hook, const struct gmt_object *ob
 static void remember(enum gmt_hook hook, const struct gmt_object *object,
 	uint32_t caller_generation, void *original)
 {
-	if (atomic_flag_test_and_set_explicit(&write_lock, memory_order_acquire))
+	if (atomic_flag_test_and_set_explicit(&originals.write_lock, memory_order_acquire))
 		return;
 
-	struct caller *entry = &callers[hook][atomic_fetch_add(&next_victim[hook], 1) % CALLERS];
+	struct caller *entry =
+		&originals.callers[hook][atomic_fetch_add(&originals.next_victim[hook], 1) % CALLERS];
 	uint32_t version = atomic_load_explicit(&entry->version, memory_order_relaxed);
 
 	atomic_store_explicit(&entry->version, version + 1, memory_order_relaxed);
@@ -301,7 +304,7 @@ static void remember(enum gmt_hook hook, const struct gmt_object *object,
 	atomic_store_explicit(&entry->generation, caller_generation, memory_order_relaxed);
 	atomic_store_explicit(&entry->version, version + 2, memory_order_release);
 	publish_first_caller(hook, object, caller_generation, original);
-	atomic_flag_clear_explicit(&write_lock, memory_order_release);
+	atomic_flag_clear_explicit(&originals.write_lock, memory_order_release);
 }
 
 /* Returns whether both functions are in libraries of one kind, for example in two CUDA runtimes. */
@@ -321,7 +324,7 @@ static bool are_both_runtimes(const void *a, const void *b)
  */
 static void *find_bound(enum gmt_hook hook, const struct gmt_object *object)
 {
-	void *next = next_at_start[hook];
+	void *next = originals.next_at_start[hook];
 	void *own = object->is_program ? NULL : gmt_symbol_in_scope_of(object, gmt_hooks[hook].symbol);
 
 	if (own && next && own != next && are_both_runtimes(own, next))
@@ -356,7 +359,7 @@ static void *find_behind_interposer(enum gmt_hook hook, const struct gmt_object 
 	void *driver = gmt_original_known(hook);
 
 	if (!gmt_symbol_is_defined_by(object, symbol) && gmt_symbol_is_referenced_by(object, symbol))
-		return next_at_start[hook];
+		return originals.next_at_start[hook];
 	return driver ? driver : gmt_symbol_in((const char *const[]){ "libcuda.so", NULL }, symbol);
 }
 
@@ -370,10 +373,10 @@ static void *find_uncached_here(enum gmt_hook hook, const void *caller)
 	void *original = NULL;
 
 	if (has_object)
-		original =
-			is_interposed[hook] ? find_behind_interposer(hook, &object) : find_bound(hook, &object);
-	else if (!is_interposed[hook])
-		original = next_at_start[hook];
+		original = originals.is_interposed[hook] ? find_behind_interposer(hook, &object)
+												 : find_bound(hook, &object);
+	else if (!originals.is_interposed[hook])
+		original = originals.next_at_start[hook];
 	if (!original)
 		original = gmt_original_known(hook);
 	if (!original)
@@ -382,7 +385,7 @@ static void *find_uncached_here(enum gmt_hook hook, const void *caller)
 		return gmt_namespaces_any_original(hook);
 	if (original && has_object)
 		remember(hook, &object, caller_generation, original);
-	if (original && gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook])
+	if (original && gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !originals.is_interposed[hook])
 		gmt_original_set(hook, original);
 	return original;
 }
@@ -418,7 +421,7 @@ void *gmt_original_find(enum gmt_hook hook, const void *caller)
 	gmt_load();
 	if (__builtin_expect(atomic_load_explicit(&gmt_namespaces_are_used, memory_order_acquire), 0))
 		original = gmt_namespaces_original(hook, caller);
-	if (!original && gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook])
+	if (!original && gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !originals.is_interposed[hook])
 		original = gmt_original_known(hook);
 	if (!original)
 		original = find_cached(hook, (uint64_t)caller);

@@ -27,8 +27,8 @@ void gmt_new_user_init(void)
 
 /*
  * Prepares for a change of the effective user to `user`. A process that is no longer root cannot
- * become root again. `original` points to the original function. Returns true if that function can be
- * called.
+ * become root again. `original` points to the original function. Returns true if that function can
+ * be called.
  */
 static bool prepare(void *original, uid_t user)
 {

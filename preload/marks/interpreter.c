@@ -34,14 +34,16 @@ enum stage {
 
 struct gmt_interpreter gmt_interpreter;
 
-static _Atomic uint32_t stage; /* enum stage */
-static _Atomic bool is_wait_requested; /* the main thread was asked to wait, and has not begun to */
-/*
- * no thread may enter any more; gmt_interpreter_close stores it and then reads `stage`, an entering
- * thread stores `stage` and then reads it
- */
-static _Atomic bool is_closed;
-static void (*new_thread_work)(void);
+static struct {
+	_Atomic uint32_t stage; /* enum stage */
+	_Atomic bool is_wait_requested; /* the main thread was asked to wait, and has not begun to */
+	/*
+	 * no thread may enter any more; gmt_interpreter_close stores it and then reads `stage`, an
+	 * entering thread stores `stage` and then reads it
+	 */
+	_Atomic bool is_closed;
+	void (*new_thread_work)(void);
+} interpreter;
 
 static void *find_either(const char *name, const char *other)
 {
@@ -154,12 +156,12 @@ static void wait_until_gone(void)
 {
 	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(GONE_WAIT_NS);
 
-	if (atomic_load(&stage) == STAGE_IDLE || !gmt_interpreter_is_alive())
+	if (atomic_load(&interpreter.stage) == STAGE_IDLE || !gmt_interpreter_is_alive())
 		return;
 
 	void *thread = gmt_interpreter.save_thread();
 
-	while (atomic_load(&stage) != STAGE_IDLE && gmt_bounded_wait_rest(&wait))
+	while (atomic_load(&interpreter.stage) != STAGE_IDLE && gmt_bounded_wait_rest(&wait))
 		;
 	gmt_interpreter.restore_thread(thread);
 }
@@ -168,14 +170,14 @@ static int wait_as_requested(void *unused)
 {
 	(void)unused;
 	/* first: a thread that asks from now on schedules another call */
-	atomic_store(&is_wait_requested, false);
+	atomic_store(&interpreter.is_wait_requested, false);
 	wait_until_gone();
 	return 0;
 }
 
 void gmt_interpreter_close(void)
 {
-	atomic_store(&is_closed, true);
+	atomic_store(&interpreter.is_closed, true);
 	wait_until_gone();
 }
 
@@ -185,9 +187,10 @@ void gmt_interpreter_close(void)
  */
 static bool request_wait_before_end(void)
 {
-	if (atomic_exchange(&is_wait_requested, true) || gmt_interpreter_call_soon(wait_as_requested))
+	if (atomic_exchange(&interpreter.is_wait_requested, true) ||
+		gmt_interpreter_call_soon(wait_as_requested))
 		return true;
-	atomic_store(&is_wait_requested, false);
+	atomic_store(&interpreter.is_wait_requested, false);
 	return false;
 }
 
@@ -204,7 +207,7 @@ static void *run_on_new_thread(void *unused)
 
 	(void)unused;
 	prctl(PR_SET_NAME, "gmt-python", 0, 0, 0);
-	if (!atomic_compare_exchange_strong(&stage, &starting, STAGE_ENTERING))
+	if (!atomic_compare_exchange_strong(&interpreter.stage, &starting, STAGE_ENTERING))
 		return NULL;
 
 	void *thread = gmt_interpreter_is_alive()
@@ -212,14 +215,14 @@ static void *run_on_new_thread(void *unused)
 		: NULL;
 
 	if (thread) {
-		atomic_store(&stage, STAGE_INSIDE);
+		atomic_store(&interpreter.stage, STAGE_INSIDE);
 		gmt_interpreter.restore_thread(thread);
 		if (gmt_interpreter_is_alive())
-			new_thread_work();
+			interpreter.new_thread_work();
 		gmt_interpreter.thread_clear(thread);
 		gmt_interpreter.thread_delete_current(); /* also releases the GIL */
 	}
-	atomic_store(&stage, STAGE_IDLE);
+	atomic_store(&interpreter.stage, STAGE_IDLE);
 	return NULL;
 }
 
@@ -256,12 +259,14 @@ static void wait_for_thread(bool holds_gil)
 		gmt_bounded_wait_begin(gmt_config_wait_ns(ENTER_WAIT_NS));
 	uint32_t now;
 
-	while ((now = atomic_load(&stage)) != STAGE_IDLE && !(now == STAGE_INSIDE && holds_gil)) {
+	while ((now = atomic_load(&interpreter.stage)) != STAGE_IDLE &&
+		!(now == STAGE_INSIDE && holds_gil)) {
 		uint32_t starting = STAGE_STARTING;
 
 		/* Too late to protect the thread: setting the stage to NOBODY makes it end at once. */
 		if (!gmt_bounded_wait_rest(&wait) &&
-			(now == STAGE_INSIDE || atomic_compare_exchange_strong(&stage, &starting, STAGE_IDLE) ||
+			(now == STAGE_INSIDE ||
+				atomic_compare_exchange_strong(&interpreter.stage, &starting, STAGE_IDLE) ||
 				!gmt_bounded_wait_rest(&until_entered)))
 			return;
 	}
@@ -272,11 +277,11 @@ bool gmt_interpreter_call_on_new_thread(void (*work)(void))
 	uint32_t idle = STAGE_IDLE;
 	bool holds_gil = gmt_interpreter.running_thread() == gmt_interpreter.this_thread();
 
-	if (!atomic_compare_exchange_strong(&stage, &idle, STAGE_STARTING))
+	if (!atomic_compare_exchange_strong(&interpreter.stage, &idle, STAGE_STARTING))
 		return false;
-	new_thread_work = work;
-	if (atomic_load(&is_closed) || !request_wait_before_end() || !start_thread()) {
-		atomic_store(&stage, STAGE_IDLE);
+	interpreter.new_thread_work = work;
+	if (atomic_load(&interpreter.is_closed) || !request_wait_before_end() || !start_thread()) {
+		atomic_store(&interpreter.stage, STAGE_IDLE);
 		return false;
 	}
 	wait_for_thread(holds_gil);
@@ -285,8 +290,8 @@ bool gmt_interpreter_call_on_new_thread(void (*work)(void))
 
 void gmt_interpreter_forget_threads(void)
 {
-	atomic_store(&stage, STAGE_IDLE);
-	atomic_store(&is_wait_requested, false);
+	atomic_store(&interpreter.stage, STAGE_IDLE);
+	atomic_store(&interpreter.is_wait_requested, false);
 }
 
 void *gmt_interpreter_imported(const char *module, const char *name)

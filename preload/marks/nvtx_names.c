@@ -13,12 +13,14 @@ enum {
 	PROBES = 64,
 };
 
-/*
- * Our own handles are addresses of names in this array. The first byte is the empty name, for all
- * that have no name.
- */
-static char texts[TEXT_BYTES];
-static _Atomic uint32_t texts_used = 1;
+static struct {
+	/*
+	 * Our own handles are addresses of names in this array. The first byte is the empty name, for
+	 * all that have no name.
+	 */
+	char texts[TEXT_BYTES];
+	_Atomic uint32_t texts_used;
+} names = { .texts_used = 1 };
 static const char *_Atomic by_name[SLOTS];
 
 /* handles of another tool */
@@ -70,14 +72,15 @@ const char *gmt_nvtx_to_utf8(const wchar_t *wide, char to[GMT_NVTX_NAME_BYTES])
 /* Copies a name into `texts`. Returns NULL if there is no room. */
 static const char *copy(const char *name, size_t length)
 {
-	uint32_t start = atomic_load_explicit(&texts_used, memory_order_relaxed);
+	uint32_t start = atomic_load_explicit(&names.texts_used, memory_order_relaxed);
 
 	do {
 		if (start + length + 1 > TEXT_BYTES)
 			return NULL;
-	} while (!atomic_compare_exchange_weak(&texts_used, &start, start + (uint32_t)length + 1));
-	memcpy(texts + start, name, length);
-	return texts + start;
+	} while (!atomic_compare_exchange_weak(&names.texts_used, &start,
+		start + (uint32_t)length + 1));
+	memcpy(names.texts + start, name, length);
+	return names.texts + start;
 }
 
 static bool is_name(const char *stored, const char *name, size_t length)
@@ -107,12 +110,12 @@ static const char *store_name(const char *name)
 		if (is_name(stored, name, length))
 			return stored;
 	}
-	return texts;
+	return names.texts;
 }
 
 void *gmt_nvtx_handle(const char *name)
 {
-	return texts + (store_name(name) - texts);
+	return names.texts + (store_name(name) - names.texts);
 }
 
 void gmt_nvtx_register_handle(const void *handle, const char *name)
@@ -143,8 +146,8 @@ const char *gmt_nvtx_name(const void *handle)
 	uint32_t slot = hash_of((const char *)&handle, sizeof(handle));
 	uintptr_t address = (uintptr_t)handle;
 
-	if (address >= (uintptr_t)texts && address < (uintptr_t)(texts + TEXT_BYTES))
-		return texts + (address - (uintptr_t)texts);
+	if (address >= (uintptr_t)names.texts && address < (uintptr_t)(names.texts + TEXT_BYTES))
+		return names.texts + (address - (uintptr_t)names.texts);
 	for (int probe = 0; handle && probe < PROBES; probe++, slot++) {
 		uintptr_t seen =
 			atomic_load_explicit(&by_handle[slot % SLOTS].handle, memory_order_relaxed);

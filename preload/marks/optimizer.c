@@ -26,12 +26,14 @@ enum { MAIN_THREAD_PATIENCE_NS = 5000000 };
 
 GMT_HOT_DATA _Atomic bool gmt_optimizer_is_settled;
 
-static atomic_flag try_lock = ATOMIC_FLAG_INIT;
-static _Atomic uint64_t blocks;   /* reports seen until the hooks are settled */
-static _Atomic uint64_t next_try; /* the value of `blocks` at which to try again */
-static _Atomic uint64_t asked_ns; /* when the main thread was asked; 0: it was not asked */
-/* gmt_interpreter is valid; pairs with the acquire in gmt_optimizer_on_early_block */
-static _Atomic bool is_found;
+static struct {
+	atomic_flag try_lock;
+	_Atomic uint64_t blocks;   /* reports seen until the hooks are settled */
+	_Atomic uint64_t next_try; /* the value of `blocks` at which to try again */
+	_Atomic uint64_t asked_ns; /* when the main thread was asked; 0: it was not asked */
+	/* gmt_interpreter is valid; pairs with the acquire in gmt_optimizer_on_early_block */
+	_Atomic bool is_found;
+} optimizer = { .try_lock = ATOMIC_FLAG_INIT };
 
 static void give_up(const char *why)
 {
@@ -45,7 +47,7 @@ static void give_up(const char *why)
 /* A later import may bring the missing part. Doubles the distance to the next try. */
 static void try_later(void)
 {
-	atomic_store(&next_try, atomic_load(&blocks) * 2);
+	atomic_store(&optimizer.next_try, atomic_load(&optimizer.blocks) * 2);
 }
 
 /* Needs the GIL. */
@@ -71,7 +73,7 @@ static int try_on_main_thread(void *unused)
 
 	enum gmt_optimizer_hooking hooking = try_now();
 
-	atomic_store(&asked_ns, 0);
+	atomic_store(&optimizer.asked_ns, 0);
 	return hooking == GMT_OPTIMIZER_INTERRUPTED ? -1 : 0;
 }
 
@@ -89,7 +91,7 @@ static bool is_main_thread(void)
 
 static void try_on_some_thread(void)
 {
-	uint64_t asked = atomic_load(&asked_ns), now_ns = gmt_clock_monotonic_ns();
+	uint64_t asked = atomic_load(&optimizer.asked_ns), now_ns = gmt_clock_monotonic_ns();
 
 	if (!gmt_interpreter_is_alive()) {
 		try_later();
@@ -100,9 +102,9 @@ static void try_on_some_thread(void)
 		 */
 		if (asked)
 			return;
-		atomic_store(&asked_ns, now_ns);
+		atomic_store(&optimizer.asked_ns, now_ns);
 		if (!gmt_interpreter_call_soon(try_on_main_thread))
-			atomic_store(&asked_ns, 0);
+			atomic_store(&optimizer.asked_ns, 0);
 	} else if (!asked || now_ns - asked > MAIN_THREAD_PATIENCE_NS) {
 		if (!gmt_interpreter_call_on_new_thread(try_on_new_thread))
 			try_later();
@@ -129,7 +131,7 @@ static void find_interpreter_and_try(void)
 		give_up(why);
 		break;
 	case GMT_INTERPRETER_SUPPORTED:
-		atomic_store_explicit(&is_found, true, memory_order_release);
+		atomic_store_explicit(&optimizer.is_found, true, memory_order_release);
 		/*
 		 * A thread without a Python state, such as an autograd thread, does not start a training.
 		 */
@@ -143,13 +145,14 @@ void gmt_optimizer_on_early_block(void)
 {
 	int kept_errno = errno;
 
-	if (atomic_load_explicit(&is_found, memory_order_acquire) && !gmt_interpreter.this_thread())
+	if (atomic_load_explicit(&optimizer.is_found, memory_order_acquire) &&
+		!gmt_interpreter.this_thread())
 		return;
-	if (atomic_fetch_add(&blocks, 1) + 1 < atomic_load(&next_try) ||
-		atomic_flag_test_and_set(&try_lock))
+	if (atomic_fetch_add(&optimizer.blocks, 1) + 1 < atomic_load(&optimizer.next_try) ||
+		atomic_flag_test_and_set(&optimizer.try_lock))
 		return;
 	find_interpreter_and_try();
-	atomic_flag_clear(&try_lock);
+	atomic_flag_clear(&optimizer.try_lock);
 	errno = kept_errno;
 }
 
@@ -157,10 +160,10 @@ void gmt_optimizer_on_early_block(void)
 static void after_fork(void)
 {
 	gmt_interpreter_forget_threads();
-	atomic_flag_clear(&try_lock);
-	atomic_store(&blocks, 0);
-	atomic_store(&next_try, 0);
-	atomic_store(&asked_ns, 0);
+	atomic_flag_clear(&optimizer.try_lock);
+	atomic_store(&optimizer.blocks, 0);
+	atomic_store(&optimizer.next_try, 0);
+	atomic_store(&optimizer.asked_ns, 0);
 }
 
 GMT_AT_STAGE(after_fork, MARKS, after_fork);

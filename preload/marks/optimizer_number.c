@@ -18,8 +18,10 @@ static struct known {
 	uint64_t steps;   /* how often the number was asked for */
 } known[MAX_KNOWN];
 
-static uint64_t last_number;
-static unsigned next_row;
+static struct {
+	uint64_t last_number;
+	unsigned next_row;
+} number;
 
 /*
  * Returns whether the optimizer of this entry still exists, and therefore still has this address.
@@ -55,10 +57,10 @@ uint64_t gmt_optimizer_number(void *optimizer, uint64_t *ret_steps)
 		return (uint64_t)(uintptr_t)optimizer;
 	}
 	if (!row)
-		row = &known[next_row++ % MAX_KNOWN];
+		row = &known[number.next_row++ % MAX_KNOWN];
 	if (row->reference)
 		gmt_interpreter.dec_ref(row->reference);
-	*row = (struct known){ optimizer, reference, ++last_number, 1 };
+	*row = (struct known){ optimizer, reference, ++number.last_number, 1 };
 	*ret_steps = row->steps;
 	return row->number;
 }

@@ -57,11 +57,13 @@ struct thread_phases {
 	uint32_t unstored_recorded[SOURCES];
 };
 
-static struct phase phases[OPEN_PHASES];
-static _Atomic uint64_t used_phases[OPEN_PHASES / WORD_BITS];
-static struct start starts[OPEN_STARTS];
-static pthread_key_t key;
-static bool is_key_created;
+static struct {
+	struct phase phases[OPEN_PHASES];
+	_Atomic uint64_t used_phases[OPEN_PHASES / WORD_BITS];
+	struct start starts[OPEN_STARTS];
+	pthread_key_t key;
+	bool is_key_created;
+} open_phases;
 
 static __thread struct thread_phases phases_of_this_thread
 	__attribute__((tls_model("initial-exec")));
@@ -84,15 +86,16 @@ static void leave(struct thread_phases *thread_phases)
 static struct phase *take_phase(void)
 {
 	for (uint32_t word = 0; word < OPEN_PHASES / WORD_BITS; word++) {
-		uint64_t used_bits = atomic_load_explicit(&used_phases[word], memory_order_relaxed);
+		uint64_t used_bits =
+			atomic_load_explicit(&open_phases.used_phases[word], memory_order_relaxed);
 
 		while (~used_bits) {
 			uint32_t bit = (uint32_t)__builtin_ctzll(~used_bits);
 
-			used_bits =
-				atomic_fetch_or_explicit(&used_phases[word], 1ull << bit, memory_order_acquire);
+			used_bits = atomic_fetch_or_explicit(&open_phases.used_phases[word], 1ull << bit,
+				memory_order_acquire);
 			if (!(used_bits & 1ull << bit))
-				return &phases[word * WORD_BITS + bit];
+				return &open_phases.phases[word * WORD_BITS + bit];
 		}
 	}
 	return NULL;
@@ -100,11 +103,11 @@ static struct phase *take_phase(void)
 
 static void free_phase(const struct phase *phase)
 {
-	size_t index = (size_t)(phase - phases);
+	size_t index = (size_t)(phase - open_phases.phases);
 
 	/* Pairs with the acquire in take_phase: the next owner writes only after our reads. */
-	atomic_fetch_and_explicit(&used_phases[index / WORD_BITS], ~(1ull << index % WORD_BITS),
-		memory_order_release);
+	atomic_fetch_and_explicit(&open_phases.used_phases[index / WORD_BITS],
+		~(1ull << index % WORD_BITS), memory_order_release);
 }
 
 /* Runs when a thread ends. */
@@ -113,8 +116,8 @@ static void free_phases_of_thread(void *unused)
 	struct thread_phases *thread_phases = &phases_of_this_thread;
 
 	(void)unused;
-	for (uint16_t at = thread_phases->newest; at; at = phases[at - 1].outer)
-		free_phase(&phases[at - 1]);
+	for (uint16_t at = thread_phases->newest; at; at = open_phases.phases[at - 1].outer)
+		free_phase(&open_phases.phases[at - 1]);
 	memset(thread_phases, 0, sizeof(*thread_phases));
 }
 
@@ -125,8 +128,9 @@ static void free_phases_of_thread(void *unused)
 static struct phase *find(struct thread_phases *thread_phases, enum gmt_mark_source source,
 	uint64_t object, uint16_t **ret_link)
 {
-	for (uint16_t *link = &thread_phases->newest; *link; link = &phases[*link - 1].outer) {
-		struct phase *phase = &phases[*link - 1];
+	for (uint16_t *link = &thread_phases->newest; *link;
+		link = &open_phases.phases[*link - 1].outer) {
+		struct phase *phase = &open_phases.phases[*link - 1];
 
 		if (phase->source != source || phase->object != object)
 			continue;
@@ -171,9 +175,9 @@ static void store(struct thread_phases *thread_phases, enum gmt_mark_source sour
 	fill(phase, source, name, length, object, is_recorded);
 	phase->depth = depth;
 	phase->outer = thread_phases->newest;
-	thread_phases->newest = (uint16_t)(phase - phases + 1);
-	if (!thread_phases->has_key && is_key_created)
-		thread_phases->has_key = pthread_setspecific(key, thread_phases) == 0;
+	thread_phases->newest = (uint16_t)(phase - open_phases.phases + 1);
+	if (!thread_phases->has_key && open_phases.is_key_created)
+		thread_phases->has_key = pthread_setspecific(open_phases.key, thread_phases) == 0;
 }
 
 int gmt_phase_push(enum gmt_mark_source source, const char *name, size_t length, uint64_t object)
@@ -275,7 +279,7 @@ void gmt_phase_start(enum gmt_mark_source source, const char *name, size_t lengt
 	if (is_recorded)
 		gmt_mark(GMT_MARK_KIND_START, source, name, length, object);
 	for (int i = 0; i < OPEN_STARTS && !start; i++)
-		start = hold_start(&starts[i], FREE) ? &starts[i] : NULL;
+		start = hold_start(&open_phases.starts[i], FREE) ? &open_phases.starts[i] : NULL;
 	if (!start)
 		return;
 	fill(&start->phase, source, name, length, object, is_recorded);
@@ -295,7 +299,7 @@ void gmt_phase_stop(enum gmt_mark_source source, uint64_t object)
 	if (gmt_this_thread.is_ours)
 		return;
 	for (int i = 0; i < OPEN_STARTS; i++) {
-		struct start *start = &starts[i];
+		struct start *start = &open_phases.starts[i];
 		uint32_t state = atomic_load_explicit(&start->state, memory_order_acquire);
 
 		if (state == FREE || start->phase.object != object || start->phase.source != source)
@@ -329,20 +333,21 @@ static struct phase *oldest_unrecorded(const struct thread_phases *thread_phases
 	struct phase *oldest = NULL;
 
 	*ret_start = NULL;
-	for (uint16_t at = thread_phases->newest; at; at = phases[at - 1].outer)
-		if (!phases[at - 1].is_recorded)
-			oldest = &phases[at - 1];
+	for (uint16_t at = thread_phases->newest; at; at = open_phases.phases[at - 1].outer)
+		if (!open_phases.phases[at - 1].is_recorded)
+			oldest = &open_phases.phases[at - 1];
 	for (int i = 0; i < OPEN_STARTS; i++) {
-		if (!hold_start(&starts[i], OPEN))
+		if (!hold_start(&open_phases.starts[i], OPEN))
 			continue;
-		if (starts[i].phase.is_recorded || (oldest && oldest->stamp <= starts[i].phase.stamp)) {
-			release_start(&starts[i]);
+		if (open_phases.starts[i].phase.is_recorded ||
+			(oldest && oldest->stamp <= open_phases.starts[i].phase.stamp)) {
+			release_start(&open_phases.starts[i]);
 			continue;
 		}
 		if (*ret_start)
 			release_start(*ret_start);
-		*ret_start = &starts[i];
-		oldest = &starts[i].phase;
+		*ret_start = &open_phases.starts[i];
+		oldest = &open_phases.starts[i].phase;
 	}
 	return oldest;
 }
@@ -384,8 +389,9 @@ static void record_now(struct thread_phases *thread_phases)
 {
 	bool is_any_unrecorded = false;
 
-	for (uint16_t at = thread_phases->newest; at && !is_any_unrecorded; at = phases[at - 1].outer)
-		is_any_unrecorded = !phases[at - 1].is_recorded;
+	for (uint16_t at = thread_phases->newest; at && !is_any_unrecorded;
+		at = open_phases.phases[at - 1].outer)
+		is_any_unrecorded = !open_phases.phases[at - 1].is_recorded;
 	if (is_any_unrecorded && gmt_session_is_on() && !gmt_this_thread.in_recorder)
 		record_unrecorded(thread_phases, false);
 }
@@ -404,26 +410,27 @@ static void after_fork(void)
 	struct thread_phases *thread_phases = &phases_of_this_thread;
 
 	for (uint32_t word = 0; word < OPEN_PHASES / WORD_BITS; word++)
-		atomic_store(&used_phases[word], 0);
-	for (uint16_t at = thread_phases->newest; at; at = phases[at - 1].outer) {
-		phases[at - 1].is_recorded = false;
-		atomic_fetch_or(&used_phases[(at - 1) / WORD_BITS], 1ull << (at - 1) % WORD_BITS);
+		atomic_store(&open_phases.used_phases[word], 0);
+	for (uint16_t at = thread_phases->newest; at; at = open_phases.phases[at - 1].outer) {
+		open_phases.phases[at - 1].is_recorded = false;
+		atomic_fetch_or(&open_phases.used_phases[(at - 1) / WORD_BITS],
+			1ull << (at - 1) % WORD_BITS);
 	}
 	for (int source = 0; source < SOURCES; source++) {
 		thread_phases->unstored_unrecorded[source] += thread_phases->unstored_recorded[source];
 		thread_phases->unstored_recorded[source] = 0;
 	}
 	for (int i = 0; i < OPEN_STARTS; i++) {
-		starts[i].phase.is_recorded = false;
+		open_phases.starts[i].phase.is_recorded = false;
 		/* The thread that held it does not exist in the child. */
-		if (atomic_load(&starts[i].state) != OPEN)
-			atomic_store(&starts[i].state, FREE);
+		if (atomic_load(&open_phases.starts[i].state) != OPEN)
+			atomic_store(&open_phases.starts[i].state, FREE);
 	}
 }
 
 void gmt_phase_init(void)
 {
-	is_key_created = pthread_key_create(&key, free_phases_of_thread) == 0;
+	open_phases.is_key_created = pthread_key_create(&open_phases.key, free_phases_of_thread) == 0;
 	gmt_push_call_at_first(record_before_first_event);
 }
 

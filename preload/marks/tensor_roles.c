@@ -277,8 +277,8 @@ static void prefix_of(const struct scan *scan, void *module, unsigned number, ch
 
 /*
  * Returns whether the module or a module inside it has a parameter. Losses and metrics have no
- * parameters. `remaining` bounds the work: modules that share or contain each other have more paths than
- * modules.
+ * parameters. `remaining` bounds the work: modules that share or contain each other have more paths
+ * than modules.
  */
 static bool has_parameter(const struct scan *scan, void *module, int depth, unsigned *remaining)
 {

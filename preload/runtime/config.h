@@ -89,8 +89,8 @@ extern GMT_HIDDEN struct gmt_config gmt_config;
 /*
  * Returns how long a thread waits for another thread before it continues without it. Usually this
  * is `usual_ns`, so that a machine that hangs does not stop the program. With overflow=wait it is
- * at least GMT_LONG_WAIT_S, because a machine that others also use may need so long. A user who sets
- * overflow=wait prefers waiting to losing events.
+ * at least GMT_LONG_WAIT_S, because a machine that others also use may need so long. A user who
+ * sets overflow=wait prefers waiting to losing events.
  */
 static inline uint64_t gmt_config_wait_ns(uint64_t usual_ns)
 {

@@ -67,7 +67,7 @@ static bool make(void)
 	return !failure;
 }
 
-static void tell(enum stage wanted)
+static void request(enum stage wanted)
 {
 	atomic_store(&stage, wanted);
 	syscall(SYS_futex, &stage, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
@@ -90,14 +90,14 @@ bool gmt_exit_thread_exit(void)
 {
 	if (!make())
 		return false;
-	tell(EXITS);
+	request(EXITS);
 	return true;
 }
 
 void gmt_exit_thread_leave(void)
 {
 	if (atomic_load(&stage) == WAITS)
-		tell(LEAVES);
+		request(LEAVES);
 }
 
 void gmt_exit_thread_forget(void)

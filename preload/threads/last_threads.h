@@ -33,9 +33,9 @@ bool gmt_last_threads_has_one_thread(void);
 
 /*
  * Returns the exit code that the process would have without the recorder. Call it after
- * gmt_last_threads_are has returned GMT_LAST_THREADS_YES. Since Linux 6.1 this is the code of the last thread;
- * before, it is the main thread's code. The kernel reports the code of an ended thread since Linux
- * 6.15. On older kernels the function returns the main thread's code.
+ * gmt_last_threads_are has returned GMT_LAST_THREADS_YES. Since Linux 6.1 this is the code of the
+ * last thread; before, it is the main thread's code. The kernel reports the code of an ended thread
+ * since Linux 6.15. On older kernels the function returns the main thread's code.
  */
 int gmt_last_threads_exit_code(void);
 

@@ -37,15 +37,17 @@ enum {
 	SEARCHED_FRAMES = 4096, /* the most frames that are searched for calls of the recorder */
 };
 
-/*
- * int unw_backtrace(void **buffer, int size). The recorder uses only this function of libunwind, so
- * it needs no header of libunwind.
- */
-static int (*libunwind_backtrace)(void **, int);
-static _Unwind_Reason_Code (*libgcc_backtrace)(_Unwind_Trace_Fn, void *);
-static _Unwind_Ptr (*libgcc_frame_address)(struct _Unwind_Context *);
-static _Atomic int unwinder = -1; /* enum gmt_unwinder; -1: not searched yet */
-static struct gmt_selftest selftest;
+static struct {
+	/*
+	 * int unw_backtrace(void **buffer, int size). The recorder uses only this function of
+	 * libunwind, so it needs no header of libunwind.
+	 */
+	int (*libunwind_backtrace)(void **, int);
+	_Unwind_Reason_Code (*libgcc_backtrace)(_Unwind_Trace_Fn, void *);
+	_Unwind_Ptr (*libgcc_frame_address)(struct _Unwind_Context *);
+	_Atomic int unwinder; /* enum gmt_unwinder; -1: not searched yet */
+	struct gmt_selftest selftest;
+} native = { .unwinder = -1 };
 
 /* Opens library `name` in the folder of this library, where an installation may provide it. */
 static void *open_in_own_folder(const char *name)
@@ -81,8 +83,8 @@ static bool open_libunwind(void)
 		return false;
 
 	/* Only unw_backtrace reaches the fast path. unw_step costs eighty times as much. */
-	*(void **)&libunwind_backtrace = gmt_original_dlsym(handle, "unw_backtrace");
-	return libunwind_backtrace != NULL;
+	*(void **)&native.libunwind_backtrace = gmt_original_dlsym(handle, "unw_backtrace");
+	return native.libunwind_backtrace != NULL;
 }
 
 static bool open_libgcc(void)
@@ -91,14 +93,14 @@ static bool open_libgcc(void)
 
 	if (!handle)
 		return false;
-	*(void **)&libgcc_backtrace = gmt_original_dlsym(handle, "_Unwind_Backtrace");
-	*(void **)&libgcc_frame_address = gmt_original_dlsym(handle, "_Unwind_GetIP");
-	return libgcc_backtrace && libgcc_frame_address;
+	*(void **)&native.libgcc_backtrace = gmt_original_dlsym(handle, "_Unwind_Backtrace");
+	*(void **)&native.libgcc_frame_address = gmt_original_dlsym(handle, "_Unwind_GetIP");
+	return native.libgcc_backtrace && native.libgcc_frame_address;
 }
 
 enum gmt_unwinder gmt_native_init(void)
 {
-	int found = atomic_load_explicit(&unwinder, memory_order_acquire);
+	int found = atomic_load_explicit(&native.unwinder, memory_order_acquire);
 
 	if (found >= 0)
 		return found;
@@ -106,13 +108,13 @@ enum gmt_unwinder gmt_native_init(void)
 		: open_libgcc()      ? GMT_UNWINDER_LIBGCC
 							 : GMT_UNWINDER_NONE;
 	/* Pairs with the acquire loads: a thread that sees the answer sees the function pointer. */
-	atomic_store_explicit(&unwinder, found, memory_order_release);
+	atomic_store_explicit(&native.unwinder, found, memory_order_release);
 	return found;
 }
 
 enum gmt_unwinder gmt_native_unwinder(void)
 {
-	int found = atomic_load_explicit(&unwinder, memory_order_acquire);
+	int found = atomic_load_explicit(&native.unwinder, memory_order_acquire);
 
 	return found < 0 ? GMT_UNWINDER_NONE : (enum gmt_unwinder)found;
 }
@@ -129,7 +131,7 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *argu
 
 	if (walk->count == walk->limit)
 		return _URC_END_OF_STACK;
-	walk->addresses[walk->count++] = (void *)libgcc_frame_address(context);
+	walk->addresses[walk->count++] = (void *)native.libgcc_frame_address(context);
 	return _URC_NO_REASON;
 }
 
@@ -138,10 +140,10 @@ static int unwind(void **addresses, int limit)
 	struct libgcc_walk walk = { .addresses = addresses, .limit = limit };
 	int cancelling = gmt_cancelling_hold();
 
-	if (libunwind_backtrace)
-		walk.count = libunwind_backtrace(addresses, limit);
+	if (native.libunwind_backtrace)
+		walk.count = native.libunwind_backtrace(addresses, limit);
 	else
-		libgcc_backtrace(add_frame, &walk);
+		native.libgcc_backtrace(add_frame, &walk);
 	gmt_cancelling_release(cancelling);
 	return walk.count;
 }
@@ -259,7 +261,7 @@ static void comparison_work(void *argument)
 		walked->addresses[same] - buffer.stack.addresses[same] <= 1)
 		same++;
 	/* A stack by frame pointers may end before the unwinder's stack. */
-	gmt_selftest_count(&selftest,
+	gmt_selftest_count(&native.selftest,
 		same != walked->count ||
 			(same != seen && gmt_config.unwind != GMT_UNWIND_WAY_FRAME_POINTERS));
 }
@@ -353,9 +355,9 @@ __attribute__((noinline)) static uint32_t capture_by_walk(struct gmt_walk *walk,
 }
 
 /*
- * Takes the stack like gmt_walk_capture. During a selftest gmt_native_is_unchanged never finds an equal
- * stack. The stacks that it would find are found here in the same way, so that they are compared
- * too.
+ * Takes the stack like gmt_walk_capture. During a selftest gmt_native_is_unchanged never finds an
+ * equal stack. The stacks that it would find are found here in the same way, so that they are
+ * compared too.
  */
 static inline bool walk_stack(struct gmt_walk *walk, const struct gmt_walk_start *start,
 	uint32_t depth, uint32_t generation)
@@ -462,6 +464,6 @@ enum gmt_native_recorder gmt_native_outer_recorder(const void *caller)
 
 bool gmt_native_selftest(char *ret_text, uint32_t bytes)
 {
-	return gmt_selftest_report(&selftest, "native stacks were compared with the unwinder's",
+	return gmt_selftest_report(&native.selftest, "native stacks were compared with the unwinder's",
 		ret_text, bytes);
 }

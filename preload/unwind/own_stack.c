@@ -13,8 +13,10 @@ enum {
 	NEAR_TOP_BYTES = 1 << 20,
 };
 
-static uintptr_t loading_thread, loading_stack;
-static uintptr_t first_thread, first_top;
+static struct {
+	uintptr_t loading_thread, loading_stack;
+	uintptr_t first_thread, first_top;
+} own_stack;
 
 static uintptr_t this_thread(void)
 {
@@ -37,30 +39,31 @@ static uintptr_t this_thread(void)
 
 void gmt_own_stack_init(void)
 {
-	loading_thread = this_thread();
-	loading_stack = (uintptr_t)__builtin_frame_address(0);
+	own_stack.loading_thread = this_thread();
+	own_stack.loading_stack = (uintptr_t)__builtin_frame_address(0);
 }
 
 void gmt_own_stack_find_end(void *(*find)(const char *name))
 {
 	void **end = find("__libc_stack_end");
 
-	first_top = end ? (uintptr_t)*end : 0;
+	own_stack.first_top = end ? (uintptr_t)*end : 0;
 	/*
 	 * Another thread may load this library later. The stack of the loading thread shows whether it
 	 * is the first thread.
 	 */
-	if (loading_stack < first_top && first_top - loading_stack < NEAR_TOP_BYTES)
-		first_thread = loading_thread;
+	if (own_stack.loading_stack < own_stack.first_top &&
+		own_stack.first_top - own_stack.loading_stack < NEAR_TOP_BYTES)
+		own_stack.first_thread = own_stack.loading_thread;
 }
 
 bool gmt_own_stack_grow(struct gmt_own_stack *stack, uintptr_t here)
 {
 	uintptr_t thread = this_thread();
-	uintptr_t top = thread == first_thread ? first_top : thread;
+	uintptr_t top = thread == own_stack.first_thread ? own_stack.first_top : thread;
 	uintptr_t known = stack->top == top && stack->low ? stack->low : top;
 
-	if (!first_thread || here >= known || top - here > MAX_STACK_BYTES ||
+	if (!own_stack.first_thread || here >= known || top - here > MAX_STACK_BYTES ||
 		stack->refused_block == here / BLOCK_BYTES)
 		return false;
 	/*

@@ -95,8 +95,8 @@ static inline bool gmt_walk_is_unchanged(const struct gmt_walk *walk, uint64_t i
 }
 
 /*
- * Returns whether gmt_walk_is_unchanged may be called for the stack that the last walk found by rules.
- * The walk remembers this whole stack, and each word that it depends on is verified.
+ * Returns whether gmt_walk_is_unchanged may be called for the stack that the last walk found by
+ * rules. The walk remembers this whole stack, and each word that it depends on is verified.
  */
 static inline bool gmt_walk_is_verified(const struct gmt_walk *walk)
 {

@@ -162,7 +162,8 @@ __attribute__((always_inline)) static inline uint32_t find_splice_frame(const st
 	uint32_t matching = gmt_walk_count_matching(walk->fp_slots, walk->fp_values, readable, origin);
 
 	/*
-	 * The innermost frame with at most `matching` words outwards of it: only its own word may differ.
+	 * The innermost frame with at most `matching` words outwards of it: only its own word may
+	 * differ.
 	 */
 	if (matching < words)
 		while (gmt_walk_fp_words(walk->fp_marks[at]) > matching)
@@ -227,9 +228,9 @@ static inline uint32_t add_fp_word(struct gmt_walk *walk, uint32_t words, uint32
 }
 
 /*
- * Puts the first `count` frames of `new_frames` before frame `at`; `own` of them are the recorder's.
- * `matters` says whether the frame pointer of frame `at` matters. `fp_words` frame pointers of
- * frame `at` and outwards are known.
+ * Puts the first `count` frames of `new_frames` before frame `at`; `own` of them are the
+ * recorder's. `matters` says whether the frame pointer of frame `at` matters. `fp_words` frame
+ * pointers of frame `at` and outwards are known.
  */
 static void put_before(struct gmt_walk *walk, uint32_t at, uint32_t count, uint32_t own,
 	uint32_t fp_words, bool matters)
@@ -295,9 +296,9 @@ static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 }
 
 /*
- * The progress of a walk that has not met the remembered frames. Frames from `unknown_from` on were found
- * across code that no table describes (0: no such frames). They count only after a frame that a
- * table describes.
+ * The progress of a walk that has not met the remembered frames. Frames from `unknown_from` on were
+ * found across code that no table describes (0: no such frames). They count only after a frame that
+ * a table describes.
  */
 struct progress {
 	uint32_t count, own, unknown_from;

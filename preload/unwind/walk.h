@@ -81,11 +81,11 @@ struct gmt_walk {
 	uint32_t id; /* set by the caller: the id of the last stack that was taken; 0: no id */
 	/* Set by the caller: the generation of the module map that `id` refers to. */
 	uint32_t module_generation;
-	uint32_t
-		captures_since_selftest; /* set by the caller: stacks since the last comparison by the selftest */
+	uint32_t captures_since_selftest; /* set by the caller: stacks since the last comparison by the
+										 selftest */
 	/*
-	 * Set by the caller: the module_generation for which a stack that passes gmt_walk_is_unchanged has
-	 * the id `id`; else GMT_WALK_NO_GENERATION.
+	 * Set by the caller: the module_generation for which a stack that passes gmt_walk_is_unchanged
+	 * has the id `id`; else GMT_WALK_NO_GENERATION.
 	 */
 	uint32_t unchanged_for_generation;
 	uint64_t fp, outermost_fp; /* frame pointers of the innermost and the outermost frame */

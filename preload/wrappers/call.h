@@ -82,8 +82,8 @@ struct gmt_call_details {
 /*
  * Examines a call that begins while the thread is in the recorder or closed. Returns true if a
  * signal handler makes the call. The wrapper then only passes the call on. The call counts as lost
- * if it may be an event. Returns false if nothing is interrupted: a jump or a fork left the recorder, and
- * its state is repaired. `cfa` and `caller` are the wrapper's (outer_call.h).
+ * if it may be an event. Returns false if nothing is interrupted: a jump or a fork left the
+ * recorder, and its state is repaired. `cfa` and `caller` are the wrapper's (outer_call.h).
  */
 bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller,
 	enum gmt_hook hook, enum gmt_kind kind);
@@ -190,8 +190,8 @@ void gmt_call_end_outermost(struct gmt_thread_state *thread);
 
 /*
  * For gmt_call_end: ends a call that adds `own` to the depth and that the thread does not know.
- * Either it began before a fork and ends in the child, or gmt_call_recheck_nesting believed that it was
- * left.
+ * Either it began before a fork and ends in the child, or gmt_call_recheck_nesting believed that it
+ * was left.
  */
 void gmt_call_end_unknown(struct gmt_thread_state *thread, uint64_t own);
 

@@ -16,7 +16,9 @@ enum {
 	GMT_ROTATION_KEPT_PARTS = 10,   /* kept in detail */
 };
 
-/* Returns the place where the file can be cut now. `stamp` was taken before the rings were emptied. */
+/*
+ * Returns the place where the file can be cut now. `stamp` was taken before the rings were emptied.
+ */
 struct gmt_rotation_cut gmt_rotation_now(const struct gmt_rotation *rotate, uint64_t stamp);
 
 /* Returns whether a cut is due. A cut costs a few bytes; a compaction always ends at a cut. */

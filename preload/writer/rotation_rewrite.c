@@ -65,7 +65,7 @@ static bool open_all(struct gmt_rotation_rewrite *rewrite, uint64_t cut_stamp,
 			   !gmt_sink_push(rewrite->sink, header, sizeof(header), &error) &&
 			   !gmt_source_open_part(rewrite->recording->fd, rewrite->part_bytes,
 				   rewrite->recording->path, &rewrite->source, &error) &&
-			   !gmt_compact_open(&options, &rewrite->fold, &error)) ||
+			   !gmt_compact_open(&options, &rewrite->compactor, &error)) ||
 		fail(rewrite, error.text);
 }
 
@@ -91,21 +91,21 @@ static bool read_some(struct gmt_rotation_rewrite *rewrite)
 	struct gmt_error error;
 	const void *rows;
 
-	if (gmt_compact_work(rewrite->fold, ROWS_AT_A_TIME))
+	if (gmt_compact_work(rewrite->compactor, ROWS_AT_A_TIME))
 		return true;
-	if (gmt_compact_failed(rewrite->fold))
+	if (gmt_compact_failed(rewrite->compactor))
 		return fail(rewrite, rewrite->why[0] ? rewrite->why : "out of memory");
 
 	enum gmt_status status = gmt_source_next(rewrite->source, &block, &error);
 	if (status == GMT_END) {
-		gmt_compact_finish(rewrite->fold);
+		gmt_compact_finish(rewrite->compactor);
 		rewrite->phase = GMT_REWRITE_FINISH;
 		return true;
 	}
 	if (!status && gmt_record_info(block.kind)) {
 		status = gmt_decode_rows(&rewrite->decoder, &block, &rows, &error);
 		if (!status)
-			gmt_compact_rows(rewrite->fold, block.kind, rows, block.rows);
+			gmt_compact_rows(rewrite->compactor, block.kind, rows, block.rows);
 	}
 	return !status || fail(rewrite, error.text);
 }
@@ -114,11 +114,11 @@ static bool finish_some(struct gmt_rotation_rewrite *rewrite)
 {
 	struct gmt_error error;
 
-	if (gmt_compact_work(rewrite->fold, ROWS_AT_A_TIME))
+	if (gmt_compact_work(rewrite->compactor, ROWS_AT_A_TIME))
 		return true;
-	if (gmt_compact_failed(rewrite->fold))
+	if (gmt_compact_failed(rewrite->compactor))
 		return fail(rewrite, rewrite->why[0] ? rewrite->why : "out of memory");
-	rewrite->compacted_events = gmt_compact_compacted_events(rewrite->fold);
+	rewrite->compacted_events = gmt_compact_compacted_events(rewrite->compactor);
 	/* End the gzip member, so that the old members can follow unchanged. */
 	if (gmt_sink_end_member(rewrite->sink, NULL, &error))
 		return fail(rewrite, error.text);
@@ -217,12 +217,12 @@ enum gmt_rotation_rewrite_state gmt_rotation_rewrite_work(struct gmt_rotation_re
 static void close_all(struct gmt_rotation_rewrite *rewrite)
 {
 	gmt_source_close(rewrite->source);
-	gmt_compact_close(rewrite->fold);
+	gmt_compact_close(rewrite->compactor);
 	gmt_sink_abandon(rewrite->sink);
 	gmt_decoder_fini(&rewrite->decoder);
 	gmt_encoder_fini(&rewrite->encoder);
 	rewrite->source = NULL;
-	rewrite->fold = NULL;
+	rewrite->compactor = NULL;
 	rewrite->sink = NULL;
 	rewrite->phase = GMT_REWRITE_NONE;
 }

@@ -41,7 +41,7 @@ struct gmt_rotation_rewrite {
 	struct gmt_replacement replacement;
 	struct gmt_source *source;
 	struct gmt_decoder decoder;
-	struct gmt_compactor *fold;
+	struct gmt_compactor *compactor;
 	struct gmt_encoder encoder;
 	struct gmt_sink *sink;  /* writes the new file's compacted prefix */
 	uint64_t part_bytes;    /* size of the old file's part that is compacted */

@@ -378,14 +378,14 @@ void gmt_writer_sync(uint32_t wait_ms)
 static void write_all(void *unused)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
-	uint8_t busy = thread->in_recorder;
+	uint8_t before = thread->in_recorder;
 
 	(void)unused;
 	thread->is_ours = true;
 	thread->in_recorder = GMT_IN_RECORDER_RECORDING;
 	if (open_stream())
 		finish();
-	thread->in_recorder = busy;
+	thread->in_recorder = before;
 	thread->is_ours = false;
 	atomic_store_explicit(&writer.is_over, 1, memory_order_release);
 }
