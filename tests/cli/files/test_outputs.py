@@ -14,8 +14,8 @@ import unittest
 import cli
 import other_users
 import recording
+from definitions import Kind
 
-REFUSED = 3
 OLD = b"what was there before\n"
 
 
@@ -67,7 +67,7 @@ class Case(unittest.TestCase):
 class Refusals(Case):
     def check_refused(self, arguments, words="was not overwritten", **more):
         done = cli.run(*arguments, cwd=self.folder, **more)
-        self.assertEqual(done.returncode, REFUSED, (arguments, done.stderr))
+        self.assertEqual(done.returncode, Kind.ALLOC_FAILED, (arguments, done.stderr))
         self.assertIn(words, done.stderr)
         self.assertIn("--force", done.stderr)
         self.assertEqual(read(self.recording), self.whole, arguments)
@@ -115,7 +115,7 @@ class Refusals(Case):
             with self.subTest(arguments=arguments), open(self.recording, "ab") as file:
                 done = subprocess.run([cli.CLI, *arguments], stdout=file, stderr=subprocess.PIPE, env=cli.PLAIN,
                                       timeout=60, check=False)
-                self.assertEqual(done.returncode, REFUSED)
+                self.assertEqual(done.returncode, Kind.ALLOC_FAILED)
                 self.assertEqual(done.stderr, b"gpumemtrace: error: standard output is a recording; it was not overwritten\n")
             self.assertEqual(read(self.recording), self.whole)
 

@@ -93,7 +93,7 @@ class OneThread(Lazy):
         found = set()
         for name in os.listdir(folder) if os.path.isdir(folder) else ():
             try:
-                leftover = shared_recordings.Leftover(os.path.join(folder, name))
+                leftover = shared_recordings.SharedRecording(os.path.join(folder, name))
             except (OSError, ValueError, struct.error):
                 continue  # gone by now, or not written yet
             if leftover.is_whole and "writer-lazy" in leftover.file:
