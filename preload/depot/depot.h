@@ -46,7 +46,6 @@ void gmt_depot_set_ready(struct gmt_depot *depot, uint64_t ready_bytes);
 void gmt_depot_set_high_water_callback(struct gmt_depot *depot, uint64_t used_bytes,
 	void (*work)(void));
 
-/* Returns the bytes of the arena in use. */
 uint64_t gmt_depot_used_bytes(const struct gmt_depot *depot);
 
 /*

@@ -14,7 +14,7 @@
 
 enum { ASKED_AT_ONCE = 4 };
 
-_Static_assert(sizeof(struct gmt_capture_memory) <= 831760,
+_Static_assert(sizeof(struct gmt_capture_memory) <= 798976,
 	"docs/internals/bounds.md says that it is not larger");
 
 static struct slot {

@@ -169,33 +169,6 @@ enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret
 	return state;
 }
 
-static uint32_t frame_id(struct gmt_depot *depot, const struct gmt_python_place *place,
-	uint64_t fingerprint, uint64_t code_frees)
-{
-	struct gmt_python_key key = {
-		.code = (uintptr_t)place->code,
-		.instr = (uint64_t)place->instr,
-		.fingerprint = fingerprint,
-	};
-	struct gmt_python_key lasting_key = key;
-	uint32_t id = gmt_python_cache_find(python.cache, &key);
-
-	if (id)
-		return id;
-	if (code_frees) {
-		lasting_key.fingerprint = gmt_python_code_fingerprint(&python.layout, place->code);
-		id = gmt_python_cache_find(python.cache, &lasting_key);
-	}
-	if (!id) {
-		id = gmt_python_code_intern(&python.layout, depot, place);
-		if (id)
-			gmt_python_cache_add(python.cache, &lasting_key, id);
-	}
-	if (id && code_frees)
-		gmt_python_cache_add(python.cache, &key, id);
-	return id;
-}
-
 /*
  * Takes the remaining frames from `*frame` on into `now`, which holds the first frames already.
  * Returns false if the depot is full.
@@ -237,7 +210,8 @@ static bool take_remaining_frames(const char **frame, struct gmt_depot *depot, u
 			at++;
 		}
 		if (!id)
-			id = frame_id(depot, &place, current->fingerprint, code_frees);
+			id = gmt_python_code_id(&python.layout, python.cache, depot, &place,
+				current->fingerprint, code_frees);
 		if (!id)
 			return false;
 		now->stack.items[now->count++] = id * 2 + place.entry;
@@ -300,7 +274,8 @@ __attribute__((noinline)) static bool take_outer(struct gmt_depot *depot, uint32
 	outer->count = unchanged;
 	while (outer->count < count && gmt_python_walk_next(&python.layout, &frame, &place)) {
 		uint64_t fingerprint = gmt_python_quick_fingerprint(&python.layout, place.code, code_frees);
-		uint32_t id = frame_id(depot, &place, fingerprint, code_frees);
+		uint32_t id = gmt_python_code_id(&python.layout, python.cache, depot, &place, fingerprint,
+			code_frees);
 
 		if (!id)
 			return false;

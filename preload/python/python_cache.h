@@ -29,9 +29,9 @@ struct gmt_python_key {
 };
 
 /*
- * An entry. `sequence` is odd while a thread writes the entry. A reader uses the values that it
- * loads between two equal, even values of `sequence`. All loads acquire and all stores release, so
- * neither side needs a fence. On x86-64 these are plain moves.
+ * An entry. `sequence` is odd while a thread writes the entry. A reader uses the values that it loads
+ * between two equal, even values of `sequence`. All loads acquire and all stores release, so neither
+ * side needs a fence. On x86-64 these are plain moves.
  */
 struct gmt_python_cache_entry {
 	_Atomic uint32_t sequence;

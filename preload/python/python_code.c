@@ -85,3 +85,31 @@ uint32_t gmt_python_code_intern(const struct gmt_python_layout *layout, struct g
 	gmt_recorder_stack_run(intern_work, &call);
 	return call.id;
 }
+
+uint32_t gmt_python_code_id(const struct gmt_python_layout *layout, struct gmt_python_cache *cache,
+	struct gmt_depot *depot, const struct gmt_python_place *place, uint64_t fingerprint,
+	uint64_t code_frees)
+{
+	struct gmt_python_key key = {
+		.code = (uintptr_t)place->code,
+		.instr = (uint64_t)place->instr,
+		.fingerprint = fingerprint,
+	};
+	struct gmt_python_key lasting_key = key;
+	uint32_t id = gmt_python_cache_find(cache, &key);
+
+	if (id)
+		return id;
+	if (code_frees) {
+		lasting_key.fingerprint = gmt_python_code_fingerprint(layout, place->code);
+		id = gmt_python_cache_find(cache, &lasting_key);
+	}
+	if (!id) {
+		id = gmt_python_code_intern(layout, depot, place);
+		if (id)
+			gmt_python_cache_add(cache, &lasting_key, id);
+	}
+	if (id && code_frees)
+		gmt_python_cache_add(cache, &key, id);
+	return id;
+}

@@ -5,6 +5,7 @@
 /* Reads code objects and stores them in the depot. Internal to python*.c. */
 
 #include "depot/depot.h"
+#include "python/python_cache.h"
 #include "python/python_layout.h"
 
 /* Returns the name to show, a str object: the qualified name if this Python has it. */
@@ -16,6 +17,15 @@ const char *gmt_python_code_name(const struct gmt_python_layout *layout, const c
  */
 uint32_t gmt_python_code_intern(const struct gmt_python_layout *layout, struct gmt_depot *depot,
 	const struct gmt_python_place *place);
+
+/*
+ * Returns the id of a place, from the cache if the cache has it. Otherwise stores the place in the
+ * depot and the cache; 0 if the depot is full. `code_frees` is the count of freed code objects;
+ * `fingerprint` is gmt_python_quick_fingerprint() of the code object.
+ */
+uint32_t gmt_python_code_id(const struct gmt_python_layout *layout, struct gmt_python_cache *cache,
+	struct gmt_depot *depot, const struct gmt_python_place *place, uint64_t fingerprint,
+	uint64_t code_frees);
 
 /* Returns the fingerprint (gmt_python_code_fingerprint) of a code object without a number. */
 uint64_t gmt_python_code_hash(const struct gmt_python_layout *layout, const char *code);

@@ -126,7 +126,6 @@ static inline const char *gmt_python_walk_start(const struct gmt_python_layout *
  */
 enum { GMT_PYTHON_OWNER_GENERATOR = 1, GMT_PYTHON_OWNER_FIRST_SHIM = 3 };
 
-/* Returns the code object of a frame. */
 static inline const char *gmt_python_frame_code(const struct gmt_python_layout *layout,
 	const char *frame)
 {

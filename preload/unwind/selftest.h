@@ -17,7 +17,6 @@ struct gmt_selftest {
 	_Atomic uint64_t compared, different;
 };
 
-/* Counts one comparison. */
 static inline void gmt_selftest_count(struct gmt_selftest *selftest, bool is_different)
 {
 	atomic_fetch_add_explicit(&selftest->compared, 1, memory_order_relaxed);

@@ -96,19 +96,16 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static inline uin
  */
 enum { GMT_WALK_ORIGIN_WORDS = 1 << 30 };
 
-/* Returns the address of the origin. */
 static inline uint64_t gmt_walk_origin(const struct gmt_walk *walk)
 {
 	return walk->own_stack.top - (uint64_t)GMT_WALK_ORIGIN_WORDS * GMT_UNWIND_WORD_BYTES;
 }
 
-/* Returns the slot of an address. */
 static inline uint32_t gmt_walk_slot(uint64_t origin, uint64_t address)
 {
 	return (uint32_t)((address - origin) / GMT_UNWIND_WORD_BYTES);
 }
 
-/* Returns the address of a slot. */
 static inline uint64_t gmt_walk_slot_address(uint64_t origin, uint32_t slot)
 {
 	return origin + (uint64_t)slot * GMT_UNWIND_WORD_BYTES;
@@ -138,13 +135,11 @@ static inline bool gmt_walk_is_return(uint64_t origin, uint32_t slot, uint64_t a
 	return !gmt_walk_return_differs(origin, slot, address);
 }
 
-/* Returns whether the word at `slot` is `value`. */
 static inline bool gmt_walk_is_word(uint64_t origin, uint32_t slot, uint64_t value)
 {
 	return gmt_walk_word_to_compare(gmt_walk_slot_address(origin, slot)) == value;
 }
 
-/* Returns whether the `count` words at `slots` equal `values`. */
 static inline bool gmt_walk_words_match(const uint32_t *slots, const uint64_t *values, size_t count,
 	uint64_t origin)
 {

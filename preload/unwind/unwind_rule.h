@@ -59,7 +59,6 @@ static inline uint32_t gmt_unwind_rule_pack(struct gmt_unwind_rule rule)
 	return rule.cfa_words << 11 | (uint32_t)rule.saved_words << 3 | rule.kind;
 }
 
-/* Returns the rule that gmt_unwind_rule_pack has packed. */
 static inline struct gmt_unwind_rule gmt_unwind_rule_unpack(uint32_t packed)
 {
 	return (struct gmt_unwind_rule){

@@ -37,8 +37,8 @@ static inline bool is_own(const struct gmt_walk_start *start, uint64_t ip)
 }
 
 /* The recorder's code has tables if rules exist, else it keeps frame pointers. */
-static inline struct gmt_unwind_rule rule_of(struct gmt_rule_cache *rule_cache,
-	uint32_t *rule_cache_node, const struct gmt_walk_start *start, const struct registers *frame)
+static inline struct gmt_unwind_rule rule_of(const struct gmt_walk_start *start,
+	const struct registers *frame)
 {
 	static const struct gmt_unwind_rule framed = {
 		.kind = GMT_UNWIND_BY_FP,
@@ -47,7 +47,7 @@ static inline struct gmt_unwind_rule rule_of(struct gmt_rule_cache *rule_cache,
 	};
 
 	if (!start->by_frame_pointers || (gmt_rules_sets && is_own(start, frame->ip)))
-		return gmt_rule_cache_find(rule_cache, rule_cache_node, frame->ip);
+		return gmt_rules_find(frame->ip);
 	return frame->fp ? framed : (struct gmt_unwind_rule){ .kind = GMT_UNWIND_END };
 }
 
@@ -350,7 +350,6 @@ static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start,
 	struct registers frame = { .ip = start->ip, .sp = start->sp, .fp = start->fp };
 	struct gmt_walk_frame *new_frames = walk->new_frames;
 	struct progress now = { 0 };
-	uint32_t rule_cache_node = 0;
 
 	for (;; new_frames++) {
 		const uint32_t slot = gmt_walk_slot(origin, frame.sp);
@@ -363,7 +362,7 @@ static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start,
 			now.own++;
 		now.count++;
 
-		struct gmt_unwind_rule rule = rule_of(&walk->rule_cache, &rule_cache_node, start, &frame);
+		struct gmt_unwind_rule rule = rule_of(start, &frame);
 
 		new_frames->ip = frame.ip;
 		new_frames->fp = frame.fp;
@@ -426,10 +425,8 @@ __attribute__((noinline)) static bool capture_revalidated(struct gmt_walk *walk,
 	}
 	if (walk->generation != generation || walk->has_unverified_words)
 		forget(walk);
-	if (walk->generation != generation) {
-		gmt_rule_cache_clear(&walk->rule_cache);
+	if (walk->generation != generation)
 		gmt_stack_cache_clear(&walk->stack_cache);
-	}
 	walk->generation = generation;
 
 	const uint64_t origin = gmt_walk_origin(walk);
@@ -473,11 +470,8 @@ bool gmt_walk_outermost(struct gmt_walk *walk, const struct gmt_walk_start *star
 		.fp = walk->outermost_fp,
 	};
 
-	uint32_t rule_cache_node = 0;
-
 	for (uint32_t beyond = 0; beyond < GMT_OUTER_END_MAX_SEARCHED_FRAMES; beyond++) {
-		enum step result = step(start, &frame,
-			rule_of(&walk->rule_cache, &rule_cache_node, start, &frame), top, &frame);
+		enum step result = step(start, &frame, rule_of(start, &frame), top, &frame);
 
 		if (result == STEP_CONTINUE || result == STEP_UNREMEMBERED) {
 			ret_addresses[beyond % count] = frame.ip;

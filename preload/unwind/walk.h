@@ -5,7 +5,7 @@
 /*
  * Walks the calling thread's native stack by rules (unwind/rules.h), and remembers it. The next
  * walk visits only the new frames. It verifies the remembered frames and takes the rest from them.
- * In the flow: native -> walk -> rule cache -> rules, and walk -> stack cache.
+ * In the flow: native -> walk -> rules, and walk -> stack cache.
  *
  * If all code is said to keep frame pointers, the walk follows frame pointers and reads no table.
  *
@@ -19,7 +19,6 @@
 #include "unwind/depth_limits.h"
 #include "unwind/own_stack.h"
 #include "unwind/stack_cache.h"
-#include "unwind/rule_cache.h"
 #include "format/format.h"
 
 enum {
@@ -54,7 +53,8 @@ struct gmt_walk_frame {
  * array or field.
  */
 struct gmt_walk {
-	struct gmt_rule_cache rule_cache;
+	/* The arrays below end in the middle of pages: the data on both sides of an end is close. */
+	char half_a_page[2048];
 	struct gmt_walk_frame new_frames[GMT_WALK_NEW_FRAMES + 1];
 	uint64_t hashes[GMT_WALK_FRAMES + 1]; /* of the addresses from a frame outwards */
 	uint64_t addresses[GMT_WALK_FRAMES];

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=bash disable=SC2034
 # What the setup scripts share; they source it. Progress goes to stderr: stdout is for the answer.
 
 setup_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -57,7 +57,6 @@ bool gmt_backward_attribution_register_thread(struct gmt_backward_attribution *b
 bool gmt_backward_attribution_set_stack(struct gmt_backward_attribution *backward_attribution,
 	uint32_t thread, uint32_t frames, bool lies_in_call);
 
-/* Returns whether a thread is one of autograd's. */
 bool gmt_backward_attribution_is_autograd_thread(
 	const struct gmt_backward_attribution *backward_attribution, uint32_t thread);
 

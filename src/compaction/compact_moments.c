@@ -139,33 +139,14 @@ static bool add_group(struct gmt_compactor *compactor, struct gmt_compact_series
 {
 	const struct gmt_accounting *accounting = &compactor->accounting;
 
-	if (!gmt_budget_spend(accounting->accounts.count < GMT_COMPACT_STEP_ACCOUNTS
-				? accounting->accounts.count
-				: GMT_COMPACT_STEP_ACCOUNTS,
-			GMT_BUDGET_ROWS))
-		return true;
-	for (size_t i = 0; i < accounting->accounts.count && i < GMT_COMPACT_STEP_ACCOUNTS; i++) {
-		const struct gmt_account *account = &accounting->accounts.items[i];
-		struct gmt_past_step *row = gmt_vec_push(&series->rows);
+	const size_t count = accounting->accounts.count < GMT_COMPACT_STEP_ACCOUNTS
+		? accounting->accounts.count
+		: GMT_COMPACT_STEP_ACCOUNTS;
 
-		if (!row)
-			return false;
-		*row = (struct gmt_past_step){
-			.stamp = mark->stamp,
-			.source = mark->source,
-			.object = mark->object,
-			.thread = mark->thread,
-			.name = mark->name,
-			.steps = series->waiting,
-			.layer = account->layer,
-			.device = account->device,
-			.live_bytes = account->live_bytes,
-			.peak_bytes = series->peaks.items[i],
-		};
-		series->peaks.items[i] = account->live_bytes;
-	}
-	/* A recording without any account still has its steps. */
-	if (!accounting->accounts.count) {
+	if (!gmt_budget_spend(count, GMT_BUDGET_ROWS))
+		return true;
+	/* A recording without any account still has its steps: one row. */
+	for (size_t i = 0; i < (count ? count : 1); i++) {
 		struct gmt_past_step *row = gmt_vec_push(&series->rows);
 
 		if (!row)
@@ -179,6 +160,16 @@ static bool add_group(struct gmt_compactor *compactor, struct gmt_compact_series
 			.steps = series->waiting,
 			.device = GMT_DEVICE_HOST,
 		};
+		if (!count)
+			break;
+
+		const struct gmt_account *account = &accounting->accounts.items[i];
+
+		row->layer = account->layer;
+		row->device = account->device;
+		row->live_bytes = account->live_bytes;
+		row->peak_bytes = series->peaks.items[i];
+		series->peaks.items[i] = account->live_bytes;
 	}
 	series->waiting = 0;
 	if (++series->groups > GMT_COMPACT_STEPS)

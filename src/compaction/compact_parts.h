@@ -15,6 +15,7 @@
  * - compact_curves.c: what sites held at the ends of steps.
  * - compact_texts.c: clocks and notes.
  * - compact_write.c: writes the output.
+ * - compact_write_past.c: writes rows in blocks, and the past_* rows.
  *
  * Every function returns false only when out of memory, or when `write` returned false.
  */
@@ -393,6 +394,13 @@ bool gmt_compact_keep_tail(struct gmt_compactor *compactor);
 /* compact_write.c: writes a part of the head. *ret_done is true when the head is complete. */
 bool gmt_compact_write_head(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_done);
 bool gmt_compact_begin_head(struct gmt_compactor *compactor);
+/* Writes many rows of one kind, in blocks. */
+bool gmt_compact_write_rows(struct gmt_compactor *compactor, uint32_t kind, const void *rows,
+	size_t count);
+/* Writes the rows of accounts, spaces and heaps. */
+bool gmt_compact_write_accounts(struct gmt_compactor *compactor);
+bool gmt_compact_write_sites(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_done);
+bool gmt_compact_write_steps(struct gmt_compactor *compactor);
 /* Writes events with differences in place of totals. Changes `rows`. */
 bool gmt_compact_write_events(struct gmt_compactor *compactor, struct gmt_event *rows,
 	uint32_t count);

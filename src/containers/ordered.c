@@ -43,7 +43,6 @@ static size_t find_above(const struct gmt_ordered_page *page, uint64_t key)
 	return at + (page->count && entries[at].key <= key);
 }
 
-/* Inserts a new page at `index`. */
 static struct gmt_ordered_page *insert_page(struct gmt_ordered *ordered, size_t index)
 {
 	struct gmt_ordered_entry *entries;

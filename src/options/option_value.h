@@ -8,7 +8,6 @@
  */
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum gmt_window_unit { GMT_WINDOW_EVENTS, GMT_WINDOW_SECONDS, GMT_WINDOW_STEPS };

@@ -36,7 +36,6 @@ struct gmt_recorder_option_row {
 	const char *meaning;
 };
 
-/* Returns the row of an option. */
 const struct gmt_recorder_option_row *gmt_recorder_option(enum gmt_recorder_option option);
 
 /* The current values, as text. */
@@ -48,7 +47,6 @@ struct gmt_recorder_settings {
 	bool is_refused[GMT_RECORDER_OPTION_COUNT]; /* a value was given and refused */
 };
 
-/* Returns the value of an option in `settings`. */
 const char *gmt_recorder_setting(const struct gmt_recorder_settings *settings,
 	enum gmt_recorder_option option);
 

@@ -12,7 +12,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "analysis/gate/limits.h"
 #include "analysis/gate/suppressions.h"
 #include "analysis/gate/verdict.h"
 #include "render/json.h"

@@ -12,7 +12,6 @@
  */
 void gmt_coverage_text(const struct gmt_coverage *coverage, const struct gmt_plain *plain);
 
-/* Writes the value of "coverage". */
 void gmt_coverage_json(const struct gmt_coverage *coverage, struct gmt_json *json);
 
 #endif

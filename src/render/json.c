@@ -256,6 +256,18 @@ void gmt_json_key_u64(struct gmt_json *json, const char *key, uint64_t value)
 	gmt_json_u64(json, value);
 }
 
+void gmt_json_key_i64(struct gmt_json *json, const char *key, int64_t value)
+{
+	gmt_json_key(json, key);
+	gmt_json_i64(json, value);
+}
+
+void gmt_json_key_bool(struct gmt_json *json, const char *key, bool value)
+{
+	gmt_json_key(json, key);
+	gmt_json_bool(json, value);
+}
+
 void gmt_json_key_known(struct gmt_json *json, const char *key, bool is_known, uint64_t value)
 {
 	gmt_json_key(json, key);
@@ -274,11 +286,22 @@ void gmt_json_key_double(struct gmt_json *json, const char *key, double value)
 		gmt_json_double(json, value);
 }
 
-void gmt_json_key_texts(struct gmt_json *json, const char *key, const char *const *texts,
-	size_t count)
+void gmt_json_key_array(struct gmt_json *json, const char *key)
 {
 	gmt_json_key(json, key);
 	gmt_json_begin_array(json);
+}
+
+void gmt_json_key_object(struct gmt_json *json, const char *key)
+{
+	gmt_json_key(json, key);
+	gmt_json_begin_object(json);
+}
+
+void gmt_json_key_texts(struct gmt_json *json, const char *key, const char *const *texts,
+	size_t count)
+{
+	gmt_json_key_array(json, key);
 	for (size_t i = 0; i < count; i++)
 		gmt_json_text(json, texts[i]);
 	gmt_json_end_array(json);

@@ -46,14 +46,19 @@ void gmt_json_double(struct gmt_json *json, double value);
 void gmt_json_bool(struct gmt_json *json, bool value);
 void gmt_json_null(struct gmt_json *json);
 
-/* Write a key and its value. */
 void gmt_json_key_text(struct gmt_json *json, const char *key, const char *text);
 void gmt_json_key_u64(struct gmt_json *json, const char *key, uint64_t value);
+void gmt_json_key_i64(struct gmt_json *json, const char *key, int64_t value);
+void gmt_json_key_bool(struct gmt_json *json, const char *key, bool value);
 /* null if it is not known */
 void gmt_json_key_known(struct gmt_json *json, const char *key, bool is_known, uint64_t value);
 /* null if it is below 0 */
 void gmt_json_key_double(struct gmt_json *json, const char *key, double value);
 void gmt_json_key_texts(struct gmt_json *json, const char *key, const char *const *texts,
 	size_t count);
+
+/* Write a key and begin its value. */
+void gmt_json_key_array(struct gmt_json *json, const char *key);
+void gmt_json_key_object(struct gmt_json *json, const char *key);
 
 #endif

@@ -9,11 +9,9 @@
  * killed process's memory (recovery.h). One thread.
  */
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "containers/arena.h"
-#include "base/status.h"
 #include "containers/vec.h"
 #include "shared_memory/depot_entry.h"
 #include "format/format.h"

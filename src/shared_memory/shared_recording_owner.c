@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "shared_memory/shared_recording_owner.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -31,7 +31,6 @@ struct gmt_source {
 	const struct gmt_members *members; /* NULL: all members are read */
 	/* index of the next member to compare with the position */
 	size_t next_member;
-	const struct gmt_inflater *inflater;
 	void *inflating;     /* the inflater's state, in the arena */
 	struct gmt_inflate_bytes bytes; /* `in` as input, and the caller's output buffer */
 	struct gmt_arena memory;
@@ -100,29 +99,12 @@ void gmt_source_leave_out(struct gmt_source *source, const struct gmt_members *m
 /* Consecutive gzip members are one stream, as for gzip itself. */
 static bool begin_member(struct gmt_source *source)
 {
-	if (source->is_cut)
-		return false;
 	leave_out(source);
 	if (!source->bytes.in_bytes && !fill_input(source))
 		return false;
-	source->inflater->begin(source->inflating);
+	gmt_inflate_begin(source->inflating);
 	source->in_member = true;
 	return true;
-}
-
-/*
- * The file ended inside a member. An inflater that decodes several symbols at a time keeps back the
- * last symbols until more bits follow. So it gets some zero bytes. Its output for these bytes means
- * nothing and does no harm: from here on, only blocks with a correct checksum count. The rest is
- * the part that was cut.
- */
-static void end_input(struct gmt_source *source)
-{
-	static const uint8_t nothing[8];
-
-	source->is_cut = true;
-	source->bytes.in = nothing;
-	source->bytes.in_bytes = sizeof(nothing);
 }
 
 /*
@@ -139,7 +121,7 @@ static size_t inflate_some(struct gmt_source *source, uint8_t *to, size_t length
 		if (!source->in_member && !begin_member(source))
 			break;
 		/* Called without input too: the inflater may still hold earlier input. */
-		switch (source->inflater->run(source->inflating, bytes)) {
+		switch (gmt_inflate_run(source->inflating, bytes)) {
 		case GMT_INFLATE_ENDED:
 			source->in_member = false;
 			break;
@@ -149,10 +131,10 @@ static size_t inflate_some(struct gmt_source *source, uint8_t *to, size_t length
 		default:
 			if (!bytes->out_bytes || bytes->in_bytes)
 				break;
-			if (source->is_cut)
+			if (!fill_input(source)) {
+				source->is_cut = !source->failed;
 				return length - bytes->out_bytes;
-			if (!fill_input(source) && !source->failed)
-				end_input(source);
+			}
 		}
 	}
 	return length - bytes->out_bytes;
@@ -191,7 +173,7 @@ static enum gmt_status check_header(struct gmt_source *source, struct gmt_error 
 			"%s: is not a gzip file, so not a gpumemtrace snapshot", source->path);
 	is_all = inflate_some(source, header, sizeof(header)) == sizeof(header);
 	is_ours = is_all && memcmp(header, GMT_FORMAT_MAGIC, 8) == 0;
-	is_whole = is_all && gmt_get_u32(header + 16) == source->inflater->checksum(0, header, 16);
+	is_whole = is_all && gmt_get_u32(header + 16) == gmt_checksum(0, header, 16);
 	if (!is_all || (source->is_cut && !(is_ours && is_whole)))
 		return gmt_error_set(error, GMT_FORMAT, "%s: nothing in it can be read: %s", source->path,
 			source->failed && !source->is_cut ? source->failure
@@ -212,8 +194,8 @@ static enum gmt_status check_header(struct gmt_source *source, struct gmt_error 
 }
 
 /* Makes a source without the file and the fields that depend on it. */
-static enum gmt_status make(const struct gmt_inflater *inflater, const char *path,
-	struct gmt_source **ret_source, struct gmt_error *error)
+static enum gmt_status make(const char *path, struct gmt_source **ret_source,
+	struct gmt_error *error)
 {
 	struct gmt_source *source;
 
@@ -226,13 +208,12 @@ static enum gmt_status make(const struct gmt_inflater *inflater, const char *pat
 	source->path = strcpy(source->path_copy, path ? path : "");
 	source->fd = -1;
 	source->in_member = true;
-	source->inflater = inflater;
-	source->inflating = inflater->open(&source->memory);
+	source->inflating = gmt_inflate_open(&source->memory);
 	if (!source->inflating) {
 		gmt_source_close(source);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}
-	inflater->begin(source->inflating);
+	gmt_inflate_begin(source->inflating);
 	*ret_source = source;
 	return GMT_OK;
 }
@@ -241,7 +222,7 @@ enum gmt_status gmt_source_open_part(int fd, uint64_t end_bytes, const char *pat
 	struct gmt_source **ret_source, struct gmt_error *error)
 {
 	struct gmt_source *source;
-	enum gmt_status status = make(&gmt_inflater_zlib, path, &source, error);
+	enum gmt_status status = make(path, &source, error);
 
 	*ret_source = NULL;
 	if (status)
@@ -277,19 +258,25 @@ static enum gmt_status begin(struct gmt_source *source, const char *path, struct
 	return status;
 }
 
-enum gmt_status gmt_source_open_by(const struct gmt_inflater *inflater, const char *path,
+enum gmt_status gmt_source_open(const char *path, struct gmt_source **ret_source,
+	struct gmt_error *error)
+{
+	return gmt_source_open_with(path, NULL, ret_source, error);
+}
+
+enum gmt_status gmt_source_open_with(const char *path,
 	struct gmt_shared_recording *shared_recording, struct gmt_source **ret_source,
 	struct gmt_error *error)
 {
-	return gmt_source_open_file(inflater, -1, path, shared_recording, ret_source, error);
+	return gmt_source_open_descriptor(-1, path, shared_recording, ret_source, error);
 }
 
-enum gmt_status gmt_source_open_file(const struct gmt_inflater *inflater, int fd, const char *path,
+enum gmt_status gmt_source_open_descriptor(int fd, const char *path,
 	struct gmt_shared_recording *shared_recording, struct gmt_source **ret_source,
 	struct gmt_error *error)
 {
 	struct gmt_source *source;
-	enum gmt_status status = make(inflater, path, &source, error);
+	enum gmt_status status = make(path, &source, error);
 
 	*ret_source = NULL;
 	if (status)
@@ -326,7 +313,7 @@ bool gmt_source_is_just_begun(int fd)
 		return false;
 	if (!about.st_size)
 		return true;
-	if (make(&gmt_inflater_zlib, NULL, &source, NULL))
+	if (make(NULL, &source, NULL))
 		return false;
 	source->fd = fd;
 	source->is_part = true;
@@ -399,7 +386,7 @@ static enum gmt_status next_of_file(struct gmt_source *source, struct gmt_block 
 	if (status)
 		return status;
 	block.payload = source->payload.items;
-	if (!gmt_block_is_intact(header, &block, source->inflater->checksum))
+	if (!gmt_block_is_intact(header, &block))
 		return damaged(source, "a block in it has a wrong checksum", error);
 	*ret_block = block;
 	return GMT_OK;

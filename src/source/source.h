@@ -16,8 +16,6 @@
 #include "format/file/members.h"
 
 struct gmt_source;
-
-struct gmt_inflater;
 struct gmt_shared_recording;
 
 struct gmt_source_progress {
@@ -34,8 +32,7 @@ enum gmt_status gmt_source_open(const char *path, struct gmt_source **ret_source
 
 /*
  * Same for the first `end_bytes` of an open file, as if it ended there. `fd` stays the caller's,
- * and its position does not change. `path` is for messages. Always uses zlib: the recorder reads
- * its own file with this function.
+ * and its position does not change. `path` is for messages.
  */
 enum gmt_status gmt_source_open_part(int fd, uint64_t end_bytes, const char *path,
 	struct gmt_source **ret_source, struct gmt_error *error);
@@ -50,22 +47,9 @@ enum gmt_status gmt_source_open_with(const char *path,
 	struct gmt_error *error);
 
 /*
- * Same, with a given inflater (inflate.h). All inflaters give the same blocks. The other functions
- * use ISA-L if it is available. `shared_recording` may be NULL.
- */
-enum gmt_status gmt_source_open_by(const struct gmt_inflater *inflater, const char *path,
-	struct gmt_shared_recording *shared_recording, struct gmt_source **ret_source,
-	struct gmt_error *error);
-
-/*
  * Same, from the beginning of the open file `fd`, unless `fd` is -1. `fd` stays the caller's, but
- * its position changes. `path` is then only for messages.
+ * its position changes. `path` is then only for messages. `shared_recording` may be NULL.
  */
-enum gmt_status gmt_source_open_file(const struct gmt_inflater *inflater, int fd, const char *path,
-	struct gmt_shared_recording *shared_recording, struct gmt_source **ret_source,
-	struct gmt_error *error);
-
-/* Same, with the fastest inflater of this machine. */
 enum gmt_status gmt_source_open_descriptor(int fd, const char *path,
 	struct gmt_shared_recording *shared_recording, struct gmt_source **ret_source,
 	struct gmt_error *error);

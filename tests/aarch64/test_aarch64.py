@@ -90,7 +90,7 @@ def build_walk(compiler, folder, *arguments):
     """The walk by frame pointers with its test, for one architecture."""
     path = os.path.join(folder, "walk")
     sources = [os.path.join(PRELOAD, "unwind", f"{name}.c")
-               for name in ("walk", "stack_cache", "rule_cache", "own_stack", "probe_memory", "rules", "eh_frame")]
+               for name in ("walk", "stack_cache", "own_stack", "probe_memory", "rules", "eh_frame")]
     subprocess.run([compiler, "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O2", "-g",
                     "-fno-optimize-sibling-calls", f"-I{PRELOAD}", f"-I{os.path.join(os.path.dirname(PRELOAD), 'src')}", *arguments,
                     "-o", path, os.path.join(HERE, "walk.c"), *sources, "-pthread"], check=True)

@@ -20,7 +20,7 @@ import time
 
 sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "helpers"))
 
-import tasks  # noqa: E402  (found by the line above)
+import tasks
 
 NATIVE_FRAMES, PYTHON_FRAMES = 30, 15
 SHAPES = {"same": 1, "counting": 0, "differing": 64}

@@ -16,9 +16,9 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "torch", "programs"))
 
-import torch  # noqa: E402
-from torch import nn  # noqa: E402
-import transformer_loop as loop  # noqa: E402
+import torch
+from torch import nn
+import transformer_loop as loop
 
 WARM_UP_STEPS = 30  # all that is met for the first time
 

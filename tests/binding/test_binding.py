@@ -109,10 +109,6 @@ class Object(unittest.TestCase):
         self.assertIn("libc.so.6", needed)
         self.assertEqual({name for name in needed if not name.startswith("ld-linux")}, {"libc.so.6"})
 
-    def test_the_readers_way_to_inflate_is_no_part_of_it(self):
-        with open(SHIM, "rb") as file:
-            self.assertNotIn(b"libisal", file.read())
-
     def test_it_exports_the_hooks_some_of_libc_nvtxs_entries_marks_two_for_its_audit_library_and_three_for_libunwind_alone(self):
         rows = [line.split() for line in readelf("--dyn-syms").splitlines()]
         rows = [row for row in rows if len(row) >= 8 and row[0].endswith(":") and row[6] not in ("UND", "Ndx")]

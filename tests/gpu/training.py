@@ -9,10 +9,10 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "torch", "programs"))
 
-import torch  # noqa: E402
+import torch
 
-import common  # noqa: E402
-import convnet  # noqa: E402
+import common
+import convnet
 
 STEPS = 5
 QUIET_SECONDS = 0.8  # the recorder asks the device a few times a second

@@ -86,7 +86,7 @@ class SystemCalls(unittest.TestCase):
             if not host.is_deterministic or host.missing():
                 continue
             with self.subTest(host.name), compare.Place() as place:
-                plain, recorded = [], []
+                plain, recorded, started = [], [], None
                 # How often a program waits, or reads in pieces, is chance: what the recorder adds is there each time.
                 while not recorded or (self.others(plain, recorded, started) and len(recorded) < RUNS):
                     counts, started, _ = calls(host.command, place, host, None)

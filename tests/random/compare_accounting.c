@@ -13,24 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checkpoint.h"
+#include "driver_facts.h"
 #include "reader/replay/replay.h"
 #include "reader/load/snapshot.h"
 #include "reader/stacks/traces.h"
 
 enum { SHOWN_DIFFERENCES = 8, SHOWN_EVENTS = 10 };
-
-#define ANY_BYTES UINT64_MAX
-#define ANY_DEVICE INT16_MIN
-
-/* A block, as the driver or the replay says. */
-struct fact {
-	uint64_t address; /* or handle */
-	uint64_t bytes, most_bytes; /* what is possible */
-	uint32_t references; /* 0: of no matter */
-	int16_t device;
-	uint8_t space;
-};
 
 struct facts {
 	GMT_VEC(struct fact) list;
@@ -67,134 +55,6 @@ static void add(struct facts *facts, const struct fact *fact)
 	struct fact *slot = need(gmt_vec_push(&facts->list));
 
 	*slot = *fact;
-}
-
-/*
- * --- what the driver says
- * -------------------------------------------------------------------------
- */
-
-/* Items of one checkpoint. */
-struct items {
-	struct simcuda_item *list;
-	uint64_t count;
-};
-
-static bool is_graphics(const struct items *items, uint64_t handle)
-{
-	for (uint64_t i = 0; i < items->count; i++)
-		if (items->list[i].kind == SIMCUDA_KIND_GRAPHICS_RESOURCE &&
-			items->list[i].address == handle)
-			return true;
-	return false;
-}
-
-/* The largest mapping of a handle, and how many holders it has that the recorder cannot see. */
-static uint64_t largest_mapping(const struct items *items, uint64_t handle, uint32_t *ret_tiles)
-{
-	uint64_t largest = 0;
-
-	*ret_tiles = 0;
-	for (uint64_t i = 0; i < items->count; i++) {
-		const struct simcuda_item *item = &items->list[i];
-
-		if (item->object != handle)
-			continue;
-		if (item->kind == SIMCUDA_KIND_TILES)
-			++*ret_tiles;
-		if (item->kind == SIMCUDA_KIND_MAPPING && item->size_bytes > largest)
-			largest = item->size_bytes;
-	}
-	return largest;
-}
-
-/* Where things of each kind are in a recording; 0: nowhere. */
-static const uint8_t space_of[] = {
-	[SIMCUDA_KIND_DEVICE] = GMT_SPACE_DEVICE,
-	[SIMCUDA_KIND_MANAGED] = GMT_SPACE_MANAGED,
-	[SIMCUDA_KIND_PINNED] = GMT_SPACE_PINNED,
-	[SIMCUDA_KIND_REGISTERED] = GMT_SPACE_REGISTERED,
-	[SIMCUDA_KIND_POOL_BLOCK] = GMT_SPACE_POOL,
-	[SIMCUDA_KIND_GRAPH_BLOCK] = GMT_SPACE_GRAPH,
-	[SIMCUDA_KIND_IPC] = GMT_SPACE_IPC,
-	[SIMCUDA_KIND_IMPORTED_BLOCK] = GMT_SPACE_IPC,
-	[SIMCUDA_KIND_EXTERNAL_BUFFER] = GMT_SPACE_EXTERNAL_VIEW,
-	[SIMCUDA_KIND_EXTERNAL_MEMORY] = GMT_SPACE_EXTERNAL,
-	[SIMCUDA_KIND_ARRAY] = GMT_SPACE_ARRAY,
-	[SIMCUDA_KIND_MIPMAP] = GMT_SPACE_ARRAY,
-	[SIMCUDA_KIND_GRAPHICS_RESOURCE] = GMT_SPACE_GRAPHICS,
-	[SIMCUDA_KIND_PHYSICAL] = GMT_SPACE_VMM,
-	[SIMCUDA_KIND_IMPORTED_PHYSICAL] = GMT_SPACE_VMM_IMPORTED,
-	[SIMCUDA_KIND_MULTICAST] = GMT_SPACE_MULTICAST,
-	[SIMCUDA_KIND_CONTEXT] = GMT_SPACE_CONTEXT,
-	[SIMCUDA_KIND_GREEN_CONTEXT] = GMT_SPACE_CONTEXT,
-	[SIMCUDA_KIND_MODULE] = GMT_SPACE_MODULE,
-};
-
-static bool physical_fact(const struct items *items, const struct simcuda_item *item,
-	struct fact *fact)
-{
-	uint32_t tiles;
-	uint64_t mapped_bytes = largest_mapping(items, item->address, &tiles);
-
-	if (item->kind == SIMCUDA_KIND_IMPORTED_PHYSICAL)
-		fact->bytes = mapped_bytes; /* so large it is at least, as far as anybody can know */
-	else if (item->device < 0)
-		fact->space = GMT_SPACE_VMM_HOST;
-	/* Descriptors and the tiles of arrays keep it where only the driver knows. */
-	return item->references || item->mappings != tiles;
-}
-
-/* False: the recorder does not tell of it. */
-static bool fact_of(const struct items *items, const struct simcuda_item *item,
-	struct fact *ret_fact)
-{
-	struct fact fact = { .address = item->address,
-		.bytes = item->size_bytes,
-		.most_bytes = item->size_bytes,
-		.device = (int16_t)item->device };
-	bool is_told = true;
-
-	fact.space = (size_t)item->kind < sizeof(space_of) ? space_of[item->kind] : 0;
-	switch (item->kind) {
-	case SIMCUDA_KIND_IPC:
-		fact.references = item->references;
-		break;
-	case SIMCUDA_KIND_MIPMAP:
-		/* What shows a mapped resource is the resource's. */
-		is_told = !item->object || !is_graphics(items, item->object);
-		if (item->object) {
-			fact.space = GMT_SPACE_EXTERNAL_ARRAY;
-			fact.bytes = fact.most_bytes = 0;
-		}
-		break;
-	case SIMCUDA_KIND_GRAPHICS_RESOURCE:
-		/* How large it is nobody says. */
-		fact.bytes = fact.most_bytes = 0;
-		break;
-	case SIMCUDA_KIND_PHYSICAL:
-	case SIMCUDA_KIND_IMPORTED_PHYSICAL:
-		is_told = physical_fact(items, item, &fact);
-		break;
-	case SIMCUDA_KIND_MULTICAST:
-		fact.device = ANY_DEVICE;
-		break;
-	case SIMCUDA_KIND_MODULE:
-		is_told = !item->object;
-		fact.bytes = 0;
-		fact.most_bytes = ANY_BYTES;
-		break;
-	case SIMCUDA_KIND_CONTEXT:
-	case SIMCUDA_KIND_GREEN_CONTEXT:
-		/* What it takes is measured, on a device that other threads use too. */
-		fact.bytes = 0;
-		fact.most_bytes = ANY_BYTES;
-		break;
-	default:
-		break;
-	}
-	*ret_fact = fact;
-	return fact.space && is_told;
 }
 
 /*

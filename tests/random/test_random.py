@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Random calls of all functions on the simulated device: the recording has the same live blocks as the driver."""
+
 import glob
 import os
 import struct
@@ -19,22 +20,58 @@ PROGRAMS = os.path.join(BUILD, "tests", "random")
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
 INCOMPLETE = 2  # exit code of compare-accounting
 DEVICE_SETTINGS = {
-    "SIMCUDA_DEVICES": "2", "SIMCUDA_MEMORY": "512M", "SIMCUDA_DRIVER_VERSION": "13040",
-    "SIMCUDA_CONTEXT_MEMORY": "1M", "SIMCUDA_MODULE_MEMORY": "64K", "SIMCUDA_LIMIT_MEMORY": "1",
+    "SIMCUDA_DEVICES": "2",
+    "SIMCUDA_MEMORY": "512M",
+    "SIMCUDA_DRIVER_VERSION": "13040",
+    "SIMCUDA_CONTEXT_MEMORY": "1M",
+    "SIMCUDA_MODULE_MEMORY": "64K",
+    "SIMCUDA_LIMIT_MEMORY": "1",
 }
 CHECKPOINT = struct.Struct("<QQQ")
 ITEM = struct.Struct("<iiQQQQQII")  # struct simcuda_item (simcuda/driver/accounting.h)
-(DEVICE, MANAGED, PINNED, REGISTERED, POOL_BLOCK, GRAPH_BLOCK, IPC, EXTERNAL_BUFFER, IMPORTED_BLOCK, GRAPHICS_BUFFER,
- ARRAY, MIPMAP, PHYSICAL, IMPORTED_PHYSICAL, MULTICAST, RESERVATION, MAPPING, BINDING, TILES, POOL) = range(20)
+(
+    DEVICE,
+    MANAGED,
+    PINNED,
+    REGISTERED,
+    POOL_BLOCK,
+    GRAPH_BLOCK,
+    IPC,
+    EXTERNAL_BUFFER,
+    IMPORTED_BLOCK,
+    GRAPHICS_BUFFER,
+    ARRAY,
+    MIPMAP,
+    PHYSICAL,
+    IMPORTED_PHYSICAL,
+    MULTICAST,
+    RESERVATION,
+    MAPPING,
+    BINDING,
+    TILES,
+    POOL,
+) = range(20)
 # What has the same bytes and is on the same device in both; the rest compare-accounting compares.
-SPACES = {DEVICE: "device", MANAGED: "managed", PINNED: "pinned", REGISTERED: "registered", POOL_BLOCK: "pool",
-          GRAPH_BLOCK: "graph", ARRAY: "array", EXTERNAL_BUFFER: "external_view", IPC: "ipc", IMPORTED_BLOCK: "ipc"}
+SPACES = {
+    DEVICE: "device",
+    MANAGED: "managed",
+    PINNED: "pinned",
+    REGISTERED: "registered",
+    POOL_BLOCK: "pool",
+    GRAPH_BLOCK: "graph",
+    ARRAY: "array",
+    EXTERNAL_BUFFER: "external_view",
+    IPC: "ipc",
+    IMPORTED_BLOCK: "ipc",
+}
 
 
 def run(seed, calls, threads, **environment):
     """The recording and the accounting of one run."""
-    recording = Recording([os.path.join(PROGRAMS, "random-calls"), str(seed), str(calls), str(threads), "accounting"],
-                          environment={**DEVICE_SETTINGS, **environment})
+    recording = Recording(
+        [os.path.join(PROGRAMS, "random-calls"), str(seed), str(calls), str(threads), "accounting"],
+        environment={**DEVICE_SETTINGS, **environment},
+    )
     assert recording.code == 0, (recording.code, recording.err)
     # The other file is that of the process whose memory is imported.
     path = max(glob.glob(os.path.join(recording.folder, "*.gmt.gz")), key=os.path.getsize)
@@ -42,8 +79,9 @@ def run(seed, calls, threads, **environment):
 
 
 def compare(path, accounting):
-    return subprocess.run([os.path.join(PROGRAMS, "compare-accounting"), path, accounting], capture_output=True, text=True,
-                          timeout=280)
+    return subprocess.run(
+        [os.path.join(PROGRAMS, "compare-accounting"), path, accounting], capture_output=True, text=True, timeout=280
+    )
 
 
 def checkpoints(path):
@@ -59,11 +97,14 @@ def checkpoints(path):
 
 
 def what_the_driver_says(items):
-    blocks = {(SPACES[kind], device, address, size) for kind, device, address, _, _, size, _, _, _ in items
-              if kind in SPACES}
-    blocks |= {("vmm" if device >= 0 else "vmm_host", device, address, size)
-               for kind, device, address, _, _, size, _, references, mappings in items
-               if kind == PHYSICAL and (references or mappings > holders_unseen(items, address))}
+    blocks = {
+        (SPACES[kind], device, address, size) for kind, device, address, _, _, size, _, _, _ in items if kind in SPACES
+    }
+    blocks |= {
+        ("vmm" if device >= 0 else "vmm_host", device, address, size)
+        for kind, device, address, _, _, size, _, references, mappings in items
+        if kind == PHYSICAL and (references or mappings > holders_unseen(items, address))
+    }
     return {
         "blocks": blocks,
         "reservations": {(item[2], item[5]) for item in items if item[0] == RESERVATION},
@@ -79,8 +120,9 @@ def holders_unseen(items, handle):
 def what_the_recording_says(state):
     names = {*SPACES.values(), "vmm", "vmm_host"}
     return {
-        "blocks": {(block.name, block.device, block.address, block.size) for block in state.all()
-                   if block.name in names},
+        "blocks": {
+            (block.name, block.device, block.address, block.size) for block in state.all() if block.name in names
+        },
         "reservations": set(state.reserved.items()),
         "mappings": {(start, size, block.address) for start, (size, block) in state.mapped.items()},
         "bindings": {(key[0].address, key[1], key[2], size) for key, (size, _) in state.bound.items()},
@@ -91,8 +133,11 @@ def moments(path):
     """What lives at each checkpoint, as the recording's own words say."""
     rows = list(read_snapshot.read(path))
     names = {row["id"]: row["text"] for row in rows if row["record"] == "name"}
-    marks = sorted(row["stamp"] for row in rows
-                   if row["record"] == "mark" and names.get(row["name"], b"").startswith(b"checkpoint "))
+    marks = sorted(
+        row["stamp"]
+        for row in rows
+        if row["record"] == "mark" and names.get(row["name"], b"").startswith(b"checkpoint ")
+    )
     events, state, at = replay.ordered(rows), live.Live(), 0
     for mark in marks:
         while at < len(events) and events[at]["stamp"] <= mark:
@@ -134,8 +179,9 @@ class Random(unittest.TestCase):
         for number, (items, state) in enumerate(zip(checkpoints(accounting), moments(path), strict=True), 1):
             driver, recording = what_the_driver_says(items), what_the_recording_says(state)
             # Mipmapped arrays are arrays to the recorder, also those that show others' memory.
-            driver["blocks"] |= {("array", item[1], item[2], item[5]) for item in items
-                                 if item[0] == MIPMAP and not item[3]}
+            driver["blocks"] |= {
+                ("array", item[1], item[2], item[5]) for item in items if item[0] == MIPMAP and not item[3]
+            }
             for what, expected in driver.items():
                 self.assertEqual(expected, recording[what], f"{what} at checkpoint {number}")
                 seen += len(expected)
@@ -161,8 +207,12 @@ class Random(unittest.TestCase):
 
     def test_equal_seeds_make_equal_calls(self):
         def calls(path):
-            return [(event["kind"], event["space"], event["device"], event["api"], event["result"])
-                    for event in read_snapshot.read(path) if event["record"] == "event"]
+            return [
+                (event["kind"], event["space"], event["device"], event["api"], event["result"])
+                for event in read_snapshot.read(path)
+                if event["record"] == "event"
+            ]
+
         first, second = calls(run(9, 5000, 1)[0]), calls(run(9, 5000, 1)[0])
         self.assertEqual(first, second)
         self.assertGreater(len(first), 3000)
@@ -171,8 +221,9 @@ class Random(unittest.TestCase):
         path, accounting, _ = run(10, 2000, 1)
         with open(accounting, "r+b") as file:
             data = bytearray(file.read())
-            at = next(at for at in range(CHECKPOINT.size, len(data), ITEM.size)
-                      if ITEM.unpack_from(data, at)[0] == DEVICE)
+            at = next(
+                at for at in range(CHECKPOINT.size, len(data), ITEM.size) if ITEM.unpack_from(data, at)[0] == DEVICE
+            )
             item = list(ITEM.unpack_from(data, at))
             item[5] += 1
             ITEM.pack_into(data, at, *item)
@@ -189,7 +240,7 @@ class Random(unittest.TestCase):
             data = file.read()
         cut = os.path.join(recording.folder, "cut")
         with open(cut, "wb") as file:
-            file.write(data[:len(data) * 2 // 3])
+            file.write(data[: len(data) * 2 // 3])
         self.assertEqual(compare(cut, accounting).returncode, INCOMPLETE)
 
 

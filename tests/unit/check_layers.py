@@ -44,10 +44,9 @@ ALLOWED_CIRCLES = {
 # Headers of others, each with the only files that may include them.
 FOREIGN = {
     r"zlib\.h": r"src/format/.*\.c",
-    r"isa-l.*\.h": r"src/format/encoding/inflate_isal\.c",
     r"(elfutils/.*|dwarf|gelf|libelf)\.h": r"src/reader/symbols/symbols\w*\.c",
     r"libunwind.*\.h": r"preload/unwind/.*",
-    r"pthread\.h": r"((preload|simcuda)/.*|src/(source/read_ahead|format/encoding/inflate_isal)\.c)",
+    r"pthread\.h": r"((preload|simcuda)/.*|src/source/read_ahead\.c)",
     r"cuda.*\.h": r"(preload|simcuda)/.*",
 }
 

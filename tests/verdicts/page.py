@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Writes docs/internals/verdicts.md from the verdicts of all programs of the corpus."""
 import collections
+import pathlib
+import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'scripts'))
+
+import form
 from known import DOUBTED, KNOWN
 from verdict import FOLDER, RATE_TOLERANCES
 
@@ -151,7 +156,7 @@ def text_of(verdicts):
     """The whole page."""
     versions = ', '.join(sorted({verdict.truth['torch'] for verdict in verdicts if 'torch' in verdict.truth}))
     percents = {sizes: f'{tolerance * 100:.0f} %' for sizes, tolerance in RATE_TOLERANCES.items()}
-    return '\n'.join([f'''# Verdicts on programs that we know
+    return form.wrap_markdown('\n'.join([f'''# Verdicts on programs that we know
 
 How often is a verdict of `gpumemtrace leaks` right? [tests/verdicts](../../tests/verdicts) holds {len(verdicts)} small PyTorch programs of the
 kinds that people write. Some leak and some do not, and each program knows the truth about itself. This page compares that truth with the reports.
@@ -221,4 +226,4 @@ In these programs the report says why it cannot judge:
 Each recording is also folded ([folding.md](../folding.md)), in several ways. *The same verdict*: `leaks` names the same lines, with rates within 1 % and
 the same first step, and `check` exits with the same code. *Not judged*: the fold says that it cannot judge growth, what phases left or what is
 left at the end, and why; `check --strict` fails. This table has {sum(bool(verdict.folds) for verdict in verdicts)} of the {len(verdicts)} programs:
-''', *folded(verdicts), ''])
+''', *folded(verdicts), '']))

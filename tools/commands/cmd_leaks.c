@@ -159,8 +159,7 @@ static bool render(struct gmt_pipeline *pipeline, const struct leaks_options *op
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "schema", "gpumemtrace.leaks/1");
 	gmt_json_key_text(json, "file", pipeline->snapshot->path);
-	gmt_json_key(json, "complete");
-	gmt_json_bool(json, gmt_snapshot_complete(pipeline->snapshot));
+	gmt_json_key_bool(json, "complete", gmt_snapshot_complete(pipeline->snapshot));
 	gmt_leaks_json(&view, json);
 	gmt_json_end_object(json);
 	return true;

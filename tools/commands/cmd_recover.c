@@ -83,8 +83,7 @@ static void print_json(struct recover_run *recover_run, const struct gmt_recover
 	gmt_json_key_u64(json, "pid", outcome->pid);
 	gmt_json_key_u64(json, "events", outcome->completed.events);
 	gmt_json_key_u64(json, "recovered_events", outcome->completed.recovered.events);
-	gmt_json_key(json, "gap");
-	gmt_json_bool(json, outcome->completed.recovered.is_gap);
+	gmt_json_key_bool(json, "gap", outcome->completed.recovered.is_gap);
 	gmt_json_key_text(json, "why", outcome->error.text);
 	gmt_json_end_object(json);
 }

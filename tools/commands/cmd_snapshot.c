@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -56,7 +56,6 @@ struct gmt_doctor_driver {
 struct gmt_doctor_recorder {
 	bool is_found;
 	char path[PATH_MAX], why[GMT_RECORDER_WHY_BYTES], remedy[GMT_RECORDER_WHY_BYTES];
-	struct gmt_doctor_elf elf;
 	bool is_loaded; /* the dynamic linker loaded it into a process of this program */
 	char complaint[512]; /* message of the dynamic linker if it was not loaded */
 	char unwinder[PATH_MAX]; /* "": no unwinder */
@@ -112,7 +111,6 @@ bool gmt_doctor_has_program(const struct gmt_doctor *doctor);
 #include "tools/doctor/doctor_checks.def"
 #undef GMT_CHECK
 
-/* Sets verdict and text. */
 void gmt_finding_set(struct gmt_finding *finding, enum gmt_verdict verdict, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

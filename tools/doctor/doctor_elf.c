@@ -107,35 +107,6 @@ static bool read_program_headers(const struct image *image, const Elf64_Ehdr *he
 	return true;
 }
 
-static bool section_header(const struct image *image, const Elf64_Ehdr *head, unsigned index,
-	Elf64_Shdr *ret_header)
-{
-	const void *place =
-		at(image, head->e_shoff + (uint64_t)index * head->e_shentsize, sizeof(*ret_header));
-
-	if (!place || head->e_shentsize < sizeof(*ret_header))
-		return false;
-	memcpy(ret_header, place, sizeof(*ret_header));
-	return true;
-}
-
-static void read_sections(const struct image *image, const Elf64_Ehdr *head,
-	struct gmt_doctor_elf *elf)
-{
-	Elf64_Shdr names, section;
-	char name[64];
-
-	if (!head->e_shoff || !section_header(image, head, head->e_shstrndx, &names))
-		return;
-	for (unsigned i = 0; i < head->e_shnum && section_header(image, head, i, &section); i++) {
-		if (!copy_string(image, names.sh_offset + section.sh_name, name, sizeof(name)))
-			continue;
-		elf->has_symbols |= strcmp(name, ".symtab") == 0;
-		elf->has_lines |= strcmp(name, ".debug_line") == 0 || strcmp(name, ".zdebug_line") == 0;
-		elf->has_debug_link |= strcmp(name, ".gnu_debuglink") == 0;
-	}
-}
-
 /*
  * Returns whether the file contains a CUDA runtime. Every version opens the driver by its soname
  * and looks up this function.
@@ -175,7 +146,6 @@ static void read_image(const struct image *image, struct gmt_doctor_elf *elf)
 	memcpy(&head, whole, sizeof(head));
 	if (!read_program_headers(image, &head, elf))
 		return;
-	read_sections(image, &head, elf);
 	elf->opens_driver = contains_driver_names(image);
 	elf->kind = GMT_ELF_NATIVE;
 }

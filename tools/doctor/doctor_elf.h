@@ -28,7 +28,6 @@ struct gmt_doctor_elf {
 	char needed[GMT_ELF_NEEDED][64]; /* sonames; further ones are left out */
 	size_t needed_count;
 	bool opens_driver; /* it contains the names with which a CUDA runtime opens the driver */
-	bool has_symbols, has_lines, has_debug_link;
 };
 
 void gmt_doctor_elf_read(const char *path, struct gmt_doctor_elf *ret_elf);

@@ -87,18 +87,32 @@ static const struct neighbour *neighbour_of(const char *path)
 	return NULL;
 }
 
-/*
- * Judges all files of `list`, separated by colons or white space. The worst file determines the
- * verdict.
- */
-static void judge_list(const struct gmt_doctor *doctor, const char *list,
-	struct gmt_finding *finding)
+/* Copies LD_PRELOAD and the content of /etc/ld.so.preload. */
+static void read_preloads(char *ret_list, size_t list_bytes)
 {
+	const char *variable = getenv("LD_PRELOAD");
+	size_t length = (size_t)snprintf(ret_list, list_bytes / 2, "%s\n", variable ? variable : "");
+	FILE *file = fopen("/etc/ld.so.preload", "re");
+
+	if (length >= list_bytes / 2)
+		length = list_bytes / 2 - 1;
+	if (file) {
+		length += fread(ret_list + length, 1, list_bytes - 1 - length, file);
+		fclose(file);
+	}
+	ret_list[length] = 0;
+}
+
+/* Judges all files that are preloaded. The worst file determines the verdict. */
+void gmt_doctor_preloads(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	char list[4 * PATH_MAX];
 	enum gmt_verdict worst = GMT_VERDICT_OK;
 	char names[LIST_BYTES] = "", path[PATH_MAX];
 	const char *remedy = "";
 	size_t length = 0;
 
+	read_preloads(list, sizeof(list));
 	for (const char *at = list; *at;) {
 		size_t word = strcspn(at, ": \t\n");
 
@@ -127,30 +141,9 @@ static void judge_list(const struct gmt_doctor *doctor, const char *list,
 		gmt_finding_advise(finding, "%s", remedy);
 }
 
-void gmt_doctor_preloads(const struct gmt_doctor *doctor, struct gmt_finding *finding)
-{
-	const char *list = getenv("LD_PRELOAD");
-
-	judge_list(doctor, list ? list : "", finding);
-}
-
-void gmt_doctor_preload_file(const struct gmt_doctor *doctor, struct gmt_finding *finding)
-{
-	char list[PATH_MAX] = "";
-	FILE *file = fopen("/etc/ld.so.preload", "re");
-	size_t length = file ? fread(list, 1, sizeof(list) - 1, file) : 0;
-
-	if (file)
-		fclose(file);
-	list[length] = 0;
-	/* Most machines do not have this file. Then nothing is shown. */
-	if (list[strspn(list, " \t\n")])
-		judge_list(doctor, list, finding);
-}
-
 void gmt_doctor_linker_switches(const struct gmt_doctor *doctor, struct gmt_finding *finding)
 {
-	const char *audit = getenv("LD_AUDIT"), *now = getenv("LD_BIND_NOW");
+	const char *audit = getenv("LD_AUDIT");
 
 	(void)doctor;
 	if (getauxval(AT_SECURE)) {
@@ -163,8 +156,6 @@ void gmt_doctor_linker_switches(const struct gmt_doctor *doctor, struct gmt_find
 		gmt_finding_advise(finding, "unset LD_AUDIT while recording");
 	} else if (audit && *audit) {
 		gmt_finding_set(finding, GMT_VERDICT_OK, "LD_AUDIT=%.500s", audit);
-	} else if (now && *now) {
-		gmt_finding_set(finding, GMT_VERDICT_OK, "LD_BIND_NOW, which changes nothing");
 	}
 }
 

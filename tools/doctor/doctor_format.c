@@ -175,22 +175,3 @@ void gmt_doctor_command_cuda(const struct gmt_doctor *doctor, struct gmt_finding
 		gmt_finding_set(finding, GMT_VERDICT_OK,
 			"not by itself; what it opens later and which programs it starts is recorded all the same");
 }
-
-void gmt_doctor_command_symbols(const struct gmt_doctor *doctor, struct gmt_finding *finding)
-{
-	const struct gmt_doctor_elf *elf = &doctor->elf;
-
-	/* The interpreter of a script does not contain the user's own code. */
-	if (!gmt_doctor_has_program(doctor) || elf->kind != GMT_ELF_NATIVE ||
-		doctor->python.is_python || doctor->program.chain[0])
-		return;
-	if (elf->has_lines)
-		gmt_finding_set(finding, GMT_VERDICT_OK, "with functions, files and lines");
-	else if (elf->has_debug_link)
-		gmt_finding_set(finding, GMT_VERDICT_OK, "its symbols are in a file of their own");
-	else if (elf->has_symbols)
-		gmt_finding_set(finding, GMT_VERDICT_OK, "with functions, without lines (no -g)");
-	else
-		gmt_finding_set(finding, GMT_VERDICT_WARNING,
-			"it is stripped: frames have addresses, and names where it exports them");
-}

@@ -34,7 +34,6 @@ struct gmt_program {
 /* Finds the program. `command` is ended by NULL and not empty. */
 void gmt_program_find(char *const *command, struct gmt_program *ret_program);
 
-/* Adds a step to the chain. */
 void gmt_program_add_step(struct gmt_program *program, const char *step);
 
 /* Returns whether the last part of a path is a name of Python interpreters. */

@@ -49,7 +49,6 @@ void gmt_doctor_gather_recorder(struct gmt_doctor *doctor)
 	recorder->is_found = gmt_recorder_find(recorder->path, recorder->why, recorder->remedy);
 	if (!recorder->is_found)
 		return;
-	gmt_doctor_elf_read(recorder->path, &recorder->elf);
 	find_unwinder(recorder, &process);
 
 	char *preload = gmt_recorder_preload(recorder->path, getenv("LD_PRELOAD"));
@@ -74,25 +73,6 @@ void gmt_doctor_recorder_found(const struct gmt_doctor *doctor, struct gmt_findi
 	}
 	gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s", recorder->why);
 	gmt_finding_advise(finding, "%.900s", recorder->remedy);
-}
-
-void gmt_doctor_recorder_machine(const struct gmt_doctor *doctor, struct gmt_finding *finding)
-{
-	const struct gmt_doctor_elf *elf = &doctor->recorder.elf;
-	char buffer[32], own[32];
-
-	if (!doctor->recorder.is_found)
-		return;
-	if (elf->kind != GMT_ELF_NATIVE && elf->kind != GMT_ELF_FOREIGN)
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
-			"libgpumemtrace.so is no library, or damaged");
-	else if (elf->machine != gmt_doctor_elf_own_machine() || elf->bits != 8 * sizeof(void *))
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "it is made for %s, this machine is %s",
-			gmt_doctor_elf_machine_name(elf->machine, buffer),
-			gmt_doctor_elf_machine_name(gmt_doctor_elf_own_machine(), own));
-	else
-		gmt_finding_set(finding, GMT_VERDICT_OK, "made for %s",
-			gmt_doctor_elf_machine_name(elf->machine, buffer));
 }
 
 void gmt_doctor_recorder_loads(const struct gmt_doctor *doctor, struct gmt_finding *finding)

@@ -134,8 +134,7 @@ void gmt_doctor_text(const struct gmt_doctor_result *result, FILE *file, bool co
 
 static void put_checks(const struct gmt_doctor_result *result, struct gmt_json *json)
 {
-	gmt_json_key(json, "checks");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "checks");
 	for (size_t i = 0; i < ROWS; i++) {
 		const struct gmt_finding *finding = &result->findings[i];
 
@@ -155,8 +154,7 @@ static void put_checks(const struct gmt_doctor_result *result, struct gmt_json *
 
 static void put_devices(const struct gmt_doctor_driver *driver, struct gmt_json *json)
 {
-	gmt_json_key(json, "devices");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "devices");
 	for (uint32_t i = 0; i < driver->device_count && i < GMT_DOCTOR_DEVICES; i++) {
 		gmt_json_begin_object(json);
 		gmt_json_key_u64(json, "device", i);

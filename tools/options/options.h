@@ -9,7 +9,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 enum gmt_option_kind {
 	GMT_OPTION_FLAG,   /* bool */

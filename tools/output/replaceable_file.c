@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format/encoding/block.h"
 #include "source/source.h"
 
 static enum gmt_replaceable_file_state refuse(char ret_why[GMT_REPLACEABLE_FILE_WHY_BYTES],

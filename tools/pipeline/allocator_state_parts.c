@@ -4,8 +4,15 @@
 static enum gmt_status make_table(struct gmt_table *ret_table, const struct gmt_pipeline *pipeline,
 	enum gmt_table_key by, enum gmt_sites_key key, struct gmt_error *error)
 {
-	return gmt_table_init(ret_table, by, &pipeline->traces, &pipeline->replay, &pipeline->history,
-		&pipeline->sites, &pipeline->allocator_state, key, error);
+	struct gmt_table_input input = {
+		.traces = &pipeline->traces,
+		.replay = &pipeline->replay,
+		.history = &pipeline->history,
+		.sites = &pipeline->sites,
+		.allocator_state = &pipeline->allocator_state,
+	};
+
+	return gmt_table_init(ret_table, by, &input, key, error);
 }
 
 enum gmt_status gmt_allocator_state_parts_init(struct gmt_allocator_state_parts *ret_state,

@@ -9,7 +9,6 @@
 
 #include "analysis/gate/gate.h"
 #include "reader/symbols/symbols_cache.h"
-#include "reader/symbols/symbols_pool.h"
 #include "render/check.h"
 #include "tools/recordings/input.h"
 #include "tools/output/output.h"
@@ -21,14 +20,12 @@ enum { EXIT_FAILED = 1, EXIT_UNREADABLE = 3 };
 
 /* Judges a recording. Returns the exit code if it cannot be judged, else 0. */
 static int judge_file(const char *path, const struct gmt_check_plan *plan,
-	const struct gmt_gate *gate, struct gmt_symbols_pool *pool, struct gmt_symbols_cache *cache,
-	struct gmt_verdict *verdict)
+	const struct gmt_gate *gate, struct gmt_symbols_cache *cache, struct gmt_verdict *verdict)
 {
 	struct gmt_pipeline_options options = {
 		.traces = {
 			.symbol_directories = plan->options.symbol_paths.items,
 			.symbol_directory_count = plan->options.symbol_paths.count,
-			.symbols_pool = pool,
 			.symbols_cache = cache,
 			.owner_rules = &plan->owner_rules,
 		},
@@ -275,20 +272,18 @@ int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FIL
 		.baseline = compares ? &plan->baseline : NULL,
 		.new_baseline = updates ? &found : NULL,
 	};
-	struct gmt_symbols_pool *pool = gmt_symbols_pool_open();
 	struct gmt_symbols_cache *cache =
 		plan->options.no_symbol_cache ? NULL : gmt_symbols_cache_open();
 	int unreadable = 0, code;
 
 	for (size_t i = 0; i < count; i++) {
-		int answer = judge_file(paths[i], plan, &gate, pool, cache, &verdict);
+		int answer = judge_file(paths[i], plan, &gate, cache, &verdict);
 
 		if (answer)
 			note_unreadable(&verdict, paths[i]);
 		unreadable = answer ? answer : unreadable;
 	}
 	gmt_symbols_cache_close(cache);
-	gmt_symbols_pool_close(pool);
 	if (compares)
 		gmt_gate_note_missing(&verdict, &plan->baseline);
 	gmt_verdict_conclude(&verdict);

@@ -11,7 +11,6 @@
 #include "analysis/gate/suppressions.h"
 #include "reader/stacks/owner_rules.h"
 #include "tools/options/options.h"
-#include "tools/output/output.h"
 
 struct gmt_check_options {
 	struct gmt_option_texts limits[GMT_LIMITS]; /* as typed */

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "reader/load/clock.h"
-#include "tools/recordings/input.h"
 #include "tools/recordings/shared_recordings.h"
 #include "tools/output/message.h"
 #include "format/encoding/decode.h"

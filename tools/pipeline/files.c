@@ -35,8 +35,7 @@ static int report_all(const struct gmt_files *files, struct gmt_files_output *ou
 	if (is_list) {
 		gmt_json_begin_object(json);
 		gmt_json_key_text(json, "schema", files->schema);
-		gmt_json_key(json, files->key);
-		gmt_json_begin_array(json);
+		gmt_json_key_array(json, files->key);
 	}
 	code = report_each(files, output);
 	if (is_list) {

@@ -206,7 +206,6 @@ CUresult cuStreamGetId(CUstream stream, unsigned long long *ret_id)
 	return result;
 }
 
-/* Gets the context of a stream, which may be a view. */
 static CUresult get_view(CUstream stream, struct CUctx_st **ret_context)
 {
 	CUresult result = sim_stream_get_context(stream, ret_context);

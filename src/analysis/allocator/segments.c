@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "containers/bisect.h"
 #include "format/format.h"
 
 struct span {
@@ -222,7 +223,6 @@ static bool walk_page(struct walk *walk, const struct gmt_allocator_segment *pag
 		note_pin(walk, page->size_bytes, largest, used_bytes);
 }
 
-/* Walks adjacent pages. */
 static bool walk_pages(struct walk *walk, const struct gmt_allocator_segment *const *pages,
 	size_t page_count)
 {
@@ -303,17 +303,7 @@ static bool walk_all(struct walk *walk, const struct gmt_allocator_segments *seg
 /* Returns the index of the first segment that begins at or above the address. */
 static size_t find_segment(const struct gmt_allocator_segments *segments, uint64_t address)
 {
-	size_t low = 0, high = segments->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (segments->items[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return GMT_BISECT(at, segments->count, segments->items[at].address < address);
 }
 
 /*

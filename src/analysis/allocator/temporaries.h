@@ -7,13 +7,11 @@
  * large blocks that were freed almost at once (short_lived.h). A pure function.
  */
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "analysis/allocator/short_lived.h"
 #include "analysis/history/history.h"
 #include "analysis/history/sites.h"
-#include "containers/vec.h"
 
 struct gmt_temporary {
 	uint32_t layer;

@@ -103,7 +103,6 @@ static void fill_account(struct gmt_diff *diff, struct gmt_diff_account *account
 		accounting->epoch ? gmt_clock_time_ns(snapshot, accounting->peak_stamp) : 0;
 }
 
-/* Lists the accounts of one recording. */
 static bool list_accounts(struct diff_builder *diff_builder, int side)
 {
 	struct gmt_diff *diff = diff_builder->diff;

@@ -38,7 +38,6 @@ struct gmt_suppressions {
 	GMT_VEC(struct gmt_suppression) rows;
 };
 
-/* Adds the suppressions of default_suppressions.def. */
 enum gmt_status gmt_suppressions_add_defaults(struct gmt_suppressions *suppressions,
 	struct gmt_error *error);
 
@@ -56,7 +55,6 @@ enum gmt_status gmt_suppressions_parse(struct gmt_suppressions *suppressions, co
 struct gmt_suppression *gmt_suppressions_find(const struct gmt_suppressions *suppressions,
 	unsigned kinds, const struct gmt_traces *traces, uint32_t stack);
 
-/* Returns whether there is a suppression of one of these kinds. */
 bool gmt_suppressions_have(const struct gmt_suppressions *suppressions, unsigned kinds);
 
 /* Returns the name of a kind: "leak", "growth" ... */

@@ -91,14 +91,3 @@ const char *gmt_category_name(enum gmt_category category)
 
 	return names[category];
 }
-
-const char *gmt_category_rule(enum gmt_category category)
-{
-	static const char *const rules[] = {
-#define GMT_CATEGORY(NAME, name, rule) rule,
-#include "analysis/history/categories.def"
-#undef GMT_CATEGORY
-	};
-
-	return rules[category];
-}

@@ -25,8 +25,7 @@ enum gmt_category gmt_category_of(const struct gmt_replay *replay, const struct 
 /* Returns the category of tensors that a module or an optimizer holds in this role. */
 enum gmt_category gmt_category_of_role(uint8_t role);
 
-/* Return the name of a category ("optimizer state") and its rule in words. */
+/* Returns the name of a category ("optimizer state"). */
 const char *gmt_category_name(enum gmt_category category);
-const char *gmt_category_rule(enum gmt_category category);
 
 #endif

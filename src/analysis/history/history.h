@@ -15,7 +15,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "containers/map.h"
 #include "containers/vec.h"
 #include "reader/replay/replay.h"
 #include "reader/steps/timeline.h"

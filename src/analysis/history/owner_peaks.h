@@ -8,7 +8,6 @@
  * owner_peaks -> tables.
  */
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "containers/map.h"

@@ -15,7 +15,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "containers/vec.h"
 #include "accounting/accounting.h"
 
 /* Most accounts whose peaks are followed. No machine has more. */

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "containers/bisect.h"
+
 /*
  * Returns the own line of a stack. Many sites share a stack, so `known` caches index + 1 by stack.
  */
@@ -146,18 +148,8 @@ static int by_place(const void *left, const void *right)
  */
 static size_t find_place(const struct gmt_sites *sites, uint32_t layer, int32_t device, bool behind)
 {
-	size_t low = 0, high = sites->rows.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = compare_places(layer, device, &sites->rows.items[middle]);
-
-		if (order > 0 || (order == 0 && behind))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return GMT_BISECT(at, sites->rows.count,
+		compare_places(layer, device, &sites->rows.items[at]) > (behind ? -1 : 0));
 }
 
 const struct gmt_site *gmt_sites_of(struct gmt_sites *sites, uint32_t layer, int32_t device,

@@ -111,7 +111,6 @@ bool gmt_leak_is_long_enough(const struct gmt_leak_span *span);
 enum gmt_history_moment gmt_leak_horizon_of(const struct gmt_leak_builder *builder,
 	const struct gmt_leak_span *span);
 
-/* Returns whether the search uses a block of a group. */
 static inline bool gmt_leak_uses_block(const struct gmt_leak_search *search,
 	const struct gmt_history_block *block)
 {
@@ -224,7 +223,6 @@ uint64_t gmt_leak_settled_bytes(const struct gmt_leak_search *search, uint32_t g
  */
 uint64_t gmt_leak_block_bytes(const struct gmt_leak_search *search, uint32_t group);
 
-/* Returns the bytes that a site held at a sample. */
 uint64_t gmt_leak_held_by(const struct gmt_leak_search *search, uint32_t site, size_t sample);
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/oom/ooms.h"
 
+#include "containers/bisect.h"
 #include "analysis/oom/oom_results.h"
 #include "analysis/oom/oom_moment.h"
 #include "reader/load/clock.h"
@@ -41,16 +42,8 @@ static bool add_row(struct gmt_ooms *ooms, const struct gmt_oom_refusal *refusal
 /* Finds rows by their stamp. Two threads may have the same stamp. */
 static void note_driver(struct gmt_ooms *ooms, const struct gmt_oom *oom)
 {
-	size_t low = 0, high = ooms->rows.count;
+	size_t low = GMT_BISECT(at, ooms->rows.count, ooms->rows.items[at].stamp < oom->stamp);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ooms->rows.items[middle].stamp < oom->stamp)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low < ooms->rows.count && ooms->rows.items[low].stamp == oom->stamp; low++) {
 		struct gmt_oom_row *row = &ooms->rows.items[low];
 

@@ -94,7 +94,6 @@ void gmt_step_parts_init(struct gmt_step_parts *parts, const struct gmt_timeline
 			(struct gmt_replay_observer){ .began = began, .ended = ended, .user = parts };
 }
 
-/* Returns the part of a site after the replay. */
 static unsigned part_of(const struct gmt_step_parts *parts, const struct gmt_replay *replay,
 	uint32_t site)
 {

@@ -7,7 +7,6 @@
  * pure function of a snapshot and its replay. Strings are borrowed from the snapshot.
  */
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "containers/vec.h"

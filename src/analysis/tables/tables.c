@@ -272,24 +272,23 @@ COMPARE(by_total, GMT_SITES_BY_TOTAL)
 #undef COMPARE
 
 enum gmt_status gmt_table_init(struct gmt_table *ret_table, enum gmt_table_key key,
-	const struct gmt_traces *traces, const struct gmt_replay *replay,
-	const struct gmt_history *history, const struct gmt_sites *sites,
-	const struct gmt_allocator_state *allocator_state, enum gmt_sites_key sort,
-	struct gmt_error *error)
+	const struct gmt_table_input *input, enum gmt_sites_key sort, struct gmt_error *error)
 {
 	struct builder builder = {
 		.table = ret_table,
-		.traces = traces,
-		.replay = replay,
-		.history = history,
-		.allocator_state = allocator_state,
+		.traces = input->traces,
+		.replay = input->replay,
+		.history = input->history,
+		.allocator_state = input->allocator_state,
 	};
 	bool done;
 
 	ret_table->key = key;
-	done = key == GMT_TABLE_STEP ? add_attribution(&builder, &allocator_state->attribution.steps)
-		: key == GMT_TABLE_PHASE ? add_attribution(&builder, &allocator_state->attribution.phases)
-								 : add_sites(&builder, sites);
+	done = key == GMT_TABLE_STEP
+		? add_attribution(&builder, &input->allocator_state->attribution.steps)
+		: key == GMT_TABLE_PHASE
+		? add_attribution(&builder, &input->allocator_state->attribution.phases)
+		: add_sites(&builder, input->sites);
 	gmt_map_fini(&builder.row_ids);
 	gmt_vec_fini(&builder.numbers);
 	gmt_vec_fini(&builder.taken);

@@ -12,7 +12,6 @@
  * instance.
  */
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "analysis/history/history.h"
@@ -67,16 +66,21 @@ struct gmt_table {
 	GMT_VEC(struct gmt_table_row) rows;
 };
 
+/* `history` (may be NULL), `sites` and `allocator_state` must be from `replay`. */
+struct gmt_table_input {
+	const struct gmt_traces *traces;
+	const struct gmt_replay *replay;
+	const struct gmt_history *history;
+	const struct gmt_sites *sites;
+	const struct gmt_allocator_state *allocator_state;
+};
+
 /*
- * Makes the table. `sites`, `allocator_state` and `history` (may be NULL) must be from `replay`. Fails only
- * for lack of memory. `ret_table` must be zeroed and borrows from `allocator_state`. The caller owns it and
- * ends it with gmt_table_fini.
+ * Makes the table. Fails only for lack of memory. `ret_table` must be zeroed and borrows from
+ * input->allocator_state. The caller owns it and ends it with gmt_table_fini.
  */
 enum gmt_status gmt_table_init(struct gmt_table *ret_table, enum gmt_table_key key,
-	const struct gmt_traces *traces, const struct gmt_replay *replay,
-	const struct gmt_history *history, const struct gmt_sites *sites,
-	const struct gmt_allocator_state *allocator_state, enum gmt_sites_key sort,
-	struct gmt_error *error);
+	const struct gmt_table_input *input, enum gmt_sites_key sort, struct gmt_error *error);
 
 /* Returns the rows of one layer on one device: *ret_count rows, from the returned row on. */
 const struct gmt_table_row *gmt_table_of(const struct gmt_table *table, uint32_t layer,

@@ -6,10 +6,9 @@
 #include "format/encoding/inflate.h"
 #include "format/encoding/little_endian.h"
 
-static uint32_t checksum_of(const uint8_t *header, const struct gmt_block *block,
-	gmt_checksum_function *checksum)
+static uint32_t checksum_of(const uint8_t *header, const struct gmt_block *block)
 {
-	return checksum(checksum(0, header, 12), block->payload, block->size_bytes);
+	return gmt_checksum(gmt_checksum(0, header, 12), block->payload, block->size_bytes);
 }
 
 bool gmt_block_read_header(const uint8_t header[GMT_BLOCK_HEADER_BYTES],
@@ -26,9 +25,9 @@ bool gmt_block_read_header(const uint8_t header[GMT_BLOCK_HEADER_BYTES],
 }
 
 bool gmt_block_is_intact(const uint8_t header[GMT_BLOCK_HEADER_BYTES],
-	const struct gmt_block *block, gmt_checksum_function *checksum)
+	const struct gmt_block *block)
 {
-	return gmt_get_u32(header + 12) == checksum_of(header, block, checksum);
+	return gmt_get_u32(header + 12) == checksum_of(header, block);
 }
 
 size_t gmt_block_read(const uint8_t *at, size_t bytes, struct gmt_block *ret_block)
@@ -37,9 +36,7 @@ size_t gmt_block_read(const uint8_t *at, size_t bytes, struct gmt_block *ret_blo
 		ret_block->size_bytes > bytes - GMT_BLOCK_HEADER_BYTES)
 		return 0;
 	ret_block->payload = at + GMT_BLOCK_HEADER_BYTES;
-	return gmt_block_is_intact(at, ret_block, gmt_inflater_zlib.checksum)
-		? GMT_BLOCK_HEADER_BYTES + ret_block->size_bytes
-		: 0;
+	return gmt_block_is_intact(at, ret_block) ? GMT_BLOCK_HEADER_BYTES + ret_block->size_bytes : 0;
 }
 
 void gmt_block_make_header(const struct gmt_block *block,
@@ -48,5 +45,5 @@ void gmt_block_make_header(const struct gmt_block *block,
 	gmt_put_u32(ret_header, block->kind);
 	gmt_put_u32(ret_header + 4, block->rows);
 	gmt_put_u32(ret_header + 8, block->size_bytes);
-	gmt_put_u32(ret_header + 12, checksum_of(ret_header, block, gmt_inflater_zlib.checksum));
+	gmt_put_u32(ret_header + 12, checksum_of(ret_header, block));
 }

@@ -21,15 +21,9 @@ struct gmt_block {
 bool gmt_block_read_header(const uint8_t header[GMT_BLOCK_HEADER_BYTES],
 	struct gmt_block *ret_block);
 
-/*
- * Returns the CRC-32 of the data with checksum `crc` (0: no data) followed by these bytes.
- * inflate.h has such functions.
- */
-typedef uint32_t gmt_checksum_function(uint32_t crc, const void *bytes, size_t size);
-
 /* Returns whether the payload matches the header's checksum. */
 bool gmt_block_is_intact(const uint8_t header[GMT_BLOCK_HEADER_BYTES],
-	const struct gmt_block *block, gmt_checksum_function *checksum);
+	const struct gmt_block *block);
 
 /*
  * Reads the header and checks the payload of a block in memory, of which `bytes` bytes are

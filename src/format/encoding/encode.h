@@ -18,7 +18,6 @@ struct gmt_encoder {
 	GMT_VEC(uint8_t) column;
 };
 
-/* Writes the file header. */
 void gmt_encode_file_header(uint8_t ret_bytes[GMT_FILE_HEADER_BYTES]);
 
 /*

@@ -3,20 +3,14 @@
 #define GMT_FORMAT_ENCODING_INFLATE_H
 
 /*
- * Decompresses a gzip member and computes checksums. In the flow: file -> inflate -> source. There
- * are two implementations. zlib is linked in and always available. Intel's ISA-L is faster and is
- * used where the machine has it.
- *
- * Both produce the same bytes from a complete member, and the same bytes before the damage in a
- * damaged member. ISA-L may produce some more, meaningless bytes before it reports the damage. A
- * block's checksum detects them. One thread per state.
+ * Decompresses a gzip member and computes checksums. In the flow: file -> inflate -> source. One
+ * thread per state.
  */
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "containers/arena.h"
-#include "format/encoding/block.h"
 
 /*
  * Input and output. A call advances both by what it consumed and produced. The caller owns the
@@ -35,29 +29,20 @@ enum gmt_inflate_answer {
 	GMT_INFLATE_ENDED,   /* the member has ended with a correct checksum; `in` points after it */
 	/*
 	 * the member is damaged. All output before the damage was produced, because `out` has room
-	 * left. Further calls return the same until `begin`.
+	 * left. Further calls return the same until gmt_inflate_begin.
 	 */
 	GMT_INFLATE_DAMAGED,
 };
 
-struct gmt_inflater {
-	const char *name;
-	/*
-	 * Returns a state in the arena's memory, valid as long as the arena; NULL when out of memory.
-	 */
-	void *(*open)(struct gmt_arena *memory);
-	/* Call it before each member, including the first. */
-	void (*begin)(void *state);
-	enum gmt_inflate_answer (*run)(void *state, struct gmt_inflate_bytes *bytes);
-	gmt_checksum_function *checksum;
-};
+/* Returns a state in the arena's memory, valid as long as the arena; NULL when out of memory. */
+void *gmt_inflate_open(struct gmt_arena *memory);
 
-extern const struct gmt_inflater gmt_inflater_zlib;
+/* Call it before each member, including the first. */
+void gmt_inflate_begin(void *state);
 
-/*
- * Returns NULL if ISA-L was not built in, or if this machine has no such library. Any thread may
- * call it.
- */
-const struct gmt_inflater *gmt_inflater_isal(void);
+enum gmt_inflate_answer gmt_inflate_run(void *state, struct gmt_inflate_bytes *bytes);
+
+/* Returns the CRC-32 of the data with checksum `crc` (0: no data) followed by these bytes. */
+uint32_t gmt_checksum(uint32_t crc, const void *bytes, size_t size);
 
 #endif

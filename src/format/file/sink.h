@@ -40,7 +40,6 @@ enum gmt_status gmt_sink_open(int fd, int level, struct gmt_sink **ret_sink,
 void gmt_sink_on_stall(struct gmt_sink *sink, bool (*wait)(void *context, int error_number),
 	void *context);
 
-/* Appends bytes. */
 enum gmt_status gmt_sink_push(struct gmt_sink *sink, const void *bytes, size_t length,
 	struct gmt_error *error);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "reader/load/spans.h"
 
+#include "containers/bisect.h"
+
 bool gmt_spans_read(struct gmt_spans *spans, const struct gmt_snapshot *snapshot,
 	enum gmt_mark_kind begins, enum gmt_mark_kind ends)
 {
@@ -27,18 +29,9 @@ bool gmt_spans_read(struct gmt_spans *spans, const struct gmt_snapshot *snapshot
 
 bool gmt_spans_have(const struct gmt_spans *spans, uint64_t stamp)
 {
-	size_t low = 0, high = spans->items.count;
+	size_t begun = GMT_BISECT(at, spans->items.count, spans->items.items[at].begin <= stamp);
 
-	/* Finds the first span that begins after the stamp. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (spans->items.items[middle].begin <= stamp)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && stamp <= spans->items.items[low - 1].end;
+	return begun && stamp <= spans->items.items[begun - 1].end;
 }
 
 void gmt_spans_fini(struct gmt_spans *spans)

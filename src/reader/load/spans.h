@@ -25,7 +25,6 @@ struct gmt_spans {
 bool gmt_spans_read(struct gmt_spans *spans, const struct gmt_snapshot *snapshot,
 	enum gmt_mark_kind begins, enum gmt_mark_kind ends);
 
-/* Returns whether `stamp` lies in one of the spans. */
 bool gmt_spans_have(const struct gmt_spans *spans, uint64_t stamp);
 
 void gmt_spans_fini(struct gmt_spans *spans);

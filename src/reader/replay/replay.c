@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "containers/bisect.h"
 #include "accounting/interpret.h"
 #include "reader/load/clock.h"
 #include "reader/steps/phases.h"
@@ -410,19 +411,10 @@ static bool replay_all(struct session *session, size_t count)
 
 size_t gmt_replay_count(const struct gmt_snapshot *snapshot, uint64_t until_ns)
 {
-	size_t low = 0, high = snapshot->events.count;
-
-	if (until_ns == GMT_REPLAY_TO_END)
-		return high;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (gmt_clock_time_ns(snapshot, gmt_snapshot_event(snapshot, middle).stamp) <= until_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return until_ns == GMT_REPLAY_TO_END
+		? snapshot->events.count
+		: GMT_BISECT(at, snapshot->events.count,
+			  gmt_clock_time_ns(snapshot, gmt_snapshot_event(snapshot, at).stamp) <= until_ns);
 }
 
 enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_snapshot *snapshot,

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "containers/map.h"
 #include "containers/vec.h"
 #include "accounting/accounting.h"
 #include "accounting/interpret.h"

@@ -77,7 +77,7 @@ enum gmt_status gmt_traces_init(struct gmt_traces *ret_traces, const struct gmt_
 	ret_traces->stack_of_trace =
 		gmt_pages_grow(NULL, 0, (snapshot->traces.count + 1) * sizeof(*ret_traces->stack_of_trace));
 	merger.symbols = gmt_symbols_open(snapshot, options->symbol_directories,
-		options->symbol_directory_count, options->symbols_pool, options->symbols_cache);
+		options->symbol_directory_count, options->symbols_cache);
 
 	bool done = ret_traces->stack_of_trace && merger.symbols &&
 		gmt_intern_text(&ret_traces->strings, "", &empty) &&

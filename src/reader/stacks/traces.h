@@ -18,7 +18,6 @@
 #include "reader/load/snapshot.h"
 
 struct gmt_symbols_cache; /* reader/symbols/symbols_cache.h */
-struct gmt_symbols_pool;  /* reader/symbols/symbols_pool.h */
 
 enum gmt_place_kind { GMT_PLACE_NATIVE, GMT_PLACE_PYTHON };
 
@@ -51,9 +50,8 @@ struct gmt_traces_options {
 	enum gmt_traces_native native;
 	const char *const *symbol_directories;
 	size_t symbol_directory_count;
-	/* shared by several recordings in sequence; may be NULL */
-	struct gmt_symbols_pool *symbols_pool;
-	struct gmt_symbols_cache *symbols_cache; /* answers of earlier runs; may be NULL */
+	/* answers of earlier runs and recordings; may be NULL */
+	struct gmt_symbols_cache *symbols_cache;
 	const struct gmt_owner_rules *owner_rules; /* NULL: the built-in rules */
 };
 

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/pages.h"
 
 /* Lists a pseudo frame in place of missing Python frames. */
 static bool list_mark(struct gmt_traces_merger *merger)
@@ -48,7 +47,6 @@ static void add_frame_kinds(struct gmt_traces_merger *merger, bool *has_optimize
 	merger->frame_kinds |= frame_kinds;
 }
 
-/* Fills merger->python. */
 static bool list_python(struct gmt_traces_merger *merger, const struct gmt_frames *frames)
 {
 	bool has_optimizer = false;

@@ -7,6 +7,7 @@
 
 #include "reader/symbols/demangle.h"
 #include "reader/symbols/symbols_cold.h"
+#include "reader/symbols/symbols_elf.h"
 #include "reader/stacks/traces_parts.h"
 
 static const char *base_name(const char *path)

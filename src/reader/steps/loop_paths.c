@@ -29,7 +29,6 @@ static bool get_node(struct gmt_loop_paths *paths, const struct gmt_loop_level *
 			return false;
 		*node = (struct gmt_loop_node){
 			.parent_plus_1 = parent ? parent->node + 1 : 0,
-			.parent_line = parent ? parent->line : 0,
 			.place = place,
 			.depth = parent ? paths->nodes.items[parent->node].depth + 1 : 0,
 		};
@@ -38,7 +37,6 @@ static bool get_node(struct gmt_loop_paths *paths, const struct gmt_loop_level *
 	return true;
 }
 
-/* Finds a path, or adds it if it is new. */
 static bool intern_path(struct gmt_loop_paths *paths, const struct gmt_loop_level *levels,
 	uint32_t count, uint32_t *ret_path)
 {

@@ -24,7 +24,6 @@ struct gmt_loop_level {
 /* A function that is called from one line of another function. */
 struct gmt_loop_node {
 	uint32_t parent_plus_1; /* 0: an outermost function */
-	uint32_t parent_line;
 	uint32_t place;  /* one of its frames: index in traces->places */
 	uint32_t depth;  /* its level in paths */
 	uint32_t best_plus_1; /* the callee with most allocations; 0: no callee */

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "reader/steps/timeline.h"
 
+#include "containers/bisect.h"
+
 bool gmt_series_find(const struct gmt_step_series *series, uint64_t stamp, uint32_t *ret_step)
 {
-	size_t low = 0, high = series->steps.count;
+	size_t ended = GMT_BISECT(at, series->steps.count, series->steps.items[at].end < stamp);
 
-	/* Finds the first step that ends at or after the stamp. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (series->steps.items[middle].end < stamp)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*ret_step = (uint32_t)low;
-	return low < series->steps.count && series->steps.items[low].begin < stamp;
+	*ret_step = (uint32_t)ended;
+	return ended < series->steps.count && series->steps.items[ended].begin < stamp;
 }
 
 bool gmt_series_find_next(const struct gmt_step_series *series, uint64_t stamp, uint32_t *step)

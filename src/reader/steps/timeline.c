@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "containers/bisect.h"
 #include "reader/steps/counters.h"
 #include "reader/steps/inference_steps.h"
 #include "reader/steps/loops.h"
@@ -32,23 +33,12 @@ const struct gmt_phase *gmt_timeline_phase(const struct gmt_timeline *timeline, 
 {
 	const struct gmt_phase_segment *segments =
 		own ? timeline->own_segments.items : timeline->segments.items;
-	size_t low = 0, high = own ? timeline->own_segments.count : timeline->segments.count;
+	size_t count = own ? timeline->own_segments.count : timeline->segments.count;
+	size_t begun = GMT_BISECT(at, count, segments[at].begin < stamp);
 
-	/*
-	 * Finds the first segment that begins at or after the stamp. The segment before it contains the
-	 * stamp.
-	 */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (segments[middle].begin < stamp)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || !segments[low - 1].phase_plus_1)
+	if (!begun || !segments[begun - 1].phase_plus_1)
 		return NULL;
-	return &timeline->phases.items[segments[low - 1].phase_plus_1 - 1];
+	return &timeline->phases.items[segments[begun - 1].phase_plus_1 - 1];
 }
 
 static bool add_step(struct gmt_step_series *series, uint64_t begin, uint64_t end)

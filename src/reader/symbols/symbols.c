@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "containers/bisect.h"
 #include "containers/intern.h"
 #include "base/pages.h"
 #include "reader/symbols/symbols_cache.h"
@@ -42,7 +43,6 @@ struct piece {
 };
 
 struct gmt_symbols {
-	struct gmt_symbols_pool *pool;   /* may be NULL */
 	struct gmt_symbols_cache *cache; /* may be NULL */
 	const struct gmt_snapshot *snapshot;
 	struct gmt_symbol_files *files;
@@ -130,15 +130,13 @@ static void sort_places(struct gmt_symbols *symbols)
 }
 
 struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot,
-	const char *const *directories, size_t directory_count, struct gmt_symbols_pool *pool,
-	struct gmt_symbols_cache *cache)
+	const char *const *directories, size_t directory_count, struct gmt_symbols_cache *cache)
 {
 	struct gmt_symbols *symbols = gmt_pages_grow(NULL, 0, sizeof(*symbols));
 
 	if (!symbols)
 		return NULL;
 	symbols->snapshot = snapshot;
-	symbols->pool = pool;
 	symbols->cache = cache;
 	symbols->module_count = snapshot->modules.count;
 	symbols->files = gmt_symbol_files_open(directories, directory_count);
@@ -194,24 +192,14 @@ static uint64_t search(const struct gmt_symbols *symbols, size_t piece, size_t f
 static const struct gmt_module *find_module(const struct gmt_symbols *symbols, uint32_t generation,
 	uint64_t address)
 {
-	size_t low = 0, high = symbols->module_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symbols->places[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	uint64_t best = search(symbols, 1, 0, symbols->leaf_count, low, generation, address, 0);
+	size_t begun = GMT_BISECT(at, symbols->module_count, symbols->places[at].start <= address);
+	uint64_t best = search(symbols, 1, 0, symbols->leaf_count, begun, generation, address, 0);
 	return best ? &symbols->snapshot->modules.items[(uint32_t)best - 1] : NULL;
 }
 
 struct candidate {
 	struct opened *opened;
 	const char *build_id;
-	struct gmt_symbols_pool *pool;
 };
 
 /* Keeps a file if it is useful, else gives it back. Returns false if no better file is possible. */
@@ -221,13 +209,13 @@ static bool keep_if_useful(struct candidate *candidate, struct gmt_elf *elf)
 	bool used = false;
 
 	if (strcmp(gmt_elf_build_id(elf), candidate->build_id) != 0) {
-		gmt_symbols_pool_put(candidate->pool, elf);
+		gmt_elf_close(elf);
 		return true;
 	}
 	if (!opened->functions ||
 		(!gmt_elf_has_all_functions(opened->functions) && gmt_elf_has_all_functions(elf))) {
 		if (opened->functions != opened->lines_file)
-			gmt_symbols_pool_put(candidate->pool, opened->functions);
+			gmt_elf_close(opened->functions);
 		opened->functions = elf;
 		used = true;
 	}
@@ -236,14 +224,14 @@ static bool keep_if_useful(struct candidate *candidate, struct gmt_elf *elf)
 		used = true;
 	}
 	if (!used)
-		gmt_symbols_pool_put(candidate->pool, elf);
+		gmt_elf_close(elf);
 	return !(opened->lines_file && gmt_elf_has_all_functions(opened->functions));
 }
 
 static bool try_file(void *user, const char *path)
 {
 	struct candidate *candidate = user;
-	struct gmt_elf *elf = gmt_symbols_pool_get(candidate->pool, path);
+	struct gmt_elf *elf = gmt_elf_open(path);
 
 	return !elf || keep_if_useful(candidate, elf);
 }
@@ -262,12 +250,12 @@ static void full_path(const struct gmt_snapshot *snapshot, const struct gmt_modu
 static void open_module(struct gmt_symbols *symbols, const struct gmt_module *module,
 	struct opened *opened)
 {
-	struct candidate candidate = { opened, module->build_id.text, symbols->pool };
+	struct candidate candidate = { opened, module->build_id.text };
 	char path[PATH_MAX];
 
 	full_path(symbols->snapshot, module, path);
 
-	struct gmt_elf *elf = *path ? gmt_symbols_pool_get(symbols->pool, path) : NULL;
+	struct gmt_elf *elf = *path ? gmt_elf_open(path) : NULL;
 	bool is_other = elf && strcmp(gmt_elf_build_id(elf), candidate.build_id) != 0;
 	bool is_verified = *candidate.build_id;
 
@@ -394,8 +382,8 @@ void gmt_symbols_close(struct gmt_symbols *symbols)
 
 		gmt_dwarf_close(opened->lines);
 		if (opened->lines_file != opened->functions)
-			gmt_symbols_pool_put(symbols->pool, opened->lines_file);
-		gmt_symbols_pool_put(symbols->pool, opened->functions);
+			gmt_elf_close(opened->lines_file);
+		gmt_elf_close(opened->functions);
 	}
 	gmt_symbol_files_close(symbols->files);
 	gmt_pages_free(symbols->opened, (symbols->module_count + 1) * sizeof(*symbols->opened));

@@ -11,12 +11,10 @@
  * For one thread.
  */
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "reader/load/snapshot.h"
-#include "reader/symbols/symbols_pool.h"
 
 struct gmt_symbols;
 struct gmt_symbols_cache; /* reader/symbols/symbols_cache.h */
@@ -48,12 +46,11 @@ struct gmt_symbols_answer {
 };
 
 /*
- * Opens the symbols of a snapshot. `pool` and `cache` may be NULL. All arguments are borrowed and
+ * Opens the symbols of a snapshot. `cache` may be NULL. All arguments are borrowed and
  * must outlive the result. Returns NULL when out of memory.
  */
 struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot,
-	const char *const *directories, size_t directory_count, struct gmt_symbols_pool *pool,
-	struct gmt_symbols_cache *cache);
+	const char *const *directories, size_t directory_count, struct gmt_symbols_cache *cache);
 
 /*
  * Announces a query of gmt_symbols_find for an address. The first query reads the files for all

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "containers/bisect.h"
+
 /* Bytes of another byte order, or another version of this format, have a different number. */
 static const uint64_t magic = 0x3173626d79735347;
 
@@ -70,16 +72,8 @@ bool gmt_symbols_answers_take(struct gmt_symbols_answers *answers, const void *b
 static const struct gmt_symbols_answers_address *find_kept(
 	const struct gmt_symbols_answers_table *table, uint64_t address)
 {
-	size_t low = 0, high = table->address_count;
+	size_t low = GMT_BISECT(at, table->address_count, table->addresses[at].address < address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table->addresses[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < table->address_count && table->addresses[low].address == address
 		? &table->addresses[low]
 		: NULL;

@@ -6,6 +6,7 @@
 #include <libelf.h>
 #include <string.h>
 
+#include "containers/bisect.h"
 #include "format/encoding/little_endian.h"
 
 enum {
@@ -120,16 +121,8 @@ static uint64_t part_start(const struct parts *parts, size_t number)
 static bool find_part(const struct parts *parts, uint64_t address, uint64_t *ret_start,
 	uint64_t *ret_end)
 {
-	size_t low = 0, high = parts->count;
+	size_t low = GMT_BISECT(at, parts->count, part_start(parts, at) <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (part_start(parts, middle) <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low || low == parts->count)
 		return false;
 	*ret_start = part_start(parts, low - 1);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "containers/bisect.h"
 #include "containers/map.h"
 #include "base/pages.h"
 #include "containers/vec.h"
@@ -45,17 +46,9 @@ static int by_start(const void *left, const void *right)
 
 static const struct range *find_range(const struct range *ranges, size_t count, uint64_t address)
 {
-	size_t low = 0, high = count;
+	size_t begun = GMT_BISECT(at, count, ranges[at].start <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ranges[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && address < ranges[low - 1].end ? &ranges[low - 1] : NULL;
+	return begun && address < ranges[begun - 1].end ? &ranges[begun - 1] : NULL;
 }
 
 /* Appends the ranges of `die`, with `value`, to a GMT_VEC(struct range). */

@@ -141,11 +141,6 @@ const char *gmt_elf_build_id(const struct gmt_elf *elf)
 	return elf->build_id;
 }
 
-const char *gmt_elf_path(const struct gmt_elf *elf)
-{
-	return elf->path;
-}
-
 bool gmt_elf_has_all_functions(const struct gmt_elf *elf)
 {
 	return elf->has_symtab;

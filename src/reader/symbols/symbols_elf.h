@@ -36,8 +36,6 @@ const struct gmt_elf_stamp *gmt_elf_stamp(const struct gmt_elf *elf);
 /* Returns the build-id in lower-case hexadecimal, or "" if the file has no build-id. */
 const char *gmt_elf_build_id(const struct gmt_elf *elf);
 
-const char *gmt_elf_path(const struct gmt_elf *elf);
-
 /* Returns whether the file also has local functions (.symtab), not only exported functions. */
 bool gmt_elf_has_all_functions(const struct gmt_elf *elf);
 

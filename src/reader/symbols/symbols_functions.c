@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "containers/bisect.h"
 #include "base/pages.h"
 
 enum {
@@ -280,17 +281,7 @@ bool gmt_symbols_functions_expect(struct gmt_symbols_functions *functions, uint6
 /* Returns how many functions begin at or before the address. */
 static size_t count_begun(const struct gmt_symbols_functions *functions, uint64_t address)
 {
-	size_t low = 0, high = functions->items.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (functions->items.items[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return GMT_BISECT(at, functions->items.count, functions->items.items[at].start <= address);
 }
 
 /*

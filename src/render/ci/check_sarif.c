@@ -15,7 +15,6 @@ enum { MAX_RESULTS = 1000, MAX_FRAMES = 512 };
 static const char schema[] = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
 							 "sarif-schema-2.1.0.json";
 
-/* Writes a path as a relative URI. */
 static void write_uri(const char *path, struct gmt_json *json)
 {
 	char uri[3 * 1024 + 1];
@@ -35,24 +34,20 @@ static void write_uri(const char *path, struct gmt_json *json)
 
 static void write_message(const char *text, struct gmt_json *json)
 {
-	gmt_json_key(json, "message");
-	gmt_json_begin_object(json);
+	gmt_json_key_object(json, "message");
 	gmt_json_key_text(json, "text", text);
 	gmt_json_end_object(json);
 }
 
 static void write_physical(const char *path, uint32_t line, struct gmt_json *json)
 {
-	gmt_json_key(json, "physicalLocation");
-	gmt_json_begin_object(json);
-	gmt_json_key(json, "artifactLocation");
-	gmt_json_begin_object(json);
+	gmt_json_key_object(json, "physicalLocation");
+	gmt_json_key_object(json, "artifactLocation");
 	write_uri(path, json);
 	gmt_json_key_text(json, "uriBaseId", "SRCROOT");
 	gmt_json_end_object(json);
 	if (line) {
-		gmt_json_key(json, "region");
-		gmt_json_begin_object(json);
+		gmt_json_key_object(json, "region");
 		gmt_json_key_u64(json, "startLine", line);
 		gmt_json_end_object(json);
 	}
@@ -64,12 +59,10 @@ static void write_location(const struct gmt_check_report *report, uint32_t subje
 {
 	char path[1024];
 
-	gmt_json_key(json, "location");
-	gmt_json_begin_object(json);
+	gmt_json_key_object(json, "location");
 	if (gmt_check_path(report, subject, frame, path, sizeof(path)))
 		write_physical(path, frame->line, json);
-	gmt_json_key(json, "logicalLocations");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "logicalLocations");
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "fullyQualifiedName", *frame->function ? frame->function : frame->name);
 	gmt_json_key_text(json, "kind", "function");
@@ -85,12 +78,10 @@ static void write_stacks(const struct gmt_check_report *report, const struct gmt
 {
 	size_t count = finding->frames.count < MAX_FRAMES ? finding->frames.count : MAX_FRAMES;
 
-	gmt_json_key(json, "stacks");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "stacks");
 	gmt_json_begin_object(json);
 	write_message("allocated by", json);
-	gmt_json_key(json, "frames");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "frames");
 	for (size_t i = 0; i < count; i++) {
 		const struct gmt_verdict_frame *frame = &finding->frames.items[i];
 		const char *slash = strrchr(frame->module, '/');
@@ -104,14 +95,11 @@ static void write_stacks(const struct gmt_check_report *report, const struct gmt
 	gmt_json_end_array(json);
 	gmt_json_end_object(json);
 	gmt_json_end_array(json);
-	gmt_json_key(json, "codeFlows");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "codeFlows");
 	gmt_json_begin_object(json);
-	gmt_json_key(json, "threadFlows");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "threadFlows");
 	gmt_json_begin_object(json);
-	gmt_json_key(json, "locations");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "locations");
 	for (size_t i = count; i-- > 0;) {
 		gmt_json_begin_object(json);
 		write_location(report, subject, &finding->frames.items[i], json);
@@ -135,8 +123,7 @@ static void write_fingerprint(const struct gmt_verdict_check *check,
 
 	snprintf(text, sizeof(text), "%s %s %.1000s", gmt_rule_text(check->rule)->id,
 		gmt_verdict_memory_name(check).text, finding->key);
-	gmt_json_key(json, "partialFingerprints");
-	gmt_json_begin_object(json);
+	gmt_json_key_object(json, "partialFingerprints");
 	gmt_json_key_text(json, "gpumemtraceSite/v1", text);
 	/* GitHub's own key. Without it, GitHub hashes the text around the line. */
 	gmt_json_key_text(json, "primaryLocationLineHash",
@@ -159,8 +146,7 @@ static void write_result(const struct gmt_check_report *report, const struct gmt
 	gmt_json_key_u64(json, "ruleIndex", check->rule);
 	gmt_json_key_text(json, "level", check->state == GMT_CHECK_FAILED ? "error" : "warning");
 	write_message(message, json);
-	gmt_json_key(json, "locations");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "locations");
 	if (place.frame) {
 		gmt_json_begin_object(json);
 		write_physical(place.path, place.frame->line, json);
@@ -175,26 +161,21 @@ static void write_result(const struct gmt_check_report *report, const struct gmt
 
 static void write_driver(struct gmt_json *json)
 {
-	gmt_json_key(json, "tool");
-	gmt_json_begin_object(json);
-	gmt_json_key(json, "driver");
-	gmt_json_begin_object(json);
+	gmt_json_key_object(json, "tool");
+	gmt_json_key_object(json, "driver");
 	gmt_json_key_text(json, "name", "gpumemtrace");
 	gmt_json_key_text(json, "version", GMT_PROGRAM_VERSION);
-	gmt_json_key(json, "rules");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "rules");
 	for (unsigned i = 0; i < GMT_RULES; i++) {
 		const struct gmt_rule_text *rule = gmt_rule_text((enum gmt_rule)i);
 
 		gmt_json_begin_object(json);
 		gmt_json_key_text(json, "id", rule->id);
 		gmt_json_key_text(json, "name", rule->name);
-		gmt_json_key(json, "shortDescription");
-		gmt_json_begin_object(json);
+		gmt_json_key_object(json, "shortDescription");
 		gmt_json_key_text(json, "text", rule->meaning);
 		gmt_json_end_object(json);
-		gmt_json_key(json, "help");
-		gmt_json_begin_object(json);
+		gmt_json_key_object(json, "help");
 		gmt_json_key_text(json, "text", rule->advice);
 		gmt_json_end_object(json);
 		gmt_json_end_object(json);
@@ -211,13 +192,11 @@ void gmt_check_sarif(const struct gmt_check_report *report, struct gmt_json *jso
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "$schema", schema);
 	gmt_json_key_text(json, "version", "2.1.0");
-	gmt_json_key(json, "runs");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "runs");
 	gmt_json_begin_object(json);
 	write_driver(json);
 	gmt_json_key_text(json, "columnKind", "unicodeCodePoints");
-	gmt_json_key(json, "results");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "results");
 	for (size_t i = 0; i < verdict->findings.count && i < MAX_RESULTS; i++)
 		write_result(report, &verdict->findings.items[i], json);
 	gmt_json_end_array(json);

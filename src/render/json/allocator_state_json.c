@@ -20,8 +20,7 @@ static void render_line(const struct gmt_allocator_state_view *view, uint32_t la
 
 static void render_holes(const struct gmt_segments *segments, struct gmt_json *json)
 {
-	gmt_json_key(json, "holes");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "holes");
 	for (size_t i = 0; i < GMT_HOLE_CLASSES; i++) {
 		const struct gmt_segments_holes *holes = &segments->holes[i];
 
@@ -38,8 +37,7 @@ static void render_holes(const struct gmt_segments *segments, struct gmt_json *j
 static void render_lines(const struct gmt_allocator_state_view *view,
 	const struct gmt_segments *segments, struct gmt_json *json)
 {
-	gmt_json_key(json, "pinned_by");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "pinned_by");
 	for (size_t i = 0; i < segments->pins.count; i++) {
 		const struct gmt_segments_pin *pin = &segments->pins.items[i];
 
@@ -51,8 +49,7 @@ static void render_lines(const struct gmt_allocator_state_view *view,
 		gmt_json_end_object(json);
 	}
 	gmt_json_end_array(json);
-	gmt_json_key(json, "besides");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "besides");
 	for (size_t i = 0; i < segments->others.count; i++) {
 		const struct gmt_segments_other *other = &segments->others.items[i];
 
@@ -70,8 +67,7 @@ static void render_segments(const struct gmt_allocator_state_view *view,
 	const struct gmt_segments *segments, struct gmt_json *json)
 {
 	gmt_json_begin_object(json);
-	gmt_json_key(json, "device");
-	gmt_json_i64(json, segments->device);
+	gmt_json_key_i64(json, "device", segments->device);
 	gmt_json_key_text(json, "moment", gmt_segments_moment_name(segments->moment));
 	gmt_json_key_u64(json, "time_ns",
 		segments->stamp == UINT64_MAX ? view->replay->end_time_ns
@@ -90,8 +86,7 @@ static void render_segments(const struct gmt_allocator_state_view *view,
 	gmt_json_key_u64(json, "graph_free_bytes", segments->graph_free_bytes);
 	gmt_json_key_u64(json, "pinned_segments", segments->pinned_segments);
 	gmt_json_key_u64(json, "pinned_bytes", segments->pinned_bytes);
-	gmt_json_key(json, "above_ratio");
-	gmt_json_bool(json, segments->fragmented);
+	gmt_json_key_bool(json, "above_ratio", segments->fragmented);
 	gmt_json_key_u64(json, "outside_blocks", segments->outside_blocks);
 	gmt_json_key_u64(json, "outside_bytes", segments->outside_bytes);
 	gmt_json_key_u64(json, "driver_bytes", segments->driver_bytes);
@@ -115,13 +110,11 @@ static void render_stats(const struct gmt_allocator_device *device, struct gmt_j
 {
 	bool knows = gmt_allocator_knows_segments(device);
 
-	gmt_json_key(json, "stats");
-	gmt_json_begin_object(json);
+	gmt_json_key_object(json, "stats");
 	for (enum gmt_allocator_row row = 0; row < GMT_ALLOCATOR_ROWS; row++) {
 		if (!knows && row != GMT_ALLOCATOR_ALLOCATED && row != GMT_ALLOCATOR_BLOCKS)
 			continue;
-		gmt_json_key(json, gmt_allocator_key(row));
-		gmt_json_begin_object(json);
+		gmt_json_key_object(json, gmt_allocator_key(row));
 		for (enum gmt_allocator_pool pool = 0; pool < GMT_ALLOCATOR_POOLS; pool++)
 			if (knows || pool == GMT_POOL_ALL) {
 				gmt_json_key(json, gmt_allocator_pool_name(pool));
@@ -135,13 +128,11 @@ static void render_stats(const struct gmt_allocator_device *device, struct gmt_j
 static void render_give_backs(const struct gmt_allocator_state_view *view,
 	const struct gmt_allocator_device *device, struct gmt_json *json)
 {
-	gmt_json_key(json, "given_back");
-	gmt_json_begin_object(json);
+	gmt_json_key_object(json, "given_back");
 	gmt_json_key_u64(json, "count", device->give_back_count);
 	gmt_json_key_u64(json, "bytes", device->given_bytes);
 	gmt_json_key_u64(json, "again_bytes", device->again_bytes);
-	gmt_json_key(json, "times");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "times");
 	for (size_t i = 0; i < device->give_backs.count; i++) {
 		const struct gmt_give_back *row = &device->give_backs.items[i];
 
@@ -150,8 +141,7 @@ static void render_give_backs(const struct gmt_allocator_state_view *view,
 		gmt_json_key_u64(json, "bytes", row->bytes);
 		gmt_json_key_u64(json, "segments", row->segments);
 		gmt_json_key_u64(json, "again_bytes", row->again_bytes);
-		gmt_json_key(json, "after_refusal");
-		gmt_json_bool(json, row->after_refusal);
+		gmt_json_key_bool(json, "after_refusal", row->after_refusal);
 		gmt_json_end_object(json);
 	}
 	gmt_json_end_array(json);
@@ -162,10 +152,8 @@ static void render_allocator(const struct gmt_allocator_state_view *view,
 	const struct gmt_allocator_device *device, struct gmt_json *json)
 {
 	gmt_json_begin_object(json);
-	gmt_json_key(json, "device");
-	gmt_json_i64(json, device->device);
-	gmt_json_key(json, "knows_segments");
-	gmt_json_bool(json, gmt_allocator_knows_segments(device));
+	gmt_json_key_i64(json, "device", device->device);
+	gmt_json_key_bool(json, "knows_segments", gmt_allocator_knows_segments(device));
 	render_stats(device, json);
 	render_give_backs(view, device, json);
 	gmt_json_end_object(json);
@@ -174,8 +162,7 @@ static void render_allocator(const struct gmt_allocator_state_view *view,
 static void render_temporaries(const struct gmt_allocator_state_view *view, const char *key,
 	const struct gmt_temporary_rows *rows, bool short_lived, struct gmt_json *json)
 {
-	gmt_json_key(json, key);
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, key);
 	for (size_t i = 0; i < rows->count && i < view->limit; i++) {
 		const struct gmt_temporary *row = &rows->items[i];
 
@@ -198,21 +185,18 @@ void gmt_allocator_state_json(const struct gmt_allocator_state_view *view, struc
 	const struct gmt_allocator_state *allocator_state = view->allocator_state;
 
 	gmt_peaks_json(view, json);
-	gmt_json_key(json, "segments");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "segments");
 	for (size_t i = 0; i < allocator_state->segments.count; i++)
 		render_segments(view, &allocator_state->segments.items[i], json);
 	gmt_json_end_array(json);
-	gmt_json_key(json, "allocator");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "allocator");
 	for (size_t i = 0; i < allocator_state->allocator.devices.count; i++)
 		if (allocator_state->allocator.devices.items[i]
 				.stats[GMT_ALLOCATOR_BLOCKS][GMT_POOL_ALL]
 				.allocated)
 			render_allocator(view, &allocator_state->allocator.devices.items[i], json);
 	gmt_json_end_array(json);
-	gmt_json_key(json, "temporaries");
-	gmt_json_begin_object(json);
+	gmt_json_key_object(json, "temporaries");
 	gmt_json_key_text(json, "not_known", view->temporaries->no_steps);
 	render_temporaries(view, "in_step", &view->temporaries->in_step, false, json);
 	render_temporaries(view, "giants", &view->temporaries->short_lived, true, json);

@@ -9,8 +9,7 @@ static void text_or_null(struct gmt_json *json, const char *key, const char *tex
 
 static void write_files(const struct gmt_verdict *verdict, struct gmt_json *json)
 {
-	gmt_json_key(json, "files");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "files");
 	for (size_t i = 0; i < verdict->subjects.count; i++) {
 		const struct gmt_verdict_subject *subject = &verdict->subjects.items[i];
 
@@ -20,10 +19,8 @@ static void write_files(const struct gmt_verdict *verdict, struct gmt_json *json
 		gmt_json_key_u64(json, "pid", subject->pid);
 		gmt_json_key_text(json, "host", subject->host);
 		gmt_json_key_u64(json, "events", subject->events);
-		gmt_json_key(json, "complete");
-		gmt_json_bool(json, subject->complete);
-		gmt_json_key(json, "failed");
-		gmt_json_bool(json, subject->failed);
+		gmt_json_key_bool(json, "complete", subject->complete);
+		gmt_json_key_bool(json, "failed", subject->failed);
 		gmt_json_end_object(json);
 	}
 	gmt_json_end_array(json);
@@ -42,8 +39,7 @@ static void write_location(const struct gmt_verdict_check *check, struct gmt_jso
 
 static void write_checks(const struct gmt_verdict *verdict, struct gmt_json *json)
 {
-	gmt_json_key(json, "checks");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "checks");
 	for (size_t i = 0; i < verdict->checks.count; i++) {
 		const struct gmt_verdict_check *check = &verdict->checks.items[i];
 
@@ -94,8 +90,7 @@ static void write_finding(const struct gmt_check_report *report, const struct gm
 	gmt_json_key_text(json, "owner", finding->owner);
 	gmt_json_key_text(json, "advice", gmt_check_advice(report->verdict, finding));
 	gmt_json_key_known(json, "own_frame", finding->frames.count, finding->own_frame);
-	gmt_json_key(json, "stack");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "stack");
 	for (size_t i = 0; i < finding->frames.count; i++)
 		write_frame(&finding->frames.items[i], json);
 	gmt_json_end_array(json);
@@ -104,8 +99,7 @@ static void write_finding(const struct gmt_check_report *report, const struct gm
 
 static void write_suppressions(const struct gmt_suppressions *suppressions, struct gmt_json *json)
 {
-	gmt_json_key(json, "suppressions");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "suppressions");
 	for (size_t i = 0; i < suppressions->rows.count; i++) {
 		const struct gmt_suppression *row = &suppressions->rows.items[i];
 
@@ -132,14 +126,12 @@ void gmt_check_json(const struct gmt_check_report *report, struct gmt_json *json
 	gmt_json_key_text(json, "schema", "gpumemtrace.check/1");
 	gmt_json_key_text(json, "verdict", verdict->failed ? "failed" : "passed");
 	gmt_json_key_u64(json, "exit_code", (uint64_t)report->exit_code);
-	gmt_json_key(json, "complete");
-	gmt_json_bool(json, !verdict->incomplete);
+	gmt_json_key_bool(json, "complete", !verdict->incomplete);
 	gmt_json_key_u64(json, "growth_not_judged", verdict->growth_not_judged);
 	gmt_json_key_text(json, "baseline", report->baseline);
 	write_files(verdict, json);
 	write_checks(verdict, json);
-	gmt_json_key(json, "findings");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "findings");
 	for (size_t i = 0; i < verdict->findings.count; i++)
 		write_finding(report, &verdict->findings.items[i], json);
 	gmt_json_end_array(json);

@@ -43,8 +43,7 @@ static void render_heap(const struct gmt_heaps_view *view, const struct gmt_heap
 	gmt_json_key_u64(json, "total_alloc_bytes", row->accounting.total_bytes);
 	gmt_json_key_u64(json, "swept_blocks", heap->swept_blocks);
 	gmt_json_key_u64(json, "swept_bytes", heap->swept_bytes);
-	gmt_json_key(json, "sites");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "sites");
 	for (size_t i = 0; i < row->sites.count; i++)
 		render_site(view, &row->sites.items[i], json);
 	gmt_json_end_array(json);
@@ -53,8 +52,7 @@ static void render_heap(const struct gmt_heaps_view *view, const struct gmt_heap
 
 void gmt_heaps_json(const struct gmt_heaps_view *view, struct gmt_json *json)
 {
-	gmt_json_key(json, "heaps");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "heaps");
 	for (size_t i = 0; i < view->heaps->rows.count; i++)
 		render_heap(view, &view->heaps->rows.items[i], json);
 	gmt_json_end_array(json);

@@ -10,11 +10,9 @@ static void render_recording(const struct gmt_diff *diff, int side, struct gmt_j
 	const struct gmt_snapshot *snapshot = diff->sides[side].snapshot;
 	const struct gmt_warnings *warnings = diff->sides[side].warnings;
 
-	gmt_json_key(json, side_names[side]);
-	gmt_json_begin_object(json);
+	gmt_json_key_object(json, side_names[side]);
 	gmt_json_key_text(json, "file", snapshot->path);
-	gmt_json_key(json, "complete");
-	gmt_json_bool(json, gmt_snapshot_complete(snapshot));
+	gmt_json_key_bool(json, "complete", gmt_snapshot_complete(snapshot));
 	gmt_json_key_u64(json, "events", snapshot->seen_events);
 	gmt_json_key_texts(json, "command", snapshot->command.items, snapshot->command.count);
 	gmt_json_key_text(json, "directory", snapshot->directory);
@@ -30,12 +28,10 @@ static void render_recording(const struct gmt_diff *diff, int side, struct gmt_j
 
 static void render_pair(const char *key, const struct gmt_diff_pair *pair, struct gmt_json *json)
 {
-	gmt_json_key(json, key);
-	gmt_json_begin_object(json);
+	gmt_json_key_object(json, key);
 	for (int side = 0; side < GMT_DIFF_SIDES; side++)
 		gmt_json_key_u64(json, side_names[side], pair->sides[side]);
-	gmt_json_key(json, "difference");
-	gmt_json_i64(json, gmt_diff_difference(pair));
+	gmt_json_key_i64(json, "difference", gmt_diff_difference(pair));
 	gmt_json_end_object(json);
 }
 
@@ -54,8 +50,7 @@ static void render_stack(const struct gmt_diff *diff, const struct gmt_diff_row 
 	const uint32_t *places =
 		gmt_traces_stack(diff->sides[side].traces, row->largest[side]->stack, &count);
 
-	gmt_json_key(json, "stack");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "stack");
 	for (uint32_t i = 0; i < count; i++)
 		gmt_json_text(json, gmt_site_keys_place(&diff->keys[side], places[i]));
 	gmt_json_end_array(json);
@@ -86,11 +81,9 @@ static void render_hidden(const struct gmt_diff *diff, const struct gmt_diff_acc
 		cut.rows++;
 		cut.difference += gmt_diff_difference(&account->rows[i].amounts[diff->amount]);
 	}
-	gmt_json_key(json, "hidden");
-	gmt_json_begin_object(json);
+	gmt_json_key_object(json, "hidden");
 	gmt_json_key_u64(json, "rows", cut.rows);
-	gmt_json_key(json, "difference");
-	gmt_json_i64(json, cut.difference);
+	gmt_json_key_i64(json, "difference", cut.difference);
 	gmt_json_end_object(json);
 }
 
@@ -110,13 +103,11 @@ static void render_account(const struct gmt_diff *diff, const struct gmt_diff_ac
 	render_pair("refused", &account->refused, json);
 	if (account->has_reserved)
 		render_pair("reserved_peak_bytes", &account->reserved_peak_bytes, json);
-	gmt_json_key(json, "changes");
-	gmt_json_begin_object(json);
+	gmt_json_key_object(json, "changes");
 	for (int change = 0; change < GMT_DIFF_CHANGES; change++)
 		gmt_json_key_u64(json, gmt_diff_change_name(change), account->changes[change]);
 	gmt_json_end_object(json);
-	gmt_json_key(json, "rows");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "rows");
 	for (size_t i = 0; i < shown; i++)
 		render_row(diff, &account->rows[i], json);
 	gmt_json_end_array(json);
@@ -135,13 +126,11 @@ void gmt_diff_json(const struct gmt_diff *diff, const struct gmt_diff_style *sty
 	gmt_json_key_text(json, "sort", keys[diff->options.key]);
 	gmt_json_key_u64(json, "threshold_bytes", diff->options.threshold_bytes);
 	gmt_json_key_u64(json, "site_key_version", GMT_SITE_KEY_VERSION);
-	gmt_json_key(json, "differs");
-	gmt_json_bool(json, diff->differs);
+	gmt_json_key_bool(json, "differs", diff->differs);
 	for (int side = 0; side < GMT_DIFF_SIDES; side++)
 		render_recording(diff, side, json);
 	gmt_json_key_texts(json, "doubts", diff->doubts.items, diff->doubts.count);
-	gmt_json_key(json, "accounts");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "accounts");
 	for (size_t i = 0; i < diff->accounts.count; i++)
 		render_account(diff, &diff->accounts.items[i], style, json);
 	gmt_json_end_array(json);

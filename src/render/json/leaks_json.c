@@ -8,8 +8,7 @@
 
 static void write_attribution(const struct gmt_leak *leak, struct gmt_json *json)
 {
-	gmt_json_key(json, "births");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "births");
 	for (size_t i = 0; i < leak->attribution.count; i++) {
 		const struct gmt_leak_attribution *row = &leak->attribution.items[i];
 
@@ -25,12 +24,10 @@ static void write_attribution(const struct gmt_leak *leak, struct gmt_json *json
 	gmt_json_end_array(json);
 }
 
-/* Writes lines and the growth of each line. */
 static void write_lines(const struct gmt_traces *traces, const struct gmt_leak_line *lines,
 	size_t count, const char *key, struct gmt_json *json)
 {
-	gmt_json_key(json, key);
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, key);
 	for (size_t i = 0; i < count; i++) {
 		uint32_t places_count;
 		const uint32_t *places = gmt_traces_stack(traces, lines[i].stack, &places_count);
@@ -80,8 +77,7 @@ static void write_stack(const struct gmt_leaks_view *view, const struct gmt_leak
 		gmt_json_key_text(json, "owner", NULL);
 		gmt_json_key_text(json, "hint", NULL);
 		gmt_json_key_text(json, "own_frame", NULL);
-		gmt_json_key(json, "stack");
-		gmt_json_begin_array(json);
+		gmt_json_key_array(json, "stack");
 		gmt_json_end_array(json);
 		return;
 	}
@@ -95,8 +91,7 @@ static void write_stack(const struct gmt_leaks_view *view, const struct gmt_leak
 static void write_stacks(const struct gmt_leaks_view *view, const struct gmt_leak *leak,
 	struct gmt_json *json)
 {
-	gmt_json_key(json, "stacks");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "stacks");
 	for (size_t i = 0; leak->stacks.count > 1 && i < leak->stacks.count; i++) {
 		const struct gmt_leak_stack *row = &leak->stacks.items[i];
 
@@ -144,8 +139,7 @@ static void write_leak(const struct gmt_leaks_view *view, const struct gmt_leak 
 
 static void write_arenas(const struct gmt_leaks_view *view, struct gmt_json *json)
 {
-	gmt_json_key(json, "arenas");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "arenas");
 	for (size_t i = 0; i < view->leaks->arenas.rows.count; i++) {
 		const struct gmt_arena_row *row = &view->leaks->arenas.rows.items[i];
 
@@ -155,10 +149,8 @@ static void write_arenas(const struct gmt_leaks_view *view, struct gmt_json *jso
 		gmt_json_key_u64(json, "live_bytes", row->live_bytes);
 		gmt_json_key_u64(json, "peak_bytes", row->peak_bytes);
 		gmt_json_key_u64(json, "allocs", row->alloc_count);
-		gmt_json_key(json, "certain");
-		gmt_json_bool(json, row->is_certain);
-		gmt_json_key(json, "blocks_are_seen");
-		gmt_json_bool(json, row->is_seen);
+		gmt_json_key_bool(json, "certain", row->is_certain);
+		gmt_json_key_bool(json, "blocks_are_seen", row->is_seen);
 		gmt_json_key_text(json, "setting", row->setting);
 		gmt_json_end_object(json);
 	}
@@ -167,13 +159,11 @@ static void write_arenas(const struct gmt_leaks_view *view, struct gmt_json *jso
 
 void gmt_leaks_json(const struct gmt_leaks_view *view, struct gmt_json *json)
 {
-	gmt_json_key(json, "leaks");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "leaks");
 	for (size_t i = 0; i < view->leaks->rows.count; i++)
 		write_leak(view, &view->leaks->rows.items[i], json);
 	gmt_json_end_array(json);
-	gmt_json_key(json, "cached");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "cached");
 	for (size_t i = 0; i < view->leaks->cached.count; i++) {
 		gmt_json_begin_object(json);
 		gmt_json_key_device(json, view->leaks->cached.items[i].device);
@@ -204,8 +194,7 @@ static void write_step(const struct gmt_leaks_view *view, size_t series, size_t 
 		gmt_clock_time_ns(view->snapshot, steps->steps.items[step].begin));
 	gmt_json_key_u64(json, "end_ns",
 		gmt_clock_time_ns(view->snapshot, steps->steps.items[step].end));
-	gmt_json_key(json, "devices");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "devices");
 	for (size_t i = 0; i < view->replay->accounting.accounts.count && i < GMT_HISTORY_ACCOUNTS;
 		i++) {
 		struct gmt_history_step row = gmt_history_step_of(history, step, i);
@@ -226,8 +215,7 @@ static void write_parts(const struct gmt_leaks_view *view, struct gmt_json *json
 {
 	const struct gmt_step_parts *parts = view->step_parts;
 
-	gmt_json_key(json, "step_parts");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "step_parts");
 	for (size_t i = 0; i < parts->rows.count; i++) {
 		const struct gmt_account *account =
 			&view->replay->accounting.accounts.items[i / GMT_STEP_PARTS];
@@ -254,8 +242,7 @@ void gmt_steps_json(const struct gmt_leaks_view *view, struct gmt_json *json)
 {
 	const struct gmt_timeline *timeline = view->timeline;
 
-	gmt_json_key(json, "steps");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "steps");
 	for (size_t series = 0; series < timeline->series_count; series++)
 		for (size_t step = 0; step < view->history->series[series].step_count; step++)
 			write_step(view, series, step, json);
@@ -263,8 +250,7 @@ void gmt_steps_json(const struct gmt_leaks_view *view, struct gmt_json *json)
 	gmt_json_key_text(json, "no_steps", timeline->why_none);
 	if (view->step_parts)
 		write_parts(view, json);
-	gmt_json_key(json, "phases");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "phases");
 	for (size_t i = 0; i < timeline->phases.count; i++) {
 		const struct gmt_phase *phase = &timeline->phases.items[i];
 

@@ -6,19 +6,15 @@ static void render_moment(const struct gmt_ledger_entry *entry, struct gmt_json 
 {
 	gmt_json_key_u64(json, "time_ns", entry->time_ns);
 	gmt_json_key_known(json, "asked_at_ns", entry->has_answer, entry->answer_time_ns);
-	gmt_json_key(json, "moved");
-	gmt_json_bool(json, entry->is_moved);
+	gmt_json_key_bool(json, "moved", entry->is_moved);
 	gmt_json_key_u64(json, "total_bytes", entry->total_bytes);
 	gmt_json_key_u64(json, "used_bytes", entry->used_bytes);
-	gmt_json_key(json, "lines");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "lines");
 	for (unsigned line = 0; line < GMT_LEDGER_LINES; line++) {
 		gmt_json_begin_object(json);
 		gmt_json_key_text(json, "name", gmt_ledger_line_name(line));
-		gmt_json_key(json, "bytes");
-		gmt_json_i64(json, entry->lines[line]);
-		gmt_json_key(json, "known");
-		gmt_json_bool(json, entry->known[line]);
+		gmt_json_key_i64(json, "bytes", entry->lines[line]);
+		gmt_json_key_bool(json, "known", entry->known[line]);
 		gmt_json_end_object(json);
 	}
 	gmt_json_end_array(json);
@@ -28,16 +24,14 @@ static void render_moment(const struct gmt_ledger_entry *entry, struct gmt_json 
 
 void gmt_ledger_json(const struct gmt_ledger *ledger, struct gmt_json *json)
 {
-	gmt_json_key(json, "ledger");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "ledger");
 	for (size_t i = 0; i < ledger->entries.count; i++) {
 		const struct gmt_ledger_entry *entry = &ledger->entries.items[i], *peak;
 
 		if (entry->moment != GMT_LEDGER_AT_END)
 			continue;
 		gmt_json_begin_object(json);
-		gmt_json_key(json, "device");
-		gmt_json_i64(json, entry->device);
+		gmt_json_key_i64(json, "device", entry->device);
 		render_moment(entry, json);
 		gmt_json_key(json, "at_peak");
 		peak = gmt_ledger_find(ledger, entry->device, GMT_LEDGER_AT_PEAK, 0);

@@ -21,13 +21,11 @@ static void render_holders(const struct gmt_report *report, const struct gmt_oom
 {
 	gmt_json_key_text(json, "holders_layer", gmt_layer_name(row->holders_layer));
 	gmt_json_key_u64(json, "held_bytes", row->held_bytes);
-	gmt_json_key(json, "holders");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "holders");
 	for (uint32_t i = 0; i < row->holder_count; i++)
 		render_place(report, row->holders[i].site, json);
 	gmt_json_end_array(json);
-	gmt_json_key(json, "holder_bytes");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "holder_bytes");
 	for (uint32_t i = 0; i < row->holder_count; i++)
 		gmt_json_u64(json, row->holders[i].bytes);
 	gmt_json_end_array(json);
@@ -58,8 +56,7 @@ static void render_row(const struct gmt_report *report, const struct gmt_ooms_st
 		gmt_json_bool(json, gmt_oom_would_fit(row));
 	else
 		gmt_json_null(json);
-	gmt_json_key(json, "recovered");
-	gmt_json_bool(json, row->recovered);
+	gmt_json_key_bool(json, "recovered", row->recovered);
 	gmt_json_key_u64(json, "driver_refusals", row->driver_refusals);
 	gmt_json_key_known(json, "step", has_step, step);
 	gmt_ledger_json_refusal(report->ledger, row->device, (size_t)(row - report->ooms->rows.items),
@@ -76,13 +73,11 @@ void gmt_ooms_json(const struct gmt_report *report, const struct gmt_ooms_steps 
 {
 	const struct gmt_ooms *ooms = report->ooms;
 
-	gmt_json_key(json, "ooms");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "ooms");
 	for (size_t i = 0; i < ooms->rows.count; i++)
 		render_row(report, steps, &ooms->rows.items[i], json);
 	gmt_json_end_array(json);
-	gmt_json_key(json, "oom_counts");
-	gmt_json_begin_object(json);
+	gmt_json_key_object(json, "oom_counts");
 	gmt_json_key_u64(json, "failed", ooms->failures);
 	gmt_json_key_u64(json, "recovered", ooms->retries);
 	gmt_json_key_u64(json, "left_out", ooms->left_out);

@@ -14,13 +14,11 @@ static void render_events(const struct gmt_report *report, struct gmt_json *json
 {
 	const struct gmt_snapshot *snapshot = report->snapshot;
 
-	gmt_json_key(json, "events");
-	gmt_json_begin_object(json);
+	gmt_json_key_object(json, "events");
 	gmt_json_key_u64(json, "recorded", snapshot->seen_events);
 	gmt_json_key_u64(json, "dropped", gmt_snapshot_dropped(snapshot));
 	gmt_json_key_u64(json, "replayed", report->replay->events);
-	gmt_json_key(json, "drops");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "drops");
 	for (size_t i = 0; i < snapshot->drops.count; i++) {
 		gmt_json_begin_object(json);
 		gmt_json_key_u64(json, "thread", snapshot->drops.items[i].thread);
@@ -36,8 +34,7 @@ static void render_compacted(const struct gmt_report *report, struct gmt_json *j
 {
 	const struct gmt_snapshot *snapshot = report->snapshot;
 
-	gmt_json_key(json, "folded");
-	gmt_json_begin_object(json);
+	gmt_json_key_object(json, "folded");
 	gmt_json_key_u64(json, "until_ns", gmt_clock_time_ns(snapshot, snapshot->compacted.fold.stamp));
 	gmt_json_key_u64(json, "events", gmt_snapshot_compacted_events(snapshot));
 	gmt_json_key_u64(json, "survivors", snapshot->compacted_events);
@@ -51,8 +48,7 @@ static void render_process(const struct gmt_report *report, struct gmt_json *jso
 	const struct gmt_snapshot *snapshot = report->snapshot;
 	const struct gmt_process *process = &snapshot->process;
 
-	gmt_json_key(json, "process");
-	gmt_json_begin_object(json);
+	gmt_json_key_object(json, "process");
 	gmt_json_key_u64(json, "pid", process->pid);
 	gmt_json_key_text(json, "host", snapshot->host);
 	gmt_json_key_known(json, "rank", process->rank >= 0, (uint32_t)process->rank);
@@ -97,19 +93,16 @@ static void render_account(const struct gmt_summary_layer *layer, struct gmt_jso
 	gmt_json_key_u64(json, "refused_count", account->refused_count);
 	gmt_json_key_u64(json, "total_alloc_bytes", account->total_bytes);
 	if (account->has_totals) {
-		gmt_json_key(json, "reported");
-		gmt_json_begin_object(json);
+		gmt_json_key_object(json, "reported");
 		gmt_json_key_u64(json, "allocated_bytes", account->told_allocated_bytes);
 		gmt_json_key_u64(json, "allocated_peak_bytes", account->told_allocated_peak_bytes);
 		gmt_json_key_u64(json, "reserved_bytes", account->told_reserved_bytes);
 		gmt_json_key_u64(json, "reserved_peak_bytes", account->told_reserved_peak_bytes);
-		gmt_json_key(json, "unseen_bytes");
-		gmt_json_i64(json, account->unseen_bytes);
+		gmt_json_key_i64(json, "unseen_bytes", account->unseen_bytes);
 		gmt_json_key_u64(json, "disagreements", account->told_disagreements);
 		gmt_json_end_object(json);
 	}
-	gmt_json_key(json, "spaces");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "spaces");
 	for (size_t i = 0; i < layer->spaces.count; i++)
 		render_space(&layer->spaces.items[i], json);
 	gmt_json_end_array(json);
@@ -118,14 +111,12 @@ static void render_account(const struct gmt_summary_layer *layer, struct gmt_jso
 static void render_device(const struct gmt_summary_device *device, struct gmt_json *json)
 {
 	gmt_json_begin_object(json);
-	gmt_json_key(json, "device");
-	gmt_json_i64(json, device->device);
+	gmt_json_key_i64(json, "device", device->device);
 	gmt_json_key_text(json, "name", device->info ? device->info->name.text : NULL);
 	gmt_json_key_text(json, "uuid", device->info ? device->info->uuid.text : NULL);
 	gmt_json_key_known(json, "total_bytes", device->info,
 		device->info ? device->info->total_bytes : 0);
-	gmt_json_key(json, "layers");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "layers");
 	for (size_t i = 0; i < device->layers.count; i++) {
 		gmt_json_begin_object(json);
 		gmt_json_key_text(json, "layer", gmt_layer_name(device->layers.items[i].layer));
@@ -191,8 +182,7 @@ static void render_refusals(const struct gmt_report *report, struct gmt_json *js
 {
 	const struct gmt_replay *replay = report->replay;
 
-	gmt_json_key(json, "refused");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "refused");
 	for (size_t i = 0; i < replay->refusals.count; i++) {
 		const struct gmt_replay_refusal *refusal = &replay->refusals.items[i];
 		struct gmt_snapshot_event event = gmt_snapshot_event(report->snapshot, refusal->event);
@@ -218,8 +208,7 @@ static void render_refused_frees(const struct gmt_report *report, struct gmt_jso
 {
 	const struct gmt_replay *replay = report->replay;
 
-	gmt_json_key(json, "refused_frees");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "refused_frees");
 	for (size_t i = 0; i < replay->refused_frees.count; i++) {
 		const struct gmt_replay_refused_free *row = &replay->refused_frees.items[i];
 		struct gmt_snapshot_event event = gmt_snapshot_event(report->snapshot, row->event);
@@ -229,8 +218,7 @@ static void render_refused_frees(const struct gmt_report *report, struct gmt_jso
 		gmt_json_begin_object(json);
 		gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(report->snapshot, event.stamp));
 		gmt_json_key_u64(json, "address", event.address);
-		gmt_json_key(json, "live");
-		gmt_json_bool(json, row->is_live);
+		gmt_json_key_bool(json, "live", row->is_live);
 		gmt_json_key_text(json, "api", api ? api->name.text : NULL);
 		gmt_json_key_u64(json, "result", event.result);
 		gmt_json_key_u64(json, "own_frame", gmt_traces_own_line(report->traces, stack));
@@ -242,8 +230,7 @@ static void render_refused_frees(const struct gmt_report *report, struct gmt_jso
 
 static void render_warnings(const struct gmt_report *report, struct gmt_json *json)
 {
-	gmt_json_key(json, "anomalies");
-	gmt_json_begin_object(json);
+	gmt_json_key_object(json, "anomalies");
 #define GMT_ANOMALY(name, meaning) \
 	gmt_json_key_u64(json, #name, report->replay->accounting.anomalies.name);
 #include "accounting/anomalies.def"
@@ -252,13 +239,11 @@ static void render_warnings(const struct gmt_report *report, struct gmt_json *js
 	gmt_json_key_u64(json, "missing_definitions", report->traces->missing);
 	gmt_json_end_object(json);
 
-	gmt_json_key(json, "symbols");
-	gmt_json_begin_object(json);
+	gmt_json_key_object(json, "symbols");
 	gmt_json_key_u64(json, "addresses", report->traces->addresses);
 	gmt_json_key_u64(json, "named", report->traces->named);
 	gmt_json_key_u64(json, "with_line", report->traces->with_line);
-	gmt_json_key(json, "missing");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "missing");
 	for (size_t i = 0; i < report->traces->problems.count; i++) {
 		gmt_json_begin_object(json);
 		gmt_json_key_text(json, "module", report->traces->problems.items[i].module);
@@ -279,8 +264,7 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "schema", "gpumemtrace.report/1");
 	gmt_json_key_text(json, "file", report->snapshot->path);
-	gmt_json_key(json, "complete");
-	gmt_json_bool(json, gmt_snapshot_complete(report->snapshot));
+	gmt_json_key_bool(json, "complete", gmt_snapshot_complete(report->snapshot));
 	gmt_head_in_progress(json, report->snapshot);
 	render_events(report, json);
 	if (report->snapshot->compacted.has_compacted_prefix)
@@ -288,22 +272,19 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	render_process(report, json);
 	gmt_json_key_known(json, "until_ns", report->has_until, report->replay->end_time_ns);
 
-	gmt_json_key(json, "devices");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "devices");
 	for (size_t i = 0; i < report->summary->devices.count; i++)
 		render_device(&report->summary->devices.items[i], json);
 	gmt_json_end_array(json);
 	gmt_ledger_json(report->ledger, json);
 	gmt_heaps_json(&(struct gmt_heaps_view){ report->snapshot, report->traces, report->heaps },
 		json);
-	gmt_json_key(json, "host");
-	gmt_json_begin_object(json);
+	gmt_json_key_object(json, "host");
 	render_account(&report->summary->host, json);
 	gmt_json_end_object(json);
 
 	gmt_sites_sort(report->sites, report->key);
-	gmt_json_key(json, "sites");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "sites");
 	for (size_t i = 0; i < report->sites->rows.count && i < report->limit; i++)
 		render_site(report, &report->sites->rows.items[i], json);
 	gmt_json_end_array(json);

@@ -25,8 +25,7 @@ void gmt_stack_json(const struct gmt_traces *traces, uint32_t stack, struct gmt_
 	uint32_t count;
 	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
 
-	gmt_json_key(json, "stack");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "stack");
 	for (uint32_t i = 0; i < count && !gmt_json_is_full(json); i++)
 		gmt_frame_json(traces, places[i], json);
 	gmt_json_end_array(json);

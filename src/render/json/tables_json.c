@@ -55,8 +55,7 @@ static void render_peak(const struct gmt_allocator_state_view *view,
 		const struct gmt_table_row *row =
 			gmt_table_of(table, account->layer, account->device, &count);
 
-		gmt_json_key(json, keys[i]);
-		gmt_json_begin_array(json);
+		gmt_json_key_array(json, keys[i]);
 		for (; count && row->peak_blocks; count--, row++) {
 			gmt_json_begin_object(json);
 			render_name(view, table->key, row, json);
@@ -73,8 +72,7 @@ void gmt_peaks_json(const struct gmt_allocator_state_view *view, struct gmt_json
 {
 	const struct gmt_accounting *accounting = &view->replay->accounting;
 
-	gmt_json_key(json, "peaks");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "peaks");
 	for (size_t i = 0; i < accounting->accounts.count && i < ACCOUNTS_TAKEN_APART; i++)
 		if (accounting->accounts.items[i].epoch)
 			render_peak(view, &accounting->accounts.items[i], json);
@@ -133,13 +131,11 @@ static void render_row(const struct gmt_allocator_state_view *view, const struct
 
 void gmt_tables_json(const struct gmt_allocator_state_view *view, struct gmt_json *json)
 {
-	gmt_json_key(json, "tables");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "tables");
 	if (view->by) {
 		gmt_json_begin_object(json);
 		gmt_json_key_text(json, "by", gmt_table_key_name(view->by->key));
-		gmt_json_key(json, "rows");
-		gmt_json_begin_array(json);
+		gmt_json_key_array(json, "rows");
 		for (size_t i = 0; i < view->by->rows.count && i < view->limit; i++)
 			render_row(view, &view->by->rows.items[i], json);
 		gmt_json_end_array(json);

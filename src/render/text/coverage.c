@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/text.h"
-
 enum { NAME_WIDTH = 44, LINE_WIDTH = 100 };
 
 static void write_padded(const struct gmt_plain *plain, const char *text, size_t width)
@@ -110,8 +108,7 @@ void gmt_coverage_text(const struct gmt_coverage *coverage, const struct gmt_pla
 void gmt_coverage_json(const struct gmt_coverage *coverage, struct gmt_json *json)
 {
 	gmt_json_begin_object(json);
-	gmt_json_key(json, "libraries");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "libraries");
 	for (size_t i = 0; i < coverage->libraries.count; i++) {
 		gmt_json_begin_object(json);
 		gmt_json_key_text(json, "role", coverage->libraries.items[i].role);
@@ -119,8 +116,7 @@ void gmt_coverage_json(const struct gmt_coverage *coverage, struct gmt_json *jso
 		gmt_json_end_object(json);
 	}
 	gmt_json_end_array(json);
-	gmt_json_key(json, "unhooked");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "unhooked");
 	for (size_t i = 0; i < coverage->unhooked.count; i++) {
 		gmt_json_begin_object(json);
 		gmt_json_key_text(json, "name", coverage->unhooked.items[i]->name.text);
@@ -128,8 +124,7 @@ void gmt_coverage_json(const struct gmt_coverage *coverage, struct gmt_json *jso
 		gmt_json_end_object(json);
 	}
 	gmt_json_end_array(json);
-	gmt_json_key(json, "called");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "called");
 	for (size_t i = 0; i < coverage->called.count; i++) {
 		gmt_json_begin_object(json);
 		gmt_json_key_text(json, "name", coverage->called.items[i].api->name.text);

@@ -66,8 +66,7 @@ void gmt_head_in_progress(struct gmt_json *json, const struct gmt_snapshot *snap
 
 void gmt_head_remarks(struct gmt_json *json, const struct gmt_warnings *warnings)
 {
-	gmt_json_key(json, "remarks");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "remarks");
 	for (size_t i = 0; i < warnings->rows.count; i++)
 		gmt_json_text(json, warnings->rows.items[i].text);
 	gmt_json_end_array(json);

@@ -124,8 +124,7 @@ static void render_lists(const struct gmt_info *info, struct gmt_json *json)
 {
 	const struct gmt_snapshot *snapshot = info->snapshot;
 
-	gmt_json_key(json, "apis");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "apis");
 	for (size_t i = 0; i < info->event_counts->apis.count; i++) {
 		const struct gmt_event_counts_api *row = &info->event_counts->apis.items[i];
 		const struct gmt_api *api = gmt_snapshot_api(snapshot, row->api);
@@ -140,8 +139,7 @@ static void render_lists(const struct gmt_info *info, struct gmt_json *json)
 	}
 	gmt_json_end_array(json);
 
-	gmt_json_key(json, "threads");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "threads");
 	for (size_t i = 0; i < info->event_counts->threads.count; i++) {
 		const struct gmt_event_counts_thread *row = &info->event_counts->threads.items[i];
 		const struct gmt_thread *thread = gmt_snapshot_thread(snapshot, row->thread);
@@ -154,8 +152,7 @@ static void render_lists(const struct gmt_info *info, struct gmt_json *json)
 	}
 	gmt_json_end_array(json);
 
-	gmt_json_key(json, "modules");
-	gmt_json_begin_array(json);
+	gmt_json_key_array(json, "modules");
 	for (size_t i = 0; i < snapshot->modules.count; i++) {
 		gmt_json_begin_object(json);
 		gmt_json_key_text(json, "path", snapshot->modules.items[i].path.text);
@@ -190,8 +187,7 @@ void gmt_info_json(const struct gmt_info *info, struct gmt_json *json)
 	gmt_json_key_text(json, "schema", "gpumemtrace.info/1");
 	gmt_json_key_text(json, "file", snapshot->path);
 	gmt_json_key_u64(json, "file_bytes", snapshot->file_bytes);
-	gmt_json_key(json, "complete");
-	gmt_json_bool(json, gmt_snapshot_complete(snapshot));
+	gmt_json_key_bool(json, "complete", gmt_snapshot_complete(snapshot));
 	gmt_head_in_progress(json, snapshot);
 	gmt_json_key_u64(json, "events", snapshot->seen_events);
 	gmt_json_key_u64(json, "dropped", gmt_snapshot_dropped(snapshot));
@@ -199,8 +195,7 @@ void gmt_info_json(const struct gmt_info *info, struct gmt_json *json)
 	gmt_json_key_u64(json, "duration_ns", gmt_snapshot_duration_ns(snapshot));
 	gmt_json_key_text(json, "recorder_version", snapshot->shim_version);
 	gmt_json_key_text(json, "machine", snapshot->machine);
-	gmt_json_key(json, "options");
-	gmt_json_begin_object(json);
+	gmt_json_key_object(json, "options");
 	for (size_t i = 0; i < snapshot->options.count; i++)
 		gmt_json_key_text(json, snapshot->options.items[i].key.text,
 			snapshot->options.items[i].value.text);

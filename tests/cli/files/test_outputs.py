@@ -88,7 +88,7 @@ class Refusals(Case):
         os.mkdir(self.place("deep"))
         os.symlink(self.folder, self.place("deep/up"))
         for out in ("./train.gmt.gz", "deep/../train.gmt.gz", "deep/up/train.gmt.gz", "link", "link to link", "hard",
-                    f"/proc/self/cwd/train.gmt.gz"):
+                    "/proc/self/cwd/train.gmt.gz"):
             for arguments in self.commands(out):
                 with self.subTest(out=out, arguments=arguments):
                     self.check_refused(arguments)

@@ -5,10 +5,10 @@ import os
 import sys
 
 os.environ["_FAISS_WHEEL_DISABLE_CUDA_PRELOAD"] = "1"  # else the wheel asks for NVIDIA's packages
-import faiss  # noqa: E402
-import numpy as np  # noqa: E402
+import faiss
+import numpy as np
 
-import gpumemtrace  # noqa: E402
+import gpumemtrace
 
 DIMENSIONS, ROWS = 256, 1024
 resources = faiss.StandardGpuResources()

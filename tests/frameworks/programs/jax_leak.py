@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Keeps 1 MiB of each of 40 steps."""
+import inspect
 import json
 
 import jax
@@ -19,7 +20,8 @@ def step(w, x):
 w, x, history = jnp.ones((256, 256)), jnp.ones((64, 256)), []
 for number in range(40):
     w = step(w, x)
-    history.append(jnp.ones((512, 512)) + number); LINE = 22
+    history.append(jnp.ones((512, 512)) + number)
+    line = inspect.currentframe().f_lineno - 1
     gpumemtrace.step()
 w.block_until_ready()
-print(json.dumps({"line": LINE, "device": jax.devices()[0].platform, "in_use_bytes": jax.devices()[0].memory_stats()["bytes_in_use"]}))
+print(json.dumps({"line": line, "device": jax.devices()[0].platform, "in_use_bytes": jax.devices()[0].memory_stats()["bytes_in_use"]}))

@@ -60,4 +60,5 @@ for number in range(40):
 print(json.dumps({"line": work.__code__.co_firstlineno + 4, "callback": allocate.__code__.co_firstlineno + 2,
                   "in_use_bytes": max(len(kept), 1) << 20}), flush=True)
 kept.clear()
-del session, weights  # the callbacks must outlive them
+# The callbacks must outlive them.
+session = weights = None

@@ -8,7 +8,7 @@ import tempfile
 import time
 
 os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_AUTH_MODE="disabled")
-import ray  # noqa: E402
+import ray
 
 STEPS, WIDTH = 20, 256
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Keeps 1 MiB of each of 40 steps."""
+import inspect
 import json
 
 import numpy as np
@@ -18,6 +19,7 @@ def step(x):
 
 for number in range(40):
     step(tf.ones((64, 256)))
-    kept.append(tf.ones((512, 512)) + float(number)); LINE = 21
+    kept.append(tf.ones((512, 512)) + float(number))
+    line = inspect.currentframe().f_lineno - 1
     gpumemtrace.step()
-print(json.dumps({"line": LINE, "in_use_bytes": tf.config.experimental.get_memory_info("GPU:0")["current"]}))
+print(json.dumps({"line": line, "in_use_bytes": tf.config.experimental.get_memory_info("GPU:0")["current"]}))

@@ -223,9 +223,9 @@ class Stacks(Compared):
 
         for _ in range(200):  # long enough to be specialized: 3.13 then puts a frame of its own below
             thing = Thing()
-            thing.size
-            thing.other
-            thing == Thing()
+            thing.size  # noqa: B018
+            thing.other  # noqa: B018
+            thing == Thing()  # noqa: B015
             del thing
 
     def test_functions_that_are_called_so_often_that_they_are_compiled(self):

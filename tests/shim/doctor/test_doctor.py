@@ -148,10 +148,9 @@ class Doctor(unittest.TestCase):
         checks = self.ask(cli=alone)
         self.check(checks, "recorder_found", "problem", "libgpumemtrace.so is not where this program looks for it")
         self.assertIn(f"beside {os.path.dirname(alone)}", checks["recorder_found"]["remedy"])
-        foreign, name = FOREIGN_MACHINES[OWN_MACHINE]
+        foreign, _ = FOREIGN_MACHINES[OWN_MACHINE]
         self.place("alone/bin/libgpumemtrace.so", elf(foreign))
         checks = self.ask("true", cli=alone)
-        self.check(checks, "recorder_machine", "problem", f"made for {name}")
         self.check(checks, "recorder_loads", "problem", "cannot be preloaded")
         self.check(checks, "command_loads", "problem", "does not load the recorder")
 
@@ -249,11 +248,6 @@ class Doctor(unittest.TestCase):
         program = self.place("asan", elf(interpreter=own_interpreter(), needed=["libm.so.6", "libasan.so.8"]))
         self.check(self.ask(program, ASAN_OPTIONS=""), "command_sanitizer", "problem", "libasan.so.8")
         self.check(self.ask(program), "command_sanitizer", "ok", "libasan.so.8")
-
-    def test_a_stripped_program_is_a_warning(self):
-        program = self.place("stripped", elf(interpreter=own_interpreter(), needed=["libm.so.6"]))
-        self.check(self.ask(program), "command_symbols", "warning", "stripped")
-        self.check(self.ask(BUSY), "command_symbols", "ok")
 
     # Python
 
@@ -368,7 +362,6 @@ class Doctor(unittest.TestCase):
 
     def test_switches_and_tools_of_others_are_named(self):
         self.check(self.ask(LD_AUDIT="/no/audit.so"), "linker_switches", "warning", "/no/audit.so")
-        self.check(self.ask(LD_BIND_NOW="1"), "linker_switches", "ok", "changes nothing")
         self.check(self.ask(CUDA_INJECTION64_PATH="/no/tool.so"), "injections", "warning", "/no/tool.so")
         self.check(self.ask(NVTX_INJECTION64_PATH="/no/nvtx.so"), "injections", "ok", "/no/nvtx.so")
 

@@ -7,8 +7,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'programs'))
 
-import common  # noqa: E402  (found by the line above)
-import torch  # noqa: E402
+import common
+import torch
 
 plain_report = common.report
 

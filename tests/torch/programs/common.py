@@ -16,7 +16,7 @@ import torch
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'helpers'))
 
-import tasks  # noqa: E402  (found by the line above)
+import tasks
 
 # The simulated device has no answers of cuDNN's; and cublasLt's "not supported" is worth no warning.
 torch.backends.cudnn.enabled = False
@@ -53,7 +53,7 @@ def wait_for_sample():
 
 def quiet_moment():
     """A time, and the counts of then: nothing happened for a while before and after it, on threads of PyTorch's own either."""
-    before = None
+    before = time_ns = None
     while True:
         torch.cuda.synchronize()
         counts = [device_counts(device) for device in range(torch.cuda.device_count())]

@@ -6,10 +6,10 @@ import os
 # PyTorch reads it when its allocator starts, so it must be set before the first allocation.
 os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'backend:cudaMallocAsync'
 
-import torch  # noqa: E402
+import torch
 
-import common  # noqa: E402
-import convnet  # noqa: E402
+import common
+import convnet
 
 STEPS = 10
 

@@ -80,8 +80,8 @@ def main():
     recurse(20)
     list(generate())
     keeper = Keeper()
-    keeper.block
-    keeper.absent
+    keeper.block  # noqa: B018
+    keeper.absent  # noqa: B018
     Keeper.of_class()
     sorted([2, 1], key=lambda value: (allocate(), value)[1])
     [allocate() for _ in range(2)]

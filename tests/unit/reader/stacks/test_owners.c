@@ -427,105 +427,6 @@ static void lines_that_are_no_rules_are_said_with_their_place(void **state)
 	}
 }
 
-static uint32_t owner_of_event(const struct recording *recording, size_t event, int32_t device)
-{
-	struct gmt_snapshot_event row = gmt_snapshot_event(recording->snapshot, event);
-
-	return gmt_owners_find(&recording->traces.owners, recording->traces.stack_of_trace[row.trace],
-		row.layer, device);
-}
-
-static bool is_segment(const struct recording *recording, size_t event)
-{
-	return gmt_owners_is_segment(&recording->traces.owners,
-		recording->traces.stack_of_trace[gmt_snapshot_event(recording->snapshot, event).trace]);
-}
-
-static void a_segment_is_known_without_native_stacks_by_the_block_that_lies_in_it_at_once(
-	void **state)
-{
-	struct recording recording;
-	uint64_t address;
-
-	(void)state;
-	recording_begin(&recording, path);
-	uint32_t first = recording_stack(&recording, "/home/me/t.py:1 make");
-	uint32_t second = recording_stack(&recording, "/home/me/t.py:2 alone");
-	uint32_t third = recording_native(&recording, PACKAGES "torch/lib/libc10_cuda.so");
-	address = ALLOC(&recording, 4096, .stack = first, .layer = GMT_LAYER_CUDA);
-	ALLOC(&recording, 512, .stack = first, .address = address + 1024);
-	ALLOC(&recording, 4096, .stack = second, .layer = GMT_LAYER_CUDA);
-	/* Another thread's block is no proof. */
-	ALLOC(&recording, 512, .stack = first, .address = recording.next_address,
-		.thread = OTHER_THREAD);
-	ALLOC(&recording, 4096, .native = third, .layer = GMT_LAYER_CUDA);
-	recording_read(&recording);
-	assert_int_equal(owner_of_event(&recording, 0, 0), GMT_OWNER_PYTORCH);
-	assert_true(is_segment(&recording, 0));
-	/* The same line's pinned memory is no segment. */
-	assert_int_equal(owner_of_event(&recording, 0, GMT_DEVICE_HOST), GMT_OWNER_PROGRAM);
-	assert_int_equal(owner_of_event(&recording, 1, 0), GMT_OWNER_PYTORCH);
-	assert_int_equal(owner_of_event(&recording, 2, 0), GMT_OWNER_PROGRAM);
-	assert_false(is_segment(&recording, 2));
-	assert_int_equal(owner_of_event(&recording, 4, 0), GMT_OWNER_PYTORCH);
-	assert_true(is_segment(&recording, 4));
-	recording_end(&recording);
-}
-
-static void put_got(struct recording *recording, uint8_t kind, uint8_t space, uint64_t address,
-	uint32_t stack)
-{
-	SNAPSHOT_PUT(&recording->file, EVENT, gmt_event, .stamp = recording->stamp += 10,
-		.thread = PROGRAM, .kind = kind, .layer = GMT_LAYER_CUDA, .space = space,
-		.address = address, .size_bytes = 2 << 20, .object = 7, .frames = stack);
-	recording->events++;
-}
-
-static void a_segment_of_mapped_pages_is_known_so_too(void **state)
-{
-	struct recording recording;
-	uint64_t page = UINT64_C(0x7e0000000000);
-
-	(void)state;
-	recording_begin(&recording, path);
-	uint32_t stack = recording_stack(&recording, "/home/me/t.py:1 make");
-	for (uint64_t i = 0; i < 3; i++) {
-		put_got(&recording, GMT_KIND_ALLOC, GMT_SPACE_VMM, 7 + i, stack);
-		put_got(&recording, GMT_KIND_MAP, GMT_SPACE_VMM, page + i * (2 << 20), stack);
-	}
-	/* It begins in what was mapped before, and ends in the new pages. */
-	ALLOC(&recording, 5 << 20, .stack = recording_stack(&recording, "/home/me/t.py:2 other"),
-		.address = page - 4096);
-	recording_read(&recording);
-	assert_int_equal(owner_of_event(&recording, 0, 0), GMT_OWNER_PYTORCH);
-	assert_true(is_segment(&recording, 1));
-	recording_end(&recording);
-}
-
-static void what_has_no_stack_is_of_segments_only_if_all_of_it_is(void **state)
-{
-	(void)state;
-	for (int others = 0; others < 2; others++) {
-		struct recording recording;
-		uint64_t address;
-
-		recording_begin(&recording, path);
-		for (int i = 0; i < 2; i++) {
-			address = ALLOC(&recording, 4096, .layer = GMT_LAYER_CUDA, .thread = i + 1);
-			ALLOC(&recording, 512, .address = address, .thread = i + 1);
-		}
-		ALLOC(&recording, 4096, .layer = GMT_LAYER_CUDA, .space = GMT_SPACE_PINNED);
-		if (others)
-			ALLOC(&recording, 4096, .layer = GMT_LAYER_CUDA);
-		recording_read(&recording);
-		assert_int_equal(owner_of_event(&recording, 0, 0),
-			others ? GMT_OWNER_UNKNOWN : GMT_OWNER_PYTORCH);
-		assert_int_equal(is_segment(&recording, 0), !others);
-		assert_int_equal(owner_of_event(&recording, 4, GMT_DEVICE_HOST), GMT_OWNER_UNKNOWN);
-		recording_end(&recording);
-	}
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, path_setup, path_teardown)
 
 int main(void)
@@ -542,9 +443,6 @@ int main(void)
 		TEST(rules_of_the_user_come_first_and_all_patterns_of_a_line_must_fit),
 		TEST(functions_of_one_module_or_file_are_told_apart_each_time),
 		TEST(lines_that_are_no_rules_are_said_with_their_place),
-		TEST(a_segment_is_known_without_native_stacks_by_the_block_that_lies_in_it_at_once),
-		TEST(a_segment_of_mapped_pages_is_known_so_too),
-		TEST(what_has_no_stack_is_of_segments_only_if_all_of_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+#include "format/encoding/inflate.h"
+
 #include <zlib.h>
 
-#include "format/encoding/inflate.h"
 #include "format/encoding/zlib_memory.h"
 
 enum { WINDOW_BITS = 15, GZIP_ONLY = 16 };
 
 /* No close function is needed: all of zlib's memory is in the arena. */
-static void *open_zlib(struct gmt_arena *memory)
+void *gmt_inflate_open(struct gmt_arena *memory)
 {
 	z_stream *stream = gmt_arena_alloc(memory, sizeof(*stream));
 
@@ -17,12 +18,12 @@ static void *open_zlib(struct gmt_arena *memory)
 	return inflateInit2(stream, WINDOW_BITS + GZIP_ONLY) == Z_OK ? stream : NULL;
 }
 
-static void begin_zlib(void *state)
+void gmt_inflate_begin(void *state)
 {
 	inflateReset(state);
 }
 
-static enum gmt_inflate_answer run_zlib(void *state, struct gmt_inflate_bytes *bytes)
+enum gmt_inflate_answer gmt_inflate_run(void *state, struct gmt_inflate_bytes *bytes)
 {
 	z_stream *stream = state;
 	int answer;
@@ -41,10 +42,7 @@ static enum gmt_inflate_answer run_zlib(void *state, struct gmt_inflate_bytes *b
 																		 : GMT_INFLATE_DAMAGED;
 }
 
-static uint32_t checksum_zlib(uint32_t crc, const void *bytes, size_t size)
+uint32_t gmt_checksum(uint32_t crc, const void *bytes, size_t size)
 {
 	return (uint32_t)crc32_z(crc, bytes, size);
 }
-
-const struct gmt_inflater gmt_inflater_zlib = { "zlib", open_zlib, begin_zlib, run_zlib,
-	checksum_zlib };

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: MIT
+"""Rules about the form of files that no formatter knows, for scripts/check-format.
+
+Each rule yields a Finding for each place that breaks it. wrap_markdown mends long lines of Markdown.
+"""
+
+import collections
+import dataclasses
+import os
+import re
+import subprocess
+import textwrap
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+LINE_WIDTH = 120
+FILE_LINES = 500
+FOLDER_FILES = 30
+PARAMETERS = 8
+
+# Files and folders that may break a rule, each with the reason.
+LARGE_FILES = {}
+LARGE_FOLDERS = {
+    "tests/cli": "not yet split by topic",
+    "tests/fuzz/corpus/snapshot": "one small recording for each path of the parser",
+    "tests/shim": "not yet split by topic",
+    "tests/torch": "not yet split by topic",
+    "tests/torch/leaks": "not yet split by topic",
+    "tests/unit": "not yet split by topic",
+}
+
+C_SUFFIXES = (".c", ".h", ".cc")
+SOURCE_SUFFIXES = (*C_SUFFIXES, ".S", ".def", ".py", ".sh")
+# The headers of CUDA and its libraries decide how many parameters these functions have.
+FOREIGN_FUNCTION = re.compile(r"_*(cu[a-z]*|nvml|nvtx)[A-Z]\w*")
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    path: str
+    line: int
+    text: str  # what is wrong, and what to do
+
+    def __str__(self):
+        return f"{self.path}:{self.line}: {self.text}"
+
+
+def project_files():
+    """The paths of all files that git tracks or would track, relative to the root of the project."""
+    names = subprocess.check_output(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=SOURCE, text=True
+    )
+    return sorted(name for name in set(names.split("\0")) if os.path.isfile(os.path.join(SOURCE, name)))
+
+
+def read(path):
+    with open(os.path.join(SOURCE, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def has_shebang(path, programs):
+    """Whether the first line of the file names one of these programs as its interpreter."""
+    with open(os.path.join(SOURCE, path), "rb") as file:
+        words = file.readline(100).decode("utf-8", "replace").split()
+    return bool(words) and words[0].startswith("#!") and os.path.basename(words[-1]) in programs
+
+
+def python_files(files):
+    return [path for path in files if path.endswith(".py") or has_shebang(path, ("python3",))]
+
+
+def shell_files(files):
+    return [path for path in files if path.endswith(".sh") or has_shebang(path, ("bash", "sh"))]
+
+
+def source_files(files):
+    scripts = {*python_files(files), *shell_files(files)}
+    return [path for path in files if path.endswith(SOURCE_SUFFIXES) or path in scripts]
+
+
+# --- headers and sizes ---
+
+
+def check_license(files):
+    builds = [path for path in files if os.path.basename(path) == "meson.build"]
+    for path in source_files(files) + builds:
+        if "SPDX-License-Identifier: MIT" not in read(path)[:200]:
+            yield Finding(path, 1, "no license: begin the file with a comment SPDX-License-Identifier: MIT")
+
+
+def check_sizes(files):
+    for path in source_files(files):
+        lines = read(path).count("\n")
+        if lines > FILE_LINES and path not in LARGE_FILES:
+            yield Finding(path, FILE_LINES + 1, f"{lines} lines: split the file by idea, {FILE_LINES} are the limit")
+
+
+def check_folders(files):
+    counts = collections.Counter(os.path.dirname(path) for path in files)
+    for folder, count in sorted(counts.items()):
+        if count > FOLDER_FILES and folder not in LARGE_FOLDERS:
+            yield Finding(folder, 1, f"{count} files: split the folder by topic, {FOLDER_FILES} are the limit")
+
+
+def check_exceptions(files):
+    """An exception whose reason is gone hides the next breach."""
+    here = os.path.relpath(__file__, SOURCE)
+    counts = collections.Counter(os.path.dirname(path) for path in files)
+    kept = [path for path in LARGE_FILES if path in files and read(path).count("\n") > FILE_LINES]
+    kept += [folder for folder in LARGE_FOLDERS if counts[folder] > FOLDER_FILES]
+    for line, text in enumerate(read(here).splitlines(), 1):
+        name = re.match(r'    "([\w/.-]+)": "', text)
+        if name and name[1] not in kept:
+            yield Finding(here, line, f"{name[1]} is small enough now: remove this exception")
+
+
+# --- parameters of C functions ---
+
+
+def blank(found):
+    """Only the line breaks of the text that was found, so that line numbers stay."""
+    return "\n" * found[0].count("\n") or " "
+
+
+def bare_code(text):
+    """C code without comments, text, characters and lines of the preprocessor."""
+    # An apostrophe between digits separates them.
+    pattern = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])+\''
+    text = re.sub(pattern, blank, text, flags=re.S)
+    return re.sub(r"^[ \t]*#(?:\\\n|[^\n])*", blank, text, flags=re.M)
+
+
+def closing(code, opening):
+    """Where the bracket at `opening` is closed, and how many commas are between the two."""
+    depth = commas = 0
+    for at in range(opening, len(code)):
+        letter = code[at]
+        depth += (letter in "([{") - (letter in ")]}")
+        commas += letter == "," and depth == 1
+        if depth == 0:
+            return at, commas
+    return len(code), commas
+
+
+DEFINITION = re.compile(r"\b(\w+)\s*\(|\{")
+ATTRIBUTES = re.compile(r"(?:\s|\b(?:const|noexcept|override)\b|__attribute__\s*\(\([^{;]*?\)\))*\{")
+NAMESPACE = re.compile(r"\b(?:extern|namespace(?:\s+\w+)?)\s*$")
+
+
+def functions(text):
+    """(name, line, number of parameters) of each function that C code defines."""
+    code, at = bare_code(text), 0
+    while found := DEFINITION.search(code, at):
+        at = found.end()
+        if found[1] is None:
+            # What a namespace contains are definitions too; what a function or type contains is not read.
+            if not NAMESPACE.search(code, max(0, found.start() - 100), found.start()):
+                at = closing(code, found.start())[0] + 1
+            continue
+        end, commas = closing(code, at - 1)
+        if ATTRIBUTES.match(code, end + 1):
+            yield found[1], code.count("\n", 0, found.start()) + 1, commas + 1
+        at = end + 1
+
+
+def check_parameters(files):
+    for path in files:
+        if not path.endswith(C_SUFFIXES):
+            continue
+        for name, line, count in functions(read(path)):
+            if count > PARAMETERS and not FOREIGN_FUNCTION.fullmatch(name):
+                yield Finding(path, line, f"{name} has {count} parameters: pass a struct, {PARAMETERS} are the limit")
+
+
+# --- Markdown ---
+
+
+def markdown_lines(text):
+    """(line, whether it is prose) of each line: not of a table, not of a block of code."""
+    fence = None
+    for line in text.splitlines():
+        mark = line.lstrip()[:3]
+        if fence:
+            yield line, False
+            fence = None if mark == fence else fence
+            continue
+        if mark in ("```", "~~~"):
+            fence = mark
+        yield line, not (fence or mark[:1] == "|" or line.startswith("    "))
+
+
+def is_too_long(line):
+    # A line that is one long word, such as an address, cannot be wrapped.
+    return len(line) > LINE_WIDTH and " " in line.strip()
+
+
+def check_markdown(files):
+    for path in files:
+        if path.endswith(".md"):
+            for number, (line, is_prose) in enumerate(markdown_lines(read(path)), 1):
+                if is_prose and is_too_long(line):
+                    yield Finding(path, number, f"{len(line)} characters: wrap the line at {LINE_WIDTH}, or use --fix")
+
+
+BEGINS_PARAGRAPH = re.compile(r"\s*([-*+>#|<]|\d+[.)]|\[[^\]]*\]:|```|~~~|$)")
+
+
+def wrapped(lines):
+    """The lines of one paragraph, or of one item of a list, wrapped from the first that is too long."""
+    first = next(at for at, line in enumerate(lines) if is_too_long(line))
+    # The lines that follow the first of an item begin below its text.
+    item = re.match(r"\s*(?:[-*+]\s+|\d+[.)]\s+|>\s*)?", lines[0])[0]
+    indent = lines[1][: len(lines[1]) - len(lines[1].lstrip())] if len(lines) > 1 else " " * len(item)
+    begin = item if first == 0 else indent
+    text = " ".join(line.strip() for line in lines[first:])
+    text = text[len(item.strip()) :].strip() if first == 0 else text
+    filled = textwrap.wrap(
+        text,
+        LINE_WIDTH,
+        initial_indent=begin,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return lines[:first] + filled
+
+
+def wrap_markdown(text):
+    result, paragraph = [], []
+
+    def end_paragraph():
+        result.extend(wrapped(paragraph) if any(map(is_too_long, paragraph)) else paragraph)
+        paragraph.clear()
+
+    for line, is_prose in markdown_lines(text):
+        if not is_prose or BEGINS_PARAGRAPH.match(line):
+            end_paragraph()
+        if is_prose and line.strip():
+            paragraph.append(line)
+        else:
+            result.append(line)
+    end_paragraph()
+    return "\n".join(result) + "\n"

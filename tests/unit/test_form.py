@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""scripts/check-format and its rules: what counts as a finding, and what --fix makes of Markdown."""
+
+import os
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SCRIPTS = os.path.join(HERE, "..", "..", "scripts")
+sys.path[:0] = [os.path.join(HERE, ".."), os.path.join(HERE, "..", "helpers"), SCRIPTS]
+
+
+import form
+import tap
+
+CODE = r"""
+/* static int in_a_comment(int a, int b) { */
+#define IN_A_MACRO(a, b, c) { f(a, b, c); }
+struct table { int (*call)(int a, int b); };
+static int none(void)
+{
+	return call("text ) {", '(', 1, 2);
+}
+extern "C" {
+__attribute__((noinline)) static int two(int (*call)(int, int, int),
+	const struct point *b) __attribute__((unused));
+int two(int (*call)(int, int, int), const struct point *b)
+{
+	if (two(a, b)) { return 1; }
+}
+}
+"""
+LONG = "word " * 30
+
+
+class Functions(unittest.TestCase):
+    def test_definitions_are_found_with_their_line_and_the_number_of_their_parameters(self):
+        self.assertEqual(list(form.functions(CODE)), [("none", 5, 1), ("two", 12, 2)])
+
+    def test_functions_of_cuda_may_have_more_parameters(self):
+        self.assertTrue(form.FOREIGN_FUNCTION.fullmatch("cuLaunchKernel"))
+        self.assertTrue(form.FOREIGN_FUNCTION.fullmatch("cublasLtMatmul"))
+        self.assertFalse(form.FOREIGN_FUNCTION.fullmatch("current_stack"))
+
+
+class Markdown(unittest.TestCase):
+    def long_lines(self, text):
+        return [line for line, is_prose in form.markdown_lines(text) if is_prose and form.is_too_long(line)]
+
+    def test_lines_of_tables_and_code_may_be_long(self):
+        self.assertEqual(self.long_lines(f"| {LONG} |\n\n```sh\n{LONG}\n```\n"), [])
+        self.assertEqual(len(self.long_lines(f"```sh\n```\n{LONG}\n")), 1)
+
+    def test_a_long_line_is_wrapped_with_the_rest_of_its_paragraph(self):
+        wrapped = form.wrap_markdown(f"# title\n\nbefore\n{LONG}\nafter\n\nend\n")
+        self.assertEqual(self.long_lines(wrapped), [])
+        self.assertEqual(wrapped.split(), f"# title before {LONG} after end".split())
+        self.assertTrue(wrapped.startswith("# title\n\nbefore\nword") and wrapped.endswith(" after\n\nend\n"))
+
+    def test_an_item_of_a_list_keeps_its_indentation(self):
+        wrapped = form.wrap_markdown(f"- {LONG}\n- next\n")
+        self.assertEqual([line[:4] for line in wrapped.splitlines()], ["- wo", "  wo", "- ne"])
+
+    def test_text_without_long_lines_stays_as_it_is(self):
+        text = "# a\n\n- b\n  c\n\n| d |\n|---|\n\n```\n- e\n```\n"
+        self.assertEqual(form.wrap_markdown(text), text)
+
+
+class Script(unittest.TestCase):
+    def test_a_wrong_argument_is_one_line(self):
+        command = [sys.executable, os.path.join(SCRIPTS, "check-format"), "--tap", "colors"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr, "scripts/check-format: unknown argument colors (see --help)\n")
+
+
+if __name__ == "__main__":
+    tap.main()
