@@ -21,12 +21,7 @@ PARAMETERS = 8
 # Files and folders that may break a rule, each with the reason.
 LARGE_FILES = {}
 LARGE_FOLDERS = {
-    "tests/cli": "not yet split by topic",
     "tests/fuzz/corpus/snapshot": "one small recording for each path of the parser",
-    "tests/shim": "not yet split by topic",
-    "tests/torch": "not yet split by topic",
-    "tests/torch/leaks": "not yet split by topic",
-    "tests/unit": "not yet split by topic",
 }
 
 C_SUFFIXES = (".c", ".h", ".cc")

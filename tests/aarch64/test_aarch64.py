@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The shim for AArch64: it builds without a warning, and its dlsym and its walk over stacks work under qemu as they do here."""
+"""The recorder for AArch64 builds without a warning. Its dlsym and its stack walk give the same results under qemu."""
 import json
 import os
 import re

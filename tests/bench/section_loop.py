@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A training loop, without the shim, with it, and with what PyTorch itself has to record memory with."""
+"""A training loop without the recorder, with it, and with PyTorch's own memory recorders."""
 import json
 import os
 import statistics

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a report costs: by the number of events, and beside the readers of other profilers."""
+"""The cost of a report by the number of events, compared with the readers of other profilers."""
 import os
 
 import rivals

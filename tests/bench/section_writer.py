@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the recorder's own thread can take, and what the end of a recorded process waits for."""
+"""How many events the writer thread can take, and how long the end of a recorded process waits for it."""
 import subprocess
 import time
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The recorder's bounds: long runs against what the program itself and the simulated driver know."""
+"""Long runs: the sizes of files and memory stay within their limits, and the totals equal the program's and the driver's."""
 import collections
 import contextlib
 import glob
@@ -62,7 +62,7 @@ class Run:
             out.seek(0)
             err.seek(0)
             self.out, self.err = out.read(), err.read()
-        self.books = json.loads(self.out) if self.out else None
+        self.accounting = json.loads(self.out) if self.out else None
 
     def sizes(self):
         """By name and number of each file."""
@@ -127,29 +127,29 @@ def sites_of(found):
         if site["layer"] == "cuda" and site["space"] == "device" and site["allocs"])
 
 
-class Books(unittest.TestCase):
+class Accounting(unittest.TestCase):
     def check_books(self, run):
         """Peaks and totals of each site are what the program counted; of a run that dropped events, their number."""
         self.assertEqual(run.code, 0, run.err)
-        found, books = report(run.path), run.books
+        found, accounting = report(run.path), run.accounting
         (layer,) = (row for row in found["devices"][0]["layers"] if row["layer"] == "cuda")
         counted = layer["alloc_count"] + layer["free_count"]
         dropped = {(row["thread"], row["reason"]): row["count"] for row in records(run.path, "drop")}
         if dropped:
-            print(f"# this machine is too busy: {sum(dropped.values())} of {books['calls']} events were dropped")
-            self.assertLessEqual(counted, books["calls"])
+            print(f"# this machine is too busy: {sum(dropped.values())} of {accounting['calls']} events were dropped")
+            self.assertLessEqual(counted, accounting["calls"])
             unmatched = found["anomalies"]["unknown_frees"]
-            self.assertGreaterEqual(counted + sum(dropped.values()) + unmatched, books["calls"])
+            self.assertGreaterEqual(counted + sum(dropped.values()) + unmatched, accounting["calls"])
             return found
         self.assertEqual(
             (counted, layer["live_bytes"], layer["live_blocks"], layer["peak_bytes"], layer["peak_blocks"]),
-            tuple(books[key] for key in ("calls", "live_bytes", "live_blocks", "peak_bytes", "peak_blocks")))
-        self.assertEqual(sites_of(found), collections.Counter(tuple(site) for site in books["sites"]))
+            tuple(accounting[key] for key in ("calls", "live_bytes", "live_blocks", "peak_bytes", "peak_blocks")))
+        self.assertEqual(sites_of(found), collections.Counter(tuple(site) for site in accounting["sites"]))
         self.assertTrue(found["complete"])
         return found
 
 
-class Bounds(Books):
+class Bounds(Accounting):
     def run_checked(self, events, **arguments):
         """A machine that is busy enough makes the recorder drop events; such a run shows nothing."""
         for _ in range(3):
@@ -162,15 +162,15 @@ class Bounds(Books):
         run = self.run_checked(EVENTS, options={"mode": "window", "window": "20000", "max_size": "8MiB"},
                                timeout=NEVER_S if EVENTS < 10**7 else None)
         self.check_books(run)
-        print(f"# {run.books['calls']} events in {run.books['seconds']} s, {run.folds} folds, at most "
-              f"{run.largest_bytes} bytes of files, {run.books['memory_kib']} KiB of memory")
+        print(f"# {run.accounting['calls']} events in {run.accounting['seconds']} s, {run.folds} folds, at most "
+              f"{run.largest_bytes} bytes of files, {run.accounting['memory_kib']} KiB of memory")
         self.assertGreater(run.folds, EVENTS / 10**6)
         self.assertLessEqual(run.largest_bytes, 8 * MIB)
-        self.assertLess(run.books["memory_kib"], 64 * 1024)
+        self.assertLess(run.accounting["memory_kib"], 64 * 1024)
         events = len(records(run.path, "event"))
         self.assertGreaterEqual(events, 20000)
         # What a fold under way was given up for, and what came meanwhile: how many that is, is up to the machine.
-        self.assertLess(events * run.folds, 3 * run.books["calls"])
+        self.assertLess(events * run.folds, 3 * run.accounting["calls"])
 
     def test_mode_aggregate_leaves_totals_and_what_lives(self):
         run = self.run_checked(400000, options={"mode": "aggregate"})
@@ -178,9 +178,9 @@ class Bounds(Books):
         left = [row for row in records(run.path, "event") if row["layer"] == CUDA]
         if not records(run.path, "drop"):
             allocs, frees = (sum(row["kind"] == kind for row in left) for kind in (Kind.ALLOC, Kind.FREE))
-            self.assertEqual(allocs - frees, run.books["live_blocks"])
+            self.assertEqual(allocs - frees, run.accounting["live_blocks"])
         # What lived at the end of the last step, and what came behind it: how many that is, is up to the machine.
-        self.assertLess(len(left), run.books["live_blocks"] + 16384)
+        self.assertLess(len(left), run.accounting["live_blocks"] + 16384)
 
     def test_a_full_recording_becomes_a_window_when_it_comes_near_max_size(self):
         run = self.run_checked(800000, options={"mode": "full", "max_size": "4MiB", "stacks": "native"})
@@ -206,7 +206,7 @@ class Bounds(Books):
                 self.assertGreaterEqual(len(records(run.path, "event")), least)
 
 
-class Files(Books):
+class Files(Accounting):
     """What happens to the file and beside it."""
 
     def check_ended(self, path):
@@ -402,8 +402,8 @@ class Files(Books):
             file.write(os.pread(run.fd, size, 0))
         dropped = {row["reason"]: row["count"] for row in records(copy, "drop")}
         events = sum(row["layer"] == CUDA for row in records(copy, "event"))
-        # The end of the context is an event too, of which the program's books know nothing.
-        self.assertIn(dropped["the file had reached max_size"] - (run.books["calls"] - events), (0, 1))
+        # The end of the context is an event too, of which the program's accounting know nothing.
+        self.assertIn(dropped["the file had reached max_size"] - (run.accounting["calls"] - events), (0, 1))
         # Of the sixteen parts of the file one is kept for the end, and two may wait to be compressed.
         self.assertGreater(size, MIB * 3 // 4)
         self.assertEqual(len(records(copy, "end")), 1)

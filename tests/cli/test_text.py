@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Texts for people, letter by letter: tests/cli/expected/NAME.txt. GMT_TEST_UPDATE=1 writes them anew."""
+"""Texts for people equal tests/cli/expected/NAME.txt. GMT_TEST_UPDATE=1 writes these files again."""
 import os
 import unittest
 

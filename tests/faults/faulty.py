@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of faults share: a program that is told what to do while the world changes around it."""
+"""A program under the recorder that obeys the test while the test makes faults around it."""
 import atexit
 import contextlib
 import ctypes

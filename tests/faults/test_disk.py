@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What goes wrong with the file that is written: the program goes on, hears one line, and the file says what it lacks."""
+"""Faults of the output file: the program continues, prints one line, and the file states what it lacks."""
 import os
 import shutil
 

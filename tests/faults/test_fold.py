@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What goes wrong while the recorder folds its own file: the old file stays whole, nothing is lost, and it is said."""
+"""Faults while the recorder folds its own file: the old file stays whole, no event is lost, and a message says so."""
 import glob
 import os
 import re

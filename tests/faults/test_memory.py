@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What goes wrong with memory, the shared kind above all: never a signal, and a recording wherever one is possible."""
+"""Faults of memory, above all of shared memory: never a signal, and a recording wherever one is possible."""
 import os
 import unittest
 

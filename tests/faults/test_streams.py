@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Stderr is the program's: what is said there is little, is waited for by nobody, and never goes into another file."""
+"""Stderr belongs to the program: the recorder writes little to it, never waits for it, and never writes into another file."""
 import os
 import re
 import subprocess

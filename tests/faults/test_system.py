@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Containers, sandboxes, tracers and clocks: what a recording needs is little, and what it does without is told."""
+"""Containers, sandboxes, tracers and clocks: a recording needs little, and says what it does without."""
 import glob
 import json
 import os

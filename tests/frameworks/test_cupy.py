@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""CuPy's pool is an arena; its blocks are seen by the hook or with the driver's pool, and are exact then."""
+"""CuPy's pool is an arena. With the hook or with the driver's pool, its blocks are recorded and exact."""
 import unittest
 
 import tap

@@ -4,7 +4,7 @@
     make_seed.py RECORDING SEED        (with tests/helpers in PYTHONPATH)
 
 The kept ones (corpus/snapshot) are what is in such files inside gzip; one was made of a recording of
-`random-calls 3 1000 2 BOOKS` (tests/random), most of what tests/cli writes.
+`random-calls 3 1000 2 ACCOUNTING` (tests/random), most of what tests/cli writes.
 """
 import itertools
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How many instructions a program takes with the recorder or without it, counted by valgrind, where that is installed."""
+"""Counts the instructions of a program with or without the recorder, by valgrind, if it is installed."""
 import glob
 import os
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What tests of the command line share."""
+"""Runs the command line, and writes synthetic recordings for it."""
 import atexit
 import json
 import os

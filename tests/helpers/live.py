@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What lives, event by event, in the slow and obvious way; written from docs/internals/snapshot-format.md (record 11) alone."""
+"""Computes live blocks event by event, in a slow and simple way, by docs/internals/snapshot-format.md (record 11) alone."""
 
 HOST, UNKNOWN = -1, -2
 LAYERS = {1: "cuda", 2: "torch", 3: "driver", 4: "imported", 5: "view", 6: "custom"}

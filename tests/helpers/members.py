@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the members of a file say they have, written from docs/internals/snapshot-format.md, section 9, alone."""
+"""The descriptions of a file's members, read by docs/internals/snapshot-format.md, section 9, alone."""
 import struct
 import zlib
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What other users can reach: the tests' own folders may be closed to all but the one who runs them."""
+"""Files for other users: only the user who runs the tests may enter the folders of the tests."""
 import atexit
 import functools
 import os
@@ -16,7 +16,7 @@ def _all_may(path, bits):
 
 
 def all_can_read(path):
-    """Whether every user may enter the folders above `path` and read it."""
+    """Whether every user may enter the folders above `path`, and read `path`."""
     path = os.path.realpath(path)
     above = path
     while above != "/":
@@ -27,7 +27,7 @@ def all_can_read(path):
 
 
 def public_folder():
-    """A new folder that every user may enter and read; it is removed at the end. Skips the test where there is no place for one."""
+    """Makes a folder that every user may enter and read, and removes it at exit. Skips the test if there is no place for it."""
     for place in tempfile.gettempdir(), "/tmp", "/var/tmp":
         if os.path.isdir(place) and all_can_read(place) and os.access(place, os.W_OK):
             folder = tempfile.mkdtemp(prefix="gpumemtrace-test.", dir=place)
@@ -38,7 +38,7 @@ def public_folder():
 
 
 def copy(path, folder):
-    """A copy that every user may read and execute; of a folder, the libraries in it."""
+    """Copies a file so that every user may read and execute it; of a folder, copies the libraries in it."""
     target = os.path.join(folder, os.path.basename(path))
     if os.path.isdir(path):
         os.mkdir(target)
@@ -54,7 +54,7 @@ def copy(path, folder):
 
 @functools.lru_cache(maxsize=None)
 def reachable(path):
-    """`path` itself where every user can read it, else a copy; of a library, with the libraries beside it."""
+    """Returns `path` if every user can read it, otherwise a copy. A library is copied with the libraries of its folder."""
     if all_can_read(path):
         return path
     if ".so" in os.path.basename(path):
@@ -63,5 +63,5 @@ def reachable(path):
 
 
 def become_nobody():
-    """What subprocess needs so that the program runs as an ordinary user: nothing where the tests do."""
+    """Arguments of subprocess with which a program runs as an ordinary user; none if the tests are not run by root."""
     return {} if os.geteuid() else {"user": NOBODY, "group": NOBODY, "extra_groups": []}

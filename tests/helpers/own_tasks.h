@@ -3,8 +3,8 @@
 #define GMT_TESTS_OWN_TASKS_H
 
 /*
- * For programs that tests run: what threads of their own process do, which they know by name alone.
- * As tests/helpers/tasks.py.
+ * For programs that tests run: states of threads in their own process, found by name. The same as
+ * tests/helpers/tasks.py.
  */
 
 #include <dirent.h>
@@ -16,8 +16,8 @@
 enum { OWN_TASKS_LOOK_US = 1000, OWN_TASKS_LOOKS = 120000 };
 
 /*
- * How often the thread of that name went to sleep by itself; -1 while it is awake, or where there
- * is none.
+ * Returns how often the thread with this name has gone to sleep by itself; -1 while it is awake, or
+ * if there is none.
  */
 static inline long own_task_sleeps(const char *name)
 {
@@ -47,8 +47,8 @@ static inline long own_task_sleeps(const char *name)
 }
 
 /*
- * Until a thread that sleeps between its turns has had one from beginning to end, and sleeps again.
- * `meanwhile` may bring it on.
+ * Waits until a thread that sleeps between its turns has finished a whole turn, and sleeps again.
+ * `meanwhile` may cause the turn.
  */
 static inline void wait_for_turn_of(const char *name, void (*meanwhile)(void))
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A recording told as a story: allocations and frees by lines of a program, step by step."""
+"""Writes a recording as a story: allocations and frees by lines of a program, step by step."""
 import cli
 import write_snapshot as w
 from definitions import Kind, Layer, MarkKind, MarkSource, Space

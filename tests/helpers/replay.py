@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The numbers of a report, worked out again in the slow and obvious way from the records alone."""
+"""Computes the numbers of a report again from the records alone, in a slow and simple way."""
 import collections
 import live
 import read_snapshot
@@ -61,24 +61,24 @@ def replay(path, until_ns=None):
     accounts, spaces = collections.defaultdict(amounts), collections.defaultdict(amounts)
     sites, now = collections.defaultdict(amounts), [0]
 
-    def book(block, sign):
+    def count(block, sign):
         account = live.LAYERS[block.layer], block.device
         site = (*account, block.name, *block.stacks)
-        for book in accounts[account], spaces[(*account, block.name)], sites[site]:
-            book["live_bytes"] += sign * block.size
-            book["live_blocks"] += sign
-            book["alloc_count" if sign > 0 else "free_count"] += 1
-            book["total_alloc_bytes"] += block.size if sign > 0 else 0
-            book["max_live_bytes"] = max(book["max_live_bytes"], book["live_bytes"])
+        for totals in accounts[account], spaces[(*account, block.name)], sites[site]:
+            totals["live_bytes"] += sign * block.size
+            totals["live_blocks"] += sign
+            totals["alloc_count" if sign > 0 else "free_count"] += 1
+            totals["total_alloc_bytes"] += block.size if sign > 0 else 0
+            totals["max_live_bytes"] = max(totals["max_live_bytes"], totals["live_bytes"])
         if accounts[account]["live_bytes"] > accounts[account]["peak_bytes"]:
             accounts[account]["peak_bytes"] = accounts[account]["live_bytes"]
             accounts[account]["peak_time_ns"] = clock.time_ns(now[0])
-            for other, book in sites.items():
+            for other, totals in sites.items():
                 if other[:2] == account:
-                    book["peak_bytes"] = book["live_bytes"]
+                    totals["peak_bytes"] = totals["live_bytes"]
 
     state = live.Live()
-    state.began, state.ended = (lambda block: book(block, 1)), (lambda block: book(block, -1))
+    state.began, state.ended = (lambda block: count(block, 1)), (lambda block: count(block, -1))
     for event in ordered(rows):
         now[0] = event["stamp"]
         if until_ns is not None and clock.time_ns(now[0]) > until_ns:

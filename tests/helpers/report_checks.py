@@ -30,17 +30,17 @@ class ReportChecks(unittest.TestCase):
 
     def check_sites(self, report, sites):
         """Sites by layer, device, space: equal as multisets, for their stacks may read the same."""
-        def numbers(book):
-            return (book["live_bytes"], book["live_blocks"], book["peak_bytes"], book["max_live_bytes"],
-                    book["total_alloc_bytes"], book["alloc_count"], book["free_count"])
+        def numbers(totals):
+            return (totals["live_bytes"], totals["live_blocks"], totals["peak_bytes"], totals["max_live_bytes"],
+                    totals["total_alloc_bytes"], totals["alloc_count"], totals["free_count"])
         shown, truth = collections.Counter(), collections.Counter()
         for site in report["sites"]:
             device = replay.HOST if site["device"] is None else site["device"]
             shown[(site["layer"], device, site["space"], site["live_bytes"], site["live_blocks"],
                    site["peak_bytes"], site["max_live_bytes"], site["total_bytes"], site["allocs"],
                    site["frees"])] += 1
-        for key, book in sites.items():
-            truth[(*key[:3], *numbers(book))] += 1
+        for key, totals in sites.items():
+            truth[(*key[:3], *numbers(totals))] += 1
         self.assertEqual(shown, truth)
 
     def check_conservation(self, report):

@@ -19,7 +19,7 @@ def is_whole(path):
 
 
 class Running:
-    """A program under the recorder that obeys."""
+    """The program, started under the recorder in its own folder."""
 
     def __init__(self, options="", environment=None, program=PROGRAM, runtime=True):
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
@@ -56,11 +56,11 @@ class Running:
                               env=self.environment)
 
     def ps(self):
-        """What ps says of the process, once it is listed: the writer makes the file a little after the first event."""
+        """Waits until ps lists the process, and returns its row. The writer makes the file a little after the first event."""
         return wait_for(self.listed)[0]
 
     def listed(self):
-        """Of all that this user records at the time."""
+        """The rows of ps for recordings in this folder."""
         return [row for row in json.loads(self.ask("ps", "--json").stdout)["processes"]
                 if row["file"].startswith(self.folder)]
 
@@ -73,7 +73,7 @@ class Running:
                       if ".snapshot-" in name and name.endswith(".gmt.gz"))
 
     def stop(self):
-        """Until each of its threads has stopped."""
+        """Stops the process, and waits until each of its threads has stopped."""
         self.process.send_signal(signal.SIGSTOP)
         os.waitpid(self.process.pid, os.WUNTRACED)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What tests of the option selftest share."""
+"""Reads the results of the option selftest."""
 import re
 import unittest
 

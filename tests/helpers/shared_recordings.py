@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What killed recorders left in shared memory, read as src/shared_memory/shared_recording.h lays it out, and by nothing of ours."""
+"""Reads recordings of killed recorders in shared memory: the layout of src/shared_memory/shared_recording.h, without our code."""
 import contextlib
 import ctypes
 import glob
@@ -32,7 +32,7 @@ def folder():
     return f"/dev/shm/gpumemtrace-{os.getuid()}"
 
 
-class Leftover:
+class SharedRecording:
     """One recorder's memory; read anew at each call."""
 
     def __init__(self, path):
@@ -67,26 +67,26 @@ def paths(*folders):
     return found
 
 
-def beside(*folders):
+def recordings(*folders):
     """All of this user's, with those of folders that were recorded to."""
     found = []
     for path in paths(*folders):
         try:
-            found.append(Leftover(path))
+            found.append(SharedRecording(path))
         except (OSError, struct.error):
             pass
-    return [leftover for leftover in found if leftover.is_whole]
+    return [recording for recording in found if recording.is_whole]
 
 
 def of(file):
     """That of a snapshot, or None."""
     file = os.path.realpath(file)
-    return next((leftover for leftover in beside(os.path.dirname(file)) if leftover.file == file), None)
+    return next((recording for recording in recordings(os.path.dirname(file)) if recording.file == file), None)
 
 
 def remove_of_folder(place):
-    for leftover in beside(place):
-        if leftover.file.startswith(os.path.join(os.path.realpath(place), "")):
+    for recording in recordings(place):
+        if recording.file.startswith(os.path.join(os.path.realpath(place), "")):
             # The next recorder, or a reader, may have been quicker.
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(leftover.path)
+                os.unlink(recording.path)

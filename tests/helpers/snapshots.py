@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What tests of the recorder share: running programs under it and reading what it wrote."""
+"""Runs programs under the recorder and reads their recordings."""
 import atexit
 import functools
 import glob
@@ -21,7 +21,7 @@ SIMCUDA = os.path.join(BUILD, "simcuda")
 SIM_PYTHON = os.environ.get("GMT_TEST_SIM_PYTHON")
 
 
-# Layers of events. Contexts, code and limits are the driver's: whoever counts what a program allocates asks for CUDA.
+# Layers of events. A program's own allocations are in the layer CUDA; contexts, code and limits are in DRIVER.
 CUDA, TORCH, DRIVER = Layer.CUDA, Layer.TORCH, Layer.DRIVER
 IMPORTED, VIEW, CUSTOM = Layer.IMPORTED, Layer.VIEW, Layer.CUSTOM
 
@@ -36,18 +36,18 @@ RUNS = 4
 
 
 class Aborts:
-    """How often PyTorch ended a program in its own way, which is said aloud each time."""
+    """How often PyTorch aborted a program at its end. Each time is printed."""
     count = 0
 
 
 def ended_by_pytorch(run):
-    """PyTorch 2.15 may end so, without a recorder too, when its last act was a backward pass (docs/internals/testing.md)."""
+    """PyTorch 2.15 may abort so after a last backward pass, also without the recorder (docs/internals/testing.md)."""
     return run.returncode == -signal.SIGABRT and \
         run.stderr.rstrip().endswith(PYTORCH_ABORT)
 
 
 def run_with(command, meanwhile, timeout, **how):
-    """As subprocess.run; `meanwhile` is called with the process while it runs, and may talk to it."""
+    """The same as subprocess.run. Calls `meanwhile` with the process while it runs; `meanwhile` may talk to it."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           **how) as process:
         try:
@@ -60,7 +60,7 @@ def run_with(command, meanwhile, timeout, **how):
 
 
 def run_past_aborts(command, forget=lambda: None, meanwhile=None, **how):
-    """Runs a program, and again, a few times, where PyTorch ended it in its own way; `forget` is called before that."""
+    """Runs a program, and a few times again if PyTorch aborted it; calls `forget` before each new run."""
     for _ in range(RUNS):
         run = run_with(command, meanwhile, **how) if meanwhile else \
             subprocess.run(command, capture_output=True, text=True, **how)
@@ -73,23 +73,23 @@ def run_past_aborts(command, forget=lambda: None, meanwhile=None, **how):
 
 
 class Recording:
-    """One run under the shim: exit code, output, and the snapshots that it left, in a folder of its own."""
+    """One run under the recorder, in its own folder: exit code, output, recordings."""
 
     def __init__(self, command, options=None, environment=None, preload=SHIM, libraries=SIMCUDA, timeout=300,
                  meanwhile=None):
-        """`meanwhile(recording, process)` is called while the program runs."""
+        """Calls `meanwhile(recording, process)` while the program runs."""
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
         atexit.register(shared_recordings.remove_of_folder, self.folder)
-        # A busy machine is no reason for lost events, unless they are what a test is about.
+        # A busy machine must not lose events, except in a test of losses.
         settings = {"output": os.path.join(self.folder, "%p.gmt.gz"), "overflow": "wait", **(options or {})}
         text = ":".join(f"{key}='{value}'" for key, value in settings.items() if value is not None)
         variables = {**os.environ, "GPUMEMTRACE_OPTIONS": text, **(environment or {})}
-        # None: there is no driver, although who runs the tests may have a path of its own.
+        # None: without a driver, whatever LD_LIBRARY_PATH the user has.
         variables.pop("LD_LIBRARY_PATH", None)
         if libraries:
             variables["LD_LIBRARY_PATH"] = libraries
-        # env(1) puts the preload on the program alone, not on what this test itself runs.
+        # env(1) sets LD_PRELOAD for the program alone, not for the processes of this test.
         self.run = run_past_aborts(["env", f"LD_PRELOAD={preload}", *command], self.forget,
                                    env=variables, cwd=self.folder, timeout=timeout,
                                    meanwhile=meanwhile and (lambda process: meanwhile(self, process)))
@@ -100,7 +100,7 @@ class Recording:
             os.unlink(path)
 
     def rows_by_now(self, kind):
-        """Rows of a file that is still being written, which may not be there yet."""
+        """Rows of a file that the recorder still writes; none if there is no file yet."""
         told = cli("dump", "--json", *self.files[:1], "--record", kind) if self.files else None
         return [json.loads(line) for line in told.stdout.splitlines()] if told and told.returncode == 0 else []
 
@@ -123,7 +123,7 @@ class Recording:
         return report(self.file, *arguments)
 
     def totals(self, layer="cuda"):
-        """What the report says of a layer of the first device."""
+        """The report's totals of a layer of the first device."""
         (found,) = (row for row in self.report()["devices"][0]["layers"] if row["layer"] == layer)
         return found
 
@@ -133,7 +133,7 @@ def cli(*arguments):
 
 
 def records(path, kind=None):
-    """All records of a snapshot as dictionaries, in the file's order."""
+    """All records of a recording as dictionaries, in the order of the file."""
     arguments = ["dump", "--json", path] + (["--record", kind] if kind else [])
     done = cli(*arguments)
     assert done.returncode == 0, done.stderr
@@ -153,12 +153,12 @@ def report(path, *arguments):
 
 @functools.lru_cache(maxsize=None)
 def setup_says(*command):
-    """The last line that a script of scripts/setup prints; it is the same for a whole test."""
+    """The last line that a script of scripts/setup prints. The script runs once for each test file."""
     setup = os.path.join(os.path.dirname(SIM_PYTHON), "setup")
     return subprocess.run([os.path.join(setup, command[0]), *command[1:]], capture_output=True, text=True,
                           check=True).stdout.splitlines()[-1]
 
 
 def sim_python(script, *arguments):
-    """The command for a script under real PyTorch on the simulated device, and its library path."""
+    """The command that runs a script with real PyTorch on the simulated device, and its library path."""
     return [setup_says("python"), script, *arguments], setup_says("stubs", BUILD)

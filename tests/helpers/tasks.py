@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Threads of a process, found by the names that they gave themselves; none of the recorder shows in another way.
+"""Finds threads of a process by their names, and waits for their states. The recorder's threads have no other mark.
 
-A thread has its parent's name until it has run for a moment, and one that was listed may have ended since.
+A new thread has its parent's name until it runs. A listed thread may have ended since.
 """
 import os
 import time
 
-PATIENCE_S = int(os.environ.get("GMT_TEST_WAIT_S", "120"))  # only something that never comes lasts so long
+PATIENCE_S = int(os.environ.get("GMT_TEST_WAIT_S", "120"))  # a wait this long means that the state never comes
 WRITER, SAMPLER = "gpumemtrace", "gmt-sampler"
 
 
 def wait_until(holds, what, is_over=lambda: False):
-    """What `holds` says once it is true. Looks again and again: nothing tells of such things."""
+    """Calls `holds` until it returns something true, and returns that. Polls, because nothing reports such states."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         was_over = is_over()
@@ -21,7 +21,7 @@ def wait_until(holds, what, is_over=lambda: False):
         if was_over:
             break
         time.sleep(0.002)
-    raise AssertionError(f"it did not come to that: {what}")
+    raise AssertionError(f"this did not happen: {what}")
 
 
 def _read(path):
@@ -40,7 +40,7 @@ def numbers(pid="self"):
 
 
 def name_of(task, pid="self"):
-    """Of one thread; nothing where it has ended."""
+    """The name of a thread; empty if it has ended."""
     return _read(f"/proc/{pid}/task/{task}/comm").removesuffix("\n")
 
 
@@ -49,23 +49,23 @@ def names(pid="self"):
 
 
 def named(name, pid="self"):
-    """The number of the first thread of that name by now, or None."""
+    """The number of the first thread with this name, or None."""
     return next((task for task in numbers(pid) if name_of(task, pid) == name), None)
 
 
 def wait_for(name, pid="self", is_over=lambda: False):
-    """The number of the thread, once there is one of that name. `is_over`: whether the process has ended."""
+    """Waits for a thread with this name and returns its number. `is_over`: whether the process has ended."""
     return wait_until(lambda: named(name, pid), f"a thread named {name}", is_over)
 
 
 def sleeps(task, pid="self"):
-    """How often a thread went to sleep by itself; None while it is awake."""
+    """How often a thread has gone to sleep by itself; None while it is awake."""
     status = dict(line.split(":", 1) for line in _read(f"/proc/{pid}/task/{task}/status").splitlines() if ":" in line)
     return int(status["voluntary_ctxt_switches"]) if status and status["State"].split()[0] == "S" else None
 
 
 def wait_for_turn(task, pid="self", meanwhile=lambda: None, is_over=lambda: False):
-    """Until a thread that sleeps between its turns has had one from beginning to end. `meanwhile` may be what it waits for."""
+    """Waits until a thread that sleeps between its turns has finished a whole turn. `meanwhile` may cause the turn."""
     def asleep():
         meanwhile()
         return sleeps(task, pid) is not None
@@ -79,4 +79,4 @@ def wait_for_turn(task, pid="self", meanwhile=lambda: None, is_over=lambda: Fals
     before = sleeps(task, pid)
     while before is None:
         before = sleeps(task, pid)
-    wait_until(again, "a thread that has had its turn", is_over)
+    wait_until(again, "a thread that has finished its turn", is_over)

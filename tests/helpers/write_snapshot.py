@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes snapshots for tests, also such as no recorder would write. The tables are read_snapshot's."""
+"""Writes snapshots for tests, also wrong ones. The tables of records are those of read_snapshot."""
 import gzip
 import struct
 import zlib

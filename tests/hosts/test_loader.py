@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""PyTorch's data loader with worker processes, on the simulated device, is as it is without the recorder."""
+"""PyTorch's data loader with worker processes behaves on the simulated device as without the recorder."""
 import os
 import re
 import unittest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What tests of kills share: a program at full event rate that notes down itself what it does, and its end."""
+"""A program at full event rate that logs its own calls, and ways to kill it."""
 import atexit
 import ctypes
 import json

@@ -178,8 +178,8 @@ class Late(unittest.TestCase):
     def held_in_a_free(self):
         """A run that was folded while one thread had freed a block and not told of it, and how long it was held so."""
         with tempfile.NamedTemporaryFile() as word:
-            run = Killed(options={"mode": "window", "window": "2000"}, preload=[built("liblate-word.so")],
-                         environment={"LATE_WORD": word.name})
+            run = Killed(options={"mode": "window", "window": "2000"}, preload=[built("libslow-free.so")],
+                         environment={"SLOW_FREE": word.name})
             begun = time.monotonic()
             # Long enough that nobody waits for what is still to come, and other threads have its address.
             time.sleep(1.5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What each way to die keeps, and what `recover` and the other verbs make of it."""
+"""For each way to die: what the recording keeps, and what `recover` and the other verbs report."""
 import contextlib
 import json
 import os

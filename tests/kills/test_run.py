@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `run` does when the program, or one of its children, did not end in order."""
+"""`run` when the program, or one of its children, did not end in order."""
 import atexit
 import glob
 import json
@@ -66,7 +66,7 @@ class Run(unittest.TestCase):
     def check_nothing_is_left(self):
         # Other tests of this user record at the same time.
         own = os.path.realpath(self.folder) + os.sep
-        left = [leftover.file for leftover in shared_recordings.beside(self.folder) if leftover.file.startswith(own)]
+        left = [leftover.file for leftover in shared_recordings.recordings(self.folder) if leftover.file.startswith(own)]
         self.assertEqual(left, [])
         self.assertEqual(glob.glob(os.path.join(shared_recordings.folder(), "*.failed")), [])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Memory and folders that somebody else has made or changed: `recover` and the other verbs believe nothing in them."""
+"""Shared memory and folders that somebody else made or changed: `recover` and the other verbs trust nothing in them."""
 import contextlib
 import gzip
 import json

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage: compare-accounting SNAPSHOT BOOKS
+ * usage: compare-accounting SNAPSHOT ACCOUNTING
  *
  * Replays a recording of random-calls and holds it, at each of its checkpoints, against what the
  * simulated driver said that lives: each block's space, device, number and bytes, and the sums of
@@ -210,12 +210,12 @@ static void read_items(struct comparison *comparison, struct items *ret_items)
 	struct checkpoint checkpoint;
 
 	if (fread(&checkpoint, sizeof(checkpoint), 1, comparison->accounting) != 1)
-		fail("the books have fewer checkpoints than the recording");
+		fail("the accounting have fewer checkpoints than the recording");
 	ret_items->count = checkpoint.count;
 	ret_items->list = need(calloc(checkpoint.count + 1, sizeof(*ret_items->list)));
 	if (fread(ret_items->list, sizeof(*ret_items->list), checkpoint.count,
 			comparison->accounting) != checkpoint.count)
-		fail("the books are cut");
+		fail("the accounting are cut");
 }
 
 static void compare(struct comparison *comparison, const struct gmt_accounting *accounting)
@@ -368,12 +368,12 @@ int main(int argc, char **argv)
 	struct gmt_error error;
 
 	if (argc != 3) {
-		fputs("usage: compare-accounting SNAPSHOT BOOKS\n", stderr);
+		fputs("usage: compare-accounting SNAPSHOT ACCOUNTING\n", stderr);
 		return 2;
 	}
 	comparison.accounting = fopen(argv[2], "rbe");
 	if (!comparison.accounting)
-		fail("the books cannot be opened");
+		fail("the accounting cannot be opened");
 	if (gmt_snapshot_load(argv[1], NULL, &snapshot, &error))
 		fail(error.text);
 	if (!gmt_snapshot_complete(snapshot))
@@ -385,7 +385,7 @@ int main(int argc, char **argv)
 		fail(error.text);
 	check_anomalies(&comparison, &replay.accounting.anomalies);
 	if (fgetc(comparison.accounting) != EOF)
-		fail("the recording has fewer checkpoints than the books");
+		fail("the recording has fewer checkpoints than the accounting");
 	printf("%" PRIu64 " checkpoints, %" PRIu64 " events, %" PRIu64 " blocks compared: %s\n",
 		comparison.compared, replay.events, comparison.blocks,
 		comparison.differs ? "different" : "equal");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage: random-calls SEED CALLS THREADS BOOKS
+ * usage: random-calls SEED CALLS THREADS ACCOUNTING
  *
  * Calls CUDA at random on the simulated device. At every thousandth call all threads rest; what the
- * driver says that lives is appended to the file BOOKS (struct checkpoint and its items), and a
+ * driver says that lives is appended to the file ACCOUNTING (struct checkpoint and its items), and a
  * mark with the checkpoint's number is set.
  */
 #include <pthread.h>
@@ -69,7 +69,7 @@ static void act(struct worker *worker)
 static void write_books(const void *bytes, size_t length)
 {
 	if (fwrite(bytes, 1, length, accounting) != length) {
-		perror("random-calls: books");
+		perror("random-calls: accounting");
 		exit(1);
 	}
 }
@@ -115,7 +115,7 @@ int main(int argc, char **argv)
 	pthread_t threads[THREADS_MAX];
 
 	if (argc != 5 || (thread_count = (unsigned)atoi(argv[3])) < 1 || thread_count > THREADS_MAX) {
-		fputs("usage: random-calls SEED CALLS THREADS BOOKS\n", stderr);
+		fputs("usage: random-calls SEED CALLS THREADS ACCOUNTING\n", stderr);
 		return 2;
 	}
 	seed = strtoull(argv[1], NULL, 10);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Random calls of the whole surface on the simulated device: what a recording says that lives is what the driver says."""
+"""Random calls of all functions on the simulated device: the recording has the same live blocks as the driver."""
 
 import glob
 import os
@@ -67,20 +67,20 @@ SPACES = {
 
 
 def run(seed, calls, threads, **environment):
-    """The recording and the books of one run."""
+    """The recording and the accounting of one run."""
     recording = Recording(
-        [os.path.join(PROGRAMS, "random-calls"), str(seed), str(calls), str(threads), "books"],
+        [os.path.join(PROGRAMS, "random-calls"), str(seed), str(calls), str(threads), "accounting"],
         environment={**DEVICE_SETTINGS, **environment},
     )
     assert recording.code == 0, (recording.code, recording.err)
     # The other file is that of the process whose memory is imported.
     path = max(glob.glob(os.path.join(recording.folder, "*.gmt.gz")), key=os.path.getsize)
-    return path, os.path.join(recording.folder, "books"), recording
+    return path, os.path.join(recording.folder, "accounting"), recording
 
 
-def compare(path, books):
+def compare(path, accounting):
     return subprocess.run(
-        [os.path.join(PROGRAMS, "compare-accounting"), path, books], capture_output=True, text=True, timeout=280
+        [os.path.join(PROGRAMS, "compare-accounting"), path, accounting], capture_output=True, text=True, timeout=280
     )
 
 
@@ -150,8 +150,8 @@ class Random(unittest.TestCase):
     def check(self, seed, calls, threads):
         # On a machine that is busy enough, the recorder drops events; such a run shows nothing.
         for _ in range(3):
-            path, books, _ = run(seed, calls, threads)
-            done = compare(path, books)
+            path, accounting, _ = run(seed, calls, threads)
+            done = compare(path, accounting)
             if done.returncode != INCOMPLETE:
                 break
         self.assertEqual(done.returncode, 0, f"seed {seed}, {threads} threads\n{done.stdout}{done.stderr}")
@@ -174,9 +174,9 @@ class Random(unittest.TestCase):
                 self.check(1000 + threads, 1000000, threads)
 
     def test_an_independent_replay_sees_the_same_blocks_mappings_and_bindings(self):
-        path, books, _ = run(7, 6000, 2)
+        path, accounting, _ = run(7, 6000, 2)
         seen = 0
-        for number, (items, state) in enumerate(zip(checkpoints(books), moments(path), strict=True), 1):
+        for number, (items, state) in enumerate(zip(checkpoints(accounting), moments(path), strict=True), 1):
             driver, recording = what_the_driver_says(items), what_the_recording_says(state)
             # Mipmapped arrays are arrays to the recorder, also those that show others' memory.
             driver["blocks"] |= {
@@ -193,14 +193,14 @@ class Random(unittest.TestCase):
         ReportChecks().check_conservation(ReportChecks().check_numbers(path))
 
     def test_folded_at_any_moment_it_says_the_same(self):
-        path, books, recording = run(12, 9000, 4)
+        path, accounting, recording = run(12, 9000, 4)
         events = cli.report(path)["events"]["recorded"]
         for kept in 0, 200, events // 3, events - 50:
             folded = os.path.join(recording.folder, f"folded-{kept}.gmt.gz")
             fold(path, folded, *([f"--keep-events={kept}"] if kept else []))
             with self.subTest(kept=kept):
                 FoldChecks().check_same(path, folded)
-                done = compare(folded, books)
+                done = compare(folded, accounting)
                 if done.returncode != INCOMPLETE:
                     self.assertEqual(done.returncode, 0, f"{kept} kept\n{done.stdout}{done.stderr}")
                     self.assertNotIn(" 0 blocks compared", done.stdout)
@@ -218,8 +218,8 @@ class Random(unittest.TestCase):
         self.assertGreater(len(first), 3000)
 
     def test_a_difference_is_told_with_the_events_of_the_block(self):
-        path, books, _ = run(10, 2000, 1)
-        with open(books, "r+b") as file:
+        path, accounting, _ = run(10, 2000, 1)
+        with open(accounting, "r+b") as file:
             data = bytearray(file.read())
             at = next(
                 at for at in range(CHECKPOINT.size, len(data), ITEM.size) if ITEM.unpack_from(data, at)[0] == DEVICE
@@ -229,19 +229,19 @@ class Random(unittest.TestCase):
             ITEM.pack_into(data, at, *item)
             file.seek(0)
             file.write(data)
-        done = compare(path, books)
+        done = compare(path, accounting)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn(f"the driver has: device {item[2]:#x} on device {item[1]}, {item[5]} bytes", done.stdout)
         self.assertRegex(done.stdout, rf"event \d+ thread \d+ alloc device \w+ address {item[2]:#x}")
 
     def test_of_a_recording_that_is_not_complete_nothing_is_concluded(self):
-        path, books, recording = run(11, 2000, 1)
+        path, accounting, recording = run(11, 2000, 1)
         with open(path, "rb") as file:
             data = file.read()
         cut = os.path.join(recording.folder, "cut")
         with open(cut, "wb") as file:
             file.write(data[: len(data) * 2 // 3])
-        self.assertEqual(compare(cut, books).returncode, INCOMPLETE)
+        self.assertEqual(compare(cut, accounting).returncode, INCOMPLETE)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/internals/coverage.md says what the rows say."""
+"""docs/internals/coverage.md agrees with the tables of hooks."""
 import os
 import re
 import subprocess

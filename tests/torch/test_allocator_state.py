@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Real PyTorch on the simulated device: where the memory went, next to what PyTorch says itself."""
+"""The allocator's state in a report of real PyTorch agrees with PyTorch's own numbers."""
 import functools
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Real PyTorch on the simulated device, with each of its allocators: its own numbers, and the ledger of the device."""
+"""Real PyTorch with each of its allocators: reports equal PyTorch's own numbers and the device's ledger."""
 import functools
 import json
 import os

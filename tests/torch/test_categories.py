@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Real PyTorch on the simulated device: what each category holds, next to sums over the program's own objects."""
+"""The bytes of each category equal sums over the program's own objects, in real PyTorch."""
 import json
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Small programs with one cause each: what is said of it is true, and nothing else is said."""
+"""Small programs with one cause each: the report names this cause, and no other."""
 import json
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""diff of real PyTorch's runs on the simulated device: what changed is told, and equals what PyTorch counted."""
+"""diff of real PyTorch runs: it reports what changed, and equals what PyTorch counted."""
 import json
 import os
 import tempfile
@@ -10,7 +10,7 @@ from snapshots import SIM_PYTHON, cli
 from test_exact import SCRIPTS, own_file, record
 
 SCRIPT = "diff_training.py"
-SITE = "torch/diff_training.py:"
+SITE = "programs/diff_training.py:"
 
 
 def diff(base, new, *arguments):
@@ -82,7 +82,7 @@ class Diff(unittest.TestCase):
         self.assertTrue(result["differs"])
 
     def test_a_line_inserted_above_makes_no_row_new_or_gone(self):
-        folder = os.path.join(tempfile.mkdtemp(prefix="gpumemtrace-test."), "torch")
+        folder = os.path.join(tempfile.mkdtemp(prefix="gpumemtrace-test."), "programs")
         os.mkdir(folder)
         moved = os.path.join(folder, SCRIPT)
         with open(os.path.join(SCRIPTS, SCRIPT), encoding="utf-8") as source, \

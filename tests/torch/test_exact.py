@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Real PyTorch on the simulated device: what is recorded equals what PyTorch counted, to the byte."""
+"""Recordings of real PyTorch equal what PyTorch counted, to the byte."""
 import json
 import os
 import unittest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Folded recordings of real PyTorch: a program that does the same each time has the same totals, however much is kept of it."""
+"""Folded recordings of real PyTorch: equal runs have equal totals, however much of each the fold keeps."""
 import collections
 import json
 import unittest

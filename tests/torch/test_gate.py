@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/examples/ci-gate from beginning to end: a commit that leaks fails the gate, its repair passes it."""
+"""docs/examples/ci-gate from beginning to end: the gate fails a commit that leaks, and passes its repair."""
 import atexit
 import json
 import os

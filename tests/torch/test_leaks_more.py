@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""More programs that leak, and more that do not: what a review of leak findings tried."""
+"""More programs that leak, and more that do not, from a review of leak findings."""
 import collections
 import json
 import os

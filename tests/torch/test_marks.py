@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ranges that programs set with PyTorch's NVTX are recorded, and a profiler's own NVTX tool goes on working."""
+"""The recorder records ranges of PyTorch's NVTX, and a profiler's own NVTX tool continues to work."""
 import json
 import os
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Real PyTorch runs out of the simulated device's memory: what was recorded of it, and what is told."""
+"""Real PyTorch runs out of memory: the recording and the reports."""
 import json
 import os
 import unittest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Real PyTorch on the simulated device: its memory is PyTorch's, and that of an extension beside it the extension's."""
+"""In real PyTorch, PyTorch owns its memory, and an extension owns the memory that it allocates itself."""
 import functools
 import json
 import os

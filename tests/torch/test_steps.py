@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Steps of a training, found automatically: as many marks as there were calls of optimizer.step()."""
+"""Steps that the recorder finds by itself: as many marks as calls of optimizer.step()."""
 import collections
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/symptoms: the pages show what the tool prints of recordings that are made here."""
+"""The pages of docs/symptoms show what the tool prints about recordings that this test makes."""
 import os
 import re
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What scripts/test tells of a run, for a reader who has nothing but its output."""
+"""The summary of scripts/test, for a reader who has only its output."""
 import json
 import os
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""check: each rule fails when it is broken and holds when it is not, says where, and exits as documented."""
+"""check: each rule fails when it is broken and passes when it is not, names the place, and exits with the documented code."""
 import json
 import os
 import shutil

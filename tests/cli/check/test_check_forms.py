@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""check: what CI reads: JUnit XML, SARIF, GitHub's annotations and summaries, JSON; also with hostile names."""
+"""check: the forms that CI systems read: JUnit XML, SARIF, GitHub annotations and summaries, JSON; also with hostile names."""
 import functools
 import json
 import os
@@ -21,7 +21,7 @@ def check(*arguments, environment=None):
 @functools.lru_cache(None)
 def parsers():
     """A Python that has the parsers; None: none has."""
-    setup = os.path.join(os.path.dirname(cli.TESTS), "scripts", "setup", "python")
+    setup = os.path.join(cli.SOURCE, "scripts", "setup", "python")
     done = subprocess.run([setup, "--if-ready"], capture_output=True, text=True)
     python = done.stdout.splitlines()[-1] if done.returncode == 0 else None
     has = python and subprocess.run([python, "-c", "import junitparser, sarif_pydantic"], capture_output=True)
@@ -208,7 +208,7 @@ class Forms(unittest.TestCase):
         self.assertEqual((answer["files"][0]["rank"], answer["files"][0]["pid"]), (None, 7))
 
     def test_every_json_key_is_in_the_document(self):
-        with open(os.path.join(os.path.dirname(cli.TESTS), "docs", "ci.md"), encoding="utf-8") as file:
+        with open(os.path.join(cli.SOURCE, "docs", "ci.md"), encoding="utf-8") as file:
             section = file.read().split("## JSON")[1]
 
         def keys(value):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""check: limits, baselines and suppressions: what they mean, and what is said when they are wrong."""
+"""check: the meaning of limits, baselines and suppressions, and the messages about wrong ones."""
 import json
 import os
 import re

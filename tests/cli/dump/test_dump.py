@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `dump` leaves out when a stretch of time or a device is asked for, held against the whole."""
+"""`dump` with a time range or a device shows the matching lines of the whole dump."""
 import gzip
 import json
 import os

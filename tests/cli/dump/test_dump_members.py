@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`dump` leaves out what members of a file say they have not: it shows the same as when it reads all, as with --strict."""
+"""`dump` skips members of a file by their description, and shows the same as with --strict, which reads all members."""
 import itertools
 import random
 import struct

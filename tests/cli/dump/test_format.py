@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The format's document, the definition in C and the independent reader say the same."""
+"""The document of the format, the tables in C and the independent reader agree."""
 import json
 import os
 import re
@@ -10,7 +10,7 @@ import read_snapshot
 import write_snapshot as w
 from definitions import Kind, Layer
 
-SOURCE = os.path.dirname(cli.TESTS)
+SOURCE = cli.SOURCE
 TYPES = {"uint8_t": 8, "uint16_t": 16, "int16_t": 16, "uint32_t": 32, "int32_t": 32, "uint64_t": 64,
          "int64_t": 64, "struct gmt_slice": 0, "struct gmt_list": 64}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gpumemtrace info: what the recorder says that recording took."""
+"""gpumemtrace info: the recorder's estimate of its own cost."""
 import json
 import unittest
 

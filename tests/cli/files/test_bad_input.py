@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is not a whole snapshot: one clear line and the documented exit code, never a crash, never wrong numbers."""
+"""Damaged and foreign files: one clear line and the documented exit code, never a crash, never wrong numbers."""
 import concurrent.futures
 import gzip
 import json

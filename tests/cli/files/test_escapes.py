@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Nothing that commands a terminal comes out of any verb, whatever option it has and wherever the text is from."""
+"""No verb prints terminal commands, with any option and from any source of text."""
 import fcntl
 import json
 import mmap
@@ -193,7 +193,7 @@ class Escapes(SafeOutput):
 
     def test_no_renderer_writes_to_a_stream_that_is_none_of_ours(self):
         """Only the safe streams open files of text, and only they write to the standard ones."""
-        source = os.path.dirname(cli.TESTS)
+        source = cli.SOURCE
         for folder in ("tools", os.path.join("src", "render"), os.path.join("src", "analysis")):
             for path in cli.sources_below(os.path.join(source, folder)):
                 name = os.path.basename(path)

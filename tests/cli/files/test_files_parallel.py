@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Several recordings that are read beside each other give what they give one behind the other."""
+"""Recordings that several processes read in parallel give the same output as one after the other."""
 import os
 import pty
 import signal
@@ -24,11 +24,11 @@ def children_of(pid):
 
 
 @unittest.skipIf(len(PROCESSORS) < 2, "needs two processors")
-class Beside(unittest.TestCase):
+class Parallel(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         # Of different lengths: the later ones are done first.
-        cls.files = [cli.make(f"beside-{number}.gmt.gz", events=events, sites=20 + number, live=100)
+        cls.files = [cli.make(f"parallel-{number}.gmt.gz", events=events, sites=20 + number, live=100)
                      for number, events in enumerate((300_000, 2000, 100_000, 10, 5000))]
 
     def check(self, *arguments, **more):
@@ -55,7 +55,7 @@ class Beside(unittest.TestCase):
             self.assertIn(self.files[1], text)
 
     def test_an_incomplete_one_has_its_exit_code(self):
-        cut = cli.place("beside-cut.gmt.gz")
+        cut = cli.place("parallel-cut.gmt.gz")
         with open(self.files[0], "rb") as file, open(cut, "wb") as part:
             part.write(file.read()[:100_000])
         self.assertEqual(self.check("report", "--strict", cut, *self.files)[0], 4)
@@ -71,7 +71,7 @@ class Beside(unittest.TestCase):
         self.assertEqual((code, errors), (0, ""))
 
     def test_one_that_is_killed_is_told_of_all_the_same(self):
-        large = cli.make("beside-large.gmt.gz", events=3_000_000, sites=20, live=100)
+        large = cli.make("parallel-large.gmt.gz", events=3_000_000, sites=20, live=100)
         alone = run(["report", large, large], 1)
         program = subprocess.Popen([cli.CLI, "report", large, large], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                    cwd=cli.FOLDER, env=cli.PLAIN)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recordings whose every text is hostile: nothing that a terminal, a log or a shell obeys comes out of any verb."""
+"""Recordings whose texts are all hostile: no verb prints anything that a terminal, a log or a shell executes."""
 import json
 import os
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recordings whose name was taken: where the number goes, and that readers of the first say so."""
+"""Recordings whose name was taken: the number in the new name, and the note of verbs that read the first file."""
 import json
 import os
 import shutil

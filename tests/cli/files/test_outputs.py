@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Outputs of every verb: no recording is overwritten, and a file is replaced as a whole or stays as it was."""
+"""Files that verbs write: a verb overwrites no recording, and replaces a file as a whole or not at all."""
 import errno
 import os
 import re
@@ -14,8 +14,8 @@ import unittest
 import cli
 import other_users
 import recording
+from definitions import Kind
 
-REFUSED = 3
 OLD = b"what was there before\n"
 
 
@@ -67,7 +67,7 @@ class Case(unittest.TestCase):
 class Refusals(Case):
     def check_refused(self, arguments, words="was not overwritten", **more):
         done = cli.run(*arguments, cwd=self.folder, **more)
-        self.assertEqual(done.returncode, REFUSED, (arguments, done.stderr))
+        self.assertEqual(done.returncode, Kind.ALLOC_FAILED, (arguments, done.stderr))
         self.assertIn(words, done.stderr)
         self.assertIn("--force", done.stderr)
         self.assertEqual(read(self.recording), self.whole, arguments)
@@ -115,7 +115,7 @@ class Refusals(Case):
             with self.subTest(arguments=arguments), open(self.recording, "ab") as file:
                 done = subprocess.run([cli.CLI, *arguments], stdout=file, stderr=subprocess.PIPE, env=cli.PLAIN,
                                       timeout=60, check=False)
-                self.assertEqual(done.returncode, REFUSED)
+                self.assertEqual(done.returncode, Kind.ALLOC_FAILED)
                 self.assertEqual(done.stderr, b"gpumemtrace: error: standard output is a recording; it was not overwritten\n")
             self.assertEqual(read(self.recording), self.whole)
 
@@ -398,7 +398,7 @@ class EveryOutput(unittest.TestCase):
                     self.assertTrue(name in tried or letter[:2] in tried, (verb, name))
 
     def test_no_source_opens_a_file_for_writing_by_another_way(self):
-        tools = os.path.join(os.path.dirname(cli.TESTS), "tools")
+        tools = os.path.join(cli.SOURCE, "tools")
         # Bytes of a recording; a file in memory; a pipe to a child; a recovered recording; an empty file that is removed at once;
         # a line of a signal handler.
         others = {"output.c", "output_temporary.c", "complete_recording.c", "files_parallel.c", "doctor_subprocess.c", "replaceable_file_replace.c",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Small recordings that ask for much work or output: each verb stays within a limit, and says what it left out."""
+"""Small recordings that cause much work or output: each verb stays within a limit, and says what it left out."""
 import json
 import os
 import resource

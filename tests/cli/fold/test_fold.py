@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gpumemtrace fold: a smaller recording that answers the same."""
+"""gpumemtrace fold: a smaller recording gives the same answers."""
 import os
 
 import cli

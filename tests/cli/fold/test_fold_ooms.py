@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Refused requests that were folded: how many failed, and how many PyTorch got over, stays as it was, at whatever moment is cut."""
+"""Folded refused requests: the counts of failed and of recovered requests stay the same, at whatever moment the fold cuts."""
 import json
 import unittest
 
@@ -7,7 +7,7 @@ import cli
 from oom_story import ALLOC, CUDA, FREE, MIB, REFUSED, Story
 
 
-def story_of_all_fates():
+def story_of_all_outcomes():
     """Requests that fail, are repeated with success, fail in PyTorch too; each from a line of its own."""
     story = Story()
     for i in range(4):
@@ -45,19 +45,19 @@ class FoldedOoms(unittest.TestCase):
         return counts["failed"], counts["recovered"]
 
     def test_at_each_cut_the_counts_are_those_of_the_whole_recording(self):
-        story = story_of_all_fates()
-        path = story.write("fates.gmt.gz")
+        story = story_of_all_outcomes()
+        path = story.write("outcomes.gmt.gz")
         self.assertEqual(self.counts(path), (8, 4))
         for kept in range(len(story.events) + 1):
             with self.subTest(kept=kept):
                 options = [f"--keep-events={kept}"] if kept else []
-                folded = self.fold(path, "fates-folded.gmt.gz", *options)
+                folded = self.fold(path, "outcomes-folded.gmt.gz", *options)
                 self.assertEqual(self.counts(folded), (8, 4))
-                twice = self.fold(folded, "fates-twice.gmt.gz", *([f"--keep-events={kept // 2}"] if kept > 1 else []))
+                twice = self.fold(folded, "outcomes-twice.gmt.gz", *([f"--keep-events={kept // 2}"] if kept > 1 else []))
                 self.assertEqual(self.counts(twice), (8, 4))
 
     def test_check_fails_on_what_was_folded_and_names_the_places(self):
-        path = self.fold(story_of_all_fates().write("gate.gmt.gz"), "gate-folded.gmt.gz")
+        path = self.fold(story_of_all_outcomes().write("gate.gmt.gz"), "gate-folded.gmt.gz")
         rule, verdict = check(path)
         self.assertEqual((rule["state"], rule["measured"]), ("failed", 8), rule)
         self.assertIn("8 requests were refused", rule["text"])
@@ -67,7 +67,7 @@ class FoldedOoms(unittest.TestCase):
         self.assertEqual(rule["state"], "passed", rule)
 
     def test_a_suppression_hides_what_was_folded_at_its_place(self):
-        path = self.fold(story_of_all_fates().write("hidden.gmt.gz"), "hidden-folded.gmt.gz")
+        path = self.fold(story_of_all_outcomes().write("hidden.gmt.gz"), "hidden-folded.gmt.gz")
         rules = cli.place("hide")
         with open(rules, "w", encoding="utf-8") as file:
             file.write("oom:^place6$\n")
@@ -98,7 +98,7 @@ class FoldedOoms(unittest.TestCase):
         self.assertEqual((rule["state"], rule["measured"]), ("failed", 3000), rule)
 
     def test_the_report_says_what_is_known_of_them(self):
-        path = self.fold(story_of_all_fates().write("text.gmt.gz"), "text-folded.gmt.gz")
+        path = self.fold(story_of_all_outcomes().write("text.gmt.gz"), "text-folded.gmt.gz")
         text = cli.run("report", path).stdout
         self.assertIn("Out of memory: 8 requests failed\n", text)
         words = " ".join(text.split())

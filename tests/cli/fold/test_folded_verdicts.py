@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What leaks and check say of a folded recording: what they say of the whole one, or that they do not judge."""
+"""leaks and check on a folded recording: the verdicts of the whole recording, or a note that they do not judge."""
 import json
 import unittest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arenas of libraries: they are no leaks, what is inside is not judged, and every verb says so."""
+"""Arenas of libraries are not leaks. No verb judges their content, and every verb says so."""
 import json
 import unittest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Categories of a recording that says what tensors are for: whose blocks have which, and until when that counts."""
+"""Categories of a recording with marks of parameters, gradients and buffers: which blocks have which, and until when."""
 import unittest
 
 import cli

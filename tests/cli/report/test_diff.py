@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""diff: every row and every sum equals a replay that shares no code with it; mistakes are one clear line."""
+"""diff: every row and every sum equals a replay that shares no code with it; a mistake is one clear line."""
 import collections
 import json
 import os
@@ -40,12 +40,12 @@ def truth(path):
     """(amounts of accounts, amounts of (account, name)), in the slow and obvious way."""
     accounts, _, sites = replay.replay(path)
     names, rows = own_names(path), collections.defaultdict(collections.Counter)
-    for (layer, device, _space, _stack, frames), book in sites.items():
+    for (layer, device, _space, _stack, frames), totals in sites.items():
         row = rows[(layer, device), names[frames]]
         for name, key in (("peak_bytes", "peak_bytes"), ("live_bytes", "live_bytes"), ("allocs", "alloc_count"),
                           ("live_blocks", "live_blocks"), ("total_bytes", "total_alloc_bytes"),
                           ("frees", "free_count")):
-            row[name] += book[key]
+            row[name] += totals[key]
     return accounts, rows
 
 
@@ -98,10 +98,10 @@ class Numbers(unittest.TestCase):
             seen = set()
             for account in result["accounts"]:
                 for side, (accounts, rows) in sides.items():
-                    book = accounts[where(account)]
-                    self.assertEqual(account["peak_bytes"][side], book["peak_bytes"])
-                    self.assertEqual(account["live_bytes"][side], book["live_bytes"])
-                    self.assertEqual(account["total_bytes"][side], book["total_alloc_bytes"])
+                    totals = accounts[where(account)]
+                    self.assertEqual(account["peak_bytes"][side], totals["peak_bytes"])
+                    self.assertEqual(account["live_bytes"][side], totals["live_bytes"])
+                    self.assertEqual(account["total_bytes"][side], totals["total_alloc_bytes"])
                     for row in account["rows"]:
                         seen.add((where(account), row["site"]))
                         for name, value in rows[where(account), row["site"]].items():

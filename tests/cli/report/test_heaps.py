@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Heaps of a program's own in reports, tables, diffs and verdicts: beside the other layers, never added to them."""
+"""Custom heaps in reports, tables, diffs and verdicts: next to the other layers, never added to them."""
 import json
 import unittest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""leaks: a training whose leaks are known, in text and JSON; options, and mistakes that are one clear line."""
+"""leaks: a training with known leaks, in text and JSON; options; a mistake is one clear line."""
 import json
 import os
 import unittest
@@ -162,7 +162,7 @@ class Leaks(unittest.TestCase):
         self.assertEqual(answer["schema"], "gpumemtrace.leaks/1")
         self.assertEqual(set(answer), {"schema", "file", "complete", "leaks", "cached", "arenas", "given_back", "levels_off",
                                        "growth_not_judged", "phases_not_judged", "end_not_judged"})
-        with open(os.path.join(os.path.dirname(cli.TESTS), "docs", "report-json.md"), encoding="utf-8") as file:
+        with open(os.path.join(cli.SOURCE, "docs", "report-json.md"), encoding="utf-8") as file:
             documented = file.read()
         for row in answer["leaks"]:
             self.assertEqual(set(row), KEYS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The ledger of a device: lines that add up to what it says is in use."""
+"""The ledger of a device: its lines add up to what the device says is in use."""
 import os
 import unittest
 

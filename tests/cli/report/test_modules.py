@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables by module: blocks that PyTorch named are in the row of their very module, all others in that of their classes."""
+"""Tables by module: a block that PyTorch named is in the row of its module, every other block in the row of its classes."""
 import unittest
 
 import cli

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who made a block, and when the program's work is done: what the reader makes of stacks and marks."""
+"""Which pass made a block, and when the program's work ended: the reader's conclusions from stacks and marks."""
 import json
 import unittest
 

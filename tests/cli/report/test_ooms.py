@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a report says when memory ran out: a paragraph for a person, keys for a program."""
+"""The report of an out-of-memory error: a paragraph for a person, keys for a program."""
 import time
 import unittest
 

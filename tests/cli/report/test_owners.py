@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Owners: which library asked for memory, in JSON, in text, by the table; rules of one's own, and wrong ones."""
+"""Owners: the library that asked for memory, in JSON, in text and as a table; the user's own rules, and wrong rules."""
 import json
 import os
 import re
@@ -176,7 +176,7 @@ class Owners(unittest.TestCase):
         self.assertIn("/no/such/file: No such file", done.stderr)
 
     def test_the_built_in_rules_may_be_given_as_a_file_and_change_nothing(self):
-        builtin = os.path.join(os.path.dirname(cli.TESTS), "src", "reader", "stacks", "owners.rules")
+        builtin = os.path.join(cli.SOURCE, "src", "reader", "stacks", "owners.rules")
         self.assertEqual(cli.run("report", "--json", "--owners", builtin, self.story).stdout,
                          cli.run("report", "--json", self.story).stdout)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names and lines of native addresses, held against addr2line and found by build-id where files moved."""
+"""Names and lines of native addresses equal those of addr2line, and the reader finds moved files by build-id."""
 import os
 import re
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is kept of symbols from one report to the next: the same report, byte for byte, whatever is in the cache."""
+"""The symbol cache: the report is the same byte for byte, whatever the cache holds."""
 import concurrent.futures
 import os
 import random

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""run and env: what the program gets, what comes back, and what is said."""
+"""run and env: what the program receives, what it returns, and the messages."""
 import json
 import os
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The command line itself: help, mistakes, colours, where output goes; and that the man page says the same."""
+"""The command line: help, mistakes, colours, streams; the man page agrees with it."""
 import os
 import re
 import select

@@ -41,12 +41,12 @@ static void end(struct recording *recording)
 	assert_int_equal(rmdir(recording->folder), 0);
 }
 
-static bool is_there(const struct gmt_replacement *beside)
+static bool is_there(const struct gmt_replacement *replacement)
 {
 	struct stat about;
 
-	return !lstat(beside->path, &about) && about.st_dev == beside->file.device &&
-		about.st_ino == beside->file.number;
+	return !lstat(replacement->path, &about) && about.st_dev == replacement->file.device &&
+		about.st_ino == replacement->file.number;
 }
 
 /* Another recorder in this folder, which always begins to fold. */
@@ -73,16 +73,16 @@ static void a_file_that_others_look_at_while_it_is_made_is_its_recorders(void **
 	for (int i = 0; i < REMOVERS; i++)
 		removers[i] = start_remover(&recording);
 	for (int i = 0; i < ROUNDS; i++) {
-		struct gmt_replacement beside;
+		struct gmt_replacement replacement;
 
 		/* All names may be in the hands of those who look; such a fold is tried again. */
-		if (!gmt_replacement_open(&beside, recording.fd, &recording.file, why, sizeof(why))) {
+		if (!gmt_replacement_open(&replacement, recording.fd, &recording.file, why, sizeof(why))) {
 			refused++;
 			continue;
 		}
-		if (!is_there(&beside))
+		if (!is_there(&replacement))
 			fail_msg("round %d: somebody has removed it", i);
-		gmt_replacement_remove(&beside);
+		gmt_replacement_remove(&replacement);
 	}
 	assert_true(refused < ROUNDS / 10);
 	for (int i = 0; i < REMOVERS; i++) {
@@ -97,19 +97,20 @@ static void what_a_recorder_that_is_gone_has_left_is_removed_and_nothing_else(vo
 	static const char *const names[] = { "b.gmt.gz.fold", "c.gmt.gz.fold3", "d.gmt.gz", "e.fold",
 		"f.gmt.gz.folder" };
 	struct recording recording;
-	struct gmt_replacement beside;
+	struct gmt_replacement replacement;
 	char why[256], path[256];
 
 	(void)state;
 	begin(&recording);
-	assert_true(gmt_replacement_open(&beside, recording.fd, &recording.file, why, sizeof(why)));
+	assert_true(gmt_replacement_open(&replacement, recording.fd, &recording.file, why,
+		sizeof(why)));
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		snprintf(path, sizeof(path), "%s/%s", recording.folder, names[i]);
 		close(open(path, O_WRONLY | O_CREAT, 0600));
 	}
 	gmt_replacement_remove_orphans(recording.fd, &recording.file);
-	assert_true(is_there(&beside));
-	gmt_replacement_remove(&beside);
+	assert_true(is_there(&replacement));
+	gmt_replacement_remove(&replacement);
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		snprintf(path, sizeof(path), "%s/%s", recording.folder, names[i]);
 		assert_int_equal(unlink(path) == 0, i >= 2);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Places that change hands: code objects that die, depots that fill up or start anew."""
+"""Reused addresses: code objects that die, stack depots that fill up or start again."""
 
 import ctypes
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the capture does about interpreters: believe, wait for proof, refuse."""
+"""How the capture treats interpreters: trust, wait for proof, refuse."""
 
 import ctypes
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Run with a Python that is too old for us: it is refused, in one line, and nothing else happens."""
+"""Run with a Python that is too old: the recorder refuses it in one line, and does nothing else."""
 
 import os
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Automatic steps in this interpreter, with the recorder and a PyTorch that is only hooks."""
+"""Automatic steps in this interpreter, with the recorder and a PyTorch that consists of hooks only."""
 
 import os
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Lines and names: every way in which CPython writes them."""
+"""Lines and names in every form in which CPython stores them."""
 
 import sys
 import unittest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The program's descriptors are what they are without the recorder, also while the recorder opens and closes files."""
+"""The program's descriptors are the same as without the recorder, also while the recorder opens and closes files."""
 import os
 import unittest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A process ends with the code and the handlers that it has without the recorder, also by threads that end one by one."""
+"""A process ends with the same code and the same handlers as without the recorder, also when its threads end one by one."""
 import os
 import subprocess
 import unittest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""No wait of the recorder is without an end: threads that it could wait for may not exist, and may not run."""
+"""Every wait of the recorder ends: the threads that it waits for may not exist, or may not run."""
 import os
 import shutil
 import subprocess

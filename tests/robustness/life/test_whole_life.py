@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Libraries that use CUDA before the recorder's constructor, and after its destructor: nothing of it is missing."""
+"""Libraries that use CUDA before the recorder's constructor, or after its destructor: no event is missing."""
 import unittest
 
 import shared_recordings
@@ -16,7 +16,7 @@ class WholeLife(unittest.TestCase):
     def run_host(self, *arguments, program=LINKED, options=None, **parts):
         run = Recording([program, *arguments], options, environment={f"EARLY_{name}": "1" for name in parts})
         self.assertEqual((run.code, run.err), (0, ""))
-        self.assertEqual([area.path for area in shared_recordings.beside() if area.file.startswith(run.folder)], [])
+        self.assertEqual([area.path for area in shared_recordings.recordings() if area.file.startswith(run.folder)], [])
         return run
 
     def check(self, run, allocated, freed):

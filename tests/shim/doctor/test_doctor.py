@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""doctor: what it says of machines and commands, each verdict with a cause that is made here."""
+"""doctor: its answers about machines and commands. Each test makes the cause of a verdict."""
 import json
 import os
 import re

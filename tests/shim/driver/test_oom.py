@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is recorded when the driver refuses a request, and what the program sees of that: nothing."""
+"""The record of a request that the driver refuses. The program notices nothing of the recorder."""
 import unittest
 
 import shared_recordings

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the driver and NVML say of a device's memory, as it is recorded: to the byte, and to no one's harm."""
+"""Samples of the driver and NVML: the recorded memory of a device is exact to the byte, and no call of the program fails for it."""
 import json
 import os
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A driver that minds how it is asked: the recorder asks it nothing that it minds, and leaves errno alone."""
+"""A driver with strict rules: the recorder breaks none of them, and leaves errno alone."""
 import unittest
 
 import tap

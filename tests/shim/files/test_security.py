@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What other users must not get at, or make the recorder do: modes of files, planted names, programs with rights."""
+"""What other users must not reach or cause: modes of files, planted names, programs with more rights."""
 import os
 import shutil
 import stat

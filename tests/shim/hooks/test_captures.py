@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""While streams are captured, calls make nodes and no blocks, and the recorder's own questions spoil no capture."""
+"""While a stream is captured, calls make graph nodes and no blocks. The recorder's own calls spoil no capture."""
 import collections
 import os
 import subprocess

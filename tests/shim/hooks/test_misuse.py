@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Calls that make no sense come to what they come to without a recorder, and are recorded as refused."""
+"""Wrong calls have the same results as without the recorder, and are recorded as refused."""
 import collections
 import os
 import re

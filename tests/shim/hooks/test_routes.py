@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every hooked function, through every road by which a call can reach it, is one exact event."""
+"""Every hooked function is one exact event, by every way in which a call can reach it."""
 import functools
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Hosts that do what is allowed but rare go on as they would alone, and are recorded all the same."""
+"""Programs that do what is allowed but rare behave as without the recorder, and are recorded."""
 import os
 import time
 import unittest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One use of CUDA by every road that leads to it: one exact event for each call, and the host as without us."""
+"""One use of CUDA by each way that leads to it: one exact event for each call, and the program behaves as without the recorder."""
 import glob
 import os
 import subprocess

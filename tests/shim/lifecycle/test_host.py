@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The host behaves as if the recorder were not there."""
+"""The program behaves as without the recorder."""
 import os
 import subprocess
 import unittest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Processes that come and go in each way that there is: each is recorded by itself, up to its end."""
+"""Processes that start and end in each possible way: each has its own recording, up to its end."""
 import time
 import unittest
 

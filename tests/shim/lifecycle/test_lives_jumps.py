@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Calls that never return: what comes after them is recorded, and the call itself is counted as lost."""
+"""Calls that never return: the recorder counts the call as lost, and records all later calls."""
 import unittest
 
 import tap

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Libraries that are loaded and unloaded without end: each stack has its own library, and the map of them stays bounded."""
+"""A program loads and unloads libraries again and again: each stack has its own library, and the map of libraries stays bounded."""
 import os
 import unittest
 

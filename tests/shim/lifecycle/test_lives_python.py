@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Python's processes, interpreters and greenlets: each event has its own stack, or none and a word about it."""
+"""Python's processes, interpreters and greenlets: each event has its own stack, or none and a note."""
 import collections
 import glob
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Allocations from signal handlers: recorded, or counted with a reason; no deadlock, and no byte of the host's changed."""
+"""Allocations in signal handlers are recorded, or counted with a reason. No deadlock, and no byte of the program's memory changes."""
 import collections
 import os
 import unittest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Threads that come and go in each way that there is: all events are there, and the recorder's memory stays bounded."""
+"""Threads that start and end in each possible way: all events are recorded, and the recorder's memory stays bounded."""
 import os
 import unittest
 

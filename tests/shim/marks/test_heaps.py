@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pools that a program tells of, in C, in Python and by NVTX, are heaps of the recording, beside what CUDA handed out."""
+"""Pools that a program declares in C, in Python and by NVTX are custom heaps of the recording, next to CUDA's memory."""
 import os
 import sys
 import unittest

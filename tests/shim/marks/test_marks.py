@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Marks that a program sets itself, in C, C++ and Python, are recorded; without the recorder they are nothing."""
+"""The recorder records marks that a program sets in C, C++ and Python. Without the recorder they do nothing."""
 import os
 import sys
 import unittest

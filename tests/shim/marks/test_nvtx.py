@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""NVTX's ranges are recorded without a change to the environment, and other tools get what they got before."""
+"""The recorder records NVTX ranges without a change to the environment. Other NVTX tools receive the same calls as before."""
 import os
 import shutil
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What happens when a ring is full: what is lost is counted by kind and thread, and reports say what it means."""
+"""A full ring: the recorder counts lost events by kind and thread, and reports say what the loss means."""
 import os
 import unittest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the recorder says that it took: some calls are timed, and its thread's processor time is told."""
+"""The recorder's estimate of its own cost: it times some calls, and adds the processor time of its thread."""
 import json
 import unittest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How much of the host's stack the recorder takes: never more than it says, on any stack, from the first event on."""
+"""The recorder uses at most the promised part of the program's stack, on any stack, from the first event on."""
 import unittest
 
 import tap

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Options: what they do, and that wrong ones and bad places cost one line and nothing else."""
+"""The effect of options. A wrong option or a bad place costs one line and nothing else."""
 import glob
 import gzip
 import os

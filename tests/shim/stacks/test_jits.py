@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Machine code of numba, LuaJIT and a JVM calls a C library which allocates: the frames that can be known, and no harm."""
+"""Machine code of numba, LuaJIT and a JVM calls a C library that allocates: the recorder shows all knowable frames and does no harm."""
 import os
 import shutil
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Owners of what libraries get from the driver, by every road: stand-ins with the file and function names of real ones."""
+"""The owner of memory that a library gets from the driver, in each possible way. Stand-ins have the names of real libraries."""
 import os
 import shutil
 import subprocess

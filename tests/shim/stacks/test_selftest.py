@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the recorder remembers of native stacks is what another unwinder sees there, each time."""
+"""The recorder's cached native stacks equal those of another unwinder, each time."""
 
 import selftests
 import tap

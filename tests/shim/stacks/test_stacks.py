@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Native stacks agree with an independent unwinder, and become names."""
+"""Native stacks agree with those of another unwinder, and become names."""
 import os
 import unittest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Native stacks through code without unwind tables, with damaged ones, and by frame pointers: what can be known is told."""
+"""Native stacks through code without unwind tables, through damaged tables, and by frame pointers: all knowable frames are recorded."""
 import os
 import unittest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A recording that goes on can be listed, copied, paused: from outside, by the program, by a signal, by itself."""
+"""A running recording can be listed, copied and paused: from outside, by the program, by a signal, by itself."""
 import json
 import os
 import signal

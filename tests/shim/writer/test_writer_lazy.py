@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""writer=lazy: a program with one thread keeps one while it records little, and its file has everything at the end."""
+"""writer=lazy: a program with one thread stays so while it records little, and its file has all events at the end."""
 import os
 import shutil
 import signal
@@ -93,7 +93,7 @@ class OneThread(Lazy):
         found = set()
         for name in os.listdir(folder) if os.path.isdir(folder) else ():
             try:
-                leftover = shared_recordings.Leftover(os.path.join(folder, name))
+                leftover = shared_recordings.SharedRecording(os.path.join(folder, name))
             except (OSError, ValueError, struct.error):
                 continue  # gone by now, or not written yet
             if leftover.is_whole and "writer-lazy" in leftover.file:

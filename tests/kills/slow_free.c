@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Preloaded behind the recorder: one free of killed.c, when the driver has made it and the recorder
- * does not know of it, takes as long as the file LATE_WORD is there. So the block's address is
+ * does not know of it, takes as long as the file SLOW_FREE is there. So the block's address is
  * given to others meanwhile.
  */
 #include <cuda_runtime_api.h>
@@ -19,7 +19,7 @@ __attribute__((visibility("default"))) cudaError_t cudaFree(void *address)
 	cudaError_t result = next(address);
 
 	if (atomic_fetch_add(&frees, 1) + 1 == NUMBER)
-		while (!access(getenv("LATE_WORD"), F_OK))
+		while (!access(getenv("SLOW_FREE"), F_OK))
 			usleep(1000);
 	return result;
 }
