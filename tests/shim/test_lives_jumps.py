@@ -8,7 +8,7 @@ from snapshots import SHIM, Recording
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 GATE = os.path.join(PROGRAMS, "liblives-jumps-gate.so")
-REASON = "made in a call that was left by a jump, a cancellation, a fork or an end"
+REASON = "calls that a longjmp, a cancellation, a fork or the end of the process interrupted"
 WAYS = ("jump", "deep", "handler", "throw", "cancel", "thread", "exit")
 
 

@@ -72,7 +72,7 @@ class Storm(Signals):
         rounds, handled = map(int, run.out.split())
         made, freed = [collections.Counter(event["size_bytes"] for event in run.events() if event["kind"] == kind)
                        for kind in (1, 2)]
-        counted = self.drops(run)["made in a signal handler while the recorder or the driver ran"]
+        counted = self.drops(run)["calls of a signal handler that interrupted the recorder or the driver"]
         recorded = made[OF_HANDLER] + freed.total() - rounds
         self.assertEqual((made[OF_PROGRAM], made.total()), (rounds, rounds + made[OF_HANDLER]))
         self.assertGreater(counted, 0)
