@@ -79,7 +79,7 @@ static bool detach(struct gmt_recording_memory *area, uint64_t offset, uint64_t 
 	madvise(start, bytes, MADV_DONTDUMP);
 	errno = kept_errno;
 	gmt_fault(area->path,
-		"%s; part of the recorder's memory is in no file: what is in it is lost by SIGKILL",
+		"%s; part of the recorder's memory is not in a file: its events are lost if the process is killed",
 		strerror(errno));
 	return true;
 }
@@ -258,8 +258,8 @@ bool gmt_recording_memory_open(struct gmt_recording_memory *ret_area,
 		 * reaches the limit.
 		 */
 		gmt_session_note_fault(
-			"the recorder's memory is in no file, because of RLIMIT_FSIZE: what is not yet in the "
-			"snapshot is lost by SIGKILL");
+			"the recorder's memory is not in a file, because of RLIMIT_FSIZE: events that are not yet "
+			"written are lost if the process is killed");
 		return gmt_recording_memory_open_in_memory(ret_area, ret_why, why_bytes);
 	}
 	if (gmt_runtime_folder(GMT_RUNTIME_SHM, NULL, true, folder, sizeof(folder))) {
@@ -278,8 +278,8 @@ bool gmt_recording_memory_open(struct gmt_recording_memory *ret_area,
 	if (!gmt_recording_memory_open_in_memory(ret_area, ret_why, why_bytes))
 		return false;
 	gmt_fault(NULL,
-		"the recorder's memory is in no file, for neither /dev/shm nor the snapshot's folder takes one (%s): "
-		"what is not yet in the snapshot is lost by SIGKILL",
+		"the recorder's memory is not in a file, because /dev/shm and the recording's folder refuse it (%s): "
+		"events that are not yet written are lost if the process is killed",
 		why);
 	return true;
 }

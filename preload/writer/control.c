@@ -209,7 +209,7 @@ static void take_up(void)
 		set_paused(false);
 		break;
 	default:
-		finish_turn(true, "the recorder does not know what is asked; it is of another version");
+		finish_turn(true, "the recorder has another version and does not know this request");
 	}
 }
 

@@ -18,7 +18,7 @@ SIZE, OTHER_SIZE, OF_LIBRARY = 1024, 2048, 1000
 ALONE = 1
 WITH_OURS = 3  # the program's thread, the writer, the sampler
 RING_EVENTS = 16384
-NOTE = "writer=lazy: the recorder's memory is in no file"
+NOTE = "writer=lazy: the recorder's memory is not in a file"
 TIMEOUT_S = 240
 
 
