@@ -246,14 +246,14 @@ class Leaks(unittest.TestCase):
         self.assertEqual(cli.run("leaks", "--strict", self.path).returncode, 0)
 
     def test_mistakes_are_told(self):
-        self.check_wrong([], "which file")
-        self.check_wrong(["--definition=leak", self.path], "`leak`", "growth, unexplained, phase, age, exit and all")
+        self.check_wrong([], "no recording is given")
+        self.check_wrong(["--definition=leak", self.path], "`leak`", "growth, unexplained, phase, age, exit or all")
         self.check_wrong(["--definition=growth,leak", self.path], "`leak`")
         self.check_wrong(["--definition=growth,", self.path], "``")
         self.check_wrong(["--definition=", self.path], "``")
         self.check_wrong(["--definition=age", self.path], "--age-steps or --age-seconds")
         self.check_wrong(["--definition=growth,age", self.path], "--age-steps or --age-seconds")
-        self.check_wrong(["--definition=growth", "--age-steps=3", self.path], "definition age is not asked for")
+        self.check_wrong(["--definition=growth", "--age-steps=3", self.path], "need --definition=age")
         for option in "--warmup=-1", "--warmup=some", "--age-steps=", "--age-seconds=1.5", "--until=x":
             self.check_wrong([option, self.path], option.split("=", maxsplit=1)[0])
 

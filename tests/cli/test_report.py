@@ -242,8 +242,8 @@ class Report(unittest.TestCase):
                          [(block, True, 900, 8)] + [(block, False, 1, 9)] * 6)
         self.assertEqual(report["anomalies"]["refused_frees"], 7)
         text = cli.run("report", cli.place("refused.gmt.gz")).stdout
-        self.assertIn("\nRefused frees: 7; the last of them\n", text)
-        self.assertEqual(text.count(f"  {block:#x}, where nothing lives, by an unknown function, error 1, at "), 5)
+        self.assertIn("\nRefused frees: 7; the last ones\n", text)
+        self.assertEqual(text.count(f"  {block:#x}, no live block, by an unknown function, error 1, at "), 5)
         self.assertIn("  train.py:9 in drop\n", text)
 
 

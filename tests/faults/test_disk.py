@@ -145,24 +145,24 @@ class Somebody(Faults):
         host = self.begun()
         os.unlink(host.file)
         host("events 10")
-        host.wait_for("somebody has removed the file")
+        host.wait_for("the file was removed")
         host(f"events {MUCH}")
-        self.end(host, "somebody has removed the file", "goes on")
+        self.end(host, "the file was removed", "goes on")
         self.check_nothing_recorded(host)
 
     def test_a_removed_folder_is_told(self):
         host = self.begun()
         shutil.rmtree(os.path.join(host.folder, "out"))
         host("events 10")
-        host.wait_for("somebody has removed the file")
-        self.end(host, "somebody has removed the file")
+        host.wait_for("the file was removed")
+        self.end(host, "the file was removed")
 
     def test_a_file_made_shorter_is_told_and_not_written_on(self):
         host = self.begun()
         os.truncate(host.file, 0)
         host("events 10")
-        host.wait_for("somebody has made the file shorter")
-        self.end(host, "somebody has made the file shorter")
+        host.wait_for("the file was truncated")
+        self.end(host, "the file was truncated")
         self.assertEqual(os.path.getsize(host.file), 0)
 
     def test_a_renamed_file_and_a_renamed_folder_are_written_on(self):
@@ -190,8 +190,8 @@ class Somebody(Faults):
         with open(path, "w", encoding="utf-8") as file:
             file.write("another's")
         host("events 10")
-        host.wait_for("somebody has removed the file")
-        self.end(host, "somebody has removed the file")
+        host.wait_for("the file was removed")
+        self.end(host, "the file was removed")
         with open(path, encoding="utf-8") as file:
             self.assertEqual(file.read(), "another's")
 

@@ -148,8 +148,8 @@ class Doctor(unittest.TestCase):
     def test_a_recorder_that_is_missing_or_of_another_machine_is_a_problem(self):
         alone = self.copy(CLI, "alone/bin/gpumemtrace")
         checks = self.ask(cli=alone)
-        self.check(checks, "recorder_found", "problem", "libgpumemtrace.so is not where this program looks for it")
-        self.assertIn(f"beside {os.path.dirname(alone)}", checks["recorder_found"]["remedy"])
+        self.check(checks, "recorder_found", "problem", "libgpumemtrace.so was not found")
+        self.assertIn(f"next to {os.path.dirname(alone)}", checks["recorder_found"]["remedy"])
         foreign, name = FOREIGN_MACHINES[OWN_MACHINE]
         self.place("alone/bin/libgpumemtrace.so", elf(foreign))
         checks = self.ask("true", cli=alone)

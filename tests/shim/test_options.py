@@ -28,7 +28,7 @@ class Options(unittest.TestCase):
 
     def test_what_is_wrong_with_the_options_is_in_the_file_and_shown_by_report_and_info(self):
         run = Recording(BUSY, {"depth": "12x"})
-        line = "GPUMEMTRACE_OPTIONS: depth=12x is refused: did you mean 12?; depth=128 is used"
+        line = "GPUMEMTRACE_OPTIONS: depth=12x is ignored: did you mean 12?; depth=128 is used"
         self.check_warned_once(run, line)
         self.assertEqual([row["text"] for row in run.records("note")], [line])
         for verb in "report", "info":

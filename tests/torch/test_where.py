@@ -224,7 +224,7 @@ class Temporaries(unittest.TestCase):
         row = rows[wanted[0]]
         self.assertEqual((row["count"], row["largest_bytes"]), (4, 1024 * 1024 * 16 * 4))
         self.assertEqual(row["at_peak_bytes"], row["largest_bytes"])
-        self.assertIn("in distances", cli("report", path).stdout.split("Short-lived giants")[1][:600])
+        self.assertIn("in distances", cli("report", path).stdout.split("Large short-lived blocks")[1][:600])
 
     def test_what_is_made_and_freed_in_one_step_is_counted_at_its_line(self):
         _, _, result = record("where/emptied.py")

@@ -40,8 +40,8 @@ static int ask(const struct gmt_command *command, const char *name, enum gmt_con
 		gmt_running_print(pid, "state", verb == GMT_CONTROL_PAUSE ? "paused" : "recording");
 	else
 		printf("process %u: %s\n", pid,
-			verb == GMT_CONTROL_PAUSE ? "blocks are recorded without stacks now"
-									  : "blocks have stacks again");
+			verb == GMT_CONTROL_PAUSE ? "the recorder now takes no stacks"
+									  : "the recorder takes stacks again");
 	return 0;
 }
 

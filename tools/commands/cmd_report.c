@@ -33,31 +33,30 @@ static const char BY_WORDS[] =
 
 const struct gmt_option_row gmt_table_report[] = {
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json),
-		"JSON instead of text, with every site and whole stacks" },
+		"JSON instead of text, with all sites and whole stacks" },
 	{ "until", 0, GMT_OPTION_NUMBER, "NS", AT(until),
-		"stop at this moment: nanoseconds since the recording began, or since 1970 when 10^17 or more" },
+		"report the state at this moment: nanoseconds since the recording began (from 10^17 on: since 1970)" },
 	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
 	GMT_OWNERS_OPTION(AT(owners)),
 	{ "sort", 0, GMT_OPTION_WORD, "peak|live|total|all", AT(sort),
-		"show only the list of sites by this (default: all three lists; JSON: by peak)" },
+		"show only the list of sites sorted by this (default: all three lists; JSON: by peak)" },
 	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit),
-		"sites in a list (default: 10 in the first, 5 in the others; JSON: all)" },
+		"sites in a list (default: 10 in the first list, 5 in the others; JSON: all)" },
 	{ "by", 0, GMT_OPTION_WORD, BY_WORDS + 1, AT(by),
-		"print a table by this instead; JSON: add it" },
+		"print only a table grouped by this (JSON: in addition)" },
 	{ "section", 0, GMT_OPTION_WORD, "peak|segments|allocator|temporaries", AT(section),
-		"print only this section, in full (JSON: has all)" },
+		"print only this section, in full (JSON always has all)" },
 	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames),
 		"lines of stack for each site (default: 6)" },
 	{ "native", 0, GMT_OPTION_WORD, "trimmed|all|none", AT(native),
-		"native frames: all but the Python interpreter's own (default), all, or none where there are "
-		"Python frames" },
+		"native frames: all except the Python interpreter's (default), all, or none if the stack has Python frames" },
 	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),
-		"exit with 4 when the recording is incomplete" },
+		"exit with 4 if the recording is incomplete" },
 	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color),
 		"colours (default: on a terminal)" },
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write to FILE" },
 	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force),
-		"let --output replace a recording or a file that is read" },
+		"allow --output to replace a recording or an input file" },
 	{ 0 },
 };
 #undef AT
@@ -176,8 +175,8 @@ int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (!argc) {
-		gmt_message_error("report: which file?");
-		gmt_message_hint("a recording is named gpumemtrace.*.gmt.gz unless you said otherwise");
+		gmt_message_error("report: no recording is given");
+		gmt_message_hint("a recording is named gpumemtrace.*.gmt.gz by default");
 		return GMT_EXIT_USAGE;
 	}
 

@@ -57,7 +57,7 @@ static const char *why_not_safe(int folder)
 		return NULL;
 	if (about.st_mode & S_IWOTH ||
 		(about.st_mode & S_IWGRP && about.st_gid && !is_private_group(about.st_gid)))
-		return " is a folder that other users may write to";
+		return " is a folder that is writable for other users";
 	return NULL;
 }
 
@@ -74,7 +74,7 @@ static enum gmt_target_state open_file(struct gmt_target *target,
 			: refuse(ret_why,
 				  "it cannot be opened: ", errno == ELOOP ? "it is a link" : strerror(errno));
 	if (fstat(target->fd, &about) || !S_ISREG(about.st_mode))
-		return refuse(ret_why, "it is no plain file", "");
+		return refuse(ret_why, "it is not a regular file", "");
 	gmt_file_identity_of(target->fd, &target->file);
 	return GMT_TARGET_IS_THERE;
 }
@@ -87,7 +87,7 @@ static enum gmt_target_state open_folder(const char *path, struct gmt_target *ta
 	char folder[PATH_MAX];
 
 	if (strlen(slash + 1) > NAME_MAX || !slash[1])
-		return refuse(ret_why, "it is no name of a file", "");
+		return refuse(ret_why, "it is not the name of a file", "");
 	strcpy(target->name, slash + 1);
 	snprintf(target->path, sizeof(target->path), "%s", path);
 	snprintf(folder, sizeof(folder), "%.*s", slash == path ? 1 : (int)(slash - path), path);
@@ -126,7 +126,7 @@ static enum gmt_target_state step_into(struct gmt_target *target, const char *na
 		return errno == ENOENT
 			? GMT_TARGET_IS_GONE
 			: refuse(ret_why, name,
-				  errno == ENOTDIR || errno == ELOOP ? " on the way to it is a link, or no folder"
+				  errno == ENOTDIR || errno == ELOOP ? " on the path is a link, or not a folder"
 													 : strerror(errno));
 	close(target->folder);
 	target->folder = next;
@@ -142,7 +142,7 @@ enum gmt_target_state gmt_target_open_untrusted(const char *path, struct gmt_tar
 
 	init(ret_target);
 	if (path[0] != '/' || strlen(path) >= PATH_MAX)
-		return refuse(ret_why, "its name is not absolute", "");
+		return refuse(ret_why, "its path is not absolute", "");
 	snprintf(ret_target->path, sizeof(ret_target->path), "%s", path);
 	ret_target->folder = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	while (!state) {
@@ -150,7 +150,7 @@ enum gmt_target_state gmt_target_open_untrusted(const char *path, struct gmt_tar
 
 		if (end - name > NAME_MAX || end == name ||
 			(name[0] == '.' && (end == name + 1 || (name[1] == '.' && end == name + 2))))
-			return refuse(ret_why, "its name is none that a recorder makes", "");
+			return refuse(ret_why, "its path is not one that a recorder creates", "");
 		snprintf(ret_target->name, sizeof(ret_target->name), "%.*s", (int)(end - name), name);
 		if (!*end)
 			break;
@@ -159,7 +159,7 @@ enum gmt_target_state gmt_target_open_untrusted(const char *path, struct gmt_tar
 	}
 	state = state ? state : open_file(ret_target, ret_why);
 	if (!state && (fstat(ret_target->fd, &about) || about.st_nlink != 1))
-		return refuse(ret_why, "it has more than one name", "");
+		return refuse(ret_why, "it has more than one hard link", "");
 	return state;
 }
 
@@ -214,7 +214,7 @@ enum gmt_target_state gmt_target_open_new(const char *path, bool force,
 	state = state ? state : open_file(ret_target, ret_why);
 	if (!state && !force && is_recording(ret_target->fd, path))
 		return refuse(ret_why,
-			"it is a recording; write to another file, or say --force to replace this one", "");
+			"it is a recording; choose another file, or use --force to replace this one", "");
 	return state;
 }
 

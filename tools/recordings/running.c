@@ -218,7 +218,8 @@ static bool wait_for_answer(const struct gmt_running *running, struct gmt_contro
 
 static void say_cut(int number)
 {
-	static const char line[] = "gpumemtrace: error: the control file of the process was cut\n";
+	static const char line[] =
+		"gpumemtrace: error: the control file of the process was truncated\n";
 	ssize_t written = write(STDERR_FILENO, line, sizeof(line) - 1);
 
 	(void)number;
@@ -244,7 +245,7 @@ static void ask_page(struct question *question, const struct gmt_running *runnin
 	struct gmt_control *page)
 {
 	if (!claim(page)) {
-		gmt_message_error("process %u is answering somebody else", question->pid);
+		gmt_message_error("process %u is answering another command: try again", question->pid);
 		return;
 	}
 	page->verb = question->verb;
@@ -254,7 +255,7 @@ static void ask_page(struct question *question, const struct gmt_running *runnin
 	if (!wait_for_answer(running, page)) {
 		release(page);
 		gmt_message_error(
-			"the recorder of process %u does not answer; the process has ended, or is stopped",
+			"the recorder of process %u does not answer: the process ended or is stopped",
 			question->pid);
 		return;
 	}
@@ -276,7 +277,8 @@ static bool ask(void *context, const struct gmt_running *running)
 	question->code = GMT_EXIT_UNREADABLE;
 	page = map(running->fd);
 	if (!page) {
-		gmt_message_error("process %u cannot be asked: %s", question->pid, strerror(errno));
+		gmt_message_error("process %u: cannot open its control file: %s", question->pid,
+			strerror(errno));
 		return false;
 	}
 	ask_page(question, running, page);
@@ -299,7 +301,7 @@ int gmt_running_ask(uint32_t pid, enum gmt_control_verb verb, const char *argume
 	gmt_running_each(ask, &question);
 	if (question.is_found)
 		return question.code;
-	gmt_message_error("process %u is not being recorded, or is another user's", pid);
+	gmt_message_error("process %u is not being recorded, or belongs to another user", pid);
 	gmt_message_hint("next: gpumemtrace ps");
 	return GMT_EXIT_UNREADABLE;
 }
@@ -320,7 +322,8 @@ bool gmt_running_operand(const char *verb, int argc, char **argv, uint32_t *ret_
 	uint64_t pid;
 
 	if (argc != 1) {
-		gmt_message_error("%s: which process? `gpumemtrace ps` lists those that are being recorded",
+		gmt_message_error(
+			"%s: no process id is given; `gpumemtrace ps` lists the processes that are being recorded",
 			verb);
 		return false;
 	}

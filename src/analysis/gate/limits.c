@@ -56,10 +56,10 @@ enum gmt_status gmt_limits_check(const struct gmt_limits *limits, struct gmt_err
 
 	if (by_age && !limits->given[GMT_LIMIT_MAX_AGE])
 		return gmt_error_set(error, GMT_USAGE,
-			"definition `age` needs to know how old: write --max-age=100steps or --max-age=30s");
+			"definition `age` needs a maximum age: write --max-age=100steps or --max-age=30s");
 	if (!by_age && limits->given[GMT_LIMIT_MAX_AGE])
 		return gmt_error_set(error, GMT_USAGE,
-			"max-age belongs to definition `age`: write --definition=growth,phase,age");
+			"max-age has no effect without definition `age`: write --definition=growth,phase,age");
 	return GMT_OK;
 }
 
@@ -113,7 +113,7 @@ static enum gmt_status bad_unit(const char *text, int digits, const char *unit,
 	if (!*unit)
 		return gmt_error_set(error, GMT_USAGE, "`%s` has no unit: write %sB, or KiB, MiB, GiB, TiB",
 			text, text);
-	return gmt_error_set(error, GMT_USAGE, "`%s` is no size: write 512MiB, 1.5GiB or 0", text);
+	return gmt_error_set(error, GMT_USAGE, "`%s` is not a size: write 512MiB, 1.5GiB or 0", text);
 }
 
 bool gmt_limits_parse_bytes(const char *text, uint64_t *ret_bytes, struct gmt_error *error)
@@ -122,7 +122,7 @@ bool gmt_limits_parse_bytes(const char *text, uint64_t *ret_bytes, struct gmt_er
 	const char *end = read_number(text, &number);
 
 	if (!end) {
-		gmt_error_set(error, GMT_USAGE, "`%s` is no size: write 512MiB, 1.5GiB or 0", text);
+		gmt_error_set(error, GMT_USAGE, "`%s` is not a size: write 512MiB, 1.5GiB or 0", text);
 		return false;
 	}
 
@@ -135,7 +135,7 @@ bool gmt_limits_parse_bytes(const char *text, uint64_t *ret_bytes, struct gmt_er
 
 	double bytes = number * (double)((uint64_t)1 << (is_bytes ? 0 : (known - units) * 10));
 	if (bytes > 0x1p61 || (is_bytes && !is_whole(bytes))) {
-		gmt_error_set(error, GMT_USAGE, "`%s` is no number of bytes that can be", text);
+		gmt_error_set(error, GMT_USAGE, "`%s` is too large, or not a whole number of bytes", text);
 		return false;
 	}
 	*ret_bytes = (uint64_t)bytes;
@@ -211,14 +211,15 @@ static enum gmt_status add_peak(struct gmt_limits *limits, const char *value,
 
 	if (equals && !read_selector(value, (size_t)(equals - value), &peak))
 		return gmt_error_set(error, GMT_USAGE,
-			"`%s`: no such memory: write torch=SIZE, cuda=SIZE, torch:0=SIZE or host=SIZE", value);
+			"`%s` names unknown memory: write torch=SIZE, cuda=SIZE, torch:0=SIZE or host=SIZE",
+			value);
 	if (!gmt_limits_parse_bytes(skip_spaces(equals ? equals + 1 : value), &peak.bytes, error))
 		return GMT_USAGE;
 	for (size_t i = 0; i < limits->peaks.count; i++)
 		if (limits->peaks.items[i].layer == peak.layer &&
 			limits->peaks.items[i].device == peak.device)
-			return gmt_error_set(error, GMT_USAGE, "`%s`: there is a max-peak for that already",
-				value);
+			return gmt_error_set(error, GMT_USAGE,
+				"`%s` is the second max-peak for the same memory: remove one", value);
 
 	struct gmt_limit_peak *row = gmt_vec_push(&limits->peaks);
 	if (!row)
@@ -239,8 +240,7 @@ static enum gmt_status set_definitions(struct gmt_limits *limits, const char *va
 				found = i;
 		if (found == GMT_LEAK_DEFINITIONS && (length || at[length] != ' '))
 			return gmt_error_set(error, GMT_USAGE,
-				"`%.*s` is no definition of a leak: write growth, unexplained, phase, age or exit, with "
-				"commas between",
+				"`%.*s` is not a definition of a leak: write growth, unexplained, phase, age or exit, separated by commas",
 				(int)length, at);
 		if (found < GMT_LEAK_DEFINITIONS)
 			limits->definitions |= 1u << found;
@@ -277,7 +277,7 @@ static enum gmt_status set_age(struct gmt_limits *limits, const char *value,
 			limits->age_ns = (uint64_t)(number * times[i].factor);
 			return GMT_OK;
 		}
-	return gmt_error_set(error, GMT_USAGE, "`%s` is no age: write 100steps, 30s, 5min or 2h",
+	return gmt_error_set(error, GMT_USAGE, "`%s` is not an age: write 100steps, 30s, 5min or 2h",
 		value);
 }
 
@@ -286,7 +286,7 @@ static enum gmt_status set_number(const char *value, uint64_t most, uint64_t *re
 {
 	if (gmt_text_parse_u64(value, ret_number) && *ret_number <= most)
 		return GMT_OK;
-	return gmt_error_set(error, GMT_USAGE, "`%s` is no count: write a whole number", value);
+	return gmt_error_set(error, GMT_USAGE, "`%s` is not a count: write a whole number", value);
 }
 
 static enum gmt_status set_part(const char *value, const char *what, double most_percent,
@@ -296,7 +296,7 @@ static enum gmt_status set_part(const char *value, const char *what, double most
 	const char *end = read_number(value, &number);
 
 	if (!end || strcmp(skip_spaces(end), "%") != 0 || number > most_percent)
-		return gmt_error_set(error, GMT_USAGE, "`%s` is no %s: write 2%% or 0.5%%", value, what);
+		return gmt_error_set(error, GMT_USAGE, "`%s` is not a %s: write 2%% or 0.5%%", value, what);
 	*ret_part = number / 100;
 	return GMT_OK;
 }
@@ -309,8 +309,7 @@ static enum gmt_status set_fragmentation(struct gmt_limits *limits, const char *
 
 	if (!end || *end || number < 1)
 		return gmt_error_set(error, GMT_USAGE,
-			"`%s` is no ratio: write 1.5 when PyTorch may reserve half as much again as it hands "
-			"out",
+			"`%s` is not a ratio of at least 1: write 1.5 if PyTorch may reserve 1.5 times what it allocates",
 			value);
 	limits->max_fragmentation = number;
 	return GMT_OK;
@@ -390,9 +389,7 @@ static enum gmt_status parse_line(struct gmt_limits *limits, char *line, bool *g
 
 	if (!equals)
 		return gmt_error_set(error, GMT_USAGE,
-			"%s: `%s` is no line of a limits file: write key = "
-			"value",
-			where, line);
+			"%s: `%s` is not a line of a limits file: write key = value", where, line);
 	const char *value = skip_spaces(equals + 1);
 	while (equals > line && isspace((unsigned char)equals[-1]))
 		equals--;
@@ -401,9 +398,7 @@ static enum gmt_status parse_line(struct gmt_limits *limits, char *line, bool *g
 		key++;
 	if (key == GMT_LIMITS)
 		return gmt_error_set(error, GMT_USAGE,
-			"%s: no limit is called `%s`; `gpumemtrace check "
-			"--help` lists them",
-			where, line);
+			"%s: unknown limit `%s`; `gpumemtrace check --help` lists the limits", where, line);
 	if (given[key] && key != GMT_LIMIT_MAX_PEAK)
 		return gmt_error_set(error, GMT_USAGE, "%s: `%s` is given twice", where, line);
 	given[key] = true;

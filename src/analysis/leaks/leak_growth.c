@@ -349,7 +349,7 @@ bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
 	maker->leaks->is_compacted_away = !any && (no_events || maker->timeline->may_be_folded);
 	if (!any && maker->timeline->series_count)
 		maker->leaks->no_growth =
-			no_events ? no_events : "there are too few steps behind the warm-up to say what grows";
+			no_events ? no_events : "there are too few steps after the warm-up";
 	gmt_leak_search_fini(&search);
 	gmt_vec_fini(&sites);
 	gmt_vec_fini(&first);

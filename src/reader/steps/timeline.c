@@ -203,8 +203,9 @@ static bool steps_to_told_calls(const struct gmt_step_series *main,
 		begin = mark->stamp;
 	}
 	series->source = GMT_STEPS_FORWARD;
-	series->name = main ? "calls of a module"
-						: "calls of a module or passes of a loop, as the fold tells them";
+	series->name = main
+		? "calls of a module"
+		: "calls of a module or passes of a loop, as stored when the recording was folded";
 	gmt_step_compacteds_end(&pasts, series);
 	return done;
 }
@@ -304,18 +305,15 @@ static bool steps_of_ranges(struct gmt_timeline *timeline)
 static const char *no_steps(const struct gmt_snapshot *snapshot, bool may_be_folded)
 {
 	if (!snapshot->has_torch)
-		return "the program sets no marks and no NVTX ranges that are called a step, and PyTorch's "
-			   "allocator was not used";
+		return "the program marks no steps, has no NVTX ranges named like steps, and does not use PyTorch's allocator";
 	if (strcmp(gmt_snapshot_option(snapshot, "steps"), "off") == 0)
-		return "automatic steps were switched off (steps=off), and the program sets no marks";
+		return "automatic steps are switched off (steps=off), and the program marks no steps";
 	if (strcmp(gmt_snapshot_option(snapshot, "stacks"), "none") == 0 ||
 		strcmp(gmt_snapshot_option(snapshot, "stacks"), "native") == 0)
-		return "no optimizer made a step, the program sets no marks, and without Python stacks calls "
-			   "of modules cannot be told";
+		return "no optimizer made a step, the program marks no steps, and calls of modules are not visible without Python stacks";
 	if (may_be_folded)
-		return "no optimizer made a step, the program sets no marks, and calls of modules cannot be told from events "
-			   "that are in totals only";
-	return "no optimizer made a step, no module was called, and the program sets no marks";
+		return "no optimizer made a step, the program marks no steps, and the folded part of the recording does not show calls of modules";
+	return "no optimizer made a step, no module was called, and the program marks no steps";
 }
 
 static void say_why_none(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot,
@@ -363,7 +361,7 @@ enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline,
 	}
 	if (done && !timeline->series_count) {
 		const char *why = snapshot->compacted.has_fold
-			? "what its first events repeat is not known, as they are in totals only"
+			? "patterns cannot be found, because the first events were folded"
 			: NULL;
 
 		if (!snapshot->compacted.has_fold)

@@ -63,9 +63,9 @@ static void write_request(const struct writer *writer, const struct gmt_oom_row 
 		fputs("PyTorch", writer->file);
 	else
 		gmt_plain_text(&writer->plain, api ? api->name.text : "the driver");
-	fprintf(writer->file, " was asked for %s", gmt_text_size(row->requested_bytes).text);
+	fprintf(writer->file, " could not allocate %s", gmt_text_size(row->requested_bytes).text);
 	write_device(writer, row);
-	fputs(" by ", writer->file);
+	fputs(" for ", writer->file);
 	write_place(writer, row->stack);
 	fputs(". ", writer->file);
 }
@@ -76,18 +76,17 @@ static void write_verdict(const struct writer *writer, const struct gmt_oom_row 
 	uint64_t room = row->free_bytes + usable_bytes; /* not used if the request would have fitted */
 
 	if (!gmt_oom_would_fit(row))
-		fprintf(writer->file, ": %s too little%s. ",
-			gmt_text_size(row->requested_bytes - room).text,
-			usable_bytes ? ", fragmented or not" : "");
+		fprintf(writer->file, ": %s less than requested%s. ",
+			gmt_text_size(row->requested_bytes - room).text, usable_bytes ? " in total" : "");
 	else if (row->requested_bytes > row->free_bytes)
-		fputs(": without fragmentation it would have fitted. ", writer->file);
+		fputs(": without fragmentation the request would have succeeded. ", writer->file);
 	else if (row->layer == GMT_LAYER_TORCH && !row->driver_refusals)
 		fputs(
-			", which is enough, and no refusal by the driver was seen: a limit of PyTorch's own may have "
-			"been reached (set_per_process_memory_fraction). ",
+			", which is enough, and the driver refused no request: PyTorch may have reached its own limit "
+			"(set_per_process_memory_fraction). ",
 			writer->file);
 	else
-		fputs(", which is enough: it may not be in one piece, or it became free only then. ",
+		fputs(", which is enough: it may be fragmented, or it became free only after the request. ",
 			writer->file);
 }
 
@@ -121,7 +120,7 @@ static void write_room(const struct writer *writer, const struct gmt_oom_row *ro
 		fprintf(writer->file, "The driver had %s of %s free", gmt_text_size(row->free_bytes).text,
 			gmt_text_size(row->total_bytes).text);
 	else if (row->device != GMT_DEVICE_HOST)
-		fputs("What the driver had free is not known", writer->file);
+		fputs("The driver's free memory is not known", writer->file);
 	else
 		return;
 	if (row->cached_bytes)
@@ -145,7 +144,7 @@ static void write_outside(const struct writer *writer, const struct gmt_oom_row 
 		used - known < row->total_bytes / 100)
 		return;
 	fprintf(writer->file,
-		"%s were used by what is not recorded: ", gmt_text_size(used - known).text);
+		"%s were in use outside of the recording: ", gmt_text_size(used - known).text);
 	if (!gmt_ledger_text_refusal(writer->report->ledger, row->device,
 			(size_t)(row - writer->report->ooms->rows.items), writer->file))
 		fputs("contexts, code, other processes", writer->file);
@@ -215,7 +214,7 @@ static void write_holders(const struct writer *writer, const struct gmt_oom_row 
 		fprintf(writer->file, ", %s by others", gmt_text_size(rest).text);
 	fputs(". ", writer->file);
 	if (is_grown_first)
-		fprintf(writer->file, "What grew held %s, at least as much as was missing. ",
+		fprintf(writer->file, "The growing lines held %s, at least as much as was missing. ",
 			gmt_text_size(grown).text);
 }
 
@@ -232,10 +231,11 @@ static void write_retries(const struct writer *writer, const struct gmt_oom_row 
 	uint64_t count = writer->report->ooms->retries - writer->report->ooms->folded_retries;
 
 	if (count == 1)
-		fputs("Once the driver refused, and PyTorch freed its cache and got it: ", writer->file);
+		fputs("The driver refused once, and PyTorch succeeded after it emptied its cache: ",
+			writer->file);
 	else
 		fprintf(writer->file,
-			"%s times the driver refused, and PyTorch freed its cache and got it; the last: ",
+			"The driver refused %s times, and PyTorch succeeded after it emptied its cache; the last: ",
 			gmt_text_count(count).text);
 	fprintf(writer->file, "%s at %s for ", gmt_text_size(last->requested_bytes).text,
 		gmt_text_duration(last->time_ns).text);
@@ -248,14 +248,14 @@ static void write_folded(const struct writer *writer, const struct gmt_oom_row *
 	const struct gmt_ooms *ooms = writer->report->ooms;
 
 	(void)none;
-	fputs("In the time that was folded ", writer->file);
+	fputs("Among the folded events, ", writer->file);
 	if (ooms->folded_failures)
 		fprintf(writer->file, "%s request%s failed%s", gmt_text_count(ooms->folded_failures).text,
 			ooms->folded_failures == 1 ? "" : "s", ooms->folded_retries ? ", and " : "");
 	if (ooms->folded_retries)
-		fprintf(writer->file, "PyTorch got %s by emptying its cache",
-			gmt_text_count(ooms->folded_retries).text);
-	fputs("; who held what then is not known any more.", writer->file);
+		fprintf(writer->file, "%s request%s succeeded after PyTorch emptied its cache",
+			gmt_text_count(ooms->folded_retries).text, ooms->folded_retries == 1 ? "" : "s");
+	fputs("; the lines that held the memory then are not known.", writer->file);
 }
 
 /*
@@ -345,7 +345,7 @@ static bool write_failures(struct writer *writer, FILE *file)
 		if (!write_paragraph(writer, write_failure, row, file))
 			return false;
 		if (number == 1 && count > LAST_SHOWN + 1)
-			fprintf(file, "  [%s more: see --json]\n",
+			fprintf(file, "  [%s more (see --json)]\n",
 				gmt_text_count(ooms->failures - ooms->folded_failures - LAST_SHOWN - 1).text);
 	}
 	return true;
