@@ -6,6 +6,7 @@
 
 #include "runtime/config.h"
 #include "runtime/patience.h"
+#include "runtime/stages.h"
 
 /*
  * A thread that destroys a context waits this long until the sampler has finished its query in that
@@ -65,7 +66,8 @@ static void unlock(void)
 	atomic_flag_clear_explicit(&writing, memory_order_release);
 }
 
-void gmt_contexts_reset_locks(void)
+/* Resets the locks in the child of a fork: the threads that held them do not exist there. */
+static void after_fork(void)
 {
 	unlock();
 	atomic_store(&held, false);
@@ -311,3 +313,5 @@ void gmt_contexts_ending_ends(void)
 {
 	atomic_fetch_sub(&ending, 1);
 }
+
+GMT_AT_STAGE(after_fork, DRIVER, after_fork);

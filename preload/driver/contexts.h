@@ -92,7 +92,4 @@ void gmt_contexts_release(void);
 void gmt_contexts_ending_begins(void);
 void gmt_contexts_ending_ends(void);
 
-/* Resets the locks in the child of a fork: the threads that held them do not exist there. */
-void gmt_contexts_reset_locks(void);
-
 #endif

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "driver/sampler.h"
-#include "interpose/driver.h"
+#include "driver/queries.h"
 
 void gmt_measure_begin(struct gmt_measure *ret_measure)
 {

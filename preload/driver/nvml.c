@@ -9,9 +9,10 @@
 
 #include "runtime/patience.h"
 #include "interpose/dlerror.h"
-#include "interpose/driver.h"
+#include "driver/queries.h"
 #include "interpose/originals.h"
 #include "format/format.h"
+#include "runtime/stages.h"
 
 /* NVML's types in plain C, because few toolkits include its header. A result of 0 is success. */
 struct memory {
@@ -282,8 +283,16 @@ void gmt_nvml_release(void)
 	atomic_flag_clear_explicit(&opening, memory_order_release);
 }
 
-void gmt_nvml_reset_lock(void)
+/*
+ * Resets the lock in the child of a fork: threads that were opening the library, or forking too, do
+ * not exist there.
+ */
+static void after_fork(void)
 {
 	fork_has_it = false;
 	atomic_flag_clear_explicit(&opening, memory_order_release);
 }
+
+GMT_AT_STAGE(after_fork, DRIVER, after_fork);
+GMT_AT_STAGE(before_fork, DRIVER, gmt_nvml_hold);
+GMT_AT_STAGE(fork_parent, DRIVER, gmt_nvml_release);

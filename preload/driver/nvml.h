@@ -37,10 +37,4 @@ void gmt_nvml_ask(unsigned device, bool may_be_listed, struct gmt_nvml_answer *r
 void gmt_nvml_hold(void);
 void gmt_nvml_release(void);
 
-/*
- * Resets the lock in the child of a fork: threads that were opening the library, or forking too, do
- * not exist there.
- */
-void gmt_nvml_reset_lock(void);
-
 #endif

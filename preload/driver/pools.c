@@ -5,8 +5,9 @@
 
 #include "runtime/config.h"
 #include "runtime/patience.h"
-#include "interpose/driver.h"
+#include "driver/queries.h"
 #include "format/format.h"
+#include "runtime/stages.h"
 
 enum { WAIT_NS = 2000000000 }; /* same as for contexts (driver/contexts.c) */
 
@@ -167,9 +168,12 @@ void gmt_pools_release(unsigned index)
 	leave(&places[index], READY);
 }
 
-void gmt_pools_reset_locks(void)
+/* Resets the locks in the child of a fork. */
+static void after_fork(void)
 {
 	for (unsigned i = 0; i < GMT_POOLS_MAX; i++)
 		if (atomic_load_explicit(&places[i].state, memory_order_relaxed) == HELD)
 			leave(&places[i], FREE);
 }
+
+GMT_AT_STAGE(after_fork, DRIVER, after_fork);

@@ -52,7 +52,4 @@ uint8_t gmt_pools_space(uint64_t handle);
 bool gmt_pools_hold(unsigned index, struct gmt_pool_info *ret_pool);
 void gmt_pools_release(unsigned index);
 
-/* Resets the locks in the child of a fork. */
-void gmt_pools_reset_locks(void);
-
 #endif

@@ -19,12 +19,14 @@
 #include "driver/nvml.h"
 #include "driver/pools.h"
 #include "runtime/patience.h"
+#include "runtime/recorder_stack.h"
 #include "producer/clock.h"
-#include "writer/samples.h"
-#include "writer/session.h"
+#include "driver/samples.h"
+#include "producer/session_state.h"
 #include "driver/contexts.h"
-#include "interpose/driver.h"
+#include "driver/queries.h"
 #include "producer/thread.h"
+#include "runtime/stages.h"
 
 enum {
 	DEVICES = 64,
@@ -266,6 +268,7 @@ static void *run(void *unused)
 {
 	(void)unused;
 	gmt_this_thread.is_ours = true;
+	gmt_recorder_stack_not_needed();
 	gmt_this_thread.in_recorder = GMT_IN_RECORDER_RECORDING;
 	prctl(PR_SET_NAME, "gmt-sampler", 0, 0, 0);
 	if (!gmt_driver_relax()) {
@@ -434,10 +437,15 @@ void gmt_sampler_stop(bool once_more)
 		;
 }
 
-void gmt_sampler_after_fork(void)
+/*
+ * Marks a started sampler as stopped in the child of a fork, because its thread does not exist
+ * there. Forgets the parent's waiting samples.
+ */
+static void after_fork(void)
 {
 	if (atomic_load(&state) != NONE)
 		atomic_store(&state, OVER);
 	atomic_store(&is_inside, false);
-	gmt_samples_forget();
 }
+
+GMT_AT_STAGE(after_fork, DRIVER, after_fork);

@@ -48,10 +48,4 @@ void gmt_sampler_stop(bool once_more);
 /* Returns whether the sampler's thread is a thread of this process. */
 bool gmt_sampler_is_running(void);
 
-/*
- * Marks a started sampler as stopped in the child of a fork, because its thread does not exist
- * there. Forgets the parent's waiting samples.
- */
-void gmt_sampler_after_fork(void);
-
 #endif

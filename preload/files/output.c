@@ -258,7 +258,7 @@ int gmt_output_create(const char *template, const struct gmt_identity *identity,
 		/*
 		 * Only the user may read the file, because it contains stacks and arguments. O_NOFOLLOW: do
 		 * not follow a link that another user has made. O_RDWR: the compaction also reads the file
-		 * (files/rotation_rewrite.h).
+		 * (writer/rotation_rewrite.h).
 		 */
 		int fd = open(ret_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd >= 0)

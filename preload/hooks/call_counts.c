@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "hooks/call_counts.h"
+#include "runtime/stages.h"
 
 #include <stddef.h>
 
@@ -38,7 +39,8 @@ uint64_t gmt_calls_made(enum gmt_hook hook)
 	return calls;
 }
 
-void gmt_calls_forget(void)
+/* Resets the counts in the child of a fork, because the calls were its parent's. */
+static void after_fork(void)
 {
 	uint32_t count = atomic_load_explicit(&used, memory_order_relaxed);
 
@@ -48,3 +50,5 @@ void gmt_calls_forget(void)
 			atomic_store_explicit(&blocks[block].of[hook], 0, memory_order_relaxed);
 	}
 }
+
+GMT_AT_STAGE(after_fork, HOOKS, after_fork);

@@ -52,7 +52,4 @@ struct gmt_call_counts *gmt_call_counts_of_slot(uint32_t slot);
 /* Returns the calls by all threads up to now. Any thread. */
 uint64_t gmt_calls_made(enum gmt_hook hook);
 
-/* Resets the counts in the child of a fork, because the calls were its parent's. */
-void gmt_calls_forget(void);
-
 #endif

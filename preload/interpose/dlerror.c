@@ -14,18 +14,40 @@
 #include "interpose/dlsym.h"
 #include "interpose/libc.h"
 
+/* The mark has no meaning in any name. It is hardly visible if a caller uses libc's own dlerror. */
+enum { ABSENT_MARK = ' ', ABSENT_BYTES = 128 /* long enough for every hooked name */ };
+
+static __thread char absent_name[ABSENT_BYTES] __attribute__((tls_model("initial-exec")));
+
+const char *gmt_dlerror_mark_absent(const char *name)
+{
+	size_t length = strlen(name);
+
+	if (length + 2 > ABSENT_BYTES)
+		return NULL;
+	memcpy(absent_name, name, length);
+	absent_name[length] = ABSENT_MARK;
+	absent_name[length + 1] = 0;
+	return absent_name;
+}
+
+void gmt_dlerror_forget_absent(const char *name)
+{
+	if (name != absent_name)
+		absent_name[0] = 0;
+}
+
 /*
  * Removes the mark from "OBJECT: undefined symbol: NAME" and from "OBJECT: undefined symbol: NAME,
  * version VERSION".
  */
 static void mend(char *text)
 {
-	const char *absent = gmt_dlsym_absent_name();
-	char *name = absent[0] ? strstr(text, absent) : NULL;
+	char *name = absent_name[0] ? strstr(text, absent_name) : NULL;
 
 	/* The loader made the text for this thread only, and frees it. */
 	if (name) {
-		char *mark = name + strlen(absent) - 1;
+		char *mark = name + strlen(absent_name) - 1;
 
 		memmove(mark, mark + 1, strlen(mark));
 	}

@@ -22,4 +22,14 @@ bool gmt_dlerror_hold(void);
  */
 void gmt_dlerror_release(bool is_held);
 
+/*
+ * Returns `name` with a mark, so that the loader does not find it. dlerror removes the mark from
+ * the loader's text. Returns NULL if the name is too long for a hooked name. The text is the
+ * calling thread's until its next call of gmt_dlerror_forget_absent.
+ */
+const char *gmt_dlerror_mark_absent(const char *name);
+
+/* Forgets the marked name, unless `name` is that text itself: another preload may pass it on. */
+void gmt_dlerror_forget_absent(const char *name);
+
 #endif

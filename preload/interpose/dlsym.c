@@ -5,11 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "hooks/hooks.h"
-#include "lifecycle/load.h"
+#include "runtime/load.h"
+#include "interpose/dlerror.h"
 #include "interpose/dynsym.h"
+#include "interpose/patched.h"
 #include "interpose/libc.h"
 #include "interpose/objects.h"
 #include "interpose/originals.h"
@@ -18,18 +19,9 @@
 
 static void *program_handle;
 
-/* Long enough for every hooked name. Per thread; used until the next dlsym returns. */
-enum { ABSENT_BYTES = 128 };
-static __thread char absent_name[ABSENT_BYTES] __attribute__((tls_model("initial-exec")));
-
 void gmt_dlsym_init(void)
 {
 	program_handle = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
-}
-
-const char *gmt_dlsym_absent_name(void)
-{
-	return absent_name;
 }
 
 static struct gmt_dlsym_verdict answer(void *address)
@@ -175,14 +167,11 @@ static void *find_in_scope_of_caller(const char *name, const void *caller)
  */
 static struct gmt_dlsym_verdict absent(struct gmt_dlsym_request *request, void *next)
 {
-	size_t length = strlen(request->name);
+	const char *marked = gmt_dlerror_mark_absent(request->name);
 
-	if (length + 2 > ABSENT_BYTES)
+	if (!marked)
 		return answer(NULL);
-	memcpy(absent_name, request->name, length);
-	absent_name[length] = GMT_ABSENT_MARK;
-	absent_name[length + 1] = 0;
-	request->name = absent_name;
+	request->name = marked;
 	return pass_to(next);
 }
 
@@ -191,8 +180,7 @@ struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, con
 {
 	gmt_libc_init();
 	/* Another preload's dlsym may call this one again with the marked name. */
-	if (request->name != absent_name)
-		absent_name[0] = 0;
+	gmt_dlerror_forget_absent(request->name);
 
 	void *next = next_for(caller, is_versioned);
 	enum gmt_hook hook = request->name ? gmt_hook_by_symbol(request->name) : GMT_HOOK_NONE;
@@ -219,7 +207,7 @@ struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, con
 	if (is_in_global_scope(handle)) {
 		if (!meets_us(hook, handle, caller))
 			return pass_to(next);
-		found = gmt_dynsym_undo(ask(libc_for(is_versioned), RTLD_NEXT, request, is_versioned),
+		found = gmt_patched_undo(ask(libc_for(is_versioned), RTLD_NEXT, request, is_versioned),
 			request->name);
 		if (!found && handle == RTLD_DEFAULT && !is_versioned)
 			found = find_in_scope_of_caller(request->name, caller);
@@ -249,7 +237,7 @@ struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, con
 			gmt_original_interposer(hook))
 			return answer(gmt_original_interposer(hook));
 		/* If the driver's table has our wrapper, the caller means the driver's function. */
-		found = gmt_dynsym_undo(found, request->name);
+		found = gmt_patched_undo(found, request->name);
 	}
 
 	void *wrapper = found ? wrapper_for(hook, found, caller) : NULL;

@@ -36,18 +36,6 @@ char *gmt_wrap_dlerror(void);
 struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, const void *caller,
 	int is_versioned);
 
-/*
- * Appended to a name that must not be found; dlerror removes it again (dlerror.c). The character
- * has no meaning in any name. It is hardly visible if a caller uses the C library's own dlerror.
- */
-#define GMT_ABSENT_MARK ' '
-
-/*
- * Returns the marked name that this thread's last dlsym passed on, or "". The next dlsym overwrites
- * it.
- */
-const char *gmt_dlsym_absent_name(void);
-
 /* Remembers the handle that dlopen(NULL) returns. Call from the constructor. */
 void gmt_dlsym_init(void);
 

@@ -12,14 +12,10 @@
 #include "hooks/hooks.h"
 #include "interpose/dlsym.h"
 #include "interpose/originals.h"
-#include "interpose/elf_symbols.h"
-
-/*
- * The previous values of the driver's table. Written before the table, so a thread that finds a
- * wrapper in the table finds the function here. A driver that is unloaded and loaded again
- * overwrites them.
- */
-static _Atomic(void *) original[GMT_HOOK_COUNT];
+#include "interpose/elf_tables.h"
+#include "interpose/objects.h"
+#include "interpose/patched.h"
+#include "runtime/stages.h"
 
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 static _Atomic bool is_refused; /* a table of libc or of the driver cannot be written */
@@ -33,11 +29,6 @@ struct table {
 	uintptr_t end;
 	int protection;  /* protection of the segment that contains them */
 };
-
-static bool is_in_self(uint64_t address)
-{
-	return address >= gmt_object_self()->start && address < gmt_object_self()->end;
-}
 
 /* Finds the segment that contains the symbols. Returns false if there is none. */
 static bool find_protection(const struct dl_phdr_info *info, struct table *table)
@@ -67,7 +58,7 @@ static int include(const ElfW(Sym) * entry, void *argument)
 {
 	struct table *table = argument;
 
-	if (!is_plain_function(entry) || is_in_self(table->tables.base + entry->st_value))
+	if (!is_plain_function(entry) || gmt_object_self_has(table->tables.base + entry->st_value))
 		return 0;
 
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -131,10 +122,9 @@ static int take_function(const ElfW(Sym) * entry, void *argument)
 	uint64_t found = taking->table->tables.base + entry->st_value;
 
 	/* The wrapper is already there if the parent of a fork was writing the table. */
-	if (!is_plain_function(entry) || is_in_self(found))
+	if (!is_plain_function(entry) || gmt_object_self_has(found))
 		return 0;
-	/* Pairs with the acquire in gmt_dynsym_undo. */
-	atomic_store_explicit(&original[taking->hook], (void *)found, memory_order_release);
+	gmt_patched_set((enum gmt_hook)taking->hook, (void *)found);
 	gmt_original_set(taking->hook, (void *)found);
 	write_value(taking->table, entry, gmt_hooks[taking->hook].wrapper);
 	return 0;
@@ -250,22 +240,10 @@ bool gmt_dynsym_is_refused(void)
 	return atomic_load_explicit(&is_refused, memory_order_relaxed);
 }
 
-void *gmt_dynsym_undo(void *found, const char *symbol)
-{
-	if (!found || !is_in_self((uint64_t)found))
-		return found;
-
-	enum gmt_hook hook = gmt_hook_by_symbol(symbol);
-	/*
-	 * Pairs with the release in take_function: a thread that sees the wrapper in the table sees
-	 * this value.
-	 */
-	void *real = atomic_load_explicit(&original[hook], memory_order_acquire);
-
-	return real ? real : found;
-}
-
-void gmt_dynsym_reset_locks(void)
+/* Call in the child of a fork: a thread that held a lock does not exist in the child. */
+static void after_fork(void)
 {
 	atomic_flag_clear(&busy);
 }
+
+GMT_AT_STAGE(after_fork, INTERPOSE, after_fork);

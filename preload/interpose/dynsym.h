@@ -15,8 +15,6 @@
 
 #include <stdbool.h>
 
-#include "interpose/objects.h"
-
 /*
  * Writes our dlsym, dlvsym and dlerror into the C library's table. Call once, from the constructor.
  */
@@ -34,14 +32,5 @@ void gmt_dynsym_patch_driver(void);
  * opened with RTLD_DEEPBIND.
  */
 bool gmt_dynsym_is_refused(void);
-
-/*
- * Returns the driver's own function if `found` is our wrapper for `symbol`; otherwise returns
- * `found`.
- */
-void *gmt_dynsym_undo(void *found, const char *symbol);
-
-/* Call in the child of a fork: a thread that held a lock does not exist in the child. */
-void gmt_dynsym_reset_locks(void);
 
 #endif

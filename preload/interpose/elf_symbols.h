@@ -9,34 +9,9 @@
  * nothing; not for the hot path.
  */
 
-#include <link.h>
+#include <stdbool.h>
 
 #include "interpose/objects.h"
-
-/* The needed parts of an object's dynamic section. Valid while the object is loaded. */
-struct gmt_symbol_tables {
-	uint64_t base;
-	const ElfW(Dyn) * dynamic;
-	const ElfW(Sym) * symbols;
-	const char *names;
-	const uint32_t *gnu_hash;
-	const uint32_t *sysv_hash;
-	const char *soname; /* NULL: it has no soname */
-};
-
-/* Returns false for an object without a dynamic section or without symbols. */
-bool gmt_symbol_tables_read(const struct dl_phdr_info *info, struct gmt_symbol_tables *ret_tables);
-
-/* Same as above, by the addresses of an object and its dynamic section. */
-bool gmt_symbol_tables_read_at(uint64_t base, const void *dynamic,
-	struct gmt_symbol_tables *ret_tables);
-
-/*
- * Calls `visit` with each definition of `symbol` in one object until it returns a value other than
- * 0. Returns that value, or 0. Each version of a name is a definition.
- */
-int gmt_symbol_visit(const struct gmt_symbol_tables *tables, const char *symbol,
-	int (*visit)(const ElfW(Sym) * entry, void *argument), void *argument);
 
 /*
  * Return whether the object itself defines `symbol`, or only refers to another object's definition.

@@ -7,7 +7,7 @@
 
 #include "audit/audit_interface.h"
 #include "interpose/objects.h"
-#include "interpose/elf_symbols.h"
+#include "interpose/elf_tables.h"
 #include "runtime/hot_data.h"
 
 enum { SPACES = 16, OBJECTS = 512, PATH_BYTES = 1024 }; /* glibc supports 16 namespaces */

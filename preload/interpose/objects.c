@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "runtime/patience.h"
-#include "interpose/elf_symbols.h"
+#include "interpose/elf_tables.h"
+#include "runtime/stages.h"
 
 enum { HOLD_WAIT_NS = 100000000 };
 
@@ -137,28 +138,6 @@ void gmt_object_find_own(void)
 	gmt_object_of((const void *)gmt_object_find_own, &gmt_object_own);
 }
 
-GMT_NO_CALLS const char *gmt_path_name(const char *path)
-{
-	const char *name = path;
-
-	for (; *path; path++)
-		if (*path == '/')
-			name = path + 1;
-	return name;
-}
-
-GMT_NO_CALLS bool gmt_same_text(const char *a, const char *b)
-{
-	for (; *a && *a == *b; a++)
-		b++;
-	return *a == *b;
-}
-
-GMT_NO_CALLS bool gmt_path_name_begins_with(const char *path, const char *prefix)
-{
-	const char *name = gmt_path_name(path);
-
-	for (; *prefix && *name == *prefix; name++)
-		prefix++;
-	return !*prefix;
-}
+GMT_AT_STAGE(after_fork, INTERPOSE, gmt_objects_release);
+GMT_AT_STAGE(before_fork, INTERPOSE, gmt_objects_hold);
+GMT_AT_STAGE(fork_parent, INTERPOSE, gmt_objects_release);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "interpose/object_names.h"
 #include "runtime/hidden.h"
 
 enum { GMT_OBJECT_PATH_BYTES = 1024 };
@@ -59,21 +60,10 @@ static inline const struct gmt_object *gmt_object_self(void)
 	return &gmt_object_own;
 }
 
-/*
- * Sanitizer runtimes call dlsym during their own initialization. At that time, their functions must
- * not be called, for example strcmp. Code on that path compares text with these functions, which
- * make no calls.
- */
-#define GMT_NO_CALLS __attribute__((optimize("no-tree-loop-distribute-patterns")))
-
-bool gmt_same_text(const char *a, const char *b);
-
-/* Returns the last component of `path`. */
-const char *gmt_path_name(const char *path);
-
-/*
- * Returns whether the last component of `path` begins with `prefix`: "libcuda.so", "libcudart.so".
- */
-bool gmt_path_name_begins_with(const char *path, const char *prefix);
+/* Returns whether an address belongs to this library itself. */
+static inline bool gmt_object_self_has(uint64_t address)
+{
+	return address >= gmt_object_self()->start && address < gmt_object_self()->end;
+}
 
 #endif

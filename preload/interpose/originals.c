@@ -8,14 +8,16 @@
 #include <string.h>
 
 #include "runtime/recorder_stack.h"
-#include "lifecycle/load.h"
+#include "runtime/load.h"
 #include "interpose/dlerror.h"
-#include "interpose/dynsym.h"
+#include "interpose/patched.h"
 #include "interpose/libc.h"
 #include "interpose/namespaces.h"
 #include "interpose/objects.h"
 #include "interpose/elf_symbols.h"
+#include "interpose/elf_tables.h"
 #include "runtime/hot_data.h"
+#include "runtime/stages.h"
 
 /*
  * The next definition of each name after this library in the global scope, when the process starts.
@@ -166,7 +168,8 @@ bool gmt_is_runtime(const char *path)
 		gmt_path_name_begins_with(path, "libcudart-");
 }
 
-void gmt_original_reset_locks(void)
+/* Call in the child of a fork: a thread that does not exist there may have held a lock. */
+static void after_fork(void)
 {
 	atomic_flag_clear(&writing);
 }
@@ -174,7 +177,7 @@ void gmt_original_reset_locks(void)
 void *gmt_original_dlsym(void *handle, const char *name)
 {
 	bool is_held = gmt_dlerror_hold();
-	void *found = gmt_libc.dlsym ? gmt_dynsym_undo(gmt_libc.dlsym(handle, name), name) : NULL;
+	void *found = gmt_libc.dlsym ? gmt_patched_undo(gmt_libc.dlsym(handle, name), name) : NULL;
 
 	gmt_dlerror_release(is_held);
 	return found;
@@ -417,3 +420,5 @@ void *gmt_original_find(enum gmt_hook hook, const void *caller)
 		real = find_cached(hook, (uint64_t)caller);
 	return real ? real : find_slowly(hook, caller);
 }
+
+GMT_AT_STAGE(after_fork, INTERPOSE, after_fork);

@@ -45,9 +45,6 @@ void *gmt_original_interposer(enum gmt_hook hook);
 /* Returns whether a file is a CUDA runtime, by its name. */
 bool gmt_is_runtime(const char *path);
 
-/* Call in the child of a fork: a thread that does not exist there may have held a lock. */
-void gmt_original_reset_locks(void);
-
 /*
  * Calls the C library's dlsym with this library as the caller: RTLD_NEXT means "after this
  * library". If the driver's table has a wrapper (interpose/dynsym.h), returns the driver's own

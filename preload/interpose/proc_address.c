@@ -9,10 +9,10 @@
 
 #include "hooks/call_counts.h"
 #include "hooks/hooks.h"
-#include "lifecycle/lifecycle.h"
-#include "interpose/driver.h"
+#include "interpose/driver_library.h"
 #include "interpose/originals.h"
 #include "interpose/unhooked.h"
+#include "runtime/stages.h"
 
 enum { SUCCESS = 0, NOT_INITIALIZED = 3, FLAG_PER_THREAD_STREAM = 2 };
 
@@ -50,7 +50,7 @@ static void replace(const char *symbol, void **address, int version, uint64_t fl
 	const void *real)
 {
 	gmt_driver_learn(real);
-	gmt_lifecycle_reach_driver();
+	GMT_RUN_STAGE(driver_reached);
 	/* The driver may return success and NULL: "exists, but not here". */
 	if (symbol && address && *address)
 		*address = wrapper_for(symbol, *address, version, flags);
@@ -114,7 +114,7 @@ int gmt_wrap_cuInit(unsigned flags)
 	int result = real(flags);
 	if (result == SUCCESS) {
 		gmt_driver_learn((const void *)real);
-		gmt_lifecycle_reach_driver();
+		GMT_RUN_STAGE(driver_reached);
 	}
 	return result;
 }

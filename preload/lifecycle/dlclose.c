@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 #include "unwind/rules.h"
-#include "writer/modules.h"
-#include "writer/session.h"
+#include "unwind/modules.h"
+#include "producer/session_state.h"
 #include "interpose/originals.h"
 #include "producer/thread.h"
 

@@ -29,10 +29,13 @@
 #include "driver/pools.h"
 #include "driver/sampler.h"
 #include "producer/clock.h"
-#include "writer/modules.h"
+#include "unwind/modules.h"
+#include "producer/session_state.h"
+#include "runtime/log.h"
+#include "runtime/stages.h"
 #include "writer/session.h"
 #include "hooks/hooks.h"
-#include "lifecycle/load.h"
+#include "runtime/load.h"
 #include "runtime/patience.h"
 #include "runtime/process.h"
 #include "runtime/recorder_stack.h"
@@ -40,7 +43,7 @@
 #include "driver/contexts.h"
 #include "interpose/dlerror.h"
 #include "interpose/dlsym.h"
-#include "interpose/driver.h"
+#include "driver/queries.h"
 #include "interpose/dynsym.h"
 #include "interpose/hide_exports.h"
 #include "lifecycle/fork.h"
@@ -52,20 +55,13 @@
 #include "interpose/elf_symbols.h"
 #include "producer/thread.h"
 
-#define LOAD_WAIT_NS UINT64_C(1000000000)
-
 /*
  * libc's function to register an exit handler. Unlike with atexit, the handler can belong to no
  * library.
  */
 extern int __cxa_atexit(void (*handler)(void *), void *argument, void *library);
 
-enum load_stage { NOT_LOADED, LOADING, LOADED };
-
-_Atomic bool gmt_is_loaded;
 static void (*real_pthread_exit)(void *result);
-static _Atomic uint32_t load_stage; /* enum load_stage */
-static _Atomic pthread_t loading_thread;
 static _Atomic bool reached;
 static atomic_flag looking = ATOMIC_FLAG_INIT; /* a thread is looking for Python */
 
@@ -98,13 +94,13 @@ static void look_for_unwinder(void)
 	case GMT_UNWINDER_LIBGCC:
 		gmt_diag_warn("libunwind.so.8 was not found; "
 					  "native stacks are taken with libgcc's unwinder, which is slower");
-		gmt_session_note(
+		gmt_log_note(
 			"native stacks were taken with libgcc's unwinder: libunwind.so.8 was not found");
 		break;
 	case GMT_UNWINDER_NONE:
 		gmt_diag_warn(
 			"libunwind.so.8 and libgcc_s.so.1 were not found; stacks that need an unwinder have no native frames");
-		gmt_session_note(
+		gmt_log_note(
 			"stacks that need an unwinder have no native frames: libunwind.so.8 and libgcc_s.so.1 were not found");
 		break;
 	}
@@ -126,7 +122,7 @@ static void look_for_python(void)
 		told = true;
 		gmt_diag_warn("%s; stacks have no Python frames", why);
 		snprintf(line, sizeof(line), "stacks have no Python frames: %s", why);
-		gmt_session_note(line);
+		gmt_log_note(line);
 	}
 	atomic_flag_clear_explicit(&looking, memory_order_release);
 }
@@ -140,7 +136,7 @@ static void look_for_refusals(void)
 	if (atomic_load_explicit(&reached, memory_order_relaxed) && gmt_dynsym_is_refused() &&
 		gmt_diag_warn("symbol tables are not writable (mprotect is refused): "
 					  "calls from libraries opened with RTLD_DEEPBIND are not recorded"))
-		gmt_session_note(
+		gmt_log_note(
 			"symbol tables were not writable: calls from libraries opened with RTLD_DEEPBIND are not recorded");
 }
 
@@ -199,6 +195,13 @@ static unsigned count_threads(void)
 	return gmt_sampler_is_running() ? 1 : 0;
 }
 
+/* Reports an error in the options, on stderr and in the file. */
+static void report_option(const char *text)
+{
+	gmt_diag_warn_text(text);
+	gmt_log_note(text);
+}
+
 /* Runs on a recorder stack, because it opens libraries. */
 static void get_ready(void *unused)
 {
@@ -206,7 +209,7 @@ static void get_ready(void *unused)
 
 	(void)unused;
 	gmt_process_watch();
-	gmt_config_warn(gmt_session_note);
+	gmt_config_warn(report_option);
 	gmt_python_selftest_every = gmt_config.selftest;
 	gmt_python_watches_code = gmt_config.watch_code;
 	look_for_unwinder();
@@ -219,7 +222,11 @@ static void get_ready(void *unused)
 	gmt_contexts_call_at_new(start_sampler);
 }
 
-void gmt_lifecycle_reach_driver(void)
+/*
+ * Prepares the recorder when the process reaches the driver: cuInit or cuGetProcAddress was called.
+ * Idempotent. Any thread.
+ */
+static void reach_driver(void)
 {
 	bool expected = false;
 
@@ -230,45 +237,25 @@ void gmt_lifecycle_reach_driver(void)
 		gmt_recorder_stack_run(get_ready, NULL);
 }
 
+GMT_AT_STAGE(driver_reached, LIFECYCLE, reach_driver);
+
 static void before_fork(void)
 {
-	gmt_nvml_hold();
-	gmt_objects_hold();
+	GMT_RUN_STAGE_BACKWARDS(before_fork);
 }
 
 static void in_parent_of_fork(void)
 {
-	gmt_objects_release();
-	gmt_nvml_release();
+	GMT_RUN_STAGE(fork_parent);
 }
 
-/*
- * Releases everything that belongs to the parent. A thread that does not exist in the child may
- * have held any of these locks.
- */
-static void let_go_of_parent(void)
+/* A thread that was looking does not exist in the child. */
+static void after_fork(void)
 {
-	gmt_diag_reset();
-	gmt_objects_release();
-	gmt_nvml_reset_lock();
-	gmt_sampler_after_fork();
-	gmt_calls_forget();
-	gmt_contexts_reset_locks();
-	gmt_pools_reset_locks();
-	gmt_modules_reset_lock();
-	gmt_original_reset_locks();
-	gmt_driver_reset_locks();
-	gmt_dynsym_reset_locks();
 	atomic_flag_clear(&looking);
-	gmt_clock_init();
-	gmt_session_abandon();
-	gmt_phase_reset();
-	gmt_heaps_forget_recording();
-	gmt_python_reset();
-	gmt_rules_reset();
-	gmt_recorder_stack_after_fork();
-	gmt_optimizer_forget_threads();
 }
+
+GMT_AT_STAGE(after_fork, LIFECYCLE, after_fork);
 
 /*
  * Returns whether the program is linked to CUDA. The first CUDA call of such a program may be an
@@ -292,9 +279,9 @@ static void end(bool is_driver_there)
 	if (gmt_session_has_begun()) {
 		look_for_refusals();
 		if (gmt_native_selftest(line, sizeof(line)))
-			gmt_session_note(line);
+			gmt_log_note(line);
 		if (gmt_python_selftest(line, sizeof(line)))
-			gmt_session_note(line);
+			gmt_log_note(line);
 		gmt_phase_end();
 	}
 	gmt_sampler_stop(is_driver_there);
@@ -357,7 +344,7 @@ static void load(void)
 	gmt_original_scan_scope();
 	gmt_dlsym_init();
 	gmt_clock_init();
-	gmt_process_init(let_go_of_parent);
+	gmt_process_init();
 	gmt_session_init(!is_inert);
 	gmt_environment_init(!is_inert);
 	if (is_inert)
@@ -366,7 +353,7 @@ static void load(void)
 	if (is_linked_to_cuda())
 		gmt_dynsym_patch_driver();
 	if (gmt_config.help)
-		gmt_config_help();
+		gmt_config_help(gmt_diag_print);
 	gmt_phase_init();
 	pthread_atfork(before_fork, in_parent_of_fork, gmt_process_reset_in_child);
 	/* The handler that is registered first is called last, like the destructor. */
@@ -378,27 +365,10 @@ static void load(void)
 	gmt_new_user_init();
 	gmt_namespaces_open();
 	if (is_linked_to_cuda())
-		gmt_lifecycle_reach_driver();
+		reach_driver();
 }
 
-void gmt_load_now(void)
-{
-	struct gmt_patience patience = gmt_patience_begin(LOAD_WAIT_NS);
-	uint32_t not_loaded = NOT_LOADED;
-
-	if (atomic_compare_exchange_strong(&load_stage, &not_loaded, LOADING)) {
-		atomic_store(&loading_thread, pthread_self());
-		load();
-		atomic_store(&load_stage, LOADED);
-		/* Pairs with the acquire in gmt_load. */
-		atomic_store_explicit(&gmt_is_loaded, true, memory_order_release);
-		return;
-	}
-	while (!atomic_load_explicit(&gmt_is_loaded, memory_order_acquire) &&
-		!pthread_equal(atomic_load(&loading_thread), pthread_self()))
-		if (!gmt_patience_rest(&patience))
-			return;
-}
+GMT_AT_STAGE(load, LIFECYCLE, load);
 
 __attribute__((constructor)) static void on_load(void)
 {

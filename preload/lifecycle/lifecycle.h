@@ -19,10 +19,4 @@
  *   child of a fork  The child begins again and uses nothing of its parent's recording.
  */
 
-/*
- * Prepares the recorder when the process reaches the driver: cuInit or cuGetProcAddress was called.
- * Idempotent. Any thread.
- */
-void gmt_lifecycle_reach_driver(void);
-
 #endif

@@ -7,8 +7,10 @@
 #include "producer/clock.h"
 #include "producer/record_event.h"
 #include "producer/mark.h"
-#include "writer/session.h"
-#include "interpose/driver.h"
+#include "producer/session_state.h"
+#include "runtime/log.h"
+#include "driver/queries.h"
+#include "runtime/stages.h"
 
 enum { NOT_ASKED = INT16_MIN, AT_ONCE = 4 };
 
@@ -122,7 +124,7 @@ uint32_t gmt_heap_begin(enum gmt_mark_source source, const char *name, size_t le
 
 	if (!heap) {
 		if (!atomic_exchange(&told_too_many, true))
-			gmt_session_note(
+			gmt_log_note(
 				"the program has more heaps at the same time than the recorder supports: some are not recorded");
 		return 0;
 	}
@@ -264,8 +266,11 @@ uint32_t gmt_heap_of_handle(const void *handle)
 	return found;
 }
 
-void gmt_heaps_forget_recording(void)
+/* Call in the child of a fork: the child's own recording must record its heaps again. */
+static void after_fork(void)
 {
 	for (uint32_t i = 0; i < atomic_load(&places_used); i++)
 		atomic_store_explicit(&heaps[i].is_told, false, memory_order_relaxed);
 }
+
+GMT_AT_STAGE(after_fork, MARKS, after_fork);

@@ -52,7 +52,4 @@ void gmt_heap_set_handle(uint32_t number, const void *handle);
 /* Returns the newest heap with that handle, or 0. */
 uint32_t gmt_heap_of_handle(const void *handle);
 
-/* Call in the child of a fork: the child's own recording must record its heaps again. */
-void gmt_heaps_forget_recording(void);
-
 #endif

@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "runtime/config.h"
-#include "lifecycle/load.h"
+#include "runtime/load.h"
 #include "marks/heaps.h"
 #include "marks/phases.h"
 #include "producer/record_event.h"
 #include "producer/mark.h"
-#include "writer/session.h"
+#include "producer/session_state.h"
 #include "writer/snapshots.h"
 
 #define EXPORTED __attribute__((visibility("default")))

@@ -13,8 +13,10 @@
 #include "marks/interpreter.h"
 #include "marks/optimizer_hook.h"
 #include "producer/clock.h"
-#include "writer/session.h"
+#include "producer/session_state.h"
+#include "runtime/log.h"
 #include "runtime/hot_data.h"
+#include "runtime/stages.h"
 
 /*
  * How long the main thread may take to return to Python. Steps are missed meanwhile, but no thread
@@ -36,7 +38,7 @@ static void give_up(const char *why)
 	char line[200];
 
 	snprintf(line, sizeof(line), "automatic steps are not available: %s", why);
-	gmt_session_note(line);
+	gmt_log_note(line);
 	atomic_store(&gmt_optimizer_is_settled, true);
 }
 
@@ -151,7 +153,8 @@ void gmt_optimizer_see_first_blocks(void)
 	errno = kept_errno;
 }
 
-void gmt_optimizer_forget_threads(void)
+/* Call in the child of a fork. Registered hooks stay; everything else starts again. */
+static void after_fork(void)
 {
 	gmt_interpreter_forget_threads();
 	atomic_flag_clear(&trying);
@@ -159,3 +162,5 @@ void gmt_optimizer_forget_threads(void)
 	atomic_store(&next_try, 0);
 	atomic_store(&asked_ns, 0);
 }
+
+GMT_AT_STAGE(after_fork, MARKS, after_fork);

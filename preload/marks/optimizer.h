@@ -28,7 +28,4 @@ static inline void gmt_optimizer_see_block(void)
 		gmt_optimizer_see_first_blocks();
 }
 
-/* Call in the child of a fork. Registered hooks stay; everything else starts again. */
-void gmt_optimizer_forget_threads(void);
-
 #endif

@@ -8,8 +8,10 @@
 
 #include "producer/clock.h"
 #include "producer/mark.h"
-#include "writer/session.h"
+#include "producer/push.h"
+#include "producer/session_state.h"
 #include "producer/thread.h"
+#include "runtime/stages.h"
 
 enum {
 	OPEN_PHASES = 256, /* for all threads together */
@@ -388,7 +390,8 @@ void gmt_phase_end(void)
 	}
 }
 
-void gmt_phase_reset(void)
+/* Call in the child of a fork. */
+static void after_fork(void)
 {
 	struct open *open = &open_here;
 
@@ -413,5 +416,7 @@ void gmt_phase_reset(void)
 void gmt_phase_init(void)
 {
 	key_is_made = pthread_key_create(&key, free_phases_of_thread) == 0;
-	gmt_session_call_at_first(tell_at_first);
+	gmt_push_call_at_first(tell_at_first);
 }
+
+GMT_AT_STAGE(after_fork, MARKS, after_fork);

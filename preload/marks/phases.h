@@ -44,7 +44,4 @@ void gmt_phase_stop(enum gmt_mark_source source, uint64_t object);
  */
 void gmt_phase_end(void);
 
-/* Call in the child of a fork. */
-void gmt_phase_reset(void);
-
 #endif

@@ -21,7 +21,7 @@
 #include "producer/clock.h"
 #include "producer/record_event.h"
 #include "producer/record_one_event.h"
-#include "producer/oom.h"
+#include "driver/oom.h"
 #include "interpose/originals.h"
 #include "producer/thread.h"
 #include "format/format.h"

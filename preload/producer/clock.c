@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "runtime/hot_data.h"
+#include "runtime/stages.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -73,3 +74,5 @@ uint64_t gmt_clock_shared_stamp(void)
 	while (!atomic_compare_exchange_weak(&last, &seen, stamp));
 	return stamp;
 }
+
+GMT_AT_STAGE(after_fork, PRODUCER, gmt_clock_init);

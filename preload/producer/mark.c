@@ -3,7 +3,8 @@
 
 #include "producer/clock.h"
 #include "producer/record_event.h"
-#include "writer/session.h"
+#include "producer/push.h"
+#include "producer/session_state.h"
 
 size_t gmt_mark_name_length(const char *name, size_t length)
 {
@@ -40,7 +41,7 @@ void gmt_mark_in_recorder(enum gmt_mark_kind kind, enum gmt_mark_source source, 
 {
 	struct gmt_ring_event event = event_of(kind, source, name, length, object, stamp);
 
-	gmt_session_push(&event);
+	gmt_push_event(&event);
 }
 
 void gmt_mark_at(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name,

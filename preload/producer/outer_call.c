@@ -10,7 +10,10 @@
 #include "unwind/native.h"
 #include "unwind/readable.h"
 #include "producer/record_one_event.h"
-#include "writer/session.h"
+#include "producer/losses.h"
+#include "producer/push.h"
+#include "producer/session_state.h"
+#include "runtime/stages.h"
 
 enum {
 	PAGE_BYTES = 4096,
@@ -125,7 +128,7 @@ static void record_waiting(struct gmt_thread_state *thread)
 		return;
 	if (gmt_session_depot())
 		for (unsigned i = 0; i < count; i++)
-			gmt_session_push(&thread->waiting[i]);
+			gmt_push_event(&thread->waiting[i]);
 	gmt_event_leave(thread);
 	errno = kept_errno;
 }
@@ -138,7 +141,7 @@ void gmt_outer_call_forget(struct gmt_thread_state *thread)
 		forget_recorder(thread);
 	/* The driver's actions in the call that was left are unknown. They count as one lost event. */
 	if (thread->outer_kind || !is_whole)
-		gmt_session_count_loss(GMT_LOSS_JUMPED);
+		gmt_count_loss(GMT_LOSS_JUMPED);
 	thread->in_recorder = thread->closed = 0;
 	thread->reentrant_depth = 0;
 	thread->depth = 0;
@@ -148,6 +151,29 @@ void gmt_outer_call_forget(struct gmt_thread_state *thread)
 	thread->waiting_count = 0;
 }
 
+bool gmt_event_may_enter(struct gmt_thread_state *thread)
+{
+	if (thread->is_ours)
+		return false;
+	if (thread->in_recorder == GMT_IN_RECORDER_FORKED) {
+		thread->in_recorder = 0;
+		/*
+		 * The interrupted call ends: its events are the parent's. Any other event belongs to this
+		 * process.
+		 */
+		if (thread->closed)
+			return false;
+		thread->waiting_count = 0;
+		return true;
+	}
+	if (gmt_outer_call_look(thread, 0, NULL) == GMT_OUTER_CALL_GONE) {
+		gmt_outer_call_forget(thread);
+		return true;
+	}
+	gmt_count_loss(GMT_LOSS_REENTERED);
+	return false;
+}
+
 void gmt_outer_call_end_process(void)
 {
 	const struct gmt_thread_state *thread = &gmt_this_thread;
@@ -155,5 +181,14 @@ void gmt_outer_call_end_process(void)
 	if (!thread->is_ours && !(thread->in_recorder & GMT_IN_RECORDER_FORKED) &&
 		((thread->depth && thread->outer_kind) || thread->in_recorder ||
 			thread->closed == GMT_CLOSED_CHANGE))
-		gmt_session_count_loss(GMT_LOSS_JUMPED);
+		gmt_count_loss(GMT_LOSS_JUMPED);
 }
+
+/* The thread was cancelled in a call, or left it in another way. */
+static void at_thread_end(void)
+{
+	if (gmt_this_thread.depth)
+		gmt_outer_call_forget(&gmt_this_thread);
+}
+
+GMT_AT_STAGE(thread_end, THREAD, at_thread_end);

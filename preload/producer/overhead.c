@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "producer/clock.h"
+#include "runtime/stages.h"
 
 /*
  * About 50 to 250 us: no stack takes that long. A thread that was descheduled meanwhile would count
@@ -41,9 +42,12 @@ struct gmt_overhead gmt_overhead_now(void)
 	};
 }
 
-void gmt_overhead_forget(void)
+/* Resets the measurements in the child of a fork, because they are the parent's. */
+static void after_fork(void)
 {
 	atomic_store(&timed_events, 0);
 	atomic_store(&timed_ticks, 0);
 	atomic_store(&long_events, 0);
 }
+
+GMT_AT_STAGE(after_fork, PRODUCER, after_fork);

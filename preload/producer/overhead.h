@@ -39,7 +39,4 @@ void gmt_overhead_end(uint64_t begin);
  */
 struct gmt_overhead gmt_overhead_now(void);
 
-/* Resets the measurements in the child of a fork, because they are the parent's. */
-void gmt_overhead_forget(void);
-
 #endif

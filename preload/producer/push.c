@@ -8,15 +8,15 @@
 #include <unistd.h>
 
 #include "hooks/call_counts.h"
-#include "producer/thread_stack_caches.h"
 #include "runtime/config.h"
-#include "producer/outer_call.h"
 #include "runtime/patience.h"
 #include "runtime/process.h"
 #include "runtime/recorder_stack.h"
 #include "producer/ring.h"
-#include "writer/session.h"
-#include "writer/writer.h"
+#include "producer/losses.h"
+#include "producer/recording_memory.h"
+#include "producer/session_state.h"
+#include "runtime/stages.h"
 #include "producer/thread.h"
 #include "runtime/yield.h"
 
@@ -29,9 +29,6 @@ enum {
 	NAP_NS = 50000,
 };
 
-static struct gmt_recording_memory *area;
-static const _Atomic bool *is_stalled;
-static const _Atomic uint32_t *is_ending;
 static _Atomic uint32_t last_thread;
 static pthread_key_t thread_key;
 static void (*at_first)(void);
@@ -45,44 +42,39 @@ static void leave_ring(void *slot_plus_1)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
 
-	/* The thread was cancelled in a call, or left it in another way. */
-	if (thread->depth)
-		gmt_outer_call_forget(thread);
-	gmt_capture_memory_leave();
-	gmt_session_main_thread_ends();
+	GMT_RUN_STAGE(thread_end);
 	if (thread->ring && thread->session == atomic_load(&gmt_session_number))
-		gmt_recording_memory_leave_ring(area, (uint32_t)(uintptr_t)slot_plus_1 - 1);
+		gmt_recording_memory_leave_ring(gmt_session.memory, (uint32_t)(uintptr_t)slot_plus_1 - 1);
 	/*
 	 * Wakes the writer soon, so that the next thread finds this slot free and takes no other slot.
 	 * If the writer is put off, only the main thread has a ring, and the process may be about to
 	 * end.
 	 */
-	if (thread->ring && !gmt_writer_is_put_off())
-		gmt_writer_wake();
+	if (thread->ring && !gmt_writer_calls.is_delayed())
+		gmt_writer_calls.wake();
 	/*
 	 * Destructors of other keys may still free CUDA memory. These events go into this ring: the
 	 * thread keeps it until the thread no longer exists.
 	 */
 }
 
-void gmt_push_init(struct gmt_recording_memory *session_area,
-	const _Atomic bool *session_is_stalled, const _Atomic uint32_t *session_is_ending)
+void gmt_push_init(void)
 {
-	area = session_area;
-	is_stalled = session_is_stalled;
-	is_ending = session_is_ending;
 	/*
 	 * Creates the key early: a thread can set the first keys without memory from the host's heap.
 	 */
 	pthread_key_create(&thread_key, leave_ring);
 }
 
-void gmt_push_after_fork(void)
+/* Restarts the numbering of threads at 1. */
+static void after_fork(void)
 {
 	atomic_store(&last_thread, 0);
 }
 
-void gmt_session_call_at_first(void (*work)(void))
+GMT_AT_STAGE(after_fork, PRODUCER, after_fork);
+
+void gmt_push_call_at_first(void (*work)(void))
 {
 	at_first = work;
 }
@@ -118,18 +110,19 @@ struct claim {
 static void claim_work(void *argument)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
+	struct gmt_recording_memory *memory = gmt_session.memory;
 	struct claim *claim = argument;
 	uint32_t slot, used;
 
 	claim->is_in_vain = thread->in_recorder & GMT_IN_RECORDER_FORKED;
-	if (claim->is_in_vain || !gmt_recording_memory_claim_ring(area, &slot))
+	if (claim->is_in_vain || !gmt_recording_memory_claim_ring(memory, &slot))
 		return;
-	claim->ring = gmt_ring_init(gmt_recording_memory_ring(area, slot),
+	claim->ring = gmt_ring_init(gmt_recording_memory_ring(memory, slot),
 		GMT_RECORDING_MEMORY_RING_EVENTS, atomic_fetch_add(&last_thread, 1) + 1, gmt_thread_tid());
 	/* Pairs with the acquire in the writer's drain: a slot below slots_used has its ring. */
-	used = atomic_load(&area->header->slots_used);
+	used = atomic_load(&memory->header->slots_used);
 	while (used <= slot &&
-		!atomic_compare_exchange_weak(&area->header->slots_used, &used, slot + 1))
+		!atomic_compare_exchange_weak(&memory->header->slots_used, &used, slot + 1))
 		;
 	pthread_setspecific(thread_key, (void *)(uintptr_t)(slot + 1));
 	thread->ring = claim->ring;
@@ -156,10 +149,11 @@ static bool claim_slot(bool is_known_own_process, bool may_wait)
 		if (claim.is_in_vain)
 			return false;
 		/* Rings of ended threads become free after the writer has emptied them. */
-		gmt_writer_wake();
+		gmt_writer_calls.wake();
 		waited_ns = gmt_patience_now_ns() - start_ns;
 		if ((!may_wait || waited_ns >= FULL_WAIT_NS) &&
-			(waited_ns >= gmt_config_patience_ns(0) || !gmt_recording_memory_has_left_ring(area)))
+			(waited_ns >= gmt_config_patience_ns(0) ||
+				!gmt_recording_memory_has_left_ring(gmt_session.memory)))
 			return false;
 		rest(waited_ns);
 	}
@@ -183,7 +177,7 @@ __attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_s
 	 * The process already has several threads. So the recorder's thread changes nothing for libc.
 	 */
 	if (gmt_thread_tid() != (uint32_t)getpid())
-		gmt_writer_need();
+		gmt_writer_calls.need();
 	if (at_thread)
 		at_thread();
 	if (at_first)
@@ -248,11 +242,11 @@ __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring,
 	uint64_t wait_ns = patience_ns(thread, start_ns);
 	bool is_in = false;
 
-	if (!wait_ns || atomic_load_explicit(is_stalled, memory_order_relaxed))
+	if (!wait_ns || atomic_load_explicit(&gmt_session.is_stalled, memory_order_relaxed))
 		return false;
-	gmt_writer_wake();
+	gmt_writer_calls.wake();
 	/* The writer's thread could not be created, so there will be no room. */
-	if (gmt_writer_is_put_off())
+	if (gmt_writer_calls.is_delayed())
 		return false;
 	do {
 		rest(now_ns - start_ns);
@@ -263,15 +257,15 @@ __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring,
 		 * ends, the writer empties the rings once more.
 		 */
 	} while (!is_in && now_ns - start_ns < wait_ns &&
-		!atomic_load_explicit(is_stalled, memory_order_relaxed) &&
+		!atomic_load_explicit(&gmt_session.is_stalled, memory_order_relaxed) &&
 		(gmt_session_state_is_on(atomic_load_explicit(&gmt_session_state, memory_order_relaxed)) ||
-			atomic_load_explicit(is_ending, memory_order_relaxed)));
+			atomic_load_explicit(&gmt_session.ending, memory_order_relaxed)));
 	thread->waited_ns += now_ns - start_ns;
 	thread->consumed_at_failed_wait = is_in ? 0 : atomic_load(&ring->consumed) + 1;
 	return is_in;
 }
 
-void gmt_session_push(const struct gmt_ring_event *event)
+void gmt_push_event(const struct gmt_ring_event *event)
 {
 	struct gmt_ring *ring;
 
@@ -286,7 +280,7 @@ void gmt_session_push(const struct gmt_ring_event *event)
 		 * parent's.
 		 */
 		if (!(gmt_this_thread.in_recorder & GMT_IN_RECORDER_FORKED))
-			gmt_session_count_loss(GMT_LOSS_NO_RING);
+			gmt_count_loss(GMT_LOSS_NO_RING);
 		return;
 	}
 	if (!gmt_ring_push(ring, event) && !push_when_possible(ring, event)) {
@@ -294,5 +288,5 @@ void gmt_session_push(const struct gmt_ring_event *event)
 		return;
 	}
 	if (gmt_ring_is_half_way(ring, GMT_RECORDING_MEMORY_RING_EVENTS))
-		gmt_writer_wake();
+		gmt_writer_calls.wake();
 }

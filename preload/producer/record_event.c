@@ -9,12 +9,12 @@
 #include "unwind/native.h"
 #include "python/python.h"
 #include "runtime/config.h"
-#include "producer/outer_call.h"
 #include "producer/clock.h"
 #include "producer/record_one_event.h"
-#include "writer/modules.h"
-#include "writer/session.h"
-#include "writer/writer.h"
+#include "unwind/modules.h"
+#include "producer/losses.h"
+#include "producer/push.h"
+#include "producer/session_state.h"
 #include "producer/thread.h"
 #include "runtime/hot_data.h"
 #include "format/format.h"
@@ -36,7 +36,7 @@ void gmt_event_pause(bool wanted)
 		memory_order_release);
 	/* The writer reads the changes often enough, unless its thread was put off. */
 	if (index % (CHANGES / 2) == CHANGES / 2 - 1)
-		gmt_writer_need();
+		gmt_writer_calls.need();
 }
 
 bool gmt_event_next_change(uint32_t *seen, uint64_t *ret_stamp, bool *ret_paused)
@@ -61,29 +61,6 @@ bool gmt_event_next_change(uint32_t *seen, uint64_t *ret_stamp, bool *ret_paused
 bool gmt_event_is_paused(void)
 {
 	return atomic_load_explicit(&is_paused, memory_order_relaxed);
-}
-
-bool gmt_event_may_enter(struct gmt_thread_state *thread)
-{
-	if (thread->is_ours)
-		return false;
-	if (thread->in_recorder == GMT_IN_RECORDER_FORKED) {
-		thread->in_recorder = 0;
-		/*
-		 * The interrupted call ends: its events are the parent's. Any other event belongs to this
-		 * process.
-		 */
-		if (thread->closed)
-			return false;
-		thread->waiting_count = 0;
-		return true;
-	}
-	if (gmt_outer_call_look(thread, 0, NULL) == GMT_OUTER_CALL_GONE) {
-		gmt_outer_call_forget(thread);
-		return true;
-	}
-	gmt_session_count_loss(GMT_LOSS_REENTERED);
-	return false;
 }
 
 bool gmt_event_begin(void)
@@ -112,12 +89,12 @@ static struct gmt_event_stacks capture(struct gmt_depot *depot, uint32_t stack,
 	if (gmt_config.python_stacks && memory) {
 		stacks.frames = gmt_python_capture(depot, gmt_config.depth, &memory->trace, &lost);
 		if (!stacks.frames && memory->trace.is_unclear)
-			gmt_session_count_loss(GMT_LOSS_PYTHON);
+			gmt_count_loss(GMT_LOSS_PYTHON);
 	} else if (gmt_config.python_stacks) {
 		lost = true;
 	}
 	if (lost && !(gmt_this_thread.in_recorder & GMT_IN_RECORDER_FORKED))
-		gmt_session_count_loss(GMT_LOSS_STACK);
+		gmt_count_loss(GMT_LOSS_STACK);
 	return stacks;
 }
 
@@ -164,7 +141,7 @@ void gmt_event_push(const struct gmt_ring_event *event)
 {
 	int kept_errno = errno;
 
-	gmt_session_push(event);
+	gmt_push_event(event);
 	errno = kept_errno;
 }
 
@@ -178,7 +155,7 @@ void gmt_event_wake(void)
 {
 	int kept_errno = errno;
 
-	gmt_writer_wake();
+	gmt_writer_calls.wake();
 	errno = kept_errno;
 }
 
@@ -195,7 +172,7 @@ void gmt_event_end(struct gmt_ring_event *events, unsigned count)
 	bool is_on = gmt_session_depot();
 
 	for (unsigned i = 1; !is_on && i < count && gmt_session_is_beginning(); i++)
-		gmt_session_count_loss(GMT_LOSS_STARTING);
+		gmt_count_loss(GMT_LOSS_STARTING);
 	for (unsigned i = 0; is_on && i < count; i++) {
 		if (gmt_event_wants_stack(events[i].kind, events[i].address, events[i].object)) {
 			if (!is_captured)
@@ -204,7 +181,7 @@ void gmt_event_end(struct gmt_ring_event *events, unsigned count)
 			events[i].stack = stacks.stack;
 			events[i].frames = stacks.frames;
 		}
-		gmt_session_push(&events[i]);
+		gmt_push_event(&events[i]);
 	}
 	errno = thread->kept_errno;
 	gmt_event_leave(thread);

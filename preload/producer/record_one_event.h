@@ -35,7 +35,7 @@
 #include "producer/clock.h"
 #include "producer/overhead.h"
 #include "producer/ring.h"
-#include "writer/session.h"
+#include "producer/session_state.h"
 #include "producer/thread.h"
 #include "format/format.h"
 

@@ -17,10 +17,9 @@
 #include "system/runtime_folder.h"
 #include "runtime/config.h"
 #include "runtime/descriptor.h"
-#include "runtime/fault.h"
+#include "runtime/log.h"
 #include "files/folder.h"
 #include "files/remove_dead.h"
-#include "writer/session.h"
 #include "shared_memory/shared_recording_owner.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -78,7 +77,7 @@ static bool detach(struct gmt_recording_memory *area, uint64_t offset, uint64_t 
 		return false;
 	madvise(start, bytes, MADV_DONTDUMP);
 	errno = kept_errno;
-	gmt_fault(area->path,
+	gmt_log_fault(area->path,
 		"%s; part of the recorder's memory is not in a file: its events are lost if the process is killed",
 		strerror(errno));
 	return true;
@@ -257,7 +256,7 @@ bool gmt_recording_memory_open(struct gmt_recording_memory *ret_area,
 		 * Prints no message: no data is lost so far, and the snapshot prints a message when it
 		 * reaches the limit.
 		 */
-		gmt_session_note_fault(
+		gmt_log_note_recording(
 			"the recorder's memory is not in a file, because of RLIMIT_FSIZE: events that are not yet "
 			"written are lost if the process is killed");
 		return gmt_recording_memory_open_in_memory(ret_area, ret_why, why_bytes);
@@ -277,7 +276,7 @@ bool gmt_recording_memory_open(struct gmt_recording_memory *ret_area,
 	const char *why = strerror(errno);
 	if (!gmt_recording_memory_open_in_memory(ret_area, ret_why, why_bytes))
 		return false;
-	gmt_fault(NULL,
+	gmt_log_fault(NULL,
 		"the recorder's memory is not in a file, because /dev/shm and the recording's folder refuse it (%s): "
 		"events that are not yet written are lost if the process is killed",
 		why);

@@ -69,7 +69,6 @@ struct gmt_thread_state {
 	/* `depth` at the fork that made this process inside a call; 0: all those calls have ended */
 	uint64_t parent_depth;
 	uint8_t parent_kind; /* `outer_kind` at that fork */
-	bool is_on_recorder_stack; /* see recorder_stack.h */
 	uint64_t timed_from; /* stamp at which the timed call began */
 	/*
 	 * Depth of hooked calls of a signal handler that ran while `closed` or `in_recorder` was set.
@@ -98,6 +97,19 @@ struct gmt_thread_state {
  */
 extern GMT_HIDDEN __thread struct gmt_thread_state gmt_this_thread
 	__attribute__((tls_model("initial-exec")));
+
+/* Returns whether the recorder is at work in the thread, so that a signal handler interrupts it. */
+static inline bool gmt_thread_is_interrupted(const struct gmt_thread_state *thread)
+{
+	return thread->in_recorder & GMT_IN_RECORDER_RECORDING || thread->closed;
+}
+
+/* Forgets the waiting events. */
+static inline void gmt_thread_drop_waiting(struct gmt_thread_state *thread)
+{
+	thread->waiting_count = 0;
+	thread->has_seen_event = thread->is_oom = false;
+}
 
 /*
  * Returns the kernel's id of the calling thread. Asks the kernel only once per thread. Do not call

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/process.h"
+#include "runtime/stages.h"
 
 enum { ASKED_AT_ONCE = 4 };
 
@@ -121,10 +122,14 @@ void gmt_capture_memory_leave(void)
 		atomic_store_explicit(&slots[memory->slot].owner, 0, memory_order_release);
 }
 
-void gmt_capture_memory_after_fork(void)
+/* Frees all memory in the child of a fork, except the memory of the forking thread. */
+static void after_fork(void)
 {
 	const struct gmt_capture_memory *own = gmt_this_thread.memory;
 
 	for (uint32_t i = 0; i < GMT_CAPTURE_MEMORIES; i++)
 		atomic_store(&slots[i].owner, own && own->slot == i ? gmt_thread_tid() : 0);
 }
+
+GMT_AT_STAGE(after_fork, PRODUCER, after_fork);
+GMT_AT_STAGE(thread_end, PRODUCER, gmt_capture_memory_leave);

@@ -45,9 +45,6 @@ struct gmt_capture_memory *gmt_capture_memory_claim(void);
  */
 void gmt_capture_memory_leave(void);
 
-/* Frees all memory in the child of a fork, except the memory of the forking thread. */
-void gmt_capture_memory_after_fork(void);
-
 /* Returns the calling thread's memory. Returns NULL if no memory is left. */
 static inline struct gmt_capture_memory *gmt_capture_memory_get(void)
 {

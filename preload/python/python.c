@@ -17,6 +17,7 @@
 #include "python/python_selftest.h"
 #include "python/python_trace.h"
 #include "format/format.h"
+#include "runtime/stages.h"
 
 /* From 3.12 on, a thread's state is that of the interpreter that runs on it. */
 enum { BOUND_SINCE_MINOR = 12 };
@@ -517,3 +518,5 @@ const char *gmt_python_version(void)
 {
 	return python.version;
 }
+
+GMT_AT_STAGE(after_fork, PYTHON, gmt_python_reset);

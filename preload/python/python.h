@@ -74,13 +74,13 @@ uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_
  */
 void gmt_python_end(void);
 
-/*
- * Forgets the cached frame ids, because their depot is gone (in a forked child). No thread may be
- * capturing.
- */
-void gmt_python_reset(void);
-
 /* Returns the version, such as "3.11.7"; "" if there is no interpreter. Static memory. */
 const char *gmt_python_version(void);
+
+/*
+ * Forgets the cached frame ids, because their depot is gone. Work of the stage after_fork. No thread
+ * may be capturing.
+ */
+void gmt_python_reset(void);
 
 #endif

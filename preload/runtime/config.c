@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "runtime/diag.h"
 #include "options/option_value.h"
 #include "options/recorder_options.h"
 
@@ -131,7 +130,7 @@ void gmt_config_init(const char *text)
 	apply();
 }
 
-void gmt_config_warn(void (*note)(const char *text))
+void gmt_config_warn(void (*report)(const char *text))
 {
 	unsigned count = wrong.count < WRONG_LINES ? wrong.count : WRONG_LINES;
 
@@ -140,34 +139,31 @@ void gmt_config_warn(void (*note)(const char *text))
 			"GPUMEMTRACE_OPTIONS: %u more errors; "
 			"`gpumemtrace doctor` lists all of them",
 			wrong.count - WRONG_LINES + 1);
-	for (unsigned i = 0; i < count; i++) {
-		gmt_diag_warn_text(wrong.lines[i]);
-		note(wrong.lines[i]);
-	}
+	for (unsigned i = 0; i < count; i++)
+		report(wrong.lines[i]);
 	wrong.count = 0;
 }
 
-void gmt_config_help(void)
+void gmt_config_help(void (*print)(const char *text))
 {
 	char line[1024];
 
-	gmt_diag_print(
-		"GPUMEMTRACE_OPTIONS=key=value:key=value (put a value with a colon in quotes)\n");
+	print("GPUMEMTRACE_OPTIONS=key=value:key=value (put a value with a colon in quotes)\n");
 	for (size_t i = 0; i < GMT_RECORDER_OPTION_COUNT; i++) {
 		const struct gmt_recorder_option_row *row =
 			gmt_recorder_option((enum gmt_recorder_option)i);
 
 		snprintf(line, sizeof(line), "  %s=%s  (%s)\n      %s\n", row->key, row->fallback,
 			row->values, row->meaning);
-		gmt_diag_print(line);
+		print(line);
 	}
 }
 
-void gmt_config_list(void (*tell)(void *context, const char *key, const char *value), void *context)
+void gmt_config_list(void (*list)(void *context, const char *key, const char *value), void *context)
 {
 	for (size_t i = 0; i < GMT_RECORDER_OPTION_COUNT; i++) {
 		enum gmt_recorder_option option = (enum gmt_recorder_option)i;
 
-		tell(context, gmt_recorder_option(option)->key, gmt_recorder_setting(&settings, option));
+		list(context, gmt_recorder_option(option)->key, gmt_recorder_setting(&settings, option));
 	}
 }

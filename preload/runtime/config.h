@@ -37,7 +37,7 @@ enum gmt_overflow {
 	GMT_OVERFLOW_WAIT,
 };
 
-/* How the file keeps events (files/rotation.h). */
+/* How the file keeps events (writer/rotation.h). */
 enum gmt_mode { GMT_MODE_FULL, GMT_MODE_WINDOW, GMT_MODE_AGGREGATE };
 
 struct gmt_config {
@@ -111,17 +111,14 @@ static inline uint32_t gmt_config_patience_ms(uint32_t usual_ms)
  */
 void gmt_config_init(const char *options);
 
-/*
- * Prints the errors in the options to stderr and passes them to `note`, one line each. Each line
- * only once.
- */
-void gmt_config_warn(void (*note)(const char *text));
+/* Passes the errors in the options to `report`, one line each. Each line only once. */
+void gmt_config_warn(void (*report)(const char *text));
 
-/* Prints all options with defaults and meanings to stderr (`help=1`). */
-void gmt_config_help(void);
+/* Passes all options with defaults and meanings to `print`, in pieces (`help=1`). */
+void gmt_config_help(void (*print)(const char *text));
 
-/* Calls `tell` with each option's key and its effective value as text. */
-void gmt_config_list(void (*tell)(void *context, const char *key, const char *value),
+/* Calls `list` with each option's key and its effective value as text. */
+void gmt_config_list(void (*list)(void *context, const char *key, const char *value),
 	void *context);
 
 #endif

@@ -22,6 +22,7 @@
 #include "runtime/recorder_stack.h"
 #include "runtime/descriptor.h"
 #include "runtime/streams.h"
+#include "runtime/stages.h"
 
 enum { LINE_BYTES = 1200, KINDS = 24, FIRST_BYTES = 160, KEPT_BYTES = 4096 };
 
@@ -267,10 +268,13 @@ void gmt_diag_end(void)
 	}
 }
 
-void gmt_diag_reset(void)
+/* Resets the counts, so that each kind is printed again. Called in the child of a fork. */
+static void after_fork(void)
 {
 	for (struct kind *kind = kinds; kind < kinds + KINDS; kind++)
 		atomic_store(&kind->count, 0);
 	/* The parent prints its own kept lines. */
 	atomic_store(&kept_printed, atomic_load(&kept_bytes));
 }
+
+GMT_AT_STAGE(after_fork, RUNTIME, after_fork);

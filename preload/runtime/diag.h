@@ -51,7 +51,4 @@ void gmt_diag_print_kept(void);
 /* Prints how often each kind of message was suppressed. Called once, at the end of the process. */
 void gmt_diag_end(void);
 
-/* Resets the counts, so that each kind is printed again. Called in the child of a fork. */
-void gmt_diag_reset(void);
-
 #endif

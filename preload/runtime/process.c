@@ -7,6 +7,7 @@
 
 #include "runtime/patience.h"
 #include "runtime/hot_data.h"
+#include "runtime/stages.h"
 
 enum { WAIT_NS = 1000000000 };
 enum mark { CLEARED, CHANGING, OURS };
@@ -18,7 +19,6 @@ GMT_HOT_DATA _Alignas(64) _Atomic uint32_t *_Atomic gmt_process_mark = &never_cl
 
 static atomic_flag watching = ATOMIC_FLAG_INIT;
 static pid_t owner;
-static void (*let_go)(void);
 
 void gmt_process_watch(void)
 {
@@ -45,9 +45,8 @@ void gmt_process_watch(void)
 	errno = kept_errno;
 }
 
-void gmt_process_init(void (*begin_anew)(void))
+void gmt_process_init(void)
 {
-	let_go = begin_anew;
 	owner = getpid();
 }
 
@@ -68,7 +67,7 @@ void gmt_process_reset_in_child(void)
 		return;
 	}
 	owner = getpid();
-	let_go();
+	GMT_RUN_STAGE(after_fork);
 	if (is_watched)
 		atomic_store(gmt_process_mark, OURS);
 }

@@ -27,10 +27,9 @@
 extern GMT_HIDDEN _Atomic uint32_t *_Atomic gmt_process_mark;
 
 /*
- * Stores the process id and `begin_anew`, which releases everything that belongs to a parent.
- * Called from the constructor. Makes one system call.
+ * Stores the process id. Called from the constructor. Makes one system call.
  */
-void gmt_process_init(void (*begin_anew)(void));
+void gmt_process_init(void);
 
 /*
  * Enables the detection of copies. Called before there is anything that a copy could share, so not
@@ -39,7 +38,7 @@ void gmt_process_init(void (*begin_anew)(void));
 void gmt_process_watch(void);
 
 /*
- * Calls the function from gmt_process_init, once in each child. Called in the child of a fork, and
+ * Does the work of the stage `after_fork` (runtime/stages.h), once in each child. Called in the child of a fork, and
  * when gmt_process_check finds a copy.
  */
 void gmt_process_reset_in_child(void);

@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #include "runtime/cancelling.h"
-#include "producer/thread.h"
+#include "runtime/hidden.h"
+#include "runtime/stages.h"
 
 enum {
 	GUARD_BYTES = 64 << 10, /* the largest page size of all supported machines */
@@ -25,6 +26,9 @@ static struct stack {
 	 */
 	char *memory;
 } stacks[GMT_RECORDER_STACKS];
+
+/* The thread is on a recorder stack, or is a thread of the recorder and needs none. */
+static __thread bool has_stack __attribute__((tls_model("initial-exec")));
 
 /* Calls work(argument) with the stack pointer at `top`; recorder_stack_switch.S. */
 __attribute__((visibility("hidden"))) void gmt_recorder_stack_switch(void *top,
@@ -91,29 +95,27 @@ static bool change_mask(const uint64_t *mask, uint64_t *ret_before)
 /* Runs the work on a recorder stack, with signals held back. Returns false if there is no stack. */
 static bool run_on_stack(void (*work)(void *argument), void *argument)
 {
-	struct gmt_thread_state *thread = &gmt_this_thread;
 	int kept_errno = errno;
 	struct stack *stack = take_stack();
 
 	errno = kept_errno;
 	if (!stack)
 		return false;
-	thread->is_on_recorder_stack = true;
+	has_stack = true;
 	gmt_recorder_stack_switch(stack->memory + GUARD_BYTES + GMT_RECORDER_STACK_BYTES, work,
 		argument);
-	thread->is_on_recorder_stack = false;
+	has_stack = false;
 	give_back(stack);
 	return true;
 }
 
 bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
 {
-	struct gmt_thread_state *thread = &gmt_this_thread;
 	const uint64_t held_back = mask_of_held_back();
 	uint64_t before;
 	int kept_errno = errno;
 
-	if (thread->is_on_recorder_stack || thread->is_ours) {
+	if (has_stack) {
 		work(argument);
 		return true;
 	}
@@ -138,8 +140,16 @@ bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
 	return has_run;
 }
 
-void gmt_recorder_stack_after_fork(void)
+void gmt_recorder_stack_not_needed(void)
+{
+	has_stack = true;
+}
+
+/* Frees all stacks: the threads that used them do not exist in the child. */
+static void after_fork(void)
 {
 	for (struct stack *stack = stacks; stack < stacks + GMT_RECORDER_STACKS; stack++)
 		atomic_store_explicit(&stack->is_taken, 0, memory_order_relaxed);
 }
+
+GMT_AT_STAGE(after_fork, RUNTIME, after_fork);

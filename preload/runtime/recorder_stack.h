@@ -37,9 +37,7 @@ enum {
  */
 bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument);
 
-/*
- * Frees all stacks. Called in the child of a fork, where the threads that used them do not exist.
- */
-void gmt_recorder_stack_after_fork(void);
+/* Tells that the calling thread is the recorder's own and never needs a recorder stack. */
+void gmt_recorder_stack_not_needed(void);
 
 #endif

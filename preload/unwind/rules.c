@@ -10,6 +10,7 @@
 #include "runtime/recorder_stack.h"
 #include "interpose/objects.h"
 #include "runtime/hot_data.h"
+#include "runtime/stages.h"
 
 enum { PAGE = 4096 };
 
@@ -211,7 +212,10 @@ void gmt_rules_resume(bool was_something_unloaded)
 		atomic_fetch_sub_explicit(&gmt_rules.pauses, 1, memory_order_release);
 }
 
-void gmt_rules_reset(void)
+/* Ends all pauses. Call it in the child of a fork: the threads that paused do not exist there. */
+static void after_fork(void)
 {
 	atomic_store(&gmt_rules.pauses, 0);
 }
+
+GMT_AT_STAGE(after_fork, UNWIND, after_fork);

@@ -58,9 +58,6 @@ void gmt_rules_pause(void);
 /* Ends a pause. If an object was unloaded, clears the table and starts a new generation. */
 void gmt_rules_resume(bool was_something_unloaded);
 
-/* Ends all pauses. Call it in the child of a fork: the threads that paused do not exist there. */
-void gmt_rules_reset(void);
-
 /* Reads the unwind tables and adds the rule that they give. Used by gmt_rules_find. */
 struct gmt_unwind_rule gmt_rules_read_tables(uint64_t return_address);
 

@@ -9,8 +9,9 @@
 #include "producer/outer_call.h"
 #include "producer/record_event.h"
 #include "producer/record_one_event.h"
-#include "writer/session.h"
-#include "interpose/driver.h"
+#include "producer/losses.h"
+#include "producer/session_state.h"
+#include "driver/queries.h"
 
 /*
  * A free does not need a device and context: they are known from the block. A binding does not need
@@ -86,13 +87,6 @@ static void reopen_thread(struct gmt_thread_state *thread)
 	thread->closed = 0;
 }
 
-/* Forgets the waiting events. */
-static void drop_waiting(struct gmt_thread_state *thread)
-{
-	thread->waiting_count = 0;
-	thread->has_seen_event = thread->is_oom = false;
-}
-
 /*
  * Counts a call that a signal handler makes. The wrapper passes the call on and leaves the other
  * thread state unchanged.
@@ -104,7 +98,7 @@ static void count_reentrant(struct gmt_thread_state *thread, enum gmt_hook hook,
 	 * counted again.
 	 */
 	if (kind && !thread->reentrant_depth && !thread->is_ours)
-		gmt_session_count_loss(GMT_LOSS_REENTERED);
+		gmt_count_loss(GMT_LOSS_REENTERED);
 	thread->reentrant_depth++;
 	gmt_call_count(hook);
 }
@@ -117,7 +111,7 @@ bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const
 	 * the parent's.
 	 */
 	if (thread->in_recorder == GMT_IN_RECORDER_FORKED && !thread->closed) {
-		drop_waiting(thread);
+		gmt_thread_drop_waiting(thread);
 		thread->in_recorder = 0;
 		return false;
 	}
@@ -348,39 +342,11 @@ void gmt_call_end_unknown(struct gmt_thread_state *thread, uint64_t own)
 	 * The parent records the call, unless the fork came right before the driver's call. This
 	 * process does not know, so it counts the call as lost.
 	 */
-	drop_waiting(thread);
+	gmt_thread_drop_waiting(thread);
 	thread->parent_depth -= own < thread->parent_depth ? own : thread->parent_depth;
 	if (!thread->parent_depth && thread->parent_kind)
-		gmt_session_count_loss(GMT_LOSS_JUMPED);
+		gmt_count_loss(GMT_LOSS_JUMPED);
 	reopen_thread(thread);
-}
-
-bool gmt_call_after_fork(void)
-{
-	struct gmt_thread_state *thread = &gmt_this_thread;
-	/* Includes the parent's calls, for a child that forks again in the same call */
-	uint64_t depth = thread->depth + thread->parent_depth;
-
-	if (!(thread->in_recorder & GMT_IN_RECORDER_RECORDING) && !thread->closed) {
-		uint8_t kind = thread->parent_depth ? thread->parent_kind : thread->outer_kind;
-
-		memset(thread, 0, sizeof(*thread));
-		thread->parent_depth = depth;
-		thread->parent_kind = kind;
-		return false;
-	}
-	/*
-	 * A call that just begins belongs to this process, because the driver is called later.
-	 * Everything else belongs to a call that the parent made.
-	 */
-	if (thread->in_recorder || thread->closed != GMT_CLOSED_BEGIN)
-		thread->in_recorder |= GMT_IN_RECORDER_FORKED;
-	else
-		drop_waiting(thread);
-	thread->tid = 0;
-	thread->refused = 0;
-	thread->is_known_own_process = false;
-	return true;
 }
 
 void gmt_call_end_outermost(struct gmt_thread_state *thread)

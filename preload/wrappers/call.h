@@ -31,7 +31,7 @@
 #include "hooks/hooks.h"
 #include "runtime/process.h"
 #include "producer/clock.h"
-#include "producer/oom.h"
+#include "driver/oom.h"
 #include "producer/thread.h"
 #include "format/format.h"
 
@@ -194,13 +194,6 @@ void gmt_call_end_outermost(struct gmt_thread_state *thread);
  * left.
  */
 void gmt_call_end_unknown(struct gmt_thread_state *thread, uint64_t own);
-
-/*
- * Call it in the child of a fork, on the thread that forked. Returns whether a signal handler
- * forked while it interrupted the recorder. Then the interrupted code continues when the handler
- * returns, and still uses its data.
- */
-bool gmt_call_after_fork(void);
 
 /* Leaves the wrapper. The outermost wrapper records the waiting events. */
 __attribute__((always_inline)) static inline void gmt_call_end(const struct gmt_call *call)

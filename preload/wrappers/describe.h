@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "wrappers/array_size.h"
-#include "interpose/driver.h"
+#include "driver/queries.h"
 #include "format/format.h"
 
 /*

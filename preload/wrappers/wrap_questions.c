@@ -8,8 +8,8 @@
 #include <stdatomic.h>
 
 #include "producer/record_event.h"
-#include "writer/session.h"
-#include "interpose/driver.h"
+#include "producer/session_state.h"
+#include "driver/queries.h"
 
 /* a repeated query with the same answer is recorded once in this time */
 enum { AGAIN_NS = 100000000 };

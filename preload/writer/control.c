@@ -20,11 +20,13 @@
 #include "files/folder.h"
 #include "writer/snapshots.h"
 #include "shared_memory/control.h"
+#include "runtime/stages.h"
 
 enum { TRIES = 16 };
 
 static struct {
-	struct gmt_control *page; /* NULL: there is none */
+	struct gmt_control *page;
+	enum gmt_mode mode; /* the mode that the page shows */ /* NULL: there is none */
 	int fd;
 	struct gmt_file_identity file;
 	int folder; /* files/folder.h */
@@ -80,7 +82,7 @@ static bool map(int fd)
 	return true;
 }
 
-static void write_mode(struct gmt_control *page, enum gmt_mode mode)
+static void write_mode(enum gmt_mode mode)
 {
 	static const char *const names[] = {
 		[GMT_MODE_FULL] = "full",
@@ -88,13 +90,8 @@ static void write_mode(struct gmt_control *page, enum gmt_mode mode)
 		[GMT_MODE_AGGREGATE] = "aggregate",
 	};
 
-	snprintf(page->mode, sizeof(page->mode), "%s", names[mode]);
-}
-
-void gmt_control_set_mode(enum gmt_mode mode)
-{
-	if (control.page)
-		write_mode(control.page, mode);
+	control.mode = mode;
+	snprintf(control.page->mode, sizeof(control.page->mode), "%s", names[mode]);
 }
 
 static void fill_in(const struct gmt_recording *recording)
@@ -105,7 +102,7 @@ static void fill_in(const struct gmt_recording *recording)
 	page->pid = (uint32_t)getpid();
 	page->start_ticks = gmt_process_start_ticks(getpid());
 	page->start_time_ns = gmt_clock_start.realtime_ns;
-	write_mode(page, gmt_config.mode);
+	write_mode(gmt_config.mode);
 	snprintf(page->program, sizeof(page->program), "%s", recording->identity.program);
 	/* Use an absolute path, because a reader has another current folder. */
 	if (recording->path[0] == '/' || !getcwd(page->path, sizeof(page->path)))
@@ -186,6 +183,13 @@ static void set_paused(bool wanted)
 	finish_turn(false, wanted ? "paused" : "resumed");
 }
 
+/* Answers the request for a snapshot. */
+static void answer_snapshot(const char *path, const char *why)
+{
+	if (control.page)
+		finish_turn(!path, path ? path : why);
+}
+
 static void take_up(void)
 {
 	/* Static, because stacks may be small; there is only one caller. */
@@ -200,7 +204,7 @@ static void take_up(void)
 	snprintf(path, sizeof(path), "%.*s", (int)sizeof(path) - 1, page->argument);
 	switch (page->verb) {
 	case GMT_CONTROL_SNAPSHOT:
-		gmt_snapshots_ask_for(path);
+		gmt_snapshots_ask_for(path, answer_snapshot);
 		break;
 	case GMT_CONTROL_PAUSE:
 		set_paused(true);
@@ -213,18 +217,24 @@ static void take_up(void)
 	}
 }
 
-void gmt_control_round(const struct gmt_stream *stream)
+void gmt_control_round(const struct gmt_stream *stream, enum gmt_mode mode)
 {
 	if (!control.page)
 		return;
+	if (mode != control.mode)
+		write_mode(mode);
 	tell(stream);
 	take_up();
 }
 
-void gmt_control_answer(const char *path, const char *why)
+/* Unmaps and closes the control file, without removing it: it may be the parent's. */
+static void close_page(void)
 {
 	if (control.page)
-		finish_turn(!path, path ? path : why);
+		munmap(control.page, sizeof(*control.page));
+	control.page = NULL;
+	control.folder = -1;
+	gmt_descriptor_close(&control.fd, &control.file);
 }
 
 void gmt_control_close(void)
@@ -234,14 +244,7 @@ void gmt_control_close(void)
 	atomic_store(&control.page->state, GMT_CONTROL_ENDED);
 	gmt_folder_unlink(control.folder, control.path);
 	gmt_folder_let_go(&control.folder);
-	gmt_control_abandon();
+	close_page();
 }
 
-void gmt_control_abandon(void)
-{
-	if (control.page)
-		munmap(control.page, sizeof(*control.page));
-	control.page = NULL;
-	control.folder = -1;
-	gmt_descriptor_close(&control.fd, &control.file);
-}
+GMT_AT_STAGE(after_fork, WRITER, close_page);

@@ -5,7 +5,7 @@
 /*
  * The control file of a recording (shared_memory/control.h). The writer publishes the state of the
  * recording in it, and other processes place their requests in it. Only the writer's thread uses
- * these functions, except gmt_control_abandon. If no folder for the control file can be found, the
+ * these functions. If no folder for the control file can be found, the
  * recording works without it and accepts no requests.
  */
 
@@ -20,24 +20,12 @@
 void gmt_control_open(const struct gmt_recording *recording);
 
 /*
- * Publishes the state of the stream and handles a request, if there is one. The writer calls it
- * once in each round.
+ * Publishes the state of the stream and the mode of the recording, and handles a request, if there
+ * is one. The writer calls it once in each round.
  */
-void gmt_control_round(const struct gmt_stream *stream);
-
-/* Publishes the new mode of the recording. */
-void gmt_control_set_mode(enum gmt_mode mode);
-
-/*
- * Answers the request for a snapshot. `path` is the path of the snapshot. If `path` is NULL, the
- * snapshot failed, and `why` is the reason.
- */
-void gmt_control_answer(const char *path, const char *why);
+void gmt_control_round(const struct gmt_stream *stream, enum gmt_mode mode);
 
 /* Removes the control file at the end of the recording. */
 void gmt_control_close(void);
-
-/* Unmaps and closes the parent's control file. Called in the child of a fork. */
-void gmt_control_abandon(void);
 
 #endif

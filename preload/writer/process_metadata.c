@@ -10,9 +10,9 @@
 #include "hooks/call_counts.h"
 #include "runtime/config.h"
 #include "producer/clock.h"
-#include "writer/modules.h"
+#include "unwind/modules.h"
 #include "producer/overhead.h"
-#include "writer/samples.h"
+#include "driver/samples.h"
 #include "writer/snapshots.h"
 #include "interpose/unhooked.h"
 
@@ -115,25 +115,18 @@ static void write_modules(struct gmt_process_metadata *facts)
 }
 
 /* Writes each note that is complete and not yet written. */
-static void write_notes_of(const struct gmt_process_metadata *facts,
-	const struct gmt_recording_notes *notes, bool *is_written)
-{
-	for (uint32_t i = 0; i < GMT_RECORDING_NOTES; i++) {
-		/* Pairs with the release in session.c. */
-		if (is_written[i] || !atomic_load_explicit(&notes->is_there[i], memory_order_acquire))
-			continue;
-
-		struct gmt_note row = { slice(notes->text[i]) };
-
-		is_written[i] = true;
-		facts->write(facts->context, GMT_RECORD_NOTE, &row, 1);
-	}
-}
-
 static void write_notes(struct gmt_process_metadata *facts)
 {
-	write_notes_of(facts, &facts->recording->notes, facts->note_written);
-	write_notes_of(facts, &facts->recording->faults, facts->fault_written);
+	for (int kind = 0; kind < GMT_LOG_KINDS; kind++)
+		for (unsigned i = 0; i < GMT_LOG_NOTES; i++) {
+			bool *is_written = &facts->note_written[kind][i];
+			const char *text = *is_written ? NULL : gmt_log_get((enum gmt_log_kind)kind, i);
+
+			if (!text)
+				continue;
+			*is_written = true;
+			facts->write(facts->context, GMT_RECORD_NOTE, &(struct gmt_note){ slice(text) }, 1);
+		}
 }
 
 static void write_clock(const struct gmt_process_metadata *facts)
@@ -166,11 +159,10 @@ static void write_losses(struct gmt_process_metadata *facts, bool all)
 			"stacks have no Python frames: another interpreter may have run on the "
 			"thread, which is not visible before Python 3.12",
 	};
-	char text[GMT_RECORDING_NOTE_BYTES];
+	char text[GMT_LOG_NOTE_BYTES];
 
 	for (int loss = 0; loss < GMT_LOSS_COUNT; loss++) {
-		uint64_t count =
-			atomic_load_explicit(&facts->recording->losses[loss], memory_order_relaxed);
+		uint64_t count = gmt_losses_of((enum gmt_loss)loss);
 
 		/*
 		 * Each note adds a line to the file, and stacks may be lost for weeks. So a note is written

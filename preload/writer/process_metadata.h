@@ -13,7 +13,9 @@
 
 #include "hooks/hooks.h"
 #include "writer/recording.h"
+#include "producer/losses.h"
 #include "producer/ring.h"
+#include "runtime/log.h"
 #include "format/format.h"
 
 struct gmt_process_metadata {
@@ -22,8 +24,7 @@ struct gmt_process_metadata {
 	void (*write)(void *context, uint32_t kind, const void *rows, uint32_t count);
 	void *context; /* first argument of `write` */
 	uint32_t modules_written;
-	bool note_written[GMT_RECORDING_NOTES];
-	bool fault_written[GMT_RECORDING_NOTES];
+	bool note_written[GMT_LOG_KINDS][GMT_LOG_NOTES];
 	uint64_t losses_written[GMT_LOSS_COUNT];
 	bool api_written[GMT_HOOK_COUNT];
 	uint64_t calls_written[GMT_HOOK_COUNT];

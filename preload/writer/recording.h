@@ -6,7 +6,6 @@
  * The state of one recording. The session fills it in. The writer and process_metadata.c read it.
  */
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -16,17 +15,9 @@
 #include "depot/depot.h"
 #include "producer/recording_memory.h"
 #include "files/output.h"
-#include "writer/session.h"
-#include "interpose/driver.h"
+#include "driver/queries.h"
 
-enum { GMT_RECORDING_DEVICES = 64, GMT_RECORDING_NOTES = 16, GMT_RECORDING_NOTE_BYTES = 256 };
-
-/* Notes for the user, shown in the report. A thread takes a place once and fills it. */
-struct gmt_recording_notes {
-	_Atomic uint32_t taken; /* also counts notes that found no free place */
-	_Atomic bool is_there[GMT_RECORDING_NOTES];
-	char text[GMT_RECORDING_NOTES][GMT_RECORDING_NOTE_BYTES];
-};
+enum { GMT_RECORDING_DEVICES = 64 };
 
 /* The session owns it. The session outlives the writer. */
 struct gmt_recording {
@@ -41,13 +32,8 @@ struct gmt_recording {
 	char name[GMT_IDENTIFIER_BYTES]; /* random; stored in the file and in the shared memory */
 	uint32_t device_count;
 	struct gmt_driver_device_info devices[GMT_RECORDING_DEVICES];
-	struct gmt_recording_notes notes;  /* also kept for the recording of a forked child */
-	struct gmt_recording_notes faults; /* only for this recording */
 	/* Set by the writer; each sink of this recording calls it (format/file/sink.h). */
 	bool (*wait_for_room)(void *unused, int error_number);
-	/* The disk accepts no data at present, so a thread need not wait for the writer. */
-	_Atomic bool is_stalled;
-	_Atomic uint64_t losses[GMT_LOSS_COUNT];
 };
 
 #endif

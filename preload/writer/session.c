@@ -10,8 +10,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "wrappers/call.h"
-#include "producer/thread_stack_caches.h"
 #include "runtime/config.h"
 #include "runtime/descriptor.h"
 #include "runtime/diag.h"
@@ -24,16 +22,18 @@
 #include "producer/clock.h"
 #include "producer/record_event.h"
 #include "producer/record_one_event.h"
+#include "producer/losses.h"
+#include "producer/session_state.h"
+#include "runtime/log.h"
+#include "runtime/stages.h"
 #include "writer/control.h"
-#include "files/open_files.h"
-#include "producer/overhead.h"
+#include "writer/open_files.h"
 #include "producer/push.h"
 #include "writer/snapshots.h"
 #include "writer/stand_in.h"
 #include "writer/writer.h"
-#include "interpose/driver.h"
+#include "driver/queries.h"
 #include "producer/thread.h"
-#include "runtime/hot_data.h"
 
 /* The first event's maximum wait until the writer has opened the files; a slow disk delays it. */
 #define FIRST_WAIT_NS UINT64_C(10000000000)
@@ -50,30 +50,10 @@ enum {
 static_assert((int)GMT_LOSS_COUNT <= (int)GMT_SHARED_RECORDING_LOSSES,
 	"each loss has its count in the shared memory too");
 
-GMT_HOT_DATA _Atomic uint32_t gmt_session_state; /* enum gmt_session_state */
-static struct gmt_depot *depot; /* recording.depot */
-GMT_HOT_DATA _Atomic uint32_t gmt_session_number = 1;
 static struct gmt_recording_memory area = { .fd = -1, .folder = -1 };
 static char why_not[1024]; /* reason of a failure; the writer's until the session is on or over */
 static struct gmt_recording recording = { .fd = -1 };
 static struct gmt_writer_listener listener;
-static _Atomic bool has_begun; /* this process has made its files or is making them */
-static _Atomic uint32_t ending; /* 0: no, 1: a thread is ending the session, 2: ended */
-
-__thread struct gmt_thread_state gmt_this_thread __attribute__((tls_model("initial-exec")));
-
-void gmt_session_init(bool may_begin)
-{
-	gmt_push_init(&area, &recording.is_stalled, &ending);
-	if (!may_begin)
-		atomic_store(&gmt_session_state, GMT_SESSION_OVER);
-}
-
-bool gmt_session_may_begin(void)
-{
-	return atomic_load_explicit(&gmt_session_state, memory_order_relaxed) != GMT_SESSION_OVER;
-}
-
 static void ask_devices(void)
 {
 	uint32_t count = gmt_driver_device_count();
@@ -121,11 +101,10 @@ static void memory_is_open(bool is_open)
 {
 	uint32_t starting = GMT_SESSION_STARTING;
 
-	depot = recording.depot;
+	gmt_session.depot = recording.depot;
 
-	/* Add the losses that were counted before there was shared memory. */
-	for (int loss = 0; is_open && loss < GMT_LOSS_COUNT; loss++)
-		atomic_fetch_add(&area.header->losses[loss], atomic_load(&recording.losses[loss]));
+	if (is_open)
+		gmt_losses_share(area.header->losses);
 	/* If the process has ended meanwhile, the state is OVER: the writer ends the file at once. */
 	atomic_compare_exchange_strong(&gmt_session_state, &starting,
 		is_open ? GMT_SESSION_ON : GMT_SESSION_OVER);
@@ -167,7 +146,7 @@ static bool begin_in_memory(void)
 		recording.identity.folder[0] = 0;
 	if (!gmt_open_memory(&recording, &area, why_not, sizeof(why_not)))
 		return false;
-	gmt_session_note_fault(
+	gmt_log_note_recording(
 		"writer=lazy: the recorder's memory is not in a file; events that are not yet written are lost if the process is killed");
 	/* A burst of new stacks uses this space until the writer runs and gives the depot more. */
 	gmt_recording_memory_grow_depot(&area, LATE_DEPOT_BYTES);
@@ -200,7 +179,7 @@ static void begin_work(void *ret_beginning)
 	if (gmt_this_thread.in_recorder & GMT_IN_RECORDER_FORKED ||
 		!atomic_compare_exchange_strong(&gmt_session_state, &none, GMT_SESSION_STARTING))
 		return;
-	atomic_store(&has_begun, true);
+	atomic_store(&gmt_session.has_begun, true);
 	gmt_process_watch();
 	free_inherited();
 	recording.pid = getpid();
@@ -212,7 +191,7 @@ static void begin_work(void *ret_beginning)
 	listener.open = is_late ? open_late : open_in_writer;
 	listener.failed = writer_failed;
 	gmt_writer_init(&recording, listener);
-	snprintf(why_not, sizeof(why_not), "there is no memory or no thread for the recorder");
+	snprintf(why_not, sizeof(why_not), "there is there is there is no memory or no thread for the recorder");
 	recording.has_writer = is_late ? begin_in_memory() : gmt_writer_start();
 	*beginning = recording.has_writer ? BEGINNING_MADE : BEGINNING_FAILED;
 	if (!recording.has_writer)
@@ -286,87 +265,41 @@ __attribute__((noinline)) static bool begin_once(void)
 	}
 	now = atomic_load_explicit(&gmt_session_state, memory_order_acquire);
 	if (now == GMT_SESSION_STARTING)
-		gmt_session_count_loss(GMT_LOSS_STARTING);
+		gmt_count_loss(GMT_LOSS_STARTING);
 	/* After a fork by a handler, this child has no recording, and the event is the parent's. */
 	return gmt_session_state_is_on(now);
 }
 
-bool gmt_session_has_begun(void)
+void gmt_session_main_thread_ends(void)
 {
-	return atomic_load_explicit(&has_begun, memory_order_relaxed);
+	int kept_errno = errno;
+
+	/* Only if the writer has its own descriptor table and so holds no descriptors of the host. */
+	if (gmt_session_is_on() && gmt_descriptor_is_elsewhere() && syscall(SYS_gettid) == getpid() &&
+		!gmt_process_is_child())
+		gmt_stand_in_begin();
+	errno = kept_errno;
 }
 
-bool gmt_session_is_on(void)
+static void ask_for_snapshot(void)
 {
-	gmt_process_check();
-	return gmt_session_state_is_on(atomic_load_explicit(&gmt_session_state, memory_order_acquire));
+	gmt_snapshots_ask(GMT_SNAPSHOT_OOM);
 }
 
-void gmt_session_wake_writer_safely(void)
+void gmt_session_init(bool may_begin)
 {
-	uint32_t on = GMT_SESSION_ON;
-
-	if (gmt_writer_is_put_off())
-		atomic_compare_exchange_strong(&gmt_session_state, &on, GMT_SESSION_CALLED);
-	else
-		gmt_writer_wake();
-}
-
-bool gmt_session_may_make_threads(void)
-{
-	return !gmt_config.is_writer_lazy || (gmt_session_has_begun() && !gmt_writer_is_put_off());
-}
-
-bool gmt_session_is_beginning(void)
-{
-	return atomic_load_explicit(&gmt_session_state, memory_order_relaxed) == GMT_SESSION_STARTING;
-}
-
-struct gmt_depot *gmt_session_depot(void)
-{
-	/* Pairs with the store in memory_is_open: the depot exists. */
-	if (__builtin_expect(atomic_load_explicit(&gmt_session_state, memory_order_acquire) ==
-				GMT_SESSION_ON,
-			1))
-		return depot;
-	return begin_once() ? depot : NULL;
-}
-
-void gmt_session_count_losses(enum gmt_loss loss, uint64_t count)
-{
-	atomic_fetch_add_explicit(&recording.losses[loss], count, memory_order_relaxed);
-	if (gmt_session_is_on())
-		atomic_fetch_add_explicit(&area.header->losses[loss], count, memory_order_relaxed);
-}
-
-void gmt_session_count_loss(enum gmt_loss loss)
-{
-	gmt_session_count_losses(loss, 1);
-}
-
-/*
- * Two threads take two places and do not wait for each other. If the thread of a place is gone
- * (after a fork), the place stays empty and the writer skips it.
- */
-static void add_note(struct gmt_recording_notes *notes, const char *text)
-{
-	uint32_t index = atomic_fetch_add(&notes->taken, 1);
-
-	if (index >= GMT_RECORDING_NOTES)
-		return;
-	snprintf(notes->text[index], GMT_RECORDING_NOTE_BYTES, "%s", text);
-	/* Pairs with the acquire in process_metadata.c. */
-	atomic_store_explicit(&notes->is_there[index], true, memory_order_release);
-}
-
-void gmt_session_note(const char *text)
-{
-	add_note(&recording.notes, text);
-}
-
-void gmt_session_note_fault(const char *text)
-{
-	add_note(&recording.faults, text);
+	gmt_session.memory = &area;
+	gmt_writer_calls = (struct gmt_writer_calls){
+		.begin = begin_once,
+		.wake = gmt_writer_wake,
+		.need = gmt_writer_need,
+		.is_delayed = gmt_writer_is_put_off,
+		.sync = gmt_writer_sync,
+		.snapshot_oom = ask_for_snapshot,
+	};
+	gmt_push_init();
+	if (!may_begin)
+		atomic_store(&gmt_session_state, GMT_SESSION_OVER);
 }
 
 void gmt_session_call_at_thread(void (*work)(void))
@@ -392,17 +325,6 @@ void gmt_session_call_when_alone(bool (*is_last)(unsigned own), void (*stop_thre
 	listener.stop_threads = stop_threads;
 }
 
-void gmt_session_main_thread_ends(void)
-{
-	int kept_errno = errno;
-
-	/* Only if the writer has its own descriptor table and so holds no descriptors of the host. */
-	if (gmt_session_is_on() && gmt_descriptor_is_elsewhere() && syscall(SYS_gettid) == getpid() &&
-		!gmt_process_is_child())
-		gmt_stand_in_begin();
-	errno = kept_errno;
-}
-
 void gmt_session_before_exec(void)
 {
 	static atomic_flag told = ATOMIC_FLAG_INIT;
@@ -411,7 +333,7 @@ void gmt_session_before_exec(void)
 		gmt_this_thread.is_ours)
 		return;
 	if (!atomic_flag_test_and_set(&told))
-		gmt_session_note(
+		gmt_log_note(
 			"the process called exec to run another program; if the call succeeded, "
 			"the recording ends here");
 	gmt_writer_sync(gmt_config_patience_ms(EXEC_WAIT_MS));
@@ -436,18 +358,11 @@ static bool is_first_to_end(void)
 	uint32_t not_yet = 0;
 	struct gmt_patience patience = gmt_patience_begin(END_WAIT_NS);
 
-	if (atomic_compare_exchange_strong(&ending, &not_yet, 1))
+	if (atomic_compare_exchange_strong(&gmt_session.ending, &not_yet, 1))
 		return true;
-	while (atomic_load(&ending) == 1 && gmt_patience_rest(&patience))
+	while (atomic_load(&gmt_session.ending) == 1 && gmt_patience_rest(&patience))
 		;
 	return false;
-}
-
-void gmt_session_never_begin(void)
-{
-	uint32_t none = GMT_SESSION_NONE;
-
-	atomic_compare_exchange_strong(&gmt_session_state, &none, GMT_SESSION_OVER);
 }
 
 void gmt_session_end(void)
@@ -455,7 +370,7 @@ void gmt_session_end(void)
 	if (gmt_process_is_child() || gmt_this_thread.is_ours)
 		return;
 	gmt_session_never_begin();
-	if (!atomic_load(&has_begun) || !is_first_to_end())
+	if (!atomic_load(&gmt_session.has_begun) || !is_first_to_end())
 		return;
 	gmt_outer_call_end_process();
 	/* A recording that is just beginning is also ended, once its files exist. */
@@ -469,15 +384,15 @@ void gmt_session_end(void)
 	}
 	gmt_diag_print_kept();
 	gmt_diag_end();
-	atomic_store(&ending, 2);
+	atomic_store(&gmt_session.ending, 2);
 }
 
-void gmt_session_abandon(void)
+/* Releases the parent's recording, so that the child does not touch it. */
+static void after_fork(void)
 {
 	uint32_t was = atomic_load(&gmt_session_state);
-	bool is_interrupted = gmt_call_after_fork();
+	bool is_interrupted = gmt_thread_is_interrupted(&gmt_this_thread);
 
-	gmt_capture_memory_after_fork();
 	/* The child must not keep the parent's rings alive. */
 	if (was != GMT_SESSION_NONE) {
 		if (is_interrupted)
@@ -488,21 +403,16 @@ void gmt_session_abandon(void)
 		gmt_writer_forget();
 		gmt_descriptor_close(&recording.fd, &recording.file);
 	}
-	gmt_control_abandon();
-	gmt_snapshots_reset();
-	/* The notes also apply to the child, so they are kept. */
-	recording.depot = depot = NULL;
+	recording.depot = gmt_session.depot = NULL;
 	recording.area = NULL;
 	recording.has_writer = false;
 	recording.fd = -1;
-	for (int loss = 0; loss < GMT_LOSS_COUNT; loss++)
-		atomic_store(&recording.losses[loss], 0);
-	memset(&recording.faults, 0, sizeof(recording.faults));
-	atomic_store(&recording.is_stalled, false);
-	atomic_store(&ending, 0);
-	atomic_store(&has_begun, false);
-	gmt_overhead_forget();
+	atomic_store(&gmt_session.is_stalled, false);
+	atomic_store(&gmt_session.ending, 0);
+	atomic_store(&gmt_session.has_begun, false);
 	atomic_fetch_add(&gmt_session_number, 1);
-	gmt_push_after_fork();
 	atomic_store(&gmt_session_state, GMT_SESSION_NONE);
 }
+
+GMT_AT_STAGE(after_fork, WRITER, after_fork);
+GMT_AT_STAGE(thread_end, WRITER, gmt_session_main_thread_ends);

@@ -18,9 +18,8 @@
 #include "runtime/descriptor.h"
 #include "runtime/diag.h"
 #include "producer/clock.h"
-#include "writer/control.h"
-#include "writer/session.h"
-#include "writer/writer.h"
+#include "producer/session_state.h"
+#include "runtime/stages.h"
 
 enum {
 	SLICE_BYTES = 8 << 20, /* maximum bytes copied in one round */
@@ -59,6 +58,8 @@ static struct {
 	char path[4400]; /* the file's name when it is complete */
 	char unfinished[4480]; /* the file's name until it is complete */
 	char asked_path[4352];
+	/* Receives the result for a reader (GMT_SNAPSHOT_READER). */
+	void (*answer)(const char *path, const char *why);
 	char name[sizeof(program_name)];
 	uint64_t count;
 	uint64_t own_ideas;
@@ -77,7 +78,7 @@ static bool note_wish(enum gmt_snapshot_cause cause)
 void gmt_snapshots_ask(enum gmt_snapshot_cause cause)
 {
 	if (note_wish(cause))
-		gmt_writer_wake();
+		gmt_writer_calls.wake();
 }
 
 void gmt_snapshots_ask_named(const char *name)
@@ -92,8 +93,9 @@ void gmt_snapshots_ask_named(const char *name)
 	gmt_snapshots_ask(GMT_SNAPSHOT_PROGRAM);
 }
 
-void gmt_snapshots_ask_for(const char *path)
+void gmt_snapshots_ask_for(const char *path, void (*answer)(const char *path, const char *why))
 {
+	job.answer = answer;
 	snprintf(job.asked_path, sizeof(job.asked_path), "%s", path);
 	atomic_fetch_or_explicit(&wanted, 1U << GMT_SNAPSHOT_READER, memory_order_relaxed);
 }
@@ -155,7 +157,7 @@ static void fail(const char *what)
 		unlink(job.unfinished);
 	close_files();
 	if (job.cause == GMT_SNAPSHOT_READER)
-		gmt_control_answer(NULL, why);
+		job.answer(NULL, why);
 	else
 		gmt_diag_warn_kind("a snapshot failed", "%s: %s", job.path, why);
 }
@@ -420,7 +422,7 @@ static void finish(void)
 	close_files();
 	job.count++;
 	if (job.cause == GMT_SNAPSHOT_READER)
-		gmt_control_answer(job.path, NULL);
+		job.answer(job.path, NULL);
 	gmt_diag_report("snapshot written to %s", job.path);
 }
 
@@ -480,3 +482,5 @@ void gmt_snapshots_take_signal(void)
 	}
 	sigaction(number, &ours, NULL);
 }
+
+GMT_AT_STAGE(after_fork, WRITER, gmt_snapshots_reset);

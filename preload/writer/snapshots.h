@@ -36,10 +36,11 @@ void gmt_snapshots_ask(enum gmt_snapshot_cause cause);
 void gmt_snapshots_ask_named(const char *name);
 
 /*
- * Requests a snapshot for a reader, and gmt_control_answer sends the answer. `path` is absolute, or
- * empty. Called by the writer.
+ * Requests a snapshot for a reader. `path` is absolute, or empty. `answer` is called with the path
+ * of the snapshot. If that is NULL, the snapshot failed, and `why` is the reason. Called by the
+ * writer.
  */
-void gmt_snapshots_ask_for(const char *path);
+void gmt_snapshots_ask_for(const char *path, void (*answer)(const char *path, const char *why));
 
 /*
  * Records that `used_bytes` of the device's memory are in use now. A new peak may cause a snapshot.

@@ -6,6 +6,7 @@
 
 #include "runtime/diag.h"
 #include "producer/clock.h"
+#include "producer/session_state.h"
 #include "producer/record_event.h"
 #include "writer/snapshots.h"
 #include "format/encoding/varint.h"
@@ -93,7 +94,7 @@ static void check(struct gmt_stream *stream, enum gmt_status status, const struc
 	stream->has_failed = true;
 	atomic_store(&stream->recording->area->header->write_errno, (uint32_t)(why ? why : EIO));
 	/* If the disk was stalled to the end, this was already reported. */
-	if (!atomic_load(&stream->recording->is_stalled))
+	if (!atomic_load(&gmt_session.is_stalled))
 		gmt_diag_warn("%s: %s; recording stopped, the program continues", stream->recording->path,
 			error->text);
 	stream->failed();

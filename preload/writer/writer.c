@@ -18,9 +18,10 @@
 #include "runtime/process.h"
 #include "writer/alone.h"
 #include "producer/clock.h"
+#include "producer/session_state.h"
 #include "writer/control.h"
-#include "runtime/fault.h"
-#include "files/rotation.h"
+#include "runtime/log.h"
+#include "writer/rotation.h"
 #include "writer/snapshots.h"
 #include "writer/stand_in.h"
 #include "writer/stream.h"
@@ -192,7 +193,7 @@ static bool is_alone(void)
  */
 static bool wait_for_room(void *unused, int error_number)
 {
-	_Atomic bool *is_stalled = &writer.recording->is_stalled;
+	_Atomic bool *is_stalled = &gmt_session.is_stalled;
 	uint32_t seen = atomic_load_explicit(&writer.wanted, memory_order_acquire);
 
 	(void)unused;
@@ -204,7 +205,7 @@ static bool wait_for_room(void *unused, int error_number)
 	if (gmt_rotation_make_room(&writer.rotate))
 		return true;
 	if (!atomic_exchange(is_stalled, true))
-		gmt_fault(writer.recording->path,
+		gmt_log_fault(writer.recording->path,
 			"%s; the program continues, but events that do not fit into memory "
 			"are dropped until the file is writable again",
 			strerror(error_number));
@@ -256,7 +257,7 @@ static void leave_names(void)
 
 	gmt_control_close();
 	if (had_name)
-		gmt_session_note_fault(
+		gmt_log_note_recording(
 			"the process changed from root to another user: from then on, events that are not yet written are lost if it is killed");
 }
 
@@ -273,6 +274,7 @@ static bool open_stream(void)
 static void record(void)
 {
 	gmt_this_thread.is_ours = true;
+	gmt_recorder_stack_not_needed();
 	gmt_this_thread.in_recorder = GMT_IN_RECORDER_RECORDING;
 	prctl(PR_SET_NAME, "gpumemtrace", 0, 0, 0);
 	/* When it wakes up, it must not take the processor from a thread of the host. */
@@ -293,7 +295,7 @@ static void record(void)
 		gmt_process_metadata_samples(&writer.stream.facts);
 		if (writer.listener.each_round)
 			writer.listener.each_round();
-		gmt_control_round(&writer.stream);
+		gmt_control_round(&writer.stream, writer.rotate.mode);
 		if (gmt_snapshots_is_due() ||
 			asked != atomic_load_explicit(&writer.syncs_done, memory_order_relaxed) ||
 			gmt_stream_is_sync_due(&writer.stream) || gmt_rotation_wants_sync(&writer.rotate)) {
@@ -388,7 +390,7 @@ static void begin_late(void *unused)
 	if (!gmt_writer_start()) {
 		atomic_store(&writer.next_try_ns, gmt_patience_now_ns() + NEXT_TRY_NS);
 		atomic_store(&writer.stage, PUT_OFF);
-		gmt_fault(NULL,
+		gmt_log_fault(NULL,
 			"the recorder's thread could not start: the program continues, but events that do not fit into memory are dropped");
 	} else if (writer.listener.begun_late) {
 		writer.listener.begun_late();
@@ -433,7 +435,7 @@ void gmt_writer_sync(uint32_t wait_ms)
 	uint64_t deadline_ns = gmt_patience_now_ns() + (uint64_t)wait_ms * 1000000, now_ns;
 	uint32_t done;
 
-	if (!wait_ms || atomic_load_explicit(&writer.recording->is_stalled, memory_order_relaxed))
+	if (!wait_ms || atomic_load_explicit(&gmt_session.is_stalled, memory_order_relaxed))
 		return;
 	gmt_writer_wake();
 	/* The numbers may wrap around. */

@@ -18,8 +18,8 @@
 #include "unwind/rules.h"
 #include "runtime/config.h"
 #include "producer/clock.h"
-#include "writer/modules.h"
-#include "writer/session.h"
+#include "unwind/modules.h"
+#include "runtime/log.h"
 #include "interpose/objects.h"
 
 enum { STOPPED_MS = 300, FOR_EVER_MS = 10000 };
@@ -40,7 +40,7 @@ void gmt_rules_resume(bool forget)
 	(void)forget;
 }
 
-void gmt_session_note(const char *text)
+void gmt_log_note(const char *text)
 {
 	assert_non_null(strstr(text, "may have no name"));
 	atomic_fetch_add(&notes, 1);

@@ -13,7 +13,7 @@
 #include "runtime/patience.h"
 #include "producer/clock.h"
 #include "interpose/dlerror.h"
-#include "interpose/driver.h"
+#include "driver/queries.h"
 #include "interpose/originals.h"
 
 /*

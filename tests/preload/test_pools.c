@@ -11,7 +11,7 @@
 #include "runtime/config.h"
 #include "driver/pools.h"
 #include "producer/clock.h"
-#include "interpose/driver.h"
+#include "driver/queries.h"
 #include "format/format.h"
 
 enum { DEFAULT_POOL = 0x100, POOL = 0x200, OTHER = 0x300, THREADS = 4 };

@@ -17,18 +17,19 @@
 
 #include "unwind/native.h"
 #include "python/python.h"
-#include "wrappers/call.h"
 #include "runtime/config.h"
 #include "hooks/hooks.h"
-#include "producer/outer_call.h"
 #include "runtime/process.h"
 #include "producer/clock.h"
+#include "producer/push.h"
 #include "producer/record_event.h"
+#include "producer/session_state.h"
+#include "runtime/log.h"
 #include "writer/session.h"
 #include "writer/snapshots.h"
 #include "writer/writer.h"
 #include "runtime/recorder_stack.h"
-#include "interpose/driver.h"
+#include "driver/queries.h"
 #include "interpose/objects.h"
 #include "interpose/unhooked.h"
 #include "format/encoding/decode.h"
@@ -111,27 +112,14 @@ bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
 	return true;
 }
 
-enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, uintptr_t cfa,
-	const void *caller)
+void gmt_recorder_stack_not_needed(void)
 {
-	(void)thread;
-	(void)cfa;
+}
+
+enum gmt_native_recorder gmt_native_outer_recorder(const void *caller)
+{
 	(void)caller;
-	return GMT_OUTER_CALL_AROUND;
-}
-
-void gmt_outer_call_end_process(void)
-{
-}
-
-void gmt_outer_call_forget(struct gmt_thread_state *thread)
-{
-	(void)thread;
-}
-
-bool gmt_call_after_fork(void)
-{
-	return false;
+	return GMT_NATIVE_RECORDER_IS_UNKNOWN;
 }
 
 static __thread uint64_t number_of_stack;
@@ -233,8 +221,8 @@ static void *ask(void *number_of)
 		snprintf(text, sizeof(text), "asked %zu %u", number, i);
 		gmt_snapshots_ask_named(text);
 		if (i < ASKED)
-			gmt_session_note(text);
-		gmt_session_count_loss(GMT_LOSS_PYTHON);
+			gmt_log_note(text);
+		gmt_count_loss(GMT_LOSS_PYTHON);
 		usleep(5000);
 	}
 	return NULL;
@@ -260,11 +248,6 @@ static void count_round(void)
 static void count_rare(void)
 {
 	atomic_fetch_add(&rare, 1);
-}
-
-static void begin_anew(void)
-{
-	demand(false, "taken for another process");
 }
 
 /* The file. */
@@ -344,9 +327,9 @@ static void configure(void)
 	gmt_config.depth = 16;
 	gmt_config.snapshot_peak_bytes = 1;
 	gmt_clock_init();
-	gmt_process_init(begin_anew);
+	gmt_process_init();
 	gmt_session_init(true);
-	gmt_session_call_at_first(count_first);
+	gmt_push_call_at_first(count_first);
 	gmt_session_call_each_round(count_round, NULL);
 	gmt_session_call_now_and_then(count_rare);
 }

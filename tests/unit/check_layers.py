@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""check_layers.py SOURCE_ROOT: reads the #include lines and names each one that goes against the order of the rooms."""
+"""check_layers.py SOURCE_ROOT BUILD_ROOT: names each include and each call that goes against the order of the rooms.
+
+The includes are read from the sources. The calls are read from the object files (nm): what one file uses and
+another defines. Files of the recorder, of the program and of the simulated device that call each other in a circle
+are named too.
+"""
+import collections
+import os
 import pathlib
 import re
+import subprocess
 import sys
 
 # The rooms of src/ and tools/, in order. A room may include itself and the rooms before it.
@@ -14,8 +22,22 @@ ORDER = [
     "render", "render/text", "render/json", "render/ci",
     "tools/output", "tools/options", "tools/recordings", "tools/pipeline", "tools/doctor", "tools/commands", "tools",
 ]
-# The recorder may use the rooms up to this one.
+# The recorder may use the rooms of src/ up to this one.
 LAST_OF_RECORDER = "compaction"
+# The rooms of preload/, in order. docs/internals/architecture.md says what each one holds.
+RECORDER = ["runtime", "audit", "hooks", "interpose", "depot", "unwind", "python", "files", "producer", "driver",
+            "writer", "marks", "wrappers", "lifecycle"]
+
+# Uses that go against the order, each with its reason.
+ALLOWED_USES = {
+    # The table of hooks holds the address of each wrapper, and calls none of them: a hook is one row.
+    ("preload/hooks/hooks.c", "gmt_wrap_"),
+    # The table of verbs holds the address of each verb and its options, and calls none of them: a verb is one row.
+    ("tools/options/command_table.c", "gmt_cmd_"), ("tools/options/command_table.c", "gmt_table_"),
+}
+# Files that call each other in a circle, each circle with its reason. At most five.
+ALLOWED_CIRCLES = [
+]
 
 # Headers of others, each with the only files that may include them.
 FOREIGN = {
@@ -29,24 +51,107 @@ FOREIGN = {
 
 
 def room_of(path):
-    """The room of a file: its folder, without `src/`."""
+    """The room of a file: its folder, without `src/` or `preload/`."""
     folder = path.parent.as_posix()
-    return folder[len("src/"):] if folder.startswith("src/") else folder
+    return folder.removeprefix("src/").removeprefix("preload/")
 
 
-def breaches_of(path, text, rooms):
+def allowed_of(path):
+    """The rooms that a file may use."""
     room = room_of(path)
-    if room in ORDER:
-        allowed = ORDER[:ORDER.index(room) + 1]
-    else:
-        allowed = ORDER[:ORDER.index(LAST_OF_RECORDER) + 1]
+    if path.parts[0] == "preload":
+        return ORDER[:ORDER.index(LAST_OF_RECORDER) + 1] + RECORDER[:RECORDER.index(room) + 1]
+    return ORDER[:ORDER.index(room) + 1]
+
+
+def breaches_of(path, text):
+    allowed = allowed_of(path)
     for line, kind, name in re.findall(r'^(\s*#\s*include\s*([<"])([^>"]+)[>"].*)$', text, re.M):
         for pattern, places in FOREIGN.items():
             if re.fullmatch(pattern, name) and not re.fullmatch(places, path.as_posix()):
                 yield f"{path}: {name} belongs to {places}"
         target = name.rpartition("/")[0]
-        if kind == '"' and target in rooms and target not in allowed:
-            yield f"{path}: {line.strip()}: {room} comes before {target}"
+        if kind == '"' and target in ORDER + RECORDER and target not in allowed:
+            yield f"{path}: {line.strip()}: {room_of(path)} comes before {target}"
+
+
+def objects_of(root, build):
+    """The object file of each C source of the product that was built."""
+    for folder, _, names in os.walk(build):
+        relative = pathlib.Path(folder).relative_to(build)
+        if not relative.name.endswith(".p") or relative.parts[0] not in ("src", "preload", "tools", "simcuda"):
+            continue
+        sources = {path.relative_to(root / relative.parent).as_posix().replace("/", "_"): path.relative_to(root)
+                   for path in (root / relative.parent).rglob("*.c")}
+        for name in names:
+            if name.endswith(".c.o") and name[:-2] in sources:
+                yield sources[name[:-2]], pathlib.Path(folder) / name
+
+
+def program_of(path):
+    """The files of a program see each other's functions. The recorder and the program both contain parts of src/."""
+    return path.parts[0] if path.parts[0] in ("preload", "simcuda") else "program"
+
+
+def uses_of(objects):
+    """For each pair of files: the names that the first one uses and the second one defines."""
+    owners, wanted = {}, collections.defaultdict(set)
+    for path, file in objects.items():
+        for line in subprocess.run(["nm", str(file)], capture_output=True, text=True, check=True).stdout.splitlines():
+            *_, kind, name = line.split()
+            if kind in "TDBRVWC":
+                owners[program_of(path), name] = path
+            elif kind == "U":
+                wanted[path].add(name)
+    uses = collections.defaultdict(set)
+    for path, names in wanted.items():
+        for name in names:
+            owner = owners.get((program_of(path), name)) or owners.get(("program", name))
+            # Names without a prefix are libc's, which the recorder replaces: it may call them like any library.
+            if owner and owner != path and name.startswith(("gmt_", "sim_")) and not any(
+                    path.as_posix() == user and name.startswith(prefix) for user, prefix in ALLOWED_USES):
+                uses[path, owner].add(name)
+    return uses
+
+
+def circles_of(uses):
+    """The groups of files that use each other in a circle (Tarjan's strongly connected components)."""
+    calls, order, low, stack, circles = collections.defaultdict(set), {}, {}, [], []
+    for user, owner in uses:
+        calls[user].add(owner)
+
+    def visit(path):
+        order[path] = low[path] = len(order)
+        stack.append(path)
+        for target in calls[path]:
+            if target not in order:
+                visit(target)
+            if target in stack:
+                low[path] = min(low[path], low[target])
+        if low[path] == order[path]:
+            start = stack.index(path)
+            if len(stack) - start > 1:
+                circles.append(sorted(stack[start:]))
+            del stack[start:]
+
+    for path in list(calls):
+        if path not in order:
+            visit(path)
+    return circles
+
+
+def breaches_of_objects(root, build):
+    objects = dict(objects_of(root, build))
+    if len(objects) < 50:
+        yield f"{build}: has only {len(objects)} object files: compile first"
+    uses = uses_of(objects)
+    for (user, owner), names in sorted(uses.items()):
+        if user.parts[0] != "simcuda" and room_of(owner) not in allowed_of(user):
+            yield f"{user}: uses {', '.join(sorted(names))} of {owner}: {room_of(user)} comes before {room_of(owner)}"
+    for circle in circles_of(uses):
+        files = [path.as_posix() for path in circle]
+        if files not in ALLOWED_CIRCLES:
+            yield f"these files use each other in a circle: {' '.join(files)}"
 
 
 def main():
@@ -56,12 +161,14 @@ def main():
     breaches = []
     for path in files:
         relative, text = path.relative_to(root), path.read_text(encoding="utf-8")
-        if relative.parts[0] in ("src", "tools") and room_of(relative) not in ORDER:
-            breaches.append(f"{relative}: its folder has no place in ORDER")
+        if relative.parts[0] != "simcuda" and room_of(relative) not in ORDER + RECORDER:
+            breaches.append(f"{relative}: its folder has no place in ORDER or RECORDER")
+            continue
         if relative.parts[0] != "simcuda":
-            breaches += breaches_of(relative, text, ORDER)
+            breaches += breaches_of(relative, text)
         if "SPDX-License-Identifier: MIT" not in text[:200]:
             breaches.append(f"{relative}: has no SPDX line")
+    breaches += breaches_of_objects(root, pathlib.Path(sys.argv[2]))
     print("\n".join(breaches) or f"{len(files)} files keep to the order of the rooms")
     return 1 if breaches or len(files) < 50 else 0
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "files/rotation.h"
+#include "writer/rotation.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,8 +7,7 @@
 #include "base/text.h"
 #include "runtime/diag.h"
 #include "producer/clock.h"
-#include "writer/control.h"
-#include "writer/session.h"
+#include "runtime/log.h"
 
 enum {
 	CUTS_OF_WINDOW = 4,
@@ -160,19 +159,18 @@ static uint32_t cut_for_size(const struct gmt_rotation *rotate, const struct gmt
 static void tell(const struct gmt_rotation *rotate, const char *kind, const char *note)
 {
 	gmt_diag_warn_kind(kind, "%s: %s", rotate->recording->path, note);
-	gmt_session_note(note);
+	gmt_log_note(note);
 }
 
 /* Turns a full recording into a window, or shortens the window. Reports each change once. */
 static void tell_shorter(struct gmt_rotation *rotate)
 {
-	char note[GMT_RECORDING_NOTE_BYTES], size[32];
+	char note[GMT_LOG_NOTE_BYTES], size[32];
 
 	snprintf(size, sizeof(size), "%s", gmt_text_size(rotate->max_size_bytes).text);
 	if (rotate->mode == GMT_MODE_FULL) {
 		rotate->mode = GMT_MODE_WINDOW;
 		rotate->fits_only = true;
-		gmt_control_set_mode(rotate->mode);
 		snprintf(note, sizeof(note),
 			"mode=full became mode=window: the file nearly reached max_size=%s; "
 			"older events were replaced by totals",
@@ -232,7 +230,7 @@ static uint64_t published_until_stamp(const struct gmt_rotation *rotate, uint32_
  */
 static void give_up(struct gmt_rotation *rotate)
 {
-	char note[GMT_RECORDING_NOTE_BYTES], remedy[64] = "";
+	char note[GMT_LOG_NOTE_BYTES], remedy[64] = "";
 
 	rotate->cut_under_way = 0;
 	if (rotate->rewrite.found_no_room) {

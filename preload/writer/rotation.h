@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_FILES_ROTATION_H
-#define GMT_FILES_ROTATION_H
+#ifndef GMT_WRITER_ROTATION_H
+#define GMT_WRITER_ROTATION_H
 
 /*
- * Keeps the file within its limits: decides which part of it to compact (files/rotation_rewrite.h)
+ * Keeps the file within its limits: decides which part of it to compact (writer/rotation_rewrite.h)
  * and when. docs/bounds.md describes what each mode keeps. Only the writer's thread uses it, except
  * gmt_rotation_forget.
  */
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "runtime/config.h"
-#include "files/rotation_rewrite.h"
+#include "writer/rotation_rewrite.h"
 #include "writer/stream.h"
 
 enum { GMT_ROTATION_CUTS = 64 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "writer/samples.h"
+#include "driver/samples.h"
 
 #include <stdatomic.h>
 
-#include "writer/writer.h"
+#include "producer/session_state.h"
+#include "runtime/stages.h"
 
 enum { SAMPLES = 64, POOLS = 512 };
 
@@ -31,7 +32,7 @@ static struct gmt_pool pools[POOLS];
 		rows[pushed % (size)] = *row; \
 		atomic_store_explicit(&counts.pushed, pushed + 1, memory_order_release); \
 		if (waiting == (size) / 2) \
-			gmt_writer_wake(); \
+			gmt_writer_calls.wake(); \
 		return true; \
 	} \
 \
@@ -51,8 +52,10 @@ static struct gmt_pool pools[POOLS];
 QUEUE(gmt_sample, gmt_samples_push, gmt_samples_pop, sample_counts, samples, SAMPLES)
 QUEUE(gmt_pool, gmt_samples_push_pool, gmt_samples_pop_pools, pool_counts, pools, POOLS)
 
-void gmt_samples_forget(void)
+static void after_fork(void)
 {
 	atomic_store(&sample_counts.popped, atomic_load(&sample_counts.pushed));
 	atomic_store(&pool_counts.popped, atomic_load(&pool_counts.pushed));
 }
+
+GMT_AT_STAGE(after_fork, DRIVER, after_fork);

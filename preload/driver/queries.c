@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "interpose/driver.h"
+#include "driver/queries.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "hooks/hooks.h"
+#include "runtime/stages.h"
 #include "driver/contexts.h"
-#include "interpose/dlerror.h"
-#include "interpose/namespaces.h"
-#include "interpose/objects.h"
+#include "interpose/driver_library.h"
 #include "interpose/originals.h"
 #include "format/format.h"
 
@@ -46,16 +43,13 @@ static struct {
 	struct gmt_driver_graph_functions graphs;
 } ask;
 
-/* The driver's exported address of each hooked function. Written once, before `state` becomes 2. */
-static void *exported[GMT_HOOK_COUNT];
-static _Atomic int state; /* 0: not seen, 1: being learnt, 2: learnt */
-
-static void find_questions(void *handle)
+static void find_queries(void)
 {
+	void *handle = gmt_driver_library();
 	const struct {
 		void *to;
 		const char *symbol;
-	} questions[] = {
+	} queries[] = {
 		{ &ask.ctx_get_device, "cuCtxGetDevice" },
 		{ &ask.ctx_get_current, "cuCtxGetCurrent" },
 		{ &ask.ctx_push, "cuCtxPushCurrent_v2" },
@@ -88,62 +82,15 @@ static void find_questions(void *handle)
 		{ &ask.device_uuid, "cuDeviceGetUuid_v2" },
 	};
 
-	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
-		void *found = gmt_original_dlsym(handle, questions[i].symbol);
+	for (size_t i = 0; i < sizeof(queries) / sizeof(*queries); i++) {
+		void *found = gmt_original_dlsym(handle, queries[i].symbol);
 
 		if (found)
-			*(void **)questions[i].to = found;
+			*(void **)queries[i].to = found;
 	}
 }
 
-void gmt_driver_learn(const void *function)
-{
-	struct gmt_object object;
-	int expected = 0;
-
-	if (atomic_load_explicit(&state, memory_order_acquire) == 2)
-		return;
-
-	bool is_foreign = gmt_namespaces_has(function);
-
-	if (!is_foreign &&
-		(!gmt_object_of(function, &object) || object.is_program ||
-			!gmt_path_name_begins_with(object.path, "libcuda.so")))
-		return;
-	if (!atomic_compare_exchange_strong(&state, &expected, 1))
-		return;
-
-	bool is_held = gmt_dlerror_hold();
-
-	/*
-	 * Never closed, so that the pointers below stay valid when the program closes its own handle.
-	 */
-	void *handle =
-		is_foreign ? gmt_namespaces_pin(function) : dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD);
-
-	gmt_dlerror_release(is_held);
-	if (!handle) {
-		atomic_store(&state, 0);
-		return;
-	}
-	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
-		if (gmt_hooks[hook].library != GMT_LIBRARY_CUDA)
-			continue;
-		exported[hook] = gmt_original_dlsym(handle, gmt_hooks[hook].symbol);
-		if (exported[hook] && !gmt_original_known(hook))
-			gmt_original_set(hook, exported[hook]);
-	}
-	find_questions(handle);
-	/* Pairs with the acquire loads of `state`. */
-	atomic_store_explicit(&state, 2, memory_order_release);
-}
-
-void gmt_driver_reset_locks(void)
-{
-	int learning = 1;
-
-	atomic_compare_exchange_strong(&state, &learning, 0);
-}
+GMT_AT_STAGE(driver_learnt, DRIVER, find_queries);
 
 static void put_errno_back(const int *kept)
 {
@@ -152,33 +99,6 @@ static void put_errno_back(const int *kept)
 
 /* The driver makes system calls, but the program must see errno as its own call left it. */
 #define KEEP_ERRNO const int kept_errno __attribute__((cleanup(put_errno_back))) = errno
-
-static bool is_learnt(void)
-{
-	return atomic_load_explicit(&state, memory_order_acquire) == 2;
-}
-
-unsigned gmt_driver_hook_at(const void *function)
-{
-	for (unsigned hook = GMT_HOOK_NONE + 1; is_learnt() && hook < GMT_HOOK_COUNT; hook++)
-		if (exported[hook] == function)
-			return hook;
-	return GMT_HOOK_NONE;
-}
-
-const char *gmt_driver_export_name(const void *function)
-{
-	Dl_info about;
-
-	return dladdr(function, &about) && about.dli_saddr == function ? about.dli_sname : NULL;
-}
-
-bool gmt_driver_exports_unhooked(const void *function)
-{
-	const char *name = gmt_driver_export_name(function);
-
-	return name && gmt_hook_by_symbol(name) == GMT_HOOK_NONE;
-}
 
 static int current_device(void)
 {
@@ -219,7 +139,7 @@ uint64_t gmt_driver_context(void)
 {
 	KEEP_ERRNO;
 
-	return is_learnt() ? current_context() : 0;
+	return gmt_driver_is_learnt() ? current_context() : 0;
 }
 
 /* Call only after the driver is learnt. */
@@ -251,7 +171,7 @@ struct gmt_driver_place gmt_driver_place(uint64_t stream)
 	struct gmt_context known;
 	uint64_t context;
 
-	if (!is_learnt())
+	if (!gmt_driver_is_learnt())
 		return (struct gmt_driver_place){ GMT_DEVICE_UNKNOWN, 0 };
 	context = __builtin_expect(stream <= 2, 1) ? current_context() : context_of(stream);
 	known = gmt_contexts_find_owner(context);
@@ -265,7 +185,8 @@ bool gmt_driver_is_capturing(uint64_t stream)
 	KEEP_ERRNO;
 	int status = 0;
 
-	return is_learnt() && ask.is_capturing && !ask.is_capturing((void *)stream, &status) && status;
+	return gmt_driver_is_learnt() && ask.is_capturing &&
+		!ask.is_capturing((void *)stream, &status) && status;
 }
 
 bool gmt_driver_primary_is_active(int device)
@@ -274,8 +195,8 @@ bool gmt_driver_primary_is_active(int device)
 	unsigned flags;
 	int active = 0;
 
-	return is_learnt() && ask.primary_state && !ask.primary_state(device, &flags, &active) &&
-		active;
+	return gmt_driver_is_learnt() && ask.primary_state &&
+		!ask.primary_state(device, &flags, &active) && active;
 }
 
 uint64_t gmt_driver_primary(int device)
@@ -295,8 +216,9 @@ uint64_t gmt_driver_green_view(uint64_t green)
 	KEEP_ERRNO;
 	void *view = NULL;
 
-	return is_learnt() && ask.green_view && !ask.green_view(&view, (void *)green) ? (uint64_t)view
-																				  : 0;
+	return gmt_driver_is_learnt() && ask.green_view && !ask.green_view(&view, (void *)green)
+		? (uint64_t)view
+		: 0;
 }
 
 int gmt_driver_device_of(uint64_t address)
@@ -304,7 +226,7 @@ int gmt_driver_device_of(uint64_t address)
 	KEEP_ERRNO;
 	int device;
 
-	return is_learnt() && ask.pointer_attribute &&
+	return gmt_driver_is_learnt() && ask.pointer_attribute &&
 			!ask.pointer_attribute(&device, DEVICE_ORDINAL, address)
 		? device
 		: GMT_DEVICE_UNKNOWN;
@@ -320,7 +242,8 @@ int gmt_driver_device_of_handle(uint64_t handle)
 		uint64_t more[14];
 	} properties;
 
-	return is_learnt() && ask.handle_properties && !ask.handle_properties(&properties, handle) &&
+	return gmt_driver_is_learnt() && ask.handle_properties &&
+			!ask.handle_properties(&properties, handle) &&
 			properties.location_type == LOCATION_DEVICE
 		? properties.location_id
 		: GMT_DEVICE_UNKNOWN;
@@ -332,7 +255,7 @@ uint64_t gmt_driver_default_pool(int device)
 	int mode = CAPTURE_RELAXED;
 	void *pool = NULL;
 
-	if (!is_learnt() || !ask.default_pool || !ask.exchange_capture_mode ||
+	if (!gmt_driver_is_learnt() || !ask.default_pool || !ask.exchange_capture_mode ||
 		ask.exchange_capture_mode(&mode))
 		return 0;
 	if (ask.default_pool(&pool, device))
@@ -348,7 +271,7 @@ uint64_t gmt_driver_range_bytes(uint64_t address)
 	uint64_t base;
 	size_t size_bytes;
 
-	if (!is_learnt() || !ask.address_range || !ask.exchange_capture_mode ||
+	if (!gmt_driver_is_learnt() || !ask.address_range || !ask.exchange_capture_mode ||
 		ask.exchange_capture_mode(&mode))
 		return 0;
 	if (ask.address_range(&base, &size_bytes, address))
@@ -364,7 +287,7 @@ int16_t gmt_driver_holder_of(uint64_t address)
 	enum { MEMORY_TYPE = 2, HOST = 1, INVALID_VALUE = 1 };
 	int mode = CAPTURE_RELAXED, type = 0, device = 0, result;
 
-	if (!is_learnt() || !ask.pointer_attribute || !ask.exchange_capture_mode ||
+	if (!gmt_driver_is_learnt() || !ask.pointer_attribute || !ask.exchange_capture_mode ||
 		ask.exchange_capture_mode(&mode))
 		return GMT_DEVICE_UNKNOWN;
 	result = ask.pointer_attribute(&type, MEMORY_TYPE, address);
@@ -381,8 +304,8 @@ const struct gmt_driver_graph_functions *gmt_driver_graph_functions(void)
 {
 	const struct gmt_driver_graph_functions *all = &ask.graphs;
 
-	return is_learnt() && all->get_nodes && all->get_type && all->get_alloc && all->get_free &&
-			all->get_child
+	return gmt_driver_is_learnt() && all->get_nodes && all->get_type && all->get_alloc &&
+			all->get_free && all->get_child
 		? all
 		: NULL;
 }
@@ -394,7 +317,7 @@ int gmt_driver_current_memory(uint64_t *ret_free_bytes, uint64_t *ret_total_byte
 	size_t free_bytes, total_bytes;
 	int device;
 
-	if (!is_learnt() || !ask.memory_info || !ask.exchange_capture_mode)
+	if (!gmt_driver_is_learnt() || !ask.memory_info || !ask.exchange_capture_mode)
 		return GMT_DEVICE_UNKNOWN;
 	device = current_device();
 	if (device < 0 || ask.exchange_capture_mode(&mode))
@@ -412,7 +335,7 @@ int gmt_driver_current_memory(uint64_t *ret_free_bytes, uint64_t *ret_total_byte
 bool gmt_driver_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
 {
 	KEEP_ERRNO;
-	return is_learnt() && current_device() == device &&
+	return gmt_driver_is_learnt() && current_device() == device &&
 		gmt_driver_current_memory(ret_free_bytes, ret_total_bytes) == device;
 }
 
@@ -420,7 +343,7 @@ bool gmt_driver_relax(void)
 {
 	int mode = CAPTURE_RELAXED;
 
-	return is_learnt() && ask.exchange_capture_mode && !ask.exchange_capture_mode(&mode);
+	return gmt_driver_is_learnt() && ask.exchange_capture_mode && !ask.exchange_capture_mode(&mode);
 }
 
 bool gmt_driver_memory_of(uint64_t context, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
@@ -428,7 +351,7 @@ bool gmt_driver_memory_of(uint64_t context, uint64_t *ret_free_bytes, uint64_t *
 	size_t free_bytes, total_bytes;
 	void *popped;
 
-	if (!is_learnt() || !ask.memory_info || !ask.ctx_push || !ask.ctx_pop ||
+	if (!gmt_driver_is_learnt() || !ask.memory_info || !ask.ctx_push || !ask.ctx_pop ||
 		ask.ctx_push((void *)context))
 		return false;
 
@@ -447,7 +370,7 @@ bool gmt_driver_pool(uint64_t pool, struct gmt_driver_pool *ret_pool)
 	enum { THRESHOLD = 4, RESERVED, RESERVED_HIGH, USED, USED_HIGH };
 	void *handle = (void *)pool;
 
-	return is_learnt() && ask.pool_attribute &&
+	return gmt_driver_is_learnt() && ask.pool_attribute &&
 		!ask.pool_attribute(handle, RESERVED, &ret_pool->reserved_bytes) &&
 		!ask.pool_attribute(handle, USED, &ret_pool->used_bytes) &&
 		!ask.pool_attribute(handle, RESERVED_HIGH, &ret_pool->reserved_high_bytes) &&
@@ -460,7 +383,7 @@ bool gmt_driver_graph_memory(int device, uint64_t *ret_reserved_bytes, uint64_t 
 	enum { USED = 0, RESERVED = 2 }; /* CU_GRAPH_MEM_ATTR_... */
 	uint64_t reserved_bytes, used_bytes;
 
-	if (!is_learnt() || !ask.graph_attribute ||
+	if (!gmt_driver_is_learnt() || !ask.graph_attribute ||
 		ask.graph_attribute(device, RESERVED, &reserved_bytes) ||
 		ask.graph_attribute(device, USED, &used_bytes))
 		return false;
@@ -474,7 +397,7 @@ unsigned gmt_driver_device_count(void)
 	KEEP_ERRNO;
 	int count;
 
-	if (!is_learnt() || !ask.device_count || ask.device_count(&count) || count < 0)
+	if (!gmt_driver_is_learnt() || !ask.device_count || ask.device_count(&count) || count < 0)
 		return 0;
 	return (unsigned)count;
 }
@@ -486,7 +409,7 @@ bool gmt_driver_device_info(unsigned ordinal, struct gmt_driver_device_info *ret
 
 	/* A device number is its ordinal (cuDeviceGet returns its argument). */
 	memset(ret_info, 0, sizeof(*ret_info));
-	if (!is_learnt() || !ask.device_name || !ask.device_memory)
+	if (!gmt_driver_is_learnt() || !ask.device_name || !ask.device_memory)
 		return false;
 	if (ask.device_name(ret_info->name, sizeof(ret_info->name) - 1, (int)ordinal) ||
 		ask.device_memory(&total_bytes, (int)ordinal))

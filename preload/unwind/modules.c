@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "writer/modules.h"
+#include "unwind/modules.h"
 
 #include <elf.h>
 #include <link.h>
@@ -14,9 +14,10 @@
 #include "unwind/rules.h"
 #include "runtime/config.h"
 #include "runtime/patience.h"
-#include "writer/session.h"
+#include "runtime/log.h"
 #include "interpose/objects.h"
 #include "runtime/hot_data.h"
+#include "runtime/stages.h"
 
 enum {
 	/* Maximum wait of the writer for the lock; the writer tries again later. */
@@ -120,7 +121,11 @@ static void unlock(void)
 	atomic_flag_clear_explicit(&locked, memory_order_release);
 }
 
-void gmt_modules_reset_lock(void)
+/*
+ * Releases the lock. Called in the child of a fork: a thread that does not exist in the child may
+ * have held the lock.
+ */
+static void after_fork(void)
 {
 	unlock();
 }
@@ -242,7 +247,7 @@ static void add(const struct gmt_module_info *module)
 	/* If the map is full, no stacks are taken from now on: the reader could not resolve them. */
 	if (modules.rows.count >= ROWS_MAX) {
 		if (!atomic_exchange(&gmt_modules_state.is_full, true))
-			gmt_session_note(
+			gmt_log_note(
 				"too many libraries were loaded and unloaded: later events have no native stacks");
 		return;
 	}
@@ -316,7 +321,7 @@ void gmt_modules_scan_before_unload(void)
 	static atomic_flag is_told = ATOMIC_FLAG_INIT;
 
 	if (!scan(UNLOAD_WAIT_NS) && !atomic_flag_test_and_set(&is_told))
-		gmt_session_note(
+		gmt_log_note(
 			"a library was unloaded before the recorder's thread stored it: "
 			"its frames may have no names");
 }
@@ -343,3 +348,5 @@ bool gmt_modules_get(uint32_t index, struct gmt_module_info *ret_module)
 	unlock();
 	return found;
 }
+
+GMT_AT_STAGE(after_fork, UNWIND, after_fork);

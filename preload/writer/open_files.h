@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_FILES_OPEN_FILES_H
-#define GMT_FILES_OPEN_FILES_H
+#ifndef GMT_WRITER_OPEN_FILES_H
+#define GMT_WRITER_OPEN_FILES_H
 
 /* Creates the files and maps the memory of a new recording. */
 

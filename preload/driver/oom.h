@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_PRODUCER_OOM_H
-#define GMT_PRODUCER_OOM_H
+#ifndef GMT_DRIVER_OOM_H
+#define GMT_DRIVER_OOM_H
 
 /*
  * Requests that were refused because memory ran out. In the flow: hooks -> oom -> record event ->

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_WRITER_MODULES_H
-#define GMT_WRITER_MODULES_H
+#ifndef GMT_UNWIND_MODULES_H
+#define GMT_UNWIND_MODULES_H
 
 /*
  * The map of loaded objects (shared libraries and the program). The reader uses it to turn
@@ -91,11 +91,5 @@ struct gmt_module_info {
  * not free in time.
  */
 bool gmt_modules_get(uint32_t index, struct gmt_module_info *ret_module);
-
-/*
- * Releases the lock. Called in the child of a fork: a thread that does not exist in the child may
- * have held the lock.
- */
-void gmt_modules_reset_lock(void);
 
 #endif

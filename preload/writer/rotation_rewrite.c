@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "files/rotation_rewrite.h"
+#include "writer/rotation_rewrite.h"
 
 #include <errno.h>
 #include <fcntl.h>

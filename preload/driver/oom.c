@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "producer/oom.h"
+#include "driver/oom.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -9,10 +9,8 @@
 #include "runtime/config.h"
 #include "producer/clock.h"
 #include "producer/record_event.h"
-#include "writer/session.h"
-#include "writer/snapshots.h"
-#include "writer/writer.h"
-#include "interpose/driver.h"
+#include "producer/session_state.h"
+#include "driver/queries.h"
 #include "format/format.h"
 
 /*
@@ -65,10 +63,10 @@ void gmt_oom_wait(void)
 	int kept_errno = errno;
 
 	if (gmt_config.snapshot_oom && gmt_session_is_on())
-		gmt_snapshots_ask(GMT_SNAPSHOT_OOM);
+		gmt_writer_calls.snapshot_oom();
 	/* Allocations of a signal handler during the wait are recorded. */
 	if (gmt_session_is_on())
-		gmt_writer_sync(may_wait() ? gmt_config_patience_ms(WAIT_MS) : 0);
+		gmt_writer_calls.sync(may_wait() ? gmt_config_patience_ms(WAIT_MS) : 0);
 	errno = kept_errno;
 }
 

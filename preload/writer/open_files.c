@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "files/open_files.h"
+#include "writer/open_files.h"
 
 #include <limits.h>
 #include <stdio.h>

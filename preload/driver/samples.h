@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_WRITER_SAMPLES_H
-#define GMT_WRITER_SAMPLES_H
+#ifndef GMT_DRIVER_SAMPLES_H
+#define GMT_DRIVER_SAMPLES_H
 
 /*
  * Queues of samples from the sampler to the writer, which puts them into the file. Data flow:
@@ -21,8 +21,5 @@ bool gmt_samples_push_pool(const struct gmt_pool *pool);
 /* Removes at most `room` rows. Called by the writer's thread. Returns how many rows it removed. */
 uint32_t gmt_samples_pop(struct gmt_sample *ret_samples, uint32_t room);
 uint32_t gmt_samples_pop_pools(struct gmt_pool *ret_pools, uint32_t room);
-
-/* Discards the samples of the parent. Called in the child of a fork. */
-void gmt_samples_forget(void);
 
 #endif

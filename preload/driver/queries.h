@@ -1,38 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_INTERPOSE_DRIVER_H
-#define GMT_INTERPOSE_DRIVER_H
+#ifndef GMT_DRIVER_QUERIES_H
+#define GMT_DRIVER_QUERIES_H
 
 /*
- * The only libcuda of this process: the addresses of its functions, and the few queries that the
- * recorder itself makes. No query invalidates a stream capture or needs memory. The recorder makes
- * no query while the process exits. errno is kept.
+ * The few queries that the recorder itself makes to the driver (interpose/driver_library.h). No
+ * query invalidates a stream capture or needs memory. The recorder makes no query while the process
+ * exits. errno is kept. Before the driver is learnt, each query fails.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/*
- * Learns the driver from the address of any function in it: pins the library, and finds all hooked
- * functions and the query functions below. Idempotent, and cheap after the first call. Never call
- * inside dlsym.
- */
-void gmt_driver_learn(const void *function);
-
-/*
- * Call in the child of a fork: a thread that was learning the driver does not exist in the child.
- */
-void gmt_driver_reset_locks(void);
-
-/* Returns the name of the library's export at exactly this address, or NULL. */
-const char *gmt_driver_export_name(const void *function);
-
-/*
- * Returns whether `function` is the exact address of a driver export that has no row in hooks.def.
- */
-bool gmt_driver_exports_unhooked(const void *function);
-
-/* Returns the hook that the driver exports at this address, or GMT_HOOK_NONE. */
-unsigned gmt_driver_hook_at(const void *function);
 
 /* The device and context of a call. */
 struct gmt_driver_place {

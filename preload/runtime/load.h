@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_LIFECYCLE_LOAD_H
-#define GMT_LIFECYCLE_LOAD_H
+#ifndef GMT_RUNTIME_LOAD_H
+#define GMT_RUNTIME_LOAD_H
 
 /*
- * Prepares the recorder before it is used. The loader runs the constructors of linked libraries
+ * Prepares the recorder before it is used. The work itself is registered for the stage `load`
+ * (runtime/stages.h). The constructor calls gmt_load. But the loader runs the constructors of linked libraries
  * before the recorder's, because the recorder is preloaded. Such a constructor may call CUDA. So
  * every function that may be called first calls gmt_load.
  */
@@ -13,17 +14,17 @@
 
 #include "runtime/hidden.h"
 
-/* True when the constructor's work is done. lifecycle.c writes it. */
+/* True when the work is done. */
 extern GMT_HIDDEN _Atomic bool gmt_is_loaded;
 
 /*
- * Does the work of the constructor, or waits for the thread that does it. The slow path of
+ * Does the work, or waits for the thread that does it. The slow path of
  * gmt_load.
  */
 void gmt_load_now(void);
 
 /*
- * Does the work of the constructor, unless it is done. Any thread. A second thread waits until the
+ * Does the work, unless it is done. Any thread. A second thread waits until the
  * first thread is done, for a bounded time. Returns at once in the thread that is doing the work.
  */
 static inline void gmt_load(void)

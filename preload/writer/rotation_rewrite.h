@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_FILES_ROTATION_REWRITE_H
-#define GMT_FILES_ROTATION_REWRITE_H
+#ifndef GMT_WRITER_ROTATION_REWRITE_H
+#define GMT_WRITER_ROTATION_REWRITE_H
 
 /*
  * Makes the file smaller while the stream is writing it:

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_INTERPOSE_DRIVER_LIBRARY_H
+#define GMT_INTERPOSE_DRIVER_LIBRARY_H
+
+/*
+ * The only libcuda of this process, and the addresses of its functions. The recorder never links to
+ * it and never opens it: it learns the library from the first of its functions that it meets.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "runtime/hidden.h"
+
+enum gmt_driver_state { GMT_DRIVER_NOT_SEEN, GMT_DRIVER_BEING_LEARNT, GMT_DRIVER_LEARNT };
+
+extern GMT_HIDDEN _Atomic int gmt_driver_state; /* enum gmt_driver_state */
+
+/* Returns whether the driver is known. Any thread; each event calls it. */
+static inline bool gmt_driver_is_learnt(void)
+{
+	/* Pairs with the release in gmt_driver_learn. */
+	return atomic_load_explicit(&gmt_driver_state, memory_order_acquire) == GMT_DRIVER_LEARNT;
+}
+
+/* Returns the library's handle for gmt_original_dlsym, for work at the stage driver_learnt. */
+void *gmt_driver_library(void);
+
+/*
+ * Learns the driver from the address of any function in it: pins the library, and finds all hooked
+ * functions. Does the work of the stage driver_learnt (runtime/stages.h). Idempotent, and cheap after the first call. Never call
+ * inside dlsym.
+ */
+void gmt_driver_learn(const void *function);
+
+/* Returns the name of the library's export at exactly this address, or NULL. */
+const char *gmt_driver_export_name(const void *function);
+
+/*
+ * Returns whether `function` is the exact address of a driver export that has no row in hooks.def.
+ */
+bool gmt_driver_exports_unhooked(const void *function);
+
+/* Returns the hook that the driver exports at this address, or GMT_HOOK_NONE. */
+unsigned gmt_driver_hook_at(const void *function);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_PRODUCER_SESSION_STATE_H
+#define GMT_PRODUCER_SESSION_STATE_H
+
+/*
+ * The state of the recording, as everything that records sees it. A session is one recording: it
+ * begins with the first event of a process and ends with the process. A forked child that uses CUDA
+ * begins its own. Only writer/session.c changes the state; the functions here read it.
+ *
+ * The producer needs a writer thread, but does not know the writer: it asks for one through
+ * gmt_writer_calls, which the writer fills in.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "depot/depot.h"
+#include "runtime/hidden.h"
+
+enum gmt_session_state {
+	GMT_SESSION_NONE,
+	GMT_SESSION_STARTING,
+	GMT_SESSION_ON,
+	/* Recording; the next event must start the writer, whose start was delayed. */
+	GMT_SESSION_CALLED,
+	GMT_SESSION_OVER,
+};
+
+/* The state that each event reads (producer/record_one_event.h). */
+extern GMT_HIDDEN _Atomic uint32_t gmt_session_state; /* enum gmt_session_state */
+/* Number of the recording; detects rings of an earlier recording. */
+extern GMT_HIDDEN _Atomic uint32_t gmt_session_number;
+
+struct gmt_recording_memory;
+
+/* The state that is read at rare moments. */
+extern GMT_HIDDEN struct gmt_session {
+	struct gmt_depot *depot; /* set before the state is ON */
+	struct gmt_recording_memory *memory; /* the rings; set once, in the constructor */
+	_Atomic bool has_begun; /* this process has made its files or is making them */
+	/* The disk accepts no data at present, so a thread need not wait for the writer. */
+	_Atomic bool is_stalled;
+	_Atomic uint32_t ending; /* 0: no, 1: a thread is ending the session, 2: ended */
+} gmt_session;
+
+/* Requests of the producer to the writer. All may be called by any thread, in the recorder. */
+extern GMT_HIDDEN struct gmt_writer_calls {
+	/* Begins the recording, or waits for the thread that does. Returns whether it is on. */
+	bool (*begin)(void);
+	/* Wakes the writer, so that it empties the rings soon. Starts it if its start was delayed. */
+	void (*wake)(void);
+	/* Starts the writer if its start was delayed (writer/writer.h, gmt_writer_need). */
+	void (*need)(void);
+	/* Returns whether the start of the writer is delayed. */
+	bool (*is_delayed)(void);
+	/* Makes the file readable up to the present, and waits at most `wait_ms` for it. */
+	void (*sync)(uint32_t wait_ms);
+	/* Requests a snapshot because memory ran out. */
+	void (*snapshot_oom)(void);
+} gmt_writer_calls;
+
+/* Returns whether a recording in that state accepts events. */
+static inline bool gmt_session_state_is_on(uint32_t state)
+{
+	return state == GMT_SESSION_ON || state == GMT_SESSION_CALLED;
+}
+
+/* Returns false if this process will record nothing from now on. */
+bool gmt_session_may_begin(void);
+
+/*
+ * Returns the depot of the recording. Begins the recording if there is none yet. Returns NULL if
+ * nothing is recorded, or no longer recorded: the caller continues as if it had recorded the event.
+ * Any thread, from hooks.
+ */
+struct gmt_depot *gmt_session_depot(void);
+
+/* Returns whether a recording has begun in this process, or is beginning now. Any thread. */
+bool gmt_session_has_begun(void);
+
+/* Returns whether a recording is active. Any thread. */
+bool gmt_session_is_on(void);
+
+/*
+ * Returns whether another thread is still opening the first files. A thread that has waited for
+ * this in vain counts a loss.
+ */
+bool gmt_session_is_beginning(void);
+
+/*
+ * Returns false while the recorder must not make threads in this process (writer=lazy). Any thread.
+ */
+bool gmt_session_may_make_threads(void);
+
+/*
+ * Wakes the writer. If the writer's start was delayed, the next event starts it. This function is
+ * for signal handlers, which may have interrupted malloc. Any thread. May change errno.
+ */
+void gmt_session_wake_writer_safely(void);
+
+/*
+ * Ensures that a recording that has not begun by now never begins. Called at the end of the
+ * process. Any thread. Makes no system call.
+ */
+void gmt_session_never_begin(void);
+
+#endif
