@@ -191,7 +191,7 @@ static void begin_work(void *ret_beginning)
 	listener.open = is_late ? open_late : open_in_writer;
 	listener.failed = writer_failed;
 	gmt_writer_init(&recording, listener);
-	snprintf(why_not, sizeof(why_not), "there is there is there is no memory or no thread for the recorder");
+	snprintf(why_not, sizeof(why_not), "there is no memory or no thread for the recorder");
 	recording.has_writer = is_late ? begin_in_memory() : gmt_writer_start();
 	*beginning = recording.has_writer ? BEGINNING_MADE : BEGINNING_FAILED;
 	if (!recording.has_writer)
