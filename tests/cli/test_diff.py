@@ -195,7 +195,7 @@ class Numbers(unittest.TestCase):
                 *(w.block(kind, *[row for row in rows if row["record"] == kind])
                   for kind in ("frame", "frames", "event")), w.end(1))
         result = diff(base, renamed)
-        self.assertEqual((result["differs"], result["doubts"]), (False, []))
+        self.assertEqual((result["differs"], result["warnings"]), (False, []))
 
 
 class Said(unittest.TestCase):
@@ -256,23 +256,23 @@ class Said(unittest.TestCase):
         for words in ("new recording is incomplete", "first difference is `arg` and `--fast`",
                       "depth is `128` and `9`", "GPU 0 differs", "ranks differ: -1 and 3", "recorders differ",
                       "check the order", "1 and 8 events"):
-            self.assertEqual(sum(words in doubt for doubt in result["doubts"]), 1, (words, result["doubts"]))
+            self.assertEqual(sum(words in doubt for doubt in result["warnings"]), 1, (words, result["warnings"]))
         text = cli.run("diff", cli.place("one.gmt.gz"), other).stdout
-        self.assertEqual(text.count("\nwarning: "), len(result["doubts"]))
-        self.assertEqual(diff(self.base, self.new)["doubts"], [])
+        self.assertEqual(text.count("\nwarning: "), len(result["warnings"]))
+        self.assertEqual(diff(self.base, self.new)["warnings"], [])
 
     def test_other_directories_are_said_where_they_can_matter(self):
         left = story("here.gmt.gz", [("f", 1, 64)], directory="/home/me")
         right = story("there.gmt.gz", [("f", 1, 64)], directory="/home")
         result = diff(left, right)
         self.assertEqual([(row["site"], row["moved_from"]) for row in result["accounts"][0]["rows"]], [("me/train.py:f", "train.py:f")])
-        self.assertEqual(result["doubts"], [])
+        self.assertEqual(result["warnings"], [])
         result = diff(left, right, "--by", "stack")
         self.assertEqual({row["site"] for row in result["accounts"][0]["rows"]}, {"train.py:f", "me/train.py:f"})
-        self.assertEqual(len(result["doubts"]), 1)
-        self.assertIn("/home/me and /home: one source file", result["doubts"][0])
+        self.assertEqual(len(result["warnings"]), 1)
+        self.assertIn("/home/me and /home: one source file", result["warnings"][0])
         same = story("elsewhere.gmt.gz", [("f", 1, 64)], directory="/else/where")
-        self.assertEqual(diff(same, story("elsewhere2.gmt.gz", [("f", 1, 64)], directory="/else"))["doubts"], [])
+        self.assertEqual(diff(same, story("elsewhere2.gmt.gz", [("f", 1, 64)], directory="/else"))["warnings"], [])
 
     def test_accounts_that_only_one_side_has_are_compared_with_nothing(self):
         empty = cli.place("empty-run.gmt.gz")

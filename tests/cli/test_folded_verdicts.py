@@ -14,7 +14,7 @@ WAYS = ([], ["--keep-steps=7"], ["--keep-events=50"]), (["--keep-steps=40"], ["-
 
 
 def without_curves(name, teardown_stamp=None):
-    """A recording that a fold without curves made: 30 steps folded part, each of which left a block."""
+    """A recording that a fold without curves made: 30 steps in totals only, each of which left a block."""
     event = {"thread": 1, "kind": 1, "layer": 2, "space": 1, "device": 0, "size_bytes": 1024, "frames": 1}
     marks = [{"stamp": 2000 + 10 * step, "thread": 1, "kind": 1, "source": 1} for step in range(1, STEPS + 1)]
     if teardown_stamp:
@@ -126,7 +126,7 @@ class Same(unittest.TestCase):
                     self.assertEqual(said[key], whole[key])
                 self.assertEqual(len(said["leaks"]), len(whole["leaks"]))
                 for leak, other in zip(said["leaks"], whole["leaks"]):
-                    for key in "definition", "layer", "bytes", "blocks", "steps", "source", "stack", "own_frame", "births":
+                    for key in "definition", "layer", "bytes", "blocks", "steps", "source", "stack", "own_frame", "attribution":
                         self.assertEqual(leak[key], other[key], key)
                     self.assertAlmostEqual(leak["bytes_per_step"], other["bytes_per_step"], delta=other["bytes_per_step"] / 100)
                     self.assertAlmostEqual(leak["first_step"], other["first_step"], delta=2 * -(-leak["steps"] // 256))

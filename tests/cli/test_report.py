@@ -43,7 +43,7 @@ class Report(unittest.TestCase):
 
     def test_the_documented_keys_are_there_with_their_types(self):
         report = cli.report(cli.make("keys.gmt.gz", events=2000))
-        self.assertEqual(report["schema"], "gpumemtrace.report/1")
+        self.assertEqual(report["schema"], "gpumemtrace.report/2")
         for name in "", "events", "process", "host":
             self.check_keys(report[name] if name else report, name)
         for device in report["devices"]:

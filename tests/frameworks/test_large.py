@@ -18,7 +18,7 @@ class Arenas(unittest.TestCase):
         report = run.json("report")
         (lines,) = [{line["name"]: line["bytes"] for line in row["at_peak"]["lines"]} for row in report["ledger"]]
         self.assertEqual(lines["arenas"], row["peak_bytes"])
-        self.assertEqual(report["temporaries"]["giants"], [])
+        self.assertEqual(report["temporaries"]["short_lived"], [])
 
     def assert_open(self, run):
         self.assertEqual([row for row in run.json("leaks")["arenas"] if row["device"] == 0], [])

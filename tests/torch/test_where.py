@@ -118,7 +118,7 @@ class Segments(unittest.TestCase):
         self.assertEqual(sum(hole["bytes"] for hole in row["holes"]), row["hole_bytes"])
         self.assertEqual(row["reserved_bytes"], row["allocated_bytes"] + row["hole_bytes"] + row["empty_bytes"])
         self.assertEqual(row["driver_bytes"],
-                         row["reserved_bytes"] + sum(other["bytes"] for other in row["besides"]))
+                         row["reserved_bytes"] + sum(other["bytes"] for other in row["other_driver_memory"]))
         return result, row
 
     def test_segments_blocks_and_holes_sum_to_what_pytorch_reserved(self):
@@ -134,9 +134,9 @@ class Segments(unittest.TestCase):
 
     def test_segments_held_by_little_are_told_with_the_line_that_holds_them(self):
         _, row = self.check("where/pinned.py")
-        self.assertEqual(row["pinned_segments"], 6)
-        self.assertEqual(row["pinned_bytes"], 6 * 20 << 20)
-        (pin,) = row["pinned_by"]
+        self.assertEqual(row["sparse_segments"], 6)
+        self.assertEqual(row["sparse_bytes"], 6 * 20 << 20)
+        (pin,) = row["sparse_by"]
         self.assertEqual(pin["frame"]["function"], "keep")
         self.assertEqual((pin["segments"], pin["block_bytes"]), (6, 6 * 3 << 19))
 
@@ -216,10 +216,10 @@ class Tables(unittest.TestCase):
 class Temporaries(unittest.TestCase):
     def test_a_broadcasts_result_is_a_short_lived_giant_at_its_line(self):
         path, _, result = record("where/broadcast.py")
-        giant = max(result["temporaries"]["giants"], key=lambda row: row["largest_bytes"])
+        giant = max(result["temporaries"]["short_lived"], key=lambda row: row["largest_bytes"])
         source = open(os.path.join(SCRIPTS, "where", "broadcast.py"), encoding="utf-8").read().splitlines()
         wanted = [number for number, line in enumerate(source, 1) if "points[:, None, :]" in line]
-        rows = {row["frame"]["line"]: row for row in result["temporaries"]["giants"] if row["layer"] == "torch"}
+        rows = {row["frame"]["line"]: row for row in result["temporaries"]["short_lived"] if row["layer"] == "torch"}
         self.assertIn(wanted[0], rows, giant)
         row = rows[wanted[0]]
         self.assertEqual((row["count"], row["largest_bytes"]), (4, 1024 * 1024 * 16 * 4))

@@ -155,7 +155,7 @@ static bool render(struct gmt_pipeline *parts, const struct leaks_options *optio
 		return gmt_leaks_text(&view, &plain);
 	}
 	gmt_json_begin_object(json);
-	gmt_json_key_text(json, "schema", "gpumemtrace.leaks/1");
+	gmt_json_key_text(json, "schema", "gpumemtrace.leaks/2");
 	gmt_json_key_text(json, "file", parts->snapshot->path);
 	gmt_json_key(json, "complete");
 	gmt_json_bool(json, gmt_snapshot_complete(parts->snapshot));

@@ -8,7 +8,7 @@
 
 static void write_births(const struct gmt_leak *leak, struct gmt_json *json)
 {
-	gmt_json_key(json, "births");
+	gmt_json_key(json, "attribution");
 	gmt_json_begin_array(json);
 	for (size_t i = 0; i < leak->attribution.count; i++) {
 		const struct gmt_leak_attribution *birth = &leak->attribution.items[i];
