@@ -30,7 +30,7 @@ class Space(Faults):
             os.unlink(filler)
             wait_until(lambda: os.path.getsize(host.file) > size, "a write after there was room again")
             host("events 7", "pause 1")
-            self.end(host, "No space left on device", "goes on")
+            self.end(host, "No space left on device", "continues")
             self.check_file(host, 5 + 2 * (2 * MUCH + 117), note="No space left on device", complete=False)
             self.assertGreater(host.dropped(), 0)
             self.assertEqual(len(host.records("end")), 1)
@@ -74,7 +74,7 @@ class Space(Faults):
                 host.wait_for(words)
                 wait_until(lambda: len(host.notes()) > 0, "the note")
                 host("events 10")
-                self.end(host, words, "goes on")
+                self.end(host, words, "continues")
                 self.check_file(host, 40, note=words)
                 self.assertEqual(host.dropped(), 0)
 
@@ -147,7 +147,7 @@ class Somebody(Faults):
         host("events 10")
         host.wait_for("the file was removed")
         host(f"events {MUCH}")
-        self.end(host, "the file was removed", "goes on")
+        self.end(host, "the file was removed", "continues")
         self.check_nothing_recorded(host)
 
     def test_a_removed_folder_is_told(self):

@@ -179,7 +179,7 @@ class Files(Lazy):
         for pairs in (10, RING_EVENTS):
             run = Recording([HOST, "pairs", str(pairs), "return"], {"writer": "lazy", "output": "/proc/none/x.gmt.gz"})
             self.assertEqual((run.code, run.files), (0, []))
-            self.assertRegex(run.err, r"\Agpumemtrace: /proc/none/x.gmt.gz: .*; nothing is recorded, the program goes on\n\Z")
+            self.assertRegex(run.err, r"\Agpumemtrace: /proc/none/x.gmt.gz: .*; nothing is recorded, the program continues\n\Z")
 
     def test_the_file_is_told_when_it_is_made(self):
         run = Recording([HOST, "pairs", "10", "return"], {"writer": "lazy", "verbosity": "2"})

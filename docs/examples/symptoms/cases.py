@@ -70,7 +70,7 @@ BLOCKS = {
     'expandable': [('check holes.gmt.gz', [('GMT005', '  do:')]),
                    ('check expandable.gmt.gz', [('NOT JUDGED', None), ('passed  GMT005', None)])],
     'retried': [('report retried.gmt.gz', [('Out of memory', '')])],
-    'besides': [('report --section segments besides.gmt.gz', [("PyTorch's segments", '  segments'), ('  besides', None)])],
+    'besides': [('report --section segments besides.gmt.gz', [("PyTorch's segments", '  segments'), ('  outside of segments', None)])],
     'lengths': [(f'report --section segments {name}.gmt.gz', [SEGMENTS])
                 for name in ('as-they-come', 'longest-first')],
     'temporaries': [(f'report --section temporaries {name}.gmt.gz', [TORCH, ('Temporaries', '')])
