@@ -54,7 +54,7 @@ class Story:
     def text(self):
         """The lines of the paragraphs joined, without the heading and what stands around them."""
         lines = cli.run("report", self.write()).stdout.split("\nOut of memory")[1].split("\n\n")[0].split("\n")
-        assert all(len(line) <= 110 for line in lines), lines
+        assert all(len(line) <= 80 for line in lines), lines
         self.heading = "Out of memory" + lines[0]
         return " ".join(line.strip() for line in lines[1:])
 

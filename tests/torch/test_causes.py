@@ -33,6 +33,7 @@ def tell(*arguments):
 
 class Case(unittest.TestCase):
     def check_text(self, text, *true):
+        text = " ".join(text.split())
         for claim in CLAIMS:
             if claim in true:
                 self.assertIn(claim, text)

@@ -201,7 +201,7 @@ static bool write_leak(const struct gmt_leaks_view *view, const struct gmt_plain
 		fputc('\n', plain->file);
 	}
 	if (leak->hint)
-		fprintf(plain->file, "            %s\n", leak->hint);
+		gmt_plain_wrap(plain->file, 12, 12, leak->hint);
 	for (size_t i = 0; i < leak->followers.count; i++) {
 		fprintf(plain->file,
 			"            allocated again in each step, in proportion, so not itself a leak: ");
@@ -265,6 +265,16 @@ static void write_arena(const struct gmt_leaks_view *view, const struct gmt_plai
 		fprintf(plain->file, "            to record its blocks, %s\n", row->setting);
 }
 
+static void write_not_judged(const struct gmt_plain *plain, const char *what, const char *why)
+{
+	char text[500];
+
+	if (!why)
+		return;
+	snprintf(text, sizeof(text), "%s: %s", what, why);
+	gmt_plain_wrap(plain->file, 2, 4, text);
+}
+
 static void write_verdict(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
 {
 	const struct gmt_arena_row *unseen = any_unseen(&view->leaks->arenas);
@@ -290,13 +300,9 @@ static void write_verdict(const struct gmt_leaks_view *view, const struct gmt_pl
 		write_counters(view, plain);
 	}
 	fputc('\n', plain->file);
-	if (view->leaks->no_growth)
-		fprintf(plain->file, "  growth was not judged: %s\n", view->leaks->no_growth);
-	if (view->leaks->no_phases)
-		fprintf(plain->file, "  leaks from phases were not judged: %s\n", view->leaks->no_phases);
-	if (view->leaks->no_end)
-		fprintf(plain->file, "  age, exit and cached memory were not judged: %s\n",
-			view->leaks->no_end);
+	write_not_judged(plain, "growth was not judged", view->leaks->no_growth);
+	write_not_judged(plain, "leaks from phases were not judged", view->leaks->no_phases);
+	write_not_judged(plain, "age, exit and cached memory were not judged", view->leaks->no_end);
 }
 
 /* Writes the largest lines of both lists. Each list is sorted, largest first. */

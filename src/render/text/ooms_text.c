@@ -12,7 +12,6 @@ enum {
 	/* paragraphs for the last failures, which ended the program; the first has one too */
 	LAST_SHOWN = 3,
 	HOLDERS_SHOWN = 5,
-	WIDTH = 110,
 	INDENT = 2,
 };
 
@@ -258,39 +257,6 @@ static void write_folded(const struct writer *writer, const struct gmt_oom_row *
 	fputs("; the lines that held the memory then are not known.", writer->file);
 }
 
-/*
- * Returns the length up to the next place where a line may be broken: a space that is not between a
- * number and its unit.
- */
-static size_t unbroken(const char *text)
-{
-	size_t length = strcspn(text, " ");
-
-	while (length && text[length] && text[length - 1] >= '0' && text[length - 1] <= '9')
-		length += 1 + strcspn(text + length + 1, " ");
-	return length;
-}
-
-static void wrap(FILE *file, const char *text)
-{
-	size_t column = 0;
-
-	while (*text) {
-		size_t length = unbroken(text);
-
-		if (length && column && column + 1 + length > WIDTH) {
-			fputc('\n', file);
-			column = 0;
-		}
-		if (length) {
-			fprintf(file, "%*s%.*s", column ? 1 : INDENT, "", (int)length, text);
-			column += (column ? 1 : INDENT) + length;
-		}
-		text += length + (text[length] == ' ');
-	}
-	fputc('\n', file);
-}
-
 typedef void write_function(const struct writer *writer, const struct gmt_oom_row *row);
 
 static bool write_paragraph(struct writer *writer, write_function *write,
@@ -308,7 +274,7 @@ static bool write_paragraph(struct writer *writer, write_function *write,
 	bool done = !ferror(writer->file);
 	done = !fclose(writer->file) && done;
 	if (done)
-		wrap(file, text);
+		gmt_plain_wrap(file, INDENT, INDENT, text);
 	free(text);
 	return done;
 }

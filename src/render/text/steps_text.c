@@ -44,8 +44,12 @@ static void write_why_none(const struct gmt_leaks_view *view, const struct gmt_p
 	const char *why = view->timeline->why_none, *no_growth = view->leaks->no_growth;
 	bool is_written = no_growth && strcmp(why, no_growth) == 0;
 
-	fprintf(plain->file, "\nSteps: none found%s%s\n", is_written ? "" : ": ",
+	char text[400];
+
+	snprintf(text, sizeof(text), "Steps: none found%s%s", is_written ? "" : ": ",
 		is_written ? "" : why);
+	fputc('\n', plain->file);
+	gmt_plain_wrap(plain->file, 0, 2, text);
 }
 
 void gmt_steps_text(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
