@@ -4,60 +4,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/safe_stream.h"
-#include "base/suggest.h"
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
-#include "tools/output/memory.h"
+#include "tools/output/memory_limit.h"
 #include "tools/output/output.h"
 #include "tools/output/message.h"
-#include "tools/pipeline/work.h"
-
-const struct gmt_command gmt_commands[] = {
-#define GMT_COMMAND(verb, arguments, text) \
-	{ .name = #verb, \
-		.operands = arguments, \
-		.meaning = text, \
-		.options = gmt_table_##verb, \
-		.run = gmt_cmd_##verb },
-#include "tools/options/commands.def"
-#undef GMT_COMMAND
-	{ 0 },
-};
-
-const struct gmt_command *gmt_command_find(const char *name)
-{
-	for (const struct gmt_command *command = gmt_commands; command->name; command++)
-		if (strcmp(command->name, name) == 0)
-			return command;
-	return NULL;
-}
-
-int gmt_command_unknown(const char *name)
-{
-	struct gmt_suggestion suggestion = { 0 };
-
-	for (const struct gmt_command *command = gmt_commands; command->name; command++)
-		gmt_suggest(&suggestion, name, command->name);
-	if (suggestion.best)
-		gmt_message_error("unknown verb `%s`; did you mean `%s`?", name, suggestion.best);
-	else
-		gmt_message_error("unknown verb `%s`", name);
-	gmt_message_hint("`gpumemtrace help` lists the verbs");
-	return 2;
-}
-
-void gmt_command_help_all(void)
-{
-	puts("usage: gpumemtrace [--max-memory=SIZE] [--max-work=N] verb [options] [operands]\n\n"
-		 "Shows which lines of a program hold how much GPU memory.\n");
-	for (const struct gmt_command *command = gmt_commands; command->name; command++)
-		printf("  %-9s %s\n", command->name, command->meaning);
-	puts("\n`gpumemtrace help verb` explains one. A first recording:\n\n"
-		 "  gpumemtrace run -- python train.py");
-}
+#include "tools/pipeline/work_limit.h"
 
 /* If the first argument is this option, removes it and returns its value, else NULL. */
 static const char *take_value(const char *name, int *argc, char ***argv)

@@ -22,17 +22,17 @@
 static struct link_map *recorder; /* libgpumemtrace.so in the first namespace */
 /* All initial objects of the program are loaded: functions of the recorder can be called. */
 static bool is_loaded;
-static gmt_audit_object *tell_object;
-static gmt_audit_bind *ask_wrapper;
+static gmt_audit_object *report_object;
+static gmt_audit_bind *get_wrapper;
 
 /* The drivers in this process; a process has a few at most. */
-enum { DRIVERS = 16 };
+enum { MAX_DRIVERS = 16 };
 static struct driver {
 	struct link_map *map;
-	Lmid_t space;
-} drivers[DRIVERS];
+	Lmid_t namespace_id;
+} drivers[MAX_DRIVERS];
 
-static bool is_named(const struct link_map *map, const char *prefix)
+static bool name_begins_with(const struct link_map *map, const char *prefix)
 {
 	const char *slash = strrchr(map->l_name, '/');
 
@@ -76,21 +76,21 @@ static void *find_function(const char *name)
 	return NULL;
 }
 
-static bool find_door(void)
+static bool find_interface(void)
 {
-	if (recorder && is_loaded && !ask_wrapper) {
-		tell_object = (gmt_audit_object *)find_function(GMT_AUDIT_OBJECT);
-		ask_wrapper = (gmt_audit_bind *)find_function(GMT_AUDIT_BIND);
+	if (recorder && is_loaded && !get_wrapper) {
+		report_object = (gmt_audit_object *)find_function(GMT_AUDIT_OBJECT);
+		get_wrapper = (gmt_audit_bind *)find_function(GMT_AUDIT_BIND);
 	}
-	return ask_wrapper && tell_object;
+	return get_wrapper && report_object;
 }
 
-static void tell_range(const struct link_map *map, Lmid_t space, bool is_gone)
+static void report_range(const struct link_map *map, Lmid_t namespace_id, bool is_unloaded)
 {
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)map->l_addr;
 
-	if (space == LM_ID_BASE || !header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-		!find_door())
+	if (namespace_id == LM_ID_BASE || !header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+		!find_interface())
 		return;
 
 	const ElfW(Phdr) *segments = (const ElfW(Phdr) *)(map->l_addr + header->e_phoff);
@@ -99,7 +99,7 @@ static void tell_range(const struct link_map *map, Lmid_t space, bool is_gone)
 	for (unsigned i = 0; i < header->e_phnum; i++)
 		if (segments[i].p_type == PT_LOAD && segments[i].p_vaddr + segments[i].p_memsz > end)
 			end = segments[i].p_vaddr + segments[i].p_memsz;
-	tell_object(space, map->l_addr, map->l_addr + end, is_gone);
+	report_object(namespace_id, map->l_addr, map->l_addr + end, is_unloaded);
 }
 
 EXPORT unsigned la_version(unsigned version)
@@ -113,24 +113,24 @@ EXPORT void la_preinit(uintptr_t *cookie)
 	is_loaded = true;
 }
 
-EXPORT unsigned la_objopen(struct link_map *map, Lmid_t space, uintptr_t *cookie)
+EXPORT unsigned la_objopen(struct link_map *map, Lmid_t namespace_id, uintptr_t *cookie)
 {
 	*cookie = 0;
-	if (space == LM_ID_BASE && is_named(map, "libgpumemtrace.so")) {
+	if (namespace_id == LM_ID_BASE && name_begins_with(map, "libgpumemtrace.so")) {
 		recorder = map;
 		return 0; /* the recorder itself must be bound to the original functions */
 	}
-	tell_range(map, space, false);
-	if (is_named(map, "libcuda.so")) {
-		for (unsigned i = 0; i < DRIVERS && !*cookie; i++)
+	report_range(map, namespace_id, false);
+	if (name_begins_with(map, "libcuda.so")) {
+		for (unsigned i = 0; i < MAX_DRIVERS && !*cookie; i++)
 			if (!drivers[i].map) {
-				drivers[i] = (struct driver){ map, space };
+				drivers[i] = (struct driver){ map, namespace_id };
 				*cookie = (uintptr_t)&drivers[i];
 			}
 		return *cookie ? LA_FLG_BINDTO : 0;
 	}
-	if (is_named(map, "libcudadebugger.so") || is_named(map, "libnvidia-") ||
-		is_named(map, "libdxcore.so"))
+	if (name_begins_with(map, "libcudadebugger.so") || name_begins_with(map, "libnvidia-") ||
+		name_begins_with(map, "libdxcore.so"))
 		return 0;
 	/*
 	 * la_objclose needs the map. The cookie does not point into `drivers`, so it is not a driver's.
@@ -141,7 +141,7 @@ EXPORT unsigned la_objopen(struct link_map *map, Lmid_t space, uintptr_t *cookie
 
 static struct driver *driver_at(uintptr_t cookie)
 {
-	return cookie >= (uintptr_t)drivers && cookie < (uintptr_t)(drivers + DRIVERS)
+	return cookie >= (uintptr_t)drivers && cookie < (uintptr_t)(drivers + MAX_DRIVERS)
 		? (struct driver *)cookie
 		: NULL;
 }
@@ -150,10 +150,10 @@ EXPORT unsigned la_objclose(uintptr_t *cookie)
 {
 	struct driver *driver = driver_at(*cookie);
 	struct link_map *map = driver ? driver->map : (struct link_map *)*cookie;
-	Lmid_t space = LM_ID_BASE;
+	Lmid_t namespace_id = LM_ID_BASE;
 
-	if (map && dlinfo(map, RTLD_DI_LMID, &space) == 0)
-		tell_range(map, space, true);
+	if (map && dlinfo(map, RTLD_DI_LMID, &namespace_id) == 0)
+		report_range(map, namespace_id, true);
 	if (driver)
 		driver->map = NULL;
 	return 0;
@@ -167,17 +167,17 @@ EXPORT uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned index, uintptr_t *from
 	(void)index;
 	(void)from;
 	*flags |= LA_SYMB_NOPLTENTER | LA_SYMB_NOPLTEXIT;
-	if (!driver || !driver->map || !find_door())
+	if (!driver || !driver->map || !find_interface())
 		return symbol->st_value;
 
 	struct gmt_audit_binding binding = {
-		.space = driver->space,
+		.namespace_id = driver->namespace_id,
 		.symbol = name,
 		.driver_base = driver->map->l_addr,
 		.driver_dynamic = driver->map->l_ld,
 		.driver_path = driver->map->l_name,
 	};
-	void *wrapper = ask_wrapper(&binding);
+	void *wrapper = get_wrapper(&binding);
 
 	return wrapper ? (uintptr_t)wrapper : symbol->st_value;
 }

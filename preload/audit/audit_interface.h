@@ -15,13 +15,13 @@
 #define GMT_AUDIT_BIND "gpumemtrace_audit_bind"
 
 /*
- * Reports that an object of namespace `space` (LM_ID_BASE is 0) at these addresses was loaded, or
- * was unloaded (is_gone).
+ * Reports that an object of namespace `namespace_id` (LM_ID_BASE is 0) at these addresses was
+ * loaded, or was unloaded (is_unloaded).
  */
-typedef void gmt_audit_object(long space, uint64_t start, uint64_t end, int is_gone);
+typedef void gmt_audit_object(long namespace_id, uint64_t start, uint64_t end, int is_unloaded);
 
 struct gmt_audit_binding {
-	long space;
+	long namespace_id;
 	const char *symbol;
 	uint64_t driver_base;    /* of the driver that defines the symbol */
 	const void *driver_dynamic;

@@ -27,7 +27,7 @@ struct gmt_depot {
 	};
 	uint64_t size_bytes;
 	_Atomic uint64_t ready_bytes;
-	uint64_t call_at_bytes;
+	uint64_t high_water_bytes;
 	void (*call)(void); /* NULL: no function is set */
 	_Atomic uint32_t entry_count;
 	_Atomic uint64_t slots[SLOT_COUNT];
@@ -81,7 +81,7 @@ void gmt_depot_set_ready(struct gmt_depot *depot, uint64_t ready_bytes)
 void gmt_depot_set_high_water_callback(struct gmt_depot *depot, uint64_t used_bytes,
 	void (*work)(void))
 {
-	depot->call_at_bytes = used_bytes;
+	depot->high_water_bytes = used_bytes;
 	depot->call = work;
 }
 
@@ -117,7 +117,7 @@ static uint32_t allocate(struct gmt_depot *depot, uint32_t length)
 	} while (!atomic_compare_exchange_weak_explicit(&depot->head->used_bytes, &start, start + need,
 		memory_order_relaxed, memory_order_relaxed));
 	/* Exactly one entry crosses the limit. */
-	if (depot->call && start <= depot->call_at_bytes && start + need > depot->call_at_bytes)
+	if (depot->call && start <= depot->high_water_bytes && start + need > depot->high_water_bytes)
 		depot->call();
 	return (uint32_t)(start / GMT_DEPOT_ID_BYTES);
 }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "runtime/config.h"
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "runtime/stages.h"
 
 /*
@@ -28,50 +28,51 @@ static struct place {
 	_Atomic bool is_told;      /* the thread that made the context has asked for its number */
 } places[CONTEXTS];
 
-static _Atomic uint64_t primaries[DEVICES];
+static struct {
+	_Atomic uint64_t primaries[DEVICES];
+	_Atomic uint32_t view_count;
+	_Atomic uint32_t used; /* places from this index on were never used */
+	atomic_flag writing;
+	uint16_t last_number; /* protected by `writing` */
+	/*
+	 * Each side announces its action and then checks the other side, so at least one of them sees
+	 * the other. This needs sequential consistency.
+	 */
+	_Atomic bool held;      /* the sampler queries the driver in a context */
+	_Atomic uint32_t ending; /* number of threads inside calls that may end a context */
+	void (*at_new)(void);
+} contexts = { .writing = ATOMIC_FLAG_INIT };
 
 /* Views of green contexts. The device of a view is written before its handle. */
 static struct {
 	_Atomic uint64_t handle; /* 0: free; 1: being filled */
 	_Atomic int device;
 } views[VIEWS];
-static _Atomic uint32_t view_count;
-
-static _Atomic uint32_t used; /* places from this index on were never used */
-static atomic_flag writing = ATOMIC_FLAG_INIT;
-static uint16_t last_number; /* protected by `writing` */
-
-/*
- * Each side announces its action and then checks the other side, so at least one of them sees the
- * other. This needs sequential consistency.
- */
-static _Atomic bool held;      /* the sampler queries the driver in a context */
-static _Atomic uint32_t ending; /* number of threads inside calls that may end a context */
 
 /*
  * Contexts come and go rarely. If the lock is not free in time, the caller does without a number.
  */
 static bool lock(void)
 {
-	struct gmt_patience patience = gmt_patience_begin(LOCK_WAIT_NS);
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(LOCK_WAIT_NS);
 
-	while (atomic_flag_test_and_set_explicit(&writing, memory_order_acquire))
-		if (!gmt_patience_rest(&patience))
+	while (atomic_flag_test_and_set_explicit(&contexts.writing, memory_order_acquire))
+		if (!gmt_bounded_wait_rest(&wait))
 			return false;
 	return true;
 }
 
 static void unlock(void)
 {
-	atomic_flag_clear_explicit(&writing, memory_order_release);
+	atomic_flag_clear_explicit(&contexts.writing, memory_order_release);
 }
 
 /* Resets the locks in the child of a fork: the threads that held them do not exist there. */
 static void after_fork(void)
 {
 	unlock();
-	atomic_store(&held, false);
-	atomic_store(&ending, 0);
+	atomic_store(&contexts.held, false);
+	atomic_store(&contexts.ending, 0);
 }
 
 /* Returns the known context. Its number is 0 if the context was not seen yet. */
@@ -80,7 +81,7 @@ static inline struct gmt_context find(uint64_t handle)
 	const struct gmt_context none = { 0, 0 };
 	/* Pairs with the release in put: the places below this index have been written. */
 	const struct place *place = places,
-					   *behind = place + atomic_load_explicit(&used, memory_order_acquire);
+					   *behind = place + atomic_load_explicit(&contexts.used, memory_order_acquire);
 
 	for (; handle && place < behind; place++) {
 		if (atomic_load_explicit(&place->handle, memory_order_acquire) != handle)
@@ -97,7 +98,7 @@ static inline struct gmt_context find(uint64_t handle)
 /* The caller holds `writing`. */
 static struct place *free_place(void)
 {
-	uint32_t count = atomic_load_explicit(&used, memory_order_relaxed);
+	uint32_t count = atomic_load_explicit(&contexts.used, memory_order_relaxed);
 
 	for (uint32_t i = 0; i < count; i++)
 		if (!atomic_load_explicit(&places[i].handle, memory_order_relaxed))
@@ -117,24 +118,23 @@ static bool put(uint64_t handle, int device, uint16_t number, bool is_told)
 	atomic_store_explicit(&place->attached, 0, memory_order_relaxed);
 	atomic_store_explicit(&place->is_told, is_told, memory_order_relaxed);
 	atomic_store_explicit(&place->handle, handle, memory_order_release);
-	if (place == &places[atomic_load_explicit(&used, memory_order_relaxed)])
-		atomic_fetch_add_explicit(&used, 1, memory_order_release);
+	if (place == &places[atomic_load_explicit(&contexts.used, memory_order_relaxed)])
+		atomic_fetch_add_explicit(&contexts.used, 1, memory_order_release);
 	return true;
 }
 
 static struct place *find_place(uint64_t handle)
 {
-	for (uint32_t i = 0; handle && i < atomic_load_explicit(&used, memory_order_acquire); i++)
+	for (uint32_t i = 0; handle && i < atomic_load_explicit(&contexts.used, memory_order_acquire);
+		i++)
 		if (atomic_load_explicit(&places[i].handle, memory_order_acquire) == handle)
 			return &places[i];
 	return NULL;
 }
 
-static void (*at_new)(void);
-
 void gmt_contexts_call_at_new(void (*work)(void))
 {
-	at_new = work;
+	contexts.at_new = work;
 }
 
 uint16_t gmt_contexts_add(uint64_t handle, int device, bool *ret_is_new)
@@ -149,12 +149,12 @@ uint16_t gmt_contexts_add(uint64_t handle, int device, bool *ret_is_new)
 	number = find(handle).number;
 	if (!number && lock()) {
 		number = find(handle).number;
-		if (!number && last_number < UINT16_MAX &&
-			put(handle, device, (uint16_t)(last_number + 1), false))
-			number = ++last_number;
+		if (!number && contexts.last_number < UINT16_MAX &&
+			put(handle, device, (uint16_t)(contexts.last_number + 1), false))
+			number = ++contexts.last_number;
 		unlock();
-		if (at_new)
-			at_new();
+		if (contexts.at_new)
+			contexts.at_new();
 	}
 	place = ret_is_new && number ? find_place(handle) : NULL;
 	if (place)
@@ -209,14 +209,14 @@ bool gmt_contexts_detach(uint64_t handle)
 uint64_t gmt_contexts_primary(int device)
 {
 	return device >= 0 && device < DEVICES
-		? atomic_load_explicit(&primaries[device], memory_order_relaxed)
+		? atomic_load_explicit(&contexts.primaries[device], memory_order_relaxed)
 		: 0;
 }
 
 void gmt_contexts_set_primary(int device, uint64_t handle)
 {
 	if (device >= 0 && device < DEVICES)
-		atomic_store_explicit(&primaries[device], handle, memory_order_relaxed);
+		atomic_store_explicit(&contexts.primaries[device], handle, memory_order_relaxed);
 }
 
 void gmt_contexts_add_view(uint64_t view, int device)
@@ -229,7 +229,7 @@ void gmt_contexts_add_view(uint64_t view, int device)
 		atomic_store_explicit(&views[i].device, device, memory_order_relaxed);
 		/* Pairs with the acquire loads of handles. */
 		atomic_store_explicit(&views[i].handle, view, memory_order_release);
-		atomic_fetch_add_explicit(&view_count, 1, memory_order_release);
+		atomic_fetch_add_explicit(&contexts.view_count, 1, memory_order_release);
 		return;
 	}
 }
@@ -240,7 +240,7 @@ void gmt_contexts_remove_view(uint64_t view)
 		uint64_t expected = view;
 
 		if (atomic_compare_exchange_strong(&views[i].handle, &expected, 0)) {
-			atomic_fetch_sub_explicit(&view_count, 1, memory_order_release);
+			atomic_fetch_sub_explicit(&contexts.view_count, 1, memory_order_release);
 			return;
 		}
 	}
@@ -248,7 +248,7 @@ void gmt_contexts_remove_view(uint64_t view)
 
 uint64_t gmt_contexts_owner(uint64_t handle)
 {
-	if (!atomic_load_explicit(&view_count, memory_order_acquire))
+	if (!atomic_load_explicit(&contexts.view_count, memory_order_acquire))
 		return handle;
 	for (uint32_t i = 0; handle > 1 && i < VIEWS; i++)
 		if (atomic_load_explicit(&views[i].handle, memory_order_acquire) == handle) {
@@ -262,19 +262,19 @@ uint64_t gmt_contexts_owner(uint64_t handle)
 
 struct gmt_context gmt_contexts_find_owner(uint64_t handle)
 {
-	if (__builtin_expect(atomic_load_explicit(&view_count, memory_order_acquire) != 0, 0))
+	if (__builtin_expect(atomic_load_explicit(&contexts.view_count, memory_order_acquire) != 0, 0))
 		handle = gmt_contexts_owner(handle);
 	return find(handle);
 }
 
 bool gmt_contexts_were_seen(void)
 {
-	return atomic_load_explicit(&used, memory_order_acquire) != 0;
+	return atomic_load_explicit(&contexts.used, memory_order_acquire) != 0;
 }
 
 uint64_t gmt_contexts_of_device(int device)
 {
-	uint32_t count = atomic_load_explicit(&used, memory_order_acquire);
+	uint32_t count = atomic_load_explicit(&contexts.used, memory_order_acquire);
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t handle = atomic_load_explicit(&places[i].handle, memory_order_acquire);
@@ -288,30 +288,30 @@ uint64_t gmt_contexts_of_device(int device)
 
 bool gmt_contexts_hold(void)
 {
-	atomic_store(&held, true);
-	if (!atomic_load(&ending))
+	atomic_store(&contexts.held, true);
+	if (!atomic_load(&contexts.ending))
 		return true;
-	atomic_store(&held, false);
+	atomic_store(&contexts.held, false);
 	return false;
 }
 
 void gmt_contexts_release(void)
 {
-	atomic_store(&held, false);
+	atomic_store(&contexts.held, false);
 }
 
 void gmt_contexts_ending_begins(void)
 {
-	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(HOLD_WAIT_NS));
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(gmt_config_wait_ns(HOLD_WAIT_NS));
 
-	atomic_fetch_add(&ending, 1);
-	while (atomic_load(&held) && gmt_patience_rest(&patience))
+	atomic_fetch_add(&contexts.ending, 1);
+	while (atomic_load(&contexts.held) && gmt_bounded_wait_rest(&wait))
 		;
 }
 
 void gmt_contexts_ending_ends(void)
 {
-	atomic_fetch_sub(&ending, 1);
+	atomic_fetch_sub(&contexts.ending, 1);
 }
 
 GMT_AT_STAGE(after_fork, DRIVER, after_fork);

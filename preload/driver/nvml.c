@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "interpose/dlerror.h"
 #include "driver/queries.h"
 #include "interpose/originals.h"
@@ -58,14 +58,15 @@ static struct {
 	bool was_looked_up;
 	void *handle;
 } devices[DEVICES];
-static bool pids_are_foreign;
+static struct {
+	bool pids_are_foreign;
+	/* The merged lists of one device. A process may be in several lists. */
+	struct process processes[PROCESSES], listed[PROCESSES];
+	/* A thread that opens the library, or that forks, holds this flag. */
+	atomic_flag opening;
+	_Atomic bool is_stuck; /* a fork has waited in vain: later forks do not wait */
+} nvml = { .opening = ATOMIC_FLAG_INIT };
 
-/* The merged lists of one device. A process may be in several lists. */
-static struct process processes[PROCESSES], listed[PROCESSES];
-
-/* A thread that opens the library, or that forks, holds this flag. */
-static atomic_flag opening = ATOMIC_FLAG_INIT;
-static _Atomic bool is_stuck; /* a fork has waited in vain: later forks do not wait */
 static __thread bool fork_has_it __attribute__((tls_model("initial-exec")));
 
 static void find_functions(void *handle)
@@ -111,16 +112,16 @@ static bool open_library(void)
 
 bool gmt_nvml_open(void)
 {
-	struct gmt_patience patience = gmt_patience_begin(OPEN_WAIT_NS);
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(OPEN_WAIT_NS);
 
 	if (library != UNKNOWN)
 		return library == THERE;
-	while (atomic_flag_test_and_set_explicit(&opening, memory_order_acquire))
-		if (!gmt_patience_rest(&patience))
+	while (atomic_flag_test_and_set_explicit(&nvml.opening, memory_order_acquire))
+		if (!gmt_bounded_wait_rest(&wait))
 			return false;
 	library = open_library() ? THERE : ABSENT;
-	atomic_store_explicit(&is_stuck, false, memory_order_relaxed);
-	atomic_flag_clear_explicit(&opening, memory_order_release);
+	atomic_store_explicit(&nvml.is_stuck, false, memory_order_relaxed);
+	atomic_flag_clear_explicit(&nvml.opening, memory_order_release);
 	return library == THERE;
 }
 
@@ -196,14 +197,14 @@ static unsigned merge(unsigned there, const struct process *list, unsigned count
 	for (unsigned i = 0; i < count; i++) {
 		unsigned at = 0;
 
-		while (at < there && processes[at].pid != list[i].pid)
+		while (at < there && nvml.processes[at].pid != list[i].pid)
 			at++;
 		if (at == PROCESSES)
 			return there;
 		if (at == there)
-			processes[there++] = list[i];
-		else if (processes[at].used_bytes < list[i].used_bytes)
-			processes[at].used_bytes = list[i].used_bytes;
+			nvml.processes[there++] = list[i];
+		else if (nvml.processes[at].used_bytes < list[i].used_bytes)
+			nvml.processes[at].used_bytes = list[i].used_bytes;
 	}
 	return there;
 }
@@ -215,13 +216,13 @@ static bool list_processes(void *handle, unsigned *ret_count)
 		return false;
 	for (int i = 0; i < LISTS; i++) {
 		unsigned count = PROCESSES;
-		int result = ask.lists[i] ? ask.lists[i](handle, &count, listed) : -1;
+		int result = ask.lists[i] ? ask.lists[i](handle, &count, nvml.listed) : -1;
 
 		/* A data centre device has no graphics, and not every driver knows MPS. */
 		if (result && i == 0)
 			return false;
 		if (!result)
-			*ret_count = merge(*ret_count, listed, count < PROCESSES ? count : PROCESSES);
+			*ret_count = merge(*ret_count, nvml.listed, count < PROCESSES ? count : PROCESSES);
 	}
 	return true;
 }
@@ -231,19 +232,19 @@ static void ask_processes(void *handle, bool may_be_listed, struct gmt_nvml_answ
 	unsigned count, own_pid = (unsigned)getpid();
 	bool is_listed = false, all_known = true;
 
-	if (pids_are_foreign || !list_processes(handle, &count))
+	if (nvml.pids_are_foreign || !list_processes(handle, &count))
 		return;
 	for (unsigned i = 0; i < count; i++) {
-		all_known &= processes[i].used_bytes != NOT_AVAILABLE;
-		if (processes[i].pid == own_pid) {
+		all_known &= nvml.processes[i].used_bytes != NOT_AVAILABLE;
+		if (nvml.processes[i].pid == own_pid) {
 			is_listed = true;
-			answer->process_bytes = processes[i].used_bytes;
+			answer->process_bytes = nvml.processes[i].used_bytes;
 		} else {
-			answer->others_bytes += processes[i].used_bytes;
+			answer->others_bytes += nvml.processes[i].used_bytes;
 		}
 	}
-	pids_are_foreign = is_listed && !may_be_listed;
-	if (is_listed && all_known && !pids_are_foreign)
+	nvml.pids_are_foreign = is_listed && !may_be_listed;
+	if (is_listed && all_known && !nvml.pids_are_foreign)
 		answer->known |= GMT_SAMPLE_PROCESSES;
 	else
 		answer->process_bytes = answer->others_bytes = 0;
@@ -263,12 +264,12 @@ void gmt_nvml_ask(unsigned device, bool may_be_listed, struct gmt_nvml_answer *r
 
 void gmt_nvml_hold(void)
 {
-	struct gmt_patience patience = gmt_patience_begin(HOLD_WAIT_NS);
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(HOLD_WAIT_NS);
 
-	while (atomic_flag_test_and_set_explicit(&opening, memory_order_acquire)) {
-		if (atomic_load_explicit(&is_stuck, memory_order_relaxed) ||
-			!gmt_patience_rest(&patience)) {
-			atomic_store_explicit(&is_stuck, true, memory_order_relaxed);
+	while (atomic_flag_test_and_set_explicit(&nvml.opening, memory_order_acquire)) {
+		if (atomic_load_explicit(&nvml.is_stuck, memory_order_relaxed) ||
+			!gmt_bounded_wait_rest(&wait)) {
+			atomic_store_explicit(&nvml.is_stuck, true, memory_order_relaxed);
 			return;
 		}
 	}
@@ -280,7 +281,7 @@ void gmt_nvml_release(void)
 	if (!fork_has_it)
 		return;
 	fork_has_it = false;
-	atomic_flag_clear_explicit(&opening, memory_order_release);
+	atomic_flag_clear_explicit(&nvml.opening, memory_order_release);
 }
 
 /*
@@ -290,7 +291,7 @@ void gmt_nvml_release(void)
 static void after_fork(void)
 {
 	fork_has_it = false;
-	atomic_flag_clear_explicit(&opening, memory_order_release);
+	atomic_flag_clear_explicit(&nvml.opening, memory_order_release);
 }
 
 GMT_AT_STAGE(after_fork, DRIVER, after_fork);

@@ -66,7 +66,7 @@ void gmt_oom_wait(void)
 		gmt_writer_calls.snapshot_oom();
 	/* Allocations of a signal handler during the wait are recorded. */
 	if (gmt_session_is_on())
-		gmt_writer_calls.sync(may_wait() ? gmt_config_patience_ms(WAIT_MS) : 0);
+		gmt_writer_calls.sync(may_wait() ? gmt_config_wait_ms(WAIT_MS) : 0);
 	errno = kept_errno;
 }
 

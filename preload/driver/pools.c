@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 #include "runtime/config.h"
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "driver/queries.h"
 #include "format/format.h"
 #include "runtime/stages.h"
@@ -26,8 +26,10 @@ static struct place {
 	_Atomic bool is_managed;
 } places[GMT_POOLS_MAX];
 
-static _Atomic uint64_t known_defaults; /* one bit for each device */
-static _Atomic bool knows_all_defaults;
+static struct {
+	_Atomic uint64_t known_defaults; /* one bit for each device */
+	_Atomic bool knows_all_defaults;
+} pools;
 
 static bool take(struct place *place, int from)
 {
@@ -76,11 +78,11 @@ void gmt_pools_add(const struct gmt_pool_info *pool)
 bool gmt_pools_remove(uint64_t handle, struct gmt_pool_info *ret_pool)
 {
 	struct place *place = find(handle);
-	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(WAIT_NS));
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(gmt_config_wait_ns(WAIT_NS));
 	uint64_t expected = handle;
 
 	while (place && !take(place, READY)) {
-		if (!gmt_patience_rest(&patience)) {
+		if (!gmt_bounded_wait_rest(&wait)) {
 			/*
 			 * The driver does not answer the thread that queries this pool. No thread queries this
 			 * pool again.
@@ -109,8 +111,8 @@ void gmt_pools_add_default(int device)
 	uint64_t bit = (uint64_t)1 << (device & 63);
 
 	/* If two threads come here, only one of them adds the pool. */
-	if (atomic_load_explicit(&known_defaults, memory_order_relaxed) & bit ||
-		atomic_fetch_or_explicit(&known_defaults, bit, memory_order_relaxed) & bit)
+	if (atomic_load_explicit(&pools.known_defaults, memory_order_relaxed) & bit ||
+		atomic_fetch_or_explicit(&pools.known_defaults, bit, memory_order_relaxed) & bit)
 		return;
 	pool.handle = gmt_driver_default_pool(device);
 	if (pool.handle)
@@ -124,7 +126,7 @@ static void add_defaults(void)
 
 	for (unsigned device = 0; device < count && device < GMT_POOLS_DEVICES; device++)
 		gmt_pools_add_default((int)device);
-	atomic_store_explicit(&knows_all_defaults, count != 0, memory_order_relaxed);
+	atomic_store_explicit(&pools.knows_all_defaults, count != 0, memory_order_relaxed);
 }
 
 int gmt_pools_device_plus_1(uint64_t handle)
@@ -132,7 +134,7 @@ int gmt_pools_device_plus_1(uint64_t handle)
 	const struct place *place = find(handle);
 	int device;
 
-	if (!place && !atomic_load_explicit(&knows_all_defaults, memory_order_relaxed)) {
+	if (!place && !atomic_load_explicit(&pools.knows_all_defaults, memory_order_relaxed)) {
 		add_defaults();
 		place = find(handle);
 	}

@@ -139,7 +139,7 @@ uint64_t gmt_driver_context(void)
 {
 	KEEP_ERRNO;
 
-	return gmt_driver_is_learnt() ? current_context() : 0;
+	return gmt_driver_is_known() ? current_context() : 0;
 }
 
 /* Call only after the driver is learnt. */
@@ -171,7 +171,7 @@ struct gmt_driver_place gmt_driver_place(uint64_t stream)
 	struct gmt_context known;
 	uint64_t context;
 
-	if (!gmt_driver_is_learnt())
+	if (!gmt_driver_is_known())
 		return (struct gmt_driver_place){ GMT_DEVICE_UNKNOWN, 0 };
 	context = __builtin_expect(stream <= 2, 1) ? current_context() : context_of(stream);
 	known = gmt_contexts_find_owner(context);
@@ -185,7 +185,7 @@ bool gmt_driver_is_capturing(uint64_t stream)
 	KEEP_ERRNO;
 	int status = 0;
 
-	return gmt_driver_is_learnt() && ask.is_capturing &&
+	return gmt_driver_is_known() && ask.is_capturing &&
 		!ask.is_capturing((void *)stream, &status) && status;
 }
 
@@ -195,7 +195,7 @@ bool gmt_driver_primary_is_active(int device)
 	unsigned flags;
 	int active = 0;
 
-	return gmt_driver_is_learnt() && ask.primary_state &&
+	return gmt_driver_is_known() && ask.primary_state &&
 		!ask.primary_state(device, &flags, &active) && active;
 }
 
@@ -216,7 +216,7 @@ uint64_t gmt_driver_green_view(uint64_t green)
 	KEEP_ERRNO;
 	void *view = NULL;
 
-	return gmt_driver_is_learnt() && ask.green_view && !ask.green_view(&view, (void *)green)
+	return gmt_driver_is_known() && ask.green_view && !ask.green_view(&view, (void *)green)
 		? (uint64_t)view
 		: 0;
 }
@@ -226,7 +226,7 @@ int gmt_driver_device_of(uint64_t address)
 	KEEP_ERRNO;
 	int device;
 
-	return gmt_driver_is_learnt() && ask.pointer_attribute &&
+	return gmt_driver_is_known() && ask.pointer_attribute &&
 			!ask.pointer_attribute(&device, DEVICE_ORDINAL, address)
 		? device
 		: GMT_DEVICE_UNKNOWN;
@@ -242,7 +242,7 @@ int gmt_driver_device_of_handle(uint64_t handle)
 		uint64_t more[14];
 	} properties;
 
-	return gmt_driver_is_learnt() && ask.handle_properties &&
+	return gmt_driver_is_known() && ask.handle_properties &&
 			!ask.handle_properties(&properties, handle) &&
 			properties.location_type == LOCATION_DEVICE
 		? properties.location_id
@@ -255,7 +255,7 @@ uint64_t gmt_driver_default_pool(int device)
 	int mode = CAPTURE_RELAXED;
 	void *pool = NULL;
 
-	if (!gmt_driver_is_learnt() || !ask.default_pool || !ask.exchange_capture_mode ||
+	if (!gmt_driver_is_known() || !ask.default_pool || !ask.exchange_capture_mode ||
 		ask.exchange_capture_mode(&mode))
 		return 0;
 	if (ask.default_pool(&pool, device))
@@ -271,7 +271,7 @@ uint64_t gmt_driver_range_bytes(uint64_t address)
 	uint64_t base;
 	size_t size_bytes;
 
-	if (!gmt_driver_is_learnt() || !ask.address_range || !ask.exchange_capture_mode ||
+	if (!gmt_driver_is_known() || !ask.address_range || !ask.exchange_capture_mode ||
 		ask.exchange_capture_mode(&mode))
 		return 0;
 	if (ask.address_range(&base, &size_bytes, address))
@@ -287,7 +287,7 @@ int16_t gmt_driver_holder_of(uint64_t address)
 	enum { MEMORY_TYPE = 2, HOST = 1, INVALID_VALUE = 1 };
 	int mode = CAPTURE_RELAXED, type = 0, device = 0, result;
 
-	if (!gmt_driver_is_learnt() || !ask.pointer_attribute || !ask.exchange_capture_mode ||
+	if (!gmt_driver_is_known() || !ask.pointer_attribute || !ask.exchange_capture_mode ||
 		ask.exchange_capture_mode(&mode))
 		return GMT_DEVICE_UNKNOWN;
 	result = ask.pointer_attribute(&type, MEMORY_TYPE, address);
@@ -304,7 +304,7 @@ const struct gmt_driver_graph_functions *gmt_driver_graph_functions(void)
 {
 	const struct gmt_driver_graph_functions *all = &ask.graphs;
 
-	return gmt_driver_is_learnt() && all->get_nodes && all->get_type && all->get_alloc &&
+	return gmt_driver_is_known() && all->get_nodes && all->get_type && all->get_alloc &&
 			all->get_free && all->get_child
 		? all
 		: NULL;
@@ -317,7 +317,7 @@ int gmt_driver_current_memory(uint64_t *ret_free_bytes, uint64_t *ret_total_byte
 	size_t free_bytes, total_bytes;
 	int device;
 
-	if (!gmt_driver_is_learnt() || !ask.memory_info || !ask.exchange_capture_mode)
+	if (!gmt_driver_is_known() || !ask.memory_info || !ask.exchange_capture_mode)
 		return GMT_DEVICE_UNKNOWN;
 	device = current_device();
 	if (device < 0 || ask.exchange_capture_mode(&mode))
@@ -335,7 +335,7 @@ int gmt_driver_current_memory(uint64_t *ret_free_bytes, uint64_t *ret_total_byte
 bool gmt_driver_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
 {
 	KEEP_ERRNO;
-	return gmt_driver_is_learnt() && current_device() == device &&
+	return gmt_driver_is_known() && current_device() == device &&
 		gmt_driver_current_memory(ret_free_bytes, ret_total_bytes) == device;
 }
 
@@ -343,7 +343,7 @@ bool gmt_driver_relax(void)
 {
 	int mode = CAPTURE_RELAXED;
 
-	return gmt_driver_is_learnt() && ask.exchange_capture_mode && !ask.exchange_capture_mode(&mode);
+	return gmt_driver_is_known() && ask.exchange_capture_mode && !ask.exchange_capture_mode(&mode);
 }
 
 bool gmt_driver_memory_of(uint64_t context, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
@@ -351,7 +351,7 @@ bool gmt_driver_memory_of(uint64_t context, uint64_t *ret_free_bytes, uint64_t *
 	size_t free_bytes, total_bytes;
 	void *popped;
 
-	if (!gmt_driver_is_learnt() || !ask.memory_info || !ask.ctx_push || !ask.ctx_pop ||
+	if (!gmt_driver_is_known() || !ask.memory_info || !ask.ctx_push || !ask.ctx_pop ||
 		ask.ctx_push((void *)context))
 		return false;
 
@@ -370,7 +370,7 @@ bool gmt_driver_pool(uint64_t pool, struct gmt_driver_pool *ret_pool)
 	enum { THRESHOLD = 4, RESERVED, RESERVED_HIGH, USED, USED_HIGH };
 	void *handle = (void *)pool;
 
-	return gmt_driver_is_learnt() && ask.pool_attribute &&
+	return gmt_driver_is_known() && ask.pool_attribute &&
 		!ask.pool_attribute(handle, RESERVED, &ret_pool->reserved_bytes) &&
 		!ask.pool_attribute(handle, USED, &ret_pool->used_bytes) &&
 		!ask.pool_attribute(handle, RESERVED_HIGH, &ret_pool->reserved_high_bytes) &&
@@ -383,7 +383,7 @@ bool gmt_driver_graph_memory(int device, uint64_t *ret_reserved_bytes, uint64_t 
 	enum { USED = 0, RESERVED = 2 }; /* CU_GRAPH_MEM_ATTR_... */
 	uint64_t reserved_bytes, used_bytes;
 
-	if (!gmt_driver_is_learnt() || !ask.graph_attribute ||
+	if (!gmt_driver_is_known() || !ask.graph_attribute ||
 		ask.graph_attribute(device, RESERVED, &reserved_bytes) ||
 		ask.graph_attribute(device, USED, &used_bytes))
 		return false;
@@ -397,7 +397,7 @@ unsigned gmt_driver_device_count(void)
 	KEEP_ERRNO;
 	int count;
 
-	if (!gmt_driver_is_learnt() || !ask.device_count || ask.device_count(&count) || count < 0)
+	if (!gmt_driver_is_known() || !ask.device_count || ask.device_count(&count) || count < 0)
 		return 0;
 	return (unsigned)count;
 }
@@ -409,7 +409,7 @@ bool gmt_driver_device_info(unsigned ordinal, struct gmt_driver_device_info *ret
 
 	/* A device number is its ordinal (cuDeviceGet returns its argument). */
 	memset(ret_info, 0, sizeof(*ret_info));
-	if (!gmt_driver_is_learnt() || !ask.device_name || !ask.device_memory)
+	if (!gmt_driver_is_known() || !ask.device_name || !ask.device_memory)
 		return false;
 	if (ask.device_name(ret_info->name, sizeof(ret_info->name) - 1, (int)ordinal) ||
 		ask.device_memory(&total_bytes, (int)ordinal))

@@ -18,7 +18,7 @@
 #include "hooks/hooks.h"
 #include "driver/nvml.h"
 #include "driver/pools.h"
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "runtime/recorder_stack.h"
 #include "producer/clock.h"
 #include "driver/samples.h"
@@ -45,20 +45,23 @@ static const uint64_t IDLE_NS = 10000000000;
 
 enum state { NONE, RUNNING, OVER };
 
-static _Atomic int state;
-/*
- * Set after the thread was created, so that gmt_sampler_is_running never counts a thread too many
- */
-static _Atomic bool is_made;
-static _Atomic pid_t owner;            /* the process that the thread is in */
-static _Atomic uint32_t wanted;        /* futex: counts requests */
-static _Atomic uint32_t answered;      /* futex: counts finished devices and rounds */
-static _Atomic uint32_t rounds_done;
-static _Atomic bool round_wanted, is_inside;
-static _Atomic bool is_late; /* an answer did not come in time: later callers do not wait */
-static _Atomic uint64_t round_ns, round_took_ns; /* start and duration of the last round */
-/* Counts at the last requested round; used by the writer's thread only */
-static uint64_t driver_calls, torch_calls;
+static struct {
+	_Atomic int state;
+	/*
+	 * Set after the thread was created, so that gmt_sampler_is_running never counts a thread too
+	 * many
+	 */
+	_Atomic bool is_made;
+	_Atomic pid_t owner;            /* the process that the thread is in */
+	_Atomic uint32_t wanted;        /* futex: counts requests */
+	_Atomic uint32_t answered;      /* futex: counts finished devices and rounds */
+	_Atomic uint32_t rounds_done;
+	_Atomic bool round_wanted, is_inside;
+	_Atomic bool is_late; /* an answer did not come in time: later callers do not wait */
+	_Atomic uint64_t round_ns, round_took_ns; /* start and duration of the last round */
+	/* Counts at the last requested round; used by the writer's thread only */
+	uint64_t driver_calls, torch_calls;
+} sampler;
 
 /*
  * Per device: `asked` counts requests, and `done` is the last request that was answered. The other
@@ -81,16 +84,16 @@ static void wake(_Atomic uint32_t *futex, int count)
  */
 static bool enter(void)
 {
-	atomic_store(&is_inside, true);
-	if (atomic_load(&state) == RUNNING)
+	atomic_store(&sampler.is_inside, true);
+	if (atomic_load(&sampler.state) == RUNNING)
 		return true;
-	atomic_store(&is_inside, false);
+	atomic_store(&sampler.is_inside, false);
 	return false;
 }
 
 static void leave(void)
 {
-	atomic_store(&is_inside, false);
+	atomic_store(&sampler.is_inside, false);
 }
 
 /* Returns a live context of the device, or 0. The caller holds all contexts. */
@@ -123,7 +126,7 @@ static bool ask_driver(int device, struct gmt_sample *sample)
 }
 
 /* Records the state of a pool if it changed. */
-static void tell_pool(unsigned index, const struct gmt_pool_info *info,
+static void push_pool(unsigned index, const struct gmt_pool_info *info,
 	const struct gmt_driver_pool *now)
 {
 	static struct {
@@ -174,7 +177,7 @@ static void ask_pools(int device, struct gmt_sample *sample)
 
 			all_answered &= answers;
 			if (answers)
-				tell_pool(i, &info, &now);
+				push_pool(i, &info, &now);
 			if (answers && info.origin != GMT_POOL_IMPORTED) {
 				sample->pool_reserved_bytes += now.reserved_bytes;
 				sample->pool_used_bytes += now.used_bytes;
@@ -233,8 +236,8 @@ static void take_sample(int device)
 	atomic_store_explicit(&place->others_bytes, sample.others_bytes, memory_order_relaxed);
 	/* Pairs with the acquire in wait_for. */
 	atomic_store_explicit(&place->done, asked, memory_order_release);
-	atomic_store(&is_late, false);
-	wake(&answered, INT32_MAX);
+	atomic_store(&sampler.is_late, false);
+	wake(&sampler.answered, INT32_MAX);
 }
 
 static bool has_context(int device)
@@ -258,9 +261,9 @@ static void work(bool is_round)
 		leave();
 	}
 	if (is_round) {
-		atomic_store(&round_took_ns, gmt_clock_monotonic_ns() - begin_ns);
-		atomic_fetch_add(&rounds_done, 1);
-		wake(&answered, INT32_MAX);
+		atomic_store(&sampler.round_took_ns, gmt_clock_monotonic_ns() - begin_ns);
+		atomic_fetch_add(&sampler.rounds_done, 1);
+		wake(&sampler.answered, INT32_MAX);
 	}
 }
 
@@ -272,8 +275,8 @@ static void *run(void *unused)
 	gmt_this_thread.in_recorder = GMT_IN_RECORDER_RECORDING;
 	prctl(PR_SET_NAME, "gmt-sampler", 0, 0, 0);
 	if (!gmt_driver_relax()) {
-		atomic_store(&state, OVER);
-		wake(&answered, INT32_MAX);
+		atomic_store(&sampler.state, OVER);
+		wake(&sampler.answered, INT32_MAX);
 		return NULL;
 	}
 	/* Opens NVML separately, so that the time this takes does not count as a round's. */
@@ -281,12 +284,12 @@ static void *run(void *unused)
 		gmt_nvml_open();
 		leave();
 	}
-	while (atomic_load(&state) == RUNNING) {
+	while (atomic_load(&sampler.state) == RUNNING) {
 		const struct timespec longest = { .tv_sec = SLEEP_S };
-		uint32_t seen = atomic_load(&wanted);
+		uint32_t seen = atomic_load(&sampler.wanted);
 
-		work(atomic_exchange(&round_wanted, false));
-		syscall(SYS_futex, &wanted, FUTEX_WAIT_PRIVATE, seen, &longest, NULL, 0);
+		work(atomic_exchange(&sampler.round_wanted, false));
+		syscall(SYS_futex, &sampler.wanted, FUTEX_WAIT_PRIVATE, seen, &longest, NULL, 0);
 	}
 	return NULL;
 }
@@ -298,13 +301,13 @@ bool gmt_sampler_start(void)
 	pthread_t thread;
 	int none = NONE;
 
-	if (atomic_load(&state) != NONE)
-		return atomic_load(&state) == RUNNING;
+	if (atomic_load(&sampler.state) != NONE)
+		return atomic_load(&sampler.state) == RUNNING;
 	/* Before cuInit the driver answers no query, and the thread would end for good. */
 	if (!gmt_config.samples || !gmt_session_may_make_threads() || !gmt_driver_device_count() ||
-		!atomic_compare_exchange_strong(&state, &none, RUNNING))
-		return atomic_load(&state) == RUNNING;
-	atomic_store(&owner, getpid());
+		!atomic_compare_exchange_strong(&sampler.state, &none, RUNNING))
+		return atomic_load(&sampler.state) == RUNNING;
+	atomic_store(&sampler.owner, getpid());
 
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -312,19 +315,19 @@ bool gmt_sampler_start(void)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (pthread_create(&thread, &attributes, run, NULL))
-		atomic_store(&state, OVER);
+		atomic_store(&sampler.state, OVER);
 	else
-		atomic_store(&is_made, true);
+		atomic_store(&sampler.is_made, true);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
-	return atomic_load(&state) == RUNNING;
+	return atomic_load(&sampler.state) == RUNNING;
 }
 
 static void count_calls(uint64_t *ret_driver, uint64_t *ret_torch)
 {
 	*ret_driver = *ret_torch = 0;
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
-		uint64_t count = gmt_calls_made(hook);
+		uint64_t count = gmt_calls_counted(hook);
 
 		if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA)
 			*ret_driver += count;
@@ -335,21 +338,21 @@ static void count_calls(uint64_t *ret_driver, uint64_t *ret_torch)
 
 void gmt_sampler_tick(void)
 {
-	uint64_t now_ns = gmt_clock_monotonic_ns(), since_ns = now_ns - atomic_load(&round_ns);
-	uint64_t pause_ns = atomic_load(&round_took_ns) * COST_FACTOR;
+	uint64_t now_ns = gmt_clock_monotonic_ns(), since_ns = now_ns - atomic_load(&sampler.round_ns);
+	uint64_t pause_ns = atomic_load(&sampler.round_took_ns) * COST_FACTOR;
 	uint64_t driver, torch;
 
-	if (atomic_load(&state) != RUNNING || since_ns < EVERY_NS || since_ns < pause_ns)
+	if (atomic_load(&sampler.state) != RUNNING || since_ns < EVERY_NS || since_ns < pause_ns)
 		return;
 	count_calls(&driver, &torch);
-	if (driver == driver_calls && since_ns < IDLE_NS &&
-		(torch == torch_calls || since_ns < TORCH_NS))
+	if (driver == sampler.driver_calls && since_ns < IDLE_NS &&
+		(torch == sampler.torch_calls || since_ns < TORCH_NS))
 		return;
-	driver_calls = driver;
-	torch_calls = torch;
-	atomic_store(&round_ns, now_ns);
-	atomic_store(&round_wanted, true);
-	wake(&wanted, 1);
+	sampler.driver_calls = driver;
+	sampler.torch_calls = torch;
+	atomic_store(&sampler.round_ns, now_ns);
+	atomic_store(&sampler.round_wanted, true);
+	wake(&sampler.wanted, 1);
 }
 
 /*
@@ -357,23 +360,23 @@ void gmt_sampler_tick(void)
  */
 static bool wait_for(const _Atomic uint32_t *count, uint32_t mine, uint64_t wait_ns)
 {
-	uint64_t deadline_ns = gmt_patience_now_ns() + wait_ns, now_ns;
+	uint64_t deadline_ns = gmt_kernel_now_ns() + wait_ns, now_ns;
 
 	for (;;) {
-		uint32_t seen = atomic_load(&answered);
+		uint32_t seen = atomic_load(&sampler.answered);
 		struct timespec limit;
 
 		/* The counters may wrap around. */
 		if ((int32_t)(atomic_load_explicit(count, memory_order_acquire) - mine) >= 0)
 			return true;
-		now_ns = gmt_patience_now_ns();
-		if (atomic_load(&state) != RUNNING || now_ns >= deadline_ns)
+		now_ns = gmt_kernel_now_ns();
+		if (atomic_load(&sampler.state) != RUNNING || now_ns >= deadline_ns)
 			return false;
 		limit = (struct timespec){
 			.tv_sec = (time_t)((deadline_ns - now_ns) / 1000000000),
 			.tv_nsec = (long)((deadline_ns - now_ns) % 1000000000),
 		};
-		syscall(SYS_futex, &answered, FUTEX_WAIT_PRIVATE, seen, &limit, NULL, 0);
+		syscall(SYS_futex, &sampler.answered, FUTEX_WAIT_PRIVATE, seen, &limit, NULL, 0);
 	}
 }
 
@@ -386,11 +389,11 @@ bool gmt_sampler_ask(int device, struct gmt_sample *ret_sample)
 		struct place *place = &places[device];
 		uint32_t mine = atomic_fetch_add(&place->asked, 1) + 1;
 
-		wake(&wanted, 1);
-		has_answer = !atomic_load(&is_late) &&
-			wait_for(&place->done, mine, gmt_config_patience_ns(ASK_WAIT_NS));
+		wake(&sampler.wanted, 1);
+		has_answer = !atomic_load(&sampler.is_late) &&
+			wait_for(&place->done, mine, gmt_config_wait_ns(ASK_WAIT_NS));
 		if (!has_answer)
-			atomic_store(&is_late, true);
+			atomic_store(&sampler.is_late, true);
 		*ret_sample = (struct gmt_sample){
 			.device = (uint16_t)device,
 			.known = (uint16_t)atomic_load_explicit(&place->known, memory_order_relaxed),
@@ -406,34 +409,34 @@ bool gmt_sampler_ask(int device, struct gmt_sample *ret_sample)
 
 bool gmt_sampler_is_running(void)
 {
-	return atomic_load(&state) == RUNNING && atomic_load(&is_made) &&
-		atomic_load(&owner) == getpid();
+	return atomic_load(&sampler.state) == RUNNING && atomic_load(&sampler.is_made) &&
+		atomic_load(&sampler.owner) == getpid();
 }
 
 void gmt_sampler_stop(bool once_more)
 {
-	struct gmt_patience patience;
-	bool answers = !atomic_load(&is_late);
+	struct gmt_bounded_wait wait;
+	bool answers = !atomic_load(&sampler.is_late);
 	int none = NONE;
 
 	/* If the sampler has not started, it never starts. */
-	if (atomic_compare_exchange_strong(&state, &none, OVER) || !gmt_sampler_is_running())
+	if (atomic_compare_exchange_strong(&sampler.state, &none, OVER) || !gmt_sampler_is_running())
 		return;
 	if (once_more && gmt_session_is_on() && answers) {
-		uint32_t mine = atomic_load(&rounds_done) + 1;
+		uint32_t mine = atomic_load(&sampler.rounds_done) + 1;
 
-		atomic_store(&round_wanted, true);
-		wake(&wanted, 1);
-		answers = wait_for(&rounds_done, mine, gmt_config_patience_ns(LAST_WAIT_NS));
+		atomic_store(&sampler.round_wanted, true);
+		wake(&sampler.wanted, 1);
+		answers = wait_for(&sampler.rounds_done, mine, gmt_config_wait_ns(LAST_WAIT_NS));
 	}
-	atomic_store(&state, OVER);
-	wake(&wanted, 1);
+	atomic_store(&sampler.state, OVER);
+	wake(&sampler.wanted, 1);
 	/*
 	 * The wait is bounded: the sampler may itself wait for this thread. An example is the loader's
 	 * lock when a library's constructor calls exit.
 	 */
-	patience = gmt_patience_begin(answers ? gmt_config_patience_ns(STOP_WAIT_NS) : STOP_WAIT_NS);
-	while (atomic_load(&is_inside) && gmt_patience_rest(&patience))
+	wait = gmt_bounded_wait_begin(answers ? gmt_config_wait_ns(STOP_WAIT_NS) : STOP_WAIT_NS);
+	while (atomic_load(&sampler.is_inside) && gmt_bounded_wait_rest(&wait))
 		;
 }
 
@@ -443,9 +446,9 @@ void gmt_sampler_stop(bool once_more)
  */
 static void after_fork(void)
 {
-	if (atomic_load(&state) != NONE)
-		atomic_store(&state, OVER);
-	atomic_store(&is_inside, false);
+	if (atomic_load(&sampler.state) != NONE)
+		atomic_store(&sampler.state, OVER);
+	atomic_store(&sampler.is_inside, false);
 }
 
 GMT_AT_STAGE(after_fork, DRIVER, after_fork);

@@ -17,9 +17,11 @@ struct counts {
 	_Atomic uint32_t pushed, popped;
 };
 
-static struct counts sample_counts, pool_counts;
-static struct gmt_sample samples[SAMPLES];
-static struct gmt_pool pools[POOLS];
+static struct {
+	struct counts sample_counts, pool_counts;
+	struct gmt_sample samples[SAMPLES];
+	struct gmt_pool pools[POOLS];
+} queues;
 
 #define QUEUE(type, push, pop, counts, rows, size) \
 	bool push(const struct type *row) \
@@ -49,13 +51,14 @@ static struct gmt_pool pools[POOLS];
 		return count; \
 	}
 
-QUEUE(gmt_sample, gmt_samples_push, gmt_samples_pop, sample_counts, samples, SAMPLES)
-QUEUE(gmt_pool, gmt_samples_push_pool, gmt_samples_pop_pools, pool_counts, pools, POOLS)
+QUEUE(gmt_sample, gmt_samples_push, gmt_samples_pop, queues.sample_counts, queues.samples, SAMPLES)
+QUEUE(gmt_pool, gmt_samples_push_pool, gmt_samples_pop_pools, queues.pool_counts, queues.pools,
+	POOLS)
 
 static void after_fork(void)
 {
-	atomic_store(&sample_counts.popped, atomic_load(&sample_counts.pushed));
-	atomic_store(&pool_counts.popped, atomic_load(&pool_counts.pushed));
+	atomic_store(&queues.sample_counts.popped, atomic_load(&queues.sample_counts.pushed));
+	atomic_store(&queues.pool_counts.popped, atomic_load(&queues.pool_counts.pushed));
 }
 
 GMT_AT_STAGE(after_fork, DRIVER, after_fork);

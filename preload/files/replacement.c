@@ -64,14 +64,14 @@ static bool is_locked(int fd, const char *path)
 	return gmt_file_identity_of(fd, &file) && gmt_file_identity_is_at(AT_FDCWD, path, &file);
 }
 
-bool gmt_replacement_open(struct gmt_replacement *ret_beside, int of_fd,
+bool gmt_replacement_open(struct gmt_replacement *ret_replacement, int of_fd,
 	const struct gmt_file_identity *of, char *ret_why, uint32_t why_bytes)
 {
 	/* Static, because stacks may be small; there is only one caller. */
 	static char path[GMT_REPLACEMENT_PATH_BYTES];
 	int fd = -1;
 
-	memset(ret_beside, 0, sizeof(*ret_beside));
+	memset(ret_replacement, 0, sizeof(*ret_replacement));
 	if (!find(of_fd, of, path, ret_why, why_bytes))
 		return false;
 	/*
@@ -79,13 +79,14 @@ bool gmt_replacement_open(struct gmt_replacement *ret_beside, int of_fd,
 	 */
 	for (int number = 0; number < TRIES && fd < 0; number++) {
 		if (number)
-			snprintf(ret_beside->path, sizeof(ret_beside->path), "%s%s%d", path, suffix, number);
+			snprintf(ret_replacement->path, sizeof(ret_replacement->path), "%s%s%d", path, suffix,
+				number);
 		else
-			snprintf(ret_beside->path, sizeof(ret_beside->path), "%s%s", path, suffix);
-		fd = open(ret_beside->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+			snprintf(ret_replacement->path, sizeof(ret_replacement->path), "%s%s", path, suffix);
+		fd = open(ret_replacement->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (fd < 0 && errno != EEXIST)
 			break;
-		if (fd >= 0 && !is_locked(fd, ret_beside->path)) {
+		if (fd >= 0 && !is_locked(fd, ret_replacement->path)) {
 			close(fd);
 			fd = -1;
 			errno = EBUSY;
@@ -96,13 +97,13 @@ bool gmt_replacement_open(struct gmt_replacement *ret_beside, int of_fd,
 			strerror(errno));
 		return false;
 	}
-	ret_beside->fd = gmt_descriptor_move_high(fd);
-	ret_beside->is_open = true;
-	gmt_file_identity_of(ret_beside->fd, &ret_beside->file);
+	ret_replacement->fd = gmt_descriptor_move_high(fd);
+	ret_replacement->is_open = true;
+	gmt_file_identity_of(ret_replacement->fd, &ret_replacement->file);
 	return true;
 }
 
-bool gmt_replacement_take_place(const struct gmt_replacement *beside, int of_fd,
+bool gmt_replacement_take_place(const struct gmt_replacement *replacement, int of_fd,
 	const struct gmt_file_identity *of, char *ret_why, uint32_t why_bytes)
 {
 	static char path[GMT_REPLACEMENT_PATH_BYTES];
@@ -111,39 +112,39 @@ bool gmt_replacement_take_place(const struct gmt_replacement *beside, int of_fd,
 
 	if (!find(of_fd, of, path, ret_why, why_bytes))
 		return false;
-	if (!gmt_file_identity_holds(beside->fd, &beside->file)) {
-		snprintf(ret_why, why_bytes, "the program closed the recorder's file descriptor");
+	if (!gmt_file_identity_holds(replacement->fd, &replacement->file)) {
+		snprintf(ret_why, why_bytes, "the program has closed its descriptor");
 		return false;
 	}
 	/* The user decides who may read the file, so the new file gets the old file's mode. */
 	has_mode = !fstat(of_fd, &before);
 	if (has_mode)
-		fchmod(beside->fd, before.st_mode & 07777);
-	if (rename(beside->path, path)) {
+		fchmod(replacement->fd, before.st_mode & 07777);
+	if (rename(replacement->path, path)) {
 		snprintf(ret_why, why_bytes, "%s", strerror(errno));
 		return false;
 	}
 	/* The user may have changed the old file's mode meanwhile. */
 	if (has_mode && !fstat(of_fd, &after) && after.st_mode != before.st_mode)
-		fchmod(beside->fd, after.st_mode & 07777);
-	flock(beside->fd, LOCK_UN);
+		fchmod(replacement->fd, after.st_mode & 07777);
+	flock(replacement->fd, LOCK_UN);
 	return true;
 }
 
-void gmt_replacement_remove(struct gmt_replacement *beside)
+void gmt_replacement_remove(struct gmt_replacement *replacement)
 {
-	if (!beside->is_open)
+	if (!replacement->is_open)
 		return;
-	if (gmt_file_identity_is_at(AT_FDCWD, beside->path, &beside->file))
-		unlink(beside->path);
-	gmt_replacement_forget(beside);
+	if (gmt_file_identity_is_at(AT_FDCWD, replacement->path, &replacement->file))
+		unlink(replacement->path);
+	gmt_replacement_forget(replacement);
 }
 
-void gmt_replacement_forget(struct gmt_replacement *beside)
+void gmt_replacement_forget(struct gmt_replacement *replacement)
 {
-	if (beside->is_open)
-		gmt_descriptor_close(&beside->fd, &beside->file);
-	beside->is_open = false;
+	if (replacement->is_open)
+		gmt_descriptor_close(&replacement->fd, &replacement->file);
+	replacement->is_open = false;
 }
 
 /*

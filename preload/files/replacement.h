@@ -31,24 +31,24 @@ struct gmt_replacement {
  * Creates an empty temporary file next to the file `of`, whose descriptor is `of_fd`. Returns false
  * with a reason in ret_why.
  */
-bool gmt_replacement_open(struct gmt_replacement *ret_beside, int of_fd,
+bool gmt_replacement_open(struct gmt_replacement *ret_replacement, int of_fd,
 	const struct gmt_file_identity *of, char *ret_why, uint32_t why_bytes);
 
 /*
  * Replaces the file `of` with the temporary file. On failure returns false with a reason and
  * changes nothing. The descriptor stays open.
  */
-bool gmt_replacement_take_place(const struct gmt_replacement *beside, int of_fd,
+bool gmt_replacement_take_place(const struct gmt_replacement *replacement, int of_fd,
 	const struct gmt_file_identity *of, char *ret_why, uint32_t why_bytes);
 
 /* Removes the temporary file, if there is one. */
-void gmt_replacement_remove(struct gmt_replacement *beside);
+void gmt_replacement_remove(struct gmt_replacement *replacement);
 
 /*
  * Closes the descriptor and leaves the file. Called in the child of a fork, or after the file has
  * replaced the recording.
  */
-void gmt_replacement_forget(struct gmt_replacement *beside);
+void gmt_replacement_forget(struct gmt_replacement *replacement);
 
 /* Removes the temporary files of dead recorders from the folder of the file `of`. */
 void gmt_replacement_remove_orphans(int of_fd, const struct gmt_file_identity *of);

@@ -12,42 +12,44 @@ enum { BLOCKS = 64 };
 
 struct gmt_call_counts gmt_shared_call_counts;
 
-/* Indexed by ring slot. Unused blocks are not touched and take no memory. */
-static struct gmt_call_counts blocks[BLOCKS];
-static _Atomic uint32_t used; /* blocks below this were used by a thread */
+static struct {
+	/* Indexed by ring slot. Unused blocks are not touched and take no memory. */
+	struct gmt_call_counts blocks[BLOCKS];
+	_Atomic uint32_t used; /* blocks below this were used by a thread */
+} counts;
 
 struct gmt_call_counts *gmt_call_counts_of_slot(uint32_t slot)
 {
-	uint32_t count = atomic_load_explicit(&used, memory_order_relaxed);
+	uint32_t count = atomic_load_explicit(&counts.used, memory_order_relaxed);
 
 	if (slot >= BLOCKS)
 		return NULL;
 	while (count <= slot &&
-		!atomic_compare_exchange_weak_explicit(&used, &count, slot + 1, memory_order_relaxed,
+		!atomic_compare_exchange_weak_explicit(&counts.used, &count, slot + 1, memory_order_relaxed,
 			memory_order_relaxed))
 		;
-	return &blocks[slot];
+	return &counts.blocks[slot];
 }
 
-uint64_t gmt_calls_made(enum gmt_hook hook)
+uint64_t gmt_calls_counted(enum gmt_hook hook)
 {
-	uint32_t count = atomic_load_explicit(&used, memory_order_relaxed);
+	uint32_t count = atomic_load_explicit(&counts.used, memory_order_relaxed);
 	uint64_t calls = atomic_load_explicit(&gmt_shared_call_counts.of[hook], memory_order_relaxed);
 
 	for (uint32_t block = 0; block < count; block++)
-		calls += atomic_load_explicit(&blocks[block].of[hook], memory_order_relaxed);
+		calls += atomic_load_explicit(&counts.blocks[block].of[hook], memory_order_relaxed);
 	return calls;
 }
 
 /* Resets the counts in the child of a fork, because the calls were its parent's. */
 static void after_fork(void)
 {
-	uint32_t count = atomic_load_explicit(&used, memory_order_relaxed);
+	uint32_t count = atomic_load_explicit(&counts.used, memory_order_relaxed);
 
 	for (unsigned hook = 0; hook < GMT_HOOK_COUNT; hook++) {
 		atomic_store_explicit(&gmt_shared_call_counts.of[hook], 0, memory_order_relaxed);
 		for (uint32_t block = 0; block < count; block++)
-			atomic_store_explicit(&blocks[block].of[hook], 0, memory_order_relaxed);
+			atomic_store_explicit(&counts.blocks[block].of[hook], 0, memory_order_relaxed);
 	}
 }
 

@@ -50,6 +50,6 @@ static inline void gmt_call_count_in(struct gmt_call_counts *own, enum gmt_hook 
 struct gmt_call_counts *gmt_call_counts_of_slot(uint32_t slot);
 
 /* Returns the calls by all threads up to now. Any thread. */
-uint64_t gmt_calls_made(enum gmt_hook hook);
+uint64_t gmt_calls_counted(enum gmt_hook hook);
 
 #endif

@@ -37,14 +37,14 @@ const char *gmt_library_name(enum gmt_library library)
  * A quick check: while a program loads, dlsym gets thousands of names, and almost all of them are
  * not hooked.
  */
-static bool may_be_ours(const char *symbol)
+static bool may_be_hooked(const char *symbol)
 {
 	return (symbol[0] == 'c' && symbol[1] == 'u') || strncmp(symbol, "_ZN3c10", 7) == 0;
 }
 
 enum gmt_hook gmt_hook_by_symbol(const char *symbol)
 {
-	if (!may_be_ours(symbol))
+	if (!may_be_hooked(symbol))
 		return GMT_HOOK_NONE;
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++)
 		if (strcmp(gmt_hooks[hook].symbol, symbol) == 0)

@@ -41,7 +41,7 @@ void gmt_dlerror_forget_absent(const char *name)
  * Removes the mark from "OBJECT: undefined symbol: NAME" and from "OBJECT: undefined symbol: NAME,
  * version VERSION".
  */
-static void mend(char *text)
+static void remove_mark(char *text)
 {
 	char *name = absent_name[0] ? strstr(text, absent_name) : NULL;
 
@@ -76,7 +76,7 @@ bool gmt_dlerror_hold(void)
 		return false;
 	if (held_text && strstr(text, held_name))
 		return true;
-	mend(text);
+	remove_mark(text);
 	free(held_text);
 	held_text = strdup(text);
 	return held_text != NULL;
@@ -101,7 +101,7 @@ char *gmt_wrap_dlerror(void)
 	if (text && held_text && strstr(text, held_name))
 		return held_text;
 	if (text)
-		mend(text);
+		remove_mark(text);
 	return text;
 }
 

@@ -24,14 +24,14 @@ void gmt_dlsym_init(void)
 	program_handle = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-static struct gmt_dlsym_verdict answer(void *address)
+static struct gmt_dlsym_decision final_answer(void *address)
 {
-	return (struct gmt_dlsym_verdict){ address, 1 };
+	return (struct gmt_dlsym_decision){ address, 1 };
 }
 
-static struct gmt_dlsym_verdict pass_to(void *next)
+static struct gmt_dlsym_decision ask_next(void *next)
 {
-	return (struct gmt_dlsym_verdict){ next, 0 };
+	return (struct gmt_dlsym_decision){ next, 0 };
 }
 
 /*
@@ -52,7 +52,7 @@ static bool is_driver_part(const void *caller)
 	return false;
 }
 
-static void *libc_for(int is_versioned)
+static void *libc_dlsym_for(int is_versioned)
 {
 	return is_versioned ? (void *)gmt_libc.dlvsym : (void *)gmt_libc.dlsym;
 }
@@ -62,22 +62,23 @@ static void *libc_for(int is_versioned)
  * program's look-ups, as it would without us. The preload's own look-ups go to the C library: the
  * "next" dlsym that it calls may be ours again (interpose/dynsym.h).
  */
-static void *next_for(const void *caller, int is_versioned)
+static void *next_dlsym_for(const void *caller, int is_versioned)
 {
-	void *behind = is_versioned ? (void *)gmt_libc.dlvsym_behind : (void *)gmt_libc.dlsym_behind;
-	void *libc = libc_for(is_versioned);
+	void *after_recorder = is_versioned ? (void *)gmt_libc.dlvsym_after_recorder
+										: (void *)gmt_libc.dlsym_after_recorder;
+	void *libc = libc_dlsym_for(is_versioned);
 	struct gmt_object object;
 
-	if (!behind)
+	if (!after_recorder)
 		return libc;
 	if (!gmt_object_of(caller, &object) || gmt_symbol_is_defined_by(&object, "dlsym") ||
 		gmt_symbol_is_defined_by(&object, "dlvsym"))
 		return libc;
-	return behind;
+	return after_recorder;
 }
 
 /* Looks the name up with `next`. */
-static void *ask(void *next, void *handle, const struct gmt_dlsym_request *request,
+static void *look_up(void *next, void *handle, const struct gmt_dlsym_request *request,
 	int is_versioned)
 {
 	void *found = NULL;
@@ -118,7 +119,7 @@ static void *wrapper_for(enum gmt_hook hook, void *found, const void *caller)
 }
 
 /* Returns whether a look-up in the global scope finds our export first. */
-static bool meets_us(enum gmt_hook hook, void *handle, const void *caller)
+static bool finds_our_export(enum gmt_hook hook, void *handle, const void *caller)
 {
 	struct gmt_object object;
 
@@ -140,11 +141,11 @@ static bool is_in_global_scope(void *handle)
  * Handles a name that has no row in hooks.def but looks like an allocation call. A second look-up
  * shows which library has it.
  */
-static void see_unhooked(void *next, const struct gmt_dlsym_request *request, const void *caller,
+static void note_unhooked(void *next, const struct gmt_dlsym_request *request, const void *caller,
 	int is_versioned)
 {
 	void *handle = is_in_global_scope(request->handle) ? RTLD_NEXT : request->handle;
-	void *found = ask(next, handle, request, is_versioned);
+	void *found = look_up(next, handle, request, is_versioned);
 	struct gmt_object object;
 
 	if (found && gmt_object_of(found, &object) &&
@@ -165,30 +166,30 @@ static void *find_in_scope_of_caller(const char *name, const void *caller)
  * Asks the next dlsym for a name that does not exist, so that dlerror has the right text for the
  * caller (dlerror.c).
  */
-static struct gmt_dlsym_verdict absent(struct gmt_dlsym_request *request, void *next)
+static struct gmt_dlsym_decision ask_for_absent_name(struct gmt_dlsym_request *request, void *next)
 {
 	const char *marked = gmt_dlerror_mark_absent(request->name);
 
 	if (!marked)
-		return answer(NULL);
+		return final_answer(NULL);
 	request->name = marked;
-	return pass_to(next);
+	return ask_next(next);
 }
 
-struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, const void *caller,
+struct gmt_dlsym_decision gmt_dlsym_filter(struct gmt_dlsym_request *request, const void *caller,
 	int is_versioned)
 {
 	gmt_libc_init();
 	/* Another preload's dlsym may call this one again with the marked name. */
 	gmt_dlerror_forget_absent(request->name);
 
-	void *next = next_for(caller, is_versioned);
+	void *next = next_dlsym_for(caller, is_versioned);
 	enum gmt_hook hook = request->name ? gmt_hook_by_symbol(request->name) : GMT_HOOK_NONE;
 
 	if (hook == GMT_HOOK_NONE) {
-		if (request->name && gmt_unhooked_would_be(request->name))
-			see_unhooked(next, request, caller, is_versioned);
-		return pass_to(next);
+		if (request->name && gmt_unhooked_is_candidate(request->name))
+			note_unhooked(next, request, caller, is_versioned);
+		return ask_next(next);
 	}
 	/*
 	 * Only for hooked names: other preloads look names up before the process is ready for anything.
@@ -205,9 +206,10 @@ struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, con
 	void *handle = request->handle, *found;
 
 	if (is_in_global_scope(handle)) {
-		if (!meets_us(hook, handle, caller))
-			return pass_to(next);
-		found = gmt_patched_undo(ask(libc_for(is_versioned), RTLD_NEXT, request, is_versioned),
+		if (!finds_our_export(hook, handle, caller))
+			return ask_next(next);
+		found = gmt_patched_undo(look_up(libc_dlsym_for(is_versioned), RTLD_NEXT, request,
+									 is_versioned),
 			request->name);
 		if (!found && handle == RTLD_DEFAULT && !is_versioned)
 			found = find_in_scope_of_caller(request->name, caller);
@@ -216,30 +218,31 @@ struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, con
 		 * glibc 2.36 crash.
 		 */
 		if (!found)
-			return is_versioned && request->version && request->version[0] ? pass_to(next)
-																		   : absent(request, next);
+			return is_versioned && request->version && request->version[0]
+				? ask_next(next)
+				: ask_for_absent_name(request, next);
 		/*
 		 * Another preload's function. The user put that preload before all callers that search the
 		 * global scope. It calls our wrapper by itself.
 		 */
 		if (found == gmt_original_interposer(hook))
-			return answer(found);
+			return final_answer(found);
 	} else {
 		/*
 		 * If the result is NULL, the next dlsym is asked again, so that it sets the error for
 		 * dlerror.
 		 */
-		found = ask(next, handle, request, is_versioned);
+		found = look_up(next, handle, request, is_versioned);
 		/*
 		 * The other preload asked for its own function, and was bound to ours, which comes first.
 		 */
-		if (found == gmt_hooks[hook].wrapper && next != libc_for(is_versioned) &&
+		if (found == gmt_hooks[hook].wrapper && next != libc_dlsym_for(is_versioned) &&
 			gmt_original_interposer(hook))
-			return answer(gmt_original_interposer(hook));
+			return final_answer(gmt_original_interposer(hook));
 		/* If the driver's table has our wrapper, the caller means the driver's function. */
 		found = gmt_patched_undo(found, request->name);
 	}
 
 	void *wrapper = found ? wrapper_for(hook, found, caller) : NULL;
-	return wrapper ? answer(wrapper) : pass_to(next);
+	return wrapper ? final_answer(wrapper) : ask_next(next);
 }

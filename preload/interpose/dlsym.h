@@ -22,7 +22,7 @@ struct gmt_dlsym_request {
 };
 
 /* Returned in two registers. */
-struct gmt_dlsym_verdict {
+struct gmt_dlsym_decision {
 	/* if answered: the result, may be NULL. Otherwise the jump target; NULL: return NULL */
 	void *address;
 	long answered;
@@ -33,7 +33,7 @@ extern char gmt_wrap_dlsym[], gmt_wrap_dlvsym[];
 char *gmt_wrap_dlerror(void);
 
 /* Decides a look-up. `is_versioned`: 1 for dlvsym, 0 for dlsym. */
-struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, const void *caller,
+struct gmt_dlsym_decision gmt_dlsym_filter(struct gmt_dlsym_request *request, const void *caller,
 	int is_versioned);
 
 /* Remembers the handle that dlopen(NULL) returns. Call from the constructor. */

@@ -12,7 +12,7 @@
 
 _Atomic int gmt_driver_state; /* enum gmt_driver_state */
 
-/* Written once, before gmt_driver_state becomes GMT_DRIVER_LEARNT. */
+/* Written once, before gmt_driver_state becomes GMT_DRIVER_KNOWN. */
 static struct {
 	void *library;
 	void *exported[GMT_HOOK_COUNT]; /* the driver's exported address of each hooked function */
@@ -23,27 +23,28 @@ void *gmt_driver_library(void)
 	return driver.library;
 }
 
-void gmt_driver_learn(const void *function)
+void gmt_driver_library_open(const void *function)
 {
 	struct gmt_object object;
 	int expected = GMT_DRIVER_NOT_SEEN;
 
-	if (gmt_driver_is_learnt())
+	if (gmt_driver_is_known())
 		return;
 
-	bool is_foreign = gmt_namespaces_has(function);
+	bool is_foreign = gmt_namespaces_contain(function);
 
 	if (!is_foreign &&
 		(!gmt_object_of(function, &object) || object.is_program ||
 			!gmt_path_name_begins_with(object.path, "libcuda.so")))
 		return;
-	if (!atomic_compare_exchange_strong(&gmt_driver_state, &expected, GMT_DRIVER_BEING_LEARNT))
+	if (!atomic_compare_exchange_strong(&gmt_driver_state, &expected, GMT_DRIVER_BEING_OPENED))
 		return;
 
 	bool is_held = gmt_dlerror_hold();
 
 	/*
-	 * Never closed, so that the functions' addresses stay valid when the program closes its own handle.
+	 * Never closed, so that the functions' addresses stay valid when the program closes its own
+	 * handle.
 	 */
 	void *handle =
 		is_foreign ? gmt_namespaces_pin(function) : dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD);
@@ -62,13 +63,13 @@ void gmt_driver_learn(const void *function)
 	}
 	driver.library = handle;
 	GMT_RUN_STAGE(driver_learnt);
-	/* Pairs with the acquire in gmt_driver_is_learnt. */
-	atomic_store_explicit(&gmt_driver_state, GMT_DRIVER_LEARNT, memory_order_release);
+	/* Pairs with the acquire in gmt_driver_is_known. */
+	atomic_store_explicit(&gmt_driver_state, GMT_DRIVER_KNOWN, memory_order_release);
 }
 
 unsigned gmt_driver_hook_at(const void *function)
 {
-	for (unsigned hook = GMT_HOOK_NONE + 1; gmt_driver_is_learnt() && hook < GMT_HOOK_COUNT; hook++)
+	for (unsigned hook = GMT_HOOK_NONE + 1; gmt_driver_is_known() && hook < GMT_HOOK_COUNT; hook++)
 		if (driver.exported[hook] == function)
 			return hook;
 	return GMT_HOOK_NONE;
@@ -91,9 +92,9 @@ bool gmt_driver_exports_unhooked(const void *function)
 /* A thread that was learning the driver does not exist in the child. */
 static void after_fork(void)
 {
-	int learning = GMT_DRIVER_BEING_LEARNT;
+	int opening = GMT_DRIVER_BEING_OPENED;
 
-	atomic_compare_exchange_strong(&gmt_driver_state, &learning, GMT_DRIVER_NOT_SEEN);
+	atomic_compare_exchange_strong(&gmt_driver_state, &opening, GMT_DRIVER_NOT_SEEN);
 }
 
 GMT_AT_STAGE(after_fork, INTERPOSE, after_fork);

@@ -12,15 +12,15 @@
 
 #include "runtime/hidden.h"
 
-enum gmt_driver_state { GMT_DRIVER_NOT_SEEN, GMT_DRIVER_BEING_LEARNT, GMT_DRIVER_LEARNT };
+enum gmt_driver_state { GMT_DRIVER_NOT_SEEN, GMT_DRIVER_BEING_OPENED, GMT_DRIVER_KNOWN };
 
 extern GMT_HIDDEN _Atomic int gmt_driver_state; /* enum gmt_driver_state */
 
 /* Returns whether the driver is known. Any thread; each event calls it. */
-static inline bool gmt_driver_is_learnt(void)
+static inline bool gmt_driver_is_known(void)
 {
-	/* Pairs with the release in gmt_driver_learn. */
-	return atomic_load_explicit(&gmt_driver_state, memory_order_acquire) == GMT_DRIVER_LEARNT;
+	/* Pairs with the release in gmt_driver_library_open. */
+	return atomic_load_explicit(&gmt_driver_state, memory_order_acquire) == GMT_DRIVER_KNOWN;
 }
 
 /* Returns the library's handle for gmt_original_dlsym, for work at the stage driver_learnt. */
@@ -28,10 +28,10 @@ void *gmt_driver_library(void);
 
 /*
  * Learns the driver from the address of any function in it: pins the library, and finds all hooked
- * functions. Does the work of the stage driver_learnt (runtime/stages.h). Idempotent, and cheap after the first call. Never call
- * inside dlsym.
+ * functions. Does the work of the stage driver_learnt (runtime/stages.h). Idempotent, and cheap
+ * after the first call. Never call inside dlsym.
  */
-void gmt_driver_learn(const void *function);
+void gmt_driver_library_open(const void *function);
 
 /* Returns the name of the library's export at exactly this address, or NULL. */
 const char *gmt_driver_export_name(const void *function);

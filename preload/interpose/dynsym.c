@@ -17,10 +17,12 @@
 #include "interpose/patched.h"
 #include "runtime/stages.h"
 
-static atomic_flag busy = ATOMIC_FLAG_INIT;
-static _Atomic bool is_refused; /* a table of libc or of the driver cannot be written */
-/* The unload count plus one when the driver was last searched for and found; 0: never. */
-static _Atomic uint64_t seen_at;
+static struct {
+	atomic_flag is_patching;
+	_Atomic bool is_refused; /* a table of libc or of the driver cannot be written */
+	/* The unload count plus one when the driver was last searched for and found; 0: never. */
+	_Atomic uint64_t patched_at_unload;
+} tables = { .is_patching = ATOMIC_FLAG_INIT };
 
 /* A symbol table, the pages of it that are written, and the protection of its memory. */
 struct table {
@@ -54,7 +56,7 @@ static bool is_plain_function(const ElfW(Sym) * entry)
 }
 
 /* Extends the page range by one symbol, unless the symbol already has its wrapper. */
-static int include(const ElfW(Sym) * entry, void *argument)
+static int include_entry(const ElfW(Sym) * entry, void *argument)
 {
 	struct table *table = argument;
 
@@ -76,7 +78,7 @@ static int include(const ElfW(Sym) * entry, void *argument)
  * Makes the table writable. Code may be on the same pages and run now, so executable pages stay
  * executable. A table that is already writable needs no change.
  */
-static bool open_table(const struct table *table)
+static bool make_writable(const struct table *table)
 {
 	if (!table->end)
 		return false; /* nothing to write */
@@ -86,12 +88,12 @@ static bool open_table(const struct table *table)
 	int kept_errno = errno;
 	if (!mprotect((void *)table->start, table->end - table->start, table->protection | PROT_WRITE))
 		return true;
-	atomic_store(&is_refused, true);
+	atomic_store(&tables.is_refused, true);
 	errno = kept_errno;
 	return false;
 }
 
-static void close_table(const struct table *table)
+static void restore_protection(const struct table *table)
 {
 	int kept_errno = errno;
 
@@ -111,34 +113,34 @@ static void write_value(const struct table *table, const ElfW(Sym) * entry, cons
 }
 
 /* One hooked name, while the driver's table is writable. */
-struct taking {
+struct patch {
 	struct table *table;
 	unsigned hook;
 };
 
-static int take_function(const ElfW(Sym) * entry, void *argument)
+static int patch_function(const ElfW(Sym) * entry, void *argument)
 {
-	const struct taking *taking = argument;
-	uint64_t found = taking->table->tables.base + entry->st_value;
+	const struct patch *patch = argument;
+	uint64_t found = patch->table->tables.base + entry->st_value;
 
 	/* The wrapper is already there if the parent of a fork was writing the table. */
 	if (!is_plain_function(entry) || gmt_object_self_has(found))
 		return 0;
-	gmt_patched_set((enum gmt_hook)taking->hook, (void *)found);
-	gmt_original_set(taking->hook, (void *)found);
-	write_value(taking->table, entry, gmt_hooks[taking->hook].wrapper);
+	gmt_patched_set((enum gmt_hook)patch->hook, (void *)found);
+	gmt_original_set(patch->hook, (void *)found);
+	write_value(patch->table, entry, gmt_hooks[patch->hook].wrapper);
 	return 0;
 }
 
-static bool is_the_drivers(unsigned hook)
+static bool is_driver_hook(unsigned hook)
 {
 	return gmt_hooks[hook].library == GMT_LIBRARY_CUDA;
 }
 
-static int look_for_driver(struct dl_phdr_info *info, size_t size, void *argument)
+static int patch_if_driver(struct dl_phdr_info *info, size_t size, void *argument)
 {
 	struct table table = { 0 };
-	struct taking taking = { .table = &table };
+	struct patch patch = { .table = &table };
 
 	(void)size;
 	if (!gmt_path_name_begins_with(info->dlpi_name, "libcuda.so") ||
@@ -146,18 +148,18 @@ static int look_for_driver(struct dl_phdr_info *info, size_t size, void *argumen
 		return 0;
 	*(bool *)argument = true;
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++)
-		if (is_the_drivers(hook))
-			gmt_symbol_visit(&table.tables, gmt_hooks[hook].symbol, include, &table);
-	if (!open_table(&table))
+		if (is_driver_hook(hook))
+			gmt_symbol_visit(&table.tables, gmt_hooks[hook].symbol, include_entry, &table);
+	if (!make_writable(&table))
 		return 1;
-	for (taking.hook = GMT_HOOK_NONE + 1; taking.hook < GMT_HOOK_COUNT; taking.hook++)
-		if (is_the_drivers(taking.hook))
-			gmt_symbol_visit(&table.tables, gmt_hooks[taking.hook].symbol, take_function, &taking);
-	close_table(&table);
+	for (patch.hook = GMT_HOOK_NONE + 1; patch.hook < GMT_HOOK_COUNT; patch.hook++)
+		if (is_driver_hook(patch.hook))
+			gmt_symbol_visit(&table.tables, gmt_hooks[patch.hook].symbol, patch_function, &patch);
+	restore_protection(&table);
 	return 1; /* a process has one driver: a second driver keeps its table */
 }
 
-static int look_at_count(struct dl_phdr_info *info, size_t size, void *argument)
+static int read_unload_count(struct dl_phdr_info *info, size_t size, void *argument)
 {
 	(void)size;
 	*(uint64_t *)argument = info->dlpi_subs + 1;
@@ -171,43 +173,43 @@ void gmt_dynsym_patch_driver(void)
 
 	if (!gmt_config.dynsym)
 		return;
-	gmt_objects_visit(look_at_count, &now);
-	if (atomic_load_explicit(&seen_at, memory_order_acquire) == now ||
-		atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
+	gmt_objects_visit(read_unload_count, &now);
+	if (atomic_load_explicit(&tables.patched_at_unload, memory_order_acquire) == now ||
+		atomic_flag_test_and_set_explicit(&tables.is_patching, memory_order_acquire))
 		return;
-	gmt_objects_visit(look_for_driver, &found);
+	gmt_objects_visit(patch_if_driver, &found);
 	if (found)
-		atomic_store_explicit(&seen_at, now, memory_order_release);
-	atomic_flag_clear_explicit(&busy, memory_order_release);
+		atomic_store_explicit(&tables.patched_at_unload, now, memory_order_release);
+	atomic_flag_clear_explicit(&tables.is_patching, memory_order_release);
 }
 
 /* Uses internal names, because a preload before ours may have replaced the exported names. */
-static const struct taken {
+static const struct libc_replacement {
 	const char *name;
 	const void *function;
-} taken_of_libc[] = {
+} libc_replacements[] = {
 	{ "dlsym", gmt_wrap_dlsym },
 	{ "dlvsym", gmt_wrap_dlvsym },
 	{ "dlerror", (const void *)gmt_wrap_dlerror },
 };
 
-enum { TAKEN_OF_LIBC = sizeof(taken_of_libc) / sizeof(*taken_of_libc) };
+enum { LIBC_REPLACEMENTS = sizeof(libc_replacements) / sizeof(*libc_replacements) };
 
-struct taking_over {
+struct libc_patch {
 	const struct table *table;
 	const void *function;
 };
 
-static int take_over(const ElfW(Sym) * entry, void *argument)
+static int patch_libc_function(const ElfW(Sym) * entry, void *argument)
 {
-	const struct taking_over *taking = argument;
+	const struct libc_patch *patch = argument;
 
 	if (is_plain_function(entry))
-		write_value(taking->table, entry, taking->function);
+		write_value(patch->table, entry, patch->function);
 	return 0;
 }
 
-static int look_for_libc(struct dl_phdr_info *info, size_t size, void *argument)
+static int patch_if_libc(struct dl_phdr_info *info, size_t size, void *argument)
 {
 	struct table table = { 0 };
 
@@ -216,34 +218,34 @@ static int look_for_libc(struct dl_phdr_info *info, size_t size, void *argument)
 	if (!gmt_path_name_begins_with(info->dlpi_name, "libc.so.6") ||
 		!gmt_symbol_tables_read(info, &table.tables) || !find_protection(info, &table))
 		return 0;
-	for (size_t i = 0; i < TAKEN_OF_LIBC; i++)
-		gmt_symbol_visit(&table.tables, taken_of_libc[i].name, include, &table);
-	if (!open_table(&table))
+	for (size_t i = 0; i < LIBC_REPLACEMENTS; i++)
+		gmt_symbol_visit(&table.tables, libc_replacements[i].name, include_entry, &table);
+	if (!make_writable(&table))
 		return 1;
-	for (size_t i = 0; i < TAKEN_OF_LIBC; i++) {
-		struct taking_over taking = { &table, taken_of_libc[i].function };
+	for (size_t i = 0; i < LIBC_REPLACEMENTS; i++) {
+		struct libc_patch patch = { &table, libc_replacements[i].function };
 
-		gmt_symbol_visit(&table.tables, taken_of_libc[i].name, take_over, &taking);
+		gmt_symbol_visit(&table.tables, libc_replacements[i].name, patch_libc_function, &patch);
 	}
-	close_table(&table);
+	restore_protection(&table);
 	return 1;
 }
 
 void gmt_dynsym_patch_libc(void)
 {
 	if (gmt_config.dynsym)
-		gmt_objects_visit(look_for_libc, NULL);
+		gmt_objects_visit(patch_if_libc, NULL);
 }
 
 bool gmt_dynsym_is_refused(void)
 {
-	return atomic_load_explicit(&is_refused, memory_order_relaxed);
+	return atomic_load_explicit(&tables.is_refused, memory_order_relaxed);
 }
 
 /* Call in the child of a fork: a thread that held a lock does not exist in the child. */
 static void after_fork(void)
 {
-	atomic_flag_clear(&busy);
+	atomic_flag_clear(&tables.is_patching);
 }
 
 GMT_AT_STAGE(after_fork, INTERPOSE, after_fork);

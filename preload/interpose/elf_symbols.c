@@ -24,7 +24,7 @@ static void *find_in(const struct gmt_symbol_tables *tables, const char *symbol)
 }
 
 /* Returns the driver's own function if its table has a wrapper. */
-static void *find_real_in(const struct gmt_symbol_tables *tables, const char *symbol)
+static void *find_original_in(const struct gmt_symbol_tables *tables, const char *symbol)
 {
 	return gmt_patched_undo(find_in(tables, symbol), symbol);
 }
@@ -53,7 +53,7 @@ struct search_any {
 	void *found;
 };
 
-static int look_in_any(struct dl_phdr_info *info, size_t size, void *argument)
+static int visit_any_object(struct dl_phdr_info *info, size_t size, void *argument)
 {
 	struct search_any *search = argument;
 	struct gmt_symbol_tables tables;
@@ -63,7 +63,7 @@ static int look_in_any(struct dl_phdr_info *info, size_t size, void *argument)
 	for (const char *const *prefix = search->prefixes; prefix && *prefix; prefix++)
 		wanted = wanted || gmt_path_name_begins_with(info->dlpi_name, *prefix);
 	if (wanted && gmt_symbol_tables_read(info, &tables) && !is_self(&tables))
-		search->found = find_real_in(&tables, search->symbol);
+		search->found = find_original_in(&tables, search->symbol);
 	return search->found != NULL;
 }
 
@@ -71,7 +71,7 @@ void *gmt_symbol_in(const char *const *prefixes, const char *symbol)
 {
 	struct search_any search = { .prefixes = prefixes, .symbol = symbol };
 
-	gmt_objects_visit(look_in_any, &search);
+	gmt_objects_visit(visit_any_object, &search);
 	return search.found;
 }
 
@@ -84,7 +84,7 @@ struct search_object {
 	bool found;
 };
 
-static int look_for_object(struct dl_phdr_info *info, size_t size, void *argument)
+static int visit_named_object(struct dl_phdr_info *info, size_t size, void *argument)
 {
 	struct search_object *search = argument;
 	struct gmt_symbol_tables tables;
@@ -105,7 +105,7 @@ static int look_for_object(struct dl_phdr_info *info, size_t size, void *argumen
 
 static void *find_in_tree(const struct gmt_symbol_tables *tables, const char *symbol, int depth)
 {
-	void *found = is_self(tables) ? NULL : find_real_in(tables, symbol);
+	void *found = is_self(tables) ? NULL : find_original_in(tables, symbol);
 
 	if (found || depth == MAX_DEPTH)
 		return found;
@@ -114,7 +114,7 @@ static void *find_in_tree(const struct gmt_symbol_tables *tables, const char *sy
 			continue;
 
 		struct search_object needed = { .name = tables->names + entry->d_un.d_val };
-		gmt_objects_visit(look_for_object, &needed);
+		gmt_objects_visit(visit_named_object, &needed);
 		if (needed.found)
 			found = find_in_tree(&needed.tables, symbol, depth + 1);
 	}
@@ -125,7 +125,7 @@ void *gmt_symbol_in_scope_of(const struct gmt_object *object, const char *symbol
 {
 	struct search_object start = { .start = object->start, .end = object->end };
 
-	gmt_objects_visit(look_for_object, &start);
+	gmt_objects_visit(visit_named_object, &start);
 	return start.found ? find_in_tree(&start.tables, symbol, 0) : NULL;
 }
 
@@ -133,7 +133,7 @@ void *gmt_symbol_in_library(const char *soname, const char *symbol)
 {
 	struct search_object library = { .name = soname };
 
-	gmt_objects_visit(look_for_object, &library);
+	gmt_objects_visit(visit_named_object, &library);
 	return library.found ? find_in(&library.tables, symbol) : NULL;
 }
 
@@ -141,7 +141,7 @@ bool gmt_symbol_is_defined_by(const struct gmt_object *object, const char *symbo
 {
 	struct search_object search = { .start = object->start, .end = object->end };
 
-	gmt_objects_visit(look_for_object, &search);
+	gmt_objects_visit(visit_named_object, &search);
 	return search.found && find_in(&search.tables, symbol);
 }
 
@@ -149,6 +149,6 @@ bool gmt_symbol_is_referenced_by(const struct gmt_object *object, const char *sy
 {
 	struct search_object search = { .start = object->start, .end = object->end };
 
-	gmt_objects_visit(look_for_object, &search);
+	gmt_objects_visit(visit_named_object, &search);
 	return search.found && refers_to(&search.tables, symbol);
 }

@@ -30,8 +30,8 @@ void gmt_libc_init(void)
 
 	void *next = own(RTLD_NEXT, "dlsym"), *versioned = own(RTLD_NEXT, "dlvsym");
 
-	gmt_libc.dlsym_behind = next == (void *)own ? NULL : (gmt_dlsym_function *)next;
-	gmt_libc.dlvsym_behind =
+	gmt_libc.dlsym_after_recorder = next == (void *)own ? NULL : (gmt_dlsym_function *)next;
+	gmt_libc.dlvsym_after_recorder =
 		versioned == (void *)gmt_libc.dlvsym ? NULL : (gmt_dlvsym_function *)versioned;
 	gmt_libc.dlsym = own;
 }

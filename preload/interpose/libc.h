@@ -17,8 +17,8 @@ struct gmt_libc {
 	gmt_dlsym_function *dlsym;
 	gmt_dlvsym_function *dlvsym;
 	gmt_dlerror_function *dlerror;
-	gmt_dlsym_function *dlsym_behind;   /* of the preload after ours, or NULL */
-	gmt_dlvsym_function *dlvsym_behind; /* of the preload after ours, or NULL */
+	gmt_dlsym_function *dlsym_after_recorder;   /* of the preload after ours, or NULL */
+	gmt_dlvsym_function *dlvsym_after_recorder; /* of the preload after ours, or NULL */
 };
 
 /* Read only after gmt_libc_init. NULL: the function was not found. */

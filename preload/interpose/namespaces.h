@@ -25,16 +25,16 @@ extern GMT_HIDDEN _Atomic bool gmt_namespaces_are_used;
  * Returns the original function of `hook` for a caller in another namespace; NULL for a caller in
  * ours.
  */
-void *gmt_namespaces_real(enum gmt_hook hook, const void *caller);
+void *gmt_namespaces_original(enum gmt_hook hook, const void *caller);
 
 /*
  * Returns the original function of `hook` in any other namespace, for a call with an unknown
  * caller; or NULL.
  */
-void *gmt_namespaces_any(enum gmt_hook hook);
+void *gmt_namespaces_any_original(enum gmt_hook hook);
 
 /* Returns whether an address is in an object of another namespace. */
-bool gmt_namespaces_has(const void *address);
+bool gmt_namespaces_contain(const void *address);
 
 /*
  * Returns a handle of the driver in another namespace that contains `function`, or NULL. The handle

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "interpose/elf_tables.h"
 #include "runtime/stages.h"
 
@@ -19,10 +19,10 @@ static __thread int visits __attribute__((tls_model("initial-exec")));
 
 void gmt_objects_hold(void)
 {
-	struct gmt_patience patience = gmt_patience_begin(HOLD_WAIT_NS);
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(HOLD_WAIT_NS);
 
 	while (atomic_flag_test_and_set_explicit(&visiting, memory_order_acquire))
-		if (!gmt_patience_rest(&patience))
+		if (!gmt_bounded_wait_rest(&wait))
 			return;
 }
 
@@ -31,10 +31,10 @@ void gmt_objects_release(void)
 	atomic_flag_clear_explicit(&visiting, memory_order_release);
 }
 
-typedef int iterate_function(int (*look)(struct dl_phdr_info *info, size_t size, void *argument),
+typedef int iterate_function(int (*visit)(struct dl_phdr_info *info, size_t size, void *argument),
 	void *argument);
 
-static int take(const ElfW(Sym) * entry, void *argument)
+static int take_first_entry(const ElfW(Sym) * entry, void *argument)
 {
 	*(const ElfW(Sym) **)argument = entry;
 	return 1;
@@ -58,7 +58,7 @@ static iterate_function *find_iterate(void)
 		if (!object->l_name || !gmt_path_name_begins_with(object->l_name, "libc.so.6") ||
 			!gmt_symbol_tables_read_at(object->l_addr, object->l_ld, &tables))
 			continue;
-		gmt_symbol_visit(&tables, "dl_iterate_phdr", take, &entry);
+		gmt_symbol_visit(&tables, "dl_iterate_phdr", take_first_entry, &entry);
 		if (entry)
 			iterate = (iterate_function *)(tables.base + entry->st_value);
 	}
@@ -68,12 +68,12 @@ static iterate_function *find_iterate(void)
 	return iterate;
 }
 
-void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument),
+void gmt_objects_visit(int (*visit)(struct dl_phdr_info *info, size_t size, void *argument),
 	void *argument)
 {
 	if (!visits++)
 		gmt_objects_hold();
-	find_iterate()(look, argument);
+	find_iterate()(visit, argument);
 	if (!--visits)
 		gmt_objects_release();
 }
@@ -82,10 +82,10 @@ struct search {
 	uint64_t address;
 	struct gmt_object *found;
 	uint32_t order;
-	bool done;
+	bool is_found;
 };
 
-static bool covers(const struct dl_phdr_info *info, uint64_t address, uint64_t *ret_start,
+static bool contains(const struct dl_phdr_info *info, uint64_t address, uint64_t *ret_start,
 	uint64_t *ret_end)
 {
 	uint64_t start = UINT64_MAX, end = 0;
@@ -104,13 +104,13 @@ static bool covers(const struct dl_phdr_info *info, uint64_t address, uint64_t *
 	return address >= start && address < end;
 }
 
-static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
+static int compare_object(struct dl_phdr_info *info, size_t size, void *argument)
 {
 	struct search *search = argument;
 	uint64_t start, end;
 
 	(void)size;
-	if (covers(info, search->address, &start, &end)) {
+	if (contains(info, search->address, &start, &end)) {
 		search->found->start = start;
 		search->found->end = end;
 		/* glibc lists the program first, with an empty name. */
@@ -118,7 +118,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
 		search->found->order = search->order;
 		strncpy(search->found->path, info->dlpi_name, GMT_OBJECT_PATH_BYTES - 1);
 		search->found->path[GMT_OBJECT_PATH_BYTES - 1] = 0;
-		search->done = true;
+		search->is_found = true;
 		return 1;
 	}
 	search->order++;
@@ -129,8 +129,8 @@ bool gmt_object_of(const void *address, struct gmt_object *ret_object)
 {
 	struct search search = { .address = (uint64_t)address, .found = ret_object };
 
-	gmt_objects_visit(look_at, &search);
-	return search.done;
+	gmt_objects_visit(compare_object, &search);
+	return search.is_found;
 }
 
 void gmt_object_find_own(void)

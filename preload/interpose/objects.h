@@ -34,7 +34,7 @@ struct dl_phdr_info;
  * does not reset in the child of a fork. Therefore a fork waits until no thread is in it
  * (gmt_objects_hold).
  */
-void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument),
+void gmt_objects_visit(int (*visit)(struct dl_phdr_info *info, size_t size, void *argument),
 	void *argument);
 
 /*

@@ -19,55 +19,54 @@
 #include "runtime/hot_data.h"
 #include "runtime/stages.h"
 
-/*
- * The next definition of each name after this library in the global scope, when the process starts.
- * It comes from another preload, or from a library to which the program was linked. Found once, in
- * the constructor, because the look-up takes the loader's lock.
- */
-static void *next_at_start[GMT_HOOK_COUNT];
-
-/*
- * Whether that definition is a driver function outside of a driver: another preload interposes it.
- */
-static bool is_interposed[GMT_HOOK_COUNT];
-
-/*
- * 1 + the position of the first object before ours that also exports the name; 0: no such object.
- */
-static uint32_t ahead[GMT_HOOK_COUNT];
-
-/* Set by routes that see the function itself. For the driver, this value is final. */
-static _Atomic(void *) known[GMT_HOOK_COUNT];
-
 _Atomic(void *) gmt_original_for_all[GMT_HOOK_COUNT];
 
-/*
- * Per hook, the known calling objects. A writer needs `writing`; a thread that does not get it
- * continues without the cache. Readers take no lock: `version` is odd while an entry changes.
- */
-enum { CALLERS = 32 };
+enum { CALLERS = 32, FIRST_CALLERS = 1024 };
 
 struct caller {
 	_Atomic uint32_t version;
 	_Atomic uint64_t start;
 	_Atomic uint64_t end;
-	_Atomic(void *) real;
+	_Atomic(void *) original;
 	_Atomic uint32_t generation;
 };
 
-static struct caller callers[GMT_HOOK_COUNT][CALLERS];
-static _Atomic uint32_t next_victim[GMT_HOOK_COUNT];
-static atomic_flag writing = ATOMIC_FLAG_INIT;
+static struct {
+	/*
+	 * The next definition of each name after this library in the global scope, when the process
+	 * starts. It comes from another preload, or from a library to which the program was linked.
+	 * Found once, in the constructor, because the look-up takes the loader's lock.
+	 */
+	void *next_at_start[GMT_HOOK_COUNT];
+	/*
+	 * Whether that definition is a driver function outside of a driver: another preload interposes
+	 * it.
+	 */
+	bool is_interposed[GMT_HOOK_COUNT];
+	/*
+	 * 1 + the position of the first object before ours that also exports the name; 0: no such
+	 * object.
+	 */
+	uint32_t defined_before[GMT_HOOK_COUNT];
+	/* Set by routes that see the function itself. For the driver, this value is final. */
+	_Atomic(void *) known[GMT_HOOK_COUNT];
+	/*
+	 * Per hook, the known calling objects. A writer needs `write_lock`; a thread that does not get
+	 * it continues without the cache. Readers take no lock: `version` is odd while an entry
+	 * changes.
+	 */
+	struct caller callers[GMT_HOOK_COUNT][CALLERS];
+	_Atomic uint32_t next_victim[GMT_HOOK_COUNT];
+	atomic_flag write_lock;
+	/*
+	 * Memory for gmt_original_first_callers. Entries are taken one by one under `write_lock`. They
+	 * are never freed, because another thread may be reading them.
+	 */
+	struct gmt_original_caller first_callers[FIRST_CALLERS];
+	uint32_t first_callers_taken;
+} originals = { .write_lock = ATOMIC_FLAG_INIT };
+
 GMT_HOT_DATA _Atomic uint32_t gmt_original_generation;
-
-/*
- * Memory for gmt_original_first_callers. Entries are taken one by one under `writing`. They are
- * never freed, because another thread may be reading them.
- */
-enum { FIRST_CALLERS = 1024 };
-
-static struct gmt_original_caller first_callers[FIRST_CALLERS];
-static uint32_t first_callers_taken;
 
 struct gmt_original_caller *_Atomic gmt_original_first_callers[GMT_HOOK_COUNT];
 
@@ -96,69 +95,70 @@ static int stop_at_first(const ElfW(Sym) * entry, void *argument)
  * The state of gmt_original_scan_scope while it goes through the loader's list: first the program
  * and the preloads before ours, then the rest.
  */
-struct surroundings {
+struct scope_scan {
 	uint32_t order;
-	bool has_behind[GMT_HOOK_COUNT];
+	bool is_defined_after[GMT_HOOK_COUNT];
 };
 
-static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
+static int scan_object(struct dl_phdr_info *info, size_t size, void *argument)
 {
-	struct surroundings *around = argument;
+	struct scope_scan *scan = argument;
 	struct gmt_symbol_tables tables;
-	uint32_t self = gmt_object_self()->order, order = around->order++;
+	uint32_t self = gmt_object_self()->order, order = scan->order++;
 
 	(void)size;
 	if (order == self || !gmt_symbol_tables_read(info, &tables))
 		return 0;
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
-		bool *is_behind = &around->has_behind[hook];
+		bool *defined_after = &scan->is_defined_after[hook];
 
-		if ((order < self ? ahead[hook] : *is_behind) ||
+		if ((order < self ? originals.defined_before[hook] : *defined_after) ||
 			!gmt_symbol_visit(&tables, gmt_hooks[hook].symbol, stop_at_first, NULL))
 			continue;
 		if (order < self)
-			ahead[hook] = order + 1;
+			originals.defined_before[hook] = order + 1;
 		else
-			*is_behind = true;
+			*defined_after = true;
 	}
 	return 0;
 }
 
 void gmt_original_scan_scope(void)
 {
-	static struct surroundings around;
+	static struct scope_scan scan;
 
-	gmt_objects_visit(look_at, &around);
+	gmt_objects_visit(scan_object, &scan);
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
 		/*
 		 * The loader needs one microsecond to find that a name does not exist. Every process that
 		 * starts would pay that for each hook.
 		 */
-		void *next =
-			around.has_behind[hook] ? gmt_original_dlsym(RTLD_NEXT, gmt_hooks[hook].symbol) : NULL;
+		void *next = scan.is_defined_after[hook]
+			? gmt_original_dlsym(RTLD_NEXT, gmt_hooks[hook].symbol)
+			: NULL;
 
-		next_at_start[hook] = next && is_ours(next) ? NULL : next;
-		is_interposed[hook] = gmt_hooks[hook].library == GMT_LIBRARY_CUDA && next_at_start[hook] &&
-			!is_in_driver(next_at_start[hook]);
+		originals.next_at_start[hook] = next && is_ours(next) ? NULL : next;
+		originals.is_interposed[hook] = gmt_hooks[hook].library == GMT_LIBRARY_CUDA &&
+			originals.next_at_start[hook] && !is_in_driver(originals.next_at_start[hook]);
 		/* Other constructors may have looked up the function earlier. */
-		if (is_interposed[hook])
+		if (originals.is_interposed[hook])
 			atomic_store_explicit(&gmt_original_for_all[hook], NULL, memory_order_relaxed);
 	}
 }
 
 bool gmt_original_is_defined_before(enum gmt_hook hook, uint32_t order)
 {
-	return ahead[hook] > order;
+	return originals.defined_before[hook] > order;
 }
 
 void *gmt_original_next(enum gmt_hook hook)
 {
-	return next_at_start[hook];
+	return originals.next_at_start[hook];
 }
 
 void *gmt_original_interposer(enum gmt_hook hook)
 {
-	return is_interposed[hook] ? next_at_start[hook] : NULL;
+	return originals.is_interposed[hook] ? originals.next_at_start[hook] : NULL;
 }
 
 bool gmt_is_runtime(const char *path)
@@ -171,7 +171,7 @@ bool gmt_is_runtime(const char *path)
 /* Call in the child of a fork: a thread that does not exist there may have held a lock. */
 static void after_fork(void)
 {
-	atomic_flag_clear(&writing);
+	atomic_flag_clear(&originals.write_lock);
 }
 
 void *gmt_original_dlsym(void *handle, const char *name)
@@ -185,47 +185,48 @@ void *gmt_original_dlsym(void *handle, const char *name)
 
 int gmt_original_dlclose(void *handle)
 {
-	static int (*_Atomic real)(void *);
-	int (*next)(void *) = atomic_load_explicit(&real, memory_order_relaxed);
+	static int (*_Atomic original)(void *);
+	int (*next)(void *) = atomic_load_explicit(&original, memory_order_relaxed);
 
 	if (!next) {
 		*(void **)&next = gmt_original_dlsym(RTLD_NEXT, "dlclose");
-		atomic_store_explicit(&real, next, memory_order_relaxed);
+		atomic_store_explicit(&original, next, memory_order_relaxed);
 	}
 	return next ? next(handle) : -1;
 }
 
-void gmt_original_set(enum gmt_hook hook, void *real)
+void gmt_original_set(enum gmt_hook hook, void *original)
 {
 	/*
 	 * A driver that is not linked to prefer its own symbols returns our function. Storing it would
 	 * cause an endless recursion.
 	 */
-	if (is_ours(real) || gmt_namespaces_has(real))
+	if (is_ours(original) || gmt_namespaces_contain(original))
 		return;
 	/*
 	 * Pairs with the acquire in gmt_original_known: a thread that sees the pointer sees the loaded
 	 * driver.
 	 */
-	atomic_store_explicit(&known[hook], real, memory_order_release);
-	if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook])
-		atomic_store_explicit(&gmt_original_for_all[hook], real, memory_order_release);
+	atomic_store_explicit(&originals.known[hook], original, memory_order_release);
+	if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !originals.is_interposed[hook])
+		atomic_store_explicit(&gmt_original_for_all[hook], original, memory_order_release);
 }
 
 void *gmt_original_known(enum gmt_hook hook)
 {
-	return atomic_load_explicit(&known[hook], memory_order_acquire);
+	return atomic_load_explicit(&originals.known[hook], memory_order_acquire);
 }
 
-bool gmt_original_adopt(enum gmt_hook hook, void *real)
+bool gmt_original_adopt(enum gmt_hook hook, void *original)
 {
 	void *expected = NULL;
 
 	/* A program that was linked to another runtime calls that runtime through the same wrapper. */
-	if (next_at_start[hook] && next_at_start[hook] != real)
-		return is_ours(real);
-	return is_ours(real) || atomic_compare_exchange_strong(&known[hook], &expected, real) ||
-		expected == real;
+	if (originals.next_at_start[hook] && originals.next_at_start[hook] != original)
+		return is_ours(original);
+	return is_ours(original) ||
+		atomic_compare_exchange_strong(&originals.known[hook], &expected, original) ||
+		expected == original;
 }
 
 void gmt_original_forget_callers(void)
@@ -237,7 +238,8 @@ static void *find_cached(enum gmt_hook hook, uint64_t address)
 {
 	uint32_t now = atomic_load_explicit(&gmt_original_generation, memory_order_acquire);
 
-	for (struct caller *entry = callers[hook]; entry < callers[hook] + CALLERS; entry++) {
+	for (struct caller *entry = originals.callers[hook]; entry < originals.callers[hook] + CALLERS;
+		entry++) {
 		/*
 		 * Pairs with the release stores in remember(): two equal even versions enclose one
 		 * consistent entry.
@@ -245,64 +247,68 @@ static void *find_cached(enum gmt_hook hook, uint64_t address)
 		uint32_t version = atomic_load_explicit(&entry->version, memory_order_acquire);
 		uint64_t start = atomic_load_explicit(&entry->start, memory_order_relaxed);
 		uint64_t end = atomic_load_explicit(&entry->end, memory_order_relaxed);
-		void *real = atomic_load_explicit(&entry->real, memory_order_relaxed);
-		uint32_t of = atomic_load_explicit(&entry->generation, memory_order_relaxed);
+		void *original = atomic_load_explicit(&entry->original, memory_order_relaxed);
+		uint32_t caller_generation = atomic_load_explicit(&entry->generation, memory_order_relaxed);
 
-		if (address < start || address >= end || of != now || (version & 1))
+		if (address < start || address >= end || caller_generation != now || (version & 1))
 			continue;
 		atomic_thread_fence(memory_order_acquire);
 		if (atomic_load_explicit(&entry->version, memory_order_relaxed) == version)
-			return real;
+			return original;
 	}
 	return NULL;
 }
 
 /*
- * Call under `writing`. Not for driver functions: a caller's driver function depends on more than
- * the loaded objects.
+ * Call under `write_lock`. Not for driver functions: a caller's driver function depends on more
+ * than the loaded objects.
  */
-static void show_first(enum gmt_hook hook, const struct gmt_object *object, uint32_t of, void *real)
+static void publish_first_caller(enum gmt_hook hook, const struct gmt_object *object,
+	uint32_t caller_generation, void *original)
 {
-	const struct gmt_original_caller *shown =
+	const struct gmt_original_caller *published =
 		atomic_load_explicit(&gmt_original_first_callers[hook], memory_order_relaxed);
 
-	if ((shown && shown->generation == of) || first_callers_taken == FIRST_CALLERS ||
+	if ((published && published->generation == caller_generation) ||
+		originals.first_callers_taken == FIRST_CALLERS ||
 		gmt_hooks[hook].library == GMT_LIBRARY_CUDA)
 		return;
 
-	struct gmt_original_caller *caller = &first_callers[first_callers_taken++];
+	struct gmt_original_caller *caller = &originals.first_callers[originals.first_callers_taken++];
 
 	*caller = (struct gmt_original_caller){
 		.start = object->start,
 		.bytes = object->end - object->start,
-		.real = real,
-		.generation = of,
+		.original = original,
+		.generation = caller_generation,
 	};
 	/* Pairs with the acquire in gmt_original_for. */
 	atomic_store_explicit(&gmt_original_first_callers[hook], caller, memory_order_release);
 }
 
-static void remember(enum gmt_hook hook, const struct gmt_object *object, uint32_t of, void *real)
+static void remember(enum gmt_hook hook, const struct gmt_object *object,
+	uint32_t caller_generation, void *original)
 {
-	if (atomic_flag_test_and_set_explicit(&writing, memory_order_acquire))
+	if (atomic_flag_test_and_set_explicit(&originals.write_lock, memory_order_acquire))
 		return;
 
-	struct caller *entry = &callers[hook][atomic_fetch_add(&next_victim[hook], 1) % CALLERS];
+	struct caller *entry =
+		&originals.callers[hook][atomic_fetch_add(&originals.next_victim[hook], 1) % CALLERS];
 	uint32_t version = atomic_load_explicit(&entry->version, memory_order_relaxed);
 
 	atomic_store_explicit(&entry->version, version + 1, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&entry->start, object->start, memory_order_relaxed);
 	atomic_store_explicit(&entry->end, object->end, memory_order_relaxed);
-	atomic_store_explicit(&entry->real, real, memory_order_relaxed);
-	atomic_store_explicit(&entry->generation, of, memory_order_relaxed);
+	atomic_store_explicit(&entry->original, original, memory_order_relaxed);
+	atomic_store_explicit(&entry->generation, caller_generation, memory_order_relaxed);
 	atomic_store_explicit(&entry->version, version + 2, memory_order_release);
-	show_first(hook, object, of, real);
-	atomic_flag_clear_explicit(&writing, memory_order_release);
+	publish_first_caller(hook, object, caller_generation, original);
+	atomic_flag_clear_explicit(&originals.write_lock, memory_order_release);
 }
 
 /* Returns whether both functions are in libraries of one kind, for example in two CUDA runtimes. */
-static bool are_rivals(const void *a, const void *b)
+static bool are_both_runtimes(const void *a, const void *b)
 {
 	struct gmt_object first, second;
 
@@ -316,12 +322,12 @@ static bool are_rivals(const void *a, const void *b)
  * scope comes first. But if that is only another CUDA runtime, the caller's own runtime is right.
  * Symbol versions separate the two runtimes, and RTLD_NEXT ignores them.
  */
-static void *find_for(enum gmt_hook hook, const struct gmt_object *object)
+static void *find_bound(enum gmt_hook hook, const struct gmt_object *object)
 {
-	void *next = next_at_start[hook];
+	void *next = originals.next_at_start[hook];
 	void *own = object->is_program ? NULL : gmt_symbol_in_scope_of(object, gmt_hooks[hook].symbol);
 
-	if (own && next && own != next && are_rivals(own, next))
+	if (own && next && own != next && are_both_runtimes(own, next))
 		return own;
 	return next ? next : own;
 }
@@ -353,40 +359,41 @@ static void *find_behind_interposer(enum gmt_hook hook, const struct gmt_object 
 	void *driver = gmt_original_known(hook);
 
 	if (!gmt_symbol_is_defined_by(object, symbol) && gmt_symbol_is_referenced_by(object, symbol))
-		return next_at_start[hook];
+		return originals.next_at_start[hook];
 	return driver ? driver : gmt_symbol_in((const char *const[]){ "libcuda.so", NULL }, symbol);
 }
 
-static void *find_slowly_here(enum gmt_hook hook, const void *caller)
+static void *find_uncached_here(enum gmt_hook hook, const void *caller)
 {
-	uint32_t of = atomic_load_explicit(&gmt_original_generation, memory_order_acquire);
+	uint32_t caller_generation =
+		atomic_load_explicit(&gmt_original_generation, memory_order_acquire);
 	struct gmt_object object;
 	bool has_object = gmt_object_of(caller, &object);
 	/* Code outside of all objects was generated at run time. */
-	void *real = NULL;
+	void *original = NULL;
 
 	if (has_object)
-		real =
-			is_interposed[hook] ? find_behind_interposer(hook, &object) : find_for(hook, &object);
-	else if (!is_interposed[hook])
-		real = next_at_start[hook];
-	if (!real)
-		real = gmt_original_known(hook);
-	if (!real)
-		real = find_anywhere(hook);
-	if (!real)
-		return gmt_namespaces_any(hook);
-	if (real && has_object)
-		remember(hook, &object, of, real);
-	if (real && gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook])
-		gmt_original_set(hook, real);
-	return real;
+		original = originals.is_interposed[hook] ? find_behind_interposer(hook, &object)
+												 : find_bound(hook, &object);
+	else if (!originals.is_interposed[hook])
+		original = originals.next_at_start[hook];
+	if (!original)
+		original = gmt_original_known(hook);
+	if (!original)
+		original = find_anywhere(hook);
+	if (!original)
+		return gmt_namespaces_any_original(hook);
+	if (original && has_object)
+		remember(hook, &object, caller_generation, original);
+	if (original && gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !originals.is_interposed[hook])
+		gmt_original_set(hook, original);
+	return original;
 }
 
 struct search {
 	enum gmt_hook hook;
 	const void *caller;
-	void *real;
+	void *original;
 };
 
 /* Runs on a recorder stack, because the paths of objects are long. */
@@ -394,31 +401,31 @@ static void search_work(void *argument)
 {
 	struct search *search = argument;
 
-	search->real = find_slowly_here(search->hook, search->caller);
+	search->original = find_uncached_here(search->hook, search->caller);
 }
 
-static void *find_slowly(enum gmt_hook hook, const void *caller)
+static void *find_uncached(enum gmt_hook hook, const void *caller)
 {
 	struct search search = { hook, caller, NULL };
 
 	if (!gmt_recorder_stack_run(search_work, &search))
-		search.real = find_slowly_here(hook, caller);
-	return search.real;
+		search.original = find_uncached_here(hook, caller);
+	return search.original;
 }
 
 void *gmt_original_find(enum gmt_hook hook, const void *caller)
 {
-	void *real = NULL;
+	void *original = NULL;
 
 	/* The first call of every wrapper comes through here. */
 	gmt_load();
 	if (__builtin_expect(atomic_load_explicit(&gmt_namespaces_are_used, memory_order_acquire), 0))
-		real = gmt_namespaces_real(hook, caller);
-	if (!real && gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook])
-		real = gmt_original_known(hook);
-	if (!real)
-		real = find_cached(hook, (uint64_t)caller);
-	return real ? real : find_slowly(hook, caller);
+		original = gmt_namespaces_original(hook, caller);
+	if (!original && gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !originals.is_interposed[hook])
+		original = gmt_original_known(hook);
+	if (!original)
+		original = find_cached(hook, (uint64_t)caller);
+	return original ? original : find_uncached(hook, caller);
 }
 
 GMT_AT_STAGE(after_fork, INTERPOSE, after_fork);

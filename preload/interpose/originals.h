@@ -67,7 +67,7 @@ extern GMT_HIDDEN _Atomic(void *) gmt_original_for_all[GMT_HOOK_COUNT];
 /* For a hook: a calling object and its original function. Never changes after publication. */
 struct gmt_original_caller {
 	uint64_t start, bytes;
-	void *real; /* never NULL */
+	void *original; /* never NULL */
 	uint32_t generation;
 };
 
@@ -94,9 +94,9 @@ __attribute__((always_inline)) static inline void *gmt_original_for(enum gmt_hoo
 					atomic_load_explicit(&gmt_original_generation, memory_order_relaxed) &&
 				(uint64_t)(uintptr_t)caller - first->start < first->bytes,
 			1)) {
-		if (!first->real)
+		if (!first->original)
 			__builtin_unreachable();
-		return first->real;
+		return first->original;
 	}
 	return gmt_original_find(hook, caller);
 }
@@ -112,17 +112,17 @@ __attribute__((always_inline)) static inline void *gmt_original(enum gmt_hook ho
 	 * Pairs with the release in gmt_original_set: a thread that sees the pointer sees the loaded
 	 * driver.
 	 */
-	void *real = atomic_load_explicit(&gmt_original_for_all[hook], memory_order_acquire);
+	void *original = atomic_load_explicit(&gmt_original_for_all[hook], memory_order_acquire);
 
-	if (__builtin_expect(real &&
+	if (__builtin_expect(original &&
 				!atomic_load_explicit(&gmt_namespaces_are_used, memory_order_acquire),
 			1))
-		return real;
+		return original;
 	return gmt_original_find(hook, caller);
 }
 
 /* Stores the driver's function that a route has learnt. A function of this library is ignored. */
-void gmt_original_set(enum gmt_hook hook, void *real);
+void gmt_original_set(enum gmt_hook hook, void *original);
 
 /* Returns the function that gmt_original_set stored last, or NULL. */
 void *gmt_original_known(enum gmt_hook hook);
@@ -132,7 +132,7 @@ void *gmt_original_known(enum gmt_hook hook);
  * name, so that dlsym can hand out the wrapper. Returns false for a second runtime: the caller then
  * gets the original function, and the recorder still sees its driver calls.
  */
-bool gmt_original_adopt(enum gmt_hook hook, void *real);
+bool gmt_original_adopt(enum gmt_hook hook, void *original);
 
 /*
  * Drops the cache per caller. Objects may have been unloaded, and others loaded at their addresses.

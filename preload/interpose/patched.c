@@ -23,7 +23,8 @@ void *gmt_patched_undo(void *found, const char *symbol)
 	 * Pairs with the release in gmt_patched_set: a thread that sees the wrapper in the table sees
 	 * this value.
 	 */
-	void *real = atomic_load_explicit(&originals[gmt_hook_by_symbol(symbol)], memory_order_acquire);
+	void *original =
+		atomic_load_explicit(&originals[gmt_hook_by_symbol(symbol)], memory_order_acquire);
 
-	return real ? real : found;
+	return original ? original : found;
 }

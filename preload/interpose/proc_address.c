@@ -38,7 +38,7 @@ static void *wrapper_for(const char *symbol, void *answered, int version, uint64
 		return gmt_hooks[hook].wrapper;
 
 	/* A newer form of a name has a row under its old name. */
-	if (gmt_unhooked_would_be(symbol)) {
+	if (gmt_unhooked_is_candidate(symbol)) {
 		const char *exported = gmt_driver_export_name(answered);
 
 		gmt_unhooked_add(exported ? exported : symbol, GMT_ROUTE_PROC_ADDRESS);
@@ -47,9 +47,9 @@ static void *wrapper_for(const char *symbol, void *answered, int version, uint64
 }
 
 static void replace(const char *symbol, void **address, int version, uint64_t flags,
-	const void *real)
+	const void *original)
 {
-	gmt_driver_learn(real);
+	gmt_driver_library_open(original);
 	GMT_RUN_STAGE(driver_reached);
 	/* The driver may return success and NULL: "exists, but not here". */
 	if (symbol && address && *address)
@@ -63,17 +63,17 @@ EXPORT(cuGetProcAddress)
 int cuGetProcAddress(const char *symbol, void **address, int version, uint64_t flags);
 int gmt_wrap_cuGetProcAddress(const char *symbol, void **address, int version, uint64_t flags)
 {
-	int (*real)(const char *, void **, int, uint64_t) = (int (*)(const char *, void **, int,
+	int (*original)(const char *, void **, int, uint64_t) = (int (*)(const char *, void **, int,
 		uint64_t))gmt_original(GMT_HOOK_cuGetProcAddress, __builtin_return_address(0));
 
-	if (!real)
+	if (!original)
 		return NOT_INITIALIZED;
 
 	gmt_call_count(GMT_HOOK_cuGetProcAddress);
 
-	int result = real(symbol, address, version, flags);
+	int result = original(symbol, address, version, flags);
 	if (result == SUCCESS)
-		replace(symbol, address, version, flags, (const void *)real);
+		replace(symbol, address, version, flags, (const void *)original);
 	return result;
 }
 
@@ -85,17 +85,18 @@ int cuGetProcAddress_v2(const char *symbol, void **address, int version, uint64_
 int gmt_wrap_cuGetProcAddress_v2(const char *symbol, void **address, int version, uint64_t flags,
 	int *status)
 {
-	int (*real)(const char *, void **, int, uint64_t, int *) = (int (*)(const char *, void **, int,
-		uint64_t, int *))gmt_original(GMT_HOOK_cuGetProcAddress_v2, __builtin_return_address(0));
+	int (*original)(const char *, void **, int, uint64_t, int *) =
+		(int (*)(const char *, void **, int, uint64_t,
+			int *))gmt_original(GMT_HOOK_cuGetProcAddress_v2, __builtin_return_address(0));
 
-	if (!real)
+	if (!original)
 		return NOT_INITIALIZED;
 
 	gmt_call_count(GMT_HOOK_cuGetProcAddress_v2);
 
-	int result = real(symbol, address, version, flags, status);
+	int result = original(symbol, address, version, flags, status);
 	if (result == SUCCESS)
-		replace(symbol, address, version, flags, (const void *)real);
+		replace(symbol, address, version, flags, (const void *)original);
 	return result;
 }
 
@@ -103,17 +104,17 @@ int gmt_wrap_cuInit(unsigned flags);
 EXPORT(cuInit) int cuInit(unsigned flags);
 int gmt_wrap_cuInit(unsigned flags)
 {
-	int (*real)(unsigned) =
+	int (*original)(unsigned) =
 		(int (*)(unsigned))gmt_original(GMT_HOOK_cuInit, __builtin_return_address(0));
 
-	if (!real)
+	if (!original)
 		return NOT_INITIALIZED;
 
 	gmt_call_count(GMT_HOOK_cuInit);
 
-	int result = real(flags);
+	int result = original(flags);
 	if (result == SUCCESS) {
-		gmt_driver_learn((const void *)real);
+		gmt_driver_library_open((const void *)original);
 		GMT_RUN_STAGE(driver_reached);
 	}
 	return result;

@@ -4,27 +4,27 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "interpose/objects.h"
+#include "interpose/object_names.h"
 
-static const char *const parts[] = {
+static const char *const allocation_words[] = {
 #define GMT_ALLOCATION_LIKE(part) part,
 #include "hooks/allocation_like.def"
 #undef GMT_ALLOCATION_LIKE
 };
 
-static const char *const left_out[] = {
+static const char *const not_hooked[] = {
 #define GMT_NOT_HOOKED(name, why) #name,
 #include "hooks/not_hooked.def"
 #undef GMT_NOT_HOOKED
 };
 
 static struct {
-	_Atomic bool is_there; /* stored with release after the other fields */
-	enum gmt_route road;
+	_Atomic bool is_set; /* stored with release after the other fields */
+	enum gmt_route route;
 	char name[GMT_UNHOOKED_NAME_BYTES];
-} seen[GMT_UNHOOKED_MAX];
+} entries[GMT_UNHOOKED_MAX];
 
-static _Atomic unsigned taken;
+static _Atomic unsigned used_count;
 
 static bool is_digit(char c)
 {
@@ -32,7 +32,7 @@ static bool is_digit(char c)
 }
 
 /* Returns whether the rest of a name is only a suffix of its form: _v2, _ptsz, _v2_ptsz. */
-GMT_NO_CALLS static bool is_form(const char *rest)
+GMT_NO_CALLS static bool is_version_suffix(const char *rest)
 {
 	if (rest[0] == '_' && rest[1] == 'v' && is_digit(rest[2]))
 		for (rest += 2; is_digit(*rest); rest++)
@@ -50,19 +50,19 @@ GMT_NO_CALLS static size_t begins_with(const char *text, const char *beginning)
 	return beginning[length] ? 0 : length;
 }
 
-GMT_NO_CALLS static bool is_left_out(const char *name)
+GMT_NO_CALLS static bool is_not_hooked(const char *name)
 {
-	for (size_t i = 0; i < sizeof(left_out) / sizeof(*left_out); i++) {
-		size_t length = begins_with(name, left_out[i]);
+	for (size_t i = 0; i < sizeof(not_hooked) / sizeof(*not_hooked); i++) {
+		size_t length = begins_with(name, not_hooked[i]);
 
-		if (length && is_form(name + length))
+		if (length && is_version_suffix(name + length))
 			return true;
 	}
 	return false;
 }
 
 /* True for cuMemAlloc and cudaMalloc; false for cublasCreate and cudnnFree. */
-GMT_NO_CALLS static bool is_cudas(const char *name)
+GMT_NO_CALLS static bool is_cuda_name(const char *name)
 {
 	size_t length = begins_with(name, "cuda");
 
@@ -71,44 +71,44 @@ GMT_NO_CALLS static bool is_cudas(const char *name)
 	return length && name[length] >= 'A' && name[length] <= 'Z';
 }
 
-GMT_NO_CALLS bool gmt_unhooked_would_be(const char *name)
+GMT_NO_CALLS bool gmt_unhooked_is_candidate(const char *name)
 {
-	if (!is_cudas(name))
+	if (!is_cuda_name(name))
 		return false;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+	for (size_t i = 0; i < sizeof(allocation_words) / sizeof(*allocation_words); i++)
 		for (const char *at = name; *at; at++)
-			if (begins_with(at, parts[i]))
-				return !is_left_out(name);
+			if (begins_with(at, allocation_words[i]))
+				return !is_not_hooked(name);
 	return false;
 }
 
-void gmt_unhooked_add(const char *name, enum gmt_route road)
+void gmt_unhooked_add(const char *name, enum gmt_route route)
 {
 	enum gmt_route known;
-	const char *there;
+	const char *known_name;
 	size_t length = 0;
 	unsigned index;
 
-	for (index = 0; (there = gmt_unhooked_get(index, &known)) != NULL; index++)
-		if (known == road && gmt_same_text(there, name))
+	for (index = 0; (known_name = gmt_unhooked_get(index, &known)) != NULL; index++)
+		if (known == route && gmt_same_text(known_name, name))
 			return;
-	if (atomic_load_explicit(&taken, memory_order_relaxed) >= GMT_UNHOOKED_MAX)
+	if (atomic_load_explicit(&used_count, memory_order_relaxed) >= GMT_UNHOOKED_MAX)
 		return;
-	index = atomic_fetch_add_explicit(&taken, 1, memory_order_relaxed);
+	index = atomic_fetch_add_explicit(&used_count, 1, memory_order_relaxed);
 	if (index >= GMT_UNHOOKED_MAX)
 		return;
 	for (; name[length] && length + 1 < GMT_UNHOOKED_NAME_BYTES; length++)
-		seen[index].name[length] = name[length];
-	seen[index].road = road;
+		entries[index].name[length] = name[length];
+	entries[index].route = route;
 	/* Pairs with the acquire in gmt_unhooked_get. */
-	atomic_store_explicit(&seen[index].is_there, true, memory_order_release);
+	atomic_store_explicit(&entries[index].is_set, true, memory_order_release);
 }
 
-const char *gmt_unhooked_get(unsigned index, enum gmt_route *ret_road)
+const char *gmt_unhooked_get(unsigned index, enum gmt_route *ret_route)
 {
 	if (index >= GMT_UNHOOKED_MAX ||
-		!atomic_load_explicit(&seen[index].is_there, memory_order_acquire))
+		!atomic_load_explicit(&entries[index].is_set, memory_order_acquire))
 		return NULL;
-	*ret_road = seen[index].road;
-	return seen[index].name;
+	*ret_route = entries[index].route;
+	return entries[index].name;
 }

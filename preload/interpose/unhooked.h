@@ -19,15 +19,15 @@ enum gmt_route { GMT_ROUTE_DLSYM, GMT_ROUTE_PROC_ADDRESS };
  * Returns whether a function of that name, which has no row in hooks.def, would be missing in the
  * recording.
  */
-bool gmt_unhooked_would_be(const char *name);
+bool gmt_unhooked_is_candidate(const char *name);
 
 /*
  * Records that the function was looked up and found. Once for each name and route. After
  * GMT_UNHOOKED_MAX names, further names are dropped.
  */
-void gmt_unhooked_add(const char *name, enum gmt_route road);
+void gmt_unhooked_add(const char *name, enum gmt_route route);
 
 /* Returns the name with number `index`, or NULL if there are no more yet. */
-const char *gmt_unhooked_get(unsigned index, enum gmt_route *ret_road);
+const char *gmt_unhooked_get(unsigned index, enum gmt_route *ret_route);
 
 #endif

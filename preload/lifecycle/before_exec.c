@@ -13,12 +13,14 @@
 
 extern char **environ;
 
-static int (*real_execve)(const char *, char *const[], char *const[]);
-static int (*real_execv)(const char *, char *const[]);
-static int (*real_execvp)(const char *, char *const[]);
-static int (*real_execvpe)(const char *, char *const[], char *const[]);
-static int (*real_fexecve)(int, char *const[], char *const[]);
-static int (*real_execveat)(int, const char *, char *const[], char *const[], int);
+static struct {
+	int (*execve)(const char *, char *const[], char *const[]);
+	int (*execv)(const char *, char *const[]);
+	int (*execvp)(const char *, char *const[]);
+	int (*execvpe)(const char *, char *const[], char *const[]);
+	int (*fexecve)(int, char *const[], char *const[]);
+	int (*execveat)(int, const char *, char *const[], char *const[], int);
+} originals;
 
 /*
  * Finds the next definition of each function (RTLD_NEXT), because other preloaded libraries may
@@ -26,63 +28,64 @@ static int (*real_execveat)(int, const char *, char *const[], char *const[], int
  */
 void gmt_before_exec_init(void)
 {
-	*(void **)&real_execve = gmt_original_dlsym(RTLD_NEXT, "execve");
-	*(void **)&real_execv = gmt_original_dlsym(RTLD_NEXT, "execv");
-	*(void **)&real_execvp = gmt_original_dlsym(RTLD_NEXT, "execvp");
-	*(void **)&real_execvpe = gmt_original_dlsym(RTLD_NEXT, "execvpe");
-	*(void **)&real_fexecve = gmt_original_dlsym(RTLD_NEXT, "fexecve");
-	*(void **)&real_execveat = gmt_original_dlsym(RTLD_NEXT, "execveat");
+	*(void **)&originals.execve = gmt_original_dlsym(RTLD_NEXT, "execve");
+	*(void **)&originals.execv = gmt_original_dlsym(RTLD_NEXT, "execv");
+	*(void **)&originals.execvp = gmt_original_dlsym(RTLD_NEXT, "execvp");
+	*(void **)&originals.execvpe = gmt_original_dlsym(RTLD_NEXT, "execvpe");
+	*(void **)&originals.fexecve = gmt_original_dlsym(RTLD_NEXT, "fexecve");
+	*(void **)&originals.execveat = gmt_original_dlsym(RTLD_NEXT, "execveat");
 }
 
 /*
- * Writes the events to the file before an exec. `real` points to the original function. Returns
+ * Writes the events to the file before an exec. `original` points to the original function. Returns
  * true if that function can be called.
  */
-static bool prepare(void *real)
+static bool prepare(void *original)
 {
 	int kept_errno = errno;
 
 	gmt_session_before_exec();
 	errno = kept_errno;
-	if (!*(void **)real)
+	if (!*(void **)original)
 		gmt_before_exec_init();
-	if (!*(void **)real)
+	if (!*(void **)original)
 		errno = ENOSYS;
-	return *(void **)real != NULL;
+	return *(void **)original != NULL;
 }
 
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT int execve(const char *path, char *const arguments[], char *const environment[])
 {
-	return prepare(&real_execve) ? real_execve(path, arguments, environment) : -1;
+	return prepare(&originals.execve) ? originals.execve(path, arguments, environment) : -1;
 }
 
 EXPORT int execv(const char *path, char *const arguments[])
 {
-	return prepare(&real_execv) ? real_execv(path, arguments) : -1;
+	return prepare(&originals.execv) ? originals.execv(path, arguments) : -1;
 }
 
 EXPORT int execvp(const char *file, char *const arguments[])
 {
-	return prepare(&real_execvp) ? real_execvp(file, arguments) : -1;
+	return prepare(&originals.execvp) ? originals.execvp(file, arguments) : -1;
 }
 
 EXPORT int execvpe(const char *file, char *const arguments[], char *const environment[])
 {
-	return prepare(&real_execvpe) ? real_execvpe(file, arguments, environment) : -1;
+	return prepare(&originals.execvpe) ? originals.execvpe(file, arguments, environment) : -1;
 }
 
 EXPORT int fexecve(int fd, char *const arguments[], char *const environment[])
 {
-	return prepare(&real_fexecve) ? real_fexecve(fd, arguments, environment) : -1;
+	return prepare(&originals.fexecve) ? originals.fexecve(fd, arguments, environment) : -1;
 }
 
 EXPORT int execveat(int folder, const char *path, char *const arguments[],
 	char *const environment[], int flags)
 {
-	return prepare(&real_execveat) ? real_execveat(folder, path, arguments, environment, flags)
-								   : -1;
+	return prepare(&originals.execveat)
+		? originals.execveat(folder, path, arguments, environment, flags)
+		: -1;
 }
 
 static size_t count_arguments(va_list *list)

@@ -12,38 +12,30 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "hooks/call_counts.h"
 #include "unwind/native.h"
 #include "unwind/own_stack.h"
 #include "python/python.h"
-#include "python/python_deaths.h"
+#include "python/python_code_frees.h"
 #include "python/python_selftest.h"
 #include "unwind/rules.h"
 #include "runtime/config.h"
 #include "runtime/diag.h"
 #include "marks/environment.h"
-#include "marks/heaps.h"
-#include "driver/nvml.h"
-#include "marks/optimizer.h"
 #include "marks/phases.h"
-#include "driver/pools.h"
 #include "driver/sampler.h"
 #include "producer/clock.h"
-#include "unwind/modules.h"
 #include "producer/session_state.h"
 #include "runtime/log.h"
 #include "runtime/stages.h"
 #include "writer/session.h"
 #include "hooks/hooks.h"
 #include "runtime/load.h"
-#include "runtime/patience.h"
 #include "runtime/process.h"
 #include "runtime/recorder_stack.h"
 #include "lifecycle/before_exec.h"
 #include "driver/contexts.h"
 #include "interpose/dlerror.h"
 #include "interpose/dlsym.h"
-#include "driver/queries.h"
 #include "interpose/dynsym.h"
 #include "interpose/hide_exports.h"
 #include "lifecycle/fork.h"
@@ -53,7 +45,6 @@
 #include "interpose/objects.h"
 #include "interpose/originals.h"
 #include "interpose/elf_symbols.h"
-#include "producer/thread.h"
 
 /*
  * libc's function to register an exit handler. Unlike with atexit, the handler can belong to no
@@ -61,9 +52,11 @@
  */
 extern int __cxa_atexit(void (*handler)(void *), void *argument, void *library);
 
-static void (*real_pthread_exit)(void *result);
-static _Atomic bool reached;
-static atomic_flag looking = ATOMIC_FLAG_INIT; /* a thread is looking for Python */
+static struct {
+	void (*real_pthread_exit)(void *result);
+	_Atomic bool reached;
+	atomic_flag looking; /* a thread is looking for Python */
+} lifecycle = { .looking = ATOMIC_FLAG_INIT };
 
 /*
  * Finds a symbol in any loaded object. The writer's thread also calls it, so it must not take the
@@ -112,19 +105,19 @@ static void look_for_unwinder(void)
  */
 static void look_for_python(void)
 {
-	static bool told;
+	static bool was_reported;
 	char why[256] = "", line[320];
 
 	if (!gmt_config.python_stacks ||
-		atomic_flag_test_and_set_explicit(&looking, memory_order_acquire))
+		atomic_flag_test_and_set_explicit(&lifecycle.looking, memory_order_acquire))
 		return;
-	if (gmt_python_init(find_anywhere, why, sizeof(why)) == GMT_PYTHON_REFUSED && !told) {
-		told = true;
+	if (gmt_python_init(find_anywhere, why, sizeof(why)) == GMT_PYTHON_REFUSED && !was_reported) {
+		was_reported = true;
 		gmt_diag_warn("%s; stacks have no Python frames", why);
 		snprintf(line, sizeof(line), "stacks have no Python frames: %s", why);
 		gmt_log_note(line);
 	}
-	atomic_flag_clear_explicit(&looking, memory_order_release);
+	atomic_flag_clear_explicit(&lifecycle.looking, memory_order_release);
 }
 
 /*
@@ -133,15 +126,15 @@ static void look_for_python(void)
  */
 static void look_for_refusals(void)
 {
-	if (atomic_load_explicit(&reached, memory_order_relaxed) && gmt_dynsym_is_refused() &&
-		gmt_diag_warn("symbol tables are not writable (mprotect is refused): "
-					  "calls from libraries opened with RTLD_DEEPBIND are not recorded"))
+	if (atomic_load_explicit(&lifecycle.reached, memory_order_relaxed) && gmt_dynsym_is_refused() &&
+		gmt_diag_warn("symbol tables cannot be written to here (mprotect is refused): "
+					  "what libraries opened with RTLD_DEEPBIND do is not recorded"))
 		gmt_log_note(
 			"symbol tables were not writable: calls from libraries opened with RTLD_DEEPBIND are not recorded");
 }
 
 /* The writer calls this about once per second. */
-static void look_around(void)
+static void look_for_changes(void)
 {
 	look_for_python();
 	look_for_refusals();
@@ -213,9 +206,9 @@ static void get_ready(void *unused)
 	gmt_python_selftest_every = gmt_config.selftest;
 	gmt_python_watches_code = gmt_config.watch_code;
 	look_for_unwinder();
-	look_around();
+	look_for_changes();
 	gmt_dlerror_release(is_held);
-	gmt_session_call_now_and_then(look_around);
+	gmt_session_call_now_and_then(look_for_changes);
 	gmt_session_call_each_round(gmt_sampler_tick, count_threads);
 	gmt_session_call_when_alone(is_last_thread, stop_sampler);
 	gmt_session_call_at_thread(start_sampler);
@@ -230,8 +223,8 @@ static void reach_driver(void)
 {
 	bool expected = false;
 
-	if (atomic_load_explicit(&reached, memory_order_relaxed) ||
-		!atomic_compare_exchange_strong(&reached, &expected, true))
+	if (atomic_load_explicit(&lifecycle.reached, memory_order_relaxed) ||
+		!atomic_compare_exchange_strong(&lifecycle.reached, &expected, true))
 		return;
 	if (gmt_session_may_begin())
 		gmt_recorder_stack_run(get_ready, NULL);
@@ -252,7 +245,7 @@ static void in_parent_of_fork(void)
 /* A thread that was looking does not exist in the child. */
 static void after_fork(void)
 {
-	atomic_flag_clear(&looking);
+	atomic_flag_clear(&lifecycle.looking);
 }
 
 GMT_AT_STAGE(after_fork, LIFECYCLE, after_fork);
@@ -299,7 +292,7 @@ static void on_last_exit(void *unused)
 {
 	(void)unused;
 	/* A process without CUDA makes no system call here. */
-	if (gmt_session_has_begun() || atomic_load_explicit(&reached, memory_order_relaxed))
+	if (gmt_session_has_begun() || atomic_load_explicit(&lifecycle.reached, memory_order_relaxed))
 		end(false);
 	else
 		gmt_session_never_begin();
@@ -318,13 +311,13 @@ __attribute__((destructor)) static void on_exit_of_process(void)
 /* Handles quick_exit(), which calls no destructors and ends through an internal name of libc. */
 static void on_quick_exit(void)
 {
-	if (gmt_session_has_begun() || atomic_load_explicit(&reached, memory_order_relaxed))
+	if (gmt_session_has_begun() || atomic_load_explicit(&lifecycle.reached, memory_order_relaxed))
 		end(true);
 }
 
 static void find_pthread_exit(void)
 {
-	*(void **)&real_pthread_exit = gmt_original_dlsym(RTLD_NEXT, "pthread_exit");
+	*(void **)&lifecycle.real_pthread_exit = gmt_original_dlsym(RTLD_NEXT, "pthread_exit");
 }
 
 static void load(void)
@@ -379,9 +372,9 @@ __attribute__((constructor)) static void on_load(void)
 __attribute__((visibility("default"), noreturn)) void pthread_exit(void *result)
 {
 	gmt_session_main_thread_ends();
-	if (!real_pthread_exit)
+	if (!lifecycle.real_pthread_exit)
 		find_pthread_exit();
-	real_pthread_exit(result);
+	lifecycle.real_pthread_exit(result);
 	__builtin_unreachable();
 }
 
@@ -391,7 +384,7 @@ __attribute__((visibility("default"), noreturn)) void pthread_exit(void *result)
  */
 __attribute__((visibility("default"), noreturn)) void _exit(int status)
 {
-	if (gmt_session_has_begun() || atomic_load_explicit(&reached, memory_order_relaxed))
+	if (gmt_session_has_begun() || atomic_load_explicit(&lifecycle.reached, memory_order_relaxed))
 		end(true);
 	for (;;)
 		syscall(SYS_exit_group, status);

@@ -12,47 +12,50 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static int (*real_setuid)(uid_t);
-static int (*real_setreuid)(uid_t, uid_t);
-static int (*real_setresuid)(uid_t, uid_t, uid_t);
+static struct {
+	int (*setuid)(uid_t);
+	int (*setreuid)(uid_t, uid_t);
+	int (*setresuid)(uid_t, uid_t, uid_t);
+} originals;
 
 void gmt_new_user_init(void)
 {
-	*(void **)&real_setuid = gmt_original_dlsym(RTLD_NEXT, "setuid");
-	*(void **)&real_setreuid = gmt_original_dlsym(RTLD_NEXT, "setreuid");
-	*(void **)&real_setresuid = gmt_original_dlsym(RTLD_NEXT, "setresuid");
+	*(void **)&originals.setuid = gmt_original_dlsym(RTLD_NEXT, "setuid");
+	*(void **)&originals.setreuid = gmt_original_dlsym(RTLD_NEXT, "setreuid");
+	*(void **)&originals.setresuid = gmt_original_dlsym(RTLD_NEXT, "setresuid");
 }
 
 /*
  * Prepares for a change of the effective user to `user`. A process that is no longer root cannot
- * become root again. `real` points to the original function. Returns true if that function can be
- * called.
+ * become root again. `original` points to the original function. Returns true if that function can
+ * be called.
  */
-static bool prepare(void *real, uid_t user)
+static bool prepare(void *original, uid_t user)
 {
 	int kept_errno = errno;
 
 	if (user != 0 && user != (uid_t)-1)
 		gmt_session_before_new_user();
-	if (!*(void **)real)
+	if (!*(void **)original)
 		gmt_new_user_init();
-	errno = *(void **)real ? kept_errno : ENOSYS;
-	return *(void **)real != NULL;
+	errno = *(void **)original ? kept_errno : ENOSYS;
+	return *(void **)original != NULL;
 }
 
 EXPORT int setuid(uid_t user)
 {
-	return prepare(&real_setuid, user) ? real_setuid(user) : -1;
+	return prepare(&originals.setuid, user) ? originals.setuid(user) : -1;
 }
 
 EXPORT int setreuid(uid_t user, uid_t effective)
 {
-	return prepare(&real_setreuid, effective) ? real_setreuid(user, effective) : -1;
+	return prepare(&originals.setreuid, effective) ? originals.setreuid(user, effective) : -1;
 }
 
 EXPORT int setresuid(uid_t user, uid_t effective, uid_t saved)
 {
 	/* If the saved user is root, the process can become root again, and so can the writer. */
-	return prepare(&real_setresuid, saved ? effective : 0) ? real_setresuid(user, effective, saved)
-														   : -1;
+	return prepare(&originals.setresuid, saved ? effective : 0)
+		? originals.setresuid(user, effective, saved)
+		: -1;
 }

@@ -25,8 +25,10 @@ typedef char *getenv_function(const char *);
 enum decision { UNDECIDED, ANSWER, PASS };
 
 static const char variable[] = "NVTX_INJECTION64_PATH";
-static getenv_function *_Atomic next_getenv; /* NULL before the constructor */
-static _Atomic int decision;
+static struct {
+	getenv_function *_Atomic next_getenv; /* NULL before the constructor */
+	_Atomic int decision;
+} environment;
 
 /* Does the work of libc's getenv until libc's own function is known. */
 GMT_EARLY static char *look_up(const char *name)
@@ -44,7 +46,7 @@ GMT_EARLY static char *look_up(const char *name)
 
 bool gmt_environment_is_answering(void)
 {
-	int decided = atomic_load_explicit(&decision, memory_order_relaxed);
+	int decided = atomic_load_explicit(&environment.decision, memory_order_relaxed);
 
 	if (decided != UNDECIDED)
 		return decided == ANSWER;
@@ -81,7 +83,7 @@ static char *answer(void)
 
 GMT_EARLY static char *ask_next(const char *name)
 {
-	getenv_function *next = atomic_load_explicit(&next_getenv, memory_order_relaxed);
+	getenv_function *next = atomic_load_explicit(&environment.next_getenv, memory_order_relaxed);
 
 	return next ? next(name) : look_up(name);
 }
@@ -107,8 +109,8 @@ void gmt_environment_init(bool may_answer)
 	 */
 	getenv_function *next = (getenv_function *)gmt_original_dlsym(RTLD_NEXT, "getenv");
 
-	atomic_store_explicit(&next_getenv, next, memory_order_relaxed);
-	atomic_store_explicit(&decision, may_answer && gmt_config.nvtx ? ANSWER : PASS,
+	atomic_store_explicit(&environment.next_getenv, next, memory_order_relaxed);
+	atomic_store_explicit(&environment.decision, may_answer && gmt_config.nvtx ? ANSWER : PASS,
 		memory_order_relaxed);
 }
 

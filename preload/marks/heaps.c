@@ -12,7 +12,7 @@
 #include "driver/queries.h"
 #include "runtime/stages.h"
 
-enum { NOT_ASKED = INT16_MIN, AT_ONCE = 4 };
+enum { DEVICE_NOT_ASKED = INT16_MIN, BATCH_BLOCKS = 4 };
 
 /*
  * A heap's number determines its index in this table. A number is never used twice. Fields that are
@@ -21,8 +21,9 @@ enum { NOT_ASKED = INT16_MIN, AT_ONCE = 4 };
 static struct heap {
 	_Atomic uint32_t number; /* 0: the entry is free or being filled */
 	_Atomic bool is_taken;
-	_Atomic bool is_told;    /* the recording contains the heap */
-	_Atomic int16_t device;  /* device of the heap's memory; or GMT_DEVICE_HOST or NOT_ASKED */
+	_Atomic bool is_recorded;    /* the recording contains the heap */
+	_Atomic int16_t
+		device;  /* device of the heap's memory; or GMT_DEVICE_HOST or DEVICE_NOT_ASKED */
 	uint8_t source;
 	uint16_t name_length;
 	uint32_t uses;           /* how often this table entry was used */
@@ -33,9 +34,9 @@ static struct heap {
 	char name[GMT_MARK_NAME_BYTES + 1];
 } heaps[GMT_HEAPS_MAX];
 
-static _Atomic uint32_t places_used; /* entries below this index were used at least once */
-static _Atomic uint32_t begun; /* number of heaps ever registered */
-static _Atomic bool told_too_many;
+static _Atomic uint32_t entries_used; /* entries below this index were used at least once */
+static _Atomic uint32_t heaps_begun; /* number of heaps ever registered */
+static _Atomic bool reported_too_many;
 
 static struct heap *find(uint32_t number)
 {
@@ -46,7 +47,7 @@ static struct heap *find(uint32_t number)
 																						 : NULL;
 }
 
-static struct heap *take_place(void)
+static struct heap *take_entry(void)
 {
 	for (uint32_t i = 0; i < GMT_HEAPS_MAX; i++) {
 		bool is_taken = false;
@@ -54,8 +55,8 @@ static struct heap *take_place(void)
 		if (atomic_load_explicit(&heaps[i].is_taken, memory_order_relaxed) ||
 			!atomic_compare_exchange_strong(&heaps[i].is_taken, &is_taken, true))
 			continue;
-		uint32_t used = atomic_load(&places_used);
-		while (used <= i && !atomic_compare_exchange_weak(&places_used, &used, i + 1))
+		uint32_t used = atomic_load(&entries_used);
+		while (used <= i && !atomic_compare_exchange_weak(&entries_used, &used, i + 1))
 			;
 		return &heaps[i];
 	}
@@ -70,7 +71,7 @@ static int16_t device_of(struct heap *heap, uint64_t block)
 {
 	int16_t device = atomic_load_explicit(&heap->device, memory_order_relaxed);
 
-	if (device != NOT_ASKED)
+	if (device != DEVICE_NOT_ASKED)
 		return device;
 	if (!heap->address && !block)
 		return GMT_DEVICE_UNKNOWN;
@@ -98,11 +99,11 @@ static struct gmt_ring_event event_of(enum gmt_kind kind, uint32_t number, int16
  * create event and returns 1; returns 0 if the recording already contains the heap. A heap with an
  * unknown device waits for a block that shows the device.
  */
-static unsigned tell(struct heap *heap, uint32_t number, int16_t device, uint64_t stamp,
-	struct gmt_ring_event *ret_event)
+static unsigned fill_create_event(struct heap *heap, uint32_t number, int16_t device,
+	uint64_t stamp, struct gmt_ring_event *ret_event)
 {
-	if (atomic_load_explicit(&heap->is_told, memory_order_relaxed) ||
-		atomic_exchange_explicit(&heap->is_told, true, memory_order_relaxed))
+	if (atomic_load_explicit(&heap->is_recorded, memory_order_relaxed) ||
+		atomic_exchange_explicit(&heap->is_recorded, true, memory_order_relaxed))
 		return 0;
 	gmt_mark_in_recorder(GMT_MARK_KIND_HEAP, (enum gmt_mark_source)heap->source, heap->name,
 		heap->name_length, number, stamp);
@@ -115,7 +116,7 @@ static unsigned tell(struct heap *heap, uint32_t number, int16_t device, uint64_
 uint32_t gmt_heap_begin(enum gmt_mark_source source, const char *name, size_t length,
 	uint64_t address, uint64_t size_bytes)
 {
-	struct heap *heap = take_place();
+	struct heap *heap = take_entry();
 	struct gmt_ring_event event;
 	uint64_t stamp;
 	uint32_t number;
@@ -123,7 +124,7 @@ uint32_t gmt_heap_begin(enum gmt_mark_source source, const char *name, size_t le
 	unsigned count = 0;
 
 	if (!heap) {
-		if (!atomic_exchange(&told_too_many, true))
+		if (!atomic_exchange(&reported_too_many, true))
 			gmt_log_note(
 				"the program has more heaps at the same time than the recorder supports: some are not recorded");
 		return 0;
@@ -135,10 +136,11 @@ uint32_t gmt_heap_begin(enum gmt_mark_source source, const char *name, size_t le
 		memcpy(heap->name, name, heap->name_length);
 	heap->address = address;
 	atomic_store_explicit(&heap->size_bytes, size_bytes, memory_order_relaxed);
-	atomic_store_explicit(&heap->device, NOT_ASKED, memory_order_relaxed);
+	atomic_store_explicit(&heap->device, DEVICE_NOT_ASKED, memory_order_relaxed);
 	atomic_store_explicit(&heap->handle, 0, memory_order_relaxed);
-	atomic_store_explicit(&heap->is_told, false, memory_order_relaxed);
-	atomic_store_explicit(&heap->order, atomic_fetch_add(&begun, 1) + 1, memory_order_relaxed);
+	atomic_store_explicit(&heap->is_recorded, false, memory_order_relaxed);
+	atomic_store_explicit(&heap->order, atomic_fetch_add(&heaps_begun, 1) + 1,
+		memory_order_relaxed);
 	atomic_store_explicit(&heap->number, number, memory_order_release);
 
 	if (!gmt_session_is_on())
@@ -147,7 +149,7 @@ uint32_t gmt_heap_begin(enum gmt_mark_source source, const char *name, size_t le
 	if (gmt_event_begin()) {
 		device = device_of(heap, 0);
 		if (device != GMT_DEVICE_UNKNOWN)
-			count = tell(heap, number, device, stamp, &event);
+			count = fill_create_event(heap, number, device, stamp, &event);
 		gmt_event_end(&event, count);
 	}
 	return number;
@@ -160,15 +162,15 @@ void gmt_heap_alloc(uint32_t number, const struct gmt_heap_block *blocks, size_t
 	uint64_t stamp = heap ? gmt_clock_stamp() : 0;
 
 	while (heap && count) {
-		struct gmt_ring_event events[1 + AT_ONCE];
+		struct gmt_ring_event events[1 + BATCH_BLOCKS];
 		unsigned filled = 0;
 		int16_t device;
 
 		if (!gmt_event_begin())
 			return;
 		device = device_of(heap, blocks->address);
-		filled += tell(heap, number, device, stamp, events);
-		for (unsigned i = 0; i < AT_ONCE && count; i++, count--, blocks++) {
+		filled += fill_create_event(heap, number, device, stamp, events);
+		for (unsigned i = 0; i < BATCH_BLOCKS && count; i++, count--, blocks++) {
 			if (!blocks->address)
 				continue;
 			events[filled] = event_of(GMT_KIND_ALLOC, number, device, stamp);
@@ -181,18 +183,18 @@ void gmt_heap_alloc(uint32_t number, const struct gmt_heap_block *blocks, size_t
 }
 
 /* Records one event of a heap that the recording contains, or of number 0. */
-static void say(enum gmt_kind kind, uint32_t number, uint64_t address, uint64_t size_bytes)
+static void record(enum gmt_kind kind, uint32_t number, uint64_t address, uint64_t size_bytes)
 {
 	struct heap *heap = find(number);
 	struct gmt_ring_event event;
 
 	if (!gmt_session_is_on() ||
-		(number && (!heap || !atomic_load_explicit(&heap->is_told, memory_order_relaxed))))
+		(number && (!heap || !atomic_load_explicit(&heap->is_recorded, memory_order_relaxed))))
 		return;
 	event = event_of(kind, number,
 		heap ? atomic_load_explicit(&heap->device, memory_order_relaxed) : GMT_DEVICE_UNKNOWN,
 		gmt_clock_stamp());
-	if (event.device == NOT_ASKED)
+	if (event.device == DEVICE_NOT_ASKED)
 		event.device = GMT_DEVICE_UNKNOWN;
 	event.address = address;
 	event.size_bytes = size_bytes;
@@ -203,13 +205,13 @@ static void say(enum gmt_kind kind, uint32_t number, uint64_t address, uint64_t 
 void gmt_heap_free(uint32_t number, uint64_t address)
 {
 	if (address)
-		say(GMT_KIND_FREE, number, address, 0);
+		record(GMT_KIND_FREE, number, address, 0);
 }
 
 void gmt_heap_resize_block(uint64_t address, uint64_t size_bytes)
 {
 	if (address)
-		say(GMT_KIND_RESIZE, 0, address, size_bytes);
+		record(GMT_KIND_RESIZE, 0, address, size_bytes);
 }
 
 void gmt_heap_resize(uint32_t number, uint64_t size_bytes)
@@ -219,13 +221,13 @@ void gmt_heap_resize(uint32_t number, uint64_t size_bytes)
 	if (!heap)
 		return;
 	atomic_store_explicit(&heap->size_bytes, size_bytes, memory_order_relaxed);
-	say(GMT_KIND_RESIZE, number, 0, size_bytes);
+	record(GMT_KIND_RESIZE, number, 0, size_bytes);
 }
 
 void gmt_heap_reset(uint32_t number)
 {
 	if (number)
-		say(GMT_KIND_RESET, number, 0, 0);
+		record(GMT_KIND_RESET, number, 0, 0);
 }
 
 void gmt_heap_end(uint32_t number)
@@ -234,7 +236,7 @@ void gmt_heap_end(uint32_t number)
 
 	if (!heap)
 		return;
-	say(GMT_KIND_DESTROY, number, 0, 0);
+	record(GMT_KIND_DESTROY, number, 0, 0);
 	/* If two threads end the heap, only one of them frees the entry. */
 	if (atomic_compare_exchange_strong(&heap->number, &number, 0))
 		atomic_store_explicit(&heap->is_taken, false, memory_order_release);
@@ -250,7 +252,7 @@ void gmt_heap_set_handle(uint32_t number, const void *handle)
 
 uint32_t gmt_heap_of_handle(const void *handle)
 {
-	uint32_t used = atomic_load_explicit(&places_used, memory_order_acquire);
+	uint32_t used = atomic_load_explicit(&entries_used, memory_order_acquire);
 	uint32_t found = 0, youngest = 0;
 
 	for (uint32_t i = 0; handle && i < used; i++) {
@@ -269,8 +271,8 @@ uint32_t gmt_heap_of_handle(const void *handle)
 /* Call in the child of a fork: the child's own recording must record its heaps again. */
 static void after_fork(void)
 {
-	for (uint32_t i = 0; i < atomic_load(&places_used); i++)
-		atomic_store_explicit(&heaps[i].is_told, false, memory_order_relaxed);
+	for (uint32_t i = 0; i < atomic_load(&entries_used); i++)
+		atomic_store_explicit(&heaps[i].is_recorded, false, memory_order_relaxed);
 }
 
 GMT_AT_STAGE(after_fork, MARKS, after_fork);

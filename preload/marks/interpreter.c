@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "runtime/config.h"
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "interpose/elf_symbols.h"
 
 enum {
@@ -26,22 +26,24 @@ enum {
 #define GONE_WAIT_NS UINT64_C(10000000000)
 
 enum stage {
-	NOBODY,
-	ASKED,    /* the thread is being started; the caller waits */
-	ENTERING, /* the thread creates its thread state; the caller waits */
-	INSIDE,   /* the thread waits for the GIL, or works */
+	STAGE_IDLE,
+	STAGE_STARTING,    /* the thread is being started; the caller waits */
+	STAGE_ENTERING, /* the thread creates its thread state; the caller waits */
+	STAGE_INSIDE,   /* the thread waits for the GIL, or works */
 };
 
 struct gmt_interpreter gmt_interpreter;
 
-static _Atomic uint32_t stage; /* enum stage */
-static _Atomic bool is_guarded; /* the main thread was asked to wait, and has not begun to */
-/*
- * no thread may enter any more; gmt_interpreter_close stores it and then reads `stage`, an entering
- * thread stores `stage` and then reads it
- */
-static _Atomic bool is_closed;
-static void (*work_beside)(void);
+static struct {
+	_Atomic uint32_t stage; /* enum stage */
+	_Atomic bool is_wait_requested; /* the main thread was asked to wait, and has not begun to */
+	/*
+	 * no thread may enter any more; gmt_interpreter_close stores it and then reads `stage`, an
+	 * entering thread stores `stage` and then reads it
+	 */
+	_Atomic bool is_closed;
+	void (*new_thread_work)(void);
+} interpreter;
 
 static void *find_either(const char *name, const char *other)
 {
@@ -54,7 +56,7 @@ static void *find_either(const char *name, const char *other)
  * Returns why the recorder cannot enter this Python, or NULL. `version` looks like "3.11.7 (main,
  * ..." or "3.13.0 experimental free-threading build (main, ..."
  */
-static const char *why_not(const char *version)
+static const char *unsupported_reason(const char *version)
 {
 	char *rest;
 	unsigned long major = strtoul(version, &rest, 10);
@@ -71,7 +73,7 @@ static const char *why_not(const char *version)
 	return NULL;
 }
 
-static enum gmt_interpreter_state look(const char **ret_why)
+static enum gmt_interpreter_state find_functions(const char **ret_why)
 {
 	struct gmt_interpreter found = { 0 };
 	const char *(*get_version)(void) = gmt_symbol_in(NULL, "Py_GetVersion");
@@ -80,9 +82,9 @@ static enum gmt_interpreter_state look(const char **ret_why)
 	found.is_initialized = gmt_symbol_in(NULL, "Py_IsInitialized");
 	if (!get_version || !found.is_initialized || !found.is_initialized())
 		return GMT_INTERPRETER_ABSENT;
-	*ret_why = why_not(get_version());
+	*ret_why = unsupported_reason(get_version());
 	if (*ret_why)
-		return GMT_INTERPRETER_UNFIT;
+		return GMT_INTERPRETER_UNSUPPORTED;
 
 #define FIND(type, name, symbol, parameters) \
 	found.name = gmt_symbol_in(NULL, #symbol); \
@@ -104,15 +106,15 @@ static enum gmt_interpreter_state look(const char **ret_why)
 		missing = "Python lacks functions that the recorder needs";
 	if (missing) {
 		*ret_why = missing;
-		return GMT_INTERPRETER_UNFIT;
+		return GMT_INTERPRETER_UNSUPPORTED;
 	}
 	gmt_interpreter = found;
-	return GMT_INTERPRETER_FIT;
+	return GMT_INTERPRETER_SUPPORTED;
 }
 
 enum gmt_interpreter_state gmt_interpreter_find(const char **ret_why)
 {
-	return gmt_interpreter.none ? GMT_INTERPRETER_FIT : look(ret_why);
+	return gmt_interpreter.none ? GMT_INTERPRETER_SUPPORTED : find_functions(ret_why);
 }
 
 bool gmt_interpreter_is_alive(void)
@@ -152,30 +154,30 @@ bool gmt_interpreter_call_soon(int (*work)(void *unused))
  */
 static void wait_until_gone(void)
 {
-	struct gmt_patience patience = gmt_patience_begin(GONE_WAIT_NS);
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(GONE_WAIT_NS);
 
-	if (atomic_load(&stage) == NOBODY || !gmt_interpreter_is_alive())
+	if (atomic_load(&interpreter.stage) == STAGE_IDLE || !gmt_interpreter_is_alive())
 		return;
 
 	void *thread = gmt_interpreter.save_thread();
 
-	while (atomic_load(&stage) != NOBODY && gmt_patience_rest(&patience))
+	while (atomic_load(&interpreter.stage) != STAGE_IDLE && gmt_bounded_wait_rest(&wait))
 		;
 	gmt_interpreter.restore_thread(thread);
 }
 
-static int wait_as_asked(void *unused)
+static int wait_as_requested(void *unused)
 {
 	(void)unused;
 	/* first: a thread that asks from now on schedules another call */
-	atomic_store(&is_guarded, false);
+	atomic_store(&interpreter.is_wait_requested, false);
 	wait_until_gone();
 	return 0;
 }
 
 void gmt_interpreter_close(void)
 {
-	atomic_store(&is_closed, true);
+	atomic_store(&interpreter.is_closed, true);
 	wait_until_gone();
 }
 
@@ -183,11 +185,12 @@ void gmt_interpreter_close(void)
  * Call after the store of `stage`. At most one call is pending, because Python's queue is short and
  * the program uses it too.
  */
-static bool guard(void)
+static bool request_wait_before_end(void)
 {
-	if (atomic_exchange(&is_guarded, true) || gmt_interpreter_call_soon(wait_as_asked))
+	if (atomic_exchange(&interpreter.is_wait_requested, true) ||
+		gmt_interpreter_call_soon(wait_as_requested))
 		return true;
-	atomic_store(&is_guarded, false);
+	atomic_store(&interpreter.is_wait_requested, false);
 	return false;
 }
 
@@ -200,11 +203,11 @@ static bool guard(void)
  */
 static void *run_on_new_thread(void *unused)
 {
-	uint32_t asked = ASKED;
+	uint32_t starting = STAGE_STARTING;
 
 	(void)unused;
 	prctl(PR_SET_NAME, "gmt-python", 0, 0, 0);
-	if (!atomic_compare_exchange_strong(&stage, &asked, ENTERING))
+	if (!atomic_compare_exchange_strong(&interpreter.stage, &starting, STAGE_ENTERING))
 		return NULL;
 
 	void *thread = gmt_interpreter_is_alive()
@@ -212,14 +215,14 @@ static void *run_on_new_thread(void *unused)
 		: NULL;
 
 	if (thread) {
-		atomic_store(&stage, INSIDE);
+		atomic_store(&interpreter.stage, STAGE_INSIDE);
 		gmt_interpreter.restore_thread(thread);
 		if (gmt_interpreter_is_alive())
-			work_beside();
+			interpreter.new_thread_work();
 		gmt_interpreter.thread_clear(thread);
 		gmt_interpreter.thread_delete_current(); /* also releases the GIL */
 	}
-	atomic_store(&stage, NOBODY);
+	atomic_store(&interpreter.stage, STAGE_IDLE);
 	return NULL;
 }
 
@@ -251,31 +254,34 @@ static bool start_thread(void)
  */
 static void wait_for_thread(bool holds_gil)
 {
-	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(WAIT_NS));
-	struct gmt_patience until_entered = gmt_patience_begin(gmt_config_patience_ns(ENTER_WAIT_NS));
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(gmt_config_wait_ns(WAIT_NS));
+	struct gmt_bounded_wait until_entered =
+		gmt_bounded_wait_begin(gmt_config_wait_ns(ENTER_WAIT_NS));
 	uint32_t now;
 
-	while ((now = atomic_load(&stage)) != NOBODY && !(now == INSIDE && holds_gil)) {
-		uint32_t asked = ASKED;
+	while ((now = atomic_load(&interpreter.stage)) != STAGE_IDLE &&
+		!(now == STAGE_INSIDE && holds_gil)) {
+		uint32_t starting = STAGE_STARTING;
 
 		/* Too late to protect the thread: setting the stage to NOBODY makes it end at once. */
-		if (!gmt_patience_rest(&patience) &&
-			(now == INSIDE || atomic_compare_exchange_strong(&stage, &asked, NOBODY) ||
-				!gmt_patience_rest(&until_entered)))
+		if (!gmt_bounded_wait_rest(&wait) &&
+			(now == STAGE_INSIDE ||
+				atomic_compare_exchange_strong(&interpreter.stage, &starting, STAGE_IDLE) ||
+				!gmt_bounded_wait_rest(&until_entered)))
 			return;
 	}
 }
 
 bool gmt_interpreter_call_on_new_thread(void (*work)(void))
 {
-	uint32_t nobody = NOBODY;
+	uint32_t idle = STAGE_IDLE;
 	bool holds_gil = gmt_interpreter.running_thread() == gmt_interpreter.this_thread();
 
-	if (!atomic_compare_exchange_strong(&stage, &nobody, ASKED))
+	if (!atomic_compare_exchange_strong(&interpreter.stage, &idle, STAGE_STARTING))
 		return false;
-	work_beside = work;
-	if (atomic_load(&is_closed) || !guard() || !start_thread()) {
-		atomic_store(&stage, NOBODY);
+	interpreter.new_thread_work = work;
+	if (atomic_load(&interpreter.is_closed) || !request_wait_before_end() || !start_thread()) {
+		atomic_store(&interpreter.stage, STAGE_IDLE);
 		return false;
 	}
 	wait_for_thread(holds_gil);
@@ -284,8 +290,8 @@ bool gmt_interpreter_call_on_new_thread(void (*work)(void))
 
 void gmt_interpreter_forget_threads(void)
 {
-	atomic_store(&stage, NOBODY);
-	atomic_store(&is_guarded, false);
+	atomic_store(&interpreter.stage, STAGE_IDLE);
+	atomic_store(&interpreter.is_wait_requested, false);
 }
 
 void *gmt_interpreter_imported(const char *module, const char *name)

@@ -73,7 +73,7 @@ struct gmt_interpreter {
 	void **exception_type; /* PyExc_Exception */
 };
 
-/* Valid after gmt_interpreter_find has returned GMT_INTERPRETER_FIT. */
+/* Valid after gmt_interpreter_find has returned GMT_INTERPRETER_SUPPORTED. */
 extern struct gmt_interpreter gmt_interpreter;
 
 /* Releases a reference. Needs the GIL, like gmt_interpreter_attribute. `object` may be NULL. */
@@ -130,8 +130,8 @@ void *gmt_interpreter_result_of(void *object, const char *method);
 
 enum gmt_interpreter_state {
 	GMT_INTERPRETER_ABSENT, /* not there, or not yet */
-	GMT_INTERPRETER_FIT,
-	GMT_INTERPRETER_UNFIT,  /* the recorder cannot enter it; *ret_why is the reason */
+	GMT_INTERPRETER_SUPPORTED,
+	GMT_INTERPRETER_UNSUPPORTED,  /* the recorder cannot enter it; *ret_why is the reason */
 };
 
 /*

@@ -104,12 +104,12 @@ static function *_Atomic next[HOOK_COUNT];
 #define NEXT(name) \
 	((name##_function *)atomic_load_explicit(&next[HOOK_##name], memory_order_acquire))
 
-/* Returns the text of a message: the message itself, or its UTF-8 form in `room`. */
-static const char *text_of(const struct attributes *attributes, char room[GMT_NVTX_NAME_BYTES])
+/* Returns the text of a message: the message itself, or its UTF-8 form in `buffer`. */
+static const char *text_of(const struct attributes *attributes, char buffer[GMT_NVTX_NAME_BYTES])
 {
 	if (!attributes || attributes->size_bytes < sizeof(*attributes))
 		return NULL;
-	return gmt_nvtx_text(attributes->message_type, attributes->message, room);
+	return gmt_nvtx_text(attributes->message_type, attributes->message, buffer);
 }
 
 static void mark(const void *domain, const char *text)
@@ -175,9 +175,9 @@ static void stop(uint64_t id)
 
 static void on_mark_ex(const struct attributes *attributes)
 {
-	char room[GMT_NVTX_NAME_BYTES];
+	char buffer[GMT_NVTX_NAME_BYTES];
 
-	PASS_ON_VOID(mark_ex, mark(NULL, text_of(attributes, room)), attributes);
+	PASS_ON_VOID(mark_ex, mark(NULL, text_of(attributes, buffer)), attributes);
 }
 
 static void on_mark_a(const char *text)
@@ -187,16 +187,16 @@ static void on_mark_a(const char *text)
 
 static void on_mark_w(const wchar_t *text)
 {
-	char room[GMT_NVTX_NAME_BYTES];
+	char buffer[GMT_NVTX_NAME_BYTES];
 
-	PASS_ON_VOID(mark_w, mark(NULL, gmt_nvtx_narrow(text, room)), text);
+	PASS_ON_VOID(mark_w, mark(NULL, gmt_nvtx_to_utf8(text, buffer)), text);
 }
 
 static uint64_t on_start_ex(const struct attributes *attributes)
 {
-	char room[GMT_NVTX_NAME_BYTES];
+	char buffer[GMT_NVTX_NAME_BYTES];
 
-	PASS_ON_START(start_ex, NULL, text_of(attributes, room), attributes);
+	PASS_ON_START(start_ex, NULL, text_of(attributes, buffer), attributes);
 }
 
 static uint64_t on_start_a(const char *text)
@@ -206,9 +206,9 @@ static uint64_t on_start_a(const char *text)
 
 static uint64_t on_start_w(const wchar_t *text)
 {
-	char room[GMT_NVTX_NAME_BYTES];
+	char buffer[GMT_NVTX_NAME_BYTES];
 
-	PASS_ON_START(start_w, NULL, gmt_nvtx_narrow(text, room), text);
+	PASS_ON_START(start_w, NULL, gmt_nvtx_to_utf8(text, buffer), text);
 }
 
 static void on_end(uint64_t id)
@@ -218,9 +218,9 @@ static void on_end(uint64_t id)
 
 static int on_push_ex(const struct attributes *attributes)
 {
-	char room[GMT_NVTX_NAME_BYTES];
+	char buffer[GMT_NVTX_NAME_BYTES];
 
-	PASS_ON(push_ex, push(NULL, text_of(attributes, room)), attributes);
+	PASS_ON(push_ex, push(NULL, text_of(attributes, buffer)), attributes);
 }
 
 static int on_push_a(const char *text)
@@ -230,9 +230,9 @@ static int on_push_a(const char *text)
 
 static int on_push_w(const wchar_t *text)
 {
-	char room[GMT_NVTX_NAME_BYTES];
+	char buffer[GMT_NVTX_NAME_BYTES];
 
-	PASS_ON(push_w, push(NULL, gmt_nvtx_narrow(text, room)), text);
+	PASS_ON(push_w, push(NULL, gmt_nvtx_to_utf8(text, buffer)), text);
 }
 
 static int on_pop(void)
@@ -242,16 +242,16 @@ static int on_pop(void)
 
 static void on_domain_mark_ex(const void *domain, const struct attributes *attributes)
 {
-	char room[GMT_NVTX_NAME_BYTES];
+	char buffer[GMT_NVTX_NAME_BYTES];
 
-	PASS_ON_VOID(domain_mark_ex, mark(domain, text_of(attributes, room)), domain, attributes);
+	PASS_ON_VOID(domain_mark_ex, mark(domain, text_of(attributes, buffer)), domain, attributes);
 }
 
 static uint64_t on_domain_start_ex(const void *domain, const struct attributes *attributes)
 {
-	char room[GMT_NVTX_NAME_BYTES];
+	char buffer[GMT_NVTX_NAME_BYTES];
 
-	PASS_ON_START(domain_start_ex, domain, text_of(attributes, room), domain, attributes);
+	PASS_ON_START(domain_start_ex, domain, text_of(attributes, buffer), domain, attributes);
 }
 
 static void on_domain_end(const void *domain, uint64_t id)
@@ -261,9 +261,9 @@ static void on_domain_end(const void *domain, uint64_t id)
 
 static int on_domain_push_ex(const void *domain, const struct attributes *attributes)
 {
-	char room[GMT_NVTX_NAME_BYTES];
+	char buffer[GMT_NVTX_NAME_BYTES];
 
-	PASS_ON(domain_push_ex, push(domain, text_of(attributes, room)), domain, attributes);
+	PASS_ON(domain_push_ex, push(domain, text_of(attributes, buffer)), domain, attributes);
 }
 
 static int on_domain_pop(const void *domain)
@@ -277,7 +277,7 @@ static int on_domain_pop(const void *domain)
 		name##_function *theirs = NEXT(name); \
 		void *handle = theirs ? theirs(__VA_ARGS__) : gmt_nvtx_handle(text); \
 		if (theirs) \
-			gmt_nvtx_learn(handle, text); \
+			gmt_nvtx_register_handle(handle, text); \
 		return handle; \
 	} while (0)
 
@@ -288,10 +288,10 @@ static void *on_register_a(const void *domain, const char *text)
 
 static void *on_register_w(const void *domain, const wchar_t *text)
 {
-	char room[GMT_NVTX_NAME_BYTES];
+	char buffer[GMT_NVTX_NAME_BYTES];
 
-	gmt_nvtx_narrow(text, room);
-	HANDLE_OF(register_w, room, domain, text);
+	gmt_nvtx_to_utf8(text, buffer);
+	HANDLE_OF(register_w, buffer, domain, text);
 }
 
 static void *on_domain_create_a(const char *text)
@@ -301,10 +301,10 @@ static void *on_domain_create_a(const char *text)
 
 static void *on_domain_create_w(const wchar_t *text)
 {
-	char room[GMT_NVTX_NAME_BYTES];
+	char buffer[GMT_NVTX_NAME_BYTES];
 
-	gmt_nvtx_narrow(text, room);
-	HANDLE_OF(domain_create_w, room, text);
+	gmt_nvtx_to_utf8(text, buffer);
+	HANDLE_OF(domain_create_w, buffer, text);
 }
 
 int InitializeInjectionNvtx2(get_table_function *get_table) __attribute__((visibility("default")));

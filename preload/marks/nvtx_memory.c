@@ -173,9 +173,9 @@ static void on_heap_reset(const void *domain, const void *heap)
 
 static void on_regions_register(const void *domain, const struct regions *regions)
 {
-	enum { AT_ONCE = 16 };
+	enum { BATCH_BLOCKS = 16 };
 	regions_register_function *theirs = NEXT(regions_register);
-	struct gmt_heap_block blocks[AT_ONCE];
+	struct gmt_heap_block blocks[BATCH_BLOCKS];
 	uint32_t heap;
 
 	if (theirs)
@@ -193,7 +193,7 @@ static void on_regions_register(const void *domain, const struct regions *region
 		else if (regions->ret_handles)
 			regions->ret_handles[i] = handle;
 		blocks[filled++] = (struct gmt_heap_block){ (uintptr_t)handle, range->size_bytes };
-		if (filled == AT_ONCE || i + 1 == regions->count) {
+		if (filled == BATCH_BLOCKS || i + 1 == regions->count) {
 			gmt_heap_alloc(heap, blocks, filled, 0);
 			filled = 0;
 		}

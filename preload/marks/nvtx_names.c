@@ -13,12 +13,14 @@ enum {
 	PROBES = 64,
 };
 
-/*
- * Our own handles are addresses of names in this array. The first byte is the empty name, for all
- * that have no name.
- */
-static char texts[TEXT_BYTES];
-static _Atomic uint32_t texts_used = 1;
+static struct {
+	/*
+	 * Our own handles are addresses of names in this array. The first byte is the empty name, for
+	 * all that have no name.
+	 */
+	char texts[TEXT_BYTES];
+	_Atomic uint32_t texts_used;
+} names = { .texts_used = 1 };
 static const char *_Atomic by_name[SLOTS];
 
 /* handles of another tool */
@@ -52,7 +54,7 @@ static char *put_character(char *at, const char *end, uint32_t code)
 	return at;
 }
 
-const char *gmt_nvtx_narrow(const wchar_t *wide, char to[GMT_NVTX_NAME_BYTES])
+const char *gmt_nvtx_to_utf8(const wchar_t *wide, char to[GMT_NVTX_NAME_BYTES])
 {
 	char *at = to, *end = to + GMT_NVTX_NAME_BYTES - 1;
 
@@ -70,23 +72,24 @@ const char *gmt_nvtx_narrow(const wchar_t *wide, char to[GMT_NVTX_NAME_BYTES])
 /* Copies a name into `texts`. Returns NULL if there is no room. */
 static const char *copy(const char *name, size_t length)
 {
-	uint32_t start = atomic_load_explicit(&texts_used, memory_order_relaxed);
+	uint32_t start = atomic_load_explicit(&names.texts_used, memory_order_relaxed);
 
 	do {
 		if (start + length + 1 > TEXT_BYTES)
 			return NULL;
-	} while (!atomic_compare_exchange_weak(&texts_used, &start, start + (uint32_t)length + 1));
-	memcpy(texts + start, name, length);
-	return texts + start;
+	} while (!atomic_compare_exchange_weak(&names.texts_used, &start,
+		start + (uint32_t)length + 1));
+	memcpy(names.texts + start, name, length);
+	return names.texts + start;
 }
 
-static bool is_name(const char *kept, const char *name, size_t length)
+static bool is_name(const char *stored, const char *name, size_t length)
 {
-	return strncmp(kept, name, length) == 0 && !kept[length];
+	return strncmp(stored, name, length) == 0 && !stored[length];
 }
 
 /* Returns the only copy of a name, or the empty name if there is no room. */
-static const char *keep(const char *name)
+static const char *store_name(const char *name)
 {
 	size_t length = name ? strnlen(name, GMT_NVTX_NAME_BYTES - 1) : 0;
 	uint32_t slot = hash_of(name, length);
@@ -94,28 +97,28 @@ static const char *keep(const char *name)
 
 	for (int probe = 0; length && probe < PROBES; probe++, slot++) {
 		/* Pairs with the release below: a visible name is complete. */
-		const char *kept = atomic_load_explicit(&by_name[slot % SLOTS], memory_order_acquire);
+		const char *stored = atomic_load_explicit(&by_name[slot % SLOTS], memory_order_acquire);
 
-		if (!kept) {
+		if (!stored) {
 			made = made ? made : copy(name, length);
 			if (!made)
 				break;
-			if (atomic_compare_exchange_strong_explicit(&by_name[slot % SLOTS], &kept, made,
+			if (atomic_compare_exchange_strong_explicit(&by_name[slot % SLOTS], &stored, made,
 					memory_order_release, memory_order_acquire))
 				return made;
 		}
-		if (is_name(kept, name, length))
-			return kept;
+		if (is_name(stored, name, length))
+			return stored;
 	}
-	return texts;
+	return names.texts;
 }
 
 void *gmt_nvtx_handle(const char *name)
 {
-	return texts + (keep(name) - texts);
+	return names.texts + (store_name(name) - names.texts);
 }
 
-void gmt_nvtx_learn(const void *handle, const char *name)
+void gmt_nvtx_register_handle(const void *handle, const char *name)
 {
 	uint32_t slot = hash_of((const char *)&handle, sizeof(handle));
 
@@ -131,7 +134,8 @@ void gmt_nvtx_learn(const void *handle, const char *name)
 		 */
 		if (!seen || seen == (uintptr_t)handle) {
 			/* Pairs with the acquire in gmt_nvtx_name. */
-			atomic_store_explicit(&by_handle[slot % SLOTS].name, keep(name), memory_order_release);
+			atomic_store_explicit(&by_handle[slot % SLOTS].name, store_name(name),
+				memory_order_release);
 			return;
 		}
 	}
@@ -142,8 +146,8 @@ const char *gmt_nvtx_name(const void *handle)
 	uint32_t slot = hash_of((const char *)&handle, sizeof(handle));
 	uintptr_t address = (uintptr_t)handle;
 
-	if (address >= (uintptr_t)texts && address < (uintptr_t)(texts + TEXT_BYTES))
-		return texts + (address - (uintptr_t)texts);
+	if (address >= (uintptr_t)names.texts && address < (uintptr_t)(names.texts + TEXT_BYTES))
+		return names.texts + (address - (uintptr_t)names.texts);
 	for (int probe = 0; handle && probe < PROBES; probe++, slot++) {
 		uintptr_t seen =
 			atomic_load_explicit(&by_handle[slot % SLOTS].handle, memory_order_relaxed);
@@ -159,7 +163,7 @@ const char *gmt_nvtx_name(const void *handle)
 }
 
 /* The numbers are those of nvToolsExt.h. */
-const char *gmt_nvtx_text(int32_t type, const void *message, char room[GMT_NVTX_NAME_BYTES])
+const char *gmt_nvtx_text(int32_t type, const void *message, char buffer[GMT_NVTX_NAME_BYTES])
 {
 	enum { ASCII = 1, UNICODE = 2, REGISTERED = 3 };
 
@@ -167,7 +171,7 @@ const char *gmt_nvtx_text(int32_t type, const void *message, char room[GMT_NVTX_
 	case ASCII:
 		return message;
 	case UNICODE:
-		return gmt_nvtx_narrow(message, room);
+		return gmt_nvtx_to_utf8(message, buffer);
 	case REGISTERED:
 		return gmt_nvtx_name(message);
 	default:
@@ -182,10 +186,10 @@ void gmt_nvtx_full_name_init(struct gmt_nvtx_full_name *ret_name, const void *do
 
 	ret_name->text = text;
 	if (domain_name[0]) {
-		char *at = stpcpy(stpcpy(ret_name->room, domain_name), ": ");
+		char *at = stpcpy(stpcpy(ret_name->buffer, domain_name), ": ");
 
 		*stpncpy(at, text ? text : "", GMT_NVTX_NAME_BYTES) = 0;
-		ret_name->text = ret_name->room;
+		ret_name->text = ret_name->buffer;
 	}
 	ret_name->length = ret_name->text ? strnlen(ret_name->text, GMT_MARK_NAME_BYTES + 1) : 0;
 }

@@ -15,28 +15,28 @@
 enum { GMT_NVTX_NAME_BYTES = 256 }; /* including the NUL; longer names are cut */
 
 /* Converts `wide` (may be NULL) to UTF-8. Each invalid character becomes U+FFFD. Returns `to`. */
-const char *gmt_nvtx_narrow(const wchar_t *wide, char to[GMT_NVTX_NAME_BYTES]);
+const char *gmt_nvtx_to_utf8(const wchar_t *wide, char to[GMT_NVTX_NAME_BYTES]);
 
 /* Returns a handle for a name (may be NULL). Equal names have equal handles. Never NULL. */
 void *gmt_nvtx_handle(const char *name);
 
 /* Remembers the handle that another tool gave for a name. */
-void gmt_nvtx_learn(const void *handle, const char *name);
+void gmt_nvtx_register_handle(const void *handle, const char *name);
 
 /* Returns the name for a handle of either kind, or "" if it is unknown. */
 const char *gmt_nvtx_name(const void *handle);
 
 /*
  * Returns the text of an NVTX message of that type: the message itself, or its UTF-8 form in
- * `room`. Returns NULL if the message has no text.
+ * `buffer`. Returns NULL if the message has no text.
  */
-const char *gmt_nvtx_text(int32_t type, const void *message, char room[GMT_NVTX_NAME_BYTES]);
+const char *gmt_nvtx_text(int32_t type, const void *message, char buffer[GMT_NVTX_NAME_BYTES]);
 
 /* A name, preceded by the name of its domain if the domain has one. */
 struct gmt_nvtx_full_name {
 	const char *text; /* NULL: no name */
 	size_t length;    /* enough of the length to decide where a mark's name is cut */
-	char room[2 * GMT_NVTX_NAME_BYTES + 4];
+	char buffer[2 * GMT_NVTX_NAME_BYTES + 4];
 };
 
 /* `text` (may be NULL) is borrowed. */

@@ -22,16 +22,18 @@
  * How long the main thread may take to return to Python. Steps are missed meanwhile, but no thread
  * waits.
  */
-enum { PATIENCE_NS = 5000000 };
+enum { MAIN_THREAD_PATIENCE_NS = 5000000 };
 
 GMT_HOT_DATA _Atomic bool gmt_optimizer_is_settled;
 
-static atomic_flag trying = ATOMIC_FLAG_INIT;
-static _Atomic uint64_t blocks;   /* reports seen until the hooks are settled */
-static _Atomic uint64_t next_try; /* the value of `blocks` at which to try again */
-static _Atomic uint64_t asked_ns; /* when the main thread was asked; 0: it was not asked */
-/* gmt_interpreter is valid; pairs with the acquire in gmt_optimizer_see_first_blocks */
-static _Atomic bool is_found;
+static struct {
+	atomic_flag try_lock;
+	_Atomic uint64_t blocks;   /* reports seen until the hooks are settled */
+	_Atomic uint64_t next_try; /* the value of `blocks` at which to try again */
+	_Atomic uint64_t asked_ns; /* when the main thread was asked; 0: it was not asked */
+	/* gmt_interpreter is valid; pairs with the acquire in gmt_optimizer_on_early_block */
+	_Atomic bool is_found;
+} optimizer = { .try_lock = ATOMIC_FLAG_INIT };
 
 static void give_up(const char *why)
 {
@@ -45,7 +47,7 @@ static void give_up(const char *why)
 /* A later import may bring the missing part. Doubles the distance to the next try. */
 static void try_later(void)
 {
-	atomic_store(&next_try, atomic_load(&blocks) * 2);
+	atomic_store(&optimizer.next_try, atomic_load(&optimizer.blocks) * 2);
 }
 
 /* Needs the GIL. */
@@ -71,7 +73,7 @@ static int try_on_main_thread(void *unused)
 
 	enum gmt_optimizer_hooking hooking = try_now();
 
-	atomic_store(&asked_ns, 0);
+	atomic_store(&optimizer.asked_ns, 0);
 	return hooking == GMT_OPTIMIZER_INTERRUPTED ? -1 : 0;
 }
 
@@ -87,9 +89,9 @@ static bool is_main_thread(void)
 	return syscall(SYS_gettid) == getpid();
 }
 
-static void ask_thread(void)
+static void try_on_some_thread(void)
 {
-	uint64_t asked = atomic_load(&asked_ns), now_ns = gmt_clock_monotonic_ns();
+	uint64_t asked = atomic_load(&optimizer.asked_ns), now_ns = gmt_clock_monotonic_ns();
 
 	if (!gmt_interpreter_is_alive()) {
 		try_later();
@@ -100,16 +102,16 @@ static void ask_thread(void)
 		 */
 		if (asked)
 			return;
-		atomic_store(&asked_ns, now_ns);
+		atomic_store(&optimizer.asked_ns, now_ns);
 		if (!gmt_interpreter_call_soon(try_on_main_thread))
-			atomic_store(&asked_ns, 0);
-	} else if (!asked || now_ns - asked > PATIENCE_NS) {
+			atomic_store(&optimizer.asked_ns, 0);
+	} else if (!asked || now_ns - asked > MAIN_THREAD_PATIENCE_NS) {
 		if (!gmt_interpreter_call_on_new_thread(try_on_new_thread))
 			try_later();
 	}
 }
 
-static void find_thread_to_ask(void)
+static void find_interpreter_and_try(void)
 {
 	const char *why = "";
 
@@ -125,31 +127,32 @@ static void find_thread_to_ask(void)
 	case GMT_INTERPRETER_ABSENT:
 		try_later();
 		break;
-	case GMT_INTERPRETER_UNFIT:
+	case GMT_INTERPRETER_UNSUPPORTED:
 		give_up(why);
 		break;
-	case GMT_INTERPRETER_FIT:
-		atomic_store_explicit(&is_found, true, memory_order_release);
+	case GMT_INTERPRETER_SUPPORTED:
+		atomic_store_explicit(&optimizer.is_found, true, memory_order_release);
 		/*
 		 * A thread without a Python state, such as an autograd thread, does not start a training.
 		 */
 		if (gmt_interpreter.this_thread())
-			ask_thread();
+			try_on_some_thread();
 		break;
 	}
 }
 
-void gmt_optimizer_see_first_blocks(void)
+void gmt_optimizer_on_early_block(void)
 {
 	int kept_errno = errno;
 
-	if (atomic_load_explicit(&is_found, memory_order_acquire) && !gmt_interpreter.this_thread())
+	if (atomic_load_explicit(&optimizer.is_found, memory_order_acquire) &&
+		!gmt_interpreter.this_thread())
 		return;
-	if (atomic_fetch_add(&blocks, 1) + 1 < atomic_load(&next_try) ||
-		atomic_flag_test_and_set(&trying))
+	if (atomic_fetch_add(&optimizer.blocks, 1) + 1 < atomic_load(&optimizer.next_try) ||
+		atomic_flag_test_and_set(&optimizer.try_lock))
 		return;
-	find_thread_to_ask();
-	atomic_flag_clear(&trying);
+	find_interpreter_and_try();
+	atomic_flag_clear(&optimizer.try_lock);
 	errno = kept_errno;
 }
 
@@ -157,10 +160,10 @@ void gmt_optimizer_see_first_blocks(void)
 static void after_fork(void)
 {
 	gmt_interpreter_forget_threads();
-	atomic_flag_clear(&trying);
-	atomic_store(&blocks, 0);
-	atomic_store(&next_try, 0);
-	atomic_store(&asked_ns, 0);
+	atomic_flag_clear(&optimizer.try_lock);
+	atomic_store(&optimizer.blocks, 0);
+	atomic_store(&optimizer.next_try, 0);
+	atomic_store(&optimizer.asked_ns, 0);
 }
 
 GMT_AT_STAGE(after_fork, MARKS, after_fork);

@@ -14,18 +14,18 @@
 
 extern _Atomic bool gmt_optimizer_is_settled; /* the hooks are registered, or never will be */
 
-/* Slow path of gmt_optimizer_see_block. */
-void gmt_optimizer_see_first_blocks(void);
+/* Slow path of gmt_optimizer_on_block. */
+void gmt_optimizer_on_early_block(void);
 
 /*
  * Call after PyTorch's allocator has reported an event and the recorder has recorded it. Any
  * thread, with or without the GIL; the thread may hold any of the allocator's locks. Costs one load
  * once the hooks are settled. Keeps errno.
  */
-static inline void gmt_optimizer_see_block(void)
+static inline void gmt_optimizer_on_block(void)
 {
 	if (__builtin_expect(!atomic_load_explicit(&gmt_optimizer_is_settled, memory_order_relaxed), 0))
-		gmt_optimizer_see_first_blocks();
+		gmt_optimizer_on_early_block();
 }
 
 #endif

@@ -104,7 +104,7 @@ static void *on_step(void *self, void *const *arguments, intptr_t count, void *k
 	if (!text)
 		py->clear_error();
 	if (gmt_config.tensors)
-		gmt_tensor_roles_see_step(arguments[0], steps);
+		gmt_tensor_roles_on_step(arguments[0], steps);
 	gmt_mark(GMT_MARK_KIND_STEP, GMT_MARK_SOURCE_OPTIMIZER, text, text ? (size_t)length : 0,
 		number);
 	gmt_interpreter_release(name);
@@ -120,7 +120,7 @@ static void *on_end(void *self, void *const *arguments, intptr_t count, void *ke
 	(void)keywords;
 	gmt_interpreter_close();
 	if (gmt_config.tensors)
-		gmt_tensor_roles_see_end();
+		gmt_tensor_roles_on_end();
 	gmt_mark(GMT_MARK_KIND_TEARDOWN, GMT_MARK_SOURCE_INTERPRETER, NULL, 0, 0);
 	gmt_python_end();
 	return none();
@@ -254,7 +254,7 @@ static void hook_end(void *modules)
 	gmt_interpreter_release(add_function);
 }
 
-static enum gmt_optimizer_hooking hook_both(const char **ret_why)
+static enum gmt_optimizer_hooking hook_optimizers_and_end(const char **ret_why)
 {
 	void *modules = py->modules(); /* borrowed, like the module found in it */
 	void *module = modules ? py->dict_find(modules, "torch.optim.optimizer") : NULL;
@@ -281,7 +281,7 @@ enum gmt_optimizer_hooking gmt_optimizer_hook(const char **ret_why)
 
 	py->fetch_error(&type, &value, &traceback);
 
-	enum gmt_optimizer_hooking hooking = hook_both(ret_why);
+	enum gmt_optimizer_hooking hooking = hook_optimizers_and_end(ret_why);
 
 	if (hooking != GMT_OPTIMIZER_INTERRUPTED)
 		py->restore_error(type, value, traceback);

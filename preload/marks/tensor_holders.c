@@ -8,9 +8,9 @@
 #include "marks/interpreter.h"
 
 enum {
-	MOST_OBJECTS = 4000000, /* Python objects examined per search */
-	MOST_SEARCHES = 8,
-	MOST_HOLDERS = 256,     /* that are remembered */
+	MAX_OBJECTS = 4000000, /* Python objects examined per search */
+	MAX_SEARCHES = 8,
+	MAX_HOLDERS = 256,     /* that are remembered */
 };
 
 struct search {
@@ -23,10 +23,12 @@ struct search {
 
 static const struct gmt_interpreter *const py = &gmt_interpreter;
 
-/* Protected by the GIL. The child of a fork keeps its parent's data. */
-static struct gmt_tensor_holder holders[MOST_HOLDERS];
-static size_t holder_count;
-static unsigned searches;
+static struct {
+	/* Protected by the GIL. The child of a fork keeps its parent's data. */
+	struct gmt_tensor_holder holders[MAX_HOLDERS];
+	size_t holder_count;
+	unsigned searches;
+} holders;
 
 static enum gmt_tensor_holder_kind kind_of(struct search *search, void *object)
 {
@@ -69,11 +71,11 @@ void *gmt_tensor_holder_object(const struct gmt_tensor_holder *holder)
 /* If the object of a remembered holder is gone, reuses that entry. */
 void gmt_tensor_holders_remember(void *object, enum gmt_tensor_holder_kind kind)
 {
-	size_t place = holder_count;
+	size_t place = holders.holder_count;
 	void *reference;
 
-	for (size_t i = 0; i < holder_count; i++) {
-		void *known = gmt_tensor_holder_object(&holders[i]);
+	for (size_t i = 0; i < holders.holder_count; i++) {
+		void *known = gmt_tensor_holder_object(&holders.holders[i]);
 
 		gmt_interpreter_release(known);
 		if (known == object)
@@ -81,15 +83,15 @@ void gmt_tensor_holders_remember(void *object, enum gmt_tensor_holder_kind kind)
 		if (!known)
 			place = i;
 	}
-	reference = place < MOST_HOLDERS ? py->weak_reference(object, NULL) : NULL;
+	reference = place < MAX_HOLDERS ? py->weak_reference(object, NULL) : NULL;
 	py->clear_error();
 	if (!reference)
 		return;
-	if (place < holder_count)
-		py->dec_ref(holders[place].reference);
+	if (place < holders.holder_count)
+		py->dec_ref(holders.holders[place].reference);
 	else
-		holder_count++;
-	holders[place] = (struct gmt_tensor_holder){ .reference = reference, .kind = kind };
+		holders.holder_count++;
+	holders.holders[place] = (struct gmt_tensor_holder){ .reference = reference, .kind = kind };
 }
 
 /* Finds modules and optimizers among all Python objects. `objects` keeps them alive. */
@@ -97,7 +99,7 @@ static void find_holders(struct search *search, void *objects)
 {
 	intptr_t count = gmt_interpreter_is_a(objects, py->list_type) ? py->list_size(objects) : 0;
 
-	for (intptr_t i = 0; i < count && count <= MOST_OBJECTS && search->has_memory; i++) {
+	for (intptr_t i = 0; i < count && count <= MAX_OBJECTS && search->has_memory; i++) {
 		void *object = py->list_item(objects, i), **found;
 		enum gmt_tensor_holder_kind kind = kind_of(search, object);
 
@@ -130,11 +132,11 @@ void gmt_tensor_holders_search(void *module_type)
 		.has_memory = true,
 	};
 	void *get_objects =
-		searches < MOST_SEARCHES ? gmt_interpreter_imported("gc", "get_objects") : NULL;
+		holders.searches < MAX_SEARCHES ? gmt_interpreter_imported("gc", "get_objects") : NULL;
 	void *objects = get_objects ? py->call(get_objects, NULL) : NULL;
 
 	py->clear_error();
-	searches++;
+	holders.searches++;
 	if (objects)
 		find_holders(&search, objects);
 	remember_found(&search);
@@ -148,15 +150,15 @@ void gmt_tensor_holders_search(void *module_type)
 
 bool gmt_tensor_holders_were_searched(void)
 {
-	return searches;
+	return holders.searches;
 }
 
 size_t gmt_tensor_holders_count(void)
 {
-	return holder_count;
+	return holders.holder_count;
 }
 
 struct gmt_tensor_holder *gmt_tensor_holders_at(size_t index)
 {
-	return &holders[index];
+	return &holders.holders[index];
 }

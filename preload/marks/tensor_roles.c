@@ -13,52 +13,52 @@
 #include "producer/mark.h"
 
 enum {
-	EVERY = 16,             /* search at steps 1, 2, 16, 256, ... */
-	MOST_TENSORS = 20000,   /* recorded per round */
-	MOST_MODULES = 100000,
-	MOST_DEPTH = 64,        /* nesting of modules */
-	MOST_STATE_DEPTH = 3,   /* nesting of lists and dictionaries in an optimizer's state */
-	LONGEST_NAME = 250,
+	INTERVAL_FACTOR = 16,             /* search at steps 1, 2, 16, 256, ... */
+	MAX_TENSORS = 20000,   /* recorded per round */
+	MAX_MODULES = 100000,
+	MAX_DEPTH = 64,        /* nesting of modules */
+	MAX_STATE_DEPTH = 3,   /* nesting of lists and dictionaries in an optimizer's state */
+	MAX_NAME_BYTES = 250,
 };
 
 /* One round: all holders are searched, and their tensors recorded. */
-struct round {
+struct scan {
 	void *module_type;                    /* torch.nn.Module */
 	void *tensor_type, *parameter_type;   /* torch.Tensor, torch.nn.Parameter */
 	void *distributed_type; /* torch.distributed.tensor.DTensor; NULL: not imported */
 	void *true_object, *plain_type; /* True, type */
-	/* address of memory -> last mark recorded for it; see gist_of */
-	struct gmt_map told;
+	/* address of memory -> last mark recorded for it; see mark_key_of */
+	struct gmt_map recorded;
 	/* address of a parameter or buffer -> offset of its name in `texts` */
 	struct gmt_map names;
 	GMT_VEC(char) texts; /* each name ends with a NUL */
 	size_t tensors, visited;
 	uint32_t holder; /* index of the holder that is being searched */
-	bool has_models; /* more than one model */
+	bool has_several_models; /* more than one model */
 	bool has_memory; /* for these tables */
 };
 
 static const struct gmt_interpreter *const py = &gmt_interpreter;
 
 /* Protected by the GIL. The child of a fork keeps its parent's data. */
-static unsigned models; /* number of models that have a number */
+static unsigned model_count; /* number of models that have a number */
 
 /*
  * Returns whether this is one of PyTorch's own tensor types. Other types may run Python code when
  * asked.
  */
-static bool is_plain(const struct round *round, void *tensor)
+static bool is_plain(const struct scan *scan, void *tensor)
 {
-	return gmt_interpreter_has_type(tensor, round->tensor_type) ||
-		gmt_interpreter_has_type(tensor, round->parameter_type);
+	return gmt_interpreter_has_type(tensor, scan->tensor_type) ||
+		gmt_interpreter_has_type(tensor, scan->parameter_type);
 }
 
 /* Returns the start address of a tensor's memory; 0: it is not on a GPU, or has no memory. */
-static uint64_t memory_of(const struct round *round, void *tensor)
+static uint64_t memory_of(const struct scan *scan, void *tensor)
 {
 	void *is_cuda = gmt_interpreter_attribute(tensor, "is_cuda");
 	void *storage =
-		is_cuda == round->true_object ? gmt_interpreter_result_of(tensor, "untyped_storage") : NULL;
+		is_cuda == scan->true_object ? gmt_interpreter_result_of(tensor, "untyped_storage") : NULL;
 	void *number = storage ? gmt_interpreter_result_of(storage, "data_ptr") : NULL;
 	uint64_t address = number ? (uint64_t)(uintptr_t)py->address_of_int(number) : 0;
 
@@ -70,9 +70,9 @@ static uint64_t memory_of(const struct round *round, void *tensor)
 }
 
 /* Returns a key for the mark of some memory: the holder, the kind and some bits of the name. */
-static uint64_t gist_of(const struct round *round, enum gmt_mark_kind kind, const char *name)
+static uint64_t mark_key_of(const struct scan *scan, enum gmt_mark_kind kind, const char *name)
 {
-	return (uint64_t)round->holder << 40 | (uint64_t)kind << 32 |
+	return (uint64_t)scan->holder << 40 | (uint64_t)kind << 32 |
 		(name ? gmt_hash_bytes(name, strlen(name)) & UINT32_MAX : 0);
 }
 
@@ -81,70 +81,71 @@ static uint64_t gist_of(const struct round *round, enum gmt_mark_kind kind, cons
  * Exception: several tensors of one holder may share the memory, for example one buffer for all
  * gradients.
  */
-static bool is_news(const struct round *round, uint64_t address, uint64_t gist)
+static bool is_new_mark(const struct scan *scan, uint64_t address, uint64_t mark_key)
 {
 	uint64_t before;
 
-	return !gmt_map_find(&round->told, address, &before) ||
-		(before >> 32 == gist >> 32 && before != gist);
+	return !gmt_map_find(&scan->recorded, address, &before) ||
+		(before >> 32 == mark_key >> 32 && before != mark_key);
 }
 
-static void tell_local(struct round *round, enum gmt_mark_kind kind, void *tensor, const char *name)
+static void record_local_tensor(struct scan *scan, enum gmt_mark_kind kind, void *tensor,
+	const char *name)
 {
-	uint64_t address, gist = gist_of(round, kind, name);
+	uint64_t address, mark_key = mark_key_of(scan, kind, name);
 
-	if (!is_plain(round, tensor))
+	if (!is_plain(scan, tensor))
 		return;
-	address = memory_of(round, tensor);
-	if (!address || !is_news(round, address, gist) || round->tensors >= MOST_TENSORS)
+	address = memory_of(scan, tensor);
+	if (!address || !is_new_mark(scan, address, mark_key) || scan->tensors >= MAX_TENSORS)
 		return;
-	round->tensors++;
-	round->has_memory &= gmt_map_put(&round->told, address, gist);
+	scan->tensors++;
+	scan->has_memory &= gmt_map_put(&scan->recorded, address, mark_key);
 	gmt_mark(kind, GMT_MARK_SOURCE_INTERPRETER, name, name ? strlen(name) : 0, address);
 }
 
-static void tell(struct round *round, enum gmt_mark_kind kind, void *tensor, const char *name)
+static void record_tensor(struct scan *scan, enum gmt_mark_kind kind, void *tensor,
+	const char *name)
 {
-	void *local = gmt_interpreter_is_a(tensor, round->distributed_type)
+	void *local = gmt_interpreter_is_a(tensor, scan->distributed_type)
 		? gmt_interpreter_attribute(tensor, "_local_tensor")
 		: NULL;
 
-	tell_local(round, kind, local ? local : tensor, name);
+	record_local_tensor(scan, kind, local ? local : tensor, name);
 	gmt_interpreter_release(local);
 }
 
-static const char *name_of(const struct round *round, void *parameter)
+static const char *name_of(const struct scan *scan, void *parameter)
 {
 	uint64_t at;
 
-	return gmt_map_find(&round->names, (uint64_t)(uintptr_t)parameter, &at)
-		? round->texts.items + at
-		: NULL;
+	return gmt_map_find(&scan->names, (uint64_t)(uintptr_t)parameter, &at) ? scan->texts.items + at
+																		   : NULL;
 }
 
-static void keep_name(struct round *round, void *parameter, const char *name)
+static void keep_name(struct scan *scan, void *parameter, const char *name)
 {
 	size_t length = strlen(name) + 1;
 
-	if (!gmt_vec_reserve(&round->texts, length) ||
-		!gmt_map_put(&round->names, (uint64_t)(uintptr_t)parameter, round->texts.count)) {
-		round->has_memory = false;
+	if (!gmt_vec_reserve(&scan->texts, length) ||
+		!gmt_map_put(&scan->names, (uint64_t)(uintptr_t)parameter, scan->texts.count)) {
+		scan->has_memory = false;
 		return;
 	}
-	memcpy(round->texts.items + round->texts.count, name, length);
-	round->texts.count += length;
+	memcpy(scan->texts.items + scan->texts.count, name, length);
+	scan->texts.count += length;
 }
 
-static void tell_parameter(struct round *round, void *parameter, const char *name)
+static void record_parameter(struct scan *scan, void *parameter, const char *name)
 {
 	void *gradient;
 
-	tell(round, GMT_MARK_KIND_PARAMETER, parameter, name);
-	if (!is_plain(round, parameter) && !gmt_interpreter_is_a(parameter, round->distributed_type))
+	record_tensor(scan, GMT_MARK_KIND_PARAMETER, parameter, name);
+	if (!is_plain(scan, parameter) && !gmt_interpreter_is_a(parameter, scan->distributed_type))
 		return;
 	gradient = gmt_interpreter_attribute(parameter, "grad");
 	if (gradient && gradient != py->none)
-		tell(round, GMT_MARK_KIND_GRADIENT, gradient, name);
+		record_tensor(scan, GMT_MARK_KIND_GRADIENT, gradient, name);
 	gmt_interpreter_release(gradient);
 }
 
@@ -155,7 +156,7 @@ static bool join(char *to, const char *prefix, void *key)
 	size_t length = strlen(prefix), more = text ? strlen(text) : 0;
 
 	py->clear_error();
-	if (!text || length + 1 + more >= LONGEST_NAME)
+	if (!text || length + 1 + more >= MAX_NAME_BYTES)
 		return false;
 	memcpy(to, prefix, length);
 	if (length)
@@ -164,10 +165,10 @@ static bool join(char *to, const char *prefix, void *key)
 	return true;
 }
 
-static void tell_tensors_of(struct round *round, void *dictionary, enum gmt_mark_kind kind,
+static void record_tensors_of(struct scan *scan, void *dictionary, enum gmt_mark_kind kind,
 	const char *prefix)
 {
-	char name[LONGEST_NAME];
+	char name[MAX_NAME_BYTES];
 	void *key, *tensor;
 
 	if (!gmt_interpreter_is_a(dictionary, py->dict_type))
@@ -177,54 +178,54 @@ static void tell_tensors_of(struct round *round, void *dictionary, enum gmt_mark
 		 * A tensor that several modules share has its first name, as in PyTorch's
 		 * named_parameters().
 		 */
-		if (tensor == py->none || name_of(round, tensor) || !join(name, prefix, key))
+		if (tensor == py->none || name_of(scan, tensor) || !join(name, prefix, key))
 			continue;
-		keep_name(round, tensor, name);
+		keep_name(scan, tensor, name);
 		if (kind == GMT_MARK_KIND_PARAMETER)
-			tell_parameter(round, tensor, name);
+			record_parameter(scan, tensor, name);
 		else
-			tell(round, kind, tensor, name);
+			record_tensor(scan, kind, tensor, name);
 	}
 }
 
-static void tell_module(struct round *round, void *module, const char *prefix, int depth)
+static void record_module(struct scan *scan, void *module, const char *prefix, int depth)
 {
-	char name[LONGEST_NAME];
+	char name[MAX_NAME_BYTES];
 	void *modules = gmt_interpreter_own_value(module, "_modules"), *key, *child;
 
-	if (round->visited++ >= MOST_MODULES || depth > MOST_DEPTH || !round->has_memory)
+	if (scan->visited++ >= MAX_MODULES || depth > MAX_DEPTH || !scan->has_memory)
 		return;
-	tell_tensors_of(round, gmt_interpreter_own_value(module, "_parameters"),
+	record_tensors_of(scan, gmt_interpreter_own_value(module, "_parameters"),
 		GMT_MARK_KIND_PARAMETER, prefix);
-	tell_tensors_of(round, gmt_interpreter_own_value(module, "_buffers"), GMT_MARK_KIND_BUFFER,
+	record_tensors_of(scan, gmt_interpreter_own_value(module, "_buffers"), GMT_MARK_KIND_BUFFER,
 		prefix);
 	if (!gmt_interpreter_is_a(modules, py->dict_type))
 		return;
 	for (intptr_t at = 0; py->dict_next(modules, &at, &key, &child);)
-		if (gmt_interpreter_is_a(child, round->module_type) && join(name, prefix, key))
-			tell_module(round, child, name, depth + 1);
+		if (gmt_interpreter_is_a(child, scan->module_type) && join(name, prefix, key))
+			record_module(scan, child, name, depth + 1);
 }
 
 /*
  * Records the tensors of an optimizer's state for one parameter, also inside lists and
  * dictionaries.
  */
-static void tell_state(struct round *round, void *state, const char *name, int depth)
+static void record_state(struct scan *scan, void *state, const char *name, int depth)
 {
 	void *key, *value;
 
-	if (gmt_interpreter_is_a(state, py->dict_type) && depth < MOST_STATE_DEPTH) {
+	if (gmt_interpreter_is_a(state, py->dict_type) && depth < MAX_STATE_DEPTH) {
 		for (intptr_t at = 0; py->dict_next(state, &at, &key, &value);)
-			tell_state(round, value, name, depth + 1);
-	} else if (gmt_interpreter_is_a(state, py->list_type) && depth < MOST_STATE_DEPTH) {
+			record_state(scan, value, name, depth + 1);
+	} else if (gmt_interpreter_is_a(state, py->list_type) && depth < MAX_STATE_DEPTH) {
 		for (intptr_t i = 0; i < py->list_size(state); i++)
-			tell_state(round, py->list_item(state, i), name, depth + 1);
+			record_state(scan, py->list_item(state, i), name, depth + 1);
 	} else {
-		tell(round, GMT_MARK_KIND_OPTIMIZER_STATE, state, name);
+		record_tensor(scan, GMT_MARK_KIND_OPTIMIZER_STATE, state, name);
 	}
 }
 
-static void tell_optimizer(struct round *round, void *optimizer)
+static void record_optimizer(struct scan *scan, void *optimizer)
 {
 	void *groups = gmt_interpreter_own_value(optimizer, "param_groups"),
 		 *state = gmt_interpreter_own_value(optimizer, "state"), *key, *value;
@@ -241,24 +242,24 @@ static void tell_optimizer(struct round *round, void *optimizer)
 				void *parameter = py->list_item(parameters, j);
 
 				/* A parameter with a name was already recorded with its module. */
-				if (!name_of(round, parameter))
-					tell_parameter(round, parameter, NULL);
+				if (!name_of(scan, parameter))
+					record_parameter(scan, parameter, NULL);
 			}
 		}
 	if (!gmt_interpreter_is_a(state, py->dict_type))
 		return;
 	for (intptr_t at = 0; py->dict_next(state, &at, &key, &value);)
-		tell_state(round, value, name_of(round, key), 0);
+		record_state(scan, value, name_of(scan, key), 0);
 }
 
 /*
  * Makes a prefix such as "model 2 (Judge)" or "Accuracy". Asks for the class's name only if that
  * runs no code of the program.
  */
-static void prefix_of(const struct round *round, void *module, unsigned number, char *ret_prefix)
+static void prefix_of(const struct scan *scan, void *module, unsigned number, char *ret_prefix)
 {
 	void *type = py->type_of(module);
-	void *name = gmt_interpreter_has_type(type, round->plain_type)
+	void *name = gmt_interpreter_has_type(type, scan->plain_type)
 		? gmt_interpreter_attribute(type, "__name__")
 		: NULL;
 	const char *text = name ? py->text_of(name, NULL) : NULL;
@@ -267,19 +268,19 @@ static void prefix_of(const struct round *round, void *module, unsigned number, 
 	if (!text)
 		text = "a class of its own";
 	if (number)
-		snprintf(ret_prefix, LONGEST_NAME, "model %u (%.60s)", number, text);
+		snprintf(ret_prefix, MAX_NAME_BYTES, "model %u (%.60s)", number, text);
 	else
-		snprintf(ret_prefix, LONGEST_NAME, "%.60s", text);
+		snprintf(ret_prefix, MAX_NAME_BYTES, "%.60s", text);
 	gmt_interpreter_release(name);
 	gmt_interpreter_release(type);
 }
 
 /*
  * Returns whether the module or a module inside it has a parameter. Losses and metrics have no
- * parameters. `left` bounds the work: modules that share or contain each other have more paths than
- * modules.
+ * parameters. `remaining` bounds the work: modules that share or contain each other have more paths
+ * than modules.
  */
-static bool has_parameter(const struct round *round, void *module, int depth, unsigned *left)
+static bool has_parameter(const struct scan *scan, void *module, int depth, unsigned *remaining)
 {
 	void *parameters = gmt_interpreter_own_value(module, "_parameters");
 	void *modules = gmt_interpreter_own_value(module, "_modules"), *key, *value;
@@ -288,25 +289,25 @@ static bool has_parameter(const struct round *round, void *module, int depth, un
 		for (intptr_t at = 0; py->dict_next(parameters, &at, &key, &value);)
 			if (value != py->none)
 				return true;
-	if (!gmt_interpreter_is_a(modules, py->dict_type) || depth > MOST_DEPTH)
+	if (!gmt_interpreter_is_a(modules, py->dict_type) || depth > MAX_DEPTH)
 		return false;
-	for (intptr_t at = 0; *left && py->dict_next(modules, &at, &key, &value);) {
-		--*left;
-		if (gmt_interpreter_is_a(value, round->module_type) &&
-			has_parameter(round, value, depth + 1, left))
+	for (intptr_t at = 0; *remaining && py->dict_next(modules, &at, &key, &value);) {
+		--*remaining;
+		if (gmt_interpreter_is_a(value, scan->module_type) &&
+			has_parameter(scan, value, depth + 1, remaining))
 			return true;
 	}
 	return false;
 }
 
-static bool is_model(const struct round *round, void *module)
+static bool is_model(const struct scan *scan, void *module)
 {
-	unsigned left = MOST_MODULES;
+	unsigned remaining = MAX_MODULES;
 
-	return has_parameter(round, module, 0, &left);
+	return has_parameter(scan, module, 0, &remaining);
 }
 
-static void count_models(struct round *round)
+static void count_models(struct scan *scan)
 {
 	int count = 0;
 
@@ -315,10 +316,10 @@ static void count_models(struct round *round)
 		void *object =
 			holder->kind == GMT_TENSOR_HOLDER_MODULE ? gmt_tensor_holder_object(holder) : NULL;
 
-		count += object && is_model(round, object);
+		count += object && is_model(scan, object);
 		gmt_interpreter_release(object);
 	}
-	round->has_models = count > 1;
+	scan->has_several_models = count > 1;
 }
 
 /*
@@ -326,45 +327,45 @@ static void count_models(struct round *round)
  * names of other models begin with the model, for its whole life. The names of other modules begin
  * with their class.
  */
-static void tell_root(struct round *round, struct gmt_tensor_holder *holder, void *module)
+static void record_root_module(struct scan *scan, struct gmt_tensor_holder *holder, void *module)
 {
-	char prefix[LONGEST_NAME] = "";
+	char prefix[MAX_NAME_BYTES] = "";
 
-	if (!holder->number && is_model(round, module)) {
-		holder->has_prefix = round->has_models || models;
-		holder->number = ++models;
+	if (!holder->number && is_model(scan, module)) {
+		holder->has_prefix = scan->has_several_models || model_count;
+		holder->number = ++model_count;
 	}
 	if (holder->has_prefix || !holder->number)
-		prefix_of(round, module, holder->number, prefix);
-	tell_module(round, module, prefix, 0);
+		prefix_of(scan, module, holder->number, prefix);
+	record_module(scan, module, prefix, 0);
 }
 
 /* Modules come first, because they know the parameters' names. */
-static void tell_all(struct round *round)
+static void record_all(struct scan *scan)
 {
-	count_models(round);
+	count_models(scan);
 	for (enum gmt_tensor_holder_kind kind = GMT_TENSOR_HOLDER_MODULE;
 		kind <= GMT_TENSOR_HOLDER_OPTIMIZER; kind++)
 		for (size_t i = 0; i < gmt_tensor_holders_count(); i++) {
 			struct gmt_tensor_holder *holder = gmt_tensor_holders_at(i);
 			void *object = holder->kind == kind ? gmt_tensor_holder_object(holder) : NULL;
 
-			round->holder = (uint32_t)i;
+			scan->holder = (uint32_t)i;
 			if (object && kind == GMT_TENSOR_HOLDER_MODULE)
-				tell_root(round, holder, object);
+				record_root_module(scan, holder, object);
 			else if (object)
-				tell_optimizer(round, object);
+				record_optimizer(scan, object);
 			gmt_interpreter_release(object);
 		}
-	if (round->tensors)
-		gmt_mark(GMT_MARK_KIND_ROLES, GMT_MARK_SOURCE_INTERPRETER, NULL, 0, round->tensors);
+	if (scan->tensors)
+		gmt_mark(GMT_MARK_KIND_ROLES, GMT_MARK_SOURCE_INTERPRETER, NULL, 0, scan->tensors);
 }
 
 /*
  * Disables __torch_function__: otherwise tensor subclasses and modes of the program would be
  * called. Both methods are written in C.
  */
-static void tell_without_overrides(struct round *round)
+static void record_without_overrides(struct scan *scan)
 {
 	void *guard_type = gmt_interpreter_imported("torch._C", "DisableTorchFunction");
 	void *guard = guard_type ? py->call(guard_type, NULL) : NULL;
@@ -373,7 +374,7 @@ static void tell_without_overrides(struct round *round)
 	if (entered) {
 		void *leave = gmt_interpreter_attribute(guard, "__exit__");
 
-		tell_all(round);
+		record_all(scan);
 		gmt_interpreter_release(leave ? py->call(leave, py->none, py->none, py->none, NULL) : NULL);
 		py->clear_error();
 		gmt_interpreter_release(leave);
@@ -383,9 +384,9 @@ static void tell_without_overrides(struct round *round)
 	gmt_interpreter_release(guard_type);
 }
 
-static void ask(void *optimizer, bool is_new)
+static void scan_holders(void *optimizer, bool is_new)
 {
-	struct round round = {
+	struct scan scan = {
 		.module_type = gmt_interpreter_imported("torch.nn.modules.module", "Module"),
 		.tensor_type = gmt_interpreter_imported("torch", "Tensor"),
 		.parameter_type = gmt_interpreter_imported("torch.nn.parameter", "Parameter"),
@@ -395,25 +396,25 @@ static void ask(void *optimizer, bool is_new)
 		.has_memory = true,
 	};
 
-	if (round.module_type && round.tensor_type && round.parameter_type && round.true_object) {
+	if (scan.module_type && scan.tensor_type && scan.parameter_type && scan.true_object) {
 		if (is_new)
-			gmt_tensor_holders_search(round.module_type);
+			gmt_tensor_holders_search(scan.module_type);
 		if (optimizer)
 			gmt_tensor_holders_remember(optimizer, GMT_TENSOR_HOLDER_OPTIMIZER);
-		tell_without_overrides(&round);
+		record_without_overrides(&scan);
 	}
-	gmt_map_fini(&round.told);
-	gmt_map_fini(&round.names);
-	gmt_vec_fini(&round.texts);
-	gmt_interpreter_release(round.plain_type);
-	gmt_interpreter_release(round.true_object);
-	gmt_interpreter_release(round.distributed_type);
-	gmt_interpreter_release(round.parameter_type);
-	gmt_interpreter_release(round.tensor_type);
-	gmt_interpreter_release(round.module_type);
+	gmt_map_fini(&scan.recorded);
+	gmt_map_fini(&scan.names);
+	gmt_vec_fini(&scan.texts);
+	gmt_interpreter_release(scan.plain_type);
+	gmt_interpreter_release(scan.true_object);
+	gmt_interpreter_release(scan.distributed_type);
+	gmt_interpreter_release(scan.parameter_type);
+	gmt_interpreter_release(scan.tensor_type);
+	gmt_interpreter_release(scan.module_type);
 }
 
-static void ask_unseen(void *optimizer, bool is_new)
+static void scan_undisturbed(void *optimizer, bool is_new)
 {
 	void *type, *value, *traceback;
 	int collected;
@@ -422,27 +423,27 @@ static void ask_unseen(void *optimizer, bool is_new)
 		return;
 	collected = py->gc_disable();
 	py->fetch_error(&type, &value, &traceback);
-	ask(optimizer, is_new);
+	scan_holders(optimizer, is_new);
 	py->restore_error(type, value, traceback);
 	if (collected)
 		py->gc_enable();
 }
 
-void gmt_tensor_roles_see_step(void *optimizer, uint64_t step)
+void gmt_tensor_roles_on_step(void *optimizer, uint64_t step)
 {
 	uint64_t rest = step;
 
-	while (rest >= EVERY && rest % EVERY == 0)
-		rest /= EVERY;
+	while (rest >= INTERVAL_FACTOR && rest % INTERVAL_FACTOR == 0)
+		rest /= INTERVAL_FACTOR;
 	/*
 	 * Also at step 2: some tensors are replaced after the first step, for example by the buckets of
 	 * DistributedDataParallel.
 	 */
 	if (rest == 1 || step == 2)
-		ask_unseen(optimizer, step == 1);
+		scan_undisturbed(optimizer, step == 1);
 }
 
-void gmt_tensor_roles_see_end(void)
+void gmt_tensor_roles_on_end(void)
 {
-	ask_unseen(NULL, !gmt_tensor_holders_were_searched());
+	scan_undisturbed(NULL, !gmt_tensor_holders_were_searched());
 }

@@ -21,9 +21,9 @@
  * Call when step number `step` of an optimizer (from 1) is about to end; 0: the number is unknown.
  * Searches at steps 1, 2, 16, 256, 4,096, ...
  */
-void gmt_tensor_roles_see_step(void *optimizer, uint64_t step);
+void gmt_tensor_roles_on_step(void *optimizer, uint64_t step);
 
 /* Call when the program's work is done. */
-void gmt_tensor_roles_see_end(void);
+void gmt_tensor_roles_on_end(void);
 
 #endif

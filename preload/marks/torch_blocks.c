@@ -128,7 +128,7 @@ __attribute__((always_inline)) static inline void on_usage(enum gmt_hook hook, v
 		report.size_bytes = 0 - (uint64_t)size_bytes;
 		record(report);
 	}
-	gmt_optimizer_see_block();
+	gmt_optimizer_on_block();
 }
 
 static void on_out_of_memory(enum gmt_hook hook, int64_t size_bytes, uint64_t allocated_bytes,

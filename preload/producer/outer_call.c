@@ -8,7 +8,7 @@
 
 #include "producer/thread_stack_caches.h"
 #include "unwind/native.h"
-#include "unwind/readable.h"
+#include "unwind/probe_memory.h"
 #include "producer/record_one_event.h"
 #include "producer/losses.h"
 #include "producer/push.h"
@@ -32,7 +32,7 @@ static bool is_one_stack(uintptr_t a, uintptr_t b)
 	if (high - low > (uintptr_t)PAGES_MAX * PAGE_BYTES)
 		return false;
 	for (uintptr_t page = low; page < high; page += PAGE_BYTES)
-		if (!gmt_is_readable(page))
+		if (!gmt_memory_is_readable(page))
 			return false;
 	return true;
 }
@@ -111,7 +111,7 @@ static void forget_recorder(struct gmt_thread_state *thread)
 		return;
 	gmt_walk_init(&memory->walk);
 	memory->trace.epoch = 0;
-	atomic_store_explicit(&memory->trace.gate.inside, 0, memory_order_relaxed);
+	atomic_store_explicit(&memory->trace.guard.inside, 0, memory_order_relaxed);
 }
 
 /*
@@ -141,7 +141,7 @@ void gmt_outer_call_forget(struct gmt_thread_state *thread)
 		forget_recorder(thread);
 	/* The driver's actions in the call that was left are unknown. They count as one lost event. */
 	if (thread->outer_kind || !is_whole)
-		gmt_count_loss(GMT_LOSS_JUMPED);
+		gmt_count_loss(GMT_LOSS_ABANDONED_CALL);
 	thread->in_recorder = thread->closed = 0;
 	thread->reentrant_depth = 0;
 	thread->depth = 0;
@@ -181,7 +181,7 @@ void gmt_outer_call_end_process(void)
 	if (!thread->is_ours && !(thread->in_recorder & GMT_IN_RECORDER_FORKED) &&
 		((thread->depth && thread->outer_kind) || thread->in_recorder ||
 			thread->closed == GMT_CLOSED_CHANGE))
-		gmt_count_loss(GMT_LOSS_JUMPED);
+		gmt_count_loss(GMT_LOSS_ABANDONED_CALL);
 }
 
 /* The thread was cancelled in a call, or left it in another way. */

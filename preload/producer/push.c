@@ -9,7 +9,7 @@
 
 #include "hooks/call_counts.h"
 #include "runtime/config.h"
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "runtime/process.h"
 #include "runtime/recorder_stack.h"
 #include "producer/ring.h"
@@ -29,10 +29,12 @@ enum {
 	NAP_NS = 50000,
 };
 
-static _Atomic uint32_t last_thread;
-static pthread_key_t thread_key;
-static void (*at_first)(void);
-static void (*at_thread)(void);
+static struct {
+	_Atomic uint32_t last_thread;
+	pthread_key_t thread_key;
+	void (*at_first)(void);
+	void (*at_thread)(void);
+} push;
 
 /*
  * Runs when the thread's data is destroyed. The value is the slot index + 1, because a key's value
@@ -47,7 +49,7 @@ static void leave_ring(void *slot_plus_1)
 		gmt_recording_memory_leave_ring(gmt_session.memory, (uint32_t)(uintptr_t)slot_plus_1 - 1);
 	/*
 	 * Wakes the writer soon, so that the next thread finds this slot free and takes no other slot.
-	 * If the writer is put off, only the main thread has a ring, and the process may be about to
+	 * If the writer is delayed, only the main thread has a ring, and the process may be about to
 	 * end.
 	 */
 	if (thread->ring && !gmt_writer_calls.is_delayed())
@@ -63,25 +65,25 @@ void gmt_push_init(void)
 	/*
 	 * Creates the key early: a thread can set the first keys without memory from the host's heap.
 	 */
-	pthread_key_create(&thread_key, leave_ring);
+	pthread_key_create(&push.thread_key, leave_ring);
 }
 
 /* Restarts the numbering of threads at 1. */
 static void after_fork(void)
 {
-	atomic_store(&last_thread, 0);
+	atomic_store(&push.last_thread, 0);
 }
 
 GMT_AT_STAGE(after_fork, PRODUCER, after_fork);
 
 void gmt_push_call_at_first(void (*work)(void))
 {
-	at_first = work;
+	push.at_first = work;
 }
 
 void gmt_push_call_at_thread(void (*work)(void))
 {
-	at_thread = work;
+	push.at_thread = work;
 }
 
 /*
@@ -117,17 +119,18 @@ static void claim_work(void *argument)
 	claim->is_in_vain = thread->in_recorder & GMT_IN_RECORDER_FORKED;
 	if (claim->is_in_vain || !gmt_recording_memory_claim_ring(memory, &slot))
 		return;
-	claim->ring = gmt_ring_init(gmt_recording_memory_ring(memory, slot),
-		GMT_RECORDING_MEMORY_RING_EVENTS, atomic_fetch_add(&last_thread, 1) + 1, gmt_thread_tid());
+	claim->ring =
+		gmt_ring_init(gmt_recording_memory_ring(memory, slot), GMT_RECORDING_MEMORY_RING_EVENTS,
+			atomic_fetch_add(&push.last_thread, 1) + 1, gmt_thread_tid());
 	/* Pairs with the acquire in the writer's drain: a slot below slots_used has its ring. */
 	used = atomic_load(&memory->header->slots_used);
 	while (used <= slot &&
 		!atomic_compare_exchange_weak(&memory->header->slots_used, &used, slot + 1))
 		;
-	pthread_setspecific(thread_key, (void *)(uintptr_t)(slot + 1));
+	pthread_setspecific(push.thread_key, (void *)(uintptr_t)(slot + 1));
 	thread->ring = claim->ring;
 	thread->call_counts = gmt_call_counts_of_slot(slot);
-	thread->ring_began_ns = gmt_patience_now_ns();
+	thread->ring_began_ns = gmt_kernel_now_ns();
 	thread->waited_ns = 0;
 	thread->consumed_at_failed_wait = 0;
 	thread->session = atomic_load(&gmt_session_number);
@@ -135,12 +138,12 @@ static void claim_work(void *argument)
 
 /*
  * Claims a ring. Returns false at once if no ring can ever be claimed, or after a wait. With
- * overflow=wait, waits up to gmt_config_patience_ns while ended threads have left rings, because
+ * overflow=wait, waits up to gmt_config_wait_ns while ended threads have left rings, because
  * the writer may free them.
  */
 static bool claim_slot(bool is_known_own_process, bool may_wait)
 {
-	uint64_t start_ns = gmt_patience_now_ns(), waited_ns;
+	uint64_t start_ns = gmt_kernel_now_ns(), waited_ns;
 	struct claim claim = { 0 };
 
 	if (!is_known_own_process && gmt_process_is_child())
@@ -150,9 +153,9 @@ static bool claim_slot(bool is_known_own_process, bool may_wait)
 			return false;
 		/* Rings of ended threads become free after the writer has emptied them. */
 		gmt_writer_calls.wake();
-		waited_ns = gmt_patience_now_ns() - start_ns;
+		waited_ns = gmt_kernel_now_ns() - start_ns;
 		if ((!may_wait || waited_ns >= FULL_WAIT_NS) &&
-			(waited_ns >= gmt_config_patience_ns(0) ||
+			(waited_ns >= gmt_config_wait_ns(0) ||
 				!gmt_recording_memory_has_left_ring(gmt_session.memory)))
 			return false;
 		rest(waited_ns);
@@ -178,10 +181,10 @@ __attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_s
 	 */
 	if (gmt_thread_tid() != (uint32_t)getpid())
 		gmt_writer_calls.need();
-	if (at_thread)
-		at_thread();
-	if (at_first)
-		at_first();
+	if (push.at_thread)
+		push.at_thread();
+	if (push.at_first)
+		push.at_first();
 	/* The child of a signal handler has no ring. */
 	return thread->in_recorder & GMT_IN_RECORDER_FORKED ? NULL : thread->ring;
 }
@@ -215,7 +218,7 @@ static struct gmt_ring *ring_of_thread(void)
  * Returns how long this event may wait for room, in nanoseconds. Returns 0 if its thread has used
  * up its share.
  */
-static uint64_t patience_ns(const struct gmt_thread_state *thread, uint64_t now_ns)
+static uint64_t allowed_wait_ns(const struct gmt_thread_state *thread, uint64_t now_ns)
 {
 	if (gmt_config.overflow == GMT_OVERFLOW_DROP)
 		return 0;
@@ -226,7 +229,7 @@ static uint64_t patience_ns(const struct gmt_thread_state *thread, uint64_t now_
 	if (gmt_config.overflow == GMT_OVERFLOW_WAIT)
 		return thread->consumed_at_failed_wait == atomic_load(&thread->ring->consumed) + 1
 			? 0
-			: gmt_config_patience_ns(0);
+			: gmt_config_wait_ns(0);
 
 	uint64_t share_ns = (now_ns - thread->ring_began_ns) / FULL_SHARE + FULL_GRACE_NS;
 
@@ -238,8 +241,8 @@ __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring,
 	const struct gmt_ring_event *event)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
-	uint64_t start_ns = gmt_patience_now_ns(), now_ns = start_ns;
-	uint64_t wait_ns = patience_ns(thread, start_ns);
+	uint64_t start_ns = gmt_kernel_now_ns(), now_ns = start_ns;
+	uint64_t wait_ns = allowed_wait_ns(thread, start_ns);
 	bool is_in = false;
 
 	if (!wait_ns || atomic_load_explicit(&gmt_session.is_stalled, memory_order_relaxed))
@@ -251,7 +254,7 @@ __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring,
 	do {
 		rest(now_ns - start_ns);
 		is_in = gmt_ring_push(ring, event);
-		now_ns = gmt_patience_now_ns();
+		now_ns = gmt_kernel_now_ns();
 		/*
 		 * Stops if the disk accepts no more data or the recording is over. While the recording
 		 * ends, the writer empties the rings once more.

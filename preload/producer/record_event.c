@@ -23,25 +23,27 @@
 enum { CHANGES = 64 };
 
 static GMT_HOT_DATA _Atomic bool is_paused;
-static _Atomic uint32_t change_count;
-static _Atomic uint64_t changes[CHANGES]; /* stamp * 2 + the new state; 0: not written yet */
+static struct {
+	_Atomic uint32_t change_count;
+	_Atomic uint64_t changes[CHANGES]; /* stamp * 2 + the new state; 0: not written yet */
+} pauses;
 
 void gmt_event_pause(bool wanted)
 {
-	uint32_t index = atomic_fetch_add_explicit(&change_count, 1, memory_order_relaxed);
+	uint32_t index = atomic_fetch_add_explicit(&pauses.change_count, 1, memory_order_relaxed);
 
 	atomic_store_explicit(&is_paused, wanted, memory_order_relaxed);
 	/* Pairs with the acquire of gmt_event_next_change. */
-	atomic_store_explicit(&changes[index % CHANGES], gmt_clock_stamp() << 1 | wanted,
+	atomic_store_explicit(&pauses.changes[index % CHANGES], gmt_clock_stamp() << 1 | wanted,
 		memory_order_release);
-	/* The writer reads the changes often enough, unless its thread was put off. */
+	/* The writer reads the changes often enough, unless its start was delayed. */
 	if (index % (CHANGES / 2) == CHANGES / 2 - 1)
 		gmt_writer_calls.need();
 }
 
 bool gmt_event_next_change(uint32_t *seen, uint64_t *ret_stamp, bool *ret_paused)
 {
-	uint32_t count = atomic_load_explicit(&change_count, memory_order_relaxed);
+	uint32_t count = atomic_load_explicit(&pauses.change_count, memory_order_relaxed);
 
 	if (count - *seen > CHANGES)
 		*seen = count - CHANGES;
@@ -49,7 +51,8 @@ bool gmt_event_next_change(uint32_t *seen, uint64_t *ret_stamp, bool *ret_paused
 		return false;
 
 	/* Resets the entry to 0. Otherwise the next round would take it for a change of that round. */
-	uint64_t change = atomic_exchange_explicit(&changes[*seen % CHANGES], 0, memory_order_acquire);
+	uint64_t change =
+		atomic_exchange_explicit(&pauses.changes[*seen % CHANGES], 0, memory_order_acquire);
 	if (!change)
 		return false;
 	++*seen;
@@ -88,7 +91,7 @@ static struct gmt_event_stacks capture(struct gmt_depot *depot, uint32_t stack,
 			memory ? &memory->walk : NULL, start, &lost);
 	if (gmt_config.python_stacks && memory) {
 		stacks.frames = gmt_python_capture(depot, gmt_config.depth, &memory->trace, &lost);
-		if (!stacks.frames && memory->trace.is_unclear)
+		if (!stacks.frames && memory->trace.may_be_other_interpreter)
 			gmt_count_loss(GMT_LOSS_PYTHON);
 	} else if (gmt_config.python_stacks) {
 		lost = true;
@@ -128,7 +131,7 @@ __attribute__((noinline)) struct gmt_event_stacks gmt_event_capture_some(
 	 * depot.
 	 */
 	if (__builtin_expect(memory && !gmt_event_is_paused() &&
-				gmt_native_is_same(&memory->walk, gmt_modules_generation_fast(), &start),
+				gmt_native_is_unchanged(&memory->walk, gmt_modules_generation_fast(), &start),
 			1)) {
 		stack = memory->walk.id;
 		if (__builtin_expect(!gmt_config.python_stacks, 1))

@@ -37,7 +37,7 @@ enum {
 };
 
 /* Address space, not memory: only used parts take memory. tight_size is for a tight RLIMIT_AS. */
-static const struct area_size {
+static const struct memory_size {
 	uint64_t depot_bytes;
 	uint32_t slots;
 } tight_size = { 16 << 20, 32 };
@@ -48,14 +48,14 @@ static const struct area_size {
  */
 #define OTHER_BYTES ((uint64_t)16 << 20)
 
-static struct area_size wanted_size(void)
+static struct memory_size wanted_size(void)
 {
 	uint64_t bytes =
 		gmt_config.memory_bytes > OTHER_BYTES ? gmt_config.memory_bytes - OTHER_BYTES : 0;
 
 	if (bytes < DEPOT_FIRST_BYTES)
 		bytes = DEPOT_FIRST_BYTES;
-	return (struct area_size){ bytes & ~(uint64_t)(PAGE_BYTES - 1), GMT_RECORDING_MEMORY_RINGS };
+	return (struct memory_size){ bytes & ~(uint64_t)(PAGE_BYTES - 1), GMT_RECORDING_MEMORY_RINGS };
 }
 
 static uint64_t page_aligned(uint64_t bytes)
@@ -67,9 +67,9 @@ static uint64_t page_aligned(uint64_t bytes)
  * Replaces a part of the mapping by anonymous memory if the file cannot grow. Its content is lost
  * if the process is killed. This is better than no recording.
  */
-static bool detach(struct gmt_recording_memory *area, uint64_t offset, uint64_t bytes)
+static bool detach(struct gmt_recording_memory *memory, uint64_t offset, uint64_t bytes)
 {
-	char *start = (char *)area->header + offset;
+	char *start = (char *)memory->header + offset;
 	int kept_errno = errno;
 
 	if (mmap(start, bytes, PROT_READ | PROT_WRITE,
@@ -77,8 +77,8 @@ static bool detach(struct gmt_recording_memory *area, uint64_t offset, uint64_t 
 		return false;
 	madvise(start, bytes, MADV_DONTDUMP);
 	errno = kept_errno;
-	gmt_log_fault(area->path,
-		"%s; part of the recorder's memory is not in a file: its events are lost if the process is killed",
+	gmt_log_fault(memory->path,
+		"%s; part of the recorder's memory is in no file: what is in it is lost by SIGKILL",
 		strerror(errno));
 	return true;
 }
@@ -87,9 +87,9 @@ static bool detach(struct gmt_recording_memory *area, uint64_t offset, uint64_t 
  * Allocates from a thread whose descriptor table lacks the file. The kernel creates the pages that
  * a write would create, and reports a failure.
  */
-static bool allocate_elsewhere(struct gmt_recording_memory *area, uint64_t offset, uint64_t bytes)
+static bool allocate_elsewhere(struct gmt_recording_memory *memory, uint64_t offset, uint64_t bytes)
 {
-	char *start = (char *)area->header + offset;
+	char *start = (char *)memory->header + offset;
 
 	if (mprotect(start, bytes, PROT_READ | PROT_WRITE))
 		return false;
@@ -108,23 +108,23 @@ static bool allocate_elsewhere(struct gmt_recording_memory *area, uint64_t offse
  * Allocates disk space first and then makes it writable: a write to a hole of a full tmpfs raises
  * SIGBUS.
  */
-static bool allocate(struct gmt_recording_memory *area, uint64_t offset, uint64_t bytes)
+static bool allocate(struct gmt_recording_memory *memory, uint64_t offset, uint64_t bytes)
 {
 	int failure = 0;
 
-	if (area->fd >= 0 && gmt_descriptor_is_elsewhere())
-		return allocate_elsewhere(area, offset, bytes);
-	if (area->fd >= 0) {
-		if (!gmt_file_identity_holds(area->fd, &area->file)) {
+	if (memory->fd >= 0 && gmt_descriptor_is_elsewhere())
+		return allocate_elsewhere(memory, offset, bytes);
+	if (memory->fd >= 0) {
+		if (!gmt_file_identity_holds(memory->fd, &memory->file)) {
 			errno = EBADF;
 			return false;
 		}
 		do
-			failure = posix_fallocate(area->fd, (off_t)offset, (off_t)bytes);
+			failure = posix_fallocate(memory->fd, (off_t)offset, (off_t)bytes);
 		while (failure == EINTR);
 	}
 	errno = failure;
-	return !failure && !mprotect((char *)area->header + offset, bytes, PROT_READ | PROT_WRITE);
+	return !failure && !mprotect((char *)memory->header + offset, bytes, PROT_READ | PROT_WRITE);
 }
 
 static uint64_t ring_stride(void)
@@ -138,17 +138,17 @@ static uint64_t depot_offset(void)
 		JOURNAL_BYTES;
 }
 
-static uint64_t area_bytes(const struct area_size *size)
+static uint64_t memory_bytes(const struct memory_size *size)
 {
 	return depot_offset() + size->depot_bytes + ring_stride() * size->slots;
 }
 
 /* Fills the header, except the owner and the magic. The magic says that the header is complete. */
-static void lay_out(struct gmt_shared_recording_header *header, const struct area_size *size)
+static void lay_out(struct gmt_shared_recording_header *header, const struct memory_size *size)
 {
 	header->version = GMT_SHARED_RECORDING_VERSION;
 	header->slots = size->slots;
-	header->size_bytes = area_bytes(size);
+	header->size_bytes = memory_bytes(size);
 	header->preamble_offset = page_aligned(sizeof(*header));
 	header->preamble_bytes = PREAMBLE_BYTES;
 	header->journal_offset = header->preamble_offset + PREAMBLE_BYTES;
@@ -159,122 +159,123 @@ static void lay_out(struct gmt_shared_recording_header *header, const struct are
 	header->ring_stride = ring_stride();
 }
 
-/* Maps the file of area->fd, or anonymous memory if area->fd is -1. */
-static bool map(struct gmt_recording_memory *area, const struct area_size *size)
+/* Maps the file of memory->fd, or anonymous memory if memory->fd is -1. */
+static bool map(struct gmt_recording_memory *memory, const struct memory_size *size)
 {
-	int sharing = MAP_SHARED | MAP_NORESERVE | (area->fd < 0 ? MAP_ANONYMOUS : 0);
+	int sharing = MAP_SHARED | MAP_NORESERVE | (memory->fd < 0 ? MAP_ANONYMOUS : 0);
 
-	area->size_bytes = area_bytes(size);
-	if (area->fd >= 0 && ftruncate(area->fd, (off_t)area->size_bytes))
+	memory->size_bytes = memory_bytes(size);
+	if (memory->fd >= 0 && ftruncate(memory->fd, (off_t)memory->size_bytes))
 		return false;
 
 	/*
 	 * The mapping is inaccessible until it is allocated. So an mlockall() of the host does not make
 	 * all of it resident.
 	 */
-	void *start = mmap(NULL, area->size_bytes, PROT_NONE, sharing, area->fd, 0);
+	void *start = mmap(NULL, memory->size_bytes, PROT_NONE, sharing, memory->fd, 0);
 	if (start == MAP_FAILED)
 		return false;
-	area->header = start;
-	if (!allocate(area, 0, depot_offset() + DEPOT_FIRST_BYTES)) {
-		munmap(start, area->size_bytes);
-		area->header = NULL;
+	memory->header = start;
+	if (!allocate(memory, 0, depot_offset() + DEPOT_FIRST_BYTES)) {
+		munmap(start, memory->size_bytes);
+		memory->header = NULL;
 		return false;
 	}
 	/* Keeps the recorder's memory out of the host's core dumps. */
-	madvise(start, area->size_bytes, MADV_DONTDUMP);
+	madvise(start, memory->size_bytes, MADV_DONTDUMP);
 
-	lay_out(area->header, size);
-	atomic_store(&area->depot_ready_bytes, DEPOT_FIRST_BYTES);
+	lay_out(memory->header, size);
+	atomic_store(&memory->depot_ready_bytes, DEPOT_FIRST_BYTES);
 	return true;
 }
 
-static bool map_any_size(struct gmt_recording_memory *area)
+static bool map_any_size(struct gmt_recording_memory *memory)
 {
-	struct area_size wanted = wanted_size();
+	struct memory_size wanted = wanted_size();
 
-	return map(area, &wanted) || map(area, &tight_size);
+	return map(memory, &wanted) || map(memory, &tight_size);
 }
 
 /* Writes the owner, and then the magic that says that the header is complete. */
-static void sign(struct gmt_recording_memory *area, const struct gmt_shared_recording_owner *owner)
+static void sign(struct gmt_recording_memory *memory,
+	const struct gmt_shared_recording_owner *owner)
 {
-	area->header->owner = *owner;
+	memory->header->owner = *owner;
 	atomic_thread_fence(memory_order_release);
-	memcpy(area->header->magic, GMT_SHARED_RECORDING_MAGIC, sizeof(area->header->magic));
+	memcpy(memory->header->magic, GMT_SHARED_RECORDING_MAGIC, sizeof(memory->header->magic));
 }
 
 /* The name was never used before: a process in another container may have the same number. */
-static bool open_in(struct gmt_recording_memory *area, const char *folder, const char *prefix,
+static bool open_in(struct gmt_recording_memory *memory, const char *folder, const char *prefix,
 	const struct gmt_shared_recording_owner *owner)
 {
-	snprintf(area->path, sizeof(area->path), "%s/%s%" PRIu32 ".%" PRIx64 ".area", folder, prefix,
-		owner->pid, owner->start_time_ns);
-	area->fd = open(area->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (area->fd < 0)
+	snprintf(memory->path, sizeof(memory->path), "%s/%s%" PRIu32 ".%" PRIx64 ".area", folder,
+		prefix, owner->pid, owner->start_time_ns);
+	memory->fd = open(memory->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (memory->fd < 0)
 		return false;
-	area->folder = gmt_folder_keep(folder);
-	area->fd = gmt_descriptor_move_high(area->fd);
-	gmt_file_identity_of(area->fd, &area->file);
-	gmt_file_lock(area->fd);
-	if (map_any_size(area)) {
-		sign(area, owner);
+	memory->folder = gmt_folder_keep(folder);
+	memory->fd = gmt_descriptor_move_high(memory->fd);
+	gmt_file_identity_of(memory->fd, &memory->file);
+	gmt_file_lock(memory->fd);
+	if (map_any_size(memory)) {
+		sign(memory, owner);
 		return true;
 	}
 
 	int kept_errno = errno;
-	close(area->fd);
-	unlink(area->path);
-	gmt_folder_let_go(&area->folder);
+	close(memory->fd);
+	unlink(memory->path);
+	gmt_folder_let_go(&memory->folder);
 	errno = kept_errno;
 	return false;
 }
 
-bool gmt_recording_memory_open_in_memory(struct gmt_recording_memory *ret_area, char *ret_why,
+bool gmt_recording_memory_open_in_memory(struct gmt_recording_memory *ret_memory, char *ret_why,
 	uint32_t why_bytes)
 {
-	memset(ret_area, 0, sizeof(*ret_area));
-	ret_area->fd = ret_area->folder = -1;
-	if (map_any_size(ret_area))
+	memset(ret_memory, 0, sizeof(*ret_memory));
+	ret_memory->fd = ret_memory->folder = -1;
+	if (map_any_size(ret_memory))
 		return true;
 	snprintf(ret_why, why_bytes, "no memory for the recorder: %s", strerror(errno));
 	return false;
 }
 
-bool gmt_recording_memory_open(struct gmt_recording_memory *ret_area,
+bool gmt_recording_memory_open(struct gmt_recording_memory *ret_memory,
 	const struct gmt_shared_recording_owner *owner, const char *fallback_folder, char *ret_why,
 	uint32_t why_bytes)
 {
 	static char whole_path[PATH_MAX]; /* static: there is one caller, and stacks may be small */
-	struct area_size wanted = wanted_size();
+	struct memory_size wanted = wanted_size();
 	char folder[128];
 
-	memset(ret_area, 0, sizeof(*ret_area));
-	ret_area->fd = ret_area->folder = -1;
-	if (!gmt_descriptor_may_make_file(area_bytes(&wanted))) {
+	memset(ret_memory, 0, sizeof(*ret_memory));
+	ret_memory->fd = ret_memory->folder = -1;
+	if (!gmt_descriptor_may_make_file(memory_bytes(&wanted))) {
 		/*
 		 * Prints no message: no data is lost so far, and the snapshot prints a message when it
 		 * reaches the limit.
 		 */
 		gmt_log_note_recording(
-			"the recorder's memory is not in a file, because of RLIMIT_FSIZE: events that are not yet "
-			"written are lost if the process is killed");
-		return gmt_recording_memory_open_in_memory(ret_area, ret_why, why_bytes);
+			"the recorder's memory is in no file, because of RLIMIT_FSIZE: what is not yet in the "
+			"snapshot is lost by SIGKILL");
+		return gmt_recording_memory_open_in_memory(ret_memory, ret_why, why_bytes);
 	}
 	if (gmt_runtime_folder(GMT_RUNTIME_SHM, NULL, true, folder, sizeof(folder))) {
 		gmt_shared_recordings_bound(folder);
-		if (open_in(ret_area, folder, "", owner))
+		if (open_in(ret_memory, folder, "", owner))
 			return true;
 	}
 	/* Uses the absolute path: the host may change its working directory before the process ends. */
 	if (realpath(fallback_folder, whole_path)) {
 		gmt_shared_recordings_bound(whole_path);
-		if (open_in(ret_area, whole_path, ".gpumemtrace-", owner))
+		if (open_in(ret_memory, whole_path, ".gpumemtrace-", owner))
 			return true;
 	}
 
 	const char *why = strerror(errno);
-	if (!gmt_recording_memory_open_in_memory(ret_area, ret_why, why_bytes))
+	if (!gmt_recording_memory_open_in_memory(ret_memory, ret_why, why_bytes))
 		return false;
 	gmt_log_fault(NULL,
 		"the recorder's memory is not in a file, because /dev/shm and the recording's folder refuse it (%s): "
@@ -283,77 +284,78 @@ bool gmt_recording_memory_open(struct gmt_recording_memory *ret_area,
 	return true;
 }
 
-void *gmt_recording_memory_journal(const struct gmt_recording_memory *area)
+void *gmt_recording_memory_journal(const struct gmt_recording_memory *memory)
 {
-	return (char *)area->header + area->header->journal_offset;
+	return (char *)memory->header + memory->header->journal_offset;
 }
 
-void gmt_recording_memory_add_to_preamble(struct gmt_recording_memory *area, const void *blocks,
+void gmt_recording_memory_add_to_preamble(struct gmt_recording_memory *memory, const void *blocks,
 	size_t bytes)
 {
 	struct gmt_shared_recording_preamble *preamble =
-		(void *)((char *)area->header + area->header->preamble_offset);
+		(void *)((char *)memory->header + memory->header->preamble_offset);
 	uint64_t used = atomic_load_explicit(&preamble->used_bytes, memory_order_relaxed);
 
-	if (bytes > area->header->preamble_bytes - sizeof(*preamble) - used)
+	if (bytes > memory->header->preamble_bytes - sizeof(*preamble) - used)
 		return;
 	memcpy(preamble->blocks + used, blocks, bytes);
 	atomic_store_explicit(&preamble->used_bytes, used + bytes, memory_order_release);
 }
 
-void *gmt_recording_memory_depot(const struct gmt_recording_memory *area)
+void *gmt_recording_memory_depot(const struct gmt_recording_memory *memory)
 {
-	return (char *)area->header + area->header->depot_offset;
+	return (char *)memory->header + memory->header->depot_offset;
 }
 
-bool gmt_recording_memory_grow_depot(struct gmt_recording_memory *area, uint64_t bytes)
+bool gmt_recording_memory_grow_depot(struct gmt_recording_memory *memory, uint64_t bytes)
 {
-	uint64_t ready = atomic_load_explicit(&area->depot_ready_bytes, memory_order_relaxed);
+	uint64_t ready = atomic_load_explicit(&memory->depot_ready_bytes, memory_order_relaxed);
 
 	while (ready < bytes) {
-		uint64_t step = area->header->depot_bytes - ready < DEPOT_STEP_BYTES
-			? area->header->depot_bytes - ready
+		uint64_t step = memory->header->depot_bytes - ready < DEPOT_STEP_BYTES
+			? memory->header->depot_bytes - ready
 			: DEPOT_STEP_BYTES;
 
-		uint64_t offset = area->header->depot_offset + ready;
-		if (!step || (!allocate(area, offset, step) && !detach(area, offset, step)))
+		uint64_t offset = memory->header->depot_offset + ready;
+		if (!step || (!allocate(memory, offset, step) && !detach(memory, offset, step)))
 			return false;
 		ready += step;
-		atomic_store_explicit(&area->depot_ready_bytes, ready, memory_order_release);
+		atomic_store_explicit(&memory->depot_ready_bytes, ready, memory_order_release);
 	}
 	return true;
 }
 
-struct gmt_ring *gmt_recording_memory_ring(const struct gmt_recording_memory *area, uint32_t index)
+struct gmt_ring *gmt_recording_memory_ring(const struct gmt_recording_memory *memory,
+	uint32_t index)
 {
-	return (struct gmt_ring *)((char *)area->header + area->header->rings_offset +
-		area->header->ring_stride * index);
+	return (struct gmt_ring *)((char *)memory->header + memory->header->rings_offset +
+		memory->header->ring_stride * index);
 }
 
-bool gmt_recording_memory_has_ring(const struct gmt_recording_memory *area, uint32_t index)
+bool gmt_recording_memory_has_ring(const struct gmt_recording_memory *memory, uint32_t index)
 {
 	/* Pairs with the release below. */
-	return atomic_load_explicit(&area->ring_ready[index / 64], memory_order_acquire) >>
+	return atomic_load_explicit(&memory->ring_ready[index / 64], memory_order_acquire) >>
 		(index % 64) &
 		1;
 }
 
-static bool give_space(struct gmt_recording_memory *area, uint32_t index)
+static bool give_space(struct gmt_recording_memory *memory, uint32_t index)
 {
-	if (gmt_recording_memory_has_ring(area, index))
+	if (gmt_recording_memory_has_ring(memory, index))
 		return true;
-	uint64_t offset = area->header->rings_offset + area->header->ring_stride * index;
-	if (!allocate(area, offset, area->header->ring_stride) &&
-		!detach(area, offset, area->header->ring_stride))
+	uint64_t offset = memory->header->rings_offset + memory->header->ring_stride * index;
+	if (!allocate(memory, offset, memory->header->ring_stride) &&
+		!detach(memory, offset, memory->header->ring_stride))
 		return false;
-	atomic_fetch_or_explicit(&area->ring_ready[index / 64], (uint64_t)1 << (index % 64),
+	atomic_fetch_or_explicit(&memory->ring_ready[index / 64], (uint64_t)1 << (index % 64),
 		memory_order_release);
 	return true;
 }
 
-bool gmt_recording_memory_claim_ring(struct gmt_recording_memory *area, uint32_t *ret_index)
+bool gmt_recording_memory_claim_ring(struct gmt_recording_memory *memory, uint32_t *ret_index)
 {
-	struct gmt_shared_recording_header *header = area->header;
+	struct gmt_shared_recording_header *header = memory->header;
 
 	for (uint32_t index = 0; index < header->slots; index++) {
 		uint32_t expected = GMT_SLOT_FREE;
@@ -365,7 +367,7 @@ bool gmt_recording_memory_claim_ring(struct gmt_recording_memory *area, uint32_t
 		if (!atomic_compare_exchange_strong_explicit(&header->slot_states[index], &expected,
 				GMT_SLOT_OWNED, memory_order_acquire, memory_order_relaxed))
 			continue;
-		if (!give_space(area, index)) {
+		if (!give_space(memory, index)) {
 			atomic_store(&header->slot_states[index], GMT_SLOT_FREE);
 			return false;
 		}
@@ -375,34 +377,34 @@ bool gmt_recording_memory_claim_ring(struct gmt_recording_memory *area, uint32_t
 	return false;
 }
 
-void gmt_recording_memory_leave_ring(struct gmt_recording_memory *area, uint32_t index)
+void gmt_recording_memory_leave_ring(struct gmt_recording_memory *memory, uint32_t index)
 {
 	/* Pairs with the writer's acquire: the writer sees everything that the thread pushed before. */
-	atomic_store_explicit(&area->header->slot_states[index], GMT_SLOT_LEFT, memory_order_release);
+	atomic_store_explicit(&memory->header->slot_states[index], GMT_SLOT_LEFT, memory_order_release);
 }
 
 /* The first rings keep their pages. Otherwise short-lived threads would pay for pages each time. */
-static void take_space_back(struct gmt_recording_memory *area, uint32_t index)
+static void take_space_back(struct gmt_recording_memory *memory, uint32_t index)
 {
-	uint64_t offset = area->header->rings_offset + area->header->ring_stride * index;
+	uint64_t offset = memory->header->rings_offset + memory->header->ring_stride * index;
 
 	if (index < GMT_RECORDING_MEMORY_KEPT_RINGS ||
-		(area->fd >= 0 && !gmt_file_identity_holds(area->fd, &area->file)))
+		(memory->fd >= 0 && !gmt_file_identity_holds(memory->fd, &memory->file)))
 		return;
 	/*
 	 * Before the pages are removed: the next thread that claims the slot must allocate them again.
 	 */
-	atomic_fetch_and_explicit(&area->ring_ready[index / 64], ~((uint64_t)1 << (index % 64)),
+	atomic_fetch_and_explicit(&memory->ring_ready[index / 64], ~((uint64_t)1 << (index % 64)),
 		memory_order_relaxed);
-	madvise((char *)area->header + offset, area->header->ring_stride, MADV_REMOVE);
+	madvise((char *)memory->header + offset, memory->header->ring_stride, MADV_REMOVE);
 }
 
-void gmt_recording_memory_free_ring(struct gmt_recording_memory *area, uint32_t index)
+void gmt_recording_memory_free_ring(struct gmt_recording_memory *memory, uint32_t index)
 {
-	gmt_ring_fini(gmt_recording_memory_ring(area, index));
-	take_space_back(area, index);
+	gmt_ring_fini(gmt_recording_memory_ring(memory, index));
+	take_space_back(memory, index);
 	/* Pairs with the acquire in gmt_recording_memory_claim_ring. */
-	atomic_store_explicit(&area->header->slot_states[index], GMT_SLOT_FREE, memory_order_release);
+	atomic_store_explicit(&memory->header->slot_states[index], GMT_SLOT_FREE, memory_order_release);
 }
 
 /*
@@ -416,69 +418,69 @@ static bool has_ended(const struct gmt_ring *ring, bool otherwise)
 	return errno == ESRCH || otherwise;
 }
 
-bool gmt_recording_memory_has_left_ring(const struct gmt_recording_memory *area)
+bool gmt_recording_memory_has_left_ring(const struct gmt_recording_memory *memory)
 {
-	uint32_t used = atomic_load_explicit(&area->header->slots_used, memory_order_acquire);
+	uint32_t used = atomic_load_explicit(&memory->header->slots_used, memory_order_acquire);
 
 	for (uint32_t index = 0; index < used; index++)
-		if (atomic_load_explicit(&area->header->slot_states[index], memory_order_relaxed) ==
+		if (atomic_load_explicit(&memory->header->slot_states[index], memory_order_relaxed) ==
 			GMT_SLOT_LEFT)
 			return true;
 	return false;
 }
 
-bool gmt_recording_memory_may_free_ring(const struct gmt_recording_memory *area, uint32_t index)
+bool gmt_recording_memory_may_free_ring(const struct gmt_recording_memory *memory, uint32_t index)
 {
-	return atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire) ==
+	return atomic_load_explicit(&memory->header->slot_states[index], memory_order_acquire) ==
 		GMT_SLOT_LEFT &&
-		has_ended(gmt_recording_memory_ring(area, index), true);
+		has_ended(gmt_recording_memory_ring(memory, index), true);
 }
 
-void gmt_recording_memory_leave_dead(struct gmt_recording_memory *area)
+void gmt_recording_memory_leave_dead(struct gmt_recording_memory *memory)
 {
-	uint32_t used = atomic_load_explicit(&area->header->slots_used, memory_order_acquire);
+	uint32_t used = atomic_load_explicit(&memory->header->slots_used, memory_order_acquire);
 
 	for (uint32_t index = 0; index < used; index++) {
-		const struct gmt_ring *ring = gmt_recording_memory_ring(area, index);
+		const struct gmt_ring *ring = gmt_recording_memory_ring(memory, index);
 
-		if (atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire) ==
+		if (atomic_load_explicit(&memory->header->slot_states[index], memory_order_acquire) ==
 				GMT_SLOT_OWNED &&
-			gmt_recording_memory_has_ring(area, index) && gmt_ring_is_made(ring) &&
+			gmt_recording_memory_has_ring(memory, index) && gmt_ring_is_made(ring) &&
 			has_ended(ring, false))
-			gmt_recording_memory_leave_ring(area, index);
+			gmt_recording_memory_leave_ring(memory, index);
 	}
 }
 
-bool gmt_recording_memory_leave_name(struct gmt_recording_memory *area)
+bool gmt_recording_memory_remove_name(struct gmt_recording_memory *memory)
 {
-	bool has_name = area->fd >= 0 && area->path[0];
+	bool has_name = memory->fd >= 0 && memory->path[0];
 
 	if (has_name)
-		gmt_folder_unlink(area->folder, area->path);
-	area->path[0] = 0;
+		gmt_folder_unlink(memory->folder, memory->path);
+	memory->path[0] = 0;
 	return has_name;
 }
 
-void gmt_recording_memory_unlink(struct gmt_recording_memory *area)
+void gmt_recording_memory_unlink(struct gmt_recording_memory *memory)
 {
-	if (area->fd < 0)
+	if (memory->fd < 0)
 		return;
-	gmt_recording_memory_leave_name(area);
-	gmt_folder_let_go(&area->folder);
-	gmt_descriptor_close(&area->fd, &area->file);
+	gmt_recording_memory_remove_name(memory);
+	gmt_folder_let_go(&memory->folder);
+	gmt_descriptor_close(&memory->fd, &memory->file);
 }
 
-void gmt_recording_memory_abandon(struct gmt_recording_memory *area, bool is_in_use)
+void gmt_recording_memory_abandon(struct gmt_recording_memory *memory, bool is_in_use)
 {
 	/*
 	 * Memory of zeros is an empty ring and an empty depot. Code that continues there finds no data.
 	 */
-	if (area->header && is_in_use)
-		mmap(area->header, area->size_bytes, PROT_READ | PROT_WRITE,
+	if (memory->header && is_in_use)
+		mmap(memory->header, memory->size_bytes, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-	else if (area->header)
-		munmap(area->header, area->size_bytes);
-	gmt_descriptor_close(&area->fd, &area->file);
-	memset(area, 0, sizeof(*area));
-	area->fd = area->folder = -1;
+	else if (memory->header)
+		munmap(memory->header, memory->size_bytes);
+	gmt_descriptor_close(&memory->fd, &memory->file);
+	memset(memory, 0, sizeof(*memory));
+	memory->fd = memory->folder = -1;
 }

@@ -44,7 +44,7 @@ struct gmt_recording_memory {
  * no room. If neither folder has room, uses memory without a file and reports a fault. Returns
  * false with a reason in ret_why.
  */
-bool gmt_recording_memory_open(struct gmt_recording_memory *ret_area,
+bool gmt_recording_memory_open(struct gmt_recording_memory *ret_memory,
 	const struct gmt_shared_recording_owner *owner, const char *fallback_folder, char *ret_why,
 	uint32_t why_bytes);
 
@@ -52,78 +52,79 @@ bool gmt_recording_memory_open(struct gmt_recording_memory *ret_area,
  * Same as above, in memory without a file: a SIGKILL loses its content. Returns false with a reason
  * in ret_why. Any thread. Opens no descriptor.
  */
-bool gmt_recording_memory_open_in_memory(struct gmt_recording_memory *ret_area, char *ret_why,
+bool gmt_recording_memory_open_in_memory(struct gmt_recording_memory *ret_memory, char *ret_why,
 	uint32_t why_bytes);
 
 /* Returns the memory for pending definitions (writer/journal.h). */
-void *gmt_recording_memory_journal(const struct gmt_recording_memory *area);
+void *gmt_recording_memory_journal(const struct gmt_recording_memory *memory);
 
 /*
  * Appends blocks that a reader needs when the file's beginning is missing. Leaves the blocks out if
  * there is no room.
  */
-void gmt_recording_memory_add_to_preamble(struct gmt_recording_memory *area, const void *blocks,
+void gmt_recording_memory_add_to_preamble(struct gmt_recording_memory *memory, const void *blocks,
 	size_t bytes);
 
 /* Returns the start of the depot's arena. */
-void *gmt_recording_memory_depot(const struct gmt_recording_memory *area);
+void *gmt_recording_memory_depot(const struct gmt_recording_memory *memory);
 
 /*
  * Makes at least `bytes` of the depot's arena writable. Returns false if the arena cannot grow that
  * far.
  */
-bool gmt_recording_memory_grow_depot(struct gmt_recording_memory *area, uint64_t bytes);
+bool gmt_recording_memory_grow_depot(struct gmt_recording_memory *memory, uint64_t bytes);
 
 /* Returns whether slot `index` has its disk space. Do not read the slot's memory otherwise. */
-bool gmt_recording_memory_has_ring(const struct gmt_recording_memory *area, uint32_t index);
+bool gmt_recording_memory_has_ring(const struct gmt_recording_memory *memory, uint32_t index);
 
 /* Returns the ring in slot `index`. */
-struct gmt_ring *gmt_recording_memory_ring(const struct gmt_recording_memory *area, uint32_t index);
+struct gmt_ring *gmt_recording_memory_ring(const struct gmt_recording_memory *memory,
+	uint32_t index);
 
 /*
  * Claims a free slot for the calling thread and gives it disk space. Returns false if no slot is
  * available.
  */
-bool gmt_recording_memory_claim_ring(struct gmt_recording_memory *area, uint32_t *ret_index);
+bool gmt_recording_memory_claim_ring(struct gmt_recording_memory *memory, uint32_t *ret_index);
 
 /* Marks the slot as left by its thread, because the thread ends. */
-void gmt_recording_memory_leave_ring(struct gmt_recording_memory *area, uint32_t index);
+void gmt_recording_memory_leave_ring(struct gmt_recording_memory *memory, uint32_t index);
 
 /* Returns whether any ring was left by its thread. The writer frees such a ring. Any thread. */
-bool gmt_recording_memory_has_left_ring(const struct gmt_recording_memory *area);
+bool gmt_recording_memory_has_left_ring(const struct gmt_recording_memory *memory);
 
 /*
  * Writer only. Returns whether the thread of slot `index` left its ring and no longer exists. Then
  * the ring gets no more events. Before that, destructors of the thread's data may still add events.
  */
-bool gmt_recording_memory_may_free_ring(const struct gmt_recording_memory *area, uint32_t index);
+bool gmt_recording_memory_may_free_ring(const struct gmt_recording_memory *memory, uint32_t index);
 
 /*
  * Writer only. Frees such a slot after it is empty, so that another thread can claim it. Gives
  * memory back to the system.
  */
-void gmt_recording_memory_free_ring(struct gmt_recording_memory *area, uint32_t index);
+void gmt_recording_memory_free_ring(struct gmt_recording_memory *memory, uint32_t index);
 
 /*
  * Writer only. Marks rings as left if their threads ended by the bare system call, without notice.
  * If another thread now has the same thread id, the ring counts as alive.
  */
-void gmt_recording_memory_leave_dead(struct gmt_recording_memory *area);
+void gmt_recording_memory_leave_dead(struct gmt_recording_memory *memory);
 
 /* Unlinks the file but keeps its memory mapped. Returns false if the file has no name any more. */
-bool gmt_recording_memory_leave_name(struct gmt_recording_memory *area);
+bool gmt_recording_memory_remove_name(struct gmt_recording_memory *memory);
 
 /*
  * Unlinks the file: the recording is complete without it. Keeps the mapping, because threads may
  * still write to it.
  */
-void gmt_recording_memory_unlink(struct gmt_recording_memory *area);
+void gmt_recording_memory_unlink(struct gmt_recording_memory *memory);
 
 /*
  * Releases the parent's recording memory in a forked child. With `is_in_use`, its addresses stay
  * valid and get private memory, which the caller must unmap. This is for a signal handler that
  * forked while it interrupted code that continues to use the memory.
  */
-void gmt_recording_memory_abandon(struct gmt_recording_memory *area, bool is_in_use);
+void gmt_recording_memory_abandon(struct gmt_recording_memory *memory, bool is_in_use);
 
 #endif

@@ -22,8 +22,10 @@ static struct slot {
 	struct gmt_capture_memory *memory; /* used by the owner only; kept for the next owner */
 } slots[GMT_CAPTURE_MEMORIES];
 
-static _Atomic uint32_t used; /* number of slots that ever had an owner */
-static _Atomic uint32_t next_asked;
+static struct {
+	_Atomic uint32_t used; /* number of slots that ever had an owner */
+	_Atomic uint32_t next_asked;
+} caches;
 
 /*
  * Returns NULL if another thread was faster. Also returns NULL, and sets *ret_failed, if there is
@@ -53,7 +55,7 @@ static struct gmt_capture_memory *take(struct slot *slot, uint32_t was, uint32_t
 	gmt_walk_init(&slot->memory->walk);
 	slot->memory->trace.epoch = 0;
 	/* The previous thread may have ended in the middle of a stack. */
-	atomic_store_explicit(&slot->memory->trace.gate.inside, 0, memory_order_relaxed);
+	atomic_store_explicit(&slot->memory->trace.guard.inside, 0, memory_order_relaxed);
 	return slot->memory;
 }
 
@@ -65,7 +67,7 @@ static struct gmt_capture_memory *take_of_dead(uint32_t count, uint32_t thread, 
 {
 	for (int i = 0; i < ASKED_AT_ONCE && count; i++) {
 		struct slot *slot =
-			&slots[atomic_fetch_add_explicit(&next_asked, 1, memory_order_relaxed) % count];
+			&slots[atomic_fetch_add_explicit(&caches.next_asked, 1, memory_order_relaxed) % count];
 		uint32_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
 		struct gmt_capture_memory *memory = NULL;
 
@@ -93,7 +95,7 @@ struct gmt_capture_memory *gmt_capture_memory_claim(void)
 	 * number of slots is limited.
 	 */
 	do {
-		count = atomic_load_explicit(&used, memory_order_relaxed);
+		count = atomic_load_explicit(&caches.used, memory_order_relaxed);
 		for (uint32_t i = 0; i < count && !memory && !has_failed; i++)
 			if (!atomic_load_explicit(&slots[i].owner, memory_order_relaxed))
 				memory = take(&slots[i], 0, thread, &has_failed);
@@ -104,8 +106,8 @@ struct gmt_capture_memory *gmt_capture_memory_claim(void)
 		 * round.
 		 */
 		if (!memory && !has_failed && count < GMT_CAPTURE_MEMORIES &&
-			atomic_compare_exchange_strong_explicit(&used, &count, count + 1, memory_order_relaxed,
-				memory_order_relaxed))
+			atomic_compare_exchange_strong_explicit(&caches.used, &count, count + 1,
+				memory_order_relaxed, memory_order_relaxed))
 			memory = take(&slots[count], 0, thread, &has_failed);
 	} while (!memory && !has_failed && count < GMT_CAPTURE_MEMORIES);
 	gmt_this_thread.memory = memory;

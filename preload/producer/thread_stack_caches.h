@@ -27,8 +27,8 @@ struct gmt_capture_memory {
  */
 #define GMT_CAPTURE_IN_PAGE(member) (offsetof(struct gmt_capture_memory, member) % 4096)
 _Static_assert(GMT_CAPTURE_IN_PAGE(walk.fp_values) > 1024 &&
-		GMT_CAPTURE_IN_PAGE(walk.fp_values) < 3072 && GMT_CAPTURE_IN_PAGE(walk.fp_places) > 1024 &&
-		GMT_CAPTURE_IN_PAGE(walk.fp_places) < 3072 && GMT_CAPTURE_IN_PAGE(walk.own_stack) > 1024 &&
+		GMT_CAPTURE_IN_PAGE(walk.fp_values) < 3072 && GMT_CAPTURE_IN_PAGE(walk.fp_slots) > 1024 &&
+		GMT_CAPTURE_IN_PAGE(walk.fp_slots) < 3072 && GMT_CAPTURE_IN_PAGE(walk.own_stack) > 1024 &&
 		GMT_CAPTURE_IN_PAGE(walk.own_stack) < 3072,
 	"what is looked at on both sides of each of these is on one page");
 

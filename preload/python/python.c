@@ -8,12 +8,12 @@
 #include "runtime/cancelling.h"
 #include "python/python_cache.h"
 #include "python/python_code.h"
-#include "python/python_deaths.h"
+#include "python/python_code_frees.h"
 #include "python/python_guard.h"
 #include "python/python_layout.h"
-#include "python/python_outer.h"
-#include "python/python_proof.h"
-#include "python/python_same.h"
+#include "python/python_outer_end.h"
+#include "python/python_layout_check.h"
+#include "python/python_unchanged.h"
 #include "python/python_selftest.h"
 #include "python/python_trace.h"
 #include "format/format.h"
@@ -28,13 +28,13 @@ enum { BOUND_SINCE_MINOR = 12 };
  */
 #define END_WAIT_NS UINT64_C(10000000000)
 
-static _Atomic(char *) ender; /* the thread on which Python ends */
+static _Atomic(char *) ending_thread; /* the thread on which Python ends */
 
 /* gmt_python_init writes these before it sets `state`. They never change afterwards. */
 static struct {
 	_Atomic int state; /* enum gmt_python_state */
 	_Atomic uint32_t epoch; /* epoch of the ids: a new depot begins a new epoch */
-	atomic_flag proving;
+	atomic_flag is_checking;
 	struct gmt_python_layout layout;
 	struct gmt_python_cache *cache;
 	gmt_python_find *find;
@@ -47,7 +47,7 @@ static struct {
 	void *(*main_interpreter)(void);
 	char version[32];
 	char why[160];
-} python = { .epoch = 1, .proving = ATOMIC_FLAG_INIT };
+} python = { .epoch = 1, .is_checking = ATOMIC_FLAG_INIT };
 
 static enum gmt_python_state state_now(void)
 {
@@ -73,7 +73,7 @@ static enum gmt_python_state refuse(const char *reason)
  * Compares the recorder's reading with the interpreter's, if this thread holds the GIL now. It does
  * not use PyGILState_Check, which says yes to every thread once there was a second interpreter.
  */
-static enum gmt_python_state prove(enum gmt_python_state otherwise)
+static enum gmt_python_state check_layout(enum gmt_python_state otherwise)
 {
 	char *thread = python.this_thread();
 	enum gmt_python_state state = otherwise;
@@ -83,7 +83,7 @@ static enum gmt_python_state prove(enum gmt_python_state otherwise)
 	/*
 	 * Another thread is comparing. Pairs with the clear below: this thread then sees that result.
 	 */
-	if (atomic_flag_test_and_set_explicit(&python.proving, memory_order_acquire))
+	if (atomic_flag_test_and_set_explicit(&python.is_checking, memory_order_acquire))
 		return state;
 	if (state_now() == GMT_PYTHON_REFUSED || state_now() == GMT_PYTHON_ON) {
 		state = state_now();
@@ -91,19 +91,19 @@ static enum gmt_python_state prove(enum gmt_python_state otherwise)
 		const char *what = NULL;
 		char reason[100];
 
-		switch (gmt_python_prove(&python.layout, python.find, thread, &what)) {
-		case GMT_PYTHON_PROVEN:
+		switch (gmt_python_layout_check(&python.layout, python.find, thread, &what)) {
+		case GMT_PYTHON_LAYOUT_RIGHT:
 			state = set_state(GMT_PYTHON_ON);
 			break;
-		case GMT_PYTHON_DISPROVEN:
-			snprintf(reason, sizeof(reason), "the interpreter and the recorder disagree on %s", what);
+		case GMT_PYTHON_LAYOUT_WRONG:
+			snprintf(reason, sizeof(reason), "its own answer and ours differ in %s", what);
 			state = refuse(reason);
 			break;
-		case GMT_PYTHON_UNPROVEN:
+		case GMT_PYTHON_LAYOUT_UNCHECKED:
 			break;
 		}
 	}
-	atomic_flag_clear_explicit(&python.proving, memory_order_release);
+	atomic_flag_clear_explicit(&python.is_checking, memory_order_release);
 	return state;
 }
 
@@ -115,7 +115,7 @@ static void *find_either(gmt_python_find *find, const char *name, const char *ot
 	return function ? function : find(other);
 }
 
-static enum gmt_python_state look(gmt_python_find *find)
+static enum gmt_python_state find_interpreter(gmt_python_find *find)
 {
 	const char *(*get_version)(void) = find("Py_GetVersion");
 	int (*is_initialized)(void) = find("Py_IsInitialized");
@@ -146,11 +146,11 @@ static enum gmt_python_state look(gmt_python_find *find)
 	if (!python.cache)
 		return refuse("no memory");
 	if (python.layout.code.stamp == GMT_PYTHON_NONE && gmt_python_watches_code)
-		gmt_python_deaths_watch(find);
+		gmt_python_code_frees_watch(find);
 	gmt_python_guard_init();
 
 	enum gmt_python_state state =
-		prove(python.layout.must_be_proven ? GMT_PYTHON_PENDING : GMT_PYTHON_ON);
+		check_layout(python.layout.must_be_checked ? GMT_PYTHON_PENDING : GMT_PYTHON_ON);
 
 	return state == GMT_PYTHON_REFUSED ? state : set_state(state);
 }
@@ -161,37 +161,37 @@ enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret
 	enum gmt_python_state state = state_now();
 
 	if (state == GMT_PYTHON_ABSENT)
-		state = look(find);
+		state = find_interpreter(find);
 	else if (state == GMT_PYTHON_PENDING)
-		state = prove(state);
+		state = check_layout(state);
 	if (state == GMT_PYTHON_REFUSED && ret_why && why_bytes)
 		snprintf(ret_why, why_bytes, "%s", python.why);
 	return state;
 }
 
 static uint32_t frame_id(struct gmt_depot *depot, const struct gmt_python_place *place,
-	uint64_t fingerprint, uint64_t deaths)
+	uint64_t fingerprint, uint64_t code_frees)
 {
 	struct gmt_python_key key = {
 		.code = (uintptr_t)place->code,
 		.instr = (uint64_t)place->instr,
 		.fingerprint = fingerprint,
 	};
-	struct gmt_python_key lasting = key;
+	struct gmt_python_key lasting_key = key;
 	uint32_t id = gmt_python_cache_find(python.cache, &key);
 
 	if (id)
 		return id;
-	if (deaths) {
-		lasting.fingerprint = gmt_python_code_fingerprint(&python.layout, place->code);
-		id = gmt_python_cache_find(python.cache, &lasting);
+	if (code_frees) {
+		lasting_key.fingerprint = gmt_python_code_fingerprint(&python.layout, place->code);
+		id = gmt_python_cache_find(python.cache, &lasting_key);
 	}
 	if (!id) {
 		id = gmt_python_code_intern(&python.layout, depot, place);
 		if (id)
-			gmt_python_cache_add(python.cache, &lasting, id);
+			gmt_python_cache_add(python.cache, &lasting_key, id);
 	}
-	if (id && deaths)
+	if (id && code_frees)
 		gmt_python_cache_add(python.cache, &key, id);
 	return id;
 }
@@ -200,43 +200,44 @@ static uint32_t frame_id(struct gmt_depot *depot, const struct gmt_python_place 
  * Takes the remaining frames from `*frame` on into `now`, which holds the first frames already.
  * Returns false if the depot is full.
  */
-static bool walk_on(const char **frame, struct gmt_depot *depot, uint32_t depth, uint64_t deaths,
-	const struct gmt_python_trace_stack *last, struct gmt_python_trace_stack *now)
+static bool take_remaining_frames(const char **frame, struct gmt_depot *depot, uint32_t depth,
+	uint64_t code_frees, const struct gmt_python_trace_stack *last,
+	struct gmt_python_trace_stack *now)
 {
 	struct gmt_python_place place;
 	uint32_t at = now->count;
 
 	while (now->count < depth) {
-		const struct gmt_python_trace_place *theirs =
+		const struct gmt_python_trace_place *remembered =
 			gmt_python_find_place(&python.layout, last, &at, *frame);
-		uint32_t same = 0, id = 0;
+		uint32_t unchanged = 0, id = 0;
 
-		if (theirs && gmt_python_may_be_same(&python.layout, theirs))
-			same =
-				gmt_python_take_same(&python.layout, last, at, depth - now->count, deaths, frame);
-		if (same) {
-			memcpy(&now->places[now->count], &last->places[at], same * sizeof(*now->places));
+		if (remembered && gmt_python_may_be_unchanged(&python.layout, remembered))
+			unchanged = gmt_python_take_unchanged(&python.layout, last, at, depth - now->count,
+				code_frees, frame);
+		if (unchanged) {
+			memcpy(&now->places[now->count], &last->places[at], unchanged * sizeof(*now->places));
 			memcpy(&now->stack.items[now->count], &last->stack.items[at],
-				same * sizeof(*now->stack.items));
-			now->count += same;
-			at += same;
+				unchanged * sizeof(*now->stack.items));
+			now->count += unchanged;
+			at += unchanged;
 			continue;
 		}
 		if (!gmt_python_walk_next(&python.layout, frame, &place))
 			break;
 
-		struct gmt_python_trace_place *mine = &now->places[now->count];
+		struct gmt_python_trace_place *current = &now->places[now->count];
 
-		*mine = gmt_python_note_place(&python.layout, &place,
-			gmt_python_quick_fingerprint(&python.layout, place.code, deaths));
-		if (!theirs || theirs->frame != place.frame)
-			theirs = gmt_python_find_place(&python.layout, last, &at, place.frame);
-		if (theirs) {
-			id = gmt_python_is_same_place(theirs, mine) ? last->stack.items[at] / 2 : 0;
+		*current = gmt_python_note_place(&python.layout, &place,
+			gmt_python_quick_fingerprint(&python.layout, place.code, code_frees));
+		if (!remembered || remembered->frame != place.frame)
+			remembered = gmt_python_find_place(&python.layout, last, &at, place.frame);
+		if (remembered) {
+			id = gmt_python_is_same_place(remembered, current) ? last->stack.items[at] / 2 : 0;
 			at++;
 		}
 		if (!id)
-			id = frame_id(depot, &place, mine->fingerprint, deaths);
+			id = frame_id(depot, &place, current->fingerprint, code_frees);
 		if (!id)
 			return false;
 		now->stack.items[now->count++] = id * 2 + place.entry;
@@ -248,28 +249,29 @@ static bool walk_on(const char **frame, struct gmt_depot *depot, uint32_t depth,
  * Returns how many frames equal those of the last stack, one by one; `count` of them are already
  * found. *frame moves to the first frame that differs.
  */
-static uint32_t walk_same(const char **frame, uint32_t count, uint32_t depth, uint64_t deaths,
-	const struct gmt_python_trace_stack *last)
+static uint32_t walk_unchanged(const char **frame, uint32_t count, uint32_t depth,
+	uint64_t code_frees, const struct gmt_python_trace_stack *last)
 {
 	while (count < last->count && count < depth) {
-		const struct gmt_python_trace_place *theirs = &last->places[count];
+		const struct gmt_python_trace_place *remembered = &last->places[count];
 		const char *next = *frame;
 		struct gmt_python_place place;
 
 		/* Mostly the instruction differs, and this check does not read the code object. */
-		if (theirs->frame != next || !gmt_python_may_be_same(&python.layout, theirs) ||
-			!gmt_python_walk_next(&python.layout, &next, &place) || theirs->frame != place.frame ||
-			place.entry != (last->stack.items[count] & 1))
+		if (remembered->frame != next || !gmt_python_may_be_unchanged(&python.layout, remembered) ||
+			!gmt_python_walk_next(&python.layout, &next, &place) ||
+			remembered->frame != place.frame || place.entry != (last->stack.items[count] & 1))
 			break;
 
 		struct gmt_python_trace_place now = gmt_python_note_place(&python.layout, &place,
-			gmt_python_quick_fingerprint(&python.layout, place.code, deaths));
+			gmt_python_quick_fingerprint(&python.layout, place.code, code_frees));
 
-		if (!gmt_python_is_same_place(&now, theirs))
+		if (!gmt_python_is_same_place(&now, remembered))
 			break;
 		*frame = next;
 		count++;
-		count += gmt_python_take_same(&python.layout, last, count, depth - count, deaths, frame);
+		count += gmt_python_take_unchanged(&python.layout, last, count, depth - count, code_frees,
+			frame);
 	}
 	return count;
 }
@@ -280,31 +282,32 @@ static uint32_t walk_same(const char **frame, uint32_t count, uint32_t depth, ui
  * whether the outer end is unchanged. Returns false if the depot is full.
  */
 __attribute__((noinline)) static bool take_outer(struct gmt_depot *depot, uint32_t depth,
-	uint64_t deaths, const struct gmt_python_trace_stack *inner, struct gmt_python_trace *trace,
+	uint64_t code_frees, const struct gmt_python_trace_stack *inner, struct gmt_python_trace *trace,
 	bool *ret_is_same)
 {
 	struct gmt_python_trace_stack *outer = &trace->outer;
-	uint32_t count = depth / GMT_BOTH_ENDS_OUTER_PART, before = outer->count, same;
-	const char *frame = count ? gmt_python_outer_find(&python.layout,
-									inner->places[depth - count - 1].frame, count, trace->room)
+	uint32_t count = depth / GMT_OUTER_END_DIVISOR, before = outer->count, unchanged;
+	const char *frame = count ? gmt_python_outer_end_find(&python.layout,
+									inner->places[depth - count - 1].frame, count, trace->pointers)
 							  : NULL;
 	struct gmt_python_place place;
 
-	same = frame
-		? walk_same(&frame, gmt_python_take_same(&python.layout, outer, 0, count, deaths, &frame),
-			  count, deaths, outer)
+	unchanged = frame
+		? walk_unchanged(&frame,
+			  gmt_python_take_unchanged(&python.layout, outer, 0, count, code_frees, &frame), count,
+			  code_frees, outer)
 		: 0;
-	outer->count = same;
+	outer->count = unchanged;
 	while (outer->count < count && gmt_python_walk_next(&python.layout, &frame, &place)) {
-		uint64_t fingerprint = gmt_python_quick_fingerprint(&python.layout, place.code, deaths);
-		uint32_t id = frame_id(depot, &place, fingerprint, deaths);
+		uint64_t fingerprint = gmt_python_quick_fingerprint(&python.layout, place.code, code_frees);
+		uint32_t id = frame_id(depot, &place, fingerprint, code_frees);
 
 		if (!id)
 			return false;
 		outer->places[outer->count] = gmt_python_note_place(&python.layout, &place, fingerprint);
 		outer->stack.items[outer->count++] = id * 2 + place.entry;
 	}
-	*ret_is_same = same == before && outer->count == before;
+	*ret_is_same = unchanged == before && outer->count == before;
 	return true;
 }
 
@@ -326,7 +329,7 @@ static uint32_t intern_both_ends(struct gmt_depot *depot,
 }
 
 /* Forgets the thread's last stack, because the depot is full. */
-static uint32_t lose(struct gmt_python_trace *trace, bool *ret_lost)
+static uint32_t forget_stack(struct gmt_python_trace *trace, bool *ret_lost)
 {
 	struct gmt_python_trace_stack *last = &trace->stacks[trace->last];
 
@@ -339,13 +342,14 @@ static uint32_t lose(struct gmt_python_trace *trace, bool *ret_lost)
  * Returns the id of a stack whose inner frames are taken. stack->id is the id of the last stack
  * with these inner frames, or 0.
  */
-static uint32_t find_id(struct gmt_depot *depot, uint32_t depth, uint64_t deaths,
+static uint32_t find_id(struct gmt_depot *depot, uint32_t depth, uint64_t code_frees,
 	struct gmt_python_trace_stack *stack, struct gmt_python_trace *trace, bool *ret_lost)
 {
 	bool has_same_end = false;
 
-	if (stack->stack.truncated && !take_outer(depot, depth, deaths, stack, trace, &has_same_end))
-		return lose(trace, ret_lost);
+	if (stack->stack.truncated &&
+		!take_outer(depot, depth, code_frees, stack, trace, &has_same_end))
+		return forget_stack(trace, ret_lost);
 	if (stack->id && has_same_end)
 		return stack->id;
 	stack->id = stack->stack.truncated && trace->outer.count
@@ -362,7 +366,7 @@ static uint32_t find_id(struct gmt_depot *depot, uint32_t depth, uint64_t deaths
  * the next frame.
  */
 __attribute__((noinline)) static uint32_t capture_changed(const char *frame, uint32_t count,
-	struct gmt_depot *depot, uint32_t depth, uint64_t deaths, struct gmt_python_trace *trace,
+	struct gmt_depot *depot, uint32_t depth, uint64_t code_frees, struct gmt_python_trace *trace,
 	bool *ret_lost)
 {
 	struct gmt_python_trace_stack *last = &trace->stacks[trace->last],
@@ -370,28 +374,28 @@ __attribute__((noinline)) static uint32_t capture_changed(const char *frame, uin
 	const char *rest;
 	struct gmt_python_place place;
 
-	count = walk_same(&frame, count, depth, deaths, last);
+	count = walk_unchanged(&frame, count, depth, code_frees, last);
 	rest = frame;
 	if (last->id && count == last->count) {
 		bool is_more = gmt_python_walk_next(&python.layout, &rest, &place);
 
 		if (is_more == last->stack.truncated && (!is_more || count == depth))
-			return is_more ? find_id(depot, depth, deaths, last, trace, ret_lost) : last->id;
+			return is_more ? find_id(depot, depth, code_frees, last, trace, ret_lost) : last->id;
 	}
 	now->count = count;
 	if (count) {
 		memcpy(now->places, last->places, count * sizeof(*now->places));
 		memcpy(now->stack.items, last->stack.items, count * sizeof(*now->stack.items));
 	}
-	if (!walk_on(&frame, depot, depth, deaths, last, now))
-		return lose(trace, ret_lost);
+	if (!take_remaining_frames(&frame, depot, depth, code_frees, last, now))
+		return forget_stack(trace, ret_lost);
 	if (!now->count)
 		return 0;
 	now->stack.truncated =
 		now->count == depth && gmt_python_walk_next(&python.layout, &frame, &place);
 	now->id = 0;
 	trace->last = 1 - trace->last;
-	return find_id(depot, depth, deaths, now, trace, ret_lost);
+	return find_id(depot, depth, code_frees, now, trace, ret_lost);
 }
 
 static inline uint32_t capture_thread(const char *thread, struct gmt_depot *depot, uint32_t depth,
@@ -400,7 +404,7 @@ static inline uint32_t capture_thread(const char *thread, struct gmt_depot *depo
 	struct gmt_python_trace_stack *last = &trace->stacks[trace->last];
 	const char *frame = gmt_python_walk_start(&python.layout, thread);
 	uint32_t epoch = atomic_load_explicit(&python.epoch, memory_order_relaxed), count;
-	uint64_t deaths = gmt_python_deaths();
+	uint64_t code_frees = gmt_python_code_frees();
 
 	/* The thread has a state only for the GIL's sake, like the threads of autograd. */
 	if (!frame)
@@ -411,11 +415,11 @@ static inline uint32_t capture_thread(const char *thread, struct gmt_depot *depo
 	}
 	if (depth > GMT_PYTHON_TRACE_FRAMES)
 		depth = GMT_PYTHON_TRACE_FRAMES;
-	count = gmt_python_take_same(&python.layout, last, 0, depth, deaths, &frame);
+	count = gmt_python_take_unchanged(&python.layout, last, 0, depth, code_frees, &frame);
 	/* The stack has all frames of the last stack and no others. */
 	if (last->id && count == last->count && !frame && !last->stack.truncated)
 		return last->id;
-	return capture_changed(frame, count, depot, depth, deaths, trace, ret_lost);
+	return capture_changed(frame, count, depot, depth, code_frees, trace, ret_lost);
 }
 
 /*
@@ -427,7 +431,7 @@ static inline uint32_t capture_thread(const char *thread, struct gmt_depot *depo
  */
 static inline bool has_begun_to_end_elsewhere(const char *thread)
 {
-	const char *ending = atomic_load(&ender);
+	const char *ending = atomic_load(&ending_thread);
 
 	return ending && ending != thread;
 }
@@ -437,7 +441,7 @@ static inline bool has_begun_to_end_elsewhere(const char *thread)
  * thread is known stays that of the first interpreter. The other state can be recognized only while
  * this thread holds the GIL.
  */
-static inline bool is_unclear(const char *thread)
+static inline bool may_be_other_interpreter(const char *thread)
 {
 	return python.newest_interpreter && python.newest_interpreter() != python.main_interpreter() &&
 		python.running_thread() != thread;
@@ -450,7 +454,7 @@ __attribute__((noinline)) static bool is_on_by_now(void)
 	if (state == GMT_PYTHON_PENDING) {
 		int cancelling = gmt_cancelling_hold();
 
-		state = prove(state);
+		state = check_layout(state);
 		gmt_cancelling_release(cancelling);
 	}
 	return state == GMT_PYTHON_ON;
@@ -459,9 +463,9 @@ __attribute__((noinline)) static bool is_on_by_now(void)
 __attribute__((noinline)) static void selftest(const char *thread, struct gmt_depot *depot,
 	uint32_t depth, struct gmt_python_trace *trace, uint32_t id)
 {
-	if (!id || ++trace->taken < gmt_python_selftest_every)
+	if (!id || ++trace->captures_since_selftest < gmt_python_selftest_every)
 		return;
-	trace->taken = 0;
+	trace->captures_since_selftest = 0;
 	gmt_python_selftest_compare(&python.layout, thread, depot,
 		depth < GMT_PYTHON_TRACE_FRAMES ? depth : GMT_PYTHON_TRACE_FRAMES, id);
 }
@@ -471,7 +475,7 @@ uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_
 {
 	uint32_t id = 0;
 
-	trace->is_unclear = false;
+	trace->may_be_other_interpreter = false;
 	if (__builtin_expect(state_now() != GMT_PYTHON_ON, 0) && !is_on_by_now())
 		return 0;
 
@@ -480,18 +484,18 @@ uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_
 	/* Once Python ends, the thread does not enter the guard, which must become empty. */
 	if (!thread || has_begun_to_end_elsewhere(thread))
 		return 0;
-	if (__builtin_expect(is_unclear(thread), 0)) {
-		trace->is_unclear = !python.is_finalizing();
+	if (__builtin_expect(may_be_other_interpreter(thread), 0)) {
+		trace->may_be_other_interpreter = !python.is_finalizing();
 		return 0;
 	}
 	/* Either gmt_python_end sees this thread inside, or this thread sees that it was called. */
-	gmt_python_guard_enter(&trace->gate);
+	gmt_python_guard_enter(&trace->guard);
 	if (__builtin_expect(!has_begun_to_end_elsewhere(thread) && !python.is_finalizing(), 1)) {
 		id = capture_thread(thread, depot, depth, trace, ret_lost);
 		if (__builtin_expect(gmt_python_selftest_every, 0))
 			selftest(thread, depot, depth, trace, id);
 	}
-	gmt_python_guard_leave(&trace->gate);
+	gmt_python_guard_leave(&trace->guard);
 	return id;
 }
 
@@ -499,7 +503,7 @@ void gmt_python_end(void)
 {
 	if (state_now() == GMT_PYTHON_ABSENT || !python.this_thread)
 		return;
-	atomic_store(&ender, python.this_thread());
+	atomic_store(&ending_thread, python.this_thread());
 	gmt_python_guard_wait(END_WAIT_NS);
 }
 
@@ -508,10 +512,10 @@ void gmt_python_reset(void)
 	if (python.cache)
 		gmt_python_cache_clear(python.cache);
 	atomic_fetch_add(&python.epoch, 1);
-	/* The threads that were inside, or that held `proving`, do not exist any more. */
+	/* The threads that were inside, or that held `is_checking`, do not exist any more. */
 	gmt_python_guard_reset();
-	atomic_store(&ender, NULL);
-	atomic_flag_clear(&python.proving);
+	atomic_store(&ending_thread, NULL);
+	atomic_flag_clear(&python.is_checking);
 }
 
 const char *gmt_python_version(void)

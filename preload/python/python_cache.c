@@ -32,11 +32,11 @@ void gmt_python_cache_add(struct gmt_python_cache *cache, const struct gmt_pytho
 	if (!entry)
 		entry = &set[next_victim++ % GMT_PYTHON_CACHE_WAYS];
 
-	uint32_t turn = atomic_load_explicit(&entry->turn, memory_order_relaxed);
+	uint32_t sequence = atomic_load_explicit(&entry->sequence, memory_order_relaxed);
 
 	/* Only one thread writes at a time. The second thread leaves the entry alone. */
-	if (turn & 1 ||
-		!atomic_compare_exchange_strong_explicit(&entry->turn, &turn, turn + 1,
+	if (sequence & 1 ||
+		!atomic_compare_exchange_strong_explicit(&entry->sequence, &sequence, sequence + 1,
 			memory_order_acquire, memory_order_relaxed))
 		return;
 	/*
@@ -48,7 +48,7 @@ void gmt_python_cache_add(struct gmt_python_cache *cache, const struct gmt_pytho
 	atomic_store_explicit(&entry->fingerprint, key->fingerprint, memory_order_release);
 	atomic_store_explicit(&entry->id, id, memory_order_release);
 	/* Pairs with the first load in gmt_python_cache_find. */
-	atomic_store_explicit(&entry->turn, turn + 2, memory_order_release);
+	atomic_store_explicit(&entry->sequence, sequence + 2, memory_order_release);
 }
 
 void gmt_python_cache_clear(struct gmt_python_cache *cache)

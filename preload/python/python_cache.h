@@ -29,12 +29,12 @@ struct gmt_python_key {
 };
 
 /*
- * An entry. `turn` is odd while a thread writes the entry. A reader uses the values that it loads
- * between two equal, even values of `turn`. All loads acquire and all stores release, so neither
- * side needs a fence. On x86-64 these are plain moves.
+ * An entry. `sequence` is odd while a thread writes the entry. A reader uses the values that it
+ * loads between two equal, even values of `sequence`. All loads acquire and all stores release, so
+ * neither side needs a fence. On x86-64 these are plain moves.
  */
 struct gmt_python_cache_entry {
-	_Atomic uint32_t turn;
+	_Atomic uint32_t sequence;
 	_Atomic uint32_t id; /* 0: empty */
 	_Atomic uint64_t code, instr, fingerprint;
 };
@@ -76,10 +76,10 @@ static inline uint32_t gmt_python_cache_find(struct gmt_python_cache *cache,
 		/*
 		 * Pairs with the last store of gmt_python_cache_add: all values of this turn are visible.
 		 */
-		uint32_t turn = atomic_load_explicit(&entry->turn, memory_order_acquire);
+		uint32_t sequence = atomic_load_explicit(&entry->sequence, memory_order_acquire);
 		/*
 		 * Each load pairs with its own store in gmt_python_cache_add. If a load returns a value of
-		 * a later turn, the second load of `turn` below sees that the turn has changed.
+		 * a later turn, the second load of `sequence` below sees that the turn has changed.
 		 */
 		uint64_t code = atomic_load_explicit(&entry->code, memory_order_acquire);
 		uint64_t instr = atomic_load_explicit(&entry->instr, memory_order_acquire);
@@ -87,7 +87,8 @@ static inline uint32_t gmt_python_cache_find(struct gmt_python_cache *cache,
 		uint32_t id = atomic_load_explicit(&entry->id, memory_order_acquire);
 
 		if (code == key->code && instr == key->instr && fingerprint == key->fingerprint &&
-			!(turn & 1) && atomic_load_explicit(&entry->turn, memory_order_relaxed) == turn)
+			!(sequence & 1) &&
+			atomic_load_explicit(&entry->sequence, memory_order_relaxed) == sequence)
 			return id;
 	}
 	return 0;

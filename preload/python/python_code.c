@@ -60,8 +60,8 @@ static void intern_work(void *argument)
 	union {
 		struct gmt_depot_code code;
 		char bytes[sizeof(struct gmt_depot_code) + 2 * GMT_PYTHON_TEXT_BYTES];
-	} room;
-	struct gmt_depot_code *code = &room.code;
+	} pointers;
+	struct gmt_depot_code *code = &pointers.code;
 	struct gmt_depot_frame frame;
 
 	code->first_line = (uint32_t)gmt_python_load_int(place->code, layout->code.first_line);

@@ -8,14 +8,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "runtime/hot_data.h"
 
 /*
  * If the kernel fails to make the promised barrier, the thread sleeps instead. This is far longer
  * than any processor holds a store back.
  */
-enum { NAP_NS = 20000000 };
+enum { BARRIER_SLEEP_NS = 20000000 };
 
 GMT_HOT_DATA _Atomic bool gmt_python_guard_kernel_makes_barrier;
 
@@ -33,12 +33,12 @@ void gmt_python_guard_init(void)
 	errno = kept_errno;
 }
 
-void gmt_python_guard_list(struct gmt_python_guard *gate)
+void gmt_python_guard_list(struct gmt_python_guard *guard)
 {
-	gate->next = atomic_load(&first);
-	while (!atomic_compare_exchange_weak(&first, &gate->next, gate))
+	guard->next = atomic_load(&first);
+	while (!atomic_compare_exchange_weak(&first, &guard->next, guard))
 		;
-	atomic_store_explicit(&gate->is_listed, true, memory_order_relaxed);
+	atomic_store_explicit(&guard->is_listed, true, memory_order_relaxed);
 	/*
 	 * A thread that does not find this guard in the list came earlier. From here on, its earlier
 	 * stores are visible.
@@ -49,7 +49,7 @@ void gmt_python_guard_list(struct gmt_python_guard *gate)
 /* Makes each thread of this process pass a full barrier between the call and the return. */
 static void pass_barriers(void)
 {
-	const struct timespec nap = { .tv_nsec = NAP_NS };
+	const struct timespec nap = { .tv_nsec = BARRIER_SLEEP_NS };
 	int kept_errno = errno;
 
 	atomic_thread_fence(memory_order_seq_cst);
@@ -66,25 +66,25 @@ static void pass_barriers(void)
 
 bool gmt_python_guard_wait(uint64_t timeout_ns)
 {
-	struct gmt_patience patience = gmt_patience_begin(timeout_ns);
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(timeout_ns);
 
 	pass_barriers();
 	/* A guard that was seen empty stays so: a thread that enters it later leaves at once. */
-	for (struct gmt_python_guard *gate = atomic_load(&first); gate; gate = gate->next)
-		while (atomic_load_explicit(&gate->inside, memory_order_acquire))
-			if (!gmt_patience_rest(&patience))
+	for (struct gmt_python_guard *guard = atomic_load(&first); guard; guard = guard->next)
+		while (atomic_load_explicit(&guard->inside, memory_order_acquire))
+			if (!gmt_bounded_wait_rest(&wait))
 				return false;
 	return true;
 }
 
 void gmt_python_guard_reset(void)
 {
-	for (struct gmt_python_guard *gate = atomic_load(&first); gate; gate = gate->next) {
-		atomic_store(&gate->inside, 0);
+	for (struct gmt_python_guard *guard = atomic_load(&first); guard; guard = guard->next) {
+		atomic_store(&guard->inside, 0);
 		/*
 		 * Its thread may not have set this yet. If a guard were listed twice, the list would have
 		 * no end.
 		 */
-		atomic_store(&gate->is_listed, true);
+		atomic_store(&guard->is_listed, true);
 	}
 }

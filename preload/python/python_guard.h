@@ -39,17 +39,17 @@ extern _Atomic bool gmt_python_guard_kernel_makes_barrier;
 void gmt_python_guard_init(void);
 
 /* Adds a guard that was never entered before to the list. */
-void gmt_python_guard_list(struct gmt_python_guard *gate);
+void gmt_python_guard_list(struct gmt_python_guard *guard);
 
 /*
  * Enters the guard. Loads that the calling thread makes afterwards, with acquire or sequentially
  * consistent order, see the values of that time or later. Not nested.
  */
-static inline void gmt_python_guard_enter(struct gmt_python_guard *gate)
+static inline void gmt_python_guard_enter(struct gmt_python_guard *guard)
 {
-	if (__builtin_expect(!atomic_load_explicit(&gate->is_listed, memory_order_relaxed), 0))
-		gmt_python_guard_list(gate);
-	atomic_store_explicit(&gate->inside, 1, memory_order_relaxed);
+	if (__builtin_expect(!atomic_load_explicit(&guard->is_listed, memory_order_relaxed), 0))
+		gmt_python_guard_list(guard);
+	atomic_store_explicit(&guard->inside, 1, memory_order_relaxed);
 	if (__builtin_expect(atomic_load_explicit(&gmt_python_guard_kernel_makes_barrier,
 							 memory_order_relaxed),
 			1))
@@ -59,10 +59,10 @@ static inline void gmt_python_guard_enter(struct gmt_python_guard *gate)
 }
 
 /* Leaves the guard. */
-static inline void gmt_python_guard_leave(struct gmt_python_guard *gate)
+static inline void gmt_python_guard_leave(struct gmt_python_guard *guard)
 {
 	/* Pairs with the acquire in gmt_python_guard_wait: all reads have finished. */
-	atomic_store_explicit(&gate->inside, 0, memory_order_release);
+	atomic_store_explicit(&guard->inside, 0, memory_order_release);
 }
 
 /*

@@ -26,7 +26,7 @@ static const struct gmt_python_layout layouts[] = {
 };
 #undef FIELDS
 
-/* python/python_same.h loads both bytes at once. */
+/* python/python_unchanged.h loads both bytes at once. */
 #define BEHIND(previous, code, instr, owner, entry) ((entry) + 1 == (owner))
 #define GMT_PYTHON(minor_, walk_, lines_, THREAD, FRAME, CODE, STRING) \
 	_Static_assert(GMT_PYTHON_WALK_##walk_ != GMT_PYTHON_WALK_FLAG || BEHIND FRAME, \
@@ -41,7 +41,7 @@ static const struct sections sections[] = {
 };
 
 enum {
-	NEWEST_TRIED = 15, /* the tests run against these; newer versions must be proven */
+	NEWEST_TRIED = 15, /* the tests run against these; newer versions must be checked */
 	FIRST_WITH_OTHERS = 14, /* a frame may hold an object that is not code */
 };
 
@@ -140,9 +140,9 @@ bool gmt_python_layout_find(const char *version, gmt_python_find *find,
 
 	/*
 	 * _Py_NegativeRefcount exists only in debug builds. Their layout is probably the same, so it
-	 * must be proven.
+	 * must be checked.
 	 */
-	layout.must_be_proven =
+	layout.must_be_checked =
 		minor > NEWEST_TRIED || is_prerelease(version) || find("_Py_NegativeRefcount");
 	if (minor >= FIRST_WITH_OTHERS) {
 		layout.code_type = find("PyCode_Type");

@@ -4,7 +4,7 @@
 
 /*
  * Determines how to read the frames of the interpreter in this process: which row of
- * python_layout.def applies, and whether the row must be proven first. Also contains the loads
+ * python_layout.def applies, and whether the row must be checked first. Also contains the loads
  * themselves, and the walk over frames. Internal to python*.c.
  */
 
@@ -31,7 +31,8 @@ struct gmt_python_layout {
 	uint8_t minor;
 	uint8_t walk;        /* enum gmt_python_walk */
 	uint8_t lines;       /* enum gmt_python_lines */
-	bool must_be_proven; /* the row must be compared with the interpreter's own answer before use */
+	bool
+		must_be_checked; /* the row must be compared with the interpreter's own answer before use */
 	struct {
 		uint16_t frame, hop;
 	} thread;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "python/python_guard.h"
-#include "python/python_outer.h"
+#include "python/python_outer_end.h"
 #include "shared_memory/depot_entry.h"
 
 enum { GMT_PYTHON_TRACE_FRAMES = 1024 };
@@ -20,7 +20,7 @@ enum { GMT_PYTHON_TRACE_FRAMES = 1024 };
 /*
  * A remembered frame: its code object, the position in that object, and the fingerprint that
  * distinguishes the object from another at the same address. Also words of the frame as they stood
- * in memory; python/python_same.c recognizes the frame by them.
+ * in memory; python/python_unchanged.c recognizes the frame by them.
  */
 struct gmt_python_trace_place {
 	const char *frame, *code;
@@ -47,23 +47,24 @@ struct gmt_python_trace_stack {
  * the process lives (python/python_guard.h).
  */
 struct gmt_python_trace {
-	struct gmt_python_guard gate;
+	struct gmt_python_guard guard;
 	uint32_t epoch; /* ids of another epoch are invalid */
 	uint32_t last;  /* index in `stacks` of the last stack; the other one is for the next stack */
-	uint32_t taken; /* stacks since the last comparison (python/python_selftest.h) */
-	bool is_unclear; /* a second result of gmt_python_capture */
+	uint32_t
+		captures_since_selftest; /* stacks since the last comparison (python/python_selftest.h) */
+	bool may_be_other_interpreter; /* a second result of gmt_python_capture */
 	/* The innermost frames; the id is that of the whole stack. */
 	struct gmt_python_trace_stack stacks[2];
 	/*
 	 * For a stack that is deeper than the limit: `outer` holds its outermost frames (`outer.id` is
-	 * unused). `both` holds both ends together. `room` is for the search of the outer end.
+	 * unused). `both` holds both ends together. `pointers` is for the search of the outer end.
 	 */
 	struct gmt_python_trace_stack outer;
 	union {
 		struct gmt_depot_frames both;
 		uint32_t both_words[1 + GMT_PYTHON_TRACE_FRAMES];
 	};
-	const char *room[GMT_PYTHON_OUTER_ROOM];
+	const char *pointers[GMT_PYTHON_OUTER_END_POINTERS];
 };
 
 #endif

@@ -18,7 +18,7 @@
 enum {
 	GMT_DEPTH_MAX = 512, /* maximum number of native frames, and of Python frames, in a stack */
 	GMT_OUTPUT_BYTES = GMT_RECORDER_OUTPUT_BYTES,
-	GMT_PATIENCE_S = 20,
+	GMT_LONG_WAIT_S = 20,
 };
 
 /* How the recorder unwinds native stacks (unwind/native.h). */
@@ -33,7 +33,7 @@ enum gmt_overflow {
 	GMT_OVERFLOW_DROP,  /* drop at once */
 	/* Wait at most 1 ms for this event and about 1 % of the time for all events, then drop. */
 	GMT_OVERFLOW_BLOCK,
-	/* Wait as long as the writer continues to make room; see gmt_config_patience_ns. */
+	/* Wait as long as the writer continues to make room; see gmt_config_wait_ns. */
 	GMT_OVERFLOW_WAIT,
 };
 
@@ -60,7 +60,7 @@ struct gmt_config {
 	bool exports;
 	/* Change hooked names in the symbol tables of the driver and libc (interpose/dynsym.h). */
 	bool dynsym;
-	bool watch_code; /* count freed code objects of Python (python/python_deaths.h) */
+	bool watch_code; /* count freed code objects of Python (python/python_code_frees.h) */
 	bool steps; /* find steps automatically (marks/optimizer.h) */
 	bool tensors; /* ask modules and optimizers for their tensors (marks/tensor_roles.h) */
 	bool nvtx; /* record NVTX */
@@ -89,19 +89,19 @@ extern GMT_HIDDEN struct gmt_config gmt_config;
 /*
  * Returns how long a thread waits for another thread before it continues without it. Usually this
  * is `usual_ns`, so that a machine that hangs does not stop the program. With overflow=wait it is
- * at least GMT_PATIENCE_S, because a machine that others also use may need so long. A user who sets
- * overflow=wait prefers waiting to losing events.
+ * at least GMT_LONG_WAIT_S, because a machine that others also use may need so long. A user who
+ * sets overflow=wait prefers waiting to losing events.
  */
-static inline uint64_t gmt_config_patience_ns(uint64_t usual_ns)
+static inline uint64_t gmt_config_wait_ns(uint64_t usual_ns)
 {
-	const uint64_t long_ns = (uint64_t)GMT_PATIENCE_S * 1000000000;
+	const uint64_t long_ns = (uint64_t)GMT_LONG_WAIT_S * 1000000000;
 
 	return gmt_config.overflow == GMT_OVERFLOW_WAIT && usual_ns < long_ns ? long_ns : usual_ns;
 }
 
-static inline uint32_t gmt_config_patience_ms(uint32_t usual_ms)
+static inline uint32_t gmt_config_wait_ms(uint32_t usual_ms)
 {
-	return (uint32_t)(gmt_config_patience_ns((uint64_t)usual_ms * 1000000) / 1000000);
+	return (uint32_t)(gmt_config_wait_ns((uint64_t)usual_ms * 1000000) / 1000000);
 }
 
 /*

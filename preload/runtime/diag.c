@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "system/file_identity.h"
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "runtime/config.h"
 #include "runtime/recorder_stack.h"
 #include "runtime/descriptor.h"
@@ -36,18 +36,19 @@ static struct kind {
 	char first[FIRST_BYTES]; /* the first message, shortened */
 } kinds[KINDS];
 
-static struct gmt_file_identity stderr_at_start;
-static bool had_stderr;
-
-/* Lines that the writer could not print itself, one after the other. */
-static char kept[KEPT_BYTES];
-static _Atomic size_t kept_bytes, kept_printed;
+static struct {
+	struct gmt_file_identity stderr_at_start;
+	bool had_stderr;
+	/* Lines that the writer could not print itself, one after the other. */
+	char kept[KEPT_BYTES];
+	_Atomic size_t kept_bytes, kept_printed;
+} diag;
 
 void gmt_diag_init(void)
 {
 	int kept_errno = errno;
 
-	had_stderr = gmt_file_identity_of(STDERR_FILENO, &stderr_at_start);
+	diag.had_stderr = gmt_file_identity_of(STDERR_FILENO, &diag.stderr_at_start);
 	errno = kept_errno;
 }
 
@@ -61,9 +62,9 @@ static bool is_stderr(const struct gmt_streams *streams)
 {
 	struct stat error, output;
 
-	if (!had_stderr || fstat(streams->error, &error))
+	if (!diag.had_stderr || fstat(streams->error, &error))
 		return false;
-	if (error.st_dev == stderr_at_start.device && error.st_ino == stderr_at_start.number)
+	if (error.st_dev == diag.stderr_at_start.device && error.st_ino == diag.stderr_at_start.number)
 		return true;
 	if (S_ISCHR(error.st_mode) || S_ISFIFO(error.st_mode))
 		return true;
@@ -128,27 +129,28 @@ static void print_to(const struct gmt_streams *streams, const char *text, size_t
  */
 static void keep_for_host(const char *text)
 {
-	size_t length = strlen(text), used = atomic_load_explicit(&kept_bytes, memory_order_relaxed);
+	size_t length = strlen(text),
+		   used = atomic_load_explicit(&diag.kept_bytes, memory_order_relaxed);
 
-	if (length >= sizeof(kept) - used)
+	if (length >= sizeof(diag.kept) - used)
 		return;
-	memcpy(kept + used, text, length);
+	memcpy(diag.kept + used, text, length);
 	/* Pairs with the acquire in gmt_diag_print_kept. */
-	atomic_store_explicit(&kept_bytes, used + length, memory_order_release);
+	atomic_store_explicit(&diag.kept_bytes, used + length, memory_order_release);
 }
 
 void gmt_diag_print_kept(void)
 {
 	const struct gmt_streams streams = { STDOUT_FILENO, STDERR_FILENO };
-	size_t there = atomic_load_explicit(&kept_bytes, memory_order_acquire),
-		   from = atomic_load(&kept_printed);
+	size_t there = atomic_load_explicit(&diag.kept_bytes, memory_order_acquire),
+		   from = atomic_load(&diag.kept_printed);
 	int kept_errno = errno;
 
 	/* Only one thread prints a line. The buffer is never emptied, because such lines are few. */
 	if (from >= there || gmt_descriptor_has_own_table() ||
-		!atomic_compare_exchange_strong(&kept_printed, &from, there))
+		!atomic_compare_exchange_strong(&diag.kept_printed, &from, there))
 		return;
-	print_to(&streams, kept + from, there - from);
+	print_to(&streams, diag.kept + from, there - from);
 	errno = kept_errno;
 }
 
@@ -167,7 +169,7 @@ void gmt_diag_print(const char *text)
 	errno = kept_errno;
 }
 
-static void say(const char *text)
+static void print_message(const char *text)
 {
 	char line[LINE_BYTES];
 	int kept_errno = errno;
@@ -202,7 +204,7 @@ struct line {
 };
 
 /* Runs on a recorder stack: messages are long, and formatting needs another kilobyte of stack. */
-static void say_line(void *argument)
+static void print_formatted(void *argument)
 {
 	const struct line *line = argument;
 	char text[LINE_BYTES - 16];
@@ -211,7 +213,7 @@ static void say_line(void *argument)
 	if (line->kind)
 		snprintf(line->kind->first, sizeof(line->kind->first), "%.*s", FIRST_BYTES - 1, text);
 	if (gmt_config.verbosity >= (line->kind ? 1 : 2))
-		say(text);
+		print_message(text);
 }
 
 bool gmt_diag_warn_kind(const char *name, const char *format, ...)
@@ -224,21 +226,21 @@ bool gmt_diag_warn_kind(const char *name, const char *format, ...)
 	if (!is_first)
 		return false;
 	va_start(arguments, format);
-	gmt_recorder_stack_run(say_line, &(struct line){ format, &arguments, kind });
+	gmt_recorder_stack_run(print_formatted, &(struct line){ format, &arguments, kind });
 	va_end(arguments);
 	errno = kept_errno;
 	return true;
 }
 
-static void say_text(void *text)
+static void print_plain(void *text)
 {
-	say(text);
+	print_message(text);
 }
 
 void gmt_diag_warn_text(const char *text)
 {
 	if (gmt_config.verbosity >= 1)
-		gmt_recorder_stack_run(say_text, (void *)(uintptr_t)text);
+		gmt_recorder_stack_run(print_plain, (void *)(uintptr_t)text);
 }
 
 void gmt_diag_report(const char *format, ...)
@@ -249,7 +251,7 @@ void gmt_diag_report(const char *format, ...)
 	if (gmt_config.verbosity < 2)
 		return;
 	va_start(arguments, format);
-	gmt_recorder_stack_run(say_line, &(struct line){ format, &arguments, NULL });
+	gmt_recorder_stack_run(print_formatted, &(struct line){ format, &arguments, NULL });
 	va_end(arguments);
 	errno = kept_errno;
 }
@@ -259,11 +261,11 @@ void gmt_diag_end(void)
 	char text[FIRST_BYTES + 64];
 
 	for (struct kind *kind = kinds; kind < kinds + KINDS; kind++) {
-		uint32_t said = atomic_exchange(&kind->count, 1);
+		uint32_t times = atomic_exchange(&kind->count, 1);
 
-		if (said < 2 || !atomic_load(&kind->name))
+		if (times < 2 || !atomic_load(&kind->name))
 			continue;
-		snprintf(text, sizeof(text), "%u more times: %s", (unsigned)(said - 1), kind->first);
+		snprintf(text, sizeof(text), "%u more times: %s", (unsigned)(times - 1), kind->first);
 		gmt_diag_warn_text(text);
 	}
 }
@@ -274,7 +276,7 @@ static void after_fork(void)
 	for (struct kind *kind = kinds; kind < kinds + KINDS; kind++)
 		atomic_store(&kind->count, 0);
 	/* The parent prints its own kept lines. */
-	atomic_store(&kept_printed, atomic_load(&kept_bytes));
+	atomic_store(&diag.kept_printed, atomic_load(&diag.kept_bytes));
 }
 
 GMT_AT_STAGE(after_fork, RUNTIME, after_fork);

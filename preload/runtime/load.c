@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "runtime/stages.h"
 
 #define LOAD_WAIT_NS UINT64_C(1000000000)
@@ -20,7 +20,7 @@ static struct {
 
 void gmt_load_now(void)
 {
-	struct gmt_patience patience = gmt_patience_begin(LOAD_WAIT_NS);
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(LOAD_WAIT_NS);
 	uint32_t not_loaded = NOT_LOADED;
 
 	if (atomic_compare_exchange_strong(&loading.stage, &not_loaded, LOADING)) {
@@ -33,6 +33,6 @@ void gmt_load_now(void)
 	}
 	while (!atomic_load_explicit(&gmt_is_loaded, memory_order_acquire) &&
 		!pthread_equal(atomic_load(&loading.thread), pthread_self()))
-		if (!gmt_patience_rest(&patience))
+		if (!gmt_bounded_wait_rest(&wait))
 			return;
 }

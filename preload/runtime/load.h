@@ -4,9 +4,9 @@
 
 /*
  * Prepares the recorder before it is used. The work itself is registered for the stage `load`
- * (runtime/stages.h). The constructor calls gmt_load. But the loader runs the constructors of linked libraries
- * before the recorder's, because the recorder is preloaded. Such a constructor may call CUDA. So
- * every function that may be called first calls gmt_load.
+ * (runtime/stages.h). The constructor calls gmt_load. But the loader runs the constructors of
+ * linked libraries before the recorder's, because the recorder is preloaded. Such a constructor may
+ * call CUDA. So every function that may be called first calls gmt_load.
  */
 
 #include <stdatomic.h>

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "runtime/hot_data.h"
 #include "runtime/stages.h"
 
@@ -60,9 +60,9 @@ void gmt_process_reset_in_child(void)
 	 * wait for it.
 	 */
 	if (is_watched && !atomic_compare_exchange_strong(gmt_process_mark, &cleared, CHANGING)) {
-		struct gmt_patience patience = gmt_patience_begin(WAIT_NS);
+		struct gmt_bounded_wait wait = gmt_bounded_wait_begin(WAIT_NS);
 
-		while (atomic_load(gmt_process_mark) == CHANGING && gmt_patience_rest(&patience))
+		while (atomic_load(gmt_process_mark) == CHANGING && gmt_bounded_wait_rest(&wait))
 			;
 		return;
 	}

@@ -38,8 +38,8 @@ void gmt_process_init(void);
 void gmt_process_watch(void);
 
 /*
- * Does the work of the stage `after_fork` (runtime/stages.h), once in each child. Called in the child of a fork, and
- * when gmt_process_check finds a copy.
+ * Does the work of the stage `after_fork` (runtime/stages.h), once in each child. Called in the
+ * child of a fork, and when gmt_process_check finds a copy.
  */
 void gmt_process_reset_in_child(void);
 

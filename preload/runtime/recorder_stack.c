@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "runtime/cancelling.h"
-#include "runtime/hidden.h"
 #include "runtime/stages.h"
 
 enum {

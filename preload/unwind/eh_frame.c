@@ -8,7 +8,7 @@
 /* Registers by their DWARF numbers. The rules need no other register. */
 enum { REGISTER_FP = 6, REGISTER_SP = 7, REGISTER_RETURN = 16 };
 
-enum { REMEMBERED = 8, CIE_VERSION_OLD = 1, CIE_VERSION_NEW = 3, PAIR_BYTES = 8 };
+enum { MAX_REMEMBERED_STATES = 8, CIE_VERSION_OLD = 1, CIE_VERSION_NEW = 3, PAIR_BYTES = 8 };
 
 /* Encodings of addresses: their format, and what they are relative to. */
 enum {
@@ -16,7 +16,7 @@ enum {
 	FORMAT_MASK = 0x0f,
 	RELATION_MASK = 0x70,
 	INDIRECT = 0x80,
-	FORMAT_WHOLE = 0x00,
+	FORMAT_ABSOLUTE = 0x00,
 	FORMAT_ULEB = 0x01,
 	FORMAT_U16 = 0x02,
 	FORMAT_U32 = 0x03,
@@ -66,7 +66,7 @@ enum {
 };
 
 /* Expression operations of aligned frames: frame pointer + offset, and the word at that address. */
-enum { BY_FP = 0x70 + REGISTER_FP, WORD_THERE = 0x06 };
+enum { BY_FP = 0x70 + REGISTER_FP, DEREFERENCE = 0x06 };
 
 /* The next byte to read, and whether a read has failed so far. */
 struct cursor {
@@ -74,26 +74,33 @@ struct cursor {
 	bool failed;
 };
 
-enum where { SAME, AT_OFFSET, AT_FP, NOWHERE, ELSEWHERE };
+enum location_kind {
+	LOCATION_SAME_VALUE,
+	LOCATION_CFA_OFFSET,
+	LOCATION_FP_OFFSET,
+	LOCATION_UNDEFINED,
+	LOCATION_UNSUPPORTED
+};
 
-struct place {
-	enum where where;
+struct location {
+	enum location_kind location_kind;
 	int64_t offset; /* from the CFA, or from the frame pointer */
 };
 
 /* How to find the registers at one instruction. */
-struct state {
+struct register_state {
 	uint64_t cfa_register;
 	int64_t cfa_offset;
-	enum where cfa; /* SAME: register + offset; AT_FP: the word at frame pointer + offset */
-	struct place fp, sp, back;
+	enum location_kind
+		cfa; /* SAME: register + offset; LOCATION_FP_OFFSET: the word at frame pointer + offset */
+	struct location fp, sp, return_address;
 };
 
-struct common {
-	uint64_t code_unit;
-	int64_t data_unit;
+struct cie {
+	uint64_t code_alignment;
+	int64_t data_alignment;
 	uint8_t encoding; /* encoding of addresses in its functions' entries */
-	bool has_data;
+	bool has_augmentation;
 	bool is_signal; /* a frame that the kernel made */
 	struct cursor instructions;
 };
@@ -108,7 +115,7 @@ static void skip(struct cursor *cursor, uint64_t bytes)
 		cursor->at += bytes;
 }
 
-static uint64_t take(struct cursor *cursor, uint64_t bytes)
+static uint64_t read_bytes(struct cursor *cursor, uint64_t bytes)
 {
 	uint64_t value = 0, here = cursor->at;
 
@@ -120,13 +127,13 @@ static uint64_t take(struct cursor *cursor, uint64_t bytes)
 }
 
 /* Reads a LEB128 number, seven bits in each byte. *ret_bits is the number of bits read. */
-static uint64_t take_leb(struct cursor *cursor, unsigned *ret_bits)
+static uint64_t read_leb(struct cursor *cursor, unsigned *ret_bits)
 {
 	uint64_t value = 0, byte;
 
 	*ret_bits = 0;
 	do {
-		byte = take(cursor, 1);
+		byte = read_bytes(cursor, 1);
 		if (*ret_bits < 64)
 			value |= (byte & 0x7f) << *ret_bits;
 		*ret_bits += 7;
@@ -134,51 +141,51 @@ static uint64_t take_leb(struct cursor *cursor, unsigned *ret_bits)
 	return value;
 }
 
-static uint64_t take_uleb(struct cursor *cursor)
+static uint64_t read_uleb(struct cursor *cursor)
 {
 	unsigned bits;
 
-	return take_leb(cursor, &bits);
+	return read_leb(cursor, &bits);
 }
 
-static int64_t take_sleb(struct cursor *cursor)
+static int64_t read_sleb(struct cursor *cursor)
 {
 	unsigned bits;
-	uint64_t value = take_leb(cursor, &bits);
+	uint64_t value = read_leb(cursor, &bits);
 
 	if (bits < 64 && value >> (bits - 1) & 1)
 		value |= ~(uint64_t)0 << bits;
 	return (int64_t)value;
 }
 
-static uint64_t take_formatted(struct cursor *cursor, unsigned format)
+static uint64_t read_formatted(struct cursor *cursor, unsigned format)
 {
 	switch (format) {
-	case FORMAT_WHOLE:
+	case FORMAT_ABSOLUTE:
 	case FORMAT_U64:
 	case FORMAT_S64:
-		return take(cursor, 8);
+		return read_bytes(cursor, 8);
 	case FORMAT_ULEB:
-		return take_uleb(cursor);
+		return read_uleb(cursor);
 	case FORMAT_SLEB:
-		return (uint64_t)take_sleb(cursor);
+		return (uint64_t)read_sleb(cursor);
 	case FORMAT_U16:
-		return take(cursor, 2);
+		return read_bytes(cursor, 2);
 	case FORMAT_S16:
-		return (uint64_t)(int64_t)(int16_t)take(cursor, 2);
+		return (uint64_t)(int64_t)(int16_t)read_bytes(cursor, 2);
 	case FORMAT_U32:
-		return take(cursor, 4);
+		return read_bytes(cursor, 4);
 	case FORMAT_S32:
-		return (uint64_t)(int64_t)(int32_t)take(cursor, 4);
+		return (uint64_t)(int64_t)(int32_t)read_bytes(cursor, 4);
 	}
 	cursor->failed = true;
 	return 0;
 }
 
-static uint64_t take_address(struct cursor *cursor, unsigned encoding, uint64_t header)
+static uint64_t read_address(struct cursor *cursor, unsigned encoding, uint64_t header)
 {
 	uint64_t here = cursor->at;
-	uint64_t value = take_formatted(cursor, encoding & FORMAT_MASK);
+	uint64_t value = read_formatted(cursor, encoding & FORMAT_MASK);
 
 	/* An indirect address points outside the tables. */
 	if (encoding & INDIRECT)
@@ -204,7 +211,7 @@ static struct cursor cursor_at(const struct gmt_eh_frame *tables, uint64_t start
 static struct cursor entry_at(const struct gmt_eh_frame *tables, uint64_t start)
 {
 	struct cursor cursor = cursor_at(tables, start);
-	uint64_t length = take(&cursor, 4);
+	uint64_t length = read_bytes(&cursor, 4);
 
 	/* 0 ends the tables. No compiler writes the form for tables beyond 4 GiB (UINT32_MAX). */
 	if (!length || length == UINT32_MAX || cursor.failed || cursor.end - cursor.at < length)
@@ -219,18 +226,18 @@ static uint64_t find_entry(const struct gmt_eh_frame *tables, uint64_t address)
 {
 	struct cursor cursor = cursor_at(tables, tables->header);
 
-	if (take(&cursor, 1) != 1)
+	if (read_bytes(&cursor, 1) != 1)
 		return 0;
 
-	unsigned tables_encoding = (unsigned)take(&cursor, 1);
-	unsigned count_encoding = (unsigned)take(&cursor, 1);
-	unsigned encoding = (unsigned)take(&cursor, 1);
+	unsigned tables_encoding = (unsigned)read_bytes(&cursor, 1);
+	unsigned count_encoding = (unsigned)read_bytes(&cursor, 1);
+	unsigned encoding = (unsigned)read_bytes(&cursor, 1);
 
-	take_address(&cursor, tables_encoding, tables->header);
+	read_address(&cursor, tables_encoding, tables->header);
 	if (count_encoding == ENCODING_OMITTED || encoding != SORTED_TABLE)
 		return 0;
 
-	uint64_t count = take_address(&cursor, count_encoding, tables->header);
+	uint64_t count = read_address(&cursor, count_encoding, tables->header);
 	uint64_t low = 0, high = count;
 
 	if (cursor.failed || count > (cursor.end - cursor.at) / PAIR_BYTES)
@@ -239,7 +246,7 @@ static uint64_t find_entry(const struct gmt_eh_frame *tables, uint64_t address)
 		uint64_t middle = low + (high - low) / 2;
 		struct cursor pair = { .at = cursor.at + middle * PAIR_BYTES, .end = cursor.end };
 
-		if (take_address(&pair, SORTED_TABLE, tables->header) <= address)
+		if (read_address(&pair, SORTED_TABLE, tables->header) <= address)
 			low = middle + 1;
 		else
 			high = middle;
@@ -247,29 +254,29 @@ static uint64_t find_entry(const struct gmt_eh_frame *tables, uint64_t address)
 	if (!low)
 		return 0;
 	cursor.at += (low - 1) * PAIR_BYTES + PAIR_BYTES / 2;
-	return take_address(&cursor, SORTED_TABLE, tables->header);
+	return read_address(&cursor, SORTED_TABLE, tables->header);
 }
 
 /* Reads the data behind a 'z'. Returns false if it is damaged or has an unknown letter. */
-static bool read_augmentation(const char *letters, struct cursor *cursor, struct common *ret_common)
+static bool read_augmentation(const char *letters, struct cursor *cursor, struct cie *ret_cie)
 {
 	for (; *letters; letters++) {
 		switch (*letters) {
 		case 'R':
-			ret_common->encoding = (uint8_t)take(cursor, 1);
+			ret_cie->encoding = (uint8_t)read_bytes(cursor, 1);
 			break;
 		case 'L':
 			skip(cursor, 1);
 			break;
 		case 'P': {
-			unsigned encoding = (unsigned)take(cursor, 1);
+			unsigned encoding = (unsigned)read_bytes(cursor, 1);
 
 			/* The personality routine. It is not used, so it may be indirect. */
-			take_formatted(cursor, encoding & FORMAT_MASK);
+			read_formatted(cursor, encoding & FORMAT_MASK);
 			break;
 		}
 		case 'S':
-			ret_common->is_signal = true;
+			ret_cie->is_signal = true;
 			break;
 		default:
 			return false;
@@ -278,155 +285,163 @@ static bool read_augmentation(const char *letters, struct cursor *cursor, struct
 	return !cursor->failed;
 }
 
-static bool read_common(const struct gmt_eh_frame *tables, uint64_t start,
-	struct common *ret_common)
+static bool read_cie(const struct gmt_eh_frame *tables, uint64_t start, struct cie *ret_cie)
 {
 	struct cursor cursor = entry_at(tables, start);
-	uint64_t id = take(&cursor, 4), version = take(&cursor, 1);
+	uint64_t id = read_bytes(&cursor, 4), version = read_bytes(&cursor, 1);
 	const char *letters = (const char *)cursor.at;
 
 	if (cursor.failed || id || (version != CIE_VERSION_OLD && version != CIE_VERSION_NEW))
 		return false;
-	while (take(&cursor, 1) && !cursor.failed)
+	while (read_bytes(&cursor, 1) && !cursor.failed)
 		;
-	*ret_common = (struct common){ .encoding = FORMAT_WHOLE };
-	ret_common->code_unit = take_uleb(&cursor);
-	ret_common->data_unit = take_sleb(&cursor);
-	if ((version == CIE_VERSION_OLD ? take(&cursor, 1) : take_uleb(&cursor)) != REGISTER_RETURN ||
+	*ret_cie = (struct cie){ .encoding = FORMAT_ABSOLUTE };
+	ret_cie->code_alignment = read_uleb(&cursor);
+	ret_cie->data_alignment = read_sleb(&cursor);
+	if ((version == CIE_VERSION_OLD ? read_bytes(&cursor, 1) : read_uleb(&cursor)) !=
+			REGISTER_RETURN ||
 		cursor.failed)
 		return false;
 	if (letters[0]) {
 		if (letters[0] != 'z')
 			return false;
 
-		uint64_t bytes = take_uleb(&cursor);
+		uint64_t bytes = read_uleb(&cursor);
 		struct cursor data = cursor;
 
 		skip(&cursor, bytes);
-		ret_common->has_data = true;
-		if (cursor.failed || !read_augmentation(letters + 1, &data, ret_common) ||
-			data.at > cursor.at)
+		ret_cie->has_augmentation = true;
+		if (cursor.failed || !read_augmentation(letters + 1, &data, ret_cie) || data.at > cursor.at)
 			return false;
 	}
-	ret_common->instructions = cursor;
+	ret_cie->instructions = cursor;
 	return !cursor.failed;
 }
 
-/* Returns the place of a register; NULL for a register that does not matter. */
-static struct place *place_of(struct state *state, uint64_t number)
+/* Returns the location of a register; NULL for a register that does not matter. */
+static struct location *location_of(struct register_state *state, uint64_t number)
 {
 	return number == REGISTER_FP    ? &state->fp
 		: number == REGISTER_SP     ? &state->sp
-		: number == REGISTER_RETURN ? &state->back
+		: number == REGISTER_RETURN ? &state->return_address
 									: NULL;
 }
 
-static void set_place(struct state *state, uint64_t number, enum where where, int64_t offset)
+static void set_location(struct register_state *state, uint64_t number,
+	enum location_kind location_kind, int64_t offset)
 {
-	struct place *place = place_of(state, number);
+	struct location *location = location_of(state, number);
 
-	if (place)
-		*place = (struct place){ where, offset };
+	if (location)
+		*location = (struct location){ location_kind, offset };
 }
 
-static void restore(struct state *state, const struct state *initial, uint64_t number)
+static void restore(struct register_state *state, const struct register_state *initial,
+	uint64_t number)
 {
-	struct state copy = *initial;
-	const struct place *from = place_of(&copy, number);
+	struct register_state copy = *initial;
+	const struct location *from = location_of(&copy, number);
 
 	if (from)
-		*place_of(state, number) = *from;
+		*location_of(state, number) = *from;
 }
 
 /* Multiplies with wrap-around: the numbers come from the host's files, and must not overflow. */
-static int64_t times(uint64_t a, int64_t b)
+static int64_t multiply(uint64_t a, int64_t b)
 {
 	return (int64_t)(a * (uint64_t)b);
 }
 
-static void define_cfa(struct state *state, uint64_t number, int64_t offset)
+static void define_cfa(struct register_state *state, uint64_t number, int64_t offset)
 {
 	state->cfa_register = number;
 	state->cfa_offset = offset;
-	state->cfa = SAME;
+	state->cfa = LOCATION_SAME_VALUE;
 }
 
-/* Reads frame pointer + offset, or (is_word) the word there, as AT_FP; all else as ELSEWHERE. */
-static struct place take_expression(struct cursor *cursor, bool is_word)
+/*
+ * Reads frame pointer + offset, or (is_word) the word there, as LOCATION_FP_OFFSET; all else as
+ * ELSEWHERE.
+ */
+static struct location read_expression(struct cursor *cursor, bool is_word)
 {
-	uint64_t bytes = take_uleb(cursor);
+	uint64_t bytes = read_uleb(cursor);
 	struct cursor inside = *cursor;
-	struct place place = { .where = ELSEWHERE };
+	struct location location = { .location_kind = LOCATION_UNSUPPORTED };
 
 	skip(cursor, bytes);
 	inside.end = cursor->at;
-	if (!cursor->failed && take(&inside, 1) == BY_FP) {
-		place.offset = take_sleb(&inside);
-		if ((!is_word || take(&inside, 1) == WORD_THERE) && inside.at == inside.end &&
+	if (!cursor->failed && read_bytes(&inside, 1) == BY_FP) {
+		location.offset = read_sleb(&inside);
+		if ((!is_word || read_bytes(&inside, 1) == DEREFERENCE) && inside.at == inside.end &&
 			!inside.failed)
-			place.where = AT_FP;
+			location.location_kind = LOCATION_FP_OFFSET;
 	}
-	return place;
+	return location;
 }
 
 /* Runs an instruction about one register or about the CFA. */
-static void run_rule(unsigned code, struct cursor *cursor, const struct common *common,
-	struct state *state, const struct state *initial)
+static void run_rule(unsigned code, struct cursor *cursor, const struct cie *cie,
+	struct register_state *state, const struct register_state *initial)
 {
 	bool has_register = code != DEFINE_CFA_OFFSET && code != DEFINE_CFA_OFFSET_SIGNED &&
 		code != DEFINE_CFA_EXPRESSION;
-	uint64_t number = has_register ? take_uleb(cursor) : 0;
-	struct place place;
+	uint64_t number = has_register ? read_uleb(cursor) : 0;
+	struct location location;
 
 	switch (code) {
 	case OFFSET_EXTENDED:
-		set_place(state, number, AT_OFFSET, times(take_uleb(cursor), common->data_unit));
+		set_location(state, number, LOCATION_CFA_OFFSET,
+			multiply(read_uleb(cursor), cie->data_alignment));
 		break;
 	case OFFSET_EXTENDED_SIGNED:
-		set_place(state, number, AT_OFFSET, times((uint64_t)take_sleb(cursor), common->data_unit));
+		set_location(state, number, LOCATION_CFA_OFFSET,
+			multiply((uint64_t)read_sleb(cursor), cie->data_alignment));
 		break;
 	case OFFSET_EXTENDED_NEGATIVE:
-		set_place(state, number, AT_OFFSET, times(-take_uleb(cursor), common->data_unit));
+		set_location(state, number, LOCATION_CFA_OFFSET,
+			multiply(-read_uleb(cursor), cie->data_alignment));
 		break;
 	case RESTORE_EXTENDED:
 		restore(state, initial, number);
 		break;
 	case UNDEFINED:
-		set_place(state, number, NOWHERE, 0);
+		set_location(state, number, LOCATION_UNDEFINED, 0);
 		break;
 	case SAME_VALUE:
-		set_place(state, number, SAME, 0);
+		set_location(state, number, LOCATION_SAME_VALUE, 0);
 		break;
 	case IN_REGISTER:
 	case VALUE_OFFSET:
 	case VALUE_OFFSET_SIGNED: /* the same number of bytes for both signs */
-		take_uleb(cursor);
-		set_place(state, number, ELSEWHERE, 0);
+		read_uleb(cursor);
+		set_location(state, number, LOCATION_UNSUPPORTED, 0);
 		break;
 	case EXPRESSION:
 	case VALUE_EXPRESSION:
-		place = take_expression(cursor, false);
-		set_place(state, number, code == EXPRESSION ? place.where : ELSEWHERE, place.offset);
+		location = read_expression(cursor, false);
+		set_location(state, number,
+			code == EXPRESSION ? location.location_kind : LOCATION_UNSUPPORTED, location.offset);
 		break;
 	case DEFINE_CFA:
-		define_cfa(state, number, (int64_t)take_uleb(cursor));
+		define_cfa(state, number, (int64_t)read_uleb(cursor));
 		break;
 	case DEFINE_CFA_SIGNED:
-		define_cfa(state, number, times((uint64_t)take_sleb(cursor), common->data_unit));
+		define_cfa(state, number, multiply((uint64_t)read_sleb(cursor), cie->data_alignment));
 		break;
 	case DEFINE_CFA_REGISTER:
 		state->cfa_register = number;
 		break;
 	case DEFINE_CFA_OFFSET:
-		state->cfa_offset = (int64_t)take_uleb(cursor);
+		state->cfa_offset = (int64_t)read_uleb(cursor);
 		break;
 	case DEFINE_CFA_OFFSET_SIGNED:
-		state->cfa_offset = times((uint64_t)take_sleb(cursor), common->data_unit);
+		state->cfa_offset = multiply((uint64_t)read_sleb(cursor), cie->data_alignment);
 		break;
 	case DEFINE_CFA_EXPRESSION:
-		place = take_expression(cursor, true);
-		state->cfa = place.where;
-		state->cfa_offset = place.offset;
+		location = read_expression(cursor, true);
+		state->cfa = location.location_kind;
+		state->cfa_offset = location.offset;
 		break;
 	default:
 		cursor->failed = true;
@@ -434,28 +449,29 @@ static void run_rule(unsigned code, struct cursor *cursor, const struct common *
 }
 
 /* Runs the instructions from `location` up to `address`. RESTORE returns to `initial`. */
-static bool run(struct cursor *cursor, const struct common *common, uint64_t header,
-	uint64_t location, uint64_t address, struct state *state, const struct state *initial)
+static bool run(struct cursor *cursor, const struct cie *cie, uint64_t header, uint64_t location,
+	uint64_t address, struct register_state *state, const struct register_state *initial)
 {
-	struct state remembered[REMEMBERED];
+	struct register_state remembered[MAX_REMEMBERED_STATES];
 	unsigned depth = 0;
 
 	while (cursor->at < cursor->end && !cursor->failed && location <= address) {
-		unsigned code = (unsigned)take(cursor, 1);
+		unsigned code = (unsigned)read_bytes(cursor, 1);
 		unsigned low = code & LOW_MASK;
 
 		if ((code & HIGH_MASK) == ADVANCE) {
-			location += low * common->code_unit;
+			location += low * cie->code_alignment;
 		} else if ((code & HIGH_MASK) == OFFSET) {
-			set_place(state, low, AT_OFFSET, times(take_uleb(cursor), common->data_unit));
+			set_location(state, low, LOCATION_CFA_OFFSET,
+				multiply(read_uleb(cursor), cie->data_alignment));
 		} else if ((code & HIGH_MASK) == RESTORE) {
 			restore(state, initial, low);
 		} else if (code == SET_LOCATION) {
-			location = take_address(cursor, common->encoding, header);
+			location = read_address(cursor, cie->encoding, header);
 		} else if (code >= ADVANCE_1 && code <= ADVANCE_4) {
-			location += take(cursor, (uint64_t)1 << (code - ADVANCE_1)) * common->code_unit;
+			location += read_bytes(cursor, (uint64_t)1 << (code - ADVANCE_1)) * cie->code_alignment;
 		} else if (code == REMEMBER_STATE) {
-			if (depth == REMEMBERED)
+			if (depth == MAX_REMEMBERED_STATES)
 				return false;
 			remembered[depth++] = *state;
 		} else if (code == RESTORE_STATE) {
@@ -463,9 +479,9 @@ static bool run(struct cursor *cursor, const struct common *common, uint64_t hea
 				return false;
 			*state = remembered[--depth];
 		} else if (code == ARGUMENTS_SIZE) {
-			take_uleb(cursor);
+			read_uleb(cursor);
 		} else if (code != NOP) {
-			run_rule(code, cursor, common, state, initial);
+			run_rule(code, cursor, cie, state, initial);
 		}
 	}
 	return !cursor->failed;
@@ -477,31 +493,35 @@ static uint64_t words_of(uint64_t bytes)
 	return bytes % GMT_UNWIND_WORD_BYTES ? 0 : bytes / GMT_UNWIND_WORD_BYTES;
 }
 
-static struct gmt_unwind_rule simplify(const struct state *state, bool is_signal)
+static struct gmt_unwind_rule simplify(const struct register_state *state, bool is_signal)
 {
-	bool is_aligned = state->cfa == AT_FP && state->fp.where == AT_FP && state->fp.offset == 0;
+	bool is_aligned = state->cfa == LOCATION_FP_OFFSET &&
+		state->fp.location_kind == LOCATION_FP_OFFSET && state->fp.offset == 0;
 	uint64_t cfa_words = words_of((uint64_t)state->cfa_offset * (is_aligned ? -(uint64_t)1 : 1)),
 			 saved_words = 0;
 
-	if (state->back.where == NOWHERE)
+	if (state->return_address.location_kind == LOCATION_UNDEFINED)
 		return (struct gmt_unwind_rule){ .kind = GMT_UNWIND_END };
 	/* The kernel's frames are found by expressions, and they hold all registers. */
 	if (is_signal)
-		return (struct gmt_unwind_rule){ .kind = state->cfa == ELSEWHERE ? GMT_UNWIND_OTHER
-																		 : GMT_UNWIND_NONE };
-	if (state->sp.where != SAME || state->back.where != AT_OFFSET ||
-		state->back.offset != -GMT_UNWIND_WORD_BYTES || !cfa_words ||
+		return (struct gmt_unwind_rule){
+			.kind = state->cfa == LOCATION_UNSUPPORTED ? GMT_UNWIND_OTHER : GMT_UNWIND_NONE
+		};
+	if (state->sp.location_kind != LOCATION_SAME_VALUE ||
+		state->return_address.location_kind != LOCATION_CFA_OFFSET ||
+		state->return_address.offset != -GMT_UNWIND_WORD_BYTES || !cfa_words ||
 		cfa_words > GMT_UNWIND_CFA_WORDS)
 		return none;
 	if (is_aligned)
 		return (struct gmt_unwind_rule){ .kind = GMT_UNWIND_BY_WORD,
 			.cfa_words = (uint32_t)cfa_words };
-	if (state->cfa != SAME ||
+	if (state->cfa != LOCATION_SAME_VALUE ||
 		(state->cfa_register != REGISTER_SP && state->cfa_register != REGISTER_FP))
 		return none;
-	if (state->fp.where != SAME) {
+	if (state->fp.location_kind != LOCATION_SAME_VALUE) {
 		saved_words = words_of(-(uint64_t)state->fp.offset);
-		if (state->fp.where != AT_OFFSET || saved_words < 2 || saved_words > UINT8_MAX)
+		if (state->fp.location_kind != LOCATION_CFA_OFFSET || saved_words < 2 ||
+			saved_words > UINT8_MAX)
 			return none;
 	}
 	return (struct gmt_unwind_rule){
@@ -520,25 +540,25 @@ struct gmt_unwind_rule gmt_eh_frame_rule(const struct gmt_eh_frame *tables, uint
 
 	struct cursor cursor = entry_at(tables, start);
 	uint64_t id_at = cursor.at;
-	uint64_t distance = take(&cursor, 4);
-	struct state initial = { .cfa = ELSEWHERE }, state;
-	struct common common;
+	uint64_t distance = read_bytes(&cursor, 4);
+	struct register_state initial = { .cfa = LOCATION_UNSUPPORTED }, state;
+	struct cie cie;
 
 	/* Without a distance it is not a function's entry. */
-	if (cursor.failed || !distance || !read_common(tables, id_at - distance, &common))
+	if (cursor.failed || !distance || !read_cie(tables, id_at - distance, &cie))
 		return none;
 
-	uint64_t first = take_address(&cursor, common.encoding, tables->header);
-	uint64_t size_bytes = take_formatted(&cursor, common.encoding & FORMAT_MASK);
+	uint64_t first = read_address(&cursor, cie.encoding, tables->header);
+	uint64_t size_bytes = read_formatted(&cursor, cie.encoding & FORMAT_MASK);
 
-	if (common.has_data)
-		skip(&cursor, take_uleb(&cursor));
+	if (cie.has_augmentation)
+		skip(&cursor, read_uleb(&cursor));
 	if (cursor.failed || address < first || address - first >= size_bytes)
 		return none;
-	if (!run(&common.instructions, &common, tables->header, first, address, &initial, &initial))
+	if (!run(&cie.instructions, &cie, tables->header, first, address, &initial, &initial))
 		return none;
 	state = initial;
-	if (!run(&cursor, &common, tables->header, first, address, &state, &initial))
+	if (!run(&cursor, &cie, tables->header, first, address, &state, &initial))
 		return none;
-	return simplify(&state, common.is_signal);
+	return simplify(&state, cie.is_signal);
 }

@@ -13,7 +13,7 @@
 #include "containers/vec.h"
 #include "unwind/rules.h"
 #include "runtime/config.h"
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "runtime/log.h"
 #include "interpose/objects.h"
 #include "runtime/hot_data.h"
@@ -108,10 +108,10 @@ uint64_t gmt_modules_unload_count(void)
  */
 static bool lock(uint64_t wait_ns)
 {
-	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(wait_ns));
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(gmt_config_wait_ns(wait_ns));
 
 	while (atomic_flag_test_and_set_explicit(&locked, memory_order_acquire))
-		if (!gmt_patience_rest(&patience))
+		if (!gmt_bounded_wait_rest(&wait))
 			return false;
 	return true;
 }

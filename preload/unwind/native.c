@@ -10,13 +10,13 @@
 #include <unwind.h>
 
 #include "runtime/cancelling.h"
-#include "unwind/both_ends.h"
+#include "unwind/depth_limits.h"
 #include "depot/hash.h"
 #include "unwind/rules.h"
 #include "unwind/selftest.h"
 #include "unwind/unwinder_calls.h"
 #include "unwind/walk.h"
-#include "unwind/readable.h"
+#include "unwind/probe_memory.h"
 #include "runtime/config.h"
 #include "runtime/recorder_stack.h"
 #include "interpose/objects.h"
@@ -34,18 +34,20 @@ enum { WALKS_BY_FRAME_POINTERS = false };
  */
 enum {
 	OWN_FRAMES = 24,
-	LOOK_FRAMES = 4096, /* the most frames that are searched for calls of the recorder */
+	SEARCHED_FRAMES = 4096, /* the most frames that are searched for calls of the recorder */
 };
 
-/*
- * int unw_backtrace(void **buffer, int size). The recorder uses only this function of libunwind, so
- * it needs no header of libunwind.
- */
-static int (*backtrace_fast)(void **, int);
-static _Unwind_Reason_Code (*backtrace_slow)(_Unwind_Trace_Fn, void *);
-static _Unwind_Ptr (*address_of_frame)(struct _Unwind_Context *);
-static _Atomic int unwinder = -1; /* enum gmt_unwinder; -1: not searched yet */
-static struct gmt_selftest selftest;
+static struct {
+	/*
+	 * int unw_backtrace(void **buffer, int size). The recorder uses only this function of
+	 * libunwind, so it needs no header of libunwind.
+	 */
+	int (*libunwind_backtrace)(void **, int);
+	_Unwind_Reason_Code (*libgcc_backtrace)(_Unwind_Trace_Fn, void *);
+	_Unwind_Ptr (*libgcc_frame_address)(struct _Unwind_Context *);
+	_Atomic int unwinder; /* enum gmt_unwinder; -1: not searched yet */
+	struct gmt_selftest selftest;
+} native = { .unwinder = -1 };
 
 /* Opens library `name` in the folder of this library, where an installation may provide it. */
 static void *open_in_own_folder(const char *name)
@@ -81,8 +83,8 @@ static bool open_libunwind(void)
 		return false;
 
 	/* Only unw_backtrace reaches the fast path. unw_step costs eighty times as much. */
-	*(void **)&backtrace_fast = gmt_original_dlsym(handle, "unw_backtrace");
-	return backtrace_fast != NULL;
+	*(void **)&native.libunwind_backtrace = gmt_original_dlsym(handle, "unw_backtrace");
+	return native.libunwind_backtrace != NULL;
 }
 
 static bool open_libgcc(void)
@@ -91,14 +93,14 @@ static bool open_libgcc(void)
 
 	if (!handle)
 		return false;
-	*(void **)&backtrace_slow = gmt_original_dlsym(handle, "_Unwind_Backtrace");
-	*(void **)&address_of_frame = gmt_original_dlsym(handle, "_Unwind_GetIP");
-	return backtrace_slow && address_of_frame;
+	*(void **)&native.libgcc_backtrace = gmt_original_dlsym(handle, "_Unwind_Backtrace");
+	*(void **)&native.libgcc_frame_address = gmt_original_dlsym(handle, "_Unwind_GetIP");
+	return native.libgcc_backtrace && native.libgcc_frame_address;
 }
 
 enum gmt_unwinder gmt_native_init(void)
 {
-	int found = atomic_load_explicit(&unwinder, memory_order_acquire);
+	int found = atomic_load_explicit(&native.unwinder, memory_order_acquire);
 
 	if (found >= 0)
 		return found;
@@ -106,42 +108,42 @@ enum gmt_unwinder gmt_native_init(void)
 		: open_libgcc()      ? GMT_UNWINDER_LIBGCC
 							 : GMT_UNWINDER_NONE;
 	/* Pairs with the acquire loads: a thread that sees the answer sees the function pointer. */
-	atomic_store_explicit(&unwinder, found, memory_order_release);
+	atomic_store_explicit(&native.unwinder, found, memory_order_release);
 	return found;
 }
 
 enum gmt_unwinder gmt_native_unwinder(void)
 {
-	int found = atomic_load_explicit(&unwinder, memory_order_acquire);
+	int found = atomic_load_explicit(&native.unwinder, memory_order_acquire);
 
 	return found < 0 ? GMT_UNWINDER_NONE : (enum gmt_unwinder)found;
 }
 
-struct slow_walk {
+struct libgcc_walk {
 	void **addresses;
 	int count;
 	int limit;
 };
 
-static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *argument)
+static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *argument)
 {
-	struct slow_walk *walk = argument;
+	struct libgcc_walk *walk = argument;
 
 	if (walk->count == walk->limit)
 		return _URC_END_OF_STACK;
-	walk->addresses[walk->count++] = (void *)address_of_frame(context);
+	walk->addresses[walk->count++] = (void *)native.libgcc_frame_address(context);
 	return _URC_NO_REASON;
 }
 
 static int unwind(void **addresses, int limit)
 {
-	struct slow_walk walk = { .addresses = addresses, .limit = limit };
+	struct libgcc_walk walk = { .addresses = addresses, .limit = limit };
 	int cancelling = gmt_cancelling_hold();
 
-	if (backtrace_fast)
-		walk.count = backtrace_fast(addresses, limit);
+	if (native.libunwind_backtrace)
+		walk.count = native.libunwind_backtrace(addresses, limit);
 	else
-		backtrace_slow(take_frame, &walk);
+		native.libgcc_backtrace(add_frame, &walk);
 	gmt_cancelling_release(cancelling);
 	return walk.count;
 }
@@ -203,7 +205,7 @@ static uint32_t unwind_stack(struct gmt_depot_stack *ret_stack, uint32_t depth)
 	return frames;
 }
 
-union stack_room {
+union stack_buffer {
 	struct gmt_depot_stack stack;
 	uint64_t words[1 + GMT_DEPTH_MAX + OWN_FRAMES];
 };
@@ -220,13 +222,13 @@ struct unwinder_call {
 static void unwinder_work(void *argument)
 {
 	struct unwinder_call *call = argument;
-	union stack_room room;
-	uint32_t count = unwind_stack(&room.stack, call->depth);
+	union stack_buffer buffer;
+	uint32_t count = unwind_stack(&buffer.stack, call->depth);
 
-	room.stack.generation = call->generation;
+	buffer.stack.generation = call->generation;
 	if (count)
-		call->id = intern(call->depot, &room.stack, count,
-			gmt_walk_hash(room.stack.addresses, count, 0), &call->is_lost);
+		call->id = intern(call->depot, &buffer.stack, count,
+			gmt_walk_hash(buffer.stack.addresses, count, 0), &call->is_lost);
 }
 
 __attribute__((noinline)) static uint32_t capture_by_unwinder(struct gmt_depot *depot,
@@ -248,19 +250,19 @@ struct comparison {
 /* Compares a stack with the unwinder's stack. Runs on a recorder stack. */
 static void comparison_work(void *argument)
 {
-	const struct comparison *ours = argument;
-	union stack_room room;
-	uint32_t seen = unwind_stack(&room.stack, ours->depth), same = 0;
+	const struct comparison *walked = argument;
+	union stack_buffer buffer;
+	uint32_t seen = unwind_stack(&buffer.stack, walked->depth), same = 0;
 
 	/*
 	 * Newer versions of libunwind give the address of the innermost call, not its return address.
 	 */
-	while (same < seen && same < ours->count &&
-		ours->addresses[same] - room.stack.addresses[same] <= 1)
+	while (same < seen && same < walked->count &&
+		walked->addresses[same] - buffer.stack.addresses[same] <= 1)
 		same++;
 	/* A stack by frame pointers may end before the unwinder's stack. */
-	gmt_selftest_count(&selftest,
-		same != ours->count ||
+	gmt_selftest_count(&native.selftest,
+		same != walked->count ||
 			(same != seen && gmt_config.unwind != GMT_UNWIND_WAY_FRAME_POINTERS));
 }
 
@@ -294,7 +296,7 @@ __attribute__((noinline)) static uint32_t intern_both_ends(struct gmt_walk *walk
 	uint32_t generation, bool *ret_lost)
 {
 	struct gmt_depot_stack *stack = gmt_walk_scratch(walk);
-	uint32_t outer = depth / GMT_BOTH_ENDS_OUTER_PART, inner = depth - outer;
+	uint32_t outer = depth / GMT_OUTER_END_DIVISOR, inner = depth - outer;
 	uint64_t hash = 0;
 
 	if (!outer || walk->ends == GMT_STACK_STOPPED ||
@@ -319,7 +321,7 @@ __attribute__((noinline)) static uint32_t intern_both_ends(struct gmt_walk *walk
 /*
  * Returns whether the stack's id is known. Outer frames of a stack that was cut may have changed.
  */
-static inline bool is_named(const struct gmt_walk *walk, uint32_t generation)
+static inline bool has_known_id(const struct gmt_walk *walk, uint32_t generation)
 {
 	return walk->is_known && walk->id && walk->module_generation == generation &&
 		walk->ends != GMT_STACK_CUT;
@@ -336,12 +338,13 @@ __attribute__((noinline)) static uint32_t capture_by_walk(struct gmt_walk *walk,
 		gmt_config.unwind != GMT_UNWIND_WAY_FRAME_POINTERS)
 		return capture_by_unwinder(depot, depth, generation, ret_lost);
 	/* The unwinder crosses code without tables in its own way, so such stacks are not compared. */
-	if (gmt_config.selftest && !walk->is_blind && gmt_native_unwinder() != GMT_UNWINDER_NONE &&
-		++walk->taken >= gmt_config.selftest) {
-		walk->taken = 0;
+	if (gmt_config.selftest && !walk->crosses_unknown_code &&
+		gmt_native_unwinder() != GMT_UNWINDER_NONE &&
+		++walk->captures_since_selftest >= gmt_config.selftest) {
+		walk->captures_since_selftest = 0;
 		compare_with_unwinder(walk->addresses + walk->first, count < depth ? count : depth, depth);
 	}
-	if (is_named(walk, generation))
+	if (has_known_id(walk, generation))
 		return walk->id;
 	walk->module_generation = generation;
 	walk->id = !count   ? 0
@@ -352,20 +355,20 @@ __attribute__((noinline)) static uint32_t capture_by_walk(struct gmt_walk *walk,
 }
 
 /*
- * Takes the stack like gmt_walk_take. During a selftest gmt_native_is_same never finds an equal
- * stack. The stacks that it would find are found here in the same way, so that they are compared
- * too.
+ * Takes the stack like gmt_walk_capture. During a selftest gmt_native_is_unchanged never finds an
+ * equal stack. The stacks that it would find are found here in the same way, so that they are
+ * compared too.
  */
-static inline bool take_walk(struct gmt_walk *walk, const struct gmt_walk_start *start,
+static inline bool walk_stack(struct gmt_walk *walk, const struct gmt_walk_start *start,
 	uint32_t depth, uint32_t generation)
 {
 	if (__builtin_expect(gmt_config.selftest != 0, 0) && !start->by_frame_pointers && walk->id &&
-		gmt_walk_is_sure(walk) && walk->module_generation == generation &&
-		gmt_walk_is_same(walk, start->ip, start->sp, start->fp)) {
-		walk->recall.current = 0;
+		gmt_walk_is_verified(walk) && walk->module_generation == generation &&
+		gmt_walk_is_unchanged(walk, start->ip, start->sp, start->fp)) {
+		walk->stack_cache.current = 0;
 		return walk->is_known = true;
 	}
-	return gmt_walk_take(walk, start, depth);
+	return gmt_walk_capture(walk, start, depth);
 }
 
 uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation,
@@ -384,22 +387,22 @@ uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t ge
 
 	if (!walk)
 		return capture_by_unwinder(depot, depth, generation, ret_lost);
-	walk->same_for = GMT_WALK_NO_GENERATION;
+	walk->unchanged_for_generation = GMT_WALK_NO_GENERATION;
 	if (gmt_config.unwind == GMT_UNWIND_WAY_LIBUNWIND ||
-		!take_walk(walk, &start, depth, generation))
+		!walk_stack(walk, &start, depth, generation))
 		return capture_by_unwinder(depot, depth, generation, ret_lost);
 
-	bool was_same = walk->is_known && !walk->recall.current;
+	bool was_unchanged = walk->is_known && !walk->stack_cache.current;
 
 	/* A selftest compares all stacks, and a stack by frame pointers needs further checks. */
 	if (gmt_config.selftest || start.by_frame_pointers)
 		return capture_by_walk(walk, &start, depot, depth, generation, ret_lost);
 	/* Only the id is needed, and it is mostly known already. */
-	if (!is_named(walk, generation))
+	if (!has_known_id(walk, generation))
 		capture_by_walk(walk, &start, depot, depth, generation, ret_lost);
-	/* If stacks differ each time, gmt_native_is_same would only add a second comparison. */
-	if (was_same && walk->id && gmt_walk_is_sure(walk))
-		walk->same_for = generation;
+	/* If stacks differ each time, gmt_native_is_unchanged would only add a second comparison. */
+	if (was_unchanged && walk->id && gmt_walk_is_verified(walk))
+		walk->unchanged_for_generation = generation;
 	return walk->id;
 }
 
@@ -417,17 +420,17 @@ static bool is_signal_return(uint64_t address)
 	static const uint8_t code[] = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4 };
 #endif
 
-	return gmt_is_readable((uintptr_t)address) &&
-		gmt_is_readable((uintptr_t)address + sizeof(code) - 1) &&
+	return gmt_memory_is_readable((uintptr_t)address) &&
+		gmt_memory_is_readable((uintptr_t)address + sizeof(code) - 1) &&
 		memcmp((const void *)(uintptr_t)address, code, sizeof(code)) == 0;
 }
 
 /* Runs on a recorder stack. */
-static void recorder_look_work(void *argument)
+static void find_recorder_work(void *argument)
 {
 	enum gmt_native_recorder *answer = argument;
-	uint64_t addresses[LOOK_FRAMES];
-	int count = unwind((void **)addresses, LOOK_FRAMES), at = 0;
+	uint64_t addresses[SEARCHED_FRAMES];
+	int count = unwind((void **)addresses, SEARCHED_FRAMES), at = 0;
 	bool is_interrupted = false;
 	uint32_t generation;
 
@@ -442,7 +445,7 @@ static void recorder_look_work(void *argument)
 		is_interrupted |= is_signal_return(addresses[i]);
 	}
 	/* The first function of the program or of a thread has no caller: it is the end of a stack. */
-	if (at < count && count < LOOK_FRAMES && gmt_rules_begin(&generation) &&
+	if (at < count && count < SEARCHED_FRAMES && gmt_rules_begin(&generation) &&
 		gmt_rules_find(addresses[count - 1]).kind == GMT_UNWIND_END)
 		*answer = GMT_NATIVE_RECORDER_IS_NOT;
 }
@@ -455,12 +458,12 @@ enum gmt_native_recorder gmt_native_outer_recorder(const void *caller)
 	if (caller && is_own((uint64_t)(uintptr_t)caller))
 		return GMT_NATIVE_RECORDER_IS_OUTSIDE;
 	if (gmt_native_unwinder() != GMT_UNWINDER_NONE)
-		gmt_recorder_stack_run(recorder_look_work, &answer);
+		gmt_recorder_stack_run(find_recorder_work, &answer);
 	return answer;
 }
 
 bool gmt_native_selftest(char *ret_text, uint32_t bytes)
 {
-	return gmt_selftest_report(&selftest, "native stacks were compared with the unwinder",
+	return gmt_selftest_report(&native.selftest, "native stacks were compared with the unwinder's",
 		ret_text, bytes);
 }

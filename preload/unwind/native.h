@@ -71,10 +71,11 @@ uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t ge
  * Returns whether that stack equals the last stack that was taken, and gmt_walk::id still names it.
  * If so, gmt_walk::id is not 0.
  */
-static inline bool gmt_native_is_same(const struct gmt_walk *walk, uint32_t generation,
+static inline bool gmt_native_is_unchanged(const struct gmt_walk *walk, uint32_t generation,
 	const struct gmt_native_start *start)
 {
-	return walk->same_for == generation && gmt_walk_is_same(walk, start->ip, start->sp, start->fp);
+	return walk->unchanged_for_generation == generation &&
+		gmt_walk_is_unchanged(walk, start->ip, start->sp, start->fp);
 }
 
 enum gmt_native_recorder {

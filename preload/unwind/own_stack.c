@@ -3,17 +3,20 @@
 
 #include <stddef.h>
 
-#include "unwind/readable.h"
+#include "unwind/probe_memory.h"
 
 enum {
-	PAGE = 4096,
-	BLOCK = 16384,
-	LARGEST = 16 << 20, /* limits how many pages are tested */
-	NEAR_TOP = 1 << 20, /* the kernel places no other mapping so near to the first thread's stack */
+	PAGE_BYTES = 4096,
+	BLOCK_BYTES = 16384,
+	MAX_STACK_BYTES = 16 << 20, /* limits how many pages are tested */
+	/* the kernel places no other mapping so near to the first thread's stack */
+	NEAR_TOP_BYTES = 1 << 20,
 };
 
-static uintptr_t loading_thread, loading_stack;
-static uintptr_t first_thread, first_top;
+static struct {
+	uintptr_t loading_thread, loading_stack;
+	uintptr_t first_thread, first_top;
+} own_stack;
 
 static uintptr_t this_thread(void)
 {
@@ -36,43 +39,45 @@ static uintptr_t this_thread(void)
 
 void gmt_own_stack_init(void)
 {
-	loading_thread = this_thread();
-	loading_stack = (uintptr_t)__builtin_frame_address(0);
+	own_stack.loading_thread = this_thread();
+	own_stack.loading_stack = (uintptr_t)__builtin_frame_address(0);
 }
 
 void gmt_own_stack_find_end(void *(*find)(const char *name))
 {
 	void **end = find("__libc_stack_end");
 
-	first_top = end ? (uintptr_t)*end : 0;
+	own_stack.first_top = end ? (uintptr_t)*end : 0;
 	/*
 	 * Another thread may load this library later. The stack of the loading thread shows whether it
 	 * is the first thread.
 	 */
-	if (loading_stack < first_top && first_top - loading_stack < NEAR_TOP)
-		first_thread = loading_thread;
+	if (own_stack.loading_stack < own_stack.first_top &&
+		own_stack.first_top - own_stack.loading_stack < NEAR_TOP_BYTES)
+		own_stack.first_thread = own_stack.loading_thread;
 }
 
 bool gmt_own_stack_grow(struct gmt_own_stack *stack, uintptr_t here)
 {
 	uintptr_t thread = this_thread();
-	uintptr_t top = thread == first_thread ? first_top : thread;
+	uintptr_t top = thread == own_stack.first_thread ? own_stack.first_top : thread;
 	uintptr_t known = stack->top == top && stack->low ? stack->low : top;
 
-	if (!first_thread || here >= known || top - here > LARGEST || stack->not_before == here / BLOCK)
+	if (!own_stack.first_thread || here >= known || top - here > MAX_STACK_BYTES ||
+		stack->refused_block == here / BLOCK_BYTES)
 		return false;
 	/*
 	 * The first page is in use, and so is the last. It holds the control block, or, for the first
 	 * thread, data from the kernel.
 	 */
-	for (uintptr_t page = (here & ~(uintptr_t)(PAGE - 1)) + PAGE;
-		page < (known & ~(uintptr_t)(PAGE - 1)); page += PAGE) {
-		if (!gmt_is_readable(page)) {
-			stack->not_before = here / BLOCK;
+	for (uintptr_t page = (here & ~(uintptr_t)(PAGE_BYTES - 1)) + PAGE_BYTES;
+		page < (known & ~(uintptr_t)(PAGE_BYTES - 1)); page += PAGE_BYTES) {
+		if (!gmt_memory_is_readable(page)) {
+			stack->refused_block = here / BLOCK_BYTES;
 			return false;
 		}
 	}
-	stack->low = here & ~(uintptr_t)(PAGE - 1);
+	stack->low = here & ~(uintptr_t)(PAGE_BYTES - 1);
 	stack->top = top;
 	return true;
 }

@@ -20,7 +20,7 @@
 struct gmt_own_stack {
 	uintptr_t low, top;   /* [low, top) is known to be stack; both 0: not searched yet */
 	/* Block number of the last address that was found not to be part of the stack. */
-	uintptr_t not_before;
+	uintptr_t refused_block;
 };
 
 /* Remembers the thread that loads this library. Call it from the library's constructor. */

@@ -57,7 +57,7 @@ struct gmt_rule_cache {
 };
 
 /* Clears the rule cache. Call it when the rules have changed. */
-void gmt_rule_cache_clear(struct gmt_rule_cache *trail);
+void gmt_rule_cache_clear(struct gmt_rule_cache *rule_cache);
 
 /* Returns the rule that is packed into a node. */
 static inline struct gmt_unwind_rule gmt_rule_cache_unpack(uint64_t node)
@@ -79,7 +79,7 @@ static inline struct gmt_unwind_rule gmt_rule_cache_unpack(uint64_t node)
  * a node, it adds the node after the last node and stores the node's number in *ret_at and
  * *ret_start.
  */
-struct gmt_unwind_rule gmt_rule_cache_add(struct gmt_rule_cache *trail, uint32_t *ret_at,
+struct gmt_unwind_rule gmt_rule_cache_add(struct gmt_rule_cache *rule_cache, uint32_t *ret_at,
 	uint64_t ip, uint16_t *ret_start);
 
 /*
@@ -87,11 +87,11 @@ struct gmt_unwind_rule gmt_rule_cache_add(struct gmt_rule_cache *trail, uint32_t
  * its successor is tried first. At the start of a walk *at is 0, because most walks begin in the
  * recorder's code, like the first one.
  */
-static inline struct gmt_unwind_rule gmt_rule_cache_find(struct gmt_rule_cache *trail, uint32_t *at,
-	uint64_t ip)
+static inline struct gmt_unwind_rule gmt_rule_cache_find(struct gmt_rule_cache *rule_cache,
+	uint32_t *at, uint64_t ip)
 {
 	const uint64_t address = ((uint64_t)1 << GMT_RULES_ADDRESS_BITS) - 1;
-	uint64_t node = trail->nodes[*at + 1];
+	uint64_t node = rule_cache->nodes[*at + 1];
 
 	/* A branch, not a conditional move: the processor would have to wait for a conditional move. */
 	if (__builtin_expect((node & address) == ip, 1)) {
@@ -100,11 +100,12 @@ static inline struct gmt_unwind_rule gmt_rule_cache_find(struct gmt_rule_cache *
 	}
 
 	uint16_t *start =
-		&trail->starts[gmt_rules_mix(ip) >> (GMT_RULES_ADDRESS_BITS - GMT_RULE_CACHE_START_BITS)];
+		&rule_cache
+			 ->starts[gmt_rules_mix(ip) >> (GMT_RULES_ADDRESS_BITS - GMT_RULE_CACHE_START_BITS)];
 
-	node = trail->nodes[*start];
+	node = rule_cache->nodes[*start];
 	if ((node & address) != ip)
-		return gmt_rule_cache_add(trail, at, ip, start);
+		return gmt_rule_cache_add(rule_cache, at, ip, start);
 	*at = *start;
 	return gmt_rule_cache_unpack(node);
 }

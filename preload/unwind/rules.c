@@ -6,13 +6,13 @@
 #include <sys/mman.h>
 
 #include "unwind/eh_frame.h"
-#include "unwind/readable.h"
+#include "unwind/probe_memory.h"
 #include "runtime/recorder_stack.h"
 #include "interpose/objects.h"
 #include "runtime/hot_data.h"
 #include "runtime/stages.h"
 
-enum { PAGE = 4096 };
+enum { PAGE_BYTES = 4096 };
 
 _Atomic uint64_t (*gmt_rules_sets)[GMT_RULES_WAYS];
 GMT_HOT_DATA __attribute__((aligned(4))) struct gmt_rules gmt_rules = { .generation = 1 };
@@ -35,7 +35,7 @@ static int (*find_object)(void *address, struct found_object *ret_found);
 enum tables {
 	TABLES_ABSENT,
 	TABLES_FOUND,
-	TABLES_ELSEWHERE /* the recorder does not know where the tables are: for libunwind */
+	TABLES_UNKNOWN /* the recorder does not know where the tables are: for libunwind */
 };
 
 /*
@@ -58,7 +58,7 @@ static enum tables find_tables(const ElfW(Phdr) * headers, unsigned count, uint6
 			ret_tables->start = bias + segment->p_vaddr;
 			ret_tables->end = ret_tables->start + segment->p_filesz;
 			ret_tables->header = bias + tables->p_vaddr;
-			return gmt_is_readable(ret_tables->header) ? TABLES_FOUND : TABLES_ABSENT;
+			return gmt_memory_is_readable(ret_tables->header) ? TABLES_FOUND : TABLES_ABSENT;
 		}
 	}
 	return TABLES_ABSENT;
@@ -78,11 +78,12 @@ static enum tables tables_of(const struct found_object *object, struct gmt_eh_fr
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)(const void *)object->start;
 
 	/* An object begins with its headers: ELF, then program headers. libunwind takes all others. */
-	if (!gmt_is_readable((uintptr_t)object->start) || header->e_ident[EI_MAG0] != ELFMAG0 ||
+	if (!gmt_memory_is_readable((uintptr_t)object->start) || header->e_ident[EI_MAG0] != ELFMAG0 ||
 		header->e_ident[EI_MAG1] != ELFMAG1 || header->e_ident[EI_MAG2] != ELFMAG2 ||
 		header->e_ident[EI_MAG3] != ELFMAG3 || header->e_phentsize != sizeof(ElfW(Phdr)) ||
-		header->e_phoff > PAGE || header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > PAGE)
-		return TABLES_ELSEWHERE;
+		header->e_phoff > PAGE_BYTES ||
+		header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > PAGE_BYTES)
+		return TABLES_UNKNOWN;
 	return find_tables((const ElfW(Phdr) *)(const void *)(object->start + header->e_phoff),
 		header->e_phnum, bias_of(object->map), ret_tables);
 }
@@ -94,7 +95,7 @@ struct search {
 	bool is_object;
 };
 
-static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
+static int visit_object(struct dl_phdr_info *info, size_t size, void *argument)
 {
 	struct search *search = argument;
 
@@ -126,12 +127,12 @@ static bool find_rule(uint64_t address, struct gmt_unwind_rule *ret_rule)
 		if (search.is_object)
 			search.tables = tables_of(&object, &tables);
 	} else {
-		gmt_objects_visit(look_at, &search);
+		gmt_objects_visit(visit_object, &search);
 	}
 	*ret_rule = search.tables == TABLES_FOUND
 		? gmt_eh_frame_rule(&tables, address)
-		: (struct gmt_unwind_rule){ .kind = search.tables == TABLES_ELSEWHERE ? GMT_UNWIND_OTHER
-																			  : GMT_UNWIND_NONE };
+		: (struct gmt_unwind_rule){ .kind = search.tables == TABLES_UNKNOWN ? GMT_UNWIND_OTHER
+																			: GMT_UNWIND_NONE };
 	return search.is_object;
 }
 
@@ -149,28 +150,28 @@ static void add(uint64_t return_address, struct gmt_unwind_rule rule)
 	atomic_store_explicit(&set[mixed % GMT_RULES_WAYS], entry, memory_order_relaxed);
 }
 
-struct look {
+struct lookup {
 	uint64_t return_address;
 	struct gmt_unwind_rule rule;
 };
 
 /* Runs on a recorder stack. */
-static void look_work(void *argument)
+static void lookup_work(void *argument)
 {
-	struct look *look = argument;
+	struct lookup *lookup = argument;
 
 	/* The call lies before its return address, which may already be in another function. */
-	if (find_rule(look->return_address - 1, &look->rule))
-		add(look->return_address, look->rule);
+	if (find_rule(lookup->return_address - 1, &lookup->rule))
+		add(lookup->return_address, lookup->rule);
 }
 
 struct gmt_unwind_rule gmt_rules_read_tables(uint64_t return_address)
 {
 	/* If the recorder stack does not run, libunwind unwinds the frame. */
-	struct look look = { .return_address = return_address, .rule.kind = GMT_UNWIND_OTHER };
+	struct lookup lookup = { .return_address = return_address, .rule.kind = GMT_UNWIND_OTHER };
 
-	gmt_recorder_stack_run(look_work, &look);
-	return look.rule;
+	gmt_recorder_stack_run(lookup_work, &lookup);
+	return lookup.rule;
 }
 
 void gmt_rules_init(void *(*find)(const char *name))

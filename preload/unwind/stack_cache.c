@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "unwind/walk_places.h"
+#include "unwind/stack_slots.h"
 
 /*
  * A part of a stack: frames that were put before a remembered frame, the joint. The header is
@@ -20,7 +20,7 @@ struct part {
 	uint64_t outer_hash;    /* hash of the stack from the joint outwards */
 	uint64_t joint_address;
 	uint64_t joint_fp, fp;  /* of the joint and of the innermost frame, if they matter; else 0 */
-	uint32_t joint_place;
+	uint32_t joint_slot;
 	uint16_t joint_fp_mark; /* as in gmt_walk::fp_marks */
 	uint16_t words;         /* size of the whole part */
 	uint16_t count, fps;    /* number of frames; number of frame pointers that were read */
@@ -31,8 +31,8 @@ struct part {
 
 enum {
 	WORD = sizeof(uint64_t),
-	HEAD_WORDS = sizeof(struct part) / WORD,
-	NAME_BYTES = offsetof(struct part, outer),
+	HEADER_WORDS = sizeof(struct part) / WORD,
+	UNCOMPARED_BYTES = offsetof(struct part, outer),
 };
 
 _Static_assert(sizeof(struct part) == 4 * WORD + 7 * sizeof(uint32_t) + 6 * sizeof(uint16_t),
@@ -41,55 +41,54 @@ _Static_assert(sizeof(struct part) == 4 * WORD + 7 * sizeof(uint32_t) + 6 * size
 /* The arrays that follow the header of a part. */
 struct rows {
 	uint64_t *addresses, *hashes, *fp_values;
-	uint32_t *places, *fp_places;
+	uint32_t *slots, *fp_slots;
 	uint16_t *fp_marks;
 };
 
 static inline struct rows rows_of(struct part *part)
 {
 	uint64_t *hashes = part->addresses + part->count, *fp_values = hashes + part->count;
-	uint32_t *places = (uint32_t *)(void *)(fp_values + part->fps),
-			 *fp_places = places + part->count;
+	uint32_t *slots = (uint32_t *)(void *)(fp_values + part->fps), *fp_slots = slots + part->count;
 
-	return (struct rows){ part->addresses, hashes, fp_values, places, fp_places,
-		(uint16_t *)(void *)(fp_places + part->fps) };
+	return (struct rows){ part->addresses, hashes, fp_values, slots, fp_slots,
+		(uint16_t *)(void *)(fp_slots + part->fps) };
 }
 
 #define WORDS_OF(count, fps) \
-	(HEAD_WORDS + (count) * 2u + (fps) + ((count) * 6u + (fps) * 4u + WORD - 1) / WORD)
+	(HEADER_WORDS + (count) * 2u + (fps) + ((count) * 6u + (fps) * 4u + WORD - 1) / WORD)
 
-static inline struct part *part_at(struct gmt_stack_cache *recall, uint32_t at)
+static inline struct part *part_at(struct gmt_stack_cache *stack_cache, uint32_t at)
 {
-	return (struct part *)(void *)&recall->words[at];
+	return (struct part *)(void *)&stack_cache->words[at];
 }
 
-uint32_t gmt_stack_cache_guess(struct gmt_stack_cache *recall, unsigned rank)
+uint32_t gmt_stack_cache_guess(struct gmt_stack_cache *stack_cache, unsigned rank)
 {
-	return recall->last ? part_at(recall, recall->last)->next[rank] : 0;
+	return stack_cache->last ? part_at(stack_cache, stack_cache->last)->next[rank] : 0;
 }
 
-/* Makes part `came` the first guess after the last part. */
-static void learn(struct gmt_stack_cache *recall, uint32_t came)
+/* Makes part `current` the first guess after the last part. */
+static void promote_guess(struct gmt_stack_cache *stack_cache, uint32_t current)
 {
-	uint32_t *next = part_at(recall, recall->last)->next, pushed = came;
+	uint32_t *next = part_at(stack_cache, stack_cache->last)->next, pushed = current;
 
-	for (unsigned rank = 0; recall->last && rank < GMT_STACK_CACHE_GUESSES; rank++) {
-		uint32_t was = next[rank];
+	for (unsigned rank = 0; stack_cache->last && rank < GMT_STACK_CACHE_GUESSES; rank++) {
+		uint32_t previous = next[rank];
 
 		next[rank] = pushed;
-		if (was == came)
+		if (previous == current)
 			break;
-		pushed = was;
+		pushed = previous;
 	}
-	recall->last = recall->current = came;
+	stack_cache->last = stack_cache->current = current;
 }
 
-void gmt_stack_cache_clear(struct gmt_stack_cache *recall)
+void gmt_stack_cache_clear(struct gmt_stack_cache *stack_cache)
 {
 	/* Memory that was never written stays unused. */
-	if (recall->used)
-		memset(recall->starts, 0, sizeof(recall->starts));
-	recall->used = recall->last = recall->current = 0;
+	if (stack_cache->used)
+		memset(stack_cache->starts, 0, sizeof(stack_cache->starts));
+	stack_cache->used = stack_cache->last = stack_cache->current = 0;
 }
 
 /*
@@ -97,15 +96,16 @@ void gmt_stack_cache_clear(struct gmt_stack_cache *recall)
  * guessed part has followed the remembered frames before, so the joint is probably unchanged. This
  * check is cheap.
  */
-static inline bool has_ends(const struct gmt_walk *walk, const struct gmt_walk_start *start,
+static inline bool ends_match(const struct gmt_walk *walk, const struct gmt_walk_start *start,
 	const struct part *part, const struct rows *rows, size_t at, uint64_t origin)
 {
-	if (rows->addresses[0] != start->ip || gmt_walk_address(origin, rows->places[0]) != start->sp ||
+	if (rows->addresses[0] != start->ip ||
+		gmt_walk_slot_address(origin, rows->slots[0]) != start->sp ||
 		(gmt_walk_fp_matters(rows->fp_marks[0]) && part->fp != start->fp))
 		return false;
-	return walk->places[at] == part->joint_place && walk->addresses[at] == part->joint_address &&
+	return walk->slots[at] == part->joint_slot && walk->addresses[at] == part->joint_address &&
 		walk->fp_marks[at] == part->joint_fp_mark &&
-		gmt_walk_is_return(origin, part->joint_place, part->joint_address) &&
+		gmt_walk_is_return(origin, part->joint_slot, part->joint_address) &&
 		(!gmt_walk_fp_matters(part->joint_fp_mark) ||
 			gmt_walk_fp_of(walk, (uint32_t)at) == part->joint_fp);
 }
@@ -114,20 +114,20 @@ static inline bool has_ends(const struct gmt_walk *walk, const struct gmt_walk_s
  * Returns whether the stack still holds the words from which the part was read. All these words lie
  * between the ends of the part.
  */
-static inline bool stands(const struct part *part, const struct rows *rows, uint64_t origin)
+static inline bool words_match(const struct part *part, const struct rows *rows, uint64_t origin)
 {
 	/* A plain loop: the words are few. */
 	for (size_t i = 1, count = part->count; i < count; i++)
-		if (!gmt_walk_is_return(origin, rows->places[i], rows->addresses[i]))
+		if (!gmt_walk_is_return(origin, rows->slots[i], rows->addresses[i]))
 			return false;
-	return gmt_walk_are_words(rows->fp_places, rows->fp_values, part->fps, origin);
+	return gmt_walk_words_match(rows->fp_slots, rows->fp_values, part->fps, origin);
 }
 
 /*
  * Puts the part before frame `at`. The hash from `at` outwards equals the part's, so the hashes of
  * all frames of the part are correct too.
  */
-static inline void put(struct gmt_walk *walk, const struct part *part, const struct rows *rows,
+static inline void put_part(struct gmt_walk *walk, const struct part *part, const struct rows *rows,
 	size_t at)
 {
 	const size_t begin = at - part->count, fp_words = gmt_walk_fp_words(part->joint_fp_mark);
@@ -136,12 +136,12 @@ static inline void put(struct gmt_walk *walk, const struct part *part, const str
 	for (size_t i = 0, count = part->count; i < count; i++) {
 		walk->addresses[begin + i] = rows->addresses[i];
 		walk->hashes[begin + i] = rows->hashes[i];
-		walk->places[begin + i] = rows->places[i];
+		walk->slots[begin + i] = rows->slots[i];
 		walk->fp_marks[begin + i] = rows->fp_marks[i];
 	}
 	for (size_t i = 0, count = part->fps; i < count; i++) {
 		walk->fp_values[fp_words + i] = rows->fp_values[i];
-		walk->fp_places[fp_words + i] = rows->fp_places[i];
+		walk->fp_slots[fp_words + i] = rows->fp_slots[i];
 	}
 	walk->begin = (uint32_t)begin;
 	walk->first = (uint32_t)begin + part->own;
@@ -152,14 +152,14 @@ static inline void put(struct gmt_walk *walk, const struct part *part, const str
  * Takes the id of the stack that had this part before. The frames outwards of the part are equal
  * too, because their 64-bit hash is equal.
  */
-static void take_name(struct gmt_walk *walk, const struct part *part)
+static void copy_id(struct gmt_walk *walk, const struct part *part)
 {
 	walk->is_known = part->id;
 	walk->id = part->id;
 	walk->module_generation = part->module_generation;
 }
 
-static bool take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from,
+static bool try_part(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from,
 	uint32_t limit, struct part *part)
 {
 	const struct rows rows = rows_of(part);
@@ -171,23 +171,23 @@ static bool take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint
 	if (at < from || part->count >= at || part->outer_hash != walk->hashes[at] ||
 		part->ends != walk->ends ||
 		(walk->ends == GMT_STACK_CUT && part->outer + part->count - part->own < limit) ||
-		!has_ends(walk, start, part, &rows, at, origin) || !stands(part, &rows, origin))
+		!ends_match(walk, start, part, &rows, at, origin) || !words_match(part, &rows, origin))
 		return false;
-	take_name(walk, part);
-	put(walk, part, &rows, at);
+	copy_id(walk, part);
+	put_part(walk, part, &rows, at);
 	return true;
 }
 
-bool gmt_stack_cache_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from,
+bool gmt_stack_cache_try(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from,
 	uint32_t limit)
 {
 	for (unsigned rank = 0; rank < GMT_STACK_CACHE_GUESSES; rank++) {
-		uint32_t guess = gmt_stack_cache_guess(&walk->recall, rank);
+		uint32_t guess = gmt_stack_cache_guess(&walk->stack_cache, rank);
 
 		if (!guess)
 			return false;
-		if (take(walk, start, from, limit, part_at(&walk->recall, guess))) {
-			learn(&walk->recall, guess);
+		if (try_part(walk, start, from, limit, part_at(&walk->stack_cache, guess))) {
+			promote_guess(&walk->stack_cache, guess);
 			return true;
 		}
 	}
@@ -197,7 +197,7 @@ bool gmt_stack_cache_take(struct gmt_walk *walk, const struct gmt_walk_start *st
 /* Writes the part behind all others, without an id. The caller has made room. */
 static void write_part(struct gmt_walk *walk, uint32_t at, uint32_t count)
 {
-	struct part *part = part_at(&walk->recall, walk->recall.used);
+	struct part *part = part_at(&walk->stack_cache, walk->stack_cache.used);
 	uint32_t begin = at - count, outer_fps = gmt_walk_fp_words(walk->fp_marks[at]);
 	uint32_t fps = gmt_walk_fp_words(walk->fp_marks[begin]) - outer_fps,
 			 words = WORDS_OF(count, fps);
@@ -210,7 +210,7 @@ static void write_part(struct gmt_walk *walk, uint32_t at, uint32_t count)
 		.joint_address = walk->addresses[at],
 		.joint_fp = gmt_walk_fp_matters(walk->fp_marks[at]) ? gmt_walk_fp_of(walk, at) : 0,
 		.fp = gmt_walk_fp_matters(walk->fp_marks[begin]) ? walk->fp : 0,
-		.joint_place = walk->places[at],
+		.joint_slot = walk->slots[at],
 		.joint_fp_mark = walk->fp_marks[at],
 		.words = (uint16_t)words,
 		.count = (uint16_t)count,
@@ -223,56 +223,57 @@ static void write_part(struct gmt_walk *walk, uint32_t at, uint32_t count)
 
 	memcpy(rows.addresses, &walk->addresses[begin], count * sizeof(*rows.addresses));
 	memcpy(rows.hashes, &walk->hashes[begin], count * sizeof(*rows.hashes));
-	memcpy(rows.places, &walk->places[begin], count * sizeof(*rows.places));
+	memcpy(rows.slots, &walk->slots[begin], count * sizeof(*rows.slots));
 	memcpy(rows.fp_marks, &walk->fp_marks[begin], count * sizeof(*rows.fp_marks));
 	memcpy(rows.fp_values, &walk->fp_values[outer_fps], fps * sizeof(*rows.fp_values));
-	memcpy(rows.fp_places, &walk->fp_places[outer_fps], fps * sizeof(*rows.fp_places));
+	memcpy(rows.fp_slots, &walk->fp_slots[outer_fps], fps * sizeof(*rows.fp_slots));
 }
 
 /* Returns whether the two parts are equal. `other` may be any part. */
 static bool is_same_part(const struct part *part, const struct part *other)
 {
 	return part->words == other->words && part->outer_hash == other->outer_hash &&
-		memcmp(&part->outer, &other->outer, part->words * sizeof(uint64_t) - NAME_BYTES) == 0;
+		memcmp(&part->outer, &other->outer, part->words * sizeof(uint64_t) - UNCOMPARED_BYTES) == 0;
 }
 
 void gmt_stack_cache_keep(struct gmt_walk *walk, uint32_t at, uint32_t count)
 {
 	/* At most as many frame pointers as frames, and that of the joint. */
-	enum { MOST_WORDS = WORDS_OF(GMT_STACK_CACHE_FRAMES, GMT_STACK_CACHE_FRAMES + 1) };
-	struct gmt_stack_cache *recall = &walk->recall;
+	enum { MAX_WORDS = WORDS_OF(GMT_STACK_CACHE_FRAMES, GMT_STACK_CACHE_FRAMES + 1) };
+	struct gmt_stack_cache *stack_cache = &walk->stack_cache;
 
 	/* If all new frames are the recorder's, the part cannot say how many of the others are too. */
 	if (!count || count > GMT_STACK_CACHE_FRAMES || walk->first > at) {
-		recall->last = 0;
+		stack_cache->last = 0;
 		return;
 	}
-	if (recall->used > GMT_STACK_CACHE_WORDS - MOST_WORDS)
-		gmt_stack_cache_clear(recall);
-	if (!recall->used)
-		recall->used = 1;
+	if (stack_cache->used > GMT_STACK_CACHE_WORDS - MAX_WORDS)
+		gmt_stack_cache_clear(stack_cache);
+	if (!stack_cache->used)
+		stack_cache->used = 1;
 
 	uint32_t *start =
-		&recall->starts[walk->hashes[walk->begin] >> (64 - GMT_STACK_CACHE_START_BITS)];
+		&stack_cache->starts[walk->hashes[walk->begin] >> (64 - GMT_STACK_CACHE_START_BITS)];
 
 	write_part(walk, at, count);
-	if (!*start || !is_same_part(part_at(recall, recall->used), part_at(recall, *start))) {
-		*start = recall->used;
-		recall->used += part_at(recall, recall->used)->words;
+	if (!*start ||
+		!is_same_part(part_at(stack_cache, stack_cache->used), part_at(stack_cache, *start))) {
+		*start = stack_cache->used;
+		stack_cache->used += part_at(stack_cache, stack_cache->used)->words;
 	} else {
-		take_name(walk, part_at(recall, *start));
+		copy_id(walk, part_at(stack_cache, *start));
 	}
-	learn(recall, *start);
+	promote_guess(stack_cache, *start);
 }
 
 void gmt_stack_cache_set_id(struct gmt_walk *walk)
 {
-	struct gmt_stack_cache *recall = &walk->recall;
+	struct gmt_stack_cache *stack_cache = &walk->stack_cache;
 
-	if (!recall->current)
+	if (!stack_cache->current)
 		return;
 
-	struct part *part = part_at(recall, recall->current);
+	struct part *part = part_at(stack_cache, stack_cache->current);
 
 	part->id = walk->id;
 	part->module_generation = walk->module_generation;

@@ -9,7 +9,7 @@
  * A program repeats its work. For example, a training step allocates memory with the same stacks as
  * the step before, in the same order, at the same addresses. So a part that followed the last part
  * before is a good guess for the next stack. The walk compares this guess with the stack, word by
- * word, as it compares remembered frames (walk_places.h explains why this is exact). If the guess
+ * word, as it compares remembered frames (stack_slots.h explains why this is exact). If the guess
  * holds, the walk unwinds no frame. It also needs no look-up in the depot, because the part holds
  * the stack's id.
  *
@@ -41,10 +41,10 @@ struct gmt_stack_cache {
 };
 
 /* Drops all parts. */
-void gmt_stack_cache_clear(struct gmt_stack_cache *recall);
+void gmt_stack_cache_clear(struct gmt_stack_cache *stack_cache);
 
 /* Returns the guess of number `rank`, from 0 on; 0 if the cache has no such guess. */
-uint32_t gmt_stack_cache_guess(struct gmt_stack_cache *recall, unsigned rank);
+uint32_t gmt_stack_cache_guess(struct gmt_stack_cache *stack_cache, unsigned rank);
 
 /*
  * Tries to take the stack from `start` outwards as a guessed part followed by remembered frames.
@@ -52,7 +52,7 @@ uint32_t gmt_stack_cache_guess(struct gmt_stack_cache *recall, unsigned rank);
  * stack, and gmt_walk::is_known says whether its id is known. Returns false if no guess holds; then
  * the walk has not changed.
  */
-bool gmt_stack_cache_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from,
+bool gmt_stack_cache_try(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from,
 	uint32_t limit);
 
 /*

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "unwind/readable.h"
+#include "unwind/probe_memory.h"
 #include "runtime/descriptor.h"
 
 enum {
@@ -82,7 +82,7 @@ long gmtsysc(long number, long a, long b, long c, long d, long e, long f)
 {
 	if (number != SYS_write || a != NO_PIPE)
 		return syscall(number, a, b, c, d, e, f);
-	if (gmt_is_readable((uintptr_t)b))
+	if (gmt_memory_is_readable((uintptr_t)b))
 		return c;
 	errno = EFAULT;
 	return -1;

@@ -3,32 +3,32 @@
 
 #include <string.h>
 
-#include "unwind/readable.h"
+#include "unwind/probe_memory.h"
 #include "unwind/rules.h"
-#include "unwind/walk_places.h"
+#include "unwind/stack_slots.h"
 
-/* walk_places.h explains why a splice is exact. */
+/* stack_slots.h explains why a splice is exact. */
 
 enum {
 	ADDRESS_LOWEST = 0x4000,     /* no code lies below this address */
 	NEAR_STACK_BYTES = 65536, /* no other stack is so near */
 };
 
-static const uint32_t beyond_all = ~(uint32_t)0;
+static const uint32_t beyond_all_slots = ~(uint32_t)0;
 
-struct point {
+struct registers {
 	uint64_t ip, sp, fp;
 };
 
 enum step {
-	STEP_ON,
-	STEP_ONCE,  /* continue, but do not remember the frame */
-	STEP_BLIND, /* the same, across code that no table describes */
+	STEP_CONTINUE,
+	STEP_UNREMEMBERED,  /* continue, but do not remember the frame */
+	STEP_OVER_UNKNOWN_CODE, /* the same, across code that no table describes */
 	STEP_END,
-	STEP_NOWHERE,
+	STEP_NULL_IP,
 	STEP_FAILED,
 	STEP_STOPPED,
-	STEP_TOO_FAR, /* no room for more frames */
+	STEP_NO_ROOM, /* no room for more frames */
 };
 
 static inline bool is_own(const struct gmt_walk_start *start, uint64_t ip)
@@ -37,8 +37,8 @@ static inline bool is_own(const struct gmt_walk_start *start, uint64_t ip)
 }
 
 /* The recorder's code has tables if rules exist, else it keeps frame pointers. */
-static inline struct gmt_unwind_rule rule_of(struct gmt_rule_cache *trail, uint32_t *trail_at,
-	const struct gmt_walk_start *start, const struct point *frame)
+static inline struct gmt_unwind_rule rule_of(struct gmt_rule_cache *rule_cache,
+	uint32_t *rule_cache_node, const struct gmt_walk_start *start, const struct registers *frame)
 {
 	static const struct gmt_unwind_rule framed = {
 		.kind = GMT_UNWIND_BY_FP,
@@ -47,43 +47,43 @@ static inline struct gmt_unwind_rule rule_of(struct gmt_rule_cache *trail, uint3
 	};
 
 	if (!start->by_frame_pointers || (gmt_rules_sets && is_own(start, frame->ip)))
-		return gmt_rule_cache_find(trail, trail_at, frame->ip);
+		return gmt_rule_cache_find(rule_cache, rule_cache_node, frame->ip);
 	return frame->fp ? framed : (struct gmt_unwind_rule){ .kind = GMT_UNWIND_END };
 }
 
 /* Crosses code that no table describes. A valid frame pointer leads outwards on the same stack. */
-__attribute__((noinline)) static enum step step_blindly(const struct point *frame, uint64_t top,
-	struct point *ret_next)
+__attribute__((noinline)) static enum step step_over_unknown_code(const struct registers *frame,
+	uint64_t top, struct registers *ret_next)
 {
 	enum { BYTES = GMT_UNWIND_FRAMED_WORDS * GMT_UNWIND_WORD_BYTES };
 
 	if (frame->fp < frame->sp || frame->fp % GMT_UNWIND_WORD_BYTES || frame->fp > top - BYTES)
 		return STEP_STOPPED;
-	*ret_next = (struct point){
+	*ret_next = (struct registers){
 		.ip = gmt_walk_code(gmt_walk_word(frame->fp + GMT_UNWIND_WORD_BYTES)),
 		.sp = frame->fp + BYTES,
 		.fp = gmt_walk_word(frame->fp),
 	};
-	return ret_next->ip < ADDRESS_LOWEST ? STEP_STOPPED : STEP_BLIND;
+	return ret_next->ip < ADDRESS_LOWEST ? STEP_STOPPED : STEP_OVER_UNKNOWN_CODE;
 }
 
 /* Steps out of a function that has aligned its frame: three words give the next frame, not two. */
-__attribute__((noinline)) static enum step step_by_word(const struct point *frame,
-	struct gmt_unwind_rule rule, uint64_t top, struct point *ret_next)
+__attribute__((noinline)) static enum step step_by_word(const struct registers *frame,
+	struct gmt_unwind_rule rule, uint64_t top, struct registers *ret_next)
 {
-	uint64_t slot = frame->fp - (uint64_t)rule.cfa_words * GMT_UNWIND_WORD_BYTES;
+	uint64_t sp_address = frame->fp - (uint64_t)rule.cfa_words * GMT_UNWIND_WORD_BYTES;
 
-	if (frame->fp % GMT_UNWIND_WORD_BYTES || slot < frame->sp || slot > frame->fp ||
+	if (frame->fp % GMT_UNWIND_WORD_BYTES || sp_address < frame->sp || sp_address > frame->fp ||
 		frame->fp >= top)
 		return STEP_STOPPED;
-	ret_next->sp = gmt_walk_word(slot);
+	ret_next->sp = gmt_walk_word(sp_address);
 	/* The function's own saved frame pointer lies in between. */
 	if (ret_next->sp % GMT_UNWIND_WORD_BYTES || ret_next->sp > top ||
 		ret_next->sp < frame->fp + GMT_UNWIND_WORD_BYTES * 2)
 		return STEP_STOPPED;
 	ret_next->ip = gmt_walk_word(ret_next->sp - GMT_UNWIND_WORD_BYTES);
 	ret_next->fp = gmt_walk_word(frame->fp);
-	return ret_next->ip < ADDRESS_LOWEST ? STEP_STOPPED : STEP_ONCE;
+	return ret_next->ip < ADDRESS_LOWEST ? STEP_STOPPED : STEP_UNREMEMBERED;
 }
 
 /*
@@ -91,8 +91,8 @@ __attribute__((noinline)) static enum step step_by_word(const struct point *fram
  * frame there, to which the frame pointer points; libunwind follows it (STEP_FAILED). In all other
  * cases the tables are wrong, and libunwind would follow them too, so the walk stops.
  */
-__attribute__((noinline)) static enum step step_off(const struct gmt_walk_start *start,
-	const struct point *frame, struct gmt_unwind_rule rule, uint64_t top)
+__attribute__((noinline)) static enum step judge_step_off_stack(const struct gmt_walk_start *start,
+	const struct registers *frame, struct gmt_unwind_rule rule, uint64_t top)
 {
 	bool is_near =
 		frame->fp - (frame->sp - NEAR_STACK_BYTES) < top - frame->sp + 2 * NEAR_STACK_BYTES;
@@ -100,18 +100,19 @@ __attribute__((noinline)) static enum step step_off(const struct gmt_walk_start 
 	return !start->by_frame_pointers && rule.kind == GMT_UNWIND_BY_FP &&
 			rule.cfa_words == GMT_UNWIND_FRAMED_WORDS &&
 			rule.saved_words == GMT_UNWIND_FRAMED_WORDS && frame->fp % GMT_UNWIND_WORD_BYTES == 0 &&
-			!is_near && gmt_is_readable(frame->fp + GMT_UNWIND_WORD_BYTES)
+			!is_near && gmt_memory_is_readable(frame->fp + GMT_UNWIND_WORD_BYTES)
 		? STEP_FAILED
 		: STEP_STOPPED;
 }
 
 /* Steps from a frame to the next outer frame. */
 __attribute__((always_inline)) static inline enum step step(const struct gmt_walk_start *start,
-	const struct point *frame, struct gmt_unwind_rule rule, uint64_t top, struct point *ret_next)
+	const struct registers *frame, struct gmt_unwind_rule rule, uint64_t top,
+	struct registers *ret_next)
 {
 	if (rule.kind > GMT_UNWIND_BY_FP)
 		return rule.kind == GMT_UNWIND_END    ? STEP_END
-			: rule.kind == GMT_UNWIND_NONE    ? step_blindly(frame, top, ret_next)
+			: rule.kind == GMT_UNWIND_NONE    ? step_over_unknown_code(frame, top, ret_next)
 			: rule.kind == GMT_UNWIND_BY_WORD ? step_by_word(frame, rule, top, ret_next)
 											  : STEP_FAILED;
 
@@ -121,150 +122,153 @@ __attribute__((always_inline)) static inline enum step step(const struct gmt_wal
 	if (__builtin_expect(rule.kind == GMT_UNWIND_BY_FP, 0))
 		sp = frame->fp + (uint64_t)rule.cfa_words * GMT_UNWIND_WORD_BYTES;
 
-	uint64_t fp_slot = sp - (uint64_t)rule.saved_words * GMT_UNWIND_WORD_BYTES;
+	uint64_t fp_address = sp - (uint64_t)rule.saved_words * GMT_UNWIND_WORD_BYTES;
 
 	/* The step must go outwards on the same stack, by whole words. Any frame pointer is allowed. */
 	if (sp < frame->sp + GMT_UNWIND_WORD_BYTES || sp > top || sp % GMT_UNWIND_WORD_BYTES ||
-		fp_slot < frame->sp)
-		return step_off(start, frame, rule, top);
+		fp_address < frame->sp)
+		return judge_step_off_stack(start, frame, rule, top);
 	ret_next->sp = sp;
 	ret_next->ip = gmt_walk_code(gmt_walk_word(sp - GMT_UNWIND_WORD_BYTES));
-	ret_next->fp = rule.saved_words ? gmt_walk_word(fp_slot) : frame->fp;
+	ret_next->fp = rule.saved_words ? gmt_walk_word(fp_address) : frame->fp;
 	/* Another end, which no table describes, would have to be verified too. */
-	return ret_next->ip >= ADDRESS_LOWEST ? STEP_ON : ret_next->ip ? STEP_STOPPED : STEP_NOWHERE;
+	return ret_next->ip >= ADDRESS_LOWEST ? STEP_CONTINUE
+		: ret_next->ip                    ? STEP_STOPPED
+										  : STEP_NULL_IP;
 }
 
 /*
  * Returns the innermost remembered frame to which the walk can splice: all words that matter for
- * the frames outwards of it are unchanged. `here` is the place of the current stack pointer.
+ * the frames outwards of it are unchanged. `here` is the slot of the current stack pointer.
  */
-__attribute__((always_inline)) static inline uint32_t verify(const struct gmt_walk *walk,
+__attribute__((always_inline)) static inline uint32_t find_splice_frame(const struct gmt_walk *walk,
 	uint64_t origin, uint32_t here)
 {
 	uint32_t begin = walk->begin + 1;
 
-	/* Places grow outwards, so all other places lie above the current end of the stack. */
-	while (walk->places[begin] <= here)
+	/* Slots grow outwards, so all other slots lie above the current end of the stack. */
+	while (walk->slots[begin] <= here)
 		begin++;
 
 	uint32_t at =
-		gmt_walk_holds_from(walk->places, walk->addresses, begin, GMT_WALK_FRAMES, origin) - 1;
+		gmt_walk_matches_from(walk->slots, walk->addresses, begin, GMT_WALK_FRAMES, origin) - 1;
 
 	uint32_t words = gmt_walk_fp_words(walk->fp_marks[at]);
 
 	if (!words)
 		return at;
-	/* These places grow outwards too. Only the last may lie below the current end of the stack. */
-	uint32_t readable = walk->fp_places[words - 1] < here ? words - 1 : words;
-	uint32_t hold = gmt_walk_words_hold(walk->fp_places, walk->fp_values, readable, origin);
+	/* These slots grow outwards too. Only the last may lie below the current end of the stack. */
+	uint32_t readable = walk->fp_slots[words - 1] < here ? words - 1 : words;
+	uint32_t matching = gmt_walk_count_matching(walk->fp_slots, walk->fp_values, readable, origin);
 
 	/*
-	 * The innermost frame with at most `hold` words outwards of it: only its own word may differ.
+	 * The innermost frame with at most `matching` words outwards of it: only its own word may
+	 * differ.
 	 */
-	if (hold < words)
-		while (gmt_walk_fp_words(walk->fp_marks[at]) > hold)
+	if (matching < words)
+		while (gmt_walk_fp_words(walk->fp_marks[at]) > matching)
 			at++;
 	return at;
 }
 
 /* Returns whether `frame` equals remembered frame `at`, as far as that frame matters. */
-static inline bool is_at(const struct gmt_walk *walk, uint32_t at, const struct point *frame,
-	uint32_t place)
+static inline bool equals_remembered(const struct gmt_walk *walk, uint32_t at,
+	const struct registers *frame, uint32_t slot)
 {
-	return walk->places[at] == place && walk->addresses[at] == frame->ip &&
+	return walk->slots[at] == slot && walk->addresses[at] == frame->ip &&
 		(!gmt_walk_fp_matters(walk->fp_marks[at]) || gmt_walk_fp_of(walk, at) == frame->fp);
 }
 
 uint64_t gmt_walk_hash(const uint64_t *addresses, uint32_t count, uint64_t outer)
 {
 	while (count)
-		outer = gmt_walk_hash_on(outer, addresses[--count]);
+		outer = gmt_walk_hash_add(outer, addresses[--count]);
 	return outer;
 }
 
 static void forget(struct gmt_walk *walk)
 {
 	walk->begin = GMT_WALK_FRAMES;
-	walk->is_known = walk->is_unsure = walk->is_blind = false;
+	walk->is_known = walk->has_unverified_words = walk->crosses_unknown_code = false;
 }
 
 void gmt_walk_init(struct gmt_walk *walk)
 {
 	walk->own_stack = (struct gmt_own_stack){ 0 };
-	walk->places[GMT_WALK_FRAMES] = beyond_all;
-	walk->id = walk->taken = 0;
-	walk->same_for = GMT_WALK_NO_GENERATION;
-	gmt_stack_cache_clear(&walk->recall);
+	walk->slots[GMT_WALK_FRAMES] = beyond_all_slots;
+	walk->id = walk->captures_since_selftest = 0;
+	walk->unchanged_for_generation = GMT_WALK_NO_GENERATION;
+	gmt_stack_cache_clear(&walk->stack_cache);
 	forget(walk);
 }
 
 /*
- * Returns the place where the frame pointer of the frame at `place` was read; 0 if it was not read.
- * The first `count` frames of `fresh` come before that frame.
+ * Returns the slot where the frame pointer of the frame at `slot` was read; 0 if it was not read.
+ * The first `count` frames of `new_frames` come before that frame.
  */
-static inline uint32_t fp_place(const struct gmt_walk *walk, uint32_t count, uint32_t place)
+static inline uint32_t fp_slot(const struct gmt_walk *walk, uint32_t count, uint32_t slot)
 {
-	uint32_t saved_words = count ? walk->fresh[count - 1].saved_words : 0;
+	uint32_t saved_words = count ? walk->new_frames[count - 1].saved_words : 0;
 
-	return saved_words ? place - saved_words : 0;
+	return saved_words ? slot - saved_words : 0;
 }
 
 /*
- * Adds a frame pointer that matters as entry `words`; `place` is where it was read (0: not read).
+ * Adds a frame pointer that matters as entry `words`; `slot` is where it was read (0: not read).
  * Returns the number of entries afterwards.
  */
-static inline uint32_t add_fp_word(struct gmt_walk *walk, uint32_t words, uint32_t place,
+static inline uint32_t add_fp_word(struct gmt_walk *walk, uint32_t words, uint32_t slot,
 	uint64_t value)
 {
-	if (!place)
+	if (!slot)
 		return words;
-	walk->fp_places[words] = place;
+	walk->fp_slots[words] = slot;
 	walk->fp_values[words] = value;
 	return words + 1;
 }
 
 /*
- * Puts the first `count` frames of `fresh` before frame `at`; `own` of them are the recorder's.
- * `matters` says whether the frame pointer of frame `at` matters. `fp_words` frame pointers of
- * frame `at` and outwards are known.
+ * Puts the first `count` frames of `new_frames` before frame `at`; `own` of them are the
+ * recorder's. `matters` says whether the frame pointer of frame `at` matters. `fp_words` frame
+ * pointers of frame `at` and outwards are known.
  */
 static void put_before(struct gmt_walk *walk, uint32_t at, uint32_t count, uint32_t own,
 	uint32_t fp_words, bool matters)
 {
-	const struct gmt_walk_frame *fresh = walk->fresh;
+	const struct gmt_walk_frame *new_frames = walk->new_frames;
 	uint64_t hash = walk->hashes[at];
 
 	walk->begin = at - count;
 	walk->first = at - count + own;
 	for (uint32_t i = count; i-- > 0;) {
-		uint32_t place = fresh[i].place & ~GMT_WALK_BY_FP;
+		uint32_t slot = new_frames[i].slot & ~GMT_WALK_BY_FP;
 
 		at--;
-		matters = fresh[i].place & GMT_WALK_BY_FP || (matters && !fresh[i].saved_words);
+		matters = new_frames[i].slot & GMT_WALK_BY_FP || (matters && !new_frames[i].saved_words);
 		walk->fp_marks[at] = gmt_walk_fp_mark(fp_words, matters);
 		if (matters)
-			fp_words = add_fp_word(walk, fp_words, fp_place(walk, i, place), fresh[i].fp);
-		walk->places[at] = place;
-		walk->addresses[at] = fresh[i].ip;
-		walk->hashes[at] = hash = gmt_walk_hash_on(hash, fresh[i].ip);
+			fp_words = add_fp_word(walk, fp_words, fp_slot(walk, i, slot), new_frames[i].fp);
+		walk->slots[at] = slot;
+		walk->addresses[at] = new_frames[i].ip;
+		walk->hashes[at] = hash = gmt_walk_hash_add(hash, new_frames[i].ip);
 	}
 }
 
-/* Makes the `count` frames of `fresh` the whole stack. */
-static void take_fresh(struct gmt_walk *walk, uint32_t count, uint32_t own, enum gmt_stack_end ends,
-	bool matters)
+/* Makes the `count` frames of `new_frames` the whole stack. */
+static void make_new_frames_whole(struct gmt_walk *walk, uint32_t count, uint32_t own,
+	enum gmt_stack_end ends, bool matters)
 {
 	/* The outermost frame has no next frame whose frame pointer it could hold. */
-	walk->fresh[count - 1].saved_words = 0;
+	walk->new_frames[count - 1].saved_words = 0;
 	walk->ends = (uint8_t)ends;
 	walk->hashes[GMT_WALK_FRAMES] = 0;
-	walk->outermost_fp = walk->fresh[count - 1].fp;
-	walk->recall.last = 0;
+	walk->outermost_fp = walk->new_frames[count - 1].fp;
+	walk->stack_cache.last = 0;
 	put_before(walk, GMT_WALK_FRAMES, count, own, 0, matters);
 }
 
 /*
- * Makes `fresh` and then the frames from `at` on the stack; `fp` is the frame pointer of frame
+ * Makes `new_frames` and then the frames from `at` on the stack; `fp` is the frame pointer of frame
  * `at`. Returns false if a stack that was cut has less than `limit` frames, or if there is no room.
  */
 static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count,
@@ -281,9 +285,9 @@ static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 		first++;
 	if (GMT_WALK_FRAMES - first < (walk->ends == GMT_STACK_CUT ? limit : 1))
 		return false;
-	/* Frame `at` is the same, but the new inner frames hold its frame pointer in a new place. */
+	/* Frame `at` is the same, but the new inner frames hold its frame pointer in a new slot. */
 	if (matters)
-		fp_words = add_fp_word(walk, fp_words, fp_place(walk, count, walk->places[at]), fp);
+		fp_words = add_fp_word(walk, fp_words, fp_slot(walk, count, walk->slots[at]), fp);
 	put_before(walk, at, count, own, fp_words, matters);
 	walk->first = first;
 	walk->fp = start->fp;
@@ -292,47 +296,47 @@ static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 }
 
 /*
- * The progress of a walk that has not met the remembered frames. Frames from `blind` on were found
- * across code that no table describes (0: no such frames). They count only after a frame that a
- * table describes.
+ * The progress of a walk that has not met the remembered frames. Frames from `unknown_from` on were
+ * found across code that no table describes (0: no such frames). They count only after a frame that
+ * a table describes.
  */
 struct progress {
-	uint32_t count, own, blind;
-	bool is_unsure, is_blind; /* as in struct gmt_walk */
+	uint32_t count, own, unknown_from;
+	bool has_unverified_words, crosses_unknown_code; /* as in struct gmt_walk */
 };
 
 /* Ends a walk. Returns false if the recorder's walk cannot take this stack. */
 static bool end_walk(struct gmt_walk *walk, const struct gmt_walk_start *start,
-	const struct progress *progress, enum step went, uint32_t limit)
+	const struct progress *progress, enum step result, uint32_t limit)
 {
-	uint32_t count = progress->blind ? progress->blind : progress->count;
+	uint32_t count = progress->unknown_from ? progress->unknown_from : progress->count;
 
-	if ((went == STEP_FAILED && count - progress->own < limit) ||
-		(went == STEP_STOPPED && count == progress->own))
+	if ((result == STEP_FAILED && count - progress->own < limit) ||
+		(result == STEP_STOPPED && count == progress->own))
 		return false;
-	take_fresh(walk, count, progress->own,
-		went == STEP_END || went == STEP_NOWHERE      ? GMT_STACK_WHOLE
-			: went == STEP_STOPPED || progress->blind ? GMT_STACK_STOPPED
-													  : GMT_STACK_CUT,
-		went != STEP_END || start->by_frame_pointers);
+	make_new_frames_whole(walk, count, progress->own,
+		result == STEP_END || result == STEP_NULL_IP           ? GMT_STACK_WHOLE
+			: result == STEP_STOPPED || progress->unknown_from ? GMT_STACK_STOPPED
+															   : GMT_STACK_CUT,
+		result != STEP_END || start->by_frame_pointers);
 	walk->fp = start->fp;
-	walk->is_blind = progress->is_blind;
-	walk->is_unsure = progress->is_unsure || went == STEP_NOWHERE ||
-		(went == STEP_STOPPED && !start->by_frame_pointers);
+	walk->crosses_unknown_code = progress->crosses_unknown_code;
+	walk->has_unverified_words = progress->has_unverified_words || result == STEP_NULL_IP ||
+		(result == STEP_STOPPED && !start->by_frame_pointers);
 	return true;
 }
 
 /* Notes a step that did not simply continue; `kind` is its rule. Returns false at the end. */
-static bool note(struct progress *now, enum step went, enum gmt_unwind_kind kind)
+static bool note_step(struct progress *now, enum step result, enum gmt_unwind_kind kind)
 {
 	if (kind == GMT_UNWIND_NONE)
-		now->is_blind = true;
-	if (went == STEP_BLIND)
-		now->blind = now->blind ? now->blind : now->count;
-	else if (went != STEP_STOPPED)
-		now->blind = 0;
-	now->is_unsure |= went == STEP_BLIND || went == STEP_ONCE;
-	return went < STEP_END;
+		now->crosses_unknown_code = true;
+	if (result == STEP_OVER_UNKNOWN_CODE)
+		now->unknown_from = now->unknown_from ? now->unknown_from : now->count;
+	else if (result != STEP_STOPPED)
+		now->unknown_from = 0;
+	now->has_unverified_words |= result == STEP_OVER_UNKNOWN_CODE || result == STEP_UNREMEMBERED;
+	return result < STEP_END;
 }
 
 /*
@@ -343,36 +347,37 @@ static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start,
 	uint32_t from)
 {
 	const uint64_t origin = gmt_walk_origin(walk), top = walk->own_stack.top;
-	struct point frame = { .ip = start->ip, .sp = start->sp, .fp = start->fp };
-	struct gmt_walk_frame *fresh = walk->fresh;
+	struct registers frame = { .ip = start->ip, .sp = start->sp, .fp = start->fp };
+	struct gmt_walk_frame *new_frames = walk->new_frames;
 	struct progress now = { 0 };
-	uint32_t trail_at = 0;
+	uint32_t rule_cache_node = 0;
 
-	for (;; fresh++) {
-		const uint32_t place = gmt_walk_place(origin, frame.sp);
+	for (;; new_frames++) {
+		const uint32_t slot = gmt_walk_slot(origin, frame.sp);
 
-		while (walk->places[from] < place)
+		while (walk->slots[from] < slot)
 			from++;
-		if (is_at(walk, from, &frame, place))
+		if (equals_remembered(walk, from, &frame, slot))
 			return splice(walk, start, now.count, now.own, from, frame.fp, limit);
 		if (now.own == now.count && is_own(start, frame.ip))
 			now.own++;
 		now.count++;
 
-		struct gmt_unwind_rule rule = rule_of(&walk->trail, &trail_at, start, &frame);
+		struct gmt_unwind_rule rule = rule_of(&walk->rule_cache, &rule_cache_node, start, &frame);
 
-		fresh->ip = frame.ip;
-		fresh->fp = frame.fp;
-		fresh->saved_words = rule.saved_words;
-		fresh->place = place | (rule.kind == GMT_UNWIND_BY_FP ? GMT_WALK_BY_FP : 0);
+		new_frames->ip = frame.ip;
+		new_frames->fp = frame.fp;
+		new_frames->saved_words = rule.saved_words;
+		new_frames->slot = slot | (rule.kind == GMT_UNWIND_BY_FP ? GMT_WALK_BY_FP : 0);
 
-		enum step went = now.count == GMT_WALK_NEW_FRAMES ? STEP_TOO_FAR
-														  : step(start, &frame, rule, top, &frame);
+		enum step result = now.count == GMT_WALK_NEW_FRAMES
+			? STEP_NO_ROOM
+			: step(start, &frame, rule, top, &frame);
 
-		if (went == STEP_ON)
-			now.blind = 0;
-		else if (!note(&now, went, rule.kind))
-			return end_walk(walk, start, &now, went, limit);
+		if (result == STEP_CONTINUE)
+			now.unknown_from = 0;
+		else if (!note_step(&now, result, rule.kind))
+			return end_walk(walk, start, &now, result, limit);
 		else
 			from = GMT_WALK_FRAMES;
 	}
@@ -387,7 +392,7 @@ static inline bool may_walk(const struct gmt_walk_start *start, uint32_t *ret_ge
 }
 
 /* Takes a stack that no guessed part matches. `from`: as in walk_from. */
-__attribute__((noinline)) static bool take_new(struct gmt_walk *walk,
+__attribute__((noinline)) static bool capture_new(struct gmt_walk *walk,
 	const struct gmt_walk_start *start, uint32_t limit, uint32_t from)
 {
 	if ((from < GMT_WALK_FRAMES && walk_from(walk, start, limit, from)) ||
@@ -398,19 +403,19 @@ __attribute__((noinline)) static bool take_new(struct gmt_walk *walk,
 }
 
 /* Takes a stack that differs from the remembered stack. `from`: as in walk_from. */
-static inline bool take_changed(struct gmt_walk *walk, const struct gmt_walk_start *start,
+static inline bool capture_changed(struct gmt_walk *walk, const struct gmt_walk_start *start,
 	uint32_t limit, uint32_t from)
 {
 	walk->is_known = false;
-	walk->recall.current = 0;
-	return (from < GMT_WALK_FRAMES && gmt_stack_cache_take(walk, start, from, limit)) ||
-		take_new(walk, start, limit, from);
+	walk->stack_cache.current = 0;
+	return (from < GMT_WALK_FRAMES && gmt_stack_cache_try(walk, start, from, limit)) ||
+		capture_new(walk, start, limit, from);
 }
 
 /*
  * Takes a stack if the remembered frames, or the known part of the thread's stack, may be invalid.
  */
-__attribute__((noinline)) static bool take_first(struct gmt_walk *walk,
+__attribute__((noinline)) static bool capture_revalidated(struct gmt_walk *walk,
 	const struct gmt_walk_start *start, uint32_t limit)
 {
 	uint32_t generation;
@@ -419,39 +424,41 @@ __attribute__((noinline)) static bool take_first(struct gmt_walk *walk,
 		forget(walk);
 		return false;
 	}
-	if (walk->generation != generation || walk->is_unsure)
+	if (walk->generation != generation || walk->has_unverified_words)
 		forget(walk);
 	if (walk->generation != generation) {
-		gmt_rule_cache_clear(&walk->trail);
-		gmt_stack_cache_clear(&walk->recall);
+		gmt_rule_cache_clear(&walk->rule_cache);
+		gmt_stack_cache_clear(&walk->stack_cache);
 	}
 	walk->generation = generation;
 
 	const uint64_t origin = gmt_walk_origin(walk);
 
-	return take_changed(walk, start, limit,
-		walk->begin == GMT_WALK_FRAMES ? GMT_WALK_FRAMES
-									   : verify(walk, origin, gmt_walk_place(origin, start->sp)));
+	return capture_changed(walk, start, limit,
+		walk->begin == GMT_WALK_FRAMES
+			? GMT_WALK_FRAMES
+			: find_splice_frame(walk, origin, gmt_walk_slot(origin, start->sp)));
 }
 
-bool gmt_walk_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit)
+bool gmt_walk_capture(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit)
 {
 	uint32_t generation;
 
-	if (walk->begin == GMT_WALK_FRAMES || walk->is_unsure || !may_walk(start, &generation) ||
-		walk->generation != generation ||
+	if (walk->begin == GMT_WALK_FRAMES || walk->has_unverified_words ||
+		!may_walk(start, &generation) || walk->generation != generation ||
 		!gmt_own_stack_known_to_contain(&walk->own_stack, start->sp))
-		return take_first(walk, start, limit);
+		return capture_revalidated(walk, start, limit);
 
 	const uint64_t origin = gmt_walk_origin(walk);
-	const uint32_t here = gmt_walk_place(origin, start->sp), from = verify(walk, origin, here);
-	const struct point frame = { .ip = start->ip, .sp = start->sp, .fp = start->fp };
+	const uint32_t here = gmt_walk_slot(origin, start->sp),
+				   from = find_splice_frame(walk, origin, here);
+	const struct registers frame = { .ip = start->ip, .sp = start->sp, .fp = start->fp };
 
 	/* Often the stack is the same as before. */
-	if (from != walk->begin || !is_at(walk, from, &frame, here))
-		return take_changed(walk, start, limit, from);
+	if (from != walk->begin || !equals_remembered(walk, from, &frame, here))
+		return capture_changed(walk, start, limit, from);
 	walk->is_known = true;
-	walk->recall.current = 0;
+	walk->stack_cache.current = 0;
 	return true;
 }
 
@@ -460,23 +467,23 @@ bool gmt_walk_outermost(struct gmt_walk *walk, const struct gmt_walk_start *star
 {
 	enum { LAST = GMT_WALK_FRAMES - 1 };
 	const uint64_t origin = gmt_walk_origin(walk), top = walk->own_stack.top;
-	struct point frame = {
+	struct registers frame = {
 		.ip = walk->addresses[LAST],
-		.sp = gmt_walk_address(origin, walk->places[LAST]),
+		.sp = gmt_walk_slot_address(origin, walk->slots[LAST]),
 		.fp = walk->outermost_fp,
 	};
 
-	uint32_t trail_at = 0;
+	uint32_t rule_cache_node = 0;
 
-	for (uint32_t beyond = 0; beyond < GMT_BOTH_ENDS_FARTHEST; beyond++) {
-		enum step went =
-			step(start, &frame, rule_of(&walk->trail, &trail_at, start, &frame), top, &frame);
+	for (uint32_t beyond = 0; beyond < GMT_OUTER_END_MAX_SEARCHED_FRAMES; beyond++) {
+		enum step result = step(start, &frame,
+			rule_of(&walk->rule_cache, &rule_cache_node, start, &frame), top, &frame);
 
-		if (went == STEP_ON || went == STEP_ONCE) {
+		if (result == STEP_CONTINUE || result == STEP_UNREMEMBERED) {
 			ret_addresses[beyond % count] = frame.ip;
 			continue;
 		}
-		if ((went != STEP_END && went != STEP_NOWHERE) || beyond < count)
+		if ((result != STEP_END && result != STEP_NULL_IP) || beyond < count)
 			return false;
 		/* The array is a ring: the innermost frame stands where the next one would be stored. */
 		for (uint32_t turns = beyond % count; turns; turns--) {

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unwind/both_ends.h"
+#include "unwind/depth_limits.h"
 #include "unwind/own_stack.h"
 #include "unwind/stack_cache.h"
 #include "unwind/rule_cache.h"
@@ -32,14 +32,14 @@ enum {
 
 /*
  * A frame that a walk has reached: the address where it continues, its stack pointer and its frame
- * pointer. `ip` is a return address, read from the word below the stack pointer. walk_places.h
- * explains places.
+ * pointer. `ip` is a return address, read from the word below the stack pointer. stack_slots.h
+ * explains slots.
  */
 struct gmt_walk_frame {
 	uint64_t ip, fp;
-	uint32_t place; /* place of the stack pointer, with the mark GMT_WALK_BY_FP of walk_places.h */
+	uint32_t slot; /* slot of the stack pointer, with the mark GMT_WALK_BY_FP of stack_slots.h */
 	/*
-	 * The next outer frame's fp was read so many words below that frame's place; 0: it has the fp
+	 * The next outer frame's fp was read so many words below that frame's slot; 0: it has the fp
 	 * of this frame.
 	 */
 	uint32_t saved_words;
@@ -54,19 +54,19 @@ struct gmt_walk_frame {
  * array or field.
  */
 struct gmt_walk {
-	struct gmt_rule_cache trail;
-	struct gmt_walk_frame fresh[GMT_WALK_NEW_FRAMES + 1];
+	struct gmt_rule_cache rule_cache;
+	struct gmt_walk_frame new_frames[GMT_WALK_NEW_FRAMES + 1];
 	uint64_t hashes[GMT_WALK_FRAMES + 1]; /* of the addresses from a frame outwards */
 	uint64_t addresses[GMT_WALK_FRAMES];
 	/*
-	 * Frame pointers that matter, the outermost frame's first, and the places where they were read.
+	 * Frame pointers that matter, the outermost frame's first, and the slots where they were read.
 	 * A frame pointer that was not read from the stack has no entry here.
 	 */
 	uint64_t fp_values[GMT_WALK_FRAMES];
-	uint16_t fp_marks[GMT_WALK_FRAMES]; /* see walk_places.h */
-	uint32_t fp_places[GMT_WALK_FRAMES];
-	/* Places of the stack pointers; the last entry is beyond all places. */
-	uint32_t places[GMT_WALK_FRAMES + 1];
+	uint16_t fp_marks[GMT_WALK_FRAMES]; /* see stack_slots.h */
+	uint32_t fp_slots[GMT_WALK_FRAMES];
+	/* Slots of the stack pointers; the last entry is beyond all slots. */
+	uint32_t slots[GMT_WALK_FRAMES + 1];
 	struct gmt_own_stack own_stack;
 	uint32_t begin;
 	uint32_t first; /* the innermost frame outside the recorder */
@@ -74,21 +74,22 @@ struct gmt_walk {
 	/* enum gmt_stack_end; GMT_STACK_CUT: the stack has more than GMT_WALK_NEW_FRAMES frames. */
 	uint8_t ends;
 	/* The walk depended on words that are not verified: the next walk must forget these frames. */
-	bool is_unsure;
-	bool is_blind; /* the walk has met code that no table describes */
+	bool has_unverified_words;
+	bool crosses_unknown_code; /* the walk has met code that no table describes */
 	/* The stack was taken before: `id` and `module_generation` are those of that time. */
 	bool is_known;
 	uint32_t id; /* set by the caller: the id of the last stack that was taken; 0: no id */
 	/* Set by the caller: the generation of the module map that `id` refers to. */
 	uint32_t module_generation;
-	uint32_t taken; /* set by the caller: stacks since the last comparison by the selftest */
+	uint32_t captures_since_selftest; /* set by the caller: stacks since the last comparison by the
+										 selftest */
 	/*
-	 * Set by the caller: the module_generation for which a stack that passes gmt_walk_is_same has
-	 * the id `id`; else GMT_WALK_NO_GENERATION.
+	 * Set by the caller: the module_generation for which a stack that passes gmt_walk_is_unchanged
+	 * has the id `id`; else GMT_WALK_NO_GENERATION.
 	 */
-	uint32_t same_for;
+	uint32_t unchanged_for_generation;
 	uint64_t fp, outermost_fp; /* frame pointers of the innermost and the outermost frame */
-	struct gmt_stack_cache recall;
+	struct gmt_stack_cache stack_cache;
 };
 
 /* Returns how many frames outside the recorder are known. */
@@ -103,7 +104,7 @@ static inline uint32_t gmt_walk_count(const struct gmt_walk *walk)
  */
 static inline void *gmt_walk_scratch(struct gmt_walk *walk)
 {
-	return walk->fresh;
+	return walk->new_frames;
 }
 
 /* Initializes a walk for a thread without a remembered stack. */
@@ -143,12 +144,12 @@ static inline uint64_t gmt_walk_code(uint64_t word)
  * keeps no frame pointer of its own, the register may hold the frame pointer of a caller further
  * out. Then the frames in between are missing.
  */
-bool gmt_walk_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit);
+bool gmt_walk_capture(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit);
 
 /*
  * Finds the outermost `count` frames of a stack that was cut (gmt_walk::ends), beyond the known
  * frames. Fills `ret_addresses`, innermost first. Returns false if there are fewer frames, or if
- * the end is not among the next GMT_BOTH_ENDS_FARTHEST frames.
+ * the end is not among the next GMT_OUTER_END_MAX_SEARCHED_FRAMES frames.
  */
 bool gmt_walk_outermost(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count,
 	uint64_t *ret_addresses);

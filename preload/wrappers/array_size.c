@@ -59,7 +59,7 @@ uint64_t gmt_array_bytes(const struct gmt_array_shape *shape)
 }
 
 /* Returns the number of levels until the largest extent is 1. */
-static unsigned most_levels(const struct gmt_array_shape *shape)
+static unsigned count_max_levels(const struct gmt_array_shape *shape)
 {
 	uint64_t largest =
 		shape->width | shape->height | (shape->flags & (LAYERED | CUBEMAP) ? 0 : shape->depth);
@@ -78,10 +78,10 @@ static uint64_t half(uint64_t extent)
 uint64_t gmt_mipmap_bytes(const struct gmt_array_shape *shape, unsigned levels)
 {
 	struct gmt_array_shape level = *shape;
-	unsigned most = most_levels(shape);
+	unsigned max_levels = count_max_levels(shape);
 	uint64_t total = 0;
 
-	levels = levels < 1 ? 1 : levels < most ? levels : most;
+	levels = levels < 1 ? 1 : levels < max_levels ? levels : max_levels;
 	for (unsigned i = 0; i < levels; i++) {
 		uint64_t bytes = gmt_array_bytes(&level);
 

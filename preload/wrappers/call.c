@@ -10,7 +10,6 @@
 #include "producer/record_event.h"
 #include "producer/record_one_event.h"
 #include "producer/losses.h"
-#include "producer/session_state.h"
 #include "driver/queries.h"
 
 /*
@@ -34,7 +33,7 @@ _Static_assert(GMT_KIND_COUNT <= 31, "a bit of an int for each kind");
  * than the rest of this function.
  */
 static inline void fill_event(struct gmt_ring_event *event, uint64_t stamp, uint32_t result,
-	unsigned kind, unsigned layer, const struct gmt_call_details *facts,
+	unsigned kind, unsigned layer, const struct gmt_call_details *details,
 	struct gmt_driver_place place)
 {
 	/*
@@ -42,32 +41,32 @@ static inline void fill_event(struct gmt_ring_event *event, uint64_t stamp, uint
 	 * first build a temporary, because source and target might overlap.
 	 */
 	event->stamp = stamp;
-	event->address = facts->address;
-	event->size_bytes = facts->size_bytes;
-	event->stream = facts->stream;
-	event->object = facts->object;
+	event->address = details->address;
+	event->size_bytes = details->size_bytes;
+	event->stream = details->stream;
+	event->object = details->object;
 	event->stack = event->frames = 0;
 	event->result = result;
 	event->api = gmt_this_thread.outermost;
 	event->device = place.device;
 	event->kind = (uint8_t)kind;
 	event->layer = (uint8_t)layer;
-	event->space = facts->space;
+	event->space = details->space;
 	memset(event->unused, 0, sizeof(event->unused));
 	event->context = place.context;
 }
 
-/* Returns where the call happened: from the facts if they say it, else from the driver. */
-static inline struct gmt_driver_place place_of(const struct gmt_call_details *facts, unsigned side,
-	struct gmt_driver_place driver_says)
+/* Returns where the call happened: from the details if they say it, else from the driver. */
+static inline struct gmt_driver_place place_of(const struct gmt_call_details *details,
+	unsigned side, struct gmt_driver_place driver_says)
 {
-	bool is_host = side == GMT_SIDE_HOST || facts->device_plus_1 < 0;
+	bool is_host = side == GMT_SIDE_HOST || details->device_plus_1 < 0;
 
 	return (struct gmt_driver_place){
-		.device = (int16_t)(is_host    ? GMT_DEVICE_HOST
-				: facts->device_plus_1 ? facts->device_plus_1 - 1
-									   : driver_says.device),
-		.context = facts->context ? facts->context : driver_says.context,
+		.device = (int16_t)(is_host      ? GMT_DEVICE_HOST
+				: details->device_plus_1 ? details->device_plus_1 - 1
+										 : driver_says.device),
+		.context = details->context ? details->context : driver_says.context,
 	};
 }
 
@@ -75,7 +74,7 @@ static inline struct gmt_driver_place place_of(const struct gmt_call_details *fa
  * Marks the thread while its waiting events change. With this mark, gmt_call_begin distinguishes
  * the hooked call of a signal handler from a call nested in the interrupted call.
  */
-static void shut(struct gmt_thread_state *thread)
+static void close_thread(struct gmt_thread_state *thread)
 {
 	thread->closed = GMT_CLOSED_CHANGE;
 	atomic_signal_fence(memory_order_seq_cst);
@@ -123,7 +122,7 @@ bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const
 	return true;
 }
 
-enum gmt_call_standing gmt_call_look_again(struct gmt_thread_state *thread, uintptr_t cfa,
+enum gmt_call_nesting gmt_call_recheck_nesting(struct gmt_thread_state *thread, uintptr_t cfa,
 	const void *caller, enum gmt_hook hook, enum gmt_kind kind)
 {
 	switch (gmt_outer_call_look(thread, cfa, caller)) {
@@ -131,7 +130,7 @@ enum gmt_call_standing gmt_call_look_again(struct gmt_thread_state *thread, uint
 		gmt_outer_call_forget(thread);
 		/* Restores the caller's value. */
 		thread->closed = GMT_CLOSED_BEGIN;
-		return GMT_CALL_COUNTS;
+		return GMT_CALL_COUNTED;
 	case GMT_OUTER_CALL_INTERRUPTED:
 		count_reentrant(thread, hook, kind);
 		reopen_thread(thread);
@@ -139,7 +138,7 @@ enum gmt_call_standing gmt_call_look_again(struct gmt_thread_state *thread, uint
 	case GMT_OUTER_CALL_AROUND:
 		break;
 	}
-	return GMT_CALL_INSIDE;
+	return GMT_CALL_NESTED;
 }
 
 /*
@@ -207,17 +206,17 @@ static inline void flush_one(struct gmt_thread_state *thread)
 /*
  * Records the waiting events early, if one call makes very many. They get the stack of this point.
  */
-__attribute__((noinline)) static void make_room(struct gmt_thread_state *thread)
+__attribute__((noinline)) static void flush_early(struct gmt_thread_state *thread)
 {
 	if (flush(thread))
 		gmt_oom_wait();
 }
 
 /* Returns room for one more event, which then waits until the outermost call ends. */
-static struct gmt_ring_event *wait_for_end(struct gmt_thread_state *thread)
+static struct gmt_ring_event *new_waiting_event(struct gmt_thread_state *thread)
 {
 	if (__builtin_expect(thread->waiting_count == GMT_THREAD_WAITING, 0))
-		make_room(thread);
+		flush_early(thread);
 
 	struct gmt_ring_event *event = &thread->waiting[thread->waiting_count++];
 
@@ -230,64 +229,64 @@ static struct gmt_ring_event *wait_for_end(struct gmt_thread_state *thread)
 }
 
 /* Asks the driver before the stack is taken, because other threads continue to allocate. */
-__attribute__((noinline)) static void ask_what_is_left(struct gmt_thread_state *thread,
+__attribute__((noinline)) static void add_free_memory_sample(struct gmt_thread_state *thread,
 	const struct gmt_ring_event *refused)
 {
 	struct gmt_ring_event driver_says;
 
 	gmt_oom_ask(refused, &driver_says);
-	*wait_for_end(thread) = driver_says;
+	*new_waiting_event(thread) = driver_says;
 	thread->is_oom = true;
 }
 
 __attribute__((always_inline)) static inline void add(uint64_t stamp, uint32_t result,
-	unsigned kind, const struct gmt_call_details *facts)
+	unsigned kind, const struct gmt_call_details *details)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
 	/* The space is always valid, because wrappers name it. */
-	const struct gmt_space_traits *space = &gmt_spaces[facts->space];
+	const struct gmt_space_traits *space = &gmt_spaces[details->space];
 	struct gmt_driver_place place = { GMT_DEVICE_UNKNOWN, 0 };
 	struct gmt_ring_event *event;
 
 	/* The program requested and got zero bytes, or nothing was freed. */
-	if (!kind || (!facts->address && kind != GMT_KIND_ALLOC_FAILED))
+	if (!kind || (!details->address && kind != GMT_KIND_ALLOC_FAILED))
 		return;
-	shut(thread);
+	close_thread(thread);
 	/*
 	 * If the driver refused the call for another reason, it may not have checked the stream. The
 	 * stream may then be invalid.
 	 */
 	if (needs_place(kind))
-		place = gmt_driver_place(result && result != GMT_OOM_RESULT ? 0 : facts->stream);
-	event = wait_for_end(thread);
-	fill_event(event, stamp ? stamp : gmt_clock_stamp(), result, kind, space->layer, facts,
-		place_of(facts, space->side, place));
+		place = gmt_driver_place(result && result != GMT_OOM_RESULT ? 0 : details->stream);
+	event = new_waiting_event(thread);
+	fill_event(event, stamp ? stamp : gmt_clock_stamp(), result, kind, space->layer, details,
+		place_of(details, space->side, place));
 	thread->has_seen_event = true;
 	if (result == GMT_OOM_RESULT && kind == GMT_KIND_ALLOC_FAILED)
-		ask_what_is_left(thread, event);
+		add_free_memory_sample(thread, event);
 	reopen_thread(thread);
 }
 
 __attribute__((noinline)) static void add_refused(uint64_t stamp, uint32_t result,
-	const struct gmt_call_details *facts)
+	const struct gmt_call_details *details)
 {
-	add(stamp, result, gmt_kind_failure(facts->kind), facts);
+	add(stamp, result, gmt_kind_failure(details->kind), details);
 }
 
-void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call_details *facts)
+void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call_details *details)
 {
 	if (__builtin_expect(result != 0, 0)) {
-		add_refused(stamp, result, facts);
+		add_refused(stamp, result, details);
 		return;
 	}
-	add(stamp, 0, facts->kind, facts);
+	add(stamp, 0, details->kind, details);
 	/*
 	 * With its backend cudaMallocAsync, PyTorch does not report its blocks. Its blocks are these
 	 * pool blocks.
 	 */
-	if (__builtin_expect(facts->space == GMT_SPACE_POOL, 0) && facts->kind == GMT_KIND_ALLOC &&
-		facts->address)
-		gmt_optimizer_see_block();
+	if (__builtin_expect(details->space == GMT_SPACE_POOL, 0) && details->kind == GMT_KIND_ALLOC &&
+		details->address)
+		gmt_optimizer_on_block();
 }
 
 /*
@@ -295,38 +294,38 @@ void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call
  * be looked up.
  */
 static inline void add_plain(struct gmt_thread_state *thread, uint64_t stamp, enum gmt_kind kind,
-	const struct gmt_call_details *facts, struct gmt_driver_place place)
+	const struct gmt_call_details *details, struct gmt_driver_place place)
 {
-	fill_event(wait_for_end(thread), stamp, 0, kind, GMT_LAYER_CUDA, facts, place);
+	fill_event(new_waiting_event(thread), stamp, 0, kind, GMT_LAYER_CUDA, details, place);
 	thread->has_seen_event = true;
 }
 
 void gmt_call_add_alloc(uint64_t address, uint64_t size_bytes, enum gmt_space space)
 {
-	const struct gmt_call_details facts = {
+	const struct gmt_call_details details = {
 		.space = (uint8_t)space, .address = address, .size_bytes = size_bytes
 	};
 	struct gmt_thread_state *thread = &gmt_this_thread;
 
 	if (!address)
 		return;
-	shut(thread);
+	close_thread(thread);
 
 	struct gmt_driver_place place = gmt_driver_place(0);
 
-	add_plain(thread, gmt_clock_stamp(), GMT_KIND_ALLOC, &facts, place);
+	add_plain(thread, gmt_clock_stamp(), GMT_KIND_ALLOC, &details, place);
 	reopen_thread(thread);
 }
 
 void gmt_call_add_free(uint64_t stamp, uint64_t address, enum gmt_space space)
 {
-	const struct gmt_call_details facts = { .space = (uint8_t)space, .address = address };
+	const struct gmt_call_details details = { .space = (uint8_t)space, .address = address };
 	struct gmt_thread_state *thread = &gmt_this_thread;
 
 	if (!address)
 		return;
-	shut(thread);
-	add_plain(thread, stamp, GMT_KIND_FREE, &facts,
+	close_thread(thread);
+	add_plain(thread, stamp, GMT_KIND_FREE, &details,
 		(struct gmt_driver_place){ GMT_DEVICE_UNKNOWN, 0 });
 	reopen_thread(thread);
 }
@@ -345,7 +344,7 @@ void gmt_call_end_unknown(struct gmt_thread_state *thread, uint64_t own)
 	gmt_thread_drop_waiting(thread);
 	thread->parent_depth -= own < thread->parent_depth ? own : thread->parent_depth;
 	if (!thread->parent_depth && thread->parent_kind)
-		gmt_count_loss(GMT_LOSS_JUMPED);
+		gmt_count_loss(GMT_LOSS_ABANDONED_CALL);
 	reopen_thread(thread);
 }
 

@@ -17,7 +17,7 @@
  * function.
  *
  *	struct gmt_call call = gmt_call_begin(GMT_HOOK_..., GMT_CALL_DRIVER, GMT_KIND_...);
- *	result = real(...);
+ *	result = original(...);
  *	if (gmt_call_is_event(&call))
  *		gmt_call_add(&call, result, &(struct gmt_call_details){ ... });
  *	gmt_call_end(&call);
@@ -47,12 +47,12 @@ enum gmt_call_role { GMT_CALL_DRIVER, GMT_CALL_RUNTIME };
 	((role) == GMT_CALL_DRIVER ? ((uint64_t)1 << GMT_CALL_DRIVER_SHIFT) + 1 : 1)
 
 /* The relation of a call to the calls around it. */
-enum gmt_call_standing {
-	GMT_CALL_INSIDE, /* inside a call of the same role that counts */
-	GMT_CALL_COUNTS,
+enum gmt_call_nesting {
+	GMT_CALL_NESTED, /* inside a call of the same role that counts */
+	GMT_CALL_COUNTED,
 	/*
 	 * Made by the recorder itself, or by a signal handler that interrupted it. Thread state other
-	 * than `apart` stays unchanged.
+	 * than `reentrant_depth` stays unchanged.
 	 */
 	GMT_CALL_REENTRANT,
 };
@@ -64,10 +64,10 @@ enum gmt_call_standing {
 struct gmt_call {
 	uint64_t stamp; /* the stamp before the call, for kinds that need it */
 	enum gmt_call_role role;
-	enum gmt_call_standing standing;
+	enum gmt_call_nesting nesting;
 };
 
-/* The facts that a wrapper knows when the original function has returned. */
+/* The details that a wrapper knows when the original function has returned. */
 struct gmt_call_details {
 	uint8_t kind;  /* enum gmt_kind of a successful call */
 	uint8_t space; /* enum gmt_space */
@@ -80,10 +80,10 @@ struct gmt_call_details {
 };
 
 /*
- * Examines a call that begins while the thread is `busy` or `shut`. Returns true if a signal
- * handler makes the call. The wrapper then only passes the call on. The call counts as lost if it
- * may be an event. Returns false if nothing is interrupted: a jump or a fork left the recorder, and
- * its state is repaired. `cfa` and `caller` are the wrapper's (outer_call.h).
+ * Examines a call that begins while the thread is in the recorder or closed. Returns true if a
+ * signal handler makes the call. The wrapper then only passes the call on. The call counts as lost
+ * if it may be an event. Returns false if nothing is interrupted: a jump or a fork left the
+ * recorder, and its state is repaired. `cfa` and `caller` are the wrapper's (outer_call.h).
  */
 bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller,
 	enum gmt_hook hook, enum gmt_kind kind);
@@ -92,11 +92,11 @@ bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const
  * Examines a call that seems to begin inside other calls, if it has the role of an outer call or is
  * not deeper on the stack than the outermost call.
  *
- * Returns GMT_CALL_INSIDE if the outer calls are still on the stack. Returns GMT_CALL_COUNTS if a
+ * Returns GMT_CALL_NESTED if the outer calls are still on the stack. Returns GMT_CALL_COUNTED if a
  * jump left the outer calls, so that the thread is in no call. Returns GMT_CALL_REENTRANT if a
  * signal handler makes it, and counts it as gmt_call_is_reentrant does.
  */
-enum gmt_call_standing gmt_call_look_again(struct gmt_thread_state *thread, uintptr_t cfa,
+enum gmt_call_nesting gmt_call_recheck_nesting(struct gmt_thread_state *thread, uintptr_t cfa,
 	const void *caller, enum gmt_hook hook, enum gmt_kind kind);
 
 /* Always inlined: a wrapper's arguments are constants, so little code remains. */
@@ -111,7 +111,7 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 
 	if (__builtin_expect(thread->in_recorder | thread->closed, 0) &&
 		gmt_call_is_reentrant(thread, cfa, __builtin_return_address(0), hook, kind)) {
-		call.standing = GMT_CALL_REENTRANT;
+		call.nesting = GMT_CALL_REENTRANT;
 		return call;
 	}
 	thread->closed = GMT_CLOSED_BEGIN;
@@ -125,14 +125,14 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 	 * A nested call is normally deeper on the stack and of the other role. Checks all other cases.
 	 */
 	if (__builtin_expect(around && (of_its_role || cfa >= thread->outer_cfa), 0)) {
-		enum gmt_call_standing found =
-			gmt_call_look_again(thread, cfa, __builtin_return_address(0), hook, kind);
+		enum gmt_call_nesting found =
+			gmt_call_recheck_nesting(thread, cfa, __builtin_return_address(0), hook, kind);
 
 		if (found == GMT_CALL_REENTRANT) {
-			call.standing = GMT_CALL_REENTRANT;
+			call.nesting = GMT_CALL_REENTRANT;
 			return call;
 		}
-		if (found == GMT_CALL_COUNTS)
+		if (found == GMT_CALL_COUNTED)
 			around = of_its_role = 0;
 	}
 	thread->depth = around + GMT_CALL_DEPTH_OF(role);
@@ -144,7 +144,7 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 		thread->outer_kind = (uint8_t)kind;
 		thread->waiting_count = 0;
 		thread->before = call.stamp = is_stamped ? gmt_clock_stamp() : 0;
-		call.standing = GMT_CALL_COUNTS;
+		call.nesting = GMT_CALL_COUNTED;
 	} else if (!of_its_role) {
 		/*
 		 * A runtime function ends things through the driver. So the first event inside takes the
@@ -153,7 +153,7 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 		if (is_stamped)
 			call.stamp =
 				thread->before && !thread->has_seen_event ? thread->before : gmt_clock_stamp();
-		call.standing = GMT_CALL_COUNTS;
+		call.nesting = GMT_CALL_COUNTED;
 	}
 	gmt_call_count_in(thread->call_counts, hook);
 	atomic_signal_fence(memory_order_seq_cst);
@@ -164,25 +164,25 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 /* Returns whether this call is an event. Call it after the original function has returned. */
 __attribute__((always_inline)) static inline bool gmt_call_is_event(const struct gmt_call *call)
 {
-	return call->standing == GMT_CALL_COUNTS &&
+	return call->nesting == GMT_CALL_COUNTED &&
 		(call->role == GMT_CALL_DRIVER || !gmt_this_thread.has_seen_event);
 }
 
 /* Does gmt_call_add for a call with this stamp. */
-void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call_details *facts);
+void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call_details *details);
 
 /*
- * Same as above, for successful calls on memory of a device in layer cuda, without further facts.
- * Most calls are like this, and their facts stay in registers.
+ * Same as above, for successful calls on memory of a device in layer cuda, without further details.
+ * Most calls are like this, and their details stay in registers.
  */
 void gmt_call_add_alloc(uint64_t address, uint64_t size_bytes, enum gmt_space space);
 void gmt_call_add_free(uint64_t stamp, uint64_t address, enum gmt_space space);
 
 /* Adds an event of a call that returned `result` (0 is success). May be called several times. */
 __attribute__((always_inline)) static inline void gmt_call_add(const struct gmt_call *call,
-	uint32_t result, const struct gmt_call_details *facts)
+	uint32_t result, const struct gmt_call_details *details)
 {
-	gmt_call_add_stamped(call->stamp, result, facts);
+	gmt_call_add_stamped(call->stamp, result, details);
 }
 
 /* For gmt_call_end: records the waiting events and opens the thread again. */
@@ -190,8 +190,8 @@ void gmt_call_end_outermost(struct gmt_thread_state *thread);
 
 /*
  * For gmt_call_end: ends a call that adds `own` to the depth and that the thread does not know.
- * Either it began before a fork and ends in the child, or gmt_call_look_again believed that it was
- * left.
+ * Either it began before a fork and ends in the child, or gmt_call_recheck_nesting believed that it
+ * was left.
  */
 void gmt_call_end_unknown(struct gmt_thread_state *thread, uint64_t own);
 
@@ -200,8 +200,8 @@ __attribute__((always_inline)) static inline void gmt_call_end(const struct gmt_
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
 
-	if (__builtin_expect(call->standing == GMT_CALL_REENTRANT, 0)) {
-		/* `apart` is 0 already if a jump or a fork came in between. */
+	if (__builtin_expect(call->nesting == GMT_CALL_REENTRANT, 0)) {
+		/* `reentrant_depth` is 0 already if a jump or a fork came in between. */
 		thread->reentrant_depth -= thread->reentrant_depth != 0;
 		return;
 	}

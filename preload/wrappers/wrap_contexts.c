@@ -55,7 +55,7 @@ static uint64_t new_handle(CUresult result, const CUcontext *context)
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_ALLOC); \
 	struct gmt_measure measure; \
 	gmt_measure_begin_context(&measure, device); \
-	CUresult result = real arguments; \
+	CUresult result = original arguments; \
 	call.stamp = gmt_clock_stamp(); /* the measurement follows this stamp */ \
 	add_context(&call, result, new_handle(result, context), device, &measure); \
 	gmt_call_end(&call); \
@@ -82,7 +82,7 @@ struct gmt_measure measure = { .device = GMT_DEVICE_UNKNOWN };
 
 if (!gmt_contexts_primary(device))
 	gmt_measure_begin_context(&measure, device);
-CUresult result = real(context, device);
+CUresult result = original(context, device);
 
 call.stamp = gmt_clock_stamp();
 if (!result)
@@ -98,7 +98,7 @@ return result;
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_FREE); \
 	struct gmt_context ended = gmt_contexts_end(N(context)); \
 	gmt_contexts_ending_begins(); \
-	CUresult result = real(context); \
+	CUresult result = original(context); \
 	gmt_contexts_ending_ends(); \
 	if (result) \
 		gmt_contexts_restore(N(context), &ended); \
@@ -112,7 +112,7 @@ DESTROY_CONTEXT(cuCtxDestroy_v2)
 
 BEGIN_WRAPPER(CUDA, cuCtxAttach, (CUcontext * context, unsigned flags))
 struct gmt_call call = gmt_call_begin(GMT_HOOK_cuCtxAttach, GMT_CALL_DRIVER, GMT_KIND_ALLOC);
-CUresult result = real(context, flags);
+CUresult result = original(context, flags);
 
 if (!result)
 	gmt_contexts_attach(N(*context));
@@ -124,7 +124,7 @@ BEGIN_WRAPPER(CUDA, cuCtxDetach, (CUcontext context))
 struct gmt_call call = gmt_call_begin(GMT_HOOK_cuCtxDetach, GMT_CALL_DRIVER, GMT_KIND_FREE);
 
 gmt_contexts_ending_begins();
-CUresult result = real(context);
+CUresult result = original(context);
 if (!result && gmt_contexts_detach(N(context)))
 	end_context(&call, result, N(context), gmt_contexts_end(N(context)).number);
 gmt_contexts_ending_ends();
@@ -151,7 +151,7 @@ static void end_primary(const struct gmt_call *call, CUresult result, CUdevice d
 	BEGIN_WRAPPER(CUDA, symbol, (CUdevice device)) \
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_FREE); \
 	gmt_contexts_ending_begins(); \
-	CUresult result = real(device); \
+	CUresult result = original(device); \
 	end_primary(&call, result, device, is_reset); \
 	gmt_contexts_ending_ends(); \
 	gmt_call_end(&call); \
@@ -164,7 +164,7 @@ END_PRIMARY(cuDevicePrimaryCtxReset, true)
 END_PRIMARY(cuDevicePrimaryCtxReset_v2, true)
 
 /* Records the primary context that a green context retains. The recorder may not know it yet. */
-static void see_primary(const struct gmt_call *call, CUdevice device)
+static void note_primary(const struct gmt_call *call, CUdevice device)
 {
 	uint64_t handle = gmt_contexts_primary(device) ? 0 : gmt_driver_primary(device);
 	bool is_new = false;
@@ -193,11 +193,11 @@ struct gmt_call call = gmt_call_begin(GMT_HOOK_cuGreenCtxCreate, GMT_CALL_DRIVER
 struct gmt_measure measure;
 
 gmt_measure_begin_context(&measure, device);
-CUresult result = real(context, resources, device, flags);
+CUresult result = original(context, resources, device, flags);
 
 call.stamp = gmt_clock_stamp();
 if (!result)
-	see_primary(&call, device);
+	note_primary(&call, device);
 if (!result)
 	gmt_contexts_add_view(gmt_driver_green_view(N(*context)), device);
 if (gmt_call_is_event(&call))
@@ -216,7 +216,7 @@ struct gmt_call call = gmt_call_begin(GMT_HOOK_cuGreenCtxDestroy, GMT_CALL_DRIVE
 uint64_t view = gmt_driver_green_view(N(context));
 
 gmt_contexts_ending_begins();
-CUresult result = real(context);
+CUresult result = original(context);
 if (gmt_call_is_event(&call))
 	gmt_call_add(&call, (uint32_t)result,
 		&(struct gmt_call_details){ .kind = GMT_KIND_FREE,
@@ -237,7 +237,7 @@ struct gmt_call call = gmt_call_begin(GMT_HOOK_cuCtxSetLimit, GMT_CALL_DRIVER, G
 struct gmt_measure measure;
 
 gmt_measure_begin(&measure);
-CUresult result = real(limit, value);
+CUresult result = original(limit, value);
 if (gmt_call_is_event(&call))
 	gmt_call_add(&call, (uint32_t)result,
 		&(struct gmt_call_details){ .kind = GMT_KIND_SET,
@@ -254,7 +254,7 @@ return result;
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_ALLOC); \
 	struct gmt_measure measure; \
 	gmt_measure_begin(&measure); \
-	CUresult result = real arguments; \
+	CUresult result = original arguments; \
 	if (gmt_call_is_event(&call)) \
 		gmt_call_add(&call, (uint32_t)result, \
 			&(struct gmt_call_details){ .kind = GMT_KIND_ALLOC, \
@@ -283,7 +283,7 @@ LOAD(cuLibraryLoadFromFile,
 #define UNLOAD(symbol, type) \
 	BEGIN_WRAPPER(CUDA, symbol, (type code)) \
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_FREE); \
-	CUresult result = real(code); \
+	CUresult result = original(code); \
 	if (gmt_call_is_event(&call)) \
 		gmt_call_add(&call, (uint32_t)result, \
 			&(struct gmt_call_details){ \

@@ -20,14 +20,16 @@ _Atomic int gmt_captures;
 
 enum { SET_SIZE = 4096, DEPTH_MAX = 16 };
 
-/*
- * Executable graphs with memory nodes, in a hash set with open addressing. 0: a free slot; 1: a
- * removed entry.
- */
-static _Atomic uint64_t with_nodes[SET_SIZE];
-static _Atomic uint32_t with_nodes_count;
-static _Atomic bool set_is_full; /* then every launch is an event */
-static _Atomic bool nodes_were_seen; /* if false, no graph needs to be read */
+static struct {
+	/*
+	 * Executable graphs with memory nodes, in a hash set with open addressing. 0: a free slot; 1: a
+	 * removed entry.
+	 */
+	_Atomic uint64_t with_nodes[SET_SIZE];
+	_Atomic uint32_t with_nodes_count;
+	_Atomic bool set_is_full; /* then every launch is an event */
+	_Atomic bool nodes_were_seen; /* if false, no graph needs to be read */
+} graphs;
 
 static uint32_t place_of(uint64_t exec)
 {
@@ -37,25 +39,25 @@ static uint32_t place_of(uint64_t exec)
 static void set_add(uint64_t exec)
 {
 	for (uint32_t i = 0; i < SET_SIZE; i++) {
-		_Atomic uint64_t *slot = &with_nodes[(place_of(exec) + i) % SET_SIZE];
+		_Atomic uint64_t *slot = &graphs.with_nodes[(place_of(exec) + i) % SET_SIZE];
 		uint64_t held = atomic_load_explicit(slot, memory_order_relaxed);
 
 		if (held == exec)
 			return;
 		if (held <= 1 && atomic_compare_exchange_strong(slot, &held, exec)) {
-			atomic_fetch_add_explicit(&with_nodes_count, 1, memory_order_release);
+			atomic_fetch_add_explicit(&graphs.with_nodes_count, 1, memory_order_release);
 			return;
 		}
 	}
-	atomic_store_explicit(&set_is_full, true, memory_order_release);
+	atomic_store_explicit(&graphs.set_is_full, true, memory_order_release);
 }
 
 static _Atomic uint64_t *set_find(uint64_t exec)
 {
-	if (!atomic_load_explicit(&with_nodes_count, memory_order_acquire))
+	if (!atomic_load_explicit(&graphs.with_nodes_count, memory_order_acquire))
 		return NULL;
 	for (uint32_t i = 0; i < SET_SIZE; i++) {
-		_Atomic uint64_t *slot = &with_nodes[(place_of(exec) + i) % SET_SIZE];
+		_Atomic uint64_t *slot = &graphs.with_nodes[(place_of(exec) + i) % SET_SIZE];
 		uint64_t held = atomic_load_explicit(slot, memory_order_relaxed);
 
 		if (held == exec)
@@ -68,7 +70,7 @@ static _Atomic uint64_t *set_find(uint64_t exec)
 
 static bool has_nodes(uint64_t exec)
 {
-	return set_find(exec) || atomic_load_explicit(&set_is_full, memory_order_acquire);
+	return set_find(exec) || atomic_load_explicit(&graphs.set_is_full, memory_order_acquire);
 }
 
 static void set_remove(uint64_t exec)
@@ -77,7 +79,7 @@ static void set_remove(uint64_t exec)
 
 	if (slot) {
 		atomic_store_explicit(slot, 1, memory_order_relaxed);
-		atomic_fetch_sub_explicit(&with_nodes_count, 1, memory_order_relaxed);
+		atomic_fetch_sub_explicit(&graphs.with_nodes_count, 1, memory_order_relaxed);
 	}
 }
 
@@ -89,10 +91,10 @@ struct reader {
 	bool found;
 };
 
-static void add_node(struct reader *reader, const struct gmt_call_details *facts)
+static void add_node(struct reader *reader, const struct gmt_call_details *details)
 {
 	reader->found = true;
-	gmt_call_add(reader->call, 0, facts);
+	gmt_call_add(reader->call, 0, details);
 }
 
 static void read_graph(struct reader *reader, CUgraph graph, int depth);
@@ -155,7 +157,7 @@ static void add_executable(const struct gmt_call *call, uint64_t exec, CUgraph g
 	int kept_errno = errno;
 
 	if (!gmt_call_is_event(call) || !reader.functions ||
-		!atomic_load_explicit(&nodes_were_seen, memory_order_acquire))
+		!atomic_load_explicit(&graphs.nodes_were_seen, memory_order_acquire))
 		return;
 	gmt_call_add(call, 0,
 		&(struct gmt_call_details){
@@ -172,7 +174,7 @@ static void add_executable(const struct gmt_call *call, uint64_t exec, CUgraph g
 #define INSTANTIATE(symbol, parameters, arguments, flags) \
 	BEGIN_WRAPPER(CUDA, symbol, parameters) \
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_CREATE); \
-	CUresult result = real arguments; \
+	CUresult result = original arguments; \
 	if (!result) \
 		add_executable(&call, N(*exec), graph, flags); \
 	gmt_call_end(&call); \
@@ -197,7 +199,7 @@ INSTANTIATE(cuGraphInstantiateWithParams_ptsz,
 #define LAUNCH(symbol, in_stream) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUgraphExec exec, CUstream stream)) \
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_LAUNCH); \
-	CUresult result = real(exec, stream); \
+	CUresult result = original(exec, stream); \
 	if (!result && has_nodes(N(exec)) && gmt_call_is_event(&call)) \
 		gmt_call_add(&call, 0, \
 			&(struct gmt_call_details){ .kind = GMT_KIND_LAUNCH, \
@@ -218,7 +220,7 @@ LAUNCH(cuGraphLaunch_ptsz, OWN(stream))
 #define UPLOAD(symbol) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUgraphExec exec, CUstream stream)) \
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_LAUNCH); \
-	CUresult result = real(exec, stream); \
+	CUresult result = original(exec, stream); \
 	gmt_call_end(&call); \
 	return result; \
 	}
@@ -232,7 +234,7 @@ struct gmt_call call =
 bool had_nodes = set_find(N(exec)) != NULL;
 
 set_remove(N(exec));
-CUresult result = real(exec);
+CUresult result = original(exec);
 if (result && had_nodes)
 	set_add(N(exec));
 if (had_nodes && gmt_call_is_event(&call))
@@ -272,7 +274,7 @@ static void add_made_node(const struct gmt_call *call, CUresult result,
 	BEGIN_WRAPPER(CUDA, symbol, parameters) \
 	struct gmt_call call = \
 		gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_NODE_ALLOC); \
-	CUresult result = real arguments; \
+	CUresult result = original arguments; \
 	add_made_node(&call, result, about); \
 	gmt_call_end(&call); \
 	return result; \
@@ -293,12 +295,12 @@ ADD_NODE(cuGraphAddNode_v3,
 
 void gmt_graphs_note_memory_node(void)
 {
-	atomic_store_explicit(&nodes_were_seen, true, memory_order_release);
+	atomic_store_explicit(&graphs.nodes_were_seen, true, memory_order_release);
 }
 
 #define CAPTURE(symbol, parameters, arguments, change) \
 	BEGIN_WRAPPER(CUDA, symbol, parameters) \
-	CUresult result = real arguments; \
+	CUresult result = original arguments; \
 	gmt_call_count(GMT_HOOK_##symbol); \
 	if (!result) { \
 		atomic_fetch_add_explicit(&gmt_captures, change, memory_order_relaxed); \
@@ -332,7 +334,7 @@ CAPTURE(cuStreamBeginRecaptureToGraph_ptsz, RECAPTURE_PARAMETERS,
 	BEGIN_WRAPPER(CUDA, symbol, (CUstream stream, CUgraph * graph)) \
 	bool was_capturing = atomic_load_explicit(&gmt_captures, memory_order_relaxed) > 0 && \
 		gmt_driver_is_capturing(in_stream); \
-	CUresult result = real(stream, graph); \
+	CUresult result = original(stream, graph); \
 	gmt_call_count(GMT_HOOK_##symbol); \
 	if (was_capturing && !gmt_driver_is_capturing(in_stream)) { \
 		atomic_fetch_sub_explicit(&gmt_captures, 1, memory_order_relaxed); \

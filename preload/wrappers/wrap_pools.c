@@ -30,7 +30,7 @@ static void add_pool(const struct gmt_call *call, CUresult result, CUmemoryPool 
 
 BEGIN_WRAPPER(CUDA, cuMemPoolCreate, (CUmemoryPool * pool, const CUmemPoolProps *properties))
 struct gmt_call call = gmt_call_begin(GMT_HOOK_cuMemPoolCreate, GMT_CALL_DRIVER, GMT_KIND_CREATE);
-CUresult result = real(pool, properties);
+CUresult result = original(pool, properties);
 
 add_pool(&call, result, pool, result ? 0 : gmt_location_device_plus_1(&properties->location),
 	GMT_POOL_MADE, !result && properties->allocType == CU_MEM_ALLOCATION_TYPE_MANAGED);
@@ -42,7 +42,7 @@ BEGIN_WRAPPER(CUDA, cuMemPoolImportFromShareableHandle,
 	(CUmemoryPool * pool, void *handle, CUmemAllocationHandleType type, unsigned long long flags))
 struct gmt_call call =
 	gmt_call_begin(GMT_HOOK_cuMemPoolImportFromShareableHandle, GMT_CALL_DRIVER, GMT_KIND_CREATE);
-CUresult result = real(pool, handle, type, flags);
+CUresult result = original(pool, handle, type, flags);
 
 add_pool(&call, result, pool, 0, GMT_POOL_IMPORTED, false);
 gmt_call_end(&call);
@@ -56,14 +56,14 @@ return result;
 #define GETS_POOL(symbol) \
 	BEGIN_WRAPPER(CUDA, symbol, \
 		(CUmemoryPool * pool, CUmemLocation * location, CUmemAllocationType type)) \
-	CUresult result = real(pool, location, type); \
+	CUresult result = original(pool, location, type); \
 	gmt_call_count(GMT_HOOK_##symbol); \
 	if (!result) \
-		know_pool(*pool, location, type); \
+		note_pool(*pool, location, type); \
 	return result; \
 	}
 
-static void know_pool(CUmemoryPool pool, const CUmemLocation *location, CUmemAllocationType type)
+static void note_pool(CUmemoryPool pool, const CUmemLocation *location, CUmemAllocationType type)
 {
 	int device_plus_1 = gmt_location_device_plus_1(location);
 	bool is_managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
@@ -89,7 +89,7 @@ int device_plus_1 = gmt_pools_device_plus_1(N(pool));
 struct gmt_pool_info info;
 bool was_known = gmt_pools_remove(N(pool), &info);
 
-CUresult result = real(pool);
+CUresult result = original(pool);
 if (result && was_known)
 	gmt_pools_add(&info);
 if (gmt_call_is_event(&call))

@@ -17,7 +17,7 @@
 
 #include "wrappers/call.h"
 #include "wrappers/cuda_types.h"
-#include "wrappers/describe.h"
+#include "wrappers/call_details.h"
 #include "hooks/hooks.h"
 #include "driver/pools.h"
 #include "interpose/originals.h"
@@ -54,9 +54,9 @@
 		alias("gmt_wrap_" #symbol))) RESULT_##library symbol parameters; \
 	RESULT_##library gmt_wrap_##symbol parameters \
 	{ \
-		RESULT_##library(*real) parameters = (RESULT_##library(*) \
+		RESULT_##library(*original) parameters = (RESULT_##library(*) \
 				parameters)ORIGINAL_##library(GMT_HOOK_##symbol, __builtin_return_address(0)); \
-		if (!real) \
+		if (!original) \
 			return MISSING_##library;
 
 #endif

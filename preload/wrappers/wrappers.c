@@ -7,18 +7,18 @@
 
 /*
  * Whether gmt_call_add_alloc and gmt_call_add_free can record a row's events: the row has no
- * further facts.
+ * further details.
  */
-#define SAYS_MORE(...) (0 __VA_OPT__(+1))
+#define HAS_DETAILS(...) (0 __VA_OPT__(+1))
 #define IS_PLAIN(space, ...) \
-	(!SAYS_MORE(__VA_ARGS__) && \
+	(!HAS_DETAILS(__VA_ARGS__) && \
 		(GMT_SPACE_##space == GMT_SPACE_DEVICE || GMT_SPACE_##space == GMT_SPACE_MANAGED))
 
 #define GMT_HOOK(library, symbol, base, since, mode, parameters, arguments, in_kind, in_space, \
 	in_address, size, ...) \
 	BEGIN_WRAPPER(library, symbol, parameters) \
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, ROLE_##library, GMT_KIND_##in_kind); \
-	RESULT_##library result = real arguments; \
+	RESULT_##library result = original arguments; \
 	if (gmt_call_is_event(&call)) { \
 		bool failed = result != 0, readable = !failed || (uint32_t)result == GMT_OOM_RESULT; \
 		(void)readable; \
@@ -39,7 +39,7 @@
 #define GMT_HOOK_NAME(library, symbol, base, since, mode, parameters, arguments) \
 	BEGIN_WRAPPER(library, symbol, parameters) \
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, ROLE_##library, GMT_KIND_ALLOC); \
-	RESULT_##library result = real arguments; \
+	RESULT_##library result = original arguments; \
 	gmt_call_end(&call); \
 	return result; \
 	}

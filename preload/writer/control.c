@@ -111,7 +111,7 @@ static void fill_in(const struct gmt_recording *recording)
 	snprintf(page->path + length, sizeof(page->path) - length, "%s%s", length ? "/" : "",
 		recording->path);
 	atomic_store(&page->state, gmt_event_is_paused() ? GMT_CONTROL_PAUSED : GMT_CONTROL_RECORDING);
-	atomic_store(&page->told_ns, gmt_clock_monotonic_ns());
+	atomic_store(&page->updated_ns, gmt_clock_monotonic_ns());
 	/* The magic is written last: with it the page is valid. */
 	atomic_thread_fence(memory_order_release);
 	memcpy(page->magic, GMT_CONTROL_MAGIC, sizeof(page->magic));
@@ -146,7 +146,7 @@ void gmt_control_open(const struct gmt_recording *recording)
 		fill_in(recording);
 }
 
-static void tell(const struct gmt_stream *stream)
+static void publish(const struct gmt_stream *stream)
 {
 	struct gmt_control *page = control.page;
 	uint32_t state = stream->has_failed ? GMT_CONTROL_STOPPED
@@ -160,10 +160,10 @@ static void tell(const struct gmt_stream *stream)
 	atomic_store_explicit(&page->file_bytes, gmt_sink_written_bytes(stream->sink),
 		memory_order_relaxed);
 	atomic_store_explicit(&page->snapshots, gmt_snapshots_count(), memory_order_relaxed);
-	atomic_store_explicit(&page->told_ns, gmt_clock_monotonic_ns(), memory_order_relaxed);
+	atomic_store_explicit(&page->updated_ns, gmt_clock_monotonic_ns(), memory_order_relaxed);
 }
 
-static void finish_turn(bool has_failed, const char *answer)
+static void finish_request(bool has_failed, const char *answer)
 {
 	struct gmt_control *page = control.page;
 	uint32_t at_work = GMT_CONTROL_AT_WORK;
@@ -180,17 +180,17 @@ static void finish_turn(bool has_failed, const char *answer)
 static void set_paused(bool wanted)
 {
 	gmt_event_pause(wanted);
-	finish_turn(false, wanted ? "paused" : "resumed");
+	finish_request(false, wanted ? "paused" : "resumed");
 }
 
 /* Answers the request for a snapshot. */
 static void answer_snapshot(const char *path, const char *why)
 {
 	if (control.page)
-		finish_turn(!path, path ? path : why);
+		finish_request(!path, path ? path : why);
 }
 
-static void take_up(void)
+static void handle_request(void)
 {
 	/* Static, because stacks may be small; there is only one caller. */
 	static char path[GMT_CONTROL_PATH_BYTES];
@@ -213,7 +213,7 @@ static void take_up(void)
 		set_paused(false);
 		break;
 	default:
-		finish_turn(true, "the recorder has another version and does not know this request");
+		finish_request(true, "the recorder does not know what is asked; it is of another version");
 	}
 }
 
@@ -223,8 +223,8 @@ void gmt_control_round(const struct gmt_stream *stream, enum gmt_mode mode)
 		return;
 	if (mode != control.mode)
 		write_mode(mode);
-	tell(stream);
-	take_up();
+	publish(stream);
+	handle_request();
 }
 
 /* Unmaps and closes the control file, without removing it: it may be the parent's. */

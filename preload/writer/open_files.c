@@ -52,32 +52,32 @@ static const struct gmt_shared_recording_owner *own_name(const struct gmt_record
 	return &owner;
 }
 
-static bool open_depot(struct gmt_recording *recording, struct gmt_recording_memory *area,
+static bool open_depot(struct gmt_recording *recording, struct gmt_recording_memory *memory,
 	char *ret_why, uint32_t why_bytes)
 {
-	recording->area = area;
-	recording->depot = gmt_depot_open(gmt_recording_memory_depot(area), area->header->depot_bytes,
-		atomic_load(&area->depot_ready_bytes));
+	recording->memory = memory;
+	recording->depot = gmt_depot_open(gmt_recording_memory_depot(memory),
+		memory->header->depot_bytes, atomic_load(&memory->depot_ready_bytes));
 	if (!recording->depot)
 		snprintf(ret_why, why_bytes, "no memory for the recorder");
 	return recording->depot;
 }
 
-static bool open_area(struct gmt_recording *recording, struct gmt_recording_memory *area,
+static bool open_memory(struct gmt_recording *recording, struct gmt_recording_memory *memory,
 	char *ret_why, uint32_t why_bytes)
 {
 	static char folder[4352]; /* one caller; stacks may be small */
 
 	folder_of(recording->path, folder, sizeof(folder));
-	if (!gmt_recording_memory_open(area, own_name(recording, folder), folder, ret_why, why_bytes))
+	if (!gmt_recording_memory_open(memory, own_name(recording, folder), folder, ret_why, why_bytes))
 		return false;
-	if (open_depot(recording, area, ret_why, why_bytes))
+	if (open_depot(recording, memory, ret_why, why_bytes))
 		return true;
-	gmt_recording_memory_unlink(area);
+	gmt_recording_memory_unlink(memory);
 	return false;
 }
 
-static bool open_all(struct gmt_recording *recording, struct gmt_recording_memory *area,
+static bool open_all(struct gmt_recording *recording, struct gmt_recording_memory *memory,
 	char *ret_why, uint32_t why_bytes)
 {
 	if (!gmt_descriptor_has_own_table() && !gmt_descriptor_may_share_table()) {
@@ -90,25 +90,25 @@ static bool open_all(struct gmt_recording *recording, struct gmt_recording_memor
 	if (recording->fd < 0)
 		return false;
 	gmt_file_identity_of(recording->fd, &recording->file);
-	if (recording->area || open_area(recording, area, ret_why, why_bytes))
+	if (recording->memory || open_memory(recording, memory, ret_why, why_bytes))
 		return true;
 	unlink(recording->path);
 	gmt_descriptor_close(&recording->fd, &recording->file);
 	return false;
 }
 
-bool gmt_open_files(struct gmt_recording *recording, struct gmt_recording_memory *area,
+bool gmt_open_files(struct gmt_recording *recording, struct gmt_recording_memory *memory,
 	char *ret_why, uint32_t why_bytes)
 {
-	if (open_all(recording, area, ret_why, why_bytes))
+	if (open_all(recording, memory, ret_why, why_bytes))
 		return true;
 	gmt_run_note_failure(ret_why);
 	return false;
 }
 
-bool gmt_open_memory(struct gmt_recording *recording, struct gmt_recording_memory *area,
+bool gmt_open_memory(struct gmt_recording *recording, struct gmt_recording_memory *memory,
 	char *ret_why, uint32_t why_bytes)
 {
-	return gmt_recording_memory_open_in_memory(area, ret_why, why_bytes) &&
-		open_depot(recording, area, ret_why, why_bytes);
+	return gmt_recording_memory_open_in_memory(memory, ret_why, why_bytes) &&
+		open_depot(recording, memory, ret_why, why_bytes);
 }

@@ -12,17 +12,17 @@
 /*
  * Creates the recording's file. Also creates the shared-memory recording with the depot, unless
  * `recording` already has recording memory. Fills in `recording`; its `identity` must be set. The
- * caller owns `area`. On failure returns false, writes a reason to ret_why, and leaves no file.
+ * caller owns `memory`. On failure returns false, writes a reason to ret_why, and leaves no file.
  * Called by the thread that writes the file, because the descriptors belong to its table.
  */
-bool gmt_open_files(struct gmt_recording *recording, struct gmt_recording_memory *area,
+bool gmt_open_files(struct gmt_recording *recording, struct gmt_recording_memory *memory,
 	char *ret_why, uint32_t why_bytes);
 
 /*
  * Maps the recording memory, with the depot, without a file. Fills in `recording`. The caller owns
- * `area`. On failure returns false with a reason in ret_why. Any thread. Opens no descriptor.
+ * `memory`. On failure returns false with a reason in ret_why. Any thread. Opens no descriptor.
  */
-bool gmt_open_memory(struct gmt_recording *recording, struct gmt_recording_memory *area,
+bool gmt_open_memory(struct gmt_recording *recording, struct gmt_recording_memory *memory,
 	char *ret_why, uint32_t why_bytes);
 
 #endif

@@ -40,15 +40,15 @@ static void write_option(void *context, const char *key, const char *value)
 {
 	struct gmt_option row = { slice(key), slice(value) };
 
-	const struct gmt_process_metadata *facts = context;
+	const struct gmt_process_metadata *metadata = context;
 
-	facts->write(facts->context, GMT_RECORD_OPTION, &row, 1);
+	metadata->write(metadata->context, GMT_RECORD_OPTION, &row, 1);
 }
 
-static void write_process(const struct gmt_process_metadata *facts)
+static void write_process(const struct gmt_process_metadata *metadata)
 {
 	static char command[64 << 10], executable[4096], directory[4096];
-	const struct gmt_recording *recording = facts->recording;
+	const struct gmt_recording *recording = metadata->recording;
 	ssize_t length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
 	struct utsname machine;
 
@@ -76,13 +76,13 @@ static void write_process(const struct gmt_process_metadata *facts)
 		.recording = slice(recording->name),
 		.run = slice(gmt_config.run),
 	};
-	facts->write(facts->context, GMT_RECORD_PROCESS, &row, 1);
+	metadata->write(metadata->context, GMT_RECORD_PROCESS, &row, 1);
 }
 
-static void write_devices(const struct gmt_process_metadata *facts)
+static void write_devices(const struct gmt_process_metadata *metadata)
 {
-	for (uint32_t i = 0; i < facts->recording->device_count; i++) {
-		const struct gmt_driver_device_info *info = &facts->recording->devices[i];
+	for (uint32_t i = 0; i < metadata->recording->device_count; i++) {
+		const struct gmt_driver_device_info *info = &metadata->recording->devices[i];
 		struct gmt_device row = {
 			.ordinal = i,
 			.name = slice(info->name),
@@ -90,18 +90,18 @@ static void write_devices(const struct gmt_process_metadata *facts)
 			.total_bytes = info->total_bytes,
 		};
 
-		facts->write(facts->context, GMT_RECORD_DEVICE, &row, 1);
+		metadata->write(metadata->context, GMT_RECORD_DEVICE, &row, 1);
 	}
 }
 
-static void write_modules(struct gmt_process_metadata *facts)
+static void write_modules(struct gmt_process_metadata *metadata)
 {
 	static struct gmt_module_info info;
 
 	gmt_modules_scan();
-	while (gmt_modules_get(facts->modules_written, &info)) {
+	while (gmt_modules_get(metadata->modules_written, &info)) {
 		struct gmt_module row = {
-			.id = ++facts->modules_written,
+			.id = ++metadata->modules_written,
 			.generation = info.generation,
 			.start = info.start,
 			.end = info.end,
@@ -110,42 +110,43 @@ static void write_modules(struct gmt_process_metadata *facts)
 			.build_id = slice(info.build_id),
 		};
 
-		facts->write(facts->context, GMT_RECORD_MODULE, &row, 1);
+		metadata->write(metadata->context, GMT_RECORD_MODULE, &row, 1);
 	}
 }
 
 /* Writes each note that is complete and not yet written. */
-static void write_notes(struct gmt_process_metadata *facts)
+static void write_notes(struct gmt_process_metadata *metadata)
 {
 	for (int kind = 0; kind < GMT_LOG_KINDS; kind++)
 		for (unsigned i = 0; i < GMT_LOG_NOTES; i++) {
-			bool *is_written = &facts->note_written[kind][i];
+			bool *is_written = &metadata->note_written[kind][i];
 			const char *text = *is_written ? NULL : gmt_log_get((enum gmt_log_kind)kind, i);
 
 			if (!text)
 				continue;
 			*is_written = true;
-			facts->write(facts->context, GMT_RECORD_NOTE, &(struct gmt_note){ slice(text) }, 1);
+			metadata->write(metadata->context, GMT_RECORD_NOTE, &(struct gmt_note){ slice(text) },
+				1);
 		}
 }
 
-static void write_clock(const struct gmt_process_metadata *facts)
+static void write_clock(const struct gmt_process_metadata *metadata)
 {
 	struct gmt_clock_moment now = gmt_clock_now();
 	struct gmt_clock row = { now.stamp, now.monotonic_ns, now.realtime_ns };
 
-	facts->write(facts->context, GMT_RECORD_CLOCK, &row, 1);
+	metadata->write(metadata->context, GMT_RECORD_CLOCK, &row, 1);
 }
 
-void gmt_process_metadata_drop(const struct gmt_process_metadata *facts, uint32_t thread,
+void gmt_process_metadata_drop(const struct gmt_process_metadata *metadata, uint32_t thread,
 	const char *reason, uint64_t count)
 {
 	struct gmt_drop row = { .thread = thread, .reason = slice(reason), .count = count };
 
-	facts->write(facts->context, GMT_RECORD_DROP, &row, 1);
+	metadata->write(metadata->context, GMT_RECORD_DROP, &row, 1);
 }
 
-static void write_losses(struct gmt_process_metadata *facts, bool all)
+static void write_losses(struct gmt_process_metadata *metadata, bool all)
 {
 	static const char *const reasons[] = {
 #define GMT_LOSS(name, reason) reason,
@@ -168,17 +169,17 @@ static void write_losses(struct gmt_process_metadata *facts, bool all)
 		 * Each note adds a line to the file, and stacks may be lost for weeks. So a note is written
 		 * only when the count has doubled, and at the end.
 		 */
-		if (count == facts->losses_written[loss] ||
-			(loss >= GMT_LOSS_STACK && !all && count < 2 * facts->losses_written[loss]))
+		if (count == metadata->losses_written[loss] ||
+			(loss >= GMT_LOSS_STACK && !all && count < 2 * metadata->losses_written[loss]))
 			continue;
-		facts->losses_written[loss] = count;
+		metadata->losses_written[loss] = count;
 		if (reasons[loss]) {
-			gmt_process_metadata_drop(facts, 0, reasons[loss], count);
+			gmt_process_metadata_drop(metadata, 0, reasons[loss], count);
 			continue;
 		}
 		snprintf(text, sizeof(text), "%llu %s", (unsigned long long)count, notes[loss]);
 		struct gmt_note row = { slice(text) };
-		facts->write(facts->context, GMT_RECORD_NOTE, &row, 1);
+		metadata->write(metadata->context, GMT_RECORD_NOTE, &row, 1);
 	}
 }
 
@@ -192,63 +193,63 @@ static struct gmt_api api_of(uint16_t hook)
 	};
 }
 
-void gmt_process_metadata_api(struct gmt_process_metadata *facts, uint16_t hook)
+void gmt_process_metadata_api(struct gmt_process_metadata *metadata, uint16_t hook)
 {
 	/* Events from the program's own calls do not come from a hook. */
-	if (hook == GMT_HOOK_NONE || facts->api_written[hook])
+	if (hook == GMT_HOOK_NONE || metadata->api_written[hook])
 		return;
 
 	struct gmt_api row = api_of(hook);
 
-	facts->api_written[hook] = true;
-	facts->write(facts->context, GMT_RECORD_API, &row, 1);
+	metadata->api_written[hook] = true;
+	metadata->write(metadata->context, GMT_RECORD_API, &row, 1);
 }
 
-void gmt_process_metadata_all_apis(const struct gmt_process_metadata *facts)
+void gmt_process_metadata_all_apis(const struct gmt_process_metadata *metadata)
 {
 	static struct gmt_api rows[GMT_HOOK_COUNT];
 	uint32_t count = 0;
 
 	for (uint16_t hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++)
 		rows[count++] = api_of(hook);
-	facts->write(facts->context, GMT_RECORD_API, rows, count);
+	metadata->write(metadata->context, GMT_RECORD_API, rows, count);
 }
 
 /*
  * Writes the call counts that have changed. With `all`, also writes the functions that were never
  * called.
  */
-static void write_calls(struct gmt_process_metadata *facts, bool all)
+static void write_calls(struct gmt_process_metadata *metadata, bool all)
 {
 	static struct gmt_api apis[GMT_HOOK_COUNT];
 	static struct gmt_calls calls[GMT_HOOK_COUNT];
 	uint32_t api_count = 0, call_count = 0;
 
 	for (uint16_t hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
-		uint64_t count = gmt_calls_made(hook);
+		uint64_t count = gmt_calls_counted(hook);
 
-		if (count == facts->calls_written[hook] && !(all && !count))
+		if (count == metadata->calls_written[hook] && !(all && !count))
 			continue;
-		if (!facts->api_written[hook])
+		if (!metadata->api_written[hook])
 			apis[api_count++] = api_of(hook);
-		facts->api_written[hook] = true;
-		facts->calls_written[hook] = count;
+		metadata->api_written[hook] = true;
+		metadata->calls_written[hook] = count;
 		calls[call_count++] = (struct gmt_calls){ hook, count };
 	}
 	if (api_count)
-		facts->write(facts->context, GMT_RECORD_API, apis, api_count);
+		metadata->write(metadata->context, GMT_RECORD_API, apis, api_count);
 	if (call_count)
-		facts->write(facts->context, GMT_RECORD_CALLS, calls, call_count);
+		metadata->write(metadata->context, GMT_RECORD_CALLS, calls, call_count);
 }
 
-static void write_overhead(const struct gmt_process_metadata *facts)
+static void write_overhead(const struct gmt_process_metadata *metadata)
 {
 	struct gmt_overhead row = gmt_overhead_now();
 
-	facts->write(facts->context, GMT_RECORD_OVERHEAD, &row, 1);
+	metadata->write(metadata->context, GMT_RECORD_OVERHEAD, &row, 1);
 }
 
-static void write_unhooked(struct gmt_process_metadata *facts)
+static void write_unhooked(struct gmt_process_metadata *metadata)
 {
 	static const char *const roads[] = {
 		[GMT_ROUTE_DLSYM] = "dlsym",
@@ -257,11 +258,11 @@ static void write_unhooked(struct gmt_process_metadata *facts)
 	enum gmt_route road;
 	const char *name;
 
-	for (; (name = gmt_unhooked_get(facts->unhooked_written, &road)) != NULL;
-		facts->unhooked_written++) {
+	for (; (name = gmt_unhooked_get(metadata->unhooked_written, &road)) != NULL;
+		metadata->unhooked_written++) {
 		struct gmt_unhooked row = { slice(name), slice(roads[road]) };
 
-		facts->write(facts->context, GMT_RECORD_UNHOOKED, &row, 1);
+		metadata->write(metadata->context, GMT_RECORD_UNHOOKED, &row, 1);
 	}
 }
 
@@ -273,21 +274,21 @@ static void see_use(const struct gmt_sample *rows, uint32_t count)
 				rows[i].total_bytes - rows[i].free_bytes);
 }
 
-void gmt_process_metadata_samples(const struct gmt_process_metadata *facts)
+void gmt_process_metadata_samples(const struct gmt_process_metadata *metadata)
 {
 	static struct gmt_sample samples[16];
 	static struct gmt_pool pools[64];
 	uint32_t count;
 
 	while ((count = gmt_samples_pop_pools(pools, sizeof(pools) / sizeof(*pools))) != 0)
-		facts->write(facts->context, GMT_RECORD_POOL, pools, count);
+		metadata->write(metadata->context, GMT_RECORD_POOL, pools, count);
 	while ((count = gmt_samples_pop(samples, sizeof(samples) / sizeof(*samples))) != 0) {
 		see_use(samples, count);
-		facts->write(facts->context, GMT_RECORD_SAMPLE, samples, count);
+		metadata->write(metadata->context, GMT_RECORD_SAMPLE, samples, count);
 	}
 }
 
-void gmt_process_metadata_thread(const struct gmt_process_metadata *facts,
+void gmt_process_metadata_thread(const struct gmt_process_metadata *metadata,
 	const struct gmt_ring *ring)
 {
 	struct gmt_thread row = {
@@ -297,34 +298,34 @@ void gmt_process_metadata_thread(const struct gmt_process_metadata *facts,
 			(uint32_t)strnlen(ring->thread_name, sizeof(ring->thread_name)) },
 	};
 
-	facts->write(facts->context, GMT_RECORD_THREAD, &row, 1);
+	metadata->write(metadata->context, GMT_RECORD_THREAD, &row, 1);
 }
 
-void gmt_process_metadata_begin(struct gmt_process_metadata *facts)
+void gmt_process_metadata_begin(struct gmt_process_metadata *metadata)
 {
 	struct gmt_clock start = { gmt_clock_start.stamp, gmt_clock_start.monotonic_ns,
 		gmt_clock_start.realtime_ns };
 
-	write_process(facts);
-	gmt_config_list(write_option, facts);
-	write_devices(facts);
-	facts->write(facts->context, GMT_RECORD_CLOCK, &start, 1);
+	write_process(metadata);
+	gmt_config_list(write_option, metadata);
+	write_devices(metadata);
+	metadata->write(metadata->context, GMT_RECORD_CLOCK, &start, 1);
 }
 
-void gmt_process_metadata_update(struct gmt_process_metadata *facts)
+void gmt_process_metadata_update(struct gmt_process_metadata *metadata)
 {
-	write_modules(facts);
-	write_notes(facts);
-	write_losses(facts, false);
-	gmt_process_metadata_samples(facts);
-	write_calls(facts, false);
-	write_unhooked(facts);
-	write_overhead(facts);
-	write_clock(facts);
+	write_modules(metadata);
+	write_notes(metadata);
+	write_losses(metadata, false);
+	gmt_process_metadata_samples(metadata);
+	write_calls(metadata, false);
+	write_unhooked(metadata);
+	write_overhead(metadata);
+	write_clock(metadata);
 }
 
-void gmt_process_metadata_end(struct gmt_process_metadata *facts)
+void gmt_process_metadata_end(struct gmt_process_metadata *metadata)
 {
-	write_losses(facts, true);
-	write_calls(facts, true);
+	write_losses(metadata, true);
+	write_calls(metadata, true);
 }

@@ -32,35 +32,35 @@ struct gmt_process_metadata {
 };
 
 /* Writes what is known at the start. These are the first records of the file. */
-void gmt_process_metadata_begin(struct gmt_process_metadata *facts);
+void gmt_process_metadata_begin(struct gmt_process_metadata *metadata);
 
 /* Writes what is new since the last call, and the current time. Called before each sync point. */
-void gmt_process_metadata_update(struct gmt_process_metadata *facts);
+void gmt_process_metadata_update(struct gmt_process_metadata *metadata);
 
 /* Writes what is known only at the end: for example, which functions were never called. */
-void gmt_process_metadata_end(struct gmt_process_metadata *facts);
+void gmt_process_metadata_end(struct gmt_process_metadata *metadata);
 
 /*
  * Writes the samples that have arrived since the last call. gmt_process_metadata_update does the
  * same.
  */
-void gmt_process_metadata_samples(const struct gmt_process_metadata *facts);
+void gmt_process_metadata_samples(const struct gmt_process_metadata *metadata);
 
 /* Writes the name of a function, unless it is already written. */
-void gmt_process_metadata_api(struct gmt_process_metadata *facts, uint16_t hook);
+void gmt_process_metadata_api(struct gmt_process_metadata *metadata, uint16_t hook);
 
 /* Writes the names of all functions, called or not. */
-void gmt_process_metadata_all_apis(const struct gmt_process_metadata *facts);
+void gmt_process_metadata_all_apis(const struct gmt_process_metadata *metadata);
 
 /* Writes the record of the thread that owns `ring`. */
-void gmt_process_metadata_thread(const struct gmt_process_metadata *facts,
+void gmt_process_metadata_thread(const struct gmt_process_metadata *metadata,
 	const struct gmt_ring *ring);
 
 /*
  * Writes how many events were lost: `count` in total, by the thread with the id `thread` (0: no
  * particular thread).
  */
-void gmt_process_metadata_drop(const struct gmt_process_metadata *facts, uint32_t thread,
+void gmt_process_metadata_drop(const struct gmt_process_metadata *metadata, uint32_t thread,
 	const char *reason, uint64_t count);
 
 #endif

@@ -21,7 +21,7 @@ enum { GMT_RECORDING_DEVICES = 64 };
 
 /* The session owns it. The session outlives the writer. */
 struct gmt_recording {
-	struct gmt_recording_memory *area;
+	struct gmt_recording_memory *memory;
 	struct gmt_depot *depot;
 	bool has_writer;
 	int fd; /* descriptor in the writer's table */

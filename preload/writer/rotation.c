@@ -8,81 +8,16 @@
 #include "runtime/diag.h"
 #include "producer/clock.h"
 #include "runtime/log.h"
+#include "writer/rotation_cuts.h"
 
 enum {
-	CUTS_OF_WINDOW = 4,
-	CUTS_OF_FILE = 64,
 	LEAST_PARTS = 256,            /* minimum part of max_size for a useful compaction */
-	SLACK_PARTS = 16,
-	LATE_PARTS = 8,
-	KEPT_PARTS = 10,
 	/* If max_size has room for this many prefixes, it has room for both files and for events. */
 	ROOMY_HEADS = 4,
-	FOLD_EVENTS = 32768,          /* minimum number of events for a compaction */
-	AGGREGATE_EVENTS = 262144,    /* events that mode=aggregate collects before a compaction */
 	SLICE_NS = 8000000,
-	SLACK_NS = 500000000, /* maximum time from a call's stamp to the event's publication */
 	RETRY_US = 60000000,
 	FLUSH_NS = 250000000, /* after a slower flush, later compactions do not flush */
 };
-
-/* Maximum delay between a free and its event's publication. Later the free counts as missed. */
-#define LATE_NS 1e10
-
-static bool has_max_size(const struct gmt_rotation *rotate)
-{
-	return rotate->max_size_bytes != UINT64_MAX;
-}
-
-static struct gmt_rotation_cut now_of(const struct gmt_rotation *rotate, uint64_t stamp)
-{
-	return (struct gmt_rotation_cut){
-		.bytes = gmt_sink_written_bytes(rotate->stream->sink),
-		.events = rotate->stream->events,
-		.steps = gmt_stream_steps(rotate->stream),
-		.stamp = stamp,
-		.time_ns = gmt_clock_monotonic_ns(),
-	};
-}
-
-/* Returns the distance from `from` to `to`, in the window's unit. */
-static uint64_t distance(const struct gmt_rotation *rotate, const struct gmt_rotation_cut *from,
-	const struct gmt_rotation_cut *to)
-{
-	switch (rotate->window.unit) {
-	case GMT_WINDOW_SECONDS:
-		return (to->time_ns - from->time_ns) / 1000000000;
-	case GMT_WINDOW_STEPS:
-		return to->steps - from->steps;
-	default:
-		return to->events - from->events;
-	}
-}
-
-static const struct gmt_rotation_cut *last_cut(const struct gmt_rotation *rotate)
-{
-	return rotate->cut_count ? &rotate->cuts[rotate->cut_count - 1] : &rotate->start;
-}
-
-/* Returns whether a cut is due. A cut costs a few bytes; a compaction always ends at a cut. */
-static bool is_cut_due(const struct gmt_rotation *rotate, const struct gmt_rotation_cut *now)
-{
-	const struct gmt_rotation_cut *last = last_cut(rotate);
-
-	if (rotate->cut_count == GMT_ROTATION_CUTS)
-		return false;
-	if (has_max_size(rotate) && now->bytes - last->bytes >= rotate->max_size_bytes / CUTS_OF_FILE)
-		return true;
-	if (rotate->mode == GMT_MODE_AGGREGATE)
-		return now->events - last->events >= AGGREGATE_EVENTS / CUTS_OF_WINDOW;
-	if (rotate->mode == GMT_MODE_FULL || rotate->fits_only)
-		return false;
-
-	uint64_t part = rotate->window.count / CUTS_OF_WINDOW;
-
-	return distance(rotate, last, now) >= (part ? part : 1) &&
-		now->events - last->events >= FOLD_EVENTS / CUTS_OF_WINDOW;
-}
 
 /* Returns whether events wait until the recorder knows if a compaction will make room. */
 static bool is_room_wanted(const struct gmt_rotation *rotate)
@@ -93,77 +28,20 @@ static bool is_room_wanted(const struct gmt_rotation *rotate)
 
 bool gmt_rotation_wants_sync(const struct gmt_rotation *rotate)
 {
-	struct gmt_rotation_cut now = now_of(rotate, 0);
+	struct gmt_rotation_cut now = gmt_rotation_now(rotate, 0);
 
-	return is_cut_due(rotate, &now) || is_room_wanted(rotate);
-}
-
-/* Returns the newest cut that is old enough for the window, or cut_count if no cut is. */
-static uint32_t cut_for_window(const struct gmt_rotation *rotate,
-	const struct gmt_rotation_cut *now)
-{
-	uint64_t keep = rotate->mode == GMT_MODE_AGGREGATE ? 0 : rotate->window.count;
-
-	if (rotate->mode != GMT_MODE_FULL && !rotate->fits_only)
-		for (uint32_t i = rotate->cut_count; i-- > 0;)
-			if (rotate->mode == GMT_MODE_AGGREGATE ||
-				distance(rotate, &rotate->cuts[i], now) >= keep)
-				return i;
-	return rotate->cut_count;
-}
-
-/*
- * Returns whether enough lies behind the last compaction's cut. The work of a compaction grows with
- * the size of the compacted prefix.
- */
-static bool is_fold_worth_it(const struct gmt_rotation *rotate, uint32_t cut)
-{
-	const struct gmt_rotation_cut *place = &rotate->cuts[cut];
-	uint64_t least = rotate->mode == GMT_MODE_AGGREGATE ? AGGREGATE_EVENTS : FOLD_EVENTS;
-
-	if (place->events - rotate->start.events < least ||
-		place->bytes - rotate->start.bytes < rotate->start.bytes)
-		return false;
-	return rotate->mode == GMT_MODE_AGGREGATE ||
-		distance(rotate, &rotate->start, place) >= rotate->window.count;
-}
-
-/*
- * Returns whether the file is too large. The file may use half of max_size. A tenth of max_size is
- * then kept in detail. So the new file has room next to the old file, which continues to grow
- * (set_limits). If the compacted prefix is large, the file may reach its limit earlier.
- */
-static bool is_too_large(const struct gmt_rotation *rotate, const struct gmt_rotation_cut *now)
-{
-	return has_max_size(rotate) &&
-		(now->bytes > rotate->max_size_bytes / 2 || rotate->stream->is_full);
-}
-
-/*
- * Returns the oldest cut behind which little enough lies. If room is scarce, returns the newest
- * cut. Returns cut_count if no cut qualifies.
- */
-static uint32_t cut_for_size(const struct gmt_rotation *rotate, const struct gmt_rotation_cut *now)
-{
-	uint32_t i = 0;
-
-	if (rotate->is_tight && rotate->cut_count)
-		return rotate->cut_count - 1;
-	while (i < rotate->cut_count &&
-		now->bytes - rotate->cuts[i].bytes > rotate->max_size_bytes / KEPT_PARTS)
-		i++;
-	return i;
+	return gmt_rotation_is_cut_due(rotate, &now) || is_room_wanted(rotate);
 }
 
 /* Reports on stderr, once for each `kind` (a literal), and by a note in the file. */
-static void tell(const struct gmt_rotation *rotate, const char *kind, const char *note)
+static void report(const struct gmt_rotation *rotate, const char *kind, const char *note)
 {
 	gmt_diag_warn_kind(kind, "%s: %s", rotate->recording->path, note);
 	gmt_log_note(note);
 }
 
 /* Turns a full recording into a window, or shortens the window. Reports each change once. */
-static void tell_shorter(struct gmt_rotation *rotate)
+static void report_shorter_window(struct gmt_rotation *rotate)
 {
 	char note[GMT_LOG_NOTE_BYTES], size[32];
 
@@ -175,52 +53,13 @@ static void tell_shorter(struct gmt_rotation *rotate)
 			"mode=full became mode=window: the file nearly reached max_size=%s; "
 			"older events were replaced by totals",
 			size);
-		tell(rotate, "mode=full became mode=window", note);
-	} else if (!rotate->fits_only && !rotate->told_short && rotate->mode == GMT_MODE_WINDOW) {
-		rotate->told_short = true;
+		report(rotate, "mode=full became mode=window", note);
+	} else if (!rotate->fits_only && !rotate->reported_short && rotate->mode == GMT_MODE_WINDOW) {
+		rotate->reported_short = true;
 		snprintf(note, sizeof(note),
-			"the window is shorter than requested, because of max_size=%s", size);
-		tell(rotate, "the window is shorter", note);
+			"the window is shorter than was asked for: more does not fit into max_size=%s", size);
+		report(rotate, "the window is shorter", note);
 	}
-}
-
-/*
- * Returns the stamp `slack_ns` before the cut. If more than max_size / `parts` was written in that
- * time, the function uses the shorter time in which that much was written.
- */
-static uint64_t stamp_before(const struct gmt_rotation *rotate, uint32_t cut, double slack_ns,
-	unsigned parts)
-{
-	const struct gmt_rotation_cut *at = &rotate->cuts[cut], *before = cut ? at - 1 : &rotate->start;
-	double ticks = (double)(at->stamp - gmt_clock_start.stamp);
-	double time_ns = (double)(at->time_ns - gmt_clock_start.monotonic_ns);
-	double bytes_per_ns =
-		(double)(at->bytes - before->bytes) / (double)(at->time_ns - before->time_ns + 1);
-
-	if (has_max_size(rotate) && slack_ns * bytes_per_ns > (double)(rotate->max_size_bytes / parts))
-		slack_ns = (double)(rotate->max_size_bytes / parts) / bytes_per_ns;
-	return time_ns <= slack_ns ? gmt_clock_start.stamp
-							   : at->stamp - (uint64_t)(ticks / time_ns * slack_ns);
-}
-
-/*
- * Returns the stamp up to which the compactor may compact. All records with an older stamp are
- * before the cut in the file, except those of calls that took long. Newer records before the cut
- * are written again unchanged; they are at most a small part of max_size.
- */
-static uint64_t settled_stamp(const struct gmt_rotation *rotate, uint32_t cut)
-{
-	return stamp_before(rotate, cut, SLACK_NS, SLACK_PARTS);
-}
-
-/*
- * Returns the published_until_stamp of gmt_compact_options. A missing free that is newer than this
- * stamp may still come. Returns 0 if room is scarce: otherwise the compactor would keep all events
- * that wait for such a free.
- */
-static uint64_t published_until_stamp(const struct gmt_rotation *rotate, uint32_t cut)
-{
-	return rotate->is_tight ? 0 : stamp_before(rotate, cut, LATE_NS, LATE_PARTS);
 }
 
 /*
@@ -246,9 +85,9 @@ static void give_up(struct gmt_rotation *rotate)
 		}
 	}
 	rotate->not_before_ns = gmt_clock_monotonic_ns() + (uint64_t)RETRY_US * 1000;
-	if (rotate->told_failure)
+	if (rotate->reported_failure)
 		return;
-	rotate->told_failure = true;
+	rotate->reported_failure = true;
 	if (rotate->rewrite.found_no_room)
 		snprintf(remedy, sizeof(remedy), " (max_size=%lluMiB is enough)",
 			(unsigned long long)(rotate->head_bytes * ROOMY_HEADS >> 20) + 1);
@@ -256,7 +95,7 @@ static void give_up(struct gmt_rotation *rotate)
 		"older events could not be folded: %.90s%s; the file grows up to max_size; "
 		"the recorder tries again in one minute",
 		rotate->rewrite.why, remedy);
-	tell(rotate, "a fold failed", note);
+	report(rotate, "a fold failed", note);
 }
 
 static const char *why_of(const struct gmt_rotation *rotate)
@@ -266,9 +105,10 @@ static const char *why_of(const struct gmt_rotation *rotate)
 											 : "mode=window";
 }
 
-static void begin_fold(struct gmt_rotation *rotate, uint32_t cut, uint64_t stamp, uint64_t sure)
+static void begin_compaction(struct gmt_rotation *rotate, uint32_t cut, uint64_t stamp,
+	uint64_t sure)
 {
-	if (!rotate->folds && !rotate->told_failure)
+	if (!rotate->compactions && !rotate->reported_failure)
 		gmt_replacement_remove_orphans(rotate->recording->fd, &rotate->recording->file);
 	if (!gmt_rotation_rewrite_begin(&rotate->rewrite, rotate->recording, rotate->cuts[cut].bytes,
 			stamp, sure, why_of(rotate), !rotate->is_flush_slow)) {
@@ -282,25 +122,26 @@ static void begin_fold(struct gmt_rotation *rotate, uint32_t cut, uint64_t stamp
  * Begins a compaction if it is due, and chooses the cut at which the file will then begin. Called
  * directly after a cut.
  */
-static void begin_fold_if_due(struct gmt_rotation *rotate, const struct gmt_rotation_cut *now)
+static void begin_compaction_if_due(struct gmt_rotation *rotate, const struct gmt_rotation_cut *now)
 {
-	uint32_t cut = cut_for_window(rotate, now);
+	uint32_t cut = gmt_rotation_cut_for_window(rotate, now);
 
 	if (rotate->rewrite.phase != GMT_REWRITE_NONE || now->time_ns < rotate->not_before_ns)
 		return;
-	if (is_too_large(rotate, now)) {
-		uint32_t small = cut_for_size(rotate, now);
+	if (gmt_rotation_is_too_large(rotate, now)) {
+		uint32_t small = gmt_rotation_cut_for_size(rotate, now);
 
 		if (small == rotate->cut_count)
 			return;
 		if (cut == rotate->cut_count || small > cut) {
-			tell_shorter(rotate);
+			report_shorter_window(rotate);
 			cut = small;
 		}
-	} else if (cut == rotate->cut_count || !is_fold_worth_it(rotate, cut)) {
+	} else if (cut == rotate->cut_count || !gmt_rotation_is_worth_it(rotate, cut)) {
 		return;
 	}
-	begin_fold(rotate, cut, settled_stamp(rotate, cut), published_until_stamp(rotate, cut));
+	begin_compaction(rotate, cut, gmt_rotation_settled_stamp(rotate, cut),
+		gmt_rotation_published_until(rotate, cut));
 }
 
 /*
@@ -311,15 +152,15 @@ static void begin_fold_if_due(struct gmt_rotation *rotate, const struct gmt_rota
 static bool is_cut_wanted(const struct gmt_rotation *rotate, const struct gmt_rotation_cut *now)
 {
 	if (!rotate->stream->is_full)
-		return is_cut_due(rotate, now);
+		return gmt_rotation_is_cut_due(rotate, now);
 	return is_room_wanted(rotate) && rotate->cut_count < GMT_ROTATION_CUTS &&
-		now->bytes - last_cut(rotate)->bytes >=
-		rotate->max_size_bytes / (rotate->cut_count ? KEPT_PARTS : LEAST_PARTS);
+		now->bytes - gmt_rotation_last_cut(rotate)->bytes >=
+		rotate->max_size_bytes / (rotate->cut_count ? GMT_ROTATION_KEPT_PARTS : LEAST_PARTS);
 }
 
 void gmt_rotation_synced(struct gmt_rotation *rotate, uint64_t stamp)
 {
-	struct gmt_rotation_cut now = now_of(rotate, stamp);
+	struct gmt_rotation_cut now = gmt_rotation_now(rotate, stamp);
 
 	if (rotate->stream->has_failed)
 		return;
@@ -327,13 +168,13 @@ void gmt_rotation_synced(struct gmt_rotation *rotate, uint64_t stamp)
 		now.bytes = gmt_sink_written_bytes(rotate->stream->sink);
 		rotate->cuts[rotate->cut_count++] = now;
 	}
-	begin_fold_if_due(rotate, &now);
+	begin_compaction_if_due(rotate, &now);
 	if (is_room_wanted(rotate))
 		rotate->stream->room_may_come = false;
 }
 
 /* Updates all positions after the new file has become the recording. */
-static void go_on_in_new(struct gmt_rotation *rotate, uint64_t head_bytes)
+static void continue_in_new_file(struct gmt_rotation *rotate, uint64_t head_bytes)
 {
 	uint32_t gone = rotate->cut_under_way;
 	uint64_t part_bytes = rotate->cuts[gone - 1].bytes;
@@ -346,10 +187,10 @@ static void go_on_in_new(struct gmt_rotation *rotate, uint64_t head_bytes)
 	for (uint32_t i = 0; i < rotate->cut_count; i++)
 		rotate->cuts[i].bytes = rotate->cuts[i].bytes - part_bytes + head_bytes;
 	rotate->cut_under_way = 0;
-	rotate->folds++;
+	rotate->compactions++;
 	rotate->stream->synced_file_bytes = gmt_sink_written_bytes(rotate->stream->sink);
-	gmt_diag_report("%s: folded; %llu events were replaced by totals, the file has %llu bytes",
-		rotate->recording->path, (unsigned long long)rotate->rewrite.folded_events,
+	gmt_diag_report("%s: folded; %llu events are in totals only, the file has %llu bytes",
+		rotate->recording->path, (unsigned long long)rotate->rewrite.compacted_events,
 		(unsigned long long)rotate->stream->synced_file_bytes);
 }
 
@@ -365,7 +206,7 @@ static void take_place(struct gmt_rotation *rotate)
 	if (rotate->rewrite.phase == GMT_REWRITE_NONE)
 		return;
 	if (gmt_rotation_rewrite_take_place(&rotate->rewrite, rotate->stream))
-		go_on_in_new(rotate, head_bytes);
+		continue_in_new_file(rotate, head_bytes);
 	else
 		give_up(rotate);
 }
@@ -374,10 +215,10 @@ static void take_place(struct gmt_rotation *rotate)
  * Returns how many bytes the file leaves free for the next compaction while no compaction runs.
  * Returns 0 if that would not help.
  */
-static uint64_t room_for_fold(const struct gmt_rotation *rotate)
+static uint64_t room_for_compaction(const struct gmt_rotation *rotate)
 {
 	/* The data behind the newest cut is copied too. */
-	uint64_t head = rotate->head_bytes + rotate->max_size_bytes / CUTS_OF_FILE;
+	uint64_t head = rotate->head_bytes + rotate->max_size_bytes / GMT_ROTATION_CUTS_OF_FILE;
 
 	return head <= rotate->max_size_bytes / 2 ? head : 0;
 }
@@ -392,19 +233,20 @@ static uint64_t set_limits(struct gmt_rotation *rotate)
 	uint64_t max = rotate->max_size_bytes, now = gmt_sink_written_bytes(rotate->stream->sink), head;
 	const struct gmt_rotation_rewrite *rewrite = &rotate->rewrite;
 
-	if (!has_max_size(rotate))
+	if (!gmt_rotation_has_max_size(rotate))
 		return UINT64_MAX;
 	rotate->stream->room_may_come =
 		rewrite->phase != GMT_REWRITE_NONE || gmt_clock_monotonic_ns() >= rotate->not_before_ns;
 	if (rewrite->phase == GMT_REWRITE_NONE) {
-		rotate->stream->limit_bytes = max - room_for_fold(rotate);
+		rotate->stream->limit_bytes = max - room_for_compaction(rotate);
 		rotate->stream->is_full = false; /* until the limit is reached again */
 		return 0;
 	}
-	head = rewrite->head_bytes ? rewrite->head_bytes
-							   : gmt_rotation_rewrite_bytes(rewrite) + max / SLACK_PARTS;
-	if (!rewrite->head_bytes && head < rotate->head_bytes + max / CUTS_OF_FILE)
-		head = rotate->head_bytes + max / CUTS_OF_FILE;
+	head = rewrite->head_bytes
+		? rewrite->head_bytes
+		: gmt_rotation_rewrite_bytes(rewrite) + max / GMT_ROTATION_SLACK_PARTS;
+	if (!rewrite->head_bytes && head < rotate->head_bytes + max / GMT_ROTATION_CUTS_OF_FILE)
+		head = rotate->head_bytes + max / GMT_ROTATION_CUTS_OF_FILE;
 	rotate->stream->limit_bytes = max > head ? (max - head + rewrite->part_bytes) / 2 : now;
 	return max > now ? max - now : 0;
 }
@@ -418,7 +260,7 @@ void gmt_rotation_init(struct gmt_rotation *rotate, struct gmt_recording *record
 	rotate->mode = gmt_config.mode;
 	rotate->window = gmt_config.window;
 	rotate->max_size_bytes = gmt_config.max_size_bytes;
-	rotate->start = now_of(rotate, gmt_clock_start.stamp);
+	rotate->start = gmt_rotation_now(rotate, gmt_clock_start.stamp);
 	set_limits(rotate);
 }
 
@@ -486,8 +328,8 @@ bool gmt_rotation_settle(struct gmt_rotation *rotate, uint64_t deadline_ns)
 	}
 	if (rotate->rewrite.phase == GMT_REWRITE_NONE && gmt_clock_monotonic_ns() < deadline_ns) {
 		gmt_stream_sync(rotate->stream);
-		now = now_of(rotate, 0);
-		begin_fold_if_due(rotate, &now);
+		now = gmt_rotation_now(rotate, 0);
+		begin_compaction_if_due(rotate, &now);
 	}
 	if (rotate->rewrite.phase == GMT_REWRITE_NONE)
 		rotate->stream->room_may_come = false;
@@ -504,8 +346,8 @@ void gmt_rotation_finish(struct gmt_rotation *rotate, uint64_t deadline_ns)
 	if (!gmt_stream_end_member(rotate->stream))
 		return;
 	rotate->cut_count -= rotate->cut_count == GMT_ROTATION_CUTS;
-	rotate->cuts[rotate->cut_count++] = now_of(rotate, gmt_clock_stamp());
-	begin_fold(rotate, rotate->cut_count - 1, UINT64_MAX, 0);
+	rotate->cuts[rotate->cut_count++] = gmt_rotation_now(rotate, gmt_clock_stamp());
+	begin_compaction(rotate, rotate->cut_count - 1, UINT64_MAX, 0);
 	work_until(rotate, deadline_ns);
 }
 

@@ -43,9 +43,9 @@ struct gmt_rotation {
 	/* The last compaction found no room: the next one keeps as little as possible. */
 	bool is_tight;
 	uint64_t not_before_ns;      /* a compaction failed: time of the next try (CLOCK_MONOTONIC) */
-	bool told_failure, told_short;
+	bool reported_failure, reported_short;
 	bool is_flush_slow;          /* the disk was slow to flush a new file */
-	uint64_t folds;
+	uint64_t compactions;
 	struct gmt_rotation_rewrite rewrite;
 };
 

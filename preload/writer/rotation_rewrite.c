@@ -61,11 +61,11 @@ static bool open_all(struct gmt_rotation_rewrite *rewrite, uint64_t cut_stamp,
 	struct gmt_error error;
 
 	gmt_encode_file_header(header);
-	return (!gmt_sink_open(rewrite->beside.fd, GZIP_LEVEL, &rewrite->sink, &error) &&
+	return (!gmt_sink_open(rewrite->replacement.fd, GZIP_LEVEL, &rewrite->sink, &error) &&
 			   !gmt_sink_push(rewrite->sink, header, sizeof(header), &error) &&
 			   !gmt_source_open_part(rewrite->recording->fd, rewrite->part_bytes,
 				   rewrite->recording->path, &rewrite->source, &error) &&
-			   !gmt_compact_open(&options, &rewrite->fold, &error)) ||
+			   !gmt_compact_open(&options, &rewrite->compactor, &error)) ||
 		fail(rewrite, error.text);
 }
 
@@ -77,7 +77,7 @@ bool gmt_rotation_rewrite_begin(struct gmt_rotation_rewrite *rewrite,
 	rewrite->flushes = flushes;
 	rewrite->recording = recording;
 	rewrite->part_bytes = rewrite->copied_bytes = part_bytes;
-	if (!gmt_replacement_open(&rewrite->beside, recording->fd, &recording->file, rewrite->why,
+	if (!gmt_replacement_open(&rewrite->replacement, recording->fd, &recording->file, rewrite->why,
 			sizeof(rewrite->why)))
 		return false;
 	rewrite->phase = GMT_REWRITE_READ;
@@ -91,21 +91,21 @@ static bool read_some(struct gmt_rotation_rewrite *rewrite)
 	struct gmt_error error;
 	const void *rows;
 
-	if (gmt_compact_work(rewrite->fold, ROWS_AT_A_TIME))
+	if (gmt_compact_work(rewrite->compactor, ROWS_AT_A_TIME))
 		return true;
-	if (gmt_compact_failed(rewrite->fold))
+	if (gmt_compact_failed(rewrite->compactor))
 		return fail(rewrite, rewrite->why[0] ? rewrite->why : "out of memory");
 
 	enum gmt_status status = gmt_source_next(rewrite->source, &block, &error);
 	if (status == GMT_END) {
-		gmt_compact_finish(rewrite->fold);
+		gmt_compact_finish(rewrite->compactor);
 		rewrite->phase = GMT_REWRITE_FINISH;
 		return true;
 	}
 	if (!status && gmt_record_info(block.kind)) {
 		status = gmt_decode_rows(&rewrite->decoder, &block, &rows, &error);
 		if (!status)
-			gmt_compact_rows(rewrite->fold, block.kind, rows, block.rows);
+			gmt_compact_rows(rewrite->compactor, block.kind, rows, block.rows);
 	}
 	return !status || fail(rewrite, error.text);
 }
@@ -114,11 +114,11 @@ static bool finish_some(struct gmt_rotation_rewrite *rewrite)
 {
 	struct gmt_error error;
 
-	if (gmt_compact_work(rewrite->fold, ROWS_AT_A_TIME))
+	if (gmt_compact_work(rewrite->compactor, ROWS_AT_A_TIME))
 		return true;
-	if (gmt_compact_failed(rewrite->fold))
+	if (gmt_compact_failed(rewrite->compactor))
 		return fail(rewrite, rewrite->why[0] ? rewrite->why : "out of memory");
-	rewrite->folded_events = gmt_compact_compacted_events(rewrite->fold);
+	rewrite->compacted_events = gmt_compact_compacted_events(rewrite->compactor);
 	/* End the gzip member, so that the old members can follow unchanged. */
 	if (gmt_sink_end_member(rewrite->sink, NULL, &error))
 		return fail(rewrite, error.text);
@@ -131,7 +131,7 @@ static bool write_all(struct gmt_rotation_rewrite *rewrite, const char *bytes, s
 {
 	uint64_t at = rewrite->head_bytes + rewrite->copied_bytes - rewrite->part_bytes;
 
-	if (!gmt_file_write_at(rewrite->beside.fd, at, bytes, length))
+	if (!gmt_file_write_at(rewrite->replacement.fd, at, bytes, length))
 		return fail(rewrite, strerror(errno));
 	rewrite->copied_bytes += length;
 	return true;
@@ -146,8 +146,8 @@ static bool copy_some(struct gmt_rotation_rewrite *rewrite, uint64_t file_bytes)
 
 	/* The program may have closed the recorder's descriptors (system/file_identity.h). */
 	if (!gmt_file_identity_holds(rewrite->recording->fd, &rewrite->recording->file) ||
-		!gmt_file_identity_holds(rewrite->beside.fd, &rewrite->beside.file))
-		return fail(rewrite, "the program closed the recorder's file descriptor");
+		!gmt_file_identity_holds(rewrite->replacement.fd, &rewrite->replacement.file))
+		return fail(rewrite, "the program has closed its descriptor");
 	do
 		got = pread(rewrite->recording->fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes),
 			(off_t)rewrite->copied_bytes);
@@ -174,8 +174,8 @@ static bool copy_some(struct gmt_rotation_rewrite *rewrite, uint64_t file_bytes)
 static bool flush(struct gmt_rotation_rewrite *rewrite)
 {
 	uint64_t start_ns = gmt_clock_monotonic_ns();
-	bool is_lost = gmt_file_identity_holds(rewrite->beside.fd, &rewrite->beside.file) &&
-		fdatasync(rewrite->beside.fd) &&
+	bool is_lost = gmt_file_identity_holds(rewrite->replacement.fd, &rewrite->replacement.file) &&
+		fdatasync(rewrite->replacement.fd) &&
 		(errno == EIO || errno == ENOSPC || errno == EDQUOT || errno == ESTALE);
 
 	if (is_lost)
@@ -217,12 +217,12 @@ enum gmt_rotation_rewrite_state gmt_rotation_rewrite_work(struct gmt_rotation_re
 static void close_all(struct gmt_rotation_rewrite *rewrite)
 {
 	gmt_source_close(rewrite->source);
-	gmt_compact_close(rewrite->fold);
+	gmt_compact_close(rewrite->compactor);
 	gmt_sink_abandon(rewrite->sink);
 	gmt_decoder_fini(&rewrite->decoder);
 	gmt_encoder_fini(&rewrite->encoder);
 	rewrite->source = NULL;
-	rewrite->fold = NULL;
+	rewrite->compactor = NULL;
 	rewrite->sink = NULL;
 	rewrite->phase = GMT_REWRITE_NONE;
 }
@@ -231,22 +231,22 @@ bool gmt_rotation_rewrite_take_place(struct gmt_rotation_rewrite *rewrite,
 	struct gmt_stream *stream)
 {
 	struct gmt_recording *recording = rewrite->recording;
-	struct gmt_shared_recording_owner *owner = &recording->area->header->owner;
+	struct gmt_shared_recording_owner *owner = &recording->memory->header->owner;
 	uint64_t file_bytes = gmt_sink_written_bytes(stream->sink);
 	uint64_t new_bytes = rewrite->head_bytes + file_bytes - rewrite->part_bytes;
 
 	while (rewrite->copied_bytes < file_bytes)
 		if (!copy_some(rewrite, file_bytes))
 			return false;
-	if (lseek(rewrite->beside.fd, (off_t)new_bytes, SEEK_SET) < 0)
+	if (lseek(rewrite->replacement.fd, (off_t)new_bytes, SEEK_SET) < 0)
 		return fail(rewrite, strerror(errno));
 	/*
 	 * If the process is killed between these steps, the memory must still be recognized as
 	 * belonging to both files.
 	 */
 	atomic_store(&owner->is_moving, 1);
-	if (!gmt_replacement_take_place(&rewrite->beside, recording->fd, &recording->file, rewrite->why,
-			sizeof(rewrite->why))) {
+	if (!gmt_replacement_take_place(&rewrite->replacement, recording->fd, &recording->file,
+			rewrite->why, sizeof(rewrite->why))) {
 		atomic_store(&owner->is_moving, 0);
 		return fail(rewrite, rewrite->why);
 	}
@@ -255,17 +255,17 @@ bool gmt_rotation_rewrite_take_place(struct gmt_rotation_rewrite *rewrite,
 	 * moment the number refers to one of the two files. If no further descriptor is available, the
 	 * recording takes over the temporary file's number.
 	 */
-	if (dup3(rewrite->beside.fd, recording->fd, O_CLOEXEC) < 0) {
+	if (dup3(rewrite->replacement.fd, recording->fd, O_CLOEXEC) < 0) {
 		close(recording->fd);
-		recording->fd = rewrite->beside.fd;
-		rewrite->beside.is_open = false;
+		recording->fd = rewrite->replacement.fd;
+		rewrite->replacement.is_open = false;
 	}
-	recording->file = rewrite->beside.file;
+	recording->file = rewrite->replacement.file;
 	owner->file_device = recording->file.device;
 	owner->file_inode = recording->file.number;
 	atomic_store(&owner->is_moving, 0);
 	gmt_sink_move(stream->sink, recording->fd, new_bytes);
-	gmt_replacement_forget(&rewrite->beside);
+	gmt_replacement_forget(&rewrite->replacement);
 	close_all(rewrite);
 	return true;
 }
@@ -284,12 +284,12 @@ uint64_t gmt_rotation_rewrite_bytes(const struct gmt_rotation_rewrite *rewrite)
 
 void gmt_rotation_rewrite_drop(struct gmt_rotation_rewrite *rewrite)
 {
-	gmt_replacement_remove(&rewrite->beside);
+	gmt_replacement_remove(&rewrite->replacement);
 	close_all(rewrite);
 }
 
 void gmt_rotation_rewrite_forget(struct gmt_rotation_rewrite *rewrite)
 {
-	gmt_replacement_forget(&rewrite->beside);
+	gmt_replacement_forget(&rewrite->replacement);
 	rewrite->phase = GMT_REWRITE_NONE;
 }

@@ -38,16 +38,16 @@ enum gmt_rotation_rewrite_phase {
 struct gmt_rotation_rewrite {
 	enum gmt_rotation_rewrite_phase phase;
 	struct gmt_recording *recording;
-	struct gmt_replacement beside;
+	struct gmt_replacement replacement;
 	struct gmt_source *source;
 	struct gmt_decoder decoder;
-	struct gmt_compactor *fold;
+	struct gmt_compactor *compactor;
 	struct gmt_encoder encoder;
 	struct gmt_sink *sink;  /* writes the new file's compacted prefix */
 	uint64_t part_bytes;    /* size of the old file's part that is compacted */
 	uint64_t copied_bytes;  /* offset in the old file up to which data is copied */
 	uint64_t head_bytes;    /* size of the new file's compacted prefix, before the copied part */
-	uint64_t folded_events; /* number of events that the new file contains only as totals */
+	uint64_t compacted_events; /* number of events that the new file contains only as totals */
 	bool flushes;           /* flush the new file to the disk before it replaces the old one */
 	bool is_flushed;
 	uint64_t flush_ns;      /* time that the flush took */

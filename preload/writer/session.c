@@ -14,12 +14,11 @@
 #include "runtime/descriptor.h"
 #include "runtime/diag.h"
 #include "producer/outer_call.h"
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "runtime/process.h"
 #include "runtime/recorder_stack.h"
-#include "writer/alone.h"
+#include "threads/last_threads.h"
 #include "producer/recording_memory.h"
-#include "producer/clock.h"
 #include "producer/record_event.h"
 #include "producer/record_one_event.h"
 #include "producer/losses.h"
@@ -30,7 +29,7 @@
 #include "writer/open_files.h"
 #include "producer/push.h"
 #include "writer/snapshots.h"
-#include "writer/stand_in.h"
+#include "threads/exit_thread.h"
 #include "writer/writer.h"
 #include "driver/queries.h"
 #include "producer/thread.h"
@@ -50,8 +49,8 @@ enum {
 static_assert((int)GMT_LOSS_COUNT <= (int)GMT_SHARED_RECORDING_LOSSES,
 	"each loss has its count in the shared memory too");
 
-static struct gmt_recording_memory area = { .fd = -1, .folder = -1 };
-static char why_not[1024]; /* reason of a failure; the writer's until the session is on or over */
+static struct gmt_recording_memory memory = { .fd = -1, .folder = -1 };
+static char failure[1024]; /* reason of a failure; the writer's until the session is on or over */
 static struct gmt_recording recording = { .fd = -1 };
 static struct gmt_writer_listener listener;
 static void ask_devices(void)
@@ -74,15 +73,15 @@ static void writer_failed(void)
  * memory, where other memory is mapped. Freed when the child begins a recording.
  */
 static struct {
-	void *area;
-	uint64_t area_bytes;
+	void *memory;
+	uint64_t memory_bytes;
 	struct gmt_depot *depot;
 } inherited;
 
 static void free_inherited(void)
 {
-	if (inherited.area)
-		munmap(inherited.area, inherited.area_bytes);
+	if (inherited.memory)
+		munmap(inherited.memory, inherited.memory_bytes);
 	if (inherited.depot)
 		gmt_depot_close(inherited.depot);
 	memset(&inherited, 0, sizeof(inherited));
@@ -91,8 +90,8 @@ static void free_inherited(void)
 static void keep_inherited(void)
 {
 	free_inherited();
-	inherited.area = area.header;
-	inherited.area_bytes = area.size_bytes;
+	inherited.memory = memory.header;
+	inherited.memory_bytes = memory.size_bytes;
 	inherited.depot = recording.depot;
 }
 
@@ -104,7 +103,7 @@ static void memory_is_open(bool is_open)
 	gmt_session.depot = recording.depot;
 
 	if (is_open)
-		gmt_losses_share(area.header->losses);
+		gmt_losses_share(memory.header->losses);
 	/* If the process has ended meanwhile, the state is OVER: the writer ends the file at once. */
 	atomic_compare_exchange_strong(&gmt_session_state, &starting,
 		is_open ? GMT_SESSION_ON : GMT_SESSION_OVER);
@@ -113,28 +112,28 @@ static void memory_is_open(bool is_open)
 /* Opens the files, as the writer's first work. Opens no descriptor in the host's table. */
 static bool open_in_writer(void)
 {
-	bool is_open = gmt_open_files(&recording, &area, why_not, sizeof(why_not));
+	bool is_open = gmt_open_files(&recording, &memory, failure, sizeof(failure));
 
 	memory_is_open(is_open);
 	return is_open;
 }
 
-static void tell_beginning(void)
+static void report_beginning(void)
 {
 	if (recording.fd >= 0)
 		gmt_diag_report("recording to %s", recording.path);
 	else
-		gmt_diag_warn("%s; nothing is recorded, the program continues", why_not);
+		gmt_diag_warn("%s; nothing is recorded, the program goes on", failure);
 }
 
 /* With writer=lazy, opens the files late, by the writer or at process end. Events are in memory. */
 static bool open_late(void)
 {
-	bool is_open = gmt_open_files(&recording, &area, why_not, sizeof(why_not));
+	bool is_open = gmt_open_files(&recording, &memory, failure, sizeof(failure));
 
 	if (!is_open)
 		atomic_store(&gmt_session_state, GMT_SESSION_OVER);
-	tell_beginning();
+	report_beginning();
 	return is_open;
 }
 
@@ -144,16 +143,16 @@ static bool begin_in_memory(void)
 	/* Relative names refer to the current folder, and the program may change its folder. */
 	if (!getcwd(recording.identity.folder, sizeof(recording.identity.folder)))
 		recording.identity.folder[0] = 0;
-	if (!gmt_open_memory(&recording, &area, why_not, sizeof(why_not)))
+	if (!gmt_open_memory(&recording, &memory, failure, sizeof(failure)))
 		return false;
 	gmt_log_note_recording(
 		"writer=lazy: the recorder's memory is not in a file; events that are not yet written are lost if the process is killed");
 	/* A burst of new stacks uses this space until the writer runs and gives the depot more. */
-	gmt_recording_memory_grow_depot(&area, LATE_DEPOT_BYTES);
-	gmt_depot_set_ready(recording.depot, atomic_load(&area.depot_ready_bytes));
+	gmt_recording_memory_grow_depot(&memory, LATE_DEPOT_BYTES);
+	gmt_depot_set_ready(recording.depot, atomic_load(&memory.depot_ready_bytes));
 	gmt_depot_set_high_water_callback(recording.depot, LATE_DEPOT_BYTES / LATE_PARTS,
 		gmt_event_wake);
-	gmt_writer_put_off();
+	gmt_writer_delay();
 	memory_is_open(true);
 	return true;
 }
@@ -187,11 +186,11 @@ static void begin_work(void *ret_beginning)
 	ask_devices();
 	gmt_snapshots_reset();
 	gmt_event_pause(gmt_config.paused);
-	is_late = gmt_config.is_writer_lazy && gmt_alone_has_one_thread();
+	is_late = gmt_config.is_writer_lazy && gmt_last_threads_has_one_thread();
 	listener.open = is_late ? open_late : open_in_writer;
 	listener.failed = writer_failed;
 	gmt_writer_init(&recording, listener);
-	snprintf(why_not, sizeof(why_not), "there is no memory or no thread for the recorder");
+	snprintf(failure, sizeof(failure), "no memory or no thread for the recorder");
 	recording.has_writer = is_late ? begin_in_memory() : gmt_writer_start();
 	*beginning = recording.has_writer ? BEGINNING_MADE : BEGINNING_FAILED;
 	if (!recording.has_writer)
@@ -215,10 +214,10 @@ static enum beginning begin(void)
 
 static void wait_while_starting(uint64_t wait_ns)
 {
-	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(wait_ns));
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(gmt_config_wait_ns(wait_ns));
 
 	while (atomic_load_explicit(&gmt_session_state, memory_order_acquire) == GMT_SESSION_STARTING &&
-		gmt_patience_rest(&patience))
+		gmt_bounded_wait_rest(&wait))
 		;
 }
 
@@ -229,8 +228,8 @@ static void has_begun_here(void)
 	if (gmt_session_state_is_on(now))
 		gmt_snapshots_take_signal();
 	if ((gmt_session_state_is_on(now) || (now == GMT_SESSION_OVER && recording.fd < 0)) &&
-		!gmt_writer_is_put_off())
-		tell_beginning();
+		!gmt_writer_is_delayed())
+		report_beginning();
 }
 
 /* Starts the delayed writer, because a signal handler has requested it. */
@@ -277,7 +276,7 @@ void gmt_session_main_thread_ends(void)
 	/* Only if the writer has its own descriptor table and so holds no descriptors of the host. */
 	if (gmt_session_is_on() && gmt_descriptor_is_elsewhere() && syscall(SYS_gettid) == getpid() &&
 		!gmt_process_is_child())
-		gmt_stand_in_begin();
+		gmt_exit_thread_begin();
 	errno = kept_errno;
 }
 
@@ -288,12 +287,12 @@ static void ask_for_snapshot(void)
 
 void gmt_session_init(bool may_begin)
 {
-	gmt_session.memory = &area;
+	gmt_session.memory = &memory;
 	gmt_writer_calls = (struct gmt_writer_calls){
 		.begin = begin_once,
 		.wake = gmt_writer_wake,
 		.need = gmt_writer_need,
-		.is_delayed = gmt_writer_is_put_off,
+		.is_delayed = gmt_writer_is_delayed,
 		.sync = gmt_writer_sync,
 		.snapshot_oom = ask_for_snapshot,
 	};
@@ -327,16 +326,16 @@ void gmt_session_call_when_alone(bool (*is_last)(unsigned own), void (*stop_thre
 
 void gmt_session_before_exec(void)
 {
-	static atomic_flag told = ATOMIC_FLAG_INIT;
+	static atomic_flag was_noted = ATOMIC_FLAG_INIT;
 
 	if (!gmt_session_state_is_on(atomic_load(&gmt_session_state)) || gmt_process_is_child() ||
 		gmt_this_thread.is_ours)
 		return;
-	if (!atomic_flag_test_and_set(&told))
+	if (!atomic_flag_test_and_set(&was_noted))
 		gmt_log_note(
 			"the process called exec to run another program; if the call succeeded, "
 			"the recording ends here");
-	gmt_writer_sync(gmt_config_patience_ms(EXEC_WAIT_MS));
+	gmt_writer_sync(gmt_config_wait_ms(EXEC_WAIT_MS));
 	gmt_diag_print_kept();
 }
 
@@ -346,8 +345,8 @@ void gmt_session_before_new_user(void)
 
 	if (gmt_session_state_is_on(atomic_load(&gmt_session_state)) && !geteuid() &&
 		!gmt_process_is_child() && !gmt_this_thread.is_ours) {
-		gmt_writer_leave_names();
-		gmt_writer_sync(gmt_config_patience_ms(EXEC_WAIT_MS));
+		gmt_writer_remove_names();
+		gmt_writer_sync(gmt_config_wait_ms(EXEC_WAIT_MS));
 	}
 	errno = kept_errno;
 }
@@ -356,11 +355,11 @@ void gmt_session_before_new_user(void)
 static bool is_first_to_end(void)
 {
 	uint32_t not_yet = 0;
-	struct gmt_patience patience = gmt_patience_begin(END_WAIT_NS);
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(END_WAIT_NS);
 
 	if (atomic_compare_exchange_strong(&gmt_session.ending, &not_yet, 1))
 		return true;
-	while (atomic_load(&gmt_session.ending) == 1 && gmt_patience_rest(&patience))
+	while (atomic_load(&gmt_session.ending) == 1 && gmt_bounded_wait_rest(&wait))
 		;
 	return false;
 }
@@ -399,12 +398,12 @@ static void after_fork(void)
 			keep_inherited();
 		else if (recording.depot)
 			gmt_depot_close(recording.depot);
-		gmt_recording_memory_abandon(&area, is_interrupted);
+		gmt_recording_memory_abandon(&memory, is_interrupted);
 		gmt_writer_forget();
 		gmt_descriptor_close(&recording.fd, &recording.file);
 	}
 	recording.depot = gmt_session.depot = NULL;
-	recording.area = NULL;
+	recording.memory = NULL;
 	recording.has_writer = false;
 	recording.fd = -1;
 	atomic_store(&gmt_session.is_stalled, false);

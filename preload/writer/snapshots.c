@@ -39,9 +39,11 @@ static const char *const cause_texts[GMT_SNAPSHOT_CAUSES] = {
 	[GMT_SNAPSHOT_PEAK] = "memory in use reached a new peak",
 };
 
-static _Atomic uint32_t wanted; /* one bit for each cause */
-static _Atomic uint32_t is_naming; /* a thread is writing or reading program_name */
-static char program_name[128];
+static struct {
+	_Atomic uint32_t wanted; /* one bit for each cause */
+	_Atomic uint32_t is_naming; /* a thread is writing or reading program_name */
+	char program_name[128];
+} requests;
 
 /* Only the writer's thread uses it. */
 static struct {
@@ -57,27 +59,27 @@ static struct {
 	const char *recording_path;
 	char path[4400]; /* the file's name when it is complete */
 	char unfinished[4480]; /* the file's name until it is complete */
-	char asked_path[4352];
+	char requested_path[4352];
 	/* Receives the result for a reader (GMT_SNAPSHOT_READER). */
 	void (*answer)(const char *path, const char *why);
-	char name[sizeof(program_name)];
+	char name[sizeof(requests.program_name)];
 	uint64_t count;
-	uint64_t own_ideas;
-	uint64_t last_own_ns;
+	uint64_t automatic_count;
+	uint64_t last_automatic_ns;
 	uint64_t highest[64]; /* used bytes of each device at the last peak that caused a snapshot */
 } job = { .from = -1, .to = -1 };
 
 /* Adds a request. Returns false if there is already a request for this cause. */
-static bool note_wish(enum gmt_snapshot_cause cause)
+static bool add_request(enum gmt_snapshot_cause cause)
 {
 	uint32_t bit = 1U << cause;
 
-	return !(atomic_fetch_or_explicit(&wanted, bit, memory_order_release) & bit);
+	return !(atomic_fetch_or_explicit(&requests.wanted, bit, memory_order_release) & bit);
 }
 
 void gmt_snapshots_ask(enum gmt_snapshot_cause cause)
 {
-	if (note_wish(cause))
+	if (add_request(cause))
 		gmt_writer_calls.wake();
 }
 
@@ -86,9 +88,9 @@ void gmt_snapshots_ask_named(const char *name)
 	uint32_t nobody = 0;
 
 	/* Two requests at one moment cause one snapshot, with one of their names. */
-	if (atomic_compare_exchange_strong(&is_naming, &nobody, 1)) {
-		snprintf(program_name, sizeof(program_name), "%s", name ? name : "");
-		atomic_store_explicit(&is_naming, 0, memory_order_release);
+	if (atomic_compare_exchange_strong(&requests.is_naming, &nobody, 1)) {
+		snprintf(requests.program_name, sizeof(requests.program_name), "%s", name ? name : "");
+		atomic_store_explicit(&requests.is_naming, 0, memory_order_release);
 	}
 	gmt_snapshots_ask(GMT_SNAPSHOT_PROGRAM);
 }
@@ -96,14 +98,14 @@ void gmt_snapshots_ask_named(const char *name)
 void gmt_snapshots_ask_for(const char *path, void (*answer)(const char *path, const char *why))
 {
 	job.answer = answer;
-	snprintf(job.asked_path, sizeof(job.asked_path), "%s", path);
-	atomic_fetch_or_explicit(&wanted, 1U << GMT_SNAPSHOT_READER, memory_order_relaxed);
+	snprintf(job.requested_path, sizeof(job.requested_path), "%s", path);
+	atomic_fetch_or_explicit(&requests.wanted, 1U << GMT_SNAPSHOT_READER, memory_order_relaxed);
 }
 
 static bool may_snapshot_automatically(void)
 {
-	return job.own_ideas < AUTOMATIC_MAX &&
-		(!job.own_ideas || gmt_clock_monotonic_ns() - job.last_own_ns >= BETWEEN_NS);
+	return job.automatic_count < AUTOMATIC_MAX &&
+		(!job.automatic_count || gmt_clock_monotonic_ns() - job.last_automatic_ns >= BETWEEN_NS);
 }
 
 void gmt_snapshots_note_usage(int16_t device, uint64_t used_bytes)
@@ -116,7 +118,7 @@ void gmt_snapshots_note_usage(int16_t device, uint64_t used_bytes)
 		!may_snapshot_automatically())
 		return;
 	job.highest[device] = used_bytes;
-	atomic_fetch_or_explicit(&wanted, 1U << GMT_SNAPSHOT_PEAK, memory_order_relaxed);
+	atomic_fetch_or_explicit(&requests.wanted, 1U << GMT_SNAPSHOT_PEAK, memory_order_relaxed);
 }
 
 /*
@@ -124,7 +126,7 @@ void gmt_snapshots_note_usage(int16_t device, uint64_t used_bytes)
  */
 static bool next_cause(enum gmt_snapshot_cause *ret_cause)
 {
-	uint32_t bits = atomic_load_explicit(&wanted, memory_order_acquire);
+	uint32_t bits = atomic_load_explicit(&requests.wanted, memory_order_acquire);
 
 	if (bits & (1U << GMT_SNAPSHOT_OOM) && !may_snapshot_automatically())
 		bits &= ~(1U << GMT_SNAPSHOT_OOM);
@@ -195,9 +197,9 @@ static bool take_free_name(const char *path, unsigned number)
 }
 
 /* Returns whether the request names a path. Only requests of a reader may do so. */
-static bool has_asked_path(void)
+static bool has_requested_path(void)
 {
-	return job.cause == GMT_SNAPSHOT_READER && job.asked_path[0];
+	return job.cause == GMT_SNAPSHOT_READER && job.requested_path[0];
 }
 
 /*
@@ -226,9 +228,9 @@ static int create_unfinished(void)
 
 static int create(const char *path)
 {
-	if (!has_asked_path())
+	if (!has_requested_path())
 		return take_free_name(path, (unsigned)job.count + 1) ? create_unfinished() : -1;
-	snprintf(job.path, sizeof(job.path), "%s", job.asked_path);
+	snprintf(job.path, sizeof(job.path), "%s", job.requested_path);
 	return is_free(job.path) ? create_unfinished() : -1;
 }
 
@@ -252,7 +254,7 @@ static bool give_this_name(void)
 static bool give_name(void)
 {
 	while (!give_this_name())
-		if (errno != EEXIST || has_asked_path() ||
+		if (errno != EEXIST || has_requested_path() ||
 			!take_free_name(job.recording_path, (unsigned)job.count + 1))
 			return false;
 	return true;
@@ -278,10 +280,10 @@ static void take_program_name(void)
 {
 	uint32_t nobody = 0;
 
-	if (!atomic_compare_exchange_strong(&is_naming, &nobody, 1))
+	if (!atomic_compare_exchange_strong(&requests.is_naming, &nobody, 1))
 		return;
-	snprintf(job.name, sizeof(job.name), "%s", program_name);
-	atomic_store_explicit(&is_naming, 0, memory_order_release);
+	snprintf(job.name, sizeof(job.name), "%s", requests.program_name);
+	atomic_store_explicit(&requests.is_naming, 0, memory_order_release);
 }
 
 void gmt_snapshots_begin(struct gmt_stream *stream)
@@ -290,10 +292,10 @@ void gmt_snapshots_begin(struct gmt_stream *stream)
 
 	if (job.is_active || !next_cause(&job.cause))
 		return;
-	atomic_fetch_and_explicit(&wanted, ~(1U << job.cause), memory_order_relaxed);
+	atomic_fetch_and_explicit(&requests.wanted, ~(1U << job.cause), memory_order_relaxed);
 	if (job.cause >= GMT_SNAPSHOT_OOM) {
-		job.own_ideas++;
-		job.last_own_ns = gmt_clock_monotonic_ns();
+		job.automatic_count++;
+		job.last_automatic_ns = gmt_clock_monotonic_ns();
 	}
 	job.name[0] = 0;
 	if (job.cause == GMT_SNAPSHOT_PROGRAM)
@@ -453,8 +455,8 @@ void gmt_snapshots_reset(void)
 	close_files();
 	memset(&job, 0, sizeof(job));
 	job.from = job.to = -1;
-	atomic_store(&wanted, 0);
-	atomic_store(&is_naming, 0);
+	atomic_store(&requests.wanted, 0);
+	atomic_store(&requests.is_naming, 0);
 }
 
 static void on_signal(int number)
@@ -462,7 +464,7 @@ static void on_signal(int number)
 	int kept_errno = errno;
 
 	(void)number;
-	if (note_wish(GMT_SNAPSHOT_SIGNAL))
+	if (add_request(GMT_SNAPSHOT_SIGNAL))
 		gmt_session_wake_writer_safely();
 	errno = kept_errno;
 }

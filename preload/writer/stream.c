@@ -9,6 +9,7 @@
 #include "producer/session_state.h"
 #include "producer/record_event.h"
 #include "writer/snapshots.h"
+#include "writer/stream_steps.h"
 #include "format/encoding/varint.h"
 
 enum {
@@ -65,7 +66,7 @@ static uint64_t sync_bytes(const struct gmt_stream *stream)
 /*
  * Returns whether a full file must still contain this kind: records of the losses and of the end.
  */
-static bool is_said_at_last(uint32_t kind)
+static bool is_written_at_end(uint32_t kind)
 {
 	return kind == GMT_RECORD_DROP || kind == GMT_RECORD_NOTE || kind == GMT_RECORD_CALLS ||
 		kind == GMT_RECORD_API || kind == GMT_RECORD_CLOCK || kind == GMT_RECORD_END;
@@ -77,7 +78,7 @@ static bool has_room(const struct gmt_stream *stream, uint32_t kind, uint64_t by
 	uint64_t pushed =
 		gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes + stream->staged_bytes + bytes;
 	uint64_t reserve =
-		is_said_at_last(kind) ? 0 : smaller(RESERVE_BYTES, stream->limit_bytes / LIMIT_PARTS);
+		is_written_at_end(kind) ? 0 : smaller(RESERVE_BYTES, stream->limit_bytes / LIMIT_PARTS);
 
 	/* zlib's stored blocks, a sync point and a member's end together add less than 1/256. */
 	return stream->limit_bytes == UINT64_MAX ||
@@ -92,7 +93,7 @@ static void check(struct gmt_stream *stream, enum gmt_status status, const struc
 	if (!status || stream->has_failed)
 		return;
 	stream->has_failed = true;
-	atomic_store(&stream->recording->area->header->write_errno, (uint32_t)(why ? why : EIO));
+	atomic_store(&stream->recording->memory->header->write_errno, (uint32_t)(why ? why : EIO));
 	/* If the disk was stalled to the end, this was already reported. */
 	if (!atomic_load(&gmt_session.is_stalled))
 		gmt_diag_warn("%s: %s; recording stopped, the program continues", stream->recording->path,
@@ -255,7 +256,7 @@ static void write_rows(void *context, uint32_t kind, const void *rows, uint32_t 
 		return;
 	}
 	if (stream->part == GMT_STREAM_BEGINNING || stream->part == GMT_STREAM_NAMES)
-		gmt_recording_memory_add_to_preamble(stream->recording->area, block, length);
+		gmt_recording_memory_add_to_preamble(stream->recording->memory, block, length);
 	if (stream->part == GMT_STREAM_BATCH) {
 		gmt_journal_stage(&stream->journal, GMT_JOURNAL_BLOCK, block, length);
 		stream->staged_bytes += length;
@@ -280,40 +281,12 @@ static uint64_t most_bytes(uint32_t count)
 	return count * fields * GMT_VARINT_MAX_BYTES + (GMT_RING_ROWS_BLOCKS + 1) * overhead;
 }
 
-static void count_step(struct gmt_stream *stream, const struct gmt_ring_event *mark)
-{
-	for (unsigned i = 0; i < GMT_STREAM_STEPPERS; i++) {
-		if (!stream->steps[i].count) {
-			stream->steps[i].source = mark->space;
-			stream->steps[i].object = mark->address;
-		}
-		if (stream->steps[i].source == mark->space && stream->steps[i].object == mark->address) {
-			stream->steps[i].count++;
-			return;
-		}
-	}
-}
-
-uint64_t gmt_stream_steps(const struct gmt_stream *stream)
-{
-	uint64_t most = 0;
-
-	for (unsigned i = 0; i < GMT_STREAM_STEPPERS; i++)
-		most = stream->steps[i].count > most ? stream->steps[i].count : most;
-	return most;
-}
-
-static bool is_step(const struct gmt_ring_event *event)
-{
-	return event->kind == GMT_RING_MARK && event->layer == GMT_MARK_KIND_STEP;
-}
-
 /* Examines an event. If a batch has to wait, its events are examined again later. */
-static void look_at(struct gmt_stream *stream, const struct gmt_ring_event *event)
+static void note_event(struct gmt_stream *stream, const struct gmt_ring_event *event)
 {
 	if (event->kind >= GMT_RING_MARK)
 		return;
-	gmt_process_metadata_api(&stream->facts, event->api);
+	gmt_process_metadata_api(&stream->metadata, event->api);
 	if (event->layer == GMT_LAYER_TORCH)
 		gmt_snapshots_note_usage(event->device, event->reserved_bytes);
 }
@@ -323,7 +296,8 @@ static void look_at(struct gmt_stream *stream, const struct gmt_ring_event *even
  * false if it stays. Only events count as lost. Marks and other rows are dropped without a count,
  * because they mean nothing without events.
  */
-static bool leave_out(struct gmt_stream *stream, const struct gmt_ring_event *batch, uint32_t count)
+static bool drop_batch(struct gmt_stream *stream, const struct gmt_ring_event *batch,
+	uint32_t count)
 {
 	gmt_journal_drop(&stream->journal);
 	stream->staged_bytes = 0;
@@ -347,10 +321,10 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 
 	stream->staged_bytes = 0;
 	if (stream->is_full && !stream->has_failed)
-		return leave_out(stream, batch, count);
+		return drop_batch(stream, batch, count);
 	for (uint32_t i = 0; i < count; i++) {
-		look_at(stream, &batch[i]);
-		has_steps |= is_step(&batch[i]);
+		note_event(stream, &batch[i]);
+		has_steps |= gmt_stream_is_step(&batch[i]);
 	}
 	gmt_ring_rows_fill(&stream->rows, &stream->definitions, batch, count, ring->thread);
 	gmt_definitions_flush(&stream->definitions, write_rows, stream);
@@ -370,7 +344,7 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 	}
 	if (!stream->has_failed && !put_waiting(stream)) {
 		stream->is_full = true;
-		return leave_out(stream, batch, count);
+		return drop_batch(stream, batch, count);
 	}
 	if (stream->has_failed)
 		return false;
@@ -383,13 +357,13 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 		return false;
 	}
 	if (stream->is_full)
-		return leave_out(stream, batch, count);
+		return drop_batch(stream, batch, count);
 	gmt_journal_stage(&stream->journal, GMT_JOURNAL_POSITION, &position, sizeof(position));
 	stream->batch_at = gmt_journal_commit(&stream->journal);
 	stream->events += stream->rows.event_count;
 	for (uint32_t i = 0; has_steps && i < count; i++)
-		if (is_step(&batch[i]))
-			count_step(stream, &batch[i]);
+		if (gmt_stream_is_step(&batch[i]))
+			gmt_stream_count_step(stream, &batch[i]);
 	return true;
 }
 
@@ -420,14 +394,14 @@ static void write_pauses(struct gmt_stream *stream)
 void gmt_stream_thread(struct gmt_stream *stream, const struct gmt_ring *ring)
 {
 	stream->threads++;
-	gmt_process_metadata_thread(&stream->facts, ring);
+	gmt_process_metadata_thread(&stream->metadata, ring);
 }
 
 void gmt_stream_drop(struct gmt_stream *stream, uint32_t thread, const char *reason, uint64_t count,
 	uint64_t before)
 {
 	stream->dropped += count - before;
-	gmt_process_metadata_drop(&stream->facts, thread, reason, count);
+	gmt_process_metadata_drop(&stream->metadata, thread, reason, count);
 }
 
 void gmt_stream_sync(struct gmt_stream *stream)
@@ -435,16 +409,16 @@ void gmt_stream_sync(struct gmt_stream *stream)
 	/*
 	 * While the file is full, report losses only when they have doubled: a report takes room too.
 	 */
-	if (stream->is_full && stream->told_lost_events &&
-		stream->lost_events < 2 * stream->told_lost_events)
+	if (stream->is_full && stream->reported_lost_events &&
+		stream->lost_events < 2 * stream->reported_lost_events)
 		return;
-	if (stream->lost_events > stream->told_lost_events) {
-		stream->told_lost_events = stream->lost_events;
-		gmt_process_metadata_drop(&stream->facts, 0, "the file reached max_size",
+	if (stream->lost_events > stream->reported_lost_events) {
+		stream->reported_lost_events = stream->lost_events;
+		gmt_process_metadata_drop(&stream->metadata, 0, "the file had reached max_size",
 			stream->lost_events);
 	}
 	write_pauses(stream);
-	gmt_process_metadata_update(&stream->facts);
+	gmt_process_metadata_update(&stream->metadata);
 	sync_point(stream);
 }
 
@@ -456,16 +430,16 @@ bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording,
 
 	memset(stream, 0, sizeof(*stream));
 	stream->recording = recording;
-	gmt_journal_init(&stream->journal, gmt_recording_memory_journal(recording->area),
-		recording->area->header->journal_bytes);
+	gmt_journal_init(&stream->journal, gmt_recording_memory_journal(recording->memory),
+		recording->memory->header->journal_bytes);
 	stream->failed = failed;
 	stream->limit_bytes = limit_bytes;
 	gmt_member_clear(&stream->member);
 	stream->definitions.find = find_entry;
 	stream->definitions.depot = recording->depot;
-	stream->facts.recording = recording;
-	stream->facts.write = write_rows;
-	stream->facts.context = stream;
+	stream->metadata.recording = recording;
+	stream->metadata.write = write_rows;
+	stream->metadata.context = stream;
 
 	enum gmt_status status = gmt_sink_open(recording->fd, GZIP_LEVEL, &stream->sink, &error);
 	if (!status) {
@@ -477,9 +451,9 @@ bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording,
 	if (!stream->sink)
 		return false;
 	stream->part = GMT_STREAM_BEGINNING;
-	gmt_process_metadata_begin(&stream->facts);
+	gmt_process_metadata_begin(&stream->metadata);
 	stream->part = GMT_STREAM_NAMES;
-	gmt_process_metadata_all_apis(&stream->facts);
+	gmt_process_metadata_all_apis(&stream->metadata);
 	stream->part = GMT_STREAM_ANY;
 	gmt_stream_sync(stream);
 	return true;
@@ -495,8 +469,8 @@ bool gmt_stream_close(struct gmt_stream *stream)
 {
 	struct gmt_error error;
 
-	gmt_process_metadata_end(&stream->facts);
-	stream->told_lost_events = 0;
+	gmt_process_metadata_end(&stream->metadata);
+	stream->reported_lost_events = 0;
 	gmt_stream_sync(stream);
 
 	struct gmt_end row = { .stamp = gmt_clock_stamp(), .events = stream->events };

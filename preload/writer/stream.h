@@ -47,7 +47,7 @@ struct gmt_stream {
 	uint64_t batch_at;
 	enum gmt_stream_part part;
 	struct gmt_definitions definitions;
-	struct gmt_process_metadata facts;
+	struct gmt_process_metadata metadata;
 	uint64_t events;       /* number of events in the file */
 	uint64_t dropped;      /* number of events of all threads that are not in the file */
 	uint32_t threads;      /* number of threads that recorded events */
@@ -72,7 +72,7 @@ struct gmt_stream {
 	uint64_t lost_events;  /* events lost because the file is full */
 	/* Bytes of a batch that are in the pending definitions and not yet pushed. */
 	uint64_t staged_bytes;
-	uint64_t told_lost_events;
+	uint64_t reported_lost_events;
 	struct {
 		uint64_t object, count;
 		uint8_t source;
@@ -117,9 +117,6 @@ void gmt_stream_sync(struct gmt_stream *stream);
  * since the last one. A smaller max_size reduces the mebibyte.
  */
 bool gmt_stream_is_sync_due(const struct gmt_stream *stream);
-
-/* Returns the number of step ends so far, for the object that counted most. */
-uint64_t gmt_stream_steps(const struct gmt_stream *stream);
 
 /*
  * Ends a gzip member, so that what follows can be copied and read without the part before it.

@@ -14,16 +14,17 @@
 #include "runtime/config.h"
 #include "runtime/descriptor.h"
 #include "runtime/diag.h"
-#include "runtime/patience.h"
+#include "runtime/bounded_wait.h"
 #include "runtime/process.h"
-#include "writer/alone.h"
+#include "threads/last_threads.h"
 #include "producer/clock.h"
 #include "producer/session_state.h"
 #include "writer/control.h"
+#include "writer/drain.h"
 #include "runtime/log.h"
 #include "writer/rotation.h"
 #include "writer/snapshots.h"
-#include "writer/stand_in.h"
+#include "threads/exit_thread.h"
 #include "writer/stream.h"
 #include "runtime/recorder_stack.h"
 #include "producer/thread.h"
@@ -34,116 +35,40 @@ enum {
 	NEXT_TRY_NS = 1000000000,
 	DESCRIPTORS = 8,       /* more than the end of a recording opens at one time */
 	LAST_WAIT_NS = 1000000000, /* maximum wait for the recorder's other threads to end */
-	FOLD_WAIT_MS = 6000, /* maximum wait for the last compactions: well below STOP_WAIT_NS */
+	COMPACTION_WAIT_MS = 6000, /* maximum wait for the last compactions: well below STOP_WAIT_NS */
 };
 
 #define STOP_WAIT_NS UINT64_C(10000000000)
 
-enum stage { NONE, PUT_OFF, BEGUN };
+enum stage { NONE, DELAYED, BEGUN };
 
 static struct writer {
 	struct gmt_recording *recording;
 	struct gmt_writer_listener listener;
-	_Atomic uint32_t stage;  /* enum stage */
+	_Atomic uint32_t stage; /* enum stage */
 	_Atomic uint64_t next_try_ns; /* when to try a failed delayed start again; 0: no failure */
 	_Atomic uint32_t wanted; /* futex: counts requests to wake up */
 	_Atomic uint32_t syncs_asked;
 	_Atomic uint32_t syncs_done; /* futex: all requests up to this number are done */
 	_Atomic bool stopping;
-	_Atomic bool leaves_names;
-	uint64_t looked_ns;    /* time of the last check whether the host has threads */
-	bool ends_process;     /* the host has no threads left */
+	_Atomic bool removes_names;
+	uint64_t looked_ns; /* time of the last check whether the host has threads */
+	bool ends_process; /* the host has no threads left */
 	_Atomic bool is_whole; /* the file is complete and properly ended */
 	_Atomic uint32_t is_over; /* futex: the thread does nothing more */
 	struct gmt_stream stream;
 	struct gmt_rotation rotate;
-	struct {
-		uint32_t thread;     /* the ring's owner when the ring was last emptied */
-		bool is_written;     /* the thread's record is written */
-		uint64_t dropped[GMT_DROP_COUNT]; /* counts that were last written */
-	} slots[GMT_RECORDING_MEMORY_RINGS];
-	struct gmt_ring_event batch[GMT_RING_ROWS_MAX];
+	struct gmt_drain drain;
 } writer;
-
-static void tell_drops(uint32_t index, const struct gmt_ring *ring)
-{
-	for (int drop = 0; drop < GMT_DROP_COUNT; drop++) {
-		uint64_t *told = &writer.slots[index].dropped[drop];
-		uint64_t count = atomic_load_explicit(&ring->dropped[drop], memory_order_relaxed);
-
-		if (count != *told)
-			gmt_stream_drop(&writer.stream, ring->thread, gmt_drop_reason((enum gmt_drop_kind)drop),
-				count, *told);
-		*told = count;
-	}
-}
-
-/*
- * Empties one ring of the events that it has now. Without `all`, takes only whole blocks. Events
- * that the thread adds meanwhile wait for the next round. Otherwise a thread that is faster than
- * the writer would keep the writer from all other rings.
- */
-static void drain_slot(uint32_t index, bool all)
-{
-	struct gmt_recording_memory *area = writer.recording->area;
-	/* Pairs with the release in gmt_recording_memory_leave_ring, after the thread's last event. */
-	uint32_t state = atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire);
-	struct gmt_ring *ring = gmt_recording_memory_ring(area, index);
-
-	if (state == GMT_SLOT_FREE || !gmt_recording_memory_has_ring(area, index) ||
-		!gmt_ring_is_made(ring))
-		return;
-	if (writer.slots[index].thread != ring->thread) {
-		writer.slots[index].thread = ring->thread;
-		writer.slots[index].is_written = false;
-		memset(writer.slots[index].dropped, 0, sizeof(writer.slots[index].dropped));
-	}
-
-	/* Read this before the ring is emptied: then no event can follow the events in it. */
-	bool may_free = gmt_recording_memory_may_free_ring(area, index);
-
-	const uint64_t least = all || state == GMT_SLOT_LEFT ? 1 : GMT_RING_ROWS_MAX;
-
-	for (uint64_t left = gmt_ring_ready(ring), count; left >= least;
-		left -= count < left ? count : left) {
-		count = gmt_ring_peek(ring, writer.batch, GMT_RING_ROWS_MAX);
-		if (!writer.slots[index].is_written) {
-			writer.slots[index].is_written = true;
-			gmt_stream_thread(&writer.stream, ring);
-		}
-		if (!gmt_stream_events(&writer.stream, index, ring, writer.batch, (uint32_t)count))
-			return;
-		gmt_ring_consume(ring, (uint32_t)count);
-		gmt_stream_events_taken(&writer.stream);
-	}
-
-	tell_drops(index, ring);
-	if (may_free && !gmt_ring_ready(ring))
-		gmt_recording_memory_free_ring(area, index);
-}
-
-static void drain(bool all)
-{
-	uint32_t used =
-		atomic_load_explicit(&writer.recording->area->header->slots_used, memory_order_acquire);
-
-	for (uint32_t index = 0; index < used; index++)
-		drain_slot(index, all);
-	/* Make room for twice the new stacks that a burst may bring before the next round. */
-	if (gmt_recording_memory_grow_depot(writer.recording->area,
-			gmt_depot_used_bytes(writer.recording->depot) + (2 << 20)))
-		gmt_depot_set_ready(writer.recording->depot,
-			atomic_load_explicit(&writer.recording->area->depot_ready_bytes, memory_order_relaxed));
-}
 
 /* Ends the file. If something could not be written, the recorder's memory is still needed. */
 static void finish(void)
 {
-	uint64_t deadline_ns = gmt_clock_monotonic_ns() + (uint64_t)FOLD_WAIT_MS * 1000000;
+	uint64_t deadline_ns = gmt_clock_monotonic_ns() + (uint64_t)COMPACTION_WAIT_MS * 1000000;
 
 	gmt_snapshots_work(true);
 	do
-		drain(true);
+		gmt_drain_rings(&writer.drain, writer.recording, &writer.stream, true);
 	while (gmt_rotation_settle(&writer.rotate, deadline_ns));
 	if (gmt_snapshots_is_due()) {
 		gmt_stream_sync(&writer.stream);
@@ -163,7 +88,7 @@ static void sleep_until_wanted(uint32_t seen)
 	syscall(SYS_futex, &writer.wanted, FUTEX_WAIT_PRIVATE, seen, &limit, NULL, 0);
 }
 
-static void tell_synced(uint32_t asked)
+static void publish_synced(uint32_t asked)
 {
 	if (atomic_exchange_explicit(&writer.syncs_done, asked, memory_order_release) != asked)
 		syscall(SYS_futex, &writer.syncs_done, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
@@ -171,19 +96,20 @@ static void tell_synced(uint32_t asked)
 
 static unsigned count_own_threads(void)
 {
-	return 1 + gmt_stand_in_is_there() + (writer.listener.threads ? writer.listener.threads() : 0);
+	return 1 + gmt_exit_thread_is_there() +
+		(writer.listener.threads ? writer.listener.threads() : 0);
 }
 
 /* Returns whether only the recorder's threads are left. They must not keep the process alive. */
 static bool is_alone(void)
 {
 	unsigned own = count_own_threads();
-	enum gmt_alone says = gmt_alone_is(own);
+	enum gmt_last_threads says = gmt_last_threads_are(own);
 
 	/* Without /proc only libc's count is left. It misses threads that end by the system call. */
-	if (says == GMT_ALONE_UNKNOWN)
+	if (says == GMT_LAST_THREADS_UNKNOWN)
 		return writer.listener.is_last && writer.listener.is_last(own);
-	return says == GMT_ALONE_YES;
+	return says == GMT_LAST_THREADS_YES;
 }
 
 /*
@@ -216,10 +142,10 @@ static bool wait_for_room(void *unused, int error_number)
 }
 
 /* Removes the recording memory if the file is complete. Only this thread has its descriptor. */
-static void remove_area(void)
+static void remove_memory(void)
 {
 	if (atomic_load(&writer.is_whole))
-		gmt_recording_memory_unlink(writer.recording->area);
+		gmt_recording_memory_unlink(writer.recording->memory);
 }
 
 /*
@@ -229,31 +155,31 @@ static void remove_area(void)
  */
 static void end_process(void)
 {
-	struct gmt_patience patience = gmt_patience_begin(LAST_WAIT_NS);
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(LAST_WAIT_NS);
 	/* Before the recorder's own threads end: otherwise one of theirs would be the last code. */
-	int code = gmt_alone_exit_code();
+	int code = gmt_last_threads_exit_code();
 
 	if (writer.ends_process)
 		return;
 	writer.ends_process = true;
 	if (writer.listener.is_last && writer.listener.is_last(count_own_threads()) &&
-		gmt_stand_in_exit())
+		gmt_exit_thread_exit())
 		return;
 	finish();
-	remove_area();
-	gmt_stand_in_leave();
+	remove_memory();
+	gmt_exit_thread_leave();
 	if (writer.listener.stop_threads)
 		writer.listener.stop_threads();
 	/* The last thread sets the exit code of the process. */
-	while (gmt_alone_is(1) == GMT_ALONE_NO && gmt_patience_rest(&patience))
+	while (gmt_last_threads_are(1) == GMT_LAST_THREADS_NO && gmt_bounded_wait_rest(&wait))
 		;
 	for (;;)
 		syscall(SYS_exit, code);
 }
 
-static void leave_names(void)
+static void remove_names(void)
 {
-	bool had_name = gmt_recording_memory_leave_name(writer.recording->area);
+	bool had_name = gmt_recording_memory_remove_name(writer.recording->memory);
 
 	gmt_control_close();
 	if (had_name)
@@ -291,8 +217,8 @@ static void record(void)
 		 */
 		uint32_t asked = atomic_load_explicit(&writer.syncs_asked, memory_order_acquire);
 
-		drain(false);
-		gmt_process_metadata_samples(&writer.stream.facts);
+		gmt_drain_rings(&writer.drain, writer.recording, &writer.stream, false);
+		gmt_process_metadata_samples(&writer.stream.metadata);
 		if (writer.listener.each_round)
 			writer.listener.each_round();
 		gmt_control_round(&writer.stream, writer.rotate.mode);
@@ -303,19 +229,19 @@ static void record(void)
 
 			if (writer.listener.before_sync)
 				writer.listener.before_sync();
-			if (atomic_load(&writer.leaves_names))
-				leave_names();
+			if (atomic_load(&writer.removes_names))
+				remove_names();
 			/* A sync point promises everything up to now, including the events of slow threads. */
-			drain(true);
-			gmt_recording_memory_leave_dead(writer.recording->area);
+			gmt_drain_rings(&writer.drain, writer.recording, &writer.stream, true);
+			gmt_recording_memory_leave_dead(writer.recording->memory);
 			gmt_stream_sync(&writer.stream);
-			tell_synced(asked);
+			publish_synced(asked);
 			gmt_snapshots_begin(&writer.stream);
 			gmt_rotation_synced(&writer.rotate, stamp);
 			gmt_stream_end_large_member(&writer.stream);
 		}
-		if (gmt_patience_now_ns() - writer.looked_ns >= LOOK_EVERY_NS) {
-			writer.looked_ns = gmt_patience_now_ns();
+		if (gmt_kernel_now_ns() - writer.looked_ns >= LOOK_EVERY_NS) {
+			writer.looked_ns = gmt_kernel_now_ns();
 			if (is_alone())
 				end_process();
 		}
@@ -329,9 +255,9 @@ static void record(void)
 static void *run(void *unused)
 {
 	gmt_descriptor_take_own_table();
-	gmt_alone_init();
+	gmt_last_threads_init();
 	record();
-	remove_area();
+	remove_memory();
 	/* Pairs with the acquire in gmt_writer_stop: the file is done. */
 	atomic_store_explicit(&writer.is_over, 1, memory_order_release);
 	syscall(SYS_futex, &writer.is_over, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
@@ -367,29 +293,29 @@ bool gmt_writer_start(void)
 	return !failure;
 }
 
-void gmt_writer_put_off(void)
+void gmt_writer_delay(void)
 {
-	atomic_store(&writer.stage, PUT_OFF);
+	atomic_store(&writer.stage, DELAYED);
 }
 
-bool gmt_writer_is_put_off(void)
+bool gmt_writer_is_delayed(void)
 {
-	return atomic_load_explicit(&writer.stage, memory_order_relaxed) == PUT_OFF;
+	return atomic_load_explicit(&writer.stage, memory_order_relaxed) == DELAYED;
 }
 
 /* Runs on a recorder stack, because it makes a thread. */
 static void begin_late(void *unused)
 {
-	uint32_t put_off = PUT_OFF;
+	uint32_t delayed = DELAYED;
 
 	(void)unused;
 	/* No writer in a handler's fork. A guest's thread (process.h) would end with the guest. */
 	if (gmt_this_thread.in_recorder & GMT_IN_RECORDER_FORKED || gmt_process_is_child() ||
-		!atomic_compare_exchange_strong(&writer.stage, &put_off, BEGUN))
+		!atomic_compare_exchange_strong(&writer.stage, &delayed, BEGUN))
 		return;
 	if (!gmt_writer_start()) {
-		atomic_store(&writer.next_try_ns, gmt_patience_now_ns() + NEXT_TRY_NS);
-		atomic_store(&writer.stage, PUT_OFF);
+		atomic_store(&writer.next_try_ns, gmt_kernel_now_ns() + NEXT_TRY_NS);
+		atomic_store(&writer.stage, DELAYED);
 		gmt_log_fault(NULL,
 			"the recorder's thread could not start: the program continues, but events that do not fit into memory are dropped");
 	} else if (writer.listener.begun_late) {
@@ -399,12 +325,12 @@ static void begin_late(void *unused)
 
 void gmt_writer_need(void)
 {
-	if (!gmt_writer_is_put_off())
+	if (!gmt_writer_is_delayed())
 		return;
 
 	uint64_t next_try_ns = atomic_load(&writer.next_try_ns);
 
-	if (!next_try_ns || gmt_patience_now_ns() >= next_try_ns)
+	if (!next_try_ns || gmt_kernel_now_ns() >= next_try_ns)
 		gmt_recorder_stack_run(begin_late, NULL);
 }
 
@@ -424,15 +350,15 @@ static struct timespec left_until(uint64_t deadline_ns, uint64_t now_ns)
 	};
 }
 
-void gmt_writer_leave_names(void)
+void gmt_writer_remove_names(void)
 {
-	atomic_store(&writer.leaves_names, true);
+	atomic_store(&writer.removes_names, true);
 }
 
 void gmt_writer_sync(uint32_t wait_ms)
 {
 	uint32_t mine = atomic_fetch_add_explicit(&writer.syncs_asked, 1, memory_order_release) + 1;
-	uint64_t deadline_ns = gmt_patience_now_ns() + (uint64_t)wait_ms * 1000000, now_ns;
+	uint64_t deadline_ns = gmt_kernel_now_ns() + (uint64_t)wait_ms * 1000000, now_ns;
 	uint32_t done;
 
 	if (!wait_ms || atomic_load_explicit(&gmt_session.is_stalled, memory_order_relaxed))
@@ -441,7 +367,7 @@ void gmt_writer_sync(uint32_t wait_ms)
 	/* The numbers may wrap around. */
 	while ((int32_t)((done = atomic_load_explicit(&writer.syncs_done, memory_order_acquire)) -
 			   mine) < 0 &&
-		(now_ns = gmt_patience_now_ns()) < deadline_ns) {
+		(now_ns = gmt_kernel_now_ns()) < deadline_ns) {
 		struct timespec limit = left_until(deadline_ns, now_ns);
 
 		syscall(SYS_futex, &writer.syncs_done, FUTEX_WAIT_PRIVATE, done, &limit, NULL, 0);
@@ -452,14 +378,14 @@ void gmt_writer_sync(uint32_t wait_ms)
 static void write_all(void *unused)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
-	uint8_t busy = thread->in_recorder;
+	uint8_t before = thread->in_recorder;
 
 	(void)unused;
 	thread->is_ours = true;
 	thread->in_recorder = GMT_IN_RECORDER_RECORDING;
 	if (open_stream())
 		finish();
-	thread->in_recorder = busy;
+	thread->in_recorder = before;
 	thread->is_ours = false;
 	atomic_store_explicit(&writer.is_over, 1, memory_order_release);
 }
@@ -471,29 +397,29 @@ static void write_all(void *unused)
  */
 static void end_without_thread(void)
 {
-	uint32_t put_off = PUT_OFF;
+	uint32_t delayed = DELAYED;
 
 	if (gmt_descriptor_may_share_table() && gmt_descriptor_has_room(DESCRIPTORS) &&
-		atomic_compare_exchange_strong(&writer.stage, &put_off, BEGUN) &&
+		atomic_compare_exchange_strong(&writer.stage, &delayed, BEGUN) &&
 		!gmt_recorder_stack_run(write_all, NULL))
-		atomic_store(&writer.stage, PUT_OFF);
+		atomic_store(&writer.stage, DELAYED);
 }
 
 void gmt_writer_stop(void)
 {
-	uint64_t deadline_ns = gmt_patience_now_ns() + STOP_WAIT_NS, now_ns;
+	uint64_t deadline_ns = gmt_kernel_now_ns() + STOP_WAIT_NS, now_ns;
 
 	atomic_store_explicit(&writer.stopping, true, memory_order_release);
 	end_without_thread();
 	atomic_store(&writer.next_try_ns, 0);
 	gmt_writer_wake();
-	if (gmt_writer_is_put_off()) {
-		gmt_diag_warn("the recorder has no thread and no descriptors; nothing is recorded");
+	if (gmt_writer_is_delayed()) {
+		gmt_diag_warn("neither a thread nor descriptors for the recorder; nothing is recorded");
 		return;
 	}
 	/* Not pthread_timedjoin_np, because somebody may change the clock that it uses. */
 	while (!atomic_load_explicit(&writer.is_over, memory_order_acquire) &&
-		(now_ns = gmt_patience_now_ns()) < deadline_ns) {
+		(now_ns = gmt_kernel_now_ns()) < deadline_ns) {
 		struct timespec limit = left_until(deadline_ns, now_ns);
 
 		syscall(SYS_futex, &writer.is_over, FUTEX_WAIT_PRIVATE, 0, &limit, NULL, 0);
@@ -506,8 +432,8 @@ void gmt_writer_stop(void)
 
 void gmt_writer_forget(void)
 {
-	gmt_alone_forget();
-	gmt_stand_in_forget();
+	gmt_last_threads_forget();
+	gmt_exit_thread_forget();
 	gmt_rotation_forget(&writer.rotate);
 	atomic_store(&writer.stage, NONE);
 }

@@ -46,10 +46,10 @@ void gmt_writer_init(struct gmt_recording *recording, struct gmt_writer_listener
 bool gmt_writer_start(void);
 
 /* Delays the start of the thread until it is needed. */
-void gmt_writer_put_off(void);
+void gmt_writer_delay(void);
 
 /* Returns whether the start is delayed and the thread was not needed so far. Any thread. */
-bool gmt_writer_is_put_off(void);
+bool gmt_writer_is_delayed(void);
 
 /*
  * Starts the thread if its start was delayed. If the thread cannot be made, reports this; the next
@@ -75,7 +75,7 @@ void gmt_writer_sync(uint32_t wait_ms);
  * Requests that the writer removes the names of its files in shared memory before the next sync
  * point. Any thread.
  */
-void gmt_writer_leave_names(void);
+void gmt_writer_remove_names(void);
 
 /*
  * Requests that the writer empties all rings and ends the file. Waits for a bounded time. If the

@@ -19,7 +19,7 @@
 #pragma GCC visibility push(default)
 #include <cuda.h>
 #include <stddef.h>
-#include "newer.h"
+#include "extra_declarations.h"
 /* Not part of CUDA: functions for tests and for the simulated management library. */
 #include "accounting.h"
 #pragma GCC visibility pop
@@ -27,7 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "identity.h"
+#include "device_identity.h"
 #include "memory/ranges.h"
 
 enum {
@@ -101,7 +101,7 @@ struct sim_driver {
 	int version;
 	/* The next five members are copies of settings; see settings.h. */
 	size_t context_bytes, module_bytes;
-	bool is_module_lazy, is_limit_charged, is_hollow;
+	bool is_module_lazy, is_limit_charged, is_unbacked;
 	int device_count;
 	struct sim_device devices[SIM_MAX_DEVICES];
 	struct CUctx_st *contexts;
@@ -118,7 +118,7 @@ struct sim_list {
 	size_t count; /* may be larger than the capacity */
 };
 
-/* state.c */
+/* driver_state.c */
 void sim_lock(void);
 void sim_unlock(void);
 /* Reads the environment and makes the devices. Only the first call has an effect. Needs no lock. */
@@ -134,10 +134,15 @@ uint64_t sim_next_id(void);
 size_t sim_round_up(size_t size_bytes, size_t unit_bytes);
 
 /* device.c */
+/*
+ * Checks what calls on a device need: an initialized driver, an output and a valid ordinal. Needs no
+ * lock.
+ */
+CUresult sim_device_check(const void *output, CUdevice ordinal);
 /* Returns how many threads a device can run at a time. Needs no lock. */
 size_t sim_device_threads(void);
 
-/* current.c */
+/* current_context.c */
 /*
  * Gets the context in which the calling thread's calls happen. This is the current context, or its
  * primary context if the current one is the view of a green context. Returns the error of a call
@@ -158,7 +163,7 @@ CUresult sim_primary_release(struct sim_device *device);
 bool sim_context_is_live(const struct CUctx_st *context);
 void sim_contexts_list(struct sim_list *list);
 
-/* green.c */
+/* green_context.c */
 /*
  * Returns whether cuCtxFromGreenCtx gave this context. Its green context and the primary context of
  * that must both be live.
@@ -247,7 +252,7 @@ CUresult sim_host_allocate(void **ret_memory, size_t size_bytes, unsigned int fl
 /* physical.c */
 void sim_physicals_list(struct sim_list *list);
 /* Frees memory that only exported descriptors kept alive, if those descriptors are now closed. */
-void sim_physicals_sweep(void);
+void sim_physicals_drop_unused(void);
 
 /* vmm.c */
 struct sim_mapping_info {

@@ -26,7 +26,7 @@ struct entry {
 #define STREAM_PER_THREAD true
 static const struct entry entries[] = {
 #include "functions.def"
-#include "absent.def"
+#include "unsupported.def"
 };
 #undef ENTRY
 
@@ -90,7 +90,7 @@ CUresult cuGetExportTable(const void **ret_table, const CUuuid *id)
 {
 	if (!ret_table || !id)
 		return CUDA_ERROR_INVALID_VALUE;
-	bool is_known = memcmp(id, &sim_private_table_id, sizeof(*id)) == 0;
-	*ret_table = is_known ? &sim_private_table : NULL;
+	bool is_known = memcmp(id, &sim_runtime_interface_id, sizeof(*id)) == 0;
+	*ret_table = is_known ? &sim_runtime_interface : NULL;
 	return is_known ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "identity.h"
+#include "device_identity.h"
 
 static const uint64_t MINIMUM_BYTES = (uint64_t)2 << 20;
 static const uint64_t MAXIMUM_BYTES = (uint64_t)1 << 46; /* half of a process's address space */
@@ -71,7 +71,7 @@ void sim_settings_read(struct sim_settings *ret_settings)
 	ret_settings->context_bytes = read_setting("SIMCUDA_CONTEXT_MEMORY", true, 0, MAXIMUM_BYTES, 0);
 	ret_settings->module_bytes = read_setting("SIMCUDA_MODULE_MEMORY", true, 0, MAXIMUM_BYTES, 0);
 	ret_settings->is_module_lazy = read_setting("SIMCUDA_LAZY_MODULES", false, 0, 1, 0) != 0;
-	ret_settings->is_hollow = read_setting("SIMCUDA_HOLLOW", false, 0, 1, 0) != 0;
+	ret_settings->is_unbacked = read_setting("SIMCUDA_HOLLOW", false, 0, 1, 0) != 0;
 	ret_settings->is_limit_charged = read_setting("SIMCUDA_LIMIT_MEMORY", false, 0, 1, 0) != 0;
 	/* At most the capacity, so that the free memory is never negative. */
 	ret_settings->others_bytes =

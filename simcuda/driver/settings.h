@@ -22,7 +22,7 @@ struct sim_settings {
 	/* SIMCUDA_LIMIT_MEMORY: a limit that cuCtxSetLimit raises costs memory */
 	bool is_limit_charged;
 	/* SIMCUDA_HOLLOW: blocks are addresses without memory; calls are several times faster */
-	bool is_hollow;
+	bool is_unbacked;
 	/* Used only by the management library. */
 	size_t others_bytes; /* SIMCUDA_OTHERS_MEMORY: bytes of each device that another process uses */
 	/* SIMCUDA_PROCESS_ID: the id that the library reports for this process; 0: the real id */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../driver/identity.h"
+#include "../driver/device_identity.h"
 #include "../driver/settings.h"
 
 /*
@@ -399,19 +399,19 @@ EXPORT(enum result, nvmlDeviceGetComputeRunningProcesses_v3,
 
 /* --- features that simulated devices lack ----------------------------------------------------- */
 
-#define ABSENT(symbol) \
+#define UNSUPPORTED(symbol) \
 	EXPORT(enum result, symbol, (void)) \
 	{ \
 		return NVML_ERROR_NOT_SUPPORTED; \
 	}
-ABSENT(nvmlDeviceGetNvLinkRemoteDeviceType)
-ABSENT(nvmlDeviceGetNvLinkRemotePciInfo_v2)
-ABSENT(nvmlDeviceGetNvLinkState)
-ABSENT(nvmlDeviceGetPowerUsage)
-ABSENT(nvmlDeviceGetTemperature)
-ABSENT(nvmlDeviceGetClockInfo)
-ABSENT(nvmlDeviceGetUtilizationRates)
-ABSENT(nvmlDeviceGetGraphicsRunningProcesses)
-ABSENT(nvmlDeviceGetGraphicsRunningProcesses_v3)
-ABSENT(nvmlDeviceGetMigMode)
-#undef ABSENT
+UNSUPPORTED(nvmlDeviceGetNvLinkRemoteDeviceType)
+UNSUPPORTED(nvmlDeviceGetNvLinkRemotePciInfo_v2)
+UNSUPPORTED(nvmlDeviceGetNvLinkState)
+UNSUPPORTED(nvmlDeviceGetPowerUsage)
+UNSUPPORTED(nvmlDeviceGetTemperature)
+UNSUPPORTED(nvmlDeviceGetClockInfo)
+UNSUPPORTED(nvmlDeviceGetUtilizationRates)
+UNSUPPORTED(nvmlDeviceGetGraphicsRunningProcesses)
+UNSUPPORTED(nvmlDeviceGetGraphicsRunningProcesses_v3)
+UNSUPPORTED(nvmlDeviceGetMigMode)
+#undef UNSUPPORTED

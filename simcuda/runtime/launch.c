@@ -81,7 +81,7 @@ struct variable {
 	struct variable *next;
 	const void *host_address;
 	size_t size_bytes;
-	char *room;
+	char *memory;
 };
 
 static pthread_mutex_t variables_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -113,7 +113,7 @@ void __cudaRegisterManagedVar(void **handle, void **host_pointer, char *device_a
 	*host_pointer = calloc(1, size_bytes);
 }
 
-static cudaError_t find_variable(const void *symbol, char **ret_room, size_t *ret_size_bytes)
+static cudaError_t find_variable(const void *symbol, char **ret_memory, size_t *ret_size_bytes)
 {
 	cudaError_t error = cudaErrorInvalidSymbol;
 
@@ -121,10 +121,10 @@ static cudaError_t find_variable(const void *symbol, char **ret_room, size_t *re
 	for (struct variable *variable = variables; variable; variable = variable->next) {
 		if (variable->host_address != symbol)
 			continue;
-		if (!variable->room)
-			variable->room = calloc(1, variable->size_bytes);
-		error = variable->room ? cudaSuccess : cudaErrorMemoryAllocation;
-		*ret_room = variable->room;
+		if (!variable->memory)
+			variable->memory = calloc(1, variable->size_bytes);
+		error = variable->memory ? cudaSuccess : cudaErrorMemoryAllocation;
+		*ret_memory = variable->memory;
 		*ret_size_bytes = variable->size_bytes;
 		break;
 	}
@@ -143,11 +143,11 @@ cudaError_t cudaGetSymbolAddress(void **ret_address, const void *symbol)
 
 cudaError_t cudaGetSymbolSize(size_t *ret_size_bytes, const void *symbol)
 {
-	char *room;
+	char *memory;
 
 	if (!ret_size_bytes)
 		return sim_leave(cudaErrorInvalidValue);
-	return sim_leave(sim_enter() ?: find_variable(symbol, &room, ret_size_bytes));
+	return sim_leave(sim_enter() ?: find_variable(symbol, &memory, ret_size_bytes));
 }
 
 /* Gets the part of a variable that a copy reads or writes. */

@@ -17,8 +17,6 @@
  *   appeared and with no status: once for legacy streams, and again if a per-thread form exists
  */
 
-struct sim_driver_calls sim_driver;
-
 static pthread_once_t load_once = PTHREAD_ONCE_INIT;
 static cudaError_t load_error;
 

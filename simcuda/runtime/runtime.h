@@ -10,7 +10,7 @@
  * between runtime and driver therefore sees the same calls as with NVIDIA's libraries.
  *
  * An exported function is one of three kinds: a row of forwards.def, which calls one driver
- * function; a function in one of these files; or a row of absent.def, which returns "not
+ * function; a function in one of these files; or a row of unsupported.def, which returns "not
  * supported".
  */
 
@@ -19,7 +19,7 @@
 #pragma GCC visibility push(default)
 #include <cuda.h>
 #include <cuda_runtime_api.h>
-#include "../driver/newer.h"
+#include "../driver/extra_declarations.h"
 /* From cuda_profiler_api.h, which some sets of headers lack. */
 cudaError_t cudaProfilerStart(void);
 cudaError_t cudaProfilerStop(void);

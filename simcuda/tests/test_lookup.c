@@ -108,7 +108,7 @@ static void every_row_of_the_table_is_found(void **state)
 #define STREAM_PER_THREAD PER_THREAD
 #define ENTRY(symbol, name, version, stream) expect_found(#name, version, STREAM_##stream, #symbol);
 #include "../driver/functions.def"
-#include "../driver/absent.def"
+#include "../driver/unsupported.def"
 #undef ENTRY
 }
 

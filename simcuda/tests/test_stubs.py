@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(FOLDER.parent), str(FOLDER.parent.parent / "tests")]
+sys.path[:0] = [str(FOLDER.parent), str(FOLDER.parent.parent / "tests" / "helpers")]
 
 import make_stubs  # noqa: E402
 import tap  # noqa: E402

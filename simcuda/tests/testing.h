@@ -18,7 +18,7 @@
 
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
-#include "../driver/newer.h"
+#include "../driver/extra_declarations.h"
 
 #define MIB ((size_t)1 << 20)
 

@@ -177,7 +177,7 @@ struct gmt_account_amount gmt_account_site_heap_peak(const struct gmt_accounting
 	return (struct gmt_account_amount){ site->live_bytes, site->live_blocks };
 }
 
-static void book_heap_alloc(struct gmt_account_heap *heap, uint64_t size_bytes, uint64_t stamp)
+static void account_heap_alloc(struct gmt_account_heap *heap, uint64_t size_bytes, uint64_t stamp)
 {
 	heap->live_bytes += size_bytes;
 	heap->live_blocks++;
@@ -200,7 +200,7 @@ static void account_alloc(struct gmt_accounting *accounting, struct gmt_account_
 
 	save_before_change(site, account, heap);
 	if (heap)
-		book_heap_alloc(heap, size_bytes, stamp);
+		account_heap_alloc(heap, size_bytes, stamp);
 	site->live_bytes += size_bytes;
 	site->live_blocks++;
 	site->alloc_count++;
@@ -227,7 +227,7 @@ static void account_alloc(struct gmt_accounting *accounting, struct gmt_account_
 	}
 }
 
-static void book_free(struct gmt_accounting *accounting, struct gmt_account_site *site,
+static void account_free(struct gmt_accounting *accounting, struct gmt_account_site *site,
 	uint64_t size_bytes)
 {
 	struct gmt_account *account = &accounting->accounts.items[site->account];
@@ -259,7 +259,7 @@ static void close_block(struct gmt_accounting *accounting, struct gmt_map *block
 	accounting->has_ended = true;
 	block->references = accounting->first_free_plus_1;
 	accounting->first_free_plus_1 = (uint32_t)index + 1;
-	book_free(accounting, &accounting->sites.items[accounting->ended.site],
+	account_free(accounting, &accounting->sites.items[accounting->ended.site],
 		accounting->ended.size_bytes);
 }
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "base/budget.h"
-#include "accounting/interpret.h"
+#include "accounting/interpret_parts.h"
 
 enum { FEW_NODES = 16 }; /* a graph with at most this many nodes needs no map */
 /* above this number of nodes, their blocks no longer fit in the CPU caches */
@@ -70,11 +70,11 @@ static bool map_allocs(struct gmt_interpret_graph *graph, size_t first)
  * Remembers which call made a node of a graph that is not executable yet. The executable graph's
  * node takes its place and tag from there.
  */
-static bool note_maker(struct gmt_event_interpreter *interpreter,
+static bool note_creator(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event)
 {
 	return event->kind != GMT_KIND_NODE_ALLOC ||
-		gmt_map_put(&interpreter->node_makers, event->address,
+		gmt_map_put(&interpreter->node_creators, event->address,
 			(uint64_t)event->place << 32 | event->tag);
 }
 
@@ -92,16 +92,16 @@ bool gmt_interpret_add_node(struct gmt_event_interpreter *interpreter,
 	};
 	struct gmt_interpret_node *slot, *made;
 	struct gmt_interpret_graph *graph;
-	uint64_t index, maker;
+	uint64_t index, creator;
 
 	if (!object)
-		return note_maker(interpreter, event);
+		return note_creator(interpreter, event);
 	if (!gmt_map_find(&interpreter->graph_ids, object, &index))
 		return true;
 	graph = &interpreter->graphs.items[index];
-	if (gmt_map_find(&interpreter->node_makers, event->address, &maker)) {
-		node.place = (uint32_t)(maker >> 32);
-		node.tag = (uint32_t)maker;
+	if (gmt_map_find(&interpreter->node_creators, event->address, &creator)) {
+		node.place = (uint32_t)(creator >> 32);
+		node.tag = (uint32_t)creator;
 	}
 	made = node.is_alloc ? NULL : find_alloc(graph, event->address);
 	if (made) {
@@ -201,5 +201,5 @@ void gmt_interpret_forget_graphs(struct gmt_event_interpreter *interpreter)
 	}
 	gmt_vec_fini(&interpreter->graphs);
 	gmt_map_fini(&interpreter->graph_ids);
-	gmt_map_fini(&interpreter->node_makers);
+	gmt_map_fini(&interpreter->node_creators);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/budget.h"
-#include "accounting/interpret.h"
+#include "accounting/interpret_parts.h"
 
 enum { POOLS_A_UNIT = 8 }; /* pools that the search examines in the time of one budget unit */
 
@@ -143,8 +143,8 @@ static struct gmt_interpret_pool *find_holder(struct gmt_event_interpreter *inte
 	return NULL;
 }
 
-static bool book(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event,
-	const struct gmt_interpret_pool *pool, uint64_t number)
+static bool account_block(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, const struct gmt_interpret_pool *pool, uint64_t number)
 {
 	struct gmt_interpret_event block = *event;
 
@@ -176,7 +176,7 @@ static bool begin_block(struct gmt_event_interpreter *interpreter,
 		!gmt_map_put(&interpreter->pool_of_address, event->address,
 			(uint64_t)(pool - interpreter->pools.items)))
 		return false;
-	return book(interpreter, event, pool, block);
+	return account_block(interpreter, event, pool, block);
 }
 
 static bool end_block(struct gmt_event_interpreter *interpreter,
@@ -218,11 +218,11 @@ static bool resize(struct gmt_event_interpreter *interpreter,
 		return true;
 	}
 	return gmt_interpret_free(interpreter, event, event->layer, event->space, block, 0, &site) &&
-		book(interpreter, event, pool, block);
+		account_block(interpreter, event, pool, block);
 }
 
 /* Ends all blocks of a heap. */
-static bool sweep(struct gmt_event_interpreter *interpreter,
+static bool end_all_blocks(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event, struct gmt_interpret_pool *pool)
 {
 	struct gmt_interpret_heap *row = row_of_pool(interpreter, pool);
@@ -256,7 +256,7 @@ static bool end(struct gmt_event_interpreter *interpreter, const struct gmt_inte
 	row->live_heaps--;
 	pool->size_bytes = 0;
 	pool->lives = false;
-	return sweep(interpreter, event, pool);
+	return end_all_blocks(interpreter, event, pool);
 }
 
 bool gmt_interpret_heap_event(struct gmt_event_interpreter *interpreter,
@@ -283,7 +283,7 @@ bool gmt_interpret_heap_event(struct gmt_event_interpreter *interpreter,
 			!interpreter->pools.items[index].lives)
 			return true;
 		pool = &interpreter->pools.items[index];
-		return event->kind == GMT_KIND_RESET ? sweep(interpreter, event, pool)
+		return event->kind == GMT_KIND_RESET ? end_all_blocks(interpreter, event, pool)
 											 : end(interpreter, event, pool);
 	default:
 		return true;

@@ -6,12 +6,11 @@
 #include <stddef.h>
 
 #include "base/budget.h"
-#include "containers/vec.h"
-#include "accounting/interpret.h"
+#include "accounting/interpret_parts.h"
 
 enum { BLOCKS_A_UNIT = 4 }; /* blocks that the search examines in the time of one budget unit */
 
-static bool book_memory(struct gmt_event_interpreter *interpreter,
+static bool account_memory(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event, uint32_t memory)
 {
 	const struct gmt_physical_memory *about = &interpreter->physical.memory.items[memory];
@@ -65,7 +64,7 @@ static bool begin_ending(struct gmt_event_interpreter *interpreter,
 static void finish_ending(struct gmt_event_interpreter *interpreter, const struct ending *ending)
 {
 	if (interpreter->forgets)
-		gmt_physical_give_back(&interpreter->physical, ending->memory);
+		gmt_physical_free_number(&interpreter->physical, ending->memory);
 }
 
 /*
@@ -130,7 +129,7 @@ bool gmt_interpret_create_memory(struct gmt_event_interpreter *interpreter,
 	if (event->space == GMT_SPACE_VMM_IMPORTED && memory != GMT_PHYSICAL_NONE)
 		return gmt_physical_retain(&interpreter->physical, memory, event->address);
 	memory = gmt_physical_create(&interpreter->physical, event->address, &about);
-	return memory != GMT_PHYSICAL_NONE && book_memory(interpreter, event, memory);
+	return memory != GMT_PHYSICAL_NONE && account_memory(interpreter, event, memory);
 }
 
 bool gmt_interpret_release_memory(struct gmt_event_interpreter *interpreter,
@@ -155,7 +154,7 @@ bool gmt_interpret_retain(struct gmt_event_interpreter *interpreter,
 }
 
 /* Takes the size from a mapping: an imported handle does not state its size. */
-static bool learn_size(struct gmt_event_interpreter *interpreter,
+static bool adopt_size_of_mapping(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event, uint32_t memory)
 {
 	struct gmt_physical_memory *about = &interpreter->physical.memory.items[memory];
@@ -167,10 +166,10 @@ static bool learn_size(struct gmt_event_interpreter *interpreter,
 	about->size_bytes = event->size_bytes;
 	if (about->device == GMT_DEVICE_UNKNOWN)
 		about->device = event->device;
-	return book_memory(interpreter, event, memory);
+	return account_memory(interpreter, event, memory);
 }
 
-static bool tell_mapped(struct gmt_event_interpreter *interpreter,
+static bool notify_mapped(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event, uint32_t memory)
 {
 	const struct gmt_physical_memory *about = &interpreter->physical.memory.items[memory];
@@ -193,9 +192,9 @@ bool gmt_interpret_map(struct gmt_event_interpreter *interpreter,
 		interpreter->physical.unknown_handles++;
 		return true;
 	}
-	return learn_size(interpreter, event, memory) &&
+	return adopt_size_of_mapping(interpreter, event, memory) &&
 		gmt_physical_map(&interpreter->physical, event->address, event->size_bytes, memory) &&
-		tell_mapped(interpreter, event, memory);
+		notify_mapped(interpreter, event, memory);
 }
 
 static bool unmap_range(struct gmt_event_interpreter *interpreter,

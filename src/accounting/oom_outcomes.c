@@ -77,8 +77,9 @@ static void refused_by_torch(struct gmt_oom_outcomes *oom_outcomes,
 	if (!chain->retried &&
 		(chain->space != GMT_SPACE_DEVICE || event->size_bytes <= chain->size_bytes)) {
 		for (unsigned i = 0; i < chain->count; i++)
-			oom_outcomes->became(oom_outcomes->user, chain->refusals[i], GMT_OOM_OUTCOME_PART, 0);
-		oom_outcomes->became(oom_outcomes->user, refusal, GMT_OOM_OUTCOME_FAILED, chain->count);
+			oom_outcomes->on_outcome(oom_outcomes->user, chain->refusals[i], GMT_OOM_OUTCOME_PART,
+				0);
+		oom_outcomes->on_outcome(oom_outcomes->user, refusal, GMT_OOM_OUTCOME_FAILED, chain->count);
 	}
 	close_chain(oom_outcomes, chain);
 }
@@ -92,7 +93,7 @@ bool gmt_oom_outcomes_refused(struct gmt_oom_outcomes *oom_outcomes,
 	return true;
 }
 
-static void given_by_driver(struct gmt_oom_outcomes *oom_outcomes,
+static void granted_by_driver(struct gmt_oom_outcomes *oom_outcomes,
 	struct gmt_oom_outcomes_chain *chain, const struct gmt_oom_outcomes_event *event)
 {
 	bool same = event->size_bytes == chain->size_bytes && event->space == chain->space;
@@ -105,22 +106,23 @@ static void given_by_driver(struct gmt_oom_outcomes *oom_outcomes,
 	}
 }
 
-static void given_by_torch(struct gmt_oom_outcomes *oom_outcomes,
+static void granted_by_torch(struct gmt_oom_outcomes *oom_outcomes,
 	struct gmt_oom_outcomes_chain *chain, const struct gmt_oom_outcomes_event *event)
 {
 	bool lies_in_it =
 		event->address >= chain->address && event->address - chain->address < chain->size_bytes;
 
 	if (chain->retried && (chain->space != GMT_SPACE_DEVICE || lies_in_it)) {
-		oom_outcomes->became(oom_outcomes->user, chain->refusals[0], GMT_OOM_OUTCOME_RETRY,
+		oom_outcomes->on_outcome(oom_outcomes->user, chain->refusals[0], GMT_OOM_OUTCOME_RETRY,
 			chain->count);
 		for (unsigned i = 1; i < chain->count; i++)
-			oom_outcomes->became(oom_outcomes->user, chain->refusals[i], GMT_OOM_OUTCOME_PART, 0);
+			oom_outcomes->on_outcome(oom_outcomes->user, chain->refusals[i], GMT_OOM_OUTCOME_PART,
+				0);
 	}
 	close_chain(oom_outcomes, chain);
 }
 
-void gmt_oom_outcomes_given(struct gmt_oom_outcomes *oom_outcomes,
+void gmt_oom_outcomes_granted(struct gmt_oom_outcomes *oom_outcomes,
 	const struct gmt_oom_outcomes_event *event)
 {
 	struct gmt_oom_outcomes_chain *chain =
@@ -129,9 +131,9 @@ void gmt_oom_outcomes_given(struct gmt_oom_outcomes *oom_outcomes,
 	if (!chain || !chain->count || chain->device != event->device)
 		return;
 	if (event->layer == GMT_LAYER_TORCH)
-		given_by_torch(oom_outcomes, chain, event);
+		granted_by_torch(oom_outcomes, chain, event);
 	else
-		given_by_driver(oom_outcomes, chain, event);
+		granted_by_driver(oom_outcomes, chain, event);
 }
 
 void gmt_oom_outcomes_fini(struct gmt_oom_outcomes *oom_outcomes)

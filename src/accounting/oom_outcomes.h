@@ -8,7 +8,7 @@
  * compaction (compact.h), which counts the outcomes.
  *
  * No threads, no I/O. The memory use grows with the number of threads that met refusals.
- * Zero-initialise, set `became` and `user`, and end with gmt_oom_outcomes_fini.
+ * Zero-initialise, set `on_outcome` and `user`, and end with gmt_oom_outcomes_fini.
  */
 
 #include <stdbool.h>
@@ -55,7 +55,7 @@ struct gmt_oom_outcomes {
 	 * GMT_OOM_OUTCOME_FAILED. `parts`: number of driver refusals that this refusal represents. A
 	 * refusal by PyTorch itself keeps its outcome, so the callback reports only `parts` for it.
 	 */
-	void (*became)(void *user, uint64_t refusal, enum gmt_oom_outcome fate, unsigned parts);
+	void (*on_outcome)(void *user, uint64_t refusal, enum gmt_oom_outcome outcome, unsigned parts);
 	void *user;
 	struct gmt_map threads; /* maps a thread id to an index in chains */
 	GMT_VEC(struct gmt_oom_outcomes_chain) chains;
@@ -73,7 +73,7 @@ bool gmt_oom_outcomes_refused(struct gmt_oom_outcomes *oom_outcomes,
 	const struct gmt_oom_outcomes_event *event, uint64_t refusal);
 
 /* Processes a successful allocation. */
-void gmt_oom_outcomes_given(struct gmt_oom_outcomes *oom_outcomes,
+void gmt_oom_outcomes_granted(struct gmt_oom_outcomes *oom_outcomes,
 	const struct gmt_oom_outcomes_event *event);
 
 void gmt_oom_outcomes_fini(struct gmt_oom_outcomes *oom_outcomes);

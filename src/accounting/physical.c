@@ -25,7 +25,7 @@ uint32_t gmt_physical_create(struct gmt_physical *physical, uint64_t handle,
 	return index;
 }
 
-void gmt_physical_give_back(struct gmt_physical *physical, uint32_t index)
+void gmt_physical_free_number(struct gmt_physical *physical, uint32_t index)
 {
 	struct gmt_physical_memory *memory = &physical->memory.items[index];
 

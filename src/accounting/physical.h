@@ -41,7 +41,7 @@ struct gmt_physical_mapping {
 };
 
 struct gmt_physical {
-	/* indexed by number - 1; a number is reused only after gmt_physical_give_back */
+	/* indexed by number - 1; a number is reused only after gmt_physical_free_number */
 	GMT_VEC(struct gmt_physical_memory) memory;
 	uint32_t free_memory_plus_1;
 	GMT_VEC(struct gmt_physical_mapping) mappings;
@@ -90,7 +90,7 @@ uint32_t gmt_physical_release(struct gmt_physical *physical, uint64_t handle);
 /*
  * Makes the number of ended memory available again. The caller must not use that number afterwards.
  */
-void gmt_physical_give_back(struct gmt_physical *physical, uint32_t memory);
+void gmt_physical_free_number(struct gmt_physical *physical, uint32_t memory);
 
 /* Maps memory at [key, key + size_bytes). Returns false when out of memory. */
 bool gmt_physical_map(struct gmt_physical *physical, uint64_t key, uint64_t size_bytes,

@@ -9,9 +9,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "base/safe.h"
+#include "base/safe_text.h"
 
-enum { CHUNK_BYTES = 64 << 10, HELD_MOST = 8, MESSAGE_BYTES = 8 << 10 };
+enum { CHUNK_BYTES = 64 << 10, MAX_HELD_BYTES = 8, MESSAGE_BYTES = 8 << 10 };
 
 struct stream {
 	struct stream *next;
@@ -21,7 +21,7 @@ struct stream {
 	int why; /* errno of the first failed write; 0: no write failed */
 	/* Number of bytes held at the beginning of `bytes`: an incomplete character or style. */
 	size_t held;
-	unsigned char bytes[HELD_MOST + CHUNK_BYTES];
+	unsigned char bytes[MAX_HELD_BYTES + CHUNK_BYTES];
 };
 
 static struct stream *streams;

@@ -31,14 +31,15 @@ enum gmt_status gmt_compact_open(const struct gmt_compact_options *options,
 	return GMT_OK;
 }
 
-static bool pass(struct gmt_compactor *compactor, uint32_t kind, const void *rows, uint32_t count)
+static bool copy_rows(struct gmt_compactor *compactor, uint32_t kind, const void *rows,
+	uint32_t count)
 {
 	return compactor->options.write(compactor->options.user, kind, rows, count);
 }
 
 /* --- definitions: they pass, and the compactor keeps what events need of them ---------------- */
 
-static bool know_threads(struct gmt_compactor *compactor, const struct gmt_thread *rows,
+static bool note_threads(struct gmt_compactor *compactor, const struct gmt_thread *rows,
 	uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -53,7 +54,7 @@ static bool know_threads(struct gmt_compactor *compactor, const struct gmt_threa
 	return true;
 }
 
-static bool know_names(struct gmt_compactor *compactor, const struct gmt_name *rows, uint32_t count)
+static bool note_names(struct gmt_compactor *compactor, const struct gmt_name *rows, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t text, length = rows[i].text.length < 256 ? rows[i].text.length : 256;
@@ -66,7 +67,7 @@ static bool know_names(struct gmt_compactor *compactor, const struct gmt_name *r
 }
 
 /* Notes which functions, frames and stacks belong to a backward call. */
-static bool know_calls(struct gmt_compactor *compactor, uint32_t kind, const void *rows,
+static bool note_backward_calls(struct gmt_compactor *compactor, uint32_t kind, const void *rows,
 	uint32_t count)
 {
 	uint64_t found;
@@ -114,7 +115,7 @@ static bool clamp(struct gmt_compactor *compactor, struct gmt_event *event)
 		gmt_map_put(&compactor->thread_stamps, event->thread, event->stamp);
 }
 
-static bool wait(struct gmt_compactor *compactor, const struct gmt_event *row)
+static bool add_waiting(struct gmt_compactor *compactor, const struct gmt_event *row)
 {
 	struct gmt_queue_entry entry = { .order = compactor->arrivals++ };
 	struct gmt_event *slot;
@@ -140,7 +141,7 @@ static bool wait(struct gmt_compactor *compactor, const struct gmt_event *row)
 /*
  * Passes events after the cut. They stay unchanged, except that a file holds differences of totals.
  */
-static bool pass_events(struct gmt_compactor *compactor, const struct gmt_event *rows,
+static bool copy_events(struct gmt_compactor *compactor, const struct gmt_event *rows,
 	uint32_t count)
 {
 	while (count) {
@@ -161,7 +162,7 @@ static bool take_events(struct gmt_compactor *compactor, const struct gmt_event 
 	uint32_t count)
 {
 	if (compactor->state >= GMT_COMPACT_COPYING)
-		return pass_events(compactor, rows, count);
+		return copy_events(compactor, rows, count);
 	for (uint32_t i = 0; i < count; i++) {
 		compactor->seen_events++;
 		/*
@@ -169,7 +170,7 @@ static bool take_events(struct gmt_compactor *compactor, const struct gmt_event 
 		 * know.
 		 */
 		if (gmt_layer_name(rows[i].layer) && rows[i].layer < GMT_ACCOUNTING_LAYERS &&
-			gmt_kind_name(rows[i].kind) && !wait(compactor, &rows[i]))
+			gmt_kind_name(rows[i].kind) && !add_waiting(compactor, &rows[i]))
 			return false;
 	}
 	return true;
@@ -180,11 +181,11 @@ static bool take_events(struct gmt_compactor *compactor, const struct gmt_event 
 static bool take_prefix_rows(struct gmt_compactor *compactor, uint32_t kind, const void *rows,
 	uint32_t count)
 {
-	if (compactor->compacted.has_fold)
+	if (compactor->compacted.has_compacted_prefix)
 		return true;
 	if (!gmt_compacted_add(&compactor->compacted, kind, rows, count))
 		return false;
-	if (compactor->compacted.has_fold) {
+	if (compactor->compacted.has_compacted_prefix) {
 		compactor->restores = true;
 		compactor->seen_events = compactor->compacted.fold.events;
 	}
@@ -215,17 +216,18 @@ static bool take(struct gmt_compactor *compactor, uint32_t kind, const void *row
 		return true;
 	switch (kind) {
 	case GMT_RECORD_THREAD:
-		return know_threads(compactor, rows, count) && pass(compactor, kind, rows, count);
+		return note_threads(compactor, rows, count) && copy_rows(compactor, kind, rows, count);
 	case GMT_RECORD_NAME:
-		return know_names(compactor, rows, count) && pass(compactor, kind, rows, count);
+		return note_names(compactor, rows, count) && copy_rows(compactor, kind, rows, count);
 	case GMT_RECORD_CODE:
 	case GMT_RECORD_FRAME:
 	case GMT_RECORD_FRAMES:
-		return know_calls(compactor, kind, rows, count) && pass(compactor, kind, rows, count);
+		return note_backward_calls(compactor, kind, rows, count) &&
+			copy_rows(compactor, kind, rows, count);
 	case GMT_RECORD_EVENT:
 		return take_events(compactor, rows, count);
 	case GMT_RECORD_SYNC:
-		return compactor->state < GMT_COMPACT_COPYING || pass(compactor, kind, rows, count);
+		return compactor->state < GMT_COMPACT_COPYING || copy_rows(compactor, kind, rows, count);
 	case GMT_RECORD_MARK:
 	case GMT_RECORD_SAMPLE:
 	case GMT_RECORD_OOM:
@@ -236,7 +238,7 @@ static bool take(struct gmt_compactor *compactor, uint32_t kind, const void *row
 	case GMT_RECORD_CALLS:
 	case GMT_RECORD_OVERHEAD:
 		if (compactor->state >= GMT_COMPACT_COPYING)
-			return pass(compactor, kind, rows, count);
+			return copy_rows(compactor, kind, rows, count);
 		for (uint32_t i = 0; i < count; i++)
 			if (!take_row(compactor, kind, (const char *)rows + (size_t)i * record->row_bytes))
 				return false;
@@ -248,7 +250,7 @@ static bool take(struct gmt_compactor *compactor, uint32_t kind, const void *row
 		return true;
 	}
 	return gmt_compacted_takes(kind) ? take_prefix_rows(compactor, kind, rows, count)
-									 : pass(compactor, kind, rows, count);
+									 : copy_rows(compactor, kind, rows, count);
 }
 
 bool gmt_compact_rows(struct gmt_compactor *compactor, uint32_t kind, const void *rows,
@@ -266,7 +268,7 @@ void gmt_compact_finish(struct gmt_compactor *compactor)
 
 /* --- work ------------------------------------------------------------------------------------ */
 
-static bool is_folded(const struct gmt_compactor *compactor)
+static bool is_compacted(const struct gmt_compactor *compactor)
 {
 	return compactor->queue.entries.count &&
 		compactor->queue.entries.items[0].stamp <= compactor->options.cut_stamp;
@@ -279,17 +281,18 @@ static bool is_folded(const struct gmt_compactor *compactor)
 static void cut_earlier_if_needed(struct gmt_compactor *compactor)
 {
 	uint64_t published_until_stamp = compactor->options.published_until_stamp,
-			 past_stamp = compactor->compacted.has_fold ? compactor->compacted.fold.stamp : 0;
+			 compacted_until_stamp =
+				 compactor->compacted.has_compacted_prefix ? compactor->compacted.fold.stamp : 0;
 	const struct gmt_queue_entry *next = compactor->queue.entries.items;
 
-	if (published_until_stamp && is_folded(compactor) && next->stamp > published_until_stamp &&
-		next->stamp > past_stamp &&
+	if (published_until_stamp && is_compacted(compactor) && next->stamp > published_until_stamp &&
+		next->stamp > compacted_until_stamp &&
 		gmt_compact_takes_place(compactor, &compactor->waiting.items[next->item]))
 		compactor->options.cut_stamp = next->stamp - 1;
 }
 
 /* Interprets the first waiting event. */
-static bool play_one(struct gmt_compactor *compactor)
+static bool interpret_one(struct gmt_compactor *compactor)
 {
 	struct gmt_queue_entry entry;
 	struct gmt_event event;
@@ -302,7 +305,7 @@ static bool play_one(struct gmt_compactor *compactor)
 }
 
 /* Interprets events while more than `most` wait. *ret_more: more work can be done now. */
-static bool play_some(struct gmt_compactor *compactor, size_t most, uint32_t max_rows,
+static bool interpret_some(struct gmt_compactor *compactor, size_t most, uint32_t max_rows,
 	bool *ret_more)
 {
 	uint32_t done = 0;
@@ -310,16 +313,16 @@ static bool play_some(struct gmt_compactor *compactor, size_t most, uint32_t max
 	for (; done < max_rows && compactor->queue.entries.count > most; done++) {
 		if (!compactor->restores)
 			cut_earlier_if_needed(compactor);
-		if (!is_folded(compactor) && !compactor->restores)
+		if (!is_compacted(compactor) && !compactor->restores)
 			break;
-		if (!play_one(compactor))
+		if (!interpret_one(compactor))
 			return false;
 	}
 	*ret_more = done == max_rows;
 	return true;
 }
 
-static bool read_on(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_more)
+static bool take_rest(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_more)
 {
 	bool drains = compactor->restores || compactor->finishing;
 
@@ -333,7 +336,8 @@ static bool read_on(struct gmt_compactor *compactor, uint32_t max_rows, bool *re
 	if (compactor->finishing && !compactor->restores && !compactor->has_spared &&
 		!gmt_compact_keep_tail(compactor))
 		return false;
-	if (!play_some(compactor, drains ? 0 : compactor->options.max_waiting, max_rows, ret_more) ||
+	if (!interpret_some(compactor, drains ? 0 : compactor->options.max_waiting, max_rows,
+			ret_more) ||
 		*ret_more)
 		return !compactor->failed;
 	if (compactor->restores) {
@@ -350,7 +354,7 @@ static bool read_on(struct gmt_compactor *compactor, uint32_t max_rows, bool *re
 }
 
 /* Passes the waiting events, which are after the cut. */
-static bool pass_waiting(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_more)
+static bool copy_waiting(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_more)
 {
 	struct gmt_queue_entry entry;
 
@@ -378,7 +382,7 @@ static bool step(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_m
 	*ret_more = false;
 	switch (compactor->state) {
 	case GMT_COMPACT_READING:
-		return read_on(compactor, max_rows, ret_more);
+		return take_rest(compactor, max_rows, ret_more);
 	case GMT_COMPACT_WRITING_HEAD:
 		if (!gmt_compact_write_head(compactor, max_rows, &done))
 			return false;
@@ -387,10 +391,10 @@ static bool step(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_m
 		*ret_more = true;
 		return true;
 	case GMT_COMPACT_COPYING:
-		if (!pass_waiting(compactor, max_rows, ret_more) || *ret_more || !compactor->finishing)
+		if (!copy_waiting(compactor, max_rows, ret_more) || *ret_more || !compactor->finishing)
 			return !compactor->failed;
 		compactor->state = GMT_COMPACT_ENDED;
-		return !compactor->has_end || pass(compactor, GMT_RECORD_END, &compactor->end, 1);
+		return !compactor->has_end || copy_rows(compactor, GMT_RECORD_END, &compactor->end, 1);
 	case GMT_COMPACT_ENDED:
 		return true;
 	}
@@ -417,7 +421,7 @@ bool gmt_compact_failed(const struct gmt_compactor *compactor)
 
 uint64_t gmt_compact_compacted_events(const struct gmt_compactor *compactor)
 {
-	return compactor->folded_events;
+	return compactor->compacted_events;
 }
 
 static void fini_maps(struct gmt_compactor *compactor)
@@ -432,7 +436,7 @@ static void fini_maps(struct gmt_compactor *compactor)
 		&compactor->thread_names,
 		&compactor->graphs_ids,
 		&compactor->unlaunched_nodes,
-		&compactor->things,
+		&compactor->objects_by_key,
 		&compactor->heap_events,
 		&compactor->heap_marks,
 		&compactor->name_texts,
@@ -458,7 +462,7 @@ void gmt_compact_close(struct gmt_compactor *compactor)
 	gmt_vec_fini(&compactor->heaps);
 	gmt_compacted_fini(&compactor->compacted);
 	gmt_vec_fini(&compactor->places);
-	gmt_vec_fini(&compactor->makers);
+	gmt_vec_fini(&compactor->requesters);
 	gmt_backward_attribution_fini(&compactor->backward_attribution);
 	gmt_vec_fini(&compactor->survivors);
 	gmt_vec_fini(&compactor->memories);

@@ -8,14 +8,14 @@
  * rows -> compactor -> rows -> encode. The recorder (in its modes `window` and `aggregate`) and
  * `gpumemtrace fold` use it. docs/folding.md documents what is kept.
  *
- * 	gmt_compact_open(&options, &fold, &error)
+ * 	gmt_compact_open(&options, &compactor, &error)
  * 	for each block of the input, in the file's order:
- * 		gmt_compact_rows(fold, kind, rows, count)
- * 		while (gmt_compact_work(fold, SLICE)) ...        go on, or do other work in between
- * 	gmt_compact_finish(fold)
- * 	while (gmt_compact_work(fold, SLICE)) ...
- * 	if (!gmt_compact_failed(fold)) the output is complete
- * 	gmt_compact_close(fold)
+ * 		gmt_compact_rows(compactor, kind, rows, count)
+ * 		while (gmt_compact_work(compactor, SLICE)) ...        go on, or do other work in between
+ * 	gmt_compact_finish(compactor)
+ * 	while (gmt_compact_work(compactor, SLICE)) ...
+ * 	if (!gmt_compact_failed(compactor)) the output is complete
+ * 	gmt_compact_close(compactor)
  *
  * The input may itself be a compacted recording. Ids (of stacks, frames, codes, names, threads,
  * functions) are the same in the output. So the writer of the input can continue to write after the
@@ -25,10 +25,10 @@
  * - the events of the blocks that are live at the cut ("survivors"), with their own stamps, threads
  *   and stacks;
  * - the past_* rows;
- * - one `fold` row;
+ * - one `compactor` row;
  * - the rows after the cut.
  *
- * An event after the `fold` row in the file is after the cut, whatever its stamp is. Rows `sync`
+ * An event after the `compactor` row in the file is after the cut, whatever its stamp is. Rows `sync`
  * and `end` count all recorded events, including compacted ones, and pass unchanged.
  *
  * The memory comes from base/. Its size depends on the live blocks, the number of sites, and
@@ -76,7 +76,7 @@ struct gmt_compact_options {
 	 */
 	const struct gmt_mark *marks;
 	size_t mark_count;
-	/* text for the `fold` row, e.g. "mode=window"; must stay valid until gmt_compact_close */
+	/* text for the `compactor` row, e.g. "mode=window"; must stay valid until gmt_compact_close */
 	const char *why;
 	uint32_t max_sites;    /* merge further sites into sites without a stack; 0: no limit */
 	uint32_t max_waiting; /* how many events may wait to be sorted; 0: 262,144 (128 bytes each) */
@@ -85,11 +85,11 @@ struct gmt_compact_options {
 };
 
 /*
- * Creates a compactor. Fails only when out of memory. The caller ends *ret_fold with
+ * Creates a compactor. Fails only when out of memory. The caller ends *ret_compactor with
  * gmt_compact_close.
  */
 enum gmt_status gmt_compact_open(const struct gmt_compact_options *options,
-	struct gmt_compactor **ret_fold, struct gmt_error *error);
+	struct gmt_compactor **ret_compactor, struct gmt_error *error);
 
 /*
  * Takes the next block of the input. `rows` have the form that gmt_decode_rows produces (events
@@ -97,32 +97,33 @@ enum gmt_status gmt_compact_open(const struct gmt_compact_options *options,
  * The call is cheap: it copies only what it must. gmt_compact_work does the work, and must have
  * returned false before the next call. Returns false if the compaction has failed.
  */
-bool gmt_compact_rows(struct gmt_compactor *fold, uint32_t kind, const void *rows, uint32_t count);
+bool gmt_compact_rows(struct gmt_compactor *compactor, uint32_t kind, const void *rows,
+	uint32_t count);
 
 /* Marks the end of the input. */
-void gmt_compact_finish(struct gmt_compactor *fold);
+void gmt_compact_finish(struct gmt_compactor *compactor);
 
 /*
  * Does a part of the waiting work, about `max_rows` rows (a row is an interpreted event, or a
  * written row). 10,000 rows take a few milliseconds. Returns true while there is more work. Returns
  * false after a failure.
  */
-bool gmt_compact_work(struct gmt_compactor *fold, uint32_t max_rows);
+bool gmt_compact_work(struct gmt_compactor *compactor, uint32_t max_rows);
 
 /*
  * Returns whether the compaction failed: memory ran out, or `write` returned false. Then the output
  * is useless.
  */
-bool gmt_compact_failed(const struct gmt_compactor *fold);
+bool gmt_compact_failed(const struct gmt_compactor *compactor);
 
 /*
  * Returns the number of events that remain only in totals, including those of earlier compactions.
- * Returns 0 until the `fold` row is written.
+ * Returns 0 until the `compactor` row is written.
  */
-uint64_t gmt_compact_compacted_events(const struct gmt_compactor *fold);
+uint64_t gmt_compact_compacted_events(const struct gmt_compactor *compactor);
 
-/* Ends a compactor. `fold` may be NULL. */
-void gmt_compact_close(struct gmt_compactor *fold);
+/* Ends a compactor. `compactor` may be NULL. */
+void gmt_compact_close(struct gmt_compactor *compactor);
 
 /*
  * Chooses the cut so that the last events, nanoseconds or steps are kept. The plan reads all rows

@@ -13,11 +13,11 @@
 #include "compaction/compact_parts.h"
 
 enum {
-	MOST_SAMPLES = 256,   /* samples of one counter; the reader examines no more */
-	LEAST_SAMPLES = 16,   /* with fewer samples, growth cannot be judged */
+	MAX_SAMPLES = 256,   /* samples of one counter; the reader examines no more */
+	MIN_SAMPLES = 16,   /* with fewer samples, growth cannot be judged */
 	/* rows of all followed counters; above this number, samples are thinned out, ... */
 	MANY_ROWS = 32768,
-	MOST_ROWS = 131072,   /* ... and above this number, the curve is dropped */
+	MAX_ROWS = 131072,   /* ... and above this number, the curve is dropped */
 };
 
 static struct gmt_compact_curve_site *site_of(struct gmt_compact_curve *curve, uint32_t site)
@@ -139,7 +139,7 @@ static bool open_interval(struct merger *merger)
 }
 
 /* Doubles the number of marks that a row represents. Called directly after a sample. */
-static bool thin(struct gmt_compact_curve *curve)
+static bool halve_samples(struct gmt_compact_curve *curve)
 {
 	struct merger merger = { .curve = curve };
 	uint64_t stride = curve->stride *= 2, step = 0;
@@ -201,16 +201,16 @@ static bool has_more(const struct gmt_compactor *compactor, const struct gmt_com
 	return curve->rows.count * compactor->followed_count > rows;
 }
 
-static bool is_to_be_thinned(const struct gmt_compactor *compactor,
+static bool has_too_many_samples(const struct gmt_compactor *compactor,
 	const struct gmt_compact_curve *curve)
 {
 	uint64_t samples = (curve->marks - 1) / curve->stride + 1;
 
-	return samples > MOST_SAMPLES ||
-		(has_more(compactor, curve, MANY_ROWS) && samples >= 2 * LEAST_SAMPLES);
+	return samples > MAX_SAMPLES ||
+		(has_more(compactor, curve, MANY_ROWS) && samples >= 2 * MIN_SAMPLES);
 }
 
-static void unfollow(struct gmt_compactor *compactor, uint32_t slot)
+static void stop_following(struct gmt_compactor *compactor, uint32_t slot)
 {
 	struct gmt_compact_curve *curve = &compactor->series.items[compactor->followed[slot]].curve;
 
@@ -224,7 +224,7 @@ static void give_up(struct gmt_compactor *compactor, struct gmt_compact_curve *c
 {
 	for (uint32_t i = 0; i < compactor->followed_count; i++)
 		if (&compactor->series.items[compactor->followed[i]].curve == curve) {
-			unfollow(compactor, i);
+			stop_following(compactor, i);
 			break;
 		}
 	curve->is_known = false;
@@ -245,7 +245,7 @@ bool gmt_compact_follow(struct gmt_compactor *compactor, uint32_t series)
 			if (compactor->series.items[compactor->followed[i]].curve.last_stamp <
 				compactor->series.items[compactor->followed[oldest]].curve.last_stamp)
 				oldest = i;
-		unfollow(compactor, oldest);
+		stop_following(compactor, oldest);
 	}
 	compactor->followed[compactor->followed_count++] = series;
 	*curve = (struct gmt_compact_curve){ .is_followed = true, .is_known = true, .stride = 1 };
@@ -289,10 +289,10 @@ bool gmt_compact_mark_curve(struct gmt_compactor *compactor, struct gmt_compact_
 	curve->touched.count = 0;
 	curve->has_end = false;
 	curve->marks++;
-	while (is_to_be_thinned(compactor, curve))
-		if (!thin(curve))
+	while (has_too_many_samples(compactor, curve))
+		if (!halve_samples(curve))
 			return false;
-	if (has_more(compactor, curve, MOST_ROWS))
+	if (has_more(compactor, curve, MAX_ROWS))
 		give_up(compactor, curve);
 	return true;
 }

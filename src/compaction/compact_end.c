@@ -84,12 +84,13 @@ static bool note_all(const struct gmt_compactor *compactor, struct end *end)
  */
 static bool may_stay(const struct gmt_compactor *compactor, uint64_t stamp)
 {
-	uint64_t past_stamp = compactor->compacted.has_fold ? compactor->compacted.fold.stamp : 0;
+	uint64_t compacted_until_stamp =
+		compactor->compacted.has_compacted_prefix ? compactor->compacted.fold.stamp : 0;
 	size_t behind = 0;
 
 	if (stamp >= compactor->options.cut_stamp)
 		return true;
-	if (!stamp || stamp < compactor->interpreted_stamp || stamp < past_stamp)
+	if (!stamp || stamp < compactor->interpreted_stamp || stamp < compacted_until_stamp)
 		return false;
 	for (size_t i = 0; i < compactor->queue.entries.count; i++)
 		behind += compactor->queue.entries.items[i].stamp > stamp;

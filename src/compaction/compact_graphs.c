@@ -103,7 +103,7 @@ static bool add_node(struct gmt_compactor *compactor, const struct gmt_event *ev
 
 /* --- objects without memory, heaps ----------------------------------------------------------- */
 
-static uint64_t thing_key(const struct gmt_event *event)
+static uint64_t object_key(const struct gmt_event *event)
 {
 	return event->address ^ (uint64_t)event->space << 56;
 }
@@ -138,13 +138,13 @@ bool gmt_compact_after(struct gmt_compactor *compactor, const struct gmt_event *
 		return true;
 	switch (event->kind) {
 	case GMT_KIND_CREATE:
-		return event->space == GMT_SPACE_GRAPH
-			? create_graph(compactor, event, before->place)
-			: keep_by(compactor, &compactor->things, thing_key(event), event, before->place);
+		return event->space == GMT_SPACE_GRAPH ? create_graph(compactor, event, before->place)
+											   : keep_by(compactor, &compactor->objects_by_key,
+													 object_key(event), event, before->place);
 	case GMT_KIND_DESTROY:
 		if (event->space == GMT_SPACE_GRAPH)
 			return destroy_graph(compactor, event);
-		drop_by(compactor, &compactor->things, thing_key(event));
+		drop_by(compactor, &compactor->objects_by_key, object_key(event));
 		return true;
 	case GMT_KIND_NODE_ALLOC:
 	case GMT_KIND_NODE_FREE:
@@ -200,5 +200,5 @@ bool gmt_compact_list_graphs(struct gmt_compactor *compactor)
 			!list_all(compactor, compactor->graphs.items[i].first_node_plus_1, 1))
 			return false;
 	return list_map(compactor, &compactor->unlaunched_nodes, 1) &&
-		list_map(compactor, &compactor->things, 0) && list_heaps(compactor);
+		list_map(compactor, &compactor->objects_by_key, 0) && list_heaps(compactor);
 }

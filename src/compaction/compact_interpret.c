@@ -5,108 +5,17 @@
 
 #include "compaction/compact_parts.h"
 
-bool gmt_compact_place(struct gmt_compactor *compactor, uint32_t stack, uint32_t frames,
-	uint32_t caller, uint32_t *ret_place)
-{
-	struct gmt_map *ids = &compactor->pair_ids;
-	uint64_t id, key = (uint64_t)stack << 32 | frames;
-
-	if (caller) {
-		uint32_t pair;
-
-		if (!gmt_compact_place(compactor, stack, frames, 0, &pair))
-			return false;
-		ids = &compactor->place_ids;
-		key = (uint64_t)pair << 32 | caller;
-	}
-	if (!gmt_map_find(ids, key, &id)) {
-		id = compactor->places.count;
-		if (!gmt_vec_reserve(&compactor->places, 1) || !gmt_map_put(ids, key, id))
-			return false;
-		*gmt_vec_push(&compactor->places) = (struct gmt_compact_place){ stack, frames, caller };
-	}
-	*ret_place = (uint32_t)id;
-	return true;
-}
-
-uint32_t gmt_compact_add_survivor(struct gmt_compactor *compactor, const struct gmt_event *event,
-	uint32_t place)
-{
-	struct gmt_compact_survivor *survivor;
-	uint32_t index = compactor->free_survivor_plus_1;
-
-	if (index) {
-		survivor = &compactor->survivors.items[index - 1];
-		compactor->free_survivor_plus_1 = survivor->next_plus_1;
-	} else {
-		survivor = gmt_vec_push(&compactor->survivors);
-		index = (uint32_t)compactor->survivors.count;
-	}
-	if (!survivor)
-		return 0;
-	*survivor = (struct gmt_compact_survivor){
-		.stamp = event->stamp,
-		.address = event->address,
-		.size_bytes = event->size_bytes,
-		.object = event->object,
-		.stream = event->stream,
-		.allocated_bytes = event->allocated_bytes,
-		.reserved_bytes = event->reserved_bytes,
-		.place = place,
-		.thread = event->thread,
-		.api = event->api,
-		.context = event->context,
-		.device = event->device,
-		.kind = event->kind,
-		.layer = event->layer,
-		.space = event->space,
-	};
-	return index;
-}
-
-void gmt_compact_drop_survivor(struct gmt_compactor *compactor, uint32_t survivor_plus_1)
-{
-	if (!survivor_plus_1)
-		return;
-	compactor->survivors.items[survivor_plus_1 - 1].next_plus_1 = compactor->free_survivor_plus_1;
-	compactor->free_survivor_plus_1 = survivor_plus_1;
-}
-
-struct gmt_compact_device *gmt_compact_find_device(const struct gmt_compactor *compactor,
-	int16_t device)
-{
-	uint64_t index;
-
-	return gmt_map_find(&compactor->device_ids, (uint16_t)device, &index)
-		? &compactor->devices.items[index]
-		: NULL;
-}
-
-struct gmt_compact_device *gmt_compact_device(struct gmt_compactor *compactor, int16_t device)
-{
-	struct gmt_compact_device *row = gmt_compact_find_device(compactor, device);
-
-	if (row)
-		return row;
-	if (!gmt_vec_reserve(&compactor->devices, 1) ||
-		!gmt_map_put(&compactor->device_ids, (uint16_t)device, compactor->devices.count))
-		return NULL;
-	row = gmt_vec_push(&compactor->devices);
-	row->device = device; /* The other fields are zero: the device has no history. */
-	return row;
-}
-
 /* --- callbacks of the event interpreter ------------------------------------------------------ */
 
 static bool made_site(void *user, const struct gmt_interpret_event *event, uint32_t site)
 {
 	struct gmt_compactor *compactor = user;
-	struct gmt_compact_maker *maker = gmt_vec_push(&compactor->makers);
+	struct gmt_compact_requester *requester = gmt_vec_push(&compactor->requesters);
 
 	(void)site;
-	if (maker)
-		*maker = (struct gmt_compact_maker){ .place = event->place };
-	return maker;
+	if (requester)
+		*requester = (struct gmt_compact_requester){ .place = event->place };
+	return requester;
 }
 
 static uint64_t name_of(const struct gmt_compactor *compactor, uint32_t thread)
@@ -119,12 +28,13 @@ static uint64_t name_of(const struct gmt_compactor *compactor, uint32_t thread)
 static bool asked(void *user, const struct gmt_interpret_event *event, uint32_t site)
 {
 	struct gmt_compactor *compactor = user;
-	struct gmt_compact_maker *maker = &compactor->makers.items[site];
+	struct gmt_compact_requester *requester = &compactor->requesters.items[site];
 
-	if (!maker->thread)
-		maker->thread = event->thread;
-	else if (maker->thread != event->thread && !maker->several)
-		maker->several = name_of(compactor, maker->thread) != name_of(compactor, event->thread);
+	if (!requester->thread)
+		requester->thread = event->thread;
+	else if (requester->thread != event->thread && !requester->several)
+		requester->several =
+			name_of(compactor, requester->thread) != name_of(compactor, event->thread);
 	return true;
 }
 
@@ -148,7 +58,7 @@ static bool counts(const struct gmt_account *account, uint32_t space)
 		space < GMT_SPACE_COUNT;
 }
 
-static void hold_peak(struct gmt_compactor *compactor, struct gmt_compact_device *device)
+static void save_peak(struct gmt_compactor *compactor, struct gmt_compact_device *device)
 {
 	const struct gmt_account *torch =
 		gmt_accounting_find_account(&compactor->accounting, GMT_LAYER_TORCH, device->device);
@@ -164,7 +74,7 @@ static void hold_peak(struct gmt_compactor *compactor, struct gmt_compact_device
  * Updates the bytes of a device and its peak, as analysis/ledger/ledger_watch.c does. PyTorch gets
  * a segment before it reports the allocation in it, so its totals at the peak may be updated later.
  */
-static bool hold(struct gmt_compactor *compactor, uint32_t site, uint64_t more_bytes,
+static bool update_device(struct gmt_compactor *compactor, uint32_t site, uint64_t more_bytes,
 	uint64_t less_bytes)
 {
 	uint32_t space;
@@ -176,7 +86,7 @@ static bool hold(struct gmt_compactor *compactor, uint32_t site, uint64_t more_b
 		device = gmt_compact_device(compactor, account->device);
 		if (device && device->peak_bytes && device->cuda_bytes == device->peak_bytes &&
 			account->told_allocated_bytes > device->held_allocated_bytes)
-			hold_peak(compactor, device);
+			save_peak(compactor, device);
 		return device;
 	}
 	if (!counts(account, space))
@@ -188,7 +98,7 @@ static bool hold(struct gmt_compactor *compactor, uint32_t site, uint64_t more_b
 	if (account->layer == GMT_LAYER_CUDA) {
 		device->cuda_bytes = account->live_bytes;
 		if (account->live_bytes > device->peak_bytes)
-			hold_peak(compactor, device);
+			save_peak(compactor, device);
 	}
 	return true;
 }
@@ -205,8 +115,8 @@ static bool began(void *user, const struct gmt_interpret_event *event, uint32_t 
 	struct gmt_compact_survivor *survivor;
 	uint32_t index;
 
-	if (!hold(compactor, site, event->size_bytes, 0) ||
-		!gmt_compact_see_peak(compactor, row->account) ||
+	if (!update_device(compactor, site, event->size_bytes, 0) ||
+		!gmt_compact_note_peak(compactor, row->account) ||
 		!gmt_compact_touch(compactor, site, row->live_bytes - event->size_bytes, NULL))
 		return false;
 	/* Blocks of handles survive together with all events that keep them alive. */
@@ -238,7 +148,7 @@ static bool ended(void *user, const struct gmt_interpret_event *event,
 	if (!gmt_compact_touch(compactor, block->site,
 			compactor->accounting.sites.items[block->site].live_bytes + block->size_bytes, block))
 		return false;
-	return hold(compactor, block->site, 0, block->size_bytes);
+	return update_device(compactor, block->site, 0, block->size_bytes);
 }
 
 static bool keep_refusal(struct gmt_compactor *compactor)
@@ -260,7 +170,7 @@ static bool keep_refusal(struct gmt_compactor *compactor)
 static bool refused(void *user, const struct gmt_interpret_event *event, uint32_t site)
 {
 	(void)event;
-	return keep_refusal(user) && gmt_compact_see_refused(user, site);
+	return keep_refusal(user) && gmt_compact_note_refused(user, site);
 }
 
 static bool refused_free(void *user, const struct gmt_interpret_event *event, bool is_live)
@@ -306,7 +216,7 @@ void gmt_compact_interpret_init(struct gmt_compactor *compactor)
 /* --- events ---------------------------------------------------------------------------------- */
 
 /* Attributes an event to a backward call, as reader/load/backward_stacks.h does. */
-static bool adopt(struct gmt_compactor *compactor, struct gmt_event *event)
+static bool attribute_to_backward(struct gmt_compactor *compactor, struct gmt_event *event)
 {
 	uint64_t found;
 
@@ -374,7 +284,7 @@ static bool place_of(struct gmt_compactor *compactor, const struct gmt_event *ev
 
 bool gmt_compact_interpret(struct gmt_compactor *compactor, struct gmt_event *event)
 {
-	struct gmt_interpret_event played = {
+	struct gmt_interpret_event interpreted = {
 		.stamp = event->stamp,
 		.address = event->address,
 		.size_bytes = event->size_bytes,
@@ -392,40 +302,40 @@ bool gmt_compact_interpret(struct gmt_compactor *compactor, struct gmt_event *ev
 		return true;
 	if (event->stamp > compactor->interpreted_stamp)
 		compactor->interpreted_stamp = event->stamp;
-	if (!gmt_compact_pass_moments(compactor, event->stamp) || !adopt(compactor, event) ||
-		!place_of(compactor, event, &played.place))
+	if (!gmt_compact_process_moments(compactor, event->stamp) ||
+		!attribute_to_backward(compactor, event) || !place_of(compactor, event, &interpreted.place))
 		return false;
-	played.tag = played.place;
+	interpreted.tag = interpreted.place;
 	if (event->layer == GMT_LAYER_TORCH) {
-		played.has_totals = true;
-		played.allocated_bytes = (uint64_t)event->allocated_bytes;
-		played.reserved_bytes = (uint64_t)event->reserved_bytes;
+		interpreted.has_totals = true;
+		interpreted.allocated_bytes = (uint64_t)event->allocated_bytes;
+		interpreted.reserved_bytes = (uint64_t)event->reserved_bytes;
 	} else {
-		played.object = event->object;
-		played.offset = event->stream;
-		played.context = event->context;
+		interpreted.object = event->object;
+		interpreted.offset = event->stream;
+		interpreted.context = event->context;
 	}
 	compactor->current = event;
-	gmt_compact_before(compactor, event, played.place, &before);
-	gmt_compact_see_given(compactor, event);
-	return gmt_interpret(&compactor->interpreter, &played) &&
+	gmt_compact_before(compactor, event, interpreted.place, &before);
+	gmt_compact_note_granted(compactor, event);
+	return gmt_interpret(&compactor->interpreter, &interpreted) &&
 		gmt_compact_after(compactor, event, &before);
 }
 
 /* --- the prefix of a compacted input --------------------------------------------------------- */
 
-static bool past_place(void *user, const struct gmt_past_site *row, uint32_t *ret_place)
+static bool take_compacted_place(void *user, const struct gmt_past_site *row, uint32_t *ret_place)
 {
 	return gmt_compact_place(user, row->stack, row->frames, row->caller, ret_place);
 }
 
-static bool past_maker(void *user, const struct gmt_past_site *row, uint32_t site)
+static bool take_compacted_requester(void *user, const struct gmt_past_site *row, uint32_t site)
 {
 	struct gmt_compactor *compactor = user;
 
-	compactor->makers.items[site].thread = row->thread;
-	compactor->makers.items[site].several = row->several;
-	compactor->makers.items[site].ooms += row->oom_count;
+	compactor->requesters.items[site].thread = row->thread;
+	compactor->requesters.items[site].several = row->several;
+	compactor->requesters.items[site].ooms += row->oom_count;
 	compactor->past_sites.items[row - compactor->compacted.sites.items] = site + 1;
 	return true;
 }
@@ -464,19 +374,21 @@ static bool restore_devices(struct gmt_compactor *compactor)
 
 bool gmt_compact_prepare(struct gmt_compactor *compactor)
 {
-	struct gmt_compacted_names names = { past_place, name_text, past_maker, compactor };
+	struct gmt_compacted_names names = { take_compacted_place, name_text, take_compacted_requester,
+		compactor };
 
 	return gmt_compacted_prepare(&compactor->compacted, &compactor->interpreter, &names);
 }
 
 bool gmt_compact_restore(struct gmt_compactor *compactor)
 {
-	struct gmt_compacted_names names = { past_place, name_text, past_maker, compactor };
+	struct gmt_compacted_names names = { take_compacted_place, name_text, take_compacted_requester,
+		compactor };
 	uint64_t misfits;
 
 	if (compactor->compacted.fold.stamp > compactor->options.cut_stamp)
 		compactor->options.cut_stamp = compactor->compacted.fold.stamp;
-	if (!gmt_compact_pass_moments(compactor, compactor->compacted.fold.stamp + 1))
+	if (!gmt_compact_process_moments(compactor, compactor->compacted.fold.stamp + 1))
 		return false;
 	for (size_t i = 0; i + 1 < compactor->compacted.calls.count; i += 2)
 		if (!gmt_backward_attribution_set_stack(&compactor->backward_attribution,

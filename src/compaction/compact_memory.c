@@ -39,7 +39,7 @@ static uint32_t memory_of(const struct gmt_compactor *compactor, const struct gm
 void gmt_compact_before(struct gmt_compactor *compactor, const struct gmt_event *event,
 	uint32_t place, struct gmt_compact_before *ret_before)
 {
-	uint64_t maker;
+	uint64_t creator;
 
 	*ret_before = (struct gmt_compact_before){ .memory = GMT_PHYSICAL_NONE, .place = place };
 	if (gmt_layer_family(event->layer) != GMT_FAMILY_CUDA)
@@ -53,8 +53,9 @@ void gmt_compact_before(struct gmt_compactor *compactor, const struct gmt_event 
 	 * was made.
 	 */
 	if ((event->kind == GMT_KIND_NODE_ALLOC || event->kind == GMT_KIND_NODE_FREE) &&
-		event->object && gmt_map_find(&compactor->interpreter.node_makers, event->address, &maker))
-		ret_before->place = (uint32_t)(maker >> 32);
+		event->object &&
+		gmt_map_find(&compactor->interpreter.node_creators, event->address, &creator))
+		ret_before->place = (uint32_t)(creator >> 32);
 }
 
 static struct gmt_compact_memory *entry_of(struct gmt_compactor *compactor, uint32_t memory)
@@ -113,8 +114,8 @@ static bool append(struct gmt_compactor *compactor, uint32_t memory, const struc
  * Adds or removes a reference. A removal cancels the last addition of the same handle. An addition
  * cancels the last removal of the same handle: mappings kept the memory alive in between.
  */
-static bool refer(struct gmt_compactor *compactor, uint32_t memory, const struct gmt_event *event,
-	uint32_t place)
+static bool change_references(struct gmt_compactor *compactor, uint32_t memory,
+	const struct gmt_event *event, uint32_t place)
 {
 	struct gmt_compact_memory *entry = entry_of(compactor, memory);
 	const struct gmt_compact_survivor *last;
@@ -134,8 +135,8 @@ static bool refer(struct gmt_compactor *compactor, uint32_t memory, const struct
 }
 
 /* Stores the event that made the mapping at this key. */
-static bool tie(struct gmt_compactor *compactor, uint64_t key, const struct gmt_event *event,
-	uint32_t place)
+static bool store_mapping(struct gmt_compactor *compactor, uint64_t key,
+	const struct gmt_event *event, uint32_t place)
 {
 	uint64_t index;
 
@@ -153,7 +154,7 @@ static bool tie(struct gmt_compactor *compactor, uint64_t key, const struct gmt_
 	return compactor->ties.items[index];
 }
 
-static bool tie_bound(struct gmt_compactor *compactor, const struct gmt_event *event,
+static bool store_bound(struct gmt_compactor *compactor, const struct gmt_event *event,
 	const struct gmt_compact_before *before)
 {
 	const struct gmt_physical *physical = &compactor->interpreter.physical;
@@ -164,8 +165,8 @@ static bool tie_bound(struct gmt_compactor *compactor, const struct gmt_event *e
 		return true;
 	bound.device =
 		event->device >= 0 ? event->device : physical->memory.items[before->memory].device;
-	return tie(compactor, gmt_physical_multicast_key(multicast, bound.device, event->stream),
-		&bound, before->place);
+	return store_mapping(compactor,
+		gmt_physical_multicast_key(multicast, bound.device, event->stream), &bound, before->place);
 }
 
 bool gmt_compact_after_memory(struct gmt_compactor *compactor, const struct gmt_event *event,
@@ -178,7 +179,7 @@ bool gmt_compact_after_memory(struct gmt_compactor *compactor, const struct gmt_
 	case GMT_KIND_ALLOC:
 		/* The memory was imported again; otherwise it is new. */
 		if (memory != GMT_PHYSICAL_NONE && event->space == GMT_SPACE_VMM_IMPORTED)
-			return refer(compactor, memory, event, before->place);
+			return change_references(compactor, memory, event, before->place);
 		memory = gmt_physical_find(physical, event->address);
 		if (memory == GMT_PHYSICAL_NONE || !entry_of(compactor, memory))
 			return memory == GMT_PHYSICAL_NONE;
@@ -188,11 +189,12 @@ bool gmt_compact_after_memory(struct gmt_compactor *compactor, const struct gmt_
 		if (memory == GMT_PHYSICAL_NONE || !entry_of(compactor, memory))
 			return memory == GMT_PHYSICAL_NONE;
 		if (is_alive(compactor, memory))
-			return refer(compactor, memory, event, before->place);
+			return change_references(compactor, memory, event, before->place);
 		forget_memory(compactor, memory);
 		return true;
 	case GMT_KIND_RETAIN:
-		return memory == GMT_PHYSICAL_NONE || refer(compactor, memory, event, before->place);
+		return memory == GMT_PHYSICAL_NONE ||
+			change_references(compactor, memory, event, before->place);
 	case GMT_KIND_MAP:
 		if (memory == GMT_PHYSICAL_NONE || !entry_of(compactor, memory))
 			return memory == GMT_PHYSICAL_NONE;
@@ -204,10 +206,10 @@ bool gmt_compact_after_memory(struct gmt_compactor *compactor, const struct gmt_
 			if (!compactor->memories.items[memory].sizing_mapping_plus_1)
 				return false;
 		}
-		return tie(compactor, event->address, event, before->place);
+		return store_mapping(compactor, event->address, event, before->place);
 	case GMT_KIND_BIND:
 	case GMT_KIND_BIND_ADDRESS:
-		return tie_bound(compactor, event, before);
+		return store_bound(compactor, event, before);
 	}
 	return true;
 }
@@ -230,7 +232,7 @@ bool gmt_compact_list(struct gmt_compactor *compactor, uint32_t survivor_plus_1,
  * Queues the mapping that stated the size of imported memory. If that mapping has ended, also
  * queues an unmap.
  */
-static bool list_learned(struct gmt_compactor *compactor, uint32_t sizing_mapping_plus_1)
+static bool list_sizing_mapping(struct gmt_compactor *compactor, uint32_t sizing_mapping_plus_1)
 {
 	const struct gmt_compact_survivor *map = &compactor->survivors.items[sizing_mapping_plus_1 - 1];
 	uint32_t index;
@@ -259,7 +261,7 @@ static bool list_learned(struct gmt_compactor *compactor, uint32_t sizing_mappin
 }
 
 /* Notes the first stamp at which a surviving mapping keeps this memory alive. */
-static void see_use(struct gmt_compactor *compactor, uint32_t memory, uint64_t stamp)
+static void note_use(struct gmt_compactor *compactor, uint32_t memory, uint64_t stamp)
 {
 	if (memory < compactor->memories.count && stamp < compactor->memories.items[memory].first_use)
 		compactor->memories.items[memory].first_use = stamp;
@@ -290,17 +292,17 @@ static bool list_mappings(struct gmt_compactor *compactor)
 	for (size_t i = 0; i < physical->mapped.capacity; i++) {
 		const struct gmt_map_slot *slot = &physical->mapped.slots[i];
 		struct gmt_compact_survivor *row;
-		uint32_t tie, memory;
+		uint32_t store_mapping, memory;
 
 		if (!slot->value_plus_1 || slot->value_plus_1 - 1 >= compactor->ties.count ||
 			!compactor->ties.items[slot->value_plus_1 - 1])
 			continue;
-		tie = compactor->ties.items[slot->value_plus_1 - 1];
-		row = &compactor->survivors.items[tie - 1];
+		store_mapping = compactor->ties.items[slot->value_plus_1 - 1];
+		row = &compactor->survivors.items[store_mapping - 1];
 		memory = physical->mappings.items[slot->value_plus_1 - 1].memory;
 		name_by_handle(compactor, row, memory);
-		see_use(compactor, memory, row->stamp);
-		if (!gmt_compact_list(compactor, tie, 4))
+		note_use(compactor, memory, row->stamp);
+		if (!gmt_compact_list(compactor, store_mapping, 4))
 			return false;
 	}
 	return true;
@@ -324,7 +326,7 @@ static void delay_releases(struct gmt_compactor *compactor, const struct gmt_com
 }
 
 /* Reverses a list. Returns its new first entry, plus 1. */
-static uint32_t turn(const struct gmt_compactor *compactor, uint32_t last_plus_1)
+static uint32_t reverse_list(const struct gmt_compactor *compactor, uint32_t last_plus_1)
 {
 	uint32_t first_plus_1 = 0, next_plus_1;
 
@@ -342,14 +344,14 @@ static uint32_t turn(const struct gmt_compactor *compactor, uint32_t last_plus_1
  */
 static bool list_references(struct gmt_compactor *compactor, const struct gmt_compact_memory *entry)
 {
-	uint32_t first_plus_1 = turn(compactor, entry->last_plus_1);
+	uint32_t first_plus_1 = reverse_list(compactor, entry->last_plus_1);
 	bool done = true;
 
 	for (uint32_t at = first_plus_1; done && at;
 		at = compactor->survivors.items[at - 1].next_plus_1)
 		done = gmt_compact_list(compactor, at,
 			compactor->survivors.items[at - 1].kind == GMT_KIND_FREE ? 5 : 2);
-	turn(compactor, first_plus_1);
+	reverse_list(compactor, first_plus_1);
 	return done;
 }
 
@@ -365,7 +367,8 @@ bool gmt_compact_list_memory(struct gmt_compactor *compactor)
 		const struct gmt_compact_memory entry = compactor->memories.items[i];
 		delay_releases(compactor, &entry);
 		if (!list_references(compactor, &entry) ||
-			(entry.sizing_mapping_plus_1 && !list_learned(compactor, entry.sizing_mapping_plus_1)))
+			(entry.sizing_mapping_plus_1 &&
+				!list_sizing_mapping(compactor, entry.sizing_mapping_plus_1)))
 			return false;
 	}
 	return true;

@@ -76,7 +76,7 @@ static struct gmt_compact_series *get_series(struct gmt_compactor *compactor,
 																						  : NULL;
 }
 
-bool gmt_compact_see_peak(struct gmt_compactor *compactor, uint32_t account)
+bool gmt_compact_note_peak(struct gmt_compactor *compactor, uint32_t account)
 {
 	uint64_t live_bytes = compactor->accounting.accounts.items[account].live_bytes;
 
@@ -314,7 +314,7 @@ bool gmt_compact_take_mark(struct gmt_compactor *compactor, const struct gmt_mar
 
 	if (row->kind == GMT_MARK_KIND_HEAP && !name_heap(compactor, row))
 		return false;
-	entry.item = GMT_COMPACT_TAKE_PLACE(&compactor->pending_marks, &compactor->unused_marks);
+	entry.item = GMT_COMPACT_TAKE_SLOT(&compactor->pending_marks, &compactor->unused_marks);
 	if (entry.item == UINT32_MAX)
 		return false;
 	compactor->pending_marks.items[entry.item] = *row;
@@ -331,18 +331,18 @@ bool gmt_compact_next_mark(struct gmt_compactor *compactor, uint64_t last_stamp,
 		return false;
 	gmt_queue_pop(&compactor->mark_queue, &entry);
 	*ret_mark = compactor->pending_marks.items[entry.item];
-	GMT_COMPACT_GIVE_PLACE(&compactor->unused_marks, entry.item);
+	GMT_COMPACT_FREE_SLOT(&compactor->unused_marks, entry.item);
 	return true;
 }
 
-bool gmt_compact_pass_moments(struct gmt_compactor *compactor, uint64_t stamp)
+bool gmt_compact_process_moments(struct gmt_compactor *compactor, uint64_t stamp)
 {
 	struct gmt_mark mark;
 
 	while (stamp && gmt_compact_next_mark(compactor, stamp - 1, &mark))
 		if (!keep_mark(compactor, &mark))
 			return false;
-	return gmt_compact_pass_answers(compactor, stamp);
+	return gmt_compact_process_answers(compactor, stamp);
 }
 
 /* --- the prefix of a compacted input: it is more exact than the survivors' marks and ooms ---- */

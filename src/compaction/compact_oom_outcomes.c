@@ -8,20 +8,20 @@
 #include "compaction/compact_parts.h"
 
 /* Changes the outcome of a refusal. `refusal` is its index in open_refusals. */
-static void became(void *user, uint64_t refusal, enum gmt_oom_outcome fate, unsigned parts)
+static void on_outcome(void *user, uint64_t refusal, enum gmt_oom_outcome outcome, unsigned parts)
 {
 	struct gmt_compactor *compactor = user;
-	struct gmt_compact_maker *maker =
-		&compactor->makers.items[compactor->open_refusals.items[refusal].site];
+	struct gmt_compact_requester *requester =
+		&compactor->requesters.items[compactor->open_refusals.items[refusal].site];
 
 	(void)parts;
-	maker->ooms -= fate != GMT_OOM_OUTCOME_FAILED && maker->ooms;
-	compactor->oom_retries += fate == GMT_OOM_OUTCOME_RETRY;
+	requester->ooms -= outcome != GMT_OOM_OUTCOME_FAILED && requester->ooms;
+	compactor->oom_retries += outcome == GMT_OOM_OUTCOME_RETRY;
 }
 
 void gmt_compact_oom_outcomes_init(struct gmt_compactor *compactor)
 {
-	compactor->oom_outcomes.became = became;
+	compactor->oom_outcomes.on_outcome = on_outcome;
 	compactor->oom_outcomes.user = compactor;
 }
 
@@ -44,7 +44,7 @@ static void forget_closed(struct gmt_compactor *compactor)
 		compactor->open_refusals.count = 0;
 }
 
-bool gmt_compact_see_refused(struct gmt_compactor *compactor, uint32_t site)
+bool gmt_compact_note_refused(struct gmt_compactor *compactor, uint32_t site)
 {
 	const struct gmt_event *event = compactor->current;
 	struct gmt_oom_outcomes_event refused = of(event);
@@ -65,17 +65,17 @@ bool gmt_compact_see_refused(struct gmt_compactor *compactor, uint32_t site)
 		return false;
 	*open =
 		(struct gmt_compact_open){ .stamp = event->stamp, .thread = event->thread, .site = site };
-	compactor->makers.items[site].ooms++;
+	compactor->requesters.items[site].ooms++;
 	return gmt_oom_outcomes_refused(&compactor->oom_outcomes, &refused,
 		compactor->open_refusals.count - 1);
 }
 
-void gmt_compact_see_given(struct gmt_compactor *compactor, const struct gmt_event *event)
+void gmt_compact_note_granted(struct gmt_compactor *compactor, const struct gmt_event *event)
 {
 	struct gmt_oom_outcomes_event given = of(event);
 
 	if (compactor->oom_outcomes.open && event->kind == GMT_KIND_ALLOC && !compactor->restores)
-		gmt_oom_outcomes_given(&compactor->oom_outcomes, &given);
+		gmt_oom_outcomes_granted(&compactor->oom_outcomes, &given);
 }
 
 static bool is_kept(const struct gmt_compactor *compactor, const struct gmt_compact_open *open)
@@ -102,7 +102,7 @@ static bool leave_open(struct gmt_compactor *compactor, const struct gmt_oom_out
 			return false;
 		compactor->open_list.items[compactor->open_list.count++] = open->thread;
 		compactor->open_list.items[compactor->open_list.count++] = open->stamp;
-		compactor->makers.items[open->site].ooms--;
+		compactor->requesters.items[open->site].ooms--;
 	}
 	return true;
 }
@@ -115,7 +115,7 @@ bool gmt_compact_close_oom_outcomes(struct gmt_compactor *compactor)
 		/* The driver has granted the memory. Only PyTorch's block inside it is after the cut. */
 		if (chain->count && chain->retried) {
 			for (unsigned j = 0; j < chain->count; j++)
-				became(compactor, chain->refusals[j],
+				on_outcome(compactor, chain->refusals[j],
 					j ? GMT_OOM_OUTCOME_PART : GMT_OOM_OUTCOME_RETRY, 0);
 		} else if (!leave_open(compactor, chain)) {
 			return false;

@@ -74,7 +74,7 @@ struct gmt_compact_place {
 };
 
 /* Who requested a site's blocks. */
-struct gmt_compact_maker {
+struct gmt_compact_requester {
 	uint32_t place;  /* place of the site */
 	uint32_t thread; /* first requesting thread; 0: no thread yet */
 	bool several;    /* threads with other names requested blocks too */
@@ -158,7 +158,7 @@ struct gmt_compactor {
 	enum gmt_compact_state state;
 	/* restores: a `fold` row was read, and its totals must be restored */
 	bool failed, finishing, has_spared, restores;
-	uint64_t seen_events, folded_events, head_events;
+	uint64_t seen_events, compacted_events, head_events;
 	uint64_t interpreted_stamp; /* stamp of the last event that was interpreted */
 	uint64_t marked_stamp; /* stamp of the last mark that was processed */
 	struct gmt_end end;
@@ -182,7 +182,7 @@ struct gmt_compactor {
 	/* Stacks. */
 	struct gmt_map pair_ids, place_ids; /* keys: stack << 32 | frames; pair id << 32 | caller */
 	GMT_VEC(struct gmt_compact_place) places;
-	GMT_VEC(struct gmt_compact_maker) makers; /* indexed by site */
+	GMT_VEC(struct gmt_compact_requester) requesters; /* indexed by site */
 	/* ids of codes, frames and stacks that lie in a backward call */
 	struct gmt_map call_codes, call_frames, call_stacks;
 	struct gmt_backward_attribution backward_attribution;
@@ -199,7 +199,7 @@ struct gmt_compactor {
 	GMT_VEC(uint32_t) free_graphs;
 	/* maps an address to the event of a node without an executable graph */
 	struct gmt_map unlaunched_nodes;
-	struct gmt_map things; /* maps a created object to the event that created it */
+	struct gmt_map objects_by_key; /* maps a created object to the event that created it */
 	struct gmt_map heap_events; /* maps the number of a live heap to the event that made the heap */
 	struct gmt_map heap_marks; /* maps the number of a heap to an index in heap_names */
 	GMT_VEC(struct gmt_mark) heap_names;
@@ -288,8 +288,8 @@ bool gmt_compact_takes_place(const struct gmt_compactor *compactor, const struct
  * close: called at the cut.
  */
 void gmt_compact_oom_outcomes_init(struct gmt_compactor *compactor);
-bool gmt_compact_see_refused(struct gmt_compactor *compactor, uint32_t site);
-void gmt_compact_see_given(struct gmt_compactor *compactor, const struct gmt_event *event);
+bool gmt_compact_note_refused(struct gmt_compactor *compactor, uint32_t site);
+void gmt_compact_note_granted(struct gmt_compactor *compactor, const struct gmt_event *event);
 bool gmt_compact_close_oom_outcomes(struct gmt_compactor *compactor);
 void gmt_compact_oom_outcomes_fini(struct gmt_compactor *compactor);
 
@@ -319,7 +319,7 @@ bool gmt_compact_list_graphs(struct gmt_compactor *compactor);
  * Takes an unused entry of a list, or adds one. Returns its index, or UINT32_MAX when out of
  * memory.
  */
-#define GMT_COMPACT_TAKE_PLACE(list, unused) \
+#define GMT_COMPACT_TAKE_SLOT(list, unused) \
 	((unused)->count ? (unused)->items[--(unused)->count] \
 			: gmt_vec_reserve((unused), (list)->count + 1) && gmt_vec_push(list) \
 			? (uint32_t)(list)->count - 1 \
@@ -329,7 +329,7 @@ bool gmt_compact_list_graphs(struct gmt_compactor *compactor);
  * Returns an entry. `unused` has room for it: the macro above reserved that room for each entry of
  * the list.
  */
-#define GMT_COMPACT_GIVE_PLACE(unused, place) ((unused)->items[(unused)->count++] = (place))
+#define GMT_COMPACT_FREE_SLOT(unused, place) ((unused)->items[(unused)->count++] = (place))
 
 /* compact_moments.c, compact_samples.c, compact_texts.c */
 bool gmt_compact_take_mark(struct gmt_compactor *compactor, const struct gmt_mark *row);
@@ -345,12 +345,12 @@ bool gmt_compact_take_compacted_moments(struct gmt_compactor *compactor);
 bool gmt_compact_next_mark(struct gmt_compactor *compactor, uint64_t last_stamp,
 	struct gmt_mark *ret_mark);
 /* Processes all marks and answers before an event with this stamp. */
-bool gmt_compact_pass_moments(struct gmt_compactor *compactor, uint64_t stamp);
+bool gmt_compact_process_moments(struct gmt_compactor *compactor, uint64_t stamp);
 /*
- * compact_samples.c: the part of gmt_compact_pass_moments for samples. Returns false when out of
+ * compact_samples.c: the part of gmt_compact_process_moments for samples. Returns false when out of
  * memory.
  */
-bool gmt_compact_pass_answers(struct gmt_compactor *compactor, uint64_t stamp);
+bool gmt_compact_process_answers(struct gmt_compactor *compactor, uint64_t stamp);
 /* Keeps an answer that an earlier compaction kept. Returns false when out of memory. */
 bool gmt_compact_keep_answer(struct gmt_compactor *compactor, const struct gmt_past_answer *row);
 /* Returns whether two step marks belong to the same counter. */
@@ -360,7 +360,7 @@ struct gmt_mark gmt_compact_mark_of(const struct gmt_compact_series *series);
 /* Adds, at the cut, a row for the marks that no row represents yet. */
 bool gmt_compact_end_steps(struct gmt_compactor *compactor);
 /* Notes that the account with this number now holds more. */
-bool gmt_compact_see_peak(struct gmt_compactor *compactor, uint32_t account);
+bool gmt_compact_note_peak(struct gmt_compactor *compactor, uint32_t account);
 void gmt_compact_moments_fini(struct gmt_compactor *compactor);
 
 /*

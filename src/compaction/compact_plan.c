@@ -3,15 +3,15 @@
 
 #include "base/pages.h"
 
-enum { MOST_STEPS = 65536, MOST_EVENTS = 1 << 22 };
+enum { MAX_STEPS = 65536, MAX_EVENTS = 1 << 22 };
 
 void gmt_compact_plan_init(struct gmt_compact_plan *ret_plan, const struct gmt_compact_keep *keep)
 {
 	*ret_plan = (struct gmt_compact_plan){ .keep = *keep };
-	if (ret_plan->keep.events > MOST_EVENTS)
-		ret_plan->keep.events = MOST_EVENTS;
-	if (ret_plan->keep.steps > MOST_STEPS)
-		ret_plan->keep.steps = MOST_STEPS;
+	if (ret_plan->keep.events > MAX_EVENTS)
+		ret_plan->keep.events = MAX_EVENTS;
+	if (ret_plan->keep.steps > MAX_STEPS)
+		ret_plan->keep.steps = MAX_STEPS;
 	if (ret_plan->keep.steps) {
 		ret_plan->steps =
 			gmt_pages_grow(NULL, 0, (ret_plan->keep.steps + 1) * sizeof(*ret_plan->steps));
@@ -34,7 +34,7 @@ static uint64_t ticks_of(const struct gmt_compact_plan *plan, uint64_t time_ns)
 	return product / ns > UINT64_MAX ? UINT64_MAX : (uint64_t)(product / ns);
 }
 
-static void see_event(struct gmt_compact_plan *plan, uint64_t stamp)
+static void note_event(struct gmt_compact_plan *plan, uint64_t stamp)
 {
 	struct gmt_queue_entry oldest;
 
@@ -49,7 +49,7 @@ static void see_event(struct gmt_compact_plan *plan, uint64_t stamp)
 		gmt_queue_pop(&plan->newest, &oldest);
 }
 
-static void see_clock(struct gmt_compact_plan *plan, const struct gmt_clock *clock)
+static void note_clock(struct gmt_compact_plan *plan, const struct gmt_clock *clock)
 {
 	if (!plan->first_clock_stamp) {
 		plan->first_clock_stamp = clock->stamp;
@@ -65,7 +65,7 @@ static void see_clock(struct gmt_compact_plan *plan, const struct gmt_clock *clo
  * Uses the program's own marks if there are any, else the marks of the optimizer that stepped
  * first.
  */
-static void see_mark(struct gmt_compact_plan *plan, const struct gmt_mark *mark)
+static void note_mark(struct gmt_compact_plan *plan, const struct gmt_mark *mark)
 {
 	bool is_own = mark->source == GMT_MARK_SOURCE_PROGRAM;
 
@@ -89,11 +89,11 @@ void gmt_compact_plan_rows(struct gmt_compact_plan *plan, uint32_t kind, const v
 {
 	for (uint32_t i = 0; i < count; i++) {
 		if (kind == GMT_RECORD_EVENT)
-			see_event(plan, ((const struct gmt_event *)rows)[i].stamp);
+			note_event(plan, ((const struct gmt_event *)rows)[i].stamp);
 		else if (kind == GMT_RECORD_CLOCK)
-			see_clock(plan, (const struct gmt_clock *)rows + i);
+			note_clock(plan, (const struct gmt_clock *)rows + i);
 		else if (kind == GMT_RECORD_MARK)
-			see_mark(plan, (const struct gmt_mark *)rows + i);
+			note_mark(plan, (const struct gmt_mark *)rows + i);
 	}
 }
 

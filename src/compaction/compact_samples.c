@@ -28,7 +28,7 @@ static bool wait_answer(struct gmt_compactor *compactor, const struct gmt_past_a
 {
 	struct gmt_queue_entry entry = { .order = compactor->moment_arrivals++ };
 
-	entry.item = GMT_COMPACT_TAKE_PLACE(&compactor->pending_answers, &compactor->unused_answers);
+	entry.item = GMT_COMPACT_TAKE_SLOT(&compactor->pending_answers, &compactor->unused_answers);
 	if (entry.item == UINT32_MAX)
 		return false;
 	compactor->pending_answers.items[entry.item] = (struct gmt_compact_answer){ .row = *row };
@@ -119,8 +119,8 @@ static int cache_misfit(uint64_t then_bytes, uint64_t now_bytes, bool known,
 }
 
 /* Marks the answer that the ledger would use for the device's peak, for one part. */
-static void spare(const struct gmt_compactor *compactor, const struct gmt_compact_device *device,
-	uint64_t peak_stamp, unsigned part, uint8_t *spared)
+static void protect_best(const struct gmt_compactor *compactor,
+	const struct gmt_compact_device *device, uint64_t peak_stamp, unsigned part, uint8_t *spared)
 {
 	uint64_t steady_bytes = 0;
 	size_t best = SIZE_MAX;
@@ -172,7 +172,7 @@ static void thin_answers(struct gmt_compactor *compactor)
 			gmt_accounting_find_account(&compactor->accounting, GMT_LAYER_CUDA, device->device);
 
 		for (unsigned part = 1; part <= GMT_SAMPLE_GRAPHS && account; part <<= 1)
-			spare(compactor, device, account->peak_stamp, part, spared);
+			protect_best(compactor, device, account->peak_stamp, part, spared);
 	}
 	for (size_t i = 0; i < compactor->answers.count; i++)
 		if (spared[i] || i % 2 || i + GMT_COMPACT_ANSWERS / 8 > compactor->answers.count)
@@ -204,11 +204,11 @@ static void forget_passed(struct gmt_compactor *compactor, uint32_t place)
 	const struct gmt_compact_answer *answer = &compactor->pending_answers.items[place];
 
 	if (answer->has_begun && answer->has_ended)
-		GMT_COMPACT_GIVE_PLACE(&compactor->unused_answers, place);
+		GMT_COMPACT_FREE_SLOT(&compactor->unused_answers, place);
 }
 
 /* Processes questions and answers before this moment, as ledger_watch does. */
-bool gmt_compact_pass_answers(struct gmt_compactor *compactor, uint64_t stamp)
+bool gmt_compact_process_answers(struct gmt_compactor *compactor, uint64_t stamp)
 {
 	struct gmt_queue_entry entry;
 

@@ -9,7 +9,7 @@
 #include "compaction/compact_parts.h"
 #include "format/encoding/event_totals.h"
 
-enum { REFUSAL_BIT = INT32_MIN, MOST_REFERENCES = 65536 };
+enum { REFUSAL_BIT = INT32_MIN, MAX_REFERENCES = 65536 };
 
 static bool write(struct gmt_compactor *compactor, uint32_t kind, const void *rows, uint32_t count)
 {
@@ -59,7 +59,7 @@ bool gmt_compact_begin_head(struct gmt_compactor *compactor)
 	compactor->head_part = 0;
 	compactor->list_layer = 0;
 	compactor->list_cursor = 0;
-	return gmt_compact_pass_moments(compactor, cut == UINT64_MAX ? cut : cut + 1) &&
+	return gmt_compact_process_moments(compactor, cut == UINT64_MAX ? cut : cut + 1) &&
 		gmt_compact_end_steps(compactor) && gmt_compact_list_memory(compactor) &&
 		gmt_compact_list_graphs(compactor) && list_refusals(compactor) &&
 		gmt_compact_close_oom_outcomes(compactor);
@@ -90,7 +90,7 @@ static bool list_blocks(struct gmt_compactor *compactor, uint32_t max_rows, bool
 		survivor = &compactor->survivors.items[place.block.tag - 1];
 		survivor->stamp = place.block.stamp;
 		survivor->size_bytes = place.block.size_bytes;
-		for (uint32_t i = 0; i < place.block.references && i < MOST_REFERENCES; i++)
+		for (uint32_t i = 0; i < place.block.references && i < MAX_REFERENCES; i++)
 			if (!gmt_queue_push(&compactor->head,
 					(struct gmt_queue_entry){
 						.stamp = survivor->stamp,
@@ -388,7 +388,7 @@ static struct gmt_past_site site_row(const struct gmt_compactor *compactor, uint
 	const struct gmt_account_site *site = &compactor->accounting.sites.items[id];
 	const struct gmt_account *account = &compactor->accounting.accounts.items[site->account];
 	const struct gmt_compact_place *place =
-		&compactor->places.items[compactor->makers.items[id].place];
+		&compactor->places.items[compactor->requesters.items[id].place];
 	struct gmt_account_amount peak = gmt_account_site_peak(&compactor->accounting, id),
 							  heap_peak = gmt_account_site_heap_peak(&compactor->accounting, id);
 
@@ -400,8 +400,8 @@ static struct gmt_past_site site_row(const struct gmt_compactor *compactor, uint
 		.frames = place->frames,
 		.caller = place->caller,
 		.heap = site->heap_plus_1,
-		.thread = compactor->makers.items[id].thread,
-		.several = compactor->makers.items[id].several,
+		.thread = compactor->requesters.items[id].thread,
+		.several = compactor->requesters.items[id].several,
 		.max_live_bytes = site->max_live_bytes,
 		.total_bytes = site->total_bytes,
 		.alloc_count = site->alloc_count,
@@ -411,7 +411,7 @@ static struct gmt_past_site site_row(const struct gmt_compactor *compactor, uint
 		.peak_blocks = peak.blocks,
 		.heap_peak_bytes = heap_peak.bytes,
 		.heap_peak_blocks = heap_peak.blocks,
-		.oom_count = compactor->makers.items[id].ooms,
+		.oom_count = compactor->requesters.items[id].ooms,
 	};
 }
 
@@ -442,7 +442,7 @@ static bool write_steps(struct gmt_compactor *compactor)
 		compactor->answers.count);
 }
 
-static bool write_fold(struct gmt_compactor *compactor)
+static bool write_fold_row(struct gmt_compactor *compactor)
 {
 	const struct gmt_accounting_anomalies *anomalies = &compactor->accounting.anomalies;
 	const char *why = compactor->options.why ? compactor->options.why : "";
@@ -475,14 +475,14 @@ static bool write_fold(struct gmt_compactor *compactor)
 		.oom_retries = compactor->oom_retries,
 		.open_ooms = { compactor->open_list.items, (uint32_t)compactor->open_list.count },
 	};
-	compactor->folded_events = row.events > row.survivors ? row.events - row.survivors : 0;
+	compactor->compacted_events = row.events > row.survivors ? row.events - row.survivors : 0;
 	return write(compactor, GMT_RECORD_FOLD, &row, 1);
 }
 
 /*
  * Writes marks, samples and refusals that arrived before the cut was reached, but belong after it.
  */
-static bool write_late(struct gmt_compactor *compactor)
+static bool write_after_cut(struct gmt_compactor *compactor)
 {
 	for (size_t i = 0; i < compactor->ooms.count; i++)
 		if (compactor->ooms.items[i].stamp > compactor->options.cut_stamp &&
@@ -530,7 +530,7 @@ bool gmt_compact_write_head(struct gmt_compactor *compactor, uint32_t max_rows, 
 		done = gmt_compact_write_curves(compactor, &part_done);
 		break;
 	case FOLD:
-		done = write_fold(compactor) && write_late(compactor);
+		done = write_fold_row(compactor) && write_after_cut(compactor);
 		break;
 	}
 	*ret_done = done && compactor->head_part == FOLD;

@@ -9,9 +9,9 @@ bool gmt_compacted_takes(uint32_t kind)
 		kind == GMT_RECORD_PAST_COUNTER || kind == GMT_RECORD_PAST_CURVE;
 }
 
-static bool add_fold(struct gmt_compacted *compacted, const struct gmt_fold *row)
+static bool add_fold_row(struct gmt_compacted *compacted, const struct gmt_fold *row)
 {
-	compacted->has_fold = true;
+	compacted->has_compacted_prefix = true;
 	compacted->fold = (struct gmt_compact_row){
 		.stamp = row->stamp, .events = row->events, .survivors = row->survivors, .merged_sites = row->merged_sites,
 		.anomalies = {
@@ -53,11 +53,11 @@ bool gmt_compacted_add(struct gmt_compacted *compacted, uint32_t kind, const voi
 	uint32_t count)
 {
 	/* A file has only one prefix. */
-	if (compacted->has_fold || !count)
+	if (compacted->has_compacted_prefix || !count)
 		return true;
 	switch (kind) {
 	case GMT_RECORD_FOLD:
-		return add_fold(compacted, rows);
+		return add_fold_row(compacted, rows);
 	case GMT_RECORD_PAST_ACCOUNT:
 		return APPEND(&compacted->accounts, rows, count);
 	case GMT_RECORD_PAST_SPACE:
@@ -79,14 +79,14 @@ bool gmt_compacted_add(struct gmt_compacted *compacted, uint32_t kind, const voi
 }
 
 /* Limits an impossible size, so that sums cannot wrap. */
-static uint64_t sane(uint64_t bytes)
+static uint64_t is_plausible(uint64_t bytes)
 {
 	return bytes > GMT_ACCOUNTING_MAX_BYTES ? GMT_ACCOUNTING_MAX_BYTES : bytes;
 }
 
 static uint64_t sum_of(uint64_t sum, uint64_t bytes)
 {
-	return gmt_account_sum_bytes(sum, sane(bytes));
+	return gmt_account_sum_bytes(sum, is_plausible(bytes));
 }
 
 static bool is_known(uint8_t layer, uint8_t space)
@@ -184,7 +184,7 @@ static bool set_heap(struct gmt_event_interpreter *interpreter, const struct gmt
 		return false;
 	heap = &interpreter->heaps->items[*ret_row];
 	heap->heaps = row->heaps;
-	heap->max_size_bytes = sane(row->max_size_bytes);
+	heap->max_size_bytes = is_plausible(row->max_size_bytes);
 	heap->swept_blocks = row->swept_blocks;
 	heap->swept_bytes = row->swept_bytes;
 	accounting = &interpreter->accounting->heaps.items[*ret_row];
@@ -259,8 +259,8 @@ static bool set_site(struct gmt_event_interpreter *interpreter, const struct gmt
 	site->saved_epoch = 1;
 	site->heap_saved_epoch = 1;
 	add_peaks(interpreter->accounting, site, row);
-	if (sane(row->max_live_bytes) > site->max_live_bytes)
-		site->max_live_bytes = sane(row->max_live_bytes);
+	if (is_plausible(row->max_live_bytes) > site->max_live_bytes)
+		site->max_live_bytes = is_plausible(row->max_live_bytes);
 	site->total_bytes = sum_of(site->total_bytes, row->total_bytes);
 	site->alloc_count = gmt_account_sum(site->alloc_count, row->alloc_count);
 	site->free_count = gmt_account_sum(site->free_count, row->free_count);
@@ -279,7 +279,7 @@ static bool set_spaces(const struct gmt_compacted *compacted, struct gmt_account
 		space = gmt_accounting_get_space(accounting, row->layer, row->device, row->space);
 		if (!space)
 			return false;
-		space->peak_bytes = sane(row->peak_bytes);
+		space->peak_bytes = is_plausible(row->peak_bytes);
 		space->peak_stamp = row->peak_stamp;
 	}
 	return true;
@@ -292,7 +292,7 @@ static bool set_spaces(const struct gmt_compacted *compacted, struct gmt_account
 static uint64_t count_peak_misfits(const struct gmt_compacted *compacted,
 	const struct gmt_accounting *accounting, const uint32_t *heaps)
 {
-	uint64_t misfits = 0, said = 0, held = 0;
+	uint64_t misfits = 0, stated = 0, held = 0;
 
 	for (size_t i = 0; i < compacted->accounts.count; i++) {
 		const struct gmt_past_account *row = &compacted->accounts.items[i];
@@ -303,7 +303,7 @@ static uint64_t count_peak_misfits(const struct gmt_compacted *compacted,
 			continue;
 		misfits +=
 			account->peak_bytes != row->peak_bytes || account->peak_blocks != row->peak_blocks;
-		said = gmt_account_sum(said, row->peak_bytes);
+		stated = gmt_account_sum(stated, row->peak_bytes);
 	}
 	for (size_t i = 0; i < accounting->accounts.count; i++)
 		held = gmt_account_sum(held, accounting->accounts.items[i].peak_bytes);
@@ -313,7 +313,7 @@ static uint64_t count_peak_misfits(const struct gmt_compacted *compacted,
 
 		misfits += heap->peak_bytes != row->peak_bytes || heap->peak_blocks != row->peak_blocks;
 	}
-	return misfits + (held != said);
+	return misfits + (held != stated);
 }
 
 /*

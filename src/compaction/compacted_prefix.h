@@ -33,7 +33,7 @@ struct gmt_compacted {
 		uint64_t stamp, events, survivors, merged_sites, oom_retries;
 		struct gmt_accounting_anomalies anomalies;
 	} fold;
-	bool has_fold;
+	bool has_compacted_prefix;
 };
 
 /* Returns whether rows of this kind belong to the prefix: past_* and `fold`. */

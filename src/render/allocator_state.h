@@ -34,7 +34,7 @@ struct gmt_allocator_state_view {
 	const struct gmt_traces *traces;
 	const struct gmt_replay *replay;
 	const struct gmt_timeline *timeline;
-	const struct gmt_allocator_state *where;
+	const struct gmt_allocator_state *allocator_state;
 	const struct gmt_temporaries *temporaries;
 	/* by owner, category, part, phase, step; sorted by peak */
 	struct gmt_table peaks[GMT_PEAK_KEYS];

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/budget.h"
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "render/check.h"
 
 /* Functions shared by the renderers of a verdict. */
@@ -12,11 +12,11 @@ struct gmt_check_name gmt_check_name(const struct gmt_verdict *verdict,
 	const struct gmt_verdict_check *check)
 {
 	const struct gmt_rule_text *rule = gmt_rule_text(check->rule);
-	struct gmt_verdict_memory_name where = gmt_verdict_memory_name(check);
+	struct gmt_verdict_memory_name memory_name = gmt_verdict_memory_name(check);
 	struct gmt_check_name name;
 
-	snprintf(name.text, sizeof(name.text), "%s %s: %s%s%s", rule->id, rule->name, where.text,
-		*where.text ? ", " : "",
+	snprintf(name.text, sizeof(name.text), "%s %s: %s%s%s", rule->id, rule->name, memory_name.text,
+		*memory_name.text ? ", " : "",
 		gmt_verdict_file_name(&verdict->subjects.items[check->subject]).text);
 	return name;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/budget.h"
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "base/text.h"
 
 static void new_line(struct gmt_json *json)

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "analysis/tables/names.h"
-#include "base/safe.h"
+#include "base/safe_text.h"
 
 void gmt_plain_style(const struct gmt_plain *plain, enum gmt_plain_style style)
 {

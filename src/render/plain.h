@@ -22,7 +22,7 @@ struct gmt_plain {
 /* Switches the style of the following text, until GMT_PLAIN_NORMAL. */
 void gmt_plain_style(const struct gmt_plain *plain, enum gmt_plain_style style);
 
-/* Writes text from a file, made safe by safe.h. */
+/* Writes text from a file, made safe by safe_text.h. */
 void gmt_plain_text(const struct gmt_plain *plain, const char *text);
 
 /* Writes an argument of a command the same way, in quotes if a shell needs them. */

@@ -31,9 +31,9 @@ struct gmt_report {
 	const struct gmt_ooms *ooms;
 	const struct gmt_ledger *ledger;
 	const struct gmt_heaps *heaps;
-	const struct gmt_allocator_state_view *where; /* or NULL */
+	const struct gmt_allocator_state_view *allocator_state; /* or NULL */
 	const struct gmt_leaks_view *leaks;
-	/* text: section of `where`; any but GMT_ALLOCATOR_STATE_SHORT replaces the lists */
+	/* text: section of `allocator_state`; any but GMT_ALLOCATOR_STATE_SHORT replaces the lists */
 	enum gmt_allocator_state_section section;
 	bool has_until; /* the report ends before the end of the recording */
 	uint64_t limit; /* sites of a list; UINT64_MAX: all in JSON, about a page in text */

@@ -16,7 +16,7 @@
  *	          turn: ANSWERED
  *	reader    reads the answer; turn: IDLE
  *
- * If a reader dies meanwhile, `asker` names a process that no longer exists. The next reader then
+ * If a reader dies meanwhile, `requester` names a process that no longer exists. The next reader then
  * takes over its turn.
  */
 
@@ -69,10 +69,10 @@ struct gmt_control {
 	_Atomic uint64_t dropped;   /* number of events that were lost */
 	_Atomic uint64_t file_bytes;
 	_Atomic uint64_t snapshots; /* number of snapshots written so far */
-	_Atomic uint64_t told_ns;   /* time of the last update, CLOCK_MONOTONIC */
+	_Atomic uint64_t updated_ns;   /* time of the last update, CLOCK_MONOTONIC */
 	/* Requests and answers. */
 	_Atomic uint32_t turn;      /* enum gmt_control_turn */
-	_Atomic uint32_t asker;     /* process id of the reader whose turn it is */
+	_Atomic uint32_t requester;     /* process id of the reader whose turn it is */
 	uint32_t verb;              /* enum gmt_control_verb */
 	uint32_t has_failed;        /* the answer is an error message */
 	char argument[GMT_CONTROL_PATH_BYTES];

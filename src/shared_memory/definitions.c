@@ -14,7 +14,7 @@ static uint32_t file_id(const struct gmt_depot_entry *entry)
 	return atomic_load_explicit(&entry->file_id, memory_order_relaxed);
 }
 
-static uint32_t give_id(struct gmt_depot_entry *entry, uint32_t *last)
+static uint32_t assign_id(struct gmt_depot_entry *entry, uint32_t *last)
 {
 	atomic_store_explicit(&entry->file_id, ++*last, memory_order_relaxed);
 	return *last;
@@ -43,7 +43,7 @@ uint32_t gmt_definitions_stack(struct gmt_definitions *definitions, uint32_t id)
 
 	stack = bytes_of(entry);
 	*row = (struct gmt_stack){
-		.id = give_id(entry, &definitions->last_stack),
+		.id = assign_id(entry, &definitions->last_stack),
 		.generation = stack->generation,
 		.truncated = (uint8_t)stack->truncated,
 		.items = { stack->addresses, (entry->length - (uint32_t)sizeof(*stack)) / 8 },
@@ -68,7 +68,7 @@ uint32_t gmt_definitions_code(struct gmt_definitions *definitions, uint32_t id)
 	if (!row)
 		return 0;
 	*row = (struct gmt_code){
-		.id = give_id(entry, &definitions->last_code),
+		.id = assign_id(entry, &definitions->last_code),
 		.function = { code->text, code->function_length },
 		.file = { code->text + code->function_length, code->file_length },
 		.first_line = code->first_line,
@@ -91,7 +91,7 @@ uint32_t gmt_definitions_frame(struct gmt_definitions *definitions, uint32_t id)
 	if (!row)
 		return 0;
 	*row = (struct gmt_frame){
-		.id = give_id(entry, &definitions->last_frame),
+		.id = assign_id(entry, &definitions->last_frame),
 		.code = code,
 		.line = frame->line,
 	};
@@ -117,7 +117,7 @@ uint32_t gmt_definitions_frames(struct gmt_definitions *definitions, uint32_t id
 		items[i] = (uint64_t)gmt_definitions_frame(definitions, stack->items[i] >> 1) << 1 |
 			(stack->items[i] & 1);
 	*row = (struct gmt_frames){
-		.id = give_id(entry, &definitions->last_frames),
+		.id = assign_id(entry, &definitions->last_frames),
 		.truncated = (uint8_t)stack->truncated,
 		.items = { items, count },
 	};
@@ -135,7 +135,7 @@ uint32_t gmt_definitions_name(struct gmt_definitions *definitions, uint32_t id)
 	if (!row)
 		return 0;
 	*row = (struct gmt_name){
-		.id = give_id(entry, &definitions->last_name),
+		.id = assign_id(entry, &definitions->last_name),
 		.text = { bytes_of(entry), entry->length },
 	};
 	return row->id;

@@ -56,7 +56,7 @@ static bool lies_within(uint64_t offset, uint64_t bytes, uint64_t all)
 	return offset <= all && bytes <= all - offset && offset % 64 == 0;
 }
 
-static bool makes_sense(const struct gmt_shared_recording *shared_recording)
+static bool is_plausible(const struct gmt_shared_recording *shared_recording)
 {
 	const struct gmt_shared_recording_header *header = &shared_recording->header;
 	uint64_t all = shared_recording->file_bytes;
@@ -97,8 +97,8 @@ static enum gmt_status read_header(struct gmt_shared_recording *shared_recording
 		return gmt_error_set(error, GMT_VERSION,
 			"%s: is from another version of gpumemtrace: use that version to recover it",
 			shared_recording->path);
-	if (!makes_sense(shared_recording))
-		return gmt_error_set(error, GMT_FORMAT, "%s: its header is damaged",
+	if (!is_plausible(shared_recording))
+		return gmt_error_set(error, GMT_FORMAT, "%s: its header makes no sense",
 			shared_recording->path);
 	owner->boot_id[sizeof(owner->boot_id) - 1] = 0;
 	owner->host[sizeof(owner->host) - 1] = 0;
@@ -109,18 +109,18 @@ static enum gmt_status read_header(struct gmt_shared_recording *shared_recording
 }
 
 enum gmt_status gmt_shared_recording_open(const char *path,
-	struct gmt_shared_recording **ret_leftover, struct gmt_error *error)
+	struct gmt_shared_recording **ret_shared_recording, struct gmt_error *error)
 {
-	return gmt_shared_recording_open_at(AT_FDCWD, path, path, ret_leftover, error);
+	return gmt_shared_recording_open_at(AT_FDCWD, path, path, ret_shared_recording, error);
 }
 
 enum gmt_status gmt_shared_recording_open_at(int folder, const char *name, const char *path,
-	struct gmt_shared_recording **ret_leftover, struct gmt_error *error)
+	struct gmt_shared_recording **ret_shared_recording, struct gmt_error *error)
 {
 	struct gmt_shared_recording *shared_recording;
 	enum gmt_status status;
 
-	*ret_leftover = NULL;
+	*ret_shared_recording = NULL;
 	if (strlen(path) >= sizeof(shared_recording->path))
 		return gmt_error_set(error, GMT_NO_FILE, "%.64s...: %s", path, strerror(ENAMETOOLONG));
 	shared_recording = gmt_pages_grow(NULL, 0, sizeof(*shared_recording));
@@ -132,7 +132,7 @@ enum gmt_status gmt_shared_recording_open_at(int folder, const char *name, const
 	if (status)
 		gmt_shared_recording_close(shared_recording);
 	else
-		*ret_leftover = shared_recording;
+		*ret_shared_recording = shared_recording;
 	return status;
 }
 

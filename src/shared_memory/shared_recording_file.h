@@ -26,14 +26,14 @@ struct gmt_shared_recording;
  * gmt_shared_recording_close.
  */
 enum gmt_status gmt_shared_recording_open(const char *path,
-	struct gmt_shared_recording **ret_leftover, struct gmt_error *error);
+	struct gmt_shared_recording **ret_shared_recording, struct gmt_error *error);
 
 /*
  * Same for the file `name` in the open folder `folder`, which stays the caller's. `path` is for
  * messages and for gmt_shared_recording_path. Links, pipes and devices are refused.
  */
 enum gmt_status gmt_shared_recording_open_at(int folder, const char *name, const char *path,
-	struct gmt_shared_recording **ret_leftover, struct gmt_error *error);
+	struct gmt_shared_recording **ret_shared_recording, struct gmt_error *error);
 
 /* `shared_recording` may be NULL. */
 void gmt_shared_recording_close(struct gmt_shared_recording *shared_recording);

@@ -7,141 +7,10 @@
 
 #include "base/pages.h"
 
-static uint64_t id_key(uint32_t kind, uint32_t id)
-{
-	return (uint64_t)kind << 32 | id;
-}
-
-bool gmt_recovery_is_defined(const struct gmt_recovery *recovery, uint32_t kind, uint32_t id)
-{
-	uint64_t unused;
-
-	return gmt_map_find(&recovery->ids, id_key(kind, id), &unused);
-}
-
-/* Kinds whose rows begin with an id that other rows use. */
-static bool has_ids(uint32_t kind)
-{
-	return kind == GMT_RECORD_API || kind == GMT_RECORD_THREAD || kind == GMT_RECORD_CODE ||
-		kind == GMT_RECORD_FRAME || kind == GMT_RECORD_FRAMES || kind == GMT_RECORD_STACK ||
-		kind == GMT_RECORD_NAME;
-}
-
-static void watch_row(struct gmt_recovery *recovery, uint32_t kind, const void *row)
-{
-	if (has_ids(kind)) {
-		uint32_t id = *(const uint32_t *)row;
-
-		if (!gmt_map_put(&recovery->ids, id_key(kind, id), 0))
-			recovery->no_memory = true;
-		if (id > recovery->last_ids[kind])
-			recovery->last_ids[kind] = id;
-	} else if (kind == GMT_RECORD_SYNC) {
-		const struct gmt_sync *sync = row;
-
-		recovery->sync_stamp = recovery->last_stamp = sync->stamp;
-		recovery->events = sync->events;
-	}
-}
-
-enum gmt_status gmt_recovery_watch(struct gmt_recovery *recovery, const struct gmt_block *block,
-	struct gmt_error *error)
-{
-	const struct gmt_record_info *record = gmt_record_info(block->kind);
-	const void *rows;
-
-	recovery->has_process |= block->kind == GMT_RECORD_PROCESS;
-	recovery->has_end |= block->kind == GMT_RECORD_END;
-	if (block->kind == GMT_RECORD_EVENT)
-		recovery->events += block->rows;
-	recovery->blocks_since_sync =
-		block->kind == GMT_RECORD_SYNC ? 0 : recovery->blocks_since_sync + 1;
-	/* If a block cannot be decoded, the reader of the file reports it. */
-	if ((has_ids(block->kind) || block->kind == GMT_RECORD_SYNC) &&
-		!gmt_decode_rows(&recovery->decoder, block, &rows, error))
-		for (uint32_t i = 0; i < block->rows; i++)
-			watch_row(recovery, block->kind, (const char *)rows + (size_t)i * record->row_bytes);
-	return recovery->no_memory ? gmt_error_set(error, GMT_NO_MEMORY, "out of memory") : GMT_OK;
-}
-
-bool gmt_recovery_is_readable(struct gmt_recovery *recovery, const struct gmt_block *block)
-{
-	struct gmt_error error;
-	const void *rows;
-
-	return !gmt_record_info(block->kind) ||
-		!gmt_decode_rows(&recovery->decoder, block, &rows, &error);
-}
-
-void gmt_recovery_add_bytes(struct gmt_recovery *recovery, const void *bytes, size_t length)
-{
-	if (!gmt_vec_reserve(&recovery->made, length)) {
-		recovery->no_memory = true;
-		return;
-	}
-	memcpy(recovery->made.items + recovery->made.count, bytes, length);
-	recovery->made.count += length;
-}
-
-/* A row that is too large for a block is left out; a recorder never makes one. */
-void gmt_recovery_add_rows(void *context, uint32_t kind, const void *rows, uint32_t count)
-{
-	struct gmt_recovery *recovery = context;
-	const struct gmt_record_info *record = gmt_record_info(kind);
-	struct gmt_error error;
-
-	if (gmt_encode_rows(&recovery->encoder, kind, rows, count, &error)) {
-		recovery->no_memory |= error.status == GMT_NO_MEMORY;
-		return;
-	}
-	gmt_recovery_add_bytes(recovery, recovery->encoder.block.items, recovery->encoder.block.count);
-	for (uint32_t i = 0; has_ids(kind) && i < count; i++)
-		watch_row(recovery, kind, (const char *)rows + (size_t)i * record->row_bytes);
-}
-
-/*
- * The recorder stores an entry's file_id before it writes the definition. If it was killed in
- * between, the id has no definition. So the id counts only if the file or the journal defines it.
- * We use `reserved` to mark an entry as checked.
- */
-static struct gmt_depot_entry *find_entry(void *context, uint32_t id, enum gmt_depot_kind kind)
-{
-	struct gmt_recovery *recovery = context;
-	struct gmt_depot_entry *entry =
-		gmt_shared_recording_entry(recovery->shared_recording, id, kind);
-
-	if (entry && !entry->reserved[0]) {
-		entry->reserved[0] = 1;
-		if (!gmt_recovery_is_defined(recovery, gmt_recovery_record_of(kind),
-				atomic_load(&entry->file_id)))
-			atomic_store(&entry->file_id, 0);
-	}
-	return entry;
-}
-
-bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at,
-	struct gmt_journal_entry *ret_entry, const uint8_t **ret_bytes)
-{
-	size_t left = recovery->journal_bytes - *at;
-
-	if (left < sizeof(*ret_entry))
-		return false;
-	memcpy(ret_entry, recovery->journal + *at, sizeof(*ret_entry));
-	left -= sizeof(*ret_entry);
-	*ret_bytes = recovery->journal + *at + sizeof(*ret_entry);
-
-	uint64_t padded = ((uint64_t)ret_entry->length + 7) & ~(uint64_t)7;
-	/* No entry is empty. Otherwise a block without bytes would count as read. */
-	if (!padded || padded > left)
-		return false;
-	*at += sizeof(*ret_entry) + padded;
-	return true;
-}
-
 /*
  * Finds out how far the rings were emptied into the journal, and which records the journal defines.
  */
-static void look_at_journal(struct gmt_recovery *recovery)
+static void scan_journal(struct gmt_recovery *recovery)
 {
 	struct gmt_journal_position position;
 	struct gmt_journal_entry entry;
@@ -165,7 +34,7 @@ static void look_at_journal(struct gmt_recovery *recovery)
 		recovery->result.is_gap && gmt_recovery_next_entry(recovery, &at, &entry, &bytes);)
 		if (entry.kind == GMT_JOURNAL_BLOCK &&
 			gmt_block_read(bytes, entry.length, &block) == entry.length)
-			gmt_recovery_watch(recovery, &block, &error);
+			gmt_recovery_note_row(recovery, &block, &error);
 	/* The file already contains the whole journal. */
 	if (recovery->base_stamp < recovery->sync_stamp)
 		recovery->journal_bytes = 0;
@@ -194,7 +63,7 @@ static bool make_from_journal(struct gmt_recovery *recovery)
 		gmt_recovery_add_bytes(recovery, bytes, entry.length);
 		if (block.kind == GMT_RECORD_EVENT)
 			recovery->result.events += block.rows;
-		gmt_recovery_watch(recovery, &block, &error);
+		gmt_recovery_note_row(recovery, &block, &error);
 		return true;
 	}
 	return false;
@@ -373,7 +242,7 @@ static void make_end(struct gmt_recovery *recovery)
 }
 
 /* Makes zero or more blocks. Returns false at the end. */
-static bool make_some(struct gmt_recovery *recovery)
+static bool make_blocks(struct gmt_recovery *recovery)
 {
 	bool is_over = true;
 
@@ -384,7 +253,7 @@ static bool make_some(struct gmt_recovery *recovery)
 			recovery->phase = GMT_RECOVER_DONE;
 			return false;
 		}
-		look_at_journal(recovery);
+		scan_journal(recovery);
 		gmt_recovery_add_beginning(recovery);
 		break;
 	case GMT_RECOVER_LOST:
@@ -416,7 +285,7 @@ enum gmt_status gmt_recovery_next(struct gmt_recovery *recovery, struct gmt_bloc
 {
 	while (recovery->handed == recovery->made.count && !recovery->no_memory) {
 		recovery->handed = recovery->made.count = 0;
-		if (!make_some(recovery))
+		if (!make_blocks(recovery))
 			return GMT_END;
 	}
 	if (recovery->no_memory)
@@ -440,7 +309,7 @@ struct gmt_recovery *gmt_recovery_new(struct gmt_shared_recording *shared_record
 	if (!recovery)
 		return NULL;
 	recovery->shared_recording = shared_recording;
-	recovery->definitions.find = find_entry;
+	recovery->definitions.find = gmt_recovery_find_entry;
 	recovery->definitions.depot = recovery;
 	return recovery;
 }

@@ -8,19 +8,6 @@
  * removed. The recorder's memory still has the definitions that the rest of the events need.
  */
 
-uint32_t gmt_recovery_record_of(enum gmt_depot_kind kind)
-{
-	static const uint32_t records[] = {
-		[GMT_DEPOT_STACK] = GMT_RECORD_STACK,
-		[GMT_DEPOT_FRAMES] = GMT_RECORD_FRAMES,
-		[GMT_DEPOT_FRAME] = GMT_RECORD_FRAME,
-		[GMT_DEPOT_CODE] = GMT_RECORD_CODE,
-		[GMT_DEPOT_NAME] = GMT_RECORD_NAME,
-	};
-
-	return kind < sizeof(records) / sizeof(*records) ? records[kind] : 0;
-}
-
 static void read_apis(struct gmt_recovery *recovery)
 {
 	size_t bytes, length;
@@ -167,11 +154,11 @@ static void define_as(struct gmt_recovery *recovery, struct gmt_depot_entry *ent
  */
 bool gmt_recovery_add_lost(struct gmt_recovery *recovery)
 {
-	enum { AT_ONCE = 256 };
+	enum { BATCH_ROWS = 256 };
 	struct gmt_depot_entry *entry;
 	int count = 0;
 
-	while (count < AT_ONCE &&
+	while (count < BATCH_ROWS &&
 		(recovery->entry = gmt_shared_recording_next_entry(recovery->shared_recording,
 			 recovery->entry, &entry)) != 0) {
 		uint32_t kind = gmt_recovery_record_of(entry->kind), file_id = atomic_load(&entry->file_id);

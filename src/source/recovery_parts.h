@@ -98,6 +98,14 @@ uint32_t gmt_recovery_record_of(enum gmt_depot_kind kind);
 bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at,
 	struct gmt_journal_entry *ret_entry, const uint8_t **ret_bytes);
 
+/*
+ * The recorder stores an entry's file_id before it writes the definition. If it was killed in
+ * between, the id has no definition. So the id counts only if the file or the journal defines it.
+ * We use `reserved` to mark an entry as checked.
+ */
+struct gmt_depot_entry *gmt_recovery_find_entry(void *context, uint32_t id,
+	enum gmt_depot_kind kind);
+
 /* Adds the blocks of the recording's beginning, if the file lacks them. */
 void gmt_recovery_add_beginning(struct gmt_recovery *recovery);
 

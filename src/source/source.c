@@ -312,7 +312,7 @@ enum gmt_status gmt_source_open_file(const struct gmt_inflater *inflater, int fd
 	return GMT_OK;
 }
 
-bool gmt_source_is_hardly_begun(int fd)
+bool gmt_source_is_just_begun(int fd)
 {
 	uint8_t header[GMT_FILE_HEADER_BYTES];
 	struct gmt_source *source;
@@ -413,7 +413,7 @@ enum gmt_status gmt_source_next(struct gmt_source *source, struct gmt_block *ret
 	if (!source->file_is_over) {
 		status = next_of_file(source, ret_block, error);
 		if (!status)
-			return gmt_recovery_watch(source->recovery, ret_block, error);
+			return gmt_recovery_note_row(source->recovery, ret_block, error);
 		if (status != GMT_END && status != GMT_DAMAGED)
 			return status;
 		source->file_is_over = true;

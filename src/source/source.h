@@ -74,7 +74,7 @@ enum gmt_status gmt_source_open_descriptor(int fd, const char *path,
  * Returns whether the recorder that wrote the file `fd` was killed in its first moment. The file is
  * then empty, or has only a part of the file header. Changes the position of `fd`.
  */
-bool gmt_source_is_hardly_begun(int fd);
+bool gmt_source_is_just_begun(int fd);
 
 /*
  * Returns whether the source ended in the middle of the file's last member. Valid after

@@ -68,7 +68,7 @@ def link_shim(objects, folder):
     path = os.path.join(folder, "libgpumemtrace.so")
     return path, subprocess.run(
         [CROSS, "-shared", "-Wl,-soname,libgpumemtrace.so", "-Wl,-z,lazy", "-Wl,-z,nodelete",
-         "-Wl,-z,noexecstack", "-o", path, *objects], capture_output=True, text=True)
+         "-Wl,-z,noexecstack", f"-Wl,--version-script={PRELOAD}/exports.map", "-o", path, *objects], capture_output=True, text=True)
 
 
 def build_program(compiler, folder):
@@ -102,7 +102,7 @@ def build_recorder_stack(compiler, folder):
     path = os.path.join(folder, "recorder_stack")
     subprocess.run([compiler, "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O2", "-g",
                     "-funwind-tables", f"-I{PRELOAD}", f"-I{os.path.join(os.path.dirname(PRELOAD), 'src')}", "-o", path,
-                    os.path.join(os.path.dirname(HERE), "preload", "test_recorder_stack.c"),
+                    os.path.join(os.path.dirname(HERE), "preload", "runtime", "test_recorder_stack.c"),
                     *[os.path.join(PRELOAD, "runtime", name) for name in ("recorder_stack.c", "recorder_stack_switch.S")], "-pthread"],
                    check=True)
     return path

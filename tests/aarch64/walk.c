@@ -29,7 +29,7 @@ static __thread unsigned spliced;
 static _Atomic bool is_signed;
 static int number, failures;
 
-/* Changing stacks has a test of its own (tests/preload/test_recorder_stack.c). */
+/* Changing stacks has a test of its own (tests/preload/runtime/test_recorder_stack.c). */
 bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
 {
 	work(argument);
@@ -67,7 +67,7 @@ __attribute__((noinline)) static bool take(uint64_t fp_instead)
 
 	if (start.ip != frame[1])
 		is_signed = true;
-	return gmt_walk_take(walk, &start, LIMIT);
+	return gmt_walk_capture(walk, &start, LIMIT);
 }
 
 /* The frame that called take(), and then all that were noted down. */

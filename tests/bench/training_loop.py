@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""training_loop.py STEPS ROUNDS none|python|all|profiler [PICKLE]: times the transformer of tests/torch.
+"""training_loop.py STEPS ROUNDS none|python|all|profiler [PICKLE]: times the transformer of tests/torch/programs.
 
 The third argument turns PyTorch's own memory recorder on, or its profiler with memory and stacks. Prints JSON: milliseconds of
 a step in the fastest round, and processor milliseconds of a step over all rounds and all threads. The profiler is started and
@@ -11,7 +11,7 @@ import os
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "torch"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "torch", "programs"))
 
 import torch  # noqa: E402
 from torch import nn  # noqa: E402

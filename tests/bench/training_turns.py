@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""training_turns.py STEPS PAIRS shim|python|all: the transformer of tests/torch in one process, recorded and not, in turns.
+"""training_turns.py STEPS PAIRS shim|python|all: the transformer of tests/torch/programs in one process, recorded and not, in turns.
 
 What machines and processes differ by falls out of it. The recorder is the shim, in front of which bypass.c is preloaded: what
 PyTorch reports of its blocks goes to the shim or past it. Or it is PyTorch's own with the stacks it names, on and off. Each turn
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "torch"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "torch", "programs"))
 
 import torch  # noqa: E402
 from torch import nn  # noqa: E402

@@ -13,9 +13,8 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import SHIM, Recording
+from snapshots import SHIM, Recording, built
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 LIBC = {"dlsym", "dlvsym", "dlerror", "dlclose", "_exit", "_Exit", "getenv", "execve", "execv", "execvp", "execvpe",
@@ -54,7 +53,7 @@ class Loading:
     def __init__(self, preload):
         folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         self.recording = Recording(
-            [os.path.join(PROGRAMS, "thrower"), os.path.join(PROGRAMS, "libthrows.so"), "3"],
+            [built("thrower"), built("libthrows.so"), "3"],
             preload=preload,
             environment={"LD_DEBUG": "bindings,scopes", "LD_DEBUG_OUTPUT": os.path.join(folder, "log")})
         # env(1), which puts the preload in place, becomes the program: one process, two programs.

@@ -10,17 +10,15 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 import unittest
 
+import members
 import tap
+from definitions import Kind
 from snapshots import BUILD, CLI, CUDA, SHIM, SIMCUDA, records, report
-
-sys.path.append(os.path.join(os.path.dirname(__file__), "..", "cli"))
-import members  # noqa: E402
 
 LONG_RUN = os.path.join(BUILD, "tests", "bounds", "long-run")
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
@@ -179,7 +177,8 @@ class Bounds(Books):
         self.check_books(run)
         left = [row for row in records(run.path, "event") if row["layer"] == CUDA]
         if not records(run.path, "drop"):
-            self.assertEqual(sum(row["kind"] == 1 for row in left) - sum(row["kind"] == 2 for row in left), run.books["live_blocks"])
+            allocs, frees = (sum(row["kind"] == kind for row in left) for kind in (Kind.ALLOC, Kind.FREE))
+            self.assertEqual(allocs - frees, run.books["live_blocks"])
         # What lived at the end of the last step, and what came behind it: how many that is, is up to the machine.
         self.assertLess(len(left), run.books["live_blocks"] + 16384)
 

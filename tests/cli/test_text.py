@@ -5,13 +5,14 @@ import unittest
 
 import cli
 import write_snapshot as w
+from definitions import Kind, Layer, Space
 
 EXPECTED = os.path.join(cli.TESTS, "cli", "expected")
 GOLDEN = os.path.join(cli.TESTS, "golden")
 
 
 def event(stamp, address, size, **more):
-    return {"stamp": stamp * 1000, "thread": 1, "kind": 1, "layer": 2, "space": 1, "device": 0, "api": 1,
+    return {**w.EVENT, "stamp": stamp * 1000, "layer": Layer.TORCH, "device": 0, "api": 1,
             "address": address, "size_bytes": size, **more}
 
 
@@ -29,13 +30,13 @@ def write_story(path):
     stacks = [{"id": 1, "items": [4, 3]}, {"id": 2, "items": [6, 4, 3]}, {"id": 3, "items": [8, 10, 10, 6, 4, 3]}]
     mib = 1 << 20
     events = [
-        event(2000, 0x1000000, 20 * mib, layer=1, api=2, frames=1),
+        event(2000, 0x1000000, 20 * mib, layer=Layer.CUDA, api=2, frames=1),
         event(2010, 0x1000000, 6 * mib, frames=3, allocated_bytes=0, reserved_bytes=20 * mib),
         event(2020, 0x1600000, 9 * mib, frames=2),
         event(2030, 0x1f00000, 512, frames=1),
-        {**event(2040, 0x1600000, 9 * mib, frames=0), "kind": 2},
-        event(2050, 0x5000, 2 * mib, layer=1, space=4, device=-1, api=3, frames=1),
-        {**event(2060, 0, 3 << 40, layer=1, api=2, frames=2), "kind": 3, "result": 2},
+        {**event(2040, 0x1600000, 9 * mib, frames=0), "kind": Kind.FREE},
+        event(2050, 0x5000, 2 * mib, layer=Layer.CUDA, space=Space.PINNED, device=-1, api=3, frames=1),
+        {**event(2060, 0, 3 << 40, layer=Layer.CUDA, api=2, frames=2), "kind": Kind.ALLOC_FAILED, "result": 2},
     ]
     w.write(path,
             w.process(command=b"python\0train.py\0--name\0my run\0", rank=2, start_time_ns=1700000000 * 10**9,

@@ -10,22 +10,22 @@ import subprocess
 import tempfile
 import unittest
 
-import leftovers
+import shared_recordings
 import other_users
-from snapshots import SHIM, SIMCUDA, cli, records, report
+from definitions import Kind
+from snapshots import SHIM, SIMCUDA, built, cli, records, report
 from tasks import PATIENCE_S as WAIT_S
 from tasks import wait_until
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-HOST = os.path.join(PROGRAMS, "faults-host")
-INJECT = os.path.join(PROGRAMS, "libfaults-inject.so")
-ALLOC, FREE = 1, 2
+HOST = built("faults-host")
+INJECT = built("libfaults-inject.so")
+ALLOC, FREE = Kind.ALLOC, Kind.FREE
 ONCE = "faults-begin"
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _MNT_DETACH = 2
 
-HAS_MOUNTS = leftovers.take_own_mounts()
+HAS_MOUNTS = shared_recordings.take_own_mounts()
 needs_mounts = unittest.skipUnless(HAS_MOUNTS, "mounting needs root")
 
 

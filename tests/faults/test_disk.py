@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What goes wrong with the file that is written: the program goes on, hears one line, and the file says what it lacks."""
-import glob
 import os
 import shutil
-import unittest
 
 import tap
-from faulty import ONCE, Faults, Host, cli, fill, needs_mounts, tmpfs, wait_until
+from faulty import ONCE, Faults, Host, fill, needs_mounts, tmpfs, wait_until
 
 MUCH = 30000  # calls: their events do not fit into a ring
 

@@ -3,7 +3,6 @@
 import glob
 import os
 import re
-import unittest
 
 import tap
 from faulty import Faults, Host, fill, needs_mounts, report, tmpfs, wait_until

@@ -5,8 +5,8 @@ import re
 import subprocess
 
 import tap
-from faulty import PROGRAMS, WAIT_S, Faults, Host
-from snapshots import SHIM, SIMCUDA
+from faulty import WAIT_S, Faults, Host
+from snapshots import SHIM, SIMCUDA, built
 
 NOWHERE = {"output": "/proc/nowhere/x.gmt.gz"}
 
@@ -54,7 +54,7 @@ class Streams(Faults):
         except BlockingIOError:
             os.set_blocking(theirs, True)
         process = subprocess.run(
-            ["env", f"LD_PRELOAD={SHIM}", os.path.join(PROGRAMS, "faults-host")], input="events 10\n", stderr=theirs,
+            ["env", f"LD_PRELOAD={SHIM}", built("faults-host")], input="events 10\n", stderr=theirs,
             stdout=subprocess.PIPE, text=True, timeout=WAIT_S,
             env={**os.environ, "GPUMEMTRACE_OPTIONS": "output=/proc/nowhere/x:dept=3", "LD_LIBRARY_PATH": SIMCUDA})
         os.close(ours)
@@ -73,7 +73,7 @@ class Streams(Faults):
 
     def test_without_any_stream_the_snapshot_is_whole(self):
         host = Host()
-        command = ["sh", "-c", f'echo "events 10" | LD_PRELOAD={SHIM} "$0" >&- 2>&-', os.path.join(PROGRAMS, "faults-host")]
+        command = ["sh", "-c", f'echo "events 10" | LD_PRELOAD={SHIM} "$0" >&- 2>&-', built("faults-host")]
         subprocess.run(command, timeout=WAIT_S, cwd=host.work, env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA,
                                                     "GPUMEMTRACE_OPTIONS": "output=streams.gmt.gz"}, check=False)
         host.end()

@@ -6,10 +6,10 @@ import os
 import subprocess
 import time
 
-import leftovers
+import shared_recordings
 import tap
-from faulty import PROGRAMS, WAIT_S, Faults, Host, cli, needs_mounts, needs_tool, tmpfs, wait_until
-from snapshots import SHIM, SIMCUDA, report
+from faulty import WAIT_S, Faults, Host, cli, needs_mounts, needs_tool, tmpfs, wait_until
+from snapshots import SHIM, SIMCUDA, built, report
 
 IN_A_CONTAINER = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
 
@@ -76,7 +76,7 @@ class Containers(Faults):
     def test_an_empty_environment_is_enough(self):
         host = Host()
         done = subprocess.run(
-            ["env", "-i", f"LD_PRELOAD={SHIM}", f"LD_LIBRARY_PATH={SIMCUDA}", os.path.join(PROGRAMS, "faults-host")],
+            ["env", "-i", f"LD_PRELOAD={SHIM}", f"LD_LIBRARY_PATH={SIMCUDA}", built("faults-host")],
             input="events 10\n", capture_output=True, text=True, timeout=WAIT_S, cwd=host.work, check=True)
         host.end()
         self.assertEqual((done.stdout, done.stderr), ("events 10: 0, errno 0\n", ""))
@@ -88,7 +88,7 @@ class Containers(Faults):
                 host = Host(around=["sh", "-c", f'umask {mask} && exec "$@"', "sh"], options={"output": "new/%p.gmt.gz"})
                 host("events 10")
                 # Those of others come and go. Without /dev/shm it lies beside the file.
-                (path,) = [path for path in leftovers.paths(os.path.join(host.folder, "new"))
+                (path,) = [path for path in shared_recordings.paths(os.path.join(host.folder, "new"))
                            if f"{host.process.pid}." in os.path.basename(path)]
                 self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
                 self.end(host)

@@ -71,7 +71,7 @@ static void check_peaks(const struct gmt_allocator_state_view *view)
 			for (; count; count--)
 				bytes += row++->peak_bytes;
 			if (bytes != account->peak_bytes &&
-				(bytes || !view->snapshot->compacted.has_fold ||
+				(bytes || !view->snapshot->compacted.has_compacted_prefix ||
 					(view->peaks[i].key != GMT_TABLE_PHASE &&
 						view->peaks[i].key != GMT_TABLE_STEP)))
 				abort();
@@ -120,7 +120,7 @@ static void render(struct gmt_pipeline *parts, const struct gmt_allocator_state_
 		.ooms = &parts->ooms,
 		.ledger = &parts->ledger,
 		.heaps = &parts->heaps,
-		.where = &made->view,
+		.allocator_state = &made->view,
 		.leaks = &leaks,
 		.limit = UINT64_MAX,
 		.frames = 6,
@@ -308,7 +308,7 @@ static bool report(const char *path, uint64_t until, enum gmt_traces_native nati
 		.traces = { .native = native, .owner_rules = owner_rules() },
 		.until = until,
 		.leaks = *leaks,
-		.wants_where = true,
+		.wants_allocator_state = true,
 	};
 
 	if (gmt_pipeline_load(path, &options, ret_parts))

@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					!rule->name)))
 			abort();
 	}
-	gmt_owner_sieve_fini(&sieve);
+	gmt_owner_rule_cache_fini(&sieve);
 	gmt_owner_rules_fini(&rules);
 	free(text);
 	return 0;

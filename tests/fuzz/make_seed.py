@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Makes a small seed for fuzzing of a recording: without stacks, and without anything that tells of the machine.
 
-    make_seed.py RECORDING SEED        (with tests/cli in PYTHONPATH)
+    make_seed.py RECORDING SEED        (with tests/helpers in PYTHONPATH)
 
 The kept ones (corpus/snapshot) are what is in such files inside gzip; one was made of a recording of
 `random-calls 3 1000 2 BOOKS` (tests/random), most of what tests/cli writes.

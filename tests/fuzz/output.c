@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "base/safe.h"
+#include "base/safe_text.h"
 
 enum { DEPTH = 256 };
 

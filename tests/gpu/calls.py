@@ -12,9 +12,9 @@ import sys
 import tempfile
 
 from bench import SOURCE, Run
+from definitions import Layer
 
 WORKERS = 4
-DRIVER_LAYER = 3
 MEANINGS = {"1": "invalid value", "2": "out of memory", "101": "no such device", "500": "not found", "800": "not permitted",
             "801": "not supported"}
 MAKES_NO_SENSE_HERE = {
@@ -43,9 +43,9 @@ MAKES_NO_SENSE_HERE = {
 
 
 def load_shim_test(bench):
-    """tests/shim/test_routes.py, which knows what an event must be."""
+    """tests/shim/hooks/test_routes.py, which knows what an event must be."""
     os.environ["GMT_TEST_PROGRAMS"] = os.environ["GMT_TEST_BUILD"] = bench.programs
-    sys.path[:0] = [os.path.join(SOURCE, "tests", "shim"), os.path.join(SOURCE, "tests")]
+    sys.path[:0] = [os.path.join(SOURCE, "tests", "shim", "hooks"), os.path.join(SOURCE, "tests", "helpers")]
     import test_routes
     return test_routes
 
@@ -88,7 +88,7 @@ class Snippets:
         recorded = [self.expectations.recorded_event(row) for row in self.bench.events(run.file)] if run.file else []
         if not self.bench.is_simulated:
             # The real runtime makes contexts and loads code by itself, and their sizes are not ours to know.
-            expected, recorded = ([event for event in events if event[2] != DRIVER_LAYER] for events in (expected, recorded))
+            expected, recorded = ([event for event in events if event[2] != Layer.DRIVER] for events in (expected, recorded))
         for place, (mine, seen) in enumerate(zip(expected, recorded)):
             if mine != seen:
                 return [f"event {place}: {seen} instead of {mine}"]

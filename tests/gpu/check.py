@@ -9,16 +9,19 @@ import os
 import subprocess
 import sys
 
-import books
-import calls
-import exact
-import harm
-import lookups
-import toolkit
 from bench import SOURCE, Bench, Table, last_line
+
+sys.path.insert(1, os.path.join(SOURCE, "tests", "helpers"))
+import calls  # noqa: E402
+import exact  # noqa: E402
+import harm  # noqa: E402
+import ledger  # noqa: E402
+import lookups  # noqa: E402
+import toolkit  # noqa: E402
 
 SECTIONS = ["pointers", "calls", "host", "captures", "costs", "ledger", "pytorch"]
 SNIPPETS_VERSION = 12050  # of the headers that they are written for
+TEST_FOLDERS = (("helpers",), ("shim", "hooks"), ("shim", "lifecycle"))
 TEST_HOST = "test_host.Host.test_"
 HOST_CASES = [
     "test_routes.Routes.test_a_runtime_call_is_one_event_under_its_own_name",
@@ -86,7 +89,7 @@ class Check:
 
     def run_host_cases(self):
         variables = {"GMT_TEST_PROGRAMS": self.bench.programs, "GMT_TEST_BUILD": self.bench.programs,
-                     "PYTHONPATH": os.path.join(SOURCE, "tests"), "PYTHONDONTWRITEBYTECODE": "1"}
+                     "PYTHONPATH": ":".join(os.path.join(SOURCE, "tests", *parts) for parts in TEST_FOLDERS), "PYTHONDONTWRITEBYTECODE": "1"}
         variables = {**os.environ, **variables}
         variables.pop("LD_LIBRARY_PATH", None)  # the tests' own programs get one, by themselves
         cases = HOST_CASES + (["test_routes.Routes.test_ctypes_users_are_recorded_with_their_python_stack"]
@@ -113,9 +116,9 @@ class Check:
     def ledger(self):
         self.table.section("The ledger")
         if self.has("holdings"):
-            books.check_holdings(self.bench, self.table)
+            ledger.check_holdings(self.bench, self.table)
         if self.torch:
-            books.check_training(self.bench, self.table)
+            ledger.check_training(self.bench, self.table)
         else:
             self.table.add("the ledger of PyTorch", "skipped", self.no_torch)
 
@@ -151,14 +154,14 @@ def compare_kept(bench, table):
     table.section("Kept: every hooked function")
     calls.compare_kept(bench, table)
     table.section("Kept: costs and the ledger")
-    for name, judge in (("costs", harm.judge_costs), ("holdings", books.judge_holdings)):
+    for name, judge in (("costs", harm.judge_costs), ("holdings", ledger.judge_holdings)):
         files = bench.recordings(name)
         if files:
             judge(bench, table, text_of(bench.kept_path(name + ".out")), files[-1])
-    for way in books.WAYS:
+    for way in ledger.WAYS:
         told_in, files = bench.kept_path(f"ledger-{way}.json"), bench.recordings(f"ledger-{way}")
         if os.path.exists(told_in) and files:
-            books.judge_training(bench, table, way, told_in, files[-1])
+            ledger.judge_training(bench, table, way, told_in, files[-1])
     table.section("Kept: PyTorch")
     exact.compare_kept(bench, table)
 

@@ -6,7 +6,7 @@ import re
 
 from bench import SOURCE, last_line
 
-TORCH = os.path.join(SOURCE, "tests", "torch")
+TORCH = os.path.join(SOURCE, "tests", "torch", "programs")
 
 # Script, its arguments, and whether PyTorch's reserved memory comes from plain cudaMalloc in it.
 EXACT = [

@@ -2,11 +2,11 @@
 """Nobody is harmed by the recorder: bad calls, stream captures, the driver's symbol table; and what it measures is so."""
 import re
 
+from definitions import Kind, Space
+
 MIB = 1 << 20
 MODES = ["global", "thread-local", "relaxed"]
-ALLOC, SET = 1, 18
-CONTEXT, MODULE, LIMIT = 17, 18, 19
-COST_SPACES = {"context": CONTEXT, "module": MODULE, "limit": LIMIT}
+COST_SPACES = {"context": Space.CONTEXT, "module": Space.MODULE, "limit": Space.LIMIT}
 COSTS = {"SIMCUDA_CONTEXT_MEMORY": "300M", "SIMCUDA_MODULE_MEMORY": "3M", "SIMCUDA_LIMIT_MEMORY": "1"}
 DEEP_BYTES = 654321
 # On a real device others come and go meanwhile.
@@ -106,7 +106,7 @@ def check_deep(bench, table):
 
 def judge_deep(bench, table, run):
     found = [row["name"] for row in (bench.events(run.file) if run.file else [])
-             if row["kind"] == ALLOC and row["size_bytes"] == DEEP_BYTES]
+             if row["kind"] == Kind.ALLOC and row["size_bytes"] == DEEP_BYTES]
     table.judge("a library opened with RTLD_DEEPBIND is recorded, dynsym=on",
                 [] if found == ["cuMemAlloc_v2"] else [f"its block is {len(found)} events"])
 
@@ -126,7 +126,7 @@ def check_costs(bench, table):
 def judge_costs(bench, table, out, snapshot):
     """What the recorder measured, beside what the program did."""
     told = [line.split()[1:] for line in out.splitlines() if line.startswith("cost ")]
-    events = {name: [row["size_bytes"] for row in bench.events(snapshot) if row["space"] == space and row["kind"] in (ALLOC, SET)]
+    events = {name: [row["size_bytes"] for row in bench.events(snapshot) if row["space"] == space and row["kind"] in (Kind.ALLOC, Kind.SET)]
               for name, space in COST_SPACES.items()}
     for name in COST_SPACES:
         theirs = [tuple(map(int, words[1:])) for words in told if words[0] == name]

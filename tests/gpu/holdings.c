@@ -6,7 +6,7 @@
  */
 #include "device.h"
 
-#include "../own_tasks.h"
+#include "../helpers/own_tasks.h"
 
 enum { WAIT_MS = 800 }; /* the recorder asks a few times a second */
 

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 import bench
-import books
+import ledger
 import tap
 from snapshots import BUILD, SHIM, SIM_PYTHON
 
@@ -99,7 +99,7 @@ class Sections(OnTheSimulatedDevice):
 
     def test_a_row_that_says_the_wrong_version_is_found(self):
         tree = self.place("tree")
-        for part in ("scripts", "tests", "preload", "simcuda"):
+        for part in ("scripts", "tests", "preload", "simcuda", "src"):
             shutil.copytree(os.path.join(SOURCE, part), os.path.join(tree, part))
         path = os.path.join(tree, "preload", "hooks", "hooks.def")
         with open(path, encoding="utf-8") as file:
@@ -190,7 +190,7 @@ class Judgement(unittest.TestCase):
         table = bench.Table()
         with contextlib.redirect_stdout(io.StringIO()):
             table.section("one")
-            books.judge_unexplained(table, "what", {
+            ledger.judge_unexplained(table, "what", {
                 "lines": lines, "used_bytes": 1000 + missing if used is None else used, "total_bytes": 100000, "moved": False,
                 "managed_bytes": managed})
         (check,) = table.sections[0]["checks"]

@@ -10,7 +10,8 @@ import subprocess
 from bench import HERE, SOURCE, last_line
 
 SHIM_TESTS = os.path.join(SOURCE, "tests", "shim")
-# Name: sources, what it is linked to, more arguments.
+SNIPPETS = os.path.join(SHIM_TESTS, "hooks", "programs")
+# Name: sources (in this folder or in SHIM_TESTS), what it is linked to, more arguments.
 PROGRAMS = {
     "pointers": (["pointers.c"], [], []),
     "bad-calls": (["bad_calls.c"], ["cuda"], []),
@@ -20,9 +21,9 @@ PROGRAMS = {
     "deep": (["deep.c"], [], []),
     "libdeep.so": (["deep_plugin.c"], ["cuda"], ["-shared", "-fPIC"]),
     "snippets": ("snippets", ["cudart", "cuda"], []),
-    "busy-threads": (["busy_threads.c"], ["cudart"], []),
-    "faults": (["faults.c"], ["cudart"], []),
-    "forks": (["forks.c"], ["cudart"], []),
+    "busy-threads": (["producer/programs/busy_threads.c"], ["cudart"], []),
+    "faults": (["lifecycle/programs/faults.c"], ["cudart"], []),
+    "forks": (["lifecycle/programs/forks.c"], ["cudart"], []),
 }
 
 
@@ -105,14 +106,14 @@ def write_weak_names(bench):
 def sources_of(name):
     sources = PROGRAMS[name][0]
     if sources == "snippets":
-        return sorted(path for path in glob.glob(os.path.join(SHIM_TESTS, "snippets*.c")) if "static" not in path)
-    return [path if os.path.exists(path) else os.path.join(SHIM_TESTS, os.path.basename(path))
-            for path in (os.path.join(HERE, source) for source in sources)]
+        return sorted(glob.glob(os.path.join(SNIPPETS, "snippets*.c")))
+    return [path if os.path.exists(path) else os.path.join(SHIM_TESTS, source)
+            for source, path in ((source, os.path.join(HERE, source)) for source in sources)]
 
 
 def place_libraries(bench, runtimes, major, driver):
     """A folder with the runtime and the driver under the names by which programs ask for them."""
-    folder = os.path.join(bench.programs, "simcuda")  # as tests/snapshots.py has it
+    folder = os.path.join(bench.programs, "simcuda")  # as tests/helpers/snapshots.py has it
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     for number, path in runtimes.items():
@@ -136,7 +137,7 @@ def compile_one(bench, headers, paths, name):
     _, needs, more = PROGRAMS[name]
     command = [os.environ.get("CC", "cc"), "-std=gnu11", "-D_GNU_SOURCE", "-O0", "-g", "-w", *more, "-o", bench.program(name),
                "-include", bench.program("weak.h"), *sources_of(name),
-               "-I" + os.path.join(SOURCE, "preload"), "-I" + SHIM_TESTS, "-I" + SOURCE]
+               "-I" + os.path.join(SOURCE, "preload"), "-I" + SNIPPETS, "-I" + SOURCE]
     command += [] if bench.is_simulated else ["-DIS_REAL_DEVICE"]
     command += [argument for path in headers for argument in ("-isystem", path)]
     # What the driver itself needs, and what an older one lacks, is none of the link's business.

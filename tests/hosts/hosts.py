@@ -7,7 +7,6 @@ import dataclasses
 import os
 import shutil
 import subprocess
-import sys
 
 PROGRAMS = os.environ.get("GMT_TEST_HOSTS", "")
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")

@@ -8,9 +8,9 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import BUILD, SIMCUDA, report
+from snapshots import BUILD, SIMCUDA, built, report
 
-PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "busy-threads")
+PROGRAM = built("busy-threads")
 
 
 def run(command, folder, **variables):

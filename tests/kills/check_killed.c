@@ -50,8 +50,8 @@ int main(int argc, char **argv)
 	if (kept_check(snapshot, kept, how, argc > 4 ? published : NULL))
 		return 1;
 	printf("%zu", snapshot->events.count);
-	if (snapshot->compacted.has_fold)
-		printf(" %" PRIu64, gmt_snapshot_folded(snapshot));
+	if (snapshot->compacted.has_compacted_prefix)
+		printf(" %" PRIu64, gmt_snapshot_compacted_events(snapshot));
 	putchar('\n');
 	return 0;
 }

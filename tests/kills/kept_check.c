@@ -47,9 +47,9 @@ static int count_events(struct kept_case *kept_case)
 /* Which of the thread's calls the recording has. */
 static int set_totals(struct kept_case *kept_case, enum kept_how how, const uint64_t *published)
 {
-	bool has_fold = kept_case->snapshot->compacted.has_fold;
+	bool has_compacted_prefix = kept_case->snapshot->compacted.has_compacted_prefix;
 
-	if (has_fold && (!published || how != KEPT_WHOLE))
+	if (has_compacted_prefix && (!published || how != KEPT_WHOLE))
 		return kept_wrong("folded", kept_case->snapshot->compacted_events, 0);
 	for (size_t i = 0; i < KEPT_THREADS; i++) {
 		struct kept_part *part = &kept_case->parts[i];
@@ -61,7 +61,7 @@ static int set_totals(struct kept_case *kept_case, enum kept_how how, const uint
 			return kept_wrong("an event that never was", i, part->total);
 		if (part->total < done && how == KEPT_WHOLE)
 			return kept_wrong("events are missing", part->total, done);
-		if (part->kept > part->total || (part->folded && !has_fold))
+		if (part->kept > part->total || (part->folded && !has_compacted_prefix))
 			return kept_wrong("other events than were published", part->total, part->kept);
 	}
 	return 0;

@@ -10,13 +10,12 @@ import subprocess
 import tempfile
 import time
 
-import leftovers
+import shared_recordings
 import tasks
-from snapshots import CLI, SHIM, SIMCUDA
+from snapshots import CLI, SHIM, SIMCUDA, built
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-KILLED = os.path.join(PROGRAMS, "killed")
-CHECK = os.path.join(PROGRAMS, "check-killed")
+KILLED = built("killed")
+CHECK = built("check-killed")
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000
 RING_EVENTS = 16384
 
@@ -40,7 +39,7 @@ class Killed:
             env={**os.environ, "GPUMEMTRACE_OPTIONS": text, "LD_LIBRARY_PATH": SIMCUDA, "KEPT_LOG": self.log,
                  **(environment or {})}, text=True)
         self.ready = self.process.stdout.readline()
-        self.memory = leftovers.of(self.file)
+        self.memory = shared_recordings.of(self.file)
         # The memory goes when the program ends, so it ends only now, however long the look at it took.
         if after_ms is not None:
             self.process.stdin.write("end\n")
@@ -124,7 +123,7 @@ class Killed:
         if self.process.poll() is None:
             self.process.kill()
             self.process.communicate()
-        leftovers.remove_of_folder(self.folder)
+        shared_recordings.remove_of_folder(self.folder)
         shutil.rmtree(self.folder, ignore_errors=True)
         if os.path.exists(self.log):
             os.unlink(self.log)

@@ -14,12 +14,12 @@ import time
 import unittest
 
 import tap
-from killing import PROGRAMS, RING_EVENTS, Killed, cli
-from snapshots import DRIVER, events, records
+from killing import RING_EVENTS, Killed, cli
+from snapshots import DRIVER, built, events, records
 
 LONG = os.environ.get("GMT_TEST_LONG")
 ROUNDS = 1000 if LONG else 5
-STEP = os.path.join(PROGRAMS, "step-writer")
+STEP = built("step-writer")
 
 
 class Counts:
@@ -139,7 +139,7 @@ class Steps(unittest.TestCase):
 class Start(unittest.TestCase):
     def test_what_cannot_wait_for_a_slow_start_is_counted(self):
         # So few calls that no ring is full.
-        run = Killed("bursts=50", options={"overflow": "block"}, preload=[os.path.join(PROGRAMS, "libslow-start.so")])
+        run = Killed("bursts=50", options={"overflow": "block"}, preload=[built("libslow-start.so")])
         self.assertEqual(run.wait(), 0)
         # One thread begins the recording; the first calls of the three others do not wait that long.
         (drop,) = records(run.file, "drop")
@@ -178,7 +178,7 @@ class Late(unittest.TestCase):
     def held_in_a_free(self):
         """A run that was folded while one thread had freed a block and not told of it, and how long it was held so."""
         with tempfile.NamedTemporaryFile() as word:
-            run = Killed(options={"mode": "window", "window": "2000"}, preload=[os.path.join(PROGRAMS, "liblate-word.so")],
+            run = Killed(options={"mode": "window", "window": "2000"}, preload=[built("liblate-word.so")],
                          environment={"LATE_WORD": word.name})
             begun = time.monotonic()
             # Long enough that nobody waits for what is still to come, and other threads have its address.

@@ -12,16 +12,17 @@ import tempfile
 import time
 import unittest
 
-import leftovers
+import shared_recordings
 import tap
-from killing import KILLED, PROGRAMS, SHIM, SIMCUDA, Killed, cli
+from killing import KILLED, SHIM, SIMCUDA, Killed, cli
+from snapshots import built
 
-BOOT_ID_OFFSET = leftovers.HEADER.size + 24
+BOOT_ID_OFFSET = shared_recordings.HEADER.size + 24
 
 
 def setUpModule():
     # What recover --all finds, and what the next recorder clears away, is then these tests' own.
-    leftovers.take_own_shared_memory()
+    shared_recordings.take_own_shared_memory()
 
 
 def info(file):
@@ -179,9 +180,9 @@ class Recover(unittest.TestCase):
     def test_memory_is_known_to_belong_to_a_folded_file_that_has_just_taken_the_place(self):
         for by_memory in False, True:
             run = Killed(options={"mode": "window", "window": "2000", "overflow": "wait"},
-                         preload=[os.path.join(PROGRAMS, "libend-at-rename.so")])
+                         preload=[built("libend-at-rename.so")])
             self.assertEqual(run.wait(), -signal.SIGKILL)
-            run.memory, published = leftovers.of(run.file), run.published()
+            run.memory, published = shared_recordings.of(run.file), run.published()
             done = cli("recover", run.memory.path if by_memory else run.file)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertRegex(run.check(run.file, "whole", published), r"^\d+ \d+$")
@@ -224,7 +225,7 @@ class Recover(unittest.TestCase):
     def test_memory_that_makes_no_sense_does_no_harm(self):
         run = self.killed()
         with open(run.memory.path, "rb") as file:
-            head = file.read(leftovers.HEADER.size + leftovers.OWNER.size + leftovers.CHANGING.size + 4096)
+            head = file.read(shared_recordings.HEADER.size + shared_recordings.OWNER.size + shared_recordings.CHANGING.size + 4096)
         choose = random.Random(2)
         for number in range(60):
             broken = bytearray(head)
@@ -254,7 +255,7 @@ class Recover(unittest.TestCase):
     def left_of(paths):
         """At one moment, although recorders of other tests may clear away more meanwhile."""
         def look():
-            there = set(os.listdir(leftovers.folder()))
+            there = set(os.listdir(shared_recordings.folder()))
             return [path for path in paths if os.path.basename(path) in there]
 
         while (left := look()) != look():
@@ -265,7 +266,7 @@ class Recover(unittest.TestCase):
         run = self.killed()
         with open(run.memory.path, "rb") as file:
             head = file.read(1 << 16)
-        paths = [os.path.join(leftovers.folder(), f"{run.memory.pid}.{number:x}.area") for number in range(70)]
+        paths = [os.path.join(shared_recordings.folder(), f"{run.memory.pid}.{number:x}.area") for number in range(70)]
         try:
             for number, path in enumerate(paths):
                 with open(path, "wb") as file:

@@ -10,18 +10,17 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
-import leftovers
+import shared_recordings
 import tap
 import tasks
-from killing import CHECK, KILLED, PROGRAMS, cli
-from snapshots import CLI, SIMCUDA
+from killing import CHECK, KILLED, cli
+from snapshots import CLI, SIMCUDA, built
 
 
 def setUpModule():
-    leftovers.take_own_shared_memory()
+    shared_recordings.take_own_shared_memory()
 
 
 def take_signals():
@@ -38,7 +37,7 @@ class Run(unittest.TestCase):
         self.log = self.place("log")
 
     def tearDown(self):
-        leftovers.remove_of_folder(self.folder)
+        shared_recordings.remove_of_folder(self.folder)
 
     def place(self, name):
         return os.path.join(self.folder, name)
@@ -67,9 +66,9 @@ class Run(unittest.TestCase):
     def check_nothing_is_left(self):
         # Other tests of this user record at the same time.
         own = os.path.realpath(self.folder) + os.sep
-        left = [leftover.file for leftover in leftovers.beside(self.folder) if leftover.file.startswith(own)]
+        left = [leftover.file for leftover in shared_recordings.beside(self.folder) if leftover.file.startswith(own)]
         self.assertEqual(left, [])
-        self.assertEqual(glob.glob(os.path.join(leftovers.folder(), "*.failed")), [])
+        self.assertEqual(glob.glob(os.path.join(shared_recordings.folder(), "*.failed")), [])
 
     def wait_for_ready(self, process, count=1):
         for _ in range(count):
@@ -139,7 +138,7 @@ class Run(unittest.TestCase):
     def test_a_signal_that_comes_a_moment_after_the_program_has_ended_does_not_end_run(self):
         # As a scheduler sends it to one process of a job after the other.
         done = self.run_to_end(*self.killed("kill"), environment={
-            "LD_PRELOAD": os.path.join(PROGRAMS, "libswap.so"), "SWAP_AT": "fsync", "SWAP_RAISE": str(int(signal.SIGTERM))})
+            "LD_PRELOAD": built("libswap.so"), "SWAP_AT": "fsync", "SWAP_RAISE": str(int(signal.SIGTERM))})
         self.assertEqual(done.returncode, 137)
         self.check_complete()
         self.check_nothing_is_left()

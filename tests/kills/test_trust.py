@@ -13,14 +13,14 @@ import threading
 import time
 import unittest
 
-import leftovers
+import shared_recordings
 import tap
-from killing import PROGRAMS, Killed, cli
-from snapshots import CLI
+from killing import Killed, cli
+from snapshots import CLI, built
 
 # Where src/shared_memory/shared_recording.h has them.
-MOVING_OFFSET = leftovers.HEADER.size + 4
-BOOT_ID_OFFSET = leftovers.HEADER.size + 24
+MOVING_OFFSET = shared_recordings.HEADER.size + 4
+BOOT_ID_OFFSET = shared_recordings.HEADER.size + 24
 FILE_OFFSET = BOOT_ID_OFFSET + 40 + 256
 PATH_OFFSET = FILE_OFFSET + 16
 OTHER_USER = 65534
@@ -30,7 +30,7 @@ IS_OWN_MEMORY = False
 def setUpModule():
     # The folder of this user is changed here, and filled with what other tests must not find.
     global IS_OWN_MEMORY
-    IS_OWN_MEMORY = leftovers.take_own_shared_memory()
+    IS_OWN_MEMORY = shared_recordings.take_own_shared_memory()
 
 
 class Trust(unittest.TestCase):
@@ -115,7 +115,7 @@ class Trust(unittest.TestCase):
     def test_another_recording_of_the_same_process_number_is_not_completed(self):
         # All but the random name is the same.
         shutil.copy(self.run_.file, self.place("copy.gmt.gz"))
-        offset = leftovers.HEADER.size + leftovers.OWNER.size - 80
+        offset = shared_recordings.HEADER.size + shared_recordings.OWNER.size - 80
         with open(self.memory, "rb") as file:
             file.seek(offset)
             name = file.read(36).decode()
@@ -209,7 +209,7 @@ class Trust(unittest.TestCase):
     def test_a_folder_that_somebody_else_made_is_not_looked_into(self):
         if os.getuid() or not IS_OWN_MEMORY:
             self.skipTest("needs root, and a /dev/shm of its own")
-        place = leftovers.folder()
+        place = shared_recordings.folder()
         for mode, owner in (0o700, OTHER_USER), (0o777, 0), (0o770, 0):
             with self.subTest(mode=oct(mode), owner=owner):
                 os.chmod(place, mode)
@@ -265,7 +265,7 @@ class Trust(unittest.TestCase):
     def recover_with_swap(self, at):
         victim = self.place("victim", b"another file of the user's")
         return subprocess.run([CLI, "recover", self.run_.file], capture_output=True, text=True, timeout=120, env={
-            **os.environ, "LD_PRELOAD": os.path.join(PROGRAMS, "libswap.so"), "SWAP_AT": at, "SWAP_FROM": victim,
+            **os.environ, "LD_PRELOAD": built("libswap.so"), "SWAP_AT": at, "SWAP_FROM": victim,
             "SWAP_TO": self.run_.file, "ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0"})
 
     def test_a_file_that_takes_the_place_while_the_memory_is_read_stays(self):

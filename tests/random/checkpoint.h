@@ -3,7 +3,7 @@
 #define GMT_TESTS_CHECKPOINT_H
 
 /*
- * What random-calls writes and compare-books reads: for each checkpoint this, and then its items.
+ * What random-calls writes and compare-accounting reads: for each checkpoint this, and then its items.
  */
 
 #include <stdint.h>

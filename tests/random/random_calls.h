@@ -21,7 +21,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
-#include "../../simcuda/driver/newer.h"
+#include "../../simcuda/driver/extra_declarations.h"
 
 enum {
 	DEVICES = 2,

@@ -4,23 +4,20 @@ import glob
 import os
 import struct
 import subprocess
-import sys
 import unittest
 
+import cli
+import live
+import read_snapshot
+import replay
 import tap
+from fold_checks import FoldChecks, fold
+from report_checks import ReportChecks
 from snapshots import BUILD, Recording
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
-import cli  # noqa: E402  (in another folder)
-import live  # noqa: E402
-import read_snapshot  # noqa: E402
-import replay  # noqa: E402
-import test_fold  # noqa: E402
-import test_report  # noqa: E402
 
 PROGRAMS = os.path.join(BUILD, "tests", "random")
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
-INCOMPLETE = 2  # exit code of compare-books
+INCOMPLETE = 2  # exit code of compare-accounting
 DEVICE_SETTINGS = {
     "SIMCUDA_DEVICES": "2", "SIMCUDA_MEMORY": "512M", "SIMCUDA_DRIVER_VERSION": "13040",
     "SIMCUDA_CONTEXT_MEMORY": "1M", "SIMCUDA_MODULE_MEMORY": "64K", "SIMCUDA_LIMIT_MEMORY": "1",
@@ -29,7 +26,7 @@ CHECKPOINT = struct.Struct("<QQQ")
 ITEM = struct.Struct("<iiQQQQQII")  # struct simcuda_item (simcuda/driver/accounting.h)
 (DEVICE, MANAGED, PINNED, REGISTERED, POOL_BLOCK, GRAPH_BLOCK, IPC, EXTERNAL_BUFFER, IMPORTED_BLOCK, GRAPHICS_BUFFER,
  ARRAY, MIPMAP, PHYSICAL, IMPORTED_PHYSICAL, MULTICAST, RESERVATION, MAPPING, BINDING, TILES, POOL) = range(20)
-# What has the same bytes and is on the same device in both; the rest compare-books compares.
+# What has the same bytes and is on the same device in both; the rest compare-accounting compares.
 SPACES = {DEVICE: "device", MANAGED: "managed", PINNED: "pinned", REGISTERED: "registered", POOL_BLOCK: "pool",
           GRAPH_BLOCK: "graph", ARRAY: "array", EXTERNAL_BUFFER: "external_view", IPC: "ipc", IMPORTED_BLOCK: "ipc"}
 
@@ -45,7 +42,7 @@ def run(seed, calls, threads, **environment):
 
 
 def compare(path, books):
-    return subprocess.run([os.path.join(PROGRAMS, "compare-books"), path, books], capture_output=True, text=True,
+    return subprocess.run([os.path.join(PROGRAMS, "compare-accounting"), path, books], capture_output=True, text=True,
                           timeout=280)
 
 
@@ -147,16 +144,16 @@ class Random(unittest.TestCase):
 
     def test_the_report_has_the_numbers_of_an_independent_replay(self):
         path, _, _ = run(8, 4000, 3)
-        test_report.Report("run").check_conservation(test_report.Report("run").check_numbers(path))
+        ReportChecks().check_conservation(ReportChecks().check_numbers(path))
 
     def test_folded_at_any_moment_it_says_the_same(self):
         path, books, recording = run(12, 9000, 4)
         events = cli.report(path)["events"]["recorded"]
         for kept in 0, 200, events // 3, events - 50:
             folded = os.path.join(recording.folder, f"folded-{kept}.gmt.gz")
-            test_fold.fold(path, folded, *([f"--keep-events={kept}"] if kept else []))
+            fold(path, folded, *([f"--keep-events={kept}"] if kept else []))
             with self.subTest(kept=kept):
-                test_fold.Fold("run").check_same(path, folded)
+                FoldChecks().check_same(path, folded)
                 done = compare(folded, books)
                 if done.returncode != INCOMPLETE:
                     self.assertEqual(done.returncode, 0, f"{kept} kept\n{done.stdout}{done.stderr}")

@@ -12,8 +12,9 @@ import unittest
 import tap
 from snapshots import BUILD, SIM_PYTHON, Recording, report, sim_python
 
-SCRIPTS = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(SCRIPTS))
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+SCRIPTS = os.path.join(HERE, "programs")
 sys.path.insert(0, os.path.join(ROOT, "docs", "examples", "ledger"))
 
 import ledger as example  # noqa: E402  (found by the line above)

@@ -5,9 +5,10 @@ import os
 import unittest
 
 import tap
+from definitions import Kind, Space
 from snapshots import SIM_PYTHON, Recording, report, sim_python
 
-SCRIPTS = os.path.dirname(os.path.abspath(__file__))
+SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 
 
 def record(script, *arguments, environment=None, options=None, meanwhile=None):
@@ -95,7 +96,7 @@ class Exact(unittest.TestCase):
         result = report(own_file(run), "--until", str(told["time_ns"]))
         torch = layers_of(result, 0)["torch"]
         self.assertEqual(torch["peak_bytes"], told["devices"][0]["max_memory_allocated"])
-        failed = [event for event in run.records("event") if event["kind"] == 3]
+        failed = [event for event in run.records("event") if event["kind"] == Kind.ALLOC_FAILED]
         names = {row["id"]: row["name"] for row in run.records("api")}
         self.assertLessEqual({"cudaMalloc", "reportOutOfMemoryToProfiler"}, {names[event["api"]] for event in failed})
         for event in failed:
@@ -115,10 +116,10 @@ class Exact(unittest.TestCase):
     def rounded_peak(self, run):
         live, peak, blocks = 0, 0, {}
         for event in sorted(run.records("event"), key=lambda event: event["stamp"]):
-            if event["space"] == 3 and event["kind"] == 1:
+            if event["space"] == Space.POOL and event["kind"] == Kind.ALLOC:
                 blocks[event["address"]] = -(-event["size_bytes"] // 512) * 512
                 live += blocks[event["address"]]
-            elif event["space"] == 3 and event["kind"] == 2:
+            elif event["space"] == Space.POOL and event["kind"] == Kind.FREE:
                 live -= blocks.pop(event["address"])
             peak = max(peak, live)
         return peak

@@ -2,7 +2,6 @@
 """Folded recordings of real PyTorch: a program that does the same each time has the same totals, however much is kept of it."""
 import collections
 import json
-import os
 import unittest
 
 import tap

@@ -8,12 +8,12 @@ import unittest
 import tap
 from snapshots import SIM_PYTHON, Recording, report, sim_python
 
-SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "leaks")
+LEAKS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "leaks")
 
 
 def record(script, *arguments):
-    command, libraries = sim_python(os.path.join(SCRIPTS, script), *arguments)
-    run = Recording(command, None, {"SIMCUDA_DEVICES": "1"}, libraries=libraries)
+    command, libraries = sim_python(os.path.join(LEAKS, "more", script), *arguments)
+    run = Recording(command, None, {"SIMCUDA_DEVICES": "1", "PYTHONPATH": LEAKS}, libraries=libraries)
     assert run.code == 0, run.err
     return report(max(run.files, key=os.path.getsize)), json.loads(run.out.splitlines()[-1])
 

@@ -7,16 +7,17 @@ import unittest
 from unittest import mock
 
 import tap
+from definitions import MarkSource
 from snapshots import SIM_PYTHON, Recording, records, sim_python
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 TOOL = os.path.join(os.environ["GMT_TEST_BUILD"], "tests", "shim", "libnvtx-tool.so")
 OLDER = "2.6.0"
 KINDS = {2: "push", 3: "pop", 4: "start", 5: "stop", 6: "point"}
 
 
 def record(**variables):
-    command, libraries = sim_python(os.path.join(HERE, "nvtx_ranges.py"))
+    command, libraries = sim_python(os.path.join(SCRIPTS, "nvtx_ranges.py"))
     run = Recording(command, {"stacks": "none"}, variables, libraries=libraries)
     assert run.code == 0, run.err
     # A tool of the environment writes by C's stdio, whose buffer may be flushed before or after Python's.
@@ -27,7 +28,7 @@ def record(**variables):
 def marks_of(run):
     names = {row["id"]: row["text"] for row in run.records("name")}
     return [(" ".join([KINDS[row["kind"]], *filter(None, [names.get(row["name"])])]), row)
-            for row in sorted(run.records("mark"), key=lambda row: row["stamp"]) if row["source"] == 2]
+            for row in sorted(run.records("mark"), key=lambda row: row["stamp"]) if row["source"] == MarkSource.NVTX]
 
 
 def has_older():

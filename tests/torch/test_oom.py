@@ -4,11 +4,11 @@ import json
 import os
 import unittest
 
-import leftovers
+import shared_recordings
 import tap
 from snapshots import SIM_PYTHON, Recording, cli, report, sim_python
 
-SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ooms.py")
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "ooms.py")
 MIB = 1 << 20
 TOTAL = 1000 * MIB
 
@@ -70,7 +70,7 @@ class Oom(unittest.TestCase):
                 self.check_full(recording)
                 self.assertTrue(recording.result["complete"])
                 # And without the recorder's memory, as after a restart of the machine.
-                leftovers.remove_of_folder(recording.folder)
+                shared_recordings.remove_of_folder(recording.folder)
                 recording.result = report(recording.path)
                 self.check_full(recording)
                 self.assertFalse(recording.result["complete"])

@@ -11,7 +11,7 @@ import unittest
 import tap
 from snapshots import SIM_PYTHON, Recording, report, sim_python
 
-SCRIPTS = os.path.dirname(os.path.abspath(__file__))
+SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 MIB = 1 << 20
 EXTENSION = "fused_ops.so"
 

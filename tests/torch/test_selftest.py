@@ -9,23 +9,22 @@ import unittest
 
 import selftests
 import tap
-from snapshots import SIM_PYTHON, Recording, cli, sim_python
+from snapshots import SIM_PYTHON, Recording, built, cli, sim_python
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-ONE, TWO = (os.path.join(PROGRAMS, f"liblives-{name}.so") for name in ("one", "two"))
+SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
+ONE, TWO = (built(f"liblives-{name}.so") for name in ("one", "two"))
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class TorchSelftest(selftests.Selftest):
     def test_a_training_loop(self):
-        command, libraries = sim_python(os.path.join(HERE, "transformer_loop.py"), "2")
+        command, libraries = sim_python(os.path.join(SCRIPTS, "transformer_loop.py"), "2")
         run = Recording(command, {"selftest": 1}, libraries=libraries)
         self.check(run, 10000)
         self.check(run, 4000, selftests.PYTHON)
 
     def test_generators_coroutines_exceptions_threads_and_code_that_comes_and_goes(self):
-        command, libraries = sim_python(os.path.join(HERE, "python_selftest.py"), "60")
+        command, libraries = sim_python(os.path.join(SCRIPTS, "python_selftest.py"), "60")
         run = Recording(command, {"selftest": 1}, libraries=libraries)
         self.check(run, 5000, selftests.PYTHON)
         self.check(run, 5000)
@@ -33,7 +32,7 @@ class TorchSelftest(selftests.Selftest):
         self.assertRegex(shown.stdout, selftests.PYTHON)
 
     def test_exceptions_signals_greenlets_routines_and_libraries_that_come_and_go(self):
-        command, libraries = sim_python(os.path.join(HERE, "selftest.py"), os.path.join(PROGRAMS, "libselftest.so"), "all", "40",
+        command, libraries = sim_python(os.path.join(SCRIPTS, "selftest.py"), built("libselftest.so"), "all", "40",
                                         ONE, TWO)
         asked = subprocess.run([os.path.join(os.path.dirname(SIM_PYTHON), "setup", "greenlet"), command[0]], capture_output=True,
                                text=True)

@@ -7,12 +7,10 @@ import tempfile
 import unittest
 
 import tap
+from definitions import Kind, Layer, MarkKind, MarkSource
 from snapshots import SHIM, SIM_PYTHON, Recording, records, run_past_aborts, sim_python
 
-SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "steps.py")
-STEP, TEARDOWN = 1, 7
-OPTIMIZER, INTERPRETER = 3, 4
-FREE, TORCH = 2, 2
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "steps.py")
 SHORT_RUNS = 50 if os.environ.get("GMT_TEST_LONG") else 6
 
 
@@ -22,17 +20,17 @@ class Steps:
     def __init__(self, path):
         self.path = path
         self.names = {row["id"]: row["text"] for row in records(path, "name")}
-        self.marks = [mark for mark in records(path, "mark") if mark["source"] in (OPTIMIZER, INTERPRETER)]
+        self.marks = [mark for mark in records(path, "mark") if mark["source"] in (MarkSource.OPTIMIZER, MarkSource.INTERPRETER)]
         self.notes = [row["text"] for row in records(path, "note")]
 
     def counted(self):
         """[class, steps] of each optimizer, sorted; each has a number of its own."""
         found = collections.Counter((mark["object"], self.names[mark["name"]])
-                                    for mark in self.marks if mark["kind"] == STEP)
+                                    for mark in self.marks if mark["kind"] == MarkKind.STEP)
         return sorted([name, count] for (_number, name), count in found.items())
 
     def teardowns(self):
-        return [mark for mark in self.marks if mark["kind"] == TEARDOWN]
+        return [mark for mark in self.marks if mark["kind"] == MarkKind.TEARDOWN]
 
 
 def record(way, options=None, script=SCRIPT):
@@ -137,16 +135,16 @@ class AutomaticSteps(unittest.TestCase):
     def test_the_end_of_python_is_marked_before_the_program_is_taken_apart(self):
         run, told, found = self.check("held")
         (teardown,) = found.teardowns()
-        self.assertEqual(teardown["source"], INTERPRETER)
+        self.assertEqual(teardown["source"], MarkSource.INTERPRETER)
         stamps = {}
         for event in records(own_file(run), "event"):
-            if event["layer"] == TORCH and event["size_bytes"] in (3 << 20, 5 << 20):
+            if event["layer"] == Layer.TORCH and event["size_bytes"] in (3 << 20, 5 << 20):
                 stamps[event["kind"], event["size_bytes"] >> 20] = event["stamp"]
-        self.assertLess(max(mark["stamp"] for mark in found.marks if mark["kind"] == STEP), teardown["stamp"])
+        self.assertLess(max(mark["stamp"] for mark in found.marks if mark["kind"] == MarkKind.STEP), teardown["stamp"])
         self.assertLess(stamps[1, 5], teardown["stamp"])
-        self.assertLess(teardown["stamp"], stamps[FREE, 5])
+        self.assertLess(teardown["stamp"], stamps[Kind.FREE, 5])
         # A callback that the program registered later ends earlier: it is still the program.
-        self.assertLess(stamps[FREE, 3], teardown["stamp"])
+        self.assertLess(stamps[Kind.FREE, 3], teardown["stamp"])
 
     def test_a_process_ends_as_it_does_without(self):
         """How PyTorch itself sometimes ends, which is told apart by what it says, is no failure of ours."""

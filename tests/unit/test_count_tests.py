@@ -7,12 +7,9 @@ import sys
 import tempfile
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, ".."))
+import tap
 
-import tap  # noqa: E402
-
-SCRIPT = os.path.join(HERE, "..", "..", "scripts", "count_tests.py")
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts", "count_tests.py")
 JUNIT = '<testsuites><testsuite errors="0" failures="1">{}</testsuite></testsuites>'
 CASE = "<testcase>{}</testcase>"
 

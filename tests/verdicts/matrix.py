@@ -12,7 +12,7 @@ import pathlib
 import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(FOLDER.parent)]
+sys.path[:0] = [str(FOLDER.parent / 'helpers')]
 
 import folds  # noqa: E402
 import page  # noqa: E402

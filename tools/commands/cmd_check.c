@@ -2,11 +2,11 @@
 #include "tools/pipeline/check.h"
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
-#include "tools/recordings/newer.h"
+#include "tools/recordings/newer_recordings.h"
 #include "tools/output/output.h"
-#include "tools/pipeline/owners.h"
+#include "tools/pipeline/owner_options.h"
 #include "tools/output/message.h"
-#include "tools/pipeline/symbols.h"
+#include "tools/pipeline/symbol_options.h"
 
 #define AT(field) offsetof(struct gmt_check_options, field)
 const struct gmt_option_row gmt_table_check[] = {

@@ -6,11 +6,11 @@
 #include "render/diff.h"
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
-#include "tools/recordings/newer.h"
+#include "tools/recordings/newer_recordings.h"
 #include "tools/output/output.h"
 #include "tools/output/message.h"
-#include "tools/pipeline/symbols.h"
-#include "tools/pipeline/work.h"
+#include "tools/pipeline/symbol_options.h"
+#include "tools/pipeline/work_limit.h"
 
 struct diff_options {
 	bool json, strict, exit_code, no_symbol_cache, force;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "tools/options/command.h"
 #include "tools/doctor/doctor.h"
@@ -36,25 +35,6 @@ static void (*const checks[])(const struct gmt_doctor *doctor, struct gmt_findin
 #include "tools/doctor/doctor_checks.def"
 #undef GMT_CHECK
 };
-
-void gmt_find(struct gmt_finding *finding, enum gmt_verdict verdict, const char *format, ...)
-{
-	va_list arguments;
-
-	finding->verdict = verdict;
-	va_start(arguments, format);
-	vsnprintf(finding->text, sizeof(finding->text), format, arguments);
-	va_end(arguments);
-}
-
-void gmt_advise(struct gmt_finding *finding, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(finding->remedy, sizeof(finding->remedy), format, arguments);
-	va_end(arguments);
-}
 
 int gmt_cmd_doctor(const struct gmt_command *command, int argc, char **argv)
 {

@@ -6,7 +6,7 @@
 #include "tools/pipeline/dump_choice.h"
 #include "tools/recordings/input.h"
 #include "tools/recordings/shared_recordings.h"
-#include "tools/recordings/newer.h"
+#include "tools/recordings/newer_recordings.h"
 #include "tools/output/message.h"
 #include "base/suggest.h"
 #include "format/encoding/decode.h"

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
-#include "tools/recordings/recorder.h"
+#include "tools/recordings/recorder_setup.h"
 #include "tools/output/message.h"
 
 struct env_options {
@@ -96,7 +96,7 @@ int gmt_cmd_env(const struct gmt_command *command, int argc, char **argv)
 	char *text = gmt_recorder_options(NULL, &options.recorder);
 	if (!text)
 		return 3;
-	if (!gmt_recorder_takes("env", text)) {
+	if (!gmt_recorder_accepts("env", text)) {
 		free(text);
 		return GMT_EXIT_USAGE;
 	}

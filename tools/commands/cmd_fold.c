@@ -3,18 +3,18 @@
 #include "base/text.h"
 #include "compaction/compact.h"
 #include "tools/options/command.h"
-#include "tools/pipeline/compact_calls.h"
+#include "tools/pipeline/module_call_marks.h"
 #include "tools/recordings/input.h"
-#include "tools/recordings/newer.h"
+#include "tools/recordings/newer_recordings.h"
 #include "tools/output/output.h"
 #include "tools/output/message.h"
-#include "tools/pipeline/work.h"
+#include "tools/pipeline/work_limit.h"
 #include "format/encoding/decode.h"
 #include "format/encoding/encode.h"
 #include "format/file/sink.h"
 #include "source/source.h"
 
-enum { SLICE = 65536, LEVEL = 6, MOST_END_EVENTS = 65536 };
+enum { SLICE_EVENTS = 65536, GZIP_LEVEL = 6, MAX_TAIL_EVENTS = 65536 };
 
 struct fold_options {
 	const char *output;
@@ -53,13 +53,13 @@ static bool write_rows(void *user, uint32_t kind, const void *rows, uint32_t cou
 }
 
 /* Called for each block that can be read. Return false to stop. */
-typedef bool take_rows(void *user, uint32_t kind, const void *rows, uint32_t count);
+typedef bool rows_callback(void *user, uint32_t kind, const void *rows, uint32_t count);
 
 /*
- * Reads the file and calls `take`. Returns GMT_OK if all was read, or all up to a damaged place.
- * With `says`, prints a warning about damage.
+ * Reads the file and calls `callback`. Returns GMT_OK if all was read, or all up to a damaged place.
+ * With `warns`, prints a warning about damage.
  */
-static enum gmt_status read_all(const char *path, take_rows *take, void *user, bool says,
+static enum gmt_status read_all(const char *path, rows_callback *callback, void *user, bool warns,
 	struct gmt_error *error)
 {
 	struct gmt_decoder decoder = { 0 };
@@ -78,7 +78,7 @@ static enum gmt_status read_all(const char *path, take_rows *take, void *user, b
 		if (!gmt_record_info(block.kind))
 			continue;
 		status = gmt_decode_rows(&decoder, &block, &rows, error);
-		if (status || !take(user, block.kind, rows, block.rows))
+		if (status || !callback(user, block.kind, rows, block.rows))
 			break;
 		blocks++;
 	}
@@ -86,9 +86,9 @@ static enum gmt_status read_all(const char *path, take_rows *take, void *user, b
 	gmt_source_close(source);
 	if (status == GMT_END || status == GMT_DAMAGED) {
 		if (!blocks)
-			return gmt_error_set(error, GMT_FORMAT, "%s: cannot be read", path);
-		if (status == GMT_DAMAGED && says)
-			gmt_message_warning("%s: %s; the rest of the file is not included", path, error->text);
+			return gmt_error_set(error, GMT_FORMAT, "%s: nothing in it can be read", path);
+		if (status == GMT_DAMAGED && warns)
+			gmt_message_warning("%s: %s; what is behind that is left out", path, error->text);
 		return GMT_OK;
 	}
 	return status;
@@ -100,14 +100,14 @@ static bool plan_rows(void *user, uint32_t kind, const void *rows, uint32_t coun
 	return true;
 }
 
-static bool fold_rows(void *user, uint32_t kind, const void *rows, uint32_t count)
+static bool compact_rows(void *user, uint32_t kind, const void *rows, uint32_t count)
 {
-	struct gmt_compactor *folder = user;
+	struct gmt_compactor *compactor = user;
 
-	gmt_compact_rows(folder, kind, rows, count);
-	while (gmt_compact_work(folder, SLICE))
+	gmt_compact_rows(compactor, kind, rows, count);
+	while (gmt_compact_work(compactor, SLICE_EVENTS))
 		;
-	return !gmt_compact_failed(folder);
+	return !gmt_compact_failed(compactor);
 }
 
 /* Finds the stamp up to which events are compacted. */
@@ -135,33 +135,34 @@ static enum gmt_status find_cut(const char *path, const struct fold_options *opt
 }
 
 /* Compacts `path` into an open sink. */
-static enum gmt_status fold_into(const char *path, const struct fold_options *options, uint64_t cut,
-	const struct gmt_compact_calls *calls, struct output *output, struct gmt_error *error)
+static enum gmt_status compact_into(const char *path, const struct fold_options *options,
+	uint64_t cut, const struct gmt_module_call_marks *call_marks, struct output *output,
+	struct gmt_error *error)
 {
 	struct gmt_compact_options fold = {
 		.cut_stamp = cut,
-		.max_tail_events = MOST_END_EVENTS,
+		.max_tail_events = MAX_TAIL_EVENTS,
 		.why = "gpumemtrace fold",
 		.write = write_rows,
 		.user = output,
-		.marks = calls->marks.items,
-		.mark_count = calls->marks.count,
+		.marks = call_marks->marks.items,
+		.mark_count = call_marks->marks.count,
 		.max_sites = options->sites > UINT32_MAX ? UINT32_MAX : (uint32_t)options->sites,
 	};
-	struct gmt_compactor *folder;
+	struct gmt_compactor *compactor;
 	uint8_t header[GMT_FILE_HEADER_BYTES];
-	enum gmt_status status = gmt_compact_open(&fold, &folder, error);
+	enum gmt_status status = gmt_compact_open(&fold, &compactor, error);
 
 	if (status)
 		return status;
 	gmt_encode_file_header(header);
 	status = gmt_sink_push(output->sink, header, sizeof(header), error);
 	if (!status)
-		status = read_all(path, fold_rows, folder, true, error);
-	gmt_compact_finish(folder);
-	while (!status && gmt_compact_work(folder, SLICE))
+		status = read_all(path, compact_rows, compactor, true, error);
+	gmt_compact_finish(compactor);
+	while (!status && gmt_compact_work(compactor, SLICE_EVENTS))
 		;
-	if (!status && gmt_compact_failed(folder)) {
+	if (!status && gmt_compact_failed(compactor)) {
 		status = output->error.status ? output->error.status : GMT_NO_MEMORY;
 		gmt_error_set(error, status, "%s",
 			output->error.status ? output->error.text : "out of memory");
@@ -170,9 +171,9 @@ static enum gmt_status fold_into(const char *path, const struct fold_options *op
 	if (!status && gmt_budget_has_cut())
 		status = gmt_error_set(error, GMT_WORK, "%s: not written", options->output);
 	if (!status)
-		gmt_message_hint("%s events were replaced by totals",
-			gmt_text_count(gmt_compact_compacted_events(folder)).text);
-	gmt_compact_close(folder);
+		gmt_message_hint("%s events are in totals only",
+			gmt_text_count(gmt_compact_compacted_events(compactor)).text);
+	gmt_compact_close(compactor);
 	return status;
 }
 
@@ -180,18 +181,18 @@ static enum gmt_status fold_into(const char *path, const struct fold_options *op
 static int write_output(const char *path, const struct fold_options *options, struct gmt_output *to)
 {
 	struct output output = { 0 };
-	struct gmt_compact_calls calls = { 0 };
+	struct gmt_module_call_marks call_marks = { 0 };
 	struct gmt_error error = { 0 };
 	enum gmt_status status, closed;
 	uint64_t cut;
 
 	status = find_cut(path, options, &cut, &error);
 	if (!status)
-		status = gmt_sink_open(gmt_output_descriptor(to), LEVEL, &output.sink, &error);
+		status = gmt_sink_open(gmt_output_descriptor(to), GZIP_LEVEL, &output.sink, &error);
 	if (!status) {
-		gmt_compact_calls_tell(&calls, path);
-		status = fold_into(path, options, cut, &calls, &output, &error);
-		gmt_compact_calls_fini(&calls);
+		gmt_module_call_marks_detect(&call_marks, path);
+		status = compact_into(path, options, cut, &call_marks, &output, &error);
+		gmt_module_call_marks_fini(&call_marks);
 		closed = gmt_sink_close(output.sink, status ? NULL : &error);
 		status = status ? status : closed;
 	}

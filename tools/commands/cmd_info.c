@@ -2,10 +2,10 @@
 #include "render/info.h"
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
-#include "tools/recordings/newer.h"
+#include "tools/recordings/newer_recordings.h"
 #include "tools/output/output.h"
 #include "tools/output/message.h"
-#include "tools/pipeline/work.h"
+#include "tools/pipeline/work_limit.h"
 
 struct info_options {
 	bool json, coverage, strict;

@@ -7,11 +7,11 @@
 #include "tools/pipeline/files.h"
 #include "tools/recordings/input.h"
 #include "tools/output/output.h"
-#include "tools/pipeline/owners.h"
+#include "tools/pipeline/owner_options.h"
 #include "tools/pipeline/pipeline.h"
 #include "tools/output/message.h"
-#include "tools/pipeline/symbols.h"
-#include "tools/pipeline/work.h"
+#include "tools/pipeline/symbol_options.h"
+#include "tools/pipeline/work_limit.h"
 
 struct leaks_options {
 	bool json, strict, no_symbol_cache, force;
@@ -49,19 +49,19 @@ const struct gmt_option_row gmt_table_leaks[] = {
 };
 #undef AT
 
-static bool is_word(const char *text, size_t length, const char *word)
+static bool equals_word(const char *text, size_t length, const char *word)
 {
 	return strlen(word) == length && memcmp(text, word, length) == 0;
 }
 
 /* Returns the bits of one name, or 0 if the name is unknown. */
-static uint32_t bits_of(const char *name, size_t length)
+static uint32_t definition_bits_of(const char *name, size_t length)
 {
 	uint32_t bits = 0;
 
 	for (int d = 0; d < GMT_LEAK_DEFINITIONS; d++)
-		if (is_word(name, length, gmt_leak_definition_name((enum gmt_leak_definition)d)) ||
-			is_word(name, length, "all"))
+		if (equals_word(name, length, gmt_leak_definition_name((enum gmt_leak_definition)d)) ||
+			equals_word(name, length, "all"))
 			bits |= UINT32_C(1) << d;
 	return bits;
 }
@@ -76,7 +76,7 @@ static uint32_t parse_definitions(const char *text)
 
 	for (;;) {
 		size_t length = strcspn(text, ",");
-		uint32_t more = bits_of(text, length);
+		uint32_t more = definition_bits_of(text, length);
 
 		if (!more) {
 			gmt_message_error(
@@ -95,7 +95,8 @@ static uint32_t parse_definitions(const char *text)
  * Sets the options of the analysis. If they contradict each other, prints an error and returns
  * false.
  */
-static bool take_options(const struct leaks_options *options, struct gmt_leaks_options *ret_leaks)
+static bool set_leaks_options(const struct leaks_options *options,
+	struct gmt_leaks_options *ret_leaks)
 {
 	const uint32_t age = UINT32_C(1) << GMT_LEAK_AGE,
 				   all = (UINT32_C(1) << GMT_LEAK_DEFINITIONS) - 1;
@@ -134,16 +135,16 @@ static bool take_options(const struct leaks_options *options, struct gmt_leaks_o
 	return true;
 }
 
-static bool render(struct gmt_pipeline *parts, const struct leaks_options *options,
+static bool render(struct gmt_pipeline *pipeline, const struct leaks_options *options,
 	struct gmt_files_output *output)
 {
 	struct gmt_leaks_view view = {
-		.snapshot = parts->snapshot,
-		.traces = &parts->traces,
-		.replay = &parts->replay,
-		.timeline = &parts->timeline,
-		.history = &parts->history,
-		.leaks = &parts->leaks,
+		.snapshot = pipeline->snapshot,
+		.traces = &pipeline->traces,
+		.replay = &pipeline->replay,
+		.timeline = &pipeline->timeline,
+		.history = &pipeline->history,
+		.leaks = &pipeline->leaks,
 		.limit = options->limit,
 		.frames = options->frames,
 	};
@@ -151,21 +152,21 @@ static bool render(struct gmt_pipeline *parts, const struct leaks_options *optio
 	struct gmt_json *json = &output->json;
 
 	if (!options->json) {
-		gmt_head_text(&plain, parts->snapshot, &parts->warnings);
+		gmt_head_text(&plain, pipeline->snapshot, &pipeline->warnings);
 		return gmt_leaks_text(&view, &plain);
 	}
 	gmt_json_begin_object(json);
-	gmt_json_key_text(json, "schema", "gpumemtrace.leaks/2");
-	gmt_json_key_text(json, "file", parts->snapshot->path);
+	gmt_json_key_text(json, "schema", "gpumemtrace.leaks/1");
+	gmt_json_key_text(json, "file", pipeline->snapshot->path);
 	gmt_json_key(json, "complete");
-	gmt_json_bool(json, gmt_snapshot_complete(parts->snapshot));
+	gmt_json_bool(json, gmt_snapshot_complete(pipeline->snapshot));
 	gmt_leaks_json(&view, json);
 	gmt_json_end_object(json);
 	return true;
 }
 
 /* The data for all files. */
-struct teller {
+struct context {
 	const struct leaks_options *options;
 	const struct gmt_leaks_options *leaks;
 	const struct gmt_owner_rules *owners;
@@ -173,28 +174,28 @@ struct teller {
 
 static int leaks_of_file(const void *user, const char *path, struct gmt_files_output *output)
 {
-	const struct teller *teller = user;
-	struct gmt_pipeline parts = { 0 };
-	struct gmt_pipeline_options how = {
+	const struct context *context = user;
+	struct gmt_pipeline pipeline = { 0 };
+	struct gmt_pipeline_options pipeline_options = {
 		.traces = {
-			.symbol_directories = teller->options->symbol_paths.items,
-			.symbol_directory_count = teller->options->symbol_paths.count,
-			.symbols_cache = teller->options->no_symbol_cache ? NULL : gmt_symbols_cache_open(),
-			.owner_rules = teller->owners,
+			.symbol_directories = context->options->symbol_paths.items,
+			.symbol_directory_count = context->options->symbol_paths.count,
+			.symbols_cache = context->options->no_symbol_cache ? NULL : gmt_symbols_cache_open(),
+			.owner_rules = context->owners,
 		},
-		.until = teller->options->until,
-		.leaks = *teller->leaks,
+		.until = context->options->until,
+		.leaks = *context->leaks,
 	};
-	int code = gmt_pipeline_load(path, &how, &parts);
+	int code = gmt_pipeline_load(path, &pipeline_options, &pipeline);
 
 	if (!code) {
 		output->is_incomplete |=
-			!gmt_snapshot_complete(parts.snapshot) || parts.leaks.is_compacted_away;
-		if (!render(&parts, teller->options, output))
+			!gmt_snapshot_complete(pipeline.snapshot) || pipeline.leaks.is_compacted_away;
+		if (!render(&pipeline, context->options, output))
 			code = gmt_message_failure(&(struct gmt_error){ .text = "out of memory" });
 	}
-	gmt_pipeline_fini(&parts);
-	gmt_symbols_cache_close(how.traces.symbols_cache);
+	gmt_pipeline_fini(&pipeline);
+	gmt_symbols_cache_close(pipeline_options.traces.symbols_cache);
 	gmt_work_report(path);
 	return code;
 }
@@ -211,22 +212,16 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 	};
 	struct gmt_leaks_options leaks;
 	struct gmt_owner_rules owners = { 0 };
-	struct teller teller = { .options = &options, .leaks = &leaks, .owners = &owners };
+	struct context context = { .options = &options, .leaks = &leaks, .owners = &owners };
 	int code = gmt_options_parse(command, &options, false, &argc, argv);
 
 	if (code >= 0)
 		return code;
-	if (!argc) {
-		gmt_message_error("leaks: no recording is given");
-		gmt_message_hint("a recording is named gpumemtrace.*.gmt.gz by default");
+	/* Without a file, the message about the missing file comes first. */
+	if (argc && !set_leaks_options(&options, &leaks))
 		return GMT_EXIT_USAGE;
-	}
-	if (!take_options(&options, &leaks))
-		return GMT_EXIT_USAGE;
-
-	code = gmt_owner_rules_load(&options.owners, &owners);
-	if (!code)
-		code = gmt_files_report(&(struct gmt_files){ .count = argc,
+	return gmt_files_report_with_owners("leaks",
+		&(struct gmt_files){ .count = argc,
 			.paths = argv,
 			.output = options.output,
 			.owners = &options.owners,
@@ -236,8 +231,7 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 			.color = (enum gmt_color)options.color,
 			.schema = "gpumemtrace.leaks-list/1",
 			.key = "files",
-			.tell = leaks_of_file,
-			.user = &teller });
-	gmt_owner_rules_fini(&owners);
-	return code;
+			.report = leaks_of_file,
+			.context = &context },
+		&owners);
 }

@@ -21,7 +21,7 @@ const struct gmt_option_row gmt_table_resume[] = {
 };
 #undef AT
 
-static int ask(const struct gmt_command *command, const char *name, enum gmt_control_verb verb,
+static int request(const struct gmt_command *command, const char *name, enum gmt_control_verb verb,
 	int argc, char **argv)
 {
 	struct pause_options options = { 0 };
@@ -33,7 +33,7 @@ static int ask(const struct gmt_command *command, const char *name, enum gmt_con
 		return code;
 	if (!gmt_running_operand(name, argc, argv, &pid))
 		return GMT_EXIT_USAGE;
-	code = gmt_running_ask(pid, verb, NULL, answer, sizeof(answer));
+	code = gmt_running_request(pid, verb, NULL, answer, sizeof(answer));
 	if (code)
 		return code;
 	if (options.json)
@@ -47,10 +47,10 @@ static int ask(const struct gmt_command *command, const char *name, enum gmt_con
 
 int gmt_cmd_pause(const struct gmt_command *command, int argc, char **argv)
 {
-	return ask(command, "pause", GMT_CONTROL_PAUSE, argc, argv);
+	return request(command, "pause", GMT_CONTROL_PAUSE, argc, argv);
 }
 
 int gmt_cmd_resume(const struct gmt_command *command, int argc, char **argv)
 {
-	return ask(command, "resume", GMT_CONTROL_RESUME, argc, argv);
+	return request(command, "resume", GMT_CONTROL_RESUME, argc, argv);
 }

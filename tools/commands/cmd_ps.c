@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "base/text.h"
 #include "render/json.h"
 #include "tools/options/command.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "base/text.h"
 #include "render/json.h"
 #include "tools/options/command.h"
@@ -14,38 +14,40 @@
 
 struct recover_options {
 	bool all, json;
-	struct gmt_recover_options how;
+	struct gmt_recover_options recovery;
 };
 
 #define AT(field) offsetof(struct recover_options, field)
 const struct gmt_option_row gmt_table_recover[] = {
 	{ "all", 0, GMT_OPTION_FLAG, NULL, AT(all),
-		"recover all your recordings whose process was killed on this machine" },
-	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(how.output),
-		"write a new FILE instead of completing the recording in place" },
-	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(how.force), "allow -o to replace a recording" },
-	{ "keep", 0, GMT_OPTION_FLAG, NULL, AT(how.keep), "keep the recorder's memory" },
-	{ "discard", 0, GMT_OPTION_FLAG, NULL, AT(how.discard),
-		"remove memory without a file, and memory that cannot be used" },
-	{ "dry-run", 0, GMT_OPTION_FLAG, NULL, AT(how.is_dry),
-		"show what would be done, without changes" },
+		"every file of yours whose recorder was killed on this machine" },
+	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(recovery.output),
+		"write to FILE instead of completing the file in place" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(recovery.force),
+		"replace FILE although it is a recording" },
+	{ "keep", 0, GMT_OPTION_FLAG, NULL, AT(recovery.keep),
+		"leave the recorder's memory where it is" },
+	{ "discard", 0, GMT_OPTION_FLAG, NULL, AT(recovery.discard),
+		"remove memory whose file is gone, or that cannot be used any more" },
+	{ "dry-run", 0, GMT_OPTION_FLAG, NULL, AT(recovery.is_dry),
+		"say what would be done, and change nothing" },
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text" },
 	{ 0 },
 };
 #undef AT
 
-struct recoverer {
+struct recover_run {
 	const struct recover_options *options;
 	struct gmt_json json;
 	uint64_t files;     /* number of reported files */
-	uint64_t left;      /* number of memories whose file is gone or that cannot be used */
-	uint64_t left_bytes;
+	uint64_t unusable_count; /* number of memories whose file is gone or that cannot be used */
+	uint64_t unusable_bytes;
 	int code;
 };
 
-static const char *state_name(const struct recoverer *recoverer, enum gmt_recover_state state)
+static const char *state_name(const struct recover_run *recover_run, enum gmt_recover_state state)
 {
-	bool is_dry = recoverer->options->how.is_dry;
+	bool is_dry = recover_run->options->recovery.is_dry;
 
 	switch (state) {
 	case GMT_RECOVER_COMPLETED:
@@ -70,13 +72,13 @@ static const char *state_name(const struct recoverer *recoverer, enum gmt_recove
 	return "failed";
 }
 
-static void print_json(struct recoverer *recoverer, const struct gmt_recover_outcome *outcome)
+static void print_json(struct recover_run *recover_run, const struct gmt_recover_outcome *outcome)
 {
-	struct gmt_json *json = &recoverer->json;
+	struct gmt_json *json = &recover_run->json;
 
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "file", outcome->path);
-	gmt_json_key_text(json, "state", state_name(recoverer, outcome->state));
+	gmt_json_key_text(json, "state", state_name(recover_run, outcome->state));
 	gmt_json_key_text(json, "memory", outcome->memory);
 	gmt_json_key_u64(json, "pid", outcome->pid);
 	gmt_json_key_u64(json, "events", outcome->completed.events);
@@ -92,14 +94,14 @@ static void print_path(const char *path)
 	gmt_safe_print(stdout, path);
 }
 
-static void print_completed(const struct recoverer *recoverer,
+static void print_completed(const struct recover_run *recover_run,
 	const struct gmt_recover_outcome *outcome)
 {
 	const struct gmt_source_recovered *recovered = &outcome->completed.recovered;
 
 	print_path(outcome->path);
-	printf(": %s%s: %s events", recoverer->options->how.is_dry ? "would be completed, " : "",
-		recovered->is_gap ? "a part is lost" : "complete",
+	printf(": %s%s: %s events", recover_run->options->recovery.is_dry ? "would be completed, " : "",
+		recovered->is_gap ? "a part of it is lost" : "complete",
 		gmt_text_count(outcome->completed.events).text);
 	printf(", %s of them from the memory of process %" PRIu32 "\n",
 		gmt_text_count(recovered->events).text, outcome->pid);
@@ -109,26 +111,28 @@ static void print_completed(const struct recoverer *recoverer,
  * Prints that memory could not be used. With --all this is a hint. If the user named the memory, it
  * is an error.
  */
-static void print_left(const struct recoverer *recoverer, const struct gmt_recover_outcome *outcome)
+static void print_unusable(const struct recover_run *recover_run,
+	const struct gmt_recover_outcome *outcome)
 {
-	void (*say)(const char *format, ...) =
-		recoverer->options->all ? gmt_message_hint : gmt_message_error;
+	void (*print_message)(const char *format, ...) =
+		recover_run->options->all ? gmt_message_hint : gmt_message_error;
 
 	if (outcome->state == GMT_RECOVER_IS_GONE)
-		say("%s: its file %s was removed", outcome->memory, outcome->path);
+		print_message("%s: its file, %s, is gone", outcome->memory, outcome->path);
 	else
-		say("%s: cannot be used: %s", outcome->memory, outcome->error.text);
+		print_message("%s: cannot be used: %s", outcome->memory, outcome->error.text);
 }
 
 /* Prints results to stdout and errors to stderr. */
-static void print_text(const struct recoverer *recoverer, const struct gmt_recover_outcome *outcome)
+static void print_text(const struct recover_run *recover_run,
+	const struct gmt_recover_outcome *outcome)
 {
-	bool is_dry = recoverer->options->how.is_dry;
+	bool is_dry = recover_run->options->recovery.is_dry;
 	const char *why = outcome->error.text;
 
 	switch (outcome->state) {
 	case GMT_RECOVER_COMPLETED:
-		print_completed(recoverer, outcome);
+		print_completed(recover_run, outcome);
 		break;
 	case GMT_RECOVER_IS_WHOLE:
 		print_path(outcome->path);
@@ -141,7 +145,7 @@ static void print_text(const struct recoverer *recoverer, const struct gmt_recov
 		break;
 	case GMT_RECOVER_IS_GONE:
 	case GMT_RECOVER_IS_USELESS:
-		print_left(recoverer, outcome);
+		print_unusable(recover_run, outcome);
 		break;
 	case GMT_RECOVER_IS_DISCARDED:
 		print_path(outcome->memory);
@@ -171,23 +175,24 @@ static bool is_bad(const struct gmt_recover_outcome *outcome)
 		(outcome->state == GMT_RECOVER_NOTHING && !outcome->has_end);
 }
 
-static void tell(struct recoverer *recoverer, const struct gmt_recover_outcome *outcome)
+static void report_outcome(struct recover_run *recover_run,
+	const struct gmt_recover_outcome *outcome)
 {
-	recoverer->files++;
+	recover_run->files++;
 	if (outcome->state == GMT_RECOVER_IS_GONE || outcome->state == GMT_RECOVER_IS_USELESS) {
-		recoverer->left++;
-		recoverer->left_bytes += outcome->memory_bytes;
+		recover_run->unusable_count++;
+		recover_run->unusable_bytes += outcome->memory_bytes;
 	}
-	if (recoverer->options->json) {
-		print_json(recoverer, outcome);
+	if (recover_run->options->json) {
+		print_json(recover_run, outcome);
 		if (is_bad(outcome))
 			gmt_message_error("%s: %s", outcome->path, outcome->error.text);
 	} else {
-		print_text(recoverer, outcome);
+		print_text(recover_run, outcome);
 	}
 	if (is_bad(outcome))
-		recoverer->code = outcome->error.status ? gmt_status_exit_code(outcome->error.status)
-												: GMT_EXIT_UNREADABLE;
+		recover_run->code = outcome->error.status ? gmt_status_exit_code(outcome->error.status)
+												  : GMT_EXIT_UNREADABLE;
 }
 
 static bool is_memory(const char *path)
@@ -197,32 +202,32 @@ static bool is_memory(const char *path)
 	return length > 5 && !strcmp(path + length - 5, ".area");
 }
 
-static void recover_named(struct recoverer *recoverer, const char *path)
+static void recover_named(struct recover_run *recover_run, const char *path)
 {
 	static struct gmt_recover_outcome outcome; /* large, so static */
 	struct gmt_shared_recording *shared_recording;
 	struct gmt_error error = { 0 };
 
 	if (!is_memory(path)) {
-		gmt_recover_file(path, &recoverer->options->how, &outcome);
+		gmt_recover_file(path, &recover_run->options->recovery, &outcome);
 	} else if (gmt_shared_recording_open(path, &shared_recording, &error)) {
-		recoverer->code = gmt_message_failure(&error);
+		recover_run->code = gmt_message_failure(&error);
 		return;
 	} else {
-		gmt_recover_memory(shared_recording, &recoverer->options->how, &outcome);
+		gmt_recover_memory(shared_recording, &recover_run->options->recovery, &outcome);
 		gmt_shared_recording_close(shared_recording);
 	}
-	tell(recoverer, &outcome);
+	report_outcome(recover_run, &outcome);
 	/* The user named this memory, and it was not recovered. */
 	if (outcome.state == GMT_RECOVER_IS_GONE || outcome.state == GMT_RECOVER_IS_USELESS)
-		recoverer->code = GMT_EXIT_UNREADABLE;
+		recover_run->code = GMT_EXIT_UNREADABLE;
 }
 
 static bool recover_one_of_all(void *context, struct gmt_shared_recording *shared_recording,
 	const struct gmt_error *error)
 {
 	static struct gmt_recover_outcome outcome; /* large, so static */
-	struct recoverer *recoverer = context;
+	struct recover_run *recover_run = context;
 
 	if (!shared_recording) {
 		/*
@@ -230,35 +235,37 @@ static bool recover_one_of_all(void *context, struct gmt_shared_recording *share
 		 * hardly begun holds no data.
 		 */
 		if (error->status == GMT_VERSION) {
-			recoverer->files++;
-			recoverer->code = gmt_message_failure(error);
+			recover_run->files++;
+			recover_run->code = gmt_message_failure(error);
 		}
 		return true;
 	}
-	gmt_recover_memory(shared_recording, &recoverer->options->how, &outcome);
+	gmt_recover_memory(shared_recording, &recover_run->options->recovery, &outcome);
 	/* The user did not ask for recordings that are still running. */
 	if (outcome.state != GMT_RECOVER_GOES_ON)
-		tell(recoverer, &outcome);
+		report_outcome(recover_run, &outcome);
 	gmt_shared_recording_close(shared_recording);
 	return true;
 }
 
 /* Printed once for all remaining memory. */
-static void say_what_is_left(const struct recoverer *recoverer)
+static void print_unusable_total(const struct recover_run *recover_run)
 {
-	if (recoverer->left)
+	if (recover_run->unusable_count)
 		gmt_message_hint(
-			"%s of memory %s left: `gpumemtrace recover --discard %s` removes it, `gpumemtrace recover MEMORY -o FILE` writes its events to a new file",
-			gmt_text_size(recoverer->left_bytes).text, recoverer->left == 1 ? "is" : "are",
-			recoverer->options->all ? "--all" : "MEMORY");
+			"%s of memory %s left: `gpumemtrace recover --discard %s` removes it, `gpumemtrace recover MEMORY -o FILE` "
+			"writes what it has to a new file",
+			gmt_text_size(recover_run->unusable_bytes).text,
+			recover_run->unusable_count == 1 ? "is" : "are",
+			recover_run->options->all ? "--all" : "MEMORY");
 }
 
 int gmt_cmd_recover(const struct gmt_command *command, int argc, char **argv)
 {
 	struct recover_options options = { 0 };
-	struct recoverer recoverer = { .options = &options };
+	struct recover_run recover_run = { .options = &options };
 	int code = gmt_options_parse(command, &options, false, &argc, argv);
-	bool has_output = options.how.output;
+	bool has_output = options.recovery.output;
 
 	if (code >= 0)
 		return code;
@@ -268,29 +275,29 @@ int gmt_cmd_recover(const struct gmt_command *command, int argc, char **argv)
 									  : "recover: no recording is given");
 		return GMT_EXIT_USAGE;
 	}
-	if (options.how.discard && (options.how.keep || has_output)) {
-		gmt_message_error("recover: --discard cannot be combined with --keep or -o");
+	if (options.recovery.discard && (options.recovery.keep || has_output)) {
+		gmt_message_error("recover: --discard goes with neither --keep nor -o");
 		return GMT_EXIT_USAGE;
 	}
-	recoverer.json = (struct gmt_json){ .file = stdout, .pretty = true, .inline_depth = 2 };
+	recover_run.json = (struct gmt_json){ .file = stdout, .pretty = true, .inline_depth = 2 };
 	if (options.json) {
-		gmt_json_begin_object(&recoverer.json);
-		gmt_json_key_text(&recoverer.json, "schema", "gpumemtrace.recover/1");
-		gmt_json_key(&recoverer.json, "files");
-		gmt_json_begin_array(&recoverer.json);
+		gmt_json_begin_object(&recover_run.json);
+		gmt_json_key_text(&recover_run.json, "schema", "gpumemtrace.recover/1");
+		gmt_json_key(&recover_run.json, "files");
+		gmt_json_begin_array(&recover_run.json);
 	}
 	if (options.all)
-		gmt_shared_recordings_each(".", recover_one_of_all, &recoverer);
+		gmt_shared_recordings_each(".", recover_one_of_all, &recover_run);
 	for (int i = 0; i < argc; i++)
-		recover_named(&recoverer, argv[i]);
+		recover_named(&recover_run, argv[i]);
 	if (options.json) {
-		gmt_json_end_array(&recoverer.json);
-		gmt_json_end_object(&recoverer.json);
+		gmt_json_end_array(&recover_run.json);
+		gmt_json_end_object(&recover_run.json);
 		putchar('\n');
 	} else {
-		if (options.all && !recoverer.files)
-			puts("no killed process left memory on this machine");
-		say_what_is_left(&recoverer);
+		if (options.all && !recover_run.files)
+			puts("no killed recorder left anything on this machine");
+		print_unusable_total(&recover_run);
 	}
-	return recoverer.code;
+	return recover_run.code;
 }

@@ -6,12 +6,12 @@
 #include "tools/pipeline/files.h"
 #include "tools/recordings/input.h"
 #include "tools/output/output.h"
-#include "tools/pipeline/owners.h"
+#include "tools/pipeline/owner_options.h"
 #include "tools/pipeline/pipeline.h"
 #include "tools/output/message.h"
-#include "tools/pipeline/symbols.h"
+#include "tools/pipeline/symbol_options.h"
 #include "tools/pipeline/allocator_state_parts.h"
-#include "tools/pipeline/work.h"
+#include "tools/pipeline/work_limit.h"
 
 struct report_options {
 	bool json, strict, no_symbol_cache, force;
@@ -70,37 +70,38 @@ static enum gmt_sites_key key_of(const struct report_options *options)
 									  : GMT_SITES_BY_PEAK;
 }
 
-static enum gmt_status render(struct gmt_pipeline *parts, struct gmt_allocator_state_parts *where,
-	const struct report_options *options, struct gmt_files_output *output, struct gmt_error *error)
+static enum gmt_status render(struct gmt_pipeline *pipeline,
+	struct gmt_allocator_state_parts *allocator_state, const struct report_options *options,
+	struct gmt_files_output *output, struct gmt_error *error)
 {
 	struct gmt_leaks_view leaks = {
-		.snapshot = parts->snapshot,
-		.traces = &parts->traces,
-		.replay = &parts->replay,
-		.timeline = &parts->timeline,
-		.history = &parts->history,
-		.leaks = &parts->leaks,
-		.step_parts = &parts->step_parts,
+		.snapshot = pipeline->snapshot,
+		.traces = &pipeline->traces,
+		.replay = &pipeline->replay,
+		.timeline = &pipeline->timeline,
+		.history = &pipeline->history,
+		.leaks = &pipeline->leaks,
+		.step_parts = &pipeline->step_parts,
 		.limit = UINT64_MAX,
 		.frames = options->frames,
 		.brief = true,
 	};
 	struct gmt_report report = {
-		.snapshot = parts->snapshot,
-		.traces = &parts->traces,
-		.replay = &parts->replay,
-		.summary = &parts->summary,
-		.sites = &parts->sites,
-		.warnings = &parts->warnings,
-		.ooms = &parts->ooms,
-		.ledger = &parts->ledger,
-		.heaps = &parts->heaps,
+		.snapshot = pipeline->snapshot,
+		.traces = &pipeline->traces,
+		.replay = &pipeline->replay,
+		.summary = &pipeline->summary,
+		.sites = &pipeline->sites,
+		.warnings = &pipeline->warnings,
+		.ooms = &pipeline->ooms,
+		.ledger = &pipeline->ledger,
+		.heaps = &pipeline->heaps,
 		.has_until = options->until != UINT64_MAX,
 		.limit = options->limit,
 		.frames = options->frames,
 		.all_lists = options->sort == UNSET || options->sort == SORT_ALL,
 		.key = key_of(options),
-		.where = &where->view,
+		.allocator_state = &allocator_state->view,
 		.leaks = &leaks,
 		.section = options->by >= 0 ? GMT_ALLOCATOR_STATE_TABLE
 			: options->section >= 0 ? GMT_ALLOCATOR_STATE_PEAK + options->section
@@ -108,8 +109,8 @@ static enum gmt_status render(struct gmt_pipeline *parts, struct gmt_allocator_s
 		.color = output->color,
 	};
 
-	where->view.limit = options->limit;
-	where->view.color = report.color;
+	allocator_state->view.limit = options->limit;
+	allocator_state->view.color = report.color;
 	if (options->json)
 		gmt_report_json(&report, &output->json);
 	else if (!gmt_report_text(&report, output->file))
@@ -118,42 +119,43 @@ static enum gmt_status render(struct gmt_pipeline *parts, struct gmt_allocator_s
 }
 
 /* The data for all files. */
-struct reporter {
+struct context {
 	const struct report_options *options;
 	const struct gmt_owner_rules *owners;
 };
 
 static int report_file(const void *user, const char *path, struct gmt_files_output *output)
 {
-	const struct reporter *reporter = user;
-	const struct report_options *options = reporter->options;
-	struct gmt_pipeline parts = { 0 };
-	struct gmt_allocator_state_parts where = { 0 };
-	struct gmt_pipeline_options how = {
+	const struct context *context = user;
+	const struct report_options *options = context->options;
+	struct gmt_pipeline pipeline = { 0 };
+	struct gmt_allocator_state_parts allocator_state = { 0 };
+	struct gmt_pipeline_options pipeline_options = {
 		.traces = {
 			.native = (enum gmt_traces_native)options->native,
 			.symbol_directories = options->symbol_paths.items,
 			.symbol_directory_count = options->symbol_paths.count,
 			.symbols_cache = options->no_symbol_cache ? NULL : gmt_symbols_cache_open(),
-			.owner_rules = reporter->owners,
+			.owner_rules = context->owners,
 		},
 		.until = options->until,
 		.leaks = gmt_pipeline_default_leaks,
-		.wants_where = true,
+		.wants_allocator_state = true,
 	};
 	struct gmt_error error = { 0 };
-	int code = gmt_pipeline_load(path, &how, &parts);
+	int code = gmt_pipeline_load(path, &pipeline_options, &pipeline);
 
 	if (!code) {
 		output->is_incomplete |=
-			!gmt_snapshot_complete(parts.snapshot) || parts.leaks.is_compacted_away;
-		if (gmt_allocator_state_parts_init(&where, &parts, options->by, key_of(options), &error) ||
-			render(&parts, &where, options, output, &error))
+			!gmt_snapshot_complete(pipeline.snapshot) || pipeline.leaks.is_compacted_away;
+		if (gmt_allocator_state_parts_init(&allocator_state, &pipeline, options->by,
+				key_of(options), &error) ||
+			render(&pipeline, &allocator_state, options, output, &error))
 			code = gmt_message_failure(&error);
 	}
-	gmt_allocator_state_parts_fini(&where);
-	gmt_pipeline_fini(&parts);
-	gmt_symbols_cache_close(how.traces.symbols_cache);
+	gmt_allocator_state_parts_fini(&allocator_state);
+	gmt_pipeline_fini(&pipeline);
+	gmt_symbols_cache_close(pipeline_options.traces.symbols_cache);
 	gmt_work_report(path);
 	return code;
 }
@@ -169,20 +171,13 @@ int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 		.section = UNSET,
 	};
 	struct gmt_owner_rules owners = { 0 };
-	struct reporter reporter = { .options = &options, .owners = &owners };
+	struct context context = { .options = &options, .owners = &owners };
 	int code = gmt_options_parse(command, &options, false, &argc, argv);
 
 	if (code >= 0)
 		return code;
-	if (!argc) {
-		gmt_message_error("report: no recording is given");
-		gmt_message_hint("a recording is named gpumemtrace.*.gmt.gz by default");
-		return GMT_EXIT_USAGE;
-	}
-
-	code = gmt_owner_rules_load(&options.owners, &owners);
-	if (!code)
-		code = gmt_files_report(&(struct gmt_files){ .count = argc,
+	return gmt_files_report_with_owners("report",
+		&(struct gmt_files){ .count = argc,
 			.paths = argv,
 			.output = options.output,
 			.owners = &options.owners,
@@ -192,8 +187,7 @@ int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 			.color = (enum gmt_color)options.color,
 			.schema = "gpumemtrace.reports/1",
 			.key = "reports",
-			.tell = report_file,
-			.user = &reporter });
-	gmt_owner_rules_fini(&owners);
-	return code;
+			.report = report_file,
+			.context = &context },
+		&owners);
 }

@@ -4,14 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "render/plain.h"
 #include "tools/pipeline/check.h"
 #include "tools/recordings/child.h"
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
 #include "tools/output/output.h"
-#include "tools/recordings/recorder.h"
+#include "tools/recordings/recorder_setup.h"
 #include "tools/output/run_output.h"
 #include "tools/recordings/run_recordings.h"
 #include "tools/output/message.h"
@@ -39,26 +39,27 @@ const struct gmt_option_row gmt_table_run[] = {
 };
 #undef AT
 
-enum { NAMES_SHOWN = 8, NOTHING_TO_JUDGE = 3 };
+enum { MAX_SHOWN_NAMES = 8, NOTHING_TO_JUDGE = 3 };
 
-static void say_nothing(const struct gmt_run *run)
+static void explain_no_recording(const struct gmt_run *run)
 {
-	if (run->why_nothing[0])
-		gmt_message_error("nothing was recorded: %s", run->why_nothing);
+	if (run->no_recording_reason[0])
+		gmt_message_error("nothing was recorded: %s", run->no_recording_reason);
 	else
 		fputs("gpumemtrace: nothing was recorded: the program did not use CUDA\n", stderr);
 }
 
-static void say_next(const struct gmt_run *run)
+static void suggest_next(const struct gmt_run *run)
 {
 	struct gmt_plain plain = { .file = stderr };
 
-	if (run->count && run->why_nothing[0])
-		gmt_message_warning("a process of the program was not recorded: %s", run->why_nothing);
+	if (run->count && run->no_recording_reason[0])
+		gmt_message_warning("a process of the program was not recorded: %s",
+			run->no_recording_reason);
 	if (!run->count) {
-		say_nothing(run);
-	} else if (run->count > NAMES_SHOWN) {
-		fprintf(stderr, "gpumemtrace: %zu recordings were written\n", run->count);
+		explain_no_recording(run);
+	} else if (run->count > MAX_SHOWN_NAMES) {
+		fprintf(stderr, "gpumemtrace: %zu files were recorded\n", run->count);
 		fputs("next: gpumemtrace report ", stderr);
 		gmt_safe_print(stderr, run->pattern); /* for the shell to expand */
 		fputc('\n', stderr);
@@ -100,7 +101,7 @@ static int conclude(const struct run_options *options, struct gmt_check_plan *pl
 {
 	gmt_run_finish(run, signal, options->quiet);
 	if (!options->quiet)
-		say_next(run);
+		suggest_next(run);
 	if (options->check) {
 		int answer = code && !run->count ? 0 : check(plan, run->after.gl_pathv, run->count);
 
@@ -154,7 +155,7 @@ static bool set_environment(const struct run_options *options, char **ret_patter
 
 	char *preload = gmt_recorder_preload(library, getenv("LD_PRELOAD"));
 	char *recorder = gmt_recorder_options(getenv("GPUMEMTRACE_OPTIONS"), &options->recorder);
-	if (recorder && !gmt_recorder_takes("run", recorder)) {
+	if (recorder && !gmt_recorder_accepts("run", recorder)) {
 		free(preload);
 		free(recorder);
 		return false;

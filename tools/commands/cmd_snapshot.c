@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
 #include "tools/recordings/running.h"
@@ -55,7 +55,7 @@ int gmt_cmd_snapshot(const struct gmt_command *command, int argc, char **argv)
 		gmt_message_error("snapshot: %s: the name is too long", options.output);
 		return GMT_EXIT_USAGE;
 	}
-	code = gmt_running_ask(pid, GMT_CONTROL_SNAPSHOT, whole, answer, sizeof(answer));
+	code = gmt_running_request(pid, GMT_CONTROL_SNAPSHOT, whole, answer, sizeof(answer));
 	if (code)
 		return code;
 	if (options.json) {

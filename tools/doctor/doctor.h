@@ -17,7 +17,7 @@
 #include "tools/doctor/doctor_elf.h"
 #include "tools/doctor/doctor_subprocess.h"
 #include "tools/doctor/doctor_program.h"
-#include "tools/recordings/recorder.h"
+#include "tools/recordings/recorder_setup.h"
 
 enum gmt_verdict {
 	GMT_VERDICT_NONE,    /* the question does not apply; not shown */
@@ -56,7 +56,7 @@ struct gmt_doctor_driver {
 struct gmt_doctor_recorder {
 	bool is_found;
 	char path[PATH_MAX], why[GMT_RECORDER_WHY_BYTES], remedy[GMT_RECORDER_WHY_BYTES];
-	struct gmt_elf elf;
+	struct gmt_doctor_elf elf;
 	bool is_loaded; /* the dynamic linker loaded it into a process of this program */
 	char complaint[512]; /* message of the dynamic linker if it was not loaded */
 	char unwinder[PATH_MAX]; /* "": no unwinder */
@@ -78,7 +78,7 @@ struct gmt_doctor {
 	bool run;
 	struct gmt_doctor_recorder recorder;
 	struct gmt_program program;
-	struct gmt_elf elf; /* of the program */
+	struct gmt_doctor_elf elf; /* of the program */
 	bool is_elsewhere; /* the command only asks another process to start the program */
 	bool is_loadable; /* judged by its format and its dynamic linker */
 	struct gmt_subprocess listing; /* list of libraries that its dynamic linker would load */
@@ -102,7 +102,7 @@ void gmt_doctor_gather_driver(struct gmt_doctor *doctor);
 void gmt_doctor_follow_python(struct gmt_doctor *doctor);
 
 /* Returns whether this machine's dynamic linker starts the program and is glibc's. */
-bool gmt_doctor_takes_recorder(const struct gmt_elf *elf);
+bool gmt_doctor_accepts_recorder(const struct gmt_doctor_elf *elf);
 
 /* Returns whether the command starts a program here, so that questions about its file apply. */
 bool gmt_doctor_has_program(const struct gmt_doctor *doctor);
@@ -113,11 +113,11 @@ bool gmt_doctor_has_program(const struct gmt_doctor *doctor);
 #undef GMT_CHECK
 
 /* Sets verdict and text. */
-void gmt_find(struct gmt_finding *finding, enum gmt_verdict verdict, const char *format, ...)
+void gmt_finding_set(struct gmt_finding *finding, enum gmt_verdict verdict, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Sets a remedy that fits better than the remedy of the row. */
-void gmt_advise(struct gmt_finding *finding, const char *format, ...)
+void gmt_finding_advise(struct gmt_finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
@@ -129,7 +129,7 @@ void gmt_advise(struct gmt_finding *finding, const char *format, ...)
 int gmt_doctor_probe(const char *what);
 
 /* Copies the value of `key` from the output of a probe. Returns false if the key is missing. */
-bool gmt_doctor_answer(const struct gmt_subprocess *process, const char *key, char *ret_value,
+bool gmt_doctor_probe_value(const struct gmt_subprocess *process, const char *key, char *ret_value,
 	size_t value_bytes);
 
 /* All findings, one for each row of doctor_checks.def, for the text and JSON output. */

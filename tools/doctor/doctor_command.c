@@ -33,11 +33,6 @@ static const struct launcher *launcher_of(const struct gmt_doctor *doctor)
 	return NULL;
 }
 
-bool gmt_doctor_has_program(const struct gmt_doctor *doctor)
-{
-	return doctor->command && doctor->program.state == GMT_PROGRAM_FOUND && !doctor->is_elsewhere;
-}
-
 /*
  * Asks the program's dynamic linker to list the libraries that it would load, as ldd does. This
  * starts no program. The list also shows whether the linker loads the recorder from LD_PRELOAD, and
@@ -57,7 +52,7 @@ static void list_libraries(struct gmt_doctor *doctor)
 
 void gmt_doctor_gather_command(struct gmt_doctor *doctor)
 {
-	const struct gmt_elf *elf = &doctor->elf;
+	const struct gmt_doctor_elf *elf = &doctor->elf;
 
 	if (!doctor->command)
 		return;
@@ -70,8 +65,8 @@ void gmt_doctor_gather_command(struct gmt_doctor *doctor)
 	if (doctor->is_elsewhere)
 		return;
 	gmt_doctor_follow_python(doctor);
-	gmt_elf_read(doctor->program.path, &doctor->elf);
-	doctor->is_loadable = gmt_doctor_takes_recorder(elf);
+	gmt_doctor_elf_read(doctor->program.path, &doctor->elf);
+	doctor->is_loadable = gmt_doctor_accepts_recorder(elf);
 	if (doctor->is_loadable && doctor->recorder.is_found)
 		list_libraries(doctor);
 }
@@ -84,29 +79,28 @@ void gmt_doctor_command_found(const struct gmt_doctor *doctor, struct gmt_findin
 		return;
 	switch (program->state) {
 	case GMT_PROGRAM_FOUND:
-		gmt_find(finding, GMT_VERDICT_OK, "%.900s", program->path);
+		gmt_finding_set(finding, GMT_VERDICT_OK, "%.900s", program->path);
 		return;
 	case GMT_PROGRAM_NOT_FOUND:
 		if (program->chain[0] && strcmp(program->chain, program->path) != 0) {
-			gmt_find(finding, GMT_VERDICT_PROBLEM, "%.400s does not exist: %.500s", program->word,
-				program->chain);
-			gmt_advise(finding, "correct the program in the first line of the script");
+			gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.400s does not exist: %.500s",
+				program->word, program->chain);
+			gmt_finding_advise(finding, "write a program that exists into the script's first line");
 		} else {
-			gmt_find(finding, GMT_VERDICT_PROBLEM, "%.800s: %s", program->word,
+			gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.800s: %s", program->word,
 				strchr(program->word, '/') ? "no such file" : "not found in PATH");
 		}
 		return;
 	case GMT_PROGRAM_NOT_EXECUTABLE:
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.900s may not be executed", program->path);
-		gmt_advise(finding, "start it with its interpreter, or run chmod +x");
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s may not be executed", program->path);
+		gmt_finding_advise(finding, "put its interpreter in front of it, or chmod +x");
 		return;
 	case GMT_PROGRAM_FOLDER:
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.900s is a folder", program->path);
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s is a folder", program->path);
 		return;
 	case GMT_PROGRAM_ENDLESS:
-		gmt_find(finding, GMT_VERDICT_PROBLEM,
-			"these scripts name only each other as interpreters, never a program: %.900s",
-			program->chain);
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+			"the first lines of these scripts never reach a program: %.900s", program->chain);
 		return;
 	}
 }
@@ -120,14 +114,14 @@ void gmt_doctor_command_starts(const struct gmt_doctor *doctor, struct gmt_findi
 
 	const struct launcher *launcher = launcher_of(doctor);
 	if (launcher) {
-		gmt_find(finding, launcher->verdict, "%s %s", launcher->name, launcher->finding);
-		gmt_advise(finding, "%s", launcher->remedy);
+		gmt_finding_set(finding, launcher->verdict, "%s %s", launcher->name, launcher->finding);
+		gmt_finding_advise(finding, "%s", launcher->remedy);
 	} else if (program->loses_environment) {
-		gmt_find(finding, GMT_VERDICT_PROBLEM,
-			"env removes LD_PRELOAD from the environment: %.800s", program->chain);
-		gmt_advise(finding, "put gpumemtrace run after env, directly before the program");
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+			"env takes LD_PRELOAD out of the environment: %.800s", program->chain);
+		gmt_finding_advise(finding, "put gpumemtrace run behind env, in front of the program");
 	} else if (program->chain[0]) {
-		gmt_find(finding, GMT_VERDICT_OK, "each starts the next: %.900s", program->chain);
+		gmt_finding_set(finding, GMT_VERDICT_OK, "one starts the next: %.900s", program->chain);
 	}
 }
 
@@ -156,9 +150,11 @@ void gmt_doctor_command_rights(const struct gmt_doctor *doctor, struct gmt_findi
 								 : NULL;
 
 	if (!what)
-		gmt_find(finding, GMT_VERDICT_OK, "the program has no more rights than its caller");
+		gmt_finding_set(finding, GMT_VERDICT_OK, "it has no more rights than its caller");
 	else if (!are_granted)
-		gmt_find(finding, GMT_VERDICT_OK, "%s has no effect here (nosuid or no_new_privs)", what);
+		gmt_finding_set(finding, GMT_VERDICT_OK,
+			"%s, which are not granted here (nosuid or no_new_privs)", what);
 	else
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "%s: the dynamic linker ignores LD_PRELOAD", what);
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%s: the dynamic linker ignores LD_PRELOAD",
+			what);
 }

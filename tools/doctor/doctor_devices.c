@@ -21,14 +21,15 @@ void gmt_doctor_devices(const struct gmt_doctor *doctor, struct gmt_finding *fin
 	if (visible)
 		snprintf(variable, sizeof(variable), " (CUDA_VISIBLE_DEVICES=%.100s)", visible);
 	if (!driver->device_count) {
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "none%s", variable);
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "none%s", variable);
 		return;
 	}
 	for (uint32_t i = 0;
 		i < driver->device_count && i < GMT_DOCTOR_DEVICES && length < sizeof(list); i++)
 		length += (size_t)snprintf(list + length, sizeof(list) - length, "%s%s, %s", i ? "; " : "",
 			driver->devices[i].name, gmt_text_size(driver->devices[i].total_bytes).text);
-	gmt_find(finding, GMT_VERDICT_OK, "%" PRIu32 ": %s%s", driver->device_count, list, variable);
+	gmt_finding_set(finding, GMT_VERDICT_OK, "%" PRIu32 ": %s%s", driver->device_count, list,
+		variable);
 }
 
 static size_t count_of(const char *pattern)
@@ -55,22 +56,23 @@ void gmt_doctor_device_files(const struct gmt_doctor *doctor, struct gmt_finding
 	const struct gmt_doctor_driver *driver = &doctor->driver;
 	bool works = driver->is_initialized && !driver->result;
 	size_t count = count_of("/dev/nvidia[0-9]*");
-	const char *where = is_in_container() ? ", in this container" : "";
+	const char *container_note = is_in_container() ? ", in this container" : "";
 
 	if (driver->is_simulated)
-		gmt_find(finding, GMT_VERDICT_OK, "not needed: the device is simulated");
+		gmt_finding_set(finding, GMT_VERDICT_OK, "none are needed: the device is simulated");
 	else if (!access("/dev/dxg", F_OK))
-		gmt_find(finding, GMT_VERDICT_OK, "/dev/dxg: the Windows driver, in WSL");
+		gmt_finding_set(finding, GMT_VERDICT_OK, "/dev/dxg: Windows' driver, in WSL");
 	else if (count && !access("/dev/nvidiactl", R_OK | W_OK))
-		gmt_find(finding, GMT_VERDICT_OK, "/dev/nvidiactl and the files of %zu device%s", count,
+		gmt_finding_set(finding, GMT_VERDICT_OK, "/dev/nvidiactl and those of %zu device%s", count,
 			count == 1 ? "" : "s");
 	else if (works)
-		gmt_find(finding, GMT_VERDICT_OK,
-			"the usual files do not exist, and the driver works without them");
+		gmt_finding_set(finding, GMT_VERDICT_OK,
+			"the usual ones are not there, and the driver works without them");
 	else if (count)
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "this user may not open /dev/nvidiactl%s", where);
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+			"/dev/nvidiactl may not be opened by this user%s", container_note);
 	else
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "there is no /dev/nvidia0%s", where);
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "there is no /dev/nvidia0%s", container_note);
 }
 
 void gmt_doctor_management(const struct gmt_doctor *doctor, struct gmt_finding *finding)
@@ -80,8 +82,8 @@ void gmt_doctor_management(const struct gmt_doctor *doctor, struct gmt_finding *
 	if (!driver->is_initialized || driver->result)
 		return;
 	if (driver->nvml[0])
-		gmt_find(finding, GMT_VERDICT_OK, "%.900s", driver->nvml);
+		gmt_finding_set(finding, GMT_VERDICT_OK, "%.900s", driver->nvml);
 	else
-		gmt_find(finding, GMT_VERDICT_WARNING, "%s",
+		gmt_finding_set(finding, GMT_VERDICT_WARNING, "%s",
 			driver->nvml_why[0] ? driver->nvml_why : "not asked");
 }

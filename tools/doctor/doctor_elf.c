@@ -26,14 +26,14 @@ static const void *at(const struct image *image, uint64_t offset, uint64_t size)
 	return offset <= image->size && size <= image->size - offset ? image->bytes + offset : NULL;
 }
 
-/* Copies a string that ends within the file and fits into `room`. Returns false otherwise. */
-static bool copy_string(const struct image *image, uint64_t offset, char *ret_text, size_t room)
+/* Copies a string that ends within the file and fits into `bytes`. Returns false otherwise. */
+static bool copy_string(const struct image *image, uint64_t offset, char *ret_text, size_t bytes)
 {
 	const char *text = at(image, offset, 1);
 	size_t left = text ? image->size - offset : 0;
 	size_t length = text ? strnlen(text, left) : 0;
 
-	if (!text || length == left || length >= room)
+	if (!text || length == left || length >= bytes)
 		return false;
 	memcpy(ret_text, text, length + 1);
 	return true;
@@ -65,7 +65,7 @@ static uint64_t offset_of(const struct image *image, const Elf64_Ehdr *head, uin
 }
 
 static void read_dynamic(const struct image *image, const Elf64_Ehdr *head, const Elf64_Phdr *part,
-	struct gmt_elf *elf)
+	struct gmt_doctor_elf *elf)
 {
 	uint64_t count = part->p_filesz / sizeof(Elf64_Dyn), strings = UINT64_MAX;
 	Elf64_Dyn entry;
@@ -91,7 +91,7 @@ static void read_dynamic(const struct image *image, const Elf64_Ehdr *head, cons
 }
 
 static bool read_program_headers(const struct image *image, const Elf64_Ehdr *head,
-	struct gmt_elf *elf)
+	struct gmt_doctor_elf *elf)
 {
 	Elf64_Phdr part;
 
@@ -119,7 +119,8 @@ static bool section_header(const struct image *image, const Elf64_Ehdr *head, un
 	return true;
 }
 
-static void read_sections(const struct image *image, const Elf64_Ehdr *head, struct gmt_elf *elf)
+static void read_sections(const struct image *image, const Elf64_Ehdr *head,
+	struct gmt_doctor_elf *elf)
 {
 	Elf64_Shdr names, section;
 	char name[64];
@@ -139,7 +140,7 @@ static void read_sections(const struct image *image, const Elf64_Ehdr *head, str
  * Returns whether the file contains a CUDA runtime. Every version opens the driver by its soname
  * and looks up this function.
  */
-static bool holds_driver_names(const struct image *image)
+static bool contains_driver_names(const struct image *image)
 {
 	static const char driver[] = "libcuda.so.1", entry[] = "cuGetProcAddress";
 
@@ -147,7 +148,7 @@ static bool holds_driver_names(const struct image *image)
 		memmem(image->bytes, image->size, entry, sizeof(entry) - 1);
 }
 
-static void read_image(const struct image *image, struct gmt_elf *elf)
+static void read_image(const struct image *image, struct gmt_doctor_elf *elf)
 {
 	const unsigned char *ident = at(image, 0, EI_NIDENT);
 	const void *whole = at(image, 0, sizeof(Elf64_Ehdr));
@@ -175,11 +176,11 @@ static void read_image(const struct image *image, struct gmt_elf *elf)
 	if (!read_program_headers(image, &head, elf))
 		return;
 	read_sections(image, &head, elf);
-	elf->opens_driver = holds_driver_names(image);
+	elf->opens_driver = contains_driver_names(image);
 	elf->kind = GMT_ELF_NATIVE;
 }
 
-void gmt_elf_read(const char *path, struct gmt_elf *ret_elf)
+void gmt_doctor_elf_read(const char *path, struct gmt_doctor_elf *ret_elf)
 {
 	struct stat about;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -201,7 +202,7 @@ void gmt_elf_read(const char *path, struct gmt_elf *ret_elf)
 	close(fd);
 }
 
-const char *gmt_elf_needs(const struct gmt_elf *elf, const char *prefix)
+const char *gmt_doctor_elf_needs(const struct gmt_doctor_elf *elf, const char *prefix)
 {
 	for (size_t i = 0; i < elf->needed_count; i++)
 		if (strncmp(elf->needed[i], prefix, strlen(prefix)) == 0)
@@ -209,7 +210,7 @@ const char *gmt_elf_needs(const struct gmt_elf *elf, const char *prefix)
 	return NULL;
 }
 
-uint32_t gmt_elf_own_machine(void)
+uint32_t gmt_doctor_elf_own_machine(void)
 {
 #if defined(__x86_64__)
 	return EM_X86_64;
@@ -220,7 +221,7 @@ uint32_t gmt_elf_own_machine(void)
 #endif
 }
 
-const char *gmt_elf_machine_name(uint32_t machine, char spare[32])
+const char *gmt_doctor_elf_machine_name(uint32_t machine, char buffer[32])
 {
 	switch (machine) {
 	case EM_X86_64:
@@ -236,7 +237,7 @@ const char *gmt_elf_machine_name(uint32_t machine, char spare[32])
 	case EM_RISCV:
 		return "RISC-V";
 	default:
-		snprintf(spare, 32, "machine %u", (unsigned)machine);
-		return spare;
+		snprintf(buffer, 32, "machine %u", (unsigned)machine);
+		return buffer;
 	}
 }

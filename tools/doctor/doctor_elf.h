@@ -21,7 +21,7 @@ enum gmt_elf_kind {
 
 enum { GMT_ELF_NEEDED = 96 };
 
-struct gmt_elf {
+struct gmt_doctor_elf {
 	enum gmt_elf_kind kind;
 	uint32_t bits, machine; /* 32 or 64; EM_... */
 	char interpreter[256]; /* the dynamic linker; "": a static program (or a library) */
@@ -31,15 +31,15 @@ struct gmt_elf {
 	bool has_symbols, has_lines, has_debug_link;
 };
 
-void gmt_elf_read(const char *path, struct gmt_elf *ret_elf);
+void gmt_doctor_elf_read(const char *path, struct gmt_doctor_elf *ret_elf);
 
 /* Returns the first soname that begins with `prefix`, or NULL. */
-const char *gmt_elf_needs(const struct gmt_elf *elf, const char *prefix);
+const char *gmt_doctor_elf_needs(const struct gmt_doctor_elf *elf, const char *prefix);
 
 /* Returns the EM_... of this program. */
-uint32_t gmt_elf_own_machine(void);
+uint32_t gmt_doctor_elf_own_machine(void);
 
-/* Returns "x86-64", "aarch64" ...; for other machines "machine 123", written to `spare`. */
-const char *gmt_elf_machine_name(uint32_t machine, char spare[32]);
+/* Returns "x86-64", "aarch64" ...; for other machines "machine 123", written to `buffer`. */
+const char *gmt_doctor_elf_machine_name(uint32_t machine, char buffer[32]);
 
 #endif

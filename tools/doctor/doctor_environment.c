@@ -45,14 +45,14 @@ void gmt_doctor_options(const struct gmt_doctor *doctor, struct gmt_finding *fin
 
 	(void)doctor;
 	if (!options || !*options) {
-		gmt_find(finding, GMT_VERDICT_OK, "GPUMEMTRACE_OPTIONS is not set; the defaults apply");
+		gmt_finding_set(finding, GMT_VERDICT_OK, "it is not set; the defaults hold");
 		return;
 	}
 	gmt_recorder_options_read(options, &settings, add_complaint, &complaints);
 	if (complaints.length)
-		gmt_find(finding, GMT_VERDICT_WARNING, "%s", complaints.text);
+		gmt_finding_set(finding, GMT_VERDICT_WARNING, "%s", complaints.text);
 	else
-		gmt_find(finding, GMT_VERDICT_OK, "%.900s", options);
+		gmt_finding_set(finding, GMT_VERDICT_OK, "%.900s", options);
 }
 
 static const struct neighbour missing = {
@@ -119,12 +119,12 @@ static void judge_list(const struct gmt_doctor *doctor, const char *list,
 		}
 	}
 	if (!*names) {
-		gmt_find(finding, GMT_VERDICT_OK, "only the recorder");
+		gmt_finding_set(finding, GMT_VERDICT_OK, "nobody but the recorder");
 		return;
 	}
-	gmt_find(finding, worst, "%s", names);
+	gmt_finding_set(finding, worst, "%s", names);
 	if (worst != GMT_VERDICT_OK)
-		gmt_advise(finding, "%s", remedy);
+		gmt_finding_advise(finding, "%s", remedy);
 }
 
 void gmt_doctor_preloads(const struct gmt_doctor *doctor, struct gmt_finding *finding)
@@ -154,18 +154,17 @@ void gmt_doctor_linker_switches(const struct gmt_doctor *doctor, struct gmt_find
 
 	(void)doctor;
 	if (getauxval(AT_SECURE)) {
-		gmt_find(finding, GMT_VERDICT_PROBLEM,
-			"gpumemtrace itself has more rights than its caller");
-		gmt_advise(finding,
-			"remove set-uid, set-gid and capabilities from the file of gpumemtrace");
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+			"gpumemtrace itself runs with more rights than its caller");
+		gmt_finding_advise(finding, "take set-uid, set-gid and capabilities off gpumemtrace");
 	} else if (audit && *audit && !strstr(audit, "gpumemtrace")) {
-		gmt_find(finding, GMT_VERDICT_WARNING,
+		gmt_finding_set(finding, GMT_VERDICT_WARNING,
 			"LD_AUDIT=%.500s may redirect calls before the recorder sees them", audit);
-		gmt_advise(finding, "unset LD_AUDIT while recording");
+		gmt_finding_advise(finding, "unset LD_AUDIT while recording");
 	} else if (audit && *audit) {
-		gmt_find(finding, GMT_VERDICT_OK, "LD_AUDIT=%.500s", audit);
+		gmt_finding_set(finding, GMT_VERDICT_OK, "LD_AUDIT=%.500s", audit);
 	} else if (now && *now) {
-		gmt_find(finding, GMT_VERDICT_OK, "LD_BIND_NOW is set and has no effect on the recorder");
+		gmt_finding_set(finding, GMT_VERDICT_OK, "LD_BIND_NOW, which changes nothing");
 	}
 }
 
@@ -177,10 +176,9 @@ void gmt_doctor_injections(const struct gmt_doctor *doctor, struct gmt_finding *
 	if (nvtx && strstr(nvtx, "libgpumemtrace.so"))
 		nvtx = NULL;
 	if (cuda && *cuda)
-		gmt_find(finding, GMT_VERDICT_WARNING,
-			"CUDA_INJECTION64_PATH=%.500s: the driver loads a tool that may intercept calls", cuda);
+		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+			"CUDA_INJECTION64_PATH=%.500s: the driver loads a tool that may take calls over", cuda);
 	else if (nvtx && *nvtx)
-		gmt_find(finding, GMT_VERDICT_OK,
-			"NVTX_INJECTION64_PATH=%.500s: the recorder passes NVTX calls on to this library",
-			nvtx);
+		gmt_finding_set(finding, GMT_VERDICT_OK,
+			"NVTX_INJECTION64_PATH=%.500s gets NVTX's calls behind the recorder", nvtx);
 }

@@ -9,17 +9,17 @@
 
 #include "tools/doctor/doctor.h"
 
-static bool is_for_this_machine(const struct gmt_elf *elf)
+static bool is_for_this_machine(const struct gmt_doctor_elf *elf)
 {
-	return elf->kind == GMT_ELF_NATIVE && elf->machine == gmt_elf_own_machine();
+	return elf->kind == GMT_ELF_NATIVE && elf->machine == gmt_doctor_elf_own_machine();
 }
 
-static bool is_musl(const struct gmt_elf *elf)
+static bool is_musl(const struct gmt_doctor_elf *elf)
 {
 	return strstr(elf->interpreter, "ld-musl");
 }
 
-bool gmt_doctor_takes_recorder(const struct gmt_elf *elf)
+bool gmt_doctor_accepts_recorder(const struct gmt_doctor_elf *elf)
 {
 	return is_for_this_machine(elf) && elf->interpreter[0] && !is_musl(elf) &&
 		!access(elf->interpreter, X_OK);
@@ -27,57 +27,58 @@ bool gmt_doctor_takes_recorder(const struct gmt_elf *elf)
 
 void gmt_doctor_command_format(const struct gmt_doctor *doctor, struct gmt_finding *finding)
 {
-	const struct gmt_elf *elf = &doctor->elf;
-	char spare[32], own[32];
+	const struct gmt_doctor_elf *elf = &doctor->elf;
+	char buffer[32], own[32];
 
 	if (!gmt_doctor_has_program(doctor))
 		return;
 	switch (elf->kind) {
 	case GMT_ELF_UNREADABLE:
-		gmt_find(finding, GMT_VERDICT_UNKNOWN, "%.900s may be executed but not read",
+		gmt_finding_set(finding, GMT_VERDICT_UNKNOWN, "%.900s may be executed and not read",
 			doctor->program.path);
-		gmt_advise(finding, "run doctor as a user who may read the program");
+		gmt_finding_advise(finding, "ask as a user who may read the program");
 		return;
 	case GMT_ELF_NONE:
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.900s is not an ELF program",
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s is no ELF program",
 			doctor->program.path);
 		return;
 	case GMT_ELF_DAMAGED:
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.900s is incomplete or damaged",
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s is cut or damaged",
 			doctor->program.path);
 		return;
 	case GMT_ELF_FOREIGN:
 	case GMT_ELF_NATIVE:
 		break;
 	}
-	gmt_elf_machine_name(elf->machine, spare);
+	gmt_doctor_elf_machine_name(elf->machine, buffer);
 	if (is_for_this_machine(elf))
-		gmt_find(finding, GMT_VERDICT_OK, "%u bits, %s", (unsigned)elf->bits,
-			gmt_elf_machine_name(elf->machine, spare));
+		gmt_finding_set(finding, GMT_VERDICT_OK, "%u bits, %s", (unsigned)elf->bits,
+			gmt_doctor_elf_machine_name(elf->machine, buffer));
 	else
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "%u bits, %s; the recorder and this machine are %s",
-			(unsigned)elf->bits, gmt_elf_machine_name(elf->machine, spare),
-			gmt_elf_machine_name(gmt_elf_own_machine(), own));
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+			"%u bits, %s; the recorder and this machine are %s", (unsigned)elf->bits,
+			gmt_doctor_elf_machine_name(elf->machine, buffer),
+			gmt_doctor_elf_machine_name(gmt_doctor_elf_own_machine(), own));
 }
 
 void gmt_doctor_command_linker(const struct gmt_doctor *doctor, struct gmt_finding *finding)
 {
-	const struct gmt_elf *elf = &doctor->elf;
+	const struct gmt_doctor_elf *elf = &doctor->elf;
 
 	if (!gmt_doctor_has_program(doctor) || !is_for_this_machine(elf))
 		return;
 	if (!elf->interpreter[0]) {
-		gmt_find(finding, GMT_VERDICT_PROBLEM,
-			"the program is linked statically: LD_PRELOAD has no effect on it");
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+			"it is linked statically: no library can be loaded into it");
 	} else if (is_musl(elf)) {
-		gmt_find(finding, GMT_VERDICT_PROBLEM,
-			"%s: the program is linked to musl, the recorder to glibc", elf->interpreter);
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+			"%s: it is linked to musl, the recorder to glibc", elf->interpreter);
 	} else if (access(elf->interpreter, X_OK)) {
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "%s does not exist: the program does not start",
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%s is not there: the program does not start",
 			elf->interpreter);
-		gmt_advise(finding, "install the C library that the program is linked with");
+		gmt_finding_advise(finding, "install the C library that the program is linked to");
 	} else {
-		gmt_find(finding, GMT_VERDICT_OK, "%s", elf->interpreter);
+		gmt_finding_set(finding, GMT_VERDICT_OK, "%s", elf->interpreter);
 	}
 }
 
@@ -106,85 +107,90 @@ void gmt_doctor_command_loads(const struct gmt_doctor *doctor, struct gmt_findin
 	if (!gmt_doctor_has_program(doctor) || !doctor->is_loadable || !doctor->recorder.is_found)
 		return;
 	if (!listing->is_started || listing->is_late) {
-		gmt_find(finding, GMT_VERDICT_UNKNOWN, "%s --list did not answer", doctor->elf.interpreter);
-		gmt_advise(finding, "see the output of ldd");
+		gmt_finding_set(finding, GMT_VERDICT_UNKNOWN, "%s --list did not answer",
+			doctor->elf.interpreter);
+		gmt_finding_advise(finding, "see what ldd says");
 	} else if (find_line(listing->out, "=> not found", line, sizeof(line)) ||
 		find_line(listing->err, "error while loading shared libraries", line, sizeof(line))) {
-		gmt_find(finding, GMT_VERDICT_PROBLEM,
-			"a library is missing, so the program will not start: %s", line);
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+			"a library is missing, and the program will not start: %s", line);
 	} else if (!strstr(listing->out, doctor->recorder.path)) {
 		gmt_subprocess_complaint(listing, "libgpumemtrace.so", line, sizeof(line));
-		gmt_find(finding, GMT_VERDICT_PROBLEM,
-			"the program's dynamic linker does not load the recorder%s%s", *line ? ": " : "", line);
-		gmt_advise(finding, "use a build of gpumemtrace for the C library of the program");
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+			"its dynamic linker does not load the recorder%s%s", *line ? ": " : "", line);
+		gmt_finding_advise(finding,
+			"use a build of gpumemtrace for the C library that the program is linked to");
 	} else if (find_line(listing->out, "not found (required by", line, sizeof(line)) ||
 		find_line(listing->err, "not found (required by", line, sizeof(line))) {
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "%s", line);
-		gmt_advise(finding, "use a build of gpumemtrace or of the program for this C library");
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%s", line);
+		gmt_finding_advise(finding,
+			"use a build of gpumemtrace or of the program for this C library");
 	} else {
-		gmt_find(finding, GMT_VERDICT_OK, "it finds the recorder and all libraries");
+		gmt_finding_set(finding, GMT_VERDICT_OK, "the recorder and all others");
 	}
 }
 
 void gmt_doctor_command_sanitizer(const struct gmt_doctor *doctor, struct gmt_finding *finding)
 {
-	const char *name = gmt_elf_needs(&doctor->elf, "libasan.so"), *options = getenv("ASAN_OPTIONS");
+	const char *name = gmt_doctor_elf_needs(&doctor->elf, "libasan.so"),
+			   *options = getenv("ASAN_OPTIONS");
 
 	if (!name)
-		name = gmt_elf_needs(&doctor->elf, "libclang_rt.asan");
+		name = gmt_doctor_elf_needs(&doctor->elf, "libclang_rt.asan");
 	if (!gmt_doctor_has_program(doctor) || !name)
 		return;
 	if (options && strstr(options, "verify_asan_link_order=0"))
-		gmt_find(finding, GMT_VERDICT_OK, "%s; ASAN_OPTIONS permits the recorder before it", name);
+		gmt_finding_set(finding, GMT_VERDICT_OK,
+			"%s, which ASAN_OPTIONS lets stand behind the recorder", name);
 	else
-		gmt_find(finding, GMT_VERDICT_PROBLEM,
-			"%s must be the first library; `run` puts the recorder first, so it would end the program",
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+			"%s must stand in front of all others and ends the program, as `run` puts the recorder there",
 			name);
 }
 
 void gmt_doctor_command_cuda(const struct gmt_doctor *doctor, struct gmt_finding *finding)
 {
-	const struct gmt_elf *elf = &doctor->elf;
+	const struct gmt_doctor_elf *elf = &doctor->elf;
 	char line[512];
 
 	if (!gmt_doctor_has_program(doctor) || elf->kind != GMT_ELF_NATIVE || !elf->interpreter[0])
 		return;
 
-	const char *runtime = gmt_elf_needs(elf, "libcudart.so"),
-			   *driver = gmt_elf_needs(elf, "libcuda.so");
+	const char *runtime = gmt_doctor_elf_needs(elf, "libcudart.so"),
+			   *driver = gmt_doctor_elf_needs(elf, "libcuda.so");
 	if (runtime && driver)
-		gmt_find(finding, GMT_VERDICT_OK, "linked to %s and %s", runtime, driver);
+		gmt_finding_set(finding, GMT_VERDICT_OK, "linked to %s and %s", runtime, driver);
 	else if (runtime || driver)
-		gmt_find(finding, GMT_VERDICT_OK, "linked to %s", runtime ? runtime : driver);
+		gmt_finding_set(finding, GMT_VERDICT_OK, "linked to %s", runtime ? runtime : driver);
 	else if (elf->opens_driver)
-		gmt_find(finding, GMT_VERDICT_OK,
-			"with a static CUDA runtime, which opens the driver itself");
+		gmt_finding_set(finding, GMT_VERDICT_OK,
+			"it opens the driver itself: a static CUDA runtime is inside");
 	else if (find_line(doctor->listing.out, "libcudart.so", line, sizeof(line)) ||
 		find_line(doctor->listing.out, "libcuda.so", line, sizeof(line)))
-		gmt_find(finding, GMT_VERDICT_OK, "through one of its libraries: %s", line);
+		gmt_finding_set(finding, GMT_VERDICT_OK, "one of its libraries is linked to it: %s", line);
 	else if (doctor->python.is_python)
-		gmt_find(finding, GMT_VERDICT_OK,
-			"through Python extension modules, which are opened later");
+		gmt_finding_set(finding, GMT_VERDICT_OK,
+			"by Python's extension modules, which are opened later");
 	else
-		gmt_find(finding, GMT_VERDICT_OK,
-			"not directly; libraries that it opens later and programs that it starts are recorded too");
+		gmt_finding_set(finding, GMT_VERDICT_OK,
+			"not by itself; what it opens later and which programs it starts is recorded all the same");
 }
 
 void gmt_doctor_command_symbols(const struct gmt_doctor *doctor, struct gmt_finding *finding)
 {
-	const struct gmt_elf *elf = &doctor->elf;
+	const struct gmt_doctor_elf *elf = &doctor->elf;
 
 	/* The interpreter of a script does not contain the user's own code. */
 	if (!gmt_doctor_has_program(doctor) || elf->kind != GMT_ELF_NATIVE ||
 		doctor->python.is_python || doctor->program.chain[0])
 		return;
 	if (elf->has_lines)
-		gmt_find(finding, GMT_VERDICT_OK, "with functions, files and lines");
+		gmt_finding_set(finding, GMT_VERDICT_OK, "with functions, files and lines");
 	else if (elf->has_debug_link)
-		gmt_find(finding, GMT_VERDICT_OK, "with functions, from a separate file of symbols");
+		gmt_finding_set(finding, GMT_VERDICT_OK, "its symbols are in a file of their own");
 	else if (elf->has_symbols)
-		gmt_find(finding, GMT_VERDICT_OK, "with functions, without lines (no -g)");
+		gmt_finding_set(finding, GMT_VERDICT_OK, "with functions, without lines (no -g)");
 	else
-		gmt_find(finding, GMT_VERDICT_WARNING,
-			"the program is stripped: only exported functions have names, other frames have addresses");
+		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+			"it is stripped: frames have addresses, and names where it exports them");
 }

@@ -28,7 +28,8 @@ typedef int release_function(char *text, unsigned size_bytes);
 enum { VERSION_ASKED = 12000, LINE_BYTES = PATH_MAX + 64 };
 
 /* Prints one line and flushes it, so that it is not lost if the process crashes. */
-__attribute__((format(printf, 2, 3))) static void tell(const char *key, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void print_answer(const char *key, const char *format,
+	...)
 {
 	char line[LINE_BYTES];
 	va_list arguments;
@@ -52,19 +53,19 @@ static const char *file_of(void *address)
 	return address && dladdr(address, &about) && about.dli_fname ? about.dli_fname : "";
 }
 
-static void *open_and_tell(const char *name, const char *key, const char *key_of_error)
+static void *open_and_print(const char *name, const char *key, const char *key_of_error)
 {
 	void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 	struct link_map *map;
 
 	if (!handle)
-		tell(key_of_error, "%s", dlerror());
+		print_answer(key_of_error, "%s", dlerror());
 	else if (!dlinfo(handle, RTLD_DI_LINKMAP, &map))
-		tell(key, "%s", map->l_name);
+		print_answer(key, "%s", map->l_name);
 	return handle;
 }
 
-static void tell_devices(void *driver)
+static void print_devices(void *driver)
 {
 	number_function *get_count = (number_function *)dlsym(driver, "cuDeviceGetCount");
 	device_function *get_device = (device_function *)dlsym(driver, "cuDeviceGet");
@@ -75,7 +76,7 @@ static void tell_devices(void *driver)
 
 	if (!get_count || get_count(&count) || count < 0)
 		return;
-	tell("devices", "%d", count);
+	print_answer("devices", "%d", count);
 	for (int i = 0; i < count && i < GMT_DOCTOR_DEVICES; i++) {
 		char key[32], name[128] = "";
 		size_t size_bytes = 0;
@@ -89,13 +90,13 @@ static void tell_devices(void *driver)
 			get_memory(&size_bytes, device);
 		name[sizeof(name) - 1] = 0;
 		snprintf(key, sizeof(key), "device%d", i);
-		tell(key, "%zu %s", size_bytes, name);
+		print_answer(key, "%zu %s", size_bytes, name);
 	}
 }
 
-static void ask_driver(void)
+static void probe_driver(void)
 {
-	void *driver = open_and_tell("libcuda.so.1", "driver", "driver_error");
+	void *driver = open_and_print("libcuda.so.1", "driver", "driver_error");
 	init_function *init = driver ? (init_function *)dlsym(driver, "cuInit") : NULL;
 	number_function *get_version =
 		driver ? (number_function *)dlsym(driver, "cuDriverGetVersion") : NULL;
@@ -104,17 +105,17 @@ static void ask_driver(void)
 	if (!init)
 		return;
 	if (get_version && !get_version(&version))
-		tell("version", "%d", version);
-	tell("at", "cuInit");
+		print_answer("version", "%d", version);
+	print_answer("at", "cuInit");
 	result = init(0);
-	tell("init", "%d", result);
+	print_answer("init", "%d", result);
 	if (!result)
-		tell_devices(driver);
+		print_devices(driver);
 }
 
-static void ask_management(void)
+static void probe_management(void)
 {
-	void *nvml = open_and_tell("libnvidia-ml.so.1", "nvml", "nvml_error");
+	void *nvml = open_and_print("libnvidia-ml.so.1", "nvml", "nvml_error");
 	result_function *init = nvml ? (result_function *)dlsym(nvml, "nvmlInit_v2") : NULL;
 	release_function *get_release =
 		nvml ? (release_function *)dlsym(nvml, "nvmlSystemGetDriverVersion") : NULL;
@@ -123,9 +124,9 @@ static void ask_management(void)
 	if (!init)
 		return;
 	int result = init();
-	tell("nvml_init", "%d", result);
+	print_answer("nvml_init", "%d", result);
 	if (!result && get_release && !get_release(release, sizeof(release)))
-		tell("release", "%s", release);
+		print_answer("release", "%s", release);
 }
 
 static int find_recorder(struct dl_phdr_info *object, size_t size, void *found)
@@ -134,7 +135,7 @@ static int find_recorder(struct dl_phdr_info *object, size_t size, void *found)
 	if (!strstr(object->dlpi_name, "/libgpumemtrace.so"))
 		return 0;
 	*(bool *)found = true;
-	tell("recorder", "%s", object->dlpi_name);
+	print_answer("recorder", "%s", object->dlpi_name);
 	return 1;
 }
 
@@ -142,7 +143,7 @@ static int find_recorder(struct dl_phdr_info *object, size_t size, void *found)
  * With the recorder preloaded: finds out whether it is loaded, and which file looked-up driver
  * functions come from.
  */
-static void ask_routes(void)
+static void probe_routes(void)
 {
 	bool is_loaded = false;
 	void *address = NULL;
@@ -156,27 +157,27 @@ static void ask_routes(void)
 	lookup_function *look_up =
 		driver ? (lookup_function *)dlsym(driver, "cuGetProcAddress_v2") : NULL;
 	if (driver)
-		tell("by_name", "%s", file_of(dlsym(driver, "cuMemAlloc_v2")));
+		print_answer("by_name", "%s", file_of(dlsym(driver, "cuMemAlloc_v2")));
 	if (look_up && !look_up("cuMemAlloc", &address, VERSION_ASKED, 0, &status) && address)
-		tell("by_driver", "%s", file_of(address));
+		print_answer("by_driver", "%s", file_of(address));
 }
 
 int gmt_doctor_probe(const char *what)
 {
 	if (strcmp(what, "driver") == 0) {
-		ask_driver();
-		ask_management();
+		probe_driver();
+		probe_management();
 	} else if (strcmp(what, "unwinder") == 0) {
-		open_and_tell("libunwind.so.8", "unwinder", "unwinder_error");
+		open_and_print("libunwind.so.8", "unwinder", "unwinder_error");
 	} else {
-		ask_routes();
+		probe_routes();
 	}
 	/* Skip the driver's exit handlers: they are not relevant here and may take long. */
 	fflush(stdout);
 	_exit(0);
 }
 
-bool gmt_doctor_answer(const struct gmt_subprocess *process, const char *key, char *ret_value,
+bool gmt_doctor_probe_value(const struct gmt_subprocess *process, const char *key, char *ret_value,
 	size_t value_bytes)
 {
 	char start[64];

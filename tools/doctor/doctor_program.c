@@ -120,7 +120,7 @@ static size_t split(char *line, char *ret_words[WORDS])
  * Returns the program that env(1) starts with these arguments. NULL: no program, or it is not
  * known.
  */
-static const char *behind_env(char *const *arguments, bool *ret_loses)
+static const char *program_of_env(char *const *arguments, bool *ret_loses)
 {
 	for (; *arguments; arguments++) {
 		const char *word = *arguments;
@@ -172,7 +172,7 @@ void gmt_program_find(char *const *command, struct gmt_program *ret_program)
 				memcpy(program->python, program->path, sizeof(program->python));
 			env_arguments = words + 1;
 		} else if (strcmp(gmt_program_name(program->path), "env") == 0) {
-			next = behind_env(env_arguments, &program->loses_environment);
+			next = program_of_env(env_arguments, &program->loses_environment);
 		}
 		if (!next) {
 			if (!step)

@@ -36,11 +36,11 @@ static const char script[] =
 /* Variables that would change how the interpreter runs the script. */
 static const char *const unset[] = { "LD_PRELOAD", "PYTHONSTARTUP", "PYTHONINSPECT", NULL };
 
-static bool answers_one(const struct gmt_subprocess *process, const char *key)
+static bool is_one(const struct gmt_subprocess *process, const char *key)
 {
 	char value[8];
 
-	return gmt_doctor_answer(process, key, value, sizeof(value)) && strcmp(value, "1") == 0;
+	return gmt_doctor_probe_value(process, key, value, sizeof(value)) && strcmp(value, "1") == 0;
 }
 
 /*
@@ -58,7 +58,7 @@ void gmt_doctor_follow_python(struct gmt_doctor *doctor)
 	if (!doctor->program.python[0] || gmt_program_is_python(doctor->program.path))
 		return;
 	gmt_subprocess_run(doctor->program.python, argv, unset, LIMIT_MS, &process);
-	if (!gmt_doctor_answer(&process, "executable", path, sizeof(path)) || path[0] != '/')
+	if (!gmt_doctor_probe_value(&process, "executable", path, sizeof(path)) || path[0] != '/')
 		return;
 	memcpy(doctor->program.path, path, sizeof(path));
 	gmt_program_add_step(&doctor->program, path);
@@ -78,14 +78,14 @@ void gmt_doctor_gather_python(struct gmt_doctor *doctor)
 		return;
 	gmt_subprocess_run(doctor->program.path, argv, unset, LIMIT_MS, &process);
 	python->is_asked =
-		gmt_doctor_answer(&process, "version", python->version, sizeof(python->version));
-	gmt_doctor_answer(&process, "implementation", python->implementation,
+		gmt_doctor_probe_value(&process, "version", python->version, sizeof(python->version));
+	gmt_doctor_probe_value(&process, "implementation", python->implementation,
 		sizeof(python->implementation));
-	python->is_free_threaded = answers_one(&process, "free_threaded");
-	python->has_trace_refs = answers_one(&process, "trace_refs");
-	gmt_doctor_answer(&process, "torch", python->torch, sizeof(python->torch));
-	gmt_doctor_answer(&process, "torch_cuda", python->torch_cuda, sizeof(python->torch_cuda));
-	gmt_doctor_answer(&process, "torch_hip", python->torch_hip, sizeof(python->torch_hip));
+	python->is_free_threaded = is_one(&process, "free_threaded");
+	python->has_trace_refs = is_one(&process, "trace_refs");
+	gmt_doctor_probe_value(&process, "torch", python->torch, sizeof(python->torch));
+	gmt_doctor_probe_value(&process, "torch_cuda", python->torch_cuda, sizeof(python->torch_cuda));
+	gmt_doctor_probe_value(&process, "torch_hip", python->torch_hip, sizeof(python->torch_hip));
 }
 
 void gmt_doctor_python_version(const struct gmt_doctor *doctor, struct gmt_finding *finding)
@@ -96,25 +96,26 @@ void gmt_doctor_python_version(const struct gmt_doctor *doctor, struct gmt_findi
 	if (!python->is_python || !doctor->is_loadable)
 		return;
 	if (!python->is_asked) {
-		gmt_find(finding, GMT_VERDICT_UNKNOWN, "%.900s -c did not answer", doctor->program.path);
+		gmt_finding_set(finding, GMT_VERDICT_UNKNOWN, "%.900s -c did not answer",
+			doctor->program.path);
 		return;
 	}
 	sscanf(python->version, "%ld.%ld", &major, &minor);
 	if (strcmp(python->implementation, "cpython") != 0)
-		gmt_find(finding, GMT_VERDICT_WARNING, "%s: the recorder cannot read its frames",
+		gmt_finding_set(finding, GMT_VERDICT_WARNING, "%s, whose frames the recorder cannot read",
 			python->implementation);
 	else if (major != 3 || minor < OLDEST_MINOR || minor > NEWEST_MINOR)
-		gmt_find(finding, GMT_VERDICT_WARNING, "Python %s: the recorder cannot read its frames",
-			python->version);
+		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+			"Python %s, whose frames the recorder cannot read", python->version);
 	else if (python->is_free_threaded)
-		gmt_find(finding, GMT_VERDICT_WARNING,
-			"Python %s without a GIL: the recorder cannot read its frames", python->version);
+		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+			"Python %s without a GIL, whose frames the recorder cannot read", python->version);
 	else if (python->has_trace_refs)
-		gmt_find(finding, GMT_VERDICT_WARNING,
-			"Python %s that traces references: the recorder cannot read its frames",
+		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+			"Python %s that traces references, whose frames the recorder cannot read",
 			python->version);
 	else
-		gmt_find(finding, GMT_VERDICT_OK, "Python %s", python->version);
+		gmt_finding_set(finding, GMT_VERDICT_OK, "Python %s", python->version);
 }
 
 void gmt_doctor_pytorch(const struct gmt_doctor *doctor, struct gmt_finding *finding)
@@ -124,15 +125,16 @@ void gmt_doctor_pytorch(const struct gmt_doctor *doctor, struct gmt_finding *fin
 	if (!python->is_asked)
 		return;
 	if (!python->torch[0])
-		gmt_find(finding, GMT_VERDICT_OK,
-			"none in this Python; the recorder records calls of the driver");
+		gmt_finding_set(finding, GMT_VERDICT_OK,
+			"none in this Python; memory is recorded at the driver");
 	else if (python->torch_cuda[0])
-		gmt_find(finding, GMT_VERDICT_OK, "%s, for CUDA %s", python->torch, python->torch_cuda);
+		gmt_finding_set(finding, GMT_VERDICT_OK, "%s, for CUDA %s", python->torch,
+			python->torch_cuda);
 	else if (python->torch_hip[0])
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "%s is for ROCm %s: it does not call CUDA",
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%s is for ROCm %s: it does not call CUDA",
 			python->torch, python->torch_hip);
 	else
-		gmt_find(finding, GMT_VERDICT_WARNING, "%s is built without CUDA", python->torch);
+		gmt_finding_set(finding, GMT_VERDICT_WARNING, "%s is built without CUDA", python->torch);
 }
 
 /* Returns whether the comma-separated `text` (may be NULL) has `key:value`. Spaces are allowed. */
@@ -166,20 +168,21 @@ void gmt_doctor_pytorch_allocator(const struct gmt_doctor *doctor, struct gmt_fi
 		settings = getenv(name);
 	}
 	if (uncached) {
-		gmt_find(finding, GMT_VERDICT_WARNING,
-			"PYTORCH_NO_CUDA_MEMORY_CACHING is set: each tensor is a cudaMalloc, so the layer `torch` stays empty");
-		gmt_advise(finding, "unset it to see PyTorch's own blocks");
+		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+			"PYTORCH_NO_CUDA_MEMORY_CACHING is set: each tensor is a cudaMalloc, and the layer `torch` stays empty");
+		gmt_finding_advise(finding, "unset it to see PyTorch's own blocks");
 	} else if (has_setting(settings, "backend", "cudaMallocAsync")) {
-		gmt_find(finding, GMT_VERDICT_WARNING,
-			"%s=%.300s: tensors are blocks of the driver's pool, so the layer `torch` stays empty",
+		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+			"%s=%.300s: tensors are blocks of the driver's pool, and the layer `torch` stays empty",
 			name, settings);
-		gmt_advise(finding, "remove backend:cudaMallocAsync to see PyTorch's own blocks");
+		gmt_finding_advise(finding,
+			"take backend:cudaMallocAsync away to see PyTorch's own blocks");
 	} else if (has_setting(settings, "expandable_segments", "true")) {
-		gmt_find(finding, GMT_VERDICT_OK, "%s=%.300s: PyTorch maps segments page by page", name,
-			settings);
+		gmt_finding_set(finding, GMT_VERDICT_OK, "%s=%.300s: segments are mapped piece by piece",
+			name, settings);
 	} else if (settings) {
-		gmt_find(finding, GMT_VERDICT_OK, "%s=%.300s", name, settings);
+		gmt_finding_set(finding, GMT_VERDICT_OK, "%s=%.300s", name, settings);
 	} else if (doctor->python.torch[0]) {
-		gmt_find(finding, GMT_VERDICT_OK, "its own caching allocator, with default settings");
+		gmt_finding_set(finding, GMT_VERDICT_OK, "its own caching allocator, with no settings");
 	}
 }

@@ -38,7 +38,7 @@ static void find_unwinder(struct gmt_doctor_recorder *recorder, struct gmt_subpr
 	}
 	recorder->unwinder[0] = 0;
 	probe(process, "unwinder", "");
-	gmt_doctor_answer(process, "unwinder", recorder->unwinder, sizeof(recorder->unwinder));
+	gmt_doctor_probe_value(process, "unwinder", recorder->unwinder, sizeof(recorder->unwinder));
 }
 
 void gmt_doctor_gather_recorder(struct gmt_doctor *doctor)
@@ -49,7 +49,7 @@ void gmt_doctor_gather_recorder(struct gmt_doctor *doctor)
 	recorder->is_found = gmt_recorder_find(recorder->path, recorder->why, recorder->remedy);
 	if (!recorder->is_found)
 		return;
-	gmt_elf_read(recorder->path, &recorder->elf);
+	gmt_doctor_elf_read(recorder->path, &recorder->elf);
 	find_unwinder(recorder, &process);
 
 	char *preload = gmt_recorder_preload(recorder->path, getenv("LD_PRELOAD"));
@@ -57,9 +57,9 @@ void gmt_doctor_gather_recorder(struct gmt_doctor *doctor)
 	free(preload);
 
 	char path[PATH_MAX];
-	recorder->is_loaded = gmt_doctor_answer(&process, "recorder", path, sizeof(path));
-	gmt_doctor_answer(&process, "by_name", recorder->by_name, sizeof(recorder->by_name));
-	gmt_doctor_answer(&process, "by_driver", recorder->by_driver, sizeof(recorder->by_driver));
+	recorder->is_loaded = gmt_doctor_probe_value(&process, "recorder", path, sizeof(path));
+	gmt_doctor_probe_value(&process, "by_name", recorder->by_name, sizeof(recorder->by_name));
+	gmt_doctor_probe_value(&process, "by_driver", recorder->by_driver, sizeof(recorder->by_driver));
 	gmt_subprocess_complaint(&process, "libgpumemtrace.so", recorder->complaint,
 		sizeof(recorder->complaint));
 }
@@ -69,29 +69,30 @@ void gmt_doctor_recorder_found(const struct gmt_doctor *doctor, struct gmt_findi
 	const struct gmt_doctor_recorder *recorder = &doctor->recorder;
 
 	if (recorder->is_found) {
-		gmt_find(finding, GMT_VERDICT_OK, "%.900s", recorder->path);
+		gmt_finding_set(finding, GMT_VERDICT_OK, "%.900s", recorder->path);
 		return;
 	}
-	gmt_find(finding, GMT_VERDICT_PROBLEM, "%.900s", recorder->why);
-	gmt_advise(finding, "%.900s", recorder->remedy);
+	gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s", recorder->why);
+	gmt_finding_advise(finding, "%.900s", recorder->remedy);
 }
 
 void gmt_doctor_recorder_machine(const struct gmt_doctor *doctor, struct gmt_finding *finding)
 {
-	const struct gmt_elf *elf = &doctor->recorder.elf;
-	char spare[32], own[32];
+	const struct gmt_doctor_elf *elf = &doctor->recorder.elf;
+	char buffer[32], own[32];
 
 	if (!doctor->recorder.is_found)
 		return;
 	if (elf->kind != GMT_ELF_NATIVE && elf->kind != GMT_ELF_FOREIGN)
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "libgpumemtrace.so is not a library, or is damaged");
-	else if (elf->machine != gmt_elf_own_machine() || elf->bits != 8 * sizeof(void *))
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "built for %s; this machine is %s",
-			gmt_elf_machine_name(elf->machine, spare),
-			gmt_elf_machine_name(gmt_elf_own_machine(), own));
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+			"libgpumemtrace.so is no library, or damaged");
+	else if (elf->machine != gmt_doctor_elf_own_machine() || elf->bits != 8 * sizeof(void *))
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "it is made for %s, this machine is %s",
+			gmt_doctor_elf_machine_name(elf->machine, buffer),
+			gmt_doctor_elf_machine_name(gmt_doctor_elf_own_machine(), own));
 	else
-		gmt_find(finding, GMT_VERDICT_OK, "built for %s",
-			gmt_elf_machine_name(elf->machine, spare));
+		gmt_finding_set(finding, GMT_VERDICT_OK, "made for %s",
+			gmt_doctor_elf_machine_name(elf->machine, buffer));
 }
 
 void gmt_doctor_recorder_loads(const struct gmt_doctor *doctor, struct gmt_finding *finding)
@@ -101,12 +102,13 @@ void gmt_doctor_recorder_loads(const struct gmt_doctor *doctor, struct gmt_findi
 	if (!recorder->is_found)
 		return;
 	if (recorder->is_loaded)
-		gmt_find(finding, GMT_VERDICT_OK, "LD_PRELOAD loads the recorder into a process");
+		gmt_finding_set(finding, GMT_VERDICT_OK, "a process with LD_PRELOAD has loaded it");
 	else if (recorder->complaint[0])
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "LD_PRELOAD does not load the recorder: %s",
-			recorder->complaint);
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+			"a process with LD_PRELOAD has not loaded it: %s", recorder->complaint);
 	else
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "LD_PRELOAD does not load the recorder");
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
+			"a process with LD_PRELOAD has not loaded it");
 }
 
 void gmt_doctor_unwinder(const struct gmt_doctor *doctor, struct gmt_finding *finding)
@@ -114,10 +116,10 @@ void gmt_doctor_unwinder(const struct gmt_doctor *doctor, struct gmt_finding *fi
 	if (!doctor->recorder.is_found)
 		return;
 	if (doctor->recorder.unwinder[0])
-		gmt_find(finding, GMT_VERDICT_OK, "%.900s", doctor->recorder.unwinder);
+		gmt_finding_set(finding, GMT_VERDICT_OK, "%.900s", doctor->recorder.unwinder);
 	else
-		gmt_find(finding, GMT_VERDICT_WARNING,
-			"none found; the recorder uses libgcc's unwinder, which is slower");
+		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+			"there is none beside the recorder or in the system; libgcc's is used, which is slower");
 }
 
 /*
@@ -133,15 +135,16 @@ void gmt_doctor_calls_reach(const struct gmt_doctor *doctor, struct gmt_finding 
 	if (!doctor->driver.is_found || !recorder->is_loaded)
 		return;
 	if (!recorder->by_name[0])
-		gmt_find(finding, GMT_VERDICT_UNKNOWN, "the process with the recorder did not report");
+		gmt_finding_set(finding, GMT_VERDICT_UNKNOWN,
+			"the driver could not be asked with the recorder in the process");
 	else if (!by_name)
-		gmt_find(finding, GMT_VERDICT_PROBLEM,
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
 			"dlsym finds cuMemAlloc_v2 in %.900s, not in the recorder", recorder->by_name);
 	else if (recorder->by_driver[0] && !by_driver)
-		gmt_find(finding, GMT_VERDICT_PROBLEM,
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
 			"cuGetProcAddress finds cuMemAlloc in %.900s, not in the recorder",
 			recorder->by_driver);
 	else
-		gmt_find(finding, GMT_VERDICT_OK, "with dlsym%s",
-			by_driver ? " and with cuGetProcAddress" : "");
+		gmt_finding_set(finding, GMT_VERDICT_OK, "by dlsym%s",
+			by_driver ? " and by cuGetProcAddress" : "");
 }

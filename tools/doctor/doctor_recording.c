@@ -35,7 +35,7 @@ static bool set_variables(const struct gmt_doctor *doctor, const char *folder)
 	return done;
 }
 
-static void put_back(const char *name, const char *value)
+static void restore_variables(const char *name, const char *value)
 {
 	if (value)
 		setenv(name, value, 1);
@@ -62,8 +62,8 @@ static int run_recorded(const struct gmt_doctor *doctor, const char *folder)
 	}
 	if (kept >= 0)
 		close(kept);
-	put_back("LD_PRELOAD", kept_preload);
-	put_back("GPUMEMTRACE_OPTIONS", kept_options);
+	restore_variables("LD_PRELOAD", kept_preload);
+	restore_variables("GPUMEMTRACE_OPTIONS", kept_options);
 	free(kept_preload);
 	free(kept_options);
 	return code;
@@ -130,20 +130,21 @@ void gmt_doctor_recording(const struct gmt_doctor *doctor, struct gmt_finding *f
 		doctor->program.state != GMT_PROGRAM_FOUND)
 		return;
 	if (!record(doctor, &outcome)) {
-		gmt_find(finding, GMT_VERDICT_UNKNOWN, "no folder for the trial recording is writable");
-		gmt_advise(finding, "set TMPDIR to a writable folder");
+		gmt_finding_set(finding, GMT_VERDICT_UNKNOWN, "there is no place for a trial");
+		gmt_finding_advise(finding, "set TMPDIR to a folder that can be written to");
 	} else if (!outcome.files) {
-		gmt_find(finding, GMT_VERDICT_PROBLEM,
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
 			"nothing was recorded: the program did not use CUDA (exit code %d)", outcome.code);
-		gmt_advise(finding, "see the program's own messages and the other findings");
+		gmt_finding_advise(finding,
+			"see what the program says of the device, and the other findings");
 	} else if (outcome.unreadable || outcome.incomplete) {
-		gmt_find(finding, GMT_VERDICT_WARNING,
-			"%" PRIu64 " of %" PRIu64 " files are incomplete or unreadable"
+		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+			"%" PRIu64 " of %" PRIu64 " files are incomplete or cannot be read"
 			" (exit code %d)",
 			outcome.unreadable + outcome.incomplete, outcome.files, outcome.code);
-		gmt_advise(finding, "see gpumemtrace info FILE");
+		gmt_finding_advise(finding, "see what gpumemtrace info says of such a file");
 	} else {
-		gmt_find(finding, GMT_VERDICT_OK,
+		gmt_finding_set(finding, GMT_VERDICT_OK,
 			"%" PRIu64 " file%s, %" PRIu64 " events, %s native stacks%s (exit code %d)",
 			outcome.files, outcome.files == 1 ? "" : "s", outcome.events,
 			outcome.has_stacks ? "with" : "without",

@@ -17,8 +17,8 @@
 enum {
 	FULL_MIB = 16,      /* less free space counts as full */
 	SCANT_MIB = 1024,
-	AREA_MIB = 8,       /* initial size of a recording in /dev/shm: its stacks and a ring */
-	AREA_SCANT_MIB = 32, /* size with rings for a few threads */
+	SHARED_RECORDING_MIB = 8, /* initial size of a recording in /dev/shm: its stacks and a ring */
+	SHARED_RECORDING_SCANT_MIB = 32, /* size with rings for a few threads */
 };
 
 static void output_template(char ret_output[PATH_MAX + 64])
@@ -35,36 +35,36 @@ void gmt_doctor_output_name(const struct gmt_doctor *doctor, struct gmt_finding 
 	(void)doctor;
 	output_template(output);
 	if (gmt_file_is_device(output)) {
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.900s is a device", output);
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s is a device", output);
 		return;
 	}
 	if (!gmt_recorder_output_is_possible(output, why)) {
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.500s %s", output, why);
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.500s %s", output, why);
 		return;
 	}
-	gmt_find(finding, GMT_VERDICT_OK, "%.900s", output);
+	gmt_finding_set(finding, GMT_VERDICT_OK, "%.900s", output);
 }
 
 /*
  * Finds the existing folder in which the rest of the name will be created. It ends before the first
  * token, whose value is known only in the program. Returns whether folders must be created.
  */
-static bool output_folder(char ret_compactor[PATH_MAX + 64])
+static bool output_folder(char ret_folder[PATH_MAX + 64])
 {
 	struct stat about;
 	bool is_shortened = false;
 
-	output_template(ret_compactor);
-	ret_compactor[strcspn(ret_compactor, "%")] = 0;
+	output_template(ret_folder);
+	ret_folder[strcspn(ret_folder, "%")] = 0;
 	for (;;) {
-		char *slash = strrchr(ret_compactor, '/');
+		char *slash = strrchr(ret_folder, '/');
 
 		if (!slash) {
-			strcpy(ret_compactor, ".");
+			strcpy(ret_folder, ".");
 			return is_shortened;
 		}
-		slash[slash == ret_compactor] = 0;
-		if (slash == ret_compactor || !stat(ret_compactor, &about))
+		slash[slash == ret_folder] = 0;
+		if (slash == ret_folder || !stat(ret_folder, &about))
 			return is_shortened;
 		is_shortened = true;
 	}
@@ -80,12 +80,12 @@ void gmt_doctor_output_folder(const struct gmt_doctor *doctor, struct gmt_findin
 	if (!realpath(folder, whole))
 		snprintf(whole, sizeof(whole), "%.4000s", folder);
 	if (!stat(folder, &about) && !S_ISDIR(about.st_mode))
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.900s is not a folder", whole);
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s is no folder", whole);
 	else if (access(folder, W_OK | X_OK))
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.900s: %s", whole, strerror(errno));
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s: %s", whole, strerror(errno));
 	else
-		gmt_find(finding, GMT_VERDICT_OK, "%.900s%s", whole,
-			is_shortened ? ", where the recorder creates the missing folders" : "");
+		gmt_finding_set(finding, GMT_VERDICT_OK, "%.900s%s", whole,
+			is_shortened ? ", in which the rest is made" : "");
 }
 
 static uint64_t free_bytes(const struct statvfs *system)
@@ -101,18 +101,18 @@ void gmt_doctor_output_space(const struct gmt_doctor *doctor, struct gmt_finding
 	(void)doctor;
 	output_folder(folder);
 	if (statvfs(folder, &system)) {
-		gmt_find(finding, GMT_VERDICT_UNKNOWN, "%.800s: %s", folder, strerror(errno));
+		gmt_finding_set(finding, GMT_VERDICT_UNKNOWN, "%.800s: %s", folder, strerror(errno));
 		return;
 	}
 
 	if (!system.f_blocks) {
-		gmt_find(finding, GMT_VERDICT_UNKNOWN,
-			"the file system of %.800s does not report its free space", folder);
+		gmt_finding_set(finding, GMT_VERDICT_UNKNOWN, "the file system of %.800s does not say",
+			folder);
 		return;
 	}
 
 	uint64_t bytes = free_bytes(&system);
-	gmt_find(finding,
+	gmt_finding_set(finding,
 		bytes < FULL_MIB * MIB        ? GMT_VERDICT_PROBLEM
 			: bytes < SCANT_MIB * MIB ? GMT_VERDICT_WARNING
 									  : GMT_VERDICT_OK,
@@ -143,24 +143,24 @@ void gmt_doctor_shared_memory(const struct gmt_doctor *doctor, struct gmt_findin
 
 	(void)doctor;
 	if (statvfs("/dev/shm", &system) || access("/dev/shm", W_OK | X_OK)) {
-		gmt_find(finding, GMT_VERDICT_WARNING, "/dev/shm: %s; %s", strerror(errno), instead);
-		gmt_advise(finding, "mount a tmpfs on /dev/shm that is writable for this user");
+		gmt_finding_set(finding, GMT_VERDICT_WARNING, "/dev/shm: %s; %s", strerror(errno), instead);
+		gmt_finding_advise(finding, "mount a tmpfs on /dev/shm that this user may write to");
 		return;
 	}
 	if (is_taken()) {
-		gmt_find(finding, GMT_VERDICT_WARNING,
-			"/dev/shm/gpumemtrace-%u is accessible to other users; %s", (unsigned)geteuid(),
-			instead);
-		gmt_advise(finding, "remove it");
+		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+			"/dev/shm/gpumemtrace-%u is not this user's alone; %s", (unsigned)geteuid(), instead);
+		gmt_finding_advise(finding, "remove it");
 		return;
 	}
 
 	uint64_t bytes = free_bytes(&system);
-	if (bytes < AREA_MIB * MIB)
-		gmt_find(finding, GMT_VERDICT_WARNING, "%s free; %s", gmt_text_size(bytes).text, instead);
-	else if (bytes < AREA_SCANT_MIB * MIB)
-		gmt_find(finding, GMT_VERDICT_WARNING, "%s free; each thread that calls CUDA needs 1 MiB",
-			gmt_text_size(bytes).text);
+	if (bytes < SHARED_RECORDING_MIB * MIB)
+		gmt_finding_set(finding, GMT_VERDICT_WARNING, "%s free; %s", gmt_text_size(bytes).text,
+			instead);
+	else if (bytes < SHARED_RECORDING_SCANT_MIB * MIB)
+		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+			"%s free; each thread that calls CUDA takes 1 MiB", gmt_text_size(bytes).text);
 	else
-		gmt_find(finding, GMT_VERDICT_OK, "%s free", gmt_text_size(bytes).text);
+		gmt_finding_set(finding, GMT_VERDICT_OK, "%s free", gmt_text_size(bytes).text);
 }

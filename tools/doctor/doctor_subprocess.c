@@ -46,7 +46,7 @@ static void change_environment(const char *const changes[])
 	}
 }
 
-__attribute__((noreturn)) static void become(const char *path, const char *const argv[],
+__attribute__((noreturn)) static void exec_child(const char *path, const char *const argv[],
 	const char *const changes[], int out, int err)
 {
 	int nothing = open("/dev/null", O_RDONLY);
@@ -67,7 +67,7 @@ __attribute__((noreturn)) static void become(const char *path, const char *const
 	_exit(127);
 }
 
-static void take(struct channel *channel)
+static void read_channel(struct channel *channel)
 {
 	char waste[4096];
 	size_t left = channel->room - channel->length;
@@ -96,7 +96,7 @@ static void listen_to(struct channel channels[2], int64_t deadline_ms)
 			break;
 		for (int i = 0; i < 2; i++)
 			if (channels[i].fd >= 0 && ends[i].revents)
-				take(&channels[i]);
+				read_channel(&channels[i]);
 	}
 	for (int i = 0; i < 2; i++)
 		if (channels[i].fd >= 0)
@@ -133,7 +133,7 @@ void gmt_subprocess_run(const char *path, const char *const argv[], const char *
 
 	pid_t pid = fork();
 	if (pid == 0)
-		become(path, argv, changes, out[1], err[1]);
+		exec_child(path, argv, changes, out[1], err[1]);
 	close(out[1]);
 	close(err[1]);
 

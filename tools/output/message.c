@@ -7,15 +7,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "base/safe_stream.h"
-#include "tools/output/memory.h"
+#include "tools/output/memory_limit.h"
 
 /*
  * Prints a message in one write, so that lines of several processes do not mix. Escapes bytes that
  * could control the terminal.
  */
-static void say(const char *kind, const char *format, va_list arguments)
+static void print(const char *kind, const char *format, va_list arguments)
 {
 	enum { SMALL_BYTES = 2048 };
 	char small[SMALL_BYTES], *whole = NULL, *text = small;
@@ -34,19 +34,19 @@ static void say(const char *kind, const char *format, va_list arguments)
 	free(whole);
 }
 
-#define SAY(name, kind) \
+#define PRINT(name, kind) \
 	void gmt_message_##name(const char *format, ...) \
 	{ \
 		va_list arguments; \
 \
 		va_start(arguments, format); \
-		say(kind, format, arguments); \
+		print(kind, format, arguments); \
 		va_end(arguments); \
 	}
-SAY(error, "error")
-SAY(warning, "warning")
-SAY(hint, "hint")
-#undef SAY
+PRINT(error, "error")
+PRINT(warning, "warning")
+PRINT(hint, "hint")
+#undef PRINT
 
 int gmt_message_failure(const struct gmt_error *error)
 {

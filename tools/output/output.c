@@ -98,7 +98,7 @@ bool gmt_output_are_different(const char *verb, const char *const *paths, size_t
 }
 
 /* Gives the new file the owner and mode of the old file, so that the same users can read it. */
-static void keep_rights(int fd, const struct stat *old)
+static void copy_permissions(int fd, const struct stat *old)
 {
 	mode_t mode = old->st_mode & 0777;
 
@@ -149,7 +149,7 @@ static int open_target(struct gmt_output *output, mode_t mode)
 		!open_in_place(output))
 		return -1;
 	if (target->exists && !output->is_in_place)
-		keep_rights(output->temporary.fd, &target->about);
+		copy_permissions(output->temporary.fd, &target->about);
 	return fcntl(output->temporary.fd, F_DUPFD_CLOEXEC, 3);
 }
 
@@ -306,7 +306,7 @@ static bool is_still_allowed(struct gmt_output *output)
 }
 
 /* Gives the complete file its name. Returns 0 or an errno. */
-static int give_name(struct gmt_output *output)
+static int rename_to_target(struct gmt_output *output)
 {
 	if (fsync(output->temporary.fd) && errno != EINVAL && errno != EROFS)
 		return errno;
@@ -348,7 +348,7 @@ int gmt_output_close(struct gmt_output *output, int code)
 			end(output);
 			return WRITE_FAILED;
 		}
-		why = give_name(output);
+		why = rename_to_target(output);
 	}
 	/* If the reader of a pipe has gone away, that is not an error. */
 	if (why && why != EPIPE)

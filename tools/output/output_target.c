@@ -14,19 +14,19 @@
 #include "shared_memory/shared_recording_file.h"
 #include "source/source.h"
 
-enum { LINKS_MOST = 40 };
+enum { MAX_LINKS = 40 };
 
 /*
  * Writes the folder of `path`, with a slash at its end; "./" if `path` has no folder. Returns false
  * if it is too long.
  */
-static bool folder_of(const char *path, char *ret_compactor, size_t bytes)
+static bool folder_of(const char *path, char *ret_folder, size_t bytes)
 {
 	const char *slash = strrchr(path, '/');
 
 	return slash
-		? (size_t)snprintf(ret_compactor, bytes, "%.*s", (int)(slash + 1 - path), path) < bytes
-		: (size_t)snprintf(ret_compactor, bytes, "./") < bytes;
+		? (size_t)snprintf(ret_folder, bytes, "%.*s", (int)(slash + 1 - path), path) < bytes
+		: (size_t)snprintf(ret_folder, bytes, "./") < bytes;
 }
 
 /*
@@ -58,7 +58,7 @@ static int own_descriptor(const char *folder, const char *path)
 }
 
 /* Replaces `path` with the target of the link at `path`. Returns 0 or an errno. */
-static int follow(char path[PATH_MAX], const char *folder)
+static int follow_link(char path[PATH_MAX], const char *folder)
 {
 	char text[PATH_MAX], next[PATH_MAX];
 	ssize_t length = readlink(path, text, sizeof(text) - 1);
@@ -74,7 +74,7 @@ static int follow(char path[PATH_MAX], const char *folder)
 }
 
 /* Inspects the final file: `target->path`, or the descriptor. Returns 0 or an errno. */
-static int look(struct gmt_output_target *target)
+static int inspect(struct gmt_output_target *target)
 {
 	bool is_descriptor = target->kind == GMT_OUTPUT_DESCRIPTOR;
 
@@ -99,7 +99,7 @@ int gmt_output_target_find(const char *path, struct gmt_output_target *ret_targe
 	if ((size_t)snprintf(at, PATH_MAX, "%s", path) >= PATH_MAX)
 		return ENAMETOOLONG;
 	for (int links = 0; !lstat(at, &about) && S_ISLNK(about.st_mode); links++) {
-		if (links == LINKS_MOST)
+		if (links == MAX_LINKS)
 			return ELOOP;
 		if (!folder_of(at, folder, sizeof(folder)))
 			return ENAMETOOLONG;
@@ -109,11 +109,11 @@ int gmt_output_target_find(const char *path, struct gmt_output_target *ret_targe
 				ret_target->descriptor < 0 ? GMT_OUTPUT_SPECIAL : GMT_OUTPUT_DESCRIPTOR;
 			break;
 		}
-		why = follow(at, folder);
+		why = follow_link(at, folder);
 		if (why)
 			return why;
 	}
-	return look(ret_target);
+	return inspect(ret_target);
 }
 
 static bool is_one_file(const struct stat *a, const struct stat *b)

@@ -11,17 +11,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILES_MOST = 8, TRIES = 1000 };
+enum { MAX_FILES = 8, MAX_TRIES = 1000 };
 
 /*
  * Files that the signal handler removes. Only the process `owner` removes them, because a forked
  * process has the same list.
  */
-static const char *volatile files[FILES_MOST];
+static const char *volatile files[MAX_FILES];
 static volatile sig_atomic_t owner;
 
 /* Signals that end the process by default. An existing handler, such as a sanitizer's, is kept. */
-static const int deadly[] = {
+static const int fatal_signals[] = {
 	SIGHUP,
 	SIGINT,
 	SIGQUIT,
@@ -36,13 +36,13 @@ static const int deadly[] = {
 	SIGFPE,
 	SIGILL,
 };
-enum { DEADLY = sizeof(deadly) / sizeof(*deadly) };
+enum { FATAL_SIGNALS = sizeof(fatal_signals) / sizeof(*fatal_signals) };
 
 static void remove_all(void)
 {
 	if (owner != (sig_atomic_t)getpid())
 		return;
-	for (size_t i = 0; i < FILES_MOST; i++)
+	for (size_t i = 0; i < MAX_FILES; i++)
 		if (files[i])
 			unlink(files[i]);
 }
@@ -73,13 +73,13 @@ static void prepare(void)
 	 * reported.
 	 */
 	signal(SIGXFSZ, SIG_IGN);
-	for (size_t i = 0; i < DEADLY; i++)
-		if (!sigaction(deadly[i], NULL, &before) && before.sa_handler == SIG_DFL)
-			sigaction(deadly[i], &action, NULL);
+	for (size_t i = 0; i < FATAL_SIGNALS; i++)
+		if (!sigaction(fatal_signals[i], NULL, &before) && before.sa_handler == SIG_DFL)
+			sigaction(fatal_signals[i], &action, NULL);
 }
 
 /* Blocks signals, so that no signal comes between creating the file and adding it to the list. */
-static void hold_signals(sigset_t *ret_before)
+static void block_signals(sigset_t *ret_before)
 {
 	sigset_t all;
 
@@ -87,9 +87,9 @@ static void hold_signals(sigset_t *ret_before)
 	sigprocmask(SIG_SETMASK, &all, ret_before);
 }
 
-static bool note(const char *path)
+static bool add_to_list(const char *path)
 {
-	for (size_t i = 0; i < FILES_MOST; i++)
+	for (size_t i = 0; i < MAX_FILES; i++)
 		if (!files[i]) {
 			files[i] = path;
 			return true;
@@ -98,25 +98,25 @@ static bool note(const char *path)
 	return false;
 }
 
-static void forget(const char *path)
+static void remove_from_list(const char *path)
 {
-	for (size_t i = 0; i < FILES_MOST; i++)
+	for (size_t i = 0; i < MAX_FILES; i++)
 		if (files[i] == path)
 			files[i] = NULL;
 }
 
 /* Makes a name next to the target. Cuts the name if it would be longer than file systems allow. */
-static char *name_beside(const char *target, unsigned number)
+static char *temporary_name(const char *target, unsigned number)
 {
-	enum { BEHIND = 48 };
+	enum { SUFFIX_BYTES = 48 };
 	const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
-	size_t length = strlen(name), most = NAME_MAX - BEHIND;
-	char behind[BEHIND], *path;
+	size_t length = strlen(name), max_length = NAME_MAX - SUFFIX_BYTES;
+	char suffix[SUFFIX_BYTES], *path;
 
-	snprintf(behind, sizeof(behind), number ? ".unfinished-%ld-%u" : ".unfinished-%ld",
+	snprintf(suffix, sizeof(suffix), number ? ".unfinished-%ld-%u" : ".unfinished-%ld",
 		(long)getpid(), number);
 	if (asprintf(&path, "%.*s%.*s%s", (int)(name - target), target,
-			(int)(length < most ? length : most), name, behind) >= 0)
+			(int)(length < max_length ? length : max_length), name, suffix) >= 0)
 		return path;
 	errno = ENOMEM;
 	return NULL;
@@ -130,14 +130,14 @@ bool gmt_output_temporary_create(const char *target, mode_t mode,
 
 	*ret_temporary = (struct gmt_output_temporary){ .fd = -1 };
 	prepare();
-	for (unsigned number = 0; number < TRIES && fd < 0; number++) {
-		char *path = name_beside(target, number);
+	for (unsigned number = 0; number < MAX_TRIES && fd < 0; number++) {
+		char *path = temporary_name(target, number);
 
 		if (!path)
 			return false;
-		hold_signals(&before);
+		block_signals(&before);
 		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-		if (fd >= 0 && note(path)) {
+		if (fd >= 0 && add_to_list(path)) {
 			ret_temporary->path = path;
 			ret_temporary->fd = fd;
 		} else if (fd >= 0) {
@@ -164,7 +164,7 @@ void gmt_output_temporary_remove(struct gmt_output_temporary *temporary)
 		close(temporary->fd);
 	if (temporary->path) {
 		unlink(temporary->path);
-		forget(temporary->path);
+		remove_from_list(temporary->path);
 		free(temporary->path);
 	}
 	*temporary = (struct gmt_output_temporary){ .fd = -1 };
@@ -176,11 +176,11 @@ bool gmt_output_temporary_rename(struct gmt_output_temporary *temporary, const c
 	bool done;
 	int why;
 
-	hold_signals(&before);
+	block_signals(&before);
 	done = !rename(temporary->path, target);
 	why = errno;
 	if (done)
-		forget(temporary->path);
+		remove_from_list(temporary->path);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	errno = why;
 	if (!done)

@@ -39,7 +39,7 @@ static void to_folder(char *path)
 }
 
 /* Returns whether a file can be created in the folder. Sets errno on failure. */
-static bool takes_a_file(const char *folder)
+static bool can_create_file(const char *folder)
 {
 	char path[PATH_MAX + 64], random[GMT_IDENTIFIER_BYTES];
 	int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
@@ -82,7 +82,7 @@ bool gmt_run_output_check(const char *output)
 	do
 		to_folder(path);
 	while (stat(path, &about) && errno == ENOENT && strcmp(path, ".") && strcmp(path, "/"));
-	if (takes_a_file(path))
+	if (can_create_file(path))
 		return true;
 	gmt_message_error("run: -o %s: cannot create a file in %s: %s", output, path, strerror(errno));
 	return false;

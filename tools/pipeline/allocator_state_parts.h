@@ -15,13 +15,13 @@ struct gmt_allocator_state_parts {
 };
 
 /*
- * Computes the data. `parts` were made with wants_where. `by` is an enum gmt_table_key; below 0: no
- * table. `ret_state` (zeroed) must not move and borrows from `parts`. End it with
+ * Computes the data. `pipeline` were made with wants_allocator_state. `by` is an enum gmt_table_key; below 0: no
+ * table. `ret_state` (zeroed) must not move and borrows from `pipeline`. End it with
  * gmt_allocator_state_parts_fini, also after a failure.
  */
 enum gmt_status gmt_allocator_state_parts_init(struct gmt_allocator_state_parts *ret_state,
-	const struct gmt_pipeline *parts, int by, enum gmt_sites_key key, struct gmt_error *error);
+	const struct gmt_pipeline *pipeline, int by, enum gmt_sites_key key, struct gmt_error *error);
 
-void gmt_allocator_state_parts_fini(struct gmt_allocator_state_parts *where);
+void gmt_allocator_state_parts_fini(struct gmt_allocator_state_parts *state);
 
 #endif

@@ -15,7 +15,7 @@
 #include "tools/output/output.h"
 #include "tools/pipeline/pipeline.h"
 #include "tools/output/message.h"
-#include "tools/pipeline/work.h"
+#include "tools/pipeline/work_limit.h"
 
 enum { EXIT_FAILED = 1, EXIT_UNREADABLE = 3 };
 

@@ -6,7 +6,7 @@
 #include "tools/pipeline/check.h"
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
-#include "tools/pipeline/owners.h"
+#include "tools/pipeline/owner_options.h"
 #include "tools/output/message.h"
 
 const struct gmt_check_options gmt_check_defaults = { .frames = 8 };
@@ -37,13 +37,14 @@ static int set_limits(struct gmt_check_plan *plan)
 
 	for (unsigned key = 0; key < GMT_LIMITS; key++) {
 		const struct gmt_option_texts *given = &plan->options.limits[key];
-		char where[64];
+		char location[64];
 
-		snprintf(where, sizeof(where), "check: --%s", gmt_limit_key_text((enum gmt_limit_key)key));
+		snprintf(location, sizeof(location), "check: --%s",
+			gmt_limit_key_text((enum gmt_limit_key)key));
 		if (given->count)
 			gmt_limits_override(&plan->limits, (enum gmt_limit_key)key);
 		for (size_t i = 0; i < given->count; i++)
-			if (gmt_limits_set(&plan->limits, (enum gmt_limit_key)key, given->items[i], where,
+			if (gmt_limits_set(&plan->limits, (enum gmt_limit_key)key, given->items[i], location,
 					&error))
 				return gmt_message_failure(&error);
 	}

@@ -30,6 +30,12 @@ struct gmt_dump_choice {
 
 enum { GMT_DUMP_NO_FIELD = -1 };
 
+/* Returns whether the choice has a time span. */
+static inline bool gmt_dump_choice_has_times(const struct gmt_dump_choice *choice)
+{
+	return choice->from != UINT64_MAX || choice->until != UINT64_MAX;
+}
+
 /*
  * Prepares the choice. If times were given, reads the clocks of the recording and converts `from`
  * and `until` to nanoseconds since its begin. Marks the parts of the file in choice->members that

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/pipeline/files.h"
 
+#include "tools/output/message.h"
 #include "tools/pipeline/files_parallel.h"
+#include "tools/pipeline/owner_options.h"
 #include "tools/recordings/input.h"
-#include "tools/recordings/newer.h"
+#include "tools/recordings/newer_recordings.h"
 
-static int tell_each(const struct gmt_files *files, struct gmt_files_output *output)
+static int report_each(const struct gmt_files *files, struct gmt_files_output *output)
 {
-	struct gmt_files_parallel *beside = gmt_files_parallel_open(files, output);
+	struct gmt_files_parallel *parallel = gmt_files_parallel_open(files, output);
 	int code = 0;
 
 	for (int i = 0; i < files->count; i++) {
@@ -15,16 +17,16 @@ static int tell_each(const struct gmt_files *files, struct gmt_files_output *out
 
 		if (i && !files->json)
 			fputs("\n\n", output->file);
-		if (!gmt_files_parallel_take(beside, i, output, &answer))
-			answer = files->tell(files->user, files->paths[i], output);
+		if (!gmt_files_parallel_take(parallel, i, output, &answer))
+			answer = files->report(files->context, files->paths[i], output);
 		code = answer ? answer : code;
-		output->is_told |= !answer;
+		output->is_reported |= !answer;
 	}
-	gmt_files_parallel_close(beside);
+	gmt_files_parallel_close(parallel);
 	return code;
 }
 
-static int tell_all(const struct gmt_files *files, struct gmt_files_output *output)
+static int report_all(const struct gmt_files *files, struct gmt_files_output *output)
 {
 	bool is_list = files->json && files->count > 1;
 	struct gmt_json *json = &output->json;
@@ -36,7 +38,7 @@ static int tell_all(const struct gmt_files *files, struct gmt_files_output *outp
 		gmt_json_key(json, files->key);
 		gmt_json_begin_array(json);
 	}
-	code = tell_each(files, output);
+	code = report_each(files, output);
 	if (is_list) {
 		gmt_json_end_array(json);
 		gmt_json_end_object(json);
@@ -69,13 +71,30 @@ int gmt_files_report(const struct gmt_files *files)
 		.file = output.file, .pretty = true, .inline_depth = files->count > 1 ? 4 : 2
 	};
 	output.color = gmt_output_color(output.file, files->color);
-	code = tell_all(files, &output);
+	code = report_all(files, &output);
 	/* The text may end in the middle. */
-	if (code && !output.is_told) {
+	if (code && !output.is_reported) {
 		gmt_output_discard(to);
 		return code;
 	}
 	if (!code && output.is_incomplete && files->strict)
 		code = GMT_EXIT_INCOMPLETE;
 	return gmt_output_close(to, code);
+}
+
+int gmt_files_report_with_owners(const char *verb, const struct gmt_files *files,
+	struct gmt_owner_rules *rules)
+{
+	int code;
+
+	if (!files->count) {
+		gmt_message_error("%s: which file?", verb);
+		gmt_message_hint("a recording is named gpumemtrace.*.gmt.gz unless you said otherwise");
+		return GMT_EXIT_USAGE;
+	}
+	code = gmt_owner_rules_load(files->owners, rules);
+	if (!code)
+		code = gmt_files_report(files);
+	gmt_owner_rules_fini(rules);
+	return code;
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "render/json.h"
+#include "reader/stacks/owner_rules.h"
 #include "tools/options/options.h"
 #include "tools/output/output.h"
 
@@ -19,7 +20,7 @@ struct gmt_files_output {
 	FILE *file;
 	struct gmt_json json; /* to that file; its state is that of the list */
 	bool color;
-	bool is_told; /* at least one recording was reported completely */
+	bool is_reported; /* at least one recording was reported completely */
 	/* set by the reporting function for an incomplete recording, never cleared */
 	bool is_incomplete;
 };
@@ -39,8 +40,8 @@ struct gmt_files {
 	 * Writes the report of one recording. Returns an exit code; if it is not 0, has printed an
 	 * error. May be called in a separate process.
 	 */
-	int (*tell)(const void *user, const char *path, struct gmt_files_output *output);
-	const void *user;
+	int (*report)(const void *context, const char *path, struct gmt_files_output *output);
+	const void *context;
 };
 
 /*
@@ -48,5 +49,13 @@ struct gmt_files {
  * continues with the others. Returns the last exit code that was not 0, else 0.
  */
 int gmt_files_report(const struct gmt_files *files);
+
+/*
+ * Does the same for verb `verb` with the owner rules in `files->owners`: first checks that the user
+ * named a file, and loads the rules into `rules` (zeroed), which the reporting function uses. Ends
+ * `rules`.
+ */
+int gmt_files_report_with_owners(const char *verb, const struct gmt_files *files,
+	struct gmt_owner_rules *rules);
 
 #endif

@@ -12,15 +12,15 @@
 
 #include "base/pages.h"
 #include "containers/vec.h"
-#include "tools/output/memory.h"
+#include "tools/output/memory_limit.h"
 #include "tools/output/message.h"
-#include "tools/pipeline/work.h"
+#include "tools/pipeline/work_limit.h"
 
 /* The result of a process, in memory shared with its parent. */
 struct result {
 	bool is_over; /* the process finished its report */
 	bool is_incomplete;
-	bool lacked_memory;
+	bool ran_out_of_memory;
 	int code;
 };
 
@@ -49,19 +49,19 @@ static int processors(void)
 }
 
 /* Reports on a recording, in the child process. */
-static void tell(struct gmt_files_parallel *beside, int index, const struct worker *worker)
+static void report(struct gmt_files_parallel *parallel, int index, const struct worker *worker)
 {
-	struct gmt_files_output output = beside->output;
-	struct result *result = &beside->results[index];
+	struct gmt_files_output output = parallel->output;
+	struct result *result = &parallel->results[index];
 
 	output.file = output.json.file = fdopen(worker->out, "w");
 	if (!output.file || dup2(worker->err, STDERR_FILENO) < 0)
 		return;
-	gmt_memory_share((unsigned)beside->at_once);
-	result->code = gmt_work_exit_code(beside->files->tell(beside->files->user,
-		beside->files->paths[index], &output));
+	gmt_memory_share((unsigned)parallel->at_once);
+	result->code = gmt_work_exit_code(parallel->files->report(parallel->files->context,
+		parallel->files->paths[index], &output));
 	result->is_incomplete = output.is_incomplete;
-	result->lacked_memory = gmt_pages_has_refused();
+	result->ran_out_of_memory = gmt_pages_has_refused();
 	result->is_over = !fflush(output.file) && !ferror(output.file);
 }
 
@@ -74,9 +74,9 @@ static void close_outputs(struct worker *worker)
 	worker->out = worker->err = -1;
 }
 
-static void start(struct gmt_files_parallel *beside, int index)
+static void start(struct gmt_files_parallel *parallel, int index)
 {
-	struct worker *worker = &beside->workers.items[index];
+	struct worker *worker = &parallel->workers.items[index];
 	pid_t parent = getpid(), pid = -1;
 
 	worker->out = memfd_create("gpumemtrace-output", MFD_CLOEXEC);
@@ -86,7 +86,7 @@ static void start(struct gmt_files_parallel *beside, int index)
 	if (!pid) {
 		/* If the parent ends, its children end too, because their output would not be read. */
 		if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent)
-			tell(beside, index, worker);
+			report(parallel, index, worker);
 		/* _exit does not flush the other stdio buffers, which belong to the parent. */
 		_exit(0);
 	}
@@ -95,114 +95,116 @@ static void start(struct gmt_files_parallel *beside, int index)
 		return;
 	}
 	worker->pid = pid;
-	beside->running++;
+	parallel->running++;
 }
 
-static void start_some(struct gmt_files_parallel *beside)
+static void start_some(struct gmt_files_parallel *parallel)
 {
-	while (beside->started < beside->files->count && beside->running < beside->at_once)
-		start(beside, beside->started++);
+	while (parallel->started < parallel->files->count && parallel->running < parallel->at_once)
+		start(parallel, parallel->started++);
 }
 
 struct gmt_files_parallel *gmt_files_parallel_open(const struct gmt_files *files,
 	const struct gmt_files_output *output)
 {
-	struct gmt_files_parallel *beside;
+	struct gmt_files_parallel *parallel;
 	int at_once = processors();
 
 	if (at_once > files->count)
 		at_once = files->count;
 	if (at_once < 2)
 		return NULL;
-	beside = gmt_pages_grow(NULL, 0, sizeof(*beside));
-	if (!beside)
+	parallel = gmt_pages_grow(NULL, 0, sizeof(*parallel));
+	if (!parallel)
 		return NULL;
-	beside->files = files;
-	beside->output = *output;
-	beside->at_once = at_once;
-	beside->results = mmap(NULL, (size_t)files->count * sizeof(*beside->results),
+	parallel->files = files;
+	parallel->output = *output;
+	parallel->at_once = at_once;
+	parallel->results = mmap(NULL, (size_t)files->count * sizeof(*parallel->results),
 		PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (beside->results == MAP_FAILED || !gmt_vec_reserve(&beside->workers, (size_t)files->count)) {
-		gmt_files_parallel_close(beside);
+	if (parallel->results == MAP_FAILED ||
+		!gmt_vec_reserve(&parallel->workers, (size_t)files->count)) {
+		gmt_files_parallel_close(parallel);
 		return NULL;
 	}
-	start_some(beside);
-	return beside;
+	start_some(parallel);
+	return parallel;
 }
 
 /* Waits until the process has ended. Shows the progress on a terminal. */
-static void wait_for(struct gmt_files_parallel *beside, int index)
+static void wait_for(struct gmt_files_parallel *parallel, int index)
 {
 	const struct timespec a_moment = { .tv_nsec = 20000000 };
 	bool is_watched = isatty(STDERR_FILENO);
-	pid_t got;
+	pid_t read_bytes;
 
-	while ((got = waitpid(beside->workers.items[index].pid, NULL, is_watched ? WNOHANG : 0)) == 0 ||
-		(got < 0 && errno == EINTR)) {
-		if (got)
+	while ((read_bytes = waitpid(parallel->workers.items[index].pid, NULL,
+				is_watched ? WNOHANG : 0)) == 0 ||
+		(read_bytes < 0 && errno == EINTR)) {
+		if (read_bytes)
 			continue;
-		gmt_progress_step(&beside->progress, "recordings", (uint64_t)index,
-			(uint64_t)beside->files->count);
+		gmt_progress_step(&parallel->progress, "recordings", (uint64_t)index,
+			(uint64_t)parallel->files->count);
 		nanosleep(&a_moment, NULL);
 	}
-	gmt_progress_end(&beside->progress);
+	gmt_progress_end(&parallel->progress);
 }
 
 static void copy(int fd, FILE *file)
 {
 	char bytes[1 << 16];
 	off_t at = 0;
-	ssize_t got;
+	ssize_t read_bytes;
 
-	while ((got = pread(fd, bytes, sizeof(bytes), at)) > 0) {
-		fwrite(bytes, 1, (size_t)got, file);
-		at += got;
+	while ((read_bytes = pread(fd, bytes, sizeof(bytes), at)) > 0) {
+		fwrite(bytes, 1, (size_t)read_bytes, file);
+		at += read_bytes;
 	}
 }
 
-static void write_output(const struct gmt_files_parallel *beside, const struct worker *worker,
+static void write_output(const struct gmt_files_parallel *parallel, const struct worker *worker,
 	struct gmt_files_output *output)
 {
 	struct gmt_json *json = &output->json;
 	bool is_any = lseek(worker->out, 0, SEEK_END) > 0;
 
-	if (is_any && beside->files->json && json->needs_comma)
+	if (is_any && parallel->files->json && json->needs_comma)
 		fputc(',', output->file);
 	copy(worker->out, output->file);
-	json->needs_comma |= is_any && beside->files->json;
+	json->needs_comma |= is_any && parallel->files->json;
 }
 
-bool gmt_files_parallel_take(struct gmt_files_parallel *beside, int index,
+bool gmt_files_parallel_take(struct gmt_files_parallel *parallel, int index,
 	struct gmt_files_output *output, int *ret_code)
 {
-	struct worker *worker = beside ? &beside->workers.items[index] : NULL;
+	struct worker *worker = parallel ? &parallel->workers.items[index] : NULL;
 	const struct result *result;
 
 	if (!worker || !worker->pid)
 		return false;
-	wait_for(beside, index);
+	wait_for(parallel, index);
 	worker->pid = 0;
-	beside->running--;
-	start_some(beside);
-	result = &beside->results[index];
-	if (!result->is_over || result->lacked_memory) {
+	parallel->running--;
+	start_some(parallel);
+	result = &parallel->results[index];
+	if (!result->is_over || result->ran_out_of_memory) {
 		close_outputs(worker);
 		return false;
 	}
 	copy(worker->err, stderr);
-	write_output(beside, worker, output);
+	write_output(parallel, worker, output);
 	close_outputs(worker);
 	output->is_incomplete |= result->is_incomplete;
 	*ret_code = result->code;
 	return true;
 }
 
-void gmt_files_parallel_close(struct gmt_files_parallel *beside)
+void gmt_files_parallel_close(struct gmt_files_parallel *parallel)
 {
-	if (!beside)
+	if (!parallel)
 		return;
-	if (beside->results && beside->results != MAP_FAILED)
-		munmap(beside->results, (size_t)beside->files->count * sizeof(*beside->results));
-	gmt_vec_fini(&beside->workers);
-	gmt_pages_free(beside, sizeof(*beside));
+	if (parallel->results && parallel->results != MAP_FAILED)
+		munmap(parallel->results, (size_t)parallel->files->count * sizeof(*parallel->results));
+	gmt_vec_fini(&parallel->workers);
+	gmt_pages_free(parallel, sizeof(*parallel));
 }

@@ -24,12 +24,12 @@ struct gmt_files_parallel *gmt_files_parallel_open(const struct gmt_files *files
 /*
  * Waits for recording number `index`, which is one more than in the previous call, and writes its
  * report. Returns false if the caller has to report on it itself: its process did not start, was
- * killed, or had too little memory next to the other processes. `beside` may be NULL.
+ * killed, or had too little memory next to the other processes. `parallel` may be NULL.
  */
-bool gmt_files_parallel_take(struct gmt_files_parallel *beside, int index,
+bool gmt_files_parallel_take(struct gmt_files_parallel *parallel, int index,
 	struct gmt_files_output *output, int *ret_code);
 
-/* `beside` may be NULL. */
-void gmt_files_parallel_close(struct gmt_files_parallel *beside);
+/* `parallel` may be NULL. */
+void gmt_files_parallel_close(struct gmt_files_parallel *parallel);
 
 #endif

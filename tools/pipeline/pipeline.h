@@ -28,8 +28,8 @@ struct gmt_pipeline {
 	struct gmt_ledger_watch ledger_watch;
 	struct gmt_ledger ledger;
 	struct gmt_replay replay;
-	struct gmt_allocator_state where; /* computed only if wants_where is set */
-	struct gmt_step_parts step_parts; /* computed only if wants_where is set */
+	struct gmt_allocator_state allocator_state; /* computed only if wants_allocator_state is set */
+	struct gmt_step_parts step_parts; /* computed only if wants_allocator_state is set */
 	struct gmt_summary summary;
 	struct gmt_sites sites;
 	struct gmt_heaps heaps;
@@ -43,7 +43,7 @@ struct gmt_pipeline_options {
 	/* nanoseconds since the start; 10^17 or more: since the Unix epoch; UINT64_MAX: all */
 	uint64_t until;
 	struct gmt_leaks_options leaks;
-	bool wants_where; /* compute the data for gmt_allocator_state_parts_init */
+	bool wants_allocator_state; /* compute the data for gmt_allocator_state_parts_init */
 };
 
 /* Default options: all values are the defaults of the leak analysis. */
@@ -51,11 +51,11 @@ extern const struct gmt_leaks_options gmt_pipeline_default_leaks;
 
 /*
  * Loads `path` and runs all analyses. Returns 0, or an exit code after an error message. In both
- * cases, end `ret_parts` (zeroed) with gmt_pipeline_fini.
+ * cases, end `ret_pipeline` (zeroed) with gmt_pipeline_fini.
  */
 int gmt_pipeline_load(const char *path, const struct gmt_pipeline_options *options,
-	struct gmt_pipeline *ret_parts);
+	struct gmt_pipeline *ret_pipeline);
 
-void gmt_pipeline_fini(struct gmt_pipeline *parts);
+void gmt_pipeline_fini(struct gmt_pipeline *pipeline);
 
 #endif

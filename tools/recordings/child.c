@@ -70,7 +70,7 @@ static void set_handlers(void)
  * folder of PATH. If a folder of PATH may not be entered, execvp reports EACCES although no file
  * was found.
  */
-static bool is_there(const char *name)
+static bool is_executable(const char *name)
 {
 	const char *folders = getenv("PATH");
 	char candidate[PATH_MAX];
@@ -89,13 +89,13 @@ static bool is_there(const char *name)
 	return false;
 }
 
-static void become(char **argv, const sigset_t *mask)
+static void exec_child(char **argv, const sigset_t *mask)
 {
 	signal(SIGPIPE, SIG_DFL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(argv[0], argv);
 
-	int why = errno == EACCES && !is_there(argv[0]) ? ENOENT : errno;
+	int why = errno == EACCES && !is_executable(argv[0]) ? ENOENT : errno;
 	gmt_message_error("%s: %s", argv[0], strerror(why));
 	_exit(why == ENOENT ? GMT_CHILD_NOT_FOUND : GMT_CHILD_NOT_EXECUTABLE);
 }
@@ -137,7 +137,7 @@ int gmt_child_run(char **argv, int *ret_signal)
 
 	pid_t pid = fork();
 	if (pid == 0)
-		become(argv, &before);
+		exec_child(argv, &before);
 	if (pid < 0) {
 		gmt_message_error("cannot start another process: %s", strerror(errno));
 		sigprocmask(SIG_SETMASK, &before, NULL);

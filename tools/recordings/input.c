@@ -57,12 +57,12 @@ int gmt_input_load(const char *path, struct gmt_snapshot **ret_snapshot)
 
 char *gmt_input_read_text(const char *path)
 {
-	enum { MOST = 64 << 20 };
+	enum { MAX_BYTES = 64 << 20 };
 	FILE *file = fopen(path, "re");
 	char *text = NULL;
 	size_t size = 0, length = 0;
 
-	while (file && !ferror(file) && !feof(file) && size < MOST) {
+	while (file && !ferror(file) && !feof(file) && size < MAX_BYTES) {
 		char *more = realloc(text, (size = size ? 2 * size : 65536) + 1);
 
 		if (!more)

@@ -46,31 +46,33 @@ static void remove_memory(struct gmt_shared_recording *shared_recording,
  * Returns whether the memory may be removed. If `from` is a copy, the memory is still needed for
  * the original file, unless that file is gone.
  */
-static bool is_needed_no_more(const struct gmt_target *from,
+static bool is_no_longer_needed(const struct gmt_replaceable_file *from,
 	const struct gmt_shared_recording *shared_recording)
 {
 	const struct gmt_shared_recording_owner *owner = gmt_shared_recording_owner(shared_recording);
 
 	return !from ||
-		(from->file.device == owner->file_device && from->file.number == owner->file_inode) ||
+		(from->identity.device == owner->file_device &&
+			from->identity.number == owner->file_inode) ||
 		!strcmp(from->path, owner->path) || !gmt_shared_recording_has_file(owner);
 }
 
 /* Completes the file. `from` NULL: the file is gone. */
-static void complete(const struct gmt_target *from, struct gmt_shared_recording *shared_recording,
-	const struct gmt_recover_options *options, struct gmt_recover_outcome *outcome)
+static void complete(const struct gmt_replaceable_file *from,
+	struct gmt_shared_recording *shared_recording, const struct gmt_recover_options *options,
+	struct gmt_recover_outcome *outcome)
 {
-	const struct gmt_target *to = from;
-	struct gmt_target new = { .folder = -1, .fd = -1 };
-	char why[GMT_TARGET_WHY_BYTES];
+	const struct gmt_replaceable_file *to = from;
+	struct gmt_replaceable_file new = { .folder = -1, .fd = -1 };
+	char why[GMT_REPLACEABLE_FILE_WHY_BYTES];
 
 	if (options->output) {
 		snprintf(outcome->path, sizeof(outcome->path), "%s", options->output);
-		if (gmt_target_open_new(options->output, options->force, &new, why) ==
-			GMT_TARGET_IS_REFUSED)
+		if (gmt_replaceable_file_open_new(options->output, options->force, &new, why) ==
+			GMT_REPLACEABLE_FILE_IS_REFUSED)
 			refuse(outcome, why);
 		to = &new;
-	} else if (!gmt_target_is_own(from, why)) {
+	} else if (!gmt_replaceable_file_is_own(from, why)) {
 		refuse(outcome, why);
 	}
 	if (outcome->state != GMT_RECOVER_IS_REFUSED) {
@@ -81,10 +83,10 @@ static void complete(const struct gmt_target *from, struct gmt_shared_recording 
 			: outcome->completed.recovered.was_whole ? GMT_RECOVER_IS_WHOLE
 													 : GMT_RECOVER_COMPLETED;
 		if (!status && gmt_shared_recording_about(shared_recording)->user == geteuid() &&
-			is_needed_no_more(from, shared_recording))
+			is_no_longer_needed(from, shared_recording))
 			remove_memory(shared_recording, options, outcome);
 	}
-	gmt_target_close(&new);
+	gmt_replaceable_file_close(&new);
 }
 
 /* Handles memory whose file is gone or that cannot be used. */
@@ -108,12 +110,12 @@ static void discard(struct gmt_shared_recording *shared_recording,
  * Returns why the name from the memory does not lead to the right file, or NULL. An unfinished
  * compaction may have put another file in its place; then is_moving is set.
  */
-static const char *mismatch_reason(const struct gmt_target *target,
+static const char *mismatch_reason(const struct gmt_replaceable_file *target,
 	const struct gmt_shared_recording *shared_recording)
 {
 	const struct gmt_shared_recording_owner *owner = gmt_shared_recording_owner(shared_recording);
-	bool is_very =
-		target->file.device == owner->file_device && target->file.number == owner->file_inode;
+	bool is_very = target->identity.device == owner->file_device &&
+		target->identity.number == owner->file_inode;
 
 	if (!gmt_shared_recordings_is_of(shared_recording, target->fd))
 		return "it is not a recording of the process that left the memory";
@@ -124,22 +126,22 @@ static const char *mismatch_reason(const struct gmt_target *target,
 static void recover_from_memory(struct gmt_shared_recording *shared_recording,
 	const struct gmt_recover_options *options, struct gmt_recover_outcome *outcome)
 {
-	char why[GMT_TARGET_WHY_BYTES];
-	struct gmt_target target;
+	char why[GMT_REPLACEABLE_FILE_WHY_BYTES];
+	struct gmt_replaceable_file target;
 	const char *why_not;
 
-	switch (gmt_target_open_untrusted(gmt_shared_recording_owner(shared_recording)->path, &target,
-		why)) {
-	case GMT_TARGET_IS_REFUSED:
+	switch (gmt_replaceable_file_open_untrusted(gmt_shared_recording_owner(shared_recording)->path,
+		&target, why)) {
+	case GMT_REPLACEABLE_FILE_IS_REFUSED:
 		refuse(outcome, why);
 		break;
-	case GMT_TARGET_IS_GONE:
+	case GMT_REPLACEABLE_FILE_IS_GONE:
 		if (options->output)
 			complete(NULL, shared_recording, options, outcome);
 		else
 			discard(shared_recording, options, GMT_RECOVER_IS_GONE, outcome);
 		break;
-	case GMT_TARGET_IS_THERE:
+	case GMT_REPLACEABLE_FILE_EXISTS:
 		why_not = mismatch_reason(&target, shared_recording);
 		if (why_not)
 			refuse(outcome, why_not);
@@ -147,7 +149,7 @@ static void recover_from_memory(struct gmt_shared_recording *shared_recording,
 			complete(&target, shared_recording, options, outcome);
 		break;
 	}
-	gmt_target_close(&target);
+	gmt_replaceable_file_close(&target);
 }
 
 void gmt_recover_memory(struct gmt_shared_recording *shared_recording,
@@ -157,7 +159,7 @@ void gmt_recover_memory(struct gmt_shared_recording *shared_recording,
 	const char *why;
 
 	begin(ret_outcome, shared_recording);
-	why = gmt_shared_recordings_why_not(shared_recording);
+	why = gmt_shared_recordings_unusable_reason(shared_recording);
 	if (why && gmt_shared_recording_is_alive(shared_recording)) {
 		ret_outcome->state = GMT_RECOVER_GOES_ON;
 	} else if (why) {
@@ -178,7 +180,7 @@ void gmt_recover_memory(struct gmt_shared_recording *shared_recording,
 }
 
 /* The file has no memory. Its end record shows whether it is complete. */
-static void look_for_end(const struct gmt_target *target, struct gmt_recover_outcome *outcome)
+static void find_end(const struct gmt_replaceable_file *target, struct gmt_recover_outcome *outcome)
 {
 	struct gmt_source *source;
 	struct gmt_block block;
@@ -197,28 +199,28 @@ static void look_for_end(const struct gmt_target *target, struct gmt_recover_out
 void gmt_recover_file(const char *path, const struct gmt_recover_options *options,
 	struct gmt_recover_outcome *ret_outcome)
 {
-	char why[GMT_TARGET_WHY_BYTES];
-	struct gmt_target target;
+	char why[GMT_REPLACEABLE_FILE_WHY_BYTES];
+	struct gmt_replaceable_file target;
 	struct gmt_shared_recording *shared_recording = NULL;
-	enum gmt_target_state state = gmt_target_open_named(path, &target, why);
+	enum gmt_replaceable_file_state state = gmt_replaceable_file_open_named(path, &target, why);
 	uint32_t recording_pid = 0;
 
-	if (state == GMT_TARGET_IS_THERE)
+	if (state == GMT_REPLACEABLE_FILE_EXISTS)
 		shared_recording = gmt_shared_recordings_find_open(target.fd, target.path, &recording_pid);
 	begin(ret_outcome, shared_recording);
 	snprintf(ret_outcome->path, sizeof(ret_outcome->path), "%s", path);
-	if (state == GMT_TARGET_IS_REFUSED) {
+	if (state == GMT_REPLACEABLE_FILE_IS_REFUSED) {
 		refuse(ret_outcome, why);
-	} else if (state == GMT_TARGET_IS_GONE) {
+	} else if (state == GMT_REPLACEABLE_FILE_IS_GONE) {
 		refuse(ret_outcome, "No such file or directory");
 	} else if (recording_pid) {
 		ret_outcome->state = GMT_RECOVER_GOES_ON;
 		ret_outcome->pid = recording_pid;
 	} else if (!shared_recording) {
-		look_for_end(&target, ret_outcome);
+		find_end(&target, ret_outcome);
 	} else {
 		complete(&target, shared_recording, options, ret_outcome);
 	}
 	gmt_shared_recording_close(shared_recording);
-	gmt_target_close(&target);
+	gmt_replaceable_file_close(&target);
 }

@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#include "tools/recordings/complete.h"
+#include "tools/recordings/complete_recording.h"
 #include "shared_memory/shared_recording_file.h"
 
 enum gmt_recover_state {

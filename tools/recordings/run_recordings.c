@@ -17,7 +17,7 @@
 #include "tools/recordings/recover.h"
 #include "tools/output/message.h"
 
-enum { DYING_MS = 2000, POLL_MS = 20, SAID_MOST = 8 };
+enum { DYING_MS = 2000, POLL_MS = 20, MAX_PRINTED = 8 };
 
 /* The results so far, for the messages. */
 struct finish {
@@ -38,7 +38,7 @@ void gmt_run_begin(struct gmt_run *ret_run, char *pattern)
 	glob(pattern, GLOB_BRACE, NULL, &ret_run->before);
 }
 
-static bool was_there(const struct gmt_run *run, const char *path)
+static bool existed_before(const struct gmt_run *run, const char *path)
 {
 	for (size_t i = 0; i < run->before.gl_pathc; i++)
 		if (!strcmp(run->before.gl_pathv[i], path))
@@ -69,7 +69,7 @@ static void find_files(struct gmt_run *run)
 	for (size_t i = 0; i < run->after.gl_pathc; i++) {
 		char *path = run->after.gl_pathv[i];
 
-		if (was_there(run, path) || is_of_another_run(run, path))
+		if (existed_before(run, path) || is_of_another_run(run, path))
 			continue;
 		run->after.gl_pathv[i] = run->after.gl_pathv[run->count];
 		run->after.gl_pathv[run->count++] = path;
@@ -88,7 +88,7 @@ struct living {
 	bool is_any;
 };
 
-static bool see_living(void *context, struct gmt_shared_recording *shared_recording,
+static bool note_living(void *context, struct gmt_shared_recording *shared_recording,
 	const struct gmt_error *error)
 {
 	struct living *living = context;
@@ -110,17 +110,17 @@ static void wait_for_dying(const struct gmt_run *run)
 
 	for (unsigned waited_ms = 0; living.is_any && waited_ms < DYING_MS; waited_ms += POLL_MS) {
 		living.is_any = false;
-		gmt_shared_recordings_each(NULL, see_living, &living);
+		gmt_shared_recordings_each(NULL, note_living, &living);
 		if (living.is_any)
 			nanosleep(&a_moment, NULL);
 	}
 }
 
-static void say_completed(struct finish *finish, const struct gmt_recover_outcome *outcome)
+static void print_completed(struct finish *finish, const struct gmt_recover_outcome *outcome)
 {
 	finish->completed++;
 	finish->events += outcome->completed.recovered.events;
-	if (finish->is_quiet || finish->completed > SAID_MOST)
+	if (finish->is_quiet || finish->completed > MAX_PRINTED)
 		return;
 	gmt_message_hint(
 		"%s: process %" PRIu32
@@ -130,16 +130,16 @@ static void say_completed(struct finish *finish, const struct gmt_recover_outcom
 		outcome->completed.recovered.is_gap ? "; a part of the file is lost" : "");
 }
 
-static void see_outcome(struct finish *finish, const struct gmt_recover_outcome *outcome)
+static void note_outcome(struct finish *finish, const struct gmt_recover_outcome *outcome)
 {
 	switch (outcome->state) {
 	case GMT_RECOVER_COMPLETED:
-		say_completed(finish, outcome);
+		print_completed(finish, outcome);
 		break;
 	case GMT_RECOVER_GOES_ON:
-		if (!finish->is_quiet && finish->in_progress++ < SAID_MOST)
-			gmt_message_hint("%s: in progress: process %" PRIu32 " is still recording",
-				outcome->path, outcome->pid);
+		if (!finish->is_quiet && finish->in_progress++ < MAX_PRINTED)
+			gmt_message_hint("%s: in progress: process %" PRIu32 " still records", outcome->path,
+				outcome->pid);
 		break;
 	case GMT_RECOVER_IS_GONE:
 		if (!finish->is_quiet)
@@ -185,7 +185,7 @@ static void complete_files(struct finish *finish)
 		if (!shared_recording && !recording_pid)
 			continue;
 		gmt_recover_file(path, &in_place, &outcome);
-		see_outcome(finish, &outcome);
+		note_outcome(finish, &outcome);
 	}
 }
 
@@ -200,14 +200,14 @@ static bool complete_from_memory(void *context, struct gmt_shared_recording *sha
 	if (is_of_run(finish->run, shared_recording) &&
 		!gmt_shared_recording_is_alive(shared_recording)) {
 		gmt_recover_memory(shared_recording, &in_place, &outcome);
-		see_outcome(finish, &outcome);
+		note_outcome(finish, &outcome);
 	}
 	gmt_shared_recording_close(shared_recording);
 	return true;
 }
 
 /* Reads and removes the note that files/run_note.h wrote. */
-static void read_why_nothing(struct gmt_run *run)
+static void read_no_recording_reason(struct gmt_run *run)
 {
 	char folder[3800], path[4096];
 	size_t length = 0;
@@ -221,11 +221,12 @@ static void read_why_nothing(struct gmt_run *run)
 		int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 		if (fd < 0)
 			continue;
-		length = gmt_file_read_at(fd, 0, run->why_nothing, sizeof(run->why_nothing) - 1);
+		length =
+			gmt_file_read_at(fd, 0, run->no_recording_reason, sizeof(run->no_recording_reason) - 1);
 		close(fd);
 		unlink(path);
 	}
-	run->why_nothing[length] = 0;
+	run->no_recording_reason[length] = 0;
 }
 
 void gmt_run_finish(struct gmt_run *run, bool was_killed, bool is_quiet)
@@ -235,14 +236,14 @@ void gmt_run_finish(struct gmt_run *run, bool was_killed, bool is_quiet)
 	if (was_killed)
 		wait_for_dying(run);
 	find_files(run);
-	read_why_nothing(run);
+	read_no_recording_reason(run);
 	complete_files(&finish);
 	/*
 	 * Complete the files of processes that had another option `output` or another working
 	 * directory.
 	 */
 	gmt_shared_recordings_each(NULL, complete_from_memory, &finish);
-	if (!is_quiet && finish.completed > SAID_MOST)
+	if (!is_quiet && finish.completed > MAX_PRINTED)
 		gmt_message_hint(
 			"in total, the recordings of %zu processes that did not end normally were completed, with %s events from memory",
 			finish.completed, gmt_text_count(finish.events).text);

@@ -20,7 +20,7 @@ struct gmt_run {
 	glob_t after;  /* files after the program's end; the first `count` are files of this run */
 	size_t count;
 	/* after the end: why a process of the run recorded nothing; "": no reason was reported */
-	char why_nothing[1024];
+	char no_recording_reason[1024];
 };
 
 /*

@@ -26,7 +26,7 @@ enum {
 	TAKE_UP_MS = 10000,
 	CLAIM_MS = 60000,     /* requests of other readers are answered first */
 	POLL_MS = 20,
-	SEEN_MOST = 4096,     /* maximum number of control files that are read in a folder */
+	MAX_ENTRIES = 4096,     /* maximum number of control files that are read in a folder */
 };
 
 /* Returns whether the lock is free, which means that the process has ended. */
@@ -62,8 +62,8 @@ static bool read_page(int fd, struct gmt_control *ret_page)
 }
 
 /* Returns whether the search continues. */
-static bool see_file(int folder, const char *name,
-	bool (*see)(void *context, const struct gmt_running *running), void *context)
+static bool visit_file(int folder, const char *name,
+	bool (*visit)(void *context, const struct gmt_running *running), void *context)
 {
 	static struct gmt_running running; /* large, so static */
 	struct gmt_file_identity file;
@@ -76,7 +76,7 @@ static bool see_file(int folder, const char *name,
 	if (read_page(running.fd, &running.about)) {
 		running.pid = running.about.pid;
 		if (!is_gone(running.fd))
-			goes_on = see(context, &running);
+			goes_on = visit(context, &running);
 		else if (gmt_file_identity_of(running.fd, &file) &&
 			gmt_file_identity_is_at(folder, name, &file))
 			unlinkat(folder, name, 0);
@@ -85,8 +85,8 @@ static bool see_file(int folder, const char *name,
 	return goes_on;
 }
 
-static bool see_folder(const char *path,
-	bool (*see)(void *context, const struct gmt_running *running), void *context)
+static bool visit_folder(const char *path,
+	bool (*visit)(void *context, const struct gmt_running *running), void *context)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
@@ -94,13 +94,13 @@ static bool see_folder(const char *path,
 	int seen = 0;
 
 	for (struct dirent *entry;
-		goes_on && entries && seen < SEEN_MOST && (entry = readdir(entries)) != NULL;) {
+		goes_on && entries && seen < MAX_ENTRIES && (entry = readdir(entries)) != NULL;) {
 		const char *suffix = strrchr(entry->d_name, '.');
 
 		if (!suffix || strcmp(suffix, ".control") != 0)
 			continue;
 		seen++;
-		goes_on = see_file(dirfd(entries), entry->d_name, see, context);
+		goes_on = visit_file(dirfd(entries), entry->d_name, visit, context);
 	}
 	if (entries)
 		closedir(entries);
@@ -109,14 +109,15 @@ static bool see_folder(const char *path,
 	return goes_on;
 }
 
-void gmt_running_each(bool (*see)(void *context, const struct gmt_running *running), void *context)
+void gmt_running_each(bool (*visit)(void *context, const struct gmt_running *running),
+	void *context)
 {
 	char folder[3800];
 
 	for (int place = 0; place < GMT_RUNTIME_PLACES; place++)
 		if (gmt_runtime_folder((enum gmt_runtime_place)place, getenv("XDG_RUNTIME_DIR"), false,
 				folder, sizeof(folder)) &&
-			!see_folder(folder, see, context))
+			!visit_folder(folder, visit, context))
 			return;
 }
 
@@ -128,7 +129,7 @@ void gmt_running_text(const char *text, size_t text_bytes, char *ret_copy, size_
 }
 
 /* A request to one process. */
-struct question {
+struct request {
 	uint32_t pid;
 	enum gmt_control_verb verb;
 	const char *argument;
@@ -138,7 +139,7 @@ struct question {
 	int code;
 };
 
-static void nap(void)
+static void sleep_briefly(void)
 {
 	nanosleep(&(struct timespec){ .tv_nsec = POLL_MS * 1000000L }, NULL);
 }
@@ -147,12 +148,12 @@ static void nap(void)
  * Takes the turn by this process's id alone, in one atomic exchange. So two readers never have the
  * same turn, even if one of them stops in the middle.
  */
-static bool become_asker(struct gmt_control *page, uint32_t self)
+static bool become_requester(struct gmt_control *page, uint32_t self)
 {
-	uint32_t asker = atomic_load(&page->asker);
+	uint32_t requester = atomic_load(&page->requester);
 
-	return (!asker || (asker != self && kill((pid_t)asker, 0) && errno == ESRCH)) &&
-		atomic_compare_exchange_strong(&page->asker, &asker, self);
+	return (!requester || (requester != self && kill((pid_t)requester, 0) && errno == ESRCH)) &&
+		atomic_compare_exchange_strong(&page->requester, &requester, self);
 }
 
 /*
@@ -170,7 +171,7 @@ static bool clear_turn(struct gmt_control *page)
 static void release(struct gmt_control *page)
 {
 	atomic_store(&page->turn, GMT_CONTROL_IDLE);
-	atomic_store(&page->asker, 0);
+	atomic_store(&page->requester, 0);
 }
 
 /*
@@ -180,16 +181,16 @@ static void release(struct gmt_control *page)
 static bool claim(struct gmt_control *page)
 {
 	uint32_t self = (uint32_t)getpid();
-	bool is_asker = false;
+	bool is_requester = false;
 
 	for (unsigned waited_ms = 0; waited_ms < CLAIM_MS; waited_ms += POLL_MS) {
-		is_asker = is_asker || become_asker(page, self);
-		if (is_asker && clear_turn(page))
+		is_requester = is_requester || become_requester(page, self);
+		if (is_requester && clear_turn(page))
 			return true;
-		nap();
+		sleep_briefly();
 	}
-	if (is_asker)
-		atomic_store(&page->asker, 0);
+	if (is_requester)
+		atomic_store(&page->requester, 0);
 	return false;
 }
 
@@ -212,11 +213,11 @@ static bool wait_for_answer(const struct gmt_running *running, struct gmt_contro
 			return false;
 		if (waited_ms % 500 == 0 && is_gone(running->fd))
 			return false;
-		nap();
+		sleep_briefly();
 	}
 }
 
-static void say_cut(int number)
+static void print_cut(int number)
 {
 	static const char line[] =
 		"gpumemtrace: error: the control file of the process was truncated\n";
@@ -237,60 +238,59 @@ static struct gmt_control *map(int fd)
 
 	if (page == MAP_FAILED)
 		return NULL;
-	signal(SIGBUS, say_cut);
+	signal(SIGBUS, print_cut);
 	return page;
 }
 
-static void ask_page(struct question *question, const struct gmt_running *running,
+static void request_from_page(struct request *request, const struct gmt_running *running,
 	struct gmt_control *page)
 {
 	if (!claim(page)) {
-		gmt_message_error("process %u is answering another command: try again", question->pid);
+		gmt_message_error("process %u is answering somebody else", request->pid);
 		return;
 	}
-	page->verb = question->verb;
+	page->verb = request->verb;
 	snprintf(page->argument, sizeof(page->argument), "%s",
-		question->argument ? question->argument : "");
+		request->argument ? request->argument : "");
 	atomic_store(&page->turn, GMT_CONTROL_ASKED);
 	if (!wait_for_answer(running, page)) {
 		release(page);
 		gmt_message_error(
-			"the recorder of process %u does not answer: the process ended or is stopped",
-			question->pid);
+			"the recorder of process %u does not answer; the process has ended, or is stopped",
+			request->pid);
 		return;
 	}
-	gmt_running_text(page->answer, sizeof(page->answer), question->answer, question->answer_bytes);
-	question->code = page->has_failed ? GMT_EXIT_UNREADABLE : 0;
+	gmt_running_text(page->answer, sizeof(page->answer), request->answer, request->answer_bytes);
+	request->code = page->has_failed ? GMT_EXIT_UNREADABLE : 0;
 	release(page);
-	if (question->code)
-		gmt_message_error("process %u: %s", question->pid, question->answer);
+	if (request->code)
+		gmt_message_error("process %u: %s", request->pid, request->answer);
 }
 
-static bool ask(void *context, const struct gmt_running *running)
+static bool send_request(void *context, const struct gmt_running *running)
 {
-	struct question *question = context;
+	struct request *request = context;
 	struct gmt_control *page;
 
-	if (running->pid != question->pid)
+	if (running->pid != request->pid)
 		return true;
-	question->is_found = true;
-	question->code = GMT_EXIT_UNREADABLE;
+	request->is_found = true;
+	request->code = GMT_EXIT_UNREADABLE;
 	page = map(running->fd);
 	if (!page) {
-		gmt_message_error("process %u: cannot open its control file: %s", question->pid,
-			strerror(errno));
+		gmt_message_error("process %u cannot be asked: %s", request->pid, strerror(errno));
 		return false;
 	}
-	ask_page(question, running, page);
+	request_from_page(request, running, page);
 	signal(SIGBUS, SIG_DFL);
 	munmap(page, sizeof(*page));
 	return false;
 }
 
-int gmt_running_ask(uint32_t pid, enum gmt_control_verb verb, const char *argument,
+int gmt_running_request(uint32_t pid, enum gmt_control_verb verb, const char *argument,
 	char *ret_answer, size_t answer_bytes)
 {
-	struct question question = {
+	struct request request = {
 		.pid = pid,
 		.verb = verb,
 		.argument = argument,
@@ -298,10 +298,10 @@ int gmt_running_ask(uint32_t pid, enum gmt_control_verb verb, const char *argume
 		.answer_bytes = answer_bytes,
 	};
 
-	gmt_running_each(ask, &question);
-	if (question.is_found)
-		return question.code;
-	gmt_message_error("process %u is not being recorded, or belongs to another user", pid);
+	gmt_running_each(send_request, &request);
+	if (request.is_found)
+		return request.code;
+	gmt_message_error("process %u is not being recorded, or is another user's", pid);
 	gmt_message_hint("next: gpumemtrace ps");
 	return GMT_EXIT_UNREADABLE;
 }

@@ -20,10 +20,11 @@ struct gmt_running {
 };
 
 /*
- * Calls `see` for each live recorder until it returns false. `running` is valid only during the
+ * Calls `visit` for each live recorder until it returns false. `running` is valid only during the
  * call. Removes control files of processes that have ended.
  */
-void gmt_running_each(bool (*see)(void *context, const struct gmt_running *running), void *context);
+void gmt_running_each(bool (*visit)(void *context, const struct gmt_running *running),
+	void *context);
 
 /*
  * Copies a text of the control page, which may have no NUL. Writes at most `bytes`, including the
@@ -35,7 +36,7 @@ void gmt_running_text(const char *text, size_t text_bytes, char *ret_copy, size_
  * Sends a request to the recorder of process `pid`, waits, and writes the answer to ret_answer.
  * `argument` may be NULL. Returns the exit code: 0, or 3 after an error message.
  */
-int gmt_running_ask(uint32_t pid, enum gmt_control_verb verb, const char *argument,
+int gmt_running_request(uint32_t pid, enum gmt_control_verb verb, const char *argument,
 	char *ret_answer, size_t answer_bytes);
 
 /* Prints the result of a request to a process, as JSON. */

@@ -20,7 +20,7 @@
  * A recorder keeps at most 64 files. The limit keeps each verb fast even if other processes fill
  * the folder.
  */
-enum { SEEN_MOST = 4096 };
+enum { MAX_ENTRIES = 4096 };
 
 /* The data by which a snapshot and its shared memory are matched. */
 struct identity {
@@ -48,8 +48,8 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* The folder is open, so it cannot be replaced meanwhile. */
-static bool see_entry(int folder, const char *folder_path, const char *name, uid_t owner,
-	gmt_shared_recordings_see *see, void *context)
+static bool visit_entry(int folder, const char *folder_path, const char *name, uid_t owner,
+	gmt_shared_recordings_visit *visit, void *context)
 {
 	char path[PATH_MAX + NAME_MAX + 2];
 	struct gmt_shared_recording *shared_recording;
@@ -61,13 +61,13 @@ static bool see_entry(int folder, const char *folder_path, const char *name, uid
 		return true;
 	snprintf(path, sizeof(path), "%s/%s", folder_path, name);
 	if (gmt_shared_recording_open_at(folder, name, path, &shared_recording, &error))
-		return see(context, NULL, &error);
+		return visit(context, NULL, &error);
 	/* Another file may have taken the name since fstatat. */
 	if (gmt_shared_recording_about(shared_recording)->user != owner) {
 		gmt_shared_recording_close(shared_recording);
 		return true;
 	}
-	return see(context, shared_recording, NULL);
+	return visit(context, shared_recording, NULL);
 }
 
 static bool is_private(int folder, uid_t owner)
@@ -79,8 +79,8 @@ static bool is_private(int folder, uid_t owner)
 }
 
 /* Looks only at files of `owner`. */
-static bool look_in(const char *path, const char *prefix, uid_t owner, bool must_be_private,
-	gmt_shared_recordings_see *see, void *context)
+static bool visit_folder(const char *path, const char *prefix, uid_t owner, bool must_be_private,
+	gmt_shared_recordings_visit *visit, void *context)
 {
 	int fd = open(path,
 		O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | (must_be_private ? O_NOFOLLOW : 0));
@@ -93,30 +93,32 @@ static bool look_in(const char *path, const char *prefix, uid_t owner, bool must
 			close(fd);
 		return true;
 	}
-	for (struct dirent *entry; goes_on && seen < SEEN_MOST && (entry = readdir(entries));)
+	for (struct dirent *entry; goes_on && seen < MAX_ENTRIES && (entry = readdir(entries));)
 		if (!strncmp(entry->d_name, prefix, strlen(prefix)) && ends_with(entry->d_name, ".area")) {
-			goes_on = see_entry(dirfd(entries), path, entry->d_name, owner, see, context);
+			goes_on = visit_entry(dirfd(entries), path, entry->d_name, owner, visit, context);
 			seen++;
 		}
 	closedir(entries);
 	return goes_on;
 }
 
-static bool look_in_memory(uid_t owner, gmt_shared_recordings_see *see, void *context)
+static bool visit_shm(uid_t owner, gmt_shared_recordings_visit *visit, void *context)
 {
 	char folder[64];
 
 	snprintf(folder, sizeof(folder), "/dev/shm/gpumemtrace-%u", (unsigned)owner);
-	return look_in(folder, "", owner, true, see, context);
+	return visit_folder(folder, "", owner, true, visit, context);
 }
 
-void gmt_shared_recordings_each(const char *beside, gmt_shared_recordings_see *see, void *context)
+void gmt_shared_recordings_each(const char *extra_folder, gmt_shared_recordings_visit *visit,
+	void *context)
 {
-	if (look_in_memory(geteuid(), see, context) && beside)
-		look_in(beside, ".gpumemtrace-", geteuid(), false, see, context);
+	if (visit_shm(geteuid(), visit, context) && extra_folder)
+		visit_folder(extra_folder, ".gpumemtrace-", geteuid(), false, visit, context);
 }
 
-const char *gmt_shared_recordings_why_not(const struct gmt_shared_recording *shared_recording)
+const char *gmt_shared_recordings_unusable_reason(
+	const struct gmt_shared_recording *shared_recording)
 {
 	if (!gmt_shared_recording_is_of_this_boot(gmt_shared_recording_owner(shared_recording)))
 		return "the machine was restarted since, or is another machine";
@@ -182,7 +184,7 @@ bool gmt_shared_recordings_is_of(const struct gmt_shared_recording *shared_recor
 	 * The file has no first record yet. So it must be the same file, and it must hold no data that
 	 * could be lost.
 	 */
-	return !fstat(fd, &about) && is_same_file(&about, owner) && gmt_source_is_hardly_begun(fd);
+	return !fstat(fd, &about) && is_same_file(&about, owner) && gmt_source_is_just_begun(fd);
 }
 
 /*
@@ -224,7 +226,7 @@ static bool is_wanted(const struct wanted *wanted, const struct gmt_shared_recor
 		!strcmp(owner->path, wanted->whole_path);
 }
 
-static bool take_wanted(void *context, struct gmt_shared_recording *shared_recording,
+static bool keep_wanted(void *context, struct gmt_shared_recording *shared_recording,
 	const struct gmt_error *error)
 {
 	struct wanted *wanted = context;
@@ -234,7 +236,7 @@ static bool take_wanted(void *context, struct gmt_shared_recording *shared_recor
 		is_wanted(wanted, owner);
 
 	(void)error;
-	if (is_of && !gmt_shared_recordings_why_not(shared_recording)) {
+	if (is_of && !gmt_shared_recordings_unusable_reason(shared_recording)) {
 		wanted->found = shared_recording;
 		return false;
 	}
@@ -250,7 +252,7 @@ static bool take_wanted(void *context, struct gmt_shared_recording *shared_recor
  * Finds the recorder by its control page if its memory has no file or lies in a folder of another
  * user.
  */
-static bool see_running(void *context, const struct gmt_running *running)
+static bool match_running(void *context, const struct gmt_running *running)
 {
 	struct wanted *wanted = context;
 
@@ -272,13 +274,13 @@ struct gmt_shared_recording *gmt_shared_recordings_find_open(int fd, const char 
 	if (fstat(fd, &wanted.about) || !S_ISREG(wanted.about.st_mode) || !slash)
 		return NULL;
 	read_identity(fd, &wanted.identity);
-	wanted.is_just_begun = !wanted.identity.has_process && gmt_source_is_hardly_begun(fd);
-	if (look_in_memory(wanted.about.st_uid, take_wanted, &wanted)) {
+	wanted.is_just_begun = !wanted.identity.has_process && gmt_source_is_just_begun(fd);
+	if (visit_shm(wanted.about.st_uid, keep_wanted, &wanted)) {
 		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - whole_path + 1), whole_path);
-		look_in(folder, ".gpumemtrace-", wanted.about.st_uid, false, take_wanted, &wanted);
+		visit_folder(folder, ".gpumemtrace-", wanted.about.st_uid, false, keep_wanted, &wanted);
 	}
 	if (!wanted.found && !wanted.recording_pid && ret_recording_pid)
-		gmt_running_each(see_running, &wanted);
+		gmt_running_each(match_running, &wanted);
 	if (ret_recording_pid)
 		*ret_recording_pid = wanted.found ? 0 : wanted.recording_pid;
 	return wanted.found;

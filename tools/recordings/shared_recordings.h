@@ -34,14 +34,15 @@ struct gmt_shared_recording *gmt_shared_recordings_find_open(int fd, const char 
  * Called with each shared-memory recording; takes ownership of it. NULL: it cannot be read, for the
  * reason in `error`. Return false to end the search.
  */
-typedef bool gmt_shared_recordings_see(void *context, struct gmt_shared_recording *shared_recording,
-	const struct gmt_error *error);
+typedef bool gmt_shared_recordings_visit(void *context,
+	struct gmt_shared_recording *shared_recording, const struct gmt_error *error);
 
 /*
- * Calls `see` with each shared-memory recording of this user in /dev/shm, then in the folder
- * `beside` (NULL: no folder).
+ * Calls `visit` with each shared-memory recording of this user in /dev/shm, then in the folder
+ * `extra_folder` (NULL: no folder).
  */
-void gmt_shared_recordings_each(const char *beside, gmt_shared_recordings_see *see, void *context);
+void gmt_shared_recordings_each(const char *extra_folder, gmt_shared_recordings_visit *visit,
+	void *context);
 
 /*
  * Returns whether the snapshot that is open as `fd` and `shared_recording` belong to the same
@@ -59,7 +60,8 @@ bool gmt_shared_recordings_run_of(const char *path, char ret_run[GMT_IDENTIFIER_
  * Returns why a shared-memory recording cannot be used, as words that end a sentence, or NULL if it
  * can be used.
  */
-const char *gmt_shared_recordings_why_not(const struct gmt_shared_recording *shared_recording);
+const char *gmt_shared_recordings_unusable_reason(
+	const struct gmt_shared_recording *shared_recording);
 
 /*
  * Removes the shared memory if its name still refers to it. Returns false and sets errno on

@@ -20,7 +20,7 @@ sys.path.insert(0, str(HERE.parent / 'symptoms'))
 import symptoms  # noqa: E402  (found by the line above)
 
 PAGE = ROOT / 'docs' / 'ledger.md'
-SOURCE = ROOT / 'tests' / 'torch' / 'backends.c'
+SOURCE = ROOT / 'tests' / 'torch' / 'programs' / 'backends.c'
 EXTENSION = 'fused_ops.so'
 CUPY = 'site-packages/cupy/cuda/memory.cpython-312-x86_64-linux-gnu.so'  # where CuPy's allocator is, by its name
 # Not PyTorch's: what the contexts cost, the code, and another process. A tenth of the device is enough.

@@ -19,18 +19,18 @@ RECORDINGS = {
     **{f'quiet_{name}': (f'{LEAKS}/quiet_{name}.py', [], {}) for name in QUIET},
     **{f'two_ranks.{mode}.r{rank}': (f'{LEAKS}/two_ranks.py', [mode], {'RANK': str(rank), 'WORLD_SIZE': '2'})
        for mode in ('leak', 'repaired') for rank in (0, 1)},
-    'full': ('tests/torch/ooms.py', ['dies'], {'SIMCUDA_MEMORY': '1000M'}),
-    'retried': ('tests/torch/ooms.py', ['retry'], {'SIMCUDA_MEMORY': '1000M'}),
-    'holes': ('tests/torch/ooms.py', ['fragmented'], {'SIMCUDA_MEMORY': '1000M'}),
-    'expandable': ('tests/torch/ooms.py', ['fragmented'],
+    'full': ('tests/torch/programs/ooms.py', ['dies'], {'SIMCUDA_MEMORY': '1000M'}),
+    'retried': ('tests/torch/programs/ooms.py', ['retry'], {'SIMCUDA_MEMORY': '1000M'}),
+    'holes': ('tests/torch/programs/ooms.py', ['fragmented'], {'SIMCUDA_MEMORY': '1000M'}),
+    'expandable': ('tests/torch/programs/ooms.py', ['fragmented'],
                    {'SIMCUDA_MEMORY': '1000M', 'PYTORCH_CUDA_ALLOC_CONF': 'expandable_segments:True'}),
-    'besides': ('tests/torch/ooms.py', ['extension'], {'SIMCUDA_MEMORY': '4000M'}),
+    'besides': ('tests/torch/programs/ooms.py', ['extension'], {'SIMCUDA_MEMORY': '4000M'}),
     'broadcast': (f'{HERE}/distances.py', ['broadcast'], {}),
     'cdist': (f'{HERE}/distances.py', ['cdist'], {}),
     'as-they-come': (f'{HERE}/lengths.py', ['as-they-come'], {}),
     'longest-first': (f'{HERE}/lengths.py', ['longest-first'], {}),
-    'plain': ('tests/torch/diff_training.py', ['4096'], {}),
-    'checkpointed': ('tests/torch/diff_training.py', ['4096', 'checkpoint'], {}),
+    'plain': ('tests/torch/programs/diff_training.py', ['4096'], {}),
+    'checkpointed': ('tests/torch/programs/diff_training.py', ['4096', 'checkpoint'], {}),
 }
 
 FINDINGS = ('Leaks:', '            allocated here:')

@@ -49,7 +49,7 @@ class Studio:
     def record(self, name):
         script, arguments, environment = cases.RECORDINGS[name]
         path = ROOT / script
-        variables = {**os.environ, 'GPUMEMTRACE_OPTIONS': '', 'PYTHONPATH': str(ROOT / 'tests' / 'torch'),
+        variables = {**os.environ, 'GPUMEMTRACE_OPTIONS': '', 'PYTHONPATH': str(ROOT / 'tests' / 'torch' / 'programs'),
                      'TORCH_EXTENSIONS_DIR': str(self.folder), **environment}
         variables['LD_LIBRARY_PATH'] = self.libraries
         rank = '.r' + environment['RANK'] if 'RANK' in environment else ''

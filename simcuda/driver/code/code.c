@@ -104,17 +104,17 @@ static bool add_symbol(struct sim_code *code, struct token name, enum sim_symbol
 /* Adds the symbols that the statement has declared so far. Returns false if memory is short. */
 static bool finish_declaration(struct sim_code *code, struct statement *statement)
 {
-	bool fine = true;
+	bool is_valid = true;
 
 	if (statement->has_name && statement->is_kernel)
-		fine = add_symbol(code, statement->name, SIM_SYMBOL_FUNCTION, 0);
+		is_valid = add_symbol(code, statement->name, SIM_SYMBOL_FUNCTION, 0);
 	else if (statement->has_name && statement->is_variable && !statement->is_external)
-		fine = add_symbol(code, statement->name,
+		is_valid = add_symbol(code, statement->name,
 			statement->is_managed ? SIM_SYMBOL_MANAGED : SIM_SYMBOL_VARIABLE,
 			statement->element_bytes * statement->count);
 	statement->has_name = statement->has_value = false;
 	statement->count = 1;
-	return fine;
+	return is_valid;
 }
 
 static void read_directive(struct statement *statement, struct token token, const char **text)
@@ -144,9 +144,9 @@ static bool read_token(struct sim_code *code, struct statement *statement, struc
 	const char **text)
 {
 	if (token_is(token, ";")) {
-		bool fine = finish_declaration(code, statement);
+		bool is_valid = finish_declaration(code, statement);
 		*statement = (struct statement){ .element_bytes = 1, .count = 1 };
-		return fine;
+		return is_valid;
 	}
 	if (token_is(token, ",") && statement->is_variable)
 		return finish_declaration(code, statement);
@@ -170,9 +170,9 @@ static bool read_text(struct sim_code *code, const char *text)
 {
 	struct statement statement = { .element_bytes = 1, .count = 1 };
 	unsigned int depth = 0, parentheses = 0;
-	bool fine = true;
+	bool is_valid = true;
 
-	for (struct token token = next_token(&text); token.length > 0 && fine;
+	for (struct token token = next_token(&text); token.length > 0 && is_valid;
 		token = next_token(&text)) {
 		if (token_is(token, "{")) {
 			depth++;
@@ -180,7 +180,7 @@ static bool read_text(struct sim_code *code, const char *text)
 			depth -= depth > 0;
 			/* A body ends its statement. A list of values is followed by a semicolon. */
 			if (depth == 0 && !statement.has_value) {
-				fine = finish_declaration(code, &statement);
+				is_valid = finish_declaration(code, &statement);
 				statement = (struct statement){ .element_bytes = 1, .count = 1 };
 			}
 		} else if (depth > 0) {
@@ -190,10 +190,10 @@ static bool read_text(struct sim_code *code, const char *text)
 		} else if (token_is(token, ")")) {
 			parentheses -= parentheses > 0;
 		} else if (parentheses == 0 || token_is(token, ".managed")) {
-			fine = read_token(code, &statement, token, &text);
+			is_valid = read_token(code, &statement, token, &text);
 		}
 	}
-	return fine;
+	return is_valid;
 }
 
 struct sim_code *sim_code_read(const void *image)
@@ -237,11 +237,54 @@ size_t sim_code_find(const struct sim_code *code, const char *name)
 	return index;
 }
 
+bool sim_code_has_function(const struct sim_code *code, const char *name)
+{
+	size_t index = sim_code_find(code, name);
+
+	return !code->is_text ||
+		(index < code->count && code->symbols[index].kind == SIM_SYMBOL_FUNCTION);
+}
+
+size_t sim_code_next_function(const struct sim_code *code, size_t index)
+{
+	while (index < code->count && code->symbols[index].kind != SIM_SYMBOL_FUNCTION)
+		index++;
+	return index;
+}
+
 unsigned int sim_code_function_count(const struct sim_code *code)
 {
 	unsigned int count = 0;
 
-	for (size_t i = 0; i < code->count; i++)
-		count += code->symbols[i].kind == SIM_SYMBOL_FUNCTION;
+	for (size_t i = 0; (i = sim_code_next_function(code, i)) < code->count; i++)
+		count++;
 	return count;
+}
+
+void *sim_named_get(struct sim_named **list, const char *name, size_t size_bytes)
+{
+	for (struct sim_named *named = *list; named; named = named->next)
+		if (strcmp(named->name, name) == 0)
+			return named;
+
+	struct sim_named *named = calloc(1, size_bytes);
+	char *copy = strdup(name);
+
+	if (!named || !copy) {
+		free(named);
+		free(copy);
+		return NULL;
+	}
+	*named = (struct sim_named){ *list, copy };
+	*list = named;
+	return named;
+}
+
+void sim_named_free(struct sim_named *list)
+{
+	for (struct sim_named *named = list, *next; named; named = next) {
+		next = named->next;
+		free(named->name);
+		free(named);
+	}
 }

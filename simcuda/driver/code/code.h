@@ -12,7 +12,7 @@
  */
 
 #include "driver.h"
-#include "private.h"
+#include "runtime_interface.h"
 
 enum sim_symbol_kind {
 	SIM_SYMBOL_FUNCTION,
@@ -33,10 +33,15 @@ struct sim_code {
 	struct sim_symbol *symbols;
 };
 
-struct CUfunc_st {
-	struct CUfunc_st *next; /* in the list of its module */
-	struct CUmod_st *module;
+/* What functions and kernels have in common: an entry of a list, with a name. */
+struct sim_named {
+	struct sim_named *next;
 	char *name;
+};
+
+struct CUfunc_st {
+	struct sim_named named; /* first; in the list of its module */
+	struct CUmod_st *module;
 };
 
 struct CUmod_st {
@@ -48,20 +53,19 @@ struct CUmod_st {
 	size_t charged_bytes;
 	/* by symbol index; NULL: not a variable, or a managed variable of the library */
 	struct sim_block **variables;
-	struct CUfunc_st *functions;
+	struct sim_named *functions; /* of struct CUfunc_st */
 };
 
 struct CUkern_st {
-	struct CUkern_st *next; /* in the list of its library */
+	struct sim_named named; /* first; in the list of its library */
 	struct CUlib_st *library;
-	char *name;
 };
 
 struct CUlib_st {
 	struct CUlib_st *next;
 	struct sim_code *code;
 	struct sim_block **managed; /* by symbol index; made with the first module */
-	struct CUkern_st *kernels;
+	struct sim_named *kernels; /* of struct CUkern_st */
 	/* set for code that a program's runtime registered: the runtime's id of it; otherwise NULL */
 	const void *binary;
 };
@@ -74,8 +78,23 @@ struct sim_code *sim_code_read(const void *image);
 void sim_code_release(struct sim_code *code);
 /* Returns the index of the symbol with that name, or `code->count`. */
 size_t sim_code_find(const struct sim_code *code, const char *name);
+/* Returns whether the code has a function of that name. Code that is not text may have any function. */
+bool sim_code_has_function(const struct sim_code *code, const char *name);
+/*
+ * Returns the index of the first symbol from `index` on that is a function, or `code->count`. Use it
+ * to go through all functions.
+ */
+size_t sim_code_next_function(const struct sim_code *code, size_t index);
 /* Returns how many of the symbols are functions. */
 unsigned int sim_code_function_count(const struct sim_code *code);
+
+/*
+ * Returns the entry of that name. If there is none, adds an entry to the list: a zeroed struct of
+ * `size_bytes` that begins with a struct sim_named. Returns NULL if memory is short.
+ */
+void *sim_named_get(struct sim_named **list, const char *name, size_t size_bytes);
+/* Frees all entries of the list. */
+void sim_named_free(struct sim_named *list);
 
 /* module.c */
 /*
@@ -113,6 +132,6 @@ CUresult sim_read_file(const char *path, char **ret_content);
  */
 CUresult sim_kernel_get_function(const void *handle, struct CUctx_st *context,
 	struct CUfunc_st **ret_function);
-extern const struct sim_private_table sim_private_table;
+extern const struct sim_runtime_interface sim_runtime_interface;
 
 #endif

@@ -133,7 +133,7 @@ CUresult cuFuncGetName(const char **ret_name, CUfunction function)
 	sim_lock();
 	const struct CUfunc_st *found = sim_function_find(function);
 	if (found)
-		*ret_name = found->name;
+		*ret_name = found->named.name;
 	sim_unlock();
 	return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

@@ -22,9 +22,9 @@ static bool is_live(const struct CUlib_st *library)
 static struct CUkern_st *find_kernel(const void *handle)
 {
 	for (const struct CUlib_st *library = libraries; library; library = library->next)
-		for (struct CUkern_st *kernel = library->kernels; kernel; kernel = kernel->next)
+		for (struct sim_named *kernel = library->kernels; kernel; kernel = kernel->next)
 			if (kernel == handle)
-				return kernel;
+				return (struct CUkern_st *)kernel;
 	return NULL;
 }
 
@@ -59,8 +59,9 @@ CUresult sim_kernel_get_function(const void *handle, struct CUctx_st *context,
 	if (!kernel)
 		return CUDA_SUCCESS;
 	CUresult result = get_module(kernel->library, context, &module);
-	return result == CUDA_SUCCESS ? sim_module_get_function(module, kernel->name, ret_function)
-								  : result;
+	return result == CUDA_SUCCESS
+		? sim_module_get_function(module, kernel->named.name, ret_function)
+		: result;
 }
 
 /* --- loading ---------------------------------------------------------------------------------- */
@@ -71,11 +72,7 @@ static void library_free(struct CUlib_st *library)
 	for (size_t i = 0; i < library->code->count; i++)
 		if (library->managed[i])
 			sim_block_free(library->managed[i]);
-	for (struct CUkern_st *kernel = library->kernels, *next; kernel; kernel = next) {
-		next = kernel->next;
-		free(kernel->name);
-		free(kernel);
-	}
+	sim_named_free(library->kernels);
 	sim_code_release(library->code);
 	free(library->managed);
 	free(library);
@@ -180,11 +177,11 @@ CUresult cuLibraryUnload(CUlibrary library)
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	sim_lock();
-	bool fine = is_live(library);
-	if (fine)
+	bool is_valid = is_live(library);
+	if (is_valid)
 		library_end(library);
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* --- kernels ---------------------------------------------------------------------------------- */
@@ -192,27 +189,14 @@ CUresult cuLibraryUnload(CUlibrary library)
 static CUresult get_kernel(struct CUlib_st *library, const char *name,
 	struct CUkern_st **ret_kernel)
 {
-	size_t index = sim_code_find(library->code, name);
-
-	if (library->code->is_text &&
-		(index == library->code->count ||
-			library->code->symbols[index].kind != SIM_SYMBOL_FUNCTION))
+	if (!sim_code_has_function(library->code, name))
 		return CUDA_ERROR_NOT_FOUND;
-	for (struct CUkern_st *kernel = library->kernels; kernel; kernel = kernel->next) {
-		if (strcmp(kernel->name, name) == 0) {
-			*ret_kernel = kernel;
-			return CUDA_SUCCESS;
-		}
-	}
-	struct CUkern_st *kernel = malloc(sizeof(*kernel));
-	char *copy = strdup(name);
-	if (!kernel || !copy) {
-		free(kernel);
-		free(copy);
+
+	struct CUkern_st *kernel = sim_named_get(&library->kernels, name, sizeof(*kernel));
+
+	if (!kernel)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	}
-	*kernel = (struct CUkern_st){ library->kernels, library, copy };
-	library->kernels = kernel;
+	kernel->library = library;
 	*ret_kernel = kernel;
 	return CUDA_SUCCESS;
 }
@@ -233,24 +217,24 @@ CUresult cuLibraryGetKernelCount(unsigned int *ret_count, CUlibrary library)
 	if (!ret_count)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
-	bool fine = is_live(library);
-	if (fine)
+	bool is_valid = is_live(library);
+	if (is_valid)
 		*ret_count = sim_code_function_count(library->code);
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult cuLibraryEnumerateKernels(CUkernel *ret_kernels, unsigned int room, CUlibrary library)
+CUresult cuLibraryEnumerateKernels(CUkernel *ret_kernels, unsigned int capacity, CUlibrary library)
 {
-	if (!ret_kernels || room == 0)
+	if (!ret_kernels || capacity == 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
 	CUresult result = is_live(library) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-	for (size_t i = 0; result == CUDA_SUCCESS && i < library->code->count && room > 0; i++) {
-		if (library->code->symbols[i].kind != SIM_SYMBOL_FUNCTION)
-			continue;
+	for (size_t i = 0; result == CUDA_SUCCESS && capacity > 0; i++, capacity--) {
+		i = sim_code_next_function(library->code, i);
+		if (i == library->code->count)
+			break;
 		result = get_kernel(library, library->code->symbols[i].name, ret_kernels++);
-		room--;
 	}
 	sim_unlock();
 	return result;
@@ -293,7 +277,7 @@ CUresult cuKernelGetName(const char **ret_name, CUkernel kernel)
 	sim_lock();
 	const struct CUkern_st *found = find_kernel(kernel);
 	if (found)
-		*ret_name = found->name;
+		*ret_name = found->named.name;
 	sim_unlock();
 	return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
@@ -401,5 +385,5 @@ static void unload_binary(const void *binary)
 	sim_unlock();
 }
 
-const struct sim_private_table sim_private_table = { is_code_charged, is_code_lazy, load_binary,
-	unload_binary };
+const struct sim_runtime_interface sim_runtime_interface = { is_code_charged, is_code_lazy,
+	load_binary, unload_binary };

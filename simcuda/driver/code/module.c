@@ -41,10 +41,10 @@ static bool make_variables(struct CUmod_st *module)
 		const struct sim_symbol *symbol = &code->symbols[i];
 		if (symbol->kind == SIM_SYMBOL_FUNCTION || symbol->size_bytes == 0)
 			continue;
-		struct sim_block **place = symbol->kind == SIM_SYMBOL_MANAGED ? managed : module->variables;
-		if (!place[i])
-			place[i] = variable_new(module, symbol);
-		if (!place[i])
+		struct sim_block **slot = symbol->kind == SIM_SYMBOL_MANAGED ? managed : module->variables;
+		if (!slot[i])
+			slot[i] = variable_new(module, symbol);
+		if (!slot[i])
 			return false;
 	}
 	return true;
@@ -84,11 +84,7 @@ void sim_module_free(struct CUmod_st *module)
 		link = &(*link)->next;
 	*link = module->next;
 	unload(module);
-	for (struct CUfunc_st *function = module->functions, *next; function; function = next) {
-		next = function->next;
-		free(function->name);
-		free(function);
-	}
+	sim_named_free(module->functions);
 	sim_code_release(module->code);
 	free(module->variables);
 	free(module);
@@ -152,26 +148,14 @@ void sim_modules_free_of_context(const struct CUctx_st *context)
 CUresult sim_module_get_function(struct CUmod_st *module, const char *name,
 	struct CUfunc_st **ret_function)
 {
-	size_t index = sim_code_find(module->code, name);
-
-	if (module->code->is_text &&
-		(index == module->code->count || module->code->symbols[index].kind != SIM_SYMBOL_FUNCTION))
+	if (!sim_code_has_function(module->code, name))
 		return CUDA_ERROR_NOT_FOUND;
-	for (struct CUfunc_st *function = module->functions; function; function = function->next) {
-		if (strcmp(function->name, name) == 0) {
-			*ret_function = function;
-			return CUDA_SUCCESS;
-		}
-	}
-	struct CUfunc_st *function = malloc(sizeof(*function));
-	char *copy = strdup(name);
-	if (!function || !copy) {
-		free(function);
-		free(copy);
+
+	struct CUfunc_st *function = sim_named_get(&module->functions, name, sizeof(*function));
+
+	if (!function)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	}
-	*function = (struct CUfunc_st){ module->functions, module, copy };
-	module->functions = function;
+	function->module = module;
 	*ret_function = function;
 	return CUDA_SUCCESS;
 }
@@ -202,9 +186,9 @@ CUresult sim_module_get_variable(struct CUmod_st *module, const char *name, bool
 struct CUfunc_st *sim_function_find(const void *handle)
 {
 	for (const struct CUmod_st *module = modules; module; module = module->next)
-		for (struct CUfunc_st *function = module->functions; function; function = function->next)
+		for (struct sim_named *function = module->functions; function; function = function->next)
 			if (function == handle)
-				return function;
+				return (struct CUfunc_st *)function;
 	return NULL;
 }
 
@@ -290,11 +274,11 @@ CUresult cuModuleUnload(CUmodule module)
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	sim_lock();
-	bool fine = is_live(module) && !module->library;
-	if (fine)
+	bool is_valid = is_live(module) && !module->library;
+	if (is_valid)
 		sim_module_free(module);
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *ret_mode)
@@ -331,24 +315,25 @@ CUresult cuModuleGetFunctionCount(unsigned int *ret_count, CUmodule module)
 	if (!ret_count)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
-	bool fine = is_live(module);
-	if (fine)
+	bool is_valid = is_live(module);
+	if (is_valid)
 		*ret_count = sim_code_function_count(module->code);
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult cuModuleEnumerateFunctions(CUfunction *ret_functions, unsigned int room, CUmodule module)
+CUresult cuModuleEnumerateFunctions(CUfunction *ret_functions, unsigned int capacity,
+	CUmodule module)
 {
-	if (!ret_functions || room == 0)
+	if (!ret_functions || capacity == 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
 	CUresult result = is_live(module) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-	for (size_t i = 0; result == CUDA_SUCCESS && i < module->code->count && room > 0; i++) {
-		if (module->code->symbols[i].kind != SIM_SYMBOL_FUNCTION)
-			continue;
+	for (size_t i = 0; result == CUDA_SUCCESS && capacity > 0; i++, capacity--) {
+		i = sim_code_next_function(module->code, i);
+		if (i == module->code->count)
+			break;
 		result = sim_module_get_function(module, module->code->symbols[i].name, ret_functions++);
-		room--;
 	}
 	sim_unlock();
 	return result;

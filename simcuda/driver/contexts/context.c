@@ -126,18 +126,19 @@ CUresult sim_primary_release(struct sim_device *device)
 	return CUDA_SUCCESS;
 }
 
+/* Checks a call that has no output. */
+static CUresult check_device(CUdevice ordinal)
+{
+	return sim_device_check(&sim_driver, ordinal);
+}
+
 CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice ordinal)
 {
 	struct sim_device *device = sim_device_find(ordinal);
-	CUresult result = sim_check_initialized();
+	CUresult result = sim_device_check(ret_context, ordinal);
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (!ret_context)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!device)
-		return CUDA_ERROR_INVALID_DEVICE;
-
 	sim_lock();
 	result = sim_primary_retain(device);
 	if (result == CUDA_SUCCESS)
@@ -149,12 +150,10 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice ordinal)
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
 {
 	struct sim_device *device = sim_device_find(ordinal);
-	CUresult result = sim_check_initialized();
+	CUresult result = check_device(ordinal);
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (!device)
-		return CUDA_ERROR_INVALID_DEVICE;
 	sim_lock();
 	result = sim_primary_release(device);
 	sim_unlock();
@@ -168,12 +167,10 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice ordinal)
 {
 	struct sim_device *device = sim_device_find(ordinal);
-	CUresult result = sim_check_initialized();
+	CUresult result = check_device(ordinal);
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (!device)
-		return CUDA_ERROR_INVALID_DEVICE;
 	sim_lock();
 	if (sim_primary_is_active(device))
 		context_end(&device->primary);
@@ -184,11 +181,10 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice ordinal)
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsigned int flags)
 {
 	struct sim_device *device = sim_device_find(ordinal);
+	CUresult result = check_device(ordinal);
 
-	if (sim_check_initialized() != CUDA_SUCCESS)
-		return CUDA_ERROR_NOT_INITIALIZED;
-	if (!device)
-		return CUDA_ERROR_INVALID_DEVICE;
+	if (result != CUDA_SUCCESS)
+		return result;
 	sim_lock();
 	device->primary_flags = flags;
 	device->primary.flags = flags;
@@ -199,11 +195,10 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsigned int flags)
 CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned int *ret_flags, int *ret_active)
 {
 	struct sim_device *device = sim_device_find(ordinal);
+	CUresult result = check_device(ordinal);
 
-	if (sim_check_initialized() != CUDA_SUCCESS)
-		return CUDA_ERROR_NOT_INITIALIZED;
-	if (!device)
-		return CUDA_ERROR_INVALID_DEVICE;
+	if (result != CUDA_SUCCESS)
+		return result;
 	sim_lock();
 	if (ret_flags)
 		*ret_flags = device->primary_flags;
@@ -219,18 +214,16 @@ CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned int flags, CUdevice ord
 {
 	struct sim_device *device = sim_device_find(ordinal);
 
-	if (sim_check_initialized() != CUDA_SUCCESS)
-		return CUDA_ERROR_NOT_INITIALIZED;
-	if (!ret_context)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!device)
-		return CUDA_ERROR_INVALID_DEVICE;
+	CUresult result = sim_device_check(ret_context, ordinal);
+
+	if (result != CUDA_SUCCESS)
+		return result;
 
 	struct CUctx_st *context = malloc(sizeof(*context));
 	if (!context)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	sim_lock();
-	CUresult result = context_begin(context, device, flags);
+	result = context_begin(context, device, flags);
 	sim_unlock();
 	if (result != CUDA_SUCCESS) {
 		free(context);
@@ -275,11 +268,11 @@ CUresult cuCtxDestroy_v2(CUcontext context)
 		return CUDA_ERROR_NOT_INITIALIZED;
 
 	sim_lock();
-	bool fine = is_own(context);
-	if (fine)
+	bool is_valid = is_own(context);
+	if (is_valid)
 		context_end(context);
 	sim_unlock();
-	if (!fine)
+	if (!is_valid)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	sim_context_pop(context);
 	return CUDA_SUCCESS;

@@ -5,11 +5,7 @@
 
 /* Devices: their number and their properties. */
 
-/*
- * Checks what almost every function here needs: an initialized driver, an output and a valid
- * ordinal.
- */
-static CUresult check(const void *output, CUdevice ordinal)
+CUresult sim_device_check(const void *output, CUdevice ordinal)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
@@ -30,7 +26,7 @@ CUresult cuDeviceGetCount(int *ret_count)
 
 CUresult cuDeviceGet(CUdevice *ret_device, int ordinal)
 {
-	CUresult result = check(ret_device, ordinal);
+	CUresult result = sim_device_check(ret_device, ordinal);
 
 	if (result == CUDA_SUCCESS)
 		*ret_device = ordinal;
@@ -39,7 +35,7 @@ CUresult cuDeviceGet(CUdevice *ret_device, int ordinal)
 
 CUresult cuDeviceGetName(char *ret_name, int size_bytes, CUdevice ordinal)
 {
-	CUresult result = check(ret_name, ordinal);
+	CUresult result = sim_device_check(ret_name, ordinal);
 
 	if (result == CUDA_SUCCESS && size_bytes <= 0)
 		result = CUDA_ERROR_INVALID_VALUE;
@@ -50,7 +46,7 @@ CUresult cuDeviceGetName(char *ret_name, int size_bytes, CUdevice ordinal)
 
 CUresult cuDeviceGetUuid_v2(CUuuid *ret_uuid, CUdevice ordinal)
 {
-	CUresult result = check(ret_uuid, ordinal);
+	CUresult result = sim_device_check(ret_uuid, ordinal);
 
 	if (result == CUDA_SUCCESS)
 		sim_uuid(ordinal, (unsigned char *)ret_uuid->bytes);
@@ -64,7 +60,7 @@ CUresult cuDeviceGetUuid(CUuuid *ret_uuid, CUdevice ordinal)
 
 CUresult cuDeviceTotalMem_v2(size_t *ret_size_bytes, CUdevice ordinal)
 {
-	CUresult result = check(ret_size_bytes, ordinal);
+	CUresult result = sim_device_check(ret_size_bytes, ordinal);
 
 	if (result == CUDA_SUCCESS)
 		*ret_size_bytes = sim_device_find(ordinal)->capacity_bytes;
@@ -94,7 +90,7 @@ size_t sim_device_threads(void)
 
 CUresult cuDeviceGetAttribute(int *ret_value, CUdevice_attribute attribute, CUdevice ordinal)
 {
-	CUresult result = check(ret_value, ordinal);
+	CUresult result = sim_device_check(ret_value, ordinal);
 
 	if (result == CUDA_SUCCESS && (int)attribute <= 0)
 		result = CUDA_ERROR_INVALID_VALUE;
@@ -105,7 +101,7 @@ CUresult cuDeviceGetAttribute(int *ret_value, CUdevice_attribute attribute, CUde
 
 CUresult cuDeviceComputeCapability(int *ret_major, int *ret_minor, CUdevice ordinal)
 {
-	CUresult result = check(ret_major, ordinal);
+	CUresult result = sim_device_check(ret_major, ordinal);
 
 	if (result == CUDA_SUCCESS && !ret_minor)
 		result = CUDA_ERROR_INVALID_VALUE;
@@ -118,7 +114,7 @@ CUresult cuDeviceComputeCapability(int *ret_major, int *ret_minor, CUdevice ordi
 
 CUresult cuDeviceGetPCIBusId(char *ret_text, int size_bytes, CUdevice ordinal)
 {
-	CUresult result = check(ret_text, ordinal);
+	CUresult result = sim_device_check(ret_text, ordinal);
 
 	if (result == CUDA_SUCCESS && size_bytes < 13)
 		result = CUDA_ERROR_INVALID_VALUE;
@@ -146,7 +142,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *ret_device, const char *text)
 
 CUresult cuDeviceCanAccessPeer(int *ret_can, CUdevice ordinal, CUdevice peer)
 {
-	CUresult result = check(ret_can, ordinal);
+	CUresult result = sim_device_check(ret_can, ordinal);
 
 	if (result == CUDA_SUCCESS && !sim_device_find(peer))
 		result = CUDA_ERROR_INVALID_DEVICE;

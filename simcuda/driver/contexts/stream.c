@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "green.h"
+#include "green_context.h"
 
 /*
  * Streams: handles with a context, a priority and possibly a capture. No work ever waits in a
@@ -157,46 +157,53 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 
 /* --- properties of a stream ------------------------------------------------------------------- */
 
-CUresult cuStreamGetPriority(CUstream stream, int *ret_priority)
+/*
+ * Checks a query with that output, and gets the stream with the property. For the legacy stream it
+ * gets `legacy`.
+ */
+static CUresult get_stream(CUstream stream, const void *output,
+	const struct CUstream_st **ret_stream)
 {
+	static const struct CUstream_st legacy = { .id = (uintptr_t)CU_STREAM_LEGACY };
 	struct CUctx_st *context;
 	CUresult result = sim_stream_get_context(stream, &context);
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (!ret_priority)
+	if (!output)
 		return CUDA_ERROR_INVALID_VALUE;
-	const struct CUstream_st *resolved = resolve(stream);
-	*ret_priority = resolved ? resolved->priority : 0;
+	*ret_stream = is_legacy(stream) ? &legacy : resolve(stream);
 	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetPriority(CUstream stream, int *ret_priority)
+{
+	const struct CUstream_st *found;
+	CUresult result = get_stream(stream, ret_priority, &found);
+
+	if (result == CUDA_SUCCESS)
+		*ret_priority = found->priority;
+	return result;
 }
 
 CUresult cuStreamGetFlags(CUstream stream, unsigned int *ret_flags)
 {
-	struct CUctx_st *context;
-	CUresult result = sim_stream_get_context(stream, &context);
+	const struct CUstream_st *found;
+	CUresult result = get_stream(stream, ret_flags, &found);
 
-	if (result != CUDA_SUCCESS)
-		return result;
-	if (!ret_flags)
-		return CUDA_ERROR_INVALID_VALUE;
-	const struct CUstream_st *resolved = resolve(stream);
-	*ret_flags = resolved ? resolved->flags : 0;
-	return CUDA_SUCCESS;
+	if (result == CUDA_SUCCESS)
+		*ret_flags = found->flags;
+	return result;
 }
 
 CUresult cuStreamGetId(CUstream stream, unsigned long long *ret_id)
 {
-	struct CUctx_st *context;
-	CUresult result = sim_stream_get_context(stream, &context);
+	const struct CUstream_st *found;
+	CUresult result = get_stream(stream, ret_id, &found);
 
-	if (result != CUDA_SUCCESS)
-		return result;
-	if (!ret_id)
-		return CUDA_ERROR_INVALID_VALUE;
-	const struct CUstream_st *resolved = resolve(stream);
-	*ret_id = resolved ? resolved->id : (uintptr_t)CU_STREAM_LEGACY;
-	return CUDA_SUCCESS;
+	if (result == CUDA_SUCCESS)
+		*ret_id = found->id;
+	return result;
 }
 
 /* Gets the context of a stream, which may be a view. */

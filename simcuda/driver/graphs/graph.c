@@ -139,19 +139,19 @@ bool sim_graph_has_memory(const struct CUgraph_st *graph)
 
 static bool copy_bodies(const struct CUgraphNode_st *node, bool is_of_family)
 {
-	struct CUgraphNode_st *twin = node->twin;
+	struct CUgraphNode_st *counterpart = node->counterpart;
 
 	if (node->body_count == 0)
 		return true;
-	twin->bodies = calloc(node->body_count, sizeof(struct CUgraph_st *));
-	if (!twin->bodies)
+	counterpart->bodies = calloc(node->body_count, sizeof(struct CUgraph_st *));
+	if (!counterpart->bodies)
 		return false;
 	for (unsigned int i = 0; i < node->body_count; i++) {
-		twin->bodies[i] = sim_graph_copy(node->bodies[i], is_of_family);
-		if (!twin->bodies[i])
+		counterpart->bodies[i] = sim_graph_copy(node->bodies[i], is_of_family);
+		if (!counterpart->bodies[i])
 			return false;
-		twin->bodies[i]->container = twin;
-		twin->body_count = i + 1;
+		counterpart->bodies[i]->container = counterpart;
+		counterpart->body_count = i + 1;
 	}
 	return true;
 }
@@ -159,30 +159,30 @@ static bool copy_bodies(const struct CUgraphNode_st *node, bool is_of_family)
 /* Copies the node after all its dependencies. In most graphs these have already been copied. */
 static bool copy_node(struct CUgraphNode_st *node, struct CUgraph_st *copy, bool is_of_family)
 {
-	if (node->twin)
+	if (node->counterpart)
 		return true;
 	for (size_t i = 0; i < node->edge_count; i++)
 		if (!copy_node(node->edges[i].from, copy, is_of_family))
 			return false;
-	struct CUgraphNode_st *twin = sim_graph_add(copy, node->type);
-	if (!twin)
+	struct CUgraphNode_st *counterpart = sim_graph_add(copy, node->type);
+	if (!counterpart)
 		return false;
-	*twin = *node;
-	twin->next = NULL;
-	twin->graph = copy;
-	twin->original = node;
-	twin->edges = NULL;
-	twin->edge_count = 0;
-	twin->bodies = NULL;
-	twin->body_count = 0;
-	node->twin = twin;
+	*counterpart = *node;
+	counterpart->next = NULL;
+	counterpart->graph = copy;
+	counterpart->original = node;
+	counterpart->edges = NULL;
+	counterpart->edge_count = 0;
+	counterpart->bodies = NULL;
+	counterpart->body_count = 0;
+	node->counterpart = counterpart;
 	if (node->memory) {
 		sim_lock();
 		node->memory->references++;
 		sim_unlock();
 	}
 	for (size_t i = 0; i < node->edge_count; i++)
-		if (!sim_graph_depend(twin, node->edges[i].from->twin, &node->edges[i].data))
+		if (!sim_graph_depend(counterpart, node->edges[i].from->counterpart, &node->edges[i].data))
 			return false;
 	return copy_bodies(node, is_of_family);
 }
@@ -191,12 +191,12 @@ static bool copy_conditions(struct CUgraph_st *copy, const struct CUgraph_st *gr
 {
 	for (const struct sim_condition *condition = graph->conditions; condition;
 		condition = condition->next) {
-		struct sim_condition *twin = malloc(sizeof(*twin));
-		if (!twin)
+		struct sim_condition *counterpart = malloc(sizeof(*counterpart));
+		if (!counterpart)
 			return false;
-		*twin = *condition;
-		twin->next = copy->conditions;
-		copy->conditions = twin;
+		*counterpart = *condition;
+		counterpart->next = copy->conditions;
+		copy->conditions = counterpart;
 	}
 	return true;
 }
@@ -208,12 +208,12 @@ struct CUgraph_st *sim_graph_copy(struct CUgraph_st *graph, bool is_of_family)
 		return NULL;
 
 	for (struct CUgraphNode_st *node = graph->first; node; node = node->next)
-		node->twin = NULL;
-	bool fine = copy_conditions(copy, graph);
-	for (struct CUgraphNode_st *node = graph->first; node && fine; node = node->next)
-		fine = copy_node(node, copy, is_of_family);
-	fine = fine && sim_graph_share_user_objects(copy, graph);
-	if (!fine) {
+		node->counterpart = NULL;
+	bool is_valid = copy_conditions(copy, graph);
+	for (struct CUgraphNode_st *node = graph->first; node && is_valid; node = node->next)
+		is_valid = copy_node(node, copy, is_of_family);
+	is_valid = is_valid && sim_graph_share_user_objects(copy, graph);
+	if (!is_valid) {
 		sim_graph_free(copy);
 		return NULL;
 	}

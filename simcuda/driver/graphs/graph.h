@@ -45,7 +45,7 @@ struct CUgraphNode_st {
 	CUgraphNodeType type;
 	/* in a copy: the node it was copied from, which may be freed */
 	struct CUgraphNode_st *original;
-	struct CUgraphNode_st *twin;     /* temporary: the copy, while the graph is copied */
+	struct CUgraphNode_st *counterpart;     /* temporary: the copy, while the graph is copied */
 	struct sim_graph_edge *edges;    /* the nodes that this node depends on */
 	size_t edge_count;
 	struct sim_graph_memory *memory; /* for nodes that allocate or free */

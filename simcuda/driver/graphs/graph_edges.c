@@ -164,9 +164,9 @@ static bool reaches(struct CUgraphNode_st *node, const struct CUgraphNode_st *ot
 {
 	if (node == other)
 		return true;
-	if (node->twin == node)
+	if (node->counterpart == node)
 		return false;
-	node->twin = node;
+	node->counterpart = node;
 	for (size_t i = 0; i < node->edge_count; i++)
 		if (reaches(node->edges[i].from, other))
 			return true;
@@ -176,7 +176,7 @@ static bool reaches(struct CUgraphNode_st *node, const struct CUgraphNode_st *ot
 static bool depends_on(struct CUgraphNode_st *node, const struct CUgraphNode_st *other)
 {
 	for (struct CUgraphNode_st *each = node->graph->first; each; each = each->next)
-		each->twin = NULL;
+		each->counterpart = NULL;
 	return reaches(node, other);
 }
 

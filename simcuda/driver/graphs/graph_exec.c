@@ -122,7 +122,8 @@ CUresult cuGraphUpload(CUgraphExec exec, CUstream stream)
 
 /* --- updates ---------------------------------------------------------------------------------- */
 
-static bool depend_alike(const struct CUgraphNode_st *old, const struct CUgraphNode_st *new)
+static bool have_same_dependencies(const struct CUgraphNode_st *old,
+	const struct CUgraphNode_st *new)
 {
 	return old->edge_count == new->edge_count && old->body_count == new->body_count;
 }
@@ -142,7 +143,7 @@ static CUgraphExecUpdateResult compare(const struct CUgraph_st *old, const struc
 		*ret_node = node;
 		if (node->type != before->type)
 			return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
-		if (!depend_alike(before, node))
+		if (!have_same_dependencies(before, node))
 			return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
 		/* The address of a graph's memory can never change. */
 		if (node->memory != before->memory)

@@ -101,7 +101,7 @@ static size_t charge_of(const struct sim_graph_memory *memory)
 	return sim_round_up(memory->size_bytes, SIM_CHARGE_UNIT_BYTES);
 }
 
-static bool lives(const struct sim_graph_memory *memory)
+static bool is_live(const struct sim_graph_memory *memory)
 {
 	return sim_block_find_start(memory->address) != NULL;
 }
@@ -150,7 +150,7 @@ static void forecast_start(struct forecast *forecast, const struct CUgraph_st *g
 {
 	for (const struct CUgraphNode_st *node = graph->first; node; node = node->next) {
 		if (node->memory)
-			node->memory->will_live = lives(node->memory);
+			node->memory->will_live = is_live(node->memory);
 		for (unsigned int i = 0; i < node->body_count; i++)
 			forecast_start(forecast, node->bodies[i], frees_previous);
 		if (node->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && frees_previous &&
@@ -203,7 +203,7 @@ CUresult sim_graph_memory_begin(struct sim_graph_memory *memory)
 	struct sim_device *device = memory->device;
 	size_t charged_bytes = charge_of(memory);
 
-	if (lives(memory))
+	if (is_live(memory))
 		return CUDA_ERROR_INVALID_VALUE;
 	CUresult result =
 		device ? reserve(device, device->graph_used_bytes + charged_bytes) : CUDA_SUCCESS;

@@ -13,11 +13,12 @@
 static struct CUgraphNode_st *find_in(const struct CUgraph_st *graph,
 	const struct CUgraphNode_st *node)
 {
-	for (struct CUgraphNode_st *twin = graph->first; twin; twin = twin->next) {
-		if (twin->original == node)
-			return twin;
-		for (unsigned int i = 0; i < twin->body_count; i++) {
-			struct CUgraphNode_st *inside = find_in(twin->bodies[i], node);
+	for (struct CUgraphNode_st *counterpart = graph->first; counterpart;
+		counterpart = counterpart->next) {
+		if (counterpart->original == node)
+			return counterpart;
+		for (unsigned int i = 0; i < counterpart->body_count; i++) {
+			struct CUgraphNode_st *inside = find_in(counterpart->bodies[i], node);
 			if (inside)
 				return inside;
 		}
@@ -27,9 +28,9 @@ static struct CUgraphNode_st *find_in(const struct CUgraph_st *graph,
 
 static struct CUgraphNode_st *exec_node(CUgraphExec exec, CUgraphNode node, CUgraphNodeType type)
 {
-	struct CUgraphNode_st *twin = exec && node ? find_in(exec->graph, node) : NULL;
+	struct CUgraphNode_st *counterpart = exec && node ? find_in(exec->graph, node) : NULL;
 
-	return twin && twin->type == type ? twin : NULL;
+	return counterpart && counterpart->type == type ? counterpart : NULL;
 }
 
 /* --- kernels ---------------------------------------------------------------------------------- */
@@ -245,23 +246,24 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNod
 
 CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned int is_enabled)
 {
-	struct CUgraphNode_st *twin = exec && node ? find_in(exec->graph, node) : NULL;
+	struct CUgraphNode_st *counterpart = exec && node ? find_in(exec->graph, node) : NULL;
 
-	if (!twin ||
-		(twin->type != CU_GRAPH_NODE_TYPE_KERNEL && twin->type != CU_GRAPH_NODE_TYPE_MEMSET &&
-			twin->type != CU_GRAPH_NODE_TYPE_MEMCPY))
+	if (!counterpart ||
+		(counterpart->type != CU_GRAPH_NODE_TYPE_KERNEL &&
+			counterpart->type != CU_GRAPH_NODE_TYPE_MEMSET &&
+			counterpart->type != CU_GRAPH_NODE_TYPE_MEMCPY))
 		return CUDA_ERROR_INVALID_VALUE;
-	twin->is_disabled = !is_enabled;
+	counterpart->is_disabled = !is_enabled;
 	return CUDA_SUCCESS;
 }
 
 CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned int *ret_is_enabled)
 {
-	const struct CUgraphNode_st *twin = exec && node ? find_in(exec->graph, node) : NULL;
+	const struct CUgraphNode_st *counterpart = exec && node ? find_in(exec->graph, node) : NULL;
 
-	if (!twin || !ret_is_enabled)
+	if (!counterpart || !ret_is_enabled)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_is_enabled = !twin->is_disabled;
+	*ret_is_enabled = !counterpart->is_disabled;
 	return CUDA_SUCCESS;
 }
 
@@ -301,17 +303,17 @@ CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *ret_graph)
 
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child)
 {
-	struct CUgraphNode_st *twin = exec_node(exec, node, CU_GRAPH_NODE_TYPE_GRAPH);
+	struct CUgraphNode_st *counterpart = exec_node(exec, node, CU_GRAPH_NODE_TYPE_GRAPH);
 
-	if (!twin || !child || child->node_count != twin->bodies[0]->node_count)
+	if (!counterpart || !child || child->node_count != counterpart->bodies[0]->node_count)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (sim_graph_has_memory(child) || sim_graph_has_memory(twin->bodies[0]))
+	if (sim_graph_has_memory(child) || sim_graph_has_memory(counterpart->bodies[0]))
 		return CUDA_ERROR_NOT_SUPPORTED;
 	struct CUgraph_st *copy = sim_graph_copy(child, false);
 	if (!copy)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	sim_graph_free(twin->bodies[0]);
-	copy->container = twin;
-	twin->bodies[0] = copy;
+	sim_graph_free(counterpart->bodies[0]);
+	copy->container = counterpart;
+	counterpart->bodies[0] = copy;
 	return CUDA_SUCCESS;
 }

@@ -82,18 +82,18 @@ CUresult cuArray3DCreate_v2(CUarray *ret_array, const CUDA_ARRAY3D_DESCRIPTOR *d
 	if (!array)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	sim_lock();
-	bool fine = sim_device_charge(context->device, array->charged_bytes);
-	if (fine) {
+	bool is_valid = sim_device_charge(context->device, array->charged_bytes);
+	if (is_valid) {
 		array->next = arrays;
 		arrays = array;
 		*ret_array = array;
 	}
 	sim_unlock();
-	if (!fine) {
+	if (!is_valid) {
 		free(array->planes);
 		free(array);
 	}
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult cuArrayCreate_v2(CUarray *ret_array, const CUDA_ARRAY_DESCRIPTOR *descriptor)
@@ -259,17 +259,17 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray *ret_mipmap,
 		mipmap->size_bytes = 0;
 	mipmap->charged_bytes = sim_round_up(mipmap->size_bytes, SIM_CHARGE_UNIT_BYTES);
 	sim_lock();
-	bool fine = sim_device_charge(context->device, mipmap->charged_bytes);
-	if (fine) {
+	bool is_valid = sim_device_charge(context->device, mipmap->charged_bytes);
+	if (is_valid) {
 		mipmap_insert(mipmap);
 		*ret_mipmap = mipmap;
 	}
 	sim_unlock();
-	if (!fine) {
+	if (!is_valid) {
 		free(mipmap->levels);
 		free(mipmap);
 	}
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult cuMipmappedArrayGetLevel(CUarray *ret_array, CUmipmappedArray mipmap, unsigned int level)
@@ -311,11 +311,11 @@ CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap)
 	if (result != CUDA_SUCCESS)
 		return result;
 	sim_lock();
-	bool fine = sim_mipmap_is_live(mipmap) && !mipmap->is_borrowed;
-	if (fine)
+	bool is_valid = sim_mipmap_is_live(mipmap) && !mipmap->is_borrowed;
+	if (is_valid)
 		sim_mipmap_free(mipmap);
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* --- operations on all arrays ----------------------------------------------------------------- */

@@ -127,12 +127,12 @@ CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *ret_properties
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	sim_lock();
-	bool fine = ret_properties && sim_array_is_live(array) && !array->mipmap &&
+	bool is_valid = ret_properties && sim_array_is_live(array) && !array->mipmap &&
 		(array->descriptor.Flags & CUDA_ARRAY3D_SPARSE);
-	if (fine)
+	if (is_valid)
 		get_sparse_properties(&array->descriptor, 0, ret_properties);
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *ret_properties,
@@ -141,12 +141,12 @@ CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *ret_p
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	sim_lock();
-	bool fine = ret_properties && sim_mipmap_is_live(mipmap) &&
+	bool is_valid = ret_properties && sim_mipmap_is_live(mipmap) &&
 		(mipmap->descriptor.Flags & CUDA_ARRAY3D_SPARSE);
-	if (fine)
+	if (is_valid)
 		get_sparse_properties(&mipmap->descriptor, mipmap->level_count, ret_properties);
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 static size_t deferred_bytes(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int level_count)
@@ -164,15 +164,15 @@ CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *ret_requir
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	sim_lock();
-	bool fine = ret_requirements && sim_device_find(ordinal) && sim_array_is_live(array) &&
+	bool is_valid = ret_requirements && sim_device_find(ordinal) && sim_array_is_live(array) &&
 		(array->descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING);
-	if (fine)
+	if (is_valid)
 		*ret_requirements = (CUDA_ARRAY_MEMORY_REQUIREMENTS){
 			.size = deferred_bytes(&array->descriptor, 1),
 			.alignment = TILE_BYTES,
 		};
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *ret_requirements,
@@ -181,15 +181,15 @@ CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *r
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	sim_lock();
-	bool fine = ret_requirements && sim_device_find(ordinal) && sim_mipmap_is_live(mipmap) &&
+	bool is_valid = ret_requirements && sim_device_find(ordinal) && sim_mipmap_is_live(mipmap) &&
 		(mipmap->descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING);
-	if (fine)
+	if (is_valid)
 		*ret_requirements = (CUDA_ARRAY_MEMORY_REQUIREMENTS){
 			.size = deferred_bytes(&mipmap->descriptor, mipmap->level_count),
 			.alignment = TILE_BYTES,
 		};
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* --- mapping ---------------------------------------------------------------------------------- */

@@ -56,7 +56,7 @@ static struct sim_block *block_new_of(enum sim_space space, void *memory, size_t
  * host without unregistering it. The block of that memory still exists, and the host reuses its
  * addresses.
  */
-static void *map_apart(size_t size_bytes)
+static void *map_outside_blocks(size_t size_bytes)
 {
 	void *rejected[16];
 	size_t count = 0;
@@ -81,23 +81,23 @@ static void *map_apart(size_t size_bytes)
 }
 
 /*
- * For a hollow device: free addresses without memory, by size class (powers of two). The address
- * that was freed last is reused first.
+ * For a device without memory (SIMCUDA_HOLLOW): free addresses, by size class (powers of two). The
+ * address that was freed last is reused first.
  */
 static struct addresses {
 	uintptr_t *items;
 	size_t count;
 	size_t capacity;
-} hollow[64];
+} free_unbacked[64];
 
-static const uintptr_t first_hollow = (uintptr_t)1 << 45;
+static const uintptr_t first_unbacked = (uintptr_t)1 << 45;
 
-static bool is_hollow(uintptr_t address)
+static bool is_unbacked(uintptr_t address)
 {
-	return sim_driver.is_hollow && address >= first_hollow;
+	return sim_driver.is_unbacked && address >= first_unbacked;
 }
 
-static unsigned hollow_class(size_t size_bytes)
+static unsigned unbacked_class(size_t size_bytes)
 {
 	unsigned class = 12;
 
@@ -106,20 +106,20 @@ static unsigned hollow_class(size_t size_bytes)
 	return class;
 }
 
-static void *take_hollow(size_t size_bytes)
+static void *reserve_unbacked(size_t size_bytes)
 {
 	static uintptr_t used_bytes;
-	unsigned class = hollow_class(size_bytes);
+	unsigned class = unbacked_class(size_bytes);
 
-	if (hollow[class].count)
-		return (void *)hollow[class].items[--hollow[class].count];
+	if (free_unbacked[class].count)
+		return (void *)free_unbacked[class].items[--free_unbacked[class].count];
 	used_bytes += (uintptr_t)1 << class;
-	return (void *)(first_hollow + used_bytes - ((uintptr_t)1 << class));
+	return (void *)(first_unbacked + used_bytes - ((uintptr_t)1 << class));
 }
 
-static void give_hollow(uintptr_t address, size_t size_bytes)
+static void release_unbacked(uintptr_t address, size_t size_bytes)
 {
-	struct addresses *class = &hollow[hollow_class(size_bytes)];
+	struct addresses *class = &free_unbacked[unbacked_class(size_bytes)];
 
 	if (class->count == class->capacity) {
 		size_t capacity = class->capacity ? 2 * class->capacity : 64;
@@ -135,9 +135,9 @@ static void give_hollow(uintptr_t address, size_t size_bytes)
 
 struct sim_block *sim_block_new(enum sim_space space, size_t size_bytes)
 {
-	if (sim_driver.is_hollow)
-		return sim_block_new_at(space, (uintptr_t)take_hollow(size_bytes), size_bytes);
-	return block_new_of(space, map_apart(size_bytes), size_bytes);
+	if (sim_driver.is_unbacked)
+		return sim_block_new_at(space, (uintptr_t)reserve_unbacked(size_bytes), size_bytes);
+	return block_new_of(space, map_outside_blocks(size_bytes), size_bytes);
 }
 
 struct sim_block *sim_block_new_low(enum sim_space space, size_t size_bytes)
@@ -175,8 +175,8 @@ struct sim_block *sim_block_new_low(enum sim_space space, size_t size_bytes)
 void sim_block_free(struct sim_block *block)
 {
 	sim_ranges_remove(&sim_driver.blocks, &block->range);
-	if (owns_addresses(block->space) && is_hollow(block->range.start))
-		give_hollow(block->range.start, block->range.size_bytes);
+	if (owns_addresses(block->space) && is_unbacked(block->range.start))
+		release_unbacked(block->range.start, block->range.size_bytes);
 	else if (owns_addresses(block->space))
 		munmap((void *)block->range.start, block->range.size_bytes);
 	/*

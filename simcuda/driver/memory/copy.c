@@ -9,24 +9,24 @@
 bool sim_is_device_memory(CUdeviceptr address, size_t size_bytes)
 {
 	struct sim_mapping_info mapping;
-	bool fine = false;
+	bool is_valid = false;
 
 	sim_lock();
 	/* Adjacent mappings form one range, so the function checks each of them. */
 	while (sim_mapping_find(address, &mapping)) {
 		size_t part_bytes = mapping.range.start + mapping.range.size_bytes - address;
 		if (size_bytes <= part_bytes) {
-			fine = true;
+			is_valid = true;
 			break;
 		}
 		address += part_bytes;
 		size_bytes -= part_bytes;
 	}
-	const struct sim_block *block = fine ? NULL : sim_block_find(address);
+	const struct sim_block *block = is_valid ? NULL : sim_block_find(address);
 	if (block)
-		fine = size_bytes <= block->range.start + block->range.size_bytes - address;
+		is_valid = size_bytes <= block->range.start + block->range.size_bytes - address;
 	sim_unlock();
-	return fine;
+	return is_valid;
 }
 
 /* Copies memory. `checked` contains at most two addresses that must be device memory. */

@@ -131,7 +131,7 @@ CUresult cuMemGetInfo_v2(size_t *ret_free_bytes, size_t *ret_total_bytes)
 	if (!ret_free_bytes || !ret_total_bytes)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
-	sim_physicals_sweep();
+	sim_physicals_drop_unused();
 	*ret_free_bytes = context->device->capacity_bytes - context->device->used_bytes;
 	*ret_total_bytes = context->device->capacity_bytes;
 	sim_unlock();

@@ -130,18 +130,18 @@ CUresult cuMulticastAddDevice(CUmemGenericAllocationHandle handle, CUdevice ordi
 	sim_lock();
 	struct sim_physical *physical = find(handle);
 	unsigned int bit = 1U << ordinal;
-	bool fine = false;
+	bool is_valid = false;
 	if (physical) {
 		struct sim_multicast *multicast = physical->multicast;
 		unsigned int count = (unsigned int)__builtin_popcount(multicast->devices);
-		fine = !(multicast->devices & bit) && count < multicast->device_count;
-		if (fine) {
+		is_valid = !(multicast->devices & bit) && count < multicast->device_count;
+		if (is_valid) {
 			multicast->devices |= bit;
 			multicast->is_complete |= count + 1 == multicast->device_count;
 		}
 	}
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMulticastGetGranularity(size_t *ret_granularity_bytes,

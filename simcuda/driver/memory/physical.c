@@ -119,7 +119,7 @@ bool sim_physical_drop_if_unused(struct sim_physical *physical)
 	return true;
 }
 
-void sim_physicals_sweep(void)
+void sim_physicals_drop_unused(void)
 {
 	struct sim_physical *live = physicals;
 
@@ -266,7 +266,7 @@ static enum simcuda_kind kind_of(const struct sim_physical *physical)
 
 void sim_physicals_list(struct sim_list *list)
 {
-	sim_physicals_sweep();
+	sim_physicals_drop_unused();
 	for (const struct sim_physical *physical = physicals; physical; physical = physical->next) {
 		sim_list_add(list,
 			(struct simcuda_item){

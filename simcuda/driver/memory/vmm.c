@@ -65,9 +65,9 @@ CUresult cuMemAddressReserve(CUdeviceptr *ret_address, size_t size_bytes, size_t
 
 	*range = (struct sim_range){ start, size_bytes };
 	sim_lock();
-	bool fine = sim_ranges_insert(&reservations, range);
+	bool is_valid = sim_ranges_insert(&reservations, range);
 	sim_unlock();
-	if (!fine) {
+	if (!is_valid) {
 		munmap((void *)start, size_bytes);
 		free(range);
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -83,15 +83,15 @@ CUresult cuMemAddressFree(CUdeviceptr address, size_t size_bytes)
 
 	sim_lock();
 	struct sim_range *range = sim_ranges_find(&reservations, address);
-	bool fine = range && range->start == address && range->size_bytes == size_bytes &&
+	bool is_valid = range && range->start == address && range->size_bytes == size_bytes &&
 		!sim_ranges_overlap(&mappings, address, size_bytes);
-	if (fine) {
+	if (is_valid) {
 		sim_ranges_remove(&reservations, range);
 		munmap((void *)address, size_bytes);
 		free(range);
 	}
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* --- mapping ---------------------------------------------------------------------------------- */
@@ -113,7 +113,7 @@ static int protection_of(const struct sim_mapping *mapping)
 	return protection;
 }
 
-static bool show(const struct sim_mapping *mapping)
+static bool map_memory(const struct sim_mapping *mapping)
 {
 	const struct sim_physical *physical = mapping->physical;
 
@@ -124,18 +124,18 @@ static bool show(const struct sim_mapping *mapping)
 
 bool sim_mappings_renew(const struct sim_physical *physical)
 {
-	bool fine = true;
+	bool is_valid = true;
 
 	for (size_t i = 0; i < mappings.count; i++) {
 		const struct sim_mapping *mapping = (const struct sim_mapping *)mappings.items[i];
-		if (mapping->physical == physical && !show(mapping))
-			fine = false;
+		if (mapping->physical == physical && !map_memory(mapping))
+			is_valid = false;
 	}
-	return fine;
+	return is_valid;
 }
 
 /* Removes access but keeps the reservation, so that the host maps no other memory there. */
-static void hide(uintptr_t address, size_t size_bytes)
+static void remove_access(uintptr_t address, size_t size_bytes)
 {
 	mmap((void *)address, size_bytes, PROT_NONE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -152,8 +152,8 @@ static CUresult map(CUdeviceptr address, size_t size_bytes, size_t offset_bytes,
 	mapping->range = (struct sim_range){ address, size_bytes };
 	mapping->physical = physical;
 	mapping->offset_bytes = offset_bytes;
-	if (!show(mapping) || !sim_ranges_insert(&mappings, &mapping->range)) {
-		hide(address, size_bytes);
+	if (!map_memory(mapping) || !sim_ranges_insert(&mappings, &mapping->range)) {
+		remove_access(address, size_bytes);
 		free(mapping);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
@@ -202,9 +202,9 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t size_bytes)
 		return CUDA_ERROR_NOT_INITIALIZED;
 
 	sim_lock();
-	bool fine = sim_mappings_cover(address, size_bytes);
-	if (fine) {
-		hide(address, size_bytes);
+	bool is_valid = sim_mappings_cover(address, size_bytes);
+	if (is_valid) {
+		remove_access(address, size_bytes);
 		size_t index = sim_ranges_lower_bound(&mappings, address);
 		while (index < mappings.count && mappings.items[index]->start < address + size_bytes) {
 			struct sim_mapping *mapping = (struct sim_mapping *)mappings.items[index];
@@ -215,7 +215,7 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t size_bytes)
 		}
 	}
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* --- access to mappings ----------------------------------------------------------------------- */
@@ -251,17 +251,18 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t size_bytes, const CUmemAcces
 		return CUDA_ERROR_INVALID_VALUE;
 
 	sim_lock();
-	bool fine = sim_mappings_cover(address, size_bytes);
+	bool is_valid = sim_mappings_cover(address, size_bytes);
 	size_t index = sim_ranges_lower_bound(&mappings, address);
-	while (fine && index < mappings.count && mappings.items[index]->start < address + size_bytes) {
+	while (is_valid && index < mappings.count &&
+		mappings.items[index]->start < address + size_bytes) {
 		struct sim_mapping *mapping = (struct sim_mapping *)mappings.items[index++];
 		for (size_t i = 0; i < count; i++)
 			mapping->access[access_index(&descriptors[i].location)] = descriptors[i].flags;
-		fine = mprotect((void *)mapping->range.start, mapping->range.size_bytes,
-				   protection_of(mapping)) == 0;
+		is_valid = mprotect((void *)mapping->range.start, mapping->range.size_bytes,
+					   protection_of(mapping)) == 0;
 	}
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemGetAccess(unsigned long long *ret_flags, const CUmemLocation *location,

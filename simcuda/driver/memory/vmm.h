@@ -84,7 +84,7 @@ void sim_multicast_set_complete(struct sim_multicast *multicast);
 void sim_multicast_free(struct sim_multicast *multicast);
 void sim_multicast_list(struct sim_list *list, const struct sim_physical *physical);
 
-/* shareable.c */
+/* shareable_handle.c */
 enum sim_share_kind {
 	SIM_SHARE_MEMORY = 1,
 	SIM_SHARE_MULTICAST,

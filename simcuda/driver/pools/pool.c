@@ -221,7 +221,7 @@ static CUresult check_properties(const CUmemPoolProps *properties)
 {
 	unsigned int types = (unsigned int)properties->handleTypes;
 
-	if (!sim_pool_place_is_valid(&properties->location, properties->allocType))
+	if (!sim_pool_location_is_valid(&properties->location, properties->allocType))
 		return CUDA_ERROR_INVALID_VALUE;
 	/* Host memory and managed memory cannot be shared with other processes. */
 	if (types != CU_MEM_HANDLE_TYPE_NONE &&
@@ -268,7 +268,7 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool)
 	if (!sim_pool_is_live(pool) || pool->is_default) {
 		result = CUDA_ERROR_INVALID_VALUE;
 	} else {
-		sim_pool_leave_places(pool);
+		sim_pool_unset_current(pool);
 		pool->is_destroyed = true;
 		pool->release_threshold_bytes = 0;
 		if (pool->used_bytes == 0)

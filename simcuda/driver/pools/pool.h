@@ -34,10 +34,10 @@ struct CUmemPoolHandle_st *sim_pool_new(struct sim_device *device,
 	const CUmemPoolProps *properties);
 bool sim_pool_is_live(const struct CUmemPoolHandle_st *pool);
 
-/* pool_places.c */
+/* pool_locations.c */
 /* Returns whether a pool of such memory can exist. Needs no lock. */
-bool sim_pool_place_is_valid(const CUmemLocation *location, CUmemAllocationType type);
+bool sim_pool_location_is_valid(const CUmemLocation *location, CUmemAllocationType type);
 /* Makes the default pool current again in each place where `pool` is current. */
-void sim_pool_leave_places(const struct CUmemPoolHandle_st *pool);
+void sim_pool_unset_current(const struct CUmemPoolHandle_st *pool);
 
 #endif

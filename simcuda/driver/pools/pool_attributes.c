@@ -3,18 +3,22 @@
 
 /* Attributes of pools, and access to pools. */
 
-CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *ret_value)
+/* Checks a call that reads or writes an attribute through `value`. */
+static CUresult check_call(const void *value)
 {
 	CUresult result = sim_check_initialized();
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (!ret_value)
-		return CUDA_ERROR_INVALID_VALUE;
-	result = sim_capture_check_unsafe_call();
+	return value ? sim_capture_check_unsafe_call() : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *ret_value)
+{
+	CUresult result = check_call(ret_value);
+
 	if (result != CUDA_SUCCESS)
 		return result;
-
 	sim_lock();
 	cuuint64_t *bytes = ret_value;
 	if (!sim_pool_is_live(pool)) {
@@ -52,16 +56,10 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value)
 {
-	CUresult result = sim_check_initialized();
+	CUresult result = check_call(value);
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (!value)
-		return CUDA_ERROR_INVALID_VALUE;
-	result = sim_capture_check_unsafe_call();
-	if (result != CUDA_SUCCESS)
-		return result;
-
 	sim_lock();
 	const cuuint64_t *bytes = value;
 	if (!sim_pool_is_live(pool)) {
@@ -129,13 +127,13 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *descriptor
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	sim_lock();
-	bool fine = sim_pool_is_live(pool) && (descriptors || count == 0);
-	for (size_t i = 0; i < count && fine; i++)
-		fine = is_valid(pool, &descriptors[i]);
-	for (size_t i = 0; i < count && fine; i++)
+	bool are_valid = sim_pool_is_live(pool) && (descriptors || count == 0);
+	for (size_t i = 0; i < count && are_valid; i++)
+		are_valid = is_valid(pool, &descriptors[i]);
+	for (size_t i = 0; i < count && are_valid; i++)
 		pool->access[access_index(&descriptors[i].location)] = (unsigned char)descriptors[i].flags;
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return are_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemPoolGetAccess(CUmemAccess_flags *ret_flags, CUmemoryPool pool,

@@ -106,16 +106,16 @@ CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *ret_data, CUdeviceptr ad
 
 	sim_lock();
 	const struct sim_block *block = sim_block_find_start(address);
-	bool fine = block && block->space == SIM_SPACE_POOL &&
+	bool is_valid = block && block->space == SIM_SPACE_POOL &&
 		block->pool->properties.handleTypes != CU_MEM_HANDLE_TYPE_NONE;
-	if (fine) {
+	if (is_valid) {
 		struct block_note note = { BLOCK_MAGIC, getpid(), block->pool->id,
 			block->range.size_bytes };
 		memset(ret_data, 0, sizeof(*ret_data));
 		memcpy(ret_data, &note, sizeof(note));
 	}
 	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemPoolImportPointer(CUdeviceptr *ret_address, CUmemoryPool pool,

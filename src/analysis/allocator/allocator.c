@@ -75,7 +75,7 @@ static bool device_of(struct gmt_allocator *allocator, const struct gmt_accounti
 }
 
 /* Returns whether memory given back at `then` may still count as taken again at `now`. */
-static bool is_soon(const struct gmt_allocator *allocator, uint64_t then, uint64_t now)
+static bool is_soon_after(const struct gmt_allocator *allocator, uint64_t then, uint64_t now)
 {
 	const struct gmt_timeline *timeline = allocator->timeline;
 	uint32_t first, last;
@@ -87,13 +87,13 @@ static bool is_soon(const struct gmt_allocator *allocator, uint64_t then, uint64
 	return last - first <= GMT_AGAIN_STEPS;
 }
 
-static void note_again(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
+static void note_taken_again(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
 	uint64_t bytes, uint64_t stamp)
 {
 	struct gmt_give_back *last = &device->last;
 
 	if (device->give_back_count && last->again_bytes < last->bytes &&
-		is_soon(allocator, last->stamp, stamp)) {
+		is_soon_after(allocator, last->stamp, stamp)) {
 		uint64_t rest = last->bytes - last->again_bytes;
 		uint64_t again = bytes < rest ? bytes : rest;
 
@@ -105,7 +105,7 @@ static void note_again(struct gmt_allocator *allocator, struct gmt_allocator_dev
 }
 
 /* Marks the segment as PyTorch's when the first PyTorch block lies in it. */
-static bool know_segment(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
+static bool note_segment(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
 	struct gmt_allocator_segment *segment)
 {
 	if (!gmt_allocator_memory_touch(&allocator->memory, segment))
@@ -114,18 +114,18 @@ static bool know_segment(struct gmt_allocator *allocator, struct gmt_allocator_d
 	change(device, GMT_ALLOCATOR_RESERVED, pool_of(segment->size_bytes),
 		(int64_t)segment->size_bytes);
 	change(device, GMT_ALLOCATOR_SEGMENTS, pool_of(segment->size_bytes), 1);
-	note_again(allocator, device, segment->size_bytes, segment->stamp);
+	note_taken_again(allocator, device, segment->size_bytes, segment->stamp);
 	return true;
 }
 
 /* Marks reserved addresses as PyTorch's, with all pages that are mapped so far. */
-static void know_range(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
+static void note_range(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
 	struct gmt_allocator_range *range, uint64_t stamp)
 {
-	gmt_allocator_memory_know_range(&allocator->memory, range);
+	gmt_allocator_memory_note_range(&allocator->memory, range);
 	change(device, GMT_ALLOCATOR_RESERVED, pool_of(range->page_bytes),
 		(int64_t)range->mapped_bytes);
-	note_again(allocator, device, range->mapped_bytes, stamp);
+	note_taken_again(allocator, device, range->mapped_bytes, stamp);
 }
 
 static bool give_back(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
@@ -293,7 +293,7 @@ static bool add_to_segment(struct gmt_allocator *allocator, struct gmt_allocator
 
 	if (event->size_bytes > segment->size_bytes - segment->used_bytes)
 		device->misfits++;
-	if (!segment->is_segment && !know_segment(allocator, device, segment))
+	if (!segment->is_segment && !note_segment(allocator, device, segment))
 		return false;
 	note_split(device, segment, event->size_bytes, is_free_behind(accounting, segment, end));
 	segment->used_bytes += event->size_bytes;
@@ -335,7 +335,7 @@ static bool add_block(struct gmt_allocator *allocator, const struct gmt_accounti
 	if (!range)
 		return add_to_segment(allocator, device, segment, accounting, event);
 	if (!range->is_pytorch)
-		know_range(allocator, device, range, event->stamp);
+		note_range(allocator, device, range, event->stamp);
 	return true;
 }
 
@@ -423,7 +423,7 @@ static bool on_mapped(void *user, const struct gmt_replay *replay,
 
 		change(device, GMT_ALLOCATOR_RESERVED, pool_of(range->page_bytes),
 			(int64_t)page->size_bytes);
-		note_again(allocator, device, page->size_bytes, event->stamp);
+		note_taken_again(allocator, device, page->size_bytes, event->stamp);
 	}
 	return true;
 }
@@ -445,7 +445,7 @@ static bool on_before(void *user, const struct gmt_replay *replay,
 	if (event->kind == GMT_KIND_DESTROY && event->space == GMT_SPACE_RESERVATION &&
 		!end_addresses(allocator, event))
 		return false;
-	return gmt_allocator_memory_see(&allocator->memory, event);
+	return gmt_allocator_memory_observe(&allocator->memory, event);
 }
 
 void gmt_allocator_init(struct gmt_allocator *allocator, const struct gmt_timeline *timeline)

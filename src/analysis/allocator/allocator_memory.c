@@ -40,7 +40,7 @@ static bool begin_range(struct gmt_allocator_memory *memory, const struct gmt_sn
 	return gmt_ordered_put(&memory->range_places, event->address, memory->ranges.count - 1);
 }
 
-bool gmt_allocator_memory_see(struct gmt_allocator_memory *memory,
+bool gmt_allocator_memory_observe(struct gmt_allocator_memory *memory,
 	const struct gmt_snapshot_event *event)
 {
 	if (event->space != GMT_SPACE_RESERVATION || gmt_layer_family(event->layer) != GMT_FAMILY_CUDA)
@@ -220,7 +220,7 @@ struct gmt_allocator_range *gmt_allocator_memory_range(const struct gmt_allocato
 	return segment->range_plus_1 ? &memory->ranges.items[segment->range_plus_1 - 1] : NULL;
 }
 
-bool gmt_allocator_memory_goes_on(const struct gmt_allocator_segment *before,
+bool gmt_allocator_memory_continues(const struct gmt_allocator_segment *before,
 	const struct gmt_allocator_segment *segment)
 {
 	return before && segment->range_plus_1 && before->range_plus_1 == segment->range_plus_1 &&
@@ -275,7 +275,7 @@ bool gmt_allocator_memory_touch(struct gmt_allocator_memory *memory,
 	return true;
 }
 
-void gmt_allocator_memory_know_range(struct gmt_allocator_memory *memory,
+void gmt_allocator_memory_note_range(struct gmt_allocator_memory *memory,
 	struct gmt_allocator_range *range)
 {
 	range->is_pytorch = true;

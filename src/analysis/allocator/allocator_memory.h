@@ -77,7 +77,7 @@ struct gmt_allocator_memory {
  * Follows the beginning and the end of reserved addresses. Call it before the event is replayed.
  * Returns false if memory is exhausted.
  */
-bool gmt_allocator_memory_see(struct gmt_allocator_memory *memory,
+bool gmt_allocator_memory_observe(struct gmt_allocator_memory *memory,
 	const struct gmt_snapshot_event *event);
 
 /*
@@ -114,7 +114,7 @@ struct gmt_allocator_range *gmt_allocator_memory_range(const struct gmt_allocato
 	const struct gmt_allocator_segment *segment);
 
 /* Returns whether `before`, which may be NULL, and `segment` are adjacent pages of one range. */
-bool gmt_allocator_memory_goes_on(const struct gmt_allocator_segment *before,
+bool gmt_allocator_memory_continues(const struct gmt_allocator_segment *before,
 	const struct gmt_allocator_segment *segment);
 
 /*
@@ -125,7 +125,7 @@ bool gmt_allocator_memory_remove(struct gmt_allocator_memory *memory,
 	struct gmt_allocator_segment *segment);
 
 /* Notes that a block of layer torch lay in the range. */
-void gmt_allocator_memory_know_range(struct gmt_allocator_memory *memory,
+void gmt_allocator_memory_note_range(struct gmt_allocator_memory *memory,
 	struct gmt_allocator_range *range);
 
 /*

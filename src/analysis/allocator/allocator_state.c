@@ -5,19 +5,19 @@
 
 #include "reader/load/clock.h"
 
-static bool take_segments(struct gmt_allocator_state *where, const struct gmt_replay *replay,
+static bool take_segments(struct gmt_allocator_state *state, const struct gmt_replay *replay,
 	const struct gmt_segments_scene *scene, int16_t device, enum gmt_segments_moment moment,
 	uint64_t stamp)
 {
-	struct gmt_segments *segments = gmt_vec_push(&where->segments);
+	struct gmt_segments *segments = gmt_vec_push(&state->segments);
 
 	if (!segments)
 		return false;
 	segments->moment = moment;
 	segments->stamp = stamp;
-	if (gmt_segments_init(segments, scene, replay, where->traces, device))
+	if (gmt_segments_init(segments, scene, replay, state->traces, device))
 		return true;
-	where->segments.count--;
+	state->segments.count--;
 	return false;
 }
 
@@ -41,141 +41,141 @@ static bool is_pytorchs(const struct gmt_account *account)
 	return account->layer == GMT_LAYER_TORCH && account->device != GMT_DEVICE_HOST;
 }
 
-static bool take_end(struct gmt_allocator_state *where, const struct gmt_replay *replay,
+static bool take_end(struct gmt_allocator_state *state, const struct gmt_replay *replay,
 	uint32_t account, uint64_t stamp)
 {
 	const struct gmt_accounting *accounting = &replay->accounting;
 	int16_t device = accounting->accounts.items[account].device;
-	struct gmt_segments_scene scene = { .captures = &where->captures };
+	struct gmt_segments_scene scene = { .captures = &state->captures };
 	uint32_t driver;
 	bool done = gmt_peaks_list_now(accounting, account, &scene.blocks) &&
 		(!find_driver(accounting, device, &driver) ||
 			gmt_peaks_list_now(accounting, driver, &scene.driver)) &&
-		gmt_allocator_memory_list(&where->allocator.memory, device, false, &scene.segments) &&
-		take_segments(where, replay, &scene, device, GMT_SEGMENTS_AT_END, stamp);
+		gmt_allocator_memory_list(&state->allocator.memory, device, false, &scene.segments) &&
+		take_segments(state, replay, &scene, device, GMT_SEGMENTS_AT_END, stamp);
 
 	gmt_segments_scene_fini(&scene);
 	return done;
 }
 
-static bool take_ends(struct gmt_allocator_state *where, const struct gmt_replay *replay,
+static bool take_ends(struct gmt_allocator_state *state, const struct gmt_replay *replay,
 	uint64_t stamp)
 {
-	where->has_ended = true;
-	gmt_module_tensors_take_end(&where->module_tensors, &replay->accounting);
+	state->has_ended = true;
+	gmt_module_tensors_take_end(&state->module_tensors, &replay->accounting);
 	for (uint32_t i = 0; i < replay->accounting.accounts.count && i < GMT_ALLOCATOR_STATE_ACCOUNTS;
 		i++)
 		if (is_pytorchs(&replay->accounting.accounts.items[i]) &&
-			!take_end(where, replay, i, stamp))
+			!take_end(state, replay, i, stamp))
 			return false;
-	return gmt_attribution_take_end(&where->attribution, replay);
+	return gmt_attribution_take_end(&state->attribution, replay);
 }
 
 /* Takes the state at the account's peak. The replay is finished. */
-static bool take_peak(struct gmt_allocator_state *where, const struct gmt_replay *replay,
+static bool take_peak(struct gmt_allocator_state *state, const struct gmt_replay *replay,
 	uint32_t account)
 {
 	const struct gmt_accounting *accounting = &replay->accounting;
 	int16_t device = accounting->accounts.items[account].device;
-	struct gmt_segments_scene scene = { .captures = &where->captures };
+	struct gmt_segments_scene scene = { .captures = &state->captures };
 	uint32_t driver;
-	bool done = gmt_peaks_list(&where->peaks, accounting, account, account, &scene.blocks) &&
-		gmt_attribution_add_peak(&where->attribution, replay, account, &scene.blocks);
+	bool done = gmt_peaks_list(&state->peaks, accounting, account, account, &scene.blocks) &&
+		gmt_attribution_add_peak(&state->attribution, replay, account, &scene.blocks);
 
-	gmt_module_tensors_add_peak(&where->module_tensors, &scene.blocks);
+	gmt_module_tensors_add_peak(&state->module_tensors, &scene.blocks);
 	if (is_pytorchs(&accounting->accounts.items[account]))
 		done = done &&
 			(!find_driver(accounting, device, &driver) ||
-				gmt_peaks_list(&where->peaks, accounting, account, driver, &scene.driver)) &&
-			gmt_allocator_memory_list(&where->allocator.memory, device, true, &scene.segments) &&
-			take_segments(where, replay, &scene, device, GMT_SEGMENTS_AT_PEAK,
-				where->peaks.accounts[account].stamp);
+				gmt_peaks_list(&state->peaks, accounting, account, driver, &scene.driver)) &&
+			gmt_allocator_memory_list(&state->allocator.memory, device, true, &scene.segments) &&
+			take_segments(state, replay, &scene, device, GMT_SEGMENTS_AT_PEAK,
+				state->peaks.accounts[account].stamp);
 	gmt_segments_scene_fini(&scene);
 	return done;
 }
 
-static void choose_quiet(struct gmt_allocator_state *where)
+static void set_next_needed_stamp(struct gmt_allocator_state *state)
 {
-	uint64_t next = gmt_module_tensors_next(&where->module_tensors);
+	uint64_t next = gmt_module_tensors_next(&state->module_tensors);
 
-	where->next_needed_stamp =
-		where->has_ended || next < where->timeline->work_end ? next : where->timeline->work_end;
+	state->next_needed_stamp =
+		state->has_ended || next < state->timeline->work_end ? next : state->timeline->work_end;
 }
 
 static bool on_before(void *user, const struct gmt_replay *replay,
 	const struct gmt_snapshot_event *event, size_t index)
 {
-	struct gmt_allocator_state *where = user;
+	struct gmt_allocator_state *state = user;
 
 	(void)index;
-	if (!gmt_module_tensors_follow(&where->module_tensors, &replay->accounting, event->stamp) ||
-		(!where->has_ended && !where->is_past && event->stamp > where->timeline->work_end &&
-			!take_ends(where, replay, where->timeline->work_end)))
+	if (!gmt_module_tensors_follow(&state->module_tensors, &replay->accounting, event->stamp) ||
+		(!state->has_ended && !state->is_in_compacted && event->stamp > state->timeline->work_end &&
+			!take_ends(state, replay, state->timeline->work_end)))
 		return false;
-	choose_quiet(where);
+	set_next_needed_stamp(state);
 	return true;
 }
 
-static bool note_largest(struct gmt_allocator_state *where, uint32_t site, uint64_t size_bytes)
+static bool note_largest(struct gmt_allocator_state *state, uint32_t site, uint64_t size_bytes)
 {
-	while (where->largest_bytes.count <= site) {
-		uint64_t *slot = gmt_vec_push(&where->largest_bytes);
+	while (state->largest_bytes.count <= site) {
+		uint64_t *slot = gmt_vec_push(&state->largest_bytes);
 		if (!slot)
 			return false;
 	}
-	if (size_bytes > where->largest_bytes.items[site])
-		where->largest_bytes.items[site] = size_bytes;
+	if (size_bytes > state->largest_bytes.items[site])
+		state->largest_bytes.items[site] = size_bytes;
 	return true;
 }
 
 static bool on_began(void *user, const struct gmt_replay *replay,
 	const struct gmt_snapshot_event *event, uint32_t site)
 {
-	struct gmt_allocator_state *where = user;
+	struct gmt_allocator_state *state = user;
 	uint32_t account = replay->accounting.sites.items[site].account;
 	const struct gmt_account *now = &replay->accounting.accounts.items[account];
 
-	if (!note_largest(where, site, event->size_bytes))
+	if (!note_largest(state, site, event->size_bytes))
 		return false;
 	/* Compaction does not keep which blocks were live at a peak in the compacted prefix. */
-	return where->is_past ||
-		!gmt_peaks_began(&where->peaks, &replay->accounting, account, event->stamp) ||
-		!is_pytorchs(now) || gmt_allocator_memory_mark(&where->allocator.memory, now->device);
+	return state->is_in_compacted ||
+		!gmt_peaks_began(&state->peaks, &replay->accounting, account, event->stamp) ||
+		!is_pytorchs(now) || gmt_allocator_memory_mark(&state->allocator.memory, now->device);
 }
 
 static bool on_ended(void *user, const struct gmt_replay *replay,
 	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
 {
-	struct gmt_allocator_state *where = user;
+	struct gmt_allocator_state *state = user;
 
-	return gmt_peaks_end(&where->peaks, &replay->accounting, block, event->address,
-		where->attribution.ended_phase);
+	return gmt_peaks_end(&state->peaks, &replay->accounting, block, event->address,
+		state->attribution.ended_phase);
 }
 
 static bool on_compacted(void *user, const struct gmt_replay *replay)
 {
-	struct gmt_allocator_state *where = user;
+	struct gmt_allocator_state *state = user;
 
-	where->is_past = false;
-	gmt_peaks_forget(&where->peaks, &replay->accounting);
+	state->is_in_compacted = false;
+	gmt_peaks_forget(&state->peaks, &replay->accounting);
 	return true;
 }
 
 static bool on_finished(void *user, const struct gmt_replay *replay)
 {
-	struct gmt_allocator_state *where = user;
+	struct gmt_allocator_state *state = user;
 	uint64_t next;
 
 	/* Process the marks after the last event, up to the end of the replay. */
-	while ((next = gmt_module_tensors_next(&where->module_tensors)) != UINT64_MAX &&
-		gmt_clock_time_ns(where->snapshot, next) <= replay->end_time_ns)
-		if (!gmt_module_tensors_follow(&where->module_tensors, &replay->accounting, next + 1))
+	while ((next = gmt_module_tensors_next(&state->module_tensors)) != UINT64_MAX &&
+		gmt_clock_time_ns(state->snapshot, next) <= replay->end_time_ns)
+		if (!gmt_module_tensors_follow(&state->module_tensors, &replay->accounting, next + 1))
 			return false;
 	for (uint32_t i = 0; i < replay->accounting.accounts.count && i < GMT_ALLOCATOR_STATE_ACCOUNTS;
 		i++)
-		if (gmt_peaks_knows(&where->peaks, &replay->accounting, i) && !take_peak(where, replay, i))
+		if (gmt_peaks_knows(&state->peaks, &replay->accounting, i) && !take_peak(state, replay, i))
 			return false;
-	return where->has_ended || take_ends(where, replay, UINT64_MAX);
+	return state->has_ended || take_ends(state, replay, UINT64_MAX);
 }
 
 enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_state,
@@ -186,8 +186,8 @@ enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_state,
 	ret_state->traces = traces;
 	ret_state->timeline = timeline;
 	ret_state->module_tensors.snapshot = snapshot;
-	choose_quiet(ret_state);
-	ret_state->is_past = snapshot->compacted.has_fold;
+	set_next_needed_stamp(ret_state);
+	ret_state->is_in_compacted = snapshot->compacted.has_compacted_prefix;
 	ret_state->has_torch = snapshot->has_torch;
 	for (size_t i = 0; i < snapshot->compacted.accounts.count; i++)
 		ret_state->has_torch |= snapshot->compacted.accounts.items[i].layer == GMT_LAYER_TORCH;
@@ -202,25 +202,25 @@ enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_state,
 	return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 }
 
-size_t gmt_allocator_state_observers(struct gmt_allocator_state *where,
+size_t gmt_allocator_state_observers(struct gmt_allocator_state *state,
 	struct gmt_replay_observer *observers)
 {
 	size_t count = 0;
 
-	if (where->has_torch)
-		observers[count++] = where->allocator.observer;
-	observers[count++] = where->attribution.observer;
-	observers[count++] = where->short_lived.observer;
-	observers[count++] = where->owner_peaks.observer;
+	if (state->has_torch)
+		observers[count++] = state->allocator.observer;
+	observers[count++] = state->attribution.observer;
+	observers[count++] = state->short_lived.observer;
+	observers[count++] = state->owner_peaks.observer;
 	/* This observer is last, so that the tables of the other observers are up to date. */
 	observers[count++] = (struct gmt_replay_observer){
 		.before = on_before,
-		.next_needed_stamp = &where->next_needed_stamp,
+		.next_needed_stamp = &state->next_needed_stamp,
 		.began = on_began,
 		.ended = on_ended,
-		.folded = on_compacted,
+		.compacted = on_compacted,
 		.finished = on_finished,
-		.user = where,
+		.user = state,
 	};
 	return count;
 }
@@ -229,23 +229,23 @@ size_t gmt_allocator_state_observers(struct gmt_allocator_state *where,
  * Searches short-lived allocations in a second replay. The peaks are known now, so the search does
  * not need to keep several possible peaks apart.
  */
-static enum gmt_status find_short_lived(struct gmt_allocator_state *where,
+static enum gmt_status find_short_lived(struct gmt_allocator_state *state,
 	const struct gmt_replay *replay, uint64_t until_ns, struct gmt_error *error)
 {
 	size_t accounts = replay->accounting.accounts.count;
 	struct gmt_replay_options options = {
 		.until_ns = until_ns,
-		.observers = &where->short_lived.observer,
+		.observers = &state->short_lived.observer,
 		.observer_count = 1,
 	};
 	struct gmt_replay again = { 0 };
 	enum gmt_status status;
 
-	gmt_short_lived_fini(&where->short_lived);
-	where->short_lived = (struct gmt_short_lived){ 0 };
-	gmt_short_lived_init(&where->short_lived, replay->accounting.accounts.items,
+	gmt_short_lived_fini(&state->short_lived);
+	state->short_lived = (struct gmt_short_lived){ 0 };
+	gmt_short_lived_init(&state->short_lived, replay->accounting.accounts.items,
 		accounts < GMT_ALLOCATOR_STATE_ACCOUNTS ? accounts : GMT_ALLOCATOR_STATE_ACCOUNTS);
-	status = gmt_replay_init(&again, where->snapshot, where->traces, &options, error);
+	status = gmt_replay_init(&again, state->snapshot, state->traces, &options, error);
 	gmt_replay_fini(&again);
 	return status;
 }
@@ -267,33 +267,33 @@ static bool has_layer(const struct gmt_replay *replay, uint8_t layer)
 	return false;
 }
 
-enum gmt_status gmt_allocator_state_finish(struct gmt_allocator_state *where,
+enum gmt_status gmt_allocator_state_finish(struct gmt_allocator_state *state,
 	const struct gmt_replay *replay, uint64_t until_ns, struct gmt_error *error)
 {
 	/* If the replay ends early, PyTorch may not have allocated anything yet. */
-	if (where->has_torch && !has_layer(replay, GMT_LAYER_TORCH)) {
-		where->has_torch = false;
-		gmt_allocator_fini(&where->allocator);
-		where->allocator = (struct gmt_allocator){ 0 };
+	if (state->has_torch && !has_layer(replay, GMT_LAYER_TORCH)) {
+		state->has_torch = false;
+		gmt_allocator_fini(&state->allocator);
+		state->allocator = (struct gmt_allocator){ 0 };
 	}
-	if (where->segments.count)
-		qsort(where->segments.items, where->segments.count, sizeof(*where->segments.items),
+	if (state->segments.count)
+		qsort(state->segments.items, state->segments.count, sizeof(*state->segments.items),
 			by_device);
-	return where->short_lived.are_too_many ? find_short_lived(where, replay, until_ns, error)
+	return state->short_lived.are_too_many ? find_short_lived(state, replay, until_ns, error)
 										   : GMT_OK;
 }
 
-void gmt_allocator_state_fini(struct gmt_allocator_state *where)
+void gmt_allocator_state_fini(struct gmt_allocator_state *state)
 {
-	gmt_spans_fini(&where->captures);
-	for (size_t i = 0; i < where->segments.count; i++)
-		gmt_segments_fini(&where->segments.items[i]);
-	gmt_vec_fini(&where->segments);
-	gmt_vec_fini(&where->largest_bytes);
-	gmt_allocator_fini(&where->allocator);
-	gmt_attribution_fini(&where->attribution);
-	gmt_short_lived_fini(&where->short_lived);
-	gmt_owner_peaks_fini(&where->owner_peaks);
-	gmt_peaks_fini(&where->peaks);
-	gmt_module_tensors_fini(&where->module_tensors);
+	gmt_spans_fini(&state->captures);
+	for (size_t i = 0; i < state->segments.count; i++)
+		gmt_segments_fini(&state->segments.items[i]);
+	gmt_vec_fini(&state->segments);
+	gmt_vec_fini(&state->largest_bytes);
+	gmt_allocator_fini(&state->allocator);
+	gmt_attribution_fini(&state->attribution);
+	gmt_short_lived_fini(&state->short_lived);
+	gmt_owner_peaks_fini(&state->owner_peaks);
+	gmt_peaks_fini(&state->peaks);
+	gmt_module_tensors_fini(&state->module_tensors);
 }

@@ -45,7 +45,7 @@ struct gmt_allocator_state {
 	struct gmt_peaks peaks;
 	uint64_t next_needed_stamp; /* the next moment at which this observer needs an event */
 	bool has_ended; /* the work has ended */
-	bool is_past;   /* the replay is still in the compacted prefix */
+	bool is_in_compacted;   /* the replay is still in the compacted prefix */
 };
 
 /*
@@ -60,16 +60,16 @@ enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_state,
  * Writes the observers for the replay to `observers`, in the order in which they must run. Returns
  * their number, at most GMT_ALLOCATOR_STATE_OBSERVERS.
  */
-size_t gmt_allocator_state_observers(struct gmt_allocator_state *where,
+size_t gmt_allocator_state_observers(struct gmt_allocator_state *state,
 	struct gmt_replay_observer *observers);
 
 /*
  * Completes the state. `replay` is the finished replay, which ran until `until_ns`. Fails only if
  * memory is exhausted.
  */
-enum gmt_status gmt_allocator_state_finish(struct gmt_allocator_state *where,
+enum gmt_status gmt_allocator_state_finish(struct gmt_allocator_state *state,
 	const struct gmt_replay *replay, uint64_t until_ns, struct gmt_error *error);
 
-void gmt_allocator_state_fini(struct gmt_allocator_state *where);
+void gmt_allocator_state_fini(struct gmt_allocator_state *state);
 
 #endif

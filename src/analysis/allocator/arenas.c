@@ -191,9 +191,9 @@ const struct gmt_arena_row *gmt_arenas_unseen(const struct gmt_arenas *arenas, i
 
 struct gmt_arena_text gmt_arenas_warning(const struct gmt_arena_row *row)
 {
-	struct gmt_arena_text doubt;
+	struct gmt_arena_text warning;
 
-	snprintf(doubt.text, sizeof(doubt.text),
-		"blocks inside %.64s's arena are not recorded, so leaks there cannot be found", row->name);
-	return doubt;
+	snprintf(warning.text, sizeof(warning.text),
+		"blocks inside %.64s's arena are not seen, leaks in it cannot be found", row->name);
+	return warning;
 }

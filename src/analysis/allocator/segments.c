@@ -280,7 +280,7 @@ static bool walk_all(struct walk *walk, const struct gmt_allocator_segments *seg
 	for (size_t i = 0; i < segments->count && done; i++) {
 		const struct gmt_allocator_segment *segment = &segments->items[i], **slot;
 
-		if (run.count && !gmt_allocator_memory_goes_on(run.items[run.count - 1], segment)) {
+		if (run.count && !gmt_allocator_memory_continues(run.items[run.count - 1], segment)) {
 			done = walk_pages(walk, run.items, run.count);
 			run.count = 0;
 		}

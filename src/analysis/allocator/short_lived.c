@@ -7,10 +7,10 @@
 #include "containers/map.h"
 
 /*
- * An account can hold at most ten such blocks at a time. LIVE_AT_MOST protects against files that
+ * An account can hold at most ten such blocks at a time. MAX_LIVE protects against files that
  * were not written by a recorder.
  */
-enum { LIVE_AT_FIRST = 64, LIVE_AT_MOST = 640, SIZES_AT_MOST = 4096, ROWS_AT_MOST = 4096 };
+enum { LIVE_AT_FIRST = 64, MAX_LIVE = 640, MAX_SIZES = 4096, MAX_ROWS = 4096 };
 
 /*
  * Returns the account with the peak known so far. Returns NULL for accounts that this analysis does
@@ -30,7 +30,8 @@ static bool is_short_lived_candidate(const struct gmt_account *peak, uint64_t si
 }
 
 /* Removes the blocks that are no longer large. */
-static void look_through_live(struct gmt_short_lived *short_lived, const struct gmt_replay *replay)
+static void keep_live_candidates(struct gmt_short_lived *short_lived,
+	const struct gmt_replay *replay)
 {
 	size_t left = 0;
 
@@ -63,13 +64,13 @@ __attribute__((noinline)) static bool note_began(struct gmt_short_lived *short_l
 	struct gmt_short_lived_block *block;
 
 	if (short_lived->live.count >= short_lived->most_live)
-		look_through_live(short_lived, replay);
+		keep_live_candidates(short_lived, replay);
 	/*
 	 * The entry of an older block may still be here: a block that was no longer large at its end is
 	 * not removed.
 	 */
 	block = find_live(short_lived, event->address, event->layer);
-	if (!block && short_lived->live.count == LIVE_AT_MOST)
+	if (!block && short_lived->live.count == MAX_LIVE)
 		return true;
 	if (!block && !(block = gmt_vec_push(&short_lived->live)))
 		return false;
@@ -120,7 +121,8 @@ static bool get_size(struct gmt_short_lived *short_lived, uint32_t site, uint64_
 /*
  * Removes the sizes that are no longer large, to make room. Returns false if memory is exhausted.
  */
-static bool look_through_sizes(struct gmt_short_lived *short_lived, const struct gmt_replay *replay)
+static bool keep_size_candidates(struct gmt_short_lived *short_lived,
+	const struct gmt_replay *replay)
 {
 	size_t count = short_lived->sizes.count;
 	struct gmt_short_lived_size *size;
@@ -139,7 +141,7 @@ static bool look_through_sizes(struct gmt_short_lived *short_lived, const struct
 			return false;
 		*size = kept;
 	}
-	short_lived->are_too_many = short_lived->sizes.count > SIZES_AT_MOST / 2;
+	short_lived->are_too_many = short_lived->sizes.count > MAX_SIZES / 2;
 	return true;
 }
 
@@ -148,8 +150,8 @@ static bool count_short_lived(struct gmt_short_lived *short_lived, const struct 
 {
 	struct gmt_short_lived_size *size;
 
-	if (!short_lived->peaks && short_lived->sizes.count >= SIZES_AT_MOST &&
-		!look_through_sizes(short_lived, replay))
+	if (!short_lived->peaks && short_lived->sizes.count >= MAX_SIZES &&
+		!keep_size_candidates(short_lived, replay))
 		return false;
 	if (short_lived->are_too_many)
 		return true;
@@ -227,8 +229,8 @@ static bool make_rows(struct gmt_short_lived *short_lived, const struct gmt_repl
 	struct gmt_map ids = { 0 };
 	bool done = true;
 
-	for (size_t i = 0;
-		done && i < short_lived->sizes.count && short_lived->rows.count < ROWS_AT_MOST; i++) {
+	for (size_t i = 0; done && i < short_lived->sizes.count && short_lived->rows.count < MAX_ROWS;
+		i++) {
 		const struct gmt_short_lived_size *size = &short_lived->sizes.items[i];
 		const struct gmt_account *peak =
 			peak_of(short_lived, replay, replay->accounting.sites.items[size->site].account);

@@ -66,14 +66,14 @@ static bool add_short_lived(struct gmt_temporaries *temporaries, const struct gm
 	for (size_t i = 0; done && short_lived->rows.count && i < sites->rows.count; i++)
 		done = gmt_map_put(&of_site, sites->rows.items[i].id, i);
 	for (size_t i = 0; done && i < short_lived->rows.count; i++) {
-		const struct gmt_short_lived_row *giant = &short_lived->rows.items[i];
+		const struct gmt_short_lived_row *short_lived_row = &short_lived->rows.items[i];
 
-		if (gmt_map_find(&of_site, giant->site, &index))
+		if (gmt_map_find(&of_site, short_lived_row->site, &index))
 			done = add(&temporaries->short_lived, &ids, traces, &sites->rows.items[index],
-				&(struct gmt_temporary){ .count = giant->count,
-					.bytes = giant->bytes,
-					.largest_bytes = giant->largest_bytes,
-					.at_peak_bytes = giant->at_peak_bytes });
+				&(struct gmt_temporary){ .count = short_lived_row->count,
+					.bytes = short_lived_row->bytes,
+					.largest_bytes = short_lived_row->largest_bytes,
+					.at_peak_bytes = short_lived_row->at_peak_bytes });
 	}
 	gmt_map_fini(&ids);
 	gmt_map_fini(&of_site);

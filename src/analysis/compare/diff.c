@@ -11,7 +11,7 @@
 #include "analysis/tables/stack_names.h"
 #include "reader/load/clock.h"
 
-struct differ {
+struct diff_builder {
 	struct gmt_diff *diff;
 	struct gmt_map account_ids; /* layer and device to index in diff->accounts */
 	struct gmt_map row_ids;     /* account and name to index in diff->rows */
@@ -104,14 +104,14 @@ static void fill_account(struct gmt_diff *diff, struct gmt_diff_account *account
 }
 
 /* Lists the accounts of one recording. */
-static bool list_accounts(struct differ *differ, int side)
+static bool list_accounts(struct diff_builder *diff_builder, int side)
 {
-	struct gmt_diff *diff = differ->diff;
+	struct gmt_diff *diff = diff_builder->diff;
 	const struct gmt_accounting *accounting = &diff->sides[side].replay->accounting;
 
 	for (size_t i = 0; i < accounting->accounts.count; i++) {
 		const struct gmt_account *from = &accounting->accounts.items[i];
-		int32_t device = gmt_diff_devices_base(&differ->devices, side, from->device);
+		int32_t device = gmt_diff_devices_base(&diff_builder->devices, side, from->device);
 		uint64_t index, key = account_key(from->layer, device);
 
 		/*
@@ -120,11 +120,11 @@ static bool list_accounts(struct differ *differ, int side)
 		 */
 		if (!gmt_layer_can_leak(from->layer))
 			continue;
-		if (!gmt_map_find(&differ->account_ids, key, &index)) {
+		if (!gmt_map_find(&diff_builder->account_ids, key, &index)) {
 			struct gmt_diff_account *account = gmt_vec_push(&diff->accounts);
 
 			index = diff->accounts.count - 1;
-			if (!account || !gmt_map_put(&differ->account_ids, key, index))
+			if (!account || !gmt_map_put(&diff_builder->account_ids, key, index))
 				return false;
 			account->layer = from->layer;
 			account->device = account->new_device = device;
@@ -149,14 +149,14 @@ static int by_place(const void *left, const void *right)
 }
 
 /* Sorts the accounts, and updates the map with their final indices. */
-static bool order_accounts(struct differ *differ)
+static bool order_accounts(struct diff_builder *diff_builder)
 {
-	struct gmt_diff *diff = differ->diff;
+	struct gmt_diff *diff = diff_builder->diff;
 
 	if (diff->accounts.count)
 		qsort(diff->accounts.items, diff->accounts.count, sizeof(*diff->accounts.items), by_place);
 	for (size_t i = 0; i < diff->accounts.count; i++)
-		if (!gmt_map_put(&differ->account_ids,
+		if (!gmt_map_put(&diff_builder->account_ids,
 				account_key(diff->accounts.items[i].layer, diff->accounts.items[i].device), i))
 			return false;
 	return true;
@@ -226,16 +226,17 @@ static void name_row(const struct gmt_diff *diff, int side, const struct gmt_sit
 }
 
 /* Returns the row of a site; adds it if necessary. NULL: memory is exhausted. */
-static struct gmt_diff_row *row_of(struct differ *differ, int side, const struct gmt_site *site)
+static struct gmt_diff_row *row_of(struct diff_builder *diff_builder, int side,
+	const struct gmt_site *site)
 {
-	struct gmt_diff *diff = differ->diff;
+	struct gmt_diff *diff = diff_builder->diff;
 	const struct gmt_site_key *key = gmt_site_keys_stack(&diff->keys[side], site->stack);
 	uint64_t account = 0, index;
 	uint32_t identity, name;
 	char text[4096];
 
-	gmt_map_find(&differ->account_ids,
-		account_key(site->layer, gmt_diff_devices_base(&differ->devices, side, site->device)),
+	gmt_map_find(&diff_builder->account_ids,
+		account_key(site->layer, gmt_diff_devices_base(&diff_builder->devices, side, site->device)),
 		&account);
 	name_row(diff, side, site, text, sizeof(text));
 	if (!gmt_intern_text(&diff->names, text, &name))
@@ -247,11 +248,12 @@ static struct gmt_diff_row *row_of(struct differ *differ, int side, const struct
 		if (!gmt_intern_text(&diff->names, text, &identity))
 			return NULL;
 	}
-	if (gmt_map_find(&differ->row_ids, account << 32 | identity, &index))
+	if (gmt_map_find(&diff_builder->row_ids, account << 32 | identity, &index))
 		return &diff->rows.items[index];
 
 	struct gmt_diff_row *row = gmt_vec_push(&diff->rows);
-	if (!row || !gmt_map_put(&differ->row_ids, account << 32 | identity, diff->rows.count - 1))
+	if (!row ||
+		!gmt_map_put(&diff_builder->row_ids, account << 32 | identity, diff->rows.count - 1))
 		return NULL;
 	row->account = (uint32_t)account;
 	row->name = gmt_intern_get(&diff->names, name)->bytes;
@@ -259,9 +261,9 @@ static struct gmt_diff_row *row_of(struct differ *differ, int side, const struct
 	return row;
 }
 
-static bool add_sites(struct differ *differ, int side)
+static bool add_sites(struct diff_builder *diff_builder, int side)
 {
-	struct gmt_diff *diff = differ->diff;
+	struct gmt_diff *diff = diff_builder->diff;
 	const struct gmt_sites *sites = diff->sides[side].sites;
 
 	for (size_t i = 0; i < sites->rows.count; i++) {
@@ -269,7 +271,7 @@ static bool add_sites(struct differ *differ, int side)
 
 		if (!gmt_layer_can_leak(site->layer))
 			continue;
-		struct gmt_diff_row *row = row_of(differ, side, site);
+		struct gmt_diff_row *row = row_of(diff_builder, side, site);
 
 		if (!row)
 			return false;
@@ -292,7 +294,8 @@ static bool add_sites(struct differ *differ, int side)
 	return true;
 }
 
-static enum gmt_diff_change judge(const struct gmt_diff *diff, const struct gmt_diff_row *row)
+static enum gmt_diff_change classify_change(const struct gmt_diff *diff,
+	const struct gmt_diff_row *row)
 {
 	int64_t difference = gmt_diff_difference(&row->amounts[diff->amount]);
 
@@ -340,7 +343,7 @@ static bool is_shown(const struct gmt_diff *diff, int64_t difference)
 static void finish_rows(struct gmt_diff *diff)
 {
 	for (size_t i = 0; i < diff->rows.count; i++)
-		diff->rows.items[i].change = judge(diff, &diff->rows.items[i]);
+		diff->rows.items[i].change = classify_change(diff, &diff->rows.items[i]);
 	if (diff->rows.count)
 		qsort_r(diff->rows.items, diff->rows.count, sizeof(*diff->rows.items), by_difference, diff);
 	for (size_t i = 0; i < diff->rows.count; i++) {
@@ -366,19 +369,19 @@ static void finish_rows(struct gmt_diff *diff)
 			is_shown(diff, gmt_diff_difference(&diff->accounts.items[i].amounts[diff->amount]));
 }
 
-static bool make(struct differ *differ)
+static bool fill_diff(struct diff_builder *diff_builder)
 {
-	struct gmt_diff *diff = differ->diff;
+	struct gmt_diff *diff = diff_builder->diff;
 
-	if (!gmt_diff_devices_init(&differ->devices, diff))
+	if (!gmt_diff_devices_init(&diff_builder->devices, diff))
 		return false;
 	for (int side = 0; side < GMT_DIFF_SIDES; side++)
-		if (!list_accounts(differ, side))
+		if (!list_accounts(diff_builder, side))
 			return false;
-	if (!order_accounts(differ))
+	if (!order_accounts(diff_builder))
 		return false;
 	for (int side = 0; side < GMT_DIFF_SIDES; side++)
-		if (!add_sites(differ, side))
+		if (!add_sites(diff_builder, side))
 			return false;
 	if (!gmt_diff_join_moved(diff))
 		return false;
@@ -395,7 +398,7 @@ enum gmt_status gmt_diff_init(struct gmt_diff *ret_diff, const struct gmt_diff_s
 		[GMT_SITES_BY_LIVE] = { GMT_DIFF_LIVE_BYTES, GMT_DIFF_LIVE_BLOCKS },
 		[GMT_SITES_BY_TOTAL] = { GMT_DIFF_TOTAL_BYTES, GMT_DIFF_ALLOCS },
 	};
-	struct differ differ = { .diff = ret_diff };
+	struct diff_builder diff_builder = { .diff = ret_diff };
 	enum gmt_status status = GMT_OK;
 
 	ret_diff->sides[GMT_DIFF_BASE] = *base;
@@ -406,11 +409,11 @@ enum gmt_status gmt_diff_init(struct gmt_diff *ret_diff, const struct gmt_diff_s
 	for (int side = 0; !status && side < GMT_DIFF_SIDES; side++)
 		status = gmt_site_keys_init(&ret_diff->keys[side], ret_diff->sides[side].snapshot,
 			ret_diff->sides[side].traces, error);
-	if (!status && !make(&differ))
+	if (!status && !fill_diff(&diff_builder))
 		status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
-	gmt_map_fini(&differ.account_ids);
-	gmt_map_fini(&differ.row_ids);
-	gmt_diff_devices_fini(&differ.devices);
+	gmt_map_fini(&diff_builder.account_ids);
+	gmt_map_fini(&diff_builder.row_ids);
+	gmt_diff_devices_fini(&diff_builder.devices);
 	if (status)
 		gmt_diff_fini(ret_diff);
 	return status;

@@ -34,7 +34,7 @@ static void add(struct lister *lister, const char *format, ...)
 		lister->failed = true;
 }
 
-static void judge_completeness(struct lister *lister)
+static void check_completeness(struct lister *lister)
 {
 	if (!gmt_snapshot_complete(lister->base))
 		add(lister, "the base recording is incomplete: its missing memory shows as new or grown");
@@ -48,7 +48,7 @@ static const char *argument(const struct gmt_snapshot *snapshot, size_t index)
 }
 
 /* Reports only the first differing argument. The user can compare the two commands. */
-static void judge_command(struct lister *lister)
+static void check_command(struct lister *lister)
 {
 	const struct gmt_snapshot *base = lister->base, *now = lister->now;
 	const char *left, *right;
@@ -82,7 +82,7 @@ static const struct gmt_option *find_option(const struct gmt_snapshot *snapshot,
  * Reports options of the recorder that change what it records. An option that only one recorder has
  * is ignored: it comes from a different version.
  */
-static void judge_options(struct lister *lister)
+static void check_options(struct lister *lister)
 {
 	static const char *const harmless[] = { "output", "verbosity", "help", "overflow", "exports" };
 
@@ -101,7 +101,7 @@ static void judge_options(struct lister *lister)
 	}
 }
 
-static void judge_devices(struct lister *lister)
+static void check_devices(struct lister *lister)
 {
 	const struct gmt_snapshot *base = lister->base, *now = lister->now;
 
@@ -131,7 +131,7 @@ static bool can_be_renamed(const struct gmt_diff *diff)
 	return false;
 }
 
-static void judge_processes(struct lister *lister)
+static void check_processes(struct lister *lister)
 {
 	const struct gmt_snapshot *base = lister->base, *now = lister->now;
 	const char *left = strrchr(base->directory, '/'), *right = strrchr(now->directory, '/');
@@ -151,7 +151,7 @@ static void judge_processes(struct lister *lister)
 }
 
 /* If one run is twice as long, totals and counts cannot be compared. Peaks still can. */
-static void judge_lengths(struct lister *lister)
+static void check_lengths(struct lister *lister)
 {
 	uint64_t left = lister->base->seen_events, right = lister->now->seen_events;
 
@@ -166,7 +166,7 @@ static unsigned named_tenths(const struct gmt_traces *traces)
 	return traces->addresses ? (unsigned)(traces->named * 10 / traces->addresses) : 10;
 }
 
-static void judge_names(struct lister *lister)
+static void check_names(struct lister *lister)
 {
 	const struct gmt_traces *left = lister->diff->sides[GMT_DIFF_BASE].traces;
 	const struct gmt_traces *right = lister->diff->sides[GMT_DIFF_NEW].traces;
@@ -187,12 +187,12 @@ bool gmt_diff_list_uncertain(struct gmt_diff *diff)
 		.now = diff->sides[GMT_DIFF_NEW].snapshot,
 	};
 
-	judge_completeness(&lister);
-	judge_command(&lister);
-	judge_options(&lister);
-	judge_devices(&lister);
-	judge_processes(&lister);
-	judge_lengths(&lister);
-	judge_names(&lister);
+	check_completeness(&lister);
+	check_command(&lister);
+	check_options(&lister);
+	check_devices(&lister);
+	check_processes(&lister);
+	check_lengths(&lister);
+	check_names(&lister);
 	return !lister.failed;
 }

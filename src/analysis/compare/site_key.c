@@ -7,12 +7,12 @@
 
 #include "analysis/tables/names.h"
 #include "analysis/compare/site_key_names.h"
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "reader/symbols/symbols_cold.h"
 
-enum { LONGEST_REPETITION = 8 };
+enum { MAX_REPETITION = 8 };
 
-struct maker {
+struct builder {
 	struct gmt_site_keys *keys;
 	const struct gmt_snapshot *snapshot;
 	const struct gmt_traces *traces;
@@ -68,60 +68,60 @@ static bool is_plumbing(const char *module, const char *function)
 		strncmp(function, GMT_SYMBOLS_LOOP, strlen(GMT_SYMBOLS_LOOP)) == 0;
 }
 
-static bool name_place(struct maker *maker, uint32_t id)
+static bool name_place(struct builder *builder, uint32_t id)
 {
-	const struct gmt_place *place = gmt_traces_place(maker->traces, id);
-	const char *function = gmt_traces_string(maker->traces, place->function);
-	const char *module = gmt_traces_string(maker->traces, place->module);
+	const struct gmt_place *place = gmt_traces_place(builder->traces, id);
+	const char *function = gmt_traces_string(builder->traces, place->function);
+	const char *module = gmt_traces_string(builder->traces, place->module);
 	char left[1024], right[1024], text[2 * 1024 + 2];
 
 	if (place->kind == GMT_PLACE_PYTHON) {
-		gmt_site_key_file(maker->snapshot->directory, gmt_traces_string(maker->traces, place->file),
-			left, sizeof(left));
+		gmt_site_key_file(builder->snapshot->directory,
+			gmt_traces_string(builder->traces, place->file), left, sizeof(left));
 		snprintf(right, sizeof(right), "%s", function);
-		maker->place_is_comprehension.items[id] = is_comprehension(function);
+		builder->place_is_comprehension.items[id] = is_comprehension(function);
 	} else {
 		gmt_site_key_module(module, left, sizeof(left));
 		gmt_names_function(function, right, sizeof(right));
 		if (is_unnamed(function, module))
 			right[0] = 0;
-		maker->place_is_plumbing.items[id] = is_plumbing(left, right);
+		builder->place_is_plumbing.items[id] = is_plumbing(left, right);
 	}
 	snprintf(text, sizeof(text), "%s%s%s", left, *right ? ":" : "", right);
 	/* A baseline is a text file. Unprintable characters would not be read back unchanged. */
 	gmt_safe_line(text);
-	return gmt_intern_text(&maker->keys->texts, text, &maker->keys->places.items[id]);
+	return gmt_intern_text(&builder->keys->texts, text, &builder->keys->places.items[id]);
 }
 
 /* If the frames end with the same sequence twice, removes the second one. */
-static void drop_repetition(struct maker *maker)
+static void drop_repetition(struct builder *builder)
 {
-	uint32_t *items = maker->frames.items;
-	size_t count = maker->frames.count;
+	uint32_t *items = builder->frames.items;
+	size_t count = builder->frames.count;
 
-	for (size_t length = 1; length <= LONGEST_REPETITION && length * 2 <= count; length++)
+	for (size_t length = 1; length <= MAX_REPETITION && length * 2 <= count; length++)
 		if (items[count - 1] == items[count - 1 - length] &&
 			memcmp(items + count - length, items + count - 2 * length, length * sizeof(*items)) ==
 				0) {
-			maker->frames.count -= length;
+			builder->frames.count -= length;
 			return;
 		}
 }
 
-static bool list_frames(struct maker *maker, const uint32_t *places, uint32_t count,
+static bool list_frames(struct builder *builder, const uint32_t *places, uint32_t count,
 	bool with_plumbing)
 {
-	maker->frames.count = 0;
+	builder->frames.count = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t *slot;
 
-		if (maker->place_is_comprehension.items[places[i]] ||
-			(!with_plumbing && maker->place_is_plumbing.items[places[i]]))
+		if (builder->place_is_comprehension.items[places[i]] ||
+			(!with_plumbing && builder->place_is_plumbing.items[places[i]]))
 			continue;
-		if (!(slot = gmt_vec_push(&maker->frames)))
+		if (!(slot = gmt_vec_push(&builder->frames)))
 			return false;
-		*slot = maker->keys->places.items[places[i]];
-		drop_repetition(maker);
+		*slot = builder->keys->places.items[places[i]];
+		drop_repetition(builder);
 	}
 	return true;
 }
@@ -144,44 +144,44 @@ static const char *text_of(const struct gmt_site_keys *keys, uint32_t id)
 	return gmt_intern_get(&keys->texts, id)->bytes;
 }
 
-static bool name_stack(struct maker *maker, uint32_t stack)
+static bool name_stack(struct builder *builder, uint32_t stack)
 {
-	struct gmt_site_key *key = &maker->keys->stacks.items[stack];
-	uint32_t count, own = gmt_traces_own_line(maker->traces, stack);
-	const uint32_t *places = gmt_traces_stack(maker->traces, stack, &count);
+	struct gmt_site_key *key = &builder->keys->stacks.items[stack];
+	uint32_t count, own = gmt_traces_own_line(builder->traces, stack);
+	const uint32_t *places = gmt_traces_stack(builder->traces, stack, &count);
 
-	if (!list_frames(maker, places, count, false) ||
-		(!maker->frames.count && !list_frames(maker, places, count, true)))
+	if (!list_frames(builder, places, count, false) ||
+		(!builder->frames.count && !list_frames(builder, places, count, true)))
 		return false;
 	key->hash = 0xcbf29ce484222325u;
-	for (size_t i = 0; i < maker->frames.count; i++)
-		key->hash = hash_text(key->hash, text_of(maker->keys, maker->frames.items[i]));
-	while (own + 1 < count && maker->place_is_comprehension.items[places[own]])
+	for (size_t i = 0; i < builder->frames.count; i++)
+		key->hash = hash_text(key->hash, text_of(builder->keys, builder->frames.items[i]));
+	while (own + 1 < count && builder->place_is_comprehension.items[places[own]])
 		own++;
-	key->group = count ? text_of(maker->keys, maker->keys->places.items[places[own]]) : "";
+	key->group = count ? text_of(builder->keys, builder->keys->places.items[places[own]]) : "";
 	return true;
 }
 
 enum gmt_status gmt_site_keys_init(struct gmt_site_keys *ret_keys,
 	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces, struct gmt_error *error)
 {
-	struct maker maker = { .keys = ret_keys, .snapshot = snapshot, .traces = traces };
+	struct builder builder = { .keys = ret_keys, .snapshot = snapshot, .traces = traces };
 	size_t places = traces->places.entries.count, stacks = traces->stacks.entries.count;
 	/* gmt_vec_reserve returns zeroed items. They are indexed, never pushed. */
 	bool done = gmt_vec_reserve(&ret_keys->places, places + 1) &&
 		gmt_vec_reserve(&ret_keys->stacks, stacks + 1) &&
-		gmt_vec_reserve(&maker.place_is_comprehension, places + 1) &&
-		gmt_vec_reserve(&maker.place_is_plumbing, places + 1);
+		gmt_vec_reserve(&builder.place_is_comprehension, places + 1) &&
+		gmt_vec_reserve(&builder.place_is_plumbing, places + 1);
 
 	for (uint32_t id = 0; done && id < places; id++)
-		done = name_place(&maker, id);
+		done = name_place(&builder, id);
 	for (uint32_t stack = 0; done && stack < stacks; stack++)
-		done = name_stack(&maker, stack);
+		done = name_stack(&builder, stack);
 	ret_keys->places.count = places;
 	ret_keys->stacks.count = stacks;
-	gmt_vec_fini(&maker.place_is_comprehension);
-	gmt_vec_fini(&maker.place_is_plumbing);
-	gmt_vec_fini(&maker.frames);
+	gmt_vec_fini(&builder.place_is_comprehension);
+	gmt_vec_fini(&builder.place_is_plumbing);
+	gmt_vec_fini(&builder.frames);
 	if (done)
 		return GMT_OK;
 	gmt_site_keys_fini(ret_keys);

@@ -41,7 +41,7 @@ static const char *in_standard_library(const char *path)
 }
 
 /* Tools generate a different name for such a source in each run. */
-static bool name_made_up(const char *path, char *ret_name, size_t size)
+static bool name_generated_code(const char *path, char *ret_name, size_t size)
 {
 	const char *end = strchr(path, '>');
 
@@ -104,7 +104,7 @@ void gmt_site_key_file(const char *directory, const char *path, char *ret_name, 
 		snprintf(ret_name, size, "%s", shared);
 	else if (standard)
 		snprintf(ret_name, size, "lib/python/%s", standard);
-	else if (!name_made_up(path, ret_name, size)) {
+	else if (!name_generated_code(path, ret_name, size)) {
 		bool is_relative = *path != '/' && *directory == '/';
 
 		snprintf(whole, sizeof(whole), "%s%s%s", is_relative ? directory : "",

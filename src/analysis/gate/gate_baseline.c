@@ -16,7 +16,7 @@
 enum {
 	CHANGES_SHOWN = 5,
 	/* Most pairs of rows that are compared by the names of their files. A hostile file has more. */
-	MOST_PAIRS = 10000000,
+	MAX_PAIRS = 10000000,
 };
 
 /* Returns what the layer held at the end of the program's work. */
@@ -189,7 +189,7 @@ static const struct gmt_baseline_row *before_of(const struct gmt_judge *judge,
 	const struct gmt_baseline_row *before =
 		gmt_baseline_find(baseline, row->rank, row->layer, row->device, row->key);
 
-	if (before || baseline->rows.count * found->rows.count > MOST_PAIRS)
+	if (before || baseline->rows.count * found->rows.count > MAX_PAIRS)
 		return before;
 	before = find_moved(baseline, found, row);
 	/* If two files of this recording may both be the earlier file, neither matches. */
@@ -312,10 +312,10 @@ static void report(const struct gmt_judge *judge, uint32_t check, const struct g
 
 /*
  * Judges the growth of each group. Returns how many groups grow faster than in the baseline. With
- * `tell`, adds a finding for each.
+ * `adds_findings`, adds a finding for each.
  */
 static unsigned judge_growth(const struct gmt_judge *judge, uint32_t check,
-	const struct gmt_baseline *found, const struct gmt_baseline_row *layer, bool tell)
+	const struct gmt_baseline *found, const struct gmt_baseline_row *layer, bool adds_findings)
 {
 	double factor = 1 + judge->gate->limits->tolerance;
 	unsigned count = 0;
@@ -330,7 +330,7 @@ static unsigned judge_growth(const struct gmt_judge *judge, uint32_t check,
 		if ((double)row->growth_bytes <= (before ? (double)before->growth_bytes : 0) * factor)
 			continue;
 		count++;
-		finding = tell ? gmt_verdict_add_finding(judge->verdict, check) : NULL;
+		finding = adds_findings ? gmt_verdict_add_finding(judge->verdict, check) : NULL;
 		if (!finding)
 			continue;
 		finding->bytes_per_step = (double)row->growth_bytes;

@@ -10,7 +10,7 @@
 
 enum { SHOWN = 10 };
 
-struct folded { /* Layout of a GMT_VEC. */
+struct compacted { /* Layout of a GMT_VEC. */
 	size_t *items;
 	size_t count, capacity;
 };
@@ -66,12 +66,12 @@ static void report_compacted(const struct gmt_judge *judge, uint32_t check, uint
  * Adds sites with refused requests in the compacted prefix to `found`, as indices of past sites.
  * Subtracts the requests of suppressed sites from *count.
  */
-static void find_folded(const struct gmt_judge *judge, struct folded *found, uint64_t *count)
+static void find_compacted(const struct gmt_judge *judge, struct compacted *found, uint64_t *count)
 {
 	const struct gmt_snapshot *snapshot = judge->input->snapshot;
 
-	for (size_t i = 0; judge->input->ooms->folded_failures && i < snapshot->compacted.sites.count;
-		i++) {
+	for (size_t i = 0;
+		judge->input->ooms->compacted_failures && i < snapshot->compacted.sites.count; i++) {
 		const struct gmt_past_site *site = &snapshot->compacted.sites.items[i];
 		uint32_t stack = judge->input->traces->stack_of_trace[snapshot->compacted_traces.items[i]];
 		size_t *place;
@@ -96,7 +96,7 @@ void gmt_judge_ooms(const struct gmt_judge *judge)
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_OOM, NULL);
 	uint64_t limit = judge->gate->limits->max_ooms, count = ooms->failures;
 	GMT_VEC(const struct gmt_oom_row *) found = { 0 };
-	struct folded folded = { 0 };
+	struct compacted compacted = { 0 };
 
 	for (size_t i = 0; i < ooms->rows.count; i++) {
 		const struct gmt_oom_row *row = &ooms->rows.items[i];
@@ -114,7 +114,7 @@ void gmt_judge_ooms(const struct gmt_judge *judge)
 		if (place)
 			*place = row;
 	}
-	find_folded(judge, &folded, &count);
+	find_compacted(judge, &compacted, &count);
 	check.state = count > limit ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
 	check.measured = (double)count;
 	check.limit = (double)limit;
@@ -128,14 +128,14 @@ void gmt_judge_ooms(const struct gmt_judge *judge)
 	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
 	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < found.count && i < SHOWN; i++)
 		report_oom(judge, number, found.items[i]);
-	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < folded.count && i < SHOWN; i++) {
-		uint32_t trace = judge->input->snapshot->compacted_traces.items[folded.items[i]];
+	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < compacted.count && i < SHOWN; i++) {
+		uint32_t trace = judge->input->snapshot->compacted_traces.items[compacted.items[i]];
 
 		report_compacted(judge, number, judge->input->traces->stack_of_trace[trace],
-			&judge->input->snapshot->compacted.sites.items[folded.items[i]]);
+			&judge->input->snapshot->compacted.sites.items[compacted.items[i]]);
 	}
 	gmt_vec_fini(&found);
-	gmt_vec_fini(&folded);
+	gmt_vec_fini(&compacted);
 }
 
 /*

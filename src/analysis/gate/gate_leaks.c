@@ -42,21 +42,23 @@ static bool counts(const struct gmt_judge *judge, const struct gmt_leak *leak)
 	return false;
 }
 
-static void describe_birth(const struct gmt_judge *judge, struct gmt_finding *finding,
-	const struct gmt_leak_attribution *birth)
+static void describe_attribution_row(const struct gmt_judge *judge, struct gmt_finding *finding,
+	const struct gmt_leak_attribution *attribution_row)
 {
 	struct gmt_verdict *verdict = judge->verdict;
-	const char *blocks = birth->blocks == 1 ? "block" : "blocks";
+	const char *blocks = attribution_row->blocks == 1 ? "block" : "blocks";
 
-	if (birth->first_step == birth->last_step)
+	if (attribution_row->first_step == attribution_row->last_step)
 		gmt_verdict_add_evidence(verdict, finding,
-			gmt_verdict_line(verdict, "step %u added %s in %s %s", birth->first_step,
-				gmt_text_size(birth->bytes).text, gmt_text_count(birth->blocks).text, blocks));
+			gmt_verdict_line(verdict, "step %u left %s in %s %s", attribution_row->first_step,
+				gmt_text_size(attribution_row->bytes).text,
+				gmt_text_count(attribution_row->blocks).text, blocks));
 	else
 		gmt_verdict_add_evidence(verdict, finding,
-			gmt_verdict_line(verdict, "steps %u to %u added %s in %s %s", birth->first_step,
-				birth->last_step, gmt_text_size(birth->bytes).text,
-				gmt_text_count(birth->blocks).text, blocks));
+			gmt_verdict_line(verdict, "steps %u to %u left %s in %s %s",
+				attribution_row->first_step, attribution_row->last_step,
+				gmt_text_size(attribution_row->bytes).text,
+				gmt_text_count(attribution_row->blocks).text, blocks));
 }
 
 /* The first and the last steps show that the leak continues. */
@@ -66,11 +68,11 @@ static void describe_attribution(const struct gmt_judge *judge, struct gmt_findi
 	size_t count = leak->attribution.count;
 
 	if (count)
-		describe_birth(judge, finding, &leak->attribution.items[0]);
+		describe_attribution_row(judge, finding, &leak->attribution.items[0]);
 	if (count > 2)
 		gmt_verdict_add_evidence(judge->verdict, finding, "...");
 	if (count > 1)
-		describe_birth(judge, finding, &leak->attribution.items[count - 1]);
+		describe_attribution_row(judge, finding, &leak->attribution.items[count - 1]);
 }
 
 /* Returns the rate as text. A rate below one byte per step must not be shown as 0. */
@@ -178,7 +180,7 @@ static void set_not_judged(const struct gmt_judge *judge, struct gmt_verdict_che
  * Turns the check into a warning, because the growth is more likely not a leak. The text has the
  * line that grows most and its ground.
  */
-static void warn_of_doubt(const struct gmt_judge *judge, struct gmt_verdict_check *check,
+static void warn_of_uncertainty(const struct gmt_judge *judge, struct gmt_verdict_check *check,
 	const struct gmt_leak *leak, double bytes_per_step)
 {
 	check->state = GMT_CHECK_WARNED;
@@ -278,7 +280,7 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_account *a
 	const struct gmt_leaks *leaks = judge->input->leaks;
 	double limit = judge->gate->limits->max_growth_bytes, sum = 0, unsure = 0;
 	const char *why = why_no_growth(judge);
-	const struct gmt_leak *doubted = NULL;
+	const struct gmt_leak *warned = NULL;
 	const struct gmt_arena_row *arena = unseen_arena(judge, account);
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_GROWTH, account);
 	GMT_VEC(const struct gmt_leak *) found = { 0 };
@@ -296,7 +298,7 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_account *a
 			continue;
 		if (leak->confidence < judge->gate->limits->min_confidence) {
 			unsure += leak->bytes_per_step > 0 ? leak->bytes_per_step : 0;
-			doubted = doubted ? doubted : leak;
+			warned = warned ? warned : leak;
 			continue;
 		}
 		sum += leak->bytes_per_step > 0 ? leak->bytes_per_step : 0;
@@ -325,7 +327,7 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_account *a
 	check.unit = "bytes/step";
 	/* Without a finding, memory may still rise: it may level off, or be freed later. */
 	if (unsure > 0 && !(sum > 0))
-		warn_of_doubt(judge, &check, doubted, unsure);
+		warn_of_uncertainty(judge, &check, warned, unsure);
 	else if (sum > 0)
 		check.text = gmt_verdict_line(judge->verdict, "grows by %s a step, %s allowed",
 			rate_text(judge, sum), gmt_text_size((uint64_t)limit).text);

@@ -351,13 +351,13 @@ static enum gmt_status set_value(struct gmt_limits *limits, enum gmt_limit_key k
 }
 
 enum gmt_status gmt_limits_set(struct gmt_limits *limits, enum gmt_limit_key key, const char *value,
-	const char *where, struct gmt_error *error)
+	const char *location, struct gmt_error *error)
 {
 	struct gmt_error inner = { 0 };
 	enum gmt_status status = set_value(limits, key, value, &inner);
 
 	if (status)
-		return gmt_error_set(error, status, "%s: %s", where, inner.text);
+		return gmt_error_set(error, status, "%s: %s", location, inner.text);
 	limits->given[key] = true;
 	return GMT_OK;
 }
@@ -382,14 +382,16 @@ static void cut_line(const char *text, size_t length, char *line, size_t size)
 }
 
 static enum gmt_status parse_line(struct gmt_limits *limits, char *line, bool *given,
-	const char *where, struct gmt_error *error)
+	const char *location, struct gmt_error *error)
 {
 	char *equals = strchr(line, '=');
 	size_t key = 0;
 
 	if (!equals)
 		return gmt_error_set(error, GMT_USAGE,
-			"%s: `%s` is not a line of a limits file: write key = value", where, line);
+			"%s: `%s` is no line of a limits file: write key = "
+			"value",
+			location, line);
 	const char *value = skip_spaces(equals + 1);
 	while (equals > line && isspace((unsigned char)equals[-1]))
 		equals--;
@@ -398,11 +400,13 @@ static enum gmt_status parse_line(struct gmt_limits *limits, char *line, bool *g
 		key++;
 	if (key == GMT_LIMITS)
 		return gmt_error_set(error, GMT_USAGE,
-			"%s: unknown limit `%s`; `gpumemtrace check --help` lists the limits", where, line);
+			"%s: no limit is called `%s`; `gpumemtrace check "
+			"--help` lists them",
+			location, line);
 	if (given[key] && key != GMT_LIMIT_MAX_PEAK)
-		return gmt_error_set(error, GMT_USAGE, "%s: `%s` is given twice", where, line);
+		return gmt_error_set(error, GMT_USAGE, "%s: `%s` is given twice", location, line);
 	given[key] = true;
-	return gmt_limits_set(limits, (enum gmt_limit_key)key, value, where, error);
+	return gmt_limits_set(limits, (enum gmt_limit_key)key, value, location, error);
 }
 
 enum gmt_status gmt_limits_parse(struct gmt_limits *limits, const char *text, const char *path,
@@ -413,12 +417,12 @@ enum gmt_status gmt_limits_parse(struct gmt_limits *limits, const char *text, co
 
 	for (const char *at = text; *at; number++) {
 		size_t length = strcspn(at, "\n");
-		char line[512], where[600];
+		char line[512], location[600];
 
-		snprintf(where, sizeof(where), "%.500s:%u", path, number);
+		snprintf(location, sizeof(location), "%.500s:%u", path, number);
 		cut_line(at, length, line, sizeof(line));
 		if (*line) {
-			enum gmt_status status = parse_line(limits, line, given, where, error);
+			enum gmt_status status = parse_line(limits, line, given, location, error);
 			if (status)
 				return status;
 		}

@@ -48,10 +48,10 @@ struct gmt_limits gmt_limits_default(void);
 /*
  * Sets one limit from its text. It replaces the previous value of the key. Exception: max-peak adds
  * a limit to those set since the last gmt_limits_override. On failure the message begins with
- * `where` ("--max-peak", "limits:3").
+ * `location` ("--max-peak", "limits:3").
  */
 enum gmt_status gmt_limits_set(struct gmt_limits *limits, enum gmt_limit_key key, const char *value,
-	const char *where, struct gmt_error *error);
+	const char *location, struct gmt_error *error);
 
 /*
  * Discards what a limits file set for a key, before the first option with that key is set. Only

@@ -176,19 +176,19 @@ void gmt_verdict_set_stack(struct gmt_verdict *verdict, struct gmt_finding *find
 
 struct gmt_verdict_memory_name gmt_verdict_memory_name(const struct gmt_verdict_check *check)
 {
-	struct gmt_verdict_memory_name where = { "" };
+	struct gmt_verdict_memory_name memory_name = { "" };
 
 	if (!check->layer)
-		return where;
+		return memory_name;
 	if (check->device == GMT_DEVICE_HOST)
-		snprintf(where.text, sizeof(where.text), "host memory");
+		snprintf(memory_name.text, sizeof(memory_name.text), "host memory");
 	else if (check->device < 0)
-		snprintf(where.text, sizeof(where.text), "%s on an unknown GPU",
+		snprintf(memory_name.text, sizeof(memory_name.text), "%s on a GPU not known",
 			gmt_layer_name(check->layer));
 	else
-		snprintf(where.text, sizeof(where.text), "%s on GPU %d", gmt_layer_name(check->layer),
-			check->device);
-	return where;
+		snprintf(memory_name.text, sizeof(memory_name.text), "%s on GPU %d",
+			gmt_layer_name(check->layer), check->device);
+	return memory_name;
 }
 
 struct gmt_verdict_file_name gmt_verdict_file_name(const struct gmt_verdict_subject *subject)

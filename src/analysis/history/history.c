@@ -22,7 +22,7 @@ struct state {
 	struct gmt_history *history;
 	struct gmt_history_follower followers[GMT_TIMELINE_SERIES];
 	GMT_VEC(struct burst) bursts;
-	size_t room_sites, room_accounts; /* Number of rows that exist. */
+	size_t site_capacity, account_capacity; /* Number of rows that exist. */
 	struct gmt_history_roles roles;
 	/* Step, + 1, in which a module was called and no backward pass followed. */
 	size_t module_step_plus_1;
@@ -74,16 +74,16 @@ __attribute__((noinline)) static bool grow(struct state *state, size_t sites, si
 	for (size_t i = 0; i < state->timeline->series_count; i++)
 		if (!gmt_history_make_room(&state->followers[i], sites, accounts))
 			return false;
-	state->room_sites = sites;
-	state->room_accounts = accounts;
+	state->site_capacity = sites;
+	state->account_capacity = accounts;
 	return true;
 }
 
 /* Makes rows for new sites and accounts of the accounting. */
 static inline bool make_room(struct state *state, const struct gmt_accounting *accounting)
 {
-	return (state->room_sites == accounting->sites.count &&
-			   state->room_accounts == accounts_of(accounting)) ||
+	return (state->site_capacity == accounting->sites.count &&
+			   state->account_capacity == accounts_of(accounting)) ||
 		grow(state, accounting->sites.count, accounts_of(accounting));
 }
 
@@ -292,7 +292,7 @@ static bool ended(void *user, const struct gmt_replay *replay,
 	return true;
 }
 
-static bool folded(void *user, const struct gmt_replay *replay)
+static bool compacted(void *user, const struct gmt_replay *replay)
 {
 	struct state *state = user;
 	const struct gmt_compacted *compacted = &state->snapshot->compacted;
@@ -395,7 +395,7 @@ enum gmt_status gmt_history_init(struct gmt_history *ret_history,
 	ret_history->observer = (struct gmt_replay_observer){
 		.before = before_event,
 		.next_needed_stamp = &state->next_needed_stamp,
-		.folded = folded,
+		.compacted = compacted,
 		.began = began,
 		.ended = ended,
 		.finished = finished,

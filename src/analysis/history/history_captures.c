@@ -3,7 +3,8 @@
 
 #include "reader/load/clock.h"
 
-static void want(struct gmt_history *history, enum gmt_history_moment moment, uint64_t stamp)
+static void request_moment(struct gmt_history *history, enum gmt_history_moment moment,
+	uint64_t stamp)
 {
 	struct gmt_history_capture *capture = &history->captures[moment];
 
@@ -34,8 +35,9 @@ static uint64_t last_allocation(const struct gmt_snapshot *snapshot,
 void gmt_history_choose_moments(struct gmt_history *history, const struct gmt_snapshot *snapshot,
 	const struct gmt_timeline *timeline, uint64_t until_ns)
 {
-	want(history, GMT_MOMENT_WORK_END, timeline->work_end);
-	want(history, GMT_MOMENT_LAST_ALLOCATION, last_allocation(snapshot, timeline, until_ns));
+	request_moment(history, GMT_MOMENT_WORK_END, timeline->work_end);
+	request_moment(history, GMT_MOMENT_LAST_ALLOCATION,
+		last_allocation(snapshot, timeline, until_ns));
 	for (size_t i = 0; i < timeline->series_count; i++) {
 		const struct gmt_step_series *series = &timeline->series[i];
 		size_t last = series->steps.count;
@@ -43,7 +45,7 @@ void gmt_history_choose_moments(struct gmt_history *history, const struct gmt_sn
 		while (last && !is_within(snapshot, series->steps.items[last - 1].end, until_ns))
 			last--;
 		if (last)
-			want(history, i ? GMT_MOMENT_LAST_STEP_2 : GMT_MOMENT_LAST_STEP,
+			request_moment(history, i ? GMT_MOMENT_LAST_STEP_2 : GMT_MOMENT_LAST_STEP,
 				series->steps.items[last - 1].end);
 	}
 	for (size_t i = 0; i < timeline->phases.count; i++) {
@@ -51,11 +53,12 @@ void gmt_history_choose_moments(struct gmt_history *history, const struct gmt_sn
 
 		if (phase->source == GMT_MARK_SOURCE_PROGRAM && !phase->open &&
 			is_within(snapshot, phase->end, until_ns))
-			want(history, GMT_MOMENT_LAST_PHASE, phase->end);
+			request_moment(history, GMT_MOMENT_LAST_PHASE, phase->end);
 	}
 	if (history->captures[GMT_MOMENT_LAST_PHASE].wanted &&
 		history->captures[GMT_MOMENT_LAST_STEP].wanted)
-		want(history, GMT_MOMENT_LAST_PHASE, history->captures[GMT_MOMENT_LAST_STEP].stamp);
+		request_moment(history, GMT_MOMENT_LAST_PHASE,
+			history->captures[GMT_MOMENT_LAST_STEP].stamp);
 }
 
 bool gmt_history_capture_now(struct gmt_history_capture *capture,

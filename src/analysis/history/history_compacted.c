@@ -36,7 +36,7 @@ void gmt_history_plan_compacted(struct gmt_history_series *ret_series,
 {
 	uint64_t stride = ret_series->stride;
 
-	if (!gmt_snapshot_folded(snapshot))
+	if (!gmt_snapshot_compacted_events(snapshot))
 		return;
 	ret_series->lacks_compacted_samples = steps->lacks_compacted_samples ||
 		(steps->steps.items[0].end <= snapshot->compacted.fold.stamp && !steps->compacted.count);
@@ -164,12 +164,12 @@ static bool add_counter(struct setter *setter, const struct gmt_snapshot *snapsh
 
 		if (row->step == compacted->steps && !is_last)
 			continue;
-		if (row->step > compacted->steps || !row->site || row->site > replay->past_sites.count ||
-			step < setter->last_step) {
+		if (row->step > compacted->steps || !row->site ||
+			row->site > replay->compacted_sites.count || step < setter->last_step) {
 			setter->follower->series->lacks_compacted_samples = true;
 			return true;
 		}
-		site_plus_1 = replay->past_sites.items[row->site - 1];
+		site_plus_1 = replay->compacted_sites.items[row->site - 1];
 		if ((step + stride - 1) / stride != setter->interval && !end_interval(setter))
 			return false;
 		setter->interval = (step + stride - 1) / stride;
@@ -223,7 +223,7 @@ bool gmt_history_set_compacted(struct gmt_history_follower *follower, struct gmt
 		return true;
 	/* The reserved memory is zeroed. */
 	done = find_ranges(&setter, &snapshot->compacted) &&
-		gmt_vec_reserve(&setter.parts, replay->past_sites.count) &&
+		gmt_vec_reserve(&setter.parts, replay->compacted_sites.count) &&
 		gmt_vec_reserve(&setter.wholes, replay->accounting.sites.count);
 	forget_survivors(follower);
 	for (size_t i = 0; done && i < follower->steps->compacted.count; i++)

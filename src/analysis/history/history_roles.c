@@ -59,7 +59,7 @@ static bool name_block(struct gmt_history_roles *roles, const struct gmt_account
 	return gmt_map_put(&roles->named, key, gmt_account_sum_bytes(bytes, block->size_bytes));
 }
 
-static void give_roles(struct gmt_history_roles *roles, struct gmt_history *history,
+static void assign_roles(struct gmt_history_roles *roles, struct gmt_history *history,
 	const struct gmt_accounting *accounting)
 {
 	for (size_t i = 0; i < roles->named.capacity; i++) {
@@ -83,7 +83,7 @@ bool gmt_history_roles_follow(struct gmt_history_roles *roles, struct gmt_histor
 		const struct gmt_snapshot_mark *mark = &roles->snapshot->marks.items[roles->next++];
 
 		if (mark->kind == GMT_MARK_KIND_ROLES)
-			give_roles(roles, history, accounting);
+			assign_roles(roles, history, accounting);
 		else if (!name_block(roles, accounting, mark))
 			return false;
 	}

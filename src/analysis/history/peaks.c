@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* Pairs the accounts of layers cuda and torch on each device, once for each new account. */
-static void know_accounts(struct gmt_peaks *peaks, const struct gmt_accounting *accounting)
+static void add_new_accounts(struct gmt_peaks *peaks, const struct gmt_accounting *accounting)
 {
 	for (; peaks->known < accounting->accounts.count && peaks->known < GMT_PEAKS_ACCOUNTS;
 		peaks->known++) {
@@ -48,8 +48,8 @@ void gmt_peaks_forget(struct gmt_peaks *peaks, const struct gmt_accounting *acco
 	}
 }
 
-static bool keep(struct gmt_peak *peak, const struct gmt_account_block *block, uint64_t address,
-	uint32_t phase)
+static bool store_block(struct gmt_peak *peak, const struct gmt_account_block *block,
+	uint64_t address, uint32_t phase)
 {
 	struct gmt_peaks_block *slot = gmt_vec_push(&peak->ended);
 
@@ -68,13 +68,13 @@ bool gmt_peaks_end(struct gmt_peaks *peaks, const struct gmt_accounting *account
 	if (account >= GMT_PEAKS_ACCOUNTS)
 		return true;
 	if (block->sequence <= peaks->accounts[account].sequence &&
-		!keep(&peaks->accounts[account], block, address, phase))
+		!store_block(&peaks->accounts[account], block, address, phase))
 		return false;
 	if (peaks->known < accounting->accounts.count)
-		know_accounts(peaks, accounting);
+		add_new_accounts(peaks, accounting);
 	torch = peaks->torch_plus_1[account];
 	return !torch || block->sequence > peaks->accounts[torch - 1].sequence ||
-		keep(&peaks->accounts[torch - 1], block, address, phase);
+		store_block(&peaks->accounts[torch - 1], block, address, phase);
 }
 
 bool gmt_peaks_knows(const struct gmt_peaks *peaks, const struct gmt_accounting *accounting,

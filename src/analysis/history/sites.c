@@ -18,7 +18,7 @@ static struct gmt_site site_row(const struct gmt_replay *replay, uint32_t id)
 	const struct gmt_accounting *accounting = &replay->accounting;
 	const struct gmt_account_site *site = &accounting->sites.items[id];
 	const struct gmt_account *account = &accounting->accounts.items[site->account];
-	const struct gmt_replay_allocating_thread *maker = &replay->site_makers.items[id];
+	const struct gmt_replay_allocating_thread *allocating_thread = &replay->site_threads.items[id];
 	struct gmt_account_amount peak = gmt_account_site_peak(accounting, id);
 	struct gmt_replay_live end = gmt_replay_end_site(replay, id);
 
@@ -28,7 +28,7 @@ static struct gmt_site site_row(const struct gmt_replay *replay, uint32_t id)
 		.device = account->device,
 		.space = accounting->spaces.items[site->space].space,
 		.stack = replay->site_stacks.items[id],
-		.thread = maker->several ? 0 : maker->thread,
+		.thread = allocating_thread->several ? 0 : allocating_thread->thread,
 		.live_bytes = end.bytes,
 		.live_blocks = end.blocks,
 		.left_bytes = site->live_bytes,

@@ -11,9 +11,9 @@ enum {
 	STRETCHES = 8,
 };
 
-struct gmt_leak_span gmt_leak_span_of(const struct gmt_leak_maker *maker, uint32_t series)
+struct gmt_leak_span gmt_leak_span_of(const struct gmt_leak_builder *builder, uint32_t series)
 {
-	const struct gmt_history_series *history = &maker->history->series[series];
+	const struct gmt_history_series *history = &builder->history->series[series];
 	struct gmt_leak_span span = {
 		.series = series,
 		.moment = series ? GMT_MOMENT_LAST_STEP_2 : GMT_MOMENT_LAST_STEP,
@@ -24,8 +24,8 @@ struct gmt_leak_span gmt_leak_span_of(const struct gmt_leak_maker *maker, uint32
 
 	span.warmup = span.steps / 5 < MAX_WARMUP ? span.steps / 5 : MAX_WARMUP;
 	span.warmup += !span.warmup;
-	if (maker->options->warmup_steps != UINT32_MAX)
-		span.warmup = maker->options->warmup_steps;
+	if (builder->options->warmup_steps != UINT32_MAX)
+		span.warmup = builder->options->warmup_steps;
 	span.first_sample = (span.warmup + span.stride - 1) / span.stride;
 	if (span.steps > span.warmup)
 		span.margin = 1 + (span.steps - span.warmup) / 16;
@@ -45,11 +45,12 @@ bool gmt_leak_is_long_enough(const struct gmt_leak_span *span)
  */
 void gmt_leak_curve_add(struct gmt_leak_search *search, uint32_t site)
 {
-	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_leak_builder *builder = search->builder;
 	const struct gmt_leak_span *span = &search->span;
-	const struct gmt_history_site *row = &maker->history->sites.items[site];
+	const struct gmt_history_site *row = &builder->history->sites.items[site];
 	const struct gmt_history_sample *samples =
-		gmt_vec_at(&maker->history->series[span->series].samples, row->first_sample[span->series]);
+		gmt_vec_at(&builder->history->series[span->series].samples,
+			row->first_sample[span->series]);
 	uint32_t count = row->sample_count[span->series];
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -65,10 +66,10 @@ void gmt_leak_curve_add(struct gmt_leak_search *search, uint32_t site)
 
 uint64_t gmt_leak_held_by(const struct gmt_leak_search *search, uint32_t site, size_t sample)
 {
-	const struct gmt_leak_maker *maker = search->maker;
-	const struct gmt_history_site *row = &maker->history->sites.items[site];
+	const struct gmt_leak_builder *builder = search->builder;
+	const struct gmt_history_site *row = &builder->history->sites.items[site];
 	const struct gmt_history_sample *samples =
-		gmt_vec_at(&maker->history->series[search->span.series].samples,
+		gmt_vec_at(&builder->history->series[search->span.series].samples,
 			row->first_sample[search->span.series]);
 	uint64_t bytes = 0;
 
@@ -127,8 +128,8 @@ struct gmt_leak_climb gmt_leak_curve_climb(const struct gmt_leak_search *search)
 struct gmt_leak_line gmt_leak_line_of(const struct gmt_leak_search *search, uint32_t group,
 	const uint32_t *sites, size_t site_count, const struct gmt_leak_climb *climb)
 {
-	const struct gmt_leak_maker *maker = search->maker;
-	const struct gmt_leak_group *row = &maker->groups.items[group];
+	const struct gmt_leak_builder *builder = search->builder;
+	const struct gmt_leak_group *row = &builder->groups.items[group];
 	struct gmt_leak_line line = { .layer = row->layer, .device = row->device, .space = row->space };
 	int64_t sum = 0, most = INT64_MIN;
 
@@ -139,10 +140,10 @@ struct gmt_leak_line gmt_leak_line_of(const struct gmt_leak_search *search, uint
 		sum += rose;
 		if (rose > most) {
 			most = rose;
-			line.stack = maker->replay->site_stacks.items[sites[i]];
+			line.stack = builder->replay->site_stacks.items[sites[i]];
 		}
 	}
-	line.own_line = gmt_traces_own_line(maker->traces, line.stack);
+	line.own_line = gmt_traces_own_line(builder->traces, line.stack);
 	line.bytes = sum > 0 ? (uint64_t)sum : 0;
 	return line;
 }
@@ -183,27 +184,27 @@ static bool are_most_filled(const struct gmt_leak_search *search)
 static bool turns_over(const struct gmt_leak_search *search, const uint32_t *sites,
 	size_t site_count)
 {
-	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_leak_builder *builder = search->builder;
 	size_t samples = search->span.samples;
 	uint64_t left = search->held.items[samples - 1] - search->held.items[samples - 1 - samples / 4],
 			 ended = 0;
 
 	for (size_t i = 0; i < site_count; i++)
-		ended += maker->history->sites.items[sites[i]].late_bytes[search->span.series];
+		ended += builder->history->sites.items[sites[i]].late_bytes[search->span.series];
 	return ended && ended >= left / 2;
 }
 
 bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group,
 	const uint32_t *sites, size_t site_count, struct gmt_rise *ret_rise)
 {
-	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_leak_builder *builder = search->builder;
 	const struct gmt_leak_span *span = &search->span;
-	const struct gmt_step_series *series = &maker->timeline->series[span->series];
-	bool is_later = maker->history->captures[search->horizon].stamp >
-		maker->history->captures[span->moment].stamp;
+	const struct gmt_step_series *series = &builder->timeline->series[span->series];
+	bool is_later = builder->history->captures[search->horizon].stamp >
+		builder->history->captures[span->moment].stamp;
 	size_t count;
 	const struct gmt_history_block *blocks =
-		gmt_leak_blocks(maker, is_later ? search->horizon : span->moment, group, &count);
+		gmt_leak_blocks(builder, is_later ? search->horizon : span->moment, group, &count);
 	struct gmt_slope slope;
 	uint32_t step;
 
@@ -233,11 +234,11 @@ bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group,
 struct gmt_leak_ages gmt_leak_ages_of(const struct gmt_leak_search *search, uint32_t group)
 {
 	const struct gmt_leak_span *span = &search->span;
-	const struct gmt_step_series *series = &search->maker->timeline->series[span->series];
+	const struct gmt_step_series *series = &search->builder->timeline->series[span->series];
 	struct gmt_leak_ages ages = { 0 };
 	size_t count;
 	const struct gmt_history_block *blocks =
-		gmt_leak_blocks(search->maker, span->moment, group, &count);
+		gmt_leak_blocks(search->builder, span->moment, group, &count);
 	uint32_t step;
 
 	for (size_t i = 0; i < count; i++) {
@@ -257,7 +258,7 @@ static uint64_t bytes_until(const struct gmt_leak_search *search, uint32_t group
 {
 	size_t count;
 	const struct gmt_history_block *blocks =
-		gmt_leak_blocks(search->maker, search->span.moment, group, &count);
+		gmt_leak_blocks(search->builder, search->span.moment, group, &count);
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < count && blocks[i].stamp <= stamp; i++)
@@ -271,7 +272,7 @@ static uint64_t bytes_until(const struct gmt_leak_search *search, uint32_t group
  */
 static uint64_t settled_stamp(const struct gmt_leak_search *search)
 {
-	return search->maker->timeline->series[search->span.series]
+	return search->builder->timeline->series[search->span.series]
 		.steps.items[search->span.steps - 2]
 		.begin;
 }
@@ -284,7 +285,8 @@ uint64_t gmt_leak_settled_bytes(const struct gmt_leak_search *search, uint32_t g
 uint64_t gmt_leak_old_bytes(const struct gmt_leak_search *search, uint32_t group,
 	const struct gmt_rise *rise)
 {
-	const struct gmt_step *steps = search->maker->timeline->series[search->span.series].steps.items;
+	const struct gmt_step *steps =
+		search->builder->timeline->series[search->span.series].steps.items;
 	uint64_t settled = settled_stamp(search),
 			 before = steps[(rise->last_rise - 1) * search->span.stride].end;
 
@@ -295,7 +297,7 @@ uint64_t gmt_leak_block_bytes(const struct gmt_leak_search *search, uint32_t gro
 {
 	size_t count;
 	const struct gmt_history_block *blocks =
-		gmt_leak_blocks(search->maker, search->span.moment, group, &count);
+		gmt_leak_blocks(search->builder, search->span.moment, group, &count);
 
 	for (size_t i = 1; i < count; i++)
 		if (blocks[i].size_bytes != blocks[0].size_bytes)
@@ -305,10 +307,10 @@ uint64_t gmt_leak_block_bytes(const struct gmt_leak_search *search, uint32_t gro
 
 void gmt_leak_set_steps_to_oom(const struct gmt_leak_search *search, struct gmt_leak *leak)
 {
-	const struct gmt_leak_maker *maker = search->maker;
-	const struct gmt_history_capture *capture = &maker->history->captures[search->span.moment];
+	const struct gmt_leak_builder *builder = search->builder;
+	const struct gmt_history_capture *capture = &builder->history->captures[search->span.moment];
 	const struct gmt_device *device =
-		leak->device >= 0 ? gmt_snapshot_device(maker->snapshot, (uint32_t)leak->device) : NULL;
+		leak->device >= 0 ? gmt_snapshot_device(builder->snapshot, (uint32_t)leak->device) : NULL;
 	uint64_t held = 0, cached = 0;
 	double steps;
 

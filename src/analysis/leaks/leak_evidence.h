@@ -60,7 +60,7 @@ struct gmt_leak_climb {
 
 /* A search for growth in one series. */
 struct gmt_leak_search {
-	struct gmt_leak_maker *maker;
+	struct gmt_leak_builder *builder;
 	struct gmt_leak_span span;
 	/* If a rise is freed before this moment, the program freed it itself. */
 	enum gmt_history_moment horizon;
@@ -97,7 +97,7 @@ struct gmt_leak_ages {
 };
 
 /* Returns the range of steps that a search in this series judges. */
-struct gmt_leak_span gmt_leak_span_of(const struct gmt_leak_maker *maker, uint32_t series);
+struct gmt_leak_span gmt_leak_span_of(const struct gmt_leak_builder *builder, uint32_t series);
 
 /* Returns whether the range has enough steps and samples for a verdict. */
 bool gmt_leak_is_long_enough(const struct gmt_leak_span *span);
@@ -108,7 +108,7 @@ bool gmt_leak_is_long_enough(const struct gmt_leak_span *span);
  * returned one by one. Then frees count until the end of the work. Otherwise all blocks ended at
  * once, which proves nothing. Then frees count only until the last allocation.
  */
-enum gmt_history_moment gmt_leak_horizon_of(const struct gmt_leak_maker *maker,
+enum gmt_history_moment gmt_leak_horizon_of(const struct gmt_leak_builder *builder,
 	const struct gmt_leak_span *span);
 
 /* Returns whether the search uses a block of a group. */
@@ -161,7 +161,13 @@ bool gmt_leak_is_of_parameters(const struct gmt_leak_search *search, uint32_t gr
 /*
  * Returns whether a block belongs to the rise. `context` is a gmt_leak_rising. See gmt_leak_filter.
  */
-bool gmt_leak_is_of_rise(const void *context, const struct gmt_history_block *block);
+static inline bool gmt_leak_is_of_rise(const void *context, const struct gmt_history_block *block)
+{
+	const struct gmt_leak_rising *rising = context;
+	uint64_t unused;
+
+	return !rising->sites.count || gmt_map_find(&rising->sites, block->site, &unused);
+}
 
 /*
  * Build and judge a curve in `held` and `low`. `begin` sets the curve to zero, `add` adds one site,

@@ -26,17 +26,17 @@ struct curve {
 /* Fills curve->held and is_joined from the sites. False when out of memory. */
 static bool fill(struct gmt_leak_search *search, struct curve *curve, size_t first, size_t count)
 {
-	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_leak_builder *builder = search->builder;
 	uint64_t all_bytes = 0, joined_bytes = 0;
 
 	if (!gmt_leak_curve_begin(search))
 		return false;
 	for (size_t i = 0; i < curve->site_count; i++) {
-		uint32_t site = curve->sites[i], stack = maker->replay->site_stacks.items[site];
+		uint32_t site = curve->sites[i], stack = builder->replay->site_stacks.items[site];
 		uint64_t bytes = gmt_leak_held_by(search, site, first + count - 1);
 
 		all_bytes += bytes;
-		if (maker->traces->stack_frame_kinds.items[stack] & GMT_FRAME_KIND_BIT(CAT))
+		if (builder->traces->stack_frame_kinds.items[stack] & GMT_FRAME_KIND_BIT(CAT))
 			joined_bytes += bytes;
 		gmt_leak_curve_add(search, site);
 	}
@@ -76,25 +76,25 @@ static bool are_comparable(const struct gmt_leak *leak, const struct gmt_leak *o
 }
 
 static struct curve curve_of(const struct gmt_leak *leak, const uint32_t *sites,
-	const size_t *first_site, uint64_t *room)
+	const size_t *first_site, uint64_t *remaining)
 {
 	return (struct curve){
 		.sites = sites + first_site[leak->group],
 		.site_count = first_site[leak->group + 1] - first_site[leak->group],
-		.held = room,
+		.held = remaining,
 	};
 }
 
 /*
  * Finds the finding that leaks->rows.items[row] follows. Sets *ret_leader to it, or to NULL if it
- * follows no finding. Sets *ret_line to the line that follows. `room` must have space for two
+ * follows no finding. Sets *ret_line to the line that follows. `remaining` must have space for two
  * curves. False when out of memory.
  */
 static bool find_leader(struct gmt_leak_search *search, size_t row, const uint32_t *sites,
-	const size_t *first_site, uint64_t *room, struct gmt_leak **ret_leader,
+	const size_t *first_site, uint64_t *remaining, struct gmt_leak **ret_leader,
 	struct gmt_leak_line *ret_line)
 {
-	struct gmt_leaks *leaks = search->maker->leaks;
+	struct gmt_leaks *leaks = search->builder->leaks;
 	const struct gmt_leak *leak = &leaks->rows.items[row];
 	size_t first = search->span.first_sample, count = search->span.samples - first;
 	const struct gmt_leak_climb climb = { first, first + count - 1, 0 };
@@ -110,12 +110,12 @@ static bool find_leader(struct gmt_leak_search *search, size_t row, const uint32
 		if (!are_comparable(leak, other, search->span.series))
 			continue;
 		if (!is_filled) {
-			curve = curve_of(leak, sites, first_site, room);
+			curve = curve_of(leak, sites, first_site, remaining);
 			if (!fill(search, &curve, first, count))
 				return false;
 			is_filled = true;
 		}
-		leader = curve_of(other, sites, first_site, room + count);
+		leader = curve_of(other, sites, first_site, remaining + count);
 		if (curve.is_joined)
 			return true;
 		if (!fill(search, &leader, first, count))
@@ -132,15 +132,15 @@ static bool find_leader(struct gmt_leak_search *search, size_t row, const uint32
 bool gmt_leak_join_followers(struct gmt_leak_search *search, const uint32_t *sites,
 	const size_t *first_site)
 {
-	struct gmt_leaks *leaks = search->maker->leaks;
-	GMT_VEC(uint64_t) room = { 0 };
-	bool done = gmt_vec_reserve(&room, 2 * search->span.samples);
+	struct gmt_leaks *leaks = search->builder->leaks;
+	GMT_VEC(uint64_t) remaining = { 0 };
+	bool done = gmt_vec_reserve(&remaining, 2 * search->span.samples);
 
 	for (size_t row = leaks->rows.count; done && row-- > 0;) {
 		struct gmt_leak_line line, *follower;
 		struct gmt_leak *leader, *last;
 
-		done = find_leader(search, row, sites, first_site, room.items, &leader, &line);
+		done = find_leader(search, row, sites, first_site, remaining.items, &leader, &line);
 		if (!done || !leader)
 			continue;
 		follower = gmt_vec_push(&leader->followers);
@@ -153,6 +153,6 @@ bool gmt_leak_join_followers(struct gmt_leak_search *search, const uint32_t *sit
 		if (last != &leaks->rows.items[row])
 			leaks->rows.items[row] = *last;
 	}
-	gmt_vec_fini(&room);
+	gmt_vec_fini(&remaining);
 	return done;
 }

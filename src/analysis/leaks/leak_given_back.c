@@ -7,60 +7,62 @@
 #include "reader/stacks/frame_kinds.h"
 
 enum {
-	MOST_GATHERS = 100,
-	MOST_JOINTS = 10000,  /* Most calls that join tensors that are searched for gathers. */
-	/* Smallest block of PyTorch. It may hold a single value of SMALLEST_VALUE bytes. */
-	SMALLEST_BLOCK = 512,
+	MAX_GATHERS = 100,
+	MAX_JOINTS = 10000,  /* Most calls that join tensors that are searched for gathers. */
+	/* Smallest block of PyTorch. It may hold a single value of MIN_VALUE bytes. */
+	MIN_BLOCK = 512,
 	/* The other early blocks must have at least as many bytes as this many steps leave. */
 	MODEL_STEPS = 4,
-	SMALLEST_VALUE = 4,   /* Bytes. */
+	MIN_VALUE = 4,   /* Bytes. */
 };
 
-static bool is_of_cache(const struct gmt_leak_maker *maker, const struct gmt_history_block *block)
+static bool is_of_cache(const struct gmt_leak_builder *builder,
+	const struct gmt_history_block *block)
 {
-	uint32_t group_plus_1 = maker->group_of.items[block->site];
+	uint32_t group_plus_1 = builder->group_of.items[block->site];
 
-	return group_plus_1 && maker->groups.items[group_plus_1 - 1].is_cache;
+	return group_plus_1 && builder->groups.items[group_plus_1 - 1].is_cache;
 }
 
 /*
  * Returns the bytes that live at a moment and are older than `stamp`. Caches do not count: memory
  * that PyTorch keeps for reuse outlives everything.
  */
-static uint64_t bytes_before(const struct gmt_leak_maker *maker, enum gmt_history_moment moment,
+static uint64_t bytes_before(const struct gmt_leak_builder *builder, enum gmt_history_moment moment,
 	uint64_t stamp)
 {
-	const struct gmt_history_capture *capture = &maker->history->captures[moment];
+	const struct gmt_history_capture *capture = &builder->history->captures[moment];
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < capture->blocks.count; i++)
 		if (capture->blocks.items[i].stamp <= stamp &&
-			!is_of_cache(maker, &capture->blocks.items[i]))
+			!is_of_cache(builder, &capture->blocks.items[i]))
 			bytes += capture->blocks.items[i].size_bytes;
 	return bytes;
 }
 
-enum gmt_history_moment gmt_leak_horizon_of(const struct gmt_leak_maker *maker,
+enum gmt_history_moment gmt_leak_horizon_of(const struct gmt_leak_builder *builder,
 	const struct gmt_leak_span *span)
 {
-	const struct gmt_step *steps = maker->timeline->series[span->series].steps.items;
+	const struct gmt_step *steps = builder->timeline->series[span->series].steps.items;
 	uint64_t early = steps[0].end;
-	uint64_t in_work = bytes_before(maker, span->moment, early);
-	uint64_t at_end = bytes_before(maker, GMT_MOMENT_WORK_END, early);
+	uint64_t in_work = bytes_before(builder, span->moment, early);
+	uint64_t at_end = bytes_before(builder, GMT_MOMENT_WORK_END, early);
 
-	if (maker->timeline->series[span->series].frees_itself)
+	if (builder->timeline->series[span->series].frees_itself)
 		return GMT_MOMENT_WORK_END;
 	return in_work && at_end >= in_work / 2 ? GMT_MOMENT_WORK_END : GMT_MOMENT_LAST_ALLOCATION;
 }
 
 uint64_t gmt_leak_later_bytes(const struct gmt_leak_search *search, uint32_t group)
 {
-	const struct gmt_leak_maker *maker = search->maker;
-	const struct gmt_history_capture *last_step = &maker->history->captures[search->span.moment];
-	const struct gmt_history_capture *horizon = &maker->history->captures[search->horizon];
+	const struct gmt_leak_builder *builder = search->builder;
+	const struct gmt_history_capture *last_step = &builder->history->captures[search->span.moment];
+	const struct gmt_history_capture *horizon = &builder->history->captures[search->horizon];
 	size_t count;
-	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, search->horizon, group, &count);
-	uint64_t first = maker->timeline->series[search->span.series].steps.items[0].begin, bytes = 0;
+	const struct gmt_history_block *blocks =
+		gmt_leak_blocks(builder, search->horizon, group, &count);
+	uint64_t first = builder->timeline->series[search->span.series].steps.items[0].begin, bytes = 0;
 
 	if (!horizon->taken || horizon->stamp <= last_step->stamp)
 		return UINT64_MAX;
@@ -72,7 +74,7 @@ uint64_t gmt_leak_later_bytes(const struct gmt_leak_search *search, uint32_t gro
 	 * The steps did not keep blocks that existed before them. So these blocks count as still held,
 	 * whenever they end.
 	 */
-	blocks = gmt_leak_blocks(maker, search->span.moment, group, &count);
+	blocks = gmt_leak_blocks(builder, search->span.moment, group, &count);
 	for (size_t i = 0; i < count && blocks[i].stamp <= first; i++)
 		bytes += gmt_leak_uses_block(search, &blocks[i]) ? blocks[i].size_bytes : 0;
 	return bytes;
@@ -84,7 +86,7 @@ static bool is_left_of(const struct gmt_leak_rising *rising, uint32_t group,
 {
 	size_t count;
 	const struct gmt_history_block *blocks =
-		gmt_leak_blocks(rising->search->maker, moment, group, &count);
+		gmt_leak_blocks(rising->search->builder, moment, group, &count);
 
 	for (size_t i = 0; i < count; i++)
 		if (gmt_leak_is_of_rise(rising, &blocks[i]))
@@ -95,27 +97,27 @@ static bool is_left_of(const struct gmt_leak_rising *rising, uint32_t group,
 bool gmt_leak_is_freed_first(const struct gmt_leak_rising *rising, uint32_t group)
 {
 	struct gmt_leak_search *search = rising->search;
-	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_leak_builder *builder = search->builder;
 	uint64_t last = 0, all_bytes = 0, before_bytes = 0, unused;
 
-	if (!gmt_steps_are_inferred(maker->timeline->series[search->span.series].source) ||
+	if (!gmt_steps_are_inferred(builder->timeline->series[search->span.series].source) ||
 		search->horizon != GMT_MOMENT_LAST_ALLOCATION ||
-		search->pairs_left < maker->history->sites.count ||
+		search->pairs_left < builder->history->sites.count ||
 		is_left_of(rising, group, GMT_MOMENT_WORK_END))
 		return false;
-	search->pairs_left -= maker->history->sites.count;
-	for (uint32_t site = 0; site < maker->history->sites.count; site++) {
-		const struct gmt_history_site *row = &maker->history->sites.items[site];
+	search->pairs_left -= builder->history->sites.count;
+	for (uint32_t site = 0; site < builder->history->sites.count; site++) {
+		const struct gmt_history_site *row = &builder->history->sites.items[site];
 
-		if (maker->group_of.items[site] == group + 1 &&
+		if (builder->group_of.items[site] == group + 1 &&
 			(!rising->sites.count || gmt_map_find(&rising->sites, site, &unused)) &&
 			row->last_end_stamp > last)
 			last = row->last_end_stamp;
 	}
-	for (uint32_t site = 0; site < maker->history->sites.count; site++) {
-		const struct gmt_history_site *row = &maker->history->sites.items[site];
+	for (uint32_t site = 0; site < builder->history->sites.count; site++) {
+		const struct gmt_history_site *row = &builder->history->sites.items[site];
 
-		if (maker->group_of.items[site] == group + 1)
+		if (builder->group_of.items[site] == group + 1)
 			continue;
 		all_bytes += row->early_end_bytes;
 		before_bytes += row->early_end_stamp < last ? row->early_end_bytes : 0;
@@ -137,11 +139,11 @@ static uint32_t file_of(const struct gmt_traces *traces, uint32_t stack)
 /* Returns whether a stack made no block in the steps of the series. */
 static bool is_behind_steps(const struct gmt_leak_search *search, uint32_t stack)
 {
-	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_leak_builder *builder = search->builder;
 
-	for (uint32_t site = 0; site < maker->history->sites.count; site++)
-		if (maker->replay->site_stacks.items[site] == stack &&
-			maker->history->sites.items[site].sample_count[search->span.series])
+	for (uint32_t site = 0; site < builder->history->sites.count; site++)
+		if (builder->replay->site_stacks.items[site] == stack &&
+			builder->history->sites.items[site].sample_count[search->span.series])
 			return false;
 	return true;
 }
@@ -149,24 +151,24 @@ static bool is_behind_steps(const struct gmt_leak_search *search, uint32_t stack
 /* Fills search->gathers with the allocations that joined tensors after the last step. */
 static bool find_gathers(struct gmt_leak_search *search)
 {
-	const struct gmt_leak_maker *maker = search->maker;
-	const struct gmt_snapshot *snapshot = maker->snapshot;
-	uint64_t first = maker->history->captures[search->span.moment].stamp;
+	const struct gmt_leak_builder *builder = search->builder;
+	const struct gmt_snapshot *snapshot = builder->snapshot;
+	uint64_t first = builder->history->captures[search->span.moment].stamp;
 	size_t joints = 0, i = snapshot->events.count;
 
 	search->has_gathers = true;
-	while (i-- > snapshot->compacted_events && joints < MOST_JOINTS &&
-		search->gathers.count < MOST_GATHERS) {
+	while (i-- > snapshot->compacted_events && joints < MAX_JOINTS &&
+		search->gathers.count < MAX_GATHERS) {
 		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
 		uint32_t stack;
 
 		if (event.stamp <= first)
 			break;
 		if (event.kind != GMT_KIND_ALLOC || event.layer != GMT_LAYER_TORCH ||
-			event.stamp > maker->timeline->work_end)
+			event.stamp > builder->timeline->work_end)
 			continue;
-		stack = maker->traces->stack_of_trace[event.trace];
-		if (!(maker->traces->stack_frame_kinds.items[stack] & GMT_FRAME_KIND_BIT(CAT)))
+		stack = builder->traces->stack_of_trace[event.trace];
+		if (!(builder->traces->stack_frame_kinds.items[stack] & GMT_FRAME_KIND_BIT(CAT)))
 			continue;
 		joints++;
 		if (!is_behind_steps(search, stack))
@@ -175,7 +177,7 @@ static bool find_gathers(struct gmt_leak_search *search)
 		struct gmt_leak_gather *gather = gmt_vec_push(&search->gathers);
 		if (!gather)
 			return false;
-		*gather = (struct gmt_leak_gather){ file_of(maker->traces, stack), event.size_bytes };
+		*gather = (struct gmt_leak_gather){ file_of(builder->traces, stack), event.size_bytes };
 	}
 	return true;
 }
@@ -183,28 +185,27 @@ static bool find_gathers(struct gmt_leak_search *search)
 bool gmt_leak_is_gathered(const struct gmt_leak_rising *rising, uint32_t group, bool *ret_gathered)
 {
 	struct gmt_leak_search *search = rising->search;
-	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_leak_builder *builder = search->builder;
 	size_t count, at_end;
 	const struct gmt_history_block *blocks =
-		gmt_leak_blocks(maker, search->span.moment, group, &count);
+		gmt_leak_blocks(builder, search->span.moment, group, &count);
 	uint64_t bytes = 0, joined = 0;
 	uint32_t file;
 
 	*ret_gathered = false;
-	gmt_leak_blocks(maker, GMT_MOMENT_WORK_END, group, &at_end);
+	gmt_leak_blocks(builder, GMT_MOMENT_WORK_END, group, &at_end);
 	if (!count || at_end * 10 > count)
 		return true;
 	if (!search->has_gathers && !find_gathers(search))
 		return false;
-	file = file_of(maker->traces, maker->replay->site_stacks.items[blocks[count - 1].site]);
+	file = file_of(builder->traces, builder->replay->site_stacks.items[blocks[count - 1].site]);
 	/*
 	 * Least size of the tensors in these blocks. Results that keep their graph hold much more than
 	 * the program joined.
 	 */
 	for (size_t i = 0; i < count; i++)
 		if (gmt_leak_is_of_rise(rising, &blocks[i]))
-			bytes +=
-				blocks[i].size_bytes <= SMALLEST_BLOCK ? SMALLEST_VALUE : blocks[i].size_bytes / 2;
+			bytes += blocks[i].size_bytes <= MIN_BLOCK ? MIN_VALUE : blocks[i].size_bytes / 2;
 	for (size_t i = 0; file && i < search->gathers.count; i++)
 		joined += search->gathers.items[i].file == file ? search->gathers.items[i].bytes : 0;
 	*ret_gathered = joined && joined >= bytes;

@@ -56,14 +56,14 @@ static void count_block(struct sites *sites, uint32_t id)
 }
 
 /* Finds the sites of a group's blocks. Leaves out sites that left only a few blocks. */
-static void find_sites(const struct gmt_leak_maker *maker, const struct gmt_leak *leak,
+static void find_sites(const struct gmt_leak_builder *builder, const struct gmt_leak *leak,
 	struct sites *ret_sites)
 {
 	const struct gmt_history_block *blocks;
 	size_t count = 0, most = 0, kept = 0;
 
 	ret_sites->count = 0;
-	blocks = gmt_leak_blocks(maker, moment_of(leak), leak->group, &count);
+	blocks = gmt_leak_blocks(builder, moment_of(leak), leak->group, &count);
 	for (size_t i = 0; i < count; i++)
 		count_block(ret_sites, blocks[i].site);
 	for (size_t i = 0; i < ret_sites->count; i++)
@@ -74,68 +74,70 @@ static void find_sites(const struct gmt_leak_maker *maker, const struct gmt_leak
 	ret_sites->count = kept;
 }
 
-static struct stack stack_of(const struct gmt_leak_maker *maker, const struct site *site)
+static struct stack stack_of(const struct gmt_leak_builder *builder, const struct site *site)
 {
 	struct stack stack;
 
-	stack.places =
-		gmt_traces_stack(maker->traces, maker->replay->site_stacks.items[site->id], &stack.count);
+	stack.places = gmt_traces_stack(builder->traces, builder->replay->site_stacks.items[site->id],
+		&stack.count);
 	return stack;
 }
 
-static bool is_python(const struct gmt_leak_maker *maker, uint32_t place)
+static bool is_python(const struct gmt_leak_builder *builder, uint32_t place)
 {
-	return gmt_traces_place(maker->traces, place)->kind == GMT_PLACE_PYTHON;
+	return gmt_traces_place(builder->traces, place)->kind == GMT_PLACE_PYTHON;
 }
 
-static const char *file_of(const struct gmt_leak_maker *maker, uint32_t place)
+static const char *file_of(const struct gmt_leak_builder *builder, uint32_t place)
 {
-	return gmt_traces_string(maker->traces, gmt_traces_place(maker->traces, place)->file);
+	return gmt_traces_string(builder->traces, gmt_traces_place(builder->traces, place)->file);
 }
 
-static const char *function_of(const struct gmt_leak_maker *maker, uint32_t place)
+static const char *function_of(const struct gmt_leak_builder *builder, uint32_t place)
 {
-	return gmt_traces_string(maker->traces, gmt_traces_place(maker->traces, place)->function);
+	return gmt_traces_string(builder->traces, gmt_traces_place(builder->traces, place)->function);
 }
 
-static bool is_call(const struct gmt_leak_maker *maker, uint32_t place)
+static bool is_call(const struct gmt_leak_builder *builder, uint32_t place)
 {
-	const char *file = file_of(maker, place);
+	const char *file = file_of(builder, place);
 
-	return is_python(maker, place) && strnlen(file, MAX_NAME_BYTES) < MAX_NAME_BYTES &&
+	return is_python(builder, place) && strnlen(file, MAX_NAME_BYTES) < MAX_NAME_BYTES &&
 		strstr(file, "/torch/nn/modules/module.py");
 }
 
-static bool is_call_with_hooks(const struct gmt_leak_maker *maker, uint32_t place)
+static bool is_call_with_hooks(const struct gmt_leak_builder *builder, uint32_t place)
 {
-	return is_call(maker, place) && strstr(function_of(maker, place), "inner");
+	return is_call(builder, place) && strstr(function_of(builder, place), "inner");
 }
 
 /* Returns whether a place is a function of torch.nn that returns one tensor. */
-static bool is_of_network(const struct gmt_leak_maker *maker, uint32_t place)
+static bool is_of_network(const struct gmt_leak_builder *builder, uint32_t place)
 {
-	const char *file = file_of(maker, place);
+	const char *file = file_of(builder, place);
 
-	if (!is_python(maker, place) || strnlen(file, MAX_NAME_BYTES) == MAX_NAME_BYTES ||
-		strnlen(function_of(maker, place), MAX_NAME_BYTES) == MAX_NAME_BYTES)
+	if (!is_python(builder, place) || strnlen(file, MAX_NAME_BYTES) == MAX_NAME_BYTES ||
+		strnlen(function_of(builder, place), MAX_NAME_BYTES) == MAX_NAME_BYTES)
 		return false;
 	return (strstr(file, "/torch/nn/modules/") || strstr(file, "/torch/nn/functional.py")) &&
-		!strstr(file, "/torch/nn/modules/rnn.py") && !strstr(function_of(maker, place), "ulti") &&
-		!strstr(function_of(maker, place), "_with_indices");
+		!strstr(file, "/torch/nn/modules/rnn.py") && !strstr(function_of(builder, place), "ulti") &&
+		!strstr(function_of(builder, place), "_with_indices");
 }
 
 /*
  * Returns whether the Python frames of a stack, from its leaf up to frame `end`, belong to torch.nn
  * and to no module with hooks.
  */
-static bool is_plain(const struct gmt_leak_maker *maker, const struct stack *stack, uint32_t end)
+static bool is_plain(const struct gmt_leak_builder *builder, const struct stack *stack,
+	uint32_t end)
 {
 	for (uint32_t i = 0; i < end; i++) {
 		uint32_t place = stack->places[i];
 
-		if (!is_python(maker, place))
+		if (!is_python(builder, place))
 			continue;
-		if (is_call(maker, place) ? is_call_with_hooks(maker, place) : !is_of_network(maker, place))
+		if (is_call(builder, place) ? is_call_with_hooks(builder, place)
+									: !is_of_network(builder, place))
 			return false;
 	}
 	return true;
@@ -156,13 +158,13 @@ static uint32_t shared_frames(const struct stack *a, const struct stack *b)
  * Returns the innermost of the shared Python frames that does not call a module. Returns UINT32_MAX
  * if there is no such frame, or if a hook sees the tensors made in deeper calls.
  */
-static uint32_t common_function(const struct gmt_leak_maker *maker, const struct stack *stack,
+static uint32_t common_function(const struct gmt_leak_builder *builder, const struct stack *stack,
 	uint32_t shared)
 {
 	for (uint32_t i = stack->count - shared; i < stack->count; i++) {
-		if (is_call_with_hooks(maker, stack->places[i]))
+		if (is_call_with_hooks(builder, stack->places[i]))
 			return UINT32_MAX;
-		if (is_python(maker, stack->places[i]) && !is_call(maker, stack->places[i]))
+		if (is_python(builder, stack->places[i]) && !is_call(builder, stack->places[i]))
 			return stack->places[i];
 	}
 	return UINT32_MAX;
@@ -172,7 +174,7 @@ static uint32_t common_function(const struct gmt_leak_maker *maker, const struct
  * Returns whether two stacks diverge within one call of a function of torch.nn, or at two lines of
  * it.
  */
-static bool is_one_call(const struct gmt_leak_maker *maker, const struct stack *a,
+static bool is_one_call(const struct gmt_leak_builder *builder, const struct stack *a,
 	const struct stack *b)
 {
 	uint32_t shared, inner_a, inner_b, function;
@@ -183,61 +185,61 @@ static bool is_one_call(const struct gmt_leak_maker *maker, const struct stack *
 	inner_a = a->count - shared;
 	inner_b = b->count - shared;
 
-	if (!inner_a || !inner_b || !is_plain(maker, a, inner_a) || !is_plain(maker, b, inner_b))
+	if (!inner_a || !inner_b || !is_plain(builder, a, inner_a) || !is_plain(builder, b, inner_b))
 		return false;
-	function = common_function(maker, a, shared);
-	if (function != UINT32_MAX && is_of_network(maker, function))
+	function = common_function(builder, a, shared);
+	if (function != UINT32_MAX && is_of_network(builder, function))
 		return true;
 	/* The same function at another line. The Python frames of both stacks are contiguous. */
-	return is_of_network(maker, a->places[inner_a - 1]) &&
-		is_of_network(maker, b->places[inner_b - 1]) &&
-		strcmp(file_of(maker, a->places[inner_a - 1]), file_of(maker, b->places[inner_b - 1])) ==
-		0 &&
-		strcmp(function_of(maker, a->places[inner_a - 1]),
-			function_of(maker, b->places[inner_b - 1])) == 0;
+	return is_of_network(builder, a->places[inner_a - 1]) &&
+		is_of_network(builder, b->places[inner_b - 1]) &&
+		strcmp(file_of(builder, a->places[inner_a - 1]),
+			file_of(builder, b->places[inner_b - 1])) == 0 &&
+		strcmp(function_of(builder, a->places[inner_a - 1]),
+			function_of(builder, b->places[inner_b - 1])) == 0;
 }
 
-static uint32_t frame_kinds_of(const struct gmt_leak_maker *maker, const struct site *site)
+static uint32_t frame_kinds_of(const struct gmt_leak_builder *builder, const struct site *site)
 {
-	return maker->traces->stack_frame_kinds.items[maker->replay->site_stacks.items[site->id]];
+	return builder->traces->stack_frame_kinds.items[builder->replay->site_stacks.items[site->id]];
 }
 
 /* Returns whether a recurrent network left more tensors than it returns. */
-static bool is_recurrent_graph(const struct gmt_leak_maker *maker, const struct sites *sites)
+static bool is_recurrent_graph(const struct gmt_leak_builder *builder, const struct sites *sites)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < sites->count; i++)
-		count += (frame_kinds_of(maker, &sites->items[i]) & GMT_FRAME_KIND_BIT(RECURRENT)) != 0;
+		count += (frame_kinds_of(builder, &sites->items[i]) & GMT_FRAME_KIND_BIT(RECURRENT)) != 0;
 	return count >= RECURRENT_SITES;
 }
 
-static bool are_of_graph(const struct gmt_leak_maker *maker, const struct sites *sites)
+static bool are_of_graph(const struct gmt_leak_builder *builder, const struct sites *sites)
 {
 	for (size_t i = 0; i < sites->count; i++)
 		for (size_t j = i + 1; j < sites->count; j++) {
-			struct stack a = stack_of(maker, &sites->items[i]),
-						 b = stack_of(maker, &sites->items[j]);
+			struct stack a = stack_of(builder, &sites->items[i]),
+						 b = stack_of(builder, &sites->items[j]);
 
-			if (is_one_call(maker, &a, &b))
+			if (is_one_call(builder, &a, &b))
 				return true;
 		}
-	return is_recurrent_graph(maker, sites);
+	return is_recurrent_graph(builder, sites);
 }
 
-struct gmt_leak_stacks_summary gmt_leak_makers_of(const struct gmt_leak_maker *maker,
+struct gmt_leak_stacks_summary gmt_leak_allocating_stacks(const struct gmt_leak_builder *builder,
 	const struct gmt_leak *leak)
 {
-	struct gmt_leak_stacks_summary makers = {
-		.frame_kinds = maker->traces->stack_frame_kinds.items[leak->stack]
+	struct gmt_leak_stacks_summary allocating_stacks = {
+		.frame_kinds = builder->traces->stack_frame_kinds.items[leak->stack]
 	};
 	struct sites sites;
 
 	if (leak->sites < 2)
-		return makers;
-	find_sites(maker, leak, &sites);
+		return allocating_stacks;
+	find_sites(builder, leak, &sites);
 	for (size_t i = 0; i < sites.count; i++)
-		makers.frame_kinds |= frame_kinds_of(maker, &sites.items[i]);
-	makers.has_graph = are_of_graph(maker, &sites);
-	return makers;
+		allocating_stacks.frame_kinds |= frame_kinds_of(builder, &sites.items[i]);
+	allocating_stacks.has_graph = are_of_graph(builder, &sites);
+	return allocating_stacks;
 }

@@ -22,7 +22,7 @@ struct gmt_leak_stacks_summary {
 };
 
 /* Returns the summary of a finding. The finding must have a stack. */
-struct gmt_leak_stacks_summary gmt_leak_makers_of(const struct gmt_leak_maker *maker,
+struct gmt_leak_stacks_summary gmt_leak_allocating_stacks(const struct gmt_leak_builder *builder,
 	const struct gmt_leak *leak);
 
 #endif

@@ -38,46 +38,46 @@ static uint32_t line_of(const struct gmt_traces *traces, uint32_t stack)
  * the driver is unknown. If the program used PyTorch, a size that is a multiple of 2 MiB identifies
  * its segments.
  */
-static bool looks_like_segment(const struct gmt_leak_maker *maker, uint32_t site)
+static bool looks_like_segment(const struct gmt_leak_builder *builder, uint32_t site)
 {
-	const struct gmt_account_site *row = &maker->replay->accounting.sites.items[site];
-	const char *stacks = gmt_snapshot_option(maker->snapshot, "stacks");
+	const struct gmt_account_site *row = &builder->replay->accounting.sites.items[site];
+	const char *stacks = gmt_snapshot_option(builder->snapshot, "stacks");
 
 	return (strcmp(stacks, "none") == 0 || strcmp(stacks, "python") == 0) &&
-		maker->snapshot->has_torch && row->alloc_count &&
+		builder->snapshot->has_torch && row->alloc_count &&
 		row->total_bytes / row->alloc_count % (2 << 20) == 0;
 }
 
 /* Returns whether an array framework allocated this for an array. */
-static bool is_of_framework(const struct gmt_leak_maker *maker, uint32_t site)
+static bool is_of_framework(const struct gmt_leak_builder *builder, uint32_t site)
 {
-	const struct gmt_accounting *accounting = &maker->replay->accounting;
+	const struct gmt_accounting *accounting = &builder->replay->accounting;
 	const struct gmt_account_site *row = &accounting->sites.items[site];
 	const struct gmt_account *account = &accounting->accounts.items[row->account];
-	const struct gmt_owners *owners = &maker->traces->owners;
+	const struct gmt_owners *owners = &builder->traces->owners;
 
 	if (account->layer == GMT_LAYER_CUSTOM)
 		return row->heap_plus_1 &&
-			gmt_arenas_is_framework(maker->replay->heaps.items[row->heap_plus_1 - 1].name);
+			gmt_arenas_is_framework(builder->replay->heaps.items[row->heap_plus_1 - 1].name);
 	return account->layer == GMT_LAYER_CUDA &&
 		gmt_arenas_is_framework(gmt_owners_name(owners,
-			gmt_owners_find(owners, maker->replay->site_stacks.items[site], account->layer,
+			gmt_owners_find(owners, builder->replay->site_stacks.items[site], account->layer,
 				account->device)));
 }
 
-static bool group_sites(struct gmt_leak_maker *maker)
+static bool group_sites(struct gmt_leak_builder *builder)
 {
-	const struct gmt_accounting *accounting = &maker->replay->accounting;
+	const struct gmt_accounting *accounting = &builder->replay->accounting;
 	struct gmt_intern keys = { 0 };
-	bool done = gmt_vec_reserve(&maker->group_of, accounting->sites.count + 1);
+	bool done = gmt_vec_reserve(&builder->group_of, accounting->sites.count + 1);
 
 	for (uint32_t site = 0; done && site < accounting->sites.count; site++) {
 		const struct gmt_account *account =
 			&accounting->accounts.items[accounting->sites.items[site].account];
-		uint32_t stack = maker->replay->site_stacks.items[site], id;
-		uint32_t frame_kinds = maker->traces->stack_frame_kinds.items[stack];
+		uint32_t stack = builder->replay->site_stacks.items[site], id;
+		uint32_t frame_kinds = builder->traces->stack_frame_kinds.items[stack];
 		struct group_key key = {
-			.line = line_of(maker->traces, stack),
+			.line = line_of(builder->traces, stack),
 			.layer = account->layer,
 			.device = account->device,
 			.space = accounting->spaces.items[accounting->sites.items[site].space].space,
@@ -87,18 +87,18 @@ static bool group_sites(struct gmt_leak_maker *maker)
 		if (!accounting->sites.items[site].alloc_count)
 			continue;
 		/* One line may make a segment and other memory: these are two groups. */
-		bool is_cache = maker->leaks->arenas.row_of.items[site] ||
+		bool is_cache = builder->leaks->arenas.row_of.items[site] ||
 			(key.layer == GMT_LAYER_CUDA && is_device && key.space != GMT_SPACE_POOL &&
-				(frame_kinds & GMT_FRAME_KIND_BIT(CACHE) || looks_like_segment(maker, site)));
+				(frame_kinds & GMT_FRAME_KIND_BIT(CACHE) || looks_like_segment(builder, site)));
 		bool is_torch = key.layer == GMT_LAYER_TORCH ||
 			(key.space == GMT_SPACE_POOL && frame_kinds & GMT_FRAME_KIND_BIT(CACHE));
-		bool is_array = is_device && is_of_framework(maker, site);
+		bool is_array = is_device && is_of_framework(builder, site);
 		key.layer |= (uint32_t)is_cache << 16 | (uint32_t)is_torch << 17 | (uint32_t)is_array << 18;
 		done = gmt_intern(&keys, &key, sizeof(key), &id);
-		if (done && id == maker->groups.count) {
-			struct gmt_leak_group *group = gmt_vec_push(&maker->groups);
+		if (done && id == builder->groups.count) {
+			struct gmt_leak_group *group = gmt_vec_push(&builder->groups);
 
-			done = group && gmt_vec_reserve(&maker->is_reported, maker->groups.count);
+			done = group && gmt_vec_reserve(&builder->is_reported, builder->groups.count);
 			if (done)
 				*group = (struct gmt_leak_group){
 					.layer = account->layer,
@@ -111,23 +111,23 @@ static bool group_sites(struct gmt_leak_maker *maker)
 		}
 		if (!done)
 			break;
-		maker->groups.items[id].frame_kinds |= frame_kinds;
-		maker->group_of.items[site] = id + 1;
+		builder->groups.items[id].frame_kinds |= frame_kinds;
+		builder->group_of.items[site] = id + 1;
 	}
 	gmt_intern_fini(&keys);
 	return done;
 }
 
-bool gmt_leak_is_judged(const struct gmt_leak_maker *maker, uint32_t group,
+bool gmt_leak_is_judged(const struct gmt_leak_builder *builder, uint32_t group,
 	enum gmt_leak_definition definition)
 {
-	const struct gmt_leak_group *row = &maker->groups.items[group];
-	uint32_t wanted = maker->options->definitions;
+	const struct gmt_leak_group *row = &builder->groups.items[group];
+	uint32_t wanted = builder->options->definitions;
 
 	if (row->is_cache)
 		return false;
 	/* Memory that a library keeps for reuse is not a leak only because the program ends. */
-	if (definition == GMT_LEAK_EXIT && !maker->options->with_libraries &&
+	if (definition == GMT_LEAK_EXIT && !builder->options->with_libraries &&
 		row->layer == GMT_LAYER_CUDA &&
 		row->frame_kinds & (GMT_FRAME_KIND_BIT(HOST_CACHE) | GMT_FRAME_KIND_BIT(LIBRARY)))
 		return false;
@@ -175,7 +175,7 @@ static int most_bytes_first(const void *left, const void *right)
 }
 
 /* Copies the first rows into the finding, with stacks in place of sites. */
-static bool list_stacks(const struct gmt_leak_maker *maker, const struct tally *tally,
+static bool list_stacks(const struct gmt_leak_builder *builder, const struct tally *tally,
 	struct gmt_leak *leak)
 {
 	size_t count = tally->rows.count < GMT_LEAK_LINES ? tally->rows.count : GMT_LEAK_LINES;
@@ -186,34 +186,36 @@ static bool list_stacks(const struct gmt_leak_maker *maker, const struct tally *
 		struct gmt_leak_stack *row = &leak->stacks.items[i];
 
 		*row = tally->rows.items[i];
-		row->stack = maker->replay->site_stacks.items[row->stack];
-		row->own_line = gmt_traces_own_line(maker->traces, row->stack);
+		row->stack = builder->replay->site_stacks.items[row->stack];
+		row->own_line = gmt_traces_own_line(builder->traces, row->stack);
 	}
 	leak->stacks.count = count;
 	return true;
 }
 
 /* Fills the finding from its site with most bytes. */
-static void describe(const struct gmt_leak_maker *maker, uint32_t site_id, struct gmt_leak *leak)
+static void describe(const struct gmt_leak_builder *builder, uint32_t site_id,
+	struct gmt_leak *leak)
 {
-	const struct gmt_history_site *site = &maker->history->sites.items[site_id];
-	uint32_t heap_plus_1 = maker->replay->accounting.sites.items[site_id].heap_plus_1;
+	const struct gmt_history_site *site = &builder->history->sites.items[site_id];
+	uint32_t heap_plus_1 = builder->replay->accounting.sites.items[site_id].heap_plus_1;
 
-	leak->stack = maker->replay->site_stacks.items[site_id];
-	leak->own_line = gmt_traces_own_line(maker->traces, leak->stack);
-	leak->category = gmt_category_of(maker->replay, maker->traces, maker->history, site_id);
+	leak->stack = builder->replay->site_stacks.items[site_id];
+	leak->own_line = gmt_traces_own_line(builder->traces, leak->stack);
+	leak->category = gmt_category_of(builder->replay, builder->traces, builder->history, site_id);
 	leak->burst_blocks = site->burst_blocks;
 	if (heap_plus_1)
-		leak->heap = maker->replay->heaps.items[heap_plus_1 - 1].name;
+		leak->heap = builder->replay->heaps.items[heap_plus_1 - 1].name;
 	if (site->freed_trace_plus_1)
-		leak->freed_stack_plus_1 = maker->traces->stack_of_trace[site->freed_trace_plus_1 - 1] + 1;
+		leak->freed_stack_plus_1 =
+			builder->traces->stack_of_trace[site->freed_trace_plus_1 - 1] + 1;
 }
 
-bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_definition definition,
-	const struct gmt_history_block *blocks, size_t count, gmt_leak_filter *fits,
-	const void *context, struct gmt_leak **ret_leak)
+bool gmt_leak_add(struct gmt_leak_builder *builder, uint32_t group,
+	enum gmt_leak_definition definition, const struct gmt_history_block *blocks, size_t count,
+	gmt_leak_filter *fits, const void *context, struct gmt_leak **ret_leak)
 {
-	const struct gmt_leak_group *row = &maker->groups.items[group];
+	const struct gmt_leak_group *row = &builder->groups.items[group];
 	struct tally tally = { 0 };
 	struct gmt_leak leak = {
 		.definition = definition,
@@ -239,8 +241,9 @@ bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_de
 	leak.sites = (uint32_t)tally.rows.count;
 	if (done && leak.blocks) {
 		qsort(tally.rows.items, tally.rows.count, sizeof(*tally.rows.items), most_bytes_first);
-		describe(maker, tally.rows.items[0].stack, &leak);
-		*ret_leak = list_stacks(maker, &tally, &leak) ? gmt_vec_push(&maker->leaks->rows) : NULL;
+		describe(builder, tally.rows.items[0].stack, &leak);
+		*ret_leak =
+			list_stacks(builder, &tally, &leak) ? gmt_vec_push(&builder->leaks->rows) : NULL;
 		done = *ret_leak != NULL;
 	}
 	gmt_map_fini(&tally.index);
@@ -250,14 +253,14 @@ bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_de
 		return done;
 	}
 	**ret_leak = leak;
-	maker->is_reported.items[group] = true;
+	builder->is_reported.items[group] = true;
 	return true;
 }
 
-const struct gmt_history_block *gmt_leak_blocks(const struct gmt_leak_maker *maker,
+const struct gmt_history_block *gmt_leak_blocks(const struct gmt_leak_builder *builder,
 	enum gmt_history_moment moment, uint32_t group, size_t *ret_count)
 {
-	const struct gmt_leak_sorted *sorted = &maker->sorted[moment];
+	const struct gmt_leak_sorted *sorted = &builder->sorted[moment];
 
 	*ret_count =
 		sorted->first.count ? sorted->first.items[group + 1] - sorted->first.items[group] : 0;
@@ -274,11 +277,11 @@ static int by_age(const void *left, const void *right)
 }
 
 /* Sorts by group (counting sort), then each group by age. */
-static bool sort_capture(struct gmt_leak_maker *maker, enum gmt_history_moment moment)
+static bool sort_capture(struct gmt_leak_builder *builder, enum gmt_history_moment moment)
 {
-	const struct gmt_history_capture *capture = &maker->history->captures[moment];
-	struct gmt_leak_sorted *sorted = &maker->sorted[moment];
-	size_t groups = maker->groups.count;
+	const struct gmt_history_capture *capture = &builder->history->captures[moment];
+	struct gmt_leak_sorted *sorted = &builder->sorted[moment];
+	size_t groups = builder->groups.count;
 	size_t *first;
 
 	if (!capture->taken || !capture->blocks.count)
@@ -295,11 +298,11 @@ static bool sort_capture(struct gmt_leak_maker *maker, enum gmt_history_moment m
 	 */
 	first = sorted->first.items;
 	for (size_t i = 0; i < capture->blocks.count; i++)
-		first[maker->group_of.items[capture->blocks.items[i].site] + 1]++;
+		first[builder->group_of.items[capture->blocks.items[i].site] + 1]++;
 	for (size_t g = 1; g < groups + 2; g++)
 		first[g] += first[g - 1];
 	for (size_t i = 0; i < capture->blocks.count; i++)
-		sorted->blocks.items[first[maker->group_of.items[capture->blocks.items[i].site]]++] =
+		sorted->blocks.items[first[builder->group_of.items[capture->blocks.items[i].site]]++] =
 			capture->blocks.items[i];
 	for (size_t g = 0; g < groups; g++)
 		if (first[g + 1] > first[g])
@@ -308,12 +311,12 @@ static bool sort_capture(struct gmt_leak_maker *maker, enum gmt_history_moment m
 	return true;
 }
 
-bool gmt_leak_groups_make(struct gmt_leak_maker *maker)
+bool gmt_leak_groups_make(struct gmt_leak_builder *builder)
 {
-	bool done = group_sites(maker);
+	bool done = group_sites(builder);
 
 	for (int moment = 0; done && moment < GMT_MOMENTS; moment++)
-		done = sort_capture(maker, (enum gmt_history_moment)moment);
+		done = sort_capture(builder, (enum gmt_history_moment)moment);
 	return done;
 }
 
@@ -337,13 +340,13 @@ size_t gmt_leak_sort_lines(struct gmt_leak_line *lines, size_t count)
 	return count;
 }
 
-void gmt_leak_groups_fini(struct gmt_leak_maker *maker)
+void gmt_leak_groups_fini(struct gmt_leak_builder *builder)
 {
-	gmt_vec_fini(&maker->groups);
-	gmt_vec_fini(&maker->group_of);
-	gmt_vec_fini(&maker->is_reported);
+	gmt_vec_fini(&builder->groups);
+	gmt_vec_fini(&builder->group_of);
+	gmt_vec_fini(&builder->is_reported);
 	for (int moment = 0; moment < GMT_MOMENTS; moment++) {
-		gmt_vec_fini(&maker->sorted[moment].blocks);
-		gmt_vec_fini(&maker->sorted[moment].first);
+		gmt_vec_fini(&builder->sorted[moment].blocks);
+		gmt_vec_fini(&builder->sorted[moment].first);
 	}
 }

@@ -38,7 +38,7 @@ struct gmt_leak_sorted {
 };
 
 /* Data that all steps of making findings share. */
-struct gmt_leak_maker {
+struct gmt_leak_builder {
 	struct gmt_leaks *leaks;
 	const struct gmt_snapshot *snapshot;
 	const struct gmt_traces *traces;
@@ -53,20 +53,20 @@ struct gmt_leak_maker {
 };
 
 /*
- * Returns the blocks of a group at a moment, and their number in *ret_count. Borrowed from `maker`.
+ * Returns the blocks of a group at a moment, and their number in *ret_count. Borrowed from `builder`.
  */
-const struct gmt_history_block *gmt_leak_blocks(const struct gmt_leak_maker *maker,
+const struct gmt_history_block *gmt_leak_blocks(const struct gmt_leak_builder *builder,
 	enum gmt_history_moment moment, uint32_t group, size_t *ret_count);
 
 /* Fills groups, group_of and sorted. False when out of memory. */
-bool gmt_leak_groups_make(struct gmt_leak_maker *maker);
+bool gmt_leak_groups_make(struct gmt_leak_builder *builder);
 
 /*
  * Returns whether a definition judges a group, by the options or by default. A cache is never
  * judged. By default, definition exit does not judge arrays and tensors, because a global variable
  * may hold them.
  */
-bool gmt_leak_is_judged(const struct gmt_leak_maker *maker, uint32_t group,
+bool gmt_leak_is_judged(const struct gmt_leak_builder *builder, uint32_t group,
 	enum gmt_leak_definition definition);
 
 /* Returns whether a finding is about this block of a group. */
@@ -77,9 +77,9 @@ typedef bool gmt_leak_filter(const void *context, const struct gmt_history_block
  * *ret_leak to the new row, valid until the next row is added, or to NULL if no block fits. False
  * when out of memory.
  */
-bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_definition definition,
-	const struct gmt_history_block *blocks, size_t count, gmt_leak_filter *fits,
-	const void *context, struct gmt_leak **ret_leak);
+bool gmt_leak_add(struct gmt_leak_builder *builder, uint32_t group,
+	enum gmt_leak_definition definition, const struct gmt_history_block *blocks, size_t count,
+	gmt_leak_filter *fits, const void *context, struct gmt_leak **ret_leak);
 
 /*
  * Sorts lines, the largest first. Returns how many of them a list shows: at most GMT_LEAK_LINES,
@@ -90,23 +90,23 @@ size_t gmt_leak_sort_lines(struct gmt_leak_line *lines, size_t count);
 /*
  * Returns why growth in a series cannot be judged in a compacted recording. NULL: it can be judged.
  */
-const char *gmt_leak_compacted_reason(const struct gmt_leak_maker *maker, uint32_t series);
+const char *gmt_leak_compacted_reason(const struct gmt_leak_builder *builder, uint32_t series);
 
 /*
  * Writes into the leaks which definitions could not be judged because their events are in totals
  * only. Called after all other analyses.
  */
-void gmt_leak_note_compacted(struct gmt_leak_maker *maker);
+void gmt_leak_note_compacted(struct gmt_leak_builder *builder);
 
 /* Finds growth by definition `growth` in all groups. */
-bool gmt_leak_find_growth(struct gmt_leak_maker *maker);
+bool gmt_leak_find_growth(struct gmt_leak_builder *builder);
 
-void gmt_leak_groups_fini(struct gmt_leak_maker *maker);
+void gmt_leak_groups_fini(struct gmt_leak_builder *builder);
 
 /*
  * Gives each finding the hint about the usual cause that fits its evidence, if one fits. False when
  * out of memory.
  */
-bool gmt_leak_give_hints(struct gmt_leak_maker *maker);
+bool gmt_leak_give_hints(struct gmt_leak_builder *builder);
 
 #endif

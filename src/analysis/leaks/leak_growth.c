@@ -12,16 +12,17 @@ enum {
 	STEADY = 3,
 	STEADY_OF = 4,
 	SURE_GAPS = 2, /* So many gaps between blocks suffice to estimate how long a gap may be. */
-	MOST_PAIRS = 2000000,
-	MOST_SITES = 64, /* Most sites of a line that are judged one by one. */
+	MAX_PAIRS = 2000000,
+	MAX_SITES = 64, /* Most sites of a line that are judged one by one. */
 };
 
-static bool list_attribution(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span,
-	uint32_t group, struct gmt_leak_rising *rising, struct gmt_leak *leak)
+static bool list_attribution(const struct gmt_leak_builder *builder,
+	const struct gmt_leak_span *span, uint32_t group, struct gmt_leak_rising *rising,
+	struct gmt_leak *leak)
 {
-	const struct gmt_step_series *series = &maker->timeline->series[span->series];
+	const struct gmt_step_series *series = &builder->timeline->series[span->series];
 	size_t count, stretches = span->steps < ATTRIBUTION ? span->steps : ATTRIBUTION;
-	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, span->moment, group, &count);
+	const struct gmt_history_block *blocks = gmt_leak_blocks(builder, span->moment, group, &count);
 	uint32_t step;
 
 	if (!gmt_vec_reserve(&leak->attribution, stretches))
@@ -55,14 +56,14 @@ static uint32_t first_step_of(const struct gmt_leak_rising *rising, uint32_t gro
 {
 	const struct gmt_leak_search *search = rising->search;
 	const struct gmt_leak_span *span = &search->span;
-	const struct gmt_step_series *series = &search->maker->timeline->series[span->series];
+	const struct gmt_step_series *series = &search->builder->timeline->series[span->series];
 	const struct gmt_rise *rise = &rising->rise;
 	bool is_late = rise->first > span->first_sample && !rise->is_geometric;
 	uint32_t curve = (uint32_t)((is_late ? rise->first + 1 : rise->onset) * span->stride);
 	uint32_t first = UINT32_MAX, step, longest = 0, gaps = 0;
 	size_t count;
 	const struct gmt_history_block *blocks =
-		gmt_leak_blocks(search->maker, span->moment, group, &count);
+		gmt_leak_blocks(search->builder, span->moment, group, &count);
 
 	for (size_t i = count; i-- > 0;) {
 		if (!gmt_leak_is_of_rise(rising, &blocks[i]) ||
@@ -100,13 +101,13 @@ static enum gmt_leak_ground ground_of(const struct gmt_leak_rising *rising, uint
 static bool report(struct gmt_leak_rising *rising, uint32_t group)
 {
 	struct gmt_leak_search *search = rising->search;
-	struct gmt_leak_maker *maker = search->maker;
+	struct gmt_leak_builder *builder = search->builder;
 	const struct gmt_leak_span *span = &search->span;
 	struct gmt_leak *leak = NULL;
 	size_t count;
-	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, span->moment, group, &count);
+	const struct gmt_history_block *blocks = gmt_leak_blocks(builder, span->moment, group, &count);
 
-	if (!gmt_leak_add(maker, group, GMT_LEAK_GROWTH, blocks, count, gmt_leak_is_of_rise, rising,
+	if (!gmt_leak_add(builder, group, GMT_LEAK_GROWTH, blocks, count, gmt_leak_is_of_rise, rising,
 			&leak))
 		return false;
 	if (!leak)
@@ -120,7 +121,7 @@ static bool report(struct gmt_leak_rising *rising, uint32_t group)
 	leak->steps = (uint32_t)(span->steps - span->warmup);
 	gmt_leak_set_steps_to_oom(search, leak);
 	search->groups.items[group].has_reason = true;
-	return list_attribution(maker, span, group, rising, leak);
+	return list_attribution(builder, span, group, rising, leak);
 }
 
 /*
@@ -138,7 +139,7 @@ static bool belongs_to(const struct gmt_leak_span *span, const struct gmt_leak_a
 static bool note_line(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites,
 	size_t site_count, enum gmt_rise_kind kind)
 {
-	struct gmt_leaks *leaks = search->maker->leaks;
+	struct gmt_leaks *leaks = search->builder->leaks;
 	struct gmt_leak_climb climb = gmt_leak_curve_climb(search);
 	struct gmt_leak_line *line;
 
@@ -205,13 +206,13 @@ static bool judge_sites(struct gmt_leak_rising *rising, uint32_t group, const ui
  * Judges each stack of a line alone. The sum can hide a stack that grows if other stacks of the
  * line hold more and less from step to step.
  */
-static bool look_at_sites(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites,
+static bool judge_each_site(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites,
 	size_t site_count)
 {
 	struct gmt_leak_rising found = { .search = search };
 	bool done = true;
 
-	for (size_t i = 0; done && i < site_count && i < MOST_SITES; i++) {
+	for (size_t i = 0; done && i < site_count && i < MAX_SITES; i++) {
 		struct gmt_leak_rising one = { .search = search };
 		bool grows;
 
@@ -233,7 +234,7 @@ static bool look_at_sites(struct gmt_leak_search *search, uint32_t group, const 
 	return done;
 }
 
-static bool look_at_group(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites,
+static bool judge_group(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites,
 	size_t site_count)
 {
 	struct gmt_leak_rising rising = { .search = search };
@@ -244,7 +245,7 @@ static bool look_at_group(struct gmt_leak_search *search, uint32_t group, const 
 		search->parameters_grow |= search->groups.items[group].category == GMT_CATEGORY_PARAMETERS;
 		done = report(&rising, group);
 	} else if (done && rising.rise.kind == GMT_RISE_NONE && site_count > 1) {
-		done = look_at_sites(search, group, sites, site_count);
+		done = judge_each_site(search, group, sites, site_count);
 	}
 	gmt_map_fini(&rising.sites);
 	return done;
@@ -253,28 +254,29 @@ static bool look_at_group(struct gmt_leak_search *search, uint32_t group, const 
 /* Returns the category of the group's newest block. */
 static enum gmt_category category_of(const struct gmt_leak_search *search, uint32_t group)
 {
-	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_leak_builder *builder = search->builder;
 	size_t count;
 	const struct gmt_history_block *blocks =
-		gmt_leak_blocks(maker, search->span.moment, group, &count);
+		gmt_leak_blocks(builder, search->span.moment, group, &count);
 
-	return count && maker->groups.items[group].is_torch
-		? gmt_category_of(maker->replay, maker->traces, maker->history, blocks[count - 1].site)
+	return count && builder->groups.items[group].is_torch
+		? gmt_category_of(builder->replay, builder->traces, builder->history,
+			  blocks[count - 1].site)
 		: GMT_CATEGORY_OTHER;
 }
 
 /* Initializes the states of the groups, and sums the parameters, at the end of the last step. */
 static void begin_series(struct gmt_leak_search *search)
 {
-	search->pairs_left = MOST_PAIRS;
+	search->pairs_left = MAX_PAIRS;
 	search->parameters_grow = false;
 	search->parameter_bytes = 0;
-	for (uint32_t group = 0; group < search->maker->groups.count; group++) {
+	for (uint32_t group = 0; group < search->builder->groups.count; group++) {
 		struct gmt_leak_group_state *state = &search->groups.items[group];
 
 		state->category = category_of(search, group);
 		state->block_bytes = gmt_leak_block_bytes(search, group);
-		state->has_reason = search->maker->is_reported.items[group];
+		state->has_reason = search->builder->is_reported.items[group];
 		state->is_looked_at = false;
 		if (state->category == GMT_CATEGORY_PARAMETERS)
 			search->parameter_bytes += gmt_leak_ages_of(search, group).all_bytes;
@@ -285,33 +287,33 @@ static bool is_wanted(const struct gmt_leak_search *search, uint32_t group)
 {
 	size_t count;
 
-	gmt_leak_blocks(search->maker, search->span.moment, group, &count);
-	return count && !search->maker->is_reported.items[group] &&
-		gmt_leak_is_judged(search->maker, group, GMT_LEAK_GROWTH);
+	gmt_leak_blocks(search->builder, search->span.moment, group, &count);
+	return count && !search->builder->is_reported.items[group] &&
+		gmt_leak_is_judged(search->builder, group, GMT_LEAK_GROWTH);
 }
 
 /* Parameters come first: the verdict on their gradients depends on whether they grow. */
-static bool look_at_series(struct gmt_leak_search *search, const uint32_t *sites,
+static bool judge_series(struct gmt_leak_search *search, const uint32_t *sites,
 	const size_t *first_site)
 {
 	begin_series(search);
 	for (int others = 0; others < 2; others++)
-		for (uint32_t group = 0; group < search->maker->groups.count; group++)
+		for (uint32_t group = 0; group < search->builder->groups.count; group++)
 			if (is_wanted(search, group) &&
 				(search->groups.items[group].category != GMT_CATEGORY_PARAMETERS) == others &&
-				!look_at_group(search, group, sites + first_site[group],
+				!judge_group(search, group, sites + first_site[group],
 					first_site[group + 1] - first_site[group]))
 				return false;
 	return gmt_leak_join_followers(search, sites, first_site) &&
 		gmt_leak_find_unexplained(search, sites, first_site);
 }
 
-bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
+bool gmt_leak_find_growth(struct gmt_leak_builder *builder)
 {
-	struct gmt_leak_search search = { .maker = maker };
+	struct gmt_leak_search search = { .builder = builder };
 	GMT_VEC(uint32_t) sites = { 0 };
 	GMT_VEC(size_t) first = { 0 };
-	size_t site_count = maker->history->sites.count, groups = maker->groups.count;
+	size_t site_count = builder->history->sites.count, groups = builder->groups.count;
 	bool done = gmt_vec_reserve(&sites, site_count + 1) && gmt_vec_reserve(&first, groups + 2) &&
 		gmt_vec_reserve(&search.groups, groups + 1);
 	const char *no_events = NULL, *why;
@@ -319,37 +321,37 @@ bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
 
 	/* Sorts the sites by group, the same way as sort_capture in leak_groups.c. */
 	for (size_t i = 0; done && i < site_count; i++)
-		first.items[maker->group_of.items[i] + 1] += maker->group_of.items[i] != 0;
+		first.items[builder->group_of.items[i] + 1] += builder->group_of.items[i] != 0;
 	for (size_t g = 1; done && g < groups + 2; g++)
 		first.items[g] += first.items[g - 1];
 	for (size_t i = 0; done && i < site_count; i++)
-		if (maker->group_of.items[i])
-			sites.items[first.items[maker->group_of.items[i]]++] = (uint32_t)i;
+		if (builder->group_of.items[i])
+			sites.items[first.items[builder->group_of.items[i]]++] = (uint32_t)i;
 
 	/* Evaluation comes first: its growth is its own, even if it is visible in other steps. */
-	for (uint32_t s = (uint32_t)maker->timeline->series_count; done && s-- > 0;) {
-		search.span = gmt_leak_span_of(maker, s);
+	for (uint32_t s = (uint32_t)builder->timeline->series_count; done && s-- > 0;) {
+		search.span = gmt_leak_span_of(builder, s);
 		/* If the past is missing, the number of steps is unknown too. */
 		if (!gmt_leak_is_long_enough(&search.span) &&
-			!maker->history->series[s].lacks_compacted_samples)
+			!builder->history->series[s].lacks_compacted_samples)
 			continue;
-		why = gmt_leak_compacted_reason(maker, s);
+		why = gmt_leak_compacted_reason(builder, s);
 		any = !why || (any && s);
 		if (why) {
 			no_events = why;
 			continue;
 		}
-		search.horizon = gmt_leak_horizon_of(maker, &search.span);
+		search.horizon = gmt_leak_horizon_of(builder, &search.span);
 		search.gathers.count = 0;
 		search.has_gathers = false;
-		done = look_at_series(&search, sites.items, first.items);
+		done = judge_series(&search, sites.items, first.items);
 	}
-	if (!maker->timeline->series_count)
-		maker->leaks->no_growth = maker->timeline->why_none;
-	maker->leaks->is_compacted_away = !any && (no_events || maker->timeline->may_be_folded);
-	if (!any && maker->timeline->series_count)
-		maker->leaks->no_growth =
-			no_events ? no_events : "there are too few steps after the warm-up";
+	if (!builder->timeline->series_count)
+		builder->leaks->no_growth = builder->timeline->why_none;
+	builder->leaks->is_compacted_away = !any && (no_events || builder->timeline->may_be_compacted);
+	if (!any && builder->timeline->series_count)
+		builder->leaks->no_growth =
+			no_events ? no_events : "there are too few steps behind the warm-up to say what grows";
 	gmt_leak_search_fini(&search);
 	gmt_vec_fini(&sites);
 	gmt_vec_fini(&first);

@@ -31,7 +31,7 @@ enum ending {
 struct evidence {
 	const struct gmt_leak *leak;
 	uint32_t frame_kinds;       /* Frame kinds of the stack that stands for the finding. */
-	uint32_t makers;          /* Frame kinds of all stacks that left blocks. */
+	uint32_t allocating_stacks;          /* Frame kinds of all stacks that left blocks. */
 	bool has_graph;           /* A graph holds blocks of the finding. */
 	bool is_growth;
 	bool is_torch;            /* PyTorch's blocks. */
@@ -46,7 +46,8 @@ struct evidence {
 enum { SCALAR_BYTES = 512 }; /* Smallest block of PyTorch's allocator. */
 
 #define HAS(evidence, NAME) ((evidence)->frame_kinds & GMT_FRAME_KIND_BIT(NAME))
-#define MAKERS_HAVE(evidence, NAME) ((evidence)->makers & GMT_FRAME_KIND_BIT(NAME))
+#define ALLOCATING_STACKS_HAVE(evidence, NAME) \
+	((evidence)->allocating_stacks & GMT_FRAME_KIND_BIT(NAME))
 
 static bool is_category(const struct evidence *evidence, enum gmt_category category)
 {
@@ -55,7 +56,7 @@ static bool is_category(const struct evidence *evidence, enum gmt_category categ
 
 static bool is_joined(const struct evidence *evidence)
 {
-	return evidence->leak->replaced && MAKERS_HAVE(evidence, CAT);
+	return evidence->leak->replaced && ALLOCATING_STACKS_HAVE(evidence, CAT);
 }
 
 static bool is_replaced(const struct evidence *evidence)
@@ -66,7 +67,7 @@ static bool is_replaced(const struct evidence *evidence)
 static bool is_pinned(const struct evidence *evidence)
 {
 	return evidence->is_growth && evidence->leak->device == GMT_DEVICE_HOST &&
-		MAKERS_HAVE(evidence, HOST_CACHE);
+		ALLOCATING_STACKS_HAVE(evidence, HOST_CACHE);
 }
 
 static bool is_of_heap(const struct evidence *evidence)
@@ -86,8 +87,9 @@ static bool is_partly_of_heap(const struct evidence *evidence)
 static bool is_driver(const struct evidence *evidence)
 {
 	return !evidence->is_torch && !evidence->is_framework &&
-		evidence->leak->layer != GMT_LAYER_CUSTOM && !MAKERS_HAVE(evidence, HOST_CACHE) &&
-		!MAKERS_HAVE(evidence, CACHE) && !MAKERS_HAVE(evidence, LIBRARY);
+		evidence->leak->layer != GMT_LAYER_CUSTOM &&
+		!ALLOCATING_STACKS_HAVE(evidence, HOST_CACHE) && !ALLOCATING_STACKS_HAVE(evidence, CACHE) &&
+		!ALLOCATING_STACKS_HAVE(evidence, LIBRARY);
 }
 
 static bool is_never_freed(const struct evidence *evidence)
@@ -146,7 +148,7 @@ static bool is_recurrent_graph(const struct evidence *evidence)
 
 static bool is_call(const struct evidence *evidence)
 {
-	return evidence->is_torch && MAKERS_HAVE(evidence, MODULE_CALL);
+	return evidence->is_torch && ALLOCATING_STACKS_HAVE(evidence, MODULE_CALL);
 }
 
 static bool is_call_after_phase(const struct evidence *evidence)
@@ -284,7 +286,7 @@ static const struct {
 
 /* Data that the hints of all findings share. */
 struct hints {
-	struct gmt_leak_maker *maker;
+	struct gmt_leak_builder *builder;
 	GMT_VEC(uint64_t) made; /* By group: number of allocations at all its sites. */
 	bool has_backward;      /* A backward pass was recorded. */
 	bool are_results_kept;
@@ -305,9 +307,9 @@ static bool is_binding(const char *owner)
  * Returns whether the rules of owners know the owner of a finding's memory by name. Such a library
  * may keep memory for reuse.
  */
-static bool is_of_framework(const struct gmt_leak_maker *maker, const struct gmt_leak *leak)
+static bool is_of_framework(const struct gmt_leak_builder *builder, const struct gmt_leak *leak)
 {
-	const struct gmt_owners *owners = &maker->traces->owners;
+	const struct gmt_owners *owners = &builder->traces->owners;
 	const char *name =
 		gmt_owners_name(owners, gmt_owners_find(owners, leak->stack, leak->layer, leak->device));
 
@@ -318,10 +320,10 @@ static bool is_of_framework(const struct gmt_leak_maker *maker, const struct gmt
 	return false;
 }
 
-static bool is_still_there(const struct gmt_leak_maker *maker,
+static bool is_still_there(const struct gmt_leak_builder *builder,
 	const struct gmt_history_block *block)
 {
-	const struct gmt_accounting *accounting = &maker->replay->accounting;
+	const struct gmt_accounting *accounting = &builder->replay->accounting;
 	uint8_t space =
 		(uint8_t)accounting->spaces.items[accounting->sites.items[block->site].space].space;
 	const struct gmt_account_block *live =
@@ -335,50 +337,51 @@ static enum ending ending_of(const struct hints *hints, const struct gmt_leak *l
 {
 	size_t count;
 	const struct gmt_history_block *blocks =
-		gmt_leak_blocks(hints->maker, GMT_MOMENT_WORK_END, leak->group, &count);
+		gmt_leak_blocks(hints->builder, GMT_MOMENT_WORK_END, leak->group, &count);
 
-	if (!hints->maker->history->captures[GMT_MOMENT_WORK_END].taken ||
-		(hints->maker->snapshot->compacted.has_fold &&
-			hints->maker->snapshot->compacted.fold.stamp > hints->maker->timeline->work_end))
+	if (!hints->builder->history->captures[GMT_MOMENT_WORK_END].taken ||
+		(hints->builder->snapshot->compacted.has_compacted_prefix &&
+			hints->builder->snapshot->compacted.fold.stamp > hints->builder->timeline->work_end))
 		return NOT_KNOWN;
 	if (!count)
 		return ALL_FREED;
 	if (hints->made.items[leak->group] > count)
 		return PARTLY_FREED;
 	for (size_t i = 0; i < count; i++)
-		if (!is_still_there(hints->maker, &blocks[i]))
+		if (!is_still_there(hints->builder, &blocks[i]))
 			return FREED_AT_EXIT;
 	return NEVER_FREED;
 }
 
 /* Returns whether a module calls the own line of a stack. */
-static bool is_line_within_module(const struct gmt_leak_maker *maker, const struct gmt_leak *leak)
+static bool is_line_within_module(const struct gmt_leak_builder *builder,
+	const struct gmt_leak *leak)
 {
 	uint32_t count;
-	const uint32_t *places = gmt_traces_stack(maker->traces, leak->stack, &count);
+	const uint32_t *places = gmt_traces_stack(builder->traces, leak->stack, &count);
 
 	for (uint32_t i = leak->own_line + 1; i < count; i++)
-		if (maker->traces->place_frame_kinds.items[places[i]] & GMT_FRAME_KIND_BIT(MODULE_CALL))
+		if (builder->traces->place_frame_kinds.items[places[i]] & GMT_FRAME_KIND_BIT(MODULE_CALL))
 			return true;
 	return false;
 }
 
 static const char *hint_of(const struct hints *hints, const struct gmt_leak *leak)
 {
-	const struct gmt_leak_maker *maker = hints->maker;
-	struct gmt_leak_stacks_summary makers = gmt_leak_makers_of(maker, leak);
+	const struct gmt_leak_builder *builder = hints->builder;
+	struct gmt_leak_stacks_summary allocating_stacks = gmt_leak_allocating_stacks(builder, leak);
 	struct evidence evidence = {
 		.leak = leak,
-		.frame_kinds = maker->traces->stack_frame_kinds.items[leak->stack],
-		.makers = makers.frame_kinds,
-		.has_graph = makers.has_graph,
-		.is_torch = maker->groups.items[leak->group].is_torch,
+		.frame_kinds = builder->traces->stack_frame_kinds.items[leak->stack],
+		.allocating_stacks = allocating_stacks.frame_kinds,
+		.has_graph = allocating_stacks.has_graph,
+		.is_torch = builder->groups.items[leak->group].is_torch,
 		.is_growth = leak->definition == GMT_LEAK_GROWTH,
 		.is_evaluation = leak->definition == GMT_LEAK_GROWTH &&
-			gmt_steps_are_inferred(maker->timeline->series[leak->series].source) &&
+			gmt_steps_are_inferred(builder->timeline->series[leak->series].source) &&
 			/* In training without an optimizer, calls of modules are the steps too. */
-			(maker->timeline->series_count > 1 || !hints->has_backward),
-		.is_within_module = is_line_within_module(maker, leak),
+			(builder->timeline->series_count > 1 || !hints->has_backward),
+		.is_within_module = is_line_within_module(builder, leak),
 		.are_results_kept = hints->are_results_kept,
 		.bytes_per_block = leak->blocks ? leak->bytes / leak->blocks : UINT64_MAX,
 	};
@@ -390,7 +393,7 @@ static const char *hint_of(const struct hints *hints, const struct gmt_leak *lea
 	if (evidence.is_torch && !evidence.is_growth && leak->definition != GMT_LEAK_PHASE)
 		return NULL;
 	if (!evidence.is_torch) {
-		evidence.is_framework = is_of_framework(maker, leak);
+		evidence.is_framework = is_of_framework(builder, leak);
 		evidence.ending = ending_of(hints, leak);
 	}
 	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++)
@@ -401,35 +404,35 @@ static const char *hint_of(const struct hints *hints, const struct gmt_leak *lea
 
 static bool look_around(struct hints *hints)
 {
-	const struct gmt_leak_maker *maker = hints->maker;
+	const struct gmt_leak_builder *builder = hints->builder;
 
 	/* The reserved memory is zeroed. One extra entry, because there may be no group. */
-	if (!gmt_vec_reserve(&hints->made, maker->groups.count + 1))
+	if (!gmt_vec_reserve(&hints->made, builder->groups.count + 1))
 		return false;
-	for (uint32_t site = 0; site < maker->replay->accounting.sites.count; site++)
-		if (maker->group_of.items[site])
-			hints->made.items[maker->group_of.items[site] - 1] +=
-				maker->replay->accounting.sites.items[site].alloc_count;
-	for (size_t i = 0; i < maker->traces->stack_frame_kinds.count && !hints->has_backward; i++)
+	for (uint32_t site = 0; site < builder->replay->accounting.sites.count; site++)
+		if (builder->group_of.items[site])
+			hints->made.items[builder->group_of.items[site] - 1] +=
+				builder->replay->accounting.sites.items[site].alloc_count;
+	for (size_t i = 0; i < builder->traces->stack_frame_kinds.count && !hints->has_backward; i++)
 		hints->has_backward =
-			maker->traces->stack_frame_kinds.items[i] & GMT_FRAME_KIND_BIT(BACKWARD);
-	for (size_t i = 0; i < maker->leaks->rows.count && !hints->are_results_kept; i++) {
-		const struct gmt_leak *leak = &maker->leaks->rows.items[i];
+			builder->traces->stack_frame_kinds.items[i] & GMT_FRAME_KIND_BIT(BACKWARD);
+	for (size_t i = 0; i < builder->leaks->rows.count && !hints->are_results_kept; i++) {
+		const struct gmt_leak *leak = &builder->leaks->rows.items[i];
 
 		hints->are_results_kept = leak->stack != GMT_LEAK_NO_STACK &&
 			leak->category == GMT_CATEGORY_ACTIVATIONS &&
-			maker->traces->stack_frame_kinds.items[leak->stack] & GMT_FRAME_KIND_BIT(MODULE_CALL);
+			builder->traces->stack_frame_kinds.items[leak->stack] & GMT_FRAME_KIND_BIT(MODULE_CALL);
 	}
 	return true;
 }
 
-bool gmt_leak_give_hints(struct gmt_leak_maker *maker)
+bool gmt_leak_give_hints(struct gmt_leak_builder *builder)
 {
-	struct hints hints = { .maker = maker };
+	struct hints hints = { .builder = builder };
 	bool done = look_around(&hints);
 
-	for (size_t i = 0; done && i < maker->leaks->rows.count; i++) {
-		struct gmt_leak *leak = &maker->leaks->rows.items[i];
+	for (size_t i = 0; done && i < builder->leaks->rows.count; i++) {
+		struct gmt_leak *leak = &builder->leaks->rows.items[i];
 
 		if (leak->stack != GMT_LEAK_NO_STACK)
 			leak->hint = hint_of(&hints, leak);

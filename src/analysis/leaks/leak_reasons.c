@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reasons for which a program may hold more from step to step without a leak. */
 #include "analysis/leaks/leak_evidence.h"
-#include "reader/stacks/frame_kinds.h"
 
 enum {
 	/*
@@ -10,14 +9,6 @@ enum {
 	 */
 	OPTIMIZER_TENSORS = 3,
 };
-
-bool gmt_leak_is_of_rise(const void *context, const struct gmt_history_block *block)
-{
-	const struct gmt_leak_rising *rising = context;
-	uint64_t unused;
-
-	return !rising->sites.count || gmt_map_find(&rising->sites, block->site, &unused);
-}
 
 /* Adds to rising->sites the sites that held more at the end of the rise than at its beginning. */
 static bool find_rising(struct gmt_leak_rising *rising, const uint32_t *sites, size_t count)
@@ -37,11 +28,11 @@ static bool find_rising(struct gmt_leak_rising *rising, const uint32_t *sites, s
  */
 static bool may_be_replaced(const struct gmt_leak_rising *rising, uint32_t group)
 {
-	const struct gmt_leak_group *row = &rising->search->maker->groups.items[group];
+	const struct gmt_leak_group *row = &rising->search->builder->groups.items[group];
 	bool is_of_module = row->frame_kinds & GMT_FRAME_KIND_BIT(MODULE_CALL);
 	bool may_be_text = is_of_module &&
 		gmt_steps_are_inferred(
-			rising->search->maker->timeline->series[rising->search->span.series].source);
+			rising->search->builder->timeline->series[rising->search->span.series].source);
 	bool is_joined = row->frame_kinds & GMT_FRAME_KIND_BIT(CAT) && !may_be_text;
 
 	/* The buffer doubled before the last two steps, so it is not a batch that became larger. */
@@ -70,15 +61,15 @@ bool gmt_leak_is_of_parameters(const struct gmt_leak_search *search, uint32_t gr
  */
 static bool is_of_phases(const struct gmt_leak_rising *rising, uint32_t group)
 {
-	const struct gmt_leak_maker *maker = rising->search->maker;
+	const struct gmt_leak_builder *builder = rising->search->builder;
 	size_t count, inside = 0;
 	const struct gmt_history_block *blocks =
-		gmt_leak_blocks(maker, rising->search->span.moment, group, &count);
+		gmt_leak_blocks(builder, rising->search->span.moment, group, &count);
 
-	if (!rising->rise.are_few || !gmt_leak_is_judged(maker, group, GMT_LEAK_PHASE))
+	if (!rising->rise.are_few || !gmt_leak_is_judged(builder, group, GMT_LEAK_PHASE))
 		return false;
 	for (size_t i = 0; i < count; i++)
-		inside += gmt_timeline_phase(maker->timeline, blocks[i].stamp, true) != NULL;
+		inside += gmt_timeline_phase(builder->timeline, blocks[i].stamp, true) != NULL;
 	return inside == count;
 }
 
@@ -90,15 +81,15 @@ static bool is_of_phases(const struct gmt_leak_rising *rising, uint32_t group)
 static bool has_moved(const struct gmt_leak_rising *rising, uint32_t group)
 {
 	struct gmt_leak_search *search = rising->search;
-	const struct gmt_leak_maker *maker = search->maker;
-	const struct gmt_leak_group *row = &maker->groups.items[group];
+	const struct gmt_leak_builder *builder = search->builder;
+	const struct gmt_leak_group *row = &builder->groups.items[group];
 	const struct gmt_rise *rise = &rising->rise;
 	uint64_t size_bytes = search->groups.items[group].block_bytes, fallen = 0;
 
-	for (uint32_t site = 0; site < maker->history->sites.count && search->pairs_left; site++) {
-		uint32_t other_plus_1 = maker->group_of.items[site];
+	for (uint32_t site = 0; site < builder->history->sites.count && search->pairs_left; site++) {
+		uint32_t other_plus_1 = builder->group_of.items[site];
 		const struct gmt_leak_group *other =
-			other_plus_1 ? &maker->groups.items[other_plus_1 - 1] : NULL;
+			other_plus_1 ? &builder->groups.items[other_plus_1 - 1] : NULL;
 		uint64_t before, after;
 
 		if (!other ||
@@ -124,13 +115,13 @@ static bool has_moved(const struct gmt_leak_rising *rising, uint32_t group)
 static bool fills_by_steps(const struct gmt_leak_search *search, uint32_t group,
 	const uint32_t *sites, size_t site_count, bool *ret_fills)
 {
-	struct gmt_leak_search main = { .maker = search->maker,
+	struct gmt_leak_search main = { .builder = search->builder,
 		.only_site_plus_1 = search->only_site_plus_1 };
 	struct gmt_rise rise = { 0 };
 	bool done = true;
 
 	if (search->span.series) {
-		main.span = gmt_leak_span_of(search->maker, 0);
+		main.span = gmt_leak_span_of(search->builder, 0);
 		main.horizon = search->horizon;
 		done = !gmt_leak_is_long_enough(&main.span) ||
 			gmt_leak_rise_of(&main, group, sites, site_count, &rise);

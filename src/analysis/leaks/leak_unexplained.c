@@ -35,8 +35,8 @@ static bool is_open(const struct sum *sum, uint32_t group)
 	const struct gmt_leak_search *search = sum->search;
 	const struct gmt_leak_group_state *state = &search->groups.items[group];
 
-	return is_of(&search->maker->groups.items[group], &sum->account) && !state->has_reason &&
-		!state->is_summed && gmt_leak_is_judged(search->maker, group, GMT_LEAK_GROWTH);
+	return is_of(&search->builder->groups.items[group], &sum->account) && !state->has_reason &&
+		!state->is_summed && gmt_leak_is_judged(search->builder, group, GMT_LEAK_GROWTH);
 }
 
 static uint64_t held_by(const struct sum *sum, uint32_t group, size_t sample)
@@ -55,7 +55,7 @@ static bool judge(struct sum *sum)
 
 	if (!gmt_leak_curve_begin(search))
 		return false;
-	for (uint32_t group = 0; group < search->maker->groups.count; group++) {
+	for (uint32_t group = 0; group < search->builder->groups.count; group++) {
 		uint64_t bytes;
 
 		if (!is_open(sum, group))
@@ -76,7 +76,7 @@ static uint64_t kept_bytes(const struct sum *sum)
 {
 	uint64_t bytes = 0;
 
-	for (uint32_t group = 0; group < sum->search->maker->groups.count; group++) {
+	for (uint32_t group = 0; group < sum->search->builder->groups.count; group++) {
 		uint64_t before, rose, old;
 
 		if (!is_open(sum, group))
@@ -94,7 +94,7 @@ static bool list_lines(const struct sum *sum, struct gmt_leak *leak)
 {
 	const struct gmt_leak_climb climb = { sum->rise.first, sum->rise.last, 0 };
 
-	for (uint32_t group = 0; group < sum->search->maker->groups.count; group++) {
+	for (uint32_t group = 0; group < sum->search->builder->groups.count; group++) {
 		size_t first = sum->first_site[group];
 		struct gmt_leak_line line, *row;
 
@@ -118,9 +118,9 @@ static bool list_lines(const struct sum *sum, struct gmt_leak *leak)
  */
 static void close_groups(const struct sum *sum)
 {
-	struct gmt_leaks *leaks = sum->search->maker->leaks;
+	struct gmt_leaks *leaks = sum->search->builder->leaks;
 
-	for (uint32_t group = 0; group < sum->search->maker->groups.count; group++) {
+	for (uint32_t group = 0; group < sum->search->builder->groups.count; group++) {
 		struct gmt_leak_group_state *state = &sum->search->groups.items[group];
 
 		if (!is_open(sum, group))
@@ -134,7 +134,7 @@ static void close_groups(const struct sum *sum)
 static bool report(const struct sum *sum)
 {
 	const struct gmt_leak_span *span = &sum->search->span;
-	struct gmt_leak *leak = gmt_vec_push(&sum->search->maker->leaks->rows);
+	struct gmt_leak *leak = gmt_vec_push(&sum->search->builder->leaks->rows);
 
 	if (!leak)
 		return false;
@@ -171,10 +171,10 @@ static bool is_dense(const struct gmt_rise *rise)
 		rise->rises * SPARSEST >= rise->last - rise->first;
 }
 
-static bool look_at(struct sum *sum)
+static bool judge_account(struct sum *sum)
 {
-	for (uint32_t group = 0; group < sum->search->maker->groups.count; group++)
-		if (is_of(&sum->search->maker->groups.items[group], &sum->account))
+	for (uint32_t group = 0; group < sum->search->builder->groups.count; group++)
+		if (is_of(&sum->search->builder->groups.items[group], &sum->account))
 			sum->search->groups.items[group].is_looked_at = true;
 	if (!judge(sum))
 		return false;
@@ -184,12 +184,12 @@ static bool look_at(struct sum *sum)
 bool gmt_leak_find_unexplained(struct gmt_leak_search *search, const uint32_t *sites,
 	const size_t *first_site)
 {
-	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_leak_builder *builder = search->builder;
 
-	for (uint32_t group = 0; group < maker->groups.count; group++)
+	for (uint32_t group = 0; group < builder->groups.count; group++)
 		search->groups.items[group].has_reason |= gmt_leak_is_of_parameters(search, group);
-	for (uint32_t group = 0; group < maker->groups.count; group++) {
-		const struct gmt_leak_group *row = &maker->groups.items[group];
+	for (uint32_t group = 0; group < builder->groups.count; group++) {
+		const struct gmt_leak_group *row = &builder->groups.items[group];
 		struct sum sum = {
 			.search = search,
 			.sites = sites,
@@ -197,7 +197,7 @@ bool gmt_leak_find_unexplained(struct gmt_leak_search *search, const uint32_t *s
 			.account = { row->layer, row->device, row->space },
 		};
 
-		if (!search->groups.items[group].is_looked_at && !look_at(&sum))
+		if (!search->groups.items[group].is_looked_at && !judge_account(&sum))
 			return false;
 	}
 	return true;

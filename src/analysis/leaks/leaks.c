@@ -6,48 +6,12 @@
 
 #include "analysis/leaks/leak_groups.h"
 #include "reader/load/clock.h"
-#include "reader/stacks/frame_kinds.h"
-
-const char *gmt_leak_definition_name(enum gmt_leak_definition definition)
-{
-	static const char *const names[] = {
-#define GMT_LEAK_DEFINITION(NAME, name, meaning) name,
-#include "analysis/leaks/leak_definitions.def"
-#undef GMT_LEAK_DEFINITION
-	};
-
-	return names[definition];
-}
-
-#define GMT_LEAK_GROUND(NAME, name, right, all, words) { name, words, right, all },
-static const struct {
-	const char *name, *words;
-	unsigned right, all;
-} grounds[] = {
-#include "analysis/leaks/leak_grounds.def"
-};
-#undef GMT_LEAK_GROUND
-
-const char *gmt_leak_ground_name(enum gmt_leak_ground ground)
-{
-	return grounds[ground].name;
-}
-
-const char *gmt_leak_ground_words(enum gmt_leak_ground ground)
-{
-	return grounds[ground].words;
-}
-
-double gmt_leak_ground_confidence(enum gmt_leak_ground ground)
-{
-	return (grounds[ground].right + 1.0) / (grounds[ground].all + 2.0);
-}
 
 /* Returns whether a site makes blocks that live as long as the model. They may outlive a phase. */
-static bool is_lasting(const struct gmt_leak_maker *maker, uint32_t site)
+static bool is_lasting(const struct gmt_leak_builder *builder, uint32_t site)
 {
 	enum gmt_category category =
-		gmt_category_of(maker->replay, maker->traces, maker->history, site);
+		gmt_category_of(builder->replay, builder->traces, builder->history, site);
 
 	return category == GMT_CATEGORY_PARAMETERS || category == GMT_CATEGORY_BUFFERS ||
 		category == GMT_CATEGORY_GRADIENTS || category == GMT_CATEGORY_TEMPORARIES ||
@@ -57,12 +21,12 @@ static bool is_lasting(const struct gmt_leak_maker *maker, uint32_t site)
 /* The blocks of one group that were left from one phase. */
 struct phase_remainder {
 	const char *name; /* Name of the phase. */
-	size_t first, count; /* Range in phase_maker.blocks. */
+	size_t first, count; /* Range in phase_builder.blocks. */
 };
 
 /* Working data for the findings of definition phase. It is reused for each group. */
-struct phase_maker {
-	struct gmt_leak_maker *maker;
+struct phase_builder {
+	struct gmt_leak_builder *builder;
 	/* By site: stamp of the newest block. 0 if the site made only one block. */
 	GMT_VEC(uint64_t) newest;
 	struct gmt_map ids;       /* Name of a phase to index in `remainders`. */
@@ -73,20 +37,20 @@ struct phase_maker {
 };
 
 /* Returns the name of the phase that a block is left from. NULL: it is not left from a phase. */
-static const char *phase_left_by(const struct phase_maker *phases,
+static const char *phase_left_by(const struct phase_builder *phases,
 	const struct gmt_history_block *block)
 {
-	const struct gmt_leak_maker *maker = phases->maker;
-	const struct gmt_phase *phase = gmt_timeline_phase(maker->timeline, block->stamp, true);
+	const struct gmt_leak_builder *builder = phases->builder;
+	const struct gmt_phase *phase = gmt_timeline_phase(builder->timeline, block->stamp, true);
 
 	/* With --until, a phase may not have ended. */
-	if (!phase || phase->end > maker->history->captures[GMT_MOMENT_LAST_PHASE].stamp ||
-		block->stamp == phases->newest.items[block->site] || is_lasting(maker, block->site))
+	if (!phase || phase->end > builder->history->captures[GMT_MOMENT_LAST_PHASE].stamp ||
+		block->stamp == phases->newest.items[block->site] || is_lasting(builder, block->site))
 		return NULL;
 	return phase->name;
 }
 
-static bool count_remainder(struct phase_maker *phases, const char *name, uint32_t *ret_id_plus_1)
+static bool count_remainder(struct phase_builder *phases, const char *name, uint32_t *ret_id_plus_1)
 {
 	/* Equal names have the same pointer: they come from the same record of the file. */
 	uint64_t id, key = (uint64_t)(uintptr_t)name;
@@ -104,7 +68,7 @@ static bool count_remainder(struct phase_maker *phases, const char *name, uint32
 	return true;
 }
 
-static bool sort_remainders(struct phase_maker *phases, const struct gmt_history_block *blocks,
+static bool sort_remainders(struct phase_builder *phases, const struct gmt_history_block *blocks,
 	size_t count)
 {
 	size_t first = 0;
@@ -127,7 +91,7 @@ static bool sort_remainders(struct phase_maker *phases, const struct gmt_history
 	return true;
 }
 
-static bool list_remainders(struct phase_maker *phases, const struct gmt_history_block *blocks,
+static bool list_remainders(struct phase_builder *phases, const struct gmt_history_block *blocks,
 	size_t count)
 {
 	phases->remainders.count = phases->ids_plus_1.count = 0;
@@ -135,7 +99,7 @@ static bool list_remainders(struct phase_maker *phases, const struct gmt_history
 	if (!gmt_vec_reserve(&phases->ids_plus_1, count))
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if (phases->maker->replay->accounting.sites.items[blocks[i].site].alloc_count > 1)
+		if (phases->builder->replay->accounting.sites.items[blocks[i].site].alloc_count > 1)
 			phases->newest.items[blocks[i].site] = blocks[i].stamp;
 	for (size_t i = 0; i < count; i++) {
 		const char *name = phase_left_by(phases, &blocks[i]);
@@ -148,11 +112,11 @@ static bool list_remainders(struct phase_maker *phases, const struct gmt_history
 }
 
 /* Adds one finding for each phase that blocks of the group are left from. */
-static bool find_phases_of(struct phase_maker *phases, uint32_t group)
+static bool find_phases_of(struct phase_builder *phases, uint32_t group)
 {
 	size_t count;
 	const struct gmt_history_block *blocks =
-		gmt_leak_blocks(phases->maker, GMT_MOMENT_LAST_PHASE, group, &count);
+		gmt_leak_blocks(phases->builder, GMT_MOMENT_LAST_PHASE, group, &count);
 
 	if (count && !list_remainders(phases, blocks, count))
 		return false;
@@ -160,7 +124,7 @@ static bool find_phases_of(struct phase_maker *phases, uint32_t group)
 		const struct phase_remainder *row = &phases->remainders.items[i];
 		struct gmt_leak *leak;
 
-		if (!gmt_leak_add(phases->maker, group, GMT_LEAK_PHASE, phases->blocks.items + row->first,
+		if (!gmt_leak_add(phases->builder, group, GMT_LEAK_PHASE, phases->blocks.items + row->first,
 				row->count, NULL, NULL, &leak))
 			return false;
 		leak->phase = row->name;
@@ -168,16 +132,17 @@ static bool find_phases_of(struct phase_maker *phases, uint32_t group)
 	return true;
 }
 
-static bool find_phases(struct gmt_leak_maker *maker)
+static bool find_phases(struct gmt_leak_builder *builder)
 {
-	struct phase_maker phases = { .maker = maker };
+	struct phase_builder phases = { .builder = builder };
 	bool done;
 
-	if (!maker->history->captures[GMT_MOMENT_LAST_PHASE].taken)
+	if (!builder->history->captures[GMT_MOMENT_LAST_PHASE].taken)
 		return true;
-	done = gmt_vec_reserve(&phases.newest, maker->replay->accounting.sites.count + 1);
-	for (uint32_t group = 0; done && group < maker->groups.count; group++)
-		if (!maker->is_reported.items[group] && gmt_leak_is_judged(maker, group, GMT_LEAK_PHASE))
+	done = gmt_vec_reserve(&phases.newest, builder->replay->accounting.sites.count + 1);
+	for (uint32_t group = 0; done && group < builder->groups.count; group++)
+		if (!builder->is_reported.items[group] &&
+			gmt_leak_is_judged(builder, group, GMT_LEAK_PHASE))
 			done = find_phases_of(&phases, group);
 	gmt_vec_fini(&phases.newest);
 	gmt_map_fini(&phases.ids);
@@ -188,30 +153,30 @@ static bool find_phases(struct gmt_leak_maker *maker)
 }
 
 /* Returns when the program's work was over, or the time of --until if it is earlier. */
-static uint64_t work_end_ns(const struct gmt_leak_maker *maker)
+static uint64_t work_end_ns(const struct gmt_leak_builder *builder)
 {
-	uint64_t end_ns = maker->replay->end_time_ns, work_ns;
+	uint64_t end_ns = builder->replay->end_time_ns, work_ns;
 
-	if (maker->timeline->work_end == UINT64_MAX)
+	if (builder->timeline->work_end == UINT64_MAX)
 		return end_ns;
-	work_ns = gmt_clock_time_ns(maker->snapshot, maker->timeline->work_end);
+	work_ns = gmt_clock_time_ns(builder->snapshot, builder->timeline->work_end);
 	return work_ns < end_ns ? work_ns : end_ns;
 }
 
 /* Returns whether a block has lived longer than allowed. */
 static bool is_old(const void *context, const struct gmt_history_block *block)
 {
-	const struct gmt_leak_maker *maker = context;
-	uint64_t end_ns = work_end_ns(maker);
-	const struct gmt_leaks_options *options = maker->options;
-	const struct gmt_step_series *series = &maker->timeline->series[0];
-	size_t steps = maker->history->series[0].step_count;
+	const struct gmt_leak_builder *builder = context;
+	uint64_t end_ns = work_end_ns(builder);
+	const struct gmt_leaks_options *options = builder->options;
+	const struct gmt_step_series *series = &builder->timeline->series[0];
+	size_t steps = builder->history->series[0].step_count;
 	uint32_t step;
 
-	if (is_lasting(maker, block->site))
+	if (is_lasting(builder, block->site))
 		return false;
 	if (options->age_ns != UINT64_MAX && end_ns >= options->age_ns &&
-		gmt_clock_time_ns(maker->snapshot, block->stamp) < end_ns - options->age_ns)
+		gmt_clock_time_ns(builder->snapshot, block->stamp) < end_ns - options->age_ns)
 		return true;
 	if (options->age_steps == UINT32_MAX || !steps)
 		return false;
@@ -223,17 +188,17 @@ static bool is_old(const void *context, const struct gmt_history_block *block)
 	return (uint64_t)step + options->age_steps < steps;
 }
 
-static bool find_by_end(struct gmt_leak_maker *maker, enum gmt_leak_definition definition)
+static bool find_by_end(struct gmt_leak_builder *builder, enum gmt_leak_definition definition)
 {
-	for (uint32_t group = 0; group < maker->groups.count; group++) {
+	for (uint32_t group = 0; group < builder->groups.count; group++) {
 		struct gmt_leak *leak;
 		size_t count;
 		const struct gmt_history_block *blocks =
-			gmt_leak_blocks(maker, GMT_MOMENT_WORK_END, group, &count);
+			gmt_leak_blocks(builder, GMT_MOMENT_WORK_END, group, &count);
 
-		if (!maker->is_reported.items[group] && gmt_leak_is_judged(maker, group, definition) &&
-			!gmt_leak_add(maker, group, definition, blocks, count,
-				definition == GMT_LEAK_AGE ? is_old : NULL, maker, &leak))
+		if (!builder->is_reported.items[group] && gmt_leak_is_judged(builder, group, definition) &&
+			!gmt_leak_add(builder, group, definition, blocks, count,
+				definition == GMT_LEAK_AGE ? is_old : NULL, builder, &leak))
 			return false;
 	}
 	return true;
@@ -260,22 +225,14 @@ static bool list_cached(struct gmt_leaks *leaks, const struct gmt_history *histo
 	return true;
 }
 
-void gmt_leak_fini(struct gmt_leak *leak)
-{
-	gmt_vec_fini(&leak->followers);
-	gmt_vec_fini(&leak->stacks);
-	gmt_vec_fini(&leak->attribution);
-	gmt_vec_fini(&leak->rose_most);
-}
-
 /*
  * Removes findings of growth that the user did not ask for. They were necessary to compute
  * unexplained growth.
  */
-static void drop_unasked(struct gmt_leak_maker *maker)
+static void drop_unasked(struct gmt_leak_builder *builder)
 {
-	struct gmt_leaks *leaks = maker->leaks;
-	uint32_t wanted = maker->options->definitions;
+	struct gmt_leaks *leaks = builder->leaks;
+	uint32_t wanted = builder->options->definitions;
 	size_t kept = 0;
 
 	if (!(wanted & GMT_LEAK_BY_STEPS) || wanted >> GMT_LEAK_GROWTH & 1)
@@ -286,8 +243,8 @@ static void drop_unasked(struct gmt_leak_maker *maker)
 		else
 			leaks->rows.items[kept++] = leaks->rows.items[i];
 	leaks->rows.count = kept;
-	for (size_t i = 0; i < maker->groups.count; i++)
-		maker->is_reported.items[i] = false;
+	for (size_t i = 0; i < builder->groups.count; i++)
+		builder->is_reported.items[i] = false;
 }
 
 /* Sorts by definition, then by growth rate, then by size. Ties are in the order of the file. */
@@ -317,7 +274,7 @@ enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_sna
 	const struct gmt_replay *replay, const struct gmt_history *history,
 	const struct gmt_leaks_options *options, struct gmt_error *error)
 {
-	struct gmt_leak_maker maker = {
+	struct gmt_leak_builder builder = {
 		.leaks = ret_leaks,
 		.snapshot = snapshot,
 		.traces = traces,
@@ -327,16 +284,16 @@ enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_sna
 		.options = options,
 	};
 	bool done = !gmt_arenas_init(&ret_leaks->arenas, traces, replay, error) &&
-		gmt_leak_groups_make(&maker) && gmt_leak_find_growth(&maker);
+		gmt_leak_groups_make(&builder) && gmt_leak_find_growth(&builder);
 
 	if (done)
-		drop_unasked(&maker);
-	done = done && find_phases(&maker) && find_by_end(&maker, GMT_LEAK_AGE) &&
-		find_by_end(&maker, GMT_LEAK_EXIT) && list_cached(ret_leaks, history) &&
-		gmt_leak_give_hints(&maker);
+		drop_unasked(&builder);
+	done = done && find_phases(&builder) && find_by_end(&builder, GMT_LEAK_AGE) &&
+		find_by_end(&builder, GMT_LEAK_EXIT) && list_cached(ret_leaks, history) &&
+		gmt_leak_give_hints(&builder);
 
 	if (done) {
-		gmt_leak_note_compacted(&maker);
+		gmt_leak_note_compacted(&builder);
 		ret_leaks->given_back.count =
 			gmt_leak_sort_lines(ret_leaks->given_back.items, ret_leaks->given_back.count);
 		ret_leaks->levels_off.count =
@@ -345,7 +302,7 @@ enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_sna
 			qsort(ret_leaks->rows.items, ret_leaks->rows.count, sizeof(*ret_leaks->rows.items),
 				strongest_first);
 	}
-	gmt_leak_groups_fini(&maker);
+	gmt_leak_groups_fini(&builder);
 	if (done)
 		return GMT_OK;
 	gmt_leaks_fini(ret_leaks);

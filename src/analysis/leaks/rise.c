@@ -7,12 +7,12 @@
 #include "containers/vec.h"
 
 enum {
-	LEAST_RISES = 3,     /* Fewer rises have no meaning. */
+	MIN_RISES = 3,     /* Fewer rises have no meaning. */
 	FEW_RISES = 8,       /* At most this many rises are judged by their distances. */
 	MANY_RISES = 12,     /* With this many rises, each quarter of the steps has a rate. */
 	LATE_SAMPLES = 10,   /* Least length of a rise that begins late. */
 	/* A curve with teeth rises if it has this many bottoms, each above the previous bottom. */
-	LEAST_BOTTOMS = 5,
+	MIN_BOTTOMS = 5,
 };
 
 static const double SURE = 0.9999; /* Least confidence that a curve with ups and downs rises. */
@@ -235,7 +235,7 @@ static bool do_bottoms_rise(const struct search *search)
 		before = low;
 		bottoms++;
 	}
-	return bottoms >= LEAST_BOTTOMS;
+	return bottoms >= MIN_BOTTOMS;
 }
 
 /*
@@ -337,7 +337,7 @@ static bool is_regular_from_start(struct search *search)
 {
 	search->first = 0;
 	find_rises(search);
-	return search->rises.count >= LEAST_RISES && search->rises.count <= FEW_RISES &&
+	return search->rises.count >= MIN_RISES && search->rises.count <= FEW_RISES &&
 		are_regular(search);
 }
 
@@ -352,7 +352,7 @@ static enum gmt_rise_kind kind_of(struct search *search)
 	bool is_late;
 
 	find_rises(search);
-	if (search->rises.count < LEAST_RISES)
+	if (search->rises.count < MIN_RISES)
 		return search->rises.count && is_regular_from_start(search) ? GMT_RISE_GROWS
 																	: GMT_RISE_NONE;
 	is_late = search->rises.items[0] - 1 - search->first > (search->last - search->first) / 4;
@@ -419,7 +419,7 @@ bool gmt_rise_of(const struct gmt_rise_curve *curve, struct gmt_rise *ret_rise)
 	bool done = true;
 
 	*ret_rise = (struct gmt_rise){ 0 };
-	if (curve->count < curve->first + curve->margin + LEAST_RISES + 1)
+	if (curve->count < curve->first + curve->margin + MIN_RISES + 1)
 		return true;
 	done = judge_with(&search, curve->later_bytes, ret_rise);
 	/* It would have been growth if the program had not freed it. */

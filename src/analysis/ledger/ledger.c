@@ -8,7 +8,7 @@
 
 enum { ANSWERS_A_UNIT = 16 }; /* number of answers that cost one unit of the budget */
 
-struct maker {
+struct builder {
 	struct gmt_ledger *ledger;
 	const struct gmt_ledger_watch *watch;
 };
@@ -97,7 +97,7 @@ struct answers {
  * Returns the nearest of the best-fitting answers that have these parts, or NULL. With `like`,
  * returns only an answer that fits (FITS) and reports the same memory of the device as `like`.
  */
-static const struct gmt_ledger_answer *find_answer(const struct maker *maker, int16_t device,
+static const struct gmt_ledger_answer *find_answer(const struct builder *builder, int16_t device,
 	unsigned parts, const struct gmt_ledger_holding *holding, const struct gmt_ledger_answer *like,
 	enum misfit *ret_misfit)
 {
@@ -106,10 +106,10 @@ static const struct gmt_ledger_answer *find_answer(const struct maker *maker, in
 
 	*ret_misfit = like ? DIFFERS : MISFIT;
 	/* A file can have many devices and many answers, so the search has a budget. */
-	if (!gmt_budget_spend(maker->watch->answers.count / ANSWERS_A_UNIT, GMT_BUDGET_MOMENTS))
+	if (!gmt_budget_spend(builder->watch->answers.count / ANSWERS_A_UNIT, GMT_BUDGET_MOMENTS))
 		return NULL;
-	for (size_t i = 0; i < maker->watch->answers.count; i++) {
-		const struct gmt_ledger_answer *answer = &maker->watch->answers.items[i];
+	for (size_t i = 0; i < builder->watch->answers.count; i++) {
+		const struct gmt_ledger_answer *answer = &builder->watch->answers.items[i];
 		enum misfit misfit;
 
 		if (answer->sample.device != (uint16_t)device || (answer->sample.known & parts) != parts ||
@@ -129,7 +129,7 @@ static const struct gmt_ledger_answer *find_answer(const struct maker *maker, in
 	return best;
 }
 
-static const struct gmt_ledger_answer *find_part(const struct maker *maker, int16_t device,
+static const struct gmt_ledger_answer *find_part(const struct builder *builder, int16_t device,
 	unsigned part, const struct gmt_ledger_holding *holding, const struct answers *answers)
 {
 	enum misfit misfit;
@@ -138,18 +138,19 @@ static const struct gmt_ledger_answer *find_part(const struct maker *maker, int1
 		return answers->driver;
 	return answers->misfit
 		? NULL
-		: find_answer(maker, device, GMT_SAMPLE_DRIVER | part, holding, answers->driver, &misfit);
+		: find_answer(builder, device, GMT_SAMPLE_DRIVER | part, holding, answers->driver, &misfit);
 }
 
-static struct answers find_answers(const struct maker *maker, int16_t device,
+static struct answers find_answers(const struct builder *builder, int16_t device,
 	const struct gmt_ledger_holding *holding)
 {
 	struct answers answers = { 0 };
 
-	answers.driver = find_answer(maker, device, GMT_SAMPLE_DRIVER, holding, NULL, &answers.misfit);
-	answers.processes = find_part(maker, device, GMT_SAMPLE_PROCESSES, holding, &answers);
-	answers.pools = find_part(maker, device, GMT_SAMPLE_POOLS, holding, &answers);
-	answers.graphs = find_part(maker, device, GMT_SAMPLE_GRAPHS, holding, &answers);
+	answers.driver =
+		find_answer(builder, device, GMT_SAMPLE_DRIVER, holding, NULL, &answers.misfit);
+	answers.processes = find_part(builder, device, GMT_SAMPLE_PROCESSES, holding, &answers);
+	answers.pools = find_part(builder, device, GMT_SAMPLE_POOLS, holding, &answers);
+	answers.graphs = find_part(builder, device, GMT_SAMPLE_GRAPHS, holding, &answers);
 	return answers;
 }
 
@@ -269,7 +270,7 @@ static void fill_processes(struct gmt_ledger_entry *entry, const struct gmt_ledg
  * Sets the use that the device reported, corrected by the change of the process's memory since
  * then.
  */
-static void fill_used(const struct maker *maker, struct gmt_ledger_entry *entry,
+static void fill_used(const struct builder *builder, struct gmt_ledger_entry *entry,
 	const struct gmt_ledger_holding *holding, const struct answers *answers)
 {
 	const struct gmt_ledger_answer *answer = answers->driver;
@@ -281,7 +282,7 @@ static void fill_used(const struct maker *maker, struct gmt_ledger_entry *entry,
 	moved = now.steady_bytes - answer->after.steady_bytes;
 	entry->has_answer = true;
 	entry->is_moved = moved || answers->misfit == DIFFERS;
-	entry->answer_time_ns = gmt_clock_time_ns(maker->watch->snapshot, answer->sample.stamp);
+	entry->answer_time_ns = gmt_clock_time_ns(builder->watch->snapshot, answer->sample.stamp);
 	entry->total_bytes = answer->sample.total_bytes;
 	entry->used_bytes = answer->sample.total_bytes - answer->sample.free_bytes + moved;
 }
@@ -298,20 +299,20 @@ static void drop_stale_processes(struct gmt_ledger_entry *entry)
 	set(entry, GMT_LEDGER_OTHER_PROCESSES, 0, false);
 }
 
-static bool add_entry(const struct maker *maker, const struct gmt_ledger_entry *about,
+static bool add_entry(const struct builder *builder, const struct gmt_ledger_entry *about,
 	const struct gmt_ledger_holding *holding)
 {
-	struct gmt_ledger_entry *entry = gmt_vec_push(&maker->ledger->entries);
+	struct gmt_ledger_entry *entry = gmt_vec_push(&builder->ledger->entries);
 	struct answers answers;
 
 	if (!entry)
 		return false;
 	*entry = *about;
-	answers = find_answers(maker, entry->device, holding);
+	answers = find_answers(builder, entry->device, holding);
 	fill_torch(entry, holding);
 	fill_caches(entry, holding, &answers);
 	fill_driver(entry, holding);
-	fill_used(maker, entry, holding, &answers);
+	fill_used(builder, entry, holding, &answers);
 	fill_processes(entry, holding, &answers);
 	entry->managed_bytes = holding->bytes[GMT_SPACE_MANAGED];
 	for (unsigned space = 1; space < GMT_SPACE_COUNT; space++)
@@ -326,9 +327,9 @@ static bool add_entry(const struct maker *maker, const struct gmt_ledger_entry *
 	return true;
 }
 
-static bool add_refusals(const struct maker *maker, const struct gmt_ooms *ooms, int16_t device)
+static bool add_refusals(const struct builder *builder, const struct gmt_ooms *ooms, int16_t device)
 {
-	const struct gmt_ledger_watch *watch = maker->watch;
+	const struct gmt_ledger_watch *watch = builder->watch;
 
 	for (size_t i = 0; i < ooms->rows.count; i++) {
 		const struct gmt_oom_row *row = &ooms->rows.items[i];
@@ -346,13 +347,13 @@ static bool add_refusals(const struct maker *maker, const struct gmt_ooms *ooms,
 			(watch->refusals.items[at].stamp != row->stamp ||
 				watch->refusal_devices.items[at] != device))
 			at++;
-		if (at < watch->refusals.count && !add_entry(maker, &about, &watch->refusals.items[at]))
+		if (at < watch->refusals.count && !add_entry(builder, &about, &watch->refusals.items[at]))
 			return false;
 	}
 	return true;
 }
 
-static bool add_device(const struct maker *maker, const struct gmt_ledger_device *device,
+static bool add_device(const struct builder *builder, const struct gmt_ledger_device *device,
 	const struct gmt_ooms *ooms, const struct gmt_replay *replay)
 {
 	struct gmt_ledger_entry about = {
@@ -362,25 +363,25 @@ static bool add_device(const struct maker *maker, const struct gmt_ledger_device
 	};
 	struct gmt_ledger_holding end = device->end;
 
-	end.stamp = maker->watch->end_stamp;
+	end.stamp = builder->watch->end_stamp;
 	if (end.stamp != UINT64_MAX)
-		about.time_ns = gmt_clock_time_ns(maker->watch->snapshot, end.stamp);
-	if (!add_entry(maker, &about, &end))
+		about.time_ns = gmt_clock_time_ns(builder->watch->snapshot, end.stamp);
+	if (!add_entry(builder, &about, &end))
 		return false;
 	about.moment = GMT_LEDGER_AT_PEAK;
-	about.time_ns = gmt_clock_time_ns(maker->watch->snapshot, device->peak.stamp);
-	if (device->peak_bytes && !add_entry(maker, &about, &device->peak))
+	about.time_ns = gmt_clock_time_ns(builder->watch->snapshot, device->peak.stamp);
+	if (device->peak_bytes && !add_entry(builder, &about, &device->peak))
 		return false;
-	return add_refusals(maker, ooms, device->device);
+	return add_refusals(builder, ooms, device->device);
 }
 
 enum gmt_status gmt_ledger_init(struct gmt_ledger *ret_ledger, const struct gmt_ledger_watch *watch,
 	const struct gmt_ooms *ooms, const struct gmt_replay *replay, struct gmt_error *error)
 {
-	struct maker maker = { ret_ledger, watch };
+	struct builder builder = { ret_ledger, watch };
 
 	for (size_t i = 0; i < watch->devices.count; i++) {
-		if (!add_device(&maker, &watch->devices.items[i], ooms, replay)) {
+		if (!add_device(&builder, &watch->devices.items[i], ooms, replay)) {
 			gmt_ledger_fini(ret_ledger);
 			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 		}

@@ -59,7 +59,7 @@ struct gmt_ledger_sums {
 struct gmt_ledger_answer {
 	struct gmt_sample sample;
 	struct gmt_ledger_sums before, after;
-	bool is_past; /* `before` and `after` come from the compacted prefix */
+	bool is_in_compacted; /* `before` and `after` come from the compacted prefix */
 };
 
 struct gmt_ledger_device {

@@ -76,7 +76,7 @@ static void pass_answers(struct gmt_ledger_watch *watch, uint64_t stamp)
 
 		if (answer->sample.begin_stamp >= stamp)
 			break;
-		if (answer->is_past)
+		if (answer->is_in_compacted)
 			continue;
 		answer->before = sums_now(watch, answer->sample.device);
 	}
@@ -85,7 +85,7 @@ static void pass_answers(struct gmt_ledger_watch *watch, uint64_t stamp)
 
 		if (answer->sample.stamp >= stamp)
 			break;
-		if (answer->is_past)
+		if (answer->is_in_compacted)
 			continue;
 		answer->after = sums_now(watch, answer->sample.device);
 	}
@@ -161,7 +161,7 @@ static bool is_arena(const struct gmt_ledger_watch *watch, const struct gmt_repl
 		GMT_ARENA_YES;
 }
 
-static bool know_site(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, uint32_t id)
+static bool note_site(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, uint32_t id)
 {
 	const struct gmt_accounting *accounting = &replay->accounting;
 	const struct gmt_account *account =
@@ -204,7 +204,7 @@ static bool change(struct gmt_ledger_watch *watch, const struct gmt_replay *repl
 	struct gmt_ledger_device *device;
 
 	if ((id >= watch->sites.count || !watch->sites.items[id].is_known) &&
-		!know_site(watch, replay, id))
+		!note_site(watch, replay, id))
 		return false;
 	site = &watch->sites.items[id];
 	*ret_device = device =
@@ -236,7 +236,7 @@ static void take_peak(struct gmt_ledger_watch *watch, const struct gmt_replay *r
  * PyTorch gets a segment before it reports the block inside. So while the peak lasts, this takes
  * the peak again at the largest size that PyTorch reports.
  */
-static void see_block(struct gmt_ledger_watch *watch, const struct gmt_replay *replay,
+static void note_block(struct gmt_ledger_watch *watch, const struct gmt_replay *replay,
 	const struct gmt_account *torch, uint64_t stamp)
 {
 	struct gmt_ledger_device *device = find_device(watch, torch->device);
@@ -263,7 +263,7 @@ static bool on_began(void *user, const struct gmt_replay *replay,
 			&accounting->accounts.items[accounting->sites.items[site].account];
 
 		if (torch->has_totals)
-			see_block(watch, replay, torch, event->stamp);
+			note_block(watch, replay, torch, event->stamp);
 	}
 	return true;
 }
@@ -277,7 +277,8 @@ static bool on_ended(void *user, const struct gmt_replay *replay,
 	return change(user, replay, block->site, 0 - block->size_bytes, &device);
 }
 
-static void take_past_account(struct gmt_ledger_device *device, const struct gmt_past_account *row)
+static void take_compacted_account(struct gmt_ledger_device *device,
+	const struct gmt_past_account *row)
 {
 	if (row->layer == GMT_LAYER_CUDA)
 		device->peak.stamp = row->held_stamp;
@@ -312,7 +313,7 @@ static bool set_past_peak(struct gmt_ledger_watch *watch, const struct gmt_repla
 				compacted->spaces.items[i].held_bytes;
 	for (size_t i = 0; i < compacted->accounts.count; i++)
 		if (compacted->accounts.items[i].device == ordinal)
-			take_past_account(device, &compacted->accounts.items[i]);
+			take_compacted_account(device, &compacted->accounts.items[i]);
 	for (uint32_t site = 0; site < accounting->sites.count; site++) {
 		const struct gmt_account_site *row = &accounting->sites.items[site];
 		uint32_t space = accounting->spaces.items[row->space].space;
@@ -385,7 +386,7 @@ static bool add_ooms(struct gmt_ledger_watch *watch)
 
 		/* For compacted refusals, the answers are in the compacted prefix. */
 		if (!oom->total_bytes || oom->device < 0 ||
-			(watch->snapshot->compacted.has_fold &&
+			(watch->snapshot->compacted.has_compacted_prefix &&
 				oom->stamp <= watch->snapshot->compacted.fold.stamp))
 			continue;
 		answer = gmt_vec_push(&watch->answers);
@@ -403,8 +404,9 @@ static bool add_ooms(struct gmt_ledger_watch *watch)
 
 static bool add_past(struct gmt_ledger_watch *watch)
 {
-	for (size_t i = 0;
-		watch->snapshot->compacted.has_fold && i < watch->snapshot->compacted.answers.count; i++) {
+	for (size_t i = 0; watch->snapshot->compacted.has_compacted_prefix &&
+		i < watch->snapshot->compacted.answers.count;
+		i++) {
 		const struct gmt_past_answer *row = &watch->snapshot->compacted.answers.items[i];
 		struct gmt_ledger_answer *answer = gmt_vec_push(&watch->answers);
 
@@ -419,7 +421,7 @@ static bool add_past(struct gmt_ledger_watch *watch)
 			},
 			.before = { row->before_steady_bytes, row->after_pool_bytes, row->after_graph_bytes },
 			.after = { row->after_steady_bytes, row->after_pool_bytes, row->after_graph_bytes },
-			.is_past = true,
+			.is_in_compacted = true,
 		};
 	}
 	return true;
@@ -437,7 +439,7 @@ bool gmt_ledger_watch_init(struct gmt_ledger_watch *watch, const struct gmt_snap
 		.before_kinds = GMT_REPLAY_KIND(ALLOC_FAILED),
 		.began = on_began,
 		.ended = on_ended,
-		.folded = on_compacted,
+		.compacted = on_compacted,
 		.finished = on_finished,
 		.user = watch,
 	};

@@ -171,7 +171,7 @@ static bool collect_memory(const struct gmt_ooms *ooms, int16_t device, struct r
 
 			if (segment->device != device)
 				continue;
-			if (!gmt_allocator_memory_goes_on(before, segment)) {
+			if (!gmt_allocator_memory_continues(before, segment)) {
 				range = gmt_vec_push(&ret_ranges->items);
 				if (!range)
 					return false;

@@ -17,7 +17,7 @@
 struct gmt_oom_refusal {
 	size_t event; /* number, in order of time */
 	uint32_t parts; /* number of the driver's refusals that this refusal stands for */
-	uint8_t fate; /* enum gmt_oom_outcome */
+	uint8_t outcome; /* enum gmt_oom_outcome */
 };
 
 struct gmt_oom_results {

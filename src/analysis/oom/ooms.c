@@ -5,12 +5,6 @@
 #include "analysis/oom/oom_moment.h"
 #include "reader/load/clock.h"
 
-bool gmt_oom_is_one(const struct gmt_snapshot_event *event)
-{
-	return event->kind == GMT_KIND_ALLOC_FAILED &&
-		gmt_oom_outcomes_is_out_of_memory(event->layer, event->result);
-}
-
 uint64_t gmt_oom_usable_bytes(const struct gmt_oom_row *row)
 {
 	return row->knows_usable ? row->usable_bytes : row->cached_bytes;
@@ -38,7 +32,7 @@ static bool add_row(struct gmt_ooms *ooms, const struct gmt_oom_refusal *refusal
 		.layer = event.layer,
 		.device = gmt_space_side(event.space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event.device,
 		.requested_bytes = event.size_bytes,
-		.recovered = refusal->fate == GMT_OOM_OUTCOME_RETRY,
+		.recovered = refusal->outcome == GMT_OOM_OUTCOME_RETRY,
 		.driver_refusals = refusal->parts,
 	};
 	return true;
@@ -78,17 +72,17 @@ static bool add_rows(struct gmt_ooms *ooms, const struct gmt_oom_results *oom_ou
 	uint64_t counts[2] = { 0 }, seen[2] = { 0 };
 
 	for (size_t i = 0; i < oom_outcomes->refusals.count; i++)
-		if (oom_outcomes->refusals.items[i].fate != GMT_OOM_OUTCOME_PART)
-			counts[oom_outcomes->refusals.items[i].fate]++;
+		if (oom_outcomes->refusals.items[i].outcome != GMT_OOM_OUTCOME_PART)
+			counts[oom_outcomes->refusals.items[i].outcome]++;
 	for (size_t i = 0; i < oom_outcomes->refusals.count; i++) {
 		const struct gmt_oom_refusal *refusal = &oom_outcomes->refusals.items[i];
 
-		if (refusal->fate == GMT_OOM_OUTCOME_PART)
+		if (refusal->outcome == GMT_OOM_OUTCOME_PART)
 			continue;
 
-		uint64_t number = seen[refusal->fate]++;
-		if ((refusal->fate == GMT_OOM_OUTCOME_FAILED && number == 0) ||
-			counts[refusal->fate] - number <= GMT_OOMS_KEPT) {
+		uint64_t number = seen[refusal->outcome]++;
+		if ((refusal->outcome == GMT_OOM_OUTCOME_FAILED && number == 0) ||
+			counts[refusal->outcome] - number <= GMT_OOMS_KEPT) {
 			if (!add_row(ooms, refusal))
 				return false;
 		} else {
@@ -101,20 +95,21 @@ static bool add_rows(struct gmt_ooms *ooms, const struct gmt_oom_results *oom_ou
 }
 
 /* Adds the counts of the compacted prefix, by site. */
-static void add_folded(struct gmt_ooms *ooms, uint64_t until_ns)
+static void add_compacted(struct gmt_ooms *ooms, uint64_t until_ns)
 {
 	const struct gmt_compacted *compacted = &ooms->snapshot->compacted;
 
-	if (!compacted->has_fold || gmt_clock_time_ns(ooms->snapshot, compacted->fold.stamp) > until_ns)
+	if (!compacted->has_compacted_prefix ||
+		gmt_clock_time_ns(ooms->snapshot, compacted->fold.stamp) > until_ns)
 		return;
 	for (size_t i = 0; i < compacted->sites.count; i++)
-		ooms->folded_failures =
-			gmt_account_sum(ooms->folded_failures, compacted->sites.items[i].oom_count);
-	ooms->folded_retries = compacted->fold.oom_retries;
-	ooms->failures = gmt_account_sum(ooms->failures, ooms->folded_failures);
-	ooms->retries = gmt_account_sum(ooms->retries, ooms->folded_retries);
+		ooms->compacted_failures =
+			gmt_account_sum(ooms->compacted_failures, compacted->sites.items[i].oom_count);
+	ooms->compacted_retries = compacted->fold.oom_retries;
+	ooms->failures = gmt_account_sum(ooms->failures, ooms->compacted_failures);
+	ooms->retries = gmt_account_sum(ooms->retries, ooms->compacted_retries);
 	ooms->left_out = gmt_account_sum(ooms->left_out,
-		gmt_account_sum(ooms->folded_failures, ooms->folded_retries));
+		gmt_account_sum(ooms->compacted_failures, ooms->compacted_retries));
 }
 
 enum gmt_status gmt_ooms_init(struct gmt_ooms *ret_ooms, const struct gmt_snapshot *snapshot,
@@ -134,7 +129,7 @@ enum gmt_status gmt_ooms_init(struct gmt_ooms *ret_ooms, const struct gmt_snapsh
 		gmt_ooms_fini(ret_ooms);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}
-	add_folded(ret_ooms, until_ns);
+	add_compacted(ret_ooms, until_ns);
 	for (size_t i = 0; i < snapshot->ooms.count; i++)
 		note_driver(ret_ooms, &snapshot->ooms.items[i]);
 	return GMT_OK;
@@ -155,7 +150,7 @@ static bool before(void *user, const struct gmt_replay *replay,
 		size_bytes = mapped->address - event->address;
 		gmt_allocator_memory_remove(&ooms->memory, mapped);
 	}
-	if (!gmt_allocator_memory_see(&ooms->memory, event))
+	if (!gmt_allocator_memory_observe(&ooms->memory, event))
 		return false;
 	return ooms->rows.items[ooms->next].event != index ||
 		gmt_oom_moment_fill(&ooms->rows.items[ooms->next++], ooms, &replay->accounting, event);

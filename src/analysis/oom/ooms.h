@@ -83,7 +83,7 @@ struct gmt_ooms {
 	uint64_t retries;
 	uint64_t left_out; /* failures and retries without a row */
 	/* failures and retries in the compacted prefix; they have no rows */
-	uint64_t folded_failures, folded_retries;
+	uint64_t compacted_failures, compacted_retries;
 	size_t next; /* next row that the observer fills */
 	struct gmt_allocator_memory memory; /* driver memory at the current moment */
 	/* captures of CUDA graphs, which take driver memory for private pools */
@@ -114,7 +114,7 @@ bool gmt_oom_would_fit(const struct gmt_oom_row *row);
  * Returns whether an event is a refusal for lack of memory, as opposed to the refusal of an invalid
  * request.
  */
-bool gmt_oom_is_one(const struct gmt_snapshot_event *event);
+bool gmt_oom_is_refusal(const struct gmt_snapshot_event *event);
 
 void gmt_ooms_fini(struct gmt_ooms *ooms);
 

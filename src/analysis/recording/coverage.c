@@ -23,7 +23,7 @@ static int by_name(const void *left, const void *right)
 	return order ? order : strcmp(a->api->name.text, b->api->name.text);
 }
 
-static int by_name_and_road(const void *left, const void *right)
+static int by_name_and_route(const void *left, const void *right)
 {
 	const struct gmt_unhooked *const *a = left, *const *b = right;
 	int order = strcmp((*a)->name.text, (*b)->name.text);
@@ -130,10 +130,10 @@ static bool collect_unhooked(struct gmt_coverage *coverage, const struct gmt_sna
 	}
 	if (coverage->unhooked.count)
 		qsort(coverage->unhooked.items, coverage->unhooked.count, sizeof(*coverage->unhooked.items),
-			by_name_and_road);
+			by_name_and_route);
 	for (size_t i = 0; i < coverage->unhooked.count; i++)
 		if (!count ||
-			by_name_and_road(&coverage->unhooked.items[count - 1], &coverage->unhooked.items[i]))
+			by_name_and_route(&coverage->unhooked.items[count - 1], &coverage->unhooked.items[i]))
 			coverage->unhooked.items[count++] = coverage->unhooked.items[i];
 	coverage->unhooked.count = count;
 	return true;

@@ -141,7 +141,7 @@ static void judge_compaction(struct lister *lister, const struct gmt_snapshot *s
 	add(lister, GMT_WARNING_REMARK,
 		"the first %s were folded (%.64s): %s events were replaced by totals; totals, peaks and live blocks are exact, but earlier moments are not known",
 		gmt_text_duration(gmt_clock_time_ns(snapshot, compacted->fold.stamp)).text,
-		snapshot->fold_why, gmt_text_count(gmt_snapshot_folded(snapshot)).text);
+		snapshot->compaction_why, gmt_text_count(gmt_snapshot_compacted_events(snapshot)).text);
 	if (steps > 1)
 		add(lister, GMT_WARNING_REMARK,
 			"up to %s folded steps were merged: tables by step show the same numbers for all of them",
@@ -150,7 +150,7 @@ static void judge_compaction(struct lister *lister, const struct gmt_snapshot *s
 		add(lister, GMT_WARNING_REMARK,
 			"%s allocations were folded without their stack, because there were more sites than the limit",
 			gmt_text_count(compacted->fold.merged_sites).text);
-	if (replay && replay->past_misfits)
+	if (replay && replay->compacted_misfits)
 		add(lister, GMT_WARNING_INCOMPLETE,
 			"the folded totals of live or peak memory do not match the folded blocks");
 }
@@ -265,7 +265,7 @@ enum gmt_status gmt_warnings_init(struct gmt_warnings *ret_warnings,
 	judge_recording(&lister, snapshot);
 	judge_effects(&lister, snapshot);
 	judge_pauses(&lister, snapshot);
-	if (snapshot->compacted.has_fold)
+	if (snapshot->compacted.has_compacted_prefix)
 		judge_compaction(&lister, snapshot, replay);
 	if (replay && traces && !judge_arenas(&lister, replay, traces, error)) {
 		gmt_warnings_fini(ret_warnings);

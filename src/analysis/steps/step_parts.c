@@ -12,7 +12,7 @@ struct sums {
 	size_t first, count; /* Range in maker.sites. */
 };
 
-struct maker {
+struct builder {
 	const struct gmt_step_parts *parts;
 	const struct gmt_replay *replay;
 	struct gmt_leak_search search;
@@ -115,18 +115,18 @@ static unsigned part_of(const struct gmt_step_parts *parts, const struct gmt_rep
 																			 : part;
 }
 
-static void sum_up(struct maker *maker)
+static void sum_up(struct builder *builder)
 {
-	const struct gmt_accounting *accounting = &maker->replay->accounting;
+	const struct gmt_accounting *accounting = &builder->replay->accounting;
 	size_t first = 0;
 
 	for (uint32_t i = 0; i < accounting->sites.count; i++) {
-		const struct gmt_step_parts_site *site = &maker->parts->sites.items[i];
+		const struct gmt_step_parts_site *site = &builder->parts->sites.items[i];
 		uint32_t row = (uint32_t)(accounting->sites.items[i].account * GMT_STEP_PARTS +
-			part_of(maker->parts, maker->replay, i));
-		struct sums *of = &maker->sums.items[row];
+			part_of(builder->parts, builder->replay, i));
+		struct sums *of = &builder->sums.items[row];
 
-		maker->row_of.items[i] = row;
+		builder->row_of.items[i] = row;
 		of->count++;
 		of->made_bytes = gmt_account_sum_bytes(of->made_bytes, site->made_bytes);
 		of->left_bytes = gmt_account_sum_bytes(of->left_bytes, site->left_bytes);
@@ -134,14 +134,14 @@ static void sum_up(struct maker *maker)
 		of->most_steps = site->steps > of->most_steps ? site->steps : of->most_steps;
 	}
 	for (size_t row = 0; row < accounting->accounts.count * GMT_STEP_PARTS; row++) {
-		maker->sums.items[row].first = first;
-		first += maker->sums.items[row].count;
-		maker->sums.items[row].count = 0;
+		builder->sums.items[row].first = first;
+		first += builder->sums.items[row].count;
+		builder->sums.items[row].count = 0;
 	}
 	for (uint32_t i = 0; i < accounting->sites.count; i++) {
-		struct sums *of = &maker->sums.items[maker->row_of.items[i]];
+		struct sums *of = &builder->sums.items[builder->row_of.items[i]];
 
-		maker->sites.items[of->first + of->count++] = i;
+		builder->sites.items[of->first + of->count++] = i;
 	}
 }
 
@@ -149,19 +149,19 @@ static void sum_up(struct maker *maker)
  * Finds by how much the memory of a row's sites rises per step. Below 0: there are too few steps.
  * False when out of memory.
  */
-static bool find_kept(struct maker *maker, const struct sums *sums, double *ret_bytes)
+static bool find_kept(struct builder *builder, const struct sums *sums, double *ret_bytes)
 {
-	const struct gmt_leak_span *span = &maker->search.span;
+	const struct gmt_leak_span *span = &builder->search.span;
 	struct gmt_rise rise;
 
 	*ret_bytes = -1;
 	if (!gmt_leak_is_long_enough(span))
 		return true;
-	if (!gmt_leak_curve_begin(&maker->search))
+	if (!gmt_leak_curve_begin(&builder->search))
 		return false;
 	for (size_t i = 0; i < sums->count; i++)
-		gmt_leak_curve_add(&maker->search, maker->sites.items[sums->first + i]);
-	if (!gmt_leak_curve_judge(&maker->search, UINT64_MAX, &rise))
+		gmt_leak_curve_add(&builder->search, builder->sites.items[sums->first + i]);
+	if (!gmt_leak_curve_judge(&builder->search, UINT64_MAX, &rise))
 		return false;
 	*ret_bytes = rise.kind == GMT_RISE_GROWS ? rise.per_sample / (double)span->stride : 0;
 	return true;
@@ -176,21 +176,21 @@ static uint64_t times_of(const struct gmt_step_parts *parts, unsigned part, cons
 		: parts->timeline->series[0].steps.count - !has_one_step(parts);
 }
 
-static bool make_row(struct maker *maker, unsigned part, const struct sums *sums,
+static bool make_row(struct builder *builder, unsigned part, const struct sums *sums,
 	struct gmt_step_parts_row *row)
 {
 	double kept_bytes;
 
 	if (!sums->made_bytes)
 		return true;
-	if (!find_kept(maker, sums, &kept_bytes))
+	if (!find_kept(builder, sums, &kept_bytes))
 		return false;
-	row->times = times_of(maker->parts, part, sums);
+	row->times = times_of(builder->parts, part, sums);
 	row->times += !row->times;
 	row->made_bytes = sums->made_bytes / row->times;
 	row->kept_bytes = kept_bytes;
 	if (kept_bytes > 0 && part >= GMT_PARTS)
-		row->kept_bytes = kept_bytes * (double)maker->search.span.steps / (double)row->times;
+		row->kept_bytes = kept_bytes * (double)builder->search.span.steps / (double)row->times;
 	row->carried_bytes = sums->left_bytes / row->times;
 	if (row->kept_bytes > 0)
 		row->carried_bytes -= row->kept_bytes < (double)row->carried_bytes
@@ -204,32 +204,32 @@ bool gmt_step_parts_finish(struct gmt_step_parts *parts, const struct gmt_replay
 	const struct gmt_history *history)
 {
 	static const struct gmt_leaks_options defaults = { .warmup_steps = UINT32_MAX };
-	struct gmt_leak_maker leaks = {
+	struct gmt_leak_builder leaks = {
 		.timeline = parts->timeline, .history = history, .replay = replay, .options = &defaults
 	};
-	struct maker maker = { .parts = parts, .replay = replay, .search = { .maker = &leaks } };
+	struct builder builder = { .parts = parts, .replay = replay, .search = { .builder = &leaks } };
 	size_t rows = replay->accounting.accounts.count * GMT_STEP_PARTS,
 		   sites = replay->accounting.sites.count;
 	bool done;
 
 	if (!parts->timeline->series_count || !history->series[0].step_count)
 		return true;
-	maker.search.span = gmt_leak_span_of(&leaks, 0);
+	builder.search.span = gmt_leak_span_of(&leaks, 0);
 	/* The reserved memory is zeroed. It is indexed. */
-	done = make_room(parts, sites) && gmt_vec_reserve(&maker.sums, rows + 1) &&
-		gmt_vec_reserve(&maker.row_of, sites + 1) && gmt_vec_reserve(&maker.sites, sites + 1) &&
+	done = make_room(parts, sites) && gmt_vec_reserve(&builder.sums, rows + 1) &&
+		gmt_vec_reserve(&builder.row_of, sites + 1) && gmt_vec_reserve(&builder.sites, sites + 1) &&
 		gmt_vec_reserve(&parts->rows, rows + 1);
 	if (done)
-		sum_up(&maker);
+		sum_up(&builder);
 	for (size_t i = 0; done && i < rows; i++)
-		done = make_row(&maker, (unsigned)(i % GMT_STEP_PARTS), &maker.sums.items[i],
+		done = make_row(&builder, (unsigned)(i % GMT_STEP_PARTS), &builder.sums.items[i],
 			&parts->rows.items[i]);
 	if (done)
 		parts->rows.count = rows;
-	gmt_vec_fini(&maker.sums);
-	gmt_vec_fini(&maker.row_of);
-	gmt_vec_fini(&maker.sites);
-	gmt_leak_search_fini(&maker.search);
+	gmt_vec_fini(&builder.sums);
+	gmt_vec_fini(&builder.row_of);
+	gmt_vec_fini(&builder.sites);
+	gmt_leak_search_fini(&builder.search);
 	return done;
 }
 

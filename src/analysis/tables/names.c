@@ -77,7 +77,7 @@ void gmt_names_function(const char *function, char *ret_name, size_t size)
 		snprintf(ret_name, size, "%s", function);
 }
 
-static const char *behind(const char *path, const char *part)
+static const char *after_last_separator(const char *path, const char *part)
 {
 	const char *at = strstr(path, part);
 
@@ -87,11 +87,11 @@ static const char *behind(const char *path, const char *part)
 const char *gmt_names_file(const struct gmt_snapshot *snapshot, const char *path)
 {
 	size_t directory = strlen(snapshot->directory);
-	const char *package = behind(path, "/site-packages/");
+	const char *package = after_last_separator(path, "/site-packages/");
 	unsigned slashes = 0;
 
 	if (!package)
-		package = behind(path, "/dist-packages/");
+		package = after_last_separator(path, "/dist-packages/");
 	if (package)
 		return package;
 	if (directory > 1 && strncmp(path, snapshot->directory, directory) == 0 &&

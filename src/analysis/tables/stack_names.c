@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MODULES_AT_MOST = 24 };
+enum { MAX_MODULES = 24 };
 
 static bool starts_with(const char *text, const char *start)
 {
@@ -72,12 +72,12 @@ static bool join_modules(const struct gmt_traces *traces, const uint32_t *found,
 
 void gmt_stack_module(const struct gmt_traces *traces, uint32_t stack, char *ret_name, size_t size)
 {
-	uint32_t count, found[MODULES_AT_MOST], modules = 0;
+	uint32_t count, found[MAX_MODULES], modules = 0;
 	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
 	size_t length;
 
 	*ret_name = '\0';
-	for (uint32_t i = 0; i + 1 < count && modules < MODULES_AT_MOST; i++) {
+	for (uint32_t i = 0; i + 1 < count && modules < MAX_MODULES; i++) {
 		const struct gmt_place *place = gmt_traces_place(traces, places[i]);
 
 		if (place->kind != GMT_PLACE_PYTHON ||

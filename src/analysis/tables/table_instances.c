@@ -122,7 +122,7 @@ bool gmt_table_add_instances(struct gmt_table *table, const struct gmt_replay *r
 	return done;
 }
 
-static uint64_t less(uint64_t all, uint64_t taken)
+static uint64_t subtract(uint64_t all, uint64_t taken)
 {
 	return taken < all ? all - taken : 0;
 }
@@ -134,12 +134,12 @@ bool gmt_table_subtract_instances(const struct gmt_instance_shares *taken, struc
 	if (site->id >= taken->count)
 		return true;
 	of_site = &taken->items[site->id];
-	site->peak_bytes = less(site->peak_bytes, of_site->peak_bytes);
-	site->peak_blocks = less(site->peak_blocks, of_site->peak_blocks);
-	site->live_bytes = less(site->live_bytes, of_site->live_bytes);
-	site->live_blocks = less(site->live_blocks, of_site->live_blocks);
-	site->total_bytes = less(site->total_bytes, of_site->total_bytes);
-	site->alloc_count = less(site->alloc_count, of_site->allocs);
+	site->peak_bytes = subtract(site->peak_bytes, of_site->peak_bytes);
+	site->peak_blocks = subtract(site->peak_blocks, of_site->peak_blocks);
+	site->live_bytes = subtract(site->live_bytes, of_site->live_bytes);
+	site->live_blocks = subtract(site->live_blocks, of_site->live_blocks);
+	site->total_bytes = subtract(site->total_bytes, of_site->total_bytes);
+	site->alloc_count = subtract(site->alloc_count, of_site->allocs);
 	return !of_site->allocs || site->alloc_count || site->peak_bytes || site->live_bytes ||
 		site->total_bytes;
 }

@@ -14,7 +14,7 @@ struct builder {
 	const struct gmt_traces *traces;
 	const struct gmt_replay *replay;
 	const struct gmt_history *history;
-	const struct gmt_allocator_state *where;
+	const struct gmt_allocator_state *allocator_state;
 	struct gmt_map row_ids; /* Account and number to index. */
 	GMT_VEC(uint32_t) numbers; /* By stack: the number of its row, + 1. 0: not determined yet. */
 	struct gmt_instance_shares taken; /* For modules: what the rows of instances hold. */
@@ -142,7 +142,7 @@ static void name_row(struct builder *builder, struct gmt_table_row *row,
 		break;
 	case GMT_TABLE_OWNER:
 		row->name = gmt_owners_name(&builder->traces->owners, site->owner);
-		row->max_live_bytes = gmt_owner_peaks_find(&builder->where->owner_peaks,
+		row->max_live_bytes = gmt_owner_peaks_find(&builder->allocator_state->owner_peaks,
 			builder->replay->accounting.sites.items[site->id].account, site->owner);
 		break;
 	case GMT_TABLE_CATEGORY:
@@ -173,9 +173,9 @@ static bool add_site(struct builder *builder, const struct gmt_site *site)
 	row->live_blocks += site->live_blocks;
 	row->total_bytes = gmt_account_sum_bytes(row->total_bytes, site->total_bytes);
 	row->allocs += site->alloc_count;
-	if (site->id < builder->where->largest_bytes.count &&
-		builder->where->largest_bytes.items[site->id] > row->largest_bytes)
-		row->largest_bytes = builder->where->largest_bytes.items[site->id];
+	if (site->id < builder->allocator_state->largest_bytes.count &&
+		builder->allocator_state->largest_bytes.items[site->id] > row->largest_bytes)
+		row->largest_bytes = builder->allocator_state->largest_bytes.items[site->id];
 	/* The largest block may be in a row of an instance. */
 	if (builder->taken.count && row->largest_bytes > row->total_bytes)
 		row->largest_bytes = row->total_bytes;
@@ -188,8 +188,8 @@ static bool add_sites(struct builder *builder, const struct gmt_sites *sites)
 	if (!gmt_vec_reserve(&builder->numbers, builder->traces->stacks.entries.count + 1))
 		return false;
 	if (builder->table->key == GMT_TABLE_MODULE &&
-		!gmt_table_add_instances(builder->table, builder->replay, &builder->where->module_tensors,
-			&builder->taken))
+		!gmt_table_add_instances(builder->table, builder->replay,
+			&builder->allocator_state->module_tensors, &builder->taken))
 		return false;
 	for (size_t i = 0; i < sites->rows.count; i++) {
 		struct gmt_site site = sites->rows.items[i];
@@ -205,9 +205,9 @@ static bool add_attribution(struct builder *builder, const struct gmt_attributio
 	bool is_step = builder->table->key == GMT_TABLE_STEP;
 
 	for (size_t i = 0; i < attribution->items.count; i++) {
-		const struct gmt_attribution_row *birth = &attribution->items.items[i];
+		const struct gmt_attribution_row *attribution_row = &attribution->items.items[i];
 		const struct gmt_account *account =
-			&builder->replay->accounting.accounts.items[birth->account];
+			&builder->replay->accounting.accounts.items[attribution_row->account];
 		struct gmt_table_row *row = gmt_vec_push(&builder->table->rows);
 
 		if (!row)
@@ -215,20 +215,21 @@ static bool add_attribution(struct builder *builder, const struct gmt_attributio
 		*row = (struct gmt_table_row){
 			.layer = account->layer,
 			.device = account->device,
-			.number = birth->number,
-			.series = birth->series,
-			.step = is_step ? birth->number : 0,
-			.name = is_step || !birth->number
+			.number = attribution_row->number,
+			.series = attribution_row->series,
+			.step = is_step ? attribution_row->number : 0,
+			.name = is_step || !attribution_row->number
 				? NULL
-				: gmt_intern_get(&builder->where->attribution.phase_names, birth->number - 1)
+				: gmt_intern_get(&builder->allocator_state->attribution.phase_names,
+					  attribution_row->number - 1)
 					  ->bytes,
-			.peak_bytes = birth->peak_bytes,
-			.peak_blocks = birth->peak_blocks,
-			.live_bytes = birth->live_bytes,
-			.live_blocks = birth->live_blocks,
-			.total_bytes = birth->total_bytes,
-			.allocs = birth->allocs,
-			.largest_bytes = birth->largest_bytes,
+			.peak_bytes = attribution_row->peak_bytes,
+			.peak_blocks = attribution_row->peak_blocks,
+			.live_bytes = attribution_row->live_bytes,
+			.live_blocks = attribution_row->live_blocks,
+			.total_bytes = attribution_row->total_bytes,
+			.allocs = attribution_row->allocs,
+			.largest_bytes = attribution_row->largest_bytes,
 		};
 	}
 	return true;
@@ -273,20 +274,21 @@ COMPARE(by_total, GMT_SITES_BY_TOTAL)
 enum gmt_status gmt_table_init(struct gmt_table *ret_table, enum gmt_table_key key,
 	const struct gmt_traces *traces, const struct gmt_replay *replay,
 	const struct gmt_history *history, const struct gmt_sites *sites,
-	const struct gmt_allocator_state *where, enum gmt_sites_key sort, struct gmt_error *error)
+	const struct gmt_allocator_state *allocator_state, enum gmt_sites_key sort,
+	struct gmt_error *error)
 {
 	struct builder builder = {
 		.table = ret_table,
 		.traces = traces,
 		.replay = replay,
 		.history = history,
-		.where = where,
+		.allocator_state = allocator_state,
 	};
 	bool done;
 
 	ret_table->key = key;
-	done = key == GMT_TABLE_STEP ? add_attribution(&builder, &where->attribution.steps)
-		: key == GMT_TABLE_PHASE ? add_attribution(&builder, &where->attribution.phases)
+	done = key == GMT_TABLE_STEP ? add_attribution(&builder, &allocator_state->attribution.steps)
+		: key == GMT_TABLE_PHASE ? add_attribution(&builder, &allocator_state->attribution.phases)
 								 : add_sites(&builder, sites);
 	gmt_map_fini(&builder.row_ids);
 	gmt_vec_fini(&builder.numbers);

@@ -68,14 +68,15 @@ struct gmt_table {
 };
 
 /*
- * Makes the table. `sites`, `where` and `history` (may be NULL) must be from `replay`. Fails only
- * for lack of memory. `ret_table` must be zeroed and borrows from `where`. The caller owns it and
+ * Makes the table. `sites`, `allocator_state` and `history` (may be NULL) must be from `replay`. Fails only
+ * for lack of memory. `ret_table` must be zeroed and borrows from `allocator_state`. The caller owns it and
  * ends it with gmt_table_fini.
  */
 enum gmt_status gmt_table_init(struct gmt_table *ret_table, enum gmt_table_key key,
 	const struct gmt_traces *traces, const struct gmt_replay *replay,
 	const struct gmt_history *history, const struct gmt_sites *sites,
-	const struct gmt_allocator_state *where, enum gmt_sites_key sort, struct gmt_error *error);
+	const struct gmt_allocator_state *allocator_state, enum gmt_sites_key sort,
+	struct gmt_error *error);
 
 /* Returns the rows of one layer on one device: *ret_count rows, from the returned row on. */
 const struct gmt_table_row *gmt_table_of(const struct gmt_table *table, uint32_t layer,

@@ -75,19 +75,6 @@ static bool decode_column(struct gmt_columns *columns, const struct gmt_field_in
 	return get_numbers(field, column, count, to);
 }
 
-uint64_t *gmt_columns_expand(struct gmt_columns *columns, uint32_t field)
-{
-	struct gmt_cells *cells = &columns->cells[field];
-	uint64_t *to = columns->values.items + (size_t)field * columns->count, same = *cells->values;
-
-	if (cells->step)
-		return to;
-	for (uint32_t i = 0; i < columns->count; i++)
-		to[i] = same;
-	*cells = (struct gmt_cells){ .values = to, .step = 1 };
-	return to;
-}
-
 enum gmt_status gmt_columns_decode(struct gmt_columns *columns, const struct gmt_block *block,
 	struct gmt_error *error)
 {

@@ -32,11 +32,12 @@ void gmt_event_totals_to_differences(struct gmt_event *rows, uint32_t count)
 		if (!has_totals(row))
 			continue;
 
-		struct prediction told = { (uint64_t)row->allocated_bytes, (uint64_t)row->reserved_bytes };
-		row->allocated_bytes = (int64_t)(told.allocated_bytes -
+		struct prediction reported = { (uint64_t)row->allocated_bytes,
+			(uint64_t)row->reserved_bytes };
+		row->allocated_bytes = (int64_t)(reported.allocated_bytes -
 			predicted_allocated(&last, row->kind, row->size_bytes));
-		row->reserved_bytes = (int64_t)(told.reserved_bytes - last.reserved_bytes);
-		last = told;
+		row->reserved_bytes = (int64_t)(reported.reserved_bytes - last.reserved_bytes);
+		last = reported;
 	}
 }
 

@@ -8,7 +8,7 @@ static voidpf allocate(voidpf arena, uInt items, uInt size)
 	return gmt_arena_alloc(arena, (size_t)items * size);
 }
 
-static void leave(voidpf arena, voidpf block)
+static void ignore_free(voidpf arena, voidpf block)
 {
 	(void)arena;
 	(void)block;
@@ -17,6 +17,6 @@ static void leave(voidpf arena, voidpf block)
 void gmt_zlib_use_arena(struct z_stream_s *stream, struct gmt_arena *arena)
 {
 	stream->zalloc = allocate;
-	stream->zfree = leave;
+	stream->zfree = ignore_free;
 	stream->opaque = arena;
 }

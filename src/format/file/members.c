@@ -13,7 +13,7 @@ enum {
 	 * The search for the last header goes this far back: recorders begin a member about every
 	 * mebibyte.
 	 */
-	FARTHEST_BYTES = 16 << 20,
+	MAX_BYTES = 16 << 20,
 };
 
 static bool read_at(int fd, uint64_t at, uint8_t *to, size_t length)
@@ -57,7 +57,7 @@ static bool is_described_at(int fd, uint64_t at, struct gmt_member *ret_member)
 /* Finds the last header in the file that describes a member. */
 static bool find_last(int fd, uint64_t file_bytes, struct gmt_member *ret_member)
 {
-	uint64_t least = file_bytes > FARTHEST_BYTES ? file_bytes - FARTHEST_BYTES : 0;
+	uint64_t least = file_bytes > MAX_BYTES ? file_bytes - MAX_BYTES : 0;
 	uint8_t bytes[LOOK_BYTES + 1];
 
 	for (uint64_t end = file_bytes; end > least;) {

@@ -5,7 +5,7 @@
 
 enum stack_kind { UNKNOWN_STACK, ORDINARY_STACK, CALL_STACK };
 
-struct adopter {
+struct attributor {
 	struct gmt_snapshot *snapshot;
 	struct gmt_backward_attribution backward_attribution;
 	GMT_VEC(uint8_t) stack_kinds; /* enum stack_kind, by index in snapshot->frames */
@@ -26,31 +26,32 @@ static bool is_call(const struct gmt_snapshot *snapshot, const struct gmt_frames
 }
 
 /* Returns whether a Python stack lies in a backward call. Examines each stack only once. */
-static bool lies_in_call(struct adopter *adopter, uint32_t frames_id)
+static bool lies_in_call(struct attributor *attributor, uint32_t frames_id)
 {
-	const struct gmt_snapshot *snapshot = adopter->snapshot;
+	const struct gmt_snapshot *snapshot = attributor->snapshot;
 	const struct gmt_frames *frames = gmt_snapshot_frames(snapshot, frames_id);
 
 	if (!frames)
 		return false;
 
-	uint8_t *kind = &adopter->stack_kinds.items[frames - snapshot->frames.items];
+	uint8_t *kind = &attributor->stack_kinds.items[frames - snapshot->frames.items];
 	if (*kind == UNKNOWN_STACK)
 		*kind = is_call(snapshot, frames) ? CALL_STACK : ORDINARY_STACK;
 	return *kind == CALL_STACK;
 }
 
-static bool adopt(struct adopter *adopter, uint32_t of, uint32_t call, uint32_t *ret_trace)
+static bool attribute(struct attributor *attributor, uint32_t of, uint32_t call,
+	uint32_t *ret_trace)
 {
-	struct gmt_snapshot *snapshot = adopter->snapshot;
+	struct gmt_snapshot *snapshot = attributor->snapshot;
 	uint64_t key = (uint64_t)of << 32 | call;
 	uint64_t trace;
 
-	if (!gmt_map_find(&adopter->trace_ids, key, &trace)) {
+	if (!gmt_map_find(&attributor->trace_ids, key, &trace)) {
 		struct gmt_snapshot_trace *slot = gmt_vec_push(&snapshot->traces);
 
 		trace = snapshot->traces.count - 1;
-		if (!slot || !gmt_map_put(&adopter->trace_ids, key, trace))
+		if (!slot || !gmt_map_put(&attributor->trace_ids, key, trace))
 			return false;
 		*slot = snapshot->traces.items[of];
 		slot->caller = call;
@@ -62,28 +63,29 @@ static bool adopt(struct adopter *adopter, uint32_t of, uint32_t call, uint32_t 
 /*
  * Sets *ret_trace to the event's trace, or to the same trace with the backward call as its caller.
  */
-static bool look_at(struct adopter *adopter, const struct gmt_snapshot_event *event,
+static bool examine_trace(struct attributor *attributor, const struct gmt_snapshot_event *event,
 	uint32_t *ret_trace)
 {
-	const struct gmt_snapshot_trace *trace = &adopter->snapshot->traces.items[event->trace];
+	const struct gmt_snapshot_trace *trace = &attributor->snapshot->traces.items[event->trace];
 	uint32_t call;
 
 	*ret_trace = event->trace;
 	/* Most frees have no stack, so they give no information. */
 	if (!trace->frames && !trace->stack)
 		return true;
-	if (!gmt_backward_attribution_is_autograd_thread(&adopter->backward_attribution, event->thread))
+	if (!gmt_backward_attribution_is_autograd_thread(&attributor->backward_attribution,
+			event->thread))
 		return !trace->frames ||
-			gmt_backward_attribution_set_stack(&adopter->backward_attribution, event->thread,
-				trace->frames, lies_in_call(adopter, trace->frames));
-	call = gmt_backward_attribution_caller(&adopter->backward_attribution);
-	return !call || adopt(adopter, event->trace, call, ret_trace);
+			gmt_backward_attribution_set_stack(&attributor->backward_attribution, event->thread,
+				trace->frames, lies_in_call(attributor, trace->frames));
+	call = gmt_backward_attribution_caller(&attributor->backward_attribution);
+	return !call || attribute(attributor, event->trace, call, ret_trace);
 }
 
 /* Registers autograd's threads. Sets *ret_any to whether there are any. */
-static bool know_threads(struct adopter *adopter, bool *ret_any)
+static bool note_threads(struct attributor *attributor, bool *ret_any)
 {
-	const struct gmt_snapshot *snapshot = adopter->snapshot;
+	const struct gmt_snapshot *snapshot = attributor->snapshot;
 
 	*ret_any = false;
 	for (size_t i = 0; i < snapshot->threads.count; i++) {
@@ -91,28 +93,28 @@ static bool know_threads(struct adopter *adopter, bool *ret_any)
 
 		*ret_any |= is_autograd;
 		if (is_autograd &&
-			!gmt_backward_attribution_register_thread(&adopter->backward_attribution,
+			!gmt_backward_attribution_register_thread(&attributor->backward_attribution,
 				snapshot->threads.items[i].id, true))
 			return false;
 	}
 	return true;
 }
 
-static bool begin_calls(struct adopter *adopter)
+static bool begin_calls(struct attributor *attributor)
 {
-	const struct gmt_compacted *compacted = &adopter->snapshot->compacted;
+	const struct gmt_compacted *compacted = &attributor->snapshot->compacted;
 
 	for (size_t i = 0; i + 1 < compacted->calls.count; i += 2)
-		if (!gmt_backward_attribution_set_stack(&adopter->backward_attribution,
+		if (!gmt_backward_attribution_set_stack(&attributor->backward_attribution,
 				(uint32_t)compacted->calls.items[i], (uint32_t)compacted->calls.items[i + 1], true))
 			return false;
 	return true;
 }
 
 /* Gives callers to the events in the reader's rows, except events of the compacted prefix. */
-static bool look_at_rows(struct adopter *adopter, const struct gmt_events_reader *reader)
+static bool scan_rows(struct attributor *attributor, const struct gmt_events_reader *reader)
 {
-	struct gmt_snapshot *snapshot = adopter->snapshot;
+	struct gmt_snapshot *snapshot = attributor->snapshot;
 	uint32_t traces[GMT_EVENTS_CHUNK];
 	bool differ = false;
 
@@ -120,22 +122,23 @@ static bool look_at_rows(struct adopter *adopter, const struct gmt_events_reader
 		const struct gmt_snapshot_event *event = &reader->rows[i];
 
 		traces[i] = event->trace;
-		if (reader->first + i >= snapshot->compacted_events && !look_at(adopter, event, &traces[i]))
+		if (reader->first + i >= snapshot->compacted_events &&
+			!examine_trace(attributor, event, &traces[i]))
 			return false;
 		differ |= traces[i] != event->trace;
 	}
 	return !differ || gmt_events_set_traces(&snapshot->events, reader->first, traces);
 }
 
-static bool look_at_all(struct adopter *adopter)
+static bool scan_all(struct attributor *attributor)
 {
-	struct gmt_snapshot *snapshot = adopter->snapshot;
+	struct gmt_snapshot *snapshot = attributor->snapshot;
 	struct gmt_events_reader reader;
 	bool done = gmt_events_reader_init(&reader, &snapshot->events, GMT_EVENTS_TRACE);
 
 	for (size_t i = 0; done && i < snapshot->events.count; i += reader.count) {
 		gmt_events_unpack(&reader, i);
-		done = look_at_rows(adopter, &reader);
+		done = scan_rows(attributor, &reader);
 	}
 	gmt_events_reader_fini(&reader);
 	return done;
@@ -143,23 +146,23 @@ static bool look_at_all(struct adopter *adopter)
 
 bool gmt_backward_attribute(struct gmt_snapshot *snapshot)
 {
-	struct adopter adopter = { .snapshot = snapshot };
+	struct attributor attributor = { .snapshot = snapshot };
 	bool done, any;
 
-	if (!know_threads(&adopter, &any) || !any) {
-		gmt_backward_attribution_fini(&adopter.backward_attribution);
+	if (!note_threads(&attributor, &any) || !any) {
+		gmt_backward_attribution_fini(&attributor.backward_attribution);
 		return !any;
 	}
 	/* The vector is all zeros, indexed by Python stack. Nothing is pushed to it. */
-	done = gmt_vec_reserve(&adopter.stack_kinds, snapshot->frames.count + 1);
+	done = gmt_vec_reserve(&attributor.stack_kinds, snapshot->frames.count + 1);
 	/*
 	 * Survivors of a compaction already hold their caller. The compacted prefix holds the backward
 	 * calls that ran at its end.
 	 */
-	done = done && begin_calls(&adopter);
-	done = done && look_at_all(&adopter);
-	gmt_backward_attribution_fini(&adopter.backward_attribution);
-	gmt_map_fini(&adopter.trace_ids);
-	gmt_vec_fini(&adopter.stack_kinds);
+	done = done && begin_calls(&attributor);
+	done = done && scan_all(&attributor);
+	gmt_backward_attribution_fini(&attributor.backward_attribution);
+	gmt_map_fini(&attributor.trace_ids);
+	gmt_vec_fini(&attributor.stack_kinds);
 	return done;
 }

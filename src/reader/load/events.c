@@ -420,23 +420,23 @@ static void unpack_shapes(struct gmt_events_reader *reader, const struct gmt_eve
  * Fills the fields that the reader did not request with garbage, so that a use of them shows in
  * tests. Only in builds with AddressSanitizer.
  */
-static void spoil_others(const struct gmt_events_reader *reader)
+static void poison_others(const struct gmt_events_reader *reader)
 {
-	enum { RUBBISH = 0xa5 };
+	enum { POISON = 0xa5 };
 
 	for (size_t i = 0; i < reader->count; i++) {
 		struct gmt_snapshot_event *row = &reader->rows[i];
 
 		if (!(reader->fields & GMT_EVENTS_STAMP))
-			memset(&row->stamp, RUBBISH, sizeof(row->stamp));
+			memset(&row->stamp, POISON, sizeof(row->stamp));
 		if (!(reader->fields & GMT_EVENTS_ADDRESS))
-			memset(&row->address, RUBBISH, sizeof(row->address));
+			memset(&row->address, POISON, sizeof(row->address));
 		if (!(reader->fields & GMT_EVENTS_SIZE))
-			memset(&row->size_bytes, RUBBISH, sizeof(row->size_bytes));
+			memset(&row->size_bytes, POISON, sizeof(row->size_bytes));
 		if (!(reader->fields & GMT_EVENTS_MORE))
-			memset(row->more, RUBBISH, sizeof(row->more));
+			memset(row->more, POISON, sizeof(row->more));
 		if (!(reader->fields & GMT_EVENTS_TRACE))
-			memset(&row->trace, RUBBISH, sizeof(row->trace));
+			memset(&row->trace, POISON, sizeof(row->trace));
 	}
 }
 
@@ -475,7 +475,7 @@ void gmt_events_unpack(struct gmt_events_reader *reader, size_t index)
 		unpack_chunk(reader, events->chunks.items[number].columns);
 	}
 	if (GMT_WITH_ASAN)
-		spoil_others(reader);
+		poison_others(reader);
 }
 
 void gmt_events_reader_fini(struct gmt_events_reader *reader)

@@ -58,10 +58,10 @@ bool gmt_events_file_write(struct gmt_events_file *file, uint64_t offset, const 
 
 void gmt_events_file_read(struct gmt_events_file *file, uint64_t offset, void *bytes, size_t length)
 {
-	size_t got = gmt_file_read_at(file->fd, offset, bytes, length);
+	size_t read_bytes = gmt_file_read_at(file->fd, offset, bytes, length);
 
-	memset((char *)bytes + got, 0, length - got);
-	file->failed |= got < length;
+	memset((char *)bytes + read_bytes, 0, length - read_bytes);
+	file->failed |= read_bytes < length;
 }
 
 bool gmt_events_file_failed(const struct gmt_events_file *file)

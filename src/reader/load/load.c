@@ -9,7 +9,7 @@
 #include "reader/load/load_events.h"
 #include "reader/load/order.h"
 #include "reader/load/snapshot.h"
-#include "source/feed.h"
+#include "source/read_ahead.h"
 #include "source/source.h"
 
 /* State that only loading needs. */
@@ -238,14 +238,14 @@ static void check_count(struct gmt_snapshot *snapshot, uint64_t stamp, uint64_t 
  * Loads a row of the compacted prefix. After the fold record, the event count continues from
  * fold->events.
  */
-static bool load_past(struct loader *loader, uint32_t kind, const char *row)
+static bool load_compacted(struct loader *loader, uint32_t kind, const char *row)
 {
 	struct gmt_snapshot *snapshot = loader->snapshot;
 	const struct gmt_fold *fold = (const struct gmt_fold *)row;
 	const struct gmt_past_site *site = (const struct gmt_past_site *)row;
 	uint32_t *slot;
 
-	if (snapshot->compacted.has_fold)
+	if (snapshot->compacted.has_compacted_prefix)
 		return true;
 	if (kind == GMT_RECORD_PAST_SITE) {
 		slot = gmt_vec_push(&snapshot->compacted_traces);
@@ -260,9 +260,10 @@ static bool load_past(struct loader *loader, uint32_t kind, const char *row)
 		snapshot->has_pool |= ((const struct gmt_past_space *)row)->space == GMT_SPACE_POOL;
 	if (kind == GMT_RECORD_FOLD) {
 		snapshot->seen_events = fold->events;
-		snapshot->fold_why = gmt_arena_copy(&snapshot->arena, fold->why.text, fold->why.length);
+		snapshot->compaction_why =
+			gmt_arena_copy(&snapshot->arena, fold->why.text, fold->why.length);
 		gmt_load_see_stamp(snapshot, fold->stamp);
-		if (!snapshot->fold_why || !gmt_load_end_compacted(&loader->events))
+		if (!snapshot->compaction_why || !gmt_load_end_compacted(&loader->events))
 			return false;
 	}
 	return gmt_compacted_add(&snapshot->compacted, kind, row, 1);
@@ -278,7 +279,7 @@ static bool load_row(struct loader *loader, const struct gmt_record_info *record
 	if (kept)
 		return keep_row(snapshot, kept, record, row);
 	if (gmt_compacted_takes(record->number))
-		return load_past(loader, record->number, row);
+		return load_compacted(loader, record->number, row);
 	switch (record->number) {
 	case GMT_RECORD_PROCESS:
 		return load_process(snapshot, (const struct gmt_process *)row);
@@ -306,7 +307,7 @@ static bool load_row(struct loader *loader, const struct gmt_record_info *record
 	return true;
 }
 
-static enum gmt_status load_block(struct loader *loader, const struct gmt_feed_block *block,
+static enum gmt_status load_block(struct loader *loader, const struct gmt_read_ahead_block *block,
 	struct gmt_error *error)
 {
 	if (!block->record) {
@@ -327,12 +328,13 @@ static enum gmt_status load_block(struct loader *loader, const struct gmt_feed_b
 static enum gmt_status load_blocks(struct loader *loader, struct gmt_source *source,
 	const struct gmt_snapshot_load_options *options, struct gmt_error *error)
 {
-	struct gmt_feed *feed = gmt_feed_open(source);
-	struct gmt_feed_block block;
-	enum gmt_status status = feed ? GMT_OK : gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	struct gmt_read_ahead *read_ahead = gmt_read_ahead_open(source);
+	struct gmt_read_ahead_block block;
+	enum gmt_status status =
+		read_ahead ? GMT_OK : gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 
 	while (!status) {
-		status = gmt_feed_next(feed, &block, error);
+		status = gmt_read_ahead_next(read_ahead, &block, error);
 		if (!status)
 			gmt_budget_add(block.payload_bytes);
 		if (!status)
@@ -340,7 +342,7 @@ static enum gmt_status load_blocks(struct loader *loader, struct gmt_source *sou
 		if (!status && options && options->progress)
 			options->progress(options->user, block.progress.read_bytes, block.progress.file_bytes);
 	}
-	gmt_feed_close(feed);
+	gmt_read_ahead_close(read_ahead);
 	loader->snapshot->file_bytes = gmt_source_progress(source).file_bytes;
 	loader->snapshot->recovered = gmt_source_recovered(source);
 	return status;

@@ -10,7 +10,7 @@
  * The window starts at the size that threads typically fill at one time, and grows if a file has
  * more disorder.
  */
-enum { FIRST_WINDOW_EVENTS = 1 << 13, MOST_WINDOW_EVENTS = 1 << 19, FIRST_PLACES = 1 << 10 };
+enum { FIRST_WINDOW_EVENTS = 1 << 13, MAX_WINDOW_EVENTS = 1 << 19, FIRST_PLACES = 1 << 10 };
 
 /* Returns the least stamp in the window. */
 static uint64_t min_stamp(const struct gmt_order *order)
@@ -69,17 +69,18 @@ static bool take_rows(struct gmt_order *order, size_t at, const struct gmt_snaps
 static bool take_back_from(struct gmt_order *order, struct gmt_order_run *run, uint64_t least,
 	struct gmt_events_reader *reader)
 {
-	size_t room =
-		order->window.count < MOST_WINDOW_EVENTS ? MOST_WINDOW_EVENTS - order->window.count : 0;
+	size_t moved_count =
+		order->window.count < MAX_WINDOW_EVENTS ? MAX_WINDOW_EVENTS - order->window.count : 0;
 	size_t at, count, before = order->window.count;
 
-	if (room > run->events.count)
-		room = run->events.count;
-	if (!gmt_vec_reserve(&order->window, room))
+	if (moved_count > run->events.count)
+		moved_count = run->events.count;
+	if (!gmt_vec_reserve(&order->window, moved_count))
 		return false;
-	memmove(order->window.items + room, order->window.items, before * sizeof(*order->window.items));
-	order->window.count += room;
-	for (at = room;
+	memmove(order->window.items + moved_count, order->window.items,
+		before * sizeof(*order->window.items));
+	order->window.count += moved_count;
+	for (at = moved_count;
 		at && (at >= GMT_EVENTS_CHUNK || at == run->events.count) && run->last_stamp > least;
 		at -= count) {
 		count = gmt_events_take_back(&run->events, reader);
@@ -91,7 +92,7 @@ static bool take_back_from(struct gmt_order *order, struct gmt_order_run *run, u
 			run->events.count ? gmt_events_at(reader, run->events.count - 1)->stamp : 0;
 	}
 	memmove(order->window.items, order->window.items + at,
-		(room - at + before) * sizeof(*order->window.items));
+		(moved_count - at + before) * sizeof(*order->window.items));
 	order->window.count -= at;
 	order->sorted = 0;
 	order->min_stamp = least < order->window.items[0].stamp ? least : order->window.items[0].stamp;
@@ -113,7 +114,7 @@ static bool take_back(struct gmt_order *order)
 
 	if (!last || order->is_new_part || last->last_stamp <= least)
 		return true;
-	if (order->window_events < MOST_WINDOW_EVENTS)
+	if (order->window_events < MAX_WINDOW_EVENTS)
 		order->window_events *= 2;
 	done = gmt_events_reader_init(&reader, &last->events, GMT_EVENTS_ALL) &&
 		take_back_from(order, last, least, &reader);
@@ -139,7 +140,7 @@ static struct gmt_order_run *run_for(struct gmt_order *order, uint64_t stamp)
 }
 
 /* Packs the first `count` events of the window, which must be sorted, and frees their places. */
-static bool give(struct gmt_order *order, struct gmt_events *to, size_t count)
+static bool pack_events(struct gmt_order *order, struct gmt_events *to, size_t count)
 {
 	const struct gmt_order_key *keys = order->window.items;
 	const struct gmt_events_row *rows[GMT_EVENTS_CHUNK];
@@ -178,7 +179,7 @@ static bool emit(struct gmt_order *order, bool all)
 
 	struct gmt_order_run *run = run_for(order, order->window.items[0].stamp);
 
-	if (!run || !give(order, &run->events, count))
+	if (!run || !pack_events(order, &run->events, count))
 		return false;
 	run->last_stamp = order->window.items[count - 1].stamp;
 	order->window.count -= count;
@@ -230,7 +231,7 @@ static bool comes_before(const struct merger *merger, size_t left, size_t right)
 }
 
 /* Moves the heap entry at `at` down to its place. */
-static void sink(struct merger *merger, size_t at)
+static void sift_down(struct merger *merger, size_t at)
 {
 	size_t *heap = merger->heap.items, moved = heap[at];
 
@@ -260,7 +261,7 @@ static bool open_sources(struct merger *merger, const struct gmt_order *order, s
 		*slot = run - first;
 	}
 	for (size_t at = merger->heap.count; at-- > 0;)
-		sink(merger, at);
+		sift_down(merger, at);
 	return true;
 }
 
@@ -276,7 +277,7 @@ static bool merge_sources(struct merger *merger, struct gmt_events *to)
 		else
 			merger->heap.items[0] = merger->heap.items[--merger->heap.count];
 		if (merger->heap.count)
-			sink(merger, 0);
+			sift_down(merger, 0);
 	}
 	return true;
 }

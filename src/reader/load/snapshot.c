@@ -71,7 +71,7 @@ uint64_t gmt_snapshot_dropped(const struct gmt_snapshot *snapshot)
 	return dropped > INT64_MAX ? INT64_MAX : dropped;
 }
 
-uint64_t gmt_snapshot_folded(const struct gmt_snapshot *snapshot)
+uint64_t gmt_snapshot_compacted_events(const struct gmt_snapshot *snapshot)
 {
 	const struct gmt_compact_row *fold = &snapshot->compacted.fold;
 

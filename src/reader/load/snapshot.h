@@ -116,13 +116,13 @@ struct gmt_snapshot {
 	GMT_VEC(struct gmt_snapshot_trace) traces;
 
 	/*
-	 * The compacted prefix (docs/folding.md), if compacted.has_fold. The first compacted_events
+	 * The compacted prefix (docs/folding.md), if compacted.has_compacted_prefix. The first compacted_events
 	 * events are the survivors.
 	 */
 	struct gmt_compacted compacted;
 	size_t compacted_events;
 	GMT_VEC(uint32_t) compacted_traces; /* for each row of compacted.sites: index in `traces` */
-	const char *fold_why;
+	const char *compaction_why;
 
 	/* Completeness of the recording. */
 	/* the latest stamp of all events, syncs, clocks, marks, the fold and the end */
@@ -210,7 +210,7 @@ const char *gmt_snapshot_option(const struct gmt_snapshot *snapshot, const char 
 uint64_t gmt_snapshot_dropped(const struct gmt_snapshot *snapshot);
 
 /* Returns how many events were compacted into totals and are no longer in the file. */
-uint64_t gmt_snapshot_folded(const struct gmt_snapshot *snapshot);
+uint64_t gmt_snapshot_compacted_events(const struct gmt_snapshot *snapshot);
 
 /*
  * Returns the time from the start of the recording to the last stamp in the file. Call once loaded.

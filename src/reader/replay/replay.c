@@ -33,7 +33,7 @@ struct session {
 	const struct gmt_replay_options *options;
 	struct gmt_event_interpreter interpreter;
 	struct gmt_events_reader reader;
-	struct listeners before, ended, began, mapped, folded, finished;
+	struct listeners before, ended, began, mapped, compacted, finished;
 	uint64_t next_needed_stamp;  /* up to this stamp, no observer needs `before`, ... */
 	uint32_t before_kinds; /* ... except for these kinds */
 	/* stamp of the end of the program's work; UINT64_MAX: unknown, or already saved */
@@ -67,7 +67,7 @@ static void look_ahead(struct session *session)
 
 static void listen(struct session *session)
 {
-#define LISTEN(function) \
+#define ADD_LISTENER(function) \
 	do { \
 		if (observer->function) \
 			session->function.items[session->function.count++] = observer; \
@@ -76,19 +76,19 @@ static void listen(struct session *session)
 	for (size_t i = 0; i < session->options->observer_count; i++) {
 		const struct gmt_replay_observer *observer = &session->options->observers[i];
 
-		LISTEN(before);
-		LISTEN(ended);
-		LISTEN(began);
-		LISTEN(mapped);
-		LISTEN(folded);
-		LISTEN(finished);
+		ADD_LISTENER(before);
+		ADD_LISTENER(ended);
+		ADD_LISTENER(began);
+		ADD_LISTENER(mapped);
+		ADD_LISTENER(compacted);
+		ADD_LISTENER(finished);
 	}
-#undef LISTEN
+#undef ADD_LISTENER
 	look_ahead(session);
 }
 
 /* Calls a function of every observer that has it. */
-#define TELL(session, function, ...) \
+#define NOTIFY(session, function, ...) \
 	do { \
 		for (size_t o = 0; o < (session)->function.count; o++) { \
 			const struct gmt_replay_observer *observer = (session)->function.items[o]; \
@@ -102,19 +102,19 @@ static void listen(struct session *session)
  * into several such events. Usually the event is about one block and is returned unchanged.
  */
 static const struct gmt_snapshot_event *of_block(const struct session *session,
-	const struct gmt_interpret_event *event, struct gmt_snapshot_event *room)
+	const struct gmt_interpret_event *event, struct gmt_snapshot_event *buffer)
 {
 	if (event == &session->played)
 		return session->event;
-	*room = *session->event;
-	room->address = event->address;
-	room->size_bytes = event->size_bytes;
-	room->trace = event->tag;
-	room->device = event->device;
-	room->kind = event->kind;
-	room->layer = event->layer;
-	room->space = event->space;
-	return room;
+	*buffer = *session->event;
+	buffer->address = event->address;
+	buffer->size_bytes = event->size_bytes;
+	buffer->trace = event->tag;
+	buffer->device = event->device;
+	buffer->kind = event->kind;
+	buffer->layer = event->layer;
+	buffer->space = event->space;
+	return buffer;
 }
 
 static bool made_site(void *user, const struct gmt_interpret_event *event, uint32_t site)
@@ -123,10 +123,10 @@ static bool made_site(void *user, const struct gmt_interpret_event *event, uint3
 	uint32_t *slot = gmt_vec_push(&replay->site_stacks);
 
 	(void)site;
-	if (!slot || !gmt_vec_reserve(&replay->site_makers, 1))
+	if (!slot || !gmt_vec_reserve(&replay->site_threads, 1))
 		return false;
 	*slot = event->place;
-	replay->site_makers.count++; /* the new entry is all zeros */
+	replay->site_threads.count++; /* the new entry is all zeros */
 	return true;
 }
 
@@ -151,23 +151,25 @@ static bool are_namesakes(struct session *session, uint32_t a, uint32_t b)
 static bool asked(void *user, const struct gmt_interpret_event *event, uint32_t site)
 {
 	struct session *session = user;
-	struct gmt_replay_allocating_thread *maker = &session->replay->site_makers.items[site];
+	struct gmt_replay_allocating_thread *allocating_thread =
+		&session->replay->site_threads.items[site];
 
-	if (!maker->thread)
-		maker->thread = event->thread;
-	else if (maker->thread != event->thread && !maker->several)
-		maker->several = !are_namesakes(session, maker->thread, event->thread);
+	if (!allocating_thread->thread)
+		allocating_thread->thread = event->thread;
+	else if (allocating_thread->thread != event->thread && !allocating_thread->several)
+		allocating_thread->several =
+			!are_namesakes(session, allocating_thread->thread, event->thread);
 	return true;
 }
 
 static bool began(void *user, const struct gmt_interpret_event *event, uint32_t site)
 {
 	const struct session *session = user;
-	struct gmt_snapshot_event room;
+	struct gmt_snapshot_event buffer;
 
-	const struct gmt_snapshot_event *of = of_block(session, event, &room);
+	const struct gmt_snapshot_event *block_event = of_block(session, event, &buffer);
 
-	TELL(session, began, of, site);
+	NOTIFY(session, began, block_event, site);
 	return true;
 }
 
@@ -175,22 +177,22 @@ static bool ended(void *user, const struct gmt_interpret_event *event,
 	const struct gmt_account_block *block)
 {
 	const struct session *session = user;
-	struct gmt_snapshot_event room;
+	struct gmt_snapshot_event buffer;
 
-	const struct gmt_snapshot_event *of = of_block(session, event, &room);
+	const struct gmt_snapshot_event *block_event = of_block(session, event, &buffer);
 
-	TELL(session, ended, of, block);
+	NOTIFY(session, ended, block_event, block);
 	return true;
 }
 
 static bool mapped(void *user, const struct gmt_interpret_event *event, uint64_t number)
 {
 	const struct session *session = user;
-	struct gmt_snapshot_event room;
+	struct gmt_snapshot_event buffer;
 
-	const struct gmt_snapshot_event *of = of_block(session, event, &room);
+	const struct gmt_snapshot_event *block_event = of_block(session, event, &buffer);
 
-	TELL(session, mapped, of, number);
+	NOTIFY(session, mapped, block_event, number);
 	return true;
 }
 
@@ -222,7 +224,7 @@ static bool refused_free(void *user, const struct gmt_interpret_event *event, bo
 }
 
 /* Indexes the marks that name heaps. The mark may be anywhere in the file. */
-static bool learn_heap_names(struct session *session)
+static bool note_heap_names(struct session *session)
 {
 	const struct gmt_snapshot *snapshot = session->snapshot;
 
@@ -244,7 +246,7 @@ static bool name_heap(void *user, uint64_t number, const char **ret_name, uint8_
 	struct session *session = user;
 	uint64_t index;
 
-	if (!session->knows_heap_names && !learn_heap_names(session))
+	if (!session->knows_heap_names && !note_heap_names(session))
 		return false;
 	if (gmt_map_find(&session->heap_names, number, &index)) {
 		*ret_name = session->snapshot->marks.items[index].name;
@@ -304,7 +306,7 @@ static bool notify_before(struct session *session)
 	return true;
 }
 
-static bool play(struct session *session, size_t index)
+static bool replay_event(struct session *session, size_t index)
 {
 	const struct gmt_snapshot_event *event = gmt_events_at(&session->reader, index);
 
@@ -317,7 +319,7 @@ static bool play(struct session *session, size_t index)
 	return gmt_interpret(&session->interpreter, &session->played);
 }
 
-static bool past_place(void *user, const struct gmt_past_site *row, uint32_t *ret_place)
+static bool take_compacted_place(void *user, const struct gmt_past_site *row, uint32_t *ret_place)
 {
 	const struct session *session = user;
 	uint32_t trace =
@@ -327,7 +329,7 @@ static bool past_place(void *user, const struct gmt_past_site *row, uint32_t *re
 	return true;
 }
 
-static const char *past_name(void *user, uint32_t name)
+static const char *take_compacted_name(void *user, uint32_t name)
 {
 	const struct session *session = user;
 	uint64_t index;
@@ -337,58 +339,64 @@ static const char *past_name(void *user, uint32_t name)
 		: "";
 }
 
-static bool past_maker(void *user, const struct gmt_past_site *row, uint32_t site)
+static bool take_compacted_thread(void *user, const struct gmt_past_site *row, uint32_t site)
 {
 	const struct session *session = user;
-	struct gmt_replay_allocating_thread *maker = &session->replay->site_makers.items[site];
+	struct gmt_replay_allocating_thread *allocating_thread =
+		&session->replay->site_threads.items[site];
 
-	if (maker->thread && maker->thread != row->thread)
-		maker->several |= !have_one_name(session->snapshot, maker->thread, row->thread);
-	maker->thread = row->thread;
-	maker->several |= row->several;
-	session->replay->past_sites.items[row - session->snapshot->compacted.sites.items] = site + 1;
+	if (allocating_thread->thread && allocating_thread->thread != row->thread)
+		allocating_thread->several |=
+			!have_one_name(session->snapshot, allocating_thread->thread, row->thread);
+	allocating_thread->thread = row->thread;
+	allocating_thread->several |= row->several;
+	session->replay->compacted_sites.items[row - session->snapshot->compacted.sites.items] =
+		site + 1;
 	return true;
 }
 
-static struct gmt_compacted_names past_names(struct session *session)
+static struct gmt_compacted_names compacted_names(struct session *session)
 {
-	return (struct gmt_compacted_names){ past_place, past_name, past_maker, session };
+	return (struct gmt_compacted_names){ take_compacted_place, take_compacted_name,
+		take_compacted_thread, session };
 }
 
 /* Adds the compacted prefix to the accounting. Call when the survivors have been replayed. */
-static bool set_past(struct session *session)
+static bool set_compacted(struct session *session)
 {
-	struct gmt_compacted_names names = past_names(session);
+	struct gmt_compacted_names names = compacted_names(session);
 
 	/* The new entries are all zeros. */
-	if (!gmt_vec_reserve(&session->replay->past_sites, session->snapshot->compacted.sites.count))
+	if (!gmt_vec_reserve(&session->replay->compacted_sites,
+			session->snapshot->compacted.sites.count))
 		return false;
-	session->replay->past_sites.count = session->snapshot->compacted.sites.count;
+	session->replay->compacted_sites.count = session->snapshot->compacted.sites.count;
 	if (!gmt_compacted_set_accounting(&session->snapshot->compacted, &session->interpreter, &names,
-			&session->replay->past_misfits))
+			&session->replay->compacted_misfits))
 		return false;
-	TELL(session, folded);
+	NOTIFY(session, compacted);
 	look_ahead(session);
 	return true;
 }
 
-static bool play_all(struct session *session, size_t count)
+static bool replay_all(struct session *session, size_t count)
 {
 	const struct gmt_snapshot *snapshot = session->snapshot;
-	bool has_past = snapshot->compacted.has_fold &&
+	bool has_compacted_prefix = snapshot->compacted.has_compacted_prefix &&
 		(count > snapshot->compacted_events ||
 			session->options->until_ns >=
 				gmt_clock_time_ns(snapshot, snapshot->compacted.fold.stamp));
-	struct gmt_compacted_names names = past_names(session);
+	struct gmt_compacted_names names = compacted_names(session);
 
 	/* Creates accounts and sites in the same order as in the complete recording. */
-	if (has_past && !gmt_compacted_prepare(&snapshot->compacted, &session->interpreter, &names))
+	if (has_compacted_prefix &&
+		!gmt_compacted_prepare(&snapshot->compacted, &session->interpreter, &names))
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if ((has_past && i == snapshot->compacted_events && !set_past(session)) ||
-			!play(session, i))
+		if ((has_compacted_prefix && i == snapshot->compacted_events && !set_compacted(session)) ||
+			!replay_event(session, i))
 			return false;
-	if (has_past && count <= snapshot->compacted_events && !set_past(session))
+	if (has_compacted_prefix && count <= snapshot->compacted_events && !set_compacted(session))
 		return false;
 	session->replay->events = count;
 	session->replay->end_time_ns = session->options->until_ns != GMT_REPLAY_TO_END
@@ -396,7 +404,7 @@ static bool play_all(struct session *session, size_t count)
 		: gmt_snapshot_duration_ns(session->snapshot);
 	if (!session->replay->end.is_taken && !gmt_replay_end_take(session->replay, UINT64_MAX))
 		return false;
-	TELL(session, finished);
+	NOTIFY(session, finished);
 	return true;
 }
 
@@ -433,7 +441,7 @@ enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_
 
 	listen(&session);
 	done = gmt_events_reader_init(&session.reader, &snapshot->events, GMT_EVENTS_ALL) &&
-		play_all(&session, gmt_replay_count(snapshot, options->until_ns));
+		replay_all(&session, gmt_replay_count(snapshot, options->until_ns));
 
 	gmt_event_interpreter_finish(&session.interpreter);
 	gmt_event_interpreter_fini(&session.interpreter);
@@ -456,8 +464,8 @@ void gmt_replay_fini(struct gmt_replay *replay)
 	gmt_accounting_fini(&replay->accounting);
 	gmt_replay_end_fini(&replay->end);
 	gmt_vec_fini(&replay->site_stacks);
-	gmt_vec_fini(&replay->site_makers);
-	gmt_vec_fini(&replay->past_sites);
+	gmt_vec_fini(&replay->site_threads);
+	gmt_vec_fini(&replay->compacted_sites);
 	gmt_vec_fini(&replay->refusals);
 	gmt_vec_fini(&replay->refused_frees);
 	gmt_vec_fini(&replay->heaps);

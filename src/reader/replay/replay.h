@@ -69,15 +69,15 @@ struct gmt_replay {
 	struct gmt_accounting accounting;
 	struct gmt_replay_end end;
 	GMT_VEC(uint32_t) site_stacks; /* for each site: id in traces->stacks */
-	GMT_VEC(struct gmt_replay_allocating_thread) site_makers; /* for each site */
+	GMT_VEC(struct gmt_replay_allocating_thread) site_threads; /* for each site */
 	/* for each row of compacted.sites: its site plus 1; 0: the site was left out */
-	GMT_VEC(uint32_t) past_sites;
+	GMT_VEC(uint32_t) compacted_sites;
 	GMT_VEC(struct gmt_replay_refusal) refusals;
 	GMT_VEC(struct gmt_replay_refused_free) refused_frees;
 	struct gmt_interpret_heaps heaps; /* by the accounting's heap number */
 	uint64_t events; /* number of replayed events */
 	/* numbers in the compacted prefix that do not add up; above 0: damaged file */
-	uint64_t past_misfits;
+	uint64_t compacted_misfits;
 	uint64_t end_time_ns; /* time of the last moment that the accounting covers */
 };
 
@@ -95,7 +95,7 @@ struct gmt_replay_observer {
 	 */
 	bool (*before)(void *user, const struct gmt_replay *replay,
 		const struct gmt_snapshot_event *event, size_t index);
-	const uint64_t *next_needed_stamp; /* a stamp that `before` and `folded` may change */
+	const uint64_t *next_needed_stamp; /* a stamp that `before` and `compacted` may change */
 	uint32_t before_kinds;
 	/*
 	 * The event ended this block, which is no longer in the accounting. This includes blocks whose
@@ -120,7 +120,7 @@ struct gmt_replay_observer {
 	 * The accounting now includes the compacted prefix. Until now, the observer received only the
 	 * events of its survivors.
 	 */
-	bool (*folded)(void *user, const struct gmt_replay *replay);
+	bool (*compacted)(void *user, const struct gmt_replay *replay);
 	/* Called after the last event. */
 	bool (*finished)(void *user, const struct gmt_replay *replay);
 	void *user;

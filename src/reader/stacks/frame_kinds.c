@@ -6,16 +6,17 @@
 
 enum frame_kind { PYTHON, NATIVE };
 
-static const struct landmark {
+static const struct row {
 	uint8_t bit;
 	uint8_t kind;
 	bool except;
-	const char *where, *what;
+	const char *path_pattern, *function_pattern;
 } frame_kinds[] = {
 #define GMT_FRAME_KIND_NAME(NAME, meaning)
-#define GMT_FRAME_KIND(NAME, kind, where, what) { GMT_FRAME_KIND_##NAME, kind, false, where, what },
-#define GMT_FRAME_KIND_EXCEPT(NAME, kind, where, what) \
-	{ GMT_FRAME_KIND_##NAME, kind, true, where, what },
+#define GMT_FRAME_KIND(NAME, kind, path_pattern, function_pattern) \
+	{ GMT_FRAME_KIND_##NAME, kind, false, path_pattern, function_pattern },
+#define GMT_FRAME_KIND_EXCEPT(NAME, kind, path_pattern, function_pattern) \
+	{ GMT_FRAME_KIND_##NAME, kind, true, path_pattern, function_pattern },
 #include "reader/stacks/frame_kinds.def"
 #undef GMT_FRAME_KIND_NAME
 #undef GMT_FRAME_KIND
@@ -27,24 +28,24 @@ static bool ends_with(const char *text, size_t length, const char *end, size_t e
 	return length >= end_length && memcmp(text + length - end_length, end, end_length) == 0;
 }
 
-static bool fits_where(const char *where, size_t length, const char *pattern)
+static bool matches_path(const char *path, size_t length, const char *pattern)
 {
 	if (!*pattern)
 		return true;
 	if (strncmp(pattern, "...", 3) == 0)
-		return strstr(where, pattern + 3);
-	return ends_with(where, length, pattern, strlen(pattern));
+		return strstr(path, pattern + 3);
+	return ends_with(path, length, pattern, strlen(pattern));
 }
 
-/* Matches `what` without a star: against the whole name, or against its last part. */
-static bool is_name(const char *function, const char *what)
+/* Matches `function_pattern` without a star: against the whole name, or against its last part. */
+static bool is_name(const char *function, const char *function_pattern)
 {
-	size_t length = strlen(function), what_length = strlen(what);
+	size_t length = strlen(function), pattern_length = strlen(function_pattern);
 
-	if (!ends_with(function, length, what, what_length))
+	if (!ends_with(function, length, function_pattern, pattern_length))
 		return false;
-	return length == what_length || function[length - what_length - 1] == '.' ||
-		function[length - what_length - 1] == ':';
+	return length == pattern_length || function[length - pattern_length - 1] == '.' ||
+		function[length - pattern_length - 1] == ':';
 }
 
 /* Matches "*a*b*": the parts in this order. `pattern` begins after the first star. */
@@ -68,31 +69,32 @@ static bool contains_parts(const char *function, const char *pattern)
 	return true;
 }
 
-static bool fits_what(const char *function, const char *what)
+static bool matches_function(const char *function, const char *function_pattern)
 {
-	size_t length = strlen(what);
+	size_t length = strlen(function_pattern);
 
 	if (!length)
 		return true;
-	if (what[0] == '*')
-		return contains_parts(function, what + 1);
-	if (what[length - 1] == '*')
-		return strncmp(function, what, length - 1) == 0;
-	return is_name(function, what);
+	if (function_pattern[0] == '*')
+		return contains_parts(function, function_pattern + 1);
+	if (function_pattern[length - 1] == '*')
+		return strncmp(function, function_pattern, length - 1) == 0;
+	return is_name(function, function_pattern);
 }
 
-uint32_t gmt_frame_kinds(bool is_python, const char *where, const char *function)
+uint32_t gmt_frame_kinds(bool is_python, const char *path, const char *function)
 {
-	size_t length = strlen(where);
+	size_t length = strlen(path);
 	uint32_t bits = 0, excepted = 0;
 
 	for (size_t i = 0; i < sizeof(frame_kinds) / sizeof(*frame_kinds); i++) {
-		const struct landmark *landmark = &frame_kinds[i];
-		uint32_t *set = landmark->except ? &excepted : &bits;
+		const struct row *row = &frame_kinds[i];
+		uint32_t *set = row->except ? &excepted : &bits;
 
-		if ((landmark->kind == PYTHON) == is_python && !(*set >> landmark->bit & 1) &&
-			fits_where(where, length, landmark->where) && fits_what(function, landmark->what))
-			*set |= UINT32_C(1) << landmark->bit;
+		if ((row->kind == PYTHON) == is_python && !(*set >> row->bit & 1) &&
+			matches_path(path, length, row->path_pattern) &&
+			matches_function(function, row->function_pattern))
+			*set |= UINT32_C(1) << row->bit;
 	}
 	return bits & ~excepted;
 }

@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "reader/stacks/owner_rules.h"
 
 static const char *const actions[] = { "skip", "own", "lend", "arena" };
@@ -250,13 +250,13 @@ static bool fits(const char *pattern, const char *text, size_t length)
  * paths, and no pattern needs the hundredth parameter. The matcher compares each part of a name, so
  * the cost would be quadratic.
  */
-enum { PATH_MOST_BYTES = 4096, MOST_PARTS = 100 };
+enum { MAX_PATH_BYTES = 4096, MAX_PARTS = 100 };
 
 static const char *end_of_path(const char *path)
 {
 	size_t length = strlen(path);
 
-	return length > PATH_MOST_BYTES ? path + length - PATH_MOST_BYTES : path;
+	return length > MAX_PATH_BYTES ? path + length - MAX_PATH_BYTES : path;
 }
 
 /*
@@ -297,7 +297,7 @@ static bool fits_function(const char *pattern, const char *function, size_t leng
 	 */
 	if (pattern[strlen(pattern) - 1] == '*')
 		return false;
-	for (const char *at = function; parts < MOST_PARTS && (at = strpbrk(at, "(<")); at++, parts++)
+	for (const char *at = function; parts < MAX_PARTS && (at = strpbrk(at, "(<")); at++, parts++)
 		if (at > function && fits(pattern, function, (size_t)(at - function)))
 			return true;
 	return false;
@@ -325,7 +325,7 @@ static bool fits_package(const char *pattern, const char *package)
 {
 	size_t parts = 0;
 
-	for (const char *at = package; at && *at && parts < MOST_PARTS; at++, parts++) {
+	for (const char *at = package; at && *at && parts < MAX_PARTS; at++, parts++) {
 		at = strpbrk(at, "/.");
 		if (fits(pattern, package, at ? (size_t)(at - package) : strlen(package)))
 			return true;
@@ -360,18 +360,19 @@ static bool fits_place(const struct gmt_owner_rule *rule, const struct gmt_owner
  * Lists the rules that may match a frame of this file or module, up to a rule that certainly
  * matches. Returns false when out of memory.
  */
-static bool sift(const struct gmt_owner_rules *rules, struct gmt_owner_rule_cache *sieve,
-	const struct gmt_owner_frame *frame, struct gmt_owner_span *ret_span)
+static bool list_candidates(const struct gmt_owner_rules *rules,
+	struct gmt_owner_rule_cache *rule_cache, const struct gmt_owner_frame *frame,
+	struct gmt_owner_span *ret_span)
 {
 	const char *package = gmt_owner_package_of(frame->is_python ? frame->file : frame->module);
 
-	*ret_span = (struct gmt_owner_span){ .first = (uint32_t)sieve->rows.count };
+	*ret_span = (struct gmt_owner_span){ .first = (uint32_t)rule_cache->rows.count };
 	for (uint32_t i = 0; i < rules->rows.count; i++) {
 		uint32_t *row;
 
 		if (!fits_place(&rules->rows.items[i], frame, package))
 			continue;
-		row = gmt_vec_push(&sieve->rows);
+		row = gmt_vec_push(&rule_cache->rows);
 		if (!row)
 			return false;
 		*row = i;
@@ -382,11 +383,12 @@ static bool sift(const struct gmt_owner_rules *rules, struct gmt_owner_rule_cach
 	return true;
 }
 
-bool gmt_owner_rules_find(const struct gmt_owner_rules *rules, struct gmt_owner_rule_cache *sieve,
-	const struct gmt_owner_frame *frame, const struct gmt_owner_rule **ret_rule)
+bool gmt_owner_rules_find(const struct gmt_owner_rules *rules,
+	struct gmt_owner_rule_cache *rule_cache, const struct gmt_owner_frame *frame,
+	const struct gmt_owner_rule **ret_rule)
 {
 	int kind = frame->is_python;
-	gmt_owner_spans *spans = &sieve->spans[kind];
+	gmt_owner_spans *spans = &rule_cache->spans[kind];
 	size_t length = strlen(frame->function);
 	struct gmt_owner_span *span;
 	uint32_t id;
@@ -394,16 +396,18 @@ bool gmt_owner_rules_find(const struct gmt_owner_rules *rules, struct gmt_owner_
 	*ret_rule = NULL;
 	/* Reserve room before the path gets its id: a path with an id must have its span. */
 	if (!gmt_vec_reserve(spans, 1) ||
-		!gmt_intern_text(&sieve->paths[kind], frame->is_python ? frame->file : frame->module, &id))
+		!gmt_intern_text(&rule_cache->paths[kind], frame->is_python ? frame->file : frame->module,
+			&id))
 		return false;
 	span = &spans->items[id];
 	if (id == spans->count) {
 		spans->count++;
-		if (!sift(rules, sieve, frame, span))
+		if (!list_candidates(rules, rule_cache, frame, span))
 			return false;
 	}
 	for (uint32_t i = 0; i < span->count && !*ret_rule; i++) {
-		const struct gmt_owner_rule *rule = &rules->rows.items[sieve->rows.items[span->first + i]];
+		const struct gmt_owner_rule *rule =
+			&rules->rows.items[rule_cache->rows.items[span->first + i]];
 		const char *pattern = rule->patterns[GMT_OWNER_FUNCTION];
 
 		if (!pattern || fits_function(pattern, frame->function, length))
@@ -412,13 +416,13 @@ bool gmt_owner_rules_find(const struct gmt_owner_rules *rules, struct gmt_owner_
 	return true;
 }
 
-void gmt_owner_sieve_fini(struct gmt_owner_rule_cache *sieve)
+void gmt_owner_rule_cache_fini(struct gmt_owner_rule_cache *rule_cache)
 {
 	for (int i = 0; i < 2; i++) {
-		gmt_intern_fini(&sieve->paths[i]);
-		gmt_vec_fini(&sieve->spans[i]);
+		gmt_intern_fini(&rule_cache->paths[i]);
+		gmt_vec_fini(&rule_cache->spans[i]);
 	}
-	gmt_vec_fini(&sieve->rows);
+	gmt_vec_fini(&rule_cache->rows);
 }
 
 void gmt_owner_rules_fini(struct gmt_owner_rules *rules)

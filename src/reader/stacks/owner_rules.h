@@ -86,10 +86,11 @@ struct gmt_owner_rule_cache {
  * Finds the first rule that matches; *ret_rule is NULL if no rule matches. Returns false when out
  * of memory.
  */
-bool gmt_owner_rules_find(const struct gmt_owner_rules *rules, struct gmt_owner_rule_cache *sieve,
-	const struct gmt_owner_frame *frame, const struct gmt_owner_rule **ret_rule);
+bool gmt_owner_rules_find(const struct gmt_owner_rules *rules,
+	struct gmt_owner_rule_cache *rule_cache, const struct gmt_owner_frame *frame,
+	const struct gmt_owner_rule **ret_rule);
 
-void gmt_owner_sieve_fini(struct gmt_owner_rule_cache *sieve);
+void gmt_owner_rule_cache_fini(struct gmt_owner_rule_cache *rule_cache);
 
 /*
  * Returns the part of a path after site-packages/ or dist-packages/, or NULL if the file is not of

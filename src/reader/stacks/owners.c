@@ -6,7 +6,7 @@
 #include "reader/stacks/traces.h"
 
 /* The memory that a thread got from the driver last. */
-struct last_got {
+struct last_request {
 	uint64_t address, size_bytes;
 	uint32_t trace;
 	bool is_segment; /* PyTorch placed a block into it */
@@ -16,8 +16,8 @@ struct last_got {
 struct search {
 	struct gmt_owners *owners;
 	const struct gmt_snapshot *snapshot;
-	struct gmt_map threads; /* from id to index in `got` */
-	GMT_VEC(struct last_got) got;
+	struct gmt_map threads; /* from id to index in `request` */
+	GMT_VEC(struct last_request) request;
 	GMT_VEC(bool) others; /* for each trace: it also got memory that is no segment */
 };
 
@@ -37,49 +37,50 @@ static bool could_be_segment(const struct gmt_snapshot_event *event)
 			event->space != GMT_SPACE_VMM && gmt_space_side(event->space) != GMT_SIDE_HOST);
 }
 
-static void judge_got(struct search *search, const struct last_got *got)
+static void judge_request(struct search *search, const struct last_request *request)
 {
-	if (!got->size_bytes || !lacks_native(search->snapshot, got->trace))
+	if (!request->size_bytes || !lacks_native(search->snapshot, request->trace))
 		return;
-	if (got->is_segment)
-		search->owners->segment_traces.items[got->trace] = true;
+	if (request->is_segment)
+		search->owners->segment_traces.items[request->trace] = true;
 	else
-		search->others.items[got->trace] = true;
+		search->others.items[request->trace] = true;
 }
 
 /*
  * Returns whether the event's block overlaps the memory. If an expandable segment grew for a block,
  * the block may begin before the newly mapped memory.
  */
-static bool overlaps(const struct last_got *got, const struct gmt_snapshot_event *event)
+static bool overlaps(const struct last_request *request, const struct gmt_snapshot_event *event)
 {
-	return event->address >= got->address ? event->address - got->address < got->size_bytes
-										  : got->address - event->address < event->size_bytes;
+	return event->address >= request->address
+		? event->address - request->address < request->size_bytes
+		: request->address - event->address < event->size_bytes;
 }
 
 /*
  * Joins maps that continue each other: expandable segments grow by pages, so one request causes
  * several maps.
  */
-static void note_got(struct search *search, struct last_got *got,
+static void note_request(struct search *search, struct last_request *request,
 	const struct gmt_snapshot_event *event)
 {
-	if (event->kind == GMT_KIND_MAP && event->trace == got->trace &&
-		got->address + got->size_bytes == event->address) {
-		got->size_bytes += event->size_bytes;
+	if (event->kind == GMT_KIND_MAP && event->trace == request->trace &&
+		request->address + request->size_bytes == event->address) {
+		request->size_bytes += event->size_bytes;
 		return;
 	}
-	judge_got(search, got);
-	*got = (struct last_got){
+	judge_request(search, request);
+	*request = (struct last_request){
 		.address = event->address, .size_bytes = event->size_bytes, .trace = event->trace
 	};
 }
 
 /* Returns false when out of memory. */
-static bool look_at_event(struct search *search, const struct gmt_snapshot_event *event)
+static bool examine_event(struct search *search, const struct gmt_snapshot_event *event)
 {
 	bool gets = could_be_segment(event);
-	struct last_got *got;
+	struct last_request *request;
 	uint64_t index;
 
 	if (!gets && !(event->kind == GMT_KIND_ALLOC && event->layer == GMT_LAYER_TORCH))
@@ -87,16 +88,16 @@ static bool look_at_event(struct search *search, const struct gmt_snapshot_event
 	if (!gmt_map_find(&search->threads, event->thread, &index)) {
 		if (!gets)
 			return true;
-		got = gmt_vec_push(&search->got);
-		index = search->got.count - 1;
-		if (!got || !gmt_map_put(&search->threads, event->thread, index))
+		request = gmt_vec_push(&search->request);
+		index = search->request.count - 1;
+		if (!request || !gmt_map_put(&search->threads, event->thread, index))
 			return false;
 	}
-	got = &search->got.items[index];
+	request = &search->request.items[index];
 	if (gets)
-		note_got(search, got, event);
+		note_request(search, request, event);
 	else
-		got->is_segment |= overlaps(got, event);
+		request->is_segment |= overlaps(request, event);
 	return true;
 }
 
@@ -118,9 +119,9 @@ static bool find_segments(struct gmt_owners *owners, const struct gmt_snapshot *
 	for (uint32_t i = 0; i < snapshot->traces.count; i++)
 		asks |= lacks_native(snapshot, i) && snapshot->traces.items[i].gets;
 	for (size_t i = 0; asks && done && i < snapshot->events.count; i++)
-		done = look_at_event(&search, gmt_events_at(&reader, i));
-	for (size_t i = 0; i < search.got.count; i++)
-		judge_got(&search, &search.got.items[i]);
+		done = examine_event(&search, gmt_events_at(&reader, i));
+	for (size_t i = 0; i < search.request.count; i++)
+		judge_request(&search, &search.request.items[i]);
 	/*
 	 * A trace without any stack may combine many places. It counts only if all its memory is
 	 * segments.
@@ -130,7 +131,7 @@ static bool find_segments(struct gmt_owners *owners, const struct gmt_snapshot *
 			owners->segment_traces.items[i] = false;
 	gmt_events_reader_fini(&reader);
 	gmt_map_fini(&search.threads);
-	gmt_vec_fini(&search.got);
+	gmt_vec_fini(&search.request);
 	gmt_vec_fini(&search.others);
 	return done;
 }
@@ -221,7 +222,7 @@ bool gmt_owners_add_place(struct gmt_owners *owners, const struct gmt_owner_fram
 	const struct gmt_owner_rule *rule;
 	struct gmt_owner_verdict *verdict = gmt_vec_push(&owners->places);
 
-	if (!verdict || !gmt_owner_rules_find(owners->rules, &owners->sieve, frame, &rule))
+	if (!verdict || !gmt_owner_rules_find(owners->rules, &owners->rule_cache, frame, &rule))
 		return false;
 	*verdict = (struct gmt_owner_verdict){
 		.action = GMT_OWNER_SKIP, .name = GMT_OWNER_UNKNOWN, .is_native = !frame->is_python
@@ -326,7 +327,7 @@ const char *gmt_owners_name(const struct gmt_owners *owners, uint32_t owner)
 void gmt_owners_fini(struct gmt_owners *owners)
 {
 	gmt_owner_rules_fini(&owners->defaults);
-	gmt_owner_sieve_fini(&owners->sieve);
+	gmt_owner_rule_cache_fini(&owners->rule_cache);
 	gmt_intern_fini(&owners->names);
 	gmt_vec_fini(&owners->places);
 	gmt_vec_fini(&owners->stacks);

@@ -71,7 +71,7 @@ struct gmt_owner_walk {
 struct gmt_owners {
 	const struct gmt_owner_rules *rules;
 	struct gmt_owner_rules defaults; /* used if the caller gave no rules */
-	struct gmt_owner_rule_cache sieve; /* of `rules` */
+	struct gmt_owner_rule_cache rule_cache; /* of `rules` */
 	const char *executable;
 	struct gmt_intern names;
 	GMT_VEC(struct gmt_owner_verdict) places; /* for each place */

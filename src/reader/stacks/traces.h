@@ -78,7 +78,7 @@ struct gmt_traces {
 
 	uint64_t addresses;  /* number of different native addresses */
 	uint64_t named;      /* those with a function */
-	uint64_t lined;      /* those with a line */
+	uint64_t with_line;      /* those with a line */
 	uint64_t mismatches; /* stacks whose native and Python parts did not fit together */
 	uint64_t missing;    /* stacks, frames and functions that the file refers to but lacks */
 	GMT_VEC(struct gmt_traces_problem) problems;

@@ -48,7 +48,7 @@ static const char *function_of(const struct gmt_traces_merger *merger, size_t at
 	return gmt_traces_string(merger->traces, frame_at(merger, at)->function);
 }
 
-static uint8_t look_at(const char *file, const char *function)
+static uint8_t examine_frame(const char *file, const char *function)
 {
 	const char *dot = strrchr(function, '.'), *name = dot ? dot + 1 : function;
 	uint8_t kind = IS_KNOWN;
@@ -72,12 +72,12 @@ static uint8_t kind_at(struct gmt_traces_merger *merger, size_t at)
 	/* New entries are zero. */
 	if (place >= merger->closure_kinds.count) {
 		if (!gmt_vec_reserve(&merger->closure_kinds, place + 1 - merger->closure_kinds.count))
-			return look_at(file_of(merger, at), function_of(merger, at));
+			return examine_frame(file_of(merger, at), function_of(merger, at));
 		merger->closure_kinds.count = place + 1;
 	}
 	kind = &merger->closure_kinds.items[place];
 	if (!*kind)
-		*kind = look_at(file_of(merger, at), function_of(merger, at));
+		*kind = examine_frame(file_of(merger, at), function_of(merger, at));
 	return *kind;
 }
 

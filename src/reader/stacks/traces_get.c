@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "reader/stacks/traces.h"
 
-#include "base/pages.h"
-
 const uint32_t *gmt_traces_stack(const struct gmt_traces *traces, uint32_t stack,
 	uint32_t *ret_count)
 {
@@ -31,19 +29,4 @@ bool gmt_traces_has_python(const struct gmt_traces *traces, uint32_t stack)
 const char *gmt_traces_string(const struct gmt_traces *traces, uint32_t string)
 {
 	return gmt_intern_get(&traces->strings, string)->bytes;
-}
-
-void gmt_traces_fini(struct gmt_traces *traces)
-{
-	gmt_intern_fini(&traces->strings);
-	gmt_intern_fini(&traces->places);
-	gmt_intern_fini(&traces->stacks);
-	gmt_pages_free(traces->stack_of_trace,
-		(traces->trace_count + 1) * sizeof(*traces->stack_of_trace));
-	traces->stack_of_trace = NULL;
-	gmt_vec_fini(&traces->problems);
-	gmt_vec_fini(&traces->stack_frame_kinds);
-	gmt_vec_fini(&traces->place_frame_kinds);
-	gmt_vec_fini(&traces->place_ownership);
-	gmt_owners_fini(&traces->owners);
 }

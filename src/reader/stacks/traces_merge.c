@@ -31,7 +31,7 @@ static bool is_in_closure(uint32_t frame_kinds)
  * Adds the frame kinds of the Python frame that was listed last. Code that an optimizer calls back
  * is not part of the optimizer's step.
  */
-static void add_landmarks(struct gmt_traces_merger *merger, bool *has_optimizer)
+static void add_frame_kinds(struct gmt_traces_merger *merger, bool *has_optimizer)
 {
 	size_t at = merger->python.count - 1;
 	uint32_t frame_kinds = merger->traces->place_frame_kinds.items[merger->python.items[at].place];
@@ -71,7 +71,7 @@ static bool list_python(struct gmt_traces_merger *merger, const struct gmt_frame
 		if (!slot || !gmt_traces_python_place(merger, (uint32_t)(item >> 1), &slot->place))
 			return false;
 		slot->is_entry = item & 1;
-		add_landmarks(merger, &has_optimizer);
+		add_frame_kinds(merger, &has_optimizer);
 		merger->outer_runs += slot->is_entry;
 	}
 	return !frames || !frames->truncated || list_mark(merger);

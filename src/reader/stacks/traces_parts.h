@@ -95,4 +95,7 @@ bool gmt_traces_is_by_optimizer(struct gmt_traces_merger *merger, size_t at);
 bool gmt_traces_merge(struct gmt_traces_merger *merger, const struct gmt_stack *stack,
 	const struct gmt_frames *frames, const struct gmt_frames *caller);
 
+/* Resolves all native addresses of all stacks. */
+bool gmt_traces_resolve_all(struct gmt_traces_merger *merger);
+
 #endif

@@ -6,7 +6,7 @@
 #include "base/budget.h"
 
 /* maximum number of merged steps; with more, the series has no curve */
-enum { MOST_STEPS = 1 << 20 };
+enum { MAX_STEPS = 1 << 20 };
 
 /*
  * Identifies a counter. An optimizer may step in any thread. The program's counters differ by
@@ -29,37 +29,39 @@ static const char *name_of(const struct gmt_snapshot *snapshot, uint32_t id)
 }
 
 /* Each mark has a row for each account, so repeated rows are skipped. */
-static bool find_counts(struct gmt_compacted_steps *pasts, enum gmt_mark_source source)
+static bool find_counts(struct gmt_compacted_steps *compacted_steps, enum gmt_mark_source source)
 {
-	const struct gmt_compacted *compacted = &pasts->snapshot->compacted;
+	const struct gmt_compacted *compacted = &compacted_steps->snapshot->compacted;
 	uint64_t sum = 0, before = 0;
 
 	for (size_t i = 0; i < compacted->steps.count; i++) {
 		const struct gmt_past_step *row = &compacted->steps.items[i];
-		uint64_t id = id_of(source, row->object, row->thread, name_of(pasts->snapshot, row->name)) ^
+		uint64_t id =
+			id_of(source, row->object, row->thread, name_of(compacted_steps->snapshot, row->name)) ^
 			gmt_hash_u64(row->stamp);
 
 		if (row->source != source || row->steps < 2 || id == before)
 			continue;
 		before = id;
-		if (row->steps > MOST_STEPS || (sum += row->steps) > MOST_STEPS ||
+		if (row->steps > MAX_STEPS || (sum += row->steps) > MAX_STEPS ||
 			!gmt_budget_spend(row->steps, GMT_BUDGET_ROWS)) {
-			gmt_map_fini(&pasts->counts);
+			gmt_map_fini(&compacted_steps->counts);
 			return true;
 		}
-		if (!gmt_map_put(&pasts->counts, id, row->steps))
+		if (!gmt_map_put(&compacted_steps->counts, id, row->steps))
 			return false;
 	}
 	return true;
 }
 
-uint32_t gmt_step_compacteds_count(const struct gmt_compacted_steps *pasts,
+uint32_t gmt_compacted_steps_count(const struct gmt_compacted_steps *compacted_steps,
 	const struct gmt_snapshot_mark *mark)
 {
 	uint64_t count;
 
-	if (!pasts->counts.count || mark->stamp > pasts->snapshot->compacted.fold.stamp ||
-		!gmt_map_find(&pasts->counts,
+	if (!compacted_steps->counts.count ||
+		mark->stamp > compacted_steps->snapshot->compacted.fold.stamp ||
+		!gmt_map_find(&compacted_steps->counts,
 			id_of((enum gmt_mark_source)mark->source, mark->object, mark->thread, mark->name) ^
 				gmt_hash_u64(mark->stamp),
 			&count))
@@ -67,10 +69,10 @@ uint32_t gmt_step_compacteds_count(const struct gmt_compacted_steps *pasts,
 	return (uint32_t)count;
 }
 
-bool gmt_step_compacteds_init(struct gmt_compacted_steps *pasts,
+bool gmt_compacted_steps_init(struct gmt_compacted_steps *compacted_steps,
 	const struct gmt_snapshot *snapshot, enum gmt_mark_source source)
 {
-	pasts->snapshot = snapshot;
+	compacted_steps->snapshot = snapshot;
 	for (size_t i = 0; i < snapshot->compacted.counters.count; i++) {
 		const struct gmt_past_counter *row = &snapshot->compacted.counters.items[i];
 		uint64_t index, name;
@@ -78,55 +80,57 @@ bool gmt_step_compacteds_init(struct gmt_compacted_steps *pasts,
 		if (row->source != source)
 			continue;
 		index = id_of(source, row->object, row->thread, name_of(snapshot, row->name));
-		if (!gmt_map_find(&pasts->ids, index, &name) && !gmt_map_put(&pasts->ids, index, i))
+		if (!gmt_map_find(&compacted_steps->ids, index, &name) &&
+			!gmt_map_put(&compacted_steps->ids, index, i))
 			return false;
 	}
-	return find_counts(pasts, source);
+	return find_counts(compacted_steps, source);
 }
 
-bool gmt_step_compacteds_note(struct gmt_compacted_steps *pasts, struct gmt_step_series *series,
-	const struct gmt_snapshot_mark *mark)
+bool gmt_compacted_steps_note(struct gmt_compacted_steps *compacted_steps,
+	struct gmt_step_series *series, const struct gmt_snapshot_mark *mark)
 {
-	const struct gmt_snapshot *snapshot = pasts->snapshot;
+	const struct gmt_snapshot *snapshot = compacted_steps->snapshot;
 	struct gmt_step_compacted *row;
-	uint32_t count = gmt_step_compacteds_count(pasts, mark);
+	uint32_t count = gmt_compacted_steps_count(compacted_steps, mark);
 	uint64_t counter, index;
 
-	if (!snapshot->compacted.has_fold || mark->stamp > snapshot->compacted.fold.stamp)
+	if (!snapshot->compacted.has_compacted_prefix || mark->stamp > snapshot->compacted.fold.stamp)
 		return true;
 	/* A mark without a step: it has the same stamp as the previous mark. */
-	pasts->misfits |=
+	compacted_steps->misfits |=
 		!series->steps.count || series->steps.items[series->steps.count - 1].end != mark->stamp;
-	if (!gmt_map_find(&pasts->ids,
+	if (!gmt_map_find(&compacted_steps->ids,
 			id_of((enum gmt_mark_source)mark->source, mark->object, mark->thread, mark->name),
 			&counter)) {
-		pasts->misfits = true;
+		compacted_steps->misfits = true;
 		return true;
 	}
-	if (!gmt_map_find(&pasts->rows, counter, &index)) {
+	if (!gmt_map_find(&compacted_steps->rows, counter, &index)) {
 		row = gmt_vec_push(&series->compacted);
-		if (!row || !gmt_map_put(&pasts->rows, counter, series->compacted.count - 1))
+		if (!row || !gmt_map_put(&compacted_steps->rows, counter, series->compacted.count - 1))
 			return false;
 		*row = (struct gmt_step_compacted){ .counter = (uint32_t)counter,
 			.first_step = (uint32_t)series->steps.count - count };
 		index = series->compacted.count - 1;
 	}
 	row = &series->compacted.items[index];
-	pasts->misfits |= row->first_step + row->steps + count != series->steps.count;
+	compacted_steps->misfits |= row->first_step + row->steps + count != series->steps.count;
 	row->steps += count;
 	return true;
 }
 
-void gmt_step_compacteds_end(struct gmt_compacted_steps *pasts, struct gmt_step_series *series)
+void gmt_compacted_steps_end(struct gmt_compacted_steps *compacted_steps,
+	struct gmt_step_series *series)
 {
-	const struct gmt_snapshot *snapshot = pasts->snapshot;
+	const struct gmt_snapshot *snapshot = compacted_steps->snapshot;
 
-	series->lacks_compacted_samples = pasts->misfits;
+	series->lacks_compacted_samples = compacted_steps->misfits;
 	for (size_t i = 0; i < series->compacted.count; i++)
 		series->lacks_compacted_samples |=
 			snapshot->compacted.counters.items[series->compacted.items[i].counter].marks !=
 			series->compacted.items[i].steps;
-	gmt_map_fini(&pasts->ids);
-	gmt_map_fini(&pasts->counts);
-	gmt_map_fini(&pasts->rows);
+	gmt_map_fini(&compacted_steps->ids);
+	gmt_map_fini(&compacted_steps->counts);
+	gmt_map_fini(&compacted_steps->rows);
 }

@@ -21,19 +21,20 @@ struct gmt_compacted_steps {
 	bool misfits;        /* a step differs from the compacted prefix */
 };
 
-/* Prepares `pasts` (zeroed) for the counters of this source. */
-bool gmt_step_compacteds_init(struct gmt_compacted_steps *pasts,
+/* Prepares `compacted_steps` (zeroed) for the counters of this source. */
+bool gmt_compacted_steps_init(struct gmt_compacted_steps *compacted_steps,
 	const struct gmt_snapshot *snapshot, enum gmt_mark_source source);
 
 /* Returns how many steps end at this mark: 1, or more if the compaction merged steps. */
-uint32_t gmt_step_compacteds_count(const struct gmt_compacted_steps *pasts,
+uint32_t gmt_compacted_steps_count(const struct gmt_compacted_steps *compacted_steps,
 	const struct gmt_snapshot_mark *mark);
 
 /* Notes that the last step of the series ends at this mark. */
-bool gmt_step_compacteds_note(struct gmt_compacted_steps *pasts, struct gmt_step_series *series,
-	const struct gmt_snapshot_mark *mark);
+bool gmt_compacted_steps_note(struct gmt_compacted_steps *compacted_steps,
+	struct gmt_step_series *series, const struct gmt_snapshot_mark *mark);
 
-/* Checks the counts when all marks were noted, and frees the memory of `pasts`. */
-void gmt_step_compacteds_end(struct gmt_compacted_steps *pasts, struct gmt_step_series *series);
+/* Checks the counts when all marks were noted, and frees the memory of `compacted_steps`. */
+void gmt_compacted_steps_end(struct gmt_compacted_steps *compacted_steps,
+	struct gmt_step_series *series);
 
 #endif

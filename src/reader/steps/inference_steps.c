@@ -7,7 +7,7 @@
 #include "reader/steps/module_runs.h"
 #include "reader/steps/period.h"
 
-enum { LEAST_PARTED = 8 }; /* minimum number of runs to decide that calls are in a loop */
+enum { MIN_PARTED = 8 }; /* minimum number of runs to decide that calls are in a loop */
 
 struct call {
 	uint64_t stamp; /* of its first allocation */
@@ -16,12 +16,12 @@ struct call {
 };
 
 struct finder {
-	struct gmt_forward_runs runs;
+	struct gmt_module_runs runs;
 	GMT_VEC(uint64_t) sequence; /* of the current run */
 	GMT_VEC(struct call) calls;
 };
 
-static bool add_call(struct finder *finder, const struct gmt_forward_run *run, size_t token)
+static bool add_call(struct finder *finder, const struct gmt_module_run *run, size_t token)
 {
 	struct call *call = gmt_vec_push(&finder->calls);
 
@@ -34,8 +34,8 @@ static bool add_call(struct finder *finder, const struct gmt_forward_run *run, s
 	return call;
 }
 
-static const struct gmt_forward_token *token_of(const struct finder *finder,
-	const struct gmt_forward_run *run, size_t index)
+static const struct gmt_module_token *token_of(const struct finder *finder,
+	const struct gmt_module_run *run, size_t index)
 {
 	return &finder->runs.tokens.items[run->first + index];
 }
@@ -43,14 +43,14 @@ static const struct gmt_forward_token *token_of(const struct finder *finder,
 /* The traits by which tokens are compared. */
 enum traits { STACK = 0, SIZE = 1, FREES = 2 };
 
-static bool find_period_by(struct finder *finder, const struct gmt_forward_run *run,
-	unsigned traits, size_t *ret_period, size_t *ret_length)
+static bool find_period_by(struct finder *finder, const struct gmt_module_run *run, unsigned traits,
+	size_t *ret_period, size_t *ret_length)
 {
 	finder->sequence.count = 0;
 	if (!gmt_vec_reserve(&finder->sequence, run->count))
 		return false;
 	for (size_t t = 0; t < run->count; t++) {
-		const struct gmt_forward_token *token = token_of(finder, run, t);
+		const struct gmt_module_token *token = token_of(finder, run, t);
 
 		finder->sequence.items[t] = gmt_hash_u64(token->stack) ^
 			(traits & SIZE ? gmt_hash_u64(~token->size_bytes) : 0) ^
@@ -60,7 +60,7 @@ static bool find_period_by(struct finder *finder, const struct gmt_forward_run *
 }
 
 /* Returns whether other allocations separate the calls of a context. */
-static bool is_parted(const struct gmt_forward_context *context)
+static bool is_parted(const struct gmt_module_context *context)
 {
 	return context->run_count >= 3;
 }
@@ -70,8 +70,8 @@ static bool is_parted(const struct gmt_forward_context *context)
  * vary. Sets *ret_period to 0 if there is no period. Does not use frees if calls are separated:
  * runs are then short, and their first frees differ from those of later calls.
  */
-static bool find_period(struct finder *finder, const struct gmt_forward_run *run,
-	size_t *ret_period, size_t *ret_length)
+static bool find_period(struct finder *finder, const struct gmt_module_run *run, size_t *ret_period,
+	size_t *ret_length)
 {
 	unsigned most =
 		is_parted(&finder->runs.contexts.items[run->context]) ? STACK | SIZE : STACK | SIZE | FREES;
@@ -88,11 +88,11 @@ static bool find_period(struct finder *finder, const struct gmt_forward_run *run
  * context, a run is one call, unless it consists of whole periods. Even then, the periods are equal
  * layers, not calls, if the calling function itself makes the separating allocations in a loop.
  */
-static bool is_periodic(const struct finder *finder, const struct gmt_forward_run *run,
+static bool is_periodic(const struct finder *finder, const struct gmt_module_run *run,
 	size_t period, size_t length)
 {
-	const struct gmt_forward_context *context = &finder->runs.contexts.items[run->context];
-	bool is_in_loop = context->run_count >= LEAST_PARTED &&
+	const struct gmt_module_context *context = &finder->runs.contexts.items[run->context];
+	bool is_in_loop = context->run_count >= MIN_PARTED &&
 		context->parted_count >= context->run_count - context->run_count / 4;
 
 	if (!period)
@@ -100,7 +100,7 @@ static bool is_periodic(const struct finder *finder, const struct gmt_forward_ru
 	return !is_parted(context) || (!is_in_loop && length == run->count && run->count % period == 0);
 }
 
-static bool split_run(struct finder *finder, const struct gmt_forward_run *run)
+static bool split_run(struct finder *finder, const struct gmt_module_run *run)
 {
 	size_t period, length, phase = 0, start;
 
@@ -217,24 +217,24 @@ static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 	 */
 	if (before)
 		before->end = least(before->end, last_stamp);
-	series->source = GMT_STEPS_FORWARD;
+	series->source = GMT_STEPS_MODULE_CALLS;
 	series->name = "calls of a module";
 	gmt_counters_fini(&counters);
 	return done;
 }
 
-bool gmt_forward_steps(const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
+bool gmt_inference_steps(const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
 	const struct gmt_step_series *main, uint64_t work_end, struct gmt_step_series *ret_series)
 {
 	struct finder finder = {
 		.runs = { .snapshot = snapshot, .traces = traces, .main = main, .work_end = work_end },
 	};
-	bool done = gmt_forward_runs_collect(&finder.runs);
+	bool done = gmt_module_runs_collect(&finder.runs);
 
 	for (size_t r = 0; done && r < finder.runs.runs.count; r++)
 		done = split_run(&finder, &finder.runs.runs.items[r]);
 	done = done && make_steps(&finder, ret_series);
-	gmt_forward_runs_fini(&finder.runs);
+	gmt_module_runs_fini(&finder.runs);
 	gmt_vec_fini(&finder.sequence);
 	gmt_vec_fini(&finder.calls);
 	return done;

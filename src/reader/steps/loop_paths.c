@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "reader/steps/loop_paths.h"
 
-enum { NOT_LOOKED_AT = 0, NO_PATH, FIRST_PATH };
+enum { NOT_EXAMINED = 0, NO_PATH, FIRST_PATH };
 
 bool gmt_loop_paths_init(struct gmt_loop_paths *paths, const struct gmt_traces *traces)
 {
@@ -93,7 +93,7 @@ bool gmt_loop_paths_get(struct gmt_loop_paths *paths, uint32_t stack, uint32_t *
 {
 	uint32_t *kind = &paths->path_of.items[stack];
 
-	if (*kind == NOT_LOOKED_AT && !make_path(paths, stack, kind))
+	if (*kind == NOT_EXAMINED && !make_path(paths, stack, kind))
 		return false;
 	*ret_path_plus_1 = *kind >= FIRST_PATH ? *kind - FIRST_PATH + 1 : 0;
 	return true;

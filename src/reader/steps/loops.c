@@ -11,14 +11,14 @@
 
 enum {
 	MANY_PASSES = 16, /* tried first, because an inner loop has many passes ... */
-	LEAST_PASSES = 10, /* ... where the outermost loop has few */
-	/* at least one in LEAST_LATE passes begins in the second half of the recording */
-	LEAST_LATE = 4,
-	LEAST_FREED = 4, /* at least one in LEAST_FREED blocks is freed */
-	MOST_PARTS = 8, /* maximum number of parts of a pass, if lines decrease within an expression */
+	MIN_PASSES = 10, /* ... where the outermost loop has few */
+	/* at least one in MIN_LATE passes begins in the second half of the recording */
+	MIN_LATE = 4,
+	MIN_FREED = 4, /* at least one in MIN_FREED blocks is freed */
+	MAX_PARTS = 8, /* maximum number of parts of a pass, if lines decrease within an expression */
 	ALIKE = 9,
 	ALIKE_OF = 10, /* at least 9 of 10 passes begin with the same stack */
-	LEAST_ONCE = 3, /* at least one in LEAST_ONCE passes has that stack exactly once */
+	MIN_ONCE = 3, /* at least one in MIN_ONCE passes has that stack exactly once */
 	MOST_OFTEN = 50, /* at most one in MOST_OFTEN passes has it more than twice */
 };
 
@@ -168,7 +168,7 @@ static bool follow(struct finder *finder, uint32_t thread, uint32_t path_plus_1,
 	return true;
 }
 
-static bool take_alloc(struct finder *finder, const struct gmt_snapshot_event *event)
+static bool visit_alloc(struct finder *finder, const struct gmt_snapshot_event *event)
 {
 	uint32_t stack = finder->traces->stack_of_trace[event->trace], path_plus_1;
 	struct gmt_loop_path *path;
@@ -192,7 +192,7 @@ static bool take_alloc(struct finder *finder, const struct gmt_snapshot_event *e
 }
 
 /* Visits all events: notes edges, or the passes of the chosen loop. */
-static bool go_over(struct finder *finder)
+static bool scan_events(struct finder *finder)
 {
 	size_t first = finder->snapshot->compacted_events, count = finder->snapshot->events.count;
 
@@ -203,7 +203,7 @@ static bool go_over(struct finder *finder)
 			continue;
 		finder->is_second_half = i - first >= (count - first) / 2;
 		finder->loop_frees += event->kind == GMT_KIND_FREE && finder->passes.count;
-		if (event->kind == GMT_KIND_ALLOC && !take_alloc(finder, event))
+		if (event->kind == GMT_KIND_ALLOC && !visit_alloc(finder, event))
 			return false;
 	}
 	return true;
@@ -260,7 +260,7 @@ static bool find_begin(const struct finder *finder, const struct edge *edges, si
 		late += edges[i].late;
 		loop->begin = edges[i].to;
 		if ((i + 1 == count || edges[i + 1].to != edges[i].to) && passes >= finder->least_passes &&
-			late * LEAST_LATE >= passes)
+			late * MIN_LATE >= passes)
 			return true;
 	}
 	return false;
@@ -351,7 +351,7 @@ static bool join_passes(struct finder *finder)
 		stacks.items[i] = finder->passes.items[i].stack;
 	done = done && gmt_period_find(stacks.items, passes, &period, &length);
 	gmt_vec_fini(&stacks);
-	if (!done || period < 2 || period > MOST_PARTS || length * ALIKE_OF < passes * ALIKE)
+	if (!done || period < 2 || period > MAX_PARTS || length * ALIKE_OF < passes * ALIKE)
 		return done;
 	for (size_t i = (passes - length) % period; i < passes; i += period)
 		finder->passes.items[kept++] = finder->passes.items[i];
@@ -396,7 +396,7 @@ static bool add_repeats(struct finder *finder)
 		if (done)
 			*row = (struct pass){ event->stamp, stack };
 	}
-	if (done && once * LEAST_ONCE >= count && often * MOST_OFTEN <= count && all.count > count) {
+	if (done && once * MIN_ONCE >= count && often * MOST_OFTEN <= count && all.count > count) {
 		gmt_vec_fini(&finder->passes);
 		finder->passes.items = all.items;
 		finder->passes.count = all.count;
@@ -445,24 +445,23 @@ static bool make_steps(const struct finder *finder, struct gmt_step_series *seri
 static bool find(struct finder *finder, struct gmt_timeline *timeline,
 	struct gmt_step_series *series)
 {
-	if (!go_over(finder))
+	if (!scan_events(finder))
 		return false;
 	gmt_loop_paths_sum(&finder->paths);
 	if (finder->edges.count)
 		qsort(finder->edges.items, finder->edges.count, sizeof(*finder->edges.items),
 			by_node_and_line);
-	finder->is_chosen = choose(finder, MANY_PASSES) || choose(finder, LEAST_PASSES);
+	finder->is_chosen = choose(finder, MANY_PASSES) || choose(finder, MIN_PASSES);
 	if (!finder->is_chosen)
 		return true;
 	finder->threads.count = 0;
 	gmt_map_fini(&finder->thread_ids);
 	gmt_map_fini(&finder->last_lines);
-	if (!go_over(finder))
+	if (!scan_events(finder))
 		return false;
 	if (!join_passes(finder) || (finder->passes.count && !add_repeats(finder)))
 		return false;
-	if (finder->passes.count < LEAST_PASSES ||
-		finder->loop_frees * LEAST_FREED < finder->loop_allocs)
+	if (finder->passes.count < MIN_PASSES || finder->loop_frees * MIN_FREED < finder->loop_allocs)
 		return true;
 	name_loop(finder, timeline->name_text, sizeof(timeline->name_text));
 	series->name = timeline->name_text;

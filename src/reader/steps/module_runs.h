@@ -17,7 +17,7 @@
 #include "reader/steps/timeline.h"
 
 /* A place in the program that calls a module. */
-struct gmt_forward_context {
+struct gmt_module_context {
 	uint64_t hash;      /* of the frames outside of the call */
 	uint32_t last_step; /* last step of `main` that contains it, plus 1 */
 	uint32_t step_count; /* number of steps of `main` that contain it */
@@ -33,12 +33,12 @@ struct gmt_forward_context {
  * Allocations of one thread in calls from one context, without allocations outside of calls
  * between.
  */
-struct gmt_forward_run {
+struct gmt_module_run {
 	uint32_t context;
 	size_t first, count; /* tokens */
 };
 
-struct gmt_forward_token {
+struct gmt_module_token {
 	uint64_t stamp;
 	uint64_t size_bytes;
 	/*
@@ -48,7 +48,7 @@ struct gmt_forward_token {
 	uint32_t stack;
 };
 
-struct gmt_forward_runs {
+struct gmt_module_runs {
 	const struct gmt_snapshot *snapshot;
 	const struct gmt_traces *traces;
 	const struct gmt_step_series *main; /* the program's steps; NULL: no steps */
@@ -57,13 +57,13 @@ struct gmt_forward_runs {
 	struct gmt_loop_paths paths;
 	GMT_VEC(uint32_t) stack_kinds; /* for each stack, see module_runs.c */
 	struct gmt_map context_ids;
-	GMT_VEC(struct gmt_forward_context) contexts;
+	GMT_VEC(struct gmt_module_context) contexts;
 	/* from thread to the index of its run, plus 1; 0: it is outside of calls */
 	struct gmt_map open_runs;
 	struct gmt_map live;      /* from address to the index of its token */
-	GMT_VEC(struct gmt_forward_run) runs;
+	GMT_VEC(struct gmt_module_run) runs;
 	/* finally, the tokens of a run lie next to each other, in order */
-	GMT_VEC(struct gmt_forward_token) tokens;
+	GMT_VEC(struct gmt_module_token) tokens;
 	GMT_VEC(uint32_t) run_of;     /* for each token, in order of arrival */
 	GMT_VEC(uint32_t) number_of;  /* for each token, in order of arrival: its number in its run */
 	GMT_VEC(uint64_t) frees_of;   /* for each run: hash of frees since its last token */
@@ -73,8 +73,8 @@ struct gmt_forward_runs {
  * Fills contexts, runs and tokens. The caller sets the first four members; the rest is zero.
  * Returns false when out of memory.
  */
-bool gmt_forward_runs_collect(struct gmt_forward_runs *runs);
+bool gmt_module_runs_collect(struct gmt_module_runs *runs);
 
-void gmt_forward_runs_fini(struct gmt_forward_runs *runs);
+void gmt_module_runs_fini(struct gmt_module_runs *runs);
 
 #endif

@@ -6,11 +6,11 @@
 #include "reader/steps/period.h"
 
 enum {
-	LEAST_PERIODS = 10,
-	LEAST_STEPS = 64,
+	MIN_PERIODS = 10,
+	MIN_STEPS = 64,
 	ALLOCS_A_STEP = 1000,
-	LEAST_ALLOCS_A_STEP = 50,
-	LEAST_FREED = 4, /* at least one in LEAST_FREED blocks is freed */
+	MIN_ALLOCS_A_STEP = 50,
+	MIN_FREED = 4, /* at least one in MIN_FREED blocks is freed */
 	/* at least 9 of 10 allocations from the first period on belong to periods */
 	ALIKE = 9,
 	ALIKE_OF = 10,
@@ -123,7 +123,7 @@ static bool find_interrupted(struct finder *finder, struct gmt_step_series *seri
 		   left = COMPARISONS_AN_ALLOCATION * count;
 
 	*ret_period = 0;
-	if (!gmt_period_at_end(finder->stacks.items, count, LEAST_PERIODS, &period))
+	if (!gmt_period_at_end(finder->stacks.items, count, MIN_PERIODS, &period))
 		return false;
 	if (!period)
 		return true;
@@ -180,14 +180,13 @@ static bool find(struct finder *finder, struct gmt_timeline *timeline,
 	count = finder->stacks.count;
 	if (!count)
 		return true;
-	if (finder->frees * LEAST_FREED < count) {
-		*ret_why =
-			"the program frees less than a quarter of its blocks, so no pattern of steps is visible";
+	if (finder->frees * MIN_FREED < count) {
+		*ret_why = "it frees less than a quarter of its blocks, which may be all that it needs";
 		return true;
 	}
 	if (!gmt_period_find(finder->stacks.items, count, &period, &length))
 		return false;
-	if (period && length / period >= LEAST_PERIODS) {
+	if (period && length / period >= MIN_PERIODS) {
 		name_pattern(period, timeline, series);
 		return make_steps(finder, count - length, period, series);
 	}
@@ -197,9 +196,9 @@ static bool find(struct finder *finder, struct gmt_timeline *timeline,
 		name_pattern(period, timeline, series);
 		return true;
 	}
-	a_step = count / LEAST_STEPS < ALLOCS_A_STEP ? count / LEAST_STEPS : ALLOCS_A_STEP;
-	if (a_step < LEAST_ALLOCS_A_STEP) {
-		*ret_why = "its allocations do not repeat and are too few to divide into steps";
+	a_step = count / MIN_STEPS < ALLOCS_A_STEP ? count / MIN_STEPS : ALLOCS_A_STEP;
+	if (a_step < MIN_ALLOCS_A_STEP) {
+		*ret_why = "its allocations do not repeat, and are too few to count by thousands";
 		return true;
 	}
 	snprintf(timeline->name_text, sizeof(timeline->name_text), "%zu a step", a_step);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "containers/map.h"
 #include "reader/steps/counters.h"
 #include "reader/steps/inference_steps.h"
 #include "reader/steps/loops.h"
@@ -19,40 +18,13 @@ const char *gmt_step_source_name(enum gmt_step_source source)
 		[GMT_STEPS_PROGRAM] = "program",
 		[GMT_STEPS_NVTX] = "nvtx",
 		[GMT_STEPS_OPTIMIZER] = "optimizer",
-		[GMT_STEPS_FORWARD] = "forward",
+		[GMT_STEPS_MODULE_CALLS] = "forward",
 		[GMT_STEPS_LOOP] = "loop",
 		[GMT_STEPS_PATTERN] = "pattern",
 		[GMT_STEPS_ALLOCATIONS] = "allocations",
 	};
 
 	return source < GMT_STEPS_SOURCES ? names[source] : "?";
-}
-
-bool gmt_series_find(const struct gmt_step_series *series, uint64_t stamp, uint32_t *ret_step)
-{
-	size_t low = 0, high = series->steps.count;
-
-	/* Finds the first step that ends at or after the stamp. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (series->steps.items[middle].end < stamp)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*ret_step = (uint32_t)low;
-	return low < series->steps.count && series->steps.items[low].begin < stamp;
-}
-
-bool gmt_series_find_next(const struct gmt_step_series *series, uint64_t stamp, uint32_t *step)
-{
-	const struct gmt_step *steps = series->steps.items;
-	size_t at = *step;
-
-	if ((at && steps[at - 1].end >= stamp) || (at < series->steps.count && steps[at].end < stamp))
-		return gmt_series_find(series, stamp, step);
-	return at < series->steps.count && steps[at].begin < stamp;
 }
 
 const struct gmt_phase *gmt_timeline_phase(const struct gmt_timeline *timeline, uint64_t stamp,
@@ -119,11 +91,11 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 {
 	struct gmt_step_series *series = &timeline->series[0];
 	struct gmt_counters counters = { 0 };
-	struct gmt_compacted_steps pasts = { 0 };
+	struct gmt_compacted_steps compacted_steps = { 0 };
 	uint64_t begin = 0;
 	bool done;
 
-	done = gmt_step_compacteds_init(&pasts, snapshot, mark_source);
+	done = gmt_compacted_steps_init(&compacted_steps, snapshot, mark_source);
 	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
 		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
 
@@ -133,7 +105,7 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 			mark_source == GMT_MARK_SOURCE_OPTIMIZER ? mark->object : mark->thread, mark->name,
 			mark->stamp);
 		if (done)
-			gmt_counters_add_more(&counters, gmt_step_compacteds_count(&pasts, mark) - 1);
+			gmt_counters_add_more(&counters, gmt_compacted_steps_count(&compacted_steps, mark) - 1);
 	}
 	done = done &&
 		gmt_counters_chain(&counters,
@@ -146,13 +118,14 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 			!gmt_counters_counts(&counters,
 				mark_source == GMT_MARK_SOURCE_OPTIMIZER ? mark->object : mark->thread, mark->name))
 			continue;
-		done = add_steps(series, begin, mark->stamp, gmt_step_compacteds_count(&pasts, mark)) &&
-			gmt_step_compacteds_note(&pasts, series, mark);
+		done = add_steps(series, begin, mark->stamp,
+				   gmt_compacted_steps_count(&compacted_steps, mark)) &&
+			gmt_compacted_steps_note(&compacted_steps, series, mark);
 		begin = mark->stamp;
 		series->name = mark->name;
 		series->source = source;
 	}
-	gmt_step_compacteds_end(&pasts, series);
+	gmt_compacted_steps_end(&compacted_steps, series);
 	gmt_counters_fini(&counters);
 	return done;
 }
@@ -161,9 +134,9 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
  * Finds the begin of the first module call that the compaction recorded. Returns false if there is
  * no such call.
  */
-static bool find_told_calls(const struct gmt_snapshot *snapshot, uint64_t *ret_begin)
+static bool find_marked_calls(const struct gmt_snapshot *snapshot, uint64_t *ret_begin)
 {
-	for (size_t i = 0; snapshot->compacted.has_fold && i < snapshot->marks.count; i++) {
+	for (size_t i = 0; snapshot->compacted.has_compacted_prefix && i < snapshot->marks.count; i++) {
 		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
 
 		if (mark->kind != GMT_MARK_KIND_POINT || mark->source != GMT_MARK_SOURCE_READER)
@@ -179,11 +152,11 @@ static bool find_told_calls(const struct gmt_snapshot *snapshot, uint64_t *ret_b
  * the previous call ends. If the program's own step around the call begins later, the call begins
  * there (reader/steps/inference_steps.c).
  */
-static bool steps_to_told_calls(const struct gmt_step_series *main,
+static bool steps_to_marked_calls(const struct gmt_step_series *main,
 	const struct gmt_snapshot *snapshot, uint64_t begin, struct gmt_step_series *series)
 {
-	struct gmt_compacted_steps pasts = { 0 };
-	bool done = gmt_step_compacteds_init(&pasts, snapshot, GMT_MARK_SOURCE_READER);
+	struct gmt_compacted_steps compacted_steps = { 0 };
+	bool done = gmt_compacted_steps_init(&compacted_steps, snapshot, GMT_MARK_SOURCE_READER);
 	uint32_t step;
 
 	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
@@ -198,15 +171,15 @@ static bool steps_to_told_calls(const struct gmt_step_series *main,
 		else if (main && step && step == main->steps.count &&
 			main->steps.items[step - 1].end > begin)
 			begins = main->steps.items[step - 1].end;
-		done = add_steps(series, begins, mark->stamp, gmt_step_compacteds_count(&pasts, mark)) &&
-			gmt_step_compacteds_note(&pasts, series, mark);
+		done = add_steps(series, begins, mark->stamp,
+				   gmt_compacted_steps_count(&compacted_steps, mark)) &&
+			gmt_compacted_steps_note(&compacted_steps, series, mark);
 		begin = mark->stamp;
 	}
-	series->source = GMT_STEPS_FORWARD;
-	series->name = main
-		? "calls of a module"
-		: "calls of a module or passes of a loop, as stored when the recording was folded";
-	gmt_step_compacteds_end(&pasts, series);
+	series->source = GMT_STEPS_MODULE_CALLS;
+	series->name = main ? "calls of a module"
+						: "calls of a module or passes of a loop, as the fold tells them";
+	gmt_compacted_steps_end(&compacted_steps, series);
 	return done;
 }
 
@@ -302,7 +275,7 @@ static bool steps_of_ranges(struct gmt_timeline *timeline)
 	return done;
 }
 
-static const char *no_steps(const struct gmt_snapshot *snapshot, bool may_be_folded)
+static const char *no_steps(const struct gmt_snapshot *snapshot, bool may_be_compacted)
 {
 	if (!snapshot->has_torch)
 		return "the program marks no steps, has no NVTX ranges named like steps, and does not use PyTorch's allocator";
@@ -310,17 +283,19 @@ static const char *no_steps(const struct gmt_snapshot *snapshot, bool may_be_fol
 		return "automatic steps are switched off (steps=off), and the program marks no steps";
 	if (strcmp(gmt_snapshot_option(snapshot, "stacks"), "none") == 0 ||
 		strcmp(gmt_snapshot_option(snapshot, "stacks"), "native") == 0)
-		return "no optimizer made a step, the program marks no steps, and calls of modules are not visible without Python stacks";
-	if (may_be_folded)
-		return "no optimizer made a step, the program marks no steps, and the folded part of the recording does not show calls of modules";
-	return "no optimizer made a step, no module was called, and the program marks no steps";
+		return "no optimizer made a step, the program sets no marks, and without Python stacks calls "
+			   "of modules cannot be told";
+	if (may_be_compacted)
+		return "no optimizer made a step, the program sets no marks, and calls of modules cannot be told from events "
+			   "that are in totals only";
+	return "no optimizer made a step, no module was called, and the program sets no marks";
 }
 
-static void say_why_none(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot,
+static void set_why_none(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot,
 	const char *why_no_repeats)
 {
 	snprintf(timeline->name_text, sizeof(timeline->name_text), "%s%s%s",
-		no_steps(snapshot, timeline->may_be_folded), why_no_repeats ? "; " : "",
+		no_steps(snapshot, timeline->may_be_compacted), why_no_repeats ? "; " : "",
 		why_no_repeats ? why_no_repeats : "");
 	timeline->why_none = timeline->name_text;
 }
@@ -341,34 +316,34 @@ enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline,
 	if (done && !first->steps.count)
 		done = steps_to_marks(timeline, snapshot, GMT_MARK_SOURCE_OPTIMIZER, GMT_STEPS_OPTIMIZER);
 	/* In a compacted prefix, the begins of passes are unknown. */
-	if (done && !first->steps.count && !snapshot->compacted.has_fold)
+	if (done && !first->steps.count && !snapshot->compacted.has_compacted_prefix)
 		done = gmt_loops_steps(snapshot, traces, timeline, first);
 	timeline->series_count = first->steps.count != 0;
 	/* If the program sets marks itself, they define what counts: find no further steps. */
 	if (done && (!timeline->series_count || first->source == GMT_STEPS_OPTIMIZER)) {
-		struct gmt_step_series *forward = &timeline->series[timeline->series_count];
+		struct gmt_step_series *module_calls = &timeline->series[timeline->series_count];
 		const struct gmt_step_series *main = timeline->series_count ? first : NULL;
 		uint64_t begin;
 
-		if (find_told_calls(snapshot, &begin)) {
-			done = steps_to_told_calls(main, snapshot, begin, forward);
+		if (find_marked_calls(snapshot, &begin)) {
+			done = steps_to_marked_calls(main, snapshot, begin, module_calls);
 		} else {
-			done = gmt_forward_steps(snapshot, traces, main, timeline->work_end, forward);
-			forward->lacks_compacted_samples = timeline->may_be_folded =
-				gmt_snapshot_folded(snapshot);
+			done = gmt_inference_steps(snapshot, traces, main, timeline->work_end, module_calls);
+			module_calls->lacks_compacted_samples = timeline->may_be_compacted =
+				gmt_snapshot_compacted_events(snapshot);
 		}
-		timeline->series_count += forward->steps.count != 0;
+		timeline->series_count += module_calls->steps.count != 0;
 	}
 	if (done && !timeline->series_count) {
-		const char *why = snapshot->compacted.has_fold
-			? "patterns cannot be found, because the first events were folded"
+		const char *why = snapshot->compacted.has_compacted_prefix
+			? "what its first events repeat is not known, as they are in totals only"
 			: NULL;
 
-		if (!snapshot->compacted.has_fold)
+		if (!snapshot->compacted.has_compacted_prefix)
 			done = gmt_repeats_steps(snapshot, traces, timeline, first, &why);
 		timeline->series_count = first->steps.count != 0;
 		if (!timeline->series_count)
-			say_why_none(timeline, snapshot, why);
+			set_why_none(timeline, snapshot, why);
 	}
 	if (done)
 		return GMT_OK;

@@ -23,7 +23,7 @@ enum gmt_step_source {
 	GMT_STEPS_PROGRAM,
 	GMT_STEPS_NVTX,
 	GMT_STEPS_OPTIMIZER,
-	GMT_STEPS_FORWARD,
+	GMT_STEPS_MODULE_CALLS,
 	GMT_STEPS_LOOP,
 	GMT_STEPS_PATTERN,
 	GMT_STEPS_ALLOCATIONS,
@@ -36,7 +36,7 @@ enum gmt_step_source {
  */
 static inline bool gmt_steps_are_inferred(enum gmt_step_source source)
 {
-	return source >= GMT_STEPS_FORWARD;
+	return source >= GMT_STEPS_MODULE_CALLS;
 }
 
 /*
@@ -91,7 +91,8 @@ struct gmt_timeline {
 	struct gmt_step_series series[GMT_TIMELINE_SERIES];
 	size_t series_count; /* 0: no steps were found */
 	const char *why_none; /* the reason, for the user, if no steps were found */
-	bool may_be_folded; /* module calls may be hidden in events that were compacted into totals */
+	bool
+		may_be_compacted; /* module calls may be hidden in events that were compacted into totals */
 	/* text of why_none, or the name of steps by loop, pattern or allocations */
 	char name_text[320];
 	GMT_VEC(struct gmt_phase) phases; /* in order of `begin` */

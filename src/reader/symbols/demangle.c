@@ -8,7 +8,7 @@
 char *__cxa_demangle(const char *symbol, char *buffer, size_t *buffer_bytes, int *ret_status);
 
 /* longer symbols are not demangled, because their cost can explode */
-enum { LONGEST_SYMBOL = 16 << 10 };
+enum { MAX_SYMBOL = 16 << 10 };
 
 static size_t plain_length(const char *symbol)
 {
@@ -30,8 +30,8 @@ bool gmt_demangle(struct gmt_intern *strings, const char *symbol, uint32_t *ret_
 	char *readable = NULL;
 	int status = -1;
 
-	if (length > 2 && length < LONGEST_SYMBOL && symbol[0] == '_' && symbol[1] == 'Z') {
-		char plain[LONGEST_SYMBOL];
+	if (length > 2 && length < MAX_SYMBOL && symbol[0] == '_' && symbol[1] == 'Z') {
+		char plain[MAX_SYMBOL];
 
 		memcpy(plain, symbol, length);
 		plain[length] = 0;

@@ -68,7 +68,7 @@ static int by_start(const void *left, const void *right)
  * Finds modules with the same file. A program may load a library 65,536 times, but a process cannot
  * map that many files. Returns false when out of memory.
  */
-static bool find_first_ones(struct gmt_symbols *symbols)
+static bool find_first_generations(struct gmt_symbols *symbols)
 {
 	const struct gmt_module *modules = symbols->snapshot->modules.items;
 	struct gmt_intern files = { .entries = { 0 } };
@@ -152,7 +152,7 @@ struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot,
 		symbols->leaf_count *= 2;
 	symbols->pieces = gmt_pages_grow(NULL, 0, 2 * symbols->leaf_count * sizeof(*symbols->pieces));
 	if (!symbols->files || !symbols->opened || !symbols->first_of || !symbols->places ||
-		!symbols->pieces || !find_first_ones(symbols)) {
+		!symbols->pieces || !find_first_generations(symbols)) {
 		gmt_symbols_close(symbols);
 		return NULL;
 	}
@@ -215,7 +215,7 @@ struct candidate {
 };
 
 /* Keeps a file if it is useful, else gives it back. Returns false if no better file is possible. */
-static bool take_file(struct candidate *candidate, struct gmt_elf *elf)
+static bool keep_if_useful(struct candidate *candidate, struct gmt_elf *elf)
 {
 	struct opened *opened = candidate->opened;
 	bool used = false;
@@ -245,7 +245,7 @@ static bool try_file(void *user, const char *path)
 	struct candidate *candidate = user;
 	struct gmt_elf *elf = gmt_symbols_pool_get(candidate->pool, path);
 
-	return !elf || take_file(candidate, elf);
+	return !elf || keep_if_useful(candidate, elf);
 }
 
 /* Returns the module's path on this machine. */
@@ -272,7 +272,7 @@ static void open_module(struct gmt_symbols *symbols, const struct gmt_module *mo
 	bool is_verified = *candidate.build_id;
 
 	if (elf)
-		take_file(&candidate, elf);
+		keep_if_useful(&candidate, elf);
 	/* Search also if the file itself was found: another file may have more symbols, or lines. */
 	if (is_verified && !(opened->lines_file && gmt_elf_has_all_functions(opened->functions)))
 		gmt_symbol_files_find(symbols->files, candidate.build_id, try_file, &candidate);

@@ -171,7 +171,7 @@ bool gmt_symbols_answers_is_new(const struct gmt_symbols_answers *answers)
  * The results while they become bytes. Texts are ids of `texts` plus 1, and become offsets at the
  * end.
  */
-struct maker {
+struct builder {
 	const char *key;
 	struct gmt_intern texts;
 	GMT_VEC(struct gmt_symbols_answers_address) addresses;
@@ -179,21 +179,22 @@ struct maker {
 	GMT_VEC(uint32_t) starts; /* offsets of the texts, by id */
 };
 
-static bool append(struct maker *maker, const struct gmt_symbols_answers *answers, uint64_t address)
+static bool append(struct builder *builder, const struct gmt_symbols_answers *answers,
+	uint64_t address)
 {
 	struct gmt_symbols_frame frames[GMT_SYMBOLS_MAX_FRAMES];
 	size_t count = gmt_symbols_answers_find(answers, address, frames);
-	struct gmt_symbols_answers_address *at = gmt_vec_push(&maker->addresses);
+	struct gmt_symbols_answers_address *at = gmt_vec_push(&builder->addresses);
 
 	if (!at)
 		return false;
-	*at = (struct gmt_symbols_answers_address){ address, (uint32_t)maker->frames.count,
+	*at = (struct gmt_symbols_answers_address){ address, (uint32_t)builder->frames.count,
 		(uint32_t)count };
 	for (size_t i = 0; i < count; i++) {
-		struct gmt_symbols_answers_frame *frame = gmt_vec_push(&maker->frames);
+		struct gmt_symbols_answers_frame *frame = gmt_vec_push(&builder->frames);
 
-		if (!frame || !intern(&maker->texts, frames[i].function, &frame->function) ||
-			!intern(&maker->texts, frames[i].file, &frame->file))
+		if (!frame || !intern(&builder->texts, frames[i].function, &frame->function) ||
+			!intern(&builder->texts, frames[i].file, &frame->file))
 			return false;
 		frame->line = frames[i].line;
 	}
@@ -211,16 +212,16 @@ static int by_address(const void *left, const void *right)
  * Computes where each text starts. Returns the length of all texts, or 0 if it is too much or
  * memory is out.
  */
-static size_t lay_texts(struct maker *maker)
+static size_t place_texts(struct builder *builder)
 {
 	/* The key comes first, so no other text has offset 0, which means unknown. */
-	size_t bytes = strlen(maker->key) + 1, count = maker->texts.entries.count;
+	size_t bytes = strlen(builder->key) + 1, count = builder->texts.entries.count;
 
-	if (!gmt_vec_reserve(&maker->starts, count))
+	if (!gmt_vec_reserve(&builder->starts, count))
 		return 0;
 	for (uint32_t i = 0; i < count; i++) {
-		maker->starts.items[i] = (uint32_t)bytes;
-		bytes += (size_t)gmt_intern_get(&maker->texts, i)->length + 1;
+		builder->starts.items[i] = (uint32_t)bytes;
+		bytes += (size_t)gmt_intern_get(&builder->texts, i)->length + 1;
 		if (bytes > GMT_SYMBOLS_ANSWERS_MAX_BYTES)
 			return 0;
 	}
@@ -233,20 +234,20 @@ static uint8_t *put(uint8_t *at, const void *bytes, size_t size)
 	return size ? (uint8_t *)mempcpy(at, bytes, size) : at;
 }
 
-static bool write_bytes(struct maker *maker, gmt_symbols_answers_bytes *bytes)
+static bool write_bytes(struct builder *builder, gmt_symbols_answers_bytes *bytes)
 {
-	size_t text_bytes = lay_texts(maker);
-	size_t addresses = maker->addresses.count * sizeof(*maker->addresses.items);
-	size_t frames = maker->frames.count * sizeof(*maker->frames.items);
+	size_t text_bytes = place_texts(builder);
+	size_t addresses = builder->addresses.count * sizeof(*builder->addresses.items);
+	size_t frames = builder->frames.count * sizeof(*builder->frames.items);
 	size_t size = sizeof(struct header) + addresses + frames + text_bytes;
 
 	if (!text_bytes || size > GMT_SYMBOLS_ANSWERS_MAX_BYTES || !gmt_vec_reserve(bytes, size))
 		return false;
-	for (size_t i = 0; i < maker->frames.count; i++) {
-		struct gmt_symbols_answers_frame *frame = &maker->frames.items[i];
+	for (size_t i = 0; i < builder->frames.count; i++) {
+		struct gmt_symbols_answers_frame *frame = &builder->frames.items[i];
 
-		frame->function = frame->function ? maker->starts.items[frame->function - 1] : 0;
-		frame->file = frame->file ? maker->starts.items[frame->file - 1] : 0;
+		frame->function = frame->function ? builder->starts.items[frame->function - 1] : 0;
+		frame->file = frame->file ? builder->starts.items[frame->file - 1] : 0;
 	}
 
 	struct header *header = (void *)bytes->items;
@@ -254,15 +255,15 @@ static bool write_bytes(struct maker *maker, gmt_symbols_answers_bytes *bytes)
 
 	*header = (struct header){
 		.magic = magic,
-		.address_count = (uint32_t)maker->addresses.count,
-		.frame_count = (uint32_t)maker->frames.count,
+		.address_count = (uint32_t)builder->addresses.count,
+		.frame_count = (uint32_t)builder->frames.count,
 		.text_bytes = (uint32_t)text_bytes,
 	};
-	at = put(at, maker->addresses.items, addresses);
-	at = put(at, maker->frames.items, frames);
-	at = put(at, maker->key, strlen(maker->key) + 1);
-	for (uint32_t i = 0; i < maker->texts.entries.count; i++) {
-		const struct gmt_interned *text = gmt_intern_get(&maker->texts, i);
+	at = put(at, builder->addresses.items, addresses);
+	at = put(at, builder->frames.items, frames);
+	at = put(at, builder->key, strlen(builder->key) + 1);
+	for (uint32_t i = 0; i < builder->texts.entries.count; i++) {
+		const struct gmt_interned *text = gmt_intern_get(&builder->texts, i);
 
 		at = put(at, text->bytes, text->length + 1);
 	}
@@ -274,21 +275,21 @@ static bool write_bytes(struct maker *maker, gmt_symbols_answers_bytes *bytes)
 static bool make(const struct gmt_symbols_answers *answers, const char *key, bool with_kept,
 	gmt_symbols_answers_bytes *bytes)
 {
-	struct maker maker = { .key = key };
+	struct builder builder = { .key = key };
 	bool done = true;
 
 	for (uint32_t i = 0; done && with_kept && i < answers->kept.address_count; i++)
-		done = append(&maker, answers, answers->kept.addresses[i].address);
+		done = append(&builder, answers, answers->kept.addresses[i].address);
 	for (size_t i = 0; done && i < answers->addresses.count; i++)
-		done = append(&maker, answers, answers->addresses.items[i].address);
-	if (done && maker.addresses.count)
-		qsort(maker.addresses.items, maker.addresses.count, sizeof(*maker.addresses.items),
+		done = append(&builder, answers, answers->addresses.items[i].address);
+	if (done && builder.addresses.count)
+		qsort(builder.addresses.items, builder.addresses.count, sizeof(*builder.addresses.items),
 			by_address);
-	done = done && write_bytes(&maker, bytes);
-	gmt_intern_fini(&maker.texts);
-	gmt_vec_fini(&maker.addresses);
-	gmt_vec_fini(&maker.frames);
-	gmt_vec_fini(&maker.starts);
+	done = done && write_bytes(&builder, bytes);
+	gmt_intern_fini(&builder.texts);
+	gmt_vec_fini(&builder.addresses);
+	gmt_vec_fini(&builder.frames);
+	gmt_vec_fini(&builder.starts);
 	return done;
 }
 

@@ -126,7 +126,7 @@ static bool has_limit(int resource)
  * Returns whether the results are reliable. If memory may have been short, a name may exist
  * although it was not found.
  */
-static bool is_sure(void)
+static bool is_memory_unlimited(void)
 {
 	return !gmt_pages_has_refused() && !has_limit(RLIMIT_AS) && !has_limit(RLIMIT_DATA);
 }
@@ -149,7 +149,7 @@ void gmt_symbols_cache_close(struct gmt_symbols_cache *cache)
 
 		if (!entry)
 			continue;
-		if (gmt_symbols_answers_is_new(&entry->answers) && is_sure())
+		if (gmt_symbols_answers_is_new(&entry->answers) && is_memory_unlimited())
 			write_entry(cache, entry, gmt_intern_get(&cache->keys, i)->bytes);
 		gmt_symbols_answers_fini(&entry->answers);
 		gmt_pages_free(entry->bytes, entry->size);

@@ -9,9 +9,9 @@
 #include "format/encoding/little_endian.h"
 
 enum {
-	MOST_LOOP_BYTES = 1 << 20,
+	MAX_LOOP_BYTES = 1 << 20,
 	/* Bytes of other instructions can look like a jump, but rarely to the same part twice. */
-	LEAST_JUMPS = 2,
+	MIN_JUMPS = 2,
 	HEADER_BYTES = 4, /* of .eh_frame_hdr: its version, and the encodings of three numbers */
 	ROW_BYTES = 8,    /* of its table: the start of a part, and its description */
 };
@@ -173,7 +173,7 @@ static void find_cold(struct gmt_symbols_cold *cold, const struct parts *parts,
 		}
 		jumps++;
 	}
-	if (jumps < LEAST_JUMPS)
+	if (jumps < MIN_JUMPS)
 		cold->end = cold->start;
 }
 
@@ -186,7 +186,7 @@ static void read_file(struct gmt_symbols_cold *cold, Elf *elf)
 	uint64_t offset;
 
 	if (!gelf_getehdr(elf, &header) || header.e_machine != EM_X86_64 || !find_loop(elf, &symbol) ||
-		symbol.st_size > MOST_LOOP_BYTES || !find_section(elf, NULL, symbol.st_value, &section) ||
+		symbol.st_size > MAX_LOOP_BYTES || !find_section(elf, NULL, symbol.st_value, &section) ||
 		!find_parts(elf, &parts))
 		return;
 	offset = symbol.st_value - section.address;

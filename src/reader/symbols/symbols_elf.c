@@ -50,7 +50,7 @@ static void keep_build_id(struct gmt_elf *elf, Elf_Data *data)
 }
 
 /* Reads the section headers to find out what the file has. */
-static void survey(struct gmt_elf *elf)
+static void find_sections(struct gmt_elf *elf)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
@@ -100,7 +100,7 @@ struct gmt_elf_stamp gmt_elf_stamp_of(const struct stat *about)
  * process may open only 1,024 files. Exception: if the file refers to another file by a relative
  * path, libdw needs the descriptor to find it.
  */
-static void let_go_of_descriptor(struct gmt_elf *elf)
+static void close_descriptor(struct gmt_elf *elf)
 {
 	if (elf->refers_further || elf_cntl(elf->elf, ELF_C_FDREAD))
 		return;
@@ -126,8 +126,8 @@ struct gmt_elf *gmt_elf_open(const char *path)
 		return NULL;
 	}
 	elf->stamp = gmt_elf_stamp_of(&about);
-	survey(elf);
-	let_go_of_descriptor(elf);
+	find_sections(elf);
+	close_descriptor(elf);
 	return elf;
 }
 

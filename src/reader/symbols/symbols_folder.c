@@ -20,7 +20,7 @@ enum {
 	DAY_SECONDS = 24 * 60 * 60,
 	/* older temporary files are left over from readers that were killed */
 	HALF_WRITTEN_SECONDS = 60 * 60,
-	MOST_SEEN = 100000,
+	MAX_SEEN = 100000,
 };
 
 static const char half_written[] = ".new";
@@ -89,22 +89,22 @@ static void open_all(struct gmt_symbols_folder *folder, bool makes)
 	folder->fd_plus_1 = symbols + 1;
 }
 
-bool gmt_symbols_folder_find(struct gmt_symbols_folder *ret_compactor)
+bool gmt_symbols_folder_find(struct gmt_symbols_folder *ret_folder)
 {
 	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	bool is_xdg = xdg && *xdg;
 	const char *base = is_xdg ? xdg : home;
 	int length;
 
-	*ret_compactor = (struct gmt_symbols_folder){ 0 };
+	*ret_folder = (struct gmt_symbols_folder){ 0 };
 	/* A relative path would mean another folder in each working directory. */
 	if (!base || *base != '/')
 		return false;
-	length = snprintf(ret_compactor->base, sizeof(ret_compactor->base), "%s%s", base,
-		is_xdg ? "" : "/.cache");
-	if (length >= (int)sizeof(ret_compactor->base))
+	length =
+		snprintf(ret_folder->base, sizeof(ret_folder->base), "%s%s", base, is_xdg ? "" : "/.cache");
+	if (length >= (int)sizeof(ret_folder->base))
 		return false;
-	open_all(ret_compactor, false);
+	open_all(ret_folder, false);
 	return true;
 }
 
@@ -118,7 +118,7 @@ static bool is_own(const struct stat *about)
  * Notes the time of use. Once a day is precise enough to find the least recently used files. A time
  * in the future is wrong, so it is replaced.
  */
-static void note_use(int fd, const struct stat *about)
+static void update_use_time(int fd, const struct stat *about)
 {
 	time_t now = time(NULL);
 
@@ -144,7 +144,7 @@ uint8_t *gmt_symbols_folder_read(const struct gmt_symbols_folder *folder, const 
 		*ret_size = (size_t)about.st_size;
 		/* If the file became shorter meanwhile, the rest is zeros, and the answers reject it. */
 		gmt_file_read_at(fd, 0, bytes, *ret_size);
-		note_use(fd, &about);
+		update_use_time(fd, &about);
 	}
 	close(fd);
 	return bytes;
@@ -153,7 +153,7 @@ uint8_t *gmt_symbols_folder_read(const struct gmt_symbols_folder *folder, const 
 /*
  * Returns whether the file may grow to this size. Beyond the limit, a signal would end the process.
  */
-static bool may_be(size_t size)
+static bool has_allowed_size(size_t size)
 {
 	struct rlimit limit;
 
@@ -164,22 +164,23 @@ static bool may_be(size_t size)
 void gmt_symbols_folder_write(struct gmt_symbols_folder *folder, const char *name,
 	const void *bytes, size_t size)
 {
-	char beside[GMT_SYMBOLS_FOLDER_NAME_BYTES + 32];
+	char temporary_name[GMT_SYMBOLS_FOLDER_NAME_BYTES + 32];
 	int at, fd;
 
 	if (!folder->fd_plus_1 && !folder->was_made) {
 		folder->was_made = true;
 		open_all(folder, true);
 	}
-	if (!folder->fd_plus_1 || !may_be(size))
+	if (!folder->fd_plus_1 || !has_allowed_size(size))
 		return;
 	at = folder->fd_plus_1 - 1;
-	snprintf(beside, sizeof(beside), "%s.%ld%s", name, (long)getpid(), half_written);
-	fd = openat(at, beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	snprintf(temporary_name, sizeof(temporary_name), "%s.%ld%s", name, (long)getpid(),
+		half_written);
+	fd = openat(at, temporary_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
-	if (!gmt_file_write_at(fd, 0, bytes, size) || renameat(at, beside, at, name))
-		unlinkat(at, beside, 0);
+	if (!gmt_file_write_at(fd, 0, bytes, size) || renameat(at, temporary_name, at, name))
+		unlinkat(at, temporary_name, 0);
 	else
 		folder->is_changed = true;
 	close(fd);
@@ -215,7 +216,7 @@ static bool is_half_written(const char *name)
 	return length > end && strcmp(name + length - end, half_written) == 0;
 }
 
-static void make_room(int at)
+static void remove_oldest(int at)
 {
 	GMT_VEC(struct seen) files = { 0 };
 	time_t now = time(NULL);
@@ -227,7 +228,7 @@ static void make_room(int at)
 
 	if (!stream && fd >= 0)
 		close(fd);
-	for (size_t i = 0; stream && i < MOST_SEEN && (entry = readdir(stream)); i++) {
+	for (size_t i = 0; stream && i < MAX_SEEN && (entry = readdir(stream)); i++) {
 		struct stat about;
 		struct seen *seen;
 
@@ -257,6 +258,6 @@ void gmt_symbols_folder_close(struct gmt_symbols_folder *folder)
 	if (!folder->fd_plus_1)
 		return;
 	if (folder->is_changed)
-		make_room(folder->fd_plus_1 - 1);
+		remove_oldest(folder->fd_plus_1 - 1);
 	close(folder->fd_plus_1 - 1);
 }

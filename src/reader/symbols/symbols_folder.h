@@ -29,7 +29,7 @@ struct gmt_symbols_folder {
 };
 
 /* Finds the folder, and opens it if it exists. Returns false if there is no place for it. */
-bool gmt_symbols_folder_find(struct gmt_symbols_folder *ret_compactor);
+bool gmt_symbols_folder_find(struct gmt_symbols_folder *ret_folder);
 
 /*
  * Reads a whole file of at most `max_bytes`, and marks it as used. The caller frees the result with

@@ -10,11 +10,11 @@
 
 enum {
 	LOOK_BACK = 32, /* functions to search backward: small functions may lie inside a larger one */
-	MOST_CELLS = 1 << 16,
-	LEAST_SHIFT = 8,
-	MOST_READS = 24, /* after that, all functions are kept */
+	MAX_CELLS = 1 << 16,
+	MIN_SHIFT = 8,
+	MAX_READS = 24, /* after that, all functions are kept */
 	ORDER_INDEX_BITS = 29, /* below the rank */
-	MOST_SYMBOLS = 1 << ORDER_INDEX_BITS,
+	MAX_SYMBOLS = 1 << ORDER_INDEX_BITS,
 };
 
 /*
@@ -89,7 +89,7 @@ static bool is_read(const struct gmt_symbols_functions *functions, uint64_t addr
 }
 
 /* Returns false when out of memory. */
-static bool keep(struct gmt_symbols_functions *functions, const struct section *section,
+static bool store_function(struct gmt_symbols_functions *functions, const struct section *section,
 	size_t index)
 {
 	struct symbol symbol = symbol_at(section, index, section->is_64);
@@ -114,14 +114,14 @@ static bool keep(struct gmt_symbols_functions *functions, const struct section *
  * Copies the cells' fields out of `functions`. Otherwise the compiler must reload them after each
  * write to a cell, because the write could change them.
  */
-static inline __attribute__((always_inline)) bool keep_all(struct gmt_symbols_functions *functions,
+static inline __attribute__((always_inline)) bool store_all(struct gmt_symbols_functions *functions,
 	const struct section *section, bool is_64)
 {
 	const struct gmt_symbols_cells cells = functions->cells;
 
 	for (size_t i = 0; i < section->count; i++)
 		if (*cell_of(&cells, symbol_at(section, i, is_64).value) & CELL_KEPT &&
-			!keep(functions, section, i))
+			!store_function(functions, section, i))
 			return false;
 	return true;
 }
@@ -143,12 +143,12 @@ static inline __attribute__((always_inline)) void count_all(
 }
 
 /* Returns false when out of memory. */
-static bool pass_section(struct gmt_symbols_functions *functions, const struct section *section,
-	bool keeps)
+static bool visit_section(struct gmt_symbols_functions *functions, const struct section *section,
+	bool stores)
 {
-	if (keeps)
-		return section->is_64 ? keep_all(functions, section, true)
-							  : keep_all(functions, section, false);
+	if (stores)
+		return section->is_64 ? store_all(functions, section, true)
+							  : store_all(functions, section, false);
 	if (section->is_64)
 		count_all(functions, section, true);
 	else
@@ -176,10 +176,11 @@ static bool open_section(Elf *elf, Elf_Scn *scn, uint32_t type, struct section *
 	size_t symbol_bytes = ret_section->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
 	ret_section->count =
 		data->d_size / (header.sh_entsize > symbol_bytes ? header.sh_entsize : symbol_bytes);
-	return ret_section->count <= MOST_SYMBOLS;
+	return ret_section->count <= MAX_SYMBOLS;
 }
 
-static bool pass(struct gmt_symbols_functions *functions, Elf *elf, uint32_t type, bool keeps)
+static bool visit_sections(struct gmt_symbols_functions *functions, Elf *elf, uint32_t type,
+	bool stores)
 {
 	struct section section;
 	Elf_Scn *scn = NULL;
@@ -187,7 +188,7 @@ static bool pass(struct gmt_symbols_functions *functions, Elf *elf, uint32_t typ
 
 	while (done && (scn = elf_nextscn(elf, scn)))
 		if (open_section(elf, scn, type, &section))
-			done = pass_section(functions, &section, keeps);
+			done = visit_section(functions, &section, stores);
 	return done;
 }
 
@@ -220,8 +221,8 @@ static bool make_cells(struct gmt_symbols_cells *cells, bool is_one, uint64_t en
 {
 	gmt_pages_free(cells->bytes, cells->count);
 	cells->end = is_one ? 0 : end;
-	cells->shift = LEAST_SHIFT;
-	while (cells->end >> cells->shift >= MOST_CELLS)
+	cells->shift = MIN_SHIFT;
+	while (cells->end >> cells->shift >= MAX_CELLS)
 		cells->shift++;
 	cells->count = (size_t)(cells->end >> cells->shift) + 1;
 	cells->bytes = gmt_pages_grow(NULL, 0, cells->count);
@@ -254,10 +255,10 @@ static void read_table(struct gmt_symbols_functions *functions, Elf *elf, uint32
 	if (is_whole(functions)) {
 		functions->cells.bytes[0] = CELL_KEPT | CELL_EXPECTED;
 	} else {
-		pass(functions, elf, type, false);
+		visit_sections(functions, elf, type, false);
 		choose_cells(functions);
 	}
-	if (!pass(functions, elf, type, true))
+	if (!visit_sections(functions, elf, type, true))
 		functions->items.count = 0;
 	if (functions->items.count)
 		qsort(functions->items.items, functions->items.count, sizeof(*functions->items.items),
@@ -297,7 +298,7 @@ static size_t count_begun(const struct gmt_symbols_functions *functions, uint64_
  * name do not count, so one of the LOOK_BACK candidates may be missing. No linker makes such
  * functions.
  */
-static bool look(const struct gmt_symbols_functions *functions, Elf *elf, uint64_t address,
+static bool look_up(const struct gmt_symbols_functions *functions, Elf *elf, uint64_t address,
 	const char **ret_name)
 {
 	unsigned passed = 0;
@@ -330,11 +331,11 @@ const char *gmt_symbols_functions_find(struct gmt_symbols_functions *functions, 
 	if (!is_read(functions, address)) {
 		bool is_known = gmt_symbols_functions_expect(functions, address);
 
-		read_table(functions, elf, type, end, !is_known || functions->reads >= MOST_READS);
+		read_table(functions, elf, type, end, !is_known || functions->reads >= MAX_READS);
 	}
-	if (!look(functions, elf, address, &name)) {
+	if (!look_up(functions, elf, address, &name)) {
 		read_table(functions, elf, type, end, true);
-		look(functions, elf, address, &name);
+		look_up(functions, elf, address, &name);
 	}
 	return name;
 }

@@ -4,13 +4,13 @@
 #include <strings.h>
 
 #include "base/budget.h"
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "render/check.h"
 
 /*
  * GitHub shows ten errors and ten warnings of a step. More annotations would hide the first ones.
  */
-enum { ANNOTATIONS_MOST = 10, ROWS_MOST = 200 };
+enum { MAX_ANNOTATIONS = 10, MAX_ROWS = 200 };
 
 /*
  * Writes text of a workflow command. A command ends at the end of the line, and a property ends at
@@ -67,11 +67,11 @@ void gmt_check_annotations(const struct gmt_check_report *report, FILE *file)
 	const struct gmt_verdict *verdict = report->verdict;
 	unsigned shown = 0;
 
-	for (size_t i = 0; i < verdict->findings.count && shown < ANNOTATIONS_MOST; i++, shown++)
+	for (size_t i = 0; i < verdict->findings.count && shown < MAX_ANNOTATIONS; i++, shown++)
 		annotate(report, &verdict->checks.items[verdict->findings.items[i].check],
 			&verdict->findings.items[i], file);
 	/* Checks that failed and have no findings to point at. */
-	for (size_t i = 0; i < verdict->checks.count && shown < ANNOTATIONS_MOST; i++) {
+	for (size_t i = 0; i < verdict->checks.count && shown < MAX_ANNOTATIONS; i++) {
 		bool has_finding = verdict->checks.items[i].state != GMT_CHECK_FAILED;
 
 		for (size_t j = 0; j < verdict->findings.count && !has_finding; j++)
@@ -143,9 +143,9 @@ void gmt_check_summary(const struct gmt_check_report *report, FILE *file)
 										 : "passed");
 	for (int state = GMT_CHECK_FAILED; state >= 0; state--)
 		for (size_t i = 0; i < verdict->checks.count; i++)
-			if ((int)verdict->checks.items[i].state == state && rows++ < ROWS_MOST)
+			if ((int)verdict->checks.items[i].state == state && rows++ < MAX_ROWS)
 				write_row(report, i, file);
-	if (rows > ROWS_MOST)
-		fprintf(file, "\nand %zu more\n", rows - ROWS_MOST);
+	if (rows > MAX_ROWS)
+		fprintf(file, "\nand %zu more\n", rows - MAX_ROWS);
 	fputc('\n', file);
 }

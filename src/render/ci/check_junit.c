@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/budget.h"
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "base/text.h"
 #include "render/check.h"
 

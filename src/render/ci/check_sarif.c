@@ -10,7 +10,7 @@
  * shown; 10,000 places in a thread flow, 1,000 shown. A finding of several ranks is written once
  * for each rank.
  */
-enum { RESULTS_MOST = 1000, FRAMES_MOST = 512 };
+enum { MAX_RESULTS = 1000, MAX_FRAMES = 512 };
 
 static const char schema[] = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
 							 "sarif-schema-2.1.0.json";
@@ -83,7 +83,7 @@ static void write_location(const struct gmt_check_report *report, uint32_t subje
 static void write_stacks(const struct gmt_check_report *report, const struct gmt_finding *finding,
 	uint32_t subject, struct gmt_json *json)
 {
-	size_t count = finding->frames.count < FRAMES_MOST ? finding->frames.count : FRAMES_MOST;
+	size_t count = finding->frames.count < MAX_FRAMES ? finding->frames.count : MAX_FRAMES;
 
 	gmt_json_key(json, "stacks");
 	gmt_json_begin_array(json);
@@ -218,7 +218,7 @@ void gmt_check_sarif(const struct gmt_check_report *report, struct gmt_json *jso
 	gmt_json_key_text(json, "columnKind", "unicodeCodePoints");
 	gmt_json_key(json, "results");
 	gmt_json_begin_array(json);
-	for (size_t i = 0; i < verdict->findings.count && i < RESULTS_MOST; i++)
+	for (size_t i = 0; i < verdict->findings.count && i < MAX_RESULTS; i++)
 		write_result(report, &verdict->findings.items[i], json);
 	gmt_json_end_array(json);
 	gmt_json_end_object(json);

@@ -195,19 +195,21 @@ static void render_temporaries(const struct gmt_allocator_state_view *view, cons
 
 void gmt_allocator_state_json(const struct gmt_allocator_state_view *view, struct gmt_json *json)
 {
-	const struct gmt_allocator_state *where = view->where;
+	const struct gmt_allocator_state *allocator_state = view->allocator_state;
 
 	gmt_peaks_json(view, json);
 	gmt_json_key(json, "segments");
 	gmt_json_begin_array(json);
-	for (size_t i = 0; i < where->segments.count; i++)
-		render_segments(view, &where->segments.items[i], json);
+	for (size_t i = 0; i < allocator_state->segments.count; i++)
+		render_segments(view, &allocator_state->segments.items[i], json);
 	gmt_json_end_array(json);
 	gmt_json_key(json, "allocator");
 	gmt_json_begin_array(json);
-	for (size_t i = 0; i < where->allocator.devices.count; i++)
-		if (where->allocator.devices.items[i].stats[GMT_ALLOCATOR_BLOCKS][GMT_POOL_ALL].allocated)
-			render_allocator(view, &where->allocator.devices.items[i], json);
+	for (size_t i = 0; i < allocator_state->allocator.devices.count; i++)
+		if (allocator_state->allocator.devices.items[i]
+				.stats[GMT_ALLOCATOR_BLOCKS][GMT_POOL_ALL]
+				.allocated)
+			render_allocator(view, &allocator_state->allocator.devices.items[i], json);
 	gmt_json_end_array(json);
 	gmt_json_key(json, "temporaries");
 	gmt_json_begin_object(json);

@@ -29,7 +29,7 @@ static void write_files(const struct gmt_verdict *verdict, struct gmt_json *json
 	gmt_json_end_array(json);
 }
 
-static void write_where(const struct gmt_verdict_check *check, struct gmt_json *json)
+static void write_location(const struct gmt_verdict_check *check, struct gmt_json *json)
 {
 	gmt_json_key_u64(json, "file", check->subject);
 	text_or_null(json, "layer", check->layer ? gmt_layer_name(check->layer) : NULL);
@@ -51,7 +51,7 @@ static void write_checks(const struct gmt_verdict *verdict, struct gmt_json *jso
 		gmt_json_key_text(json, "rule", gmt_rule_text(check->rule)->id);
 		gmt_json_key_text(json, "name", gmt_rule_text(check->rule)->name);
 		gmt_json_key_text(json, "state", gmt_check_state_name(check->state));
-		write_where(check, json);
+		write_location(check, json);
 		gmt_json_key_double(json, "measured", check->measured);
 		gmt_json_key_double(json, "limit", check->limit);
 		text_or_null(json, "unit", check->unit);
@@ -81,7 +81,7 @@ static void write_finding(const struct gmt_check_report *report, const struct gm
 	gmt_json_key_text(json, "rule", gmt_rule_text(check->rule)->id);
 	gmt_json_key_text(json, "state", gmt_check_state_name(check->state));
 	gmt_json_key_u64(json, "check", finding->check);
-	write_where(check, json);
+	write_location(check, json);
 	gmt_json_key_text(json, "title", finding->title);
 	text_or_null(json, "definition", finding->definition);
 	gmt_json_key_u64(json, "bytes", finding->bytes);

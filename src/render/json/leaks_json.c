@@ -6,20 +6,20 @@
 #include "render/space.h"
 #include "render/stack_json.h"
 
-static void write_births(const struct gmt_leak *leak, struct gmt_json *json)
+static void write_attribution(const struct gmt_leak *leak, struct gmt_json *json)
 {
 	gmt_json_key(json, "attribution");
 	gmt_json_begin_array(json);
 	for (size_t i = 0; i < leak->attribution.count; i++) {
-		const struct gmt_leak_attribution *birth = &leak->attribution.items[i];
+		const struct gmt_leak_attribution *row = &leak->attribution.items[i];
 
-		if (!birth->blocks)
+		if (!row->blocks)
 			continue;
 		gmt_json_begin_object(json);
-		gmt_json_key_u64(json, "first_step", birth->first_step);
-		gmt_json_key_u64(json, "last_step", birth->last_step);
-		gmt_json_key_u64(json, "bytes", birth->bytes);
-		gmt_json_key_u64(json, "blocks", birth->blocks);
+		gmt_json_key_u64(json, "first_step", row->first_step);
+		gmt_json_key_u64(json, "last_step", row->last_step);
+		gmt_json_key_u64(json, "bytes", row->bytes);
+		gmt_json_key_u64(json, "blocks", row->blocks);
 		gmt_json_end_object(json);
 	}
 	gmt_json_end_array(json);
@@ -66,7 +66,7 @@ static void write_steps(const struct gmt_leaks_view *view, const struct gmt_leak
 	gmt_json_key_known(json, "steps", is_growth, leak->steps);
 	gmt_json_key_known(json, "first_step", is_growth, leak->first_step);
 	gmt_json_key_known(json, "steps_to_oom", leak->steps_to_oom != UINT64_MAX, leak->steps_to_oom);
-	write_births(leak, json);
+	write_attribution(leak, json);
 	write_lines(view->traces, leak->rose_most.items, leak->rose_most.count, "rose_most", json);
 	write_lines(view->traces, leak->followers.items, leak->followers.count, "followers", json);
 }

@@ -32,17 +32,17 @@ static void render_events(const struct gmt_report *report, struct gmt_json *json
 	gmt_json_end_object(json);
 }
 
-static void render_folded(const struct gmt_report *report, struct gmt_json *json)
+static void render_compacted(const struct gmt_report *report, struct gmt_json *json)
 {
 	const struct gmt_snapshot *snapshot = report->snapshot;
 
 	gmt_json_key(json, "folded");
 	gmt_json_begin_object(json);
 	gmt_json_key_u64(json, "until_ns", gmt_clock_time_ns(snapshot, snapshot->compacted.fold.stamp));
-	gmt_json_key_u64(json, "events", gmt_snapshot_folded(snapshot));
+	gmt_json_key_u64(json, "events", gmt_snapshot_compacted_events(snapshot));
 	gmt_json_key_u64(json, "survivors", snapshot->compacted_events);
 	gmt_json_key_u64(json, "merged_sites", snapshot->compacted.fold.merged_sites);
-	gmt_json_key_text(json, "why", snapshot->fold_why);
+	gmt_json_key_text(json, "why", snapshot->compaction_why);
 	gmt_json_end_object(json);
 }
 
@@ -240,7 +240,7 @@ static void render_refused_frees(const struct gmt_report *report, struct gmt_jso
 	gmt_json_end_array(json);
 }
 
-static void render_uncertain(const struct gmt_report *report, struct gmt_json *json)
+static void render_warnings(const struct gmt_report *report, struct gmt_json *json)
 {
 	gmt_json_key(json, "anomalies");
 	gmt_json_begin_object(json);
@@ -256,7 +256,7 @@ static void render_uncertain(const struct gmt_report *report, struct gmt_json *j
 	gmt_json_begin_object(json);
 	gmt_json_key_u64(json, "addresses", report->traces->addresses);
 	gmt_json_key_u64(json, "named", report->traces->named);
-	gmt_json_key_u64(json, "with_line", report->traces->lined);
+	gmt_json_key_u64(json, "with_line", report->traces->with_line);
 	gmt_json_key(json, "missing");
 	gmt_json_begin_array(json);
 	for (size_t i = 0; i < report->traces->problems.count; i++) {
@@ -283,8 +283,8 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	gmt_json_bool(json, gmt_snapshot_complete(report->snapshot));
 	gmt_head_in_progress(json, report->snapshot);
 	render_events(report, json);
-	if (report->snapshot->compacted.has_fold)
-		render_folded(report, json);
+	if (report->snapshot->compacted.has_compacted_prefix)
+		render_compacted(report, json);
 	render_process(report, json);
 	gmt_json_key_known(json, "until_ns", report->has_until, report->replay->end_time_ns);
 
@@ -313,8 +313,8 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	gmt_steps_json(report->leaks, json);
 	gmt_ooms_json(report, &steps, json);
 	gmt_leaks_json(report->leaks, json);
-	if (report->where)
-		gmt_allocator_state_json(report->where, json);
-	render_uncertain(report, json);
+	if (report->allocator_state)
+		gmt_allocator_state_json(report->allocator_state, json);
+	render_warnings(report, json);
 	gmt_json_end_object(json);
 }

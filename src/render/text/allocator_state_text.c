@@ -34,11 +34,11 @@ static void write_line(const struct writer *writer, uint32_t stack, uint32_t own
  * gmt_segments.
  */
 static void write_number(const struct writer *writer, const char *title,
-	const struct gmt_segments *of, size_t count, size_t at, bool in_bytes)
+	const struct gmt_segments *segments, size_t count, size_t at, bool in_bytes)
 {
 	fprintf(writer->file, "  %-38s", title);
 	for (size_t i = 0; i < count; i++) {
-		uint64_t value = *(const uint64_t *)(const void *)((const char *)&of[i] + at);
+		uint64_t value = *(const uint64_t *)(const void *)((const char *)&segments[i] + at);
 
 		fprintf(writer->file, " %11s",
 			in_bytes ? gmt_text_size(value).text : gmt_text_count(value).text);
@@ -47,25 +47,26 @@ static void write_number(const struct writer *writer, const char *title,
 }
 
 #define BYTES(title, field) \
-	write_number(writer, title, of, count, offsetof(struct gmt_segments, field), true)
+	write_number(writer, title, segments, count, offsetof(struct gmt_segments, field), true)
 #define COUNT(title, field) \
-	write_number(writer, title, of, count, offsetof(struct gmt_segments, field), false)
+	write_number(writer, title, segments, count, offsetof(struct gmt_segments, field), false)
 
-static void write_ratio(const struct writer *writer, const struct gmt_segments *of, size_t count)
+static void write_ratio(const struct writer *writer, const struct gmt_segments *segments,
+	size_t count)
 {
 	const struct gmt_segments *flagged = NULL;
 
 	fprintf(writer->file, "  %-38s", "reserved / allocated");
 	for (size_t i = 0; i < count; i++) {
-		double ratio = of[i].allocated_bytes
-			? (double)of[i].reserved_bytes / (double)of[i].allocated_bytes
+		double ratio = segments[i].allocated_bytes
+			? (double)segments[i].reserved_bytes / (double)segments[i].allocated_bytes
 			: 0;
 
-		if (!of[i].allocated_bytes || ratio > 99)
-			fprintf(writer->file, " %11s", of[i].allocated_bytes ? "> 99!" : "- ");
+		if (!segments[i].allocated_bytes || ratio > 99)
+			fprintf(writer->file, " %11s", segments[i].allocated_bytes ? "> 99!" : "- ");
 		else
-			fprintf(writer->file, " %10.2f%s", ratio, of[i].fragmented ? "!" : " ");
-		flagged = of[i].fragmented ? &of[i] : flagged;
+			fprintf(writer->file, " %10.2f%s", ratio, segments[i].fragmented ? "!" : " ");
+		flagged = segments[i].fragmented ? &segments[i] : flagged;
 	}
 	if (flagged)
 		fprintf(writer->file, "   ! above 1.5: %s",
@@ -74,15 +75,16 @@ static void write_ratio(const struct writer *writer, const struct gmt_segments *
 	fputc('\n', writer->file);
 }
 
-static void write_holes(const struct writer *writer, const struct gmt_segments *of, size_t count)
+static void write_holes(const struct writer *writer, const struct gmt_segments *segments,
+	size_t count)
 {
 	for (size_t class = 0; class < GMT_HOLE_CLASSES; class++) {
-		uint64_t below = of->holes[class].below_bytes;
+		uint64_t below = segments->holes[class].below_bytes;
 		bool any = false;
 		char title[64];
 
 		for (size_t i = 0; i < count; i++)
-			any |= of[i].holes[class].holes != 0;
+			any |= segments[i].holes[class].holes != 0;
 		if (!any)
 			continue;
 		if (below == UINT64_MAX)
@@ -91,25 +93,25 @@ static void write_holes(const struct writer *writer, const struct gmt_segments *
 			snprintf(title, sizeof(title), "    in holes below %s", gmt_text_size(below).text);
 		fprintf(writer->file, "  %-38s", title);
 		for (size_t i = 0; i < count; i++)
-			fprintf(writer->file, " %11s", gmt_text_size(of[i].holes[class].bytes).text);
+			fprintf(writer->file, " %11s", gmt_text_size(segments[i].holes[class].bytes).text);
 		for (size_t i = 0; i < count; i++)
 			fprintf(writer->file, "%s%s", i ? " and " : "   ",
-				gmt_text_count(of[i].holes[class].holes).text);
+				gmt_text_count(segments[i].holes[class].holes).text);
 		fputs(" holes\n", writer->file);
 	}
 }
 
-static void write_pins(const struct writer *writer, const struct gmt_segments *of)
+static void write_pins(const struct writer *writer, const struct gmt_segments *segments)
 {
-	for (size_t i = 0; i < of->pins.count && i < writer->limit; i++) {
-		const struct gmt_segments_pin *pin = &of->pins.items[i];
+	for (size_t i = 0; i < segments->pins.count && i < writer->limit; i++) {
+		const struct gmt_segments_pin *pin = &segments->pins.items[i];
 
 		/* Half-full segments are common. The short form shows only nearly empty segments. */
 		if (writer->is_short && pin->block_bytes >= (pin->free_bytes + pin->block_bytes) / 10)
 			continue;
-		fprintf(writer->file,
-			"  kept by few blocks at the %s: %s of %s, of which blocks fill %s, by ",
-			gmt_segments_moment_name(of->moment), pin->segments == 1 ? "a segment" : "segments",
+		fprintf(writer->file, "  pinned at the %s: %s of %s, of which blocks fill %s, by ",
+			gmt_segments_moment_name(segments->moment),
+			pin->segments == 1 ? "a segment" : "segments",
 			gmt_text_size(pin->free_bytes + pin->block_bytes).text,
 			gmt_text_size(pin->block_bytes).text);
 		write_line(writer, pin->stack, pin->own_line);
@@ -119,21 +121,21 @@ static void write_pins(const struct writer *writer, const struct gmt_segments *o
 	}
 }
 
-static void write_others(const struct writer *writer, const struct gmt_segments *of)
+static void write_others(const struct writer *writer, const struct gmt_segments *segments)
 {
 	const struct gmt_traces *traces = writer->view->traces;
 
-	for (size_t i = 0; i < of->others.count && i < writer->limit; i++) {
-		const struct gmt_segments_other *other = &of->others.items[i];
+	for (size_t i = 0; i < segments->others.count && i < writer->limit; i++) {
+		const struct gmt_segments_other *other = &segments->others.items[i];
 
-		fprintf(writer->file, "  outside of segments at the %s: %s in %s by ",
-			gmt_segments_moment_name(of->moment), gmt_text_size(other->bytes).text,
+		fprintf(writer->file, "  besides, at the %s: %s in %s by ",
+			gmt_segments_moment_name(segments->moment), gmt_text_size(other->bytes).text,
 			other->blocks == 1 ? "a block" : "blocks");
 		write_line(writer, other->stack, other->own_line);
 		fputs(" (of ", writer->file);
 		gmt_plain_text(&writer->plain,
 			gmt_owners_name(&traces->owners,
-				gmt_owners_find(&traces->owners, other->stack, GMT_LAYER_CUDA, of->device)));
+				gmt_owners_find(&traces->owners, other->stack, GMT_LAYER_CUDA, segments->device)));
 		fputs(")\n", writer->file);
 	}
 }
@@ -166,28 +168,29 @@ static void write_give_backs(const struct writer *writer, const struct gmt_alloc
 	}
 }
 
-static bool has_graphs(const struct gmt_segments *of, size_t count)
+static bool has_graphs(const struct gmt_segments *segments, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (of[i].graph_bytes)
+		if (segments[i].graph_bytes)
 			return true;
 	return false;
 }
 
-/* Writes the moments of one device: `count` entries from `of` on. */
-static void write_segments(const struct writer *writer, const struct gmt_segments *of, size_t count)
+/* Writes the moments of one device: `count` entries from `segments` on. */
+static void write_segments(const struct writer *writer, const struct gmt_segments *segments,
+	size_t count)
 {
-	const struct gmt_segments *last = &of[count - 1];
+	const struct gmt_segments *last = &segments[count - 1];
 	char title[80];
 
 	snprintf(title, sizeof(title), "PyTorch's segments on %s",
-		gmt_allocator_state_device(of->device).text);
+		gmt_allocator_state_device(segments->device).text);
 	gmt_plain_heading(&writer->plain, title);
 	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
 	fprintf(writer->file, "  %-38s", "");
 	for (size_t i = 0; i < count; i++)
 		fprintf(writer->file, " %11s",
-			of[i].moment == GMT_SEGMENTS_AT_PEAK ? "at the peak" : "at the end");
+			segments[i].moment == GMT_SEGMENTS_AT_PEAK ? "at the peak" : "at the end");
 	fputc('\n', writer->file);
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
 	BYTES("from the driver, total (layer cuda)", driver_bytes);
@@ -195,15 +198,16 @@ static void write_segments(const struct writer *writer, const struct gmt_segment
 	if (!writer->is_short)
 		COUNT("segments", segments);
 	BYTES("allocated, in blocks", allocated_bytes);
-	write_ratio(writer, of, count);
+	write_ratio(writer, segments, count);
 	/* Segments of graphs stay as long as their graph exists. */
-	BYTES(has_graphs(of, count) ? "in empty segments" : "in empty segments (empty_cache() frees)",
+	BYTES(has_graphs(segments, count) ? "in empty segments"
+									  : "in empty segments (empty_cache() frees)",
 		empty_bytes);
 	BYTES("free next to blocks", hole_bytes);
 	if (!writer->is_short)
-		write_holes(writer, of, count);
+		write_holes(writer, segments, count);
 	BYTES("largest hole", largest_hole_bytes);
-	if (has_graphs(of, count)) {
+	if (has_graphs(segments, count)) {
 		BYTES("in private pools of CUDA graphs", graph_bytes);
 		BYTES("  free there, not usable elsewhere", graph_free_bytes);
 	}
@@ -212,17 +216,19 @@ static void write_segments(const struct writer *writer, const struct gmt_segment
 		BYTES("  their size", pinned_bytes);
 	}
 	for (size_t i = 0; i < count; i++)
-		if (of[i].outside_blocks)
+		if (segments[i].outside_blocks)
 			fprintf(writer->file, "  not known at the %s: the segments of %s blocks (%s)\n",
-				gmt_segments_moment_name(of[i].moment), gmt_text_count(of[i].outside_blocks).text,
-				gmt_text_size(of[i].outside_bytes).text);
+				gmt_segments_moment_name(segments[i].moment),
+				gmt_text_count(segments[i].outside_blocks).text,
+				gmt_text_size(segments[i].outside_bytes).text);
 	for (size_t i = writer->is_short ? count - 1 : 0; i < count; i++)
-		write_pins(writer, &of[i]);
+		write_pins(writer, &segments[i]);
 	if (writer->is_short)
 		write_others(writer, last);
 	for (size_t i = 0; !writer->is_short && i < count; i++)
-		write_others(writer, &of[i]);
-	write_give_backs(writer, gmt_allocator_find(&writer->view->where->allocator, of->device));
+		write_others(writer, &segments[i]);
+	write_give_backs(writer,
+		gmt_allocator_find(&writer->view->allocator_state->allocator, segments->device));
 	if (!writer->is_short)
 		fputs("  rounding inside blocks is not known, because only rounded sizes are recorded\n",
 			writer->file);
@@ -230,15 +236,16 @@ static void write_segments(const struct writer *writer, const struct gmt_segment
 
 static void write_all_segments(const struct writer *writer)
 {
-	const struct gmt_allocator_state *where = writer->view->where;
+	const struct gmt_allocator_state *allocator_state = writer->view->allocator_state;
 	size_t count;
 
-	for (size_t i = 0; i < where->segments.count; i += count) {
-		const struct gmt_segments *of = &where->segments.items[i];
+	for (size_t i = 0; i < allocator_state->segments.count; i += count) {
+		const struct gmt_segments *segments = &allocator_state->segments.items[i];
 
-		for (count = 1; i + count < where->segments.count && of[count].device == of->device;)
+		for (count = 1; i + count < allocator_state->segments.count &&
+			segments[count].device == segments->device;)
 			count++;
-		write_segments(writer, of, count);
+		write_segments(writer, segments, count);
 	}
 }
 
@@ -271,10 +278,10 @@ static void write_allocator(const struct writer *writer, const struct gmt_alloca
 		"Tot Alloc", "Tot Freed");
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
 	for (enum gmt_allocator_row row = 0; row < GMT_ALLOCATOR_ROWS; row++) {
-		bool of_blocks = row == GMT_ALLOCATOR_ALLOCATED || row == GMT_ALLOCATOR_BLOCKS;
+		bool blocks_stat = row == GMT_ALLOCATOR_ALLOCATED || row == GMT_ALLOCATOR_BLOCKS;
 
 		for (enum gmt_allocator_pool pool = 0; pool < GMT_ALLOCATOR_POOLS; pool++)
-			if (knows || (of_blocks && pool == GMT_POOL_ALL))
+			if (knows || (blocks_stat && pool == GMT_POOL_ALL))
 				write_stat(writer, device, row, pool);
 	}
 	if (!knows)
@@ -330,7 +337,7 @@ static void write_all_temporaries(const struct writer *writer)
 void gmt_allocator_state_text(const struct gmt_allocator_state_view *view,
 	enum gmt_allocator_state_section section, FILE *file)
 {
-	const struct gmt_allocator *allocator = &view->where->allocator;
+	const struct gmt_allocator *allocator = &view->allocator_state->allocator;
 	bool is_short = section == GMT_ALLOCATOR_STATE_SHORT;
 	const struct writer writer = {
 		.view = view,

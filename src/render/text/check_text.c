@@ -12,14 +12,14 @@ struct writer {
 	FILE *file;
 };
 
-static void styled(const struct writer *writer, enum gmt_plain_style style, const char *text)
+static void write_styled(const struct writer *writer, enum gmt_plain_style style, const char *text)
 {
 	gmt_plain_style(&writer->plain, style);
 	gmt_plain_text(&writer->plain, text);
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
 }
 
-static void line(const struct writer *writer, const char *before, const char *text)
+static void write_line(const struct writer *writer, const char *before, const char *text)
 {
 	fputs(before, writer->file);
 	gmt_plain_text(&writer->plain, text);
@@ -54,8 +54,8 @@ static void write_verdict(const struct writer *writer)
 	else
 		snprintf(text, sizeof(text), "%s: all %zu checks passed, in %zu file%s%s",
 			writer->report->exit_code ? "INCOMPLETE" : "PASSED", counts[GMT_CHECK_PASSED], files,
-			files == 1 ? "" : "s", verdict->incomplete ? "; the recording is incomplete" : "");
-	styled(writer, GMT_PLAIN_BOLD, text);
+			files == 1 ? "" : "s", verdict->incomplete ? "; not all was recorded" : "");
+	write_styled(writer, GMT_PLAIN_BOLD, text);
 	fputc('\n', writer->file);
 	if (files < 2 || !verdict->failed)
 		return;
@@ -79,7 +79,7 @@ static void write_stack(const struct writer *writer, const struct gmt_finding *f
 	for (; shown < finding->summary.count && shown < writer->report->frames; shown++) {
 		uint32_t frame = finding->summary.items[shown];
 
-		line(writer, frame == finding->own_frame ? "      > " : "        ",
+		write_line(writer, frame == finding->own_frame ? "      > " : "        ",
 			finding->frames.items[frame].name);
 	}
 	if (shown < finding->summary.count && shown)
@@ -91,16 +91,16 @@ static void write_finding(const struct writer *writer, const struct gmt_finding 
 {
 	if (finding->own_frame < finding->frames.count) {
 		fputs("    ", writer->file);
-		styled(writer, GMT_PLAIN_BOLD, finding->frames.items[finding->own_frame].name);
+		write_styled(writer, GMT_PLAIN_BOLD, finding->frames.items[finding->own_frame].name);
 		fputc('\n', writer->file);
 	}
 	if (strcmp(finding->title, writer->verdict->checks.items[finding->check].text) != 0)
-		line(writer, "      ", finding->title);
+		write_line(writer, "      ", finding->title);
 	for (size_t i = 0; i < finding->evidence.count; i++)
-		line(writer, "      ", finding->evidence.items[i]);
+		write_line(writer, "      ", finding->evidence.items[i]);
 	write_stack(writer, finding);
 	if (finding->hint)
-		line(writer, "      hint: ", finding->hint);
+		write_line(writer, "      hint: ", finding->hint);
 }
 
 static void write_check(const struct writer *writer, size_t number)
@@ -112,15 +112,15 @@ static void write_check(const struct writer *writer, size_t number)
 	size_t count = 0;
 
 	fputc('\n', writer->file);
-	styled(writer, is_warning ? GMT_PLAIN_WARN : GMT_PLAIN_BOLD,
+	write_styled(writer, is_warning ? GMT_PLAIN_WARN : GMT_PLAIN_BOLD,
 		gmt_check_name(verdict, check).text);
-	line(writer, "\n  ", check->text);
+	write_line(writer, "\n  ", check->text);
 	for (size_t i = 0; i < verdict->findings.count; i++)
 		if (verdict->findings.items[i].check == number && count++ < SHOWN)
 			write_finding(writer, &verdict->findings.items[i]);
 	if (count > SHOWN)
-		fprintf(writer->file, "    and %zu more (see --json)\n", count - SHOWN);
-	line(writer, "  do: ", gmt_rule_text(check->rule)->advice);
+		fprintf(writer->file, "    and %zu more: see --json\n", count - SHOWN);
+	write_line(writer, "  do: ", gmt_rule_text(check->rule)->advice);
 }
 
 static void write_blocks(const struct writer *writer, enum gmt_check_state state)
@@ -138,11 +138,11 @@ static const char *word_of(enum gmt_check_state state)
 static void write_other(const struct writer *writer, const struct gmt_verdict_check *check)
 {
 	const struct gmt_rule_text *rule = gmt_rule_text(check->rule);
-	struct gmt_verdict_memory_name where = gmt_verdict_memory_name(check);
+	struct gmt_verdict_memory_name memory_name = gmt_verdict_memory_name(check);
 
 	fprintf(writer->file, "%-8s%s %s: %s%s", word_of(check->state), rule->id, rule->name,
-		where.text, *where.text ? ": " : "");
-	line(writer, "", check->text);
+		memory_name.text, *memory_name.text ? ": " : "");
+	write_line(writer, "", check->text);
 }
 
 /* For several files, writes only the number of checks. */
@@ -166,7 +166,7 @@ static void write_others_of(const struct writer *writer, enum gmt_rule rule,
 	fprintf(writer->file, "%-8s%s %s: %zu check%s", word_of(state), gmt_rule_text(rule)->id,
 		gmt_rule_text(rule)->name, count, count == 1 ? "" : "s");
 	if (state == GMT_CHECK_SKIPPED)
-		line(writer, "; the first: ", first->text);
+		write_line(writer, "; the first: ", first->text);
 	else
 		fputc('\n', writer->file);
 }
@@ -220,7 +220,7 @@ static void write_suppressed(const struct writer *writer)
 		fputs("note: unused suppression ", writer->file);
 		gmt_plain_text(&writer->plain, row->path);
 		fprintf(writer->file, ":%u: %s:", row->line, gmt_suppression_kind_name(row->kind));
-		line(writer, "", row->pattern);
+		write_line(writer, "", row->pattern);
 	}
 }
 
@@ -234,5 +234,5 @@ void gmt_check_text(const struct gmt_check_report *report, FILE *file)
 	write_others(&writer);
 	write_suppressed(&writer);
 	for (size_t i = 0; i < report->verdict->notes.count; i++)
-		line(&writer, "note: ", report->verdict->notes.items[i]);
+		write_line(&writer, "note: ", report->verdict->notes.items[i]);
 }

@@ -64,7 +64,7 @@ static void write_called(const struct gmt_coverage *coverage, const struct gmt_p
 }
 
 /* Writes one paragraph for each library. */
-static void write_never(const struct gmt_coverage *coverage, const struct gmt_plain *plain)
+static void write_never_called(const struct gmt_coverage *coverage, const struct gmt_plain *plain)
 {
 	const char *library = "";
 	size_t column = 0;
@@ -101,7 +101,7 @@ void gmt_coverage_text(const struct gmt_coverage *coverage, const struct gmt_pla
 		return;
 	}
 	write_called(coverage, plain);
-	write_never(coverage, plain);
+	write_never_called(coverage, plain);
 	if (!coverage->is_whole)
 		fputs(
 			"\n  The list of functions that were never called is not known: the recording has no end.\n",

@@ -108,11 +108,11 @@ static void write_pair(const struct writer *writer, const char *name,
 
 static void write_account(const struct writer *writer, const struct gmt_diff_account *account)
 {
-	char where[48], title[200];
+	char memory_name[48], title[200];
 	const struct gmt_diff_pair *amounts = account->amounts;
 
 	snprintf(title, sizeof(title), "%s on %s", gmt_layer_name(account->layer),
-		place_of(account, where, sizeof(where)));
+		place_of(account, memory_name, sizeof(memory_name)));
 	gmt_plain_heading(&writer->plain, title);
 	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
 	fprintf(writer->file, "  %-10s %12s %12s %12s\n", "", "base", "new", "difference");
@@ -249,14 +249,14 @@ static bool write_list(struct writer *writer, const struct gmt_diff_account *acc
 	const struct gmt_diff_pair *pair = &account->amounts[writer->diff->amount];
 	struct signed_text part = percent(pair);
 	int64_t difference = gmt_diff_difference(pair);
-	char where[48], title[300];
+	char memory_name[48], title[300];
 
 	if (!pair->sides[GMT_DIFF_BASE] && !pair->sides[GMT_DIFF_NEW])
 		return true;
 	if (!difference)
 		part.text[0] = 0;
 	snprintf(title, sizeof(title), titles[writer->diff->options.key],
-		gmt_layer_name(account->layer), place_of(account, where, sizeof(where)),
+		gmt_layer_name(account->layer), place_of(account, memory_name, sizeof(memory_name)),
 		gmt_text_size(pair->sides[GMT_DIFF_BASE]).text,
 		gmt_text_size(pair->sides[GMT_DIFF_NEW]).text,
 		difference ? signed_size(difference).text : "no difference", *part.text ? " (" : "",

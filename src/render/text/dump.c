@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/safe.h"
+#include "base/safe_text.h"
 #include "render/json.h"
 
 static bool is_signed(const struct gmt_field_info *field)

@@ -92,7 +92,7 @@ static void write_unexplained(const struct gmt_leaks_view *view, const struct gm
  * Writes, for example, "made in steps 0 to 2: 1.50 KiB in 3 blocks; ...". Joins neighbouring ranges
  * with the same amount per step.
  */
-static void write_births(const struct gmt_plain *plain, const struct gmt_leak *leak)
+static void write_attribution(const struct gmt_plain *plain, const struct gmt_leak *leak)
 {
 	const struct gmt_leak_attribution *attribution = leak->attribution.items;
 	size_t shown = 0;
@@ -189,7 +189,7 @@ static bool write_leak(const struct gmt_leaks_view *view, const struct gmt_plain
 	if (leak->definition == GMT_LEAK_GROWTH) {
 		write_growth(view, plain, leak);
 		if (!view->brief)
-			write_births(plain, leak);
+			write_attribution(plain, leak);
 	} else if (leak->definition == GMT_LEAK_UNEXPLAINED) {
 		write_unexplained(view, plain, leak);
 		return true;

@@ -72,11 +72,13 @@ static void write_request(const struct writer *writer, const struct gmt_oom_row 
 static void write_verdict(const struct writer *writer, const struct gmt_oom_row *row)
 {
 	uint64_t usable_bytes = gmt_oom_usable_bytes(row);
-	uint64_t room = row->free_bytes + usable_bytes; /* not used if the request would have fitted */
+	uint64_t usable_with_free_bytes =
+		row->free_bytes + usable_bytes; /* not used if the request would have fitted */
 
 	if (!gmt_oom_would_fit(row))
-		fprintf(writer->file, ": %s less than requested%s. ",
-			gmt_text_size(row->requested_bytes - room).text, usable_bytes ? " in total" : "");
+		fprintf(writer->file, ": %s too little%s. ",
+			gmt_text_size(row->requested_bytes - usable_with_free_bytes).text,
+			usable_bytes ? ", fragmented or not" : "");
 	else if (row->requested_bytes > row->free_bytes)
 		fputs(": without fragmentation the request would have succeeded. ", writer->file);
 	else if (row->layer == GMT_LAYER_TORCH && !row->driver_refusals)
@@ -113,7 +115,7 @@ static void write_cache(const struct writer *writer, const struct gmt_oom_row *r
 			gmt_text_size(row->hole_bytes).text);
 }
 
-static void write_room(const struct writer *writer, const struct gmt_oom_row *row)
+static void write_usable(const struct writer *writer, const struct gmt_oom_row *row)
 {
 	if (row->has_driver)
 		fprintf(writer->file, "The driver had %s of %s free", gmt_text_size(row->free_bytes).text,
@@ -160,9 +162,12 @@ static bool is_growing(const struct writer *writer, const struct gmt_oom_holder 
 /* Returns how many bytes were missing. */
 static uint64_t missing_bytes(const struct gmt_oom_row *row)
 {
-	uint64_t room = row->has_driver ? row->free_bytes + gmt_oom_usable_bytes(row) : 0;
+	uint64_t usable_with_free_bytes =
+		row->has_driver ? row->free_bytes + gmt_oom_usable_bytes(row) : 0;
 
-	return row->requested_bytes > room ? row->requested_bytes - room : row->requested_bytes;
+	return row->requested_bytes > usable_with_free_bytes
+		? row->requested_bytes - usable_with_free_bytes
+		: row->requested_bytes;
 }
 
 /* Returns the memory of those largest holders that grow. */
@@ -220,14 +225,14 @@ static void write_holders(const struct writer *writer, const struct gmt_oom_row 
 static void write_failure(const struct writer *writer, const struct gmt_oom_row *row)
 {
 	write_request(writer, row);
-	write_room(writer, row);
+	write_usable(writer, row);
 	write_outside(writer, row);
 	write_holders(writer, row);
 }
 
 static void write_retries(const struct writer *writer, const struct gmt_oom_row *last)
 {
-	uint64_t count = writer->report->ooms->retries - writer->report->ooms->folded_retries;
+	uint64_t count = writer->report->ooms->retries - writer->report->ooms->compacted_retries;
 
 	if (count == 1)
 		fputs("The driver refused once, and PyTorch succeeded after it emptied its cache: ",
@@ -242,19 +247,53 @@ static void write_retries(const struct writer *writer, const struct gmt_oom_row 
 	fputs(".", writer->file);
 }
 
-static void write_folded(const struct writer *writer, const struct gmt_oom_row *none)
+static void write_compacted(const struct writer *writer, const struct gmt_oom_row *none)
 {
 	const struct gmt_ooms *ooms = writer->report->ooms;
 
 	(void)none;
-	fputs("Among the folded events, ", writer->file);
-	if (ooms->folded_failures)
-		fprintf(writer->file, "%s request%s failed%s", gmt_text_count(ooms->folded_failures).text,
-			ooms->folded_failures == 1 ? "" : "s", ooms->folded_retries ? ", and " : "");
-	if (ooms->folded_retries)
-		fprintf(writer->file, "%s request%s succeeded after PyTorch emptied its cache",
-			gmt_text_count(ooms->folded_retries).text, ooms->folded_retries == 1 ? "" : "s");
-	fputs("; the lines that held the memory then are not known.", writer->file);
+	fputs("In the time that was folded ", writer->file);
+	if (ooms->compacted_failures)
+		fprintf(writer->file, "%s request%s failed%s",
+			gmt_text_count(ooms->compacted_failures).text, ooms->compacted_failures == 1 ? "" : "s",
+			ooms->compacted_retries ? ", and " : "");
+	if (ooms->compacted_retries)
+		fprintf(writer->file, "PyTorch got %s by emptying its cache",
+			gmt_text_count(ooms->compacted_retries).text);
+	fputs("; who held what then is not known any more.", writer->file);
+}
+
+/*
+ * Returns the length up to the next place where a line may be broken: a space that is not between a
+ * number and its unit.
+ */
+static size_t unbreakable_length(const char *text)
+{
+	size_t length = strcspn(text, " ");
+
+	while (length && text[length] && text[length - 1] >= '0' && text[length - 1] <= '9')
+		length += 1 + strcspn(text + length + 1, " ");
+	return length;
+}
+
+static void wrap(FILE *file, const char *text)
+{
+	size_t column = 0;
+
+	while (*text) {
+		size_t length = unbreakable_length(text);
+
+		if (length && column && column + 1 + length > WIDTH) {
+			fputc('\n', file);
+			column = 0;
+		}
+		if (length) {
+			fprintf(file, "%*s%.*s", column ? 1 : INDENT, "", (int)length, text);
+			column += (column ? 1 : INDENT) + length;
+		}
+		text += length + (text[length] == ' ');
+	}
+	fputc('\n', file);
 }
 
 typedef void write_function(const struct writer *writer, const struct gmt_oom_row *row);
@@ -311,8 +350,8 @@ static bool write_failures(struct writer *writer, FILE *file)
 		if (!write_paragraph(writer, write_failure, row, file))
 			return false;
 		if (number == 1 && count > LAST_SHOWN + 1)
-			fprintf(file, "  [%s more (see --json)]\n",
-				gmt_text_count(ooms->failures - ooms->folded_failures - LAST_SHOWN - 1).text);
+			fprintf(file, "  [%s more: see --json]\n",
+				gmt_text_count(ooms->failures - ooms->compacted_failures - LAST_SHOWN - 1).text);
 	}
 	return true;
 }
@@ -323,7 +362,7 @@ bool gmt_ooms_text(const struct gmt_report *report, const struct gmt_ooms_steps 
 	const struct gmt_oom_row *retry = NULL;
 	struct writer writer = { .report = report, .steps = steps };
 
-	if (!ooms->rows.count && !ooms->folded_failures && !ooms->folded_retries)
+	if (!ooms->rows.count && !ooms->compacted_failures && !ooms->compacted_retries)
 		return true;
 	write_heading(report, file);
 	for (size_t i = 0; i < ooms->rows.count; i++)
@@ -331,6 +370,6 @@ bool gmt_ooms_text(const struct gmt_report *report, const struct gmt_ooms_steps 
 			retry = &ooms->rows.items[i];
 	return write_failures(&writer, file) &&
 		(!retry || write_paragraph(&writer, write_retries, retry, file)) &&
-		((!ooms->folded_failures && !ooms->folded_retries) ||
-			write_paragraph(&writer, write_folded, NULL, file));
+		((!ooms->compacted_failures && !ooms->compacted_retries) ||
+			write_paragraph(&writer, write_compacted, NULL, file));
 }

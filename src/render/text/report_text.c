@@ -159,7 +159,7 @@ static bool is_lack_of_memory(const struct gmt_report *report, size_t refusal)
 	struct gmt_snapshot_event event =
 		gmt_snapshot_event(report->snapshot, report->replay->refusals.items[refusal].event);
 
-	return gmt_oom_is_one(&event);
+	return gmt_oom_is_refusal(&event);
 }
 
 /*
@@ -334,7 +334,7 @@ static bool write_list(struct writer *writer, const struct gmt_account *account,
 }
 
 static bool write_lists(struct writer *writer, const struct gmt_summary_layer *layer,
-	const char *where)
+	const char *device_name)
 {
 	const struct gmt_report *report = writer->report;
 	const struct gmt_account *account = &layer->account;
@@ -342,11 +342,11 @@ static bool write_lists(struct writer *writer, const struct gmt_summary_layer *l
 	const char *end = report->has_until ? "that moment" : "the end";
 	char peak[160], live[160], total[160];
 
-	snprintf(peak, sizeof(peak), "Peak of %s on %s: %s at %s, held by", name, where,
+	snprintf(peak, sizeof(peak), "Peak of %s on %s: %s at %s, held by", name, device_name,
 		gmt_text_size(account->peak_bytes).text, gmt_text_duration(layer->peak_time_ns).text);
-	snprintf(live, sizeof(live), "Live %s blocks on %s at %s: %s, held by", name, where, end,
+	snprintf(live, sizeof(live), "Live %s blocks on %s at %s: %s, held by", name, device_name, end,
 		gmt_text_size(account->live_bytes).text);
-	snprintf(total, sizeof(total), "All %s allocations on %s: %s, requested by", name, where,
+	snprintf(total, sizeof(total), "All %s allocations on %s: %s, asked for by", name, device_name,
 		gmt_text_size(account->total_bytes).text);
 
 	bool all = report->all_lists;
@@ -364,12 +364,12 @@ static bool write_all_lists(struct writer *writer)
 
 	for (size_t i = 0; i < summary->devices.count && i < DEVICES_SHOWN; i++) {
 		const struct gmt_summary_device *device = &summary->devices.items[i];
-		char where[24];
+		char device_name[24];
 
-		snprintf(where, sizeof(where), device->device < 0 ? "an unknown GPU" : "GPU %d",
+		snprintf(device_name, sizeof(device_name), device->device < 0 ? "an unknown GPU" : "GPU %d",
 			device->device);
 		for (size_t layer = device->layers.count; layer-- > 0;)
-			if (!write_lists(writer, &device->layers.items[layer], where))
+			if (!write_lists(writer, &device->layers.items[layer], device_name))
 				return false;
 	}
 	return write_lists(writer, &summary->host, "the host");
@@ -427,8 +427,8 @@ bool gmt_report_text(const struct gmt_report *report, FILE *file)
 			done = done && gmt_leaks_text(report->leaks, &writer.plain);
 			gmt_steps_text(report->leaks, &writer.plain);
 		}
-		if (report->where)
-			gmt_allocator_state_text(report->where, report->section, file);
+		if (report->allocator_state)
+			gmt_allocator_state_text(report->allocator_state, report->section, file);
 		done = done && (report->section != GMT_ALLOCATOR_STATE_SHORT || write_all_lists(&writer));
 		write_next(&writer);
 	}

@@ -66,8 +66,9 @@ static void write_name(const struct gmt_plain *plain, const struct gmt_allocator
 
 	if (table->key == GMT_TABLE_STEP && row->series < GMT_TIMELINE_SERIES)
 		fprintf(plain->file, "step %" PRIu32 "%s", row->step,
-			view->timeline->series[row->series].source == GMT_STEPS_FORWARD ? " (a forward call)"
-																			: "");
+			view->timeline->series[row->series].source == GMT_STEPS_MODULE_CALLS
+				? " (a forward call)"
+				: "");
 	else if (table->key == GMT_TABLE_FUNCTION && row->place_plus_1) {
 		place = gmt_traces_place(view->traces, row->place_plus_1 - 1);
 		gmt_plain_text(plain, gmt_traces_string(view->traces, place->function));

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "python/python.h"
-#include "python/python_deaths.h"
+#include "python/python_code_frees.h"
 #include "python/python_trace.h"
 #include "runtime/recorder_stack.h"
 

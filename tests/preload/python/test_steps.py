@@ -6,12 +6,12 @@ import sys
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", ".."))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "helpers"))
 
+from definitions import MarkKind
 from snapshots import Recording, records  # noqa: E402
 
 FAKE_TORCH = os.environ.get("GMT_TEST_FAKE_TORCH", "")
-STEP, TEARDOWN = 1, 7
 
 
 class Steps(unittest.TestCase):
@@ -22,7 +22,7 @@ class Steps(unittest.TestCase):
         self.assertEqual((run.code, run.err), (0, ""), way)
         return run
 
-    def marks(self, path, kind=STEP):
+    def marks(self, path, kind=MarkKind.STEP):
         return [mark for mark in records(path, "mark") if mark["kind"] == kind]
 
     def notes(self, run):
@@ -32,7 +32,7 @@ class Steps(unittest.TestCase):
         run = self.record(way)
         self.assertEqual(int(run.out.split()[0]), steps)
         self.assertEqual(len(self.marks(run.file)), steps)
-        self.assertEqual(len(self.marks(run.file, TEARDOWN)), 1)
+        self.assertEqual(len(self.marks(run.file, MarkKind.TEARDOWN)), 1)
         self.assertEqual(self.notes(run), [])
         return run
 
@@ -74,7 +74,7 @@ class Steps(unittest.TestCase):
         for way in "forked", "forked_before":
             run = self.record(way)
             self.assertEqual(sorted(len(self.marks(path)) for path in run.files), [2, 3], way)
-            self.assertEqual([len(self.marks(path, TEARDOWN)) for path in run.files], [1, 1], way)
+            self.assertEqual([len(self.marks(path, MarkKind.TEARDOWN)) for path in run.files], [1, 1], way)
 
     def test_the_interpreter_may_end_at_any_moment(self):
         for wait in *(each / 400 for each in range(8)), 0.3, 0.5:

@@ -5,7 +5,6 @@ The differences that are allowed are those of CALLS_OF_START, in each program th
 whose calls differ between two runs without the recorder is compared by the kinds of its calls and the files it opens.
 """
 import collections
-import os
 import re
 import shutil
 import subprocess
@@ -17,9 +16,9 @@ import compare
 import hosts
 import programs
 import tap
-from snapshots import SHIM
+from snapshots import SHIM, built
 
-EMPTY = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "libempty.so")
+EMPTY = built("libempty.so")
 # In each program that is started: the recorder has more segments than a library that is empty, writes to two pages of the C
 # library's symbol table, looks which file stderr is, and asks for its number, as each child of a fork does too.
 CALLS_OF_START = {

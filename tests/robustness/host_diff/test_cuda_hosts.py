@@ -4,7 +4,6 @@
 On a driver without locks. The recorder's own file, its threads and its descriptors of high numbers may differ; nothing
 that the program is given, and no byte of its memory.
 """
-import os
 import re
 import unittest
 
@@ -12,10 +11,10 @@ import hosts
 import snapshots
 import tap
 import witnessed
+from snapshots import built
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-DRIVER = os.path.join(PROGRAMS, "driver")
-HOST, LINKED = os.path.join(PROGRAMS, "cuda-host"), os.path.join(PROGRAMS, "cuda-host-linked")
+DRIVER = built("driver")
+HOST, LINKED = built("cuda-host"), built("cuda-host-linked")
 KIB = 1024
 # Room for the handler or routine itself: without the recorder each of them is enough.
 SIGNAL_STACKS = (3 * KIB, 4 * KIB, 6 * KIB, 8 * KIB, 10 * KIB, 12 * KIB, 14 * KIB, 16 * KIB)

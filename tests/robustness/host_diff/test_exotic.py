@@ -12,11 +12,11 @@ import unittest
 import hosts
 import tap
 import witnessed
-from test_cuda_hosts import DRIVER, HOST, PROGRAMS, is_the_recorders, row
-from snapshots import SHIM, Recording
+from test_cuda_hosts import DRIVER, HOST, is_the_recorders, row
+from snapshots import SHIM, Recording, built
 
-SANDBOXED = os.path.join(PROGRAMS, "sandboxed")
-AUDIT = os.path.join(PROGRAMS, "libaudit-of-others.so")
+SANDBOXED = built("sandboxed")
+AUDIT = built("libaudit-of-others.so")
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cuda_host.go")
 NOBODY = 65534
 STORM = 40
@@ -49,7 +49,7 @@ class Filters(Same):
                 self.assertEqual((recorded.returncode, recorded.stdout, recorded.stderr), (plain.returncode, plain.stdout, plain.stderr))
 
     def test_events_behind_a_filter_that_kills_at_other_calls_are_recorded(self):
-        run = Recording([os.path.join(PROGRAMS, "sandboxed-cuda"), "events"], libraries=DRIVER)
+        run = Recording([built("sandboxed-cuda"), "events"], libraries=DRIVER)
         if run.code == 77:
             self.skipTest("no filters here")
         self.assertEqual((run.code, run.out), (6, "allocated behind the filter\n"), run.err)
@@ -81,9 +81,9 @@ class Go(Same):
                        "GOFLAGS": "", "CGO_ENABLED": "1"}
         os.symlink(os.path.join(DRIVER, "libcuda.so.1"), os.path.join(cls.folder, "libcuda.so"))
         environment["CGO_LDFLAGS"] = f"-L{cls.folder}"
-        built = subprocess.run(["go", "build", "-o", cls.program, SOURCE], env=environment, capture_output=True, text=True, timeout=600, check=False)
-        if built.returncode:
-            raise unittest.SkipTest("Go cannot build with C here: " + built.stderr[-300:])
+        done = subprocess.run(["go", "build", "-o", cls.program, SOURCE], env=environment, capture_output=True, text=True, timeout=600, check=False)
+        if done.returncode:
+            raise unittest.SkipTest("Go cannot build with C here: " + done.stderr[-300:])
 
     @classmethod
     def tearDownClass(cls):

@@ -4,9 +4,9 @@ import os
 import unittest
 
 import tap
-from snapshots import Recording
+from snapshots import Recording, built
 
-PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "descriptors")
+PROGRAM = built("descriptors")
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
 ROUNDS = 5_000_000 if LONG else 200_000
 SECONDS = "60" if LONG else "3"

@@ -5,10 +5,10 @@ import subprocess
 import unittest
 
 import tap
-from snapshots import SIMCUDA, Recording
+from definitions import Kind
+from snapshots import SIMCUDA, Recording, built
 
-PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "last-thread")
-FREE = 2
+PROGRAM = built("last-thread")
 WITHOUT_PROC = ["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "sh"]
 WITHOUT_PROC_WORKS = subprocess.run([*WITHOUT_PROC, "true"], capture_output=True, check=False).returncode == 0
 
@@ -26,7 +26,7 @@ class LastThread(unittest.TestCase):
         run = Recording([PROGRAM, *words])
         self.assertEqual((run.code, run.out, run.err), (alone.returncode, alone.stdout, alone.stderr))
         self.assertTrue(run.report()["complete"])
-        frees = [event for event in run.events() if event["kind"] == FREE]
+        frees = [event for event in run.events() if event["kind"] == Kind.FREE]
         self.assertEqual(len(frees), 1 if "handler" in alone.stdout else 0)
 
     def test_the_system_call_of_both_threads_keeps_the_code_and_runs_no_handler(self):
@@ -55,7 +55,7 @@ class LastThread(unittest.TestCase):
     def test_without_proc_it_ends_as_well(self):
         run = Recording([*WITHOUT_PROC, PROGRAM, "thread", "return", "main"], timeout=100)
         self.assertEqual((run.code, run.out), (0, "handler\n"), run.err)
-        self.assertEqual([event["kind"] for event in run.events()], [1, FREE])
+        self.assertEqual([event["kind"] for event in run.events()], [Kind.ALLOC, Kind.FREE])
 
 
 if __name__ == "__main__":

@@ -4,11 +4,11 @@ import glob
 import os
 import unittest
 
-import leftovers
+import shared_recordings
 import tap
-from snapshots import Recording
+from snapshots import Recording, built
 
-PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "new-user")
+PROGRAM = built("new-user")
 
 
 @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
@@ -19,7 +19,7 @@ class NewUser(unittest.TestCase):
         self.assertEqual([event["size_bytes"] for event in run.events()], [1111, 3333])
         self.assertTrue(run.report()["complete"])
         pid = run.out.strip()
-        left = glob.glob(f"{leftovers.folder()}/{pid}.*")
+        left = glob.glob(f"{shared_recordings.folder()}/{pid}.*")
         if os.environ.get("XDG_RUNTIME_DIR"):
             left += glob.glob(f"{os.environ['XDG_RUNTIME_DIR']}/gpumemtrace/{pid}.*")
         self.assertEqual(left, [])

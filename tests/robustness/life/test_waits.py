@@ -6,9 +6,8 @@ import subprocess
 import unittest
 
 import tap
-from snapshots import Recording
+from snapshots import Recording, built
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 LONG_S = 100  # only a wait without an end lasts so long
 REAL_TIME = ["chrt", "-f", "50", "taskset", "-c", str(min(os.sched_getaffinity(0)))]
 HAS_REAL_TIME = shutil.which("chrt") and shutil.which("taskset") and \
@@ -17,7 +16,7 @@ HAS_REAL_TIME = shutil.which("chrt") and shutil.which("taskset") and \
 
 class Waits(unittest.TestCase):
     def test_a_fork_in_the_middle_of_another_threads_note_leaves_a_child_that_can_make_notes(self):
-        run = Recording([os.path.join(PROGRAMS, "notes")], timeout=LONG_S)
+        run = Recording([built("notes")], timeout=LONG_S)
         self.assertEqual((run.code, run.out), (0, "0\n"), run.err)
         self.assertEqual(len(run.files), 1)
         notes = [row["text"] for row in run.records("note")]
@@ -27,7 +26,7 @@ class Waits(unittest.TestCase):
     def test_real_time_threads_on_one_processor_let_the_recorder_run(self):
         for overflow in ("block", "wait"):
             with self.subTest(overflow):
-                run = Recording([*REAL_TIME, os.path.join(PROGRAMS, "descriptors"), "lowest", "20000"],
+                run = Recording([*REAL_TIME, built("descriptors"), "lowest", "20000"],
                                 {"overflow": overflow}, timeout=LONG_S)
                 self.assertEqual((run.code, run.out, run.err), (0, "0\n", ""))
                 self.assertTrue(run.report()["complete"])

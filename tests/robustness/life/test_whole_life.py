@@ -1,28 +1,27 @@
 # SPDX-License-Identifier: MIT
 """Libraries that use CUDA before the recorder's constructor, and after its destructor: nothing of it is missing."""
-import os
 import unittest
 
-import leftovers
+import shared_recordings
 import tap
-from snapshots import Recording
+from definitions import Kind
+from snapshots import Recording, built
 
-PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
-LINKED, OPENER = (os.path.join(PROGRAMS, name) for name in ("early-host", "early-opener"))
-LIBRARY = os.path.join(PROGRAMS, "libearly.so")
-ALLOC, FREE, BLOCKS = 1, 2, 20
+LINKED, OPENER = (built(name) for name in ("early-host", "early-opener"))
+LIBRARY = built("libearly.so")
+BLOCKS = 20
 
 
 class WholeLife(unittest.TestCase):
     def run_host(self, *arguments, program=LINKED, options=None, **parts):
         run = Recording([program, *arguments], options, environment={f"EARLY_{name}": "1" for name in parts})
         self.assertEqual((run.code, run.err), (0, ""))
-        self.assertEqual([area.path for area in leftovers.beside() if area.file.startswith(run.folder)], [])
+        self.assertEqual([area.path for area in shared_recordings.beside() if area.file.startswith(run.folder)], [])
         return run
 
     def check(self, run, allocated, freed):
         kinds = [event["kind"] for event in run.events()]
-        self.assertEqual((kinds.count(ALLOC), kinds.count(FREE)), (allocated, freed))
+        self.assertEqual((kinds.count(Kind.ALLOC), kinds.count(Kind.FREE)), (allocated, freed))
         report = run.report()
         self.assertTrue(report["complete"])
         self.assertEqual(report["events"]["dropped"], 0)

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/gate/gate.h"
+
+#include "analysis/gate/gate_rules.h"
+
+struct gmt_verdict_check gmt_judge_check(const struct gmt_judge *judge, enum gmt_rule rule,
+	const struct gmt_account *account)
+{
+	return (struct gmt_verdict_check){
+		.rule = rule,
+		.subject = judge->subject,
+		.layer = account ? account->layer : 0,
+		.device = account ? account->device : GMT_DEVICE_UNKNOWN,
+		.measured = -1,
+		.limit = -1,
+		.unit = "",
+		.text = "",
+	};
+}
+
+bool gmt_judge_suppresses(const struct gmt_judge *judge, unsigned kinds, uint32_t stack,
+	uint64_t bytes)
+{
+	struct gmt_suppression *row =
+		gmt_suppressions_find(judge->gate->suppressions, kinds, judge->input->traces, stack);
+
+	if (!row)
+		return false;
+	row->used++;
+	row->bytes += bytes;
+	return true;
+}
+
+struct gmt_finding *gmt_judge_find(const struct gmt_judge *judge, uint32_t check, uint32_t stack,
+	uint32_t own_line, enum gmt_suppression_kind kind)
+{
+	const struct gmt_gate_input *input = judge->input;
+	struct gmt_finding *finding = gmt_verdict_add_finding(judge->verdict, check);
+
+	if (!finding)
+		return NULL;
+	gmt_verdict_set_stack(judge->verdict, finding, input->snapshot, input->traces, input->keys,
+		stack, own_line);
+	finding->kind = gmt_suppression_kind_name(kind);
+	return finding;
+}
+
+const char *gmt_judge_place(const struct gmt_judge *judge, uint32_t stack, uint32_t own_line)
+{
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(judge->input->traces, stack, &count);
+
+	return own_line < count ? gmt_verdict_frame_name(judge->verdict, judge->input->snapshot,
+								  judge->input->traces, places[own_line])
+							: "(no stack)";
+}

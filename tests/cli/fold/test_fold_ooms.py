@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""Refused requests that were folded: how many failed, and how many PyTorch got over, stays as it was, at whatever moment is cut."""
+import json
+import unittest
+
+import cli
+from oom_story import ALLOC, CUDA, FREE, MIB, REFUSED, Story
+
+
+def story_of_all_fates():
+    """Requests that fail, are repeated with success, fail in PyTorch too; each from a line of its own."""
+    story = Story()
+    for i in range(4):
+        block = 0x10000000 * (i + 1)
+        story.add(REFUSED, CUDA, 30 * MIB, frames=4)  # a retry: refused twice, then given
+        story.add(REFUSED, CUDA, 30 * MIB, frames=4)
+        story.add(ALLOC, CUDA, 30 * MIB, block, frames=4)
+        story.torch(ALLOC, 25 * MIB, block, 30 * MIB, frames=4)
+        story.add(REFUSED, CUDA, 40 * MIB, frames=5)  # reaches the program: PyTorch was refused too
+        story.add(REFUSED, CUDA, 40 * MIB, frames=5)
+        story.torch(REFUSED, 33 * MIB, frames=5)
+        story.add(REFUSED, CUDA, 50 * MIB, frames=6)  # reaches the program, which asked the driver itself
+        story.add(REFUSED, CUDA, 7, frames=7, result=1)  # no lack of memory
+        story.torch(FREE, 25 * MIB, block, 30 * MIB)
+        story.add(FREE, CUDA, 30 * MIB, block)
+    story.add(ALLOC, CUDA, MIB, 0x90000000)
+    return story
+
+
+def check(path, *options):
+    done = cli.run("check", "--json", *options, path)
+    (rule,) = [row for row in json.loads(done.stdout)["checks"] if row["rule"] == "GMT005"]
+    return rule, json.loads(done.stdout)
+
+
+class FoldedOoms(unittest.TestCase):
+    def fold(self, path, name, *options):
+        folded = cli.place(name)
+        done = cli.run("fold", path, "--force", "-o", folded, *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return folded
+
+    def counts(self, path):
+        counts = cli.report(path)["oom_counts"]
+        return counts["failed"], counts["recovered"]
+
+    def test_at_each_cut_the_counts_are_those_of_the_whole_recording(self):
+        story = story_of_all_fates()
+        path = story.write("fates.gmt.gz")
+        self.assertEqual(self.counts(path), (8, 4))
+        for kept in range(len(story.events) + 1):
+            with self.subTest(kept=kept):
+                options = [f"--keep-events={kept}"] if kept else []
+                folded = self.fold(path, "fates-folded.gmt.gz", *options)
+                self.assertEqual(self.counts(folded), (8, 4))
+                twice = self.fold(folded, "fates-twice.gmt.gz", *([f"--keep-events={kept // 2}"] if kept > 1 else []))
+                self.assertEqual(self.counts(twice), (8, 4))
+
+    def test_check_fails_on_what_was_folded_and_names_the_places(self):
+        path = self.fold(story_of_all_fates().write("gate.gmt.gz"), "gate-folded.gmt.gz")
+        rule, verdict = check(path)
+        self.assertEqual((rule["state"], rule["measured"]), ("failed", 8), rule)
+        self.assertIn("8 requests were refused", rule["text"])
+        titles = [finding["title"] for finding in verdict["findings"] if finding["rule"] == "GMT005"]
+        self.assertEqual(sorted(title[:16] for title in titles), ["4 requests were "] * 2, titles)
+        rule, _ = check(path, "--max-ooms=8")
+        self.assertEqual(rule["state"], "passed", rule)
+
+    def test_a_suppression_hides_what_was_folded_at_its_place(self):
+        path = self.fold(story_of_all_fates().write("hidden.gmt.gz"), "hidden-folded.gmt.gz")
+        rules = cli.place("hide")
+        with open(rules, "w", encoding="utf-8") as file:
+            file.write("oom:^place6$\n")
+        rule, _ = check(path, f"--suppressions={rules}")
+        self.assertEqual((rule["state"], rule["measured"]), ("failed", 4), rule)
+
+    def test_only_retries_were_folded_and_check_passes(self):
+        story = Story()
+        for i in range(3000):  # more than the refusals that a fold keeps as events
+            story.add(REFUSED, CUDA, 30 * MIB, frames=4)
+            story.add(ALLOC, CUDA, 30 * MIB, 0x10000000, frames=4)
+            story.torch(ALLOC, 25 * MIB, 0x10000000, 30 * MIB, frames=4)
+            story.torch(FREE, 25 * MIB, 0x10000000, 30 * MIB)
+            story.add(FREE, CUDA, 30 * MIB, 0x10000000)
+        path = self.fold(story.write("retries.gmt.gz"), "retries-folded.gmt.gz", "--keep-events=1234")
+        self.assertEqual(self.counts(path), (0, 3000))
+        rule, _ = check(path)
+        self.assertEqual((rule["state"], rule["measured"]), ("passed", 0), rule)
+        self.assertIn("PyTorch recovered from 3,000 more by emptying its cache", rule["text"])
+
+    def test_failures_beyond_those_that_are_kept_as_events_are_counted(self):
+        story = Story()
+        for _ in range(3000):
+            story.add(REFUSED, CUDA, 30 * MIB, frames=4)
+        path = self.fold(story.write("many.gmt.gz"), "many-folded.gmt.gz")
+        self.assertEqual(self.counts(path), (3000, 0))
+        rule, _ = check(path)
+        self.assertEqual((rule["state"], rule["measured"]), ("failed", 3000), rule)
+
+    def test_the_report_says_what_is_known_of_them(self):
+        path = self.fold(story_of_all_fates().write("text.gmt.gz"), "text-folded.gmt.gz")
+        text = cli.run("report", path).stdout
+        self.assertIn("Out of memory: 8 requests failed\n", text)
+        words = " ".join(text.split())
+        self.assertIn("Among the folded events, 8 requests failed, and 4 requests succeeded after PyTorch emptied its cache; "
+                      "the lines that held the memory then are not known.", words)
+
+
+if __name__ == "__main__":
+    cli.main()

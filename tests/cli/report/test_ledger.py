@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: MIT
+"""The ledger of a device: lines that add up to what it says is in use."""
+import os
+import unittest
+
+import cli
+from definitions import Kind, LEDGER_LINES, Layer, SamplePart, Space
+from ledger_story import Ledger
+from recording import CUDA, MiB
+
+DRIVER, NVML, PROCESSES = SamplePart.DRIVER, SamplePart.NVML, SamplePart.PROCESSES
+POOLS, GRAPHS = SamplePart.POOLS, SamplePart.GRAPHS
+
+
+def amounts(moment):
+    """The lines that are not 0, in MiB."""
+    assert [line["name"] for line in moment["lines"]] == LEDGER_LINES
+    assert sum(line["bytes"] for line in moment["lines"]) == moment["used_bytes"]
+    return {line["name"]: line["bytes"] // MiB for line in moment["lines"] if line["bytes"]}
+
+
+def known(moment):
+    return {line["name"] for line in moment["lines"] if line["known"]}
+
+
+class LedgerTest(unittest.TestCase):
+    def test_each_kind_of_memory_has_its_line_and_they_add_up(self):
+        story = Ledger()
+        story.cuda(50, Space.CONTEXT, Layer.DRIVER, context=1)
+        story.cuda(7, Space.MODULE, Layer.DRIVER, context=1)
+        story.cuda(20)
+        story.cuda(3, Space.ARRAY)
+        story.cuda(40, Space.VMM)
+        story.cuda(10, Space.POOL)
+        story.cuda(1000, Space.MANAGED)
+        story.cuda(500, Space.IPC, Layer.IMPORTED)
+        story.ask(200, DRIVER | POOLS | GRAPHS | PROCESSES, pool_reserved_bytes=32, pool_used_bytes=10,
+                  graph_reserved_bytes=2, process_bytes=160, others_bytes=30)
+        row = story.report()
+        self.assertEqual(amounts(row), {
+            "contexts": 50, "modules": 7, "device": 20, "array": 3, "vmm": 40, "pool_used": 10, "pool_cached": 22,
+            "graph_cached": 2, "runtime": 6, "other_processes": 30, "unexplained": 10})
+        self.assertEqual((row["used_bytes"], row["total_bytes"], row["managed_bytes"], row["imported_bytes"]),
+                         (200 * MiB, 1000 * MiB, 1000 * MiB, 500 * MiB))
+        self.assertEqual(known(row), set(LEDGER_LINES) - {"torch_live", "torch_cached", "torch_rounding"})
+        text = cli.run("report", cli.place("ledger.gmt.gz")).stdout
+        self.assertRegex(text, r"in use, as the device reports +200 MiB +200 MiB\n")
+        self.assertRegex(text, r"\n    unexplained +10.0 MiB +10.0 MiB\n")
+
+    def test_pytorchs_segments_are_split_into_live_and_cached_and_are_no_other_device_memory(self):
+        story = Ledger()
+        segment = "torch/_C.py:1 in malloc"
+        address = story.alloc(20 * MiB, "/home/me/train.py:3 in load", layer=CUDA)
+        story.alloc(6 * MiB, "/home/me/train.py:3 in load", address=address, reserved_bytes=20 * MiB)
+        del segment
+        story.cuda(5, line="/home/me/other.py:1 in other")
+        story.ask(30)
+        self.assertEqual(amounts(story.report()), {"torch_live": 6, "torch_cached": 14, "device": 5, "unexplained": 5})
+
+    def test_the_answer_counts_that_was_given_while_the_process_held_the_same(self):
+        story = Ledger()
+        story.ask(900)
+        story.cuda(100)
+        story.ask(130)
+        block = story.cuda(300)
+        story.free(block)
+        story.ask(140)
+        row = story.report()
+        self.assertEqual((row["used_bytes"] // MiB, row["moved"]), (140, False))
+        self.assertEqual(amounts(row), {"device": 100, "unexplained": 40})
+
+    def test_where_none_was_given_the_difference_is_added_and_said(self):
+        story = Ledger()
+        story.cuda(100)
+        story.ask(130)
+        story.free(story.cuda(300))
+        row = story.report()["at_peak"]
+        self.assertEqual((row["used_bytes"] // MiB, row["moved"]), (430, True))
+        self.assertEqual(amounts(row), {"device": 400, "unexplained": 30})
+
+    def test_an_answer_during_which_the_process_changed_is_the_last_resort(self):
+        story = Ledger()
+        story.cuda(100)
+        story.ask(130)
+        story.cuda(50)
+        story.ask(170, ago=25)
+        row = story.report()
+        self.assertEqual((row["used_bytes"] // MiB, row["moved"]), (180, True))
+
+    def test_a_pool_that_gives_from_what_it_holds_uses_no_more_of_the_device(self):
+        story = Ledger()
+        story.cuda(10, Space.POOL)
+        story.ask(64, DRIVER | POOLS, pool_reserved_bytes=64, pool_used_bytes=10)
+        story.cuda(20, Space.POOL)
+        row = story.report()
+        self.assertEqual(row["used_bytes"], 64 * MiB)
+        self.assertEqual(amounts(row), {"pool_used": 30, "pool_cached": 34})
+
+    def test_a_peak_of_a_pool_that_no_answer_belongs_to_has_none(self):
+        story = Ledger()
+        story.cuda(5, Space.CONTEXT, Layer.DRIVER, context=1)
+        story.cuda(1, Space.POOL)
+        everything = DRIVER | POOLS | GRAPHS | PROCESSES
+        story.ask(137, everything, pool_reserved_bytes=32, process_bytes=37, others_bytes=100)
+        story.free(story.cuda(100, Space.POOL))
+        story.ask(137, everything, pool_reserved_bytes=32, process_bytes=37, others_bytes=100)
+        row = story.report()
+        self.assertEqual((row["used_bytes"], amounts(row)), (137 * MiB, {
+            "contexts": 5, "pool_used": 1, "pool_cached": 31, "other_processes": 100}))
+        peak = row["at_peak"]
+        self.assertEqual((peak["asked_at_ns"], amounts(peak)), (None, {"contexts": 5, "pool_used": 101}))
+        self.assertEqual(known(peak) & {"pool_cached", "runtime", "other_processes", "unexplained"}, set())
+        text = cli.run("report", cli.place("ledger.gmt.gz")).stdout
+        self.assertRegex(text, r"in use, as the device reports +137 MiB +not known\n")
+        self.assertIn("The device did not report its memory at the peak", text)
+        # A fold keeps what this takes, and says the same.
+        folded = cli.place("ledger-folded.gmt.gz")
+        self.assertEqual(cli.run("fold", "--force", "-o", folded, cli.place("ledger.gmt.gz")).returncode, 0)
+        (row,) = cli.report(folded)["ledger"]
+        self.assertEqual((row["at_peak"]["asked_at_ns"], amounts(row["at_peak"])), (None, {"contexts": 5, "pool_used": 101}))
+
+    def test_driver_nvml_and_pools_are_of_one_answer(self):
+        story = Ledger()
+        story.cuda(10, Space.POOL)
+        story.ask(340, DRIVER | POOLS | PROCESSES, pool_reserved_bytes=32, process_bytes=40, others_bytes=300)
+        story.free(story.cuda(20))
+        # Nearer to the end, but without pools and processes, of which nobody says how they are by now.
+        story.ask(50)
+        self.assertEqual(amounts(story.report()), {"pool_used": 10, "unexplained": 40})
+        # The same device: what the other answer says still holds.
+        story = Ledger()
+        story.cuda(10, Space.POOL)
+        story.ask(340, DRIVER | POOLS | PROCESSES, pool_reserved_bytes=32, process_bytes=40, others_bytes=300)
+        story.ask(340)
+        self.assertEqual(amounts(story.report()), {"pool_used": 10, "pool_cached": 22, "runtime": 8, "other_processes": 300})
+
+    def test_what_nvml_says_too_late_is_not_believed(self):
+        story = Ledger()
+        story.cuda(100)
+        # Another process has ended, and NVML still counts it.
+        story.ask(130, DRIVER | PROCESSES, process_bytes=120, others_bytes=300)
+        row = story.report()
+        self.assertEqual(amounts(row), {"device": 100, "unexplained": 30})
+        self.assertNotIn("other_processes", known(row))
+
+    def test_a_device_that_was_never_asked_has_no_unexplained_memory(self):
+        story = Ledger()
+        story.cuda(10)
+        row = story.report()
+        self.assertEqual((row["asked_at_ns"], row["used_bytes"], row["total_bytes"]), (None, 10 * MiB, 0))
+        self.assertNotIn("unexplained", known(row))
+        self.assertIn("The device did not report its memory", cli.run("report", cli.place("ledger.gmt.gz")).stdout)
+
+    def test_more_than_the_device_says_is_below_zero(self):
+        story = Ledger()
+        story.cuda(100)
+        story.ask(60)
+        self.assertEqual(amounts(story.report()), {"device": 100, "unexplained": -40})
+
+    def test_handles_count_until_neither_a_reference_nor_a_mapping_is_left(self):
+        story = Ledger()
+        for handle in 1, 2:
+            story.event(Kind.ALLOC, layer=CUDA, space=Space.VMM, address=handle, size_bytes=10 * MiB)
+            story.event(Kind.MAP, layer=CUDA, space=Space.VMM, address=handle << 30, size_bytes=10 * MiB, object=handle)
+            story.event(Kind.FREE, layer=CUDA, space=Space.VMM, address=handle, device=-2)
+        self.assertEqual(amounts(story.report()), {"vmm": 20})
+        story.event(Kind.UNMAP, layer=CUDA, space=Space.VMM, address=1 << 30, size_bytes=10 * MiB, device=-2)
+        self.assertEqual(amounts(story.report()), {"vmm": 10})
+
+    def test_a_graphs_blocks_come_with_its_launch(self):
+        story = Ledger()
+        story.event(Kind.CREATE, layer=CUDA, space=Space.GRAPH, address=77)
+        story.event(Kind.NODE_ALLOC, layer=CUDA, space=Space.GRAPH, address=1 << 30, size_bytes=5 * MiB, object=77)
+        story.cuda(1)
+        self.assertEqual(amounts(story.report()), {"device": 1})
+        story.event(Kind.LAUNCH, layer=CUDA, space=Space.GRAPH, address=77)
+        self.assertEqual(amounts(story.report()), {"device": 1, "graph_used": 5})
+
+    def test_the_end_of_a_context_ends_what_was_made_in_it(self):
+        story = Ledger()
+        story.event(Kind.ALLOC, layer=Layer.DRIVER, space=Space.CONTEXT, address=99, size_bytes=50 * MiB, context=3)
+        story.cuda(20, context=3)
+        story.cuda(10, Space.POOL, context=3)
+        story.cuda(7, context=4)
+        story.event(Kind.FREE, layer=Layer.DRIVER, space=Space.CONTEXT, address=99, context=3, device=-2)
+        self.assertEqual(amounts(story.report()), {"device": 7, "pool_used": 10})
+
+    def test_what_the_driver_takes_is_no_difference_and_no_regression(self):
+        paths = []
+        for size in 50, 400:
+            story = Ledger()
+            story.cuda(size, Space.CONTEXT, Layer.DRIVER, context=1)
+            story.free(story.cuda(20, context=1))
+            paths.append(story.write(f"context-{size}.gmt.gz"))
+        baseline = cli.place("context.baseline")
+        self.assertEqual(cli.run("check", f"--baseline={baseline}", "--update-baseline", paths[0]).returncode, 0)
+        done = cli.run("check", f"--baseline={baseline}", paths[1])
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertNotIn("driver", done.stdout)
+        self.assertNotIn("driver on", cli.run("diff", *paths).stdout)
+
+    def test_the_ledger_of_minor_version_2_stays_the_same(self):
+        report = cli.report(os.path.join(cli.TESTS, "golden", "version-1.2.gmt"))
+        (row,) = report["ledger"]
+        self.assertEqual(amounts(row), {
+            "torch_live": 6, "torch_cached": 14, "device": 60, "array": 3, "vmm": 10, "pool_used": 10, "pool_cached": 22,
+            "graph_used": 5, "graph_cached": 1, "contexts": 50, "modules": 7, "limits": 2, "runtime": 20,
+            "other_processes": 30})
+        self.assertEqual((row["used_bytes"], row["managed_bytes"], row["imported_bytes"], row["moved"]),
+                         (240 * MiB, 100 * MiB, 500 * MiB, True))
+        self.assertEqual(set(report["anomalies"].values()), {0})
+
+
+if __name__ == "__main__":
+    cli.main()

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""What tests of the command line share."""
+import atexit
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+import tap
+from snapshots import BUILD, CLI, SOURCE, TESTS  # noqa: F401 (tests use cli.TESTS)
+
+MAKE = os.path.join(BUILD, "tests", "unit", "make_snapshot")
+FOLDER = tempfile.mkdtemp(prefix="gpumemtrace-test.")
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
+
+
+# What the user's own environment says about colours must not matter.
+PLAIN = {key: value for key, value in os.environ.items()
+         if key not in ("NO_COLOR", "CLICOLOR_FORCE", "LD_PRELOAD", "GPUMEMTRACE_OPTIONS")}
+# Nor what the user's own runs kept of symbols.
+PLAIN["XDG_CACHE_HOME"] = os.path.join(FOLDER, "cache")
+main = tap.main
+
+
+def place(name):
+    return os.path.join(FOLDER, name)
+
+
+def sources_below(folder):
+    """The paths of all C files and headers in a folder and the folders in it."""
+    found = [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names if name.endswith((".c", ".h"))]
+    assert found, folder
+    return sorted(found)
+
+
+def run(*arguments, environment=None, cwd=None, text=True, **more):
+    return subprocess.run([CLI, *arguments], capture_output=True, text=text, timeout=120, cwd=cwd or FOLDER,
+                          env={**PLAIN, **(environment or {})}, **more)
+
+
+def make(name, **settings):
+    """A synthetic snapshot; see tests/unit/helpers/make_snapshot.c for the settings."""
+    subprocess.run([MAKE, place(name), *(f"{key}={value}" for key, value in settings.items())], check=True,
+                   timeout=120)
+    return place(name)
+
+
+def report(path, *arguments):
+    done = run("report", "--json", *arguments, path)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def read_source(*parts):
+    """The text of a file of the repository."""
+    with open(os.path.join(SOURCE, *parts), encoding="utf-8") as file:
+        return file.read()
+
+
+def verbs():
+    return re.findall(r"^GMT_COMMAND\((\w+),", read_source("tools", "options", "commands.def"), re.M)
+
+
+def help_options(verb):
+    return re.findall(r"^  (?:-\w, |    )--([\w-]+)", run(verb, "--help").stdout, re.M)

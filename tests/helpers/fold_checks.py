@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+"""Compares the report of a folded recording with that of the whole one."""
+import unittest
+
+import cli
+
+# What must be equal to the byte, whatever was folded.
+EXACT = "process", "devices", "ledger", "heaps", "host", "sites", "complete"
+
+
+def fold(path, folded, *options):
+    done = cli.run("fold", path, "--force", "-o", folded, *options)
+    assert done.returncode == 0, done.stderr
+    return folded
+
+
+def exact(report, part):
+    """What a report says under this name, but for what it concludes from how it came to be."""
+    rows = report.get(part)
+    if part == "ledger":
+        return sorted(rows, key=lambda row: (row["device"] is not None, row["device"] or 0))
+    if part == "sites":
+        return [{key: value for key, value in row.items() if key != "category"} for row in rows]
+    return rows
+
+
+class FoldChecks(unittest.TestCase):
+    def check_same(self, path, folded):
+        full, small = cli.report(path), cli.report(folded)
+        for part in EXACT:
+            self.assertEqual(exact(full, part), exact(small, part), part)
+        self.assertEqual(full["events"]["recorded"], small["events"]["recorded"])
+        return small

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""Recordings of programs whose requests the driver or PyTorch refuses."""
+import cli
+import write_snapshot as w
+from definitions import Kind, Layer, Space
+
+MIB = 1 << 20
+CUDA, TORCH = Layer.CUDA, Layer.TORCH
+ALLOC, FREE, REFUSED = Kind.ALLOC, Kind.FREE, Kind.ALLOC_FAILED
+GPU = {"ordinal": 0, "name": "GPU", "uuid": "GPU-1", "total_bytes": 100 * MIB}
+
+
+class Story:
+    """Events of one thread, a millisecond apart, and what the driver had."""
+
+    def __init__(self):
+        self.events, self.facts, self.totals = [], [], (0, 0)
+
+    def add(self, kind, layer, size, address=0, frames=1, **more):
+        event = {"stamp": 10**6 + 1000 * (len(self.events) + 1), "thread": 1, "kind": kind, "layer": layer, "space": Space.DEVICE,
+                 "device": 0, "api": layer, "address": address, "size_bytes": size, "frames": frames, **more}
+        if kind == REFUSED and layer == CUDA:
+            event.setdefault("result", 2)
+        self.events.append(event)
+
+    def torch(self, kind, size, address=0, reserved=0, frames=1):
+        """PyTorch's totals are written as what they differ from the expected."""
+        allocated, before = self.totals
+        expected = allocated + {ALLOC: size, FREE: -size, REFUSED: 0}[kind]
+        self.totals = (expected, reserved)
+        self.add(kind, TORCH, size, address, frames, reserved_bytes=reserved - before)
+
+    def driver(self, free, total=100 * MIB):
+        self.facts.append({"stamp": self.events[-1]["stamp"], "thread": 1, "device": self.events[-1]["device"],
+                           "free_bytes": free, "total_bytes": total})
+
+    def write(self, name="oom.gmt.gz"):
+        file = "/home/me/train.py"
+        w.write(cli.place(name), w.process(start_stamp=10**6, directory="/home/me"),
+                w.block("clock", {"stamp": 10**6, "monotonic_ns": 10**9, "realtime_ns": 10**18},
+                        {"stamp": 2 * 10**6, "monotonic_ns": 2 * 10**9, "realtime_ns": 10**18 + 10**9}),
+                w.block("device", GPU), w.block("thread", {"id": 1, "tid": 7, "name": "python"}),
+                w.block("api", {"id": CUDA, "name": "cudaMalloc", "library": "cudart"},
+                        {"id": TORCH, "name": "reportOutOfMemoryToProfiler", "library": "c10"}),
+                w.block("code", *({"id": i, "function": f"place{i}", "file": file} for i in range(1, 10))),
+                w.block("frame", *({"id": i, "code": i, "line": i} for i in range(1, 10))),
+                w.block("frames", *({"id": i, "items": [2 * i + 1]} for i in range(1, 10))),
+                w.block("event", *self.events), *([w.block("oom", *self.facts)] if self.facts else []),
+                w.end(len(self.events), 2 * 10**6))
+        return cli.place(name)
+
+    def text(self):
+        """The lines of the paragraphs joined, without the heading and what stands around them."""
+        lines = cli.run("report", self.write()).stdout.split("\nOut of memory")[1].split("\n\n")[0].split("\n")
+        assert all(len(line) <= 110 for line in lines), lines
+        self.heading = "Out of memory" + lines[0]
+        return " ".join(line.strip() for line in lines[1:])
+
+    def json(self, *arguments):
+        return cli.report(self.write(), *arguments)

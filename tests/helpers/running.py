@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""A program under the recorder that does what a test asks, line by line (tests/shim/writer/programs/control.c)."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+
+import tasks
+from snapshots import CLI, SHIM, SIMCUDA, built, cli
+
+PROGRAM = built("control")
+
+
+def is_whole(path):
+    told = cli("info", "--json", path)
+    return told.returncode == 0 and json.loads(told.stdout)["complete"]
+
+
+class Running:
+    """A program under the recorder that obeys."""
+
+    def __init__(self, options="", environment=None, program=PROGRAM, runtime=True):
+        self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
+        self.runtime = os.path.join(self.folder, "runtime")
+        os.mkdir(self.runtime, 0o700)
+        self.path = os.path.join(self.folder, "recording.gmt.gz")
+        self.environment = {**os.environ, **({"XDG_RUNTIME_DIR": self.runtime} if runtime else {}), **(environment or {})}
+        self.process = subprocess.Popen(
+            [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
+            env={**self.environment, "LD_PRELOAD": SHIM, "LD_LIBRARY_PATH": SIMCUDA,
+                 "GPUMEMTRACE_OPTIONS": f"output='{self.path}':{options}"})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def do(self, *lines):
+        for line in lines:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+            assert self.process.stdout.readline() == "ok\n"
+
+    def end(self):
+        _, self.err = self.process.communicate(timeout=tasks.PATIENCE_S)
+        assert self.process.returncode == 0, self.err
+
+    def ask(self, *arguments):
+        return subprocess.run([CLI, *arguments], capture_output=True, text=True, timeout=tasks.PATIENCE_S, cwd=self.folder,
+                              env=self.environment)
+
+    def ps(self):
+        """What ps says of the process, once it is listed: the writer makes the file a little after the first event."""
+        return wait_for(self.listed)[0]
+
+    def listed(self):
+        """Of all that this user records at the time."""
+        return [row for row in json.loads(self.ask("ps", "--json").stdout)["processes"]
+                if row["file"].startswith(self.folder)]
+
+    def pid(self):
+        self.ps()
+        return str(self.process.pid)
+
+    def snapshots(self):
+        return sorted(os.path.join(self.folder, name) for name in os.listdir(self.folder)
+                      if ".snapshot-" in name and name.endswith(".gmt.gz"))
+
+    def stop(self):
+        """Until each of its threads has stopped."""
+        self.process.send_signal(signal.SIGSTOP)
+        os.waitpid(self.process.pid, os.WUNTRACED)
+
+    def wait_for_snapshots(self, count):
+        wait_for(lambda: len(self.snapshots()) >= count and all(is_whole(path) for path in self.snapshots()))
+        return self.snapshots()
+
+
+def wait_for(look):
+    return tasks.wait_until(look, "what the recorder does a little later")

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+"""What tests of the recorder share: running programs under it and reading what it wrote."""
+import atexit
+import functools
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+
+import shared_recordings
+from definitions import SOURCE, Layer
+
+TESTS = os.path.join(SOURCE, "tests")
+BUILD = os.environ.get("GMT_TEST_BUILD") or os.getcwd()
+SHIM = os.path.join(BUILD, "preload", "libgpumemtrace.so")
+CLI = os.path.join(BUILD, "tools", "gpumemtrace")
+SIMCUDA = os.path.join(BUILD, "simcuda")
+SIM_PYTHON = os.environ.get("GMT_TEST_SIM_PYTHON")
+
+
+# Layers of events. Contexts, code and limits are the driver's: whoever counts what a program allocates asks for CUDA.
+CUDA, TORCH, DRIVER = Layer.CUDA, Layer.TORCH, Layer.DRIVER
+IMPORTED, VIEW, CUSTOM = Layer.IMPORTED, Layer.VIEW, Layer.CUSTOM
+
+
+def built(name):
+    """The path of a program or library that Meson builds for this test."""
+    return os.path.join(os.environ["GMT_TEST_PROGRAMS"], name)
+
+
+PYTORCH_ABORT = "terminate called without an active exception"
+RUNS = 4
+
+
+class Aborts:
+    """How often PyTorch ended a program in its own way, which is said aloud each time."""
+    count = 0
+
+
+def ended_by_pytorch(run):
+    """PyTorch 2.15 may end so, without a recorder too, when its last act was a backward pass (docs/internals/testing.md)."""
+    return run.returncode == -signal.SIGABRT and \
+        run.stderr.rstrip().endswith(PYTORCH_ABORT)
+
+
+def run_with(command, meanwhile, timeout, **how):
+    """As subprocess.run; `meanwhile` is called with the process while it runs, and may talk to it."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          **how) as process:
+        try:
+            meanwhile(process)
+            out, err = process.communicate(timeout=timeout)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def run_past_aborts(command, forget=lambda: None, meanwhile=None, **how):
+    """Runs a program, and again, a few times, where PyTorch ended it in its own way; `forget` is called before that."""
+    for _ in range(RUNS):
+        run = run_with(command, meanwhile, **how) if meanwhile else \
+            subprocess.run(command, capture_output=True, text=True, **how)
+        if not ended_by_pytorch(run):
+            break
+        Aborts.count += 1
+        print(f"# PyTorch aborted at its own end, for the {Aborts.count}. time here: asked once more", flush=True)
+        forget()
+    return run
+
+
+class Recording:
+    """One run under the shim: exit code, output, and the snapshots that it left, in a folder of its own."""
+
+    def __init__(self, command, options=None, environment=None, preload=SHIM, libraries=SIMCUDA, timeout=300,
+                 meanwhile=None):
+        """`meanwhile(recording, process)` is called while the program runs."""
+        self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
+        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
+        atexit.register(shared_recordings.remove_of_folder, self.folder)
+        # A busy machine is no reason for lost events, unless they are what a test is about.
+        settings = {"output": os.path.join(self.folder, "%p.gmt.gz"), "overflow": "wait", **(options or {})}
+        text = ":".join(f"{key}='{value}'" for key, value in settings.items() if value is not None)
+        variables = {**os.environ, "GPUMEMTRACE_OPTIONS": text, **(environment or {})}
+        # None: there is no driver, although who runs the tests may have a path of its own.
+        variables.pop("LD_LIBRARY_PATH", None)
+        if libraries:
+            variables["LD_LIBRARY_PATH"] = libraries
+        # env(1) puts the preload on the program alone, not on what this test itself runs.
+        self.run = run_past_aborts(["env", f"LD_PRELOAD={preload}", *command], self.forget,
+                                   env=variables, cwd=self.folder, timeout=timeout,
+                                   meanwhile=meanwhile and (lambda process: meanwhile(self, process)))
+        self.out, self.err, self.code = self.run.stdout, self.run.stderr, self.run.returncode
+
+    def forget(self):
+        for path in self.files:
+            os.unlink(path)
+
+    def rows_by_now(self, kind):
+        """Rows of a file that is still being written, which may not be there yet."""
+        told = cli("dump", "--json", *self.files[:1], "--record", kind) if self.files else None
+        return [json.loads(line) for line in told.stdout.splitlines()] if told and told.returncode == 0 else []
+
+    @property
+    def files(self):
+        return sorted(glob.glob(os.path.join(self.folder, "**", "*.gmt.gz*"), recursive=True))
+
+    @property
+    def file(self):
+        (only,) = self.files
+        return only
+
+    def records(self, kind=None):
+        return records(self.file, kind)
+
+    def events(self, layer=CUDA):
+        return events(self.file, layer)
+
+    def report(self, *arguments):
+        return report(self.file, *arguments)
+
+    def totals(self, layer="cuda"):
+        """What the report says of a layer of the first device."""
+        (found,) = (row for row in self.report()["devices"][0]["layers"] if row["layer"] == layer)
+        return found
+
+
+def cli(*arguments):
+    return subprocess.run([CLI, *arguments], capture_output=True, text=True, timeout=300)
+
+
+def records(path, kind=None):
+    """All records of a snapshot as dictionaries, in the file's order."""
+    arguments = ["dump", "--json", path] + (["--record", kind] if kind else [])
+    done = cli(*arguments)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def events(path, layer=CUDA):
+    """The events of one layer, in the file's order."""
+    return [row for row in records(path, "event") if row["layer"] == layer]
+
+
+def report(path, *arguments):
+    done = cli("report", "--json", path, *arguments)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@functools.lru_cache(maxsize=None)
+def setup_says(*command):
+    """The last line that a script of scripts/setup prints; it is the same for a whole test."""
+    setup = os.path.join(os.path.dirname(SIM_PYTHON), "setup")
+    return subprocess.run([os.path.join(setup, command[0]), *command[1:]], capture_output=True, text=True,
+                          check=True).stdout.splitlines()[-1]
+
+
+def sim_python(script, *arguments):
+    """The command for a script under real PyTorch on the simulated device, and its library path."""
+    return [setup_says("python"), script, *arguments], setup_says("stubs", BUILD)

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "kept_parts.h"
+
+/* The held block of that event; NULL when there is none. */
+static struct kept_held *find(struct kept_case *kept_case, struct kept_held *held, size_t count,
+	const struct gmt_snapshot_event *event)
+{
+	const struct gmt_thread *thread = gmt_snapshot_thread(kept_case->snapshot, event->thread);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct kept_thread *its = &kept_case->kept->threads[held[i].thread];
+
+		if (its->tid != thread->tid || held[i].size_bytes != event->size_bytes)
+			continue;
+		/*
+		 * The kill came between the call and its note, and meanwhile others went on until it was
+		 * folded.
+		 */
+		if (!held[i].address)
+			held[i].address = kept_case->parts[held[i].thread].pending_address = event->address;
+		if (held[i].address == event->address)
+			return &held[i];
+	}
+	return NULL;
+}
+
+/* What lived at the fold, block by block. */
+static int check_survivors(struct kept_case *kept_case, struct kept_held *held, size_t count)
+{
+	const struct gmt_snapshot *snapshot = kept_case->snapshot;
+
+	for (size_t i = 0; i < snapshot->compacted_events; i++) {
+		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
+		struct kept_held *found;
+
+		if (event.layer != GMT_LAYER_CUDA)
+			continue;
+		found = find(kept_case, held, count, &event);
+		if (!found || event.kind != GMT_KIND_ALLOC)
+			return kept_wrong("what was folded left another block", event.address,
+				event.size_bytes);
+		*found = held[--count];
+	}
+	return count ? kept_wrong("what was folded left fewer blocks", held->address, count) : 0;
+}
+
+static int check_account(const struct gmt_past_account *account, const struct kept_sums *sums)
+{
+	if (account->alloc_count != sums->allocs || account->free_count != sums->frees)
+		return kept_wrong("other counts were folded", account->alloc_count, account->free_count);
+	if (account->live_bytes != sums->live_bytes || account->live_blocks != sums->live_blocks)
+		return kept_wrong("something else lived at the fold", account->live_bytes,
+			account->live_blocks);
+	return account->total_bytes == sums->total_bytes
+		? 0
+		: kept_wrong("other sizes were folded", account->total_bytes, sums->total_bytes);
+}
+
+static int check_sites(const struct gmt_compacted *compacted, const struct kept_sums *expected)
+{
+	struct kept_sums found = { 0 };
+
+	for (size_t i = 0; i < compacted->sites.count; i++)
+		if (compacted->sites.items[i].layer == GMT_LAYER_CUDA) {
+			found.allocs += compacted->sites.items[i].alloc_count;
+			found.frees += compacted->sites.items[i].free_count;
+			found.total_bytes += compacted->sites.items[i].total_bytes;
+		}
+	if (found.allocs != expected->allocs || found.frees != expected->frees)
+		return kept_wrong("sites with other counts were folded", found.allocs, found.frees);
+	return found.total_bytes == expected->total_bytes
+		? 0
+		: kept_wrong("sites with other sizes were folded", found.total_bytes,
+			  expected->total_bytes);
+}
+
+int kept_check_past(struct kept_case *kept_case)
+{
+	static struct kept_held held[KEPT_THREADS * KEPT_HELD + 1];
+	const struct gmt_compacted *compacted = &kept_case->snapshot->compacted;
+	struct kept_sums sums = { 0 };
+	size_t count = 0;
+
+	if (!compacted->has_compacted_prefix)
+		return 0;
+	for (size_t i = 0; i < KEPT_THREADS; i++)
+		count += kept_hold(kept_case, i, kept_case->parts[i].folded, held + count, &sums);
+	if (check_survivors(kept_case, held, count) || check_sites(compacted, &sums))
+		return 1;
+	for (size_t i = 0; i < compacted->accounts.count; i++)
+		if (compacted->accounts.items[i].layer == GMT_LAYER_CUDA)
+			return check_account(&compacted->accounts.items[i], &sums);
+	/* All was too new. */
+	return sums.allocs
+		? kept_wrong("nothing of the program was folded", compacted->fold.events, sums.allocs)
+		: 0;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "python/python_guard.h"
+
+enum { READERS = 2, ROUNDS = 500, LOOKS = 300 };
+
+#define FOREVER_NS (UINT64_C(600) * 1000000000)
+
+/* What the kernel is asked, and whether it does it. */
+static long asked[8];
+static unsigned asked_count, naps;
+static bool refuses;
+
+long syscall(long number, ...)
+{
+	static long (*real)(long, ...);
+	va_list arguments;
+	long first, second;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "syscall");
+	va_start(arguments, number);
+	first = va_arg(arguments, long);
+	second = va_arg(arguments, long);
+	va_end(arguments);
+	naps += number == SYS_nanosleep;
+	if (number != SYS_membarrier)
+		return real(number, first, second);
+	asked[asked_count++ % 8] = first;
+	if (!refuses)
+		return real(number, first, second);
+	errno = EPERM;
+	return -1;
+}
+
+/*
+ * What is read is there until `is_gone`, which comes after `is_told`; and as it was while nobody is
+ * told.
+ */
+static _Atomic bool is_told, is_gone, is_over;
+static _Atomic uint64_t seen_gone, seen;
+
+static void *read_again_and_again(void *unused)
+{
+	/* Never freed: gates stay. */
+	struct gmt_python_guard *guard = calloc(1, sizeof(*guard));
+
+	(void)unused;
+	while (!is_over) {
+		uint64_t gone = 0;
+
+		/* As all do that come later, so that the gate is left alone. */
+		if (atomic_load(&is_told)) {
+			sched_yield();
+			continue;
+		}
+		gmt_python_guard_enter(guard);
+		if (!atomic_load(&is_told)) {
+			for (int i = 0; i < LOOKS; i++)
+				gone += atomic_load_explicit(&is_gone, memory_order_relaxed);
+			atomic_fetch_add_explicit(&seen, 1, memory_order_relaxed);
+		}
+		gmt_python_guard_leave(guard);
+		seen_gone += gone;
+	}
+	return NULL;
+}
+
+static void end_again_and_again(void)
+{
+	pthread_t threads[READERS];
+
+	is_over = false;
+	seen_gone = seen = 0;
+	for (int i = 0; i < READERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, read_again_and_again, NULL), 0);
+	while (!seen)
+		sched_yield();
+	for (int round = 0; round < ROUNDS; round++) {
+		uint64_t before = seen;
+
+		atomic_store(&is_told, true);
+		assert_true(gmt_python_guard_wait(FOREVER_NS));
+		is_gone = true;
+		for (volatile int i = 0; i < LOOKS; i++)
+			;
+		is_gone = false;
+		atomic_store(&is_told, false);
+		while (seen == before)
+			sched_yield();
+	}
+	is_over = true;
+	for (int i = 0; i < READERS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(seen_gone, 0);
+}
+
+static void nobody_reads_what_is_gone_where_the_kernel_makes_the_barriers(void **state)
+{
+	(void)state;
+	gmt_python_guard_init();
+	if (!gmt_python_guard_kernel_makes_barrier)
+		skip();
+	end_again_and_again();
+}
+
+static void nobody_reads_what_is_gone_where_each_thread_makes_its_own(void **state)
+{
+	(void)state;
+	gmt_python_guard_kernel_makes_barrier = false;
+	end_again_and_again();
+}
+
+static void who_waits_has_the_kernel_make_the_barriers(void **state)
+{
+	(void)state;
+	gmt_python_guard_init();
+	if (!gmt_python_guard_kernel_makes_barrier)
+		skip();
+	asked_count = naps = 0;
+	assert_true(gmt_python_guard_wait(0));
+	assert_int_equal(asked_count, 2);
+	assert_int_equal(asked[0], MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+	assert_int_equal(asked[1], MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+	assert_int_equal(naps, 0);
+}
+
+static void who_waits_gives_time_where_the_kernel_no_longer_makes_them(void **state)
+{
+	(void)state;
+	gmt_python_guard_init();
+	if (!gmt_python_guard_kernel_makes_barrier)
+		skip();
+	refuses = true;
+	naps = 0;
+	errno = 7;
+	assert_true(gmt_python_guard_wait(0));
+	refuses = false;
+	assert_int_equal(naps, 1);
+	assert_int_equal(errno, 7);
+}
+
+static void threads_make_their_own_where_the_kernel_never_did(void **state)
+{
+	(void)state;
+	refuses = true;
+	errno = 7;
+	gmt_python_guard_init();
+	asked_count = naps = 0;
+	assert_true(gmt_python_guard_wait(0));
+	refuses = false;
+	assert_false(gmt_python_guard_kernel_makes_barrier);
+	assert_int_equal(asked_count + naps, 0);
+	assert_int_equal(errno, 7);
+}
+
+static void who_waits_goes_on_when_the_last_one_has_left(void **state)
+{
+	static struct gmt_python_guard gates[2];
+
+	(void)state;
+	gmt_python_guard_init();
+	gmt_python_guard_enter(&gates[0]);
+	gmt_python_guard_enter(&gates[1]);
+	assert_false(gmt_python_guard_wait(0));
+	gmt_python_guard_leave(&gates[1]);
+	assert_false(gmt_python_guard_wait(0));
+	gmt_python_guard_leave(&gates[0]);
+	assert_true(gmt_python_guard_wait(0));
+}
+
+static void nobody_is_inside_in_the_child_of_a_fork(void **state)
+{
+	static struct gmt_python_guard guard;
+	int status = -1;
+	pid_t child;
+
+	(void)state;
+	gmt_python_guard_init();
+	gmt_python_guard_enter(&guard);
+	child = fork();
+	if (!child) {
+		gmt_python_guard_reset();
+		_exit(gmt_python_guard_wait(0) ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_false(gmt_python_guard_wait(0));
+	gmt_python_guard_leave(&guard);
+}
+
+static void a_gate_that_a_thread_was_about_to_list_is_listed_once_in_the_child_of_a_fork(
+	void **state)
+{
+	static struct gmt_python_guard guard;
+
+	(void)state;
+	gmt_python_guard_enter(&guard);
+	gmt_python_guard_leave(&guard);
+	/* It stands in the list, and the thread that put it there had no time to say so. */
+	guard.is_listed = false;
+	gmt_python_guard_reset();
+	gmt_python_guard_enter(&guard);
+	gmt_python_guard_leave(&guard);
+	for (const struct gmt_python_guard *other = guard.next; other; other = other->next)
+		assert_ptr_not_equal(other, &guard);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nobody_reads_what_is_gone_where_the_kernel_makes_the_barriers),
+		cmocka_unit_test(nobody_reads_what_is_gone_where_each_thread_makes_its_own),
+		cmocka_unit_test(who_waits_has_the_kernel_make_the_barriers),
+		cmocka_unit_test(who_waits_gives_time_where_the_kernel_no_longer_makes_them),
+		cmocka_unit_test(threads_make_their_own_where_the_kernel_never_did),
+		cmocka_unit_test(who_waits_goes_on_when_the_last_one_has_left),
+		cmocka_unit_test(nobody_is_inside_in_the_child_of_a_fork),
+		cmocka_unit_test(
+			a_gate_that_a_thread_was_about_to_list_is_listed_once_in_the_child_of_a_fork),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

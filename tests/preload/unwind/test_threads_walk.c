@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Walk and rules under ThreadSanitizer: threads walk through libraries that all of them open and
+ * close, which take each other's place and have frames of other sizes. Nothing may race, and no
+ * rule of a library that is gone may be used.
+ */
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind/own_stack.h"
+#include "unwind/rules.h"
+#include "unwind/walk.h"
+#include "runtime/recorder_stack.h"
+#include "interpose/objects.h"
+
+enum { THREADS = 4, OPENINGS = 250, WALKS = 4, DEPTHS = 5, LIMIT = 64 };
+
+static char **libraries;
+static unsigned library_count;
+static __thread struct gmt_walk *walk;
+static __thread unsigned seed, left, count;
+static __thread uint64_t noted[2 * DEPTHS]; /* where functions return to, outermost first */
+static __thread int (*walked)(int (*back)(void *where));
+static _Atomic unsigned taken, spliced, refused, unloaded;
+
+__attribute__((visibility("default"))) const char *__tsan_default_suppressions(void);
+
+/* The loader's own memory, which it orders by locks that are not seen. */
+const char *__tsan_default_suppressions(void)
+{
+	return "called_from_lib:ld-linux\n";
+}
+
+static void demand(bool holds, const char *what)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "test_threads_walk: %s\n", what);
+	abort();
+}
+
+void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument),
+	void *argument)
+{
+	dl_iterate_phdr(look, argument);
+}
+
+/* ThreadSanitizer does not know stacks that are changed by hand. */
+bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
+{
+	work(argument);
+	return true;
+}
+
+static unsigned any(unsigned limit)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 8) % limit;
+}
+
+/* As gmt_native_capture begins. */
+__attribute__((noinline)) static bool take(void)
+{
+	const uint64_t *frame = __builtin_frame_address(0);
+	struct gmt_walk_start start = { .ip = frame[1], .sp = (uint64_t)(frame + 2), .fp = frame[0] };
+
+	return gmt_walk_capture(walk, &start, LIMIT);
+}
+
+static inline __attribute__((always_inline)) void look(void)
+{
+	if (!take()) {
+		atomic_fetch_add(&refused, 1);
+		return;
+	}
+	atomic_fetch_add(&taken, 1);
+	atomic_fetch_add(&spliced, walk->is_known);
+	demand(gmt_walk_count(walk) > count, "frames are missing");
+	for (unsigned i = 1; i <= count; i++)
+		demand(walk->addresses[walk->first + i] == noted[count - i], "a frame is another one");
+}
+
+/* Called back by a library, of which it knows where that returns to. */
+__attribute__((noinline)) static int descend(void *where)
+{
+	unsigned before = count;
+
+	noted[count++] = (uint64_t)where;
+	noted[count++] = (uint64_t)__builtin_return_address(0);
+	if (left) {
+		left--;
+		walked(descend);
+	} else {
+		/* From one place, also where the compiler has taken the first round out of the loop. */
+		for (volatile int again = 0; again < 3; again++)
+			look();
+	}
+	count = before;
+	return 0;
+}
+
+static int read_unloaded(struct dl_phdr_info *info, size_t size, void *ret_count)
+{
+	(void)size;
+	*(unsigned long long *)ret_count = info->dlpi_subs;
+	return 1;
+}
+
+static unsigned long long unload_count(void)
+{
+	unsigned long long subtractions = 0;
+
+	dl_iterate_phdr(read_unloaded, &subtractions);
+	return subtractions;
+}
+
+/* As lifecycle/dlclose.c. */
+static void close_library(void *library)
+{
+	unsigned long long before = unload_count();
+
+	gmt_rules_pause();
+	dlclose(library);
+
+	bool was_unloaded = unload_count() != before;
+
+	gmt_rules_resume(was_unloaded);
+	atomic_fetch_add(&unloaded, was_unloaded);
+}
+
+static bool is_enough(void)
+{
+	return taken > THREADS * OPENINGS && spliced > OPENINGS / 10 && unloaded > OPENINGS / 10;
+}
+
+static void *open_and_close(void *number)
+{
+	walk = calloc(1, sizeof(*walk));
+	demand(walk != NULL, "no memory");
+	gmt_walk_init(walk);
+	seed = (unsigned)(uintptr_t)number;
+	/*
+	 * While one stands still between a library's last use and its end, the others' walks are
+	 * refused.
+	 */
+	for (int i = 0; i < OPENINGS || !is_enough(); i++) {
+		void *library = dlopen(libraries[any(library_count)], RTLD_NOW | RTLD_LOCAL);
+
+		demand(library != NULL, "a library cannot be opened");
+		*(void **)&walked = dlsym(library, "walked");
+		for (int j = 0; j < WALKS; j++) {
+			left = any(DEPTHS);
+			walked(descend);
+		}
+		close_library(library);
+	}
+	free(walk);
+	return NULL;
+}
+
+static void *find(const char *name)
+{
+	return dlsym(RTLD_DEFAULT, name);
+}
+
+int main(int argument_count, char **arguments)
+{
+	pthread_t threads[THREADS];
+
+#ifndef __x86_64__
+	return 77; /* stacks are walked by tables on x86-64 only */
+#endif
+	libraries = arguments + 1;
+	library_count = (unsigned)argument_count - 1;
+	gmt_own_stack_init();
+	gmt_own_stack_find_end(find);
+	gmt_rules_init(find);
+	for (uintptr_t i = 0; i < THREADS; i++)
+		demand(!pthread_create(&threads[i], NULL, open_and_close, (void *)(i + 1)), "no thread");
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	printf("%u stacks, %u of them as before, %u while a library went; %u unloadings\n", taken,
+		spliced, refused, unloaded);
+	demand(is_enough(), "too little has happened");
+	return 0;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Of what a walk remembers, each word is changed that it rests on: what is taken then must be what
+ * a walk that remembers nothing takes of the same words.
+ */
+#include "made_up_stack.h"
+
+enum { MOST_OUTER = 13, MOST_INNER = 13 };
+
+static struct gmt_walk anew;
+
+/*
+ * Takes the stack, and with another memory that is empty: they are the same. Returns whether it was
+ * a known one.
+ */
+static bool take_both(const struct gmt_walk_start *start)
+{
+	memset(&anew, 0, sizeof(anew));
+	gmt_walk_init(&anew);
+	anew.own_stack = walk.own_stack;
+
+	bool taken = gmt_walk_capture(&anew, start, 512);
+
+	assert_int_equal(gmt_walk_capture(&walk, start, 512), taken);
+	if (!taken)
+		return false;
+	assert_int_equal(walk.ends, anew.ends);
+	assert_int_equal(gmt_walk_count(&walk), gmt_walk_count(&anew));
+	assert_memory_equal(walk.addresses + walk.first, anew.addresses + anew.first,
+		gmt_walk_count(&anew) * sizeof(*anew.addresses));
+	assert_int_equal(walk.hashes[walk.first], anew.hashes[anew.first]);
+	return walk.is_known;
+}
+
+static bool take_here(void)
+{
+	struct gmt_walk_start start = start_here();
+
+	return take_both(&start);
+}
+
+/* What the stack is called is known from now on, where it comes again. */
+static void call_it(uint32_t id)
+{
+	walk.id = id;
+	gmt_stack_cache_set_id(&walk);
+}
+
+/*
+ * A function whose frame pointer points to that of its caller, or which does not touch that
+ * register.
+ */
+static void push_plain(bool is_framed, uint64_t site)
+{
+	const struct gmt_unwind_rule framed = {
+		.kind = GMT_UNWIND_BY_FP, .saved_words = 2, .cfa_words = 2
+	};
+	const struct gmt_unwind_rule plain = { .kind = GMT_UNWIND_BY_SP, .cfa_words = 4 };
+	const struct frame *outer = &frames[depth - 1];
+	struct frame *inner = &frames[depth++];
+
+	*word(outer->sp - 8) = outer->ip;
+	*inner = (struct frame){ make_ip(is_framed ? framed : plain, site), outer->sp - 32, outer->fp };
+	if (!is_framed)
+		return;
+	*word(outer->sp - 16) = outer->fp;
+	inner->fp = outer->sp - 16;
+}
+
+/*
+ * The word of frame `index` that tells where to return to, or what its caller's frame pointer was.
+ */
+static uint64_t *word_of(uint32_t index, bool is_fp)
+{
+	return word(frames[index].sp + (is_fp ? 16 : 24));
+}
+
+static void push_all(uint32_t count, bool is_framed, uint64_t site)
+{
+	for (uint32_t i = 0; i < count; i++)
+		push_plain(is_framed, site + 8 * i);
+}
+
+static void each_word_of_a_remembered_stack_is_compared(void **state)
+{
+	(void)state;
+	for (uint32_t count = 2; count <= MOST_OUTER; count++)
+		for (uint32_t index = 2; index <= count; index++)
+			for (int is_fp = 0; is_fp < 2; is_fp++) {
+				begin_session(1);
+				push_all(count, is_fp, 0x400000);
+				assert_false(take_here());
+				call_it(1);
+				assert_true(take_here());
+				/* One frame less, or another place that it is returned to. */
+				*word_of(index, is_fp) =
+					is_fp ? *word(frames[index - 1].fp) : *word_of(index, false) + 0x1000000;
+				assert_false(take_here());
+			}
+}
+
+/*
+ * Behind `outer` frames comes one of two parts, in turns; then it is known what the second one of
+ * these is called.
+ */
+static void come_in_turns(uint32_t outer, uint32_t inner, bool is_framed)
+{
+	begin_session(2);
+	push_all(outer, is_framed, 0x400000);
+	for (uint32_t turn = 0; turn < 7; turn++) {
+		depth = outer + 1;
+		push_all(turn % 2 ? inner : 1, is_framed, turn % 2 ? 0x500000 : 0x600000);
+		assert_int_equal(take_here(), turn > 2);
+		if (turn < 3)
+			call_it(1 + turn % 2);
+		assert_int_equal(walk.id, 1 + turn % 2);
+	}
+	depth = outer + 1;
+	push_all(inner, is_framed, 0x500000);
+}
+
+static void each_word_of_a_recalled_part_is_compared(void **state)
+{
+	(void)state;
+	for (uint32_t inner = 2; inner <= MOST_INNER; inner++)
+		for (int is_fp = 0; is_fp < 2; is_fp++)
+			for (uint32_t outer = 3; outer < 5; outer++) {
+				come_in_turns(outer, inner, is_fp);
+				assert_true(take_here());
+				assert_int_equal(walk.id, 2);
+				/*
+				 * Those of its innermost frame are the words of the frame outwards of it, and the
+				 * joint's.
+				 */
+				for (uint32_t index = outer + 1; index <= outer + inner; index++) {
+					come_in_turns(outer, inner, is_fp);
+					*word_of(index, is_fp) =
+						is_fp ? *word(frames[index - 1].fp) : *word_of(index, false) + 0x1000000;
+					assert_false(take_here() && walk.id == 2);
+				}
+			}
+}
+
+/*
+ * Frames that leave the register alone hand on what it holds: what the innermost has matters for
+ * the one that counts.
+ */
+static void a_frame_pointer_that_is_in_its_register_still_is_compared(void **state)
+{
+	(void)state;
+	for (int is_recalled = 0; is_recalled < 2; is_recalled++) {
+		begin_session(3);
+		push_all(5, true, 0x400000);
+
+		uint32_t outer = depth;
+
+		for (uint32_t turn = 0; turn < (is_recalled ? 7 : 1); turn++) {
+			depth = outer;
+			push_all(turn % 2 ? 1 : 3, false, turn % 2 ? 0x500000 : 0x600000);
+			assert_int_equal(take_here(), turn > 2);
+			if (turn < 3)
+				call_it(1 + turn % 2);
+		}
+		if (is_recalled) {
+			depth = outer;
+			push_all(1, false, 0x500000);
+			assert_true(take_here());
+		}
+		depth = outer;
+		push_all(3, false, 0x600000);
+
+		struct gmt_walk_start start = start_here();
+
+		start.fp = *word(start.fp);
+		assert_false(take_both(&start));
+		assert_true(take_both(&start));
+		start.fp = frames[depth - 1].fp;
+		assert_false(take_both(&start) && !is_recalled);
+	}
+}
+
+/*
+ * Calls from the innermost frame, by a function that keeps the frame pointer it was given
+ * `saved_words` below its frame's end.
+ */
+static void call_saving(uint32_t words, uint32_t saved_words, uint64_t site)
+{
+	const struct frame *outer = &frames[depth - 1];
+	const struct gmt_unwind_rule rule = {
+		.kind = GMT_UNWIND_BY_SP, .saved_words = (uint8_t)saved_words, .cfa_words = words
+	};
+
+	*word(outer->sp - 8) = outer->ip;
+	*word(outer->sp - saved_words * 8) = outer->fp;
+	frames[depth++] = (struct frame){ make_ip(rule, site), outer->sp - words * 8, 0 };
+}
+
+static void what_a_frame_had_below_the_stack_pointer_is_not_read(void **state)
+{
+	(void)state;
+	const size_t below = 3072;
+
+	/* It called one that saved its frame pointer far down; what it calls now ends above that. */
+	begin_session(4);
+	push_plain(true, 0x400000);
+	frames[depth - 1].sp = (uint64_t)(memory + below + 5);
+	call_saving(12, 10, 0x400000);
+	assert_false(take_here());
+	depth--;
+	call_saving(4, 3, 0x400000);
+	assert_int_equal(mprotect(memory, below * sizeof(*memory), PROT_NONE), 0);
+	assert_false(take_here());
+	assert_int_equal(mprotect(memory, below * sizeof(*memory), PROT_READ | PROT_WRITE), 0);
+}
+
+/*
+ * Two outer stacks of the same addresses, which stand in different places: the frame pointer of the
+ * innermost frame of both says which of them is meant. Inner parts are the same then, and the stack
+ * is not.
+ */
+static void go_to_outer(uint32_t which)
+{
+	depth = 1;
+	frames[0].sp = (uint64_t)&memory[WORDS - 4 - 40 * which];
+	push_plain(false, 0x400008);
+	push_plain(true, 0x400010);
+	frames[2].sp = (uint64_t)&memory[WORDS - 200];
+}
+
+static void a_recalled_part_is_not_put_before_an_outer_stack_that_only_looks_like_its_own(
+	void **state)
+{
+	(void)state;
+	begin_session(6);
+	for (uint32_t which = 0; which < 2; which++)
+		for (uint32_t turn = 0; turn < 3; turn++) {
+			go_to_outer(which);
+			if (turn < 2)
+				call_saving(4, 3, 0x400018);
+			call_saving(4, 3, 0x400020 + 8 * turn);
+			/* Of the second outer stack not the last one: it is that of the first. */
+			if (which && turn == 2)
+				break;
+			take_here();
+			call_it(1 + turn);
+		}
+	go_to_outer(0);
+	call_saving(4, 3, 0x400030);
+	take_here();
+	/* It is found at its own place. */
+	*word(frames[1].sp - 8) += 0x1000000;
+	assert_false(take_here());
+}
+
+/* Two words a frame, each of which is compared: as many frames as there is room for, and more. */
+static void a_memory_that_is_full_of_frame_pointers_takes_no_more(void **state)
+{
+	(void)state;
+	enum { MOST = GMT_WALK_FRAMES + 400, AT_ONCE = 200, RECORDS = 2 * MOST };
+	static uint64_t records[RECORDS];
+	const uint64_t top = (uint64_t)(records + RECORDS),
+				   site = make_ip((struct gmt_unwind_rule){ .kind = GMT_UNWIND_BY_FP,
+									  .saved_words = 2,
+									  .cfa_words = 2 },
+					   0x400000);
+	uint32_t fullest = 0;
+
+	for (uint32_t turn = 0; turn < 2 * MOST; turn++) {
+		uint32_t count = turn % MOST;
+
+		if (!count) {
+			begin_session(5);
+			walk.own_stack = (struct gmt_own_stack){ .low = (uintptr_t)records, .top = top };
+			continue;
+		}
+
+		struct gmt_walk_start start = {
+			.ip = site + 8, .sp = top - count * 16, .fp = top - count * 16
+		};
+		uint64_t *record = &records[RECORDS - 2 * count];
+
+		record[0] = start.fp + 16;
+		record[1] = count == 1
+			? make_ip((struct gmt_unwind_rule){ .kind = GMT_UNWIND_END }, 0x400000)
+			: site;
+		if (count % AT_ONCE)
+			continue;
+		assert_true(gmt_walk_capture(&walk, &start, 512));
+
+		uint32_t known = gmt_walk_count(&walk);
+
+		assert_true(known == count + 1 ||
+			(walk.ends == GMT_STACK_CUT && known >= GMT_WALK_NEW_FRAMES));
+		assert_int_equal(walk.addresses[walk.first], site + 8);
+		for (uint32_t i = 1; i < known; i++)
+			assert_int_equal(walk.addresses[walk.first + i],
+				i == count ? records[RECORDS - 1] : site);
+		fullest = known > fullest ? known : fullest;
+		if (turn < MOST || known < GMT_WALK_FRAMES - AT_ONCE)
+			continue;
+		/* One word from the middle, and the outermost one. */
+		for (uint32_t of = count / 2; of; of = of > 2 ? 2 : 0) {
+			uint64_t *value = &records[RECORDS - 2 * of];
+
+			assert_true(gmt_walk_capture(&walk, &start, 512) && walk.is_known);
+			*value += 16;
+			assert_true(gmt_walk_capture(&walk, &start, 512) && !walk.is_known);
+			*value -= 16;
+			assert_true(gmt_walk_capture(&walk, &start, 512));
+		}
+	}
+	assert_true(fullest > GMT_WALK_FRAMES - AT_ONCE && fullest < GMT_WALK_FRAMES);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_word_of_a_remembered_stack_is_compared),
+		cmocka_unit_test(each_word_of_a_recalled_part_is_compared),
+		cmocka_unit_test(a_frame_pointer_that_is_in_its_register_still_is_compared),
+		cmocka_unit_test(what_a_frame_had_below_the_stack_pointer_is_not_read),
+		cmocka_unit_test(
+			a_recalled_part_is_not_put_before_an_outer_stack_that_only_looks_like_its_own),
+		cmocka_unit_test(a_memory_that_is_full_of_frame_pointers_takes_no_more),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

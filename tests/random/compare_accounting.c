@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * usage: compare-accounting SNAPSHOT BOOKS
+ *
+ * Replays a recording of random-calls and holds it, at each of its checkpoints, against what the
+ * simulated driver said that lives: each block's space, device, number and bytes, and the sums of
+ * all devices. Of the first checkpoint that differs the differences are printed, each with the last
+ * events about the block. Exit codes: 0 equal, 1 different, 2 nothing can be concluded, as when
+ * events were dropped.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checkpoint.h"
+#include "reader/replay/replay.h"
+#include "reader/load/snapshot.h"
+#include "reader/stacks/traces.h"
+
+enum { SHOWN_DIFFERENCES = 8, SHOWN_EVENTS = 10 };
+
+#define ANY_BYTES UINT64_MAX
+#define ANY_DEVICE INT16_MIN
+
+/* A block, as the driver or the replay says. */
+struct fact {
+	uint64_t address; /* or handle */
+	uint64_t bytes, most_bytes; /* what is possible */
+	uint32_t references; /* 0: of no matter */
+	int16_t device;
+	uint8_t space;
+};
+
+struct facts {
+	GMT_VEC(struct fact) list;
+};
+
+struct comparison {
+	const struct gmt_snapshot *snapshot;
+	FILE *accounting;
+	GMT_VEC(struct gmt_snapshot_mark) marks; /* of checkpoints */
+	uint64_t compared, blocks;
+	size_t event; /* that is being played */
+	const struct gmt_snapshot_event *playing;
+	struct gmt_map handles; /* number of physical memory to its handle */
+	struct gmt_map libraries; /* live handles of libraries, which are modules to the recorder */
+	uint64_t unknown_frees, shown_frees;
+	bool differs;
+};
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "compare-accounting: %s\n", what);
+	exit(2);
+}
+
+static void *need(void *slot)
+{
+	if (!slot)
+		fail("out of memory");
+	return slot;
+}
+
+static void add(struct facts *facts, const struct fact *fact)
+{
+	struct fact *slot = need(gmt_vec_push(&facts->list));
+
+	*slot = *fact;
+}
+
+/*
+ * --- what the driver says
+ * -------------------------------------------------------------------------
+ */
+
+/* Items of one checkpoint. */
+struct items {
+	struct simcuda_item *list;
+	uint64_t count;
+};
+
+static bool is_graphics(const struct items *items, uint64_t handle)
+{
+	for (uint64_t i = 0; i < items->count; i++)
+		if (items->list[i].kind == SIMCUDA_KIND_GRAPHICS_RESOURCE &&
+			items->list[i].address == handle)
+			return true;
+	return false;
+}
+
+/* The largest mapping of a handle, and how many holders it has that the recorder cannot see. */
+static uint64_t largest_mapping(const struct items *items, uint64_t handle, uint32_t *ret_tiles)
+{
+	uint64_t largest = 0;
+
+	*ret_tiles = 0;
+	for (uint64_t i = 0; i < items->count; i++) {
+		const struct simcuda_item *item = &items->list[i];
+
+		if (item->object != handle)
+			continue;
+		if (item->kind == SIMCUDA_KIND_TILES)
+			++*ret_tiles;
+		if (item->kind == SIMCUDA_KIND_MAPPING && item->size_bytes > largest)
+			largest = item->size_bytes;
+	}
+	return largest;
+}
+
+/* Where things of each kind are in a recording; 0: nowhere. */
+static const uint8_t space_of[] = {
+	[SIMCUDA_KIND_DEVICE] = GMT_SPACE_DEVICE,
+	[SIMCUDA_KIND_MANAGED] = GMT_SPACE_MANAGED,
+	[SIMCUDA_KIND_PINNED] = GMT_SPACE_PINNED,
+	[SIMCUDA_KIND_REGISTERED] = GMT_SPACE_REGISTERED,
+	[SIMCUDA_KIND_POOL_BLOCK] = GMT_SPACE_POOL,
+	[SIMCUDA_KIND_GRAPH_BLOCK] = GMT_SPACE_GRAPH,
+	[SIMCUDA_KIND_IPC] = GMT_SPACE_IPC,
+	[SIMCUDA_KIND_IMPORTED_BLOCK] = GMT_SPACE_IPC,
+	[SIMCUDA_KIND_EXTERNAL_BUFFER] = GMT_SPACE_EXTERNAL_VIEW,
+	[SIMCUDA_KIND_EXTERNAL_MEMORY] = GMT_SPACE_EXTERNAL,
+	[SIMCUDA_KIND_ARRAY] = GMT_SPACE_ARRAY,
+	[SIMCUDA_KIND_MIPMAP] = GMT_SPACE_ARRAY,
+	[SIMCUDA_KIND_GRAPHICS_RESOURCE] = GMT_SPACE_GRAPHICS,
+	[SIMCUDA_KIND_PHYSICAL] = GMT_SPACE_VMM,
+	[SIMCUDA_KIND_IMPORTED_PHYSICAL] = GMT_SPACE_VMM_IMPORTED,
+	[SIMCUDA_KIND_MULTICAST] = GMT_SPACE_MULTICAST,
+	[SIMCUDA_KIND_CONTEXT] = GMT_SPACE_CONTEXT,
+	[SIMCUDA_KIND_GREEN_CONTEXT] = GMT_SPACE_CONTEXT,
+	[SIMCUDA_KIND_MODULE] = GMT_SPACE_MODULE,
+};
+
+static bool physical_fact(const struct items *items, const struct simcuda_item *item,
+	struct fact *fact)
+{
+	uint32_t tiles;
+	uint64_t mapped_bytes = largest_mapping(items, item->address, &tiles);
+
+	if (item->kind == SIMCUDA_KIND_IMPORTED_PHYSICAL)
+		fact->bytes = mapped_bytes; /* so large it is at least, as far as anybody can know */
+	else if (item->device < 0)
+		fact->space = GMT_SPACE_VMM_HOST;
+	/* Descriptors and the tiles of arrays keep it where only the driver knows. */
+	return item->references || item->mappings != tiles;
+}
+
+/* False: the recorder does not tell of it. */
+static bool fact_of(const struct items *items, const struct simcuda_item *item,
+	struct fact *ret_fact)
+{
+	struct fact fact = { .address = item->address,
+		.bytes = item->size_bytes,
+		.most_bytes = item->size_bytes,
+		.device = (int16_t)item->device };
+	bool is_told = true;
+
+	fact.space = (size_t)item->kind < sizeof(space_of) ? space_of[item->kind] : 0;
+	switch (item->kind) {
+	case SIMCUDA_KIND_IPC:
+		fact.references = item->references;
+		break;
+	case SIMCUDA_KIND_MIPMAP:
+		/* What shows a mapped resource is the resource's. */
+		is_told = !item->object || !is_graphics(items, item->object);
+		if (item->object) {
+			fact.space = GMT_SPACE_EXTERNAL_ARRAY;
+			fact.bytes = fact.most_bytes = 0;
+		}
+		break;
+	case SIMCUDA_KIND_GRAPHICS_RESOURCE:
+		/* How large it is nobody says. */
+		fact.bytes = fact.most_bytes = 0;
+		break;
+	case SIMCUDA_KIND_PHYSICAL:
+	case SIMCUDA_KIND_IMPORTED_PHYSICAL:
+		is_told = physical_fact(items, item, &fact);
+		break;
+	case SIMCUDA_KIND_MULTICAST:
+		fact.device = ANY_DEVICE;
+		break;
+	case SIMCUDA_KIND_MODULE:
+		is_told = !item->object;
+		fact.bytes = 0;
+		fact.most_bytes = ANY_BYTES;
+		break;
+	case SIMCUDA_KIND_CONTEXT:
+	case SIMCUDA_KIND_GREEN_CONTEXT:
+		/* What it takes is measured, on a device that other threads use too. */
+		fact.bytes = 0;
+		fact.most_bytes = ANY_BYTES;
+		break;
+	default:
+		break;
+	}
+	*ret_fact = fact;
+	return fact.space && is_told;
+}
+
+/*
+ * --- what the replay says
+ * -------------------------------------------------------------------------
+ */
+
+static uint64_t handle_of(const struct comparison *comparison, uint64_t number)
+{
+	uint64_t handle;
+
+	return gmt_map_find(&comparison->handles, number, &handle) ? handle : number;
+}
+
+static void list_books(const struct comparison *comparison, const struct gmt_accounting *accounting,
+	struct facts *facts)
+{
+	struct gmt_account_place place;
+
+	for (size_t cursor = 0;
+		gmt_accounting_next_block(accounting, GMT_ACCOUNTING_ALL_OF_CUDA, &cursor, &place);) {
+		const struct gmt_account_site *site = &accounting->sites.items[place.block.site];
+		struct fact fact = {
+			.address = place.address,
+			.bytes = place.block.size_bytes,
+			.space = (uint8_t)accounting->spaces.items[site->space].space,
+			.device = accounting->accounts.items[site->account].device,
+			.references = place.block.references,
+		};
+		uint64_t unused;
+
+		if (gmt_space_realm(fact.space) == GMT_REALM_HANDLE)
+			fact.address = handle_of(comparison, place.address);
+		/* What the driver counts as a context's, or in each context. */
+		if (fact.space == GMT_SPACE_LIMIT ||
+			gmt_map_find(&comparison->libraries, fact.address, &unused))
+			continue;
+		add(facts, &fact);
+	}
+}
+
+/*
+ * --- comparing
+ * ------------------------------------------------------------------------------------
+ */
+
+static int by_space_and_address(const void *a, const void *b)
+{
+	const struct fact *left = a, *right = b;
+
+	if (left->space != right->space)
+		return left->space < right->space ? -1 : 1;
+	return left->address < right->address ? -1 : left->address > right->address;
+}
+
+static bool is_about(const struct gmt_snapshot_event *event, const struct fact *fact)
+{
+	struct gmt_snapshot_object about = gmt_snapshot_object(event);
+
+	return event->address == fact->address || about.object == fact->address;
+}
+
+static void print_events(const struct comparison *comparison, const struct fact *fact)
+{
+	size_t shown[SHOWN_EVENTS], count = 0;
+
+	for (size_t i = comparison->event; i-- > 0 && count < SHOWN_EVENTS;) {
+		struct gmt_snapshot_event event = gmt_snapshot_event(comparison->snapshot, i);
+
+		if (is_about(&event, fact))
+			shown[count++] = i;
+	}
+	while (count-- > 0) {
+		struct gmt_snapshot_event event = gmt_snapshot_event(comparison->snapshot, shown[count]);
+		const struct gmt_api *api = gmt_snapshot_api(comparison->snapshot, event.api);
+		struct gmt_snapshot_object about = gmt_snapshot_object(&event);
+
+		printf("    event %zu thread %u %s %s %s address %#" PRIx64 " size %" PRIu64
+			   " device %d object %#" PRIx64 " offset %#" PRIx64 " context %u result %u\n",
+			shown[count], event.thread, gmt_kind_name(event.kind), gmt_space_name(event.space),
+			api ? api->name.text : "?", event.address, event.size_bytes, event.device, about.object,
+			about.offset, about.context, event.result);
+	}
+}
+
+static void print_fact(const char *who, const struct fact *fact)
+{
+	printf("  %s: %s %#" PRIx64 " on device %d, %" PRIu64 " bytes, %u references\n", who,
+		gmt_space_name(fact->space), fact->address, fact->device, fact->bytes, fact->references);
+}
+
+static bool are_equal(const struct fact *driver, const struct fact *replay)
+{
+	return replay->bytes >= driver->bytes && replay->bytes <= driver->most_bytes &&
+		(driver->device == ANY_DEVICE || driver->device == replay->device) &&
+		(!driver->references || driver->references == replay->references);
+}
+
+/* One of the two may be NULL. */
+static void differ(struct comparison *comparison, const struct fact *driver,
+	const struct fact *replay)
+{
+	comparison->differs = true;
+	if (driver)
+		print_fact("the driver has", driver);
+	if (replay)
+		print_fact("the replay has", replay);
+	print_events(comparison, driver ? driver : replay);
+}
+
+static void compare_facts(struct comparison *comparison, const struct facts *driver,
+	const struct facts *replay)
+{
+	size_t d = 0, r = 0, shown = 0;
+
+	while ((d < driver->list.count || r < replay->list.count) && shown < SHOWN_DIFFERENCES) {
+		const struct fact *left = d < driver->list.count ? &driver->list.items[d] : NULL;
+		const struct fact *right = r < replay->list.count ? &replay->list.items[r] : NULL;
+		int order = !left ? 1 : !right ? -1 : by_space_and_address(left, right);
+
+		d += order <= 0;
+		r += order >= 0;
+		if (order == 0 && are_equal(left, right))
+			continue;
+		differ(comparison, order <= 0 ? left : NULL, order >= 0 ? right : NULL);
+		shown++;
+	}
+}
+
+/* The sums that reports show, of what is CUDA's own. */
+static void compare_sums(struct comparison *comparison, const struct facts *driver,
+	const struct gmt_accounting *accounting)
+{
+	for (int16_t device = GMT_DEVICE_HOST; device < 2; device++) {
+		const struct gmt_account *account =
+			gmt_accounting_find_account(accounting, GMT_LAYER_CUDA, device);
+		uint64_t bytes = 0, replayed = account ? account->live_bytes : 0;
+
+		for (size_t i = 0; i < driver->list.count; i++)
+			if (driver->list.items[i].device == device &&
+				gmt_space_layer(driver->list.items[i].space) == GMT_LAYER_CUDA)
+				bytes += driver->list.items[i].bytes;
+		if (bytes == replayed)
+			continue;
+		printf("  on device %d the driver has %" PRIu64 " bytes, the replay %" PRIu64 "\n", device,
+			bytes, replayed);
+		comparison->differs = true;
+	}
+}
+
+static void read_items(struct comparison *comparison, struct items *ret_items)
+{
+	struct checkpoint checkpoint;
+
+	if (fread(&checkpoint, sizeof(checkpoint), 1, comparison->accounting) != 1)
+		fail("the books have fewer checkpoints than the recording");
+	ret_items->count = checkpoint.count;
+	ret_items->list = need(calloc(checkpoint.count + 1, sizeof(*ret_items->list)));
+	if (fread(ret_items->list, sizeof(*ret_items->list), checkpoint.count,
+			comparison->accounting) != checkpoint.count)
+		fail("the books are cut");
+}
+
+static void compare(struct comparison *comparison, const struct gmt_accounting *accounting)
+{
+	const struct gmt_compacted *compacted = &comparison->snapshot->compacted;
+	struct facts driver = { 0 }, replay = { 0 };
+	struct items items;
+	struct fact fact;
+
+	read_items(comparison, &items);
+	comparison->compared++;
+	/* What lived at moments that were folded is not known. */
+	if (comparison->differs ||
+		(compacted->has_compacted_prefix &&
+			comparison->marks.items[comparison->compared - 1].stamp < compacted->fold.stamp)) {
+		free(items.list);
+		return;
+	}
+	for (uint64_t i = 0; i < items.count; i++)
+		if (fact_of(&items, &items.list[i], &fact))
+			add(&driver, &fact);
+	list_books(comparison, accounting, &replay);
+	comparison->blocks += driver.list.count;
+	qsort(driver.list.items, driver.list.count, sizeof(fact), by_space_and_address);
+	qsort(replay.list.items, replay.list.count, sizeof(fact), by_space_and_address);
+	compare_facts(comparison, &driver, &replay);
+	compare_sums(comparison, &driver, accounting);
+	if (comparison->differs)
+		printf("  that is at checkpoint %" PRIu64 ", before event %zu\n", comparison->compared,
+			comparison->event);
+	gmt_vec_fini(&driver.list);
+	gmt_vec_fini(&replay.list);
+	free(items.list);
+}
+
+/*
+ * --- the replay, looked on
+ * ------------------------------------------------------------------------
+ */
+
+static void note_library(struct comparison *comparison, const struct gmt_snapshot_event *event)
+{
+	const struct gmt_api *api = gmt_snapshot_api(comparison->snapshot, event->api);
+
+	if (event->space != GMT_SPACE_MODULE || !api || api->name.length < 9 ||
+		memcmp(api->name.text, "cuLibrary", 9))
+		return;
+	if (event->kind == GMT_KIND_ALLOC && !gmt_map_put(&comparison->libraries, event->address, 0))
+		fail("out of memory");
+	if (event->kind == GMT_KIND_FREE)
+		gmt_map_remove(&comparison->libraries, event->address, NULL);
+}
+
+static bool before(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, size_t index)
+{
+	struct comparison *comparison = user;
+
+	if (replay->accounting.anomalies.unknown_frees + replay->accounting.anomalies.missed_frees !=
+			comparison->unknown_frees &&
+		comparison->shown_frees++ < SHOWN_DIFFERENCES) {
+		struct fact of = { .address = comparison->playing->address };
+
+		printf("  event %zu frees what does not live, or gives what does:\n", comparison->event);
+		comparison->event++;
+		print_events(comparison, &of);
+	}
+	comparison->unknown_frees =
+		replay->accounting.anomalies.unknown_frees + replay->accounting.anomalies.missed_frees;
+	comparison->event = index;
+	while (comparison->compared < comparison->marks.count &&
+		event->stamp > comparison->marks.items[comparison->compared].stamp)
+		compare(comparison, &replay->accounting);
+	comparison->playing = event;
+	note_library(comparison, event);
+	return true;
+}
+
+static bool began(void *user, const struct gmt_replay *replay,
+	const struct gmt_snapshot_event *event, uint32_t site)
+{
+	struct comparison *comparison = user;
+
+	(void)replay;
+	(void)site;
+	if (gmt_space_realm(event->space) == GMT_REALM_HANDLE &&
+		comparison->playing->kind == GMT_KIND_ALLOC &&
+		!gmt_map_put(&comparison->handles, event->address, comparison->playing->address))
+		fail("out of memory");
+	return true;
+}
+
+static bool finished(void *user, const struct gmt_replay *replay)
+{
+	struct comparison *comparison = user;
+
+	comparison->event = replay->events;
+	while (comparison->compared < comparison->marks.count)
+		compare(comparison, &replay->accounting);
+	return true;
+}
+
+static void find_marks(struct comparison *comparison)
+{
+	const struct gmt_snapshot *snapshot = comparison->snapshot;
+	struct gmt_snapshot_mark *slot;
+	char name[32];
+
+	for (size_t i = 0; i < snapshot->marks.count; i++) {
+		snprintf(name, sizeof(name), "checkpoint %zu", comparison->marks.count + 1);
+		if (strcmp(snapshot->marks.items[i].name, name))
+			continue;
+		slot = need(gmt_vec_push(&comparison->marks));
+		*slot = snapshot->marks.items[i];
+	}
+}
+
+/* A driver that is as good as its word never frees what it has not given. */
+static void check_anomalies(struct comparison *comparison,
+	const struct gmt_accounting_anomalies *anomalies)
+{
+	if (!anomalies->unknown_frees && !anomalies->missed_frees && !anomalies->size_mismatches &&
+		!anomalies->impossible_sizes)
+		return;
+	printf("  anomalies: %" PRIu64 " unknown frees, %" PRIu64 " missed frees, %" PRIu64
+		   " other sizes, %" PRIu64 " impossible sizes\n",
+		anomalies->unknown_frees, anomalies->missed_frees, anomalies->size_mismatches,
+		anomalies->impossible_sizes);
+	comparison->differs = true;
+}
+
+int main(int argc, char **argv)
+{
+	struct gmt_traces_options trace_options = { .native = GMT_TRACES_NONE };
+	struct comparison comparison = { 0 };
+	struct gmt_replay_observer observer = {
+		.before = before,
+		.began = began,
+		.finished = finished,
+		.user = &comparison,
+	};
+	struct gmt_replay_options options = {
+		.until_ns = GMT_REPLAY_TO_END,
+		.observers = &observer,
+		.observer_count = 1,
+	};
+	struct gmt_traces traces = { 0 };
+	struct gmt_replay replay = { 0 };
+	struct gmt_snapshot *snapshot;
+	struct gmt_error error;
+
+	if (argc != 3) {
+		fputs("usage: compare-accounting SNAPSHOT BOOKS\n", stderr);
+		return 2;
+	}
+	comparison.accounting = fopen(argv[2], "rbe");
+	if (!comparison.accounting)
+		fail("the books cannot be opened");
+	if (gmt_snapshot_load(argv[1], NULL, &snapshot, &error))
+		fail(error.text);
+	if (!gmt_snapshot_complete(snapshot))
+		fail("the recording is not complete: events are missing, so that nothing can be concluded");
+	comparison.snapshot = snapshot;
+	find_marks(&comparison);
+	if (gmt_traces_init(&traces, snapshot, &trace_options, &error) ||
+		gmt_replay_init(&replay, snapshot, &traces, &options, &error))
+		fail(error.text);
+	check_anomalies(&comparison, &replay.accounting.anomalies);
+	if (fgetc(comparison.accounting) != EOF)
+		fail("the recording has fewer checkpoints than the books");
+	printf("%" PRIu64 " checkpoints, %" PRIu64 " events, %" PRIu64 " blocks compared: %s\n",
+		comparison.compared, replay.events, comparison.blocks,
+		comparison.differs ? "different" : "equal");
+	gmt_replay_fini(&replay);
+	gmt_traces_fini(&traces);
+	gmt_snapshot_free(snapshot);
+	gmt_vec_fini(&comparison.marks);
+	gmt_map_fini(&comparison.handles);
+	gmt_map_fini(&comparison.libraries);
+	fclose(comparison.accounting);
+	return comparison.differs;
+}

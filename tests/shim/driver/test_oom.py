@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""What is recorded when the driver refuses a request, and what the program sees of that: nothing."""
+import unittest
+
+import shared_recordings
+import tap
+from definitions import Kind
+from snapshots import Recording, built
+
+PROGRAM = built("oom")
+MIB = 1 << 20
+BLOCK_BYTES = 64 * MIB
+BLOCKS = 15  # of the device's 1000 MiB, which leaves 40
+
+
+def run(how, **environment):
+    return Recording([PROGRAM, how], environment={"SIMCUDA_MEMORY": "1000M", **environment})
+
+
+class Oom(unittest.TestCase):
+    def test_a_refusal_is_followed_by_what_the_driver_had_at_that_moment(self):
+        recording = run("alone")
+        (event,) = (event for event in recording.events() if event["kind"] == Kind.ALLOC_FAILED)
+        (oom,) = recording.records("oom")
+        self.assertEqual((oom["stamp"], oom["thread"], oom["device"]), (event["stamp"], event["thread"], 0))
+        self.assertEqual((oom["free_bytes"], oom["total_bytes"]), (40 * MIB, 1000 * MIB))
+        self.assertEqual((event["size_bytes"], event["result"]), (BLOCK_BYTES, 2))
+        self.assertNotEqual(event["stack"], 0)
+
+    def test_errno_the_last_error_and_the_current_context_stay_the_drivers(self):
+        recording = run("alone")
+        self.assertEqual((recording.code, recording.out.strip()), (0, "0"), recording.err)
+
+    def test_a_capture_that_goes_on_stays_valid_and_the_thread_keeps_its_mode(self):
+        recording = run("capture")
+        self.assertEqual((recording.code, recording.out.strip()), (0, "0"), recording.err)
+        (oom,) = recording.records("oom")
+        self.assertEqual(oom["total_bytes"], 1000 * MIB)
+
+    def test_another_device_than_the_current_one_is_not_asked(self):
+        recording = run("device", SIMCUDA_DEVICES="2")
+        self.assertEqual((recording.code, recording.out.strip()), (0, "0"), recording.err)
+        (oom,) = recording.records("oom")
+        self.assertEqual((oom["device"], oom["free_bytes"], oom["total_bytes"]), (1, 0, 0))
+
+    def test_a_request_that_makes_no_sense_is_no_lack_of_memory(self):
+        recording = run("nothing")
+        self.assertEqual(recording.code, 0, recording.err)
+        (event,) = recording.events()
+        self.assertEqual((event["kind"], event["result"]), (Kind.ALLOC_FAILED, 1))
+        self.assertEqual(recording.records("oom"), [])
+
+    def test_a_process_that_dies_of_it_keeps_it(self):
+        for how, code in (("abort", -6), ("kill", -9)):
+            with self.subTest(how):
+                recording = run(how)
+                self.assertIn(recording.code, (code, 128 - code))
+                # What the file itself has; its memory would not outlive the machine.
+                shared_recordings.remove_of_folder(recording.folder)
+                events = recording.events()
+                self.assertEqual([event["kind"] for event in events], [Kind.ALLOC] * BLOCKS + [Kind.ALLOC_FAILED])
+                (oom,) = recording.records("oom")
+                self.assertEqual(oom["stamp"], events[-1]["stamp"])
+                report = recording.report()
+                self.assertFalse(report["complete"])
+                self.assertEqual(recording.totals()["refused_count"], 1)
+
+    def test_ten_thousand_refusals_in_a_loop_are_all_recorded_and_few_of_them_are_waited_for(self):
+        recording = run("loop")
+        self.assertEqual((recording.code, recording.out.strip()), (0, "0"), recording.err)
+        kinds = [event["kind"] for event in recording.events()]
+        self.assertEqual(kinds.count(Kind.ALLOC_FAILED), 10001)
+        self.assertEqual(len(recording.records("oom")), 10001)
+        # Each wait is a sync point: four in a row, four a second; besides, one for each mebibyte and second.
+        seconds = 1 + recording.report()["process"]["duration_ns"] / 1e9
+        self.assertLess(len(recording.records("sync")), 12 + 9 * seconds)
+
+
+if __name__ == "__main__":
+    tap.main()

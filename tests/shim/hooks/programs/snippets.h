@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_SNIPPETS_H
+#define GMT_SNIPPETS_H
+
+/*
+ * How to call each hooked function once, and what must be recorded of that. For snippets*.c alone.
+ *
+ *	SNIPPET(cuMemAlloc_v2)
+ *	{
+ *		CUdeviceptr block;
+ *
+ *		OK(call(&block, 1000));
+ *		SAW(alloc, device, .address = block, .size = 1000);
+ *		free_block(block);
+ *	}
+ *
+ * `call` is the function under test, of its own type, as the road under test gave it. A snippet
+ * sets up what it needs, and ends it, by functions of the driver from dlsym; every hooked call of
+ * the whole program is followed by SAW of what it must leave behind, in order, or by nothing when
+ * it leaves nothing. A row of hooks.def without a snippet does not link.
+ */
+
+/*
+ * Old forms and forms for per-thread streams are functions of their own: the headers declare all.
+ */
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "wrappers/cuda_types.h"
+#include "simcuda/driver/extra_declarations.h"
+
+/*
+ * What the recorder must have seen. `api` NULL: the snippet's own function. Events say nothing
+ * where a member is 0.
+ */
+struct seen {
+	const char *api, *kind, *space;
+	unsigned long long address, size, object, stream;
+	int device;
+};
+
+void saw(const struct seen *seen);
+#define SAW(in_kind, in_space, ...) \
+	saw(&(struct seen){ .kind = #in_kind, .space = #in_space, ##__VA_ARGS__ })
+
+/*
+ * A call that must succeed; errno is set before it, and whether it is the same after it is printed.
+ */
+#define OK(expression) check((set_errno(), (int)(expression)), #expression)
+void set_errno(void);
+void check(int result, const char *expression);
+
+/*
+ * A call that must be refused: the second end of something. What it named is recorded once more, as
+ * refused.
+ */
+#ifndef IS_REAL_DEVICE
+#define AGAIN(in_space, expression, ...) \
+	(set_errno(), refuse((int)(expression), #expression), SAW(free_failed, in_space, ##__VA_ARGS__))
+#else
+/* A real driver's handles are pointers: what has ended may be anything by then. */
+#define AGAIN(...) ((void)0)
+#endif
+void refuse(int result, const char *expression);
+
+/* The function under test, in a snippet of its own name. */
+#define SNIPPET(symbol) \
+	static void run_##symbol(__typeof__(&symbol) call); \
+	void snippet_##symbol(void *function); \
+	void snippet_##symbol(void *function) \
+	{ \
+		run_##symbol((__typeof__(&symbol))function); \
+	} \
+	static void run_##symbol(__typeof__(&symbol) call)
+
+/* Of the runtime: a program with the runtime inside itself is seen at the driver's function. */
+#define RUNTIME_SNIPPET(symbol, driver_symbol) \
+	const char below_##symbol[] = #driver_symbol; \
+	SNIPPET(symbol)
+
+/* A function of the driver, for what is around the call under test. */
+void *driver(const char *symbol);
+#define D(symbol) ((__typeof__(&symbol))driver(#symbol))
+
+/* A number or pointer as events hold it. */
+#define N(value) ((unsigned long long)(uintptr_t)(value))
+
+/* What is recorded of no stream, where none means the thread's own. */
+#define OWN N(CU_STREAM_PER_THREAD)
+
+#define MIB ((size_t)1 << 20)
+#define UNIT (2 * MIB) /* of virtual memory management */
+#define CONTEXT_BYTES (50 * MIB) /* what test_routes.py says that a context costs */
+
+/* Set up and end things that several files need; all are followed by SAW themselves. */
+CUdeviceptr make_block(size_t size_bytes);
+void free_block(CUdeviceptr address);
+void free_host(void *address);
+void free_later(CUdeviceptr address);
+void unregister(void *memory);
+void *plain_memory(void); /* 64 KiB, aligned, never freed */
+CUmemoryPool make_pool(void); /* whose memory other processes may import */
+void destroy_pool(CUmemoryPool pool);
+CUmemoryPool import_pool(CUmemoryPool pool);
+CUmemGenericAllocationHandle make_memory(void); /* UNIT bytes of device 0, exportable */
+void release_memory(CUmemGenericAllocationHandle handle);
+void destroy_array(void *array);
+void destroy_mipmap(void *mipmap);
+void close_ipc(CUdeviceptr address);
+CUipcMemHandle foreign_handle(void); /* of 7000 bytes of another process */
+CUexternalMemory import_external(void); /* 1 MiB */
+void destroy_external(CUexternalMemory memory);
+CUdeviceptr add_nodes(CUgraph graph, size_t size_bytes, int is_freed);
+void saw_executable(const char *api, CUgraphExec exec, unsigned long long flags, CUdeviceptr block,
+	size_t size_bytes);
+CUgraphExec make_executable(CUgraph *ret_graph, int is_freed);
+void destroy_executable(CUgraphExec exec, CUgraph graph);
+
+/* What the current device has less, from one call to the next; nothing is recorded of it. */
+size_t bytes_taken(void);
+
+#endif

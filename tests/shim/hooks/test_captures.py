@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""While streams are captured, calls make nodes and no blocks, and the recorder's own questions spoil no capture."""
+import collections
+import os
+import subprocess
+import unittest
+
+import tap
+from definitions import Kind
+from snapshots import SIMCUDA, Recording, built
+
+PROGRAM = built("captures")
+MACHINE = {"SIMCUDA_DEVICES": "2", "SIMCUDA_MEMORY": "1000M", "SIMCUDA_MODULE_MEMORY": "1M", "SIMCUDA_LIMIT_MEMORY": "1"}
+ACTIVE, SPOILT = "1", "2"
+CAPTURED = {1000: "capture_memory", 1100: "capture_by_runtime", 1200: "capture_from_pool"}
+
+
+class Captures(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.recording = Recording([PROGRAM], environment=MACHINE)
+        cls.lines = [line.split() for line in cls.recording.out.splitlines()]
+        cls.events = cls.recording.events()
+
+    def test_what_becomes_of_captures_is_the_same_without_a_recorder(self):
+        plain = subprocess.run([PROGRAM], env={**os.environ, **MACHINE, "LD_LIBRARY_PATH": SIMCUDA}, capture_output=True,
+                               text=True, timeout=60)
+        self.assertEqual((plain.returncode, self.recording.code), (0, 0), self.recording.err)
+        self.assertEqual(self.recording.out.splitlines(), plain.stdout.splitlines())
+        self.assertEqual(len(self.lines), 126)
+
+    def test_calls_spoil_captures_here_as_modes_and_threads_say(self):
+        # Otherwise the comparison would say nothing.
+        spoilt = {tuple(line[:2]) for line in self.lines if line[2] == "allocate" and line[4] == SPOILT}
+        self.assertEqual(spoilt, {("global", "same"), ("global", "other"), ("thread_local", "same")})
+        self.assertEqual({line[4] for line in self.lines if line[2] in ("make_context", "map_memory", "set_limit",
+                                                                        "ask_for_memory", "capture_memory")}, {ACTIVE})
+
+    def test_captured_memory_is_nodes_and_no_block(self):
+        for size, action in CAPTURED.items():
+            with self.subTest(action):
+                made = [event for event in self.events if event["size_bytes"] == size]
+                self.assertEqual({event["kind"] for event in made}, {Kind.NODE_ALLOC})
+                done = [line for line in self.lines if line[2] == action and line[4] == ACTIVE]
+                self.assertEqual(len(made), len(done))
+                self.assertEqual(len(made), 6)
+                freed = [event for event in self.events if event["kind"] == Kind.NODE_FREE and
+                         event["address"] in {event["address"] for event in made}]
+                self.assertGreaterEqual(len(freed), 6)
+
+    def test_what_a_spoilt_capture_refuses_is_recorded_as_refused(self):
+        # Results of cuMemAlloc_v2, where it went well of its free, and of the captured call.
+        given = [line[3].split(",") for line in self.lines if line[2] == "capture_after_allocation"]
+        results = [results[2] if results[0] == "0" else results[1] for results in given]
+        recorded = collections.Counter(event["kind"] for event in self.events if event["size_bytes"] == 1250)
+        self.assertEqual(recorded, {Kind.NODE_ALLOC: results.count("0"), Kind.ALLOC_FAILED: results.count("901")})
+        self.assertEqual(len(results), 6)
+        self.assertGreater(results.count("901"), 1)
+
+    def test_memory_of_another_stream_is_blocks_meanwhile_and_after(self):
+        kinds = collections.Counter((event["kind"], event["size_bytes"]) for event in self.events)
+        self.assertEqual((kinds[Kind.ALLOC, 1300], kinds[Kind.NODE_ALLOC, 1300]), (6, 0))
+        self.assertEqual((kinds[Kind.ALLOC, 1800], kinds[Kind.NODE_ALLOC, 1800]), (1, 0))
+
+    def test_what_does_not_fit_is_refused_in_a_capture_as_elsewhere(self):
+        refused = [event for event in self.events if event["kind"] == Kind.ALLOC_FAILED and event["result"] == 2]
+        expected = sum(line[3].split(",")[0] == "2" for line in self.lines if "too_much" in line[2])
+        self.assertGreater(expected, 6)
+        self.assertEqual(len(refused), expected)
+
+    def test_a_graph_that_is_launched_meanwhile_leaves_nothing(self):
+        launched = [line for line in self.lines if line[2] == "launch_other_graph" and line[3].startswith("0")]
+        self.assertEqual(len([event for event in self.events if event["kind"] == Kind.LAUNCH]), len(launched))
+        self.assertTrue(launched)
+
+    def test_nothing_lives_in_the_end_and_nothing_was_freed_that_did_not(self):
+        report = self.recording.report()
+        self.assertEqual(self.recording.totals()["live_bytes"], 0)
+        self.assertEqual((report["anomalies"]["unknown_frees"], report["anomalies"]["missed_frees"]), (0, 0))
+
+
+if __name__ == "__main__":
+    tap.main()

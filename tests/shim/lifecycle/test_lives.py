@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""Processes that come and go in each way that there is: each is recorded by itself, up to its end."""
+import time
+import unittest
+
+import tap
+from definitions import Kind
+from snapshots import Recording, built, cli, events, records, report
+
+LONG_S = 240  # only a deadlock lasts so long
+CODE = 5     # what lives-ends says in its end
+LIVES, ENDS = built("lives"), built("lives-ends")
+
+
+def sizes(path):
+    return [event["size_bytes"] for event in events(path)]
+
+
+def records_end(path):
+    """Whether the file has its end by now. It may be empty yet."""
+    return '"record":"end"' in cli("dump", "--json", path).stdout
+
+
+class Lives(unittest.TestCase):
+    def run_mode(self, *arguments, program=LIVES, code=0, options=None):
+        run = Recording([program, *arguments], options, timeout=LONG_S)
+        self.assertEqual((run.code, run.err), (code, ""))
+        return run
+
+    def check_whole(self, run, *expected):
+        """One snapshot for each list of sizes, each with its end, and nothing more."""
+        self.assertEqual(sorted(sizes(path) for path in run.files), sorted(expected))
+        for path in run.files:
+            self.assertTrue(report(path)["complete"], path)
+
+
+class Children(Lives):
+    # A lock of the driver that another thread holds stays locked in such a child: the recorder's is not to be the one.
+    ALONE = {"samples": "off"}
+
+    def test_a_child_by_clone_that_no_handler_is_told_of_has_a_file_of_its_own(self):
+        self.check_whole(self.run_mode("clone", options=self.ALONE), [1111, 3333], [2222])
+
+    def test_a_child_by_clone3_that_no_handler_is_told_of_has_a_file_of_its_own(self):
+        self.check_whole(self.run_mode("clone3", options=self.ALONE), [1111, 3333], [2222])
+
+    def test_a_guest_in_memory_that_records_nothing_yet_begins_no_recording(self):
+        self.check_whole(self.run_mode("guest-first"), [1111, 3333])
+
+    def test_what_a_guest_allocates_in_its_parents_memory_is_in_its_parents_file(self):
+        self.check_whole(self.run_mode("guest-later"), [1111, 2222, 3333])
+
+    def test_the_end_of_a_guest_is_not_the_end_of_the_recording(self):
+        self.check_whole(self.run_mode("guest-by-clone"), [1111, 3333])
+
+    def test_a_spawned_program_has_a_file_of_its_own(self):
+        self.check_whole(self.run_mode("spawn"), [1111, 3333], [2222])
+
+    def test_children_forked_beside_busy_threads_end_and_leave_the_recording_alone(self):
+        run = self.run_mode("forks-beside-threads")
+        by_kinds = {}
+        for path in run.files:
+            self.assertTrue(report(path)["complete"], path)
+            by_kinds.setdefault(frozenset(event["kind"] for event in events(path)), []).append(path)
+        (parent,) = by_kinds.pop(frozenset({Kind.ALLOC, Kind.FREE}))
+        result = report(parent)
+        self.assertEqual((result["events"]["dropped"], result["devices"][0]["layers"][0]["live_bytes"]), (0, 0))
+        self.assertEqual([len(paths) for paths in by_kinds.values()], [20])
+        self.assertEqual(list(by_kinds), [frozenset({Kind.ALLOC_FAILED})])
+
+    def test_a_child_that_stays_keeps_nothing_of_its_parents_recorder(self):
+        run = self.run_mode("child-that-stays")
+        self.assertEqual(run.out, "0\n")
+        self.check_whole(run, [1111])
+
+    def test_a_daemon_that_closed_everything_is_recorded_to_its_end(self):
+        run = self.run_mode("daemon")
+        deadline = time.monotonic() + LONG_S
+        while time.monotonic() < deadline and not (run.files and records_end(run.file)):
+            time.sleep(0.1)
+        self.check_whole(run, [1111, 3333])
+
+
+class Descriptors(Lives):
+    def test_the_recorder_holds_nothing_open_among_the_programs_descriptors(self):
+        self.assertEqual(self.run_mode("descriptors").out, "")
+
+
+class Ends(Lives):
+    def test_each_end_in_order_leaves_a_whole_file(self):
+        for how in ("return", "exit", "exit_plainly", "Exit", "quick_exit", "exit_of_another", "exit_of_two",
+                    "exit_in_handler"):
+            with self.subTest(how):
+                self.check_whole(self.run_mode(how, program=ENDS, code=CODE), [1111])
+
+    def test_the_end_of_the_only_thread_is_the_end_of_the_recording(self):
+        self.check_whole(self.run_mode("end_of_main", program=ENDS), [1111])
+
+    def test_an_exit_beside_busy_threads_leaves_a_whole_file(self):
+        run = self.run_mode("exit_beside_busy", program=ENDS, code=CODE)
+        self.assertTrue(run.report()["complete"])
+        self.assertGreater(len(run.events()), 1)
+
+    def test_an_end_that_cannot_be_seen_leaves_all_that_was_recorded(self):
+        for how, code in (("system_call", CODE), ("abort_later", -6)):
+            with self.subTest(how):
+                run = self.run_mode(how, program=ENDS, code=code)
+                self.assertEqual(sizes(run.file), [1111])
+                self.assertTrue(run.report()["complete"])
+
+
+class Exec(Lives):
+    def test_what_takes_the_place_of_a_program_has_a_file_of_its_own_and_the_first_is_whole_up_to_there(self):
+        for how in ("execve", "execv", "execvp", "execvpe", "execl", "execle", "execlp", "fexecve", "execveat",
+                    "exec_of_another"):
+            with self.subTest(how):
+                run = self.run_mode(how, LIVES, "child", program=ENDS)
+                self.assertEqual(sorted(sizes(path) for path in run.files), [[1111], [2222]])
+                for path in run.files:
+                    self.assertTrue(report(path)["complete"])
+                    notes = [record["text"] for record in records(path, "note")]
+                    self.assertEqual(any("exec" in note for note in notes), sizes(path) == [1111], notes)
+
+    def test_a_program_without_cuda_that_takes_the_place_leaves_the_first_file_alone(self):
+        run = self.run_mode("execv", "/bin/true", program=ENDS)
+        self.assertEqual(sizes(run.file), [1111])
+
+    def test_a_recording_goes_on_where_no_program_could_take_the_place(self):
+        self.check_whole(self.run_mode("failed_exec", "x", program=ENDS, code=CODE), [1111, 3333])
+
+
+if __name__ == "__main__":
+    tap.main()

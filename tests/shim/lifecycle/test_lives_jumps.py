@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+"""Calls that never return: what comes after them is recorded, and the call itself is counted as lost."""
+import unittest
+
+import tap
+from definitions import Loss
+from snapshots import SHIM, Recording, built
+
+GATE = built("liblives-jumps-gate.so")
+WAYS = ("jump", "deep", "handler", "throw", "cancel", "thread", "exit")
+
+
+class Jumps(unittest.TestCase):
+    def check(self, way, **options):
+        run = Recording([built("lives-jumps"), way], options=options, preload=f"{SHIM}:{GATE}")
+        self.assertEqual((run.code, run.err), (0, ""), way)
+        made, freed = map(int, run.out.split())
+        kinds = [event["kind"] for event in run.events()]
+        self.assertEqual((kinds.count(1), kinds.count(2)), (made, freed), way)
+        self.assertEqual({row["reason"]: row["count"] for row in run.records("drop")}, {Loss.JUMPED: 1}, way)
+        self.assertFalse(run.report()["complete"], way)
+
+    def test_what_comes_after_a_call_that_was_left_is_recorded(self):
+        for way in WAYS:
+            self.check(way)
+
+    def test_the_same_with_native_stacks_alone_and_without_stacks(self):
+        for stacks in ("native", "none"):
+            for way in WAYS:
+                self.check(way, stacks=stacks)
+
+
+if __name__ == "__main__":
+    tap.main()

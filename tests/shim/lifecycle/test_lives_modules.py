@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""Libraries that are loaded and unloaded without end: each stack has its own library, and the map of them stays bounded."""
+import os
+import unittest
+
+import tap
+from snapshots import Recording, built, cli
+
+LONG = bool(os.environ.get("GMT_TEST_LONG"))
+ONE, TWO = (built(f"liblives-{name}.so") for name in ("one", "two"))
+TIMEOUT_S = 3000 if LONG else 240
+
+
+class Modules(unittest.TestCase):
+    def run_mode(self, times, every, *libraries):
+        run = Recording([built("lives-modules"), str(times), str(every), *libraries], timeout=TIMEOUT_S)
+        self.assertEqual((run.code, run.err), (0, ""))
+        self.assertTrue(run.report()["complete"])
+        self.modules = run.records("module")
+        self.stacks = {row["id"]: row for row in run.records("stack")}
+        return run
+
+    def lines_of(self, library):
+        return [row for row in self.modules if row["path"] == library]
+
+    def check_stacks(self, run):
+        """Each stack of an allocation in a library has that library in it, as a reader finds it, and not the other."""
+        for event in run.events():
+            stack = self.stacks[event["stack"]]
+            paths = set()
+            for address in stack["items"]:
+                held = [row for row in self.modules
+                        if row["start"] <= address < row["end"] and row["generation"] <= stack["generation"]]
+                if held:
+                    paths.add(max(held, key=lambda row: (row["generation"], row["id"]))["path"])
+            self.assertEqual(paths & {ONE, TWO}, {1000: {ONE}, 2000: {TWO}, 3000: set()}[event["size_bytes"]])
+
+    def test_a_library_that_comes_back_to_its_place_is_noted_down_once(self):
+        run = self.run_mode(300, 1, ONE)
+        # The loader lets the kernel choose, and the recorder's own mappings come and go beside it: a few places.
+        places = [row["start"] for row in self.lines_of(ONE)]
+        self.assertEqual(len(places), len(set(places)))
+        self.assertLess(len(places), 10)
+        self.check_stacks(run)
+
+    def test_libraries_that_take_each_others_place_are_told_apart_in_each_stack(self):
+        run = self.run_mode(300, 1, ONE, TWO)
+        self.assertEqual((len(self.lines_of(ONE)), len(self.lines_of(TWO))), (150, 150))
+        self.check_stacks(run)
+
+    def test_a_report_opens_a_file_once_however_often_it_was_loaded(self):
+        run = self.run_mode(1000, 1, ONE, TWO)
+        self.assertEqual((len(self.lines_of(ONE)), len(self.lines_of(TWO))), (500, 500))
+        # An open file takes 280 KiB.
+        done = cli("--max-memory=128MiB", "report", "--no-symbol-cache", run.file)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_libraries_in_no_stack_are_not_noted_down(self):
+        run = self.run_mode(3001, 1000, ONE, TWO)
+        # Beside those four that allocate, one that is there while the map is written.
+        self.assertLessEqual(len(self.lines_of(ONE) + self.lines_of(TWO)), 12)
+        self.check_stacks(run)
+
+    @unittest.skipUnless(LONG, "scripts/test --long")
+    def test_the_map_of_libraries_has_a_last_line_and_events_go_on_without_native_stacks(self):
+        run = self.run_mode(70000, 1, ONE, TWO)
+        self.assertLessEqual(len(self.modules), 65536)
+        self.assertEqual(len(run.events()), 70002)
+        self.assertTrue(any("loaded and unloaded" in row["text"] for row in run.records("note")))
+        self.assertEqual({event["stack"] for event in run.events()[-1000:]}, {0})
+
+
+if __name__ == "__main__":
+    tap.main()

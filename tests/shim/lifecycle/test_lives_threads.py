@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""Threads that come and go in each way that there is: all events are there, and the recorder's memory stays bounded."""
+import os
+import unittest
+
+import tap
+from definitions import Kind, Loss
+from snapshots import Recording, built
+
+LONG = bool(os.environ.get("GMT_TEST_LONG"))
+TIMEOUT_S = 240
+MIB = 1 << 20
+
+
+class Threads(unittest.TestCase):
+    def run_mode(self, *arguments, program="lives-threads", **more):
+        run = Recording([built(program), *map(str, arguments)], timeout=TIMEOUT_S, **more)
+        self.assertEqual((run.code, run.err), (0, ""))
+        return run
+
+    def check_totals(self, run, made, freed):
+        """All that was made and freed, and nothing lost."""
+        report, layer = run.report(), run.totals()
+        self.assertTrue(report["complete"])
+        self.assertEqual(report["events"]["dropped"], 0)
+        self.assertEqual((layer["alloc_count"], layer["free_count"], layer["live_blocks"]), (made, freed, made - freed))
+
+
+class Many(Threads):
+    def test_ten_thousand_threads_share_a_few_rings_and_each_has_its_record_and_its_events(self):
+        count = 10000
+        run = self.run_mode("come-and-go", count, options={"stacks": "none"})
+        self.check_totals(run, count, count)
+        threads = run.records("thread")
+        self.assertEqual({row["name"] for row in threads}, {f"n{i}" for i in range(count)})
+        self.assertEqual(len({row["id"] for row in threads}), len(threads))
+        self.assertEqual(len(threads), count)
+        of_thread = {row["id"]: int(row["name"][1:]) for row in threads}
+        for event in run.events():
+            if event["kind"] == Kind.ALLOC:
+                self.assertEqual(event["size_bytes"], 512 + of_thread[event["thread"]])
+        # The writer may be behind, but no further than there are rings.
+        self.assertLess(int(run.out), 1200 * MIB)
+
+    def test_memory_of_threads_that_were_there_at_one_time_is_given_back(self):
+        count = 100
+        run = self.run_mode("burst", count)
+        self.check_totals(run, count + 1, count)
+        with_all, after = map(int, run.out.split())
+        self.assertGreater(with_all, count * MIB)
+        self.assertLess(after, 30 * MIB)
+
+    def test_threads_for_which_there_is_no_ring_are_counted_and_get_one_when_others_have_gone(self):
+        count, loud = 48, 20
+        run = self.run_mode("too-many", count)
+        report = run.report()
+        made = 1 + count * (1 + loud) + 11 * loud
+        events = run.events()
+        self.assertEqual(len(events) + report["events"]["dropped"], made)
+        self.assertGreaterEqual(report["events"]["dropped"], (count - 31) + loud)
+        later = [event for event in events if event["size_bytes"] == 1024]
+        self.assertGreater(len(later), 100)
+        reasons = {row["reason"] for row in run.records("drop")}
+        self.assertEqual(reasons, {Loss.NO_RING})
+
+
+class Ends(Threads):
+    def test_what_destructors_of_keys_do_in_any_round_is_of_their_thread(self):
+        count = 300
+        run = self.run_mode("key-destructors", count)
+        self.check_totals(run, count * 5, count * 5)
+        by_thread = {}
+        for event in run.events():
+            by_thread.setdefault(event["thread"], []).append(event["kind"])
+        self.assertEqual(list(by_thread.values()), [[1, 2] * 5] * count)
+        self.assertEqual(len(run.records("thread")), count)
+
+    def test_what_destructors_of_thread_local_and_static_objects_free_is_freed(self):
+        run = self.run_mode(200, program="lives-destructors")
+        self.check_totals(run, 202, 202)
+        self.assertEqual(len(run.records("thread")), 201)
+
+    def test_rings_of_threads_that_end_by_the_system_call_alone_are_found_again(self):
+        count = 1300 if LONG else 100
+        run = self.run_mode("unseen-ends", count)
+        self.check_totals(run, count, 0)
+        self.assertLess(int(run.out), 30 * MIB)
+
+
+class Routines(Threads):
+    def test_each_of_two_routines_has_stacks_of_its_own(self):
+        count = 50
+        run = self.run_mode("routines", count)
+        self.check_totals(run, 2 * count, 0)
+        first, second, damaged = run.out.split()
+        self.assertEqual(damaged, "0")
+        stacks = {row["id"]: row["items"] for row in run.records("stack")}
+        for event in run.events():
+            frames = stacks[event["stack"]]
+            function, other = (first, second) if event["size_bytes"] == 1111 else (second, first)
+            self.assertTrue(any(0 < frame - int(function, 16) < 64 for frame in frames), (function, frames))
+            self.assertFalse(any(0 < frame - int(other, 16) < 64 for frame in frames), (other, frames))
+
+
+if __name__ == "__main__":
+    tap.main()

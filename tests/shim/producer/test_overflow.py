@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""What happens when a ring is full: what is lost is counted by kind and thread, and reports say what it means."""
+import os
+import unittest
+
+import tap
+import tasks
+from definitions import Drop, Kind
+from snapshots import Recording, built, cli, events, report
+from running import Running
+
+ROUNDS = 100000
+
+
+def starve_the_writer(pid):
+    """One processor for all, and the writer gets it only when nobody else wants it."""
+    only, writer = {min(os.sched_getaffinity(0))}, tasks.wait_for(tasks.WRITER, pid)
+    for task in tasks.numbers(pid):
+        os.sched_setaffinity(task, only)
+    os.sched_setscheduler(writer, os.SCHED_IDLE, os.sched_param(0))
+
+
+def busy(overflow):
+    with Running(f"stacks=none:overflow={overflow}") as run:
+        run.do("alloc 4096", "free")
+        run.ps()
+        starve_the_writer(run.process.pid)
+        run.do(f"many {ROUNDS}")
+        run.end()
+        return report(run.path), [row["kind"] for row in events(run.path)], cli("report", run.path).stdout
+
+
+def lost(report, reason):
+    return sum(row["count"] for row in report["events"]["drops"] if row["reason"] == reason)
+
+
+class Overflow(unittest.TestCase):
+    def check_that_all_is_accounted_for(self, told, kinds):
+        """The program allocates a known number of blocks, and frees all of them."""
+        self.assertEqual(kinds.count(Kind.ALLOC) + lost(told, Drop.ALLOC), ROUNDS + 1)
+        self.assertEqual(kinds.count(Kind.FREE) + lost(told, Drop.FREE), ROUNDS + 1)
+        self.assertEqual({row["reason"] for row in told["events"]["drops"]} - {Drop.ALLOC, Drop.FREE}, set())
+
+    def test_what_is_dropped_is_counted_by_kind_and_bounds_what_lives(self):
+        told, kinds, text = busy("drop")
+        self.check_that_all_is_accounted_for(told, kinds)
+        self.assertGreater(told["events"]["dropped"], 0)
+        self.assertFalse(told["complete"])
+        live = sum(layer["live_blocks"] for device in told["devices"] for layer in device["layers"]
+                   if layer["layer"] == "cuda")
+        self.assertLessEqual(live, lost(told, Drop.FREE))
+        self.assertRegex(text, r"what lives may lack up to [\d,]+ blocks? and have up to [\d,]+ too many")
+
+    def test_who_waits_for_room_loses_nothing(self):
+        told, kinds, _ = busy("wait")
+        self.check_that_all_is_accounted_for(told, kinds)
+        self.assertEqual(told["events"]["dropped"], 0)
+        self.assertTrue(told["complete"])
+
+    def test_who_waits_for_a_while_accounts_for_the_rest(self):
+        told, kinds, _ = busy("block")
+        self.check_that_all_is_accounted_for(told, kinds)
+
+
+class FullFiles(unittest.TestCase):
+    def test_stacks_that_are_new_when_the_file_is_full_are_in_it_once_there_is_room(self):
+        """What is left of old events takes so much of the file that it is full between two folds, mostly."""
+        for _ in range(3):
+            run = Recording([built("many-stacks"), "48000", "2"],
+                            {"stacks": "native", "max_size": "1MiB"})
+            self.assertEqual(run.code, 0, run.err)
+            rows = run.records()
+            known = {row["id"] for row in rows if row["record"] == "stack"}
+            self.assertEqual({row["stack"] for row in rows if row["record"] in ("event", "past_site")} - known - {0}, set())
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "reader/load/clock.h"
+#include "allocator_scene.h"
+
+static void giants_of_more_sizes_than_are_kept_are_all_found(void **state)
+{
+	enum { PAIRS = 6000 };
+	struct scene *scene = *state;
+
+	for (uint64_t i = 0; i < PAIRS; i++) {
+		GET(CUDA, SEGMENT, MIB(16) + i * 512);
+		PUT_BACK(CUDA, SEGMENT, 0);
+	}
+	look(scene);
+	assert_int_equal(scene->where.short_lived.rows.count, 1);
+	assert_int_equal(scene->where.short_lived.rows.items[0].count, PAIRS);
+	assert_int_equal(scene->where.short_lived.rows.items[0].largest_bytes,
+		MIB(16) + (PAIRS - 1) * 512);
+	assert_int_equal(scene->where.short_lived.rows.items[0].at_peak_bytes,
+		MIB(16) + (PAIRS - 1) * 512);
+}
+
+static void giants_next_to_an_early_small_peak_are_none_next_to_the_last(void **state)
+{
+	struct scene *scene = *state;
+
+	for (uint64_t i = 0; i < 200; i++) { /* each is large until the next one comes */
+		GET(CUDA, SEGMENT, MIB(1) + i * 512);
+		PUT_BACK(CUDA, SEGMENT, 0);
+	}
+	GET(CUDA, SEGMENT + MIB(100), MIB(100)); /* stays */
+	GET(CUDA, SEGMENT, MIB(30));
+	PUT_BACK(CUDA, SEGMENT, 0);
+	look(scene);
+	assert_int_equal(scene->where.short_lived.rows.count, 1);
+	assert_int_equal(scene->where.short_lived.rows.items[0].count, 1);
+	assert_int_equal(scene->where.short_lived.rows.items[0].bytes, MIB(30));
+}
+
+static void pages_that_pytorch_took_later_were_not_its_own_at_the_peak(void **state)
+{
+	struct scene *scene = *state;
+
+	reserve(scene, UINT64_C(0x40000000), MIB(128));
+	map_page(scene, UINT64_C(0x40000000), MIB(20));
+	GET(CUDA, SEGMENT, MIB(32));
+	GET(TORCH, SEGMENT, MIB(30)); /* the peak */
+	PUT_BACK(TORCH, SEGMENT, 0);
+	GET(TORCH, UINT64_C(0x40000000), MIB(2));
+	look(scene);
+	assert_int_equal(scene->where.segments.items[0].segments, 1);
+	assert_int_equal(scene->where.segments.items[0].reserved_bytes, MIB(32));
+	assert_int_equal(scene->where.segments.items[0].others.count, 1);
+	assert_int_equal(scene->where.segments.items[1].segments, 2);
+}
+
+/*
+ * What PyTorch's allocator and the program may do, in any order; what cannot be is ignored or
+ * counted.
+ */
+static void put_anything(struct scene *scene, uint64_t random)
+{
+	uint64_t segment = SEGMENT + MIB(64) * (random >> 8 & 7),
+			 block = segment + MIB(4) * (random >> 16 & 7);
+	uint64_t range = UINT64_C(0x40000000) + MIB(64) * (random >> 8 & 1),
+			 page = range + MIB(20) * (random >> 16 & 3);
+
+	switch (random & 15) {
+	case 0:
+		GET(CUDA, segment, MIB(20 + (random >> 24 & 1) * 12));
+		break;
+	case 1:
+		PUT_BACK(CUDA, segment, 0);
+		break;
+	case 2:
+		map_page(scene, page, MIB(20));
+		break;
+	case 3:
+		unmap_page(scene, page, MIB(20));
+		break;
+	case 4:
+		GET(TORCH, page + MIB(4), MIB(1 + (random >> 24 & 3)));
+		break;
+	case 5:
+		PUT_BACK(TORCH, page + MIB(4), 0);
+		break;
+	case 6: /* a range that one mapping fills, which sleeps and wakes */
+		map_page(scene, UINT64_C(0x50000000), MIB(32));
+		GET(TORCH, UINT64_C(0x50000000), MIB(4));
+		break;
+	case 7:
+		put_mapped(scene, random >> 24 & 1 ? GMT_KIND_UNMAP : GMT_KIND_MAP, GMT_SPACE_VMM,
+			0x50000000, MIB(32), 0x50000000);
+		break;
+	case 8:
+	case 9:
+	case 10:
+	case 11:
+		GET(TORCH, block, MIB(1 + (random >> 24 & 3)));
+		break;
+	default:
+		PUT_BACK(TORCH, block, 0);
+	}
+}
+
+static void look_until(struct scene *scene, uint64_t until_ns, struct gmt_replay *ret_replay,
+	struct gmt_allocator_state *ret_where)
+{
+	struct gmt_replay_observer observers[GMT_ALLOCATOR_STATE_OBSERVERS];
+	struct gmt_replay_options options = { .until_ns = until_ns, .observers = observers };
+
+	assert_int_equal(gmt_allocator_state_init(ret_where, scene->snapshot, &scene->traces,
+						 &scene->timeline, NULL),
+		GMT_OK);
+	options.observer_count = gmt_allocator_state_observers(ret_where, observers);
+	assert_int_equal(gmt_replay_init(ret_replay, scene->snapshot, &scene->traces, &options, NULL),
+		GMT_OK);
+	assert_int_equal(gmt_allocator_state_finish(ret_where, ret_replay, until_ns, NULL), GMT_OK);
+}
+
+static void assert_same_segments(const struct gmt_segments *a, const struct gmt_segments *b)
+{
+#define SAME(field) assert_int_equal(a->field, b->field)
+	SAME(segments);
+	SAME(reserved_bytes);
+	SAME(allocated_bytes);
+	SAME(blocks);
+	SAME(empty_segments);
+	SAME(empty_bytes);
+	SAME(largest_hole_bytes);
+	SAME(hole_bytes);
+	SAME(pinned_segments);
+	SAME(pinned_bytes);
+	SAME(outside_blocks);
+	SAME(outside_bytes);
+	SAME(driver_bytes);
+	SAME(driver_blocks);
+	SAME(others.count);
+	for (size_t i = 0; i < a->others.count; i++)
+		SAME(others.items[i].bytes);
+#undef SAME
+}
+
+/* Which one comes next. */
+static uint64_t story;
+
+/* One that ends at the peak tells of it as its end. */
+static void what_is_told_of_a_peak_is_what_a_replay_up_to_it_finds(void **state)
+{
+	struct scene *scene = *state;
+	struct gmt_replay replay = { 0 };
+	struct gmt_allocator_state where = { 0 };
+	const struct gmt_account *account;
+	uint64_t peak = 0, live = 0, random = story++;
+
+	reserve(scene, UINT64_C(0x40000000), MIB(128));
+	reserve(scene, UINT64_C(0x50000000), MIB(32));
+	for (int i = 0; i < 600; i++)
+		put_anything(scene, random = gmt_hash_u64(random + 1));
+	look(scene);
+	account = gmt_accounting_find_account(&scene->replay.accounting, GMT_LAYER_TORCH, 0);
+	look_until(scene, gmt_clock_time_ns(scene->snapshot, account->peak_stamp), &replay, &where);
+	assert_int_equal(where.segments.count, 2);
+	assert_int_equal(scene->where.segments.count, 2);
+	assert_same_segments(&scene->where.segments.items[0], &where.segments.items[1]);
+	assert_same_segments(&where.segments.items[0], &where.segments.items[1]);
+	for (size_t i = 0; i < scene->where.attribution.phases.items.count; i++)
+		if (&scene->replay.accounting.accounts
+				.items[scene->where.attribution.phases.items.items[i].account] == account)
+			peak += scene->where.attribution.phases.items.items[i].peak_bytes;
+	for (size_t i = 0; i < where.attribution.phases.items.count; i++)
+		if (replay.accounting.accounts.items[where.attribution.phases.items.items[i].account]
+				.layer == GMT_LAYER_TORCH)
+			live += where.attribution.phases.items.items[i].live_bytes;
+	assert_int_equal(peak, account->peak_bytes);
+	assert_int_equal(live, peak);
+	gmt_allocator_state_fini(&where);
+	gmt_replay_fini(&replay);
+}
+
+int main(void)
+{
+#define STORY SCENE(what_is_told_of_a_peak_is_what_a_replay_up_to_it_finds)
+	const struct CMUnitTest tests[] = {
+		SCENE(giants_of_more_sizes_than_are_kept_are_all_found),
+		SCENE(giants_next_to_an_early_small_peak_are_none_next_to_the_last),
+		SCENE(pages_that_pytorch_took_later_were_not_its_own_at_the_peak),
+		STORY,
+		STORY,
+		STORY,
+		STORY,
+		STORY,
+		STORY,
+		STORY,
+		STORY,
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

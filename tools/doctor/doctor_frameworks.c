@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checks whether a script uses a framework whose blocks are not seen. Reads the script and imports
+ * nothing.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/allocator/arenas.h"
+#include "tools/doctor/doctor.h"
+
+enum { MAX_SCRIPT_BYTES = 1 << 20 };
+
+static const struct framework {
+	const char *module, *owner, *sign;
+} frameworks[] = {
+#define GMT_FRAMEWORK(module, owner, sign) { module, owner, sign },
+#include "tools/doctor/doctor_frameworks.def"
+#undef GMT_FRAMEWORK
+};
+
+enum { FRAMEWORKS = sizeof(frameworks) / sizeof(*frameworks) };
+
+/*
+ * Returns the first argument that is a Python file, which is the script for all common ways to
+ * start Python.
+ */
+static const char *script_of(const struct gmt_doctor *doctor)
+{
+	for (char **argument = doctor->command; argument && *argument; argument++) {
+		size_t length = strlen(*argument);
+
+		if (length > 3 && strcmp(*argument + length - 3, ".py") == 0)
+			return *argument;
+	}
+	return NULL;
+}
+
+/*
+ * Returns the beginning of a file, terminated by a NUL, or NULL if it cannot be read. The caller
+ * frees it.
+ */
+static char *read_beginning(const char *path)
+{
+	char *text = malloc(MAX_SCRIPT_BYTES + 1);
+	FILE *file = text ? fopen(path, "re") : NULL;
+
+	if (file) {
+		text[fread(text, 1, MAX_SCRIPT_BYTES, file)] = '\0';
+		fclose(file);
+		return text;
+	}
+	free(text);
+	return NULL;
+}
+
+/* Returns whether a line begins with `import MODULE` or `from MODULE`. */
+static bool imports(const char *text, const char *module)
+{
+	static const char *const words[] = { "import", "from" };
+	size_t module_length = strlen(module);
+
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		const char *at = line + strspn(line, " \t");
+
+		for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+			size_t length = strlen(words[i]), blanks;
+
+			if (strncmp(at, words[i], length) != 0 || !(blanks = strspn(at + length, " \t")))
+				continue;
+			length += blanks;
+			if (strncmp(at + length, module, module_length) == 0 &&
+				strchr(" \t.,;\r\n", at[length + module_length]))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool is_open(const struct framework *framework, const char *text)
+{
+	const char *equals = strchr(framework->sign, '='), *value;
+	char name[64];
+
+	if (strstr(text, equals ? equals + 1 : framework->sign) && (!equals || strstr(text, "environ")))
+		return true;
+	if (!equals)
+		return false;
+	snprintf(name, sizeof(name), "%.*s", (int)(equals - framework->sign), framework->sign);
+	value = getenv(name);
+	return value && strcmp(value, equals + 1) == 0;
+}
+
+void gmt_doctor_arenas(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	const char *script = script_of(doctor);
+	char *text = script ? read_beginning(script) : NULL;
+	const struct framework *used = NULL, *closed = NULL;
+
+	for (size_t i = 0; text && i < FRAMEWORKS && !closed; i++) {
+		bool is_opened = false;
+		size_t last = i;
+
+		if (!imports(text, frameworks[i].module))
+			continue;
+		used = &frameworks[i];
+		for (; last < FRAMEWORKS && strcmp(frameworks[last].module, used->module) == 0; last++)
+			is_opened |= is_open(&frameworks[last], text);
+		if (!is_opened)
+			closed = used;
+		i = last - 1;
+	}
+	free(text);
+	if (closed) {
+		gmt_finding_set(finding, GMT_VERDICT_WARNING,
+			"the script imports %s: blocks inside %s's arena are not seen, leaks in it cannot be "
+			"found",
+			closed->module, closed->owner);
+		gmt_finding_advise(finding, "%s", gmt_arenas_setting(closed->owner));
+	} else if (used) {
+		gmt_finding_set(finding, GMT_VERDICT_OK, "the script imports %s, whose blocks are seen",
+			used->module);
+	}
+}

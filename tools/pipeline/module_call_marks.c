@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/pipeline/module_call_marks.h"
+
+#include <sys/stat.h>
+
+#include "base/budget.h"
+#include "reader/load/snapshot.h"
+#include "reader/symbols/symbols_cache.h"
+#include "reader/steps/timeline.h"
+#include "reader/stacks/traces.h"
+
+static bool add(struct gmt_module_call_marks *call_marks, enum gmt_mark_kind kind, uint64_t stamp)
+{
+	struct gmt_mark *mark = gmt_vec_push(&call_marks->marks);
+
+	if (mark)
+		*mark = (struct gmt_mark){
+			.stamp = stamp, .kind = (uint8_t)kind, .source = GMT_MARK_SOURCE_READER
+		};
+	return mark;
+}
+
+/*
+ * Adds a mark at the begin of the first call. If there are no calls, adds this mark too, so that
+ * the reader knows it.
+ */
+static bool list_calls(struct gmt_module_call_marks *call_marks,
+	const struct gmt_timeline *timeline)
+{
+	const struct gmt_step_series *series = NULL;
+
+	for (size_t i = 0; i < timeline->series_count; i++)
+		if (gmt_steps_are_inferred(timeline->series[i].source))
+			series = &timeline->series[i];
+	if (!series && timeline->series_count && timeline->series[0].source != GMT_STEPS_OPTIMIZER)
+		return true;
+	if (!add(call_marks, GMT_MARK_KIND_POINT, series ? series->steps.items[0].begin : 1))
+		return false;
+	for (size_t i = 0; series && i < series->steps.count; i++)
+		if (!add(call_marks, GMT_MARK_KIND_STEP, series->steps.items[i].end))
+			return false;
+	return true;
+}
+
+static bool detect(struct gmt_module_call_marks *call_marks, const struct gmt_snapshot *snapshot)
+{
+	struct gmt_traces_options options = { .symbols_cache = gmt_symbols_cache_open() };
+	struct gmt_traces traces = { 0 };
+	struct gmt_timeline timeline = { 0 };
+	struct gmt_error error;
+	bool done = !gmt_traces_init(&traces, snapshot, &options, &error);
+
+	if (done && !gmt_timeline_init(&timeline, snapshot, &traces, &error)) {
+		done = list_calls(call_marks, &timeline);
+		gmt_timeline_fini(&timeline);
+	}
+	gmt_traces_fini(&traces);
+	gmt_symbols_cache_close(options.symbols_cache);
+	return done;
+}
+
+void gmt_module_call_marks_detect(struct gmt_module_call_marks *ret_marks, const char *path)
+{
+	struct gmt_snapshot *snapshot;
+	uint32_t left_out = gmt_budget.left_out;
+	struct gmt_error error;
+	struct stat about;
+
+	/* A pipe can be read only once, and the compaction reads it. */
+	if (stat(path, &about) || !S_ISREG(about.st_mode))
+		return;
+	if (gmt_snapshot_load(path, NULL, &snapshot, &error))
+		return;
+	if ((snapshot->has_torch || snapshot->has_pool) && !snapshot->compacted.has_compacted_prefix &&
+		(!detect(ret_marks, snapshot) || gmt_budget.left_out != left_out))
+		ret_marks->marks.count = 0;
+	/* The compaction itself leaves out nothing when this analysis exceeds the budget. */
+	gmt_budget.left_out = left_out;
+	gmt_snapshot_free(snapshot);
+}
+
+void gmt_module_call_marks_fini(struct gmt_module_call_marks *call_marks)
+{
+	gmt_vec_fini(&call_marks->marks);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_TOOLS_PIPELINE_SYMBOL_OPTIONS_H
+#define GMT_TOOLS_PIPELINE_SYMBOL_OPTIONS_H
+
+/*
+ * Options of the verbs that name native frames: where the symbols are, and whether found symbols
+ * are cached.
+ */
+
+#include "reader/symbols/symbols_cache.h"
+#include "tools/options/options.h"
+
+/* The rows, for a verb that has a struct gmt_option_texts at `folders` and a bool at `no_cache`. */
+#define GMT_SYMBOLS_OPTIONS(folders, no_cache) \
+	{ "symbol-path", 0, GMT_OPTION_TEXTS, "DIR", folders, \
+		"search symbols in this folder too, by build-id; may be repeated" }, \
+		{ "no-symbol-cache", 0, GMT_OPTION_FLAG, NULL, no_cache, \
+			"do not use or write the cache of symbols" }
+
+#endif
