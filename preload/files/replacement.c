@@ -113,7 +113,7 @@ bool gmt_replacement_take_place(const struct gmt_replacement *replacement, int o
 	if (!find(of_fd, of, path, ret_why, why_bytes))
 		return false;
 	if (!gmt_file_identity_holds(replacement->fd, &replacement->file)) {
-		snprintf(ret_why, why_bytes, "the program has closed its descriptor");
+		snprintf(ret_why, why_bytes, "the program closed the recorder's file descriptor");
 		return false;
 	}
 	/* The user decides who may read the file, so the new file gets the old file's mode. */

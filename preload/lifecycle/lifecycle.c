@@ -127,8 +127,8 @@ static void look_for_python(void)
 static void look_for_refusals(void)
 {
 	if (atomic_load_explicit(&lifecycle.reached, memory_order_relaxed) && gmt_dynsym_is_refused() &&
-		gmt_diag_warn("symbol tables cannot be written to here (mprotect is refused): "
-					  "what libraries opened with RTLD_DEEPBIND do is not recorded"))
+		gmt_diag_warn("symbol tables are not writable (mprotect is refused): "
+					  "calls from libraries opened with RTLD_DEEPBIND are not recorded"))
 		gmt_log_note(
 			"symbol tables were not writable: calls from libraries opened with RTLD_DEEPBIND are not recorded");
 }

@@ -57,7 +57,7 @@ static void report_shorter_window(struct gmt_rotation *rotate)
 	} else if (!rotate->fits_only && !rotate->reported_short && rotate->mode == GMT_MODE_WINDOW) {
 		rotate->reported_short = true;
 		snprintf(note, sizeof(note),
-			"the window is shorter than was asked for: more does not fit into max_size=%s", size);
+			"the window is shorter than requested, because of max_size=%s", size);
 		report(rotate, "the window is shorter", note);
 	}
 }
@@ -189,7 +189,7 @@ static void continue_in_new_file(struct gmt_rotation *rotate, uint64_t head_byte
 	rotate->cut_under_way = 0;
 	rotate->compactions++;
 	rotate->stream->synced_file_bytes = gmt_sink_written_bytes(rotate->stream->sink);
-	gmt_diag_report("%s: folded; %llu events are in totals only, the file has %llu bytes",
+	gmt_diag_report("%s: folded; %llu events were replaced by totals, the file has %llu bytes",
 		rotate->recording->path, (unsigned long long)rotate->rewrite.compacted_events,
 		(unsigned long long)rotate->stream->synced_file_bytes);
 }

@@ -147,7 +147,7 @@ static bool copy_some(struct gmt_rotation_rewrite *rewrite, uint64_t file_bytes)
 	/* The program may have closed the recorder's descriptors (system/file_identity.h). */
 	if (!gmt_file_identity_holds(rewrite->recording->fd, &rewrite->recording->file) ||
 		!gmt_file_identity_holds(rewrite->replacement.fd, &rewrite->replacement.file))
-		return fail(rewrite, "the program has closed its descriptor");
+		return fail(rewrite, "the program closed the recorder's file descriptor");
 	do
 		got = pread(rewrite->recording->fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes),
 			(off_t)rewrite->copied_bytes);

@@ -123,7 +123,7 @@ static void report_beginning(void)
 	if (recording.fd >= 0)
 		gmt_diag_report("recording to %s", recording.path);
 	else
-		gmt_diag_warn("%s; nothing is recorded, the program goes on", failure);
+		gmt_diag_warn("%s; nothing is recorded, the program continues", failure);
 }
 
 /* With writer=lazy, opens the files late, by the writer or at process end. Events are in memory. */
@@ -190,7 +190,7 @@ static void begin_work(void *ret_beginning)
 	listener.open = is_late ? open_late : open_in_writer;
 	listener.failed = writer_failed;
 	gmt_writer_init(&recording, listener);
-	snprintf(failure, sizeof(failure), "no memory or no thread for the recorder");
+	snprintf(failure, sizeof(failure), "there is no memory or no thread for the recorder");
 	recording.has_writer = is_late ? begin_in_memory() : gmt_writer_start();
 	*beginning = recording.has_writer ? BEGINNING_MADE : BEGINNING_FAILED;
 	if (!recording.has_writer)

@@ -414,7 +414,7 @@ void gmt_stream_sync(struct gmt_stream *stream)
 		return;
 	if (stream->lost_events > stream->reported_lost_events) {
 		stream->reported_lost_events = stream->lost_events;
-		gmt_process_metadata_drop(&stream->metadata, 0, "the file had reached max_size",
+		gmt_process_metadata_drop(&stream->metadata, 0, "the file reached max_size",
 			stream->lost_events);
 	}
 	write_pauses(stream);

@@ -414,7 +414,7 @@ void gmt_writer_stop(void)
 	atomic_store(&writer.next_try_ns, 0);
 	gmt_writer_wake();
 	if (gmt_writer_is_delayed()) {
-		gmt_diag_warn("neither a thread nor descriptors for the recorder; nothing is recorded");
+		gmt_diag_warn("the recorder has no thread and no descriptors; nothing is recorded");
 		return;
 	}
 	/* Not pthread_timedjoin_np, because somebody may change the clock that it uses. */

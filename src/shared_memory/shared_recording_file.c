@@ -98,7 +98,7 @@ static enum gmt_status read_header(struct gmt_shared_recording *shared_recording
 			"%s: is from another version of gpumemtrace: use that version to recover it",
 			shared_recording->path);
 	if (!is_plausible(shared_recording))
-		return gmt_error_set(error, GMT_FORMAT, "%s: its header makes no sense",
+		return gmt_error_set(error, GMT_FORMAT, "%s: its header is damaged",
 			shared_recording->path);
 	owner->boot_id[sizeof(owner->boot_id) - 1] = 0;
 	owner->host[sizeof(owner->host) - 1] = 0;

@@ -86,9 +86,9 @@ static enum gmt_status read_all(const char *path, rows_callback *callback, void 
 	gmt_source_close(source);
 	if (status == GMT_END || status == GMT_DAMAGED) {
 		if (!blocks)
-			return gmt_error_set(error, GMT_FORMAT, "%s: nothing in it can be read", path);
+			return gmt_error_set(error, GMT_FORMAT, "%s: cannot be read", path);
 		if (status == GMT_DAMAGED && warns)
-			gmt_message_warning("%s: %s; what is behind that is left out", path, error->text);
+			gmt_message_warning("%s: %s; the rest of the file is not included", path, error->text);
 		return GMT_OK;
 	}
 	return status;
@@ -171,7 +171,7 @@ static enum gmt_status compact_into(const char *path, const struct fold_options 
 	if (!status && gmt_budget_has_cut())
 		status = gmt_error_set(error, GMT_WORK, "%s: not written", options->output);
 	if (!status)
-		gmt_message_hint("%s events are in totals only",
+		gmt_message_hint("%s events were replaced by totals",
 			gmt_text_count(gmt_compact_compacted_events(compactor)).text);
 	gmt_compact_close(compactor);
 	return status;

@@ -20,17 +20,15 @@ struct recover_options {
 #define AT(field) offsetof(struct recover_options, field)
 const struct gmt_option_row gmt_table_recover[] = {
 	{ "all", 0, GMT_OPTION_FLAG, NULL, AT(all),
-		"every file of yours whose recorder was killed on this machine" },
+		"recover all your recordings whose process was killed on this machine" },
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(recovery.output),
-		"write to FILE instead of completing the file in place" },
-	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(recovery.force),
-		"replace FILE although it is a recording" },
-	{ "keep", 0, GMT_OPTION_FLAG, NULL, AT(recovery.keep),
-		"leave the recorder's memory where it is" },
+		"write a new FILE instead of completing the recording in place" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(recovery.force), "allow -o to replace a recording" },
+	{ "keep", 0, GMT_OPTION_FLAG, NULL, AT(recovery.keep), "keep the recorder's memory" },
 	{ "discard", 0, GMT_OPTION_FLAG, NULL, AT(recovery.discard),
-		"remove memory whose file is gone, or that cannot be used any more" },
+		"remove memory without a file, and memory that cannot be used" },
 	{ "dry-run", 0, GMT_OPTION_FLAG, NULL, AT(recovery.is_dry),
-		"say what would be done, and change nothing" },
+		"show what would be done, without changes" },
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text" },
 	{ 0 },
 };
@@ -101,7 +99,7 @@ static void print_completed(const struct recover_run *recover_run,
 
 	print_path(outcome->path);
 	printf(": %s%s: %s events", recover_run->options->recovery.is_dry ? "would be completed, " : "",
-		recovered->is_gap ? "a part of it is lost" : "complete",
+		recovered->is_gap ? "a part is lost" : "complete",
 		gmt_text_count(outcome->completed.events).text);
 	printf(", %s of them from the memory of process %" PRIu32 "\n",
 		gmt_text_count(recovered->events).text, outcome->pid);
@@ -118,7 +116,7 @@ static void print_unusable(const struct recover_run *recover_run,
 		recover_run->options->all ? gmt_message_hint : gmt_message_error;
 
 	if (outcome->state == GMT_RECOVER_IS_GONE)
-		print_message("%s: its file, %s, is gone", outcome->memory, outcome->path);
+		print_message("%s: its file %s was removed", outcome->memory, outcome->path);
 	else
 		print_message("%s: cannot be used: %s", outcome->memory, outcome->error.text);
 }
@@ -253,8 +251,7 @@ static void print_unusable_total(const struct recover_run *recover_run)
 {
 	if (recover_run->unusable_count)
 		gmt_message_hint(
-			"%s of memory %s left: `gpumemtrace recover --discard %s` removes it, `gpumemtrace recover MEMORY -o FILE` "
-			"writes what it has to a new file",
+			"%s of memory %s left: `gpumemtrace recover --discard %s` removes it, `gpumemtrace recover MEMORY -o FILE` writes its events to a new file",
 			gmt_text_size(recover_run->unusable_bytes).text,
 			recover_run->unusable_count == 1 ? "is" : "are",
 			recover_run->options->all ? "--all" : "MEMORY");
@@ -276,7 +273,7 @@ int gmt_cmd_recover(const struct gmt_command *command, int argc, char **argv)
 		return GMT_EXIT_USAGE;
 	}
 	if (options.recovery.discard && (options.recovery.keep || has_output)) {
-		gmt_message_error("recover: --discard goes with neither --keep nor -o");
+		gmt_message_error("recover: --discard cannot be combined with --keep or -o");
 		return GMT_EXIT_USAGE;
 	}
 	recover_run.json = (struct gmt_json){ .file = stdout, .pretty = true, .inline_depth = 2 };
@@ -296,7 +293,7 @@ int gmt_cmd_recover(const struct gmt_command *command, int argc, char **argv)
 		putchar('\n');
 	} else {
 		if (options.all && !recover_run.files)
-			puts("no killed recorder left anything on this machine");
+			puts("no killed process left memory on this machine");
 		print_unusable_total(&recover_run);
 	}
 	return recover_run.code;

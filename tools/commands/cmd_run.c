@@ -59,7 +59,7 @@ static void suggest_next(const struct gmt_run *run)
 	if (!run->count) {
 		explain_no_recording(run);
 	} else if (run->count > MAX_SHOWN_NAMES) {
-		fprintf(stderr, "gpumemtrace: %zu files were recorded\n", run->count);
+		fprintf(stderr, "gpumemtrace: %zu recordings were written\n", run->count);
 		fputs("next: gpumemtrace report ", stderr);
 		gmt_safe_print(stderr, run->pattern); /* for the shell to expand */
 		fputc('\n', stderr);

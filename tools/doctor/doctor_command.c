@@ -85,7 +85,7 @@ void gmt_doctor_command_found(const struct gmt_doctor *doctor, struct gmt_findin
 		if (program->chain[0] && strcmp(program->chain, program->path) != 0) {
 			gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.400s does not exist: %.500s",
 				program->word, program->chain);
-			gmt_finding_advise(finding, "write a program that exists into the script's first line");
+			gmt_finding_advise(finding, "correct the program in the first line of the script");
 		} else {
 			gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.800s: %s", program->word,
 				strchr(program->word, '/') ? "no such file" : "not found in PATH");
@@ -93,14 +93,15 @@ void gmt_doctor_command_found(const struct gmt_doctor *doctor, struct gmt_findin
 		return;
 	case GMT_PROGRAM_NOT_EXECUTABLE:
 		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s may not be executed", program->path);
-		gmt_finding_advise(finding, "put its interpreter in front of it, or chmod +x");
+		gmt_finding_advise(finding, "start it with its interpreter, or run chmod +x");
 		return;
 	case GMT_PROGRAM_FOLDER:
 		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s is a folder", program->path);
 		return;
 	case GMT_PROGRAM_ENDLESS:
 		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
-			"the first lines of these scripts never reach a program: %.900s", program->chain);
+			"these scripts name only each other as interpreters, never a program: %.900s",
+			program->chain);
 		return;
 	}
 }
@@ -118,10 +119,10 @@ void gmt_doctor_command_starts(const struct gmt_doctor *doctor, struct gmt_findi
 		gmt_finding_advise(finding, "%s", launcher->remedy);
 	} else if (program->loses_environment) {
 		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
-			"env takes LD_PRELOAD out of the environment: %.800s", program->chain);
-		gmt_finding_advise(finding, "put gpumemtrace run behind env, in front of the program");
+			"env removes LD_PRELOAD from the environment: %.800s", program->chain);
+		gmt_finding_advise(finding, "put gpumemtrace run after env, directly before the program");
 	} else if (program->chain[0]) {
-		gmt_finding_set(finding, GMT_VERDICT_OK, "one starts the next: %.900s", program->chain);
+		gmt_finding_set(finding, GMT_VERDICT_OK, "each starts the next: %.900s", program->chain);
 	}
 }
 
@@ -150,10 +151,10 @@ void gmt_doctor_command_rights(const struct gmt_doctor *doctor, struct gmt_findi
 								 : NULL;
 
 	if (!what)
-		gmt_finding_set(finding, GMT_VERDICT_OK, "it has no more rights than its caller");
+		gmt_finding_set(finding, GMT_VERDICT_OK, "the program has no more rights than its caller");
 	else if (!are_granted)
-		gmt_finding_set(finding, GMT_VERDICT_OK,
-			"%s, which are not granted here (nosuid or no_new_privs)", what);
+		gmt_finding_set(finding, GMT_VERDICT_OK, "%s has no effect here (nosuid or no_new_privs)",
+			what);
 	else
 		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%s: the dynamic linker ignores LD_PRELOAD",
 			what);

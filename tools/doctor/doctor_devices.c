@@ -59,18 +59,18 @@ void gmt_doctor_device_files(const struct gmt_doctor *doctor, struct gmt_finding
 	const char *container_note = is_in_container() ? ", in this container" : "";
 
 	if (driver->is_simulated)
-		gmt_finding_set(finding, GMT_VERDICT_OK, "none are needed: the device is simulated");
+		gmt_finding_set(finding, GMT_VERDICT_OK, "not needed: the device is simulated");
 	else if (!access("/dev/dxg", F_OK))
-		gmt_finding_set(finding, GMT_VERDICT_OK, "/dev/dxg: Windows' driver, in WSL");
+		gmt_finding_set(finding, GMT_VERDICT_OK, "/dev/dxg: the Windows driver, in WSL");
 	else if (count && !access("/dev/nvidiactl", R_OK | W_OK))
-		gmt_finding_set(finding, GMT_VERDICT_OK, "/dev/nvidiactl and those of %zu device%s", count,
-			count == 1 ? "" : "s");
+		gmt_finding_set(finding, GMT_VERDICT_OK, "/dev/nvidiactl and the files of %zu device%s",
+			count, count == 1 ? "" : "s");
 	else if (works)
 		gmt_finding_set(finding, GMT_VERDICT_OK,
-			"the usual ones are not there, and the driver works without them");
+			"the usual files do not exist, and the driver works without them");
 	else if (count)
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
-			"/dev/nvidiactl may not be opened by this user%s", container_note);
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "this user may not open /dev/nvidiactl%s",
+			container_note);
 	else
 		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "there is no /dev/nvidia0%s", container_note);
 }

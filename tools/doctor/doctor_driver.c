@@ -84,7 +84,8 @@ void gmt_doctor_gather_driver(struct gmt_doctor *doctor)
 	take_numbers(driver, &process);
 	if (gmt_doctor_probe_value(&process, "nvml_init", value, sizeof(value)) &&
 		strcmp(value, "0") != 0)
-		snprintf(driver->nvml_why, sizeof(driver->nvml_why), "nvmlInit_v2 answers %.20s", value);
+		snprintf(driver->nvml_why, sizeof(driver->nvml_why), "nvmlInit_v2 returns error %.20s",
+			value);
 	else if (!gmt_doctor_probe_value(&process, "nvml", driver->nvml, sizeof(driver->nvml)))
 		gmt_doctor_probe_value(&process, "nvml_error", driver->nvml_why, sizeof(driver->nvml_why));
 	gmt_doctor_probe_value(&process, "release", driver->release, sizeof(driver->release));
@@ -100,23 +101,24 @@ void gmt_doctor_driver_found(const struct gmt_doctor *doctor, struct gmt_finding
 		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "opening libcuda.so.1 takes more than %d s",
 			LIMIT_MS / 1000);
 	else if (driver->has_crashed)
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "a process that opens libcuda.so.1 crashes");
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "opening libcuda.so.1 crashes the process");
 	else if (driver->why[0])
 		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%s", driver->why);
 	else
-		gmt_finding_set(finding, GMT_VERDICT_UNKNOWN, "no process could be started to look for it");
+		gmt_finding_set(finding, GMT_VERDICT_UNKNOWN,
+			"no process could be started to open libcuda.so.1");
 }
 
 static void explain_result(int number, struct gmt_finding *finding)
 {
 	for (size_t i = 0; i < sizeof(cuda_results) / sizeof(*cuda_results); i++)
 		if (cuda_results[i].number == number) {
-			gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "cuInit answers %d, %s: %s", number,
+			gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "cuInit returns error %d, %s: %s", number,
 				cuda_results[i].name, cuda_results[i].meaning);
 			gmt_finding_advise(finding, "%s", cuda_results[i].remedy);
 			return;
 		}
-	gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "cuInit answers %d", number);
+	gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "cuInit returns error %d", number);
 }
 
 void gmt_doctor_driver_starts(const struct gmt_doctor *doctor, struct gmt_finding *finding)
@@ -129,14 +131,14 @@ void gmt_doctor_driver_starts(const struct gmt_doctor *doctor, struct gmt_findin
 		explain_result(driver->result, finding);
 	else if (driver->is_initialized)
 		gmt_finding_set(finding, GMT_VERDICT_OK, "cuInit succeeds%s",
-			driver->is_simulated ? "; this is the simulated device" : "");
+			driver->is_simulated ? "; the device is simulated" : "");
 	else if (driver->is_late)
 		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "cuInit did not return within %d s",
 			LIMIT_MS / 1000);
 	else if (driver->has_crashed)
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "a process that calls cuInit crashes");
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "cuInit crashes the process");
 	else
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "this libcuda.so.1 has no cuInit");
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "this libcuda.so.1 has no function cuInit");
 }
 
 void gmt_doctor_driver_version(const struct gmt_doctor *doctor, struct gmt_finding *finding)
@@ -152,7 +154,7 @@ void gmt_doctor_driver_version(const struct gmt_doctor *doctor, struct gmt_findi
 		snprintf(release, sizeof(release), ", release %s", driver->release);
 	if (driver->version < OLDEST_VERSION) {
 		gmt_finding_set(finding, GMT_VERDICT_WARNING,
-			"CUDA %u.%u%s: older than 11.3, with which the recorder is not tried", major, minor,
+			"CUDA %u.%u%s: older than 11.3; the recorder is not tested with it", major, minor,
 			release);
 	} else if (torch[0] && strtoul(torch, NULL, 10) > major) {
 		gmt_finding_set(finding, GMT_VERDICT_WARNING, "CUDA %u.%u%s; PyTorch is built for CUDA %s",

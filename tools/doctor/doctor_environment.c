@@ -45,7 +45,8 @@ void gmt_doctor_options(const struct gmt_doctor *doctor, struct gmt_finding *fin
 
 	(void)doctor;
 	if (!options || !*options) {
-		gmt_finding_set(finding, GMT_VERDICT_OK, "it is not set; the defaults hold");
+		gmt_finding_set(finding, GMT_VERDICT_OK,
+			"GPUMEMTRACE_OPTIONS is not set; the defaults apply");
 		return;
 	}
 	gmt_recorder_options_read(options, &settings, add_complaint, &complaints);
@@ -119,7 +120,7 @@ static void judge_list(const struct gmt_doctor *doctor, const char *list,
 		}
 	}
 	if (!*names) {
-		gmt_finding_set(finding, GMT_VERDICT_OK, "nobody but the recorder");
+		gmt_finding_set(finding, GMT_VERDICT_OK, "only the recorder");
 		return;
 	}
 	gmt_finding_set(finding, worst, "%s", names);
@@ -155,8 +156,9 @@ void gmt_doctor_linker_switches(const struct gmt_doctor *doctor, struct gmt_find
 	(void)doctor;
 	if (getauxval(AT_SECURE)) {
 		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
-			"gpumemtrace itself runs with more rights than its caller");
-		gmt_finding_advise(finding, "take set-uid, set-gid and capabilities off gpumemtrace");
+			"gpumemtrace itself has more rights than its caller");
+		gmt_finding_advise(finding,
+			"remove set-uid, set-gid and capabilities from the file of gpumemtrace");
 	} else if (audit && *audit && !strstr(audit, "gpumemtrace")) {
 		gmt_finding_set(finding, GMT_VERDICT_WARNING,
 			"LD_AUDIT=%.500s may redirect calls before the recorder sees them", audit);
@@ -164,7 +166,8 @@ void gmt_doctor_linker_switches(const struct gmt_doctor *doctor, struct gmt_find
 	} else if (audit && *audit) {
 		gmt_finding_set(finding, GMT_VERDICT_OK, "LD_AUDIT=%.500s", audit);
 	} else if (now && *now) {
-		gmt_finding_set(finding, GMT_VERDICT_OK, "LD_BIND_NOW, which changes nothing");
+		gmt_finding_set(finding, GMT_VERDICT_OK,
+			"LD_BIND_NOW is set and has no effect on the recorder");
 	}
 }
 
@@ -177,8 +180,9 @@ void gmt_doctor_injections(const struct gmt_doctor *doctor, struct gmt_finding *
 		nvtx = NULL;
 	if (cuda && *cuda)
 		gmt_finding_set(finding, GMT_VERDICT_WARNING,
-			"CUDA_INJECTION64_PATH=%.500s: the driver loads a tool that may take calls over", cuda);
+			"CUDA_INJECTION64_PATH=%.500s: the driver loads a tool that may intercept calls", cuda);
 	else if (nvtx && *nvtx)
 		gmt_finding_set(finding, GMT_VERDICT_OK,
-			"NVTX_INJECTION64_PATH=%.500s gets NVTX's calls behind the recorder", nvtx);
+			"NVTX_INJECTION64_PATH=%.500s: the recorder passes NVTX calls on to this library",
+			nvtx);
 }

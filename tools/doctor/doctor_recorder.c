@@ -85,13 +85,13 @@ void gmt_doctor_recorder_machine(const struct gmt_doctor *doctor, struct gmt_fin
 		return;
 	if (elf->kind != GMT_ELF_NATIVE && elf->kind != GMT_ELF_FOREIGN)
 		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
-			"libgpumemtrace.so is no library, or damaged");
+			"libgpumemtrace.so is not a library, or is damaged");
 	else if (elf->machine != gmt_doctor_elf_own_machine() || elf->bits != 8 * sizeof(void *))
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "it is made for %s, this machine is %s",
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "built for %s; this machine is %s",
 			gmt_doctor_elf_machine_name(elf->machine, buffer),
 			gmt_doctor_elf_machine_name(gmt_doctor_elf_own_machine(), own));
 	else
-		gmt_finding_set(finding, GMT_VERDICT_OK, "made for %s",
+		gmt_finding_set(finding, GMT_VERDICT_OK, "built for %s",
 			gmt_doctor_elf_machine_name(elf->machine, buffer));
 }
 
@@ -102,13 +102,12 @@ void gmt_doctor_recorder_loads(const struct gmt_doctor *doctor, struct gmt_findi
 	if (!recorder->is_found)
 		return;
 	if (recorder->is_loaded)
-		gmt_finding_set(finding, GMT_VERDICT_OK, "a process with LD_PRELOAD has loaded it");
+		gmt_finding_set(finding, GMT_VERDICT_OK, "LD_PRELOAD loads the recorder into a process");
 	else if (recorder->complaint[0])
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
-			"a process with LD_PRELOAD has not loaded it: %s", recorder->complaint);
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "LD_PRELOAD does not load the recorder: %s",
+			recorder->complaint);
 	else
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
-			"a process with LD_PRELOAD has not loaded it");
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "LD_PRELOAD does not load the recorder");
 }
 
 void gmt_doctor_unwinder(const struct gmt_doctor *doctor, struct gmt_finding *finding)
@@ -119,7 +118,7 @@ void gmt_doctor_unwinder(const struct gmt_doctor *doctor, struct gmt_finding *fi
 		gmt_finding_set(finding, GMT_VERDICT_OK, "%.900s", doctor->recorder.unwinder);
 	else
 		gmt_finding_set(finding, GMT_VERDICT_WARNING,
-			"there is none beside the recorder or in the system; libgcc's is used, which is slower");
+			"none found; the recorder uses libgcc's unwinder, which is slower");
 }
 
 /*
@@ -136,7 +135,7 @@ void gmt_doctor_calls_reach(const struct gmt_doctor *doctor, struct gmt_finding 
 		return;
 	if (!recorder->by_name[0])
 		gmt_finding_set(finding, GMT_VERDICT_UNKNOWN,
-			"the driver could not be asked with the recorder in the process");
+			"the process with the recorder did not report");
 	else if (!by_name)
 		gmt_finding_set(finding, GMT_VERDICT_PROBLEM,
 			"dlsym finds cuMemAlloc_v2 in %.900s, not in the recorder", recorder->by_name);
@@ -145,6 +144,6 @@ void gmt_doctor_calls_reach(const struct gmt_doctor *doctor, struct gmt_finding 
 			"cuGetProcAddress finds cuMemAlloc in %.900s, not in the recorder",
 			recorder->by_driver);
 	else
-		gmt_finding_set(finding, GMT_VERDICT_OK, "by dlsym%s",
-			by_driver ? " and by cuGetProcAddress" : "");
+		gmt_finding_set(finding, GMT_VERDICT_OK, "with dlsym%s",
+			by_driver ? " and with cuGetProcAddress" : "");
 }

@@ -80,12 +80,12 @@ void gmt_doctor_output_folder(const struct gmt_doctor *doctor, struct gmt_findin
 	if (!realpath(folder, whole))
 		snprintf(whole, sizeof(whole), "%.4000s", folder);
 	if (!stat(folder, &about) && !S_ISDIR(about.st_mode))
-		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s is no folder", whole);
+		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s is not a folder", whole);
 	else if (access(folder, W_OK | X_OK))
 		gmt_finding_set(finding, GMT_VERDICT_PROBLEM, "%.900s: %s", whole, strerror(errno));
 	else
 		gmt_finding_set(finding, GMT_VERDICT_OK, "%.900s%s", whole,
-			is_shortened ? ", in which the rest is made" : "");
+			is_shortened ? ", where the recorder creates the missing folders" : "");
 }
 
 static uint64_t free_bytes(const struct statvfs *system)
@@ -106,8 +106,8 @@ void gmt_doctor_output_space(const struct gmt_doctor *doctor, struct gmt_finding
 	}
 
 	if (!system.f_blocks) {
-		gmt_finding_set(finding, GMT_VERDICT_UNKNOWN, "the file system of %.800s does not say",
-			folder);
+		gmt_finding_set(finding, GMT_VERDICT_UNKNOWN,
+			"the file system of %.800s does not report its free space", folder);
 		return;
 	}
 
@@ -144,12 +144,13 @@ void gmt_doctor_shared_memory(const struct gmt_doctor *doctor, struct gmt_findin
 	(void)doctor;
 	if (statvfs("/dev/shm", &system) || access("/dev/shm", W_OK | X_OK)) {
 		gmt_finding_set(finding, GMT_VERDICT_WARNING, "/dev/shm: %s; %s", strerror(errno), instead);
-		gmt_finding_advise(finding, "mount a tmpfs on /dev/shm that this user may write to");
+		gmt_finding_advise(finding, "mount a tmpfs on /dev/shm that is writable for this user");
 		return;
 	}
 	if (is_taken()) {
 		gmt_finding_set(finding, GMT_VERDICT_WARNING,
-			"/dev/shm/gpumemtrace-%u is not this user's alone; %s", (unsigned)geteuid(), instead);
+			"/dev/shm/gpumemtrace-%u is accessible to other users; %s", (unsigned)geteuid(),
+			instead);
 		gmt_finding_advise(finding, "remove it");
 		return;
 	}
@@ -160,7 +161,7 @@ void gmt_doctor_shared_memory(const struct gmt_doctor *doctor, struct gmt_findin
 			instead);
 	else if (bytes < SHARED_RECORDING_SCANT_MIB * MIB)
 		gmt_finding_set(finding, GMT_VERDICT_WARNING,
-			"%s free; each thread that calls CUDA takes 1 MiB", gmt_text_size(bytes).text);
+			"%s free; each thread that calls CUDA needs 1 MiB", gmt_text_size(bytes).text);
 	else
 		gmt_finding_set(finding, GMT_VERDICT_OK, "%s free", gmt_text_size(bytes).text);
 }

@@ -150,7 +150,7 @@ enum gmt_replaceable_file_state gmt_replaceable_file_open_untrusted(const char *
 
 		if (end - name > NAME_MAX || end == name ||
 			(name[0] == '.' && (end == name + 1 || (name[1] == '.' && end == name + 2))))
-			return refuse(ret_why, "its name is none that a recorder makes", "");
+			return refuse(ret_why, "its path is not one that a recorder creates", "");
 		snprintf(ret_file->name, sizeof(ret_file->name), "%.*s", (int)(end - name), name);
 		if (!*end)
 			break;
@@ -159,7 +159,7 @@ enum gmt_replaceable_file_state gmt_replaceable_file_open_untrusted(const char *
 	}
 	state = state ? state : open_file(ret_file, ret_why);
 	if (!state && (fstat(ret_file->fd, &about) || about.st_nlink != 1))
-		return refuse(ret_why, "it has more than one name", "");
+		return refuse(ret_why, "it has more than one hard link", "");
 	return state;
 }
 

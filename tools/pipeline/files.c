@@ -89,7 +89,7 @@ int gmt_files_report_with_owners(const char *verb, const struct gmt_files *files
 
 	if (!files->count) {
 		gmt_message_error("%s: which file?", verb);
-		gmt_message_hint("a recording is named gpumemtrace.*.gmt.gz unless you said otherwise");
+		gmt_message_hint("a recording is named gpumemtrace.*.gmt.gz by default");
 		return GMT_EXIT_USAGE;
 	}
 	code = gmt_owner_rules_load(files->owners, rules);

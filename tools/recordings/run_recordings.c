@@ -138,8 +138,8 @@ static void note_outcome(struct finish *finish, const struct gmt_recover_outcome
 		break;
 	case GMT_RECOVER_GOES_ON:
 		if (!finish->is_quiet && finish->in_progress++ < MAX_PRINTED)
-			gmt_message_hint("%s: in progress: process %" PRIu32 " still records", outcome->path,
-				outcome->pid);
+			gmt_message_hint("%s: in progress: process %" PRIu32 " is still recording",
+				outcome->path, outcome->pid);
 		break;
 	case GMT_RECOVER_IS_GONE:
 		if (!finish->is_quiet)

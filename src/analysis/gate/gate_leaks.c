@@ -50,12 +50,12 @@ static void describe_attribution_row(const struct gmt_judge *judge, struct gmt_f
 
 	if (attribution_row->first_step == attribution_row->last_step)
 		gmt_verdict_add_evidence(verdict, finding,
-			gmt_verdict_line(verdict, "step %u left %s in %s %s", attribution_row->first_step,
+			gmt_verdict_line(verdict, "step %u added %s in %s %s", attribution_row->first_step,
 				gmt_text_size(attribution_row->bytes).text,
 				gmt_text_count(attribution_row->blocks).text, blocks));
 	else
 		gmt_verdict_add_evidence(verdict, finding,
-			gmt_verdict_line(verdict, "steps %u to %u left %s in %s %s",
+			gmt_verdict_line(verdict, "steps %u to %u added %s in %s %s",
 				attribution_row->first_step, attribution_row->last_step,
 				gmt_text_size(attribution_row->bytes).text,
 				gmt_text_count(attribution_row->blocks).text, blocks));

@@ -389,9 +389,7 @@ static enum gmt_status parse_line(struct gmt_limits *limits, char *line, bool *g
 
 	if (!equals)
 		return gmt_error_set(error, GMT_USAGE,
-			"%s: `%s` is no line of a limits file: write key = "
-			"value",
-			location, line);
+			"%s: `%s` is not a line of a limits file: write key = value", location, line);
 	const char *value = skip_spaces(equals + 1);
 	while (equals > line && isspace((unsigned char)equals[-1]))
 		equals--;
@@ -400,9 +398,7 @@ static enum gmt_status parse_line(struct gmt_limits *limits, char *line, bool *g
 		key++;
 	if (key == GMT_LIMITS)
 		return gmt_error_set(error, GMT_USAGE,
-			"%s: no limit is called `%s`; `gpumemtrace check "
-			"--help` lists them",
-			location, line);
+			"%s: unknown limit `%s`; `gpumemtrace check --help` lists the limits", location, line);
 	if (given[key] && key != GMT_LIMIT_MAX_PEAK)
 		return gmt_error_set(error, GMT_USAGE, "%s: `%s` is given twice", location, line);
 	given[key] = true;

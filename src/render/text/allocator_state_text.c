@@ -109,7 +109,8 @@ static void write_pins(const struct writer *writer, const struct gmt_segments *s
 		/* Half-full segments are common. The short form shows only nearly empty segments. */
 		if (writer->is_short && pin->block_bytes >= (pin->free_bytes + pin->block_bytes) / 10)
 			continue;
-		fprintf(writer->file, "  pinned at the %s: %s of %s, of which blocks fill %s, by ",
+		fprintf(writer->file,
+			"  kept by few blocks at the %s: %s of %s, of which blocks fill %s, by ",
 			gmt_segments_moment_name(segments->moment),
 			pin->segments == 1 ? "a segment" : "segments",
 			gmt_text_size(pin->free_bytes + pin->block_bytes).text,
@@ -128,7 +129,7 @@ static void write_others(const struct writer *writer, const struct gmt_segments 
 	for (size_t i = 0; i < segments->others.count && i < writer->limit; i++) {
 		const struct gmt_segments_other *other = &segments->others.items[i];
 
-		fprintf(writer->file, "  besides, at the %s: %s in %s by ",
+		fprintf(writer->file, "  outside of segments at the %s: %s in %s by ",
 			gmt_segments_moment_name(segments->moment), gmt_text_size(other->bytes).text,
 			other->blocks == 1 ? "a block" : "blocks");
 		write_line(writer, other->stack, other->own_line);

@@ -54,7 +54,7 @@ static void write_verdict(const struct writer *writer)
 	else
 		snprintf(text, sizeof(text), "%s: all %zu checks passed, in %zu file%s%s",
 			writer->report->exit_code ? "INCOMPLETE" : "PASSED", counts[GMT_CHECK_PASSED], files,
-			files == 1 ? "" : "s", verdict->incomplete ? "; not all was recorded" : "");
+			files == 1 ? "" : "s", verdict->incomplete ? "; the recording is incomplete" : "");
 	write_styled(writer, GMT_PLAIN_BOLD, text);
 	fputc('\n', writer->file);
 	if (files < 2 || !verdict->failed)
@@ -119,7 +119,7 @@ static void write_check(const struct writer *writer, size_t number)
 		if (verdict->findings.items[i].check == number && count++ < SHOWN)
 			write_finding(writer, &verdict->findings.items[i]);
 	if (count > SHOWN)
-		fprintf(writer->file, "    and %zu more: see --json\n", count - SHOWN);
+		fprintf(writer->file, "    and %zu more (see --json)\n", count - SHOWN);
 	write_line(writer, "  do: ", gmt_rule_text(check->rule)->advice);
 }
 

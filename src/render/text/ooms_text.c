@@ -76,9 +76,9 @@ static void write_verdict(const struct writer *writer, const struct gmt_oom_row 
 		row->free_bytes + usable_bytes; /* not used if the request would have fitted */
 
 	if (!gmt_oom_would_fit(row))
-		fprintf(writer->file, ": %s too little%s. ",
+		fprintf(writer->file, ": %s less than requested%s. ",
 			gmt_text_size(row->requested_bytes - usable_with_free_bytes).text,
-			usable_bytes ? ", fragmented or not" : "");
+			usable_bytes ? " in total" : "");
 	else if (row->requested_bytes > row->free_bytes)
 		fputs(": without fragmentation the request would have succeeded. ", writer->file);
 	else if (row->layer == GMT_LAYER_TORCH && !row->driver_refusals)
@@ -252,48 +252,15 @@ static void write_compacted(const struct writer *writer, const struct gmt_oom_ro
 	const struct gmt_ooms *ooms = writer->report->ooms;
 
 	(void)none;
-	fputs("In the time that was folded ", writer->file);
+	fputs("Among the folded events, ", writer->file);
 	if (ooms->compacted_failures)
 		fprintf(writer->file, "%s request%s failed%s",
 			gmt_text_count(ooms->compacted_failures).text, ooms->compacted_failures == 1 ? "" : "s",
 			ooms->compacted_retries ? ", and " : "");
 	if (ooms->compacted_retries)
-		fprintf(writer->file, "PyTorch got %s by emptying its cache",
-			gmt_text_count(ooms->compacted_retries).text);
-	fputs("; who held what then is not known any more.", writer->file);
-}
-
-/*
- * Returns the length up to the next place where a line may be broken: a space that is not between a
- * number and its unit.
- */
-static size_t unbreakable_length(const char *text)
-{
-	size_t length = strcspn(text, " ");
-
-	while (length && text[length] && text[length - 1] >= '0' && text[length - 1] <= '9')
-		length += 1 + strcspn(text + length + 1, " ");
-	return length;
-}
-
-static void wrap(FILE *file, const char *text)
-{
-	size_t column = 0;
-
-	while (*text) {
-		size_t length = unbreakable_length(text);
-
-		if (length && column && column + 1 + length > WIDTH) {
-			fputc('\n', file);
-			column = 0;
-		}
-		if (length) {
-			fprintf(file, "%*s%.*s", column ? 1 : INDENT, "", (int)length, text);
-			column += (column ? 1 : INDENT) + length;
-		}
-		text += length + (text[length] == ' ');
-	}
-	fputc('\n', file);
+		fprintf(writer->file, "%s request%s succeeded after PyTorch emptied its cache",
+			gmt_text_count(ooms->compacted_retries).text, ooms->compacted_retries == 1 ? "" : "s");
+	fputs("; the lines that held the memory then are not known.", writer->file);
 }
 
 typedef void write_function(const struct writer *writer, const struct gmt_oom_row *row);
@@ -350,7 +317,7 @@ static bool write_failures(struct writer *writer, FILE *file)
 		if (!write_paragraph(writer, write_failure, row, file))
 			return false;
 		if (number == 1 && count > LAST_SHOWN + 1)
-			fprintf(file, "  [%s more: see --json]\n",
+			fprintf(file, "  [%s more (see --json)]\n",
 				gmt_text_count(ooms->failures - ooms->compacted_failures - LAST_SHOWN - 1).text);
 	}
 	return true;

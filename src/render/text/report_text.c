@@ -346,7 +346,7 @@ static bool write_lists(struct writer *writer, const struct gmt_summary_layer *l
 		gmt_text_size(account->peak_bytes).text, gmt_text_duration(layer->peak_time_ns).text);
 	snprintf(live, sizeof(live), "Live %s blocks on %s at %s: %s, held by", name, device_name, end,
 		gmt_text_size(account->live_bytes).text);
-	snprintf(total, sizeof(total), "All %s allocations on %s: %s, asked for by", name, device_name,
+	snprintf(total, sizeof(total), "All %s allocations on %s: %s, requested by", name, device_name,
 		gmt_text_size(account->total_bytes).text);
 
 	bool all = report->all_lists;

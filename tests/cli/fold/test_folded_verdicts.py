@@ -15,7 +15,7 @@ WAYS = ([], ["--keep-steps=7"], ["--keep-events=50"]), (["--keep-steps=40"], ["-
 
 
 def without_curves(name, teardown_stamp=None):
-    """A recording that a fold without curves made: 30 steps in totals only, each of which left a block."""
+    """A recording that a fold without curves made: 30 steps folded part, each of which left a block."""
     event = {**w.EVENT, "layer": Layer.TORCH, "device": 0, "size_bytes": 1024, "frames": 1}
     marks = [w.mark(2000 + 10 * step, MarkKind.STEP, MarkSource.PROGRAM) for step in range(1, STEPS + 1)]
     if teardown_stamp:

@@ -13,7 +13,7 @@ JAX = PACKAGES + "jax/_src/array.py:7 in put"
 CUPY = PACKAGES + "cupy/_creation/basic.py:22 in empty"
 ORT = PACKAGES + "onnxruntime/capi/libonnxruntime_providers_cuda.so"
 OWN = "/home/me/train.py:31 in step"
-DOUBT = "blocks inside {}'s arena are not seen, leaks in it cannot be found"
+DOUBT = "blocks inside {}'s arena are not recorded, so leaks there cannot be found"
 
 
 def grow(story, steps=40, size=4 * MiB, every=4, frames=(JAX, OWN), **fields):

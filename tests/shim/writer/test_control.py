@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A recording that goes on can be listed, copied, paused: from outside, by the program, by a signal, by itself."""
+"""A recording that goes on can be listed, copied, paused: another process requested it, by the program, by a signal, by itself."""
 import json
 import os
 import signal
