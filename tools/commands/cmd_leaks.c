@@ -156,7 +156,7 @@ static bool render(struct gmt_pipeline *pipeline, const struct leaks_options *op
 		return gmt_leaks_text(&view, &plain);
 	}
 	gmt_json_begin_object(json);
-	gmt_json_key_text(json, "schema", "gpumemtrace.leaks/1");
+	gmt_json_key_text(json, "schema", "gpumemtrace.leaks/2");
 	gmt_json_key_text(json, "file", pipeline->snapshot->path);
 	gmt_json_key(json, "complete");
 	gmt_json_bool(json, gmt_snapshot_complete(pipeline->snapshot));

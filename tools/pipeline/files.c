@@ -88,7 +88,7 @@ int gmt_files_report_with_owners(const char *verb, const struct gmt_files *files
 	int code;
 
 	if (!files->count) {
-		gmt_message_error("%s: which file?", verb);
+		gmt_message_error("%s: no recording is given", verb);
 		gmt_message_hint("a recording is named gpumemtrace.*.gmt.gz by default");
 		return GMT_EXIT_USAGE;
 	}
