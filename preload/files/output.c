@@ -217,14 +217,14 @@ bool gmt_output_expand(const char *template, const struct gmt_identity *identity
 		}
 		if (!at) {
 			snprintf(ret_why, why_bytes,
-				"output=%s has a token that is none of "
+				"output=%s has an unknown token; known: "
 				"%%p %%h %%e %%t %%r %%l %%n %%q{VAR} %%%%",
 				template);
 			return false;
 		}
 	}
 	if (name.too_long)
-		snprintf(ret_why, why_bytes, "output=%.64s... makes a name that is too long", template);
+		snprintf(ret_why, why_bytes, "output=%.64s... results in a name that is too long", template);
 	return !name.too_long;
 }
 

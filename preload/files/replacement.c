@@ -27,13 +27,13 @@ static bool find(int fd, const struct gmt_file_identity *file, char *ret_path, c
 	struct stat about;
 
 	if (!gmt_file_identity_holds(fd, file)) {
-		snprintf(ret_why, why_bytes, "the program has closed its descriptor");
+		snprintf(ret_why, why_bytes, "the program closed the recorder's file descriptor");
 		return false;
 	}
 	snprintf(link, sizeof(link), GMT_DESCRIPTOR_PATH, fd);
 	ssize_t length = readlink(link, ret_path, GMT_REPLACEMENT_PATH_BYTES - 1);
 	if (length <= 0) {
-		snprintf(ret_why, why_bytes, "/proc does not tell its path");
+		snprintf(ret_why, why_bytes, "/proc does not have its path");
 		return false;
 	}
 	ret_path[length] = 0;
@@ -93,7 +93,7 @@ bool gmt_replacement_open(struct gmt_replacement *ret_replacement, int of_fd,
 		}
 	}
 	if (fd < 0) {
-		snprintf(ret_why, why_bytes, "no temporary file can be made beside it: %s",
+		snprintf(ret_why, why_bytes, "cannot create a temporary file next to it: %s",
 			strerror(errno));
 		return false;
 	}
@@ -113,7 +113,7 @@ bool gmt_replacement_take_place(const struct gmt_replacement *replacement, int o
 	if (!find(of_fd, of, path, ret_why, why_bytes))
 		return false;
 	if (!gmt_file_identity_holds(replacement->fd, &replacement->file)) {
-		snprintf(ret_why, why_bytes, "the program has closed its descriptor");
+		snprintf(ret_why, why_bytes, "the program closed the recorder's file descriptor");
 		return false;
 	}
 	/* The user decides who may read the file, so the new file gets the old file's mode. */

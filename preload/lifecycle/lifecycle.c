@@ -85,16 +85,16 @@ static void look_for_unwinder(void)
 	case GMT_UNWINDER_LIBUNWIND:
 		break;
 	case GMT_UNWINDER_LIBGCC:
-		gmt_diag_warn("libunwind.so.8 is neither beside libgpumemtrace.so nor in the system; "
-					  "native stacks are taken with libgcc, which is slower");
+		gmt_diag_warn("libunwind.so.8 was not found; "
+					  "native stacks are taken with libgcc's unwinder, which is slower");
 		gmt_log_note(
 			"native stacks were taken with libgcc's unwinder: libunwind.so.8 was not found");
 		break;
 	case GMT_UNWINDER_NONE:
 		gmt_diag_warn(
-			"no libunwind.so.8 and no libgcc_s.so.1 can be opened; stacks that need them have no native frames");
+			"libunwind.so.8 and libgcc_s.so.1 were not found; stacks that need an unwinder have no native frames");
 		gmt_log_note(
-			"native stacks that need an unwinder are missing: neither libunwind.so.8 nor libgcc_s.so.1 was found");
+			"stacks that need an unwinder have no native frames: libunwind.so.8 and libgcc_s.so.1 were not found");
 		break;
 	}
 }
@@ -114,7 +114,7 @@ static void look_for_python(void)
 	if (gmt_python_init(find_anywhere, why, sizeof(why)) == GMT_PYTHON_REFUSED && !was_reported) {
 		was_reported = true;
 		gmt_diag_warn("%s; stacks have no Python frames", why);
-		snprintf(line, sizeof(line), "there are no Python frames: %s", why);
+		snprintf(line, sizeof(line), "stacks have no Python frames: %s", why);
 		gmt_log_note(line);
 	}
 	atomic_flag_clear_explicit(&lifecycle.looking, memory_order_release);
@@ -127,10 +127,10 @@ static void look_for_python(void)
 static void look_for_refusals(void)
 {
 	if (atomic_load_explicit(&lifecycle.reached, memory_order_relaxed) && gmt_dynsym_is_refused() &&
-		gmt_diag_warn("symbol tables cannot be written to here (mprotect is refused): "
-					  "what libraries opened with RTLD_DEEPBIND do is not recorded"))
+		gmt_diag_warn("symbol tables are not writable (mprotect is refused): "
+					  "calls from libraries opened with RTLD_DEEPBIND are not recorded"))
 		gmt_log_note(
-			"symbol tables could not be written to: what libraries opened with RTLD_DEEPBIND did is not recorded");
+			"symbol tables were not writable: calls from libraries opened with RTLD_DEEPBIND are not recorded");
 }
 
 /* The writer calls this about once per second. */

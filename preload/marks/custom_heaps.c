@@ -126,7 +126,7 @@ uint32_t gmt_heap_begin(enum gmt_mark_source source, const char *name, size_t le
 	if (!heap) {
 		if (!atomic_exchange(&reported_too_many, true))
 			gmt_log_note(
-				"the program has more heaps at one time than are kept: of some nothing is recorded");
+				"the program has more heaps at the same time than the recorder supports: some are not recorded");
 		return 0;
 	}
 	number = heap->uses++ * GMT_HEAPS_MAX + (uint32_t)(heap - heaps) + 1;

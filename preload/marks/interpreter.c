@@ -103,7 +103,7 @@ static enum gmt_interpreter_state find_functions(const char **ret_why)
 	found.exception_type = gmt_symbol_in(NULL, "PyExc_Exception");
 	if (!found.running_thread || !found.is_finalizing || !found.none || !found.dict_type ||
 		!found.list_type || !found.text_type || !found.exception_type)
-		missing = "Python does not show what is needed";
+		missing = "Python lacks functions that the recorder needs";
 	if (missing) {
 		*ret_why = missing;
 		return GMT_INTERPRETER_UNSUPPORTED;

@@ -39,7 +39,7 @@ static void give_up(const char *why)
 {
 	char line[200];
 
-	snprintf(line, sizeof(line), "no steps were found automatically: %s", why);
+	snprintf(line, sizeof(line), "automatic steps are not available: %s", why);
 	gmt_log_note(line);
 	atomic_store(&gmt_optimizer_is_settled, true);
 }
@@ -53,7 +53,7 @@ static void try_later(void)
 /* Needs the GIL. */
 static enum gmt_optimizer_hooking try_now(void)
 {
-	const char *why = "PyTorch is not as expected";
+	const char *why = "PyTorch's optimizer module has an unknown form";
 	enum gmt_optimizer_hooking hooking = gmt_optimizer_hook(&why);
 
 	if (hooking == GMT_OPTIMIZER_HOOKED)

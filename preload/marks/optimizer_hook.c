@@ -216,11 +216,11 @@ static enum gmt_optimizer_hooking hook_optimizers(void *module, const char **ret
 	void *hook = py->function_new(&step_method, NULL, NULL);
 	enum gmt_optimizer_hooking hooking = GMT_OPTIMIZER_UNKNOWN;
 
-	*ret_why = "PyTorch did not take the hook for its optimizers";
+	*ret_why = "PyTorch did not accept the optimizer hook";
 	if (!optimizers)
 		hooking = GMT_OPTIMIZER_LATER; /* the module is being imported right now */
 	else if (!add_function)
-		*ret_why = "this PyTorch has no hooks for all optimizers";
+		*ret_why = "this PyTorch has no global optimizer hooks";
 	else if (hook && hooks && py->is_instance(hooks, py->dict_type) > 0)
 		hooking = add_to(hooks, hook, add_function);
 	else if (hook)

@@ -78,7 +78,7 @@ static bool detach(struct gmt_recording_memory *memory, uint64_t offset, uint64_
 	madvise(start, bytes, MADV_DONTDUMP);
 	errno = kept_errno;
 	gmt_log_fault(memory->path,
-		"%s; part of the recorder's memory is in no file: what is in it is lost by SIGKILL",
+		"%s; part of the recorder's memory is not in a file: its events are lost if the process is killed",
 		strerror(errno));
 	return true;
 }
@@ -258,8 +258,7 @@ bool gmt_recording_memory_open(struct gmt_recording_memory *ret_memory,
 		 * reaches the limit.
 		 */
 		gmt_log_note_recording(
-			"the recorder's memory is in no file, because of RLIMIT_FSIZE: what is not yet in the "
-			"snapshot is lost by SIGKILL");
+			"the recorder's memory is not in a file, because of RLIMIT_FSIZE: events that are not yet written are lost if the process is killed");
 		return gmt_recording_memory_open_in_memory(ret_memory, ret_why, why_bytes);
 	}
 	if (gmt_runtime_folder(GMT_RUNTIME_SHM, NULL, true, folder, sizeof(folder))) {
@@ -278,8 +277,8 @@ bool gmt_recording_memory_open(struct gmt_recording_memory *ret_memory,
 	if (!gmt_recording_memory_open_in_memory(ret_memory, ret_why, why_bytes))
 		return false;
 	gmt_log_fault(NULL,
-		"the recorder's memory is in no file, for neither /dev/shm nor the snapshot's folder takes one (%s): "
-		"what is not yet in the snapshot is lost by SIGKILL",
+		"the recorder's memory is not in a file, because /dev/shm and the recording's folder refuse it (%s): "
+		"events that are not yet written are lost if the process is killed",
 		why);
 	return true;
 }

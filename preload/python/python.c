@@ -96,7 +96,7 @@ static enum gmt_python_state check_layout(enum gmt_python_state otherwise)
 			state = set_state(GMT_PYTHON_ON);
 			break;
 		case GMT_PYTHON_LAYOUT_WRONG:
-			snprintf(reason, sizeof(reason), "its own answer and ours differ in %s", what);
+			snprintf(reason, sizeof(reason), "the interpreter and the recorder disagree on %s", what);
 			state = refuse(reason);
 			break;
 		case GMT_PYTHON_LAYOUT_UNCHECKED:
@@ -135,12 +135,12 @@ static enum gmt_python_state find_interpreter(gmt_python_find *find)
 		find_either(find, "PyThreadState_GetUnchecked", "_PyThreadState_UncheckedGet");
 	python.is_finalizing = find_either(find, "Py_IsFinalizing", "_Py_IsFinalizing");
 	if (!python.this_thread || !python.running_thread || !python.is_finalizing)
-		return refuse("it does not show the functions we need");
+		return refuse("it does not export the functions that the recorder needs");
 	if (python.layout.minor < BOUND_SINCE_MINOR) {
 		python.newest_interpreter = find("PyInterpreterState_Head");
 		python.main_interpreter = find("PyInterpreterState_Main");
 		if (!python.newest_interpreter || !python.main_interpreter)
-			return refuse("it does not show the functions we need");
+			return refuse("it does not export the functions that the recorder needs");
 	}
 	python.cache = gmt_python_cache_open();
 	if (!python.cache)

@@ -69,9 +69,9 @@ static const char *read_offsets(const struct sections *at, const uint64_t *words
 	uint64_t version_hex, struct gmt_python_layout *layout)
 {
 	if (memcmp(words, "xdebugpy", sizeof(words[0])) || words[1] != version_hex)
-		return "its table of offsets is not the one we know";
+		return "its table of offsets has an unknown format";
 	if (words[2])
-		return "a free-threaded build, whose frames we cannot read";
+		return "the recorder cannot read frames of a free-threaded build";
 
 	const uint64_t *thread = words + at->thread;
 	const uint64_t *frame = words + at->frame;
@@ -93,7 +93,7 @@ static const char *read_offsets(const struct sections *at, const uint64_t *words
 		!take(&layout->string.ascii, string[3], string[0], 8) ||
 		!take(&layout->string.compact, string[0] - 8, string[0], 8) ||
 		string[1] != GMT_PYTHON_STRING_STATE || string[2] != GMT_PYTHON_STRING_LENGTH)
-		return "its table of offsets makes no sense to us";
+		return "its table of offsets is not valid";
 	/* The stamp is not in the table. Its offset is valid only if the others have not changed. */
 	if (layout->code.bytecode != bytecode)
 		layout->code.stamp = GMT_PYTHON_NONE;
@@ -127,7 +127,7 @@ bool gmt_python_layout_find(const char *version, gmt_python_find *find,
 		const unsigned long *version_hex = find("Py_Version");
 		const char *wrong = words && version_hex
 			? read_offsets(&sections[i], words, *version_hex, &layout)
-			: "it does not show its table of offsets";
+			: "it does not export its table of offsets";
 		if (wrong)
 			return refuse(ret_why, why_bytes, version, wrong);
 	}
@@ -136,7 +136,7 @@ bool gmt_python_layout_find(const char *version, gmt_python_find *find,
 	const char *type = find("PyType_Type");
 
 	if (!type || gmt_python_load(type, GMT_PYTHON_TYPE) != type)
-		return refuse(ret_why, why_bytes, version, "a build whose objects have another header");
+		return refuse(ret_why, why_bytes, version, "a build with a different object header");
 
 	/*
 	 * _Py_NegativeRefcount exists only in debug builds. Their layout is probably the same, so it
@@ -147,7 +147,7 @@ bool gmt_python_layout_find(const char *version, gmt_python_find *find,
 	if (minor >= FIRST_WITH_OTHERS) {
 		layout.code_type = find("PyCode_Type");
 		if (!layout.code_type)
-			return refuse(ret_why, why_bytes, version, "it does not show its code type");
+			return refuse(ret_why, why_bytes, version, "it does not export its code type");
 	}
 	*ret_layout = layout;
 	return true;

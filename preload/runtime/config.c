@@ -136,8 +136,8 @@ void gmt_config_warn(void (*report)(const char *text))
 
 	if (wrong.count > WRONG_LINES)
 		snprintf(wrong.lines[WRONG_LINES - 1], WRONG_BYTES,
-			"GPUMEMTRACE_OPTIONS: %u more things are wrong with it; "
-			"`gpumemtrace doctor` lists them",
+			"GPUMEMTRACE_OPTIONS: %u more errors; "
+			"`gpumemtrace doctor` lists all of them",
 			wrong.count - WRONG_LINES + 1);
 	for (unsigned i = 0; i < count; i++)
 		report(wrong.lines[i]);
@@ -148,7 +148,7 @@ void gmt_config_help(void (*print)(const char *text))
 {
 	char line[1024];
 
-	print("GPUMEMTRACE_OPTIONS=key=value:key=value (a value with a colon stands in quotes)\n");
+	print("GPUMEMTRACE_OPTIONS=key=value:key=value (put a value with a colon in quotes)\n");
 	for (size_t i = 0; i < GMT_RECORDER_OPTION_COUNT; i++) {
 		const struct gmt_recorder_option_row *row =
 			gmt_recorder_option((enum gmt_recorder_option)i);

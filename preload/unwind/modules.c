@@ -248,7 +248,7 @@ static void add(const struct gmt_module_info *module)
 	if (modules.rows.count >= ROWS_MAX) {
 		if (!atomic_exchange(&gmt_modules_state.is_full, true))
 			gmt_log_note(
-				"libraries were loaded and unloaded too often: later events have no native stacks");
+				"too many libraries were loaded and unloaded: later events have no native stacks");
 		return;
 	}
 	if (!gmt_intern_text(&modules.texts, module->path, &row.path) ||
@@ -322,8 +322,8 @@ void gmt_modules_scan_before_unload(void)
 
 	if (!scan(UNLOAD_WAIT_NS) && !atomic_flag_test_and_set(&is_reported))
 		gmt_log_note(
-			"a library was unloaded before it was noted down, as the recorder's thread did not run: "
-			"frames in it may have no name");
+			"a library was unloaded before the recorder's thread stored it: "
+			"its frames may have no names");
 }
 
 bool gmt_modules_get(uint32_t index, struct gmt_module_info *ret_module)

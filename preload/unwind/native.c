@@ -464,6 +464,6 @@ enum gmt_native_recorder gmt_native_outer_recorder(const void *caller)
 
 bool gmt_native_selftest(char *ret_text, uint32_t bytes)
 {
-	return gmt_selftest_report(&native.selftest, "native stacks were compared with the unwinder's",
+	return gmt_selftest_report(&native.selftest, "native stacks were compared with the unwinder",
 		ret_text, bytes);
 }

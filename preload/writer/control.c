@@ -213,7 +213,7 @@ static void handle_request(void)
 		set_paused(false);
 		break;
 	default:
-		finish_request(true, "the recorder does not know what is asked; it is of another version");
+		finish_request(true, "the recorder has another version and does not know this request");
 	}
 }
 

@@ -81,7 +81,7 @@ static bool open_all(struct gmt_recording *recording, struct gmt_recording_memor
 	char *ret_why, uint32_t why_bytes)
 {
 	if (!gmt_descriptor_has_own_table() && !gmt_descriptor_may_share_table()) {
-		snprintf(ret_why, why_bytes, "RLIMIT_NOFILE leaves the recorder no descriptor");
+		snprintf(ret_why, why_bytes, "RLIMIT_NOFILE leaves no descriptor for the recorder");
 		return false;
 	}
 	gmt_identifier_make(recording->name);

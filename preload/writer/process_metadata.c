@@ -155,10 +155,10 @@ static void write_losses(struct gmt_process_metadata *metadata, bool all)
 	};
 	static const char *const notes[GMT_LOSS_COUNT] = {
 		[GMT_LOSS_STACK] =
-			"stacks did not fit into the recorder's memory; their events are there without a stack",
+			"stacks did not fit into the recorder's memory; their events have no stack",
 		[GMT_LOSS_PYTHON] =
-			"stacks have no Python frames: another interpreter of the process may have run on the "
-			"thread, which cannot be told before Python 3.12",
+			"stacks have no Python frames: another interpreter may have run on the "
+			"thread, which is not visible before Python 3.12",
 	};
 	char text[GMT_LOG_NOTE_BYTES];
 

@@ -50,14 +50,14 @@ static void report_shorter_window(struct gmt_rotation *rotate)
 		rotate->mode = GMT_MODE_WINDOW;
 		rotate->fits_only = true;
 		snprintf(note, sizeof(note),
-			"mode=full became mode=window: the file came near max_size=%s; "
-			"of what is older there are totals only",
+			"mode=full became mode=window: the file nearly reached max_size=%s; "
+			"older events were replaced by totals",
 			size);
 		report(rotate, "mode=full became mode=window", note);
 	} else if (!rotate->fits_only && !rotate->reported_short && rotate->mode == GMT_MODE_WINDOW) {
 		rotate->reported_short = true;
 		snprintf(note, sizeof(note),
-			"the window is shorter than was asked for: more does not fit into max_size=%s", size);
+			"the window is shorter than requested, because of max_size=%s", size);
 		report(rotate, "the window is shorter", note);
 	}
 }
@@ -79,7 +79,7 @@ static void give_up(struct gmt_rotation *rotate)
 		if (rotate->head_bytes < rotate->rewrite.head_bytes)
 			rotate->head_bytes = rotate->rewrite.head_bytes;
 		if (is_new) {
-			gmt_diag_report("%s: %s; a fold that keeps less is tried at once",
+			gmt_diag_report("%s: %s; the recorder now folds more events",
 				rotate->recording->path, rotate->rewrite.why);
 			return;
 		}
@@ -89,11 +89,11 @@ static void give_up(struct gmt_rotation *rotate)
 		return;
 	rotate->reported_failure = true;
 	if (rotate->rewrite.found_no_room)
-		snprintf(remedy, sizeof(remedy), " (max_size=%lluMiB has room)",
+		snprintf(remedy, sizeof(remedy), " (max_size=%lluMiB is enough)",
 			(unsigned long long)(rotate->head_bytes * ROOMY_HEADS >> 20) + 1);
 	snprintf(note, sizeof(note),
-		"older events could not be folded: %.90s%s; all stays as it is, up to max_size; "
-		"tried again in a minute",
+		"older events could not be folded: %.90s%s; the file grows up to max_size; "
+		"the recorder tries again in one minute",
 		rotate->rewrite.why, remedy);
 	report(rotate, "a fold failed", note);
 }
@@ -189,7 +189,7 @@ static void continue_in_new_file(struct gmt_rotation *rotate, uint64_t head_byte
 	rotate->cut_under_way = 0;
 	rotate->compactions++;
 	rotate->stream->synced_file_bytes = gmt_sink_written_bytes(rotate->stream->sink);
-	gmt_diag_report("%s: folded; %llu events are in totals only, the file has %llu bytes",
+	gmt_diag_report("%s: folded; %llu events were replaced by totals, the file has %llu bytes",
 		rotate->recording->path, (unsigned long long)rotate->rewrite.compacted_events,
 		(unsigned long long)rotate->stream->synced_file_bytes);
 }
@@ -273,7 +273,7 @@ static bool work(struct gmt_rotation *rotate, uint64_t budget_ns)
 	if (rotate->rewrite.flush_ns > FLUSH_NS && !rotate->is_flush_slow) {
 		rotate->is_flush_slow = true;
 		gmt_diag_report(
-			"%s: the disk took %llu ms for a folded file; it is not waited for any more",
+			"%s: the disk took %llu ms for a folded file; the recorder no longer waits for it",
 			rotate->recording->path, (unsigned long long)(rotate->rewrite.flush_ns / 1000000));
 	}
 	if (state == GMT_REWRITE_FAILED)
@@ -295,7 +295,7 @@ bool gmt_rotation_make_room(struct gmt_rotation *rotate)
 
 	if (makes_room) {
 		snprintf(rotate->rewrite.why, sizeof(rotate->rewrite.why),
-			"the disk has no room for both files");
+			"the disk has no space for both files");
 		gmt_rotation_rewrite_drop(&rotate->rewrite);
 		give_up(rotate);
 		set_limits(rotate);

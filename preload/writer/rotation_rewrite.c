@@ -147,13 +147,13 @@ static bool copy_some(struct gmt_rotation_rewrite *rewrite, uint64_t file_bytes)
 	/* The program may have closed the recorder's descriptors (system/file_identity.h). */
 	if (!gmt_file_identity_holds(rewrite->recording->fd, &rewrite->recording->file) ||
 		!gmt_file_identity_holds(rewrite->replacement.fd, &rewrite->replacement.file))
-		return fail(rewrite, "the program has closed its descriptor");
+		return fail(rewrite, "the program closed the recorder's file descriptor");
 	do
 		got = pread(rewrite->recording->fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes),
 			(off_t)rewrite->copied_bytes);
 	while (got < 0 && errno == EINTR);
 	if (got <= 0)
-		return fail(rewrite, got ? strerror(errno) : "somebody has cut the file");
+		return fail(rewrite, got ? strerror(errno) : "the file was truncated");
 	return write_all(rewrite, bytes, (size_t)got);
 }
 
@@ -196,7 +196,7 @@ enum gmt_rotation_rewrite_state gmt_rotation_rewrite_work(struct gmt_rotation_re
 			rewrite->found_no_room = true;
 			if (!rewrite->head_bytes)
 				rewrite->head_bytes = gmt_rotation_rewrite_bytes(rewrite);
-			fail(rewrite, "there is no room for the new file within max_size");
+			fail(rewrite, "the new file does not fit into max_size");
 			return GMT_REWRITE_FAILED;
 		}
 		if (rewrite->phase == GMT_REWRITE_READ)

@@ -123,7 +123,7 @@ static void report_beginning(void)
 	if (recording.fd >= 0)
 		gmt_diag_report("recording to %s", recording.path);
 	else
-		gmt_diag_warn("%s; nothing is recorded, the program goes on", failure);
+		gmt_diag_warn("%s; nothing is recorded, the program continues", failure);
 }
 
 /* With writer=lazy, opens the files late, by the writer or at process end. Events are in memory. */
@@ -146,7 +146,7 @@ static bool begin_in_memory(void)
 	if (!gmt_open_memory(&recording, &memory, failure, sizeof(failure)))
 		return false;
 	gmt_log_note_recording(
-		"writer=lazy: the recorder's memory is in no file; what is not yet in the recording is lost by SIGKILL");
+		"writer=lazy: the recorder's memory is not in a file; events that are not yet written are lost if the process is killed");
 	/* A burst of new stacks uses this space until the writer runs and gives the depot more. */
 	gmt_recording_memory_grow_depot(&memory, LATE_DEPOT_BYTES);
 	gmt_depot_set_ready(recording.depot, atomic_load(&memory.depot_ready_bytes));
@@ -190,7 +190,7 @@ static void begin_work(void *ret_beginning)
 	listener.open = is_late ? open_late : open_in_writer;
 	listener.failed = writer_failed;
 	gmt_writer_init(&recording, listener);
-	snprintf(failure, sizeof(failure), "no memory or no thread for the recorder");
+	snprintf(failure, sizeof(failure), "there is no memory or no thread for the recorder");
 	recording.has_writer = is_late ? begin_in_memory() : gmt_writer_start();
 	*beginning = recording.has_writer ? BEGINNING_MADE : BEGINNING_FAILED;
 	if (!recording.has_writer)
@@ -208,7 +208,7 @@ static enum beginning begin(void)
 		atomic_compare_exchange_strong(&gmt_session_state, &none, GMT_SESSION_OVER) &&
 		gmt_config.verbosity >= 1)
 		gmt_diag_print(
-			"gpumemtrace: no memory for a stack of the recorder's own; nothing is recorded, the program goes on\n");
+			"gpumemtrace: no memory for the recorder's own stack; nothing is recorded, the program continues\n");
 	return beginning;
 }
 
@@ -333,7 +333,7 @@ void gmt_session_before_exec(void)
 		return;
 	if (!atomic_flag_test_and_set(&was_noted))
 		gmt_log_note(
-			"the process asked to run another program in its place (exec); where that could be run, "
+			"the process called exec to run another program; if the call succeeded, "
 			"the recording ends here");
 	gmt_writer_sync(gmt_config_wait_ms(EXEC_WAIT_MS));
 	gmt_diag_print_kept();

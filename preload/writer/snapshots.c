@@ -32,9 +32,9 @@ enum {
 #define BETWEEN_NS UINT64_C(10000000000) /* minimum time between two snapshots for OOM or PEAK */
 
 static const char *const cause_texts[GMT_SNAPSHOT_CAUSES] = {
-	[GMT_SNAPSHOT_READER] = "it was asked for from outside",
-	[GMT_SNAPSHOT_SIGNAL] = "a signal asked for it",
-	[GMT_SNAPSHOT_PROGRAM] = "the program asked for it",
+	[GMT_SNAPSHOT_READER] = "another process requested it",
+	[GMT_SNAPSHOT_SIGNAL] = "a signal requested it",
+	[GMT_SNAPSHOT_PROGRAM] = "the program requested it",
 	[GMT_SNAPSHOT_OOM] = "a request for memory was refused",
 	[GMT_SNAPSHOT_PEAK] = "memory in use reached a new peak",
 };
@@ -395,7 +395,7 @@ static bool write_end(void)
 	char text[512];
 
 	snprintf(text, sizeof(text),
-		"this is a snapshot of a recording that went on; it was taken %.3f s after the start, because %s%s%s",
+		"this is a snapshot of a continuing recording, taken %.3f s after the start because %s%s%s",
 		(double)job.end.time_ns / 1e9, cause_texts[job.cause], job.name[0] ? ": " : "", job.name);
 
 	struct gmt_note note = { { text, (uint32_t)strlen(text) } };
@@ -479,7 +479,7 @@ void gmt_snapshots_take_signal(void)
 	if (before.sa_handler == on_signal)
 		return;
 	if (before.sa_handler != SIG_DFL) {
-		gmt_diag_warn("the program handles signal %d itself; it takes no snapshots", number);
+		gmt_diag_warn("the program handles signal %d itself; the signal takes no snapshots", number);
 		return;
 	}
 	sigaction(number, &ours, NULL);

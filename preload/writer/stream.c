@@ -96,7 +96,7 @@ static void check(struct gmt_stream *stream, enum gmt_status status, const struc
 	atomic_store(&stream->recording->memory->header->write_errno, (uint32_t)(why ? why : EIO));
 	/* If the disk was stalled to the end, this was already reported. */
 	if (!atomic_load(&gmt_session.is_stalled))
-		gmt_diag_warn("%s: %s; recording has stopped, the program goes on", stream->recording->path,
+		gmt_diag_warn("%s: %s; recording stopped, the program continues", stream->recording->path,
 			error->text);
 	stream->failed();
 }
@@ -414,7 +414,7 @@ void gmt_stream_sync(struct gmt_stream *stream)
 		return;
 	if (stream->lost_events > stream->reported_lost_events) {
 		stream->reported_lost_events = stream->lost_events;
-		gmt_process_metadata_drop(&stream->metadata, 0, "the file had reached max_size",
+		gmt_process_metadata_drop(&stream->metadata, 0, "the file reached max_size",
 			stream->lost_events);
 	}
 	write_pauses(stream);

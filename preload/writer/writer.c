@@ -132,8 +132,8 @@ static bool wait_for_room(void *unused, int error_number)
 		return true;
 	if (!atomic_exchange(is_stalled, true))
 		gmt_log_fault(writer.recording->path,
-			"%s; events that do not fit into memory are dropped until it takes some "
-			"again, the program goes on",
+			"%s; the program continues, but events that do not fit into memory "
+			"are dropped until the file is writable again",
 			strerror(error_number));
 	if (atomic_load_explicit(&writer.stopping, memory_order_acquire) || is_alone())
 		return false;
@@ -184,7 +184,7 @@ static void remove_names(void)
 	gmt_control_close();
 	if (had_name)
 		gmt_log_note_recording(
-			"the process of root became another user's: from there on, what is not yet in the file is lost by SIGKILL");
+			"the process changed from root to another user: from then on, events that are not yet written are lost if it is killed");
 }
 
 static bool open_stream(void)
@@ -317,7 +317,7 @@ static void begin_late(void *unused)
 		atomic_store(&writer.next_try_ns, gmt_kernel_now_ns() + NEXT_TRY_NS);
 		atomic_store(&writer.stage, DELAYED);
 		gmt_log_fault(NULL,
-			"no thread for the recorder: events that do not fit into its memory are dropped, the program goes on");
+			"the recorder's thread could not start: the program continues, but events that do not fit into memory are dropped");
 	} else if (writer.listener.begun_late) {
 		writer.listener.begun_late();
 	}
@@ -414,7 +414,7 @@ void gmt_writer_stop(void)
 	atomic_store(&writer.next_try_ns, 0);
 	gmt_writer_wake();
 	if (gmt_writer_is_delayed()) {
-		gmt_diag_warn("neither a thread nor descriptors for the recorder; nothing is recorded");
+		gmt_diag_warn("the recorder has no thread and no descriptors; nothing is recorded");
 		return;
 	}
 	/* Not pthread_timedjoin_np, because somebody may change the clock that it uses. */
@@ -426,7 +426,7 @@ void gmt_writer_stop(void)
 	}
 	if (atomic_load_explicit(&writer.is_over, memory_order_acquire))
 		return;
-	gmt_diag_warn("%s: the disk did not take the rest within %d s; the file lacks its end",
+	gmt_diag_warn("%s: the disk did not accept the rest within %d s; the end of the file is missing",
 		writer.recording->path, (int)(STOP_WAIT_NS / 1000000000));
 }
 

@@ -113,8 +113,7 @@ bool gmt_recorder_output_is_possible(const char *output, char ret_why[GMT_RECORD
 		at = behind;
 	}
 	if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
-		snprintf(ret_why, GMT_RECORDER_COMPLAINT_BYTES,
-			"names a folder; write a file's name behind it");
+		snprintf(ret_why, GMT_RECORDER_COMPLAINT_BYTES, "names a folder; add a file name");
 		return false;
 	}
 	return true;
@@ -160,12 +159,12 @@ static void refuse_value(const struct reader *reader, enum gmt_recorder_option o
 	char separator = wrong_separator(value);
 
 	if (separator)
-		snprintf(why, sizeof(why), "is refused: a colon stands between options, not `%c`",
+		snprintf(why, sizeof(why), "is ignored: separate options by colons, not by `%c`",
 			separator);
 	else if (gmt_option_value_hint(rows[option].values, rows[option].fallback, value, hint))
-		snprintf(why, sizeof(why), "is refused: %s", hint);
+		snprintf(why, sizeof(why), "is ignored: %s", hint);
 	else
-		snprintf(why, sizeof(why), "is refused: it takes %s", rows[option].values);
+		snprintf(why, sizeof(why), "is ignored: it takes %s", rows[option].values);
 	complain_value(reader, option, value, why);
 }
 
@@ -200,10 +199,10 @@ static void refuse_key(const struct reader *reader, const char *key)
 	for (size_t i = 0; i < GMT_RECORDER_OPTION_COUNT; i++)
 		gmt_suggest(&suggestion, key, rows[i].key);
 	if (suggestion.best)
-		snprintf(line, sizeof(line), "there is no option `%.60s`; did you mean %s?", key,
+		snprintf(line, sizeof(line), "unknown option `%.60s`; did you mean %s?", key,
 			suggestion.best);
 	else
-		snprintf(line, sizeof(line), "there is no option `%.60s`; help=1 lists them", key);
+		snprintf(line, sizeof(line), "unknown option `%.60s`; help=1 lists all options", key);
 	refuse(reader, line, "");
 }
 
@@ -216,9 +215,8 @@ static void take_item(const struct reader *reader, char *item, enum gmt_recorder
 
 	if (state != GMT_RECORDER_ITEM_WHOLE) {
 		snprintf(line, sizeof(line), "%.60s... %s", item,
-			state == GMT_RECORDER_ITEM_OPEN_QUOTE ? "has a quote that is never closed"
-												  : "is too long");
-		refuse(reader, line, "it is left out");
+			state == GMT_RECORDER_ITEM_OPEN_QUOTE ? "has an unclosed quote" : "is too long");
+		refuse(reader, line, "it is ignored");
 		return;
 	}
 	if (!equals && !*item)
@@ -251,7 +249,7 @@ static void check_combinations(const struct reader *reader)
 	if (is_given[GMT_RECORDER_OPTION_window] && !settings->is_refused[GMT_RECORDER_OPTION_mode] &&
 		!is(settings, GMT_RECORDER_OPTION_mode, "window")) {
 		snprintf(line, sizeof(line),
-			"window=%s has no effect with mode=%s; add mode=window, or leave window out",
+			"window=%s has no effect with mode=%s; add mode=window, or remove window",
 			setting_of(reader, GMT_RECORDER_OPTION_window),
 			setting_of(reader, GMT_RECORDER_OPTION_mode));
 		refuse(reader, line, "");
@@ -259,10 +257,10 @@ static void check_combinations(const struct reader *reader)
 	if (!is(settings, GMT_RECORDER_OPTION_stacks, "none"))
 		return;
 	if (is(settings, GMT_RECORDER_OPTION_free_stacks, "on"))
-		refuse(reader, "free_stacks=on has no effect with stacks=none; leave one of them out", "");
+		refuse(reader, "free_stacks=on has no effect with stacks=none; remove one of them", "");
 	if (!is(settings, GMT_RECORDER_OPTION_selftest, "0"))
-		refuse(reader,
-			"selftest compares stacks, and stacks=none takes none; leave one of them out", "");
+		refuse(reader, "selftest has no stacks to compare with stacks=none; remove one of them",
+			"");
 }
 
 void gmt_recorder_options_read(const char *text, struct gmt_recorder_settings *ret_settings,

@@ -4,7 +4,7 @@
 
 /*
  * The comparison of two recordings: as text, whose form may change, and as JSON for programs
- * (docs/diff.md, schema gpumemtrace.diff/1).
+ * (docs/diff.md, schema gpumemtrace.diff/2).
  */
 
 #include <stdbool.h>

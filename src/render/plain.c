@@ -106,3 +106,40 @@ void gmt_plain_date(const struct gmt_plain *plain, uint64_t epoch_ns)
 	if (gmtime_r(&seconds, &parts) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &parts))
 		fputs(text, plain->file);
 }
+
+/*
+ * Returns the length up to the next place where a line may be broken: a space that is not between a
+ * number and its unit.
+ */
+static size_t unbroken(const char *text)
+{
+	size_t length = strcspn(text, " ");
+
+	while (length && text[length] && text[length - 1] >= '0' && text[length - 1] <= '9')
+		length += 1 + strcspn(text + length + 1, " ");
+	return length;
+}
+
+void gmt_plain_wrap(FILE *file, int indent, int hang, const char *text)
+{
+	enum { WIDTH = 80 };
+	size_t column = 0;
+
+	while (*text) {
+		size_t length = unbroken(text);
+
+		if (length && column && column + 1 + length > WIDTH) {
+			fputc('\n', file);
+			column = 0;
+			indent = hang;
+		}
+		if (length) {
+			int spaces = column ? 1 : indent;
+
+			fprintf(file, "%*s%.*s", spaces, "", (int)length, text);
+			column += (size_t)spaces + length;
+		}
+		text += length + (text[length] == ' ');
+	}
+	fputc('\n', file);
+}

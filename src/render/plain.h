@@ -35,6 +35,12 @@ void gmt_plain_argument(const struct gmt_plain *plain, const char *text);
 void gmt_plain_heading(const struct gmt_plain *plain, const char *text);
 
 /*
+ * Writes a paragraph of lines with at most 80 columns: the first line after `indent` spaces, the
+ * others after `hang` spaces. Does not separate a number from its unit.
+ */
+void gmt_plain_wrap(FILE *file, int indent, int hang, const char *text);
+
+/*
  * Writes, for example, "train.py:31 in training_step", "at::native::empty_cuda" or "main
  * (main.cpp:12)".
  */

@@ -4,7 +4,7 @@
 
 /*
  * The report of one snapshot: as text, whose form may change, and as JSON for programs
- * (docs/report-json.md, schema gpumemtrace.report/1). Renderers print the results of analyses.
+ * (docs/report-json.md, schema gpumemtrace.report/2). Renderers print the results of analyses.
  */
 
 #include <stdbool.h>

@@ -91,14 +91,14 @@ static enum gmt_status read_header(struct gmt_shared_recording *shared_recording
 	if (!S_ISREG(about.st_mode) || !read_at(shared_recording, 0, header, sizeof(*header)) ||
 		memcmp(header->magic, GMT_SHARED_RECORDING_MAGIC, sizeof(header->magic)) != 0)
 		return gmt_error_set(error, GMT_FORMAT,
-			"%s: is not the memory of a recorder, or of one that had not begun",
+			"%s: is not the memory of a recorder, or the recorder had not started",
 			shared_recording->path);
 	if (header->version != GMT_SHARED_RECORDING_VERSION)
 		return gmt_error_set(error, GMT_VERSION,
-			"%s: was left by another version of gpumemtrace: use that one to recover it",
+			"%s: is from another version of gpumemtrace: use that version to recover it",
 			shared_recording->path);
 	if (!is_plausible(shared_recording))
-		return gmt_error_set(error, GMT_FORMAT, "%s: its header makes no sense",
+		return gmt_error_set(error, GMT_FORMAT, "%s: its header is damaged",
 			shared_recording->path);
 	owner->boot_id[sizeof(owner->boot_id) - 1] = 0;
 	owner->host[sizeof(owner->host) - 1] = 0;

@@ -219,7 +219,7 @@ static void make_end(struct gmt_recovery *recovery)
 	char text[256];
 	int why = (int)atomic_load(&header->write_errno);
 
-	int length = snprintf(text, sizeof(text), "the process %" PRIu32 " did not end in order%s%s%s",
+	int length = snprintf(text, sizeof(text), "the process %" PRIu32 " did not end normally%s%s%s",
 		header->owner.pid, why ? ", and its file could not be written (" : "",
 		why ? strerror(why) : "", why ? ")" : "");
 
@@ -230,14 +230,13 @@ static void make_end(struct gmt_recovery *recovery)
 	make_note(recovery, text);
 	if (recovery->damaged_blocks) {
 		snprintf(text, sizeof(text),
-			"the recorder's memory was written over: %" PRIu64
-			" of its blocks cannot be read, and are left out",
+			"the recorder's memory was overwritten: %" PRIu64 " of its blocks cannot be read",
 			recovery->damaged_blocks);
 		make_note(recovery, text);
 	}
 	if (recovery->result.is_gap)
 		make_note(recovery,
-			"a part of the file before those was lost: there is no telling how many events it had");
+			"an earlier part of the file was lost, with an unknown number of events");
 	else
 		gmt_recovery_add_rows(recovery, GMT_RECORD_END, &row, 1);
 }

@@ -175,9 +175,8 @@ static enum gmt_status check_header(struct gmt_source *source, struct gmt_error 
 	is_ours = is_all && memcmp(header, GMT_FORMAT_MAGIC, 8) == 0;
 	is_whole = is_all && gmt_get_u32(header + 16) == gmt_checksum(0, header, 16);
 	if (!is_all || (source->is_cut && !(is_ours && is_whole)))
-		return gmt_error_set(error, GMT_FORMAT, "%s: nothing in it can be read: %s", source->path,
-			source->failed && !source->is_cut ? source->failure
-											  : "it is cut within its first bytes");
+		return gmt_error_set(error, GMT_FORMAT, "%s: cannot be read: %s", source->path,
+			source->failed && !source->is_cut ? source->failure : "it ends within its header");
 	if (!is_ours)
 		return gmt_error_set(error, GMT_FORMAT, "%s: is gzip, but not a gpumemtrace snapshot",
 			source->path);
@@ -186,8 +185,7 @@ static enum gmt_status check_header(struct gmt_source *source, struct gmt_error 
 	if (gmt_get_u16(header + 8) > GMT_FORMAT_MAJOR ||
 		(gmt_get_u32(header + 12) & ~(uint32_t)GMT_FEATURES_KNOWN))
 		return gmt_error_set(error, GMT_VERSION,
-			"%s: is format %u.%u (features %#x), newer than this gpumemtrace reads (%d.x): "
-			"use the newer program",
+			"%s: has format %u.%u (features %#x), but this gpumemtrace reads %d.x: use a newer gpumemtrace",
 			source->path, gmt_get_u16(header + 8), gmt_get_u16(header + 10),
 			gmt_get_u32(header + 12), GMT_FORMAT_MAJOR);
 	return GMT_OK;

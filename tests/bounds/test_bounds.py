@@ -28,7 +28,7 @@ MIB = 1 << 20
 OFTEN = {"mode": "window", "window": "1000"}
 NEVER_S = 1200  # only what never ends takes so long
 STEADY = 100000  # of which a busy machine's recorder has time left to fold
-REMOVED = "somebody has removed the file"
+REMOVED = "the file was removed"
 SITE_KEYS = ("allocs", "frees", "total_bytes", "live_bytes", "live_blocks", "peak_bytes", "peak_blocks")
 
 
@@ -380,7 +380,7 @@ class Files(Accounting):
         self.assertLessEqual(run.largest_bytes, 4 * MIB)
         # What was lost meanwhile is counted, and what came then is there.
         self.assertEqual(len(records(run.path, "end")), 1)
-        self.assertIn("the file had reached max_size", {row["reason"] for row in records(run.path, "drop")})
+        self.assertIn("the file reached max_size", {row["reason"] for row in records(run.path, "drop")})
         self.assertGreater(len(records(run.path, "event")), 10000)
 
     @unittest.skipUnless(LONG, "takes long: scripts/test --long")
@@ -403,7 +403,7 @@ class Files(Accounting):
         dropped = {row["reason"]: row["count"] for row in records(copy, "drop")}
         events = sum(row["layer"] == CUDA for row in records(copy, "event"))
         # The end of the context is an event too, of which the program's accounting know nothing.
-        self.assertIn(dropped["the file had reached max_size"] - (run.accounting["calls"] - events), (0, 1))
+        self.assertIn(dropped["the file reached max_size"] - (run.accounting["calls"] - events), (0, 1))
         # Of the sixteen parts of the file one is kept for the end, and two may wait to be compressed.
         self.assertGreater(size, MIB * 3 // 4)
         self.assertEqual(len(records(copy, "end")), 1)

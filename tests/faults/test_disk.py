@@ -28,7 +28,7 @@ class Space(Faults):
             os.unlink(filler)
             wait_until(lambda: os.path.getsize(host.file) > size, "a write after there was room again")
             host("events 7", "pause 1")
-            self.end(host, "No space left on device", "goes on")
+            self.end(host, "No space left on device", "continues")
             self.check_file(host, 5 + 2 * (2 * MUCH + 117), note="No space left on device", complete=False)
             self.assertGreater(host.dropped(), 0)
             self.assertEqual(len(host.records("end")), 1)
@@ -72,7 +72,7 @@ class Space(Faults):
                 host.wait_for(words)
                 wait_until(lambda: len(host.notes()) > 0, "the note")
                 host("events 10")
-                self.end(host, words, "goes on")
+                self.end(host, words, "continues")
                 self.check_file(host, 40, note=words)
                 self.assertEqual(host.dropped(), 0)
 
@@ -143,24 +143,24 @@ class Somebody(Faults):
         host = self.begun()
         os.unlink(host.file)
         host("events 10")
-        host.wait_for("somebody has removed the file")
+        host.wait_for("the file was removed")
         host(f"events {MUCH}")
-        self.end(host, "somebody has removed the file", "goes on")
+        self.end(host, "the file was removed", "continues")
         self.check_nothing_recorded(host)
 
     def test_a_removed_folder_is_told(self):
         host = self.begun()
         shutil.rmtree(os.path.join(host.folder, "out"))
         host("events 10")
-        host.wait_for("somebody has removed the file")
-        self.end(host, "somebody has removed the file")
+        host.wait_for("the file was removed")
+        self.end(host, "the file was removed")
 
     def test_a_file_made_shorter_is_told_and_not_written_on(self):
         host = self.begun()
         os.truncate(host.file, 0)
         host("events 10")
-        host.wait_for("somebody has made the file shorter")
-        self.end(host, "somebody has made the file shorter")
+        host.wait_for("the file was truncated")
+        self.end(host, "the file was truncated")
         self.assertEqual(os.path.getsize(host.file), 0)
 
     def test_a_renamed_file_and_a_renamed_folder_are_written_on(self):
@@ -188,8 +188,8 @@ class Somebody(Faults):
         with open(path, "w", encoding="utf-8") as file:
             file.write("another's")
         host("events 10")
-        host.wait_for("somebody has removed the file")
-        self.end(host, "somebody has removed the file")
+        host.wait_for("the file was removed")
+        self.end(host, "the file was removed")
         with open(path, encoding="utf-8") as file:
             self.assertEqual(file.read(), "another's")
 

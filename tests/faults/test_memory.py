@@ -25,8 +25,8 @@ class SharedMemory(Faults):
         with tmpfs("size=64m", at="/dev/shm"):
             host = Host(options={"stacks": "none"})
             host("events 1000", f"threads {RING_THREADS}")
-            self.end(host, "in no file", "lost by SIGKILL")
-            self.check_file(host, 2000 + RING_THREADS, note="in no file")
+            self.end(host, "not in a file", "lost if the process is killed")
+            self.check_file(host, 2000 + RING_THREADS, note="not in a file")
             self.assertEqual(host.dropped(), 0)
 
     @needs_mounts
@@ -38,7 +38,7 @@ class SharedMemory(Faults):
             host("threads 20", "events 20000")
             os.unlink(filler)
             host("threads 3")
-            self.end(host, "No space left on device", "lost by SIGKILL")
+            self.end(host, "No space left on device", "lost if the process is killed")
             self.check_file(host, 40223, note="No space left on device")
 
     @needs_mounts
@@ -46,8 +46,8 @@ class SharedMemory(Faults):
         with without("/dev/shm"), tmpfs("size=1m") as folder:
             host = Host(folder=folder)
             host("events 1000")
-            self.end(host, "in no file", "lost by SIGKILL")
-            self.check_file(host, 2000, note="in no file")
+            self.end(host, "not in a file", "lost if the process is killed")
+            self.check_file(host, 2000, note="not in a file")
             self.assertEqual(os.listdir(folder), [os.path.basename(host.file)])
 
     @needs_mounts

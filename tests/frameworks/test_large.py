@@ -8,17 +8,17 @@ from frameworks import MIB, Run, needs
 
 class Arenas(unittest.TestCase):
     def assert_closed(self, run, owner, setting):
-        doubt = f"blocks inside {owner}'s arena are not seen, leaks in it cannot be found"
+        doubt = f"blocks inside {owner}'s arena are not recorded, so leaks there cannot be found"
         answer = run.json("leaks")
         self.assertEqual(answer["leaks"], [])
         (row,) = [row for row in answer["arenas"] if row["device"] == 0]
         self.assertEqual((row["owner"], row["certain"], row["setting"]), (owner, True, setting))
         self.assertGreaterEqual(row["peak_bytes"], run.told["in_use_bytes"])
-        self.assertEqual(run.gate(), (0, "skipped", f"not judged: {doubt}; to see them, {setting}"))
+        self.assertEqual(run.gate(), (0, "skipped", f"not judged: {doubt}; to record its blocks, {setting}"))
         report = run.json("report")
         (lines,) = [{line["name"]: line["bytes"] for line in row["at_peak"]["lines"]} for row in report["ledger"]]
         self.assertEqual(lines["arenas"], row["peak_bytes"])
-        self.assertEqual(report["temporaries"]["giants"], [])
+        self.assertEqual(report["temporaries"]["short_lived"], [])
 
     def assert_open(self, run):
         self.assertEqual([row for row in run.json("leaks")["arenas"] if row["device"] == 0], [])

@@ -112,7 +112,7 @@ class Deaths(unittest.TestCase):
         self.assertFalse(info(run.file)["complete"])
         done = cli("recover", run.memory.path)
         self.assertEqual(done.returncode, 3)
-        self.assertIn("started anew", done.stderr)
+        self.assertIn("was restarted", done.stderr)
 
 
 class Recover(unittest.TestCase):
@@ -202,10 +202,10 @@ class Recover(unittest.TestCase):
             said = info(anew)
             self.assertGreater(said["events"], 0)
             # Killed before its first sync point, all of it is in the memory.
-            self.assertEqual("a part of the file before those was lost" in json.dumps(said), not said["complete"])
+            self.assertEqual("an earlier part of the file was lost" in json.dumps(said), not said["complete"])
             self.assertFalse(is_synced and said["complete"])
             report = json.loads(cli("report", "--json", anew).stdout)
-            self.assertNotIn("stacks or frames are not in the file", json.dumps(report))
+            self.assertNotIn("stacks or frames are missing in the file", json.dumps(report))
             self.assertNotIn("killed.c", [site["stack"] for site in report["sites"] if not site["stack"]])
 
     def test_a_process_that_goes_on_is_left_alone(self):
@@ -214,7 +214,7 @@ class Recover(unittest.TestCase):
         for name in run.file, run.memory.path:
             done = cli("recover", name)
             self.assertEqual((done.returncode, done.stdout), (0, ""))
-            self.assertIn(f"in progress: process {run.memory.pid} goes on recording", done.stderr)
+            self.assertIn(f"in progress: process {run.memory.pid} is still recording", done.stderr)
         cli("recover", "--all", "--keep")
         self.assertTrue(os.path.exists(run.memory.path))
         self.assertIsNone(run.process.poll())

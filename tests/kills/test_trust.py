@@ -100,7 +100,7 @@ class Trust(unittest.TestCase):
                 with self.subTest(number=number, is_its_number=is_its_number):
                     victim = self.place(f"victim.{number}", content)
                     self.name_file(victim, is_its_number=is_its_number)
-                    self.check_refused("no recording of the process")
+                    self.check_refused("not a recording of the process")
                     self.assertEqual(self.read(victim), content)
 
     def test_the_reproducer_of_a_planted_recording_writes_over_nothing(self):
@@ -123,7 +123,7 @@ class Trust(unittest.TestCase):
         self.assertEqual(said["recording"], name)
         self.write(offset, b"x")
         self.assertNotEqual(self.read(self.memory)[offset:offset + 36].decode(), name)
-        self.check_refused("no recording of the process")
+        self.check_refused("not a recording of the process")
         self.assertIn("has no end", cli("recover", self.run_.file).stderr)
 
     def test_a_name_that_leads_through_a_link_is_refused_and_by_its_own_name_the_file_is_completed(self):
@@ -142,21 +142,21 @@ class Trust(unittest.TestCase):
         for name in "killed.gmt.gz", os.path.join(real, "..", os.path.basename(real), "killed.gmt.gz"), real + "/", "/", "":
             with self.subTest(name):
                 self.name_file(name, is_its_number=False)
-                self.check_refused("its name is")
+                self.check_refused("its path is")
 
     def test_what_is_no_plain_file_is_neither_waited_for_nor_replaced(self):
         pipe = self.place("pipe")
         os.mkfifo(pipe)
         self.name_file(os.path.realpath(pipe))
-        self.check_refused("no plain file")
+        self.check_refused("not a regular file")
         self.name_file("/dev/null")
-        self.check_refused("no plain file")
+        self.check_refused("not a regular file")
         self.name_file(os.path.realpath(self.folder))
-        self.check_refused("no plain file")
+        self.check_refused("not a regular file")
 
     def test_a_file_with_two_names_is_refused(self):
         os.link(self.run_.file, self.place("second.gmt.gz"))
-        self.check_refused("more than one name")
+        self.check_refused("more than one hard link")
         # The user has said which one.
         self.assertEqual(cli("recover", self.run_.file).returncode, 0)
 
@@ -167,7 +167,7 @@ class Trust(unittest.TestCase):
                 if os.getuid():
                     continue
                 os.chown(self.folder, 0, 12345)
-            self.check_refused("a folder that other users may write to")
+            self.check_refused("a folder that is writable for other users")
         os.chmod(self.folder, 0o1777)  # as /tmp: nobody may touch files of others
         done = cli("recover", self.memory, "--dry-run")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -196,7 +196,7 @@ class Trust(unittest.TestCase):
         done = cli("recover", self.memory)
         self.assertEqual(done.returncode, 3)
         self.assertIn("belongs to another user", done.stderr)
-        self.assertIn("no killed recorder left anything", cli("recover", "--all").stdout)
+        self.assertIn("no killed process left memory", cli("recover", "--all").stdout)
         # Written to a file that root names: what the memory has, and nothing of the file that it names.
         new = self.place("new.gmt.gz")
         done = cli("recover", self.memory, "-o", new)
@@ -214,13 +214,13 @@ class Trust(unittest.TestCase):
             with self.subTest(mode=oct(mode), owner=owner):
                 os.chmod(place, mode)
                 os.chown(place, owner, owner)
-                self.assertIn("no killed recorder left anything", cli("recover", "--all").stdout)
+                self.assertIn("no killed process left memory", cli("recover", "--all").stdout)
                 self.assertFalse(json.loads(cli("info", "--json", self.run_.file).stdout)["complete"])
         os.chmod(place, 0o700)
         os.chown(place, 0, 0)
         moved = shutil.move(place, place + ".moved")
         os.symlink(moved, place)
-        self.assertIn("no killed recorder left anything", cli("recover", "--all").stdout)
+        self.assertIn("no killed process left memory", cli("recover", "--all").stdout)
         os.unlink(place)
         shutil.move(moved, place)
         self.assertEqual(cli("recover", "--all").returncode, 0)
@@ -278,7 +278,7 @@ class Trust(unittest.TestCase):
                 os.link(self.run_.file, self.place("number"))  # so that the number stays this file's
                 done = self.recover_with_swap(at)
                 self.assertEqual(done.returncode, 3, done.stderr)
-                self.assertIn("another file has taken its place meanwhile", done.stderr)
+                self.assertIn("another file has replaced it", done.stderr)
                 self.assertEqual(self.read(self.run_.file), b"another file of the user's")
                 self.assertTrue(os.path.exists(self.memory))
                 os.rename(self.place("number"), self.run_.file)
@@ -319,7 +319,7 @@ class Trust(unittest.TestCase):
         other = self.place("other.gmt.gz")
         shutil.copy(self.run_.file, other)
         empty = self.place("new.gmt.gz", b"")
-        for output, why in (other, "say --force"), (self.run_.file, "say --force"), ("/dev/null", "no plain file"), (empty, "say --force"):
+        for output, why in (other, "use --force"), (self.run_.file, "use --force"), ("/dev/null", "not a regular file"), (empty, "use --force"):
             done = cli("recover", self.run_.file, "-o", output)
             self.assertEqual(done.returncode, 3)
             self.assertIn(why, done.stderr)
@@ -353,7 +353,7 @@ class Trust(unittest.TestCase):
         done = cli("recover", "--all", "--discard")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual((done.stdout.count("discarded"), done.stdout.count(": complete")), (2, 1))
-        self.assertEqual(cli("recover", "--all").stdout, "no killed recorder left anything on this machine\n")
+        self.assertEqual(cli("recover", "--all").stdout, "no killed process left memory on this machine\n")
         self.assertRegex(third.check(), r"^\d+$")
 
     def test_memory_that_can_be_recovered_is_not_discarded(self):
@@ -371,7 +371,7 @@ class InProgress(unittest.TestCase):
                 run = Killed(limits=limits)
                 run.wait_for_events()
                 pid = run.process.pid
-                said = f"in progress: process {pid} still records"
+                said = f"in progress: process {pid} is still recording"
                 for verb in "report", "info", "check", "leaks", "dump":
                     done = cli(verb, run.file)
                     self.assertIn(done.returncode, (0, 1), done.stderr)

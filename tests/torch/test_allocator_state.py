@@ -119,7 +119,7 @@ class Segments(unittest.TestCase):
         self.assertEqual(sum(hole["bytes"] for hole in row["holes"]), row["hole_bytes"])
         self.assertEqual(row["reserved_bytes"], row["allocated_bytes"] + row["hole_bytes"] + row["empty_bytes"])
         self.assertEqual(row["driver_bytes"],
-                         row["reserved_bytes"] + sum(other["bytes"] for other in row["besides"]))
+                         row["reserved_bytes"] + sum(other["bytes"] for other in row["other_driver_memory"]))
         return result, row
 
     def test_segments_blocks_and_holes_sum_to_what_pytorch_reserved(self):
@@ -222,12 +222,12 @@ class Temporaries(unittest.TestCase):
         giant = max(result["temporaries"]["giants"], key=lambda row: row["largest_bytes"])
         source = open(os.path.join(HERE, "allocator_state", "broadcast.py"), encoding="utf-8").read().splitlines()
         wanted = [number for number, line in enumerate(source, 1) if "points[:, None, :]" in line]
-        rows = {row["frame"]["line"]: row for row in result["temporaries"]["giants"] if row["layer"] == "torch"}
+        rows = {row["frame"]["line"]: row for row in result["temporaries"]["short_lived"] if row["layer"] == "torch"}
         self.assertIn(wanted[0], rows, giant)
         row = rows[wanted[0]]
         self.assertEqual((row["count"], row["largest_bytes"]), (4, 1024 * 1024 * 16 * 4))
         self.assertEqual(row["at_peak_bytes"], row["largest_bytes"])
-        self.assertIn("in distances", cli("report", path).stdout.split("Short-lived giants")[1][:600])
+        self.assertIn("in distances", cli("report", path).stdout.split("Large short-lived blocks")[1][:600])
 
     def test_what_is_made_and_freed_in_one_step_is_counted_at_its_line(self):
         _, _, result = record("allocator_state/emptied.py")

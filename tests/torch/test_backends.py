@@ -142,7 +142,7 @@ class CachingAllocator(Moments):
         self.assertEqual(row["allocated_bytes"], sum(allocated for _, allocated, _ in told["segments"]))
         self.assertEqual(row["reserved_bytes"], row["allocated_bytes"] + row["hole_bytes"] + row["empty_bytes"])
         self.assertEqual(row["driver_bytes"], row["reserved_bytes"])
-        self.assertEqual((row["outside_bytes"], row["besides"]), (0, []))
+        self.assertEqual((row["outside_bytes"], row["other_driver_memory"]), (0, []))
 
     def native(self):
         return record("all", devices="2")
@@ -289,7 +289,7 @@ class OtherAllocators(Moments):
             self.assertEqual({"PyTorch": 0, **owners(result)},
                              {"PyTorch": reserved, LIBRARY: 10 * MIB, "CuPy": 10 * MIB})
             (row,) = [row for row in result["segments"] if row["moment"] == "end"]
-            self.assertEqual(sorted((other["owner"], other["bytes"]) for other in row["besides"]),
+            self.assertEqual(sorted((other["owner"], other["bytes"]) for other in row["other_driver_memory"]),
                              [("CuPy", 10 * MIB), (LIBRARY, 10 * MIB)])
 
         self.at_each(record("beside", library(), library(STAND_IN)), check)

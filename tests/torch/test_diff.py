@@ -58,7 +58,7 @@ class Diff(unittest.TestCase):
         for sort, result in self.compare(self.run_script("4096")).items():
             self.assertFalse(result["differs"], [row for account in result["accounts"] for row in account["rows"]
                                                  if row["change"] != "unchanged"])
-            self.assertEqual(result["doubts"], [], sort)
+            self.assertEqual(result["warnings"], [], sort)
 
     def test_a_doubled_batch_adds_its_activations_and_no_weight(self):
         results = self.compare(self.run_script("8192"))
@@ -67,7 +67,7 @@ class Diff(unittest.TestCase):
         # 3 steps of 6 layers, each of which makes 10 times its width for each of 4096 more rows.
         self.assertEqual(rows[f"{SITE}Block.forward"]["total_bytes"]["difference"], 3 * 6 * 10 * 256 * 4 * 4096)
         self.assertEqual(rows[f"{SITE}make_model"]["change"], "unchanged")
-        self.assertEqual(result["doubts"],
+        self.assertEqual(result["warnings"],
                          ["the commands differ, first in `4096` and `8192`"])
 
     def test_checkpointing_is_seen_to_help_and_where(self):

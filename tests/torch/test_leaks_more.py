@@ -57,7 +57,7 @@ class More(Case):
         self.leaks("extra_gan.py", category="activations", source="optimizer")
 
     def test_gradients_that_a_hook_keeps(self):
-        self.assertIn("made in a backward pass and kept", self.leaks("extra_hook.py", category="backward results")["hint"])
+        self.assertIn("allocated in a backward pass and kept", self.leaks("extra_hook.py", category="backward results")["hint"])
 
     def test_training_in_a_thread_of_an_executor(self):
         self.leaks("extra_executor.py", category="activations")

@@ -15,25 +15,24 @@ const struct gmt_option_row gmt_table_check[] = {
 #include "analysis/gate/limits.def"
 #undef GMT_LIMIT
 	{ "limits", 0, GMT_OPTION_TEXT, "FILE", AT(limits_file),
-		"read the options above from lines `max-peak = 18GiB`; what is also typed counts as typed" },
+		"read the options above from FILE, with lines such as `max-peak = 18GiB`; the command line has priority" },
 	{ "baseline", 0, GMT_OPTION_TEXT, "FILE", AT(baseline),
-		"fail when more is held than FILE says" },
+		"fail if more memory is held than in the baseline FILE" },
 	{ "update-baseline", 0, GMT_OPTION_FLAG, NULL, AT(update_baseline),
-		"write --baseline's FILE from these recordings instead" },
+		"write FILE of --baseline from these recordings, and do not judge" },
 	{ "suppressions", 0, GMT_OPTION_TEXTS, "FILE", AT(suppressions),
-		"leave out what FILE says, in lines `leak:function`; may be repeated" },
+		"ignore the findings that FILE lists, with lines such as `leak:function`; may be repeated" },
 	{ "no-default-suppressions", 0, GMT_OPTION_FLAG, NULL, AT(no_default_suppressions),
-		"judge the caches of known libraries too" },
+		"do not use the built-in suppressions for known libraries" },
 	{ "gen-suppressions", 0, GMT_OPTION_FLAG, NULL, AT(gen_suppressions),
-		"print suppressions for what was found instead of the verdict" },
+		"print suppressions for the findings instead of the verdict" },
 	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),
-		"exit with 4 when a recording is incomplete, or growth in it could not be judged" },
+		"exit with 4 if a recording is incomplete, or its growth could not be judged" },
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text" },
-	{ "junit", 0, GMT_OPTION_TEXT, "FILE", AT(junit), "write JUnit XML to FILE too" },
-	{ "sarif", 0, GMT_OPTION_TEXT, "FILE", AT(sarif), "write SARIF 2.1.0 to FILE too" },
+	{ "junit", 0, GMT_OPTION_TEXT, "FILE", AT(junit), "also write JUnit XML to FILE" },
+	{ "sarif", 0, GMT_OPTION_TEXT, "FILE", AT(sarif), "also write SARIF 2.1.0 to FILE" },
 	{ "source-root", 0, GMT_OPTION_TEXT, "DIR", AT(source_root),
-		"the folder that places in SARIF and annotations are relative to (default: of the git repository that "
-		"the program ran in)" },
+		"the folder to which paths in SARIF and annotations are relative (default: the git repository in which the program ran)" },
 	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
 	GMT_OWNERS_OPTION(AT(owners)),
 	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames),
@@ -42,7 +41,7 @@ const struct gmt_option_row gmt_table_check[] = {
 		"colours (default: on a terminal)" },
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write the verdict to FILE" },
 	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force),
-		"let outputs replace a recording or a file that is read" },
+		"allow outputs to replace a recording or an input file" },
 	{ 0 },
 };
 #undef AT
@@ -56,8 +55,8 @@ int gmt_cmd_check(const struct gmt_command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (!argc) {
-		gmt_message_error("check: which file?");
-		gmt_message_hint("a recording is named gpumemtrace.*.gmt.gz unless you said otherwise");
+		gmt_message_error("check: no recording is given");
+		gmt_message_hint("a recording is named gpumemtrace.*.gmt.gz by default");
 		return GMT_EXIT_USAGE;
 	}
 	code = gmt_check_plan_init(&plan, &options);

@@ -26,25 +26,24 @@ enum { EXIT_DIFFERENT = 1 };
 const struct gmt_option_row gmt_table_diff[] = {
 	{ "by", 0, GMT_OPTION_WORD, "group|stack|line|operator|module|library|owner|category|part",
 		AT(by),
-		"compare by the function of your own line (default), by whole stack, by the line itself, or by what else the blocks have in common" },
+		"compare by the function of your own line (default), by stack, by line, or by another property of the blocks" },
 	{ "sort", 0, GMT_OPTION_WORD, "peak|live|total", AT(sort),
-		"compare what was held at the peak (default), at the end, or asked for in all" },
+		"compare memory held at the peak (default), at the end, or the sum of all allocations" },
 	{ "threshold", 0, GMT_OPTION_TEXT, "SIZE", AT(threshold),
-		"hide what differs by less: 512, 64K, 1MiB; one line says how much is hidden" },
+		"hide smaller differences: 512, 64K, 1MiB; one line shows their sum" },
 	{ "exit-code", 0, GMT_OPTION_FLAG, NULL, AT(exit_code),
-		"exit with 1 when something differs by the threshold or more" },
+		"exit with 1 if a difference reaches the threshold" },
 	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit), "rows of each list (default: 20; JSON: all)" },
 	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames),
 		"lines of stack below each row (default: 6 by stack, else none)" },
 	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text, with every row" },
-	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),
-		"exit with 4 when a recording is incomplete" },
+	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 if a recording is incomplete" },
 	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color),
 		"colours (default: on a terminal)" },
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write to FILE" },
 	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force),
-		"let --output replace a recording or a file that is read" },
+		"allow --output to replace a recording or an input file" },
 	{ 0 },
 };
 #undef AT
@@ -186,19 +185,18 @@ static bool is_one_file(const char *left, const char *right)
 static int check(const struct diff_options *options, int argc, char **argv, uint64_t *ret_threshold)
 {
 	if (argc != GMT_DIFF_SIDES) {
-		gmt_message_error("diff: it takes two recordings, the base and the new one; these are %d",
-			argc);
+		gmt_message_error("diff: needs two recordings, the base and the new one, but got %d", argc);
 		gmt_message_hint("gpumemtrace diff before.gmt.gz after.gmt.gz");
 		return GMT_EXIT_USAGE;
 	}
 	if (options->threshold && !gmt_text_parse_size(options->threshold, ret_threshold)) {
-		gmt_message_error("diff: --threshold cannot be `%s`: it takes a size, as 512, 64K or 1MiB",
+		gmt_message_error("diff: --threshold: `%s` is not a size: write 512, 64K or 1MiB",
 			options->threshold);
 		return GMT_EXIT_USAGE;
 	}
 	if (is_one_file(argv[GMT_DIFF_BASE], argv[GMT_DIFF_NEW])) {
-		gmt_message_error("diff: %s and %s are one file: there is nothing to compare",
-			argv[GMT_DIFF_BASE], argv[GMT_DIFF_NEW]);
+		gmt_message_error("diff: %s and %s are the same file", argv[GMT_DIFF_BASE],
+			argv[GMT_DIFF_NEW]);
 		return GMT_EXIT_USAGE;
 	}
 	return 0;

@@ -13,7 +13,7 @@ struct doctor_options {
 #define AT(field) offsetof(struct doctor_options, field)
 const struct gmt_option_row gmt_table_doctor[] = {
 	{ "run", 0, GMT_OPTION_FLAG, NULL, AT(run),
-		"run the command too, recorded into a folder that is removed again, and say what was recorded" },
+		"also run and record the command, show what was recorded, and remove the recording" },
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text" },
 	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color),
 		"colours (default: on a terminal)" },

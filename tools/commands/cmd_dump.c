@@ -22,15 +22,14 @@ struct dump_options {
 const struct gmt_option_row gmt_table_dump[] = {
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "one JSON object per line" },
 	{ "record", 0, GMT_OPTION_TEXTS, "NAME", AT(records),
-		"only records of this kind; may be repeated" },
+		"print only records of this kind; may be repeated" },
 	{ "from", 0, GMT_OPTION_NUMBER, "NS", AT(choice.from),
-		"leave out what was before this moment: nanoseconds since the recording began, or since 1970 when 10^17 or more" },
-	{ "until", 0, GMT_OPTION_NUMBER, "NS", AT(choice.until),
-		"leave out what was after this moment" },
+		"skip records before this moment: nanoseconds since the recording began (from 10^17 on: since 1970)" },
+	{ "until", 0, GMT_OPTION_NUMBER, "NS", AT(choice.until), "skip records after this moment" },
 	{ "device", 0, GMT_OPTION_NUMBER, "N", AT(choice.device),
-		"leave out what is of another device or of the host" },
+		"skip records of other devices and of the host" },
 	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),
-		"exit with 4 when the file is cut or damaged" },
+		"exit with 4 if the file is incomplete or damaged" },
 	{ 0 },
 };
 #undef AT
@@ -134,18 +133,17 @@ static int dump_file(const char *path, const struct dump_options *options)
 	if (!status || (status == GMT_END && blocks))
 		return 0;
 	if (status == GMT_END || (status == GMT_DAMAGED && !blocks)) {
-		gmt_message_error("%s: nothing in it can be read: %s", path,
+		gmt_message_error("%s: cannot be read: %s", path,
 			status == GMT_END ? "it holds no recording" : error.text);
 		return gmt_status_exit_code(GMT_FORMAT);
 	}
 	if (status != GMT_DAMAGED)
 		return gmt_message_failure(&error);
 	if (is_in_progress)
-		gmt_message_hint(
-			"%s: in progress: process %u still records; all that the file has so far was printed",
+		gmt_message_hint("%s: in progress: process %u is still recording; this is the file so far",
 			path, recording_pid);
 	else
-		gmt_message_warning("%s: %s; all before that was printed", path, error.text);
+		gmt_message_warning("%s: %s; the records before that were printed", path, error.text);
 	return options->strict ? GMT_EXIT_INCOMPLETE : 0;
 }
 
@@ -159,7 +157,7 @@ int gmt_cmd_dump(const struct gmt_command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (argc != 1) {
-		gmt_message_error(argc ? "dump: one file at a time" : "dump: which file?");
+		gmt_message_error(argc ? "dump: one file at a time" : "dump: no recording is given");
 		return GMT_EXIT_USAGE;
 	}
 	for (size_t i = 0; i < options.records.count; i++)

@@ -17,7 +17,7 @@ struct env_options {
 #define AT(field) offsetof(struct env_options, field)
 const struct gmt_option_row gmt_table_env[] = {
 	{ "export", 0, GMT_OPTION_FLAG, NULL, AT(export),
-		"as a line for `eval` in a shell, which keeps what LD_PRELOAD held" },
+		"print one line for `eval` in a shell, which keeps the other libraries in LD_PRELOAD" },
 #define GMT_OPTION(name, fallback, values, meaning) \
 	GMT_RECORDER_ROW(name, values, AT(recorder), meaning)
 #include "options/recorder_options.def"

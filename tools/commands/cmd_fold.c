@@ -26,12 +26,12 @@ struct fold_options {
 const struct gmt_option_row gmt_table_fold[] = {
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write the smaller recording here" },
 	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force),
-		"let --output replace a recording or a file that is read" },
-	{ "keep-events", 0, GMT_OPTION_NUMBER, "N", AT(events), "keep the last N events as they are" },
-	{ "keep-seconds", 0, GMT_OPTION_NUMBER, "S", AT(seconds), "keep the last S seconds" },
-	{ "keep-steps", 0, GMT_OPTION_NUMBER, "N", AT(steps), "keep the last N steps" },
+		"allow --output to replace a recording or an input file" },
+	{ "keep-events", 0, GMT_OPTION_NUMBER, "N", AT(events), "keep the last N events unchanged" },
+	{ "keep-seconds", 0, GMT_OPTION_NUMBER, "S", AT(seconds), "keep the last S seconds unchanged" },
+	{ "keep-steps", 0, GMT_OPTION_NUMBER, "N", AT(steps), "keep the last N steps unchanged" },
 	{ "max-sites", 0, GMT_OPTION_NUMBER, "N", AT(sites),
-		"put sites beyond the first N together, without a stack" },
+		"merge the sites after the first N into sites without a stack" },
 	{ 0 },
 };
 #undef AT
@@ -86,9 +86,9 @@ static enum gmt_status read_all(const char *path, rows_callback *callback, void 
 	gmt_source_close(source);
 	if (status == GMT_END || status == GMT_DAMAGED) {
 		if (!blocks)
-			return gmt_error_set(error, GMT_FORMAT, "%s: nothing in it can be read", path);
+			return gmt_error_set(error, GMT_FORMAT, "%s: cannot be read", path);
 		if (status == GMT_DAMAGED && warns)
-			gmt_message_warning("%s: %s; what is behind that is left out", path, error->text);
+			gmt_message_warning("%s: %s; the rest of the file is not included", path, error->text);
 		return GMT_OK;
 	}
 	return status;
@@ -169,9 +169,9 @@ static enum gmt_status compact_into(const char *path, const struct fold_options 
 	}
 	/* Users would trust the totals of a compacted recording, so they must not lack a part. */
 	if (!status && gmt_budget_has_cut())
-		status = gmt_error_set(error, GMT_WORK, "%s: it is not written", options->output);
+		status = gmt_error_set(error, GMT_WORK, "%s: not written", options->output);
 	if (!status)
-		gmt_message_hint("%s events are in totals only",
+		gmt_message_hint("%s events were replaced by totals",
 			gmt_text_count(gmt_compact_compacted_events(compactor)).text);
 	gmt_compact_close(compactor);
 	return status;
@@ -215,8 +215,8 @@ int gmt_cmd_fold(const struct gmt_command *command, int argc, char **argv)
 		return code;
 	if (argc != 1 || !options.output) {
 		gmt_message_error(argc > 1 ? "fold: one file at a time"
-				: argc             ? "fold: where to? Say -o FILE"
-								   : "fold: which file?");
+				: argc             ? "fold: no output file is given: add -o FILE"
+								   : "fold: no recording is given");
 		return GMT_EXIT_USAGE;
 	}
 	gmt_newer_report(argv, 1);

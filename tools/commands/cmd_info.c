@@ -17,9 +17,9 @@ const struct gmt_option_row gmt_table_info[] = {
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json),
 		"JSON instead of text, one object for each file" },
 	{ "coverage", 0, GMT_OPTION_FLAG, NULL, AT(coverage),
-		"which functions were called, which never, and which were looked up and are not hooked" },
+		"show which functions were called, never called, or looked up but not hooked" },
 	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),
-		"exit with 4 when the recording is incomplete" },
+		"exit with 4 if the recording is incomplete" },
 	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color),
 		"colours (default: on a terminal)" },
 	{ 0 },
@@ -77,7 +77,7 @@ int gmt_cmd_info(const struct gmt_command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (!argc) {
-		gmt_message_error("info: which file?");
+		gmt_message_error("info: no recording is given");
 		return GMT_EXIT_USAGE;
 	}
 	gmt_newer_report(argv, (size_t)argc);

@@ -24,28 +24,27 @@ struct leaks_options {
 #define AT(field) offsetof(struct leaks_options, field)
 const struct gmt_option_row gmt_table_leaks[] = {
 	{ "definition", 0, GMT_OPTION_TEXTS, "NAME[,NAME...]", AT(definitions),
-		"judge by growth, unexplained, phase, age, exit or all (default: PyTorch's blocks by growth, unexplained "
-		"and phase, everything else by these and exit)" },
+		"definitions of a leak: growth, unexplained, phase, age, exit or all (default: growth, unexplained and phase; exit too for memory that is not PyTorch's)" },
 	{ "warmup", 0, GMT_OPTION_NUMBER, "STEPS", AT(warmup),
-		"steps at the start that say nothing about growth (default: a fifth of them, 1 to 10)" },
+		"steps at the start that are not judged (default: a fifth of the steps, 1 to 10)" },
 	{ "age-steps", 0, GMT_OPTION_NUMBER, "STEPS", AT(age_steps),
-		"definition age: what lives for more steps than this is one" },
+		"definition age: a block that lives for more steps is a leak" },
 	{ "age-seconds", 0, GMT_OPTION_NUMBER, "SECONDS", AT(age_seconds),
-		"definition age: what lives for longer than this is one" },
+		"definition age: a block that lives longer is a leak" },
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text, with whole stacks" },
 	{ "until", 0, GMT_OPTION_NUMBER, "NS", AT(until),
-		"stop at this moment: nanoseconds since the recording began, or since 1970 when 10^17 or more" },
+		"report the state at this moment: nanoseconds since the recording began (from 10^17 on: since 1970)" },
 	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
 	GMT_OWNERS_OPTION(AT(owners)),
 	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit), "findings to show (default: all)" },
 	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames), "lines of stack for each (default: 8)" },
 	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),
-		"exit with 4 when the recording is incomplete" },
+		"exit with 4 if the recording is incomplete" },
 	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color),
 		"colours (default: on a terminal)" },
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write to FILE" },
 	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force),
-		"let --output replace a recording or a file that is read" },
+		"allow --output to replace a recording or an input file" },
 	{ 0 },
 };
 #undef AT
@@ -81,7 +80,7 @@ static uint32_t parse_definitions(const char *text)
 
 		if (!more) {
 			gmt_message_error(
-				"leaks: --definition: `%.*s` is none; there are growth, unexplained, phase, age, exit and all",
+				"leaks: --definition: unknown definition `%.*s`: write growth, unexplained, phase, age, exit or all",
 				(int)(length < 60 ? length : 60), text);
 			return 0;
 		}
@@ -128,7 +127,7 @@ static bool set_leaks_options(const struct leaks_options *options,
 	}
 	if (has_age && !(ret_leaks->definitions & age)) {
 		if (ret_leaks->definitions) {
-			gmt_message_error("leaks: an age is given, but definition age is not asked for");
+			gmt_message_error("leaks: --age-steps and --age-seconds need --definition=age");
 			return false;
 		}
 		ret_leaks->definitions = age;
@@ -157,7 +156,7 @@ static bool render(struct gmt_pipeline *pipeline, const struct leaks_options *op
 		return gmt_leaks_text(&view, &plain);
 	}
 	gmt_json_begin_object(json);
-	gmt_json_key_text(json, "schema", "gpumemtrace.leaks/1");
+	gmt_json_key_text(json, "schema", "gpumemtrace.leaks/2");
 	gmt_json_key_text(json, "file", pipeline->snapshot->path);
 	gmt_json_key_bool(json, "complete", gmt_snapshot_complete(pipeline->snapshot));
 	gmt_leaks_json(&view, json);

@@ -38,6 +38,6 @@ int gmt_cmd_pause(const struct gmt_command *command, int argc, char **argv)
 		gmt_running_print(pid, "state", pauses ? "paused" : "recording");
 	else
 		printf("process %u: %s\n", pid,
-			pauses ? "blocks are recorded without stacks now" : "blocks have stacks again");
+			pauses ? "the recorder now takes no stacks" : "the recorder takes stacks again");
 	return 0;
 }

@@ -146,7 +146,7 @@ int gmt_cmd_ps(const struct gmt_command *command, int argc, char **argv)
 		gmt_json_end_object(&json);
 		putchar('\n');
 	} else if (!lister.count) {
-		printf("no process of yours is being recorded\n");
+		printf("none of your processes is being recorded\n");
 	} else {
 		gmt_message_hint("next: gpumemtrace snapshot PID");
 	}

@@ -20,17 +20,15 @@ struct recover_options {
 #define AT(field) offsetof(struct recover_options, field)
 const struct gmt_option_row gmt_table_recover[] = {
 	{ "all", 0, GMT_OPTION_FLAG, NULL, AT(all),
-		"every file of yours whose recorder was killed on this machine" },
+		"recover all your recordings whose process was killed on this machine" },
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(recovery.output),
-		"write to FILE instead of completing the file in place" },
-	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(recovery.force),
-		"replace FILE although it is a recording" },
-	{ "keep", 0, GMT_OPTION_FLAG, NULL, AT(recovery.keep),
-		"leave the recorder's memory where it is" },
+		"write a new FILE instead of completing the recording in place" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(recovery.force), "allow -o to replace a recording" },
+	{ "keep", 0, GMT_OPTION_FLAG, NULL, AT(recovery.keep), "keep the recorder's memory" },
 	{ "discard", 0, GMT_OPTION_FLAG, NULL, AT(recovery.discard),
-		"remove memory whose file is gone, or that cannot be used any more" },
+		"remove memory without a file, and memory that cannot be used" },
 	{ "dry-run", 0, GMT_OPTION_FLAG, NULL, AT(recovery.is_dry),
-		"say what would be done, and change nothing" },
+		"show what would be done, without changes" },
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text" },
 	{ 0 },
 };
@@ -100,7 +98,7 @@ static void print_completed(const struct recover_run *recover_run,
 
 	print_path(outcome->path);
 	printf(": %s%s: %s events", recover_run->options->recovery.is_dry ? "would be completed, " : "",
-		recovered->is_gap ? "a part of it is lost" : "complete",
+		recovered->is_gap ? "a part is lost" : "complete",
 		gmt_text_count(outcome->completed.events).text);
 	printf(", %s of them from the memory of process %" PRIu32 "\n",
 		gmt_text_count(recovered->events).text, outcome->pid);
@@ -117,7 +115,7 @@ static void print_unusable(const struct recover_run *recover_run,
 		recover_run->options->all ? gmt_message_hint : gmt_message_error;
 
 	if (outcome->state == GMT_RECOVER_IS_GONE)
-		print_message("%s: its file, %s, is gone", outcome->memory, outcome->path);
+		print_message("%s: its file %s was removed", outcome->memory, outcome->path);
 	else
 		print_message("%s: cannot be used: %s", outcome->memory, outcome->error.text);
 }
@@ -135,11 +133,11 @@ static void print_text(const struct recover_run *recover_run,
 		break;
 	case GMT_RECOVER_IS_WHOLE:
 		print_path(outcome->path);
-		puts(": has its end: there is nothing to recover");
+		puts(": is complete: nothing to recover");
 		break;
 	case GMT_RECOVER_IN_PROGRESS:
 		gmt_message_hint("%s: in progress: process %" PRIu32
-						 " goes on recording: there is nothing to recover",
+						 " is still recording: nothing to recover",
 			outcome->path, outcome->pid);
 		break;
 	case GMT_RECOVER_IS_GONE:
@@ -152,14 +150,13 @@ static void print_text(const struct recover_run *recover_run,
 			gmt_text_size(outcome->memory_bytes).text);
 		break;
 	case GMT_RECOVER_IS_REFUSED:
-		gmt_message_error("%s: is not completed: %s", outcome->path, why);
+		gmt_message_error("%s: was not completed: %s", outcome->path, why);
 		break;
 	case GMT_RECOVER_NOTHING:
 		if (outcome->has_end)
-			gmt_message_hint("%s: has its end: there is nothing to recover", outcome->path);
+			gmt_message_hint("%s: is complete: nothing to recover", outcome->path);
 		else
-			gmt_message_error(
-				"%s: has no end, and its process left no memory here to recover it from",
+			gmt_message_error("%s: is incomplete, and its process left no memory on this machine",
 				outcome->path);
 		break;
 	case GMT_RECOVER_FAILED:
@@ -253,8 +250,7 @@ static void print_unusable_total(const struct recover_run *recover_run)
 {
 	if (recover_run->unusable_count)
 		gmt_message_hint(
-			"%s of memory %s left: `gpumemtrace recover --discard %s` removes it, `gpumemtrace recover MEMORY -o FILE` "
-			"writes what it has to a new file",
+			"%s of memory %s left: `gpumemtrace recover --discard %s` removes it, `gpumemtrace recover MEMORY -o FILE` writes its events to a new file",
 			gmt_text_size(recover_run->unusable_bytes).text,
 			recover_run->unusable_count == 1 ? "is" : "are",
 			recover_run->options->all ? "--all" : "MEMORY");
@@ -272,11 +268,11 @@ int gmt_cmd_recover(const struct gmt_command *command, int argc, char **argv)
 	if (options.all ? argc > 0 || has_output : !argc || (has_output && argc > 1)) {
 		gmt_message_error(options.all ? "recover: --all takes neither a file nor -o"
 				: argc                ? "recover: -o takes one file"
-									  : "recover: which file?");
+									  : "recover: no recording is given");
 		return GMT_EXIT_USAGE;
 	}
 	if (options.recovery.discard && (options.recovery.keep || has_output)) {
-		gmt_message_error("recover: --discard goes with neither --keep nor -o");
+		gmt_message_error("recover: --discard cannot be combined with --keep or -o");
 		return GMT_EXIT_USAGE;
 	}
 	recover_run.json = (struct gmt_json){ .file = stdout, .pretty = true, .inline_depth = 2 };
@@ -296,7 +292,7 @@ int gmt_cmd_recover(const struct gmt_command *command, int argc, char **argv)
 		putchar('\n');
 	} else {
 		if (options.all && !recover_run.files)
-			puts("no killed recorder left anything on this machine");
+			puts("no killed process left memory on this machine");
 		print_unusable_total(&recover_run);
 	}
 	return recover_run.code;

@@ -26,11 +26,11 @@ struct run_options {
 #define AT(field) offsetof(struct run_options, field)
 const struct gmt_option_row gmt_table_run[] = {
 	{ "quiet", 'q', GMT_OPTION_FLAG, NULL, AT(quiet),
-		"do not say what was recorded and what to type next" },
+		"do not print the recorded files and the next command" },
 	{ "check", 0, GMT_OPTION_MAYBE, "FILE|OPTIONS", AT(check),
-		"judge what was recorded as `check` does, by a limits file or by options of check in quotes" },
+		"then judge the recordings as `check` does, by a limits file, or by options of check in quotes" },
 	{ "audit", 0, GMT_OPTION_FLAG, NULL, AT(audit),
-		"have the loader tell of libraries in namespaces of dlmopen too (LD_AUDIT); programs start slower" },
+		"also record libraries in dlmopen namespaces (LD_AUDIT); the program starts more slowly" },
 #define GMT_OPTION(name, fallback, values, meaning) \
 	GMT_RECORDER_ROW(name, values, AT(recorder), meaning)
 #include "options/recorder_options.def"
@@ -59,7 +59,7 @@ static void suggest_next(const struct gmt_run *run)
 	if (!run->count) {
 		explain_no_recording(run);
 	} else if (run->count > MAX_SHOWN_NAMES) {
-		fprintf(stderr, "gpumemtrace: %zu files were recorded\n", run->count);
+		fprintf(stderr, "gpumemtrace: %zu recordings were written\n", run->count);
 		fputs("next: gpumemtrace report ", stderr);
 		gmt_safe_print(stderr, run->pattern); /* for the shell to expand */
 		fputc('\n', stderr);
@@ -83,7 +83,7 @@ static int check(struct gmt_check_plan *plan, char **paths, size_t count)
 	struct gmt_output *output = NULL;
 
 	if (!count) {
-		gmt_message_error("run: --check: there is nothing to judge: no file was recorded");
+		gmt_message_error("run: --check: nothing to judge: no recording was written");
 		return NOTHING_TO_JUDGE;
 	}
 	if (plan->options.output && !(output = gmt_output_open(plan->options.output, &rules)))
@@ -185,7 +185,7 @@ int gmt_cmd_run(const struct gmt_command *command, int argc, char **argv)
 	if (code >= 0)
 		return code == GMT_EXIT_USAGE ? GMT_CHILD_OWN_FAILURE : code;
 	if (!argc) {
-		gmt_message_error("run: which program?");
+		gmt_message_error("run: no command is given");
 		gmt_message_hint("gpumemtrace run -- python train.py");
 		return GMT_CHILD_OWN_FAILURE;
 	}

@@ -17,7 +17,7 @@ struct snapshot_options {
 #define AT(field) offsetof(struct snapshot_options, field)
 const struct gmt_option_row gmt_table_snapshot[] = {
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output),
-		"new file (default: beside the recording)" },
+		"the new file (default: next to the recording)" },
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text" },
 	{ 0 },
 };

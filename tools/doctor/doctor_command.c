@@ -85,7 +85,7 @@ void gmt_doctor_command_found(const struct gmt_doctor *doctor, struct gmt_doctor
 			gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.400s does not exist: %.500s",
 				program->word, program->chain);
 			gmt_doctor_finding_advise(finding,
-				"write a program that exists into the script's first line");
+				"correct the program in the first line of the script");
 		} else {
 			gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.800s: %s", program->word,
 				strchr(program->word, '/') ? "no such file" : "not found in PATH");
@@ -94,14 +94,14 @@ void gmt_doctor_command_found(const struct gmt_doctor *doctor, struct gmt_doctor
 	case GMT_PROGRAM_NOT_EXECUTABLE:
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.900s may not be executed",
 			program->path);
-		gmt_doctor_finding_advise(finding, "put its interpreter in front of it, or chmod +x");
+		gmt_doctor_finding_advise(finding, "start it with its interpreter, or run chmod +x");
 		return;
 	case GMT_PROGRAM_FOLDER:
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.900s is a folder", program->path);
 		return;
 	case GMT_PROGRAM_ENDLESS:
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
-			"the first lines of these scripts never reach a program: %.900s", program->chain);
+			"these scripts name only each other as interpreters, never a program: %.900s", program->chain);
 		return;
 	}
 }
@@ -120,11 +120,11 @@ void gmt_doctor_command_starts(const struct gmt_doctor *doctor, struct gmt_docto
 		gmt_doctor_finding_advise(finding, "%s", launcher->remedy);
 	} else if (program->loses_environment) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
-			"env takes LD_PRELOAD out of the environment: %.800s", program->chain);
+			"env removes LD_PRELOAD from the environment: %.800s", program->chain);
 		gmt_doctor_finding_advise(finding,
-			"put gpumemtrace run behind env, in front of the program");
+			"put gpumemtrace run after env, directly before the program");
 	} else if (program->chain[0]) {
-		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "one starts the next: %.900s",
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "each starts the next: %.900s",
 			program->chain);
 	}
 }
@@ -154,10 +154,10 @@ void gmt_doctor_command_rights(const struct gmt_doctor *doctor, struct gmt_docto
 								 : NULL;
 
 	if (!what)
-		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "it has no more rights than its caller");
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "the program has no more rights than its caller");
 	else if (!are_granted)
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
-			"%s, which are not granted here (nosuid or no_new_privs)", what);
+			"%s has no effect here (nosuid or no_new_privs)", what);
 	else
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"%s: the dynamic linker ignores LD_PRELOAD", what);

@@ -84,7 +84,8 @@ void gmt_doctor_gather_driver(struct gmt_doctor *doctor)
 	take_numbers(driver, &process);
 	if (gmt_doctor_probe_value(&process, "nvml_init", value, sizeof(value)) &&
 		strcmp(value, "0") != 0)
-		snprintf(driver->nvml_why, sizeof(driver->nvml_why), "nvmlInit_v2 answers %.20s", value);
+		snprintf(driver->nvml_why, sizeof(driver->nvml_why), "nvmlInit_v2 returns error %.20s",
+			value);
 	else if (!gmt_doctor_probe_value(&process, "nvml", driver->nvml, sizeof(driver->nvml)))
 		gmt_doctor_probe_value(&process, "nvml_error", driver->nvml_why, sizeof(driver->nvml_why));
 	gmt_doctor_probe_value(&process, "release", driver->release, sizeof(driver->release));
@@ -101,24 +102,24 @@ void gmt_doctor_driver_found(const struct gmt_doctor *doctor, struct gmt_doctor_
 			"opening libcuda.so.1 takes more than %d s", LIMIT_MS / 1000);
 	else if (driver->has_crashed)
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
-			"a process that opens libcuda.so.1 crashes");
+			"opening libcuda.so.1 crashes the process");
 	else if (driver->why[0])
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%s", driver->why);
 	else
 		gmt_doctor_finding_set(finding, GMT_FINDING_UNKNOWN,
-			"no process could be started to look for it");
+			"no process could be started to open libcuda.so.1");
 }
 
 static void explain_result(int number, struct gmt_doctor_finding *finding)
 {
 	for (size_t i = 0; i < sizeof(cuda_results) / sizeof(*cuda_results); i++)
 		if (cuda_results[i].number == number) {
-			gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "cuInit answers %d, %s: %s",
+			gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "cuInit returns error %d, %s: %s",
 				number, cuda_results[i].name, cuda_results[i].meaning);
 			gmt_doctor_finding_advise(finding, "%s", cuda_results[i].remedy);
 			return;
 		}
-	gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "cuInit answers %d", number);
+	gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "cuInit returns error %d", number);
 }
 
 void gmt_doctor_driver_starts(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
@@ -131,14 +132,14 @@ void gmt_doctor_driver_starts(const struct gmt_doctor *doctor, struct gmt_doctor
 		explain_result(driver->result, finding);
 	else if (driver->is_initialized)
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "cuInit succeeds%s",
-			driver->is_simulated ? "; this is the simulated device" : "");
+			driver->is_simulated ? "; the device is simulated" : "");
 	else if (driver->is_late)
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "cuInit did not return within %d s",
 			LIMIT_MS / 1000);
 	else if (driver->has_crashed)
-		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "a process that calls cuInit crashes");
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "cuInit crashes the process");
 	else
-		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "this libcuda.so.1 has no cuInit");
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "this libcuda.so.1 has no function cuInit");
 }
 
 void gmt_doctor_driver_version(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
@@ -154,7 +155,7 @@ void gmt_doctor_driver_version(const struct gmt_doctor *doctor, struct gmt_docto
 		snprintf(release, sizeof(release), ", release %s", driver->release);
 	if (driver->version < OLDEST_VERSION) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
-			"CUDA %u.%u%s: older than 11.3, with which the recorder is not tried", major, minor,
+			"CUDA %u.%u%s: older than 11.3; the recorder is not tested with it", major, minor,
 			release);
 	} else if (torch[0] && strtoul(torch, NULL, 10) > major) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,

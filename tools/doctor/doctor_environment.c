@@ -44,7 +44,7 @@ void gmt_doctor_options(const struct gmt_doctor *doctor, struct gmt_doctor_findi
 
 	(void)doctor;
 	if (!options || !*options) {
-		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "it is not set; the defaults hold");
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "GPUMEMTRACE_OPTIONS is not set; the defaults apply");
 		return;
 	}
 	gmt_recorder_options_read(options, &settings, add_complaint, &complaints);
@@ -57,14 +57,14 @@ void gmt_doctor_options(const struct gmt_doctor *doctor, struct gmt_doctor_findi
 static const struct neighbour missing = {
 	"",
 	GMT_FINDING_WARNING,
-	"is not there",
-	"take what is not there out of it",
+	"does not exist",
+	"remove the missing libraries from it",
 };
 static const struct neighbour other_copy = {
 	"",
 	GMT_FINDING_WARNING,
 	"another copy of the recorder",
-	"take the other copy out of it",
+	"remove the other copy from it",
 };
 
 /* Returns what is known about a preloaded file; NULL: nothing relevant. */
@@ -132,7 +132,7 @@ void gmt_doctor_preloads(const struct gmt_doctor *doctor, struct gmt_doctor_find
 		}
 	}
 	if (!*names) {
-		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "nobody but the recorder");
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "only the recorder");
 		return;
 	}
 	gmt_doctor_finding_set(finding, worst, "%s", names);
@@ -147,9 +147,9 @@ void gmt_doctor_linker_switches(const struct gmt_doctor *doctor, struct gmt_doct
 	(void)doctor;
 	if (getauxval(AT_SECURE)) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
-			"gpumemtrace itself runs with more rights than its caller");
+			"gpumemtrace itself has more rights than its caller");
 		gmt_doctor_finding_advise(finding,
-			"take set-uid, set-gid and capabilities off gpumemtrace");
+			"remove set-uid, set-gid and capabilities from the file of gpumemtrace");
 	} else if (audit && *audit && !strstr(audit, "gpumemtrace")) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"LD_AUDIT=%.500s may redirect calls before the recorder sees them", audit);
@@ -168,8 +168,8 @@ void gmt_doctor_injections(const struct gmt_doctor *doctor, struct gmt_doctor_fi
 		nvtx = NULL;
 	if (cuda && *cuda)
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
-			"CUDA_INJECTION64_PATH=%.500s: the driver loads a tool that may take calls over", cuda);
+			"CUDA_INJECTION64_PATH=%.500s: the driver loads a tool that may intercept calls", cuda);
 	else if (nvtx && *nvtx)
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
-			"NVTX_INJECTION64_PATH=%.500s gets NVTX's calls behind the recorder", nvtx);
+			"NVTX_INJECTION64_PATH=%.500s: the recorder passes NVTX calls on to this library", nvtx);
 }

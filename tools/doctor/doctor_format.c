@@ -34,16 +34,16 @@ void gmt_doctor_command_format(const struct gmt_doctor *doctor, struct gmt_docto
 		return;
 	switch (elf->kind) {
 	case GMT_ELF_UNREADABLE:
-		gmt_doctor_finding_set(finding, GMT_FINDING_UNKNOWN, "%.900s may be executed and not read",
+		gmt_doctor_finding_set(finding, GMT_FINDING_UNKNOWN, "%.900s may be executed but not read",
 			doctor->program.path);
-		gmt_doctor_finding_advise(finding, "ask as a user who may read the program");
+		gmt_doctor_finding_advise(finding, "run doctor as a user who may read the program");
 		return;
 	case GMT_ELF_NONE:
-		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.900s is no ELF program",
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.900s is not an ELF program",
 			doctor->program.path);
 		return;
 	case GMT_ELF_DAMAGED:
-		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.900s is cut or damaged",
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.900s is incomplete or damaged",
 			doctor->program.path);
 		return;
 	case GMT_ELF_FOREIGN:
@@ -69,14 +69,14 @@ void gmt_doctor_command_linker(const struct gmt_doctor *doctor, struct gmt_docto
 		return;
 	if (!elf->interpreter[0]) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
-			"it is linked statically: no library can be loaded into it");
+			"the program is linked statically: LD_PRELOAD has no effect on it");
 	} else if (is_musl(elf)) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
-			"%s: it is linked to musl, the recorder to glibc", elf->interpreter);
+			"%s: the program is linked to musl, the recorder to glibc", elf->interpreter);
 	} else if (access(elf->interpreter, X_OK)) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
-			"%s is not there: the program does not start", elf->interpreter);
-		gmt_doctor_finding_advise(finding, "install the C library that the program is linked to");
+			"%s does not exist: the program does not start", elf->interpreter);
+		gmt_doctor_finding_advise(finding, "install the C library that the program is linked with");
 	} else {
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%s", elf->interpreter);
 	}
@@ -109,24 +109,24 @@ void gmt_doctor_command_loads(const struct gmt_doctor *doctor, struct gmt_doctor
 	if (!listing->is_started || listing->is_late) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_UNKNOWN, "%s --list did not answer",
 			doctor->elf.interpreter);
-		gmt_doctor_finding_advise(finding, "see what ldd says");
+		gmt_doctor_finding_advise(finding, "see the output of ldd");
 	} else if (find_line(listing->out, "=> not found", line, sizeof(line)) ||
 		find_line(listing->err, "error while loading shared libraries", line, sizeof(line))) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
-			"a library is missing, and the program will not start: %s", line);
+			"a library is missing, so the program will not start: %s", line);
 	} else if (!strstr(listing->out, doctor->recorder.path)) {
 		gmt_subprocess_complaint(listing, "libgpumemtrace.so", line, sizeof(line));
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
-			"its dynamic linker does not load the recorder%s%s", *line ? ": " : "", line);
+			"the program's dynamic linker does not load the recorder%s%s", *line ? ": " : "", line);
 		gmt_doctor_finding_advise(finding,
-			"use a build of gpumemtrace for the C library that the program is linked to");
+			"use a build of gpumemtrace for the C library of the program");
 	} else if (find_line(listing->out, "not found (required by", line, sizeof(line)) ||
 		find_line(listing->err, "not found (required by", line, sizeof(line))) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%s", line);
 		gmt_doctor_finding_advise(finding,
 			"use a build of gpumemtrace or of the program for this C library");
 	} else {
-		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "the recorder and all others");
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "it finds the recorder and all libraries");
 	}
 }
 
@@ -142,10 +142,10 @@ void gmt_doctor_command_sanitizer(const struct gmt_doctor *doctor,
 		return;
 	if (options && strstr(options, "verify_asan_link_order=0"))
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
-			"%s, which ASAN_OPTIONS lets stand behind the recorder", name);
+			"%s; ASAN_OPTIONS permits the recorder before it", name);
 	else
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
-			"%s must stand in front of all others and ends the program, as `run` puts the recorder there",
+			"%s must be the first library; `run` puts the recorder first, so it would end the program",
 			name);
 }
 
@@ -165,15 +165,15 @@ void gmt_doctor_command_cuda(const struct gmt_doctor *doctor, struct gmt_doctor_
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "linked to %s", runtime ? runtime : driver);
 	else if (elf->opens_driver)
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
-			"it opens the driver itself: a static CUDA runtime is inside");
+			"with a static CUDA runtime, which opens the driver itself");
 	else if (find_line(doctor->listing.out, "libcudart.so", line, sizeof(line)) ||
 		find_line(doctor->listing.out, "libcuda.so", line, sizeof(line)))
-		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "one of its libraries is linked to it: %s",
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "through one of its libraries: %s",
 			line);
 	else if (doctor->python.is_python)
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
-			"by Python's extension modules, which are opened later");
+			"through Python extension modules, which are opened later");
 	else
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
-			"not by itself; what it opens later and which programs it starts is recorded all the same");
+			"not directly; libraries that it opens later and programs that it starts are recorded too");
 }

@@ -114,12 +114,11 @@ void gmt_doctor_arenas(const struct gmt_doctor *doctor, struct gmt_doctor_findin
 	free(text);
 	if (closed) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
-			"the script imports %s: blocks inside %s's arena are not seen, leaks in it cannot be "
-			"found",
+			"the script imports %s: the recorder does not see blocks inside %s's arena, so it finds no leaks there",
 			closed->module, closed->owner);
 		gmt_doctor_finding_advise(finding, "%s", gmt_arenas_setting(closed->owner));
 	} else if (used) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
-			"the script imports %s, whose blocks are seen", used->module);
+			"the script imports %s; the recorder sees its blocks", used->module);
 	}
 }

@@ -103,16 +103,16 @@ void gmt_doctor_python_version(const struct gmt_doctor *doctor, struct gmt_docto
 	sscanf(python->version, "%ld.%ld", &major, &minor);
 	if (strcmp(python->implementation, "cpython") != 0)
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
-			"%s, whose frames the recorder cannot read", python->implementation);
+			"%s: the recorder cannot read its frames", python->implementation);
 	else if (major != 3 || minor < OLDEST_MINOR || minor > NEWEST_MINOR)
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
-			"Python %s, whose frames the recorder cannot read", python->version);
+			"Python %s: the recorder cannot read its frames", python->version);
 	else if (python->is_free_threaded)
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
-			"Python %s without a GIL, whose frames the recorder cannot read", python->version);
+			"Python %s without a GIL: the recorder cannot read its frames", python->version);
 	else if (python->has_trace_refs)
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
-			"Python %s that traces references, whose frames the recorder cannot read",
+			"Python %s that traces references: the recorder cannot read its frames",
 			python->version);
 	else
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "Python %s", python->version);
@@ -126,7 +126,7 @@ void gmt_doctor_pytorch(const struct gmt_doctor *doctor, struct gmt_doctor_findi
 		return;
 	if (!python->torch[0])
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
-			"none in this Python; memory is recorded at the driver");
+			"none in this Python; the recorder records calls of the driver");
 	else if (python->torch_cuda[0])
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%s, for CUDA %s", python->torch,
 			python->torch_cuda);
@@ -171,21 +171,21 @@ void gmt_doctor_pytorch_allocator(const struct gmt_doctor *doctor,
 	}
 	if (uncached) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
-			"PYTORCH_NO_CUDA_MEMORY_CACHING is set: each tensor is a cudaMalloc, and the layer `torch` stays empty");
+			"PYTORCH_NO_CUDA_MEMORY_CACHING is set: each tensor is a cudaMalloc, so the layer `torch` stays empty");
 		gmt_doctor_finding_advise(finding, "unset it to see PyTorch's own blocks");
 	} else if (has_setting(settings, "backend", "cudaMallocAsync")) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
-			"%s=%.300s: tensors are blocks of the driver's pool, and the layer `torch` stays empty",
+			"%s=%.300s: tensors are blocks of the driver's pool, so the layer `torch` stays empty",
 			name, settings);
 		gmt_doctor_finding_advise(finding,
-			"take backend:cudaMallocAsync away to see PyTorch's own blocks");
+			"remove backend:cudaMallocAsync to see PyTorch's own blocks");
 	} else if (has_setting(settings, "expandable_segments", "true")) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
-			"%s=%.300s: segments are mapped piece by piece", name, settings);
+			"%s=%.300s: PyTorch maps segments page by page", name, settings);
 	} else if (settings) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%s=%.300s", name, settings);
 	} else if (doctor->python.torch[0]) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
-			"its own caching allocator, with no settings");
+			"its own caching allocator, with default settings");
 	}
 }

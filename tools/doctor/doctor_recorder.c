@@ -82,13 +82,13 @@ void gmt_doctor_recorder_loads(const struct gmt_doctor *doctor, struct gmt_docto
 	if (!recorder->is_found)
 		return;
 	if (recorder->is_loaded)
-		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "a process with LD_PRELOAD has loaded it");
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "LD_PRELOAD loads the recorder into a process");
 	else if (recorder->complaint[0])
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
-			"a process with LD_PRELOAD has not loaded it: %s", recorder->complaint);
+			"LD_PRELOAD does not load the recorder: %s", recorder->complaint);
 	else
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
-			"a process with LD_PRELOAD has not loaded it");
+			"LD_PRELOAD does not load the recorder");
 }
 
 void gmt_doctor_unwinder(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
@@ -99,7 +99,7 @@ void gmt_doctor_unwinder(const struct gmt_doctor *doctor, struct gmt_doctor_find
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%.900s", doctor->recorder.unwinder);
 	else
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
-			"there is none beside the recorder or in the system; libgcc's is used, which is slower");
+			"none found; the recorder uses libgcc's unwinder, which is slower");
 }
 
 /*
@@ -116,7 +116,7 @@ void gmt_doctor_calls_reach(const struct gmt_doctor *doctor, struct gmt_doctor_f
 		return;
 	if (!recorder->by_name[0])
 		gmt_doctor_finding_set(finding, GMT_FINDING_UNKNOWN,
-			"the driver could not be asked with the recorder in the process");
+			"the process with the recorder did not report");
 	else if (!by_name)
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"dlsym finds cuMemAlloc_v2 in %.900s, not in the recorder", recorder->by_name);
@@ -125,6 +125,6 @@ void gmt_doctor_calls_reach(const struct gmt_doctor *doctor, struct gmt_doctor_f
 			"cuGetProcAddress finds cuMemAlloc in %.900s, not in the recorder",
 			recorder->by_driver);
 	else
-		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "by dlsym%s",
-			by_driver ? " and by cuGetProcAddress" : "");
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "with dlsym%s",
+			by_driver ? " and with cuGetProcAddress" : "");
 }

@@ -36,24 +36,25 @@ void gmt_doctor_limits(const struct gmt_doctor *doctor, struct gmt_doctor_findin
 	(void)doctor;
 	if (is_below(RLIMIT_FSIZE, UINT64_MAX, &limit)) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
-			"files of at most %s (ulimit -f): a recording ends there, and is lost when the program is killed",
+			"file size at most %s (ulimit -f): a recording stops there, and its end is lost if the program is killed",
 			gmt_text_size(limit).text);
 	} else if (is_below(RLIMIT_AS, (uint64_t)ADDRESSES_MIB << 20, &limit)) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
-			"%s of addresses (ulimit -v), of which the recorder takes some hundred MiB",
+			"address space at most %s (ulimit -v); the recorder needs some hundred MiB of it",
 			gmt_text_size(limit).text);
 	} else if (is_below(RLIMIT_NPROC, PROCESSES, &limit)) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
-			"%" PRIu64 " processes (ulimit -u); the recorder adds a thread to each", limit);
+			"%" PRIu64
+			" processes and threads (ulimit -u); the recorder adds a thread to each process", limit);
 	} else if (read_number("/sys/fs/cgroup/pids.max", &max) &&
 		read_number("/sys/fs/cgroup/pids.current", &now) && now + PROCESSES > max) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"%" PRIu64 " of %" PRIu64
-			" processes of this container are taken; the recorder adds a thread to each",
+			" processes and threads of this container are in use; the recorder adds a thread to each process",
 			now, max);
-		gmt_doctor_finding_advise(finding, "raise the container's limit (docker run --pids-limit)");
+		gmt_doctor_finding_advise(finding, "raise the limit of the container (docker run --pids-limit)");
 	} else {
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
-			"of file sizes, addresses and processes: none that matters");
+			"file size, address space and processes: large enough");
 	}
 }

@@ -80,12 +80,12 @@ void gmt_doctor_output_folder(const struct gmt_doctor *doctor, struct gmt_doctor
 	if (!realpath(folder, whole))
 		snprintf(whole, sizeof(whole), "%.4000s", folder);
 	if (!stat(folder, &about) && !S_ISDIR(about.st_mode))
-		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.900s is no folder", whole);
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.900s is not a folder", whole);
 	else if (access(folder, W_OK | X_OK))
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.900s: %s", whole, strerror(errno));
 	else
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%.900s%s", whole,
-			is_shortened ? ", in which the rest is made" : "");
+			is_shortened ? ", where the recorder creates the missing folders" : "");
 }
 
 static uint64_t free_bytes(const struct statvfs *system)
@@ -107,7 +107,7 @@ void gmt_doctor_output_space(const struct gmt_doctor *doctor, struct gmt_doctor_
 
 	if (!system.f_blocks) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_UNKNOWN,
-			"the file system of %.800s does not say", folder);
+			"the file system of %.800s does not report its free space", folder);
 		return;
 	}
 
@@ -138,19 +138,19 @@ static bool is_taken(void)
  */
 void gmt_doctor_shared_memory(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
-	static const char instead[] = "the recorder's memory is put into the output folder";
+	static const char instead[] = "the recorder puts its memory into the output folder instead";
 	struct statvfs system;
 
 	(void)doctor;
 	if (statvfs("/dev/shm", &system) || access("/dev/shm", W_OK | X_OK)) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING, "/dev/shm: %s; %s", strerror(errno),
 			instead);
-		gmt_doctor_finding_advise(finding, "mount a tmpfs on /dev/shm that this user may write to");
+		gmt_doctor_finding_advise(finding, "mount a tmpfs on /dev/shm that is writable for this user");
 		return;
 	}
 	if (is_taken()) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
-			"/dev/shm/gpumemtrace-%u is not this user's alone; %s", (unsigned)geteuid(), instead);
+			"/dev/shm/gpumemtrace-%u is accessible to other users; %s", (unsigned)geteuid(), instead);
 		gmt_doctor_finding_advise(finding, "remove it");
 		return;
 	}
@@ -161,7 +161,7 @@ void gmt_doctor_shared_memory(const struct gmt_doctor *doctor, struct gmt_doctor
 			gmt_text_size(bytes).text, instead);
 	else if (bytes < SHARED_RECORDING_SCANT_MIB * MIB)
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
-			"%s free; each thread that calls CUDA takes 1 MiB", gmt_text_size(bytes).text);
+			"%s free; each thread that calls CUDA needs 1 MiB", gmt_text_size(bytes).text);
 	else
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%s free", gmt_text_size(bytes).text);
 }

@@ -61,8 +61,8 @@ static int bad_value(const struct gmt_command *command, const struct gmt_option_
 
 	if (row->kind == GMT_OPTION_WORD || row->kind == GMT_OPTION_PASSED)
 		gmt_option_value_hint(row->values, "", value, hint);
-	gmt_message_error("%s: --%s cannot be `%s`: it takes %s%s%s", command->name, row->name, value,
-		row->values, *hint ? "; " : "", hint);
+	gmt_message_error("%s: --%s: `%s` is not valid: it takes %s%s%s", command->name, row->name,
+		value, row->values, *hint ? "; " : "", hint);
 	return complain_hint(command);
 }
 

@@ -45,7 +45,7 @@ static bool is_allowed(const struct gmt_output_target *target, const char *path,
 	if (!why)
 		return true;
 	gmt_message_error("%s %s", path, why);
-	gmt_message_hint("write to another file, or say --force to replace this one");
+	gmt_message_hint("choose another file, or use --force to replace this one");
 	return false;
 }
 
@@ -90,7 +90,7 @@ bool gmt_output_are_different(const char *verb, const char *const *paths, size_t
 				gmt_output_target_find(paths[j], &other) ||
 				!gmt_output_target_is_same(&one, &other))
 				continue;
-			gmt_message_error("%s: %s and %s are one file; each output needs its own", verb,
+			gmt_message_error("%s: %s and %s are the same file; each output needs its own", verb,
 				paths[i], paths[j]);
 			return false;
 		}
@@ -261,7 +261,7 @@ static bool copy_to(int from, int to, off_t size, off_t old_size)
 		int why = errno;
 
 		if (ftruncate(to, old_size))
-			gmt_message_warning("its end may be zeros: %s", strerror(errno));
+			gmt_message_warning("its end may be filled with zeros: %s", strerror(errno));
 		errno = why;
 		return false;
 	}

@@ -160,15 +160,15 @@ const char *gmt_output_target_refuses(const struct gmt_output_target *target, co
 	if (rules->force || !target->exists || !S_ISREG(target->about.st_mode))
 		return NULL;
 	if (is_input(target, rules))
-		return "is a file that this command reads; it was not overwritten";
+		return "is an input of this command and was not overwritten";
 	if (target->kind == GMT_OUTPUT_DESCRIPTOR) {
 		snprintf(open_file, sizeof(open_file), "/proc/self/fd/%d", target->descriptor);
 		content = open_file;
 	}
 	if (is_recording(content))
-		return "is a recording; it was not overwritten";
+		return "is a recording and was not overwritten";
 	if (gmt_recording_name_matches(path) || gmt_recording_name_matches(target->path))
-		return "is named as recordings are, and may be one; it was not overwritten";
+		return "has the name of a recording and was not overwritten";
 	return NULL;
 }
 

@@ -56,7 +56,7 @@ static const char *why_not_safe(int folder)
 		return NULL;
 	if (about.st_mode & S_IWOTH ||
 		(about.st_mode & S_IWGRP && about.st_gid && !is_private_group(about.st_gid)))
-		return " is a folder that other users may write to";
+		return " is a folder that is writable for other users";
 	return NULL;
 }
 
@@ -125,7 +125,7 @@ static enum gmt_replaceable_file_state step_into(struct gmt_replaceable_file *fi
 		return errno == ENOENT
 			? GMT_REPLACEABLE_FILE_IS_GONE
 			: refuse(ret_why, name,
-				  errno == ENOTDIR || errno == ELOOP ? " on the way to it is a link, or no folder"
+				  errno == ENOTDIR || errno == ELOOP ? " on the path is a link, or not a folder"
 													 : strerror(errno));
 	close(file->folder);
 	file->folder = next;
@@ -149,7 +149,7 @@ enum gmt_replaceable_file_state gmt_replaceable_file_open_untrusted(const char *
 
 		if (end - name > NAME_MAX || end == name ||
 			(name[0] == '.' && (end == name + 1 || (name[1] == '.' && end == name + 2))))
-			return refuse(ret_why, "its name is none that a recorder makes", "");
+			return refuse(ret_why, "its path is not one that a recorder creates", "");
 		snprintf(ret_file->name, sizeof(ret_file->name), "%.*s", (int)(end - name), name);
 		if (!*end)
 			break;
@@ -158,7 +158,7 @@ enum gmt_replaceable_file_state gmt_replaceable_file_open_untrusted(const char *
 	}
 	state = state ? state : open_file(ret_file, ret_why);
 	if (!state && (fstat(ret_file->fd, &about) || about.st_nlink != 1))
-		return refuse(ret_why, "it has more than one name", "");
+		return refuse(ret_why, "it has more than one hard link", "");
 	return state;
 }
 
@@ -214,7 +214,7 @@ enum gmt_replaceable_file_state gmt_replaceable_file_open_new(const char *path, 
 	state = state ? state : open_file(ret_file, ret_why);
 	if (!state && !force && is_recording(ret_file->fd, path))
 		return refuse(ret_why,
-			"it is a recording; write to another file, or say --force to replace this one", "");
+			"it is a recording; choose another file, or use --force to replace this one", "");
 	return state;
 }
 

@@ -64,12 +64,12 @@ bool gmt_run_output_check(const char *output)
 	struct stat about;
 
 	if (is_whole && gmt_file_is_device(path)) {
-		gmt_message_error("run: -o %s: it is a device: name a file", output);
+		gmt_message_error("run: -o %s: is a device: name a file", output);
 		return false;
 	}
 	if (strlen(name) > NAME_MAX || (is_whole && !*name)) {
 		gmt_message_error("run: -o %s: %s", output,
-			*name ? strerror(ENAMETOOLONG) : "it names a folder: name a file");
+			*name ? strerror(ENAMETOOLONG) : "is a folder: name a file");
 		return false;
 	}
 	/*
@@ -84,6 +84,6 @@ bool gmt_run_output_check(const char *output)
 	while (stat(path, &about) && errno == ENOENT && strcmp(path, ".") && strcmp(path, "/"));
 	if (can_create_file(path))
 		return true;
-	gmt_message_error("run: -o %s: no file can be made in %s: %s", output, path, strerror(errno));
+	gmt_message_error("run: -o %s: cannot create a file in %s: %s", output, path, strerror(errno));
 	return false;
 }

@@ -245,7 +245,7 @@ static void note_unreadable(struct gmt_verdict *verdict, const char *path)
 	const char **note = gmt_vec_push(&verdict->notes);
 
 	if (note)
-		*note = gmt_verdict_line(verdict, "%s could not be read, and is not judged", path);
+		*note = gmt_verdict_line(verdict, "%s could not be read and was not judged", path);
 }
 
 static int accept_baseline(const struct gmt_check_plan *plan, struct gmt_verdict *verdict,
@@ -253,7 +253,7 @@ static int accept_baseline(const struct gmt_check_plan *plan, struct gmt_verdict
 {
 	for (size_t i = 0; i < verdict->subjects.count; i++)
 		if (!verdict->subjects.items[i].complete) {
-			gmt_message_error("%s: is incomplete; %s was not written",
+			gmt_message_error("%s: the recording is incomplete; %s was not written",
 				verdict->subjects.items[i].path, plan->options.baseline);
 			return GMT_EXIT_INCOMPLETE;
 		}

@@ -89,7 +89,7 @@ static int read_baseline(struct gmt_check_plan *plan)
 	char *text;
 
 	if (plan->options.update_baseline && !path) {
-		gmt_message_error("check: --update-baseline: which file? --baseline names it");
+		gmt_message_error("check: --update-baseline needs --baseline=FILE");
 		return GMT_EXIT_USAGE;
 	}
 	if (!path || plan->options.update_baseline)
@@ -98,7 +98,7 @@ static int read_baseline(struct gmt_check_plan *plan)
 	if (!text) {
 		gmt_message_error("%s: %s", path, strerror(errno));
 		if (errno == ENOENT)
-			gmt_message_hint("--update-baseline writes it from a recording that is good");
+			gmt_message_hint("--update-baseline writes it from these recordings");
 		return GMT_EXIT_USAGE;
 	}
 	status = gmt_baseline_parse(&plan->baseline, text, path, &error);
@@ -144,7 +144,7 @@ int gmt_check_parse(struct gmt_check_plan *ret_plan, const char *demand)
 	words[count] = NULL;
 	code = gmt_options_parse(command, &options, false, &count, words);
 	if (code < 0 && count) {
-		gmt_message_error("run: --check: `%s` is no option of check", words[0]);
+		gmt_message_error("run: --check: `%s` is not an option of check", words[0]);
 		code = GMT_EXIT_USAGE;
 	}
 	return code < 0 ? gmt_check_plan_init(ret_plan, &options) : code ? code : GMT_EXIT_USAGE;

@@ -15,7 +15,7 @@ int gmt_dump_choice_init(struct gmt_dump_choice *choice, const char *path)
 
 	if (gmt_dump_choice_has_times(choice) && !stat(path, &about) && !S_ISREG(about.st_mode) &&
 		!S_ISDIR(about.st_mode)) {
-		gmt_message_error("dump: %s is read twice for --from and --until, and so must be a file",
+		gmt_message_error("dump: %s must be a file, because --from and --until read it twice",
 			path);
 		return GMT_EXIT_USAGE;
 	}

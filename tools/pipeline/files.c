@@ -87,8 +87,8 @@ int gmt_files_report_with_owners(const char *verb, const struct gmt_files *files
 	int code;
 
 	if (!files->count) {
-		gmt_message_error("%s: which file?", verb);
-		gmt_message_hint("a recording is named gpumemtrace.*.gmt.gz unless you said otherwise");
+		gmt_message_error("%s: no recording is given", verb);
+		gmt_message_hint("a recording is named gpumemtrace.*.gmt.gz by default");
 		return GMT_EXIT_USAGE;
 	}
 	code = gmt_owner_rules_load(files->owners, rules);

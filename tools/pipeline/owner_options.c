@@ -18,7 +18,7 @@ int gmt_owner_rules_load(const struct gmt_option_texts *paths, struct gmt_owner_
 
 		if (!text) {
 			gmt_message_error("%s: %s", paths->items[i], strerror(errno));
-			gmt_message_hint("a file of owners has lines such as `own name library libname*`");
+			gmt_message_hint("a file for --owners has lines such as `own name library libname*`");
 			return GMT_EXIT_USAGE;
 		}
 		status = gmt_owner_rules_parse(ret_rules, text, paths->items[i], &error);

@@ -14,7 +14,7 @@
 #define GMT_OWNERS_OPTION(offset) \
 	{ \
 		"owners", 0, GMT_OPTION_TEXTS, "FILE", offset, \
-		"ask the lines of FILE first which library owns a block, as in `own name library libname*`; may be repeated" \
+		"rules for the owner of a block, e.g. `own name library libname*`, before the built-in rules; may be repeated" \
 	}
 
 /*

@@ -13,8 +13,8 @@
 /* The rows, for a verb that has a struct gmt_option_texts at `folders` and a bool at `no_cache`. */
 #define GMT_SYMBOLS_OPTIONS(folders, no_cache) \
 	{ "symbol-path", 0, GMT_OPTION_TEXTS, "DIR", folders, \
-		"look for symbols in this folder too, by build-id; may be repeated" }, \
+		"search symbols in this folder too, by build-id; may be repeated" }, \
 		{ "no-symbol-cache", 0, GMT_OPTION_FLAG, NULL, no_cache, \
-			"look all symbols up anew, and keep nothing of them for the next time" }
+			"do not use or write the cache of symbols" }
 
 #endif

@@ -116,7 +116,7 @@ static int wait_for(pid_t pid, int *ret_signal)
 
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR) {
-			gmt_message_error("waiting for the program: %s", strerror(errno));
+			gmt_message_error("cannot wait for the program: %s", strerror(errno));
 			return GMT_CHILD_OWN_FAILURE;
 		}
 	*ret_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;

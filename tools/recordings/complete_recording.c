@@ -59,7 +59,7 @@ static enum gmt_status write_to(int fd, struct gmt_source *source, struct gmt_co
 static enum gmt_status failed(const struct gmt_replaceable_file *to, struct gmt_error *error)
 {
 	return gmt_error_set(error, GMT_WRITE, "%s: %s", to->path,
-		errno == EEXIST ? "another file has taken its place meanwhile" : strerror(errno));
+		errno == EEXIST ? "another file has replaced it" : strerror(errno));
 }
 
 static enum gmt_status write_new(struct gmt_source *source, const struct gmt_replaceable_file *to,

@@ -34,24 +34,23 @@ int gmt_input_load(const char *path, struct gmt_snapshot **ret_snapshot)
 	gmt_progress_end(&progress);
 	if (shared_recording && !status && !(*ret_snapshot)->recovered.was_whole)
 		gmt_message_hint(
-			"%s: %s events come from the memory of its killed process; `gpumemtrace recover` puts them "
-			"into the file",
+			"%s: %s events are in the memory of the killed process; `gpumemtrace recover` adds them to the file",
 			path, gmt_text_count((*ret_snapshot)->recovered.events).text);
 	gmt_shared_recording_close(shared_recording);
 	if (status == GMT_NO_MEMORY)
 		gmt_error_set(&error, status, "%s: out of memory", path);
 	if (status == GMT_FORMAT && recording_pid)
 		gmt_error_set(&error, status,
-			"%s: in progress: process %u records, and has written nothing so far", path,
+			"%s: in progress: process %u is recording, but has written no data yet", path,
 			recording_pid);
 	if (status)
 		return gmt_message_failure(&error);
 	if ((*ret_snapshot)->recording_pid)
 		gmt_message_hint(
-			"%s: in progress: process %u still records; what follows is what the file has so far: %s events",
-			path, recording_pid, gmt_text_count((*ret_snapshot)->seen_events).text);
+			"%s: in progress: process %u is still recording; the file has %s events so far", path,
+			recording_pid, gmt_text_count((*ret_snapshot)->seen_events).text);
 	if ((*ret_snapshot)->damaged)
-		gmt_message_warning("%s: %s; what follows is all before that: %s events", path,
+		gmt_message_warning("%s: %s; the output covers the %s events before that", path,
 			(*ret_snapshot)->damage, gmt_text_count((*ret_snapshot)->seen_events).text);
 	return 0;
 }

@@ -38,17 +38,16 @@ bool gmt_recorder_find(char ret_path[PATH_MAX], char ret_why[GMT_RECORDER_WHY_BY
 		ret_path[0] = 0;
 	}
 	if (!ret_path[0]) {
-		snprintf(ret_why, GMT_RECORDER_WHY_BYTES, "%s is not where this program looks for it",
-			library_name);
+		snprintf(ret_why, GMT_RECORDER_WHY_BYTES, "%s was not found", library_name);
 		snprintf(ret_remedy, GMT_RECORDER_WHY_BYTES,
-			"it belongs beside %s, or into %s of the installation", program, places[2] + 3);
+			"it must be next to %s, or in %s of the installation", program, places[2] + 3);
 		return false;
 	}
 	if (strpbrk(ret_path, ": \t\n")) {
 		snprintf(ret_why, GMT_RECORDER_WHY_BYTES,
-			"%s: LD_PRELOAD cannot name a path with a space or a colon in it", ret_path);
+			"%s: LD_PRELOAD does not support a path with a space or a colon", ret_path);
 		snprintf(ret_remedy, GMT_RECORDER_WHY_BYTES,
-			"move or copy the installation to a folder without one");
+			"move or copy the installation to a path without them");
 		return false;
 	}
 	return true;
@@ -170,8 +169,8 @@ bool gmt_recorder_accepts(const char *verb, const char *options)
 
 	gmt_recorder_options_read(options, &settings, print_refused, &checking);
 	if (checking.is_refused)
-		gmt_message_hint("`gpumemtrace %s --help` lists them%s", verb,
-			getenv("GPUMEMTRACE_OPTIONS") ? "; those in GPUMEMTRACE_OPTIONS count too" : "");
+		gmt_message_hint("`gpumemtrace %s --help` lists the options%s", verb,
+			getenv("GPUMEMTRACE_OPTIONS") ? "; GPUMEMTRACE_OPTIONS is used too" : "");
 	return !checking.is_refused;
 }
 

@@ -118,10 +118,9 @@ static const char *mismatch_reason(const struct gmt_replaceable_file *target,
 		target->identity.number == owner->file_inode;
 
 	if (!gmt_shared_recordings_is_of(shared_recording, target->fd))
-		return "it is no recording of the process that the memory is of";
-	return is_very || atomic_load(&owner->is_moving)
-		? NULL
-		: "it is another file than the one that the process wrote";
+		return "it is not a recording of the process that left the memory";
+	return is_very || atomic_load(&owner->is_moving) ? NULL
+													 : "it is not the file that the process wrote";
 }
 
 static void recover_from_memory(struct gmt_shared_recording *shared_recording,
@@ -172,10 +171,9 @@ void gmt_recover_memory(struct gmt_shared_recording *shared_recording,
 		complete(NULL, shared_recording, options, ret_outcome);
 	} else if (about->user != geteuid()) {
 		refuse(ret_outcome,
-			"the memory belongs to another user, whose names are not followed; recover it as that user, or "
-			"name a file with -o");
+			"the memory belongs to another user: recover it as that user, or name a file with -o");
 	} else if (about->names != 1) {
-		refuse(ret_outcome, "the memory has more than one name");
+		refuse(ret_outcome, "the memory has more than one hard link");
 	} else {
 		recover_from_memory(shared_recording, options, ret_outcome);
 	}

@@ -124,7 +124,7 @@ static void print_completed(struct finish *finish, const struct gmt_recover_outc
 		return;
 	gmt_message_hint(
 		"%s: process %" PRIu32
-		" did not end in order: its recording was completed: %s events, %s of them from memory%s",
+		" did not end normally: its recording was completed: %s events, %s of them from memory%s",
 		outcome->path, outcome->pid, gmt_text_count(outcome->completed.events).text,
 		gmt_text_count(outcome->completed.recovered.events).text,
 		outcome->completed.recovered.is_gap ? "; a part of the file is lost" : "");
@@ -138,21 +138,20 @@ static void note_outcome(struct finish *finish, const struct gmt_recover_outcome
 		break;
 	case GMT_RECOVER_IN_PROGRESS:
 		if (!finish->is_quiet && finish->in_progress++ < MAX_PRINTED)
-			gmt_message_hint("%s: in progress: process %" PRIu32 " still records", outcome->path,
-				outcome->pid);
+			gmt_message_hint("%s: in progress: process %" PRIu32 " is still recording",
+				outcome->path, outcome->pid);
 		break;
 	case GMT_RECOVER_IS_GONE:
 		if (!finish->is_quiet)
 			gmt_message_hint(
 				"%s: process %" PRIu32
-				" did not end in order, and its file is gone; `gpumemtrace recover %s -o FILE` "
-				"writes what its memory has",
+				" did not end normally, and its file was removed; `gpumemtrace recover %s -o FILE` writes the events in its memory",
 				outcome->path, outcome->pid, outcome->memory);
 		break;
 	case GMT_RECOVER_IS_REFUSED:
 	case GMT_RECOVER_FAILED:
 		gmt_message_warning("%s: process %" PRIu32
-							" did not end in order, and its recording was not completed: %s",
+							" did not end normally, and its recording was not completed: %s",
 			outcome->path, outcome->pid, outcome->error.text);
 		break;
 	case GMT_RECOVER_NOTHING:
@@ -246,7 +245,7 @@ void gmt_run_finish(struct gmt_run *run, bool was_killed, bool is_quiet)
 	gmt_shared_recordings_each(NULL, complete_from_memory, &finish);
 	if (!is_quiet && finish.completed > MAX_PRINTED)
 		gmt_message_hint(
-			"in all, the recordings of %zu processes that did not end in order were completed, with %s events from memory",
+			"in total, the recordings of %zu processes that did not end normally were completed, with %s events from memory",
 			finish.completed, gmt_text_count(finish.events).text);
 }
 

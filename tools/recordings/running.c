@@ -219,7 +219,8 @@ static bool wait_for_answer(const struct gmt_running *running, struct gmt_contro
 
 static void print_cut(int number)
 {
-	static const char line[] = "gpumemtrace: error: the control file of the process was cut\n";
+	static const char line[] =
+		"gpumemtrace: error: the control file of the process was truncated\n";
 	ssize_t written = write(STDERR_FILENO, line, sizeof(line) - 1);
 
 	(void)number;
@@ -245,7 +246,7 @@ static void request_from_page(struct request *request, const struct gmt_running 
 	struct gmt_control *page)
 {
 	if (!claim(page)) {
-		gmt_message_error("process %u is answering somebody else", request->pid);
+		gmt_message_error("process %u is answering another command: try again", request->pid);
 		return;
 	}
 	page->verb = request->verb;
@@ -255,7 +256,7 @@ static void request_from_page(struct request *request, const struct gmt_running 
 	if (!wait_for_answer(running, page)) {
 		release(page);
 		gmt_message_error(
-			"the recorder of process %u does not answer; the process has ended, or is stopped",
+			"the recorder of process %u does not answer: the process ended or is stopped",
 			request->pid);
 		return;
 	}
@@ -277,7 +278,8 @@ static bool send_request(void *context, const struct gmt_running *running)
 	request->code = GMT_EXIT_UNREADABLE;
 	page = map(running->fd);
 	if (!page) {
-		gmt_message_error("process %u cannot be asked: %s", request->pid, strerror(errno));
+		gmt_message_error("process %u: cannot open its control file: %s", request->pid,
+			strerror(errno));
 		return false;
 	}
 	request_from_page(request, running, page);
@@ -300,7 +302,7 @@ int gmt_running_request(uint32_t pid, enum gmt_control_verb verb, const char *ar
 	gmt_running_each(send_request, &request);
 	if (request.is_found)
 		return request.code;
-	gmt_message_error("process %u is not being recorded, or is another user's", pid);
+	gmt_message_error("process %u is not being recorded, or belongs to another user", pid);
 	gmt_message_hint("next: gpumemtrace ps");
 	return GMT_EXIT_UNREADABLE;
 }
@@ -321,7 +323,8 @@ bool gmt_running_operand(const char *verb, int argc, char **argv, uint32_t *ret_
 	uint64_t pid;
 
 	if (argc != 1) {
-		gmt_message_error("%s: which process? `gpumemtrace ps` lists those that are being recorded",
+		gmt_message_error(
+			"%s: no process id is given; `gpumemtrace ps` lists the processes that are being recorded",
 			verb);
 		return false;
 	}

@@ -121,8 +121,8 @@ const char *gmt_shared_recordings_unusable_reason(
 	const struct gmt_shared_recording *shared_recording)
 {
 	if (!gmt_shared_recording_is_of_this_boot(gmt_shared_recording_owner(shared_recording)))
-		return "its machine was started anew since, or is another one";
-	return gmt_shared_recording_is_alive(shared_recording) ? "its process goes on" : NULL;
+		return "the machine was restarted since, or is another machine";
+	return gmt_shared_recording_is_alive(shared_recording) ? "its process is still running" : NULL;
 }
 
 static void copy_slice(const struct gmt_slice *slice, char *ret_text, size_t bytes)

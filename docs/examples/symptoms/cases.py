@@ -46,7 +46,7 @@ def leak(name, shown=FINDINGS):
 
 # Name of the block: commands, each with the lines that are kept of it.
 BLOCKS = {
-    'loss-list': [('leaks loss_list.leak.gmt.gz', [('Leaks:', '  Where blocks')]),
+    'loss-list': [('leaks loss_list.leak.gmt.gz', [('Leaks:', '  The stacks of frees')]),
                   ('leaks loss_list.repaired.gmt.gz', [('Leaks:', '')])],
     'logged': leak('logged_grad_fn'),
     'small': [('report small_under_churn.leak.gmt.gz', [TORCH]), *leak('small_under_churn')],
@@ -68,14 +68,14 @@ BLOCKS = {
     'full': [('report full.gmt.gz', [('Out of memory', '')])],
     'holes': [('report holes.gmt.gz', [('Out of memory', ''), ("PyTorch's segments", '')])],
     'expandable': [('check holes.gmt.gz', [('GMT005', '  do:')]),
-                   ('check expandable.gmt.gz', [('NOT JUDGED', None), ('holds   GMT005', None)])],
+                   ('check expandable.gmt.gz', [('NOT JUDGED', None), ('passed  GMT005', None)])],
     'retried': [('report retried.gmt.gz', [('Out of memory', '')])],
-    'besides': [('report --section segments besides.gmt.gz', [("PyTorch's segments", '  segments'), ('  besides', None)])],
+    'besides': [('report --section segments besides.gmt.gz', [("PyTorch's segments", '  segments'), ('  outside of segments', None)])],
     'lengths': [(f'report --section segments {name}.gmt.gz', [SEGMENTS])
                 for name in ('as-they-come', 'longest-first')],
     'temporaries': [(f'report --section temporaries {name}.gmt.gz', [TORCH, ('Temporaries', '')])
                     for name in ('broadcast', 'cdist')],
-    'peak': [('report plain.gmt.gz', [('A step', ''), ('What the peak', '')])],
+    'peak': [('report plain.gmt.gz', [('A step', ''), ('Composition of', '')])],
     'by-category': [('report --by category plain.gmt.gz', [('torch on', '')])],
     'by-line': [('report --by line plain.gmt.gz', [('torch on', '')])],
     'by-operator': [('report --by operator --sort total --limit 5 plain.gmt.gz', [('torch on', '')])],

@@ -194,6 +194,6 @@ struct gmt_arena_text gmt_arenas_warning(const struct gmt_arena_row *row)
 	struct gmt_arena_text warning;
 
 	snprintf(warning.text, sizeof(warning.text),
-		"blocks inside %.64s's arena are not seen, leaks in it cannot be found", row->name);
+		"blocks inside %.64s's arena are not recorded, so leaks there cannot be found", row->name);
 	return warning;
 }

@@ -37,9 +37,9 @@ static void add(struct lister *lister, const char *format, ...)
 static void check_completeness(struct lister *lister)
 {
 	if (!gmt_snapshot_complete(lister->base))
-		add(lister, "the base is incomplete: what it lacks shows as new or grown");
+		add(lister, "the base recording is incomplete: its missing memory shows as new or grown");
 	if (!gmt_snapshot_complete(lister->now))
-		add(lister, "the new one is incomplete: what it lacks shows as gone or shrunk");
+		add(lister, "the new recording is incomplete: its missing memory shows as gone or shrunk");
 }
 
 static const char *argument(const struct gmt_snapshot *snapshot, size_t index)
@@ -55,7 +55,7 @@ static void check_command(struct lister *lister)
 
 	for (size_t i = 0; (left = argument(base, i), right = argument(now, i), left || right); i++)
 		if (!left || !right || strcmp(left, right) != 0) {
-			add(lister, "the commands differ, first in `%.200s` and `%.200s`",
+			add(lister, "the commands differ; the first difference is `%.200s` and `%.200s`",
 				left ? left : "(nothing)", right ? right : "(nothing)");
 			return;
 		}
@@ -96,7 +96,7 @@ static void check_options(struct lister *lister)
 		for (size_t h = 0; counts && h < sizeof(harmless) / sizeof(*harmless); h++)
 			counts = strcmp(left->key.text, harmless[h]) != 0;
 		if (counts)
-			add(lister, "they were recorded with other options: %.60s is `%.100s` and `%.100s`",
+			add(lister, "the recorder's options differ: %.60s is `%.100s` and `%.100s`",
 				left->key.text, left->value.text, right->value.text);
 	}
 }
@@ -106,7 +106,7 @@ static void check_devices(struct lister *lister)
 	const struct gmt_snapshot *base = lister->base, *now = lister->now;
 
 	if (base->devices.count != now->devices.count)
-		add(lister, "the base has %zu GPUs, the new one %zu", base->devices.count,
+		add(lister, "the base recording has %zu GPUs, the new recording %zu", base->devices.count,
 			now->devices.count);
 	for (size_t i = 0; i < base->devices.count; i++) {
 		const struct gmt_device *left = &base->devices.items[i];
@@ -137,17 +137,17 @@ static void check_processes(struct lister *lister)
 	const char *left = strrchr(base->directory, '/'), *right = strrchr(now->directory, '/');
 
 	if (base->process.rank != now->process.rank)
-		add(lister, "they are of different ranks: %d and %d", base->process.rank,
-			now->process.rank);
+		add(lister, "the ranks differ: %d and %d", base->process.rank, now->process.rank);
 	if (strcmp(base->shim_version, now->shim_version) != 0)
 		add(lister, "the recorders differ: versions %.60s and %.60s", base->shim_version,
 			now->shim_version);
 	if (strcmp(left ? left : "", right ? right : "") != 0 && can_be_renamed(lister->diff))
 		add(lister,
-			"the working directories differ, %.200s and %.200s: one file can have two names",
+			"the working directories differ, %.200s and %.200s: one source file can have two names",
 			base->directory, now->directory);
 	if (base->process.start_time_ns > now->process.start_time_ns)
-		add(lister, "the base was recorded after the new one: are they swapped?");
+		add(lister,
+			"the base recording is newer than the new recording: check the order of the two files");
 }
 
 /* If one run is twice as long, totals and counts cannot be compared. Peaks still can. */
@@ -156,7 +156,7 @@ static void check_lengths(struct lister *lister)
 	uint64_t left = lister->base->seen_events, right = lister->now->seen_events;
 
 	if (left > right * 2 || right > left * 2)
-		add(lister, "one run is far longer: %s and %s events; compare peaks, not totals",
+		add(lister, "one recording is much longer (%s and %s events): compare peaks, not totals",
 			gmt_text_count(left).text, gmt_text_count(right).text);
 }
 
@@ -174,8 +174,7 @@ static void check_names(struct lister *lister)
 
 	if (from > to + 1 || to > from + 1)
 		add(lister,
-			"names are known for %s of %s native addresses of the base and %s of %s of the new one: "
-			"native lines can have two names (--symbol-path)",
+			"%s of %s native addresses of the base have names, and %s of %s of the new recording: one native line can have two names (use --symbol-path)",
 			gmt_text_count(left->named).text, gmt_text_count(left->addresses).text,
 			gmt_text_count(right->named).text, gmt_text_count(right->addresses).text);
 }

@@ -150,18 +150,17 @@ static enum gmt_status parse_head(const char *line, const char *path, struct gmt
 
 	if (!at)
 		return gmt_error_set(error, GMT_USAGE,
-			"%s: is no baseline: its first line is not `%s%d ...`; write one with "
-			"--update-baseline",
+			"%s: is not a baseline, because its first line is not `%s%d ...`; write one with --update-baseline",
 			path, magic, GMT_BASELINE_VERSION);
 	at = take_number(at, " names ", &names);
 	if (version > GMT_BASELINE_VERSION || (at && names > GMT_SITE_KEY_VERSION))
 		return gmt_error_set(error, GMT_USAGE,
-			"%s: is a baseline of a later gpumemtrace: use that one, or write it anew with "
-			"--update-baseline",
+			"%s: is from a newer version of gpumemtrace; use that version, or rewrite it with --update-baseline",
 			path);
 	if (!at || *at || names < GMT_SITE_KEY_VERSION)
 		return gmt_error_set(error, GMT_USAGE,
-			"%s: names sites as this version does not: write it anew with --update-baseline", path);
+			"%s: names sites in another way than this version; rewrite it with --update-baseline",
+			path);
 	return GMT_OK;
 }
 
@@ -191,8 +190,7 @@ enum gmt_status gmt_baseline_parse(struct gmt_baseline *ret_baseline, const char
 			continue;
 		else if (!parse_row(line, &row))
 			status = gmt_error_set(error, GMT_USAGE,
-				"%s:%u: `%.80s` is no line of a baseline: write it anew with "
-				"--update-baseline",
+				"%s:%u: `%.80s` is not a line of a baseline; rewrite the file with --update-baseline",
 				path, number, line);
 		else if (!gmt_baseline_add(ret_baseline, &row))
 			status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
@@ -220,7 +218,7 @@ static void write_row(const struct gmt_baseline_row *row, FILE *file)
 void gmt_baseline_write(const struct gmt_baseline *baseline, FILE *file)
 {
 	fprintf(file, "%s%d names %d\n", magic, GMT_BASELINE_VERSION, GMT_SITE_KEY_VERSION);
-	fputs("# What was held when this was last found good, in bytes (growth: per step).\n"
+	fputs("# Accepted memory in bytes (growth: bytes per step).\n"
 		  "# Written by `gpumemtrace check --update-baseline`.\n",
 		file);
 	for (size_t i = 0; i < baseline->rows.count; i++)

@@ -81,8 +81,8 @@ void gmt_judge_peak(const struct gmt_judge *judge, const struct gmt_account *acc
 	check.unit = "bytes";
 	if (!limit) {
 		check.state = GMT_CHECK_SKIPPED;
-		check.text = gmt_verdict_line(judge->verdict, "%s; no --max-peak is given for it",
-			gmt_text_size(bytes).text);
+		check.text = gmt_verdict_line(judge->verdict,
+			"%s; not judged, because no --max-peak is given for it", gmt_text_size(bytes).text);
 		gmt_verdict_add_check(judge->verdict, check);
 		return;
 	}
@@ -91,8 +91,8 @@ void gmt_judge_peak(const struct gmt_judge *judge, const struct gmt_account *acc
 	check.state = bytes > limit->bytes ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
 	check.measured = (double)bytes;
 	check.limit = (double)limit->bytes;
-	check.text = gmt_verdict_line(judge->verdict, "held %s at its peak%s%s, %s allowed",
-		gmt_text_size(bytes).text, left_out ? ", without suppressed " : "",
+	check.text = gmt_verdict_line(judge->verdict, "peak %s%s%s, %s allowed",
+		gmt_text_size(bytes).text, left_out ? " without suppressed " : "",
 		left_out ? gmt_text_size(left_out).text : "", gmt_text_size(limit->bytes).text);
 
 	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
@@ -133,17 +133,17 @@ void gmt_judge_fragmentation(const struct gmt_judge *judge, const struct gmt_acc
 	if (limit < 0 || !find_totals(judge->input->snapshot, account, &totals)) {
 		check.state = GMT_CHECK_SKIPPED;
 		check.text = limit < 0 ? "not judged: no --max-fragmentation is given"
-							   : "PyTorch handed nothing out";
+							   : "not judged: PyTorch allocated no memory";
 		gmt_verdict_add_check(judge->verdict, check);
 		return;
 	}
 	check.measured = (double)totals.reserved_bytes / (double)totals.allocated_bytes;
 	check.limit = limit;
 	check.state = check.measured > limit ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
-	check.text =
-		gmt_verdict_line(judge->verdict, "PyTorch reserved %s for %s: %.3g times, %.3g allowed",
-			gmt_text_size(totals.reserved_bytes).text, gmt_text_size(totals.allocated_bytes).text,
-			check.measured, limit);
+	check.text = gmt_verdict_line(judge->verdict,
+		"PyTorch reserved %s for %s allocated: ratio %.3g, %.3g allowed",
+		gmt_text_size(totals.reserved_bytes).text, gmt_text_size(totals.allocated_bytes).text,
+		check.measured, limit);
 
 	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
 	struct gmt_finding *finding =

@@ -303,7 +303,7 @@ static void report(const struct gmt_judge *judge, uint32_t check, const struct g
 	if (!finding)
 		return;
 	finding->bytes = excess->now - excess->before;
-	finding->title = gmt_verdict_line(verdict, "%s is %s, %s more than the baseline's %s",
+	finding->title = gmt_verdict_line(verdict, "%s is %s, which is %s more than %s in the baseline",
 		excess->what, gmt_text_size(excess->now).text,
 		gmt_text_size(excess->now - excess->before).text, gmt_text_size(excess->before).text);
 	show_changes(judge, finding, found, layer, retained);
@@ -355,31 +355,30 @@ static void judge_layer(const struct gmt_judge *judge, const struct gmt_baseline
 	check.unit = "bytes";
 	if (!before) {
 		check.state = GMT_CHECK_FAILED;
-		check.text = gmt_verdict_line(verdict, "%s at its peak, and not in the baseline",
+		check.text = gmt_verdict_line(verdict, "peak %s; the baseline has no entry for this memory",
 			gmt_text_size(layer->peak_bytes).text);
 		struct gmt_finding *finding =
 			gmt_verdict_add_finding(verdict, gmt_verdict_add_check(verdict, check));
 		if (finding) {
 			finding->title = check.text;
-			finding->hint = "add it with --update-baseline";
+			finding->hint = "run check with --update-baseline to add it";
 		}
 		return;
 	}
 
 	uint64_t slack = (uint64_t)(judge->gate->limits->tolerance * (double)before->peak_bytes);
 	struct excess peak = { "the peak", before->peak_bytes, layer->peak_bytes, slack };
-	struct excess retained = { "what is alive when the work is done", before->retained_bytes,
+	struct excess retained = { "live memory at the end of the work", before->retained_bytes,
 		layer->retained_bytes, slack };
 	bool failed =
 		exceeds(&peak) || exceeds(&retained) || judge_growth(judge, 0, found, layer, false);
 
 	check.state = failed ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
 	check.limit = (double)(before->peak_bytes + slack);
-	check.text = gmt_verdict_line(verdict,
-		"held %s at its peak and %s at the end; the baseline has %s "
-		"and %s",
-		gmt_text_size(layer->peak_bytes).text, gmt_text_size(layer->retained_bytes).text,
-		gmt_text_size(before->peak_bytes).text, gmt_text_size(before->retained_bytes).text);
+	check.text =
+		gmt_verdict_line(verdict, "peak %s, live at the end %s; the baseline has %s and %s",
+			gmt_text_size(layer->peak_bytes).text, gmt_text_size(layer->retained_bytes).text,
+			gmt_text_size(before->peak_bytes).text, gmt_text_size(before->retained_bytes).text);
 
 	uint32_t number = gmt_verdict_add_check(verdict, check);
 	report(judge, number, found, layer, &peak, false);
@@ -436,10 +435,12 @@ void gmt_gate_note_missing(struct gmt_verdict *verdict, const struct gmt_baselin
 		note = gmt_vec_push(&verdict->notes);
 		verdict->out_of_memory |= !note;
 		if (note && row->rank < 0)
-			*note = gmt_verdict_line(verdict, "the baseline has %s; no file here does",
-				gmt_verdict_memory_name(&check).text);
+			*note =
+				gmt_verdict_line(verdict, "the baseline has %s, but none of these recordings does",
+					gmt_verdict_memory_name(&check).text);
 		else if (note)
-			*note = gmt_verdict_line(verdict, "the baseline has %s of rank %d; no file here does",
+			*note = gmt_verdict_line(verdict,
+				"the baseline has %s of rank %d, but none of these recordings does",
 				gmt_verdict_memory_name(&check).text, row->rank);
 	}
 }

@@ -25,12 +25,12 @@ static void report_oom(const struct gmt_judge *judge, uint32_t check, const stru
 		return;
 	finding->bytes = row->requested_bytes;
 	finding->blocks = 1;
-	finding->title = gmt_verdict_line(verdict, "a request for %s was refused (layer %s), at %s",
+	finding->title = gmt_verdict_line(verdict, "%s could not be allocated (layer %s), at %s",
 		gmt_text_size(row->requested_bytes).text, gmt_layer_name(row->layer),
 		gmt_text_duration(row->time_ns).text);
 	if (row->has_driver)
 		gmt_verdict_add_evidence(verdict, finding,
-			gmt_verdict_line(verdict, "the driver had %s free of %s",
+			gmt_verdict_line(verdict, "the driver had %s of %s free",
 				gmt_text_size(row->free_bytes).text, gmt_text_size(row->total_bytes).text));
 	if (row->has_cache)
 		gmt_verdict_add_evidence(verdict, finding,
@@ -56,7 +56,7 @@ static void report_compacted(const struct gmt_judge *judge, uint32_t check, uint
 		return;
 	finding->blocks = site->oom_count;
 	finding->title = gmt_verdict_line(judge->verdict,
-		"%s request%s refused in the time that was folded (layer %s)",
+		"%s request%s refused in the folded part of the recording (layer %s)",
 		gmt_text_count(site->oom_count).text, site->oom_count == 1 ? " was" : "s were",
 		gmt_layer_name(site->layer) ? gmt_layer_name(site->layer) : "unknown");
 }
@@ -120,7 +120,7 @@ void gmt_judge_ooms(const struct gmt_judge *judge)
 	check.unit = "count";
 	check.text = gmt_verdict_line(judge->verdict, "%s request%s refused, %s allowed%s%s%s",
 		gmt_text_count(count).text, count == 1 ? " was" : "s were", gmt_text_count(limit).text,
-		ooms->retries ? "; PyTorch got " : "",
+		ooms->retries ? "; PyTorch recovered from " : "",
 		ooms->retries ? gmt_text_count(ooms->retries).text : "",
 		ooms->retries ? " more by emptying its cache" : "");
 
@@ -178,9 +178,9 @@ static void report_free(const struct gmt_judge *judge, uint32_t check, size_t in
 	if (!finding)
 		return;
 	finding->title = gmt_verdict_line(verdict, "%s, at %s (error %u)",
-		!has_before                        ? "an address was freed that was never allocated"
-			: before.kind == GMT_KIND_FREE ? "a block was freed for the second time"
-										   : "a block was freed that cannot be freed this way",
+		!has_before                        ? "free of an address that was never allocated"
+			: before.kind == GMT_KIND_FREE ? "second free of the same block"
+										   : "free of a block with a function that cannot free it",
 		gmt_text_duration(gmt_clock_time_ns(snapshot, event.stamp)).text, event.result);
 	finding->blocks = 1;
 	if (!has_before)
@@ -248,7 +248,7 @@ void gmt_judge_incomplete(const struct gmt_judge *judge)
 	is_incomplete |= !gmt_snapshot_complete(judge->input->snapshot);
 	check.state = is_incomplete || is_compacted_away ? GMT_CHECK_WARNED : GMT_CHECK_PASSED;
 	check.text = is_incomplete ? "the recording is incomplete"
-		: is_compacted_away    ? "the recording was folded, and not all of it can be judged"
+		: is_compacted_away    ? "the folded part of the recording cannot be judged completely"
 							   : "the recording is complete";
 
 	uint32_t number = gmt_verdict_add_check(verdict, check);
@@ -267,6 +267,6 @@ void gmt_judge_incomplete(const struct gmt_judge *judge)
 			gmt_verdict_add_evidence(verdict, finding,
 				gmt_verdict_line(verdict, "%s", warnings->rows.items[i].text));
 	add_not_judged(judge, finding, "growth", judge->input->leaks->no_growth);
-	add_not_judged(judge, finding, "what phases left", judge->input->leaks->no_phases);
+	add_not_judged(judge, finding, "leaks from phases", judge->input->leaks->no_phases);
 	add_not_judged(judge, finding, "age and exit", judge->input->leaks->no_end);
 }

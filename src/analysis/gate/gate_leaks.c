@@ -50,12 +50,12 @@ static void describe_attribution_row(const struct gmt_judge *judge, struct gmt_f
 
 	if (attribution_row->first_step == attribution_row->last_step)
 		gmt_verdict_add_evidence(verdict, finding,
-			gmt_verdict_line(verdict, "step %u left %s in %s %s", attribution_row->first_step,
+			gmt_verdict_line(verdict, "step %u added %s in %s %s", attribution_row->first_step,
 				gmt_text_size(attribution_row->bytes).text,
 				gmt_text_count(attribution_row->blocks).text, blocks));
 	else
 		gmt_verdict_add_evidence(verdict, finding,
-			gmt_verdict_line(verdict, "steps %u to %u left %s in %s %s",
+			gmt_verdict_line(verdict, "steps %u to %u added %s in %s %s",
 				attribution_row->first_step, attribution_row->last_step,
 				gmt_text_size(attribution_row->bytes).text,
 				gmt_text_count(attribution_row->blocks).text, blocks));
@@ -114,14 +114,14 @@ static void report_unexplained(const struct gmt_judge *judge, uint32_t check,
 	finding->confidence = leak->confidence;
 	finding->bytes_per_step = leak->bytes_per_step;
 	finding->title =
-		gmt_verdict_line(verdict, "grows by %s a step in all, and no one line explains it",
+		gmt_verdict_line(verdict, "grows by %s a step in total, and no single line explains it",
 			rate_text(judge, leak->bytes_per_step));
 	finding->hint =
-		"look at the lines that rose most; a suppression cannot name this growth, max-growth allows it";
+		"look at the lines that grew most; suppressions do not cover this growth, but max-growth can allow it";
 	describe_steps(judge, finding, leak);
 	for (size_t i = 0; i < leak->rose_most.count; i++)
 		gmt_verdict_add_evidence(verdict, finding,
-			gmt_verdict_line(verdict, "rose by %s: %s",
+			gmt_verdict_line(verdict, "grew by %s: %s",
 				gmt_text_size(leak->rose_most.items[i].bytes).text,
 				gmt_judge_place(judge, leak->rose_most.items[i].stack,
 					leak->rose_most.items[i].own_line)));
@@ -155,12 +155,12 @@ static void report(const struct gmt_judge *judge, uint32_t check, const struct g
 			rate_text(judge, leak->bytes_per_step), size);
 		describe_steps(judge, finding, leak);
 	} else if (leak->definition == GMT_LEAK_PHASE) {
-		finding->title = gmt_verdict_line(verdict, "%s, made in phase `%s` and kept after it", size,
-			leak->phase ? leak->phase : "?");
+		finding->title = gmt_verdict_line(verdict, "%s, allocated in phase `%s` and kept after it",
+			size, leak->phase ? leak->phase : "?");
 	} else if (leak->definition == GMT_LEAK_AGE) {
-		finding->title = gmt_verdict_line(verdict, "%s, older than is allowed", size);
+		finding->title = gmt_verdict_line(verdict, "%s, older than allowed", size);
 	} else {
-		finding->title = gmt_verdict_line(verdict, "%s, not freed when the work was done", size);
+		finding->title = gmt_verdict_line(verdict, "%s, not freed at the end of the work", size);
 	}
 	describe_attribution(judge, finding, leak);
 	if (leak->sites > 1)
@@ -185,7 +185,7 @@ static void warn_of_uncertainty(const struct gmt_judge *judge, struct gmt_verdic
 {
 	check->state = GMT_CHECK_WARNED;
 	check->text = gmt_verdict_line(judge->verdict,
-		"grows by %s a step, with less confidence than min-confidence (%.0f %%)%s%s; %s",
+		"grows by %s a step, but with less confidence than min-confidence (%.0f %%)%s%s; %s",
 		rate_text(judge, bytes_per_step), 100 * judge->gate->limits->min_confidence,
 		leak->stack == GMT_LEAK_NO_STACK ? "" : ": ",
 		leak->stack == GMT_LEAK_NO_STACK ? "" : gmt_judge_place(judge, leak->stack, leak->own_line),
@@ -267,7 +267,7 @@ static const char *why_no_growth(const struct gmt_judge *judge)
 	const struct gmt_gate_input *input = judge->input;
 
 	if (judge->gate->limits->definitions && !(judge->gate->limits->definitions & GMT_LEAK_BY_STEPS))
-		return "not among the definitions that were asked for";
+		return "--definition does not include it";
 	if (input->leaks->no_growth)
 		return input->leaks->no_growth;
 	if (!input->timeline->series_count)
@@ -316,7 +316,8 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_account *a
 		gmt_vec_fini(&found);
 		set_not_judged(judge, &check,
 			gmt_verdict_line(judge->verdict, "%s%s%s", gmt_arenas_warning(arena).text,
-				arena->setting ? "; to see them, " : "", arena->setting ? arena->setting : ""));
+				arena->setting ? "; to record its blocks, " : "",
+				arena->setting ? arena->setting : ""));
 		gmt_verdict_add_check(judge->verdict, check);
 		return;
 	}
@@ -390,13 +391,13 @@ void gmt_judge_steps(const struct gmt_judge *judge)
 	}
 	check.state = GMT_CHECK_FAILED;
 	check.needs_steps = true;
-	check.text = gmt_verdict_line(verdict, "asked for, and cannot be judged: %s", why);
+	check.text = gmt_verdict_line(verdict, "requested, but cannot be judged: %s", why);
 
 	struct gmt_finding *finding =
 		gmt_verdict_add_finding(verdict, gmt_verdict_add_check(verdict, check));
 	if (!finding)
 		return;
 	finding->title = gmt_verdict_line(verdict, "%s", check.text);
-	finding->hint = "mark steps with gpumemtrace_step() or NVTX, record more of them, or take "
-					"the options that ask for them away";
+	finding->hint =
+		"mark steps with gpumemtrace.step() or NVTX, record more steps, or remove the options that need steps";
 }

@@ -53,10 +53,10 @@ enum gmt_status gmt_limits_check(const struct gmt_limits *limits, struct gmt_err
 
 	if (by_age && !limits->is_set[GMT_LIMIT_MAX_AGE])
 		return gmt_error_set(error, GMT_USAGE,
-			"definition `age` needs to know how old: write --max-age=100steps or --max-age=30s");
+			"definition `age` needs a maximum age: write --max-age=100steps or --max-age=30s");
 	if (!by_age && limits->is_set[GMT_LIMIT_MAX_AGE])
 		return gmt_error_set(error, GMT_USAGE,
-			"max-age belongs to definition `age`: write --definition=growth,phase,age");
+			"max-age has no effect without definition `age`: write --definition=growth,phase,age");
 	return GMT_OK;
 }
 
@@ -110,7 +110,7 @@ static enum gmt_status bad_unit(const char *text, int digits, const char *unit,
 	if (!*unit)
 		return gmt_error_set(error, GMT_USAGE, "`%s` has no unit: write %sB, or KiB, MiB, GiB, TiB",
 			text, text);
-	return gmt_error_set(error, GMT_USAGE, "`%s` is no size: write 512MiB, 1.5GiB or 0", text);
+	return gmt_error_set(error, GMT_USAGE, "`%s` is not a size: write 512MiB, 1.5GiB or 0", text);
 }
 
 bool gmt_limits_parse_bytes(const char *text, uint64_t *ret_bytes, struct gmt_error *error)
@@ -119,7 +119,7 @@ bool gmt_limits_parse_bytes(const char *text, uint64_t *ret_bytes, struct gmt_er
 	const char *end = read_number(text, &number);
 
 	if (!end) {
-		gmt_error_set(error, GMT_USAGE, "`%s` is no size: write 512MiB, 1.5GiB or 0", text);
+		gmt_error_set(error, GMT_USAGE, "`%s` is not a size: write 512MiB, 1.5GiB or 0", text);
 		return false;
 	}
 
@@ -132,7 +132,7 @@ bool gmt_limits_parse_bytes(const char *text, uint64_t *ret_bytes, struct gmt_er
 
 	double bytes = number * (double)((uint64_t)1 << (is_bytes ? 0 : (known - units) * 10));
 	if (bytes > 0x1p61 || (is_bytes && !is_whole(bytes))) {
-		gmt_error_set(error, GMT_USAGE, "`%s` is no number of bytes that can be", text);
+		gmt_error_set(error, GMT_USAGE, "`%s` is too large, or not a whole number of bytes", text);
 		return false;
 	}
 	*ret_bytes = (uint64_t)bytes;
@@ -212,12 +212,13 @@ static enum gmt_status add_peak(const char *value, struct gmt_limit_peaks *peaks
 
 	if (equals && !read_selector(value, (size_t)(equals - value), &peak))
 		return gmt_error_set(error, GMT_USAGE,
-			"`%s`: no such memory: write torch=SIZE, cuda=SIZE, torch:0=SIZE or host=SIZE", value);
+			"`%s` names unknown memory: write torch=SIZE, cuda=SIZE, torch:0=SIZE or host=SIZE",
+			value);
 	if (!gmt_limits_parse_bytes(skip_spaces(equals ? equals + 1 : value), &peak.bytes, error))
 		return GMT_USAGE;
 	for (size_t i = 0; i < peaks->rows.count; i++)
 		if (peaks->rows.items[i].layer == peak.layer && peaks->rows.items[i].device == peak.device)
-			return gmt_error_set(error, GMT_USAGE, "`%s`: there is a max-peak for that already",
+			return gmt_error_set(error, GMT_USAGE, "`%s` is the second max-peak for the same memory: remove one",
 				value);
 
 	struct gmt_limit_peak *row = gmt_vec_push(&peaks->rows);
@@ -239,8 +240,7 @@ static enum gmt_status read_definitions(const char *value, uint32_t *ret_definit
 				found = i;
 		if (found == GMT_LEAK_DEFINITIONS && (length || at[length] != ' '))
 			return gmt_error_set(error, GMT_USAGE,
-				"`%.*s` is no definition of a leak: write growth, unexplained, phase, age or exit, with "
-				"commas between",
+				"`%.*s` is not a definition of a leak: write growth, unexplained, phase, age or exit, separated by commas",
 				(int)length, at);
 		if (found < GMT_LEAK_DEFINITIONS)
 			*ret_definitions |= 1u << found;
@@ -276,7 +276,7 @@ static enum gmt_status read_age(const char *value, struct gmt_limit_age *ret_age
 			ret_age->ns = (uint64_t)(number * times[i].factor);
 			return GMT_OK;
 		}
-	return gmt_error_set(error, GMT_USAGE, "`%s` is no age: write 100steps, 30s, 5min or 2h",
+	return gmt_error_set(error, GMT_USAGE, "`%s` is not an age: write 100steps, 30s, 5min or 2h",
 		value);
 }
 
@@ -285,7 +285,7 @@ static enum gmt_status read_number_up_to(const char *value, uint64_t most, uint6
 {
 	if (gmt_text_parse_u64(value, ret_number) && *ret_number <= most)
 		return GMT_OK;
-	return gmt_error_set(error, GMT_USAGE, "`%s` is no count: write a whole number", value);
+	return gmt_error_set(error, GMT_USAGE, "`%s` is not a count: write a whole number", value);
 }
 
 static enum gmt_status read_count(const char *value, uint64_t *ret_count, struct gmt_error *error)
@@ -309,7 +309,7 @@ static enum gmt_status read_part(const char *value, const char *what, double max
 	const char *end = read_number(value, &number);
 
 	if (!end || strcmp(skip_spaces(end), "%") != 0 || number > max_percent)
-		return gmt_error_set(error, GMT_USAGE, "`%s` is no %s: write 2%% or 0.5%%", value, what);
+		return gmt_error_set(error, GMT_USAGE, "`%s` is not a %s: write 2%% or 0.5%%", value, what);
 	*ret_part = number / 100;
 	return GMT_OK;
 }
@@ -331,8 +331,7 @@ static enum gmt_status read_ratio(const char *value, double *ret_ratio, struct g
 
 	if (!end || *end || number < 1)
 		return gmt_error_set(error, GMT_USAGE,
-			"`%s` is no ratio: write 1.5 when PyTorch may reserve half as much again as it hands "
-			"out",
+			"`%s` is not a ratio of at least 1: write 1.5 if PyTorch may reserve 1.5 times what it allocates",
 			value);
 	*ret_ratio = number;
 	return GMT_OK;
@@ -392,9 +391,7 @@ static enum gmt_status parse_line(struct gmt_limits *limits, char *line, bool *i
 
 	if (!equals)
 		return gmt_error_set(error, GMT_USAGE,
-			"%s: `%s` is no line of a limits file: write key = "
-			"value",
-			location, line);
+			"%s: `%s` is not a line of a limits file: write key = value", location, line);
 	const char *value = skip_spaces(equals + 1);
 	while (equals > line && isspace((unsigned char)equals[-1]))
 		equals--;
@@ -403,8 +400,7 @@ static enum gmt_status parse_line(struct gmt_limits *limits, char *line, bool *i
 		key++;
 	if (key == GMT_LIMITS)
 		return gmt_error_set(error, GMT_USAGE,
-			"%s: no limit is called `%s`; `gpumemtrace check "
-			"--help` lists them",
+			"%s: unknown limit `%s`; `gpumemtrace check --help` lists the limits",
 			location, line);
 	if (is_set[key] && key != GMT_LIMIT_MAX_PEAK)
 		return gmt_error_set(error, GMT_USAGE, "%s: `%s` is given twice", location, line);

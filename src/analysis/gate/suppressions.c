@@ -77,7 +77,7 @@ static enum gmt_status add_line(struct gmt_suppressions *suppressions, const cha
 		kind++;
 	if (!colon || kind == GMT_SUPPRESSION_KINDS || name + 1 == length)
 		return gmt_error_set(error, GMT_USAGE,
-			"%s:%u: `%.*s` is no suppression: write leak:PATTERN, growth:PATTERN, peak:PATTERN "
+			"%s:%u: `%.*s` is not a suppression: write leak:PATTERN, growth:PATTERN, peak:PATTERN "
 			"...",
 			path, number, (int)(length < 200 ? length : 200), line);
 

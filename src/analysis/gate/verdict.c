@@ -183,7 +183,7 @@ struct gmt_verdict_memory_name gmt_verdict_memory_name(const struct gmt_verdict_
 	if (check->device == GMT_DEVICE_HOST)
 		snprintf(memory_name.text, sizeof(memory_name.text), "host memory");
 	else if (check->device < 0)
-		snprintf(memory_name.text, sizeof(memory_name.text), "%s on a GPU not known",
+		snprintf(memory_name.text, sizeof(memory_name.text), "%s on an unknown GPU",
 			gmt_layer_name(check->layer));
 	else
 		snprintf(memory_name.text, sizeof(memory_name.text), "%s on GPU %d",

@@ -23,10 +23,10 @@ const char *gmt_leak_compacted_reason(const struct gmt_leak_builder *builder, ui
 
 	if (history->lacks_compacted_samples)
 		return builder->timeline->series[series].source == GMT_STEPS_MODULE_CALLS
-			? "calls of modules cannot be told from events that are in totals only"
-			: "what lines held at the ends of steps is in totals only";
+			? "the folded part of the recording does not show calls of modules"
+			: "the folded part of the recording does not show what lines held at the ends of steps";
 	return is_compacted(builder, series ? GMT_MOMENT_LAST_STEP_2 : GMT_MOMENT_LAST_STEP)
-		? "what lived at the end of the last step is in totals only"
+		? "the last step ended in the folded part of the recording"
 		: NULL;
 }
 
@@ -37,8 +37,8 @@ void gmt_leak_note_compacted(struct gmt_leak_builder *builder)
 	if (!gmt_snapshot_compacted_events(builder->snapshot))
 		return;
 	if (is_compacted(builder, GMT_MOMENT_LAST_PHASE))
-		leaks->no_phases = "what lived at the end of the last phase is in totals only";
+		leaks->no_phases = "the last phase ended in the folded part of the recording";
 	if (is_compacted(builder, GMT_MOMENT_WORK_END))
-		leaks->no_end = "what lived at the end of the program's work is in totals only";
+		leaks->no_end = "the program's work ended in the folded part of the recording";
 	leaks->is_compacted_away |= leaks->no_phases || leaks->no_end;
 }

@@ -351,7 +351,7 @@ bool gmt_leak_find_growth(struct gmt_leak_builder *builder)
 	builder->leaks->is_compacted_away = !any && (no_events || builder->timeline->may_be_compacted);
 	if (!any && builder->timeline->series_count)
 		builder->leaks->no_growth =
-			no_events ? no_events : "there are too few steps behind the warm-up to say what grows";
+			no_events ? no_events : "there are too few steps after the warm-up";
 	gmt_leak_search_fini(&search);
 	gmt_vec_fini(&sites);
 	gmt_vec_fini(&first);

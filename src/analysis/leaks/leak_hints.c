@@ -225,74 +225,53 @@ static const struct {
 	const char *text;
 } causes[] = {
 	{ is_joined,
-		"one block is replaced by a larger one again and again: looks like a tensor that is appended to "
-		"(torch.cat onto itself)" },
+		"a larger block replaces a smaller one repeatedly: the program probably appends to a tensor (x = torch.cat([x, ...]))" },
 	{ is_replaced,
-		"one block is replaced by a larger one again and again: looks like a buffer or a cache that is "
-		"copied to a larger one" },
+		"a larger block replaces a smaller one repeatedly: the program probably copies a buffer or a cache to a larger one" },
 	{ is_pinned,
-		"pinned host memory of PyTorch's is kept: look for tensors made with pin_memory that a list or a "
-		"queue holds" },
+		"PyTorch's pinned host memory is kept: look for a list or a queue that holds tensors created with pin_memory" },
 	{ is_of_heap,
-		"blocks of a pool of the program's own are not given back to it: look for the call that should, "
-		"or for a pool that does not tell of it (gpumemtrace_subfree)" },
+		"blocks of the program's own pool are not returned to it: add the missing call, or let the pool report its frees (gpumemtrace_subfree)" },
 	{ is_partly_of_heap,
-		"of the blocks that this line got from a pool of the program's own, some are not given back to it: look "
-		"for the way on which they are kept" },
+		"some blocks that this line took from the program's own pool are not returned to it: look for the code path that keeps them" },
 	{ is_never_freed,
-		"memory that came from the CUDA driver without PyTorch is never freed: look for the call that "
-		"should free it" },
+		"memory from the CUDA driver (not from PyTorch) is never freed: add the missing free" },
 	{ is_freed_at_exit,
-		"memory that came from the CUDA driver without PyTorch is freed only behind the end of the "
-		"program's work" },
+		"memory from the CUDA driver (not from PyTorch) is freed only after the end of the program's work" },
 	{ is_partly_freed,
-		"of the memory that this line got from the CUDA driver, some was freed and some is kept: look "
-		"for the way on which it is not freed" },
+		"some of the memory that this line got from the CUDA driver is not freed: look for the code path that does not free it" },
 	{ is_freed_late,
-		"memory that came from the CUDA driver without PyTorch is kept from step to step and freed late: "
-		"look for a call that could free it earlier" },
+		"memory from the CUDA driver (not from PyTorch) is kept from step to step and freed late: free it earlier" },
 	{ is_checkpoint,
-		"made inside a checkpointed function and kept: look for a list, a cache or a hook in that "
-		"function that holds it" },
+		"allocated inside a checkpointed function and kept: look for a list, a cache or a hook in that function that holds it" },
 	{ is_recurrent_graph,
-		"made in a recurrent network and kept with its graph over steps: looks like a hidden state "
-		"that carries its graph along; detach() it between steps" },
+		"allocated in a recurrent network and kept with its graph across steps: detach() the hidden state between steps" },
 	{ is_recurrent,
-		"made in a recurrent network and kept over steps: look for a hidden state that is carried along without "
-		"detach(), or for a list of outputs" },
+		"allocated in a recurrent network and kept across steps: look for a hidden state without detach(), or for a list of outputs" },
 	{ is_parameters,
-		"modules are made, copied or moved again and again, and kept: look for what holds the earlier "
-		"ones" },
+		"modules are created, copied or moved repeatedly, and kept: look for references to the earlier ones" },
 	{ is_gradients,
-		"made in a backward pass and kept: look for a list or a hook that holds gradients, or for tensors "
-		"and modules of earlier steps that are still referenced" },
+		"allocated in a backward pass and kept: look for a list or a hook that holds gradients, or for references to tensors and modules of earlier steps" },
 	{ is_optimizer_state,
-		"made in an optimizer's step and kept: look for parameters that are added again and again, "
-		"or for earlier optimizers that are still referenced" },
+		"allocated in an optimizer's step and kept: look for parameters that are added repeatedly, or for references to earlier optimizers" },
 	{ is_graph_after_phase,
-		"results of a model are kept with their graph after the phase that made them: evaluate "
-		"under torch.no_grad(), and keep what is needed as numbers or on the CPU" },
+		"results of a model are kept with their graph after the phase: evaluate under torch.no_grad(), and keep results as numbers or on the CPU" },
 	{ is_call_after_phase,
-		"results of a model are kept after the phase that made them: keep what is needed as numbers "
-		"or on the CPU" },
+		"results of a model are kept after the phase: keep them as numbers or on the CPU" },
 	{ is_graph_of_evaluation,
-		"outputs are kept with their graph, and no backward pass follows: evaluate under "
-		"torch.no_grad(), and keep what is needed as numbers or on the CPU" },
+		"outputs are kept with their graph, and no backward pass follows: evaluate under torch.no_grad(), and keep results as numbers or on the CPU" },
 	{ is_graph_of_loss,
-		"the loss is kept as a tensor, and with it the graph that made it: keep loss.item() or "
-		"loss.detach() instead" },
+		"the loss is kept as a tensor, together with the graph that made it: keep loss.item() or loss.detach() instead" },
 	{ is_scalar_loss,
 		"the loss is kept as a tensor on the device: keep it as a number (loss.item()) or on the "
 		"CPU" },
-	{ is_loss, "values of a loss are kept on the device: keep them as numbers or on the CPU" },
+	{ is_loss, "loss values are kept on the device: keep them as numbers or on the CPU" },
 	{ is_graph_of_call,
-		"results of a model are kept from step to step, and with them the graph that made them: "
-		"detach() what is kept, or keep it as numbers or on the CPU" },
+		"results of a model are kept from step to step, together with the graph that made them: detach() them, or keep them as numbers or on the CPU" },
 	{ is_scalar,
 		"small tensors are kept from step to step: keep them as numbers (.item()) or on the CPU" },
 	{ is_within_module,
-		"made in a module's own code and kept from step to step: look for a list, a cache or a hook "
-		"that holds it, or for a later result that is kept without detach()" },
+		"allocated in a module's own code and kept from step to step: look for a list, a cache or a hook that holds it, or for a later result kept without detach()" },
 	{ is_result_of_call,
 		"results of a model are kept from step to step: look for a list, a cache or a hook that holds "
 		"them" },
@@ -300,11 +279,9 @@ static const struct {
 		"results of operators are kept from step to step: look for a list, a cache or a hook that holds "
 		"them" },
 	{ is_inputs_next_to_results,
-		"tensors that the program made or copied to the device are kept from step to step: look "
-		"for a list or a cache of them, or for results of a model that are kept without detach()" },
+		"tensors that the program created or copied to the device are kept from step to step: look for a list or a cache of them, or for results of a model kept without detach()" },
 	{ is_inputs,
-		"tensors that the program made or copied to the device are kept from step to step: look for a "
-		"list or a cache of them" },
+		"tensors that the program created or copied to the device are kept from step to step: look for a list or a cache of them" },
 };
 
 /* Data that the hints of all findings share. */

@@ -45,25 +45,26 @@ static void judge_work(struct lister *lister)
 	for (int part = 0; part < GMT_BUDGET_PARTS; part++)
 		if (part != GMT_BUDGET_OUTPUT && gmt_budget.left_out >> part & 1)
 			add(lister, GMT_WARNING_INCOMPLETE,
-				"%s is left out: a file of this size may not cause more work",
+				"%s is not included, because the analysis exceeded the work limit for a file of this size (--max-work=none)",
 				gmt_budget_part_text((enum gmt_budget_part)part));
 }
 
 static void judge_recording(struct lister *lister, const struct gmt_snapshot *snapshot)
 {
 	if (snapshot->damaged)
-		add(lister, GMT_WARNING_INCOMPLETE, "the file is damaged: %s; all before that is reported",
+		add(lister, GMT_WARNING_INCOMPLETE,
+			"the file is damaged: %s; the report covers everything before the damage",
 			snapshot->damage);
 	else if (snapshot->recording_pid)
 		add(lister, GMT_WARNING_INCOMPLETE,
-			"in progress: process %" PRIu32 " still records; what the file has so far is reported",
+			"in progress: process %" PRIu32
+			" is still recording; the report covers the file as it is now",
 			snapshot->recording_pid);
 	else if (!snapshot->has_end)
 		add(lister, GMT_WARNING_INCOMPLETE,
-			"the recording has no end: the process was killed, or is still running");
+			"the recording has no end: the process was killed or is still running");
 	if (snapshot->counts_differ)
-		add(lister, GMT_WARNING_INCOMPLETE,
-			"events are missing: the file says it holds %s, it holds %s",
+		add(lister, GMT_WARNING_INCOMPLETE, "events are missing: %s expected, %s found",
 			gmt_text_count(snapshot->promised_events).text,
 			gmt_text_count(snapshot->seen_events).text);
 	for (size_t i = 0; i < snapshot->drops.count && i < DROPS_SHOWN; i++) {
@@ -76,12 +77,13 @@ static void judge_recording(struct lister *lister, const struct gmt_snapshot *sn
 				thread ? thread->name.text : "not known");
 	}
 	if (snapshot->drops.count > DROPS_SHOWN)
-		add(lister, GMT_WARNING_INCOMPLETE, "events were lost in %s more ways; in all %s",
+		add(lister, GMT_WARNING_INCOMPLETE,
+			"more events were lost for %s other reasons; %s in total",
 			gmt_text_count(snapshot->drops.count - DROPS_SHOWN).text,
 			gmt_text_count(gmt_snapshot_dropped(snapshot)).text);
 	if (snapshot->unknown_events)
 		add(lister, GMT_WARNING_INCOMPLETE,
-			"%s events are of a kind that this version does not know, and left out",
+			"%s events of a kind that this version does not know were ignored",
 			gmt_text_count(snapshot->unknown_events).text);
 }
 
@@ -100,16 +102,15 @@ static void judge_effects(struct lister *lister, const struct gmt_snapshot *snap
 	}
 	if (counts[GMT_EFFECT_UNKNOWN])
 		add(lister, GMT_WARNING_INCOMPLETE,
-			"what lives may be wrong by as many blocks as events were lost");
+			"numbers of live blocks may be wrong by up to the number of lost events");
 	else if (counts[GMT_EFFECT_TOO_FEW] || counts[GMT_EFFECT_TOO_MANY])
 		add(lister, GMT_WARNING_INCOMPLETE,
-			"what lives may lack up to %s blocks and have up to %s too many; totals of sites are low by at most %s blocks",
+			"up to %s live blocks may be missing, and up to %s freed blocks may count as live; totals of sites may lack up to %s blocks",
 			gmt_text_count(counts[GMT_EFFECT_TOO_FEW]).text,
 			gmt_text_count(counts[GMT_EFFECT_TOO_MANY]).text,
 			gmt_text_count(counts[GMT_EFFECT_TOO_FEW]).text);
 	else if (counts[GMT_EFFECT_NONE])
-		add(lister, GMT_WARNING_REMARK,
-			"what lives, and the totals of sites, are exact all the same");
+		add(lister, GMT_WARNING_REMARK, "live blocks and totals of sites are still exact");
 }
 
 static void judge_totals(struct lister *lister, const struct gmt_account *account)
@@ -118,13 +119,13 @@ static void judge_totals(struct lister *lister, const struct gmt_account *accoun
 		return;
 	if (account->unseen_bytes > 0)
 		add(lister, GMT_WARNING_INCOMPLETE,
-			"GPU %d: PyTorch says it has allocated %" PRId64
-			" bytes more than its recorded blocks hold: some were allocated before recording began, or were not seen",
+			"GPU %d: PyTorch reports %" PRId64
+			" bytes more than its recorded blocks: some were allocated before recording began, or were not recorded",
 			account->device, account->unseen_bytes);
 	else
 		add(lister, GMT_WARNING_INCOMPLETE,
-			"GPU %d: PyTorch says it has allocated %" PRIu64
-			" bytes less than its recorded blocks hold: some frees were not seen",
+			"GPU %d: PyTorch reports %" PRIu64
+			" bytes less than its recorded blocks: some frees were not recorded",
 			account->device, -(uint64_t)account->unseen_bytes);
 }
 
@@ -138,22 +139,20 @@ static void judge_compaction(struct lister *lister, const struct gmt_snapshot *s
 		if (compacted->steps.items[i].steps > steps)
 			steps = compacted->steps.items[i].steps;
 	add(lister, GMT_WARNING_REMARK,
-		"the first %s were folded (%.64s): %s events are in totals only; totals, peaks and what "
-		"lives are exact, what lived at moments before is not known",
+		"the first %s were folded (%.64s): %s events were replaced by totals; totals, peaks and live blocks are exact, but earlier moments are not known",
 		gmt_text_duration(gmt_clock_time_ns(snapshot, compacted->fold.stamp)).text,
 		snapshot->compaction_why, gmt_text_count(gmt_snapshot_compacted_events(snapshot)).text);
 	if (steps > 1)
 		add(lister, GMT_WARNING_REMARK,
-			"in what was folded up to %s steps were put together: a table of steps has the same numbers for them",
+			"up to %s folded steps were merged: tables by step show the same numbers for all of them",
 			gmt_text_count(steps).text);
 	if (compacted->fold.merged_sites)
 		add(lister, GMT_WARNING_REMARK,
-			"%s allocations of places beyond the limit were folded without their stack",
+			"%s allocations were folded without their stack, because there were more sites than the limit",
 			gmt_text_count(compacted->fold.merged_sites).text);
 	if (replay && replay->compacted_mismatches)
 		add(lister, GMT_WARNING_INCOMPLETE,
-			"what lived, or lived at a peak, when it was folded does not sum up to "
-			"what the file says");
+			"the folded totals of live or peak memory do not match the folded blocks");
 }
 
 static void judge_accounting(struct lister *lister, const struct gmt_accounting *accounting)
@@ -182,8 +181,7 @@ static void judge_unhooked(struct lister *lister, const struct gmt_snapshot *sna
 	}
 	if (snapshot->unhooked.count)
 		add(lister, GMT_WARNING_REMARK,
-			"functions that look like allocation calls were looked up and are not hooked: %s%s "
-			"(see `gpumemtrace info --coverage`)",
+			"the program looked up functions that look like allocation calls but are not hooked: %s%s (see `gpumemtrace info --coverage`)",
 			names, length < sizeof(names) ? "" : "...");
 }
 
@@ -195,14 +193,13 @@ static void judge_traces(struct lister *lister, const struct gmt_traces *traces)
 		add(lister, GMT_WARNING_REMARK, "%s of %s native addresses have no name",
 			gmt_text_count(unnamed).text, gmt_text_count(traces->addresses).text);
 	for (size_t i = 0; i < traces->problems.count; i++)
-		add(lister, GMT_WARNING_REMARK, "no symbols of %.300s: %s",
+		add(lister, GMT_WARNING_REMARK, "no symbols for %.300s: %s",
 			traces->problems.items[i].module, traces->problems.items[i].why);
 	if (traces->mismatches)
-		add(lister, GMT_WARNING_REMARK,
-			"in %s stacks the native and the Python half do not fit together",
+		add(lister, GMT_WARNING_REMARK, "the native and Python frames of %s stacks do not match",
 			gmt_text_count(traces->mismatches).text);
 	if (traces->missing)
-		add(lister, GMT_WARNING_REMARK, "%s stacks or frames are not in the file",
+		add(lister, GMT_WARNING_REMARK, "%s stacks or frames are missing in the file",
 			gmt_text_count(traces->missing).text);
 }
 
@@ -220,8 +217,8 @@ static bool judge_arenas(struct lister *lister, const struct gmt_replay *replay,
 
 		if (!row->is_seen && row->device != GMT_DEVICE_HOST)
 			add(lister, GMT_WARNING_REMARK, "%s (%s on GPU %d)%s%s", gmt_arenas_warning(row).text,
-				gmt_text_size(bytes).text, row->device, row->setting ? "; to see them, " : "",
-				row->setting ? row->setting : "");
+				gmt_text_size(bytes).text, row->device,
+				row->setting ? "; to record its blocks, " : "", row->setting ? row->setting : "");
 	}
 	gmt_arenas_fini(&arenas);
 	return true;
@@ -280,7 +277,8 @@ enum gmt_status gmt_warnings_init(struct gmt_warnings *ret_warnings,
 		judge_traces(&lister, traces);
 	judge_unhooked(&lister, snapshot);
 	if (snapshot->repeated_ids)
-		add(&lister, GMT_WARNING_REMARK, "%s records were given twice; the first ones count",
+		add(&lister, GMT_WARNING_REMARK,
+			"%s records have the id of an earlier record and were ignored",
 			gmt_text_count(snapshot->repeated_ids).text);
 	if (snapshot->unknown_blocks)
 		add(&lister, GMT_WARNING_REMARK, "%s blocks of a newer version were skipped",

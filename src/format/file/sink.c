@@ -80,13 +80,12 @@ static const char *spoiled(const struct gmt_sink *sink)
 
 	if (fstat(sink->fd, &about) || about.st_dev != sink->file.device ||
 		about.st_ino != sink->file.number)
-		return "the program has closed its descriptor";
+		return "the program closed the recorder's file descriptor";
 	if (!S_ISREG(about.st_mode))
 		return NULL;
 	if (!about.st_nlink && sink->has_name)
-		return "somebody has removed the file";
-	return (uint64_t)about.st_size < sink->written_bytes ? "somebody has made the file shorter"
-														 : NULL;
+		return "the file was removed";
+	return (uint64_t)about.st_size < sink->written_bytes ? "the file was truncated" : NULL;
 }
 
 static bool may_pass(int error_number)

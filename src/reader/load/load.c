@@ -364,8 +364,8 @@ static enum gmt_status judge(struct loader *loader, enum gmt_status status, bool
 
 		if (status == GMT_DAMAGED && error)
 			why = *error;
-		return gmt_error_set(error, GMT_FORMAT, "%s: nothing in it can be read: %.512s",
-			snapshot->path, why.text);
+		return gmt_error_set(error, GMT_FORMAT, "%s: cannot be read: %.512s", snapshot->path,
+			why.text);
 	}
 	snapshot->damage = "";
 	if (snapshot->has_end)

@@ -446,7 +446,7 @@ enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_
 	if (gmt_events_failed(&snapshot->events)) {
 		gmt_replay_fini(ret_replay);
 		return gmt_error_set(error, GMT_NO_FILE,
-			"%s: the temporary file with its events cannot be read back", snapshot->path);
+			"%s: the temporary file with its events cannot be read", snapshot->path);
 	}
 	return GMT_OK;
 }

@@ -123,9 +123,9 @@ static enum gmt_status parse_patterns(struct gmt_owner_rules *rules, struct line
 		size_t kind = index_of(&word, kinds, GMT_OWNER_KINDS);
 
 		if (kind == GMT_OWNER_KINDS)
-			return complain(line, "there is library, function, file and package, but no", &word);
+			return complain(line, "a kind is library, function, file or package, not", &word);
 		if (rule->patterns[kind])
-			return complain(line, "there are two patterns of", &word);
+			return complain(line, "two patterns of the same kind", &word);
 		if (!next_word(line, &word) || !word.length)
 			return complain(line,
 				word.text && word.length ? "the quotes do not close" : "a pattern is missing",
@@ -139,7 +139,8 @@ static enum gmt_status parse_patterns(struct gmt_owner_rules *rules, struct line
 		return complain(line, "a pattern is missing", NULL);
 	/* A frame is either a Python frame or a native frame. */
 	if (rule->patterns[GMT_OWNER_LIBRARY] && rule->patterns[GMT_OWNER_FILE])
-		return complain(line, "no frame is both of a library and of a Python file", NULL);
+		return complain(line, "library and file exclude each other: a frame is native or Python",
+			NULL);
 	return GMT_OK;
 }
 
@@ -157,13 +158,13 @@ static enum gmt_status parse_line(struct gmt_owner_rules *rules, struct line *li
 		return complain(line, "the quotes do not close", NULL);
 	index = index_of(&action, actions, sizeof(actions) / sizeof(*actions));
 	if (index == sizeof(actions) / sizeof(*actions))
-		return complain(line, "there is skip, own, lend and arena, but no", &action);
+		return complain(line, "an action is skip, own, lend or arena, not", &action);
 	rule.action = (enum gmt_owner_action)index;
 	if (!next_word(line, &name) || !name.length)
 		return complain(line,
 			name.text && name.length ? "the quotes do not close" : "an owner is missing", NULL);
 	if (is_dash(&name) && rule.action != GMT_OWNER_SKIP && rule.action != GMT_OWNER_ARENA)
-		return complain(line, "only what is skipped, and an arena, can be nobody's", NULL);
+		return complain(line, "the owner `-` is valid only for skip and arena", NULL);
 	if (is_dash(&name))
 		name.length = 0;
 	if ((status = copy(rules, &name, &rule.name, line->error)) ||

@@ -51,7 +51,7 @@ static bool list_problems(struct gmt_traces_merger *merger)
 	for (size_t i = 0; i < snapshot->modules.count; i++) {
 		enum gmt_symbols_state state = gmt_symbols_state(merger->symbols, i);
 		const char *why = state == GMT_SYMBOLS_NO_FILE ? "not found on this machine"
-			: state == GMT_SYMBOLS_OTHER_FILE          ? "is another build than the recorded one"
+			: state == GMT_SYMBOLS_OTHER_FILE          ? "its build differs from the recorded one"
 													   : NULL;
 
 		if (!why)

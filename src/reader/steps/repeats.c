@@ -181,7 +181,8 @@ static bool find(struct finder *finder, struct gmt_timeline *timeline,
 	if (!count)
 		return true;
 	if (finder->frees * MIN_FREED < count) {
-		*ret_why = "it frees less than a quarter of its blocks, which may be all that it needs";
+		*ret_why =
+			"the program frees less than a quarter of its blocks, so no pattern of steps is visible";
 		return true;
 	}
 	if (!gmt_period_find(finder->stacks.items, count, &period, &length))
@@ -198,7 +199,7 @@ static bool find(struct finder *finder, struct gmt_timeline *timeline,
 	}
 	a_step = count / MIN_STEPS < ALLOCS_A_STEP ? count / MIN_STEPS : ALLOCS_A_STEP;
 	if (a_step < MIN_ALLOCS_A_STEP) {
-		*ret_why = "its allocations do not repeat, and are too few to count by thousands";
+		*ret_why = "its allocations do not repeat and are too few to divide into steps";
 		return true;
 	}
 	snprintf(timeline->name_text, sizeof(timeline->name_text), "%zu a step", a_step);

@@ -167,8 +167,9 @@ static bool steps_to_marked_calls(const struct gmt_step_series *main,
 		begin = mark->stamp;
 	}
 	series->source = GMT_STEPS_MODULE_CALLS;
-	series->name = main ? "calls of a module"
-						: "calls of a module or passes of a loop, as the fold tells them";
+	series->name = main
+		? "calls of a module"
+		: "calls of a module or passes of a loop, as stored when the recording was folded";
 	gmt_compacted_steps_end(&compacted_steps, series);
 	return done;
 }
@@ -268,18 +269,15 @@ static bool steps_of_ranges(struct gmt_timeline *timeline)
 static const char *no_steps(const struct gmt_snapshot *snapshot, bool may_be_compacted)
 {
 	if (!snapshot->has_torch)
-		return "the program sets no marks and no NVTX ranges that are called a step, and PyTorch's "
-			   "allocator was not used";
+		return "the program marks no steps, has no NVTX ranges named like steps, and does not use PyTorch's allocator";
 	if (strcmp(gmt_snapshot_option(snapshot, "steps"), "off") == 0)
-		return "automatic steps were switched off (steps=off), and the program sets no marks";
+		return "automatic steps are switched off (steps=off), and the program marks no steps";
 	if (strcmp(gmt_snapshot_option(snapshot, "stacks"), "none") == 0 ||
 		strcmp(gmt_snapshot_option(snapshot, "stacks"), "native") == 0)
-		return "no optimizer made a step, the program sets no marks, and without Python stacks calls "
-			   "of modules cannot be told";
+		return "no optimizer made a step, the program marks no steps, and calls of modules are not visible without Python stacks";
 	if (may_be_compacted)
-		return "no optimizer made a step, the program sets no marks, and calls of modules cannot be told from events "
-			   "that are in totals only";
-	return "no optimizer made a step, no module was called, and the program sets no marks";
+		return "no optimizer made a step, the program sets no marks, and the folded part of the recording does not show calls of modules";
+	return "no optimizer made a step, no module was called, and the program marks no steps";
 }
 
 static void set_why_none(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot,
@@ -327,7 +325,7 @@ enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline,
 	}
 	if (done && !timeline->series_count) {
 		const char *why = snapshot->compacted.has_compacted_prefix
-			? "what its first events repeat is not known, as they are in totals only"
+			? "patterns cannot be found, because the first events were folded"
 			: NULL;
 
 		if (!snapshot->compacted.has_compacted_prefix)

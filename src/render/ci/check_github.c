@@ -138,8 +138,8 @@ void gmt_check_summary(const struct gmt_check_report *report, FILE *file)
 
 	fprintf(file, "### GPU memory: %s\n\n| | rule | measured | line |\n|---|---|---|---|\n",
 		verdict->failed                  ? "failed"
-			: verdict->growth_not_judged ? "not all was judged"
-			: verdict->incomplete        ? "passed, but not all was recorded"
+			: verdict->growth_not_judged ? "growth was not judged"
+			: verdict->incomplete        ? "passed, but the recording is incomplete"
 										 : "passed");
 	for (int state = GMT_CHECK_FAILED; state >= 0; state--)
 		for (size_t i = 0; i < verdict->checks.count; i++)

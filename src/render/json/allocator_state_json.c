@@ -37,7 +37,7 @@ static void render_holes(const struct gmt_segments *segments, struct gmt_json *j
 static void render_lines(const struct gmt_allocator_state_view *view,
 	const struct gmt_segments *segments, struct gmt_json *json)
 {
-	gmt_json_key_array(json, "pinned_by");
+	gmt_json_key_array(json, "sparse_by");
 	for (size_t i = 0; i < segments->pins.count; i++) {
 		const struct gmt_segments_pin *pin = &segments->pins.items[i];
 
@@ -49,7 +49,7 @@ static void render_lines(const struct gmt_allocator_state_view *view,
 		gmt_json_end_object(json);
 	}
 	gmt_json_end_array(json);
-	gmt_json_key_array(json, "besides");
+	gmt_json_key_array(json, "other_driver_memory");
 	for (size_t i = 0; i < segments->others.count; i++) {
 		const struct gmt_segments_other *other = &segments->others.items[i];
 
@@ -84,8 +84,8 @@ static void render_segments(const struct gmt_allocator_state_view *view,
 	gmt_json_key_u64(json, "graph_segments", segments->graph_segments);
 	gmt_json_key_u64(json, "graph_bytes", segments->graph_bytes);
 	gmt_json_key_u64(json, "graph_free_bytes", segments->graph_free_bytes);
-	gmt_json_key_u64(json, "pinned_segments", segments->pinned_segments);
-	gmt_json_key_u64(json, "pinned_bytes", segments->pinned_bytes);
+	gmt_json_key_u64(json, "sparse_segments", segments->pinned_segments);
+	gmt_json_key_u64(json, "sparse_bytes", segments->pinned_bytes);
 	gmt_json_key_bool(json, "above_ratio", segments->fragmented);
 	gmt_json_key_u64(json, "outside_blocks", segments->outside_blocks);
 	gmt_json_key_u64(json, "outside_bytes", segments->outside_bytes);
@@ -199,7 +199,7 @@ void gmt_allocator_state_json(const struct gmt_allocator_state_view *view, struc
 	gmt_json_key_object(json, "temporaries");
 	gmt_json_key_text(json, "not_known", view->temporaries->no_steps);
 	render_temporaries(view, "in_step", &view->temporaries->in_step, false, json);
-	render_temporaries(view, "giants", &view->temporaries->short_lived, true, json);
+	render_temporaries(view, "short_lived", &view->temporaries->short_lived, true, json);
 	gmt_json_end_object(json);
 	gmt_tables_json(view, json);
 }

@@ -121,7 +121,7 @@ void gmt_diff_json(const struct gmt_diff *diff, const struct gmt_diff_style *sty
 	static const char *const keys[] = { "peak", "live", "total" };
 
 	gmt_json_begin_object(json);
-	gmt_json_key_text(json, "schema", "gpumemtrace.diff/1");
+	gmt_json_key_text(json, "schema", "gpumemtrace.diff/2");
 	gmt_json_key_text(json, "by", gmt_diff_by_name(diff->options.by));
 	gmt_json_key_text(json, "sort", keys[diff->options.key]);
 	gmt_json_key_u64(json, "threshold_bytes", diff->options.threshold_bytes);
@@ -129,7 +129,7 @@ void gmt_diff_json(const struct gmt_diff *diff, const struct gmt_diff_style *sty
 	gmt_json_key_bool(json, "differs", diff->differs);
 	for (int side = 0; side < GMT_DIFF_SIDES; side++)
 		render_recording(diff, side, json);
-	gmt_json_key_texts(json, "doubts", diff->uncertainties.items, diff->uncertainties.count);
+	gmt_json_key_texts(json, "warnings", diff->uncertainties.items, diff->uncertainties.count);
 	gmt_json_key_array(json, "accounts");
 	for (size_t i = 0; i < diff->accounts.count; i++)
 		render_account(diff, &diff->accounts.items[i], style, json);

@@ -8,7 +8,7 @@
 
 static void write_attribution(const struct gmt_leak *leak, struct gmt_json *json)
 {
-	gmt_json_key_array(json, "births");
+	gmt_json_key_array(json, "attribution");
 	for (size_t i = 0; i < leak->attribution.count; i++) {
 		const struct gmt_leak_attribution *row = &leak->attribution.items[i];
 

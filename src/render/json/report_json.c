@@ -262,7 +262,7 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	struct gmt_ooms_steps steps = gmt_ooms_steps_of(report->leaks);
 
 	gmt_json_begin_object(json);
-	gmt_json_key_text(json, "schema", "gpumemtrace.report/1");
+	gmt_json_key_text(json, "schema", "gpumemtrace.report/2");
 	gmt_json_key_text(json, "file", report->snapshot->path);
 	gmt_json_key_bool(json, "complete", gmt_snapshot_complete(report->snapshot));
 	gmt_head_in_progress(json, report->snapshot);

@@ -69,7 +69,7 @@ static void write_ratio(const struct writer *writer, const struct gmt_segments *
 	}
 	if (flagged)
 		fprintf(writer->file, "   ! above 1.5: %s",
-			flagged->hole_bytes > flagged->empty_bytes ? "most of the rest lies beside blocks"
+			flagged->hole_bytes > flagged->empty_bytes ? "most of the rest is next to blocks"
 													   : "most of the rest is empty segments");
 	fputc('\n', writer->file);
 }
@@ -108,7 +108,8 @@ static void write_pins(const struct writer *writer, const struct gmt_segments *s
 		/* Half-full segments are common. The short form shows only nearly empty segments. */
 		if (writer->is_short && pin->block_bytes >= (pin->free_bytes + pin->block_bytes) / 10)
 			continue;
-		fprintf(writer->file, "  pinned at the %s: %s of %s, of which blocks fill %s, by ",
+		fprintf(writer->file,
+			"  kept by few blocks at the %s: %s of %s, of which blocks fill %s, by ",
 			gmt_segments_moment_name(segments->moment),
 			pin->segments == 1 ? "a segment" : "segments",
 			gmt_text_size(pin->free_bytes + pin->block_bytes).text,
@@ -127,7 +128,7 @@ static void write_others(const struct writer *writer, const struct gmt_segments 
 	for (size_t i = 0; i < segments->others.count && i < writer->limit; i++) {
 		const struct gmt_segments_other *other = &segments->others.items[i];
 
-		fprintf(writer->file, "  besides, at the %s: %s in %s by ",
+		fprintf(writer->file, "  outside of segments at the %s: %s in %s by ",
 			gmt_segments_moment_name(segments->moment), gmt_text_size(other->bytes).text,
 			other->blocks == 1 ? "a block" : "blocks");
 		write_line(writer, other->stack, other->own_line);
@@ -148,7 +149,7 @@ static void write_cache_releases(const struct writer *writer,
 		return;
 	for (size_t i = 0; i < device->cache_releases.count; i++)
 		refused += device->cache_releases.items[i].after_refusal;
-	fprintf(writer->file, "  given back to the driver %s%s: %s, of which %s was taken again",
+	fprintf(writer->file, "  returned to the driver %s%s: %s, of which %s was reserved again",
 		device->cache_release_count == 1 ? "once"
 										 : gmt_text_count(device->cache_release_count).text,
 		device->cache_release_count == 1 ? "" : " times",
@@ -162,7 +163,7 @@ static void write_cache_releases(const struct writer *writer,
 		i++) {
 		const struct gmt_cache_release *row = &device->cache_releases.items[i];
 
-		fprintf(writer->file, "    at %-11s %10s in %s segments, %s taken again\n",
+		fprintf(writer->file, "    at %-11s %10s in %s segments, %s reserved again\n",
 			gmt_text_duration(gmt_clock_time_ns(writer->view->snapshot, row->stamp)).text,
 			gmt_text_size(row->bytes).text, gmt_text_count(row->segments).text,
 			gmt_text_size(row->reacquired_bytes).text);
@@ -194,7 +195,7 @@ static void write_segments(const struct writer *writer, const struct gmt_segment
 			segments[i].moment == GMT_SEGMENTS_AT_PEAK ? "at the peak" : "at the end");
 	fputc('\n', writer->file);
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
-	BYTES("from the driver, in all (layer cuda)", driver_bytes);
+	BYTES("from the driver, total (layer cuda)", driver_bytes);
 	BYTES("reserved, in segments", reserved_bytes);
 	if (!writer->is_short)
 		COUNT("segments", segments);
@@ -204,13 +205,13 @@ static void write_segments(const struct writer *writer, const struct gmt_segment
 	BYTES(has_graphs(segments, count) ? "in empty segments"
 									  : "in empty segments (empty_cache() frees)",
 		empty_bytes);
-	BYTES("free beside blocks", hole_bytes);
+	BYTES("free next to blocks", hole_bytes);
 	if (!writer->is_short)
 		write_holes(writer, segments, count);
 	BYTES("largest hole", largest_hole_bytes);
 	if (has_graphs(segments, count)) {
 		BYTES("in private pools of CUDA graphs", graph_bytes);
-		BYTES("  free there, and of no use to others", graph_free_bytes);
+		BYTES("  free there, not usable elsewhere", graph_free_bytes);
 	}
 	if (!writer->is_short) {
 		COUNT("segments with less than 10 % used", pinned_segments);
@@ -231,7 +232,7 @@ static void write_segments(const struct writer *writer, const struct gmt_segment
 	write_cache_releases(writer,
 		gmt_allocator_find(&writer->view->allocator_state->allocator, segments->device));
 	if (!writer->is_short)
-		fputs("  rounding inside of blocks is not known: only rounded sizes are recorded\n",
+		fputs("  rounding inside blocks is not known, because only rounded sizes are recorded\n",
 			writer->file);
 }
 
@@ -271,7 +272,7 @@ static void write_allocator(const struct writer *writer, const struct gmt_alloca
 	char title[100];
 
 	snprintf(title, sizeof(title),
-		"PyTorch's allocator on %s, as torch.cuda.memory_summary() has it",
+		"PyTorch's allocator on %s, in the form of torch.cuda.memory_summary()",
 		gmt_allocator_state_device(device->device).text);
 	gmt_plain_heading(&writer->plain, title);
 	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
@@ -287,11 +288,11 @@ static void write_allocator(const struct writer *writer, const struct gmt_alloca
 	}
 	if (!knows_segments)
 		fputs(
-			"  segments and pools are left out: some blocks lie in segments that are not recorded\n",
+			"  segments and pools are missing: some blocks lie in segments that were not recorded\n",
 			writer->file);
 	fputs(
-		"  active and requested memory and oversize blocks are left out: a recording does not tell them\n"
-		"  non-releasable memory is PyTorch's unless Tensor.record_stream is used\n",
+		"  active memory, requested memory and oversize blocks are missing: a recording does not have them\n"
+		"  non-releasable memory equals PyTorch's number, unless Tensor.record_stream is used\n",
 		writer->file);
 }
 
@@ -301,13 +302,13 @@ static void write_temporaries(const struct writer *writer, const struct gmt_temp
 	for (size_t i = 0; i < rows->count && i < writer->limit; i++) {
 		const struct gmt_temporary *row = &rows->items[i];
 
-		fprintf(writer->file, "  largest %10s, %9s x, %10s in all  ",
+		fprintf(writer->file, "  largest %10s, %9s x, %10s total  ",
 			gmt_text_size(row->largest_bytes).text, gmt_text_count(row->count).text,
 			gmt_text_size(row->bytes).text);
 		write_line(writer, row->stack, row->own_line);
 		fprintf(writer->file, "  (%s, %s)%s\n", gmt_layer_name(row->layer),
 			gmt_allocator_state_device(row->device).text,
-			short_lived && row->at_peak_bytes ? ", in the peak" : "");
+			short_lived && row->at_peak_bytes ? ", part of the peak" : "");
 	}
 	if (rows->count > writer->limit)
 		fprintf(writer->file, "  and %s more lines: --section temporaries\n",
@@ -321,15 +322,15 @@ static void write_all_temporaries(const struct writer *writer)
 
 	if (temporaries->short_lived.count) {
 		snprintf(title, sizeof(title),
-			"Short-lived giants: blocks of %d %% of the peak or more, freed "
-			"within %d allocations and %d %% of the time",
+			"Large short-lived blocks: at least %d %% of the peak, freed within %d allocations "
+			"and %d %% of the time",
 			GMT_SHORT_LIVED_PERCENT, GMT_SHORT_LIVED_ALLOCATIONS, GMT_SHORT_LIVED_LIFE_PERCENT);
 		gmt_plain_heading(&writer->plain, title);
 		write_temporaries(writer, &temporaries->short_lived, true);
 	}
 	if (writer->is_short)
 		return;
-	gmt_plain_heading(&writer->plain, "Temporaries: made and freed in one step, by line");
+	gmt_plain_heading(&writer->plain, "Temporaries: allocated and freed within one step, by line");
 	if (temporaries->no_steps)
 		fprintf(writer->file, "  not known: %s\n", temporaries->no_steps);
 	write_temporaries(writer, &temporaries->in_step, false);

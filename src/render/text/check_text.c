@@ -42,19 +42,19 @@ static void write_verdict(const struct writer *writer)
 	for (size_t i = 0; i < files; i++)
 		failed_files += verdict->subjects.items[i].failed;
 	if (verdict->failed)
-		snprintf(text, sizeof(text), "FAILED: %zu of %zu checks fail, in %zu of %zu file%s",
+		snprintf(text, sizeof(text), "FAILED: %zu of %zu checks failed, in %zu of %zu file%s",
 			counts[GMT_CHECK_FAILED],
 			counts[GMT_CHECK_FAILED] + counts[GMT_CHECK_PASSED] + counts[GMT_CHECK_WARNED],
 			failed_files, files, files == 1 ? "" : "s");
 	else if (verdict->growth_not_judged)
 		snprintf(text, sizeof(text),
-			"NOT JUDGED: growth, in %zu of %zu file%s; all %zu other checks hold%s",
+			"NOT JUDGED: growth, in %zu of %zu file%s; all %zu other checks passed%s",
 			verdict->growth_not_judged, files, files == 1 ? "" : "s", counts[GMT_CHECK_PASSED],
-			verdict->incomplete ? "; not all was recorded" : "");
+			verdict->incomplete ? "; the recording is incomplete" : "");
 	else
-		snprintf(text, sizeof(text), "%s: all %zu checks hold, in %zu file%s%s",
+		snprintf(text, sizeof(text), "%s: all %zu checks passed, in %zu file%s%s",
 			writer->report->exit_code ? "INCOMPLETE" : "PASSED", counts[GMT_CHECK_PASSED], files,
-			files == 1 ? "" : "s", verdict->incomplete ? "; not all was recorded" : "");
+			files == 1 ? "" : "s", verdict->incomplete ? "; the recording is incomplete" : "");
 	write_styled(writer, GMT_PLAIN_BOLD, text);
 	fputc('\n', writer->file);
 	if (files < 2 || !verdict->failed)
@@ -119,7 +119,7 @@ static void write_check(const struct writer *writer, size_t number)
 		if (verdict->findings.items[i].check == number && count++ < SHOWN)
 			write_finding(writer, &verdict->findings.items[i]);
 	if (count > SHOWN)
-		fprintf(writer->file, "    and %zu more: see --json\n", count - SHOWN);
+		fprintf(writer->file, "    and %zu more (see --json)\n", count - SHOWN);
 	write_line(writer, "  do: ", gmt_rule_text(check->rule)->advice);
 }
 
@@ -132,7 +132,7 @@ static void write_blocks(const struct writer *writer, enum gmt_check_state state
 
 static const char *word_of(enum gmt_check_state state)
 {
-	return state == GMT_CHECK_PASSED ? "holds" : "skipped";
+	return state == GMT_CHECK_PASSED ? "passed" : "skipped";
 }
 
 static void write_other(const struct writer *writer, const struct gmt_verdict_check *check)

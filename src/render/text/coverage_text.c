@@ -20,12 +20,12 @@ static void write_unhooked(const struct gmt_coverage *coverage, const struct gmt
 {
 	fputc('\n', plain->file);
 	if (!coverage->unhooked.count) {
-		fputs("  All functions that were looked up and look like allocation calls are hooked.\n",
+		fputs("  Every function that was looked up and looks like an allocation call is hooked.\n",
 			plain->file);
 		return;
 	}
 	gmt_plain_style(plain, GMT_PLAIN_WARN);
-	fprintf(plain->file, "  %-*s %s\n", NAME_WIDTH, "looked up, and not hooked", "through");
+	fprintf(plain->file, "  %-*s %s\n", NAME_WIDTH, "looked up, but not hooked", "through");
 	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 	for (size_t i = 0; i < coverage->unhooked.count; i++) {
 		fputs("  ", plain->file);
@@ -35,8 +35,8 @@ static void write_unhooked(const struct gmt_coverage *coverage, const struct gmt
 		fputc('\n', plain->file);
 	}
 	fputs(
-		"  Memory that these get is not recorded: it is in the ledger's unexplained line. A newer version\n"
-		"  of gpumemtrace may know them; if none does, its makers want to know these names.\n",
+		"  Memory from these functions is not recorded; the ledger shows it as unexplained. Use the newest\n"
+		"  version of gpumemtrace. If it does not hook them either, please report their names.\n",
 		plain->file);
 }
 
@@ -65,7 +65,7 @@ static void write_never_called(const struct gmt_coverage *coverage, const struct
 		bool is_first = strcmp(library, api->library.text) != 0;
 
 		if (is_first) {
-			fprintf(plain->file, "%s\n  hooked and never called, library ", column ? "\n" : "");
+			fprintf(plain->file, "%s\n  hooked, but never called, library ", column ? "\n" : "");
 			gmt_plain_text(plain, api->library.text);
 			column = LINE_WIDTH;
 		}
@@ -87,13 +87,14 @@ void gmt_coverage_text(const struct gmt_coverage *coverage, const struct gmt_pla
 	write_libraries(coverage, plain);
 	write_unhooked(coverage, plain);
 	if (!coverage->has_counts) {
-		fputs("\n  Calls were not counted: the recorder is older than that.\n", plain->file);
+		fputs("\n  Calls were not counted: this version of the recorder cannot count them.\n",
+			plain->file);
 		return;
 	}
 	write_called(coverage, plain);
 	write_never_called(coverage, plain);
 	if (!coverage->is_whole)
 		fputs(
-			"\n  Which functions were never called is not known: the recording did not end in order.\n",
+			"\n  The list of functions that were never called is not known: the recording has no end.\n",
 			plain->file);
 }

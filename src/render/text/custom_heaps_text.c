@@ -20,7 +20,7 @@ static void write_name(const struct gmt_plain *plain, const struct gmt_interpret
 		fprintf(plain->file, ": %s heaps of this name, %s at the end",
 			gmt_text_count(heap->heaps).text, gmt_text_count(heap->live_heaps).text);
 	if (heap->swept_blocks)
-		fprintf(plain->file, "; %s blocks (%s) ended with their heap",
+		fprintf(plain->file, "; %s blocks (%s) were live when their heap ended",
 			gmt_text_count(heap->swept_blocks).text, gmt_text_size(heap->swept_bytes).text);
 	fputc('\n', plain->file);
 }
@@ -71,7 +71,7 @@ void gmt_heaps_text(const struct gmt_heaps_view *view, const struct gmt_plain *p
 	fputc('\n', plain->file);
 	gmt_plain_style(plain, GMT_PLAIN_BOLD);
 	fputs(
-		"The program's own heaps (layer custom: inside of what is counted above), and who held them at their peak\n",
+		"The program's own heaps (layer custom, inside the memory above), and the lines that held them at their peak\n",
 		plain->file);
 	gmt_plain_style(plain, GMT_PLAIN_DIM);
 	fprintf(plain->file, "  %10s %10s %10s %9s %10s %11s  %s\n", "size", "used", "free", "blocks",
@@ -80,6 +80,6 @@ void gmt_heaps_text(const struct gmt_heaps_view *view, const struct gmt_plain *p
 	for (size_t i = 0; i < count && i < HEAPS_SHOWN; i++)
 		write_heap(view, plain, &view->heaps->rows.items[i]);
 	if (count > HEAPS_SHOWN)
-		fprintf(plain->file, "  and %s more: see --json\n",
+		fprintf(plain->file, "  and %s more (see --json)\n",
 			gmt_text_count(count - HEAPS_SHOWN).text);
 }

@@ -73,7 +73,7 @@ static void write_head(const struct writer *writer)
 	}
 	gmt_plain_style(&writer->plain, GMT_PLAIN_WARN);
 	for (size_t i = 0; i < diff->uncertainties.count; i++) {
-		fputs("beware: ", writer->file);
+		fputs("warning: ", writer->file);
 		gmt_plain_text(&writer->plain, diff->uncertainties.items[i]);
 		fputc('\n', writer->file);
 	}
@@ -121,7 +121,7 @@ static void write_account(const struct writer *writer, const struct gmt_diff_acc
 	if (account->has_reserved)
 		write_pair(writer, "reserved", &account->reserved_peak_bytes, true);
 	write_pair(writer, "live", &amounts[GMT_DIFF_LIVE_BYTES], true);
-	write_pair(writer, "in all", &amounts[GMT_DIFF_TOTAL_BYTES], true);
+	write_pair(writer, "total", &amounts[GMT_DIFF_TOTAL_BYTES], true);
 	write_pair(writer, "allocs", &amounts[GMT_DIFF_ALLOCS], false);
 	write_pair(writer, "frees", &amounts[GMT_DIFF_FREES], false);
 	if (account->refused.sides[GMT_DIFF_BASE] || account->refused.sides[GMT_DIFF_NEW])
@@ -202,7 +202,7 @@ static void write_counts(const struct writer *writer, const struct gmt_diff_acco
 		separator = ", ";
 	}
 	if (account->same_bytes)
-		fprintf(writer->file, "; %s without a difference", gmt_text_size(account->same_bytes).text);
+		fprintf(writer->file, "; %s unchanged", gmt_text_size(account->same_bytes).text);
 	fputc('\n', writer->file);
 }
 
@@ -282,10 +282,10 @@ static void write_next(const struct writer *writer)
 
 	fputs("\nnext: ", writer->file);
 	if (diff->differs && diff->options.by != GMT_DIFF_BY_STACK) {
-		write_hint(writer, "diff --by stack", "each stack by itself", true);
+		write_hint(writer, "diff --by stack", "each stack separately", true);
 		fputs("      ", writer->file);
 	}
-	write_hint(writer, "report", "what holds the memory in the new one", false);
+	write_hint(writer, "report", "which lines hold the memory in the new recording", false);
 }
 
 bool gmt_diff_text(const struct gmt_diff *diff, const struct gmt_diff_style *style, FILE *file)
@@ -302,7 +302,7 @@ bool gmt_diff_text(const struct gmt_diff *diff, const struct gmt_diff_style *sty
 	for (size_t i = 0; done && i < accounts; i++)
 		done = write_list(&writer, &diff->accounts.items[i]);
 	if (accounts < diff->accounts.count)
-		fprintf(file, "\nand %zu more: see --json\n", diff->accounts.count - accounts);
+		fprintf(file, "\nand %zu more (see --json)\n", diff->accounts.count - accounts);
 	write_next(&writer);
 	gmt_stack_summary_fini(&writer.summary);
 	return done;

@@ -34,7 +34,7 @@ static void write_place(const struct gmt_leaks_view *view, const struct gmt_plai
 {
 	gmt_plain_style(plain, GMT_PLAIN_BOLD);
 	if (leak->stack == GMT_LEAK_NO_STACK)
-		fputs("no one line", plain->file);
+		fputs("no single line", plain->file);
 	else
 		write_line(view, plain, leak->stack, leak->own_line);
 	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
@@ -57,7 +57,7 @@ static void write_place(const struct gmt_leaks_view *view, const struct gmt_plai
 static void write_growth(const struct gmt_leaks_view *view, const struct gmt_plain *plain,
 	const struct gmt_leak *leak)
 {
-	fprintf(plain->file, "            %s in %s block%s after %s steps (%s), from step %u on\n",
+	fprintf(plain->file, "            %s in %s block%s after %s steps (%s), since step %u\n",
 		gmt_text_size(leak->bytes).text, gmt_text_count(leak->blocks).text,
 		leak->blocks == 1 ? "" : "s",
 		gmt_text_count(view->history->series[leak->series].step_count).text,
@@ -72,14 +72,14 @@ static void write_growth(const struct gmt_leaks_view *view, const struct gmt_pla
 static void write_unexplained(const struct gmt_leaks_view *view, const struct gmt_plain *plain,
 	const struct gmt_leak *leak)
 {
-	fprintf(plain->file, "            %s in %s steps (%s), from step %u on\n",
+	fprintf(plain->file, "            %s in %s steps (%s), since step %u\n",
 		gmt_text_size(leak->bytes).text,
 		gmt_text_count(view->history->series[leak->series].step_count).text,
 		gmt_step_source_name(view->timeline->series[leak->series].source), leak->first_step);
 	if (leak->steps_to_oom != UINT64_MAX)
 		fprintf(plain->file, "            at this rate the GPU is full in %s steps\n",
 			gmt_text_count(leak->steps_to_oom).text);
-	fprintf(plain->file, "            %s; confidence %.0f %%; rose most:\n",
+	fprintf(plain->file, "            %s; confidence %.0f %%; grew most:\n",
 		gmt_leak_ground_words(leak->ground), 100 * leak->confidence);
 	for (size_t i = 0; i < leak->rose_most.count; i++) {
 		fputs("              ", plain->file);
@@ -97,7 +97,7 @@ static void write_attribution(const struct gmt_plain *plain, const struct gmt_le
 	const struct gmt_leak_attribution *attribution = leak->attribution.items;
 	size_t shown = 0;
 
-	fputs("            made in", plain->file);
+	fputs("            allocated in", plain->file);
 	for (size_t i = 0; i < leak->attribution.count && shown < 4;) {
 		struct gmt_leak_attribution run = attribution[i];
 		uint64_t a_step = run.bytes / (run.last_step - run.first_step + 1);
@@ -164,7 +164,7 @@ static bool write_stacks(const struct gmt_leaks_view *view, const struct gmt_pla
 			return false;
 	}
 	if (shown && leak->sites > shown)
-		fprintf(plain->file, "            the rest from %s other stack%s through this line\n",
+		fprintf(plain->file, "            the rest comes from %s other stack%s through this line\n",
 			gmt_text_count(leak->sites - shown).text, leak->sites - shown == 1 ? "" : "s");
 	return true;
 }
@@ -195,24 +195,24 @@ static bool write_leak(const struct gmt_leaks_view *view, const struct gmt_plain
 		return true;
 	} else {
 		fprintf(plain->file, "            %s block%s%s", gmt_text_count(leak->blocks).text,
-			leak->blocks == 1 ? "" : "s", leak->phase ? ", made in the phase " : "");
+			leak->blocks == 1 ? "" : "s", leak->phase ? ", allocated in phase " : "");
 		if (leak->phase)
 			gmt_plain_text(plain, leak->phase);
 		fputc('\n', plain->file);
 	}
 	if (leak->hint)
-		fprintf(plain->file, "            %s\n", leak->hint);
+		gmt_plain_wrap(plain->file, 12, 12, leak->hint);
 	for (size_t i = 0; i < leak->followers.count; i++) {
 		fprintf(plain->file,
-			"            made again in each step, in proportion with it, and so no leak: ");
+			"            allocated again in each step, in proportion, so not itself a leak: ");
 		write_line(view, plain, leak->followers.items[i].stack, leak->followers.items[i].own_line);
 		fprintf(plain->file, "  +%s\n", gmt_text_size(leak->followers.items[i].bytes).text);
 	}
 	if (!write_stacks(view, plain, leak))
 		return false;
 	return view->brief || !leak->freed_stack_plus_1 ||
-		write_stack(view, plain, "others of these are freed here", leak->freed_stack_plus_1 - 1,
-			UINT32_MAX);
+		write_stack(view, plain, "other blocks of this stack are freed here",
+			leak->freed_stack_plus_1 - 1, UINT32_MAX);
 }
 
 static void write_counters(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
@@ -255,14 +255,24 @@ static void write_arena(const struct gmt_leaks_view *view, const struct gmt_plai
 		fputs("of pinned host memory", plain->file);
 	else
 		fprintf(plain->file, "on GPU %d", row->device);
-	fputs(" are the arena of ", plain->file);
+	fputs(" in the arena of ", plain->file);
 	gmt_plain_text(plain, row->name);
-	fputs(row->is_seen ? ": no leak; its blocks are judged as those of the heap of that name\n"
+	fputs(row->is_seen ? ": no leak; its blocks are judged as blocks of the heap of that name\n"
 			: is_host  ? ": not judged\n"
-					   : ": blocks inside are not seen, leaks in it cannot be found\n",
+					   : ": leaks inside cannot be found, because its blocks are not recorded\n",
 		plain->file);
 	if (!row->is_seen && !is_host && row->setting)
-		fprintf(plain->file, "            to see them, %s\n", row->setting);
+		fprintf(plain->file, "            to record its blocks, %s\n", row->setting);
+}
+
+static void write_not_judged(const struct gmt_plain *plain, const char *what, const char *why)
+{
+	char text[500];
+
+	if (!why)
+		return;
+	snprintf(text, sizeof(text), "%s: %s", what, why);
+	gmt_plain_wrap(plain->file, 2, 4, text);
 }
 
 static void write_verdict(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
@@ -282,7 +292,7 @@ static void write_verdict(const struct gmt_leaks_view *view, const struct gmt_pl
 		fputs("'s arena", plain->file);
 	} else {
 		bold(plain,
-			view->leaks->is_compacted_away ? "Leaks: none found in what could be judged"
+			view->leaks->is_compacted_away ? "Leaks: none found in the part that could be judged"
 										   : "Leaks: none found");
 	}
 	if (view->timeline->series_count) {
@@ -290,13 +300,9 @@ static void write_verdict(const struct gmt_leaks_view *view, const struct gmt_pl
 		write_counters(view, plain);
 	}
 	fputc('\n', plain->file);
-	if (view->leaks->no_growth)
-		fprintf(plain->file, "  growth was not judged: %s\n", view->leaks->no_growth);
-	if (view->leaks->no_phases)
-		fprintf(plain->file, "  what phases left was not judged: %s\n", view->leaks->no_phases);
-	if (view->leaks->no_end)
-		fprintf(plain->file, "  age, exit and cached memory were not judged: %s\n",
-			view->leaks->no_end);
+	write_not_judged(plain, "growth was not judged", view->leaks->no_growth);
+	write_not_judged(plain, "leaks from phases were not judged", view->leaks->no_phases);
+	write_not_judged(plain, "age, exit and cached memory were not judged", view->leaks->no_end);
 }
 
 /* Writes the largest lines of both lists. Each list is sorted, largest first. */
@@ -314,8 +320,8 @@ static void write_bounded(const struct gmt_leaks_view *view, const struct gmt_pl
 		const struct gmt_leak_line *line =
 			is_back ? &leaks->given_back.items[back++] : &leaks->levels_off.items[off++];
 
-		fputs(is_back ? "  no leak   rises and is given back: "
-					  : "  no leak   rises and levels off: ",
+		fputs(is_back ? "  no leak   grows, but is freed again: "
+					  : "  no leak   grows, but levels off: ",
 			plain->file);
 		write_line(view, plain, line->stack, line->own_line);
 		fprintf(plain->file, ", up to %s\n", gmt_text_size(line->bytes).text);
@@ -328,13 +334,12 @@ static void write_rest(const struct gmt_leaks_view *view, const struct gmt_plain
 		write_arena(view, plain, &view->leaks->arenas.rows.items[i]);
 	for (size_t i = 0; i < view->leaks->cached.count && !view->brief; i++)
 		fprintf(plain->file,
-			"  cached    %s on GPU %d are held by PyTorch for reuse, with no live block in them: "
-			"no leak\n",
+			"  cached    %s on GPU %d in PyTorch's cache, without live blocks: no leak\n",
 			gmt_text_size(view->leaks->cached.items[i].bytes).text,
 			view->leaks->cached.items[i].device);
 	if (!view->brief && view->leaks->rows.count &&
 		strcmp(gmt_snapshot_option(view->snapshot, "free_stacks"), "on") != 0)
-		fputs("  Where blocks are freed was not recorded: record with free_stacks=on to see it.\n",
+		fputs("  The stacks of frees were not recorded: record with free_stacks=on to see them.\n",
 			plain->file);
 }
 
@@ -342,9 +347,9 @@ static void write_next(const struct gmt_leaks_view *view, const struct gmt_plain
 {
 	fputs("\nnext: gpumemtrace report ", plain->file);
 	gmt_plain_argument(plain, view->snapshot->path);
-	fputs("   # what a step does, what the peak is made of\n      gpumemtrace check ", plain->file);
+	fputs("   # memory by step, composition of the peak\n      gpumemtrace check ", plain->file);
 	gmt_plain_argument(plain, view->snapshot->path);
-	fputs("   # the same as a gate for CI\n", plain->file);
+	fputs("   # the same findings as a verdict for CI\n", plain->file);
 }
 
 bool gmt_leaks_text(const struct gmt_leaks_view *view, const struct gmt_plain *plain)

@@ -34,19 +34,19 @@ static void write_notes(const struct gmt_plain *plain, const struct gmt_ledger_e
 {
 	if (!end->has_answer)
 		fputs(
-			"  The device was not asked while the process held memory: only what was recorded is listed.\n",
+			"  The device did not report its memory in this time: the list has only recorded memory.\n",
 			plain->file);
 	else if (peak && !peak->has_answer)
 		fputs(
-			"  The device was not asked while the process held what it held at the peak: of that moment only what "
-			"was recorded is listed.\n",
+			"  The device did not report its memory at the peak: that column has only recorded memory.\n",
 			plain->file);
 	if (end->managed_bytes)
 		fprintf(plain->file,
-			"  Beside that %s are managed memory, which is on the device as far as it was touched there.\n",
+			"  In addition: %s of managed memory, which is on the device only where the device used it.\n",
 			gmt_text_size(end->managed_bytes).text);
 	if (end->imported_bytes)
-		fprintf(plain->file, "  Beside that %s are other processes' memory, which they pay for.\n",
+		fprintf(plain->file,
+			"  In addition: %s of memory of other processes, which counts there.\n",
 			gmt_text_size(end->imported_bytes).text);
 }
 
@@ -63,7 +63,7 @@ void gmt_ledger_text(const struct gmt_ledger *ledger, int32_t device, const stru
 	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 	fprintf(plain->file, "\n  %-42s %14s%s\n", "", "at the end", peak ? "    at the peak" : "");
 	fprintf(plain->file, "  %-42s",
-		end->has_answer ? "in use, as the device says" : "in use, as far as it was recorded");
+		end->has_answer ? "in use, as the device reports" : "in use, as recorded");
 	write_amount(plain, end, true, (int64_t)end->used_bytes);
 	write_amount(plain, peak, !end->has_answer || (peak && peak->has_answer),
 		peak ? (int64_t)peak->used_bytes : 0);

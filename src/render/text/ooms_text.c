@@ -12,7 +12,6 @@ enum {
 	/* paragraphs for the last failures, which ended the program; the first has one too */
 	LAST_SHOWN = 3,
 	HOLDERS_SHOWN = 5,
-	WIDTH = 110,
 	INDENT = 2,
 };
 
@@ -63,9 +62,9 @@ static void write_request(const struct writer *writer, const struct gmt_oom_row 
 		fputs("PyTorch", writer->file);
 	else
 		gmt_plain_text(&writer->plain, api ? api->name.text : "the driver");
-	fprintf(writer->file, " was asked for %s", gmt_text_size(row->requested_bytes).text);
+	fprintf(writer->file, " could not allocate %s", gmt_text_size(row->requested_bytes).text);
 	write_device(writer, row);
-	fputs(" by ", writer->file);
+	fputs(" for ", writer->file);
 	write_place(writer, row->stack);
 	fputs(". ", writer->file);
 }
@@ -77,18 +76,18 @@ static void write_verdict(const struct writer *writer, const struct gmt_oom_row 
 		row->free_bytes + usable_bytes; /* not used if the request would have fitted */
 
 	if (!gmt_oom_would_fit(row))
-		fprintf(writer->file, ": %s too little%s. ",
+		fprintf(writer->file, ": %s less than requested%s. ",
 			gmt_text_size(row->requested_bytes - usable_with_free_bytes).text,
-			usable_bytes ? ", fragmented or not" : "");
+			usable_bytes ? " in total" : "");
 	else if (row->requested_bytes > row->free_bytes)
-		fputs(": without fragmentation it would have fitted. ", writer->file);
+		fputs(": without fragmentation the request would have succeeded. ", writer->file);
 	else if (row->layer == GMT_LAYER_TORCH && !row->driver_refusals)
 		fputs(
-			", which is enough, and no refusal by the driver was seen: a limit of PyTorch's own may have "
-			"been reached (set_per_process_memory_fraction). ",
+			", which is enough, and the driver refused no request: PyTorch may have reached its own limit "
+			"(set_per_process_memory_fraction). ",
 			writer->file);
 	else
-		fputs(", which is enough: it may not be in one piece, or it became free only then. ",
+		fputs(", which is enough: it may be fragmented, or it became free only after the request. ",
 			writer->file);
 }
 
@@ -122,7 +121,7 @@ static void write_usable(const struct writer *writer, const struct gmt_oom_row *
 		fprintf(writer->file, "The driver had %s of %s free", gmt_text_size(row->free_bytes).text,
 			gmt_text_size(row->total_bytes).text);
 	else if (row->device != GMT_DEVICE_HOST)
-		fputs("What the driver had free is not known", writer->file);
+		fputs("The driver's free memory is not known", writer->file);
 	else
 		return;
 	if (row->cached_bytes)
@@ -146,7 +145,7 @@ static void write_outside(const struct writer *writer, const struct gmt_oom_row 
 		used - known < row->total_bytes / 100)
 		return;
 	fprintf(writer->file,
-		"%s were used by what is not recorded: ", gmt_text_size(used - known).text);
+		"%s were in use outside of the recording: ", gmt_text_size(used - known).text);
 	if (!gmt_ledger_text_refusal(writer->report->ledger, row->device,
 			(size_t)(row - writer->report->ooms->rows.items), writer->file))
 		fputs("contexts, code, other processes", writer->file);
@@ -219,7 +218,7 @@ static void write_holders(const struct writer *writer, const struct gmt_oom_row 
 		fprintf(writer->file, ", %s by others", gmt_text_size(rest).text);
 	fputs(". ", writer->file);
 	if (is_grown_first)
-		fprintf(writer->file, "What grew held %s, at least as much as was missing. ",
+		fprintf(writer->file, "The growing lines held %s, at least as much as was missing. ",
 			gmt_text_size(grown).text);
 }
 
@@ -236,10 +235,11 @@ static void write_retries(const struct writer *writer, const struct gmt_oom_row 
 	uint64_t count = writer->report->ooms->retries - writer->report->ooms->compacted_retries;
 
 	if (count == 1)
-		fputs("Once the driver refused, and PyTorch freed its cache and got it: ", writer->file);
+		fputs("The driver refused once, and PyTorch succeeded after it emptied its cache: ",
+			writer->file);
 	else
 		fprintf(writer->file,
-			"%s times the driver refused, and PyTorch freed its cache and got it; the last: ",
+			"The driver refused %s times, and PyTorch succeeded after it emptied its cache; the last: ",
 			gmt_text_count(count).text);
 	fprintf(writer->file, "%s at %s for ", gmt_text_size(last->requested_bytes).text,
 		gmt_text_duration(last->time_ns).text);
@@ -252,48 +252,15 @@ static void write_compacted(const struct writer *writer, const struct gmt_oom_ro
 	const struct gmt_ooms *ooms = writer->report->ooms;
 
 	(void)none;
-	fputs("In the time that was folded ", writer->file);
+	fputs("Among the folded events, ", writer->file);
 	if (ooms->compacted_failures)
 		fprintf(writer->file, "%s request%s failed%s",
 			gmt_text_count(ooms->compacted_failures).text, ooms->compacted_failures == 1 ? "" : "s",
 			ooms->compacted_retries ? ", and " : "");
 	if (ooms->compacted_retries)
-		fprintf(writer->file, "PyTorch got %s by emptying its cache",
-			gmt_text_count(ooms->compacted_retries).text);
-	fputs("; who held what then is not known any more.", writer->file);
-}
-
-/*
- * Returns the length up to the next place where a line may be broken: a space that is not between a
- * number and its unit.
- */
-static size_t unbreakable_length(const char *text)
-{
-	size_t length = strcspn(text, " ");
-
-	while (length && text[length] && text[length - 1] >= '0' && text[length - 1] <= '9')
-		length += 1 + strcspn(text + length + 1, " ");
-	return length;
-}
-
-static void wrap(FILE *file, const char *text)
-{
-	size_t column = 0;
-
-	while (*text) {
-		size_t length = unbreakable_length(text);
-
-		if (length && column && column + 1 + length > WIDTH) {
-			fputc('\n', file);
-			column = 0;
-		}
-		if (length) {
-			fprintf(file, "%*s%.*s", column ? 1 : INDENT, "", (int)length, text);
-			column += (column ? 1 : INDENT) + length;
-		}
-		text += length + (text[length] == ' ');
-	}
-	fputc('\n', file);
+		fprintf(writer->file, "%s request%s succeeded after PyTorch emptied its cache",
+			gmt_text_count(ooms->compacted_retries).text, ooms->compacted_retries == 1 ? "" : "s");
+	fputs("; the lines that held the memory then are not known.", writer->file);
 }
 
 typedef void write_function(const struct writer *writer, const struct gmt_oom_row *row);
@@ -313,7 +280,7 @@ static bool write_paragraph(struct writer *writer, write_function *write,
 	bool done = !ferror(writer->file);
 	done = !fclose(writer->file) && done;
 	if (done)
-		wrap(file, text);
+		gmt_plain_wrap(file, INDENT, INDENT, text);
 	free(text);
 	return done;
 }
@@ -350,7 +317,7 @@ static bool write_failures(struct writer *writer, FILE *file)
 		if (!write_paragraph(writer, write_failure, row, file))
 			return false;
 		if (number == 1 && count > LAST_SHOWN + 1)
-			fprintf(file, "  [%s more: see --json]\n",
+			fprintf(file, "  [%s more (see --json)]\n",
 				gmt_text_count(ooms->failures - ooms->compacted_failures - LAST_SHOWN - 1).text);
 	}
 	return true;

@@ -58,7 +58,7 @@ static void write_columns(const struct writer *writer)
 {
 	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
 	fprintf(writer->file, "  %-8s %10s %9s %10s %11s %11s %11s %10s\n", "layer", "live", "blocks",
-		"peak", "at", "allocs", "frees", "in all");
+		"peak", "at", "allocs", "frees", "total");
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
 }
 
@@ -177,7 +177,7 @@ static void write_refusals(const struct writer *writer)
 	if (!count)
 		return;
 	snprintf(title, sizeof(title), "Refused requests: %s%s", gmt_text_count(count).text,
-		count > REFUSALS_SHOWN ? "; the last of them" : "");
+		count > REFUSALS_SHOWN ? "; the last ones" : "");
 	gmt_plain_heading(&writer->plain, title);
 	for (size_t i = 0; i < replay->refusals.count; i++) {
 		const struct gmt_replay_refusal *refusal = &replay->refusals.items[i];
@@ -213,7 +213,7 @@ static void write_refused_frees(const struct writer *writer)
 	if (!count)
 		return;
 	snprintf(title, sizeof(title), "Refused frees: %s%s", gmt_text_count(count).text,
-		count > REFUSALS_SHOWN ? "; the last of them" : "");
+		count > REFUSALS_SHOWN ? "; the last ones" : "");
 	gmt_plain_heading(&writer->plain, title);
 	for (size_t i = count > REFUSALS_SHOWN ? count - REFUSALS_SHOWN : 0; i < count; i++) {
 		const struct gmt_replay_refused_free *row = &replay->refused_frees.items[i];
@@ -222,7 +222,7 @@ static void write_refused_frees(const struct writer *writer)
 		uint32_t stack = report->traces->stack_of_trace[event.trace];
 
 		fprintf(writer->file, "  0x%" PRIx64 ", %s, by ", event.address,
-			row->is_live ? "which is live" : "where nothing lives");
+			row->is_live ? "a live block" : "no live block");
 		gmt_plain_text(&writer->plain, api ? api->name.text : "an unknown function");
 		fprintf(writer->file, ", error %u, at %s  ", event.result,
 			gmt_text_duration(gmt_clock_time_ns(report->snapshot, event.stamp)).text);
@@ -346,7 +346,7 @@ static bool write_lists(struct writer *writer, const struct gmt_summary_layer *l
 		gmt_text_size(account->peak_bytes).text, gmt_text_duration(layer->peak_time_ns).text);
 	snprintf(live, sizeof(live), "Live %s blocks on %s at %s: %s, held by", name, device_name, end,
 		gmt_text_size(account->live_bytes).text);
-	snprintf(total, sizeof(total), "All %s allocations on %s: %s, asked for by", name, device_name,
+	snprintf(total, sizeof(total), "All %s allocations on %s: %s, requested by", name, device_name,
 		gmt_text_size(account->total_bytes).text);
 
 	bool all = report->all_lists;
@@ -386,12 +386,12 @@ static void write_next(const struct writer *writer)
 	if (report->leaks->leaks->rows.count) {
 		fputs("      gpumemtrace leaks ", writer->file);
 		gmt_plain_argument(&writer->plain, report->snapshot->path);
-		fputs("   # what leaks, in full\n", writer->file);
+		fputs("   # all leaks in full\n", writer->file);
 	}
 	if (traces->problems.count) {
 		fputs("      gpumemtrace report --symbol-path DIR ", writer->file);
 		gmt_plain_argument(&writer->plain, report->snapshot->path);
-		fputs("   # names from files in DIR\n", writer->file);
+		fputs("   # read names from the files in DIR\n", writer->file);
 	}
 }
 
@@ -412,7 +412,7 @@ bool gmt_report_text(const struct gmt_report *report, FILE *file)
 		for (size_t i = 0; i < report->summary->devices.count && i < DEVICES_SHOWN; i++)
 			write_device(&writer, &report->summary->devices.items[i]);
 		if (report->summary->devices.count > DEVICES_SHOWN)
-			fprintf(file, "\nand %zu more GPUs: see --json\n",
+			fprintf(file, "\nand %zu more GPUs (see --json)\n",
 				report->summary->devices.count - DEVICES_SHOWN);
 		write_host(&writer);
 		for (size_t i = 0; i < report->summary->devices.count && i < DEVICES_SHOWN; i++)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/leaks.h"
 
+#include <string.h>
+
 #include "base/text.h"
 
 static void write_row(const struct gmt_step_parts_row *row, unsigned part,
@@ -13,9 +15,9 @@ static void write_row(const struct gmt_step_parts_row *row, unsigned part,
 		gmt_text_size(row->made_bytes).text, gmt_text_size(row->carried_bytes).text,
 		row->kept_bytes < 0 ? "not known" : kept.text, gmt_text_size(row->peak_bytes).text);
 	if (part == GMT_STEP_PARTS_EVALUATION)
-		fprintf(plain->file, "  each of %s calls", gmt_text_count(row->times).text);
+		fprintf(plain->file, "  in each of %s calls", gmt_text_count(row->times).text);
 	else if (part == GMT_STEP_PARTS_EPOCH)
-		fprintf(plain->file, "  each of %s times", gmt_text_count(row->times).text);
+		fprintf(plain->file, "  in each of %s epochs", gmt_text_count(row->times).text);
 	fputc('\n', plain->file);
 }
 
@@ -36,9 +38,18 @@ static void write_account(const struct gmt_step_parts_row *rows, const struct gm
 			write_row(&rows[order[i]], order[i], plain);
 }
 
+/* The section of leaks may have the same reason already. */
 static void write_why_none(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
 {
-	fprintf(plain->file, "\nSteps: none were found: %s\n", view->timeline->why_none);
+	const char *why = view->timeline->why_none, *no_growth = view->leaks->no_growth;
+	bool is_written = no_growth && strcmp(why, no_growth) == 0;
+
+	char text[400];
+
+	snprintf(text, sizeof(text), "Steps: none found%s%s", is_written ? "" : ": ",
+		is_written ? "" : why);
+	fputc('\n', plain->file);
+	gmt_plain_wrap(plain->file, 0, 2, text);
 }
 
 void gmt_steps_text(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
@@ -58,12 +69,12 @@ void gmt_steps_text(const struct gmt_leaks_view *view, const struct gmt_plain *p
 			continue;
 		fputc('\n', plain->file);
 		gmt_plain_style(plain, GMT_PLAIN_BOLD);
-		fprintf(plain->file, "A step on GPU %d, of %s by %s", account->device,
+		fprintf(plain->file, "A step on GPU %d: average of %s by %s", account->device,
 			gmt_text_count(series->step_count).text, gmt_step_source_name(steps->source));
 		gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 		fputc('\n', plain->file);
 		gmt_plain_style(plain, GMT_PLAIN_DIM);
-		fprintf(plain->file, "  %-10s %12s %12s %12s %12s\n", "part", "makes", "carries on",
+		fprintf(plain->file, "  %-10s %12s %12s %12s %12s\n", "part", "allocates", "carries on",
 			"keeps", "peak");
 		gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 		write_account(&parts->rows.items[i * GMT_STEP_PARTS], plain);

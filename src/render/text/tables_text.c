@@ -109,7 +109,7 @@ static void write_row(const struct gmt_plain *plain, const struct gmt_allocator_
 
 void gmt_table_text(const struct gmt_allocator_state_view *view, FILE *file)
 {
-	static const char *const sorted[] = { "peak", "live bytes", "all bytes" };
+	static const char *const sorted[] = { "peak", "live bytes", "total bytes" };
 	const struct gmt_plain plain = { file, view->color };
 	const struct gmt_accounting *accounting = &view->replay->accounting;
 	const struct gmt_table_row *row = view->by->rows.items;
@@ -127,13 +127,13 @@ void gmt_table_text(const struct gmt_allocator_state_view *view, FILE *file)
 			sorted[view->key]);
 		gmt_plain_heading(&plain, title);
 		gmt_plain_style(&plain, GMT_PLAIN_DIM);
-		fprintf(file, "  %10s %7s %10s %10s %11s %8s %10s%s\n", "at peak", "", "live", "in all",
-			"allocs", "all/peak", "largest", view->by->key == GMT_TABLE_OWNER ? "  own peak" : "");
+		fprintf(file, "  %10s %7s %10s %10s %11s %8s %10s%s\n", "at peak", "", "live", "total",
+			"allocs", "tot/peak", "largest", view->by->key == GMT_TABLE_OWNER ? "  own peak" : "");
 		gmt_plain_style(&plain, GMT_PLAIN_NORMAL);
 		for (size_t i = 0; i < count && i < limit; i++)
 			write_row(&plain, view, &row[i], account ? account->peak_bytes : 0);
 		if (count > limit)
-			fprintf(file, "  and %s more: --limit\n", gmt_text_count(count - limit).text);
+			fprintf(file, "  and %s more (--limit)\n", gmt_text_count(count - limit).text);
 		row += count;
 		left -= count;
 	}
@@ -150,7 +150,7 @@ static void write_shares(const struct gmt_plain *plain, const struct gmt_allocat
 
 	if (count < 2 || !row->peak_bytes)
 		return;
-	fprintf(plain->file, "  by %-15s ", gmt_table_key_title(table->key));
+	fprintf(plain->file, "  by %-18s ", gmt_table_key_title(table->key));
 	for (; shown < count && shown < SHORT_ROWS_SHOWN && row[shown].peak_bytes; shown++) {
 		fputs(shown ? ", " : "", plain->file);
 		write_name(plain, view, table, &row[shown]);
@@ -214,7 +214,7 @@ void gmt_peaks_text(const struct gmt_allocator_state_view *view, bool is_short, 
 			if (account->layer != layer || !account->peak_bytes ||
 				(is_driver && !has_owners(view, account)))
 				continue;
-			snprintf(title, sizeof(title), "What the peak of %s on %s is made of: %s at %s",
+			snprintf(title, sizeof(title), "Composition of the %s peak on %s: %s at %s",
 				gmt_layer_name(layer), gmt_allocator_state_device(account->device).text,
 				gmt_text_size(account->peak_bytes).text,
 				gmt_text_duration(gmt_clock_time_ns(view->snapshot, account->peak_stamp)).text);

@@ -171,7 +171,7 @@ class Forms(unittest.TestCase):
         self.assertTrue(growth.startswith(
             "::error file=my app/train.py,line=32,title=GMT002 growth%3A torch on GPU 0%2C forms.gmt.gz::grows by"),
             growth)
-        self.assertIn("%0Aover 16 steps; nearly every step left more; confidence ", growth)
+        self.assertIn("%0Aover 16 steps; nearly every step added bytes that stay; confidence ", growth)
 
     def test_nothing_is_said_to_github_elsewhere(self):
         self.assertNotIn("::error", check(self.path).stderr)

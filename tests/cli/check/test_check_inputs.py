@@ -35,17 +35,17 @@ class Limits(unittest.TestCase):
         for option, said in (
                 ("--max-peak=18GB", "`18GB`: units are powers of 1024: write 18GiB"),
                 ("--max-peak=18G", "write 18GiB"), ("--max-peak=1.5mb", "write 1.5MiB"),
-                ("--max-peak=4096", "has no unit: write 4096B"), ("--max-peak=big", "is no size"),
-                ("--max-peak=-1MiB", "is no size"), ("--max-peak=1.5B", "no number of bytes"),
-                ("--max-peak=99999999TiB", "no number of bytes"), ("--max-peak=vram=1GiB", "no such memory"),
-                ("--max-peak=torch:x=1GiB", "no such memory"), ("--max-leaked=1MiB/step", "is no size"),
+                ("--max-peak=4096", "has no unit: write 4096B"), ("--max-peak=big", "is not a size"),
+                ("--max-peak=-1MiB", "is not a size"), ("--max-peak=1.5B", "too large, or not a whole number of bytes"),
+                ("--max-peak=99999999TiB", "too large, or not a whole number of bytes"), ("--max-peak=vram=1GiB", "names unknown memory"),
+                ("--max-peak=torch:x=1GiB", "names unknown memory"), ("--max-leaked=1MiB/step", "is not a size"),
                 ("--max-growth=1MiB", "growth is per step: write 1MiB/step"),
-                ("--max-growth=1MB/step", "write 1MiB"), ("--max-fragmentation=30%", "is no ratio"),
-                ("--max-fragmentation=0.5", "is no ratio"), ("--tolerance=2", "write 2%"),
-                ("--tolerance=x%", "is no tolerance"), ("--warmup=two", "is no count"),
-                ("--max-ooms=-1", "is no count"), ("--definition=grow", "is no definition of a leak"),
-                ("--definition=growth,,exit", "is no definition"), ("--max-age=5", "is no age"),
-                ("--definition=age", "needs to know how old"), ("--max-age=5s", "belongs to definition `age`")):
+                ("--max-growth=1MB/step", "write 1MiB"), ("--max-fragmentation=30%", "is not a ratio"),
+                ("--max-fragmentation=0.5", "is not a ratio"), ("--tolerance=2", "write 2%"),
+                ("--tolerance=x%", "is not a tolerance"), ("--warmup=two", "is not a count"),
+                ("--max-ooms=-1", "is not a count"), ("--definition=grow", "is not a definition of a leak"),
+                ("--definition=growth,,exit", "is not a definition"), ("--max-age=5", "is not an age"),
+                ("--definition=age", "needs a maximum age"), ("--max-age=5s", "no effect without definition `age`")):
             with self.subTest(option):
                 self.assert_usage(check(option, self.good), said)
 
@@ -66,11 +66,11 @@ class Limits(unittest.TestCase):
         os.remove(cli.place("gpumemtrace.limits"))
 
     def test_a_wrong_line_of_a_limits_file_is_named_with_its_number(self):
-        for text, said in (("\nmax-peek = 1GiB\n", ":2: no limit is called `max-peek`"),
-                           ("max-peak 1GiB", ":1: `max-peak 1GiB` is no line of a limits file"),
+        for text, said in (("\nmax-peek = 1GiB\n", ":2: unknown limit `max-peek`"),
+                           ("max-peak 1GiB", ":1: `max-peak 1GiB` is not a line of a limits file"),
                            ("max-peak = 1GB", ":1: `1GB`: units are powers of 1024: write 1GiB"),
                            ("tolerance = 1%\ntolerance = 2%", ":2: `tolerance` is given twice"),
-                           ("max-peak = 1GiB\nmax-peak = 2GiB", ":2: `2GiB`: there is a max-peak for that already")):
+                           ("max-peak = 1GiB\nmax-peak = 2GiB", ":2: `2GiB` is the second max-peak for the same memory")):
             path = text_file("wrong", text)
             with self.subTest(text):
                 self.assert_usage(check("--limits", path, self.good), path + said)
@@ -131,7 +131,7 @@ class Baseline(unittest.TestCase):
         story = train(Story())
         story.free(story.alloc(3 * MiB, "/home/me/train.py:40 in late"))
         (found,), _ = self.judge(story)
-        self.assertEqual(found["title"], "the peak is 7.00 MiB, 2.00 MiB more than the baseline's 5.00 MiB")
+        self.assertEqual(found["title"], "the peak is 7.00 MiB, which is 2.00 MiB more than 5.00 MiB in the baseline")
         self.assertEqual(found["evidence"], ["3.00 MiB more (3.00 MiB, was not in the baseline): train.py:late"])
         self.assertEqual(found["stack"][found["own_frame"]]["function"], "late")
 
@@ -139,7 +139,7 @@ class Baseline(unittest.TestCase):
         story = train(Story())
         story.alloc(MiB // 2, "/home/me/train.py:40 in late")
         (found,), _ = self.judge(story)
-        self.assertIn("what is alive when the work is done is 4.50 MiB", found["title"])
+        self.assertIn("live memory at the end of the work is 4.50 MiB", found["title"])
 
     def test_growth_that_the_baseline_has_is_accepted_and_more_is_not(self):
         path = cli.place("grown")
@@ -159,8 +159,8 @@ class Baseline(unittest.TestCase):
 
     def test_what_is_not_in_the_baseline_fails_and_what_is_only_there_is_noted(self):
         found, answer = self.judge(train(Story(rank=3)))
-        self.assertIn("not in the baseline", found[0]["title"])
-        self.assertEqual(answer["notes"], ["the baseline has torch on GPU 0; no file here does"])
+        self.assertIn("no entry for this memory", found[0]["title"])
+        self.assertEqual(answer["notes"], ["the baseline has torch on GPU 0, but none of these recordings does"])
 
     def test_ranks_have_lines_of_their_own(self):
         path = cli.place("ranks")
@@ -181,16 +181,16 @@ class Baseline(unittest.TestCase):
     def test_a_malformed_or_later_baseline_is_one_clear_line(self):
         head = "gpumemtrace-baseline 1 names 1\n"
         row = "layer rank=- layer=torch gpu=0 peak=1 retained=1 growth=0"
-        for text, said in (("", "is no baseline"), ("hello\n", "is no baseline"),
-                           ("gpumemtrace-baseline 2 names 1\n", "of a later gpumemtrace"),
-                           ("gpumemtrace-baseline 1 names 99\n", "of a later gpumemtrace"),
-                           ("gpumemtrace-baseline 1 names 0\n", "names sites as this version does not"),
-                           (head + "layer rank=0\n", ":2: `layer rank=0` is no line"),
+        for text, said in (("", "is not a baseline"), ("hello\n", "is not a baseline"),
+                           ("gpumemtrace-baseline 2 names 1\n", "from a newer version of gpumemtrace"),
+                           ("gpumemtrace-baseline 1 names 99\n", "from a newer version of gpumemtrace"),
+                           ("gpumemtrace-baseline 1 names 0\n", "names sites in another way than this version"),
+                           (head + "layer rank=0\n", ":2: `layer rank=0` is not a line"),
                            (head + row.replace("torch", "disk") + "\n", ":2: "),
                            (head + row.replace("peak=1", "peak=x") + "\n", ":2: "),
                            (head + row + " more\n", ":2: "), (head + row.replace("layer", "site", 1) + "\n", ":2: "),
                            (head + row.replace("peak=1", "peak=99999999999999999999") + "\n", ":2: "),
-                           ("<<<<<<< HEAD\n" + head, "is no baseline")):
+                           ("<<<<<<< HEAD\n" + head, "is not a baseline")):
             with self.subTest(text):
                 done = check("--baseline", text_file("wrong", text), self.good)
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
@@ -290,7 +290,7 @@ class Suppressions(unittest.TestCase):
             path = text_file("wrong", "# first\n" + text)
             done = check("--suppressions", path, self.path)
             self.assertEqual((done.returncode, done.stdout), (2, ""), text)
-            self.assertIn(f"{path}:2: `{text}` is no suppression", done.stderr)
+            self.assertIn(f"{path}:2: `{text}` is not a suppression", done.stderr)
         done = check("--suppressions", cli.place("absent"), self.path)
         self.assertEqual(done.returncode, 2)
         self.assertIn("absent: No such file", done.stderr)

@@ -114,7 +114,7 @@ class Format(unittest.TestCase):
         self.assertEqual(report["devices"][0]["layers"][0]["live_bytes"], 10)
         self.assertEqual(report["events"]["recorded"], 2)
         self.assertFalse(report["complete"])
-        self.assertIn("1 events are of a kind that this version does not know, and left out", report["remarks"])
+        self.assertIn("1 events of a kind that this version does not know were ignored", report["remarks"])
 
 
 def only_keys_of(value, model):

@@ -116,7 +116,7 @@ class Refusals(Case):
                 done = subprocess.run([cli.CLI, *arguments], stdout=file, stderr=subprocess.PIPE, env=cli.PLAIN,
                                       timeout=60, check=False)
                 self.assertEqual(done.returncode, Kind.ALLOC_FAILED)
-                self.assertEqual(done.stderr, b"gpumemtrace: error: standard output is a recording; it was not overwritten\n")
+                self.assertEqual(done.stderr, b"gpumemtrace: error: standard output is a recording and was not overwritten\n")
             self.assertEqual(read(self.recording), self.whole)
 
     def test_a_file_that_is_only_named_so_may_be_one_that_a_recorder_has_just_made(self):
@@ -124,7 +124,7 @@ class Refusals(Case):
                               ("text.gmt.gz", OLD)):
             write(self.place(name), content)
             for arguments in self.commands(self.place(name))[::4]:
-                self.check_refused(arguments, "may be one; it was not overwritten")
+                self.check_refused(arguments, "has the name of a recording and was not overwritten")
                 self.assertEqual(read(self.place(name)), content)
 
     def test_a_recording_by_any_name_is_known_by_its_content(self):
@@ -155,7 +155,7 @@ class Refusals(Case):
                     write(out)
                 done = cli.run("check", self.recording, first, out, second, "link" if there else "./out", cwd=self.folder)
                 self.assertEqual(done.returncode, 3)
-                self.assertIn("are one file; each output needs its own", done.stderr)
+                self.assertIn("are the same file; each output needs its own", done.stderr)
                 self.assertEqual(os.path.exists(out), there)
                 if there:
                     os.unlink(out)
@@ -163,7 +163,7 @@ class Refusals(Case):
     def test_the_summary_of_a_job_is_not_appended_to_a_recording(self):
         done = cli.run("check", self.other, environment={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": self.recording})
         self.assertEqual(done.returncode, 3)
-        self.assertIn("is a recording; it was not overwritten", done.stderr)
+        self.assertIn("is a recording and was not overwritten", done.stderr)
         self.assertEqual(read(self.recording), self.whole)
 
     def test_run_refuses_before_the_program_has_run(self):

@@ -14,7 +14,7 @@ from definitions import Kind, Layer, MarkKind, MarkSource, Space
 # A verb takes a second or two. A test must not fail on a busy machine, so a verb may take ten times as long here.
 PROCESSOR_S = 20
 OUTPUT_BYTES = 64 << 20
-LEFT_OUT = "is left out: a file of this size may not cause more work; `gpumemtrace --max-work=none VERB ...` does all of it"
+LEFT_OUT = "is not included, because the analysis exceeded the work limit for a file of this size; `gpumemtrace --max-work=none VERB ...` removes the limit"
 
 
 def many(kind, count, /, **cells):
@@ -161,13 +161,13 @@ class Work(unittest.TestCase):
 
     def test_launches_times_nodes(self):
         path = write("launches", *launches(100000, 100000))
-        said = self.check_all(path, "what the last launches of graphs allocated and freed")
+        said = self.check_all(path, "the memory of the last launches of graphs")
         self.assertLessEqual({"report", "report --json", "leaks", "check", "check --json", "diff", "fold"}, set(said))
         self.assertFalse(os.path.exists(cli.place("folded.gmt.gz")), "a fold without a part of the totals")
         _code, out, _errors = self.run_limited("report", "--json", path)
         report = json.loads(out)
         self.assertFalse(report["complete"])
-        self.assertIn("what the last launches", out.decode())
+        self.assertIn("the memory of the last launches", out.decode())
 
     def test_more_work_can_be_allowed(self):
         path = write("allowed", *launches(4000, 4000))
@@ -226,7 +226,7 @@ class Work(unittest.TestCase):
 
     def test_samples_of_many_devices(self):
         self.check_all(write("samples", *samples_of_devices(20000)),
-                       "what was held at the last refusals and peaks", "the end of the output")
+                       "the memory held at the last refusals and peaks", "the end of the output")
 
     def test_contexts_that_end_while_blocks_of_others_live(self):
         self.check_all(write("contexts", *contexts_that_end(30000)), "the end of blocks whose context ended")

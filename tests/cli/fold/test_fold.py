@@ -108,7 +108,7 @@ class Fold(FoldChecks):
         said = cli.report(folded)["folded"]
         self.assertEqual((said["why"], said["events"] + said["survivors"]), ("gpumemtrace fold", 5000))
         text = cli.run("report", folded).stdout
-        self.assertIn(f"{said['events']:,} events are in totals only", text)
+        self.assertIn(f"{said['events']:,} events were replaced by totals", text)
         self.assertNotIn("folded", cli.report(path))
         self.assertLess(os.path.getsize(folded), os.path.getsize(path))
 
@@ -165,7 +165,7 @@ class Fold(FoldChecks):
         self.assertEqual(sum(site["live_bytes"] for site in found["sites"]), (1 << 20) + 10)
 
     def test_a_peak_that_is_not_what_its_sites_held_is_their_sum_and_said(self):
-        path, unlike = cli.place("peaks.gmt.gz"), "does not sum up"
+        path, unlike = cli.place("peaks.gmt.gz"), "do not match the folded blocks"
         for said in (1000, 4), (900, 4), (1000, 5):
             w.write(path, w.process(), w.block("stack", *({"id": id, "items": [64 * id]} for id in (1, 2))),
                     w.block("past_account", {"layer": Layer.CUDA, "device": 0, "peak_bytes": said[0], "peak_blocks": said[1]}),
@@ -181,7 +181,7 @@ class Fold(FoldChecks):
 
     def test_what_cannot_be_done_is_one_line_and_leaves_nothing(self):
         path = cli.make("wrong.gmt.gz")
-        for code, arguments, words in ((2, ["fold", path], "Say -o FILE"), (2, ["fold", "-o", "x"], "which file"),
+        for code, arguments, words in ((2, ["fold", path], "add -o FILE"), (2, ["fold", "-o", "x"], "no recording is given"),
                                        (3, ["fold", "/no/such", "-o", cli.place("n.gmt.gz")], "/no/such: No such file"),
                                        (3, ["fold", path, "-o", "/no/such/x"], "/no/such/x: No such file"),
                                        (3, ["fold", cli.__file__, "-o", cli.place("n.gmt.gz")], "not a")):

@@ -86,7 +86,7 @@ class FoldedOoms(unittest.TestCase):
         self.assertEqual(self.counts(path), (0, 3000))
         rule, _ = check(path)
         self.assertEqual((rule["state"], rule["measured"]), ("passed", 0), rule)
-        self.assertIn("PyTorch got 3,000 more by emptying its cache", rule["text"])
+        self.assertIn("PyTorch recovered from 3,000 more by emptying its cache", rule["text"])
 
     def test_failures_beyond_those_that_are_kept_as_events_are_counted(self):
         story = Story()
@@ -102,8 +102,8 @@ class FoldedOoms(unittest.TestCase):
         text = cli.run("report", path).stdout
         self.assertIn("Out of memory: 8 requests failed\n", text)
         words = " ".join(text.split())
-        self.assertIn("In the time that was folded 8 requests failed, and PyTorch got 4 by emptying its cache; who held what then "
-                      "is not known any more.", words)
+        self.assertIn("Among the folded events, 8 requests failed, and 4 requests succeeded after PyTorch emptied its cache; "
+                      "the lines that held the memory then are not known.", words)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ JAX = PACKAGES + "jax/_src/array.py:7 in put"
 CUPY = PACKAGES + "cupy/_creation/basic.py:22 in empty"
 ORT = PACKAGES + "onnxruntime/capi/libonnxruntime_providers_cuda.so"
 OWN = "/home/me/train.py:31 in step"
-DOUBT = "blocks inside {}'s arena are not seen, leaks in it cannot be found"
+DOUBT = "blocks inside {}'s arena are not recorded, so leaks there cannot be found"
 
 
 def grow(story, steps=40, size=4 * MiB, every=4, frames=(JAX, OWN), **fields):
@@ -51,17 +51,17 @@ class Arenas(unittest.TestCase):
         self.assertEqual(code, 0)
         row = growth_of(checks)
         self.assertEqual((row["state"], row["text"]), ("skipped", "not judged: " + DOUBT.format("XLA") +
-                                                       "; to see them, set XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async"))
+                                                       "; to record its blocks, set XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async"))
 
     def test_head_leaks_and_check_say_what_is_not_seen_and_the_setting_that_opens_it(self):
         path = grow(Story()).write("arena_text.gmt.gz")
         for verb in "leaks", "report":
             text = cli.run(verb, path).stdout
             head = text[:text.index("\n\n")]
-            self.assertIn(DOUBT.format("XLA") + " (40.0 MiB on GPU 0); to see them, set "
+            self.assertIn(DOUBT.format("XLA") + " (40.0 MiB on GPU 0); to record its blocks, set "
                           "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async", head)
             self.assertIn("Leaks: none found outside of XLA's arena over 40 steps", text)
-            self.assertIn("  arena     40.0 MiB on GPU 0 are the arena of XLA", text)
+            self.assertIn("  arena     40.0 MiB on GPU 0 in the arena of XLA", text)
             self.assertNotIn("exit ", text)
         text = cli.run("check", path).stdout
         self.assertIn("0 B leaked outside of XLA's arena", text)
@@ -137,7 +137,7 @@ class Arenas(unittest.TestCase):
                          [("growth", "custom", MiB)])
         text = cli.run("leaks", path).stdout
         self.assertNotIn("are not seen", text)
-        self.assertIn("its blocks are judged as those of the heap of that name", text)
+        self.assertIn("its blocks are judged as blocks of the heap of that name", text)
 
     def test_the_users_rules_make_and_unmake_arenas(self):
         path = grow(Story(), frames=("/home/me/engine/pool.py:9 in grow", OWN)).write("arena_rules.gmt.gz")
@@ -156,7 +156,7 @@ class Arenas(unittest.TestCase):
         path = grow(Story(), module=ORT, frames=(OWN,), device=-1, space=Space.PINNED).write("arena_host.gmt.gz")
         answer = leaks(path)
         self.assertEqual(([row["device"] for row in answer["arenas"]], answer["leaks"]), ([None], []))
-        self.assertIn("pinned host memory are the arena of ONNX Runtime: not judged", cli.run("leaks", path).stdout)
+        self.assertIn("pinned host memory in the arena of ONNX Runtime: not judged", cli.run("leaks", path).stdout)
 
 
 if __name__ == "__main__":

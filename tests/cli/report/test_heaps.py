@@ -51,7 +51,7 @@ class Reports(unittest.TestCase):
                          ("custom", "heap", "caches", 64 * KiB, None))
         text = cli.run("leaks", self.path).stdout
         self.assertIn("[custom, GPU 0, heap caches]", text)
-        self.assertIn("are not given back to it", text)
+        self.assertIn("are not returned to it", text)
         for more, code in (("--max-growth=63KiB/step",), 1), (("--max-growth=64KiB/step", "--max-peak=custom=3MiB"), 0), \
                 (("--max-growth=64KiB/step", "--max-peak=custom=2MiB"), 1):
             self.assertEqual(cli.run("check", "--max-leaked=1GiB", *more, self.path).returncode, code, more)

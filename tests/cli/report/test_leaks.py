@@ -12,7 +12,7 @@ import write_snapshot as w
 GOLDEN = os.path.join(cli.TESTS, "golden")
 EXPECTED = os.path.join(cli.TESTS, "cli", "expected")
 KEYS = {"definition", "layer", "device", "space", "bytes", "blocks", "bytes_per_step", "confidence", "ground", "source",
-        "steps", "first_step", "steps_to_oom", "births", "rose_most", "followers", "phase", "heap", "category", "owner", "hint", "own_frame", "stack", "stacks",
+        "steps", "first_step", "steps_to_oom", "attribution", "rose_most", "followers", "phase", "heap", "category", "owner", "hint", "own_frame", "stack", "stacks",
         "freed"}
 MIB = 1 << 20
 TORCH = "/env/lib/python3.11/site-packages/torch"
@@ -159,10 +159,10 @@ class Leaks(unittest.TestCase):
 
     def test_every_finding_has_the_documented_keys(self):
         answer = leaks(self.path)
-        self.assertEqual(answer["schema"], "gpumemtrace.leaks/1")
+        self.assertEqual(answer["schema"], "gpumemtrace.leaks/2")
         self.assertEqual(set(answer), {"schema", "file", "complete", "leaks", "cached", "arenas", "given_back", "levels_off",
                                        "growth_not_judged", "phases_not_judged", "end_not_judged"})
-        with open(os.path.join(cli.SOURCE, "docs", "report-json.md"), encoding="utf-8") as file:
+        with open(os.path.join(cli.SOURCE, "docs", "internals", "report-json-analyses.md"), encoding="utf-8") as file:
             documented = file.read()
         for row in answer["leaks"]:
             self.assertEqual(set(row), KEYS)
@@ -175,11 +175,11 @@ class Leaks(unittest.TestCase):
         self.assertEqual((growth["bytes"], growth["blocks"], growth["bytes_per_step"]), (20 * 1024, 20, 1024))
         self.assertEqual((growth["source"], growth["steps"], growth["first_step"]), ("program", 16, 0))
         self.assertEqual(growth["stack"][growth["own_frame"]]["function"], "train")
-        self.assertEqual(sum(row["bytes"] for row in growth["births"]), 20 * 1024)
+        self.assertEqual(sum(row["bytes"] for row in growth["attribution"]), 20 * 1024)
         # Of four batches the newest is left out: the next evaluation would have replaced it.
         self.assertEqual((phase["phase"], phase["bytes"], phase["blocks"]), ("evaluation", 3 * 4096, 3))
         self.assertIsNone(phase["bytes_per_step"])
-        self.assertEqual((end["layer"], end["bytes"], end["births"]), ("cuda", MIB, []))
+        self.assertEqual((end["layer"], end["bytes"], end["attribution"]), ("cuda", MIB, []))
 
     def test_the_report_tells_the_same_leaks_and_its_steps_and_phases(self):
         report = cli.report(self.path)
@@ -247,14 +247,14 @@ class Leaks(unittest.TestCase):
         self.assertEqual(cli.run("leaks", "--strict", self.path).returncode, 0)
 
     def test_mistakes_are_told(self):
-        self.check_wrong([], "which file")
-        self.check_wrong(["--definition=leak", self.path], "`leak`", "growth, unexplained, phase, age, exit and all")
+        self.check_wrong([], "no recording is given")
+        self.check_wrong(["--definition=leak", self.path], "`leak`", "growth, unexplained, phase, age, exit or all")
         self.check_wrong(["--definition=growth,leak", self.path], "`leak`")
         self.check_wrong(["--definition=growth,", self.path], "``")
         self.check_wrong(["--definition=", self.path], "``")
         self.check_wrong(["--definition=age", self.path], "--age-steps or --age-seconds")
         self.check_wrong(["--definition=growth,age", self.path], "--age-steps or --age-seconds")
-        self.check_wrong(["--definition=growth", "--age-steps=3", self.path], "definition age is not asked for")
+        self.check_wrong(["--definition=growth", "--age-steps=3", self.path], "need --definition=age")
         for option in "--warmup=-1", "--warmup=some", "--age-steps=", "--age-seconds=1.5", "--until=x":
             self.check_wrong([option, self.path], option.split("=", maxsplit=1)[0])
 

@@ -44,7 +44,7 @@ class LedgerTest(unittest.TestCase):
                          (200 * MiB, 1000 * MiB, 1000 * MiB, 500 * MiB))
         self.assertEqual(known(row), set(LEDGER_LINES) - {"torch_live", "torch_cached", "torch_rounding"})
         text = cli.run("report", cli.place("ledger.gmt.gz")).stdout
-        self.assertRegex(text, r"in use, as the device says +200 MiB +200 MiB\n")
+        self.assertRegex(text, r"in use, as the device reports +200 MiB +200 MiB\n")
         self.assertRegex(text, r"\n    unexplained +10.0 MiB +10.0 MiB\n")
 
     def test_pytorchs_segments_are_split_into_live_and_cached_and_are_no_other_device_memory(self):
@@ -111,8 +111,8 @@ class LedgerTest(unittest.TestCase):
         self.assertEqual((peak["asked_at_ns"], amounts(peak)), (None, {"contexts": 5, "pool_used": 101}))
         self.assertEqual(known(peak) & {"pool_cached", "runtime", "other_processes", "unexplained"}, set())
         text = cli.run("report", cli.place("ledger.gmt.gz")).stdout
-        self.assertRegex(text, r"in use, as the device says +137 MiB +not known\n")
-        self.assertIn("The device was not asked while the process held what it held at the peak", text)
+        self.assertRegex(text, r"in use, as the device reports +137 MiB +not known\n")
+        self.assertIn("The device did not report its memory at the peak", text)
         # A fold keeps what this takes, and says the same.
         folded = cli.place("ledger-folded.gmt.gz")
         self.assertEqual(cli.run("fold", "--force", "-o", folded, cli.place("ledger.gmt.gz")).returncode, 0)
@@ -149,7 +149,7 @@ class LedgerTest(unittest.TestCase):
         row = story.report()
         self.assertEqual((row["asked_at_ns"], row["used_bytes"], row["total_bytes"]), (None, 10 * MiB, 0))
         self.assertNotIn("unexplained", known(row))
-        self.assertIn("The device was not asked", cli.run("report", cli.place("ledger.gmt.gz")).stdout)
+        self.assertIn("The device did not report its memory", cli.run("report", cli.place("ledger.gmt.gz")).stdout)
 
     def test_more_than_the_device_says_is_below_zero(self):
         story = Ledger()

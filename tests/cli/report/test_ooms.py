@@ -28,22 +28,22 @@ class Ooms(unittest.TestCase):
         story = fragmented()
         self.assertEqual(
             story.text(),
-            "At 9.00 ms, PyTorch was asked for 30.0 MiB on GPU 0 by train.py:4 in place4. The driver had 20.0 MiB of 100 MiB "
-            "free and PyTorch had 20.0 MiB cached, in holes of at most 5.00 MiB: without fragmentation it would have fitted. "
-            "20.0 MiB were used by what is not recorded: contexts, code, other processes. PyTorch's blocks held 40.0 MiB: "
+            "At 9.00 ms, PyTorch could not allocate 30.0 MiB on GPU 0 for train.py:4 in place4. The driver had 20.0 MiB of 100 MiB "
+            "free and PyTorch had 20.0 MiB cached, in holes of at most 5.00 MiB: without fragmentation the request would have succeeded. "
+            "20.0 MiB were in use outside of the recording: contexts, code, other processes. PyTorch's blocks held 40.0 MiB: "
             "20.0 MiB by train.py:2 in place2, 20.0 MiB by train.py:3 in place3.")
         self.assertEqual(story.heading, "Out of memory: 1 request failed")
 
     def test_what_was_too_little_is_said_to_the_byte(self):
-        self.assertIn("PyTorch had 20.0 MiB cached, in holes of at most 5.00 MiB: 9.00 MiB too little, fragmented or not.",
+        self.assertIn("PyTorch had 20.0 MiB cached, in holes of at most 5.00 MiB: 9.00 MiB less than requested in total.",
                       fragmented(free=MIB).text())
 
     def test_a_limit_of_pytorchs_own_is_named_where_the_driver_never_refused(self):
         story = Story()
         story.torch(REFUSED, 30 * MIB, 0, 0)
         story.driver(90 * MIB)
-        self.assertIn("The driver had 90.0 MiB of 100 MiB free, which is enough, and no refusal by the driver was seen: a limit of "
-                      "PyTorch's own may have been reached (set_per_process_memory_fraction).", story.text())
+        self.assertIn("The driver had 90.0 MiB of 100 MiB free, which is enough, and the driver refused no request: "
+                      "PyTorch may have reached its own limit (set_per_process_memory_fraction).", story.text())
 
     def test_a_refusal_outside_of_pytorch_names_the_function_and_this_process(self):
         story = Story()
@@ -52,8 +52,8 @@ class Ooms(unittest.TestCase):
         story.driver(10 * MIB)
         self.assertEqual(
             story.text(),
-            "At 2.00 ms, cudaMalloc was asked for 30.0 MiB on GPU 0 by train.py:4 in place4. The driver had 10.0 MiB of 100 MiB "
-            "free: 20.0 MiB too little. The blocks of this process held 90.0 MiB: 90.0 MiB by train.py:3 in place3.")
+            "At 2.00 ms, cudaMalloc could not allocate 30.0 MiB on GPU 0 for train.py:4 in place4. The driver had 10.0 MiB of 100 MiB "
+            "free: 20.0 MiB less than requested. The blocks of this process held 90.0 MiB: 90.0 MiB by train.py:3 in place3.")
 
     def test_retries_are_one_line_and_no_failure(self):
         story = Story()
@@ -62,7 +62,7 @@ class Ooms(unittest.TestCase):
             story.add(ALLOC, CUDA, 30 * MIB, 0x10000000 * (i + 1), frames=4)
             story.torch(ALLOC, 25 * MIB, 0x10000000 * (i + 1), 30 * MIB * (i + 1), frames=4)
         self.assertEqual(
-            story.text(), "3 times the driver refused, and PyTorch freed its cache and got it; the last: 30.0 MiB at 7.00 ms for "
+            story.text(), "The driver refused 3 times, and PyTorch succeeded after it emptied its cache; the last: 30.0 MiB at 7.00 ms for "
             "train.py:4 in place4.")
         self.assertEqual(story.heading, "Out of memory, recovered from")
         report = story.json()
@@ -74,8 +74,8 @@ class Ooms(unittest.TestCase):
         for i in range(10):
             story.add(REFUSED, CUDA, (30 + i) * MIB)
         text = story.text()
-        self.assertEqual([size for size in range(30, 40) if f"for {size}.0 MiB" in text], [30, 37, 38, 39])
-        self.assertIn("[6 more: see --json]", text)
+        self.assertEqual([size for size in range(30, 40) if f"allocate {size}.0 MiB" in text], [30, 37, 38, 39])
+        self.assertIn("[6 more (see --json)]", text)
         self.assertEqual(story.heading, "Out of memory: 10 requests failed")
 
     def test_requests_that_make_no_sense_are_listed_apart(self):
@@ -85,7 +85,7 @@ class Ooms(unittest.TestCase):
         story.add(REFUSED, CUDA, 30 * MIB)
         text = cli.run("report", story.write()).stdout
         self.assertIn("Out of memory: 1 request failed\n", text)
-        self.assertIn("Refused requests: 7; the last of them\n", text)
+        self.assertIn("Refused requests: 7; the last ones\n", text)
         self.assertEqual([i for i in range(7) if f"  {i} B  cuda" in text], [2, 3, 4, 5, 6])
         self.assertNotIn("30.0 MiB  cuda", text)
 
@@ -129,7 +129,7 @@ class Ooms(unittest.TestCase):
         done = cli.run("report", path)
         self.assertLess(time.monotonic() - start, 30)
         self.assertIn("Out of memory: 30,000 requests failed", done.stdout)
-        self.assertIn("[29,996 more: see --json]", done.stdout)
+        self.assertIn("[29,996 more (see --json)]", done.stdout)
 
 
 if __name__ == "__main__":

@@ -127,13 +127,13 @@ class Owners(unittest.TestCase):
         self.assertRegex(text, r"8\.00 MiB .* \(of cuBLAS\)")
         self.assertRegex(text, r"5\.00 MiB .* \(of vLLM\)")
         self.assertNotRegex(text, r"\(of (program|unknown)\)")
-        self.assertRegex(text, r"What the peak of cuda on GPU 0 is made of: 38\.0 MiB .*\n"
+        self.assertRegex(text, r"Composition of the cuda peak on GPU 0: 38\.0 MiB .*\n"
                                r" +by owner +PyTorch 53 %, cuBLAS 21 %")
         # PyTorch's own blocks are not said to be PyTorch's.
         self.assertNotRegex(text, r"6\.00 MiB .*\(of PyTorch\)")
         table = cli.run("report", "--by", "owner", self.story).stdout
         self.assertIn("cuda on GPU 0 by owner, sorted by peak\n", table)
-        self.assertRegex(table, r"all/peak +largest +own peak\n")
+        self.assertRegex(table, r"tot/peak +largest +own peak\n")
         self.assertRegex(table, r"(?m)^ +8\.00 MiB +21\.1 % .* 8\.00 MiB  cuBLAS$")
 
     def test_leaks_and_findings_have_owners(self):
@@ -165,7 +165,7 @@ class Owners(unittest.TestCase):
             done = cli.run(verb, "--owners", path, "-o", untouched, self.story)
             self.assertEqual((done.returncode, done.stdout), (2, ""), verb)
             self.assertEqual(len(done.stderr.splitlines()), 1)
-            self.assertIn(f"{path}:3: there is library, function, file and package, but no `libary`", done.stderr)
+            self.assertIn(f"{path}:3: a kind is library, function, file or package, not `libary`", done.stderr)
             self.assertFalse(os.path.exists(untouched))
         # A recording in place of the rules is one line too, that a terminal can show.
         done = cli.run("report", "--owners", self.story, self.story)

@@ -43,7 +43,7 @@ class Report(ReportChecks):
 
     def test_the_documented_keys_are_there_with_their_types(self):
         report = cli.report(cli.make("keys.gmt.gz", events=2000))
-        self.assertEqual(report["schema"], "gpumemtrace.report/1")
+        self.assertEqual(report["schema"], "gpumemtrace.report/2")
         for name in "", "events", "process", "host":
             self.check_keys(report[name] if name else report, name)
         for device in report["devices"]:
@@ -195,8 +195,8 @@ class Report(ReportChecks):
                          [(block, True, 900, 8)] + [(block, False, 1, 9)] * 6)
         self.assertEqual(report["anomalies"]["refused_frees"], 7)
         text = cli.run("report", cli.place("refused.gmt.gz")).stdout
-        self.assertIn("\nRefused frees: 7; the last of them\n", text)
-        self.assertEqual(text.count(f"  {block:#x}, where nothing lives, by an unknown function, error 1, at "), 5)
+        self.assertIn("\nRefused frees: 7; the last ones\n", text)
+        self.assertEqual(text.count(f"  {block:#x}, no live block, by an unknown function, error 1, at "), 5)
         self.assertIn("  train.py:9 in drop\n", text)
 
 

@@ -149,7 +149,7 @@ class Symbols(unittest.TestCase):
         report, shown = frames_of(where, PROGRAM, "00" * 20)
         self.assertEqual(report["symbols"]["named"], 0)
         self.assertEqual(report["symbols"]["missing"],
-                         [{"module": PROGRAM, "why": "is another build than the recorded one"}])
+                         [{"module": PROGRAM, "why": "its build differs from the recorded one"}])
         self.assertEqual(shown[0], [(f"+{where[0]:#x}", "?", None)])
 
     def test_a_large_library_is_read_in_little_time(self):

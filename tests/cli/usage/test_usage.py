@@ -70,17 +70,17 @@ class Usage(unittest.TestCase):
         self.check_wrong(["run", "--stack=all", "true"], "did you mean `--stacks`?", code=125)
 
     def test_values_are_checked(self):
-        self.check_wrong(["report", "--until=soon", "x"], "--until cannot be `soon`: it takes NS")
-        self.check_wrong(["report", "--limit=-1", "x"], "--limit cannot be `-1`")
+        self.check_wrong(["report", "--until=soon", "x"], "--until: `soon` is not valid: it takes NS")
+        self.check_wrong(["report", "--limit=-1", "x"], "--limit: `-1` is not valid")
         self.check_wrong(["report", "--color=blue", "x"], "it takes auto|always|never")
         for number in "5x", " 5", "5 ", "+5", "", "0x5", "5.0", "18446744073709551616":
             for verb, option in ("report", "until"), ("report", "frames"), ("leaks", "age-seconds"), ("dump", "device"), ("fold", "keep-events"):
-                self.check_wrong([verb, f"--{option}={number}", "x"], f"--{option} cannot be `{number}`")
+                self.check_wrong([verb, f"--{option}={number}", "x"], f"--{option}: `{number}` is not valid")
         self.check_wrong(["diff", "--threshold=5GiBx", "x", "y"], "5GiBx")
         self.check_wrong(["report", "--json=yes", "x"], "--json takes no value")
         self.check_wrong(["report", "x", "--until"], "--until needs a value")
-        self.check_wrong(["env", "--depth=100000"], "--depth cannot be `100000`: it takes 1..")
-        self.check_wrong(["env", "--depth=12x"], "--depth cannot be `12x`: it takes 1..512; did you mean 12?")
+        self.check_wrong(["env", "--depth=100000"], "--depth: `100000` is not valid: it takes 1..")
+        self.check_wrong(["env", "--depth=12x"], "--depth: `12x` is not valid: it takes 1..512; did you mean 12?")
         self.check_wrong(["env", "--free_stacks=maybe"], "it takes on|off")
         self.check_wrong(["report", "--color=allways", "x"], "; did you mean always?")
         self.check_wrong(["dump", "--record=evnt", "x"], "unknown record `evnt`; did you mean `event`?")
@@ -213,6 +213,7 @@ class Usage(unittest.TestCase):
 
     def test_the_documented_json_keys_are_all_that_a_report_has(self):
         text = read_source("docs", "report-json.md")
+        text += "".join(read_source("docs", "internals", f"report-json-{part}.md") for part in ("fields", "analyses"))
 
         def walk(value):
             if isinstance(value, dict):

@@ -68,7 +68,7 @@ class Steps(unittest.TestCase):
         run = self.record("without_hooks")
         self.assertEqual(self.marks(run.file), [])
         (note,) = self.notes(run)
-        self.assertIn("this PyTorch has no hooks", note)
+        self.assertIn("this PyTorch has no global optimizer hooks", note)
 
     def test_a_forked_child_marks_in_a_recording_of_its_own(self):
         for way in "forked", "forked_before":

@@ -29,7 +29,7 @@ __attribute__((visibility("default"))) int snprintf(char *text, size_t bytes, co
 	va_start(arguments, format);
 	int length = vsnprintf(text, bytes, format, arguments);
 	va_end(arguments);
-	if (atomic_load(&is_held) && strstr(text, "more heaps at one time")) {
+	if (atomic_load(&is_held) && strstr(text, "more heaps at the same time")) {
 		atomic_store(&is_inside, true);
 		while (atomic_load(&is_held))
 			usleep(1000);

@@ -29,7 +29,7 @@ class NewUser(unittest.TestCase):
         for step in ("setuid", "setreuid", "setresuid"):
             with self.subTest(step):
                 notes = [row["text"] for row in self.check(step).records("note")]
-                self.assertTrue(any("became another user's" in note for note in notes), notes)
+                self.assertTrue(any("changed from root to another user" in note for note in notes), notes)
 
     def test_an_effective_user_that_can_be_taken_back_leaves_nothing(self):
         self.check("seteuid")

@@ -20,7 +20,7 @@ class Waits(unittest.TestCase):
         self.assertEqual((run.code, run.out), (0, "0\n"), run.err)
         self.assertEqual(len(run.files), 1)
         notes = [row["text"] for row in run.records("note")]
-        self.assertTrue(any("asked to run another program" in note for note in notes), notes)
+        self.assertTrue(any("called exec to run another program" in note for note in notes), notes)
 
     @unittest.skipUnless(HAS_REAL_TIME, "no right to run in real time")
     def test_real_time_threads_on_one_processor_let_the_recorder_run(self):

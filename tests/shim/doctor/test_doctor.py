@@ -108,8 +108,8 @@ class Doctor(unittest.TestCase):
         checks = self.ask(BUSY, "1", "a b")
         self.assertEqual({row["verdict"] for row in checks.values()}, {"ok"}, checks)
         self.check(checks, "recorder_found", "ok", os.path.realpath(SHIM))
-        self.check(checks, "driver_starts", "ok", "simulated device")
-        self.check(checks, "calls_reach", "ok", "by dlsym and by cuGetProcAddress")
+        self.check(checks, "driver_starts", "ok", "device is simulated")
+        self.check(checks, "calls_reach", "ok", "with dlsym and with cuGetProcAddress")
         self.check(checks, "command_cuda", "ok", "linked to libcudart.so.13")
         self.assertEqual(self.result["devices"], [{"device": 0, "name": "Simulated GPU", "total_bytes": 80 << 30}])
         self.assertEqual(self.result["next"], f"gpumemtrace run -- {BUSY} 1 'a b'")
@@ -146,8 +146,8 @@ class Doctor(unittest.TestCase):
     def test_a_recorder_that_is_missing_or_of_another_machine_is_a_problem(self):
         alone = self.copy(CLI, "alone/bin/gpumemtrace")
         checks = self.ask(cli=alone)
-        self.check(checks, "recorder_found", "problem", "libgpumemtrace.so is not where this program looks for it")
-        self.assertIn(f"beside {os.path.dirname(alone)}", checks["recorder_found"]["remedy"])
+        self.check(checks, "recorder_found", "problem", "libgpumemtrace.so was not found")
+        self.assertIn(f"next to {os.path.dirname(alone)}", checks["recorder_found"]["remedy"])
         foreign, _ = FOREIGN_MACHINES[OWN_MACHINE]
         self.place("alone/bin/libgpumemtrace.so", elf(foreign))
         checks = self.ask("true", cli=alone)
@@ -176,12 +176,12 @@ class Doctor(unittest.TestCase):
         for what, content, row, said in (
                 ("static", elf(), "command_linker", "linked statically"),
                 ("musl", elf(interpreter="/lib/ld-musl-x86_64.so.1"), "command_linker", "linked to musl"),
-                ("gone", elf(interpreter="/no/ld-linux-x86-64.so.2"), "command_linker", "is not there"),
+                ("gone", elf(interpreter="/no/ld-linux-x86-64.so.2"), "command_linker", "does not exist"),
                 ("foreign", elf(foreign, interpreter="/lib/ld.so"), "command_format", name),
                 ("small", elf(3, bits=32), "command_format", "32 bits, x86 (32 bits)"),
                 ("turned", elf(21, order=">"), "command_format", "64 bits, POWER"),
-                ("cut", elf(interpreter="/lib/ld.so")[:130], "command_format", "cut or damaged"),
-                ("other", b"MZ\0\0no ELF", "command_format", "is no ELF program")):
+                ("cut", elf(interpreter="/lib/ld.so")[:130], "command_format", "incomplete or damaged"),
+                ("other", b"MZ\0\0no ELF", "command_format", "is not an ELF program")):
             with self.subTest(what):
                 checks = self.ask(self.place(what, content))
                 self.check(checks, row, "problem", said)
@@ -204,7 +204,7 @@ class Doctor(unittest.TestCase):
         self.check(self.ask(program), "command_rights", "ok")
         os.chmod(program, 0o4755)
         if os.statvfs(program).f_flag & os.ST_NOSUID:
-            self.check(self.ask(program), "command_rights", "ok", "not granted")
+            self.check(self.ask(program), "command_rights", "ok", "has no effect here")
         else:
             self.check(self.ask(program), "command_rights", "problem", "set-uid")
         os.chown(program, os.getuid(), os.getgid() + 1)
@@ -224,11 +224,11 @@ class Doctor(unittest.TestCase):
         broken = self.place("broken", "#!/no/such/python\n")
         self.check(self.ask(broken), "command_found", "problem", "/no/such/python does not exist")
         endless = self.place("endless", f"#!{self.folder}/endless\n")
-        self.check(self.ask(endless), "command_found", "problem", "never reach a program")
+        self.check(self.ask(endless), "command_found", "problem", "never a program")
 
     def test_a_command_that_takes_the_recorder_away_is_a_problem(self):
         for words in ["env", "-i", "true"], ["env", "-u", "LD_PRELOAD", "true"], ["env", "LD_PRELOAD=x", "true"]:
-            self.check(self.ask(*words), "command_starts", "problem", "takes LD_PRELOAD out")
+            self.check(self.ask(*words), "command_starts", "problem", "removes LD_PRELOAD from")
         checks = self.ask(self.copy("/bin/true", "docker"), "run", "image")
         self.check(checks, "command_starts", "problem", "in a container")
         self.assertNotIn("command_format", checks)
@@ -301,14 +301,14 @@ class Doctor(unittest.TestCase):
         for variables, verdict, words in (
                 ({"PYTORCH_CUDA_ALLOC_CONF": "a:1, backend : cudaMallocAsync"}, "warning", "the layer `torch` stays empty"),
                 ({"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}, "warning", "the layer `torch` stays empty"),
-                ({"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}, "ok", "piece by piece"),
+                ({"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}, "ok", "page by page"),
                 ({"PYTORCH_ALLOC_CONF": "max_split_size_mb:64", "PYTORCH_CUDA_ALLOC_CONF": "x:1"}, "ok", "PYTORCH_ALLOC_CONF=max")):
             self.check(self.ask(**variables), "pytorch_allocator", verdict, words)
         self.assertNotIn("pytorch_allocator", self.ask())
 
     def test_a_script_that_uses_a_framework_with_an_arena_is_told_what_opens_it(self):
         for text, variables, verdict, words, remedy in (
-                ("import jax.numpy as jnp\n", {}, "warning", "blocks inside XLA's arena are not seen",
+                ("import jax.numpy as jnp\n", {}, "warning", "does not see blocks inside XLA's arena",
                  "set XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async"),
                 ("import jax\n", {"XLA_PYTHON_CLIENT_ALLOCATOR": "cuda_async"}, "ok", "imports jax", None),
                 ("def main():\n    from tensorflow import keras\n", {}, "warning", "TensorFlow",
@@ -345,7 +345,7 @@ class Doctor(unittest.TestCase):
             paths = [self.copy(built("libgetenv-behind.so"), name) for name in names]
             return self.ask(LD_PRELOAD=":".join(paths), **variables)
 
-        self.check(self.ask(LD_PRELOAD=os.path.realpath(SHIM)), "preloads", "ok", "nobody but the recorder")
+        self.check(self.ask(LD_PRELOAD=os.path.realpath(SHIM)), "preloads", "ok", "only the recorder")
         self.check(preload("libjemalloc.so.2", "libmine.so"), "preloads", "ok", "any order", "libmine.so")
         self.check(preload("libjemalloc.so.2", "libvgpu.so"), "preloads", "warning", "HAMi")
         self.check(preload("torch_memory_saver_hook.abi3.so"), "preloads", "warning", "mapped memory")
@@ -354,7 +354,7 @@ class Doctor(unittest.TestCase):
         self.assertIn("verify_asan_link_order", self.ask(LD_PRELOAD=self.place("libasan.so.8"), ASAN_OPTIONS="")
                       ["preloads"]["remedy"])
         self.check(preload("other/libgpumemtrace.so"), "preloads", "warning", "another copy")
-        self.check(self.ask(LD_PRELOAD="/no/such.so"), "preloads", "warning", "is not there")
+        self.check(self.ask(LD_PRELOAD="/no/such.so"), "preloads", "warning", "does not exist")
 
     def test_a_copy_of_the_recorder_in_ones_own_environment_records_nothing_of_the_questions(self):
         self.ask(BUSY, LD_PRELOAD=SHIM)
@@ -377,13 +377,13 @@ class Doctor(unittest.TestCase):
         self.copy(built("libdoctor-driver.so"), "driver/libcuda.so.1")
         libraries = os.path.join(self.folder, "driver")
         for answer, words in ("100", "CUDA_ERROR_NO_DEVICE: no device is visible"), ("803", "different versions"), (
-                "34", "the toolkit's stub"), ("12345", "cuInit answers 12345"), ("crash", "crashes"):
+                "34", "the toolkit's stub"), ("12345", "cuInit returns error 12345"), ("crash", "crashes"):
             checks = self.ask(libraries=libraries, DOCTOR_INIT=answer)
             self.check(checks, "driver_starts", "problem", words)
             self.assertNotIn("devices", checks)
         checks = self.ask(libraries=libraries)
         self.check(checks, "driver_version", "warning", "CUDA 11.2: older than 11.3")
-        self.check(checks, "calls_reach", "ok", "by dlsym")
+        self.check(checks, "calls_reach", "ok", "with dlsym")
 
     def test_a_driver_that_never_answers_is_a_problem_and_does_not_hold_doctor_up(self):
         self.copy(built("libdoctor-driver.so"), "driver/libcuda.so.1")
@@ -405,12 +405,12 @@ class Doctor(unittest.TestCase):
 
     def test_an_output_that_cannot_be_written_is_a_problem(self):
         plain = self.place("plain", "text", 0o644)
-        self.check(self.ask(GPUMEMTRACE_OPTIONS=f"output={plain}/%p.gz"), "output_folder", "problem", "is no folder")
+        self.check(self.ask(GPUMEMTRACE_OPTIONS=f"output={plain}/%p.gz"), "output_folder", "problem", "is not a folder")
         self.check(self.ask(GPUMEMTRACE_OPTIONS="output=%z.gz"), "output_name", "problem", "%z")
         self.check(self.ask(GPUMEMTRACE_OPTIONS="output=%p.%"), "output_name", "problem")
         self.check(self.ask(GPUMEMTRACE_OPTIONS="output=/dev/null"), "output_name", "problem", "is a device")
         self.check(self.ask(GPUMEMTRACE_OPTIONS=f"output={self.folder}/a/b/%q{{HOME}}%%/%p.gz"), "output_folder", "ok",
-                   f"{self.folder}, in which the rest is made")
+                   f"{self.folder}, where the recorder creates the missing folders")
 
     def test_a_limit_on_files_is_a_warning(self):
         def limit():

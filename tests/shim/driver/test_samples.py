@@ -232,7 +232,7 @@ class Coverage(unittest.TestCase):
             self.assertIn(words, text)
         quiet = run("answers")
         text = cli("info", "--coverage", quiet.file).stdout
-        self.assertIn("All functions that were looked up", text)
+        self.assertIn("Every function that was looked up", text)
         self.assertRegex(text, r"cuMemGetInfo_v2 +cuda +10001\n")
 
     def test_a_recording_without_an_end_does_not_say_what_was_never_called(self):

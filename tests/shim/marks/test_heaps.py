@@ -106,7 +106,7 @@ class Heaps(unittest.TestCase):
         self.assertEqual((run.code, run.err), (0, ""))
         self.assertEqual(heaps_of(run.file)["one of many"]["heaps"], 1024)
         self.assertEqual(run.totals("custom")["total_alloc_bytes"], 8)
-        self.assertIn("more heaps at one time", " ".join(run.report()["notes"]))
+        self.assertIn("more heaps at the same time", " ".join(run.report()["notes"]))
 
     def test_threads_use_one_heap_and_every_block_is_counted(self):
         run = say("alloc:640000", "heap:shared:640000", "threads:8")
@@ -183,7 +183,7 @@ class Example(unittest.TestCase):
         self.assertRegex(text, r"pool_take \(.*pool\.c:\d+\) < serve \(.*\) < main")
         (leak,) = [row for row in run.report()["leaks"] if row["definition"] == "growth"]
         self.assertEqual((leak["layer"], leak["heap"], leak["blocks"], leak["steps_to_oom"]), ("custom", "caches", 24, None))
-        self.assertIn("not given back", leak["hint"])
+        self.assertIn("not returned", leak["hint"])
 
 
 class PythonModule(unittest.TestCase):

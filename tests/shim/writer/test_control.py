@@ -99,7 +99,7 @@ class Control(unittest.TestCase):
             self.assertTrue(is_whole(path))
             self.assertEqual(live_bytes(path), 3 * MiB)
             self.assertEqual(live_bytes(run.path), 7 * MiB)
-            self.assertTrue(any("snapshot of a recording that went on" in note and "from outside" in note
+            self.assertTrue(any("snapshot of a continuing recording" in note and "another process requested it" in note
                                 for note in notes(path)))
             self.assertEqual(subprocess.run(["gzip", "-t", path], check=False).returncode, 0)
             self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
@@ -212,7 +212,7 @@ class Control(unittest.TestCase):
             (path,) = run.wait_for_snapshots(1)
             run.do("alloc 2097152", "snapshot")
             self.assertEqual([live_bytes(each) for each in run.wait_for_snapshots(2)], [MiB, 3 * MiB])
-            self.assertTrue(any(note.endswith("the program asked for it: before the storm") for note in notes(path)))
+            self.assertTrue(any(note.endswith("the program requested it: before the storm") for note in notes(path)))
 
     def test_a_snapshot_that_was_asked_for_right_before_the_end_is_there(self):
         with Running() as run:
@@ -276,7 +276,7 @@ class Control(unittest.TestCase):
         with Running() as run:
             for arguments, code, said in (
                     (("snapshot", "999999"), 3, "is not being recorded"), (("pause", "x"), 2, "is not a process id"),
-                    (("resume",), 2, "which process?"), (("ps", "1"), 2, "takes no operand")):
+                    (("resume",), 2, "no process id is given"), (("ps", "1"), 2, "takes no operand")):
                 told = run.ask(*arguments)
                 self.assertEqual(told.returncode, code)
                 self.assertIn(said, told.stderr)

@@ -18,7 +18,7 @@ SIZE, OTHER_SIZE, OF_LIBRARY = 1024, 2048, 1000
 ALONE = 1
 WITH_OURS = 3  # the program's thread, the writer, the sampler
 RING_EVENTS = 16384
-NOTE = "writer=lazy: the recorder's memory is in no file"
+NOTE = "writer=lazy: the recorder's memory is not in a file"
 TIMEOUT_S = 240
 
 
@@ -178,7 +178,7 @@ class Files(Lazy):
         for pairs in (10, RING_EVENTS):
             run = Recording([HOST, "pairs", str(pairs), "return"], {"writer": "lazy", "output": "/proc/none/x.gmt.gz"})
             self.assertEqual((run.code, run.files), (0, []))
-            self.assertRegex(run.err, r"\Agpumemtrace: /proc/none/x.gmt.gz: .*; nothing is recorded, the program goes on\n\Z")
+            self.assertRegex(run.err, r"\Agpumemtrace: /proc/none/x.gmt.gz: .*; nothing is recorded, the program continues\n\Z")
 
     def test_the_file_is_told_when_it_is_made(self):
         run = Recording([HOST, "pairs", "10", "return"], {"writer": "lazy", "verbosity": "2"})

@@ -94,38 +94,37 @@ static void what_is_refused_is_named_with_what_was_meant_and_what_is_in_force(vo
 	static const struct {
 		const char *text, *said;
 	} cases[] = {
-		{ "depth=12x", "depth=12x is refused: did you mean 12?; depth=128 is used" },
-		{ "depth=4:depth=4x", "depth=4x is refused: did you mean 4?; depth=4 is used" },
+		{ "depth=12x", "depth=12x is ignored: did you mean 12?; depth=128 is used" },
+		{ "depth=4:depth=4x", "depth=4x is ignored: did you mean 4?; depth=4 is used" },
 		{ "max_size=4GiBx",
-			"max_size=4GiBx is refused: did you mean 4GiB?; max_size=4GiB is used" },
-		{ "memory=-1", "memory=-1 is refused: it takes 16MiB..8GiB; memory=64MiB is used" },
-		{ "memory=", "memory= is refused: it takes 16MiB..8GiB; memory=64MiB is used" },
-		{ "memory=64", "memory=64 is refused: did you mean 64MiB?; memory=64MiB is used" },
-		{ "memory=1MiB", "memory=1MiB is refused: the smallest is 16MiB; memory=64MiB is used" },
+			"max_size=4GiBx is ignored: did you mean 4GiB?; max_size=4GiB is used" },
+		{ "memory=-1", "memory=-1 is ignored: it takes 16MiB..8GiB; memory=64MiB is used" },
+		{ "memory=", "memory= is ignored: it takes 16MiB..8GiB; memory=64MiB is used" },
+		{ "memory=64", "memory=64 is ignored: did you mean 64MiB?; memory=64MiB is used" },
+		{ "memory=1MiB", "memory=1MiB is ignored: the smallest is 16MiB; memory=64MiB is used" },
 		{ "max_size=1KiB",
-			"max_size=1KiB is refused: the smallest is 1MiB; max_size=4GiB is used" },
-		{ "depth=99999999999999999999", "is refused: the largest is 512; depth=128 is used" },
-		{ "mode=window:window=0", "window=0 is refused: the smallest is 1; window=100000 is used" },
-		{ "stacks=None", "stacks=None is refused: did you mean none?; stacks=all is used" },
-		{ "output=a/",
-			"output=a/ names a folder; write a file's name behind it; output=gpumemtrace." },
+			"max_size=1KiB is ignored: the smallest is 1MiB; max_size=4GiB is used" },
+		{ "depth=99999999999999999999", "is ignored: the largest is 512; depth=128 is used" },
+		{ "mode=window:window=0", "window=0 is ignored: the smallest is 1; window=100000 is used" },
+		{ "stacks=None", "stacks=None is ignored: did you mean none?; stacks=all is used" },
+		{ "output=a/", "output=a/ names a folder; add a file name; output=gpumemtrace." },
 		{ "output=%z.gz", "has the unknown token %z" },
 		{ "output=50%", "has the unknown token %" },
 		{ "output=%q{A.gz", "has the unknown token %q" },
 		{ "output=..", "names a folder" },
-		{ "dept=3", "there is no option `dept`; did you mean depth?" },
-		{ " stacks=none", "there is no option ` stacks`; did you mean stacks?" },
+		{ "dept=3", "unknown option `dept`; did you mean depth?" },
+		{ " stacks=none", "unknown option ` stacks`; did you mean stacks?" },
 		{ "free-stacks=on", "did you mean free_stacks?" },
-		{ "xyzzy=1", "there is no option `xyzzy`; help=1 lists them" },
+		{ "xyzzy=1", "unknown option `xyzzy`; help=1 lists all options" },
 		{ "help", "help has no value; write help=0" },
-		{ "depth=3,stacks=none", "a colon stands between options, not `,`" },
-		{ "depth=3; stacks=none", "a colon stands between options, not `;`" },
-		{ "depth=3 stacks=none", "a colon stands between options, not ` `" },
-		{ "output='a.gz:depth=4", "has a quote that is never closed; it is left out" },
+		{ "depth=3,stacks=none", "separate options by colons, not by `,`" },
+		{ "depth=3; stacks=none", "separate options by colons, not by `;`" },
+		{ "depth=3 stacks=none", "separate options by colons, not by ` `" },
+		{ "output='a.gz:depth=4", "has an unclosed quote; it is ignored" },
 		{ "window=30s", "window=30s has no effect with mode=full; add mode=window" },
 		{ "mode=aggregate:window=30s", "window=30s has no effect with mode=aggregate" },
 		{ "stacks=none:free_stacks=on", "free_stacks=on has no effect with stacks=none" },
-		{ "selftest=5:stacks=none", "selftest compares stacks" },
+		{ "selftest=5:stacks=none", "selftest has no stacks" },
 	};
 
 	(void)state;
@@ -161,7 +160,7 @@ static void a_refused_mode_is_not_held_against_the_window_too(void **state)
 {
 	(void)state;
 	assert_string_equal(read_options("mode=windows:window=5")->lines,
-		"refused: mode=windows is refused: did you mean window?; mode=full is used\n");
+		"refused: mode=windows is ignored: did you mean window?; mode=full is used\n");
 }
 
 static void names_that_are_too_long_are_refused_and_not_cut(void **state)
@@ -172,7 +171,7 @@ static void names_that_are_too_long_are_refused_and_not_cut(void **state)
 	memset(text + strlen(text), 'x', 256);
 	assert_non_null(strstr(read_options(text)->lines, "has a part of more than 255 bytes"));
 	memset(text + strlen("output="), 'y', GMT_RECORDER_ITEM_BYTES);
-	assert_non_null(strstr(read_options(text)->lines, "is too long; it is left out"));
+	assert_non_null(strstr(read_options(text)->lines, "is too long; it is ignored"));
 	assert_in_force(text, "output", "gpumemtrace.%e.%h.%p.gmt.gz");
 }
 

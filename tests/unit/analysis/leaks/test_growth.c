@@ -367,7 +367,8 @@ static void with_few_steps_or_none_growth_is_not_judged_and_the_reason_told(void
 		if (steps == 6)
 			assert_null(recording.leaks.no_growth);
 		else
-			assert_non_null(strstr(recording.leaks.no_growth, steps ? "too few" : "no marks"));
+			assert_non_null(strstr(recording.leaks.no_growth,
+				steps ? "too few" : "marks no steps"));
 		assert_int_equal(found(), steps == 6);
 		recording_end(&recording);
 	}

@@ -399,19 +399,19 @@ static void lines_that_are_no_rules_are_said_with_their_place(void **state)
 		const char *text, *said;
 	} cases[] = {
 		{ "own cuBLAS library libcublas*\nowns x library y\n",
-			"mine:2: there is skip, own, lend and arena, but no `owns`: " },
+			"mine:2: an action is skip, own, lend or arena, not `owns`: " },
 		{ "own\n", "mine:1: an owner is missing: " },
 		{ "\n\nown cuBLAS", "mine:3: a pattern is missing: " },
 		{ "own cuBLAS library", "mine:1: a pattern is missing: " },
 		{ "own cuBLAS library \"\"", "mine:1: a pattern is missing: " },
 		{ "own cuBLAS libary x",
-			"mine:1: there is library, function, file and package, but no `libary`: " },
-		{ "own cuBLAS library x library y", "mine:1: there are two patterns of `library`: " },
+			"mine:1: a kind is library, function, file or package, not `libary`: " },
+		{ "own cuBLAS library x library y", "mine:1: two patterns of the same kind `library`: " },
 		{ "own \"cu BLAS library x", "mine:1: the quotes do not close: " },
 		{ "own x library \"y", "mine:1: the quotes do not close: " },
-		{ "own - library x", "mine:1: only what is skipped, and an arena, can be nobody's: " },
+		{ "own - library x", "mine:1: the owner `-` is valid only for skip and arena: " },
 		{ "own x library y file z",
-			"mine:1: no frame is both of a library and of a Python file: " },
+			"mine:1: library and file exclude each other: a frame is native or Python: " },
 	};
 
 	(void)state;

@@ -189,7 +189,7 @@ static void without_any_steps_the_reason_is_told(void **state)
 	(void)state;
 	for (int i = 0; i < 4; i++) {
 		static const char *const reasons[] = {
-			"allocator was not used",
+			"does not use PyTorch's allocator",
 			"no module was called",
 			"steps=off",
 			"without Python stacks",
