@@ -211,7 +211,7 @@ class Slow(Faults):
         host = Host(faults=on_file("write=HANG@2"), options={"stacks": "none", "overflow": "drop"})
         # Answered while the recorder's thread is in write().
         host("events 10", "pause 1500", f"events {MUCH}", "threads 10", "events 10")
-        self.end(host, "the disk did not take the rest within 10 s")
+        self.end(host, "the disk did not accept the rest within 10 s")
         # What the file lacks is in the recorder's memory, which outlives the process.
         self.assertGreaterEqual(host.count_events(), 16384)
 

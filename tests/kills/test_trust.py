@@ -109,7 +109,7 @@ class Trust(unittest.TestCase):
         self.name_file("/etc/passwd")
         done = cli("recover", self.memory)
         self.assertEqual(done.returncode, 3)
-        self.assertIn("/etc/passwd: is not completed", done.stderr)
+        self.assertIn("/etc/passwd: was not completed", done.stderr)
         self.assertEqual(os.stat("/etc/passwd"), before)
 
     def test_another_recording_of_the_same_process_number_is_not_completed(self):
@@ -124,13 +124,13 @@ class Trust(unittest.TestCase):
         self.write(offset, b"x")
         self.assertNotEqual(self.read(self.memory)[offset:offset + 36].decode(), name)
         self.check_refused("not a recording of the process")
-        self.assertIn("has no end", cli("recover", self.run_.file).stderr)
+        self.assertIn("is incomplete, and its process", cli("recover", self.run_.file).stderr)
 
     def test_a_name_that_leads_through_a_link_is_refused_and_by_its_own_name_the_file_is_completed(self):
         real = os.path.realpath(self.folder)
         os.symlink(real, self.place("link"))
         self.name_file(os.path.join(real, "link", "killed.gmt.gz"), is_moving=False)
-        self.check_refused("link on the way to it is a link")
+        self.check_refused("link on the path is a link")
         self.name_file(os.path.join(real, "last.gmt.gz"), is_moving=False)
         os.symlink(self.run_.file, self.place("last.gmt.gz"))
         self.check_refused("it is a link")

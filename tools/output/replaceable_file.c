@@ -73,7 +73,7 @@ static enum gmt_replaceable_file_state open_file(struct gmt_replaceable_file *fi
 			: refuse(ret_why,
 				  "it cannot be opened: ", errno == ELOOP ? "it is a link" : strerror(errno));
 	if (fstat(file->fd, &about) || !S_ISREG(about.st_mode))
-		return refuse(ret_why, "it is no plain file", "");
+		return refuse(ret_why, "it is not a regular file", "");
 	gmt_file_identity_of(file->fd, &file->identity);
 	return GMT_REPLACEABLE_FILE_EXISTS;
 }
@@ -86,7 +86,7 @@ static enum gmt_replaceable_file_state open_folder(const char *path,
 	char folder[PATH_MAX];
 
 	if (strlen(slash + 1) > NAME_MAX || !slash[1])
-		return refuse(ret_why, "it is no name of a file", "");
+		return refuse(ret_why, "it is not the name of a file", "");
 	strcpy(file->name, slash + 1);
 	snprintf(file->path, sizeof(file->path), "%s", path);
 	snprintf(folder, sizeof(folder), "%.*s", slash == path ? 1 : (int)(slash - path), path);
@@ -141,7 +141,7 @@ enum gmt_replaceable_file_state gmt_replaceable_file_open_untrusted(const char *
 
 	init(ret_file);
 	if (path[0] != '/' || strlen(path) >= PATH_MAX)
-		return refuse(ret_why, "its name is not absolute", "");
+		return refuse(ret_why, "its path is not absolute", "");
 	snprintf(ret_file->path, sizeof(ret_file->path), "%s", path);
 	ret_file->folder = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	while (!state) {

@@ -213,7 +213,7 @@ class Files(Lazy):
     def test_without_a_thread_a_full_ring_is_in_the_file_and_the_rest_is_counted(self):
         run = Recording([HOST, "full", str(RING_EVENTS), "return"], {"writer": "lazy"}, timeout=TIMEOUT_S)
         self.assertEqual((run.code, run.out), (0, f"{ALONE}\n"))
-        self.assertIn("no thread for the recorder", run.err)
+        self.assertIn("recorder's thread could not start", run.err)
         events = run.records("event")
         self.assertEqual(len(events), RING_EVENTS)
         # The context is an event, too.
