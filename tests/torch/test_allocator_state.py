@@ -68,13 +68,13 @@ class Statistics(unittest.TestCase):
         self.assertGreater(layer["total_alloc_bytes"], told["stats"][0]["requested_bytes.all.allocated"])
 
     def test_memory_stats_of_a_transformer_are_pytorchs(self):
-        self.check("transformer_loop.py", "5")
+        self.check("programs/transformer_loop.py", "5")
 
     def test_memory_stats_of_two_devices_are_pytorchs(self):
-        self.check("two_devices.py", devices="2")
+        self.check("programs/two_devices.py", devices="2")
 
     def test_memory_stats_of_several_threads_are_pytorchs(self):
-        self.check("threads.py")
+        self.check("programs/threads.py")
 
     def test_memory_stats_of_fragmented_segments_are_pytorchs(self):
         own = self.check("allocator_state/fragmented.py")
@@ -89,10 +89,10 @@ class Statistics(unittest.TestCase):
         self.check("allocator_state/emptied.py")
 
     def test_memory_stats_of_captured_graphs_are_pytorchs(self):
-        self.check("graph_replay.py")
+        self.check("programs/graph_replay.py")
 
     def test_memory_stats_with_expandable_segments_are_pytorchs_in_each_pool(self):
-        own = self.check("expandable.py")
+        own = self.check("programs/expandable.py")
         self.assertTrue(own["knows_segments"])
         self.assertEqual(own["stats"]["segment"]["all"]["allocated"], 0)
         self.assertGreater(own["stats"]["reserved_bytes"]["small_pool"]["peak"], 0)
@@ -162,8 +162,8 @@ class Segments(unittest.TestCase):
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Tables(unittest.TestCase):
     def test_what_peaks_are_made_of_sums_to_them_to_the_byte(self):
-        for script, arguments in (("programs/convnet.py", ()), ("transformer_loop.py", ("5",)), ("allocator_state/pools.py", ()),
-                                  ("pinned_loader.py", ())):
+        for script, arguments in (("programs/convnet.py", ()), ("programs/transformer_loop.py", ("5",)),
+                                  ("allocator_state/pools.py", ()), ("programs/pinned_loader.py", ())):
             _, _, result = record(script, *arguments)
             self.assertTrue(result["peaks"])
             for peak in result["peaks"]:
