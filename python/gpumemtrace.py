@@ -17,12 +17,24 @@ is: it may also be copied beside the program. Any thread may call any of these.
 A memory pool of its own tells its blocks with a :class:`Heap`. The pools of three libraries report theirs after one
 call: :func:`watch_cupy`, :func:`watch_rmm`, :func:`watch_numba`.
 """
+
 import ctypes
 import functools
 import weakref
 
-__all__ = ["Heap", "is_recording", "mark", "pause", "phase", "resume", "snapshot", "step", "watch_cupy", "watch_numba",
-           "watch_rmm"]
+__all__ = [
+    "Heap",
+    "is_recording",
+    "mark",
+    "pause",
+    "phase",
+    "resume",
+    "snapshot",
+    "step",
+    "watch_cupy",
+    "watch_numba",
+    "watch_rmm",
+]
 
 
 def _ignore(*_):
@@ -118,6 +130,7 @@ class phase:
                 return function(*arguments, **more)
             finally:
                 _pop()
+
         return inside
 
 
@@ -276,8 +289,10 @@ def watch_numba():
             pointer = super().memalloc(size)
             address = pointer.device_ctypes_pointer.value
             # The array and its views own the memory together: it ends with the last of them. The newest comes first here.
-            owned = next((row for row in reversed(self.allocations.values())
-                          if row.device_ctypes_pointer.value == address), pointer)
+            owned = next(
+                (row for row in reversed(self.allocations.values()) if row.device_ctypes_pointer.value == address),
+                pointer,
+            )
             blocks.got(self.context.device.id, address, size)
             weakref.finalize(owned, blocks.gives, address).atexit = False
             return pointer

@@ -4,6 +4,7 @@ What stands for a run that there was none of is "skipped:REASON" or "failed:REAS
 
 Prints which tests were skipped and why, what failed and how it was told, and, last, "N passed, M failed, K skipped".
 """
+
 import json
 import os
 import re

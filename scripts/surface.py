@@ -4,6 +4,7 @@
 Shared by check-surface, make-coverage and the tests. Headers are read through the C preprocessor
 ($CC or cc), so that what counts is what a program compiled against them would see.
 """
+
 import atexit
 import dataclasses
 import functools
@@ -168,8 +169,24 @@ def preprocess(folder, names, *definitions):
     """
     present = [name for name in names if os.path.exists(os.path.join(folder, name))]
     done = subprocess.run(
-        [os.environ.get("CC", "cc"), "-E", "-P", "-x", "c", "-I", folder, "-isystem", foreign_folder(), *definitions, "-"],
-        input="".join(f'#include "{name}"\n' for name in (*FOREIGN, *present)), capture_output=True, text=True, timeout=60)
+        [
+            os.environ.get("CC", "cc"),
+            "-E",
+            "-P",
+            "-x",
+            "c",
+            "-I",
+            folder,
+            "-isystem",
+            foreign_folder(),
+            *definitions,
+            "-",
+        ],
+        input="".join(f'#include "{name}"\n' for name in (*FOREIGN, *present)),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     if done.returncode:
         errors = [line for line in done.stderr.splitlines() if "error" in line]
         raise RuntimeError((errors or ["the preprocessor does not take it"])[0])
@@ -202,7 +219,8 @@ class Header:
         text = preprocess(self.folder, TYPEDEFS, "-D__CUDA_API_VERSION_INTERNAL")
         return {
             (base, int(version), "PTDS" if suffix else "LEGACY"): one_line(parameters)
-            for base, version, suffix, parameters in TYPEDEF.findall(text)}
+            for base, version, suffix, parameters in TYPEDEF.findall(text)
+        }
 
     @functools.cached_property
     def driver_table(self):
@@ -220,7 +238,8 @@ class Header:
         return [
             Entry(symbol, base, version, mode)
             for (base, mode), known in versions.items()
-            for version, symbol in zip(sorted(known), sorted(symbols.get((base, mode), []), key=age))]
+            for version, symbol in zip(sorted(known), sorted(symbols.get((base, mode), []), key=age))
+        ]
 
     def type_of(self, parameter):
         """One parameter as the calling convention sees it, as far as text can tell."""
@@ -250,12 +269,14 @@ def same_signature(one, other):
     """Equal types; a row may say void * for what other headers than its own declare."""
     return len(one) == len(other) and all(
         a == b or ("void" in (a.rstrip("*"), b.rstrip("*")) and a.endswith("*") and b.endswith("*"))
-        for a, b in zip(one, other))
+        for a, b in zip(one, other)
+    )
 
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
     """One exported function of the driver as cuGetProcAddress knows it."""
+
     symbol: str
     base: str
     since: int

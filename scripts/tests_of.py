@@ -3,6 +3,7 @@
 
 Prints, one a line, the files that they need to be built ("targets"), or the names of those that need any ("tests").
 """
+
 import json
 import os
 import subprocess
@@ -15,8 +16,11 @@ def introspect(folder, what):
 
 def main():
     folder, what, *suites = sys.argv[1:]
-    tests = [test for test in introspect(folder, "tests")
-             if test["depends"] and {suite.rpartition(":")[2] for suite in test["suite"]} & set(suites)]
+    tests = [
+        test
+        for test in introspect(folder, "tests")
+        if test["depends"] and {suite.rpartition(":")[2] for suite in test["suite"]} & set(suites)
+    ]
     if what == "tests":
         print(*(test["name"] for test in tests), sep="\n")
         return

@@ -52,16 +52,36 @@ OPENED_AT_RUN_TIME = {'nvml': 'libnvidia-ml.so.1'}
 SIMULATED = ('libcuda.so', 'libcudart.so', 'libnvidia-ml.so')
 
 # Every machine that runs Python has these. The script reads their symbols and never writes stubs for them.
-SYSTEM_LIBRARIES = ['libc.so.6', 'libm.so.6', 'libstdc++.so.6', 'libgcc_s.so.1', 'libgomp.so.1',
-                    'libpthread.so.0', 'libdl.so.2', 'librt.so.1', 'libutil.so.1', 'libz.so.1',
-                    'ld-linux-x86-64.so.2', 'ld-linux-aarch64.so.1']
+SYSTEM_LIBRARIES = [
+    'libc.so.6',
+    'libm.so.6',
+    'libstdc++.so.6',
+    'libgcc_s.so.1',
+    'libgomp.so.1',
+    'libpthread.so.0',
+    'libdl.so.2',
+    'librt.so.1',
+    'libutil.so.1',
+    'libz.so.1',
+    'ld-linux-x86-64.so.2',
+    'ld-linux-aarch64.so.1',
+]
 
 # Libraries that frameworks open by name and link to nowhere: CUDA's major version -> the number at the end of the
 # library's file name.
 OPENED_BY_NAME = {
-    'cublas': {12: 12, 13: 13}, 'cublasLt': {12: 12, 13: 13}, 'cudnn': {12: 9, 13: 9}, 'cufft': {12: 11, 13: 12},
-    'cupti': {12: 12, 13: 13}, 'curand': {12: 10, 13: 10}, 'cusolver': {12: 11, 13: 12}, 'cusparse': {12: 12, 13: 12},
-    'nccl': {12: 2, 13: 2}, 'nvJitLink': {12: 12, 13: 13}, 'nvrtc': {12: 12, 13: 13}, 'nvshmem': {12: 3, 13: 3},
+    'cublas': {12: 12, 13: 13},
+    'cublasLt': {12: 12, 13: 13},
+    'cudnn': {12: 9, 13: 9},
+    'cufft': {12: 11, 13: 12},
+    'cupti': {12: 12, 13: 13},
+    'curand': {12: 10, 13: 10},
+    'cusolver': {12: 11, 13: 12},
+    'cusparse': {12: 12, 13: 12},
+    'nccl': {12: 2, 13: 2},
+    'nvJitLink': {12: 12, 13: 13},
+    'nvrtc': {12: 12, 13: 13},
+    'nvshmem': {12: 3, 13: 3},
 }
 
 # Functions in C, by library. Their callers read more than the result, and behave differently if the rest is empty.
@@ -83,8 +103,12 @@ class Elf:
         self.defined = set()
         self.undefined = {}  # symbol -> version node or None
         self.version_files = {}  # version node -> library it is needed from
-        text = subprocess.run(['readelf', '--wide', '--dynamic', '--dyn-syms', '--version-info', str(path)],
-                              capture_output=True, text=True, check=True).stdout
+        text = subprocess.run(
+            ['readelf', '--wide', '--dynamic', '--dyn-syms', '--version-info', str(path)],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
         version_file = None
         for line in text.splitlines():
             if match := re.search(r'\((NEEDED|SONAME)\).*\[(.*)\]', line):
@@ -203,8 +227,21 @@ def answers_of(soname):
 
 def answer_command(soname, output, *sources):
     major = re.search(r'\.so\.(\d+)', soname)
-    return ['gcc', '-w', '-O1', '-shared', '-fPIC', '-I', ANSWERS, f'-DSTUB_MAJOR={major[1] if major else 1}',
-            f'-Wl,-soname,{soname}', '-o', output, *sources, '-ldl']
+    return [
+        'gcc',
+        '-w',
+        '-O1',
+        '-shared',
+        '-fPIC',
+        '-I',
+        ANSWERS,
+        f'-DSTUB_MAJOR={major[1] if major else 1}',
+        f'-Wl,-soname,{soname}',
+        '-o',
+        output,
+        *sources,
+        '-ldl',
+    ]
 
 
 def stub_source(symbols):
@@ -222,8 +259,7 @@ def version_script(symbols):
     for symbol, version in symbols.items():
         if version:
             nodes.setdefault(version, []).append(symbol)
-    return ''.join(f'{node} {{ global: {"; ".join(sorted(names))}; }};\n'
-                   for node, names in sorted(nodes.items()))
+    return ''.join(f'{node} {{ global: {"; ".join(sorted(names))}; }};\n' for node, names in sorted(nodes.items()))
 
 
 def build(output, soname, symbols):
@@ -256,12 +292,20 @@ def main():
     parser.add_argument('--output', type=pathlib.Path, required=True, help='folder for the stub libraries')
     parser.add_argument('--simcuda', type=pathlib.Path, help='folder of the simulated libraries, to check them too')
     parser.add_argument('--package', action='append', help='package to look into (default: torch)')
-    parser.add_argument('--opens', type=int, choices=(12, 13), metavar='MAJOR',
-                        help='the wheel opens libraries by name: those of CUDA 12 or 13')
+    parser.add_argument(
+        '--opens',
+        type=int,
+        choices=(12, 13),
+        metavar='MAJOR',
+        help='the wheel opens libraries by name: those of CUDA 12 or 13',
+    )
     arguments = parser.parse_args()
 
-    paths = [path for package in arguments.package or ['torch']
-             for path in find_shared_objects(arguments.site_packages / package)]
+    paths = [
+        path
+        for package in arguments.package or ['torch']
+        for path in find_shared_objects(arguments.site_packages / package)
+    ]
     if not paths:
         sys.exit(f'make_stubs.py: no shared objects in {arguments.site_packages}')
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

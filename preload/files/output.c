@@ -224,7 +224,8 @@ bool gmt_output_expand(const char *template, const struct gmt_identity *identity
 		}
 	}
 	if (name.too_long)
-		snprintf(ret_why, why_bytes, "output=%.64s... results in a name that is too long", template);
+		snprintf(ret_why, why_bytes, "output=%.64s... results in a name that is too long",
+			template);
 	return !name.too_long;
 }
 

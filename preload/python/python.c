@@ -96,7 +96,8 @@ static enum gmt_python_state check_layout(enum gmt_python_state otherwise)
 			state = set_state(GMT_PYTHON_ON);
 			break;
 		case GMT_PYTHON_LAYOUT_WRONG:
-			snprintf(reason, sizeof(reason), "the interpreter and the recorder disagree on %s", what);
+			snprintf(reason, sizeof(reason), "the interpreter and the recorder disagree on %s",
+				what);
 			state = refuse(reason);
 			break;
 		case GMT_PYTHON_LAYOUT_UNCHECKED:

@@ -321,9 +321,8 @@ void gmt_modules_scan_before_unload(void)
 	static atomic_flag is_reported = ATOMIC_FLAG_INIT;
 
 	if (!scan(UNLOAD_WAIT_NS) && !atomic_flag_test_and_set(&is_reported))
-		gmt_log_note(
-			"a library was unloaded before the recorder's thread stored it: "
-			"its frames may have no names");
+		gmt_log_note("a library was unloaded before the recorder's thread stored it: "
+					 "its frames may have no names");
 }
 
 bool gmt_modules_get(uint32_t index, struct gmt_module_info *ret_module)

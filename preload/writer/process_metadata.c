@@ -156,9 +156,8 @@ static void write_losses(struct gmt_process_metadata *metadata, bool all)
 	static const char *const notes[GMT_LOSS_COUNT] = {
 		[GMT_LOSS_STACK] =
 			"stacks did not fit into the recorder's memory; their events have no stack",
-		[GMT_LOSS_PYTHON] =
-			"stacks have no Python frames: another interpreter may have run on the "
-			"thread, which is not visible before Python 3.12",
+		[GMT_LOSS_PYTHON] = "stacks have no Python frames: another interpreter may have run on the "
+							"thread, which is not visible before Python 3.12",
 	};
 	char text[GMT_LOG_NOTE_BYTES];
 

@@ -56,8 +56,8 @@ static void report_shorter_window(struct gmt_rotation *rotate)
 		report(rotate, "mode=full became mode=window", note);
 	} else if (!rotate->fits_only && !rotate->reported_short && rotate->mode == GMT_MODE_WINDOW) {
 		rotate->reported_short = true;
-		snprintf(note, sizeof(note),
-			"the window is shorter than requested, because of max_size=%s", size);
+		snprintf(note, sizeof(note), "the window is shorter than requested, because of max_size=%s",
+			size);
 		report(rotate, "the window is shorter", note);
 	}
 }
@@ -79,8 +79,8 @@ static void give_up(struct gmt_rotation *rotate)
 		if (rotate->head_bytes < rotate->rewrite.head_bytes)
 			rotate->head_bytes = rotate->rewrite.head_bytes;
 		if (is_new) {
-			gmt_diag_report("%s: %s; the recorder now folds more events",
-				rotate->recording->path, rotate->rewrite.why);
+			gmt_diag_report("%s: %s; the recorder now folds more events", rotate->recording->path,
+				rotate->rewrite.why);
 			return;
 		}
 	}

@@ -332,9 +332,8 @@ void gmt_session_before_exec(void)
 		gmt_this_thread.is_ours)
 		return;
 	if (!atomic_flag_test_and_set(&was_noted))
-		gmt_log_note(
-			"the process called exec to run another program; if the call succeeded, "
-			"the recording ends here");
+		gmt_log_note("the process called exec to run another program; if the call succeeded, "
+					 "the recording ends here");
 	gmt_writer_sync(gmt_config_wait_ms(EXEC_WAIT_MS));
 	gmt_diag_print_kept();
 }

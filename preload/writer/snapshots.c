@@ -479,7 +479,8 @@ void gmt_snapshots_take_signal(void)
 	if (before.sa_handler == on_signal)
 		return;
 	if (before.sa_handler != SIG_DFL) {
-		gmt_diag_warn("the program handles signal %d itself; the signal takes no snapshots", number);
+		gmt_diag_warn("the program handles signal %d itself; the signal takes no snapshots",
+			number);
 		return;
 	}
 	sigaction(number, &ours, NULL);

@@ -426,7 +426,8 @@ void gmt_writer_stop(void)
 	}
 	if (atomic_load_explicit(&writer.is_over, memory_order_acquire))
 		return;
-	gmt_diag_warn("%s: the disk did not accept the rest within %d s; the end of the file is missing",
+	gmt_diag_warn(
+		"%s: the disk did not accept the rest within %d s; the end of the file is missing",
 		writer.recording->path, (int)(STOP_WAIT_NS / 1000000000));
 }
 

@@ -3,6 +3,7 @@
 
 Run with the simulated device's folder as the argument and in LD_LIBRARY_PATH.
 """
+
 import ctypes
 import pathlib
 import sys
@@ -47,8 +48,11 @@ class Stubs(unittest.TestCase):
             self.assertTrue(handle.value)
 
     def test_functions_of_a_version_node_keep_it_with_their_answers(self):
-        make_stubs.build(pathlib.Path(self.folder.name), "libcublas.so.12",
-                         {"cublasCreate_v2": "libcublas.so.12", "cublasSgemm_v2": "libcublas.so.12"})
+        make_stubs.build(
+            pathlib.Path(self.folder.name),
+            "libcublas.so.12",
+            {"cublasCreate_v2": "libcublas.so.12", "cublasSgemm_v2": "libcublas.so.12"},
+        )
         library = ctypes.CDLL(f"{self.folder.name}/libcublas.so.12")
         find = ctypes.CDLL(None).dlvsym
         find.restype = ctypes.c_void_p
@@ -67,13 +71,19 @@ class Stubs(unittest.TestCase):
     def test_a_library_that_is_opened_by_name_is_told_by_strings(self):
         class Wheel:
             path = pathlib.Path(self.folder.name) / "plugin.so"
+
         Wheel.path.write_bytes(b"\0cublasCreate_v2\0cublasLtCreate\0ncclCommCount\0cudaMalloc\0cusolver is not\0")
         for cuda, number in (12, 12), (13, 13):
             libraries = {}
             make_stubs.add_opened_by_name([Wheel], libraries, cuda)
-            self.assertEqual({soname: list(names) for soname, names in libraries.items()}, {
-                f"libcublas.so.{number}": ["cublasCreate_v2"], f"libcublasLt.so.{number}": ["cublasLtCreate"],
-                "libnccl.so.2": ["ncclCommCount"]})
+            self.assertEqual(
+                {soname: list(names) for soname, names in libraries.items()},
+                {
+                    f"libcublas.so.{number}": ["cublasCreate_v2"],
+                    f"libcublasLt.so.{number}": ["cublasLtCreate"],
+                    "libnccl.so.2": ["ncclCommCount"],
+                },
+            )
 
     def test_communicators_know_their_ranks_and_have_no_error(self):
         nccl = self.build("libnccl.so.2", ["ncclCommInitRank"])

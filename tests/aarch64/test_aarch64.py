@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The recorder for AArch64 builds without a warning. Its dlsym and its stack walk give the same results under qemu."""
+
 import json
 import os
 import re
@@ -22,7 +23,8 @@ LINKS = ("1", "10", "100")
 
 needs_compiler = unittest.skipUnless(
     shutil.which(CROSS) and os.path.exists(os.path.join(SYSROOT, "include", "stdio.h")),
-    "no cross compiler: gcc-aarch64-linux-gnu, libc6-dev-arm64-cross")
+    "no cross compiler: gcc-aarch64-linux-gnu, libc6-dev-arm64-cross",
+)
 needs_qemu = unittest.skipUnless(QEMU, "no qemu-aarch64: qemu-user")
 
 
@@ -32,7 +34,10 @@ def shim_sources():
         targets = json.load(file)
     found = []
     for target in targets:
-        if (target["name"], target["type"]) in (("gpumemtrace", "shared library"), *((name, "static library") for name in ROOMS)):
+        if (target["name"], target["type"]) in (
+            ("gpumemtrace", "shared library"),
+            *((name, "static library") for name in ROOMS),
+        ):
             for part in target["target_sources"]:
                 found += [(source, part["parameters"]) for source in part.get("sources", [])]
     return found
@@ -50,9 +55,14 @@ def compile_all(sources, folder):
     for source, arguments in sources:
         name = os.path.relpath(source, os.path.dirname(PRELOAD)).replace("/", "_") + ".o"
         objects.append(os.path.join(folder, name))
-        running.append(subprocess.Popen(
-            [CROSS, *arguments, "-fdiagnostics-color=never", "-c", "-o", objects[-1], source],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+        running.append(
+            subprocess.Popen(
+                [CROSS, *arguments, "-fdiagnostics-color=never", "-c", "-o", objects[-1], source],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+        )
         if len(running) == 2:
             finish(running.pop(0))
     for process in running:
@@ -67,8 +77,21 @@ def link_shim(objects, folder):
     """
     path = os.path.join(folder, "libgpumemtrace.so")
     return path, subprocess.run(
-        [CROSS, "-shared", "-Wl,-soname,libgpumemtrace.so", "-Wl,-z,lazy", "-Wl,-z,nodelete",
-         "-Wl,-z,noexecstack", f"-Wl,--version-script={PRELOAD}/exports.map", "-o", path, *objects], capture_output=True, text=True)
+        [
+            CROSS,
+            "-shared",
+            "-Wl,-soname,libgpumemtrace.so",
+            "-Wl,-z,lazy",
+            "-Wl,-z,nodelete",
+            "-Wl,-z,noexecstack",
+            f"-Wl,--version-script={PRELOAD}/exports.map",
+            "-o",
+            path,
+            *objects,
+        ],
+        capture_output=True,
+        text=True,
+    )
 
 
 def build_program(compiler, folder):
@@ -77,40 +100,90 @@ def build_program(compiler, folder):
     libraries = []
     for link in LINKS:
         libraries.append(os.path.join(folder, f"liblink{link}.so"))
-        subprocess.run([*common, f"-DLINK={link}", "-shared", f"-Wl,-soname,liblink{link}.so",
-                        "-o", libraries[-1], os.path.join(HERE, "link.c")], check=True)
+        subprocess.run(
+            [
+                *common,
+                f"-DLINK={link}",
+                "-shared",
+                f"-Wl,-soname,liblink{link}.so",
+                "-o",
+                libraries[-1],
+                os.path.join(HERE, "link.c"),
+            ],
+            check=True,
+        )
     path = os.path.join(folder, "stub")
     sources = [os.path.join(HERE, name) for name in ("stub.c", "call_aarch64.S", "call_x86_64.S")]
-    subprocess.run([*common, f"-I{PRELOAD}", "-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN", "-o", path,
-                    *sources, *libraries], check=True)
+    subprocess.run(
+        [*common, f"-I{PRELOAD}", "-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN", "-o", path, *sources, *libraries],
+        check=True,
+    )
     return path
 
 
 def build_walk(compiler, folder, *arguments):
     """The walk by frame pointers with its test, for one architecture."""
     path = os.path.join(folder, "walk")
-    sources = [os.path.join(PRELOAD, "unwind", f"{name}.c")
-               for name in ("walk", "stack_cache", "own_stack", "probe_memory", "rules", "eh_frame")]
-    subprocess.run([compiler, "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O2", "-g",
-                    "-fno-optimize-sibling-calls", f"-I{PRELOAD}", f"-I{os.path.join(os.path.dirname(PRELOAD), 'src')}", *arguments,
-                    "-o", path, os.path.join(HERE, "walk.c"), *sources, "-pthread"], check=True)
+    sources = [
+        os.path.join(PRELOAD, "unwind", f"{name}.c")
+        for name in ("walk", "stack_cache", "own_stack", "probe_memory", "rules", "eh_frame")
+    ]
+    subprocess.run(
+        [
+            compiler,
+            "-std=gnu11",
+            "-D_GNU_SOURCE",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-O2",
+            "-g",
+            "-fno-optimize-sibling-calls",
+            f"-I{PRELOAD}",
+            f"-I{os.path.join(os.path.dirname(PRELOAD), 'src')}",
+            *arguments,
+            "-o",
+            path,
+            os.path.join(HERE, "walk.c"),
+            *sources,
+            "-pthread",
+        ],
+        check=True,
+    )
     return path
 
 
 def build_recorder_stack(compiler, folder):
     """Recorder stacks with their test, for one architecture."""
     path = os.path.join(folder, "recorder_stack")
-    subprocess.run([compiler, "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O2", "-g",
-                    "-funwind-tables", f"-I{PRELOAD}", f"-I{os.path.join(os.path.dirname(PRELOAD), 'src')}", "-o", path,
-                    os.path.join(os.path.dirname(HERE), "preload", "runtime", "test_recorder_stack.c"),
-                    *[os.path.join(PRELOAD, "runtime", name) for name in ("recorder_stack.c", "recorder_stack_switch.S")], "-pthread"],
-                   check=True)
+    subprocess.run(
+        [
+            compiler,
+            "-std=gnu11",
+            "-D_GNU_SOURCE",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-O2",
+            "-g",
+            "-funwind-tables",
+            f"-I{PRELOAD}",
+            f"-I{os.path.join(os.path.dirname(PRELOAD), 'src')}",
+            "-o",
+            path,
+            os.path.join(os.path.dirname(HERE), "preload", "runtime", "test_recorder_stack.c"),
+            *[os.path.join(PRELOAD, "runtime", name) for name in ("recorder_stack.c", "recorder_stack_switch.S")],
+            "-pthread",
+        ],
+        check=True,
+    )
     return path
 
 
 def run_program(command, environment=None):
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd="/",
-                          env={**os.environ, **(environment or {})})
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=120, cwd="/", env={**os.environ, **(environment or {})}
+    )
 
 
 class Case(unittest.TestCase):
@@ -126,14 +199,27 @@ class Here(Case):
         with tempfile.TemporaryDirectory() as folder:
             program = build_program(os.environ.get("CC", "cc"), folder)
             self.check(run_program(["env", f"LD_PRELOAD={SHIM}", program]))
-            self.check(run_program(["env", f"LD_PRELOAD={SHIM}", program, "off"],
-                                   {"GPUMEMTRACE_OPTIONS": "exports=off"}))
+            self.check(
+                run_program(["env", f"LD_PRELOAD={SHIM}", program, "off"], {"GPUMEMTRACE_OPTIONS": "exports=off"})
+            )
 
     def test_the_walk_by_frame_pointers_sees_each_frame_on_this_machine(self):
         with tempfile.TemporaryDirectory() as folder:
             # Compilers for other machines may leave them out, and most C libraries do: there the chain ends anywhere.
-            self.check(run_program([build_walk(os.environ.get("CC", "cc"), folder, "-fno-omit-frame-pointer",
-                                               "-DSEES_THE_END=0", "-DIS_SIGNED=0")]), 5)
+            self.check(
+                run_program(
+                    [
+                        build_walk(
+                            os.environ.get("CC", "cc"),
+                            folder,
+                            "-fno-omit-frame-pointer",
+                            "-DSEES_THE_END=0",
+                            "-DIS_SIGNED=0",
+                        )
+                    ]
+                ),
+                5,
+            )
 
 
 @needs_compiler
@@ -151,8 +237,19 @@ class AArch64(Case):
 
     def emulate(self, *arguments, options=""):
         program = build_program(CROSS, self.folder.name)
-        return run_program([QEMU, "-L", SYSROOT, "-E", f"LD_PRELOAD={self.shim}",
-                            "-E", f"GPUMEMTRACE_OPTIONS={options}", program, *arguments])
+        return run_program(
+            [
+                QEMU,
+                "-L",
+                SYSROOT,
+                "-E",
+                f"LD_PRELOAD={self.shim}",
+                "-E",
+                f"GPUMEMTRACE_OPTIONS={options}",
+                program,
+                *arguments,
+            ]
+        )
 
     def test_the_whole_shim_is_cross_built_without_a_warning(self):
         self.assertEqual(self.said, "")
@@ -167,14 +264,33 @@ class AArch64(Case):
 
     def test_the_audit_library_is_cross_built_without_a_warning(self):
         done = subprocess.run(
-            [CROSS, "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-O2", "-fPIC", "-fvisibility=hidden", "-shared",
-             "-Wl,-z,defs", "-I", PRELOAD, "-o", os.path.join(self.folder.name, "libgpumemtrace-audit.so"),
-             os.path.join(PRELOAD, "audit", "audit.c")], capture_output=True, text=True, timeout=60)
+            [
+                CROSS,
+                "-std=gnu11",
+                "-D_GNU_SOURCE",
+                "-Wall",
+                "-Wextra",
+                "-O2",
+                "-fPIC",
+                "-fvisibility=hidden",
+                "-shared",
+                "-Wl,-z,defs",
+                "-I",
+                PRELOAD,
+                "-o",
+                os.path.join(self.folder.name, "libgpumemtrace-audit.so"),
+                os.path.join(PRELOAD, "audit", "audit.c"),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_nothing_but_zlib_is_unresolved(self):
-        said = subprocess.run([CROSS, "-shared", "-Wl,-z,defs", "-o", os.devnull, *self.objects],
-                              capture_output=True, text=True).stderr
+        said = subprocess.run(
+            [CROSS, "-shared", "-Wl,-z,defs", "-o", os.devnull, *self.objects], capture_output=True, text=True
+        ).stderr
         missing = set(re.findall(r"undefined reference to `(\w+)'", said))
         self.assertTrue(missing)
         for name in missing:
@@ -182,8 +298,9 @@ class AArch64(Case):
 
     def test_it_exports_what_it_exports_here(self):
         def exports(path):
-            rows = subprocess.run(["readelf", "--wide", "--dyn-syms", path], capture_output=True, text=True,
-                                  check=True).stdout.splitlines()
+            rows = subprocess.run(
+                ["readelf", "--wide", "--dyn-syms", path], capture_output=True, text=True, check=True
+            ).stdout.splitlines()
             rows = [row.split() for row in rows]
             return {row[7] for row in rows if len(row) == 8 and row[4] == "GLOBAL" and row[6].isdigit()}
 
@@ -196,7 +313,9 @@ class AArch64(Case):
     @needs_qemu
     def test_the_walk_by_frame_pointers_sees_each_frame_to_the_end_under_qemu(self):
         for protection, arguments in (("none", ["-DIS_SIGNED=0"]), ("standard", ["-DIS_SIGNED=1"])):
-            program = build_walk(CROSS, self.folder.name, "-DSEES_THE_END=1", f"-mbranch-protection={protection}", *arguments)
+            program = build_walk(
+                CROSS, self.folder.name, "-DSEES_THE_END=1", f"-mbranch-protection={protection}", *arguments
+            )
             self.check(run_program([QEMU, "-cpu", "max", "-L", SYSROOT, program]), 5)
 
     @needs_qemu

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Measures, and prints a table: see scripts/bench --help."""
+
 import argparse
 import dataclasses
 import json
@@ -33,8 +34,9 @@ def describe_machine():
 
 
 def describe_source():
-    done = subprocess.run(["git", "-C", sampling.SOURCE, "describe", "--always", "--dirty"],
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        ["git", "-C", sampling.SOURCE, "describe", "--always", "--dirty"], capture_output=True, text=True
+    )
     return done.stdout.strip() or "no git"
 
 
@@ -46,16 +48,24 @@ def positive(text):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="scripts/bench", description=(
-        "Measures what recording costs, with and without the shim in turn, each time in a fresh process. "
-        "'of minima' compares the least of all samples; 'of pairs' is the median over neighbouring runs."))
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench",
+        description=(
+            "Measures what recording costs, with and without the shim in turn, each time in a fresh process. "
+            "'of minima' compares the least of all samples; 'of pairs' is the median over neighbouring runs."
+        ),
+    )
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--python", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--libraries", help=argparse.SUPPRESS)
     parser.add_argument("--quick", action="store_true", help="few samples: a look, not a measurement")
     parser.add_argument("--tiny", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--processes", type=positive, metavar="N",
-                        help="processes of each variant, instead of each section's own number (start-up excepted)")
+    parser.add_argument(
+        "--processes",
+        type=positive,
+        metavar="N",
+        help="processes of each variant, instead of each section's own number (start-up excepted)",
+    )
     parser.add_argument("--json", action="store_true", help="all samples, as JSON")
     parser.add_argument("--markdown", action="store_true", help="tables as in docs/internals/performance.md")
     parser.add_argument("section", nargs="*", help=f"any of {', '.join(sections.SECTIONS)}; all, unless named")
@@ -68,11 +78,18 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("scripts/bench: ended"))
     machine = sampling.Machine(options.build, options.python, options.libraries)
     effort = sampling.Effort("tiny" if options.tiny else "quick" if options.quick else "full", options.processes)
-    about = {**describe_machine(), "source": describe_source(), "device": "simulated" if options.libraries else "GPU",
-             "date": time.strftime("%Y-%m-%d", time.gmtime())}
+    about = {
+        **describe_machine(),
+        "source": describe_source(),
+        "device": "simulated" if options.libraries else "GPU",
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+    }
     if not options.json:
-        print(f"gpumemtrace {about['source']}, {about['date']}, {about['device']} device; {about['cores']} x "
-              f"{about['processor']}, {about['system']}, load {about['load_average']}", flush=True)
+        print(
+            f"gpumemtrace {about['source']}, {about['date']}, {about['device']} device; {about['cores']} x "
+            f"{about['processor']}, {about['system']}, load {about['load_average']}",
+            flush=True,
+        )
     measured = []
     try:
         for name in options.section or sections.SECTIONS:
@@ -86,9 +103,17 @@ def main():
         shutil.rmtree(machine.folder, ignore_errors=True)
 
     if options.json:
-        json.dump({"schema": "gpumemtrace.bench/1", **about, "quick": options.quick,
-                   "load_average_after": round(os.getloadavg()[0], 1),
-                   "rows": [{**dataclasses.asdict(row), "met": row.met} for row in measured]}, sys.stdout, indent=1)
+        json.dump(
+            {
+                "schema": "gpumemtrace.bench/1",
+                **about,
+                "quick": options.quick,
+                "load_average_after": round(os.getloadavg()[0], 1),
+                "rows": [{**dataclasses.asdict(row), "met": row.met} for row in measured],
+            },
+            sys.stdout,
+            indent=1,
+        )
         print()
     else:
         print(f"\nload {os.getloadavg()[0]:.1f} at the end")

@@ -9,6 +9,7 @@ first: the median of what the first pair of calls takes in a new thread, in wall
 record: COUNT pairs as fast as they go, from STACKS stacks, with LIVE blocks alive. Prints what the loop took, the processor time
 of the recorder's writer, and when the program came to its end, by the monotonic clock; all in nanoseconds.
 """
+
 import contextlib
 import ctypes
 import json
@@ -55,7 +56,7 @@ def run(library, stacks, count, live, rounds, rests):
     at_depth(call)
     if frames[0] < 0:
         sys.exit("deep.py: no memory")
-    return frames, [out[2 * i:2 * i + 2] for i in range(rounds)]
+    return frames, [out[2 * i : 2 * i + 2] for i in range(rounds)]
 
 
 def in_threads(library, stacks, count, rounds, threads):
@@ -106,8 +107,12 @@ def record(library, count, stacks, live):
     before_ns = writer_cpu_ns()
     _, ((cpu_ns, wall_ns),) = run(library, stacks, count, live, 1, 0)
     after_ns = writer_cpu_ns()
-    return {"loop_cpu_ns": cpu_ns * count, "loop_wall_ns": wall_ns * count,
-            "writer_cpu_ns": None if after_ns is None else after_ns - (before_ns or 0), "end_ns": time.monotonic_ns()}
+    return {
+        "loop_cpu_ns": cpu_ns * count,
+        "loop_wall_ns": wall_ns * count,
+        "writer_cpu_ns": None if after_ns is None else after_ns - (before_ns or 0),
+        "end_ns": time.monotonic_ns(),
+    }
 
 
 def tracked(how):

@@ -4,6 +4,7 @@
 same: one stack of twenty frames, captured from C in a loop. turns: two contexts of twenty frames each, of which the outer ten are
 the same, one after the other. nothing: likewise, without a capture. deep: as same, with 10,000 frames.
 """
+
 import ctypes
 import sys
 import threading

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Other profilers: how scripts/bench runs them on deep.py and reads what they say. scripts/setup/rivals installs them."""
+
 import glob
 import json
 import os
@@ -40,8 +41,12 @@ def counted(text, label):
 
 def install(name, python):
     """What scripts/setup/rivals prints of it, or Unusable."""
-    done = subprocess.run([os.path.join(SOURCE, "scripts", "setup", "rivals"), name], capture_output=True, text=True,
-                          env={**os.environ, "GPUMEMTRACE_PYTHON": python})
+    done = subprocess.run(
+        [os.path.join(SOURCE, "scripts", "setup", "rivals"), name],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "GPUMEMTRACE_PYTHON": python},
+    )
     if done.returncode:
         raise Unusable(f"not here: {last_line(done.stderr)}")
     return last_line(done.stdout)
@@ -49,6 +54,7 @@ def install(name, python):
 
 class Rival:
     """A profiler. `name` is its row; `on_device` says whether it is given calls of the device or of malloc."""
+
     name, on_device = "", False
 
     def prepare(self, machine):
@@ -104,6 +110,7 @@ class Memray(Rival):
 
 class Heaptrack(Rival):
     """What its reader needs is made beside the program, or later: where the program is timed, later."""
+
     count_label = "calls to allocation functions:"
     name = "heaptrack"
 
@@ -112,11 +119,21 @@ class Heaptrack(Rival):
         self.reader = [os.path.join(os.path.dirname(self.program), "heaptrack_print")]
 
     def command(self, machine, arguments, readable):
-        return [self.program, *([] if readable else ["--raw"]), "-o", self.out(machine), machine.python, DEEP, "-", *arguments]
+        return [
+            self.program,
+            *([] if readable else ["--raw"]),
+            "-o",
+            self.out(machine),
+            machine.python,
+            DEEP,
+            "-",
+            *arguments,
+        ]
 
 
 class OnDevice(Rival):
     """NVIDIA's own, where they are installed and a GPU is there."""
+
     on_device = True
 
     def __init__(self, name, *prefix):
@@ -129,9 +146,19 @@ class OnDevice(Rival):
 
 
 def on_device(machine):
-    tools = [OnDevice("nsys", "nsys", "profile", "--trace=cuda", "--cuda-memory-usage=true", "--cudabacktrace=memory:0",
-                      "--force-overwrite=true", "--output=OUT"),
-             OnDevice("compute-sanitizer", "compute-sanitizer", "--tool", "memcheck", "--leak-check", "full")]
+    tools = [
+        OnDevice(
+            "nsys",
+            "nsys",
+            "profile",
+            "--trace=cuda",
+            "--cuda-memory-usage=true",
+            "--cudabacktrace=memory:0",
+            "--force-overwrite=true",
+            "--output=OUT",
+        ),
+        OnDevice("compute-sanitizer", "compute-sanitizer", "--tool", "memcheck", "--leak-check", "full"),
+    ]
     return [tool for tool in tools if not machine.libraries and shutil.which(tool.name)]
 
 

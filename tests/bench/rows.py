@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The lines of scripts/bench's tables: figures from samples, and how they are printed. Nothing here measures."""
+
 import dataclasses
 import statistics
 
@@ -10,17 +11,18 @@ LEAST_PERCENT, LEAST_NS = 0.1, 1
 @dataclasses.dataclass
 class Row:
     """One line of the table: a figure, and the goal that it is held against (or None)."""
+
     section: str
     what: str
     unit: str = ""
-    low: float | None = None      # the least of all samples; None: not measured, and `note` says why
-    middle: float | None = None   # their median
-    compared: str = ""            # with what, in words, when `figure` is a comparison
-    figure: float | None = None   # what the goal is about; None: `low` itself
+    low: float | None = None  # the least of all samples; None: not measured, and `note` says why
+    middle: float | None = None  # their median
+    compared: str = ""  # with what, in words, when `figure` is a comparison
+    figure: float | None = None  # what the goal is about; None: `low` itself
     figure_unit: str = ""
     middle_figure: float | None = None
-    goal: float | None = None     # at most this
-    at_least: bool = False        # at least this instead
+    goal: float | None = None  # at most this
+    at_least: bool = False  # at least this instead
     note: str = ""
     samples: list = dataclasses.field(default_factory=list)
 
@@ -92,8 +94,16 @@ def cells_of(row):
     verdict = {None: "", True: "met", False: "NOT MET"}[row.met]
     unit = row.unit if row.figure is None else row.figure_unit
     goal = "" if row.goal is None else f"{'>=' if row.at_least else '<='} {row.goal:,} {unit}"
-    return (row.what, with_unit(row.low, row.unit), with_unit(row.middle, row.unit), row.compared,
-            signed(row.figure, row.figure_unit), signed(row.middle_figure, row.figure_unit), goal, verdict)
+    return (
+        row.what,
+        with_unit(row.low, row.unit),
+        with_unit(row.middle, row.unit),
+        row.compared,
+        signed(row.figure, row.figure_unit),
+        signed(row.middle_figure, row.figure_unit),
+        goal,
+        verdict,
+    )
 
 
 def table_of(rows):
@@ -105,8 +115,10 @@ def table_of(rows):
         if row and row.section != section:
             section = row.section
             lines += ["", section]
-        first, *rest = (cell.ljust(width) if i in (0, 3, 6) else cell.rjust(width)
-                        for i, (cell, width) in enumerate(zip(cells, widths)))
+        first, *rest = (
+            cell.ljust(width) if i in (0, 3, 6) else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(cells, widths))
+        )
         line = f"  {first}  {row.note}" if row and row.note else f"  {first}  {'  '.join(rest)}"
         lines.append(line.rstrip())
     return "\n".join(lines)
@@ -118,9 +130,22 @@ def markdown_of(rows):
     for row in rows:
         if row.section != section:
             section = row.section
-            lines += ["", f"**{section}**", "", "| | min | median | | of minima | of pairs | goal |",
-                      "|---|---|---|---|---|---|---|"]
+            lines += [
+                "",
+                f"**{section}**",
+                "",
+                "| | min | median | | of minima | of pairs | goal |",
+                "|---|---|---|---|---|---|---|",
+            ]
         what, low, middle, compared, figure, middle_figure, goal, verdict = cells_of(row)
-        cells = [what, row.note or low, middle, compared, figure, middle_figure, f"{goal}: {verdict}" if verdict else goal]
+        cells = [
+            what,
+            row.note or low,
+            middle,
+            compared,
+            figure,
+            middle_figure,
+            f"{goal}: {verdict}" if verdict else goal,
+        ]
         lines.append(f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |"))
     return "\n".join(lines)

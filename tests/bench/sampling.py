@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Fresh processes, side by side: what all measurements of scripts/bench share."""
+
 import glob
 import json
 import os
@@ -42,8 +43,9 @@ class Machine:
 
     def environment(self, options=None, preload=()):
         """None: without the shim. Else its options; what it writes goes to `self.folder`. `preload` comes behind the shim."""
-        variables = {key: value for key, value in os.environ.items()
-                     if key not in ("LD_PRELOAD", "GPUMEMTRACE_OPTIONS")}
+        variables = {
+            key: value for key, value in os.environ.items() if key not in ("LD_PRELOAD", "GPUMEMTRACE_OPTIONS")
+        }
         if self.libraries:
             variables["LD_LIBRARY_PATH"] = self.libraries
         if options is not None:
@@ -56,8 +58,15 @@ class Machine:
 
     def attempt(self, command, options=None, preload=()):
         """The program's end, whatever it is, with its output."""
-        return subprocess.run(command, env=self.environment(options, preload), cwd=self.folder, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=1800)
+        return subprocess.run(
+            command,
+            env=self.environment(options, preload),
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=1800,
+        )
 
     def run(self, command, options=None, preload=()):
         """The program's output; the end of everything where it failed."""
@@ -81,8 +90,9 @@ class Machine:
         """A program of this folder, for the machine that is measured."""
         out = os.path.join(self.folder, out or os.path.splitext(name)[0])
         if not os.path.exists(out):
-            subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", out, os.path.join(HERE, name), *arguments],
-                           check=True)
+            subprocess.run(
+                [os.environ.get("CC", "cc"), "-O2", "-o", out, os.path.join(HERE, name), *arguments], check=True
+            )
         return out
 
     def take_snapshot(self):
@@ -108,7 +118,7 @@ def alternate(variants, cycles, measure, progress, tell=None):
     """
     samples = {variant: [] for variant in variants}
     for cycle in range(cycles):
-        for variant in list(variants)[::-1 if cycle % 2 else 1]:
+        for variant in list(variants)[:: -1 if cycle % 2 else 1]:
             progress(f"{cycle + 1}/{cycles} {variant}")
             samples[variant].append(measure(variant))
             if tell:

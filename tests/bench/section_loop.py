@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A training loop without the recorder, with it, and with PyTorch's own memory recorders."""
+
 import json
 import os
 import statistics
@@ -47,18 +48,28 @@ def training_loop(machine, effort, progress):
             bytes_per_event.setdefault(variant, []).append(os.path.getsize(snapshot) / events["recorded"])
         return told
 
-    told = alternate(LOOPS, cycles, measure, progress,
-                     lambda sample: f"{sample['wall_ms']:.2f} ms, processor time {sample['cpu_ms']:.2f} ms")
+    told = alternate(
+        LOOPS,
+        cycles,
+        measure,
+        progress,
+        lambda sample: f"{sample['wall_ms']:.2f} ms, processor time {sample['cpu_ms']:.2f} ms",
+    )
 
     def column(key):
         return {variant: [sample[key] for sample in samples] for variant, samples in told.items()}
 
     wall = "training loop, a step in the fastest of some rounds"
     cpu = "training loop, processor time of a step in all threads, the writer's too"
-    rows = [*compare(wall, "ms", column("wall_ms"), SLOWER_GOALS_PERCENT), cheaper_row(wall, column("wall_ms")),
-            *compare(cpu, "ms", column("cpu_ms"), {})]
-    rows += [row_of("size on disk", variant, "bytes/event", values, goal=BYTES_GOAL)
-             for variant, values in bytes_per_event.items()]
+    rows = [
+        *compare(wall, "ms", column("wall_ms"), SLOWER_GOALS_PERCENT),
+        cheaper_row(wall, column("wall_ms")),
+        *compare(cpu, "ms", column("cpu_ms"), {}),
+    ]
+    rows += [
+        row_of("size on disk", variant, "bytes/event", values, goal=BYTES_GOAL)
+        for variant, values in bytes_per_event.items()
+    ]
     return rows
 
 
@@ -97,10 +108,32 @@ def training_turns(machine, effort, progress):
     cpu = {variant: slower_of_pairs(pairs, 1, 3) for variant, pairs in told.items()}
     section = "training loop, a step that is recorded against one that is not, in turns of one process"
     # A single process may have had a quiet hour: the goal is held against the one in the middle.
-    rows = [Row(section, variant, "%", min(values), statistics.median(values), compared="in the middle",
-                figure=statistics.median(values), figure_unit="%", goal=SLOWER_GOALS_PERCENT.get(variant), samples=values)
-            for variant, values in wall.items()]
+    rows = [
+        Row(
+            section,
+            variant,
+            "%",
+            min(values),
+            statistics.median(values),
+            compared="in the middle",
+            figure=statistics.median(values),
+            figure_unit="%",
+            goal=SLOWER_GOALS_PERCENT.get(variant),
+            samples=values,
+        )
+        for variant, values in wall.items()
+    ]
     theirs, ours = (statistics.median(wall[variant]) for variant in (RIVAL, "stacks=all"))
-    rows.append(Row(section, f"{RIVAL}: its overhead against ours", "times", theirs / max(ours, LEAST_PERCENT),
-                    theirs / max(ours, LEAST_PERCENT), at_least=True))
-    return rows + [row_of(section + ", processor time of all threads", variant, "%", values) for variant, values in cpu.items()]
+    rows.append(
+        Row(
+            section,
+            f"{RIVAL}: its overhead against ours",
+            "times",
+            theirs / max(ours, LEAST_PERCENT),
+            theirs / max(ours, LEAST_PERCENT),
+            at_least=True,
+        )
+    )
+    return rows + [
+        row_of(section + ", processor time of all threads", variant, "%", values) for variant, values in cpu.items()
+    ]

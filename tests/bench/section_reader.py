@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The cost of a report by the number of events, compared with the readers of other profilers."""
+
 import os
 
 import rivals
@@ -28,8 +29,18 @@ def reader(machine, effort, progress):
         path = os.path.join(machine.folder, "events.gmt.gz")
         name = f"{millions} million events"
         progress(f"writing {name}")
-        machine.run([os.path.join(machine.build, "tests", "unit", "make_snapshot"), path, f"events={millions}000000",
-                     "threads=2", "sites=500", "depth=10", "live=5000", "level=1"])
+        machine.run(
+            [
+                os.path.join(machine.build, "tests", "unit", "make_snapshot"),
+                path,
+                f"events={millions}000000",
+                "threads=2",
+                "sites=500",
+                "depth=10",
+                "live=5000",
+                "level=1",
+            ]
+        )
         progress(f"reading {name}")
         taken = [time_and_memory([machine.cli, "report", path]) for _ in range(effort.processes(5, 3))]
         os.unlink(path)
@@ -37,9 +48,11 @@ def reader(machine, effort, progress):
         goals = (GOAL_NS, GOAL_MIB) if millions == 10 else (None, None)
         section = "a report by events"
         progress.say(f"{name}: {min(seconds):.2f} s")
-        rows += [by_event(section, name, seconds, millions * 10**6, goals[0]),
-                 by_event(section, f"processor time for {name}", cpu, millions * 10**6),
-                 memory_row(section, f"memory at most for {name}", memory, goals[1])]
+        rows += [
+            by_event(section, name, seconds, millions * 10**6, goals[0]),
+            by_event(section, f"processor time for {name}", cpu, millions * 10**6),
+            memory_row(section, f"memory at most for {name}", memory, goals[1]),
+        ]
     return rows
 
 
@@ -47,16 +60,32 @@ def beside(section, commands, events, machine, effort, progress):
     """Rows of our reader, the first of `commands` (more of ours have its name and more), and others, on the same events; held
     against each other by processor time, which means the same on a busy machine."""
     environment = machine.environment()
-    taken = alternate(commands, effort.processes(5, 2), lambda reader: time_and_memory(commands[reader], environment), progress,
-                      lambda sample: f"{sample[0]:.2f} s, processor time {sample[2]:.2f} s")
-    elapsed, memory, cpu = ({reader: [sample[i] for sample in samples] for reader, samples in taken.items()} for i in range(3))
+    taken = alternate(
+        commands,
+        effort.processes(5, 2),
+        lambda reader: time_and_memory(commands[reader], environment),
+        progress,
+        lambda sample: f"{sample[0]:.2f} s, processor time {sample[2]:.2f} s",
+    )
+    elapsed, memory, cpu = (
+        {reader: [sample[i] for sample in samples] for reader, samples in taken.items()} for i in range(3)
+    )
     rows = [by_event(section, f"{reader}, processor time", seconds, events) for reader, seconds in cpu.items()]
     ours = [(row, name) for row, name in zip(rows, commands) if name.startswith(OURS)]
     for row, reader in [(row, name) for row, name in zip(rows, commands) if not name.startswith(OURS)]:
         for own, name in ours:
             low, middle = times((row.low, row.middle), (own.low, own.middle), LEAST_S)
-            rows.append(Row(section, f"{reader} against {name if own is not rows[0] else 'ours'}", "times", low, middle,
-                            goal=SLOWER_GOALS[reader] if own is rows[0] else None, at_least=True))
+            rows.append(
+                Row(
+                    section,
+                    f"{reader} against {name if own is not rows[0] else 'ours'}",
+                    "times",
+                    low,
+                    middle,
+                    goal=SLOWER_GOALS[reader] if own is rows[0] else None,
+                    at_least=True,
+                )
+            )
     rows += [by_event(section, reader, seconds, events) for reader, seconds in elapsed.items()]
     return rows + [memory_row(section, f"{reader}, memory at most", mebibytes) for reader, mebibytes in memory.items()]
 
@@ -67,7 +96,9 @@ def beside_profilers(machine, effort, progress):
     arguments = ["record", pairs, STACKS, LIVE]
     progress(f"recording {2 * pairs:,} events")
     machine.forget_snapshots()
-    machine.run([machine.python, rivals.DEEP, "-", on_device, *map(str, arguments)], "overflow=wait", preload=[one_page])
+    machine.run(
+        [machine.python, rivals.DEEP, "-", on_device, *map(str, arguments)], "overflow=wait", preload=[one_page]
+    )
     ours = machine.take_snapshot()
     events = machine.report(ours)["events"]["recorded"]
     expected = 2 * pairs - LIVE
@@ -92,14 +123,23 @@ def beside_pytorch(machine, effort, progress):
     rounds = effort.pick(170, 10, 1)
     pickle, page = (os.path.join(machine.folder, name) for name in ("torch.pickle", "page.html"))
     progress("recording a training loop, with PyTorch's recorder too")
-    machine.run_torch([machine.python, os.path.join(HERE, "training_loop.py"), "5", str(rounds), "python", pickle], "overflow=wait")
+    machine.run_torch(
+        [machine.python, os.path.join(HERE, "training_loop.py"), "5", str(rounds), "python", pickle], "overflow=wait"
+    )
     ours = machine.take_snapshot()
     events = machine.report(ours)["events"]["recorded"]
-    return beside(f"reading a training loop's {events:,} events",
-                  {OURS: [machine.cli, "report", "--no-symbol-cache", ours],
-                   OURS + ", symbols kept": [machine.cli, "report", ours],
-                   "_memory_viz.py trace_plot": [machine.python, rivals.memory_viz(machine), "trace_plot", pickle, "-o", page]},
-                  events, machine, effort, progress)
+    return beside(
+        f"reading a training loop's {events:,} events",
+        {
+            OURS: [machine.cli, "report", "--no-symbol-cache", ours],
+            OURS + ", symbols kept": [machine.cli, "report", ours],
+            "_memory_viz.py trace_plot": [machine.python, rivals.memory_viz(machine), "trace_plot", pickle, "-o", page],
+        },
+        events,
+        machine,
+        effort,
+        progress,
+    )
 
 
 def readers(machine, effort, progress):

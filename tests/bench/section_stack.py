@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """One event at the bottom of 30 native and 15 Python frames, beside other profilers: theirs of malloc, ours of cudaMalloc."""
+
 import rivals
 from rivals import DEEP
 from rows import LEAST_NS, Row, added, row_of, times
@@ -7,8 +8,11 @@ from sampling import alternate, runtime_arguments
 
 PLAIN, PLAIN_HOST = "without the shim", "without a profiler, malloc and free"
 OURS = {"stacks=none": "none", "stacks=native": "native", "stacks=all": "all"}
-SHAPES = {"same": "the same stack each time", "counting": "the same stack, in whose innermost frames a counter is saved",
-          "differing": "the innermost 4 to 7 frames differ"}
+SHAPES = {
+    "same": "the same stack each time",
+    "counting": "the same stack, in whose innermost frames a counter is saved",
+    "differing": "the innermost 4 to 7 frames differ",
+}
 EVENT_GOALS_NS = {("differing", "stacks=all"): 200, ("same", "stacks=native"): 60}
 CHEAPER_GOALS = {"differing": 5}
 CHEAPER_THAN = ("memray --native", "heaptrack")
@@ -20,16 +24,22 @@ KINDS = {"cpu_ns": "processor time", "wall_ns": "wall time"}
 def libraries_of(machine):
     """deep.c for the device and for malloc, and what spares the simulated device its system calls."""
     arguments = ["-shared", "-fPIC", "-pthread"]
-    return (machine.compile("deep.c", *arguments, *runtime_arguments(machine), out="deep_device.so"),
-            machine.compile("deep.c", *arguments, "-DHOST_MEMORY", out="deep_host.so"),
-            machine.compile("one_page.c", *arguments, "-D_GNU_SOURCE", out="one_page.so"))
+    return (
+        machine.compile("deep.c", *arguments, *runtime_arguments(machine), out="deep_device.so"),
+        machine.compile("deep.c", *arguments, "-DHOST_MEMORY", out="deep_host.so"),
+        machine.compile("one_page.c", *arguments, "-D_GNU_SOURCE", out="one_page.so"),
+    )
 
 
 def runner_of(machine, library, options, one_page):
     """Runs deep.py with our options, or None, on a library."""
+
     def run(arguments):
         machine.forget_snapshots()
-        return rivals.told_by(machine.run([machine.python, DEEP, "-", library, *map(str, arguments)], options, preload=[one_page]))
+        return rivals.told_by(
+            machine.run([machine.python, DEEP, "-", library, *map(str, arguments)], options, preload=[one_page])
+        )
+
     return run
 
 
@@ -38,7 +48,10 @@ def variants_of(machine, progress):
     on_device, on_host, one_page = libraries_of(machine)
     progress("looking for other profilers")
     usable, missing = rivals.checked(
-        [rivals.Memray("python"), rivals.Memray("native"), rivals.Heaptrack(), *rivals.on_device(machine)], machine, on_host)
+        [rivals.Memray("python"), rivals.Memray("native"), rivals.Heaptrack(), *rivals.on_device(machine)],
+        machine,
+        on_host,
+    )
     variants = {PLAIN: runner_of(machine, on_device, None, one_page)}
     variants |= {name: runner_of(machine, on_device, f"stacks={value}", one_page) for name, value in OURS.items()}
     variants[PLAIN_HOST] = runner_of(machine, on_host, None, one_page)
@@ -66,13 +79,30 @@ def event_rows(samples, missing, bases):
         # Half of what two events without a stack take is one of them; the rest is the stack.
         for variant in ("stacks=native", "stacks=all"):
             low, middle = (whole - none / 2 for whole, none in zip(costs[variant], costs["stacks=none"]))
-            rows.append(Row(section, f"an allocation's event, {variant}", "ns", low, middle,
-                            goal=EVENT_GOALS_NS.get((shape, variant))))
+            rows.append(
+                Row(
+                    section,
+                    f"an allocation's event, {variant}",
+                    "ns",
+                    low,
+                    middle,
+                    goal=EVENT_GOALS_NS.get((shape, variant)),
+                )
+            )
         for rival in bases:
             if rival not in OURS:
                 low, middle = times(costs[rival], costs["stacks=all"], LEAST_NS)
-                rows.append(Row(section, f"{rival} against stacks=all", "times", low, middle, at_least=True,
-                                goal=CHEAPER_GOALS.get(shape) if rival in CHEAPER_THAN else None))
+                rows.append(
+                    Row(
+                        section,
+                        f"{rival} against stacks=all",
+                        "times",
+                        low,
+                        middle,
+                        at_least=True,
+                        goal=CHEAPER_GOALS.get(shape) if rival in CHEAPER_THAN else None,
+                    )
+                )
     return rows
 
 
@@ -86,8 +116,19 @@ def thread_rows(one, two, bases):
             bases_two, bases_one = ([sample[kind] for sample in told[base]] for told in (two, one))
             low, middle = times(added(both, bases_two), added(alone, bases_one), LEAST_NS)
             goal = TWO_THREADS_GOAL if kind == "cpu_ns" and variant == "stacks=all" else None
-            rows.append(row_of(section, variant, "ns", both, compared="added, of one's", figure=low, middle_figure=middle,
-                               figure_unit="times", goal=goal))
+            rows.append(
+                row_of(
+                    section,
+                    variant,
+                    "ns",
+                    both,
+                    compared="added, of one's",
+                    figure=low,
+                    middle_figure=middle,
+                    figure_unit="times",
+                    goal=goal,
+                )
+            )
     return rows
 
 
@@ -115,22 +156,38 @@ def stack(machine, effort, progress):
             return None
         try:
             run = variants[variant]
-            return {"one": run(["measure", count, rounds]), "two": run(["measure", count, rounds, 2]),
-                    "first": run(["first", threads])}
+            return {
+                "one": run(["measure", count, rounds]),
+                "two": run(["measure", count, rounds, 2]),
+                "first": run(["first", threads]),
+            }
         except rivals.Unusable as why:
             failed[variant] = str(why)
             return None
 
     def tell(sample):
-        return "failed" if sample is None else (f"{sample['one']['same']['cpu_ns']:,.0f} ns, differing "
-                                                f"{sample['one']['differing']['cpu_ns']:,.0f} ns, first {sample['first']:,.0f} ns")
+        return (
+            "failed"
+            if sample is None
+            else (
+                f"{sample['one']['same']['cpu_ns']:,.0f} ns, differing "
+                f"{sample['one']['differing']['cpu_ns']:,.0f} ns, first {sample['first']:,.0f} ns"
+            )
+        )
 
     told = alternate(variants, cycles, measure, progress, tell)
     told = {variant: samples for variant, samples in told.items() if variant not in failed}
     bases = {variant: base for variant, base in bases.items() if variant not in failed}
-    one = {shape: {variant: [sample["one"][shape]["cpu_ns"] for sample in samples] for variant, samples in told.items()}
-           for shape in SHAPES}
-    differing = [{variant: [sample[threads]["differing"] for sample in samples] for variant, samples in told.items()}
-                 for threads in ("one", "two")]
-    return [*event_rows(one, {**missing, **failed}, bases), *thread_rows(*differing, bases),
-            *first_rows({variant: [sample["first"] for sample in samples] for variant, samples in told.items()}, bases)]
+    one = {
+        shape: {variant: [sample["one"][shape]["cpu_ns"] for sample in samples] for variant, samples in told.items()}
+        for shape in SHAPES
+    }
+    differing = [
+        {variant: [sample[threads]["differing"] for sample in samples] for variant, samples in told.items()}
+        for threads in ("one", "two")
+    ]
+    return [
+        *event_rows(one, {**missing, **failed}, bases),
+        *thread_rows(*differing, bases),
+        *first_rows({variant: [sample["first"] for sample in samples] for variant, samples in told.items()}, bases),
+    ]

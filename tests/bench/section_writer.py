@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """How many events the writer thread can take, and how long the end of a recorded process waits for it."""
+
 import subprocess
 import time
 
@@ -19,8 +20,15 @@ def record(machine, pairs, options):
     library, _, one_page = libraries_of(machine)
     machine.forget_snapshots()
     command = [machine.python, rivals.DEEP, "-", library, "record", str(pairs), str(STACKS), "0"]
-    with subprocess.Popen(command, env=machine.environment(options, [one_page]), cwd=machine.folder, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command,
+        env=machine.environment(options, [one_page]),
+        cwd=machine.folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
         # Its end, not that of its pipes, which is looked at afterwards; it writes less than they hold.
         status = process.wait()
         ended_ns = time.monotonic_ns()
@@ -43,14 +51,29 @@ def writer(machine, effort, progress):
         told, _ = record(machine, pairs, OURS[variant])
         return {"thread": told["writer_cpu_ns"] / (2 * pairs), "wall": told["loop_wall_ns"] / (2 * pairs)}
 
-    samples = alternate(OURS, effort.processes(7, 3), measure, progress,
-                        lambda sample: f"{sample['thread']:.0f} ns of the writer an event")
+    samples = alternate(
+        OURS,
+        effort.processes(7, 3),
+        measure,
+        progress,
+        lambda sample: f"{sample['thread']:.0f} ns of the writer an event",
+    )
     rows = []
-    for key, section, goal in (("thread", "the writer's thread, processor time of an event", WRITER_GOAL_PER_S),
-                               ("wall", "recording without a rest, wall time of an event", None)):
+    for key, section, goal in (
+        ("thread", "the writer's thread, processor time of an event", WRITER_GOAL_PER_S),
+        ("wall", "recording without a rest, wall time of an event", None),
+    ):
         for variant in OURS:
-            row = row_of(section, variant, "ns", [sample[key] for sample in samples[variant]], compared="so, a second",
-                         figure_unit="events", goal=goal, at_least=True)
+            row = row_of(
+                section,
+                variant,
+                "ns",
+                [sample[key] for sample in samples[variant]],
+                compared="so, a second",
+                figure_unit="events",
+                goal=goal,
+                at_least=True,
+            )
             row.figure, row.middle_figure = 1e9 / row.low, 1e9 / row.middle
             rows.append(row)
     return rows
@@ -60,8 +83,13 @@ def end(machine, effort, progress):
     """From the program's last word to the end of its process, with the interpreter's own end."""
     pairs = effort.pick(5_000_000, 500_000, 5000)
     variants = {PLAIN: None, **OURS}
-    samples = alternate(variants, effort.processes(5, 2), lambda variant: record(machine, pairs, variants[variant])[1], progress,
-                        lambda seconds: f"{seconds:.3f} s")
+    samples = alternate(
+        variants,
+        effort.processes(5, 2),
+        lambda variant: record(machine, pairs, variants[variant])[1],
+        progress,
+        lambda seconds: f"{seconds:.3f} s",
+    )
     rows = []
     for variant, values in samples.items():
         row = row_of(f"the end of a process with {2 * pairs:,} events", variant, "s", values)

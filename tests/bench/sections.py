@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What scripts/bench measures. Each function measures one thing and returns rows of the table; the larger ones have files of
 their own."""
+
 import os
 
 from rows import added, compare, memory_row, row_of
@@ -31,8 +32,13 @@ def exceptions(machine, effort, progress):
             machine.forget_snapshots()
             return float(machine.run(command, variants[variant]))
 
-        samples = alternate(variants, effort.processes(9 if name == "C++" else 5, 3), measure, progress,
-                            lambda value: f"{value:,.0f} ns")
+        samples = alternate(
+            variants,
+            effort.processes(9 if name == "C++" else 5, 3),
+            measure,
+            progress,
+            lambda value: f"{value:,.0f} ns",
+        )
         rows += compare("exceptions", "ns", samples, {f"{name}, with it": SAME_PERCENT})
     return rows
 
@@ -40,14 +46,20 @@ def exceptions(machine, effort, progress):
 def startup(machine, effort, progress):
     rows = []
     for command in (["true"], ["ls", "/usr"]):
-        environments = {f"{command[0]}, {PLAIN}": machine.environment(), f"{command[0]}, with it": machine.environment("")}
+        environments = {
+            f"{command[0]}, {PLAIN}": machine.environment(),
+            f"{command[0]}, with it": machine.environment(""),
+        }
         # The simulated device's folder in front of the library path would count as part of both.
         for variables in environments.values():
             variables.pop("LD_LIBRARY_PATH", None)
-        samples = alternate(environments, effort.pick(500, 100, 3),
-                            lambda variant: spawn_ms(command, environments[variant]), progress)
+        samples = alternate(
+            environments, effort.pick(500, 100, 3), lambda variant: spawn_ms(command, environments[variant]), progress
+        )
         plain, shimmed = samples.values()
-        row = row_of("start-up", f"{command[0]}, with it", "ms", shimmed, compared="more", figure_unit="ms", goal=STARTUP_GOAL_MS)
+        row = row_of(
+            "start-up", f"{command[0]}, with it", "ms", shimmed, compared="more", figure_unit="ms", goal=STARTUP_GOAL_MS
+        )
         row.figure, row.middle_figure = added(shimmed, plain)
         rows += [row_of("start-up", f"{command[0]}, {PLAIN}", "ms", plain), row]
     return rows
@@ -57,8 +69,17 @@ def report(machine, effort, progress):
     synthetic = os.path.join(machine.folder, "million.synthetic")
     files = {"1 million synthetic events": synthetic}
     progress("writing a million events")
-    machine.run([os.path.join(machine.build, "tests", "unit", "make_snapshot"), synthetic, "events=1000000",
-                 "threads=4", "sites=2000", "depth=30", "live=20000"])
+    machine.run(
+        [
+            os.path.join(machine.build, "tests", "unit", "make_snapshot"),
+            synthetic,
+            "events=1000000",
+            "threads=4",
+            "sites=2000",
+            "depth=30",
+            "live=20000",
+        ]
+    )
     if effort.size == "full":
         progress("recording a million events")
         # 1130 events a step; the symbols of PyTorch's libraries are part of such a report.
@@ -93,7 +114,9 @@ def event_cost(machine, effort, progress):
 
     def measure(variant):
         machine.forget_snapshots()
-        return float(machine.run([program, *effort.pick(("5000", "20"), ("5000", "20"), ("500", "2"))], variants[variant][0]))
+        return float(
+            machine.run([program, *effort.pick(("5000", "20"), ("5000", "20"), ("500", "2"))], variants[variant][0])
+        )
 
     samples = alternate(variants, effort.processes(15, 3), measure, progress, lambda value: f"{value:,.0f} ns")
     rows = []
@@ -110,20 +133,31 @@ def event_cost(machine, effort, progress):
 def pauses(machine, effort, progress):
     """Four threads that do nothing but allocate and free: how long a pair of calls takes at worst."""
     program = machine.compile("pauses.c", "-rdynamic", "-pthread", *runtime_arguments(machine))
-    variants = {PLAIN: None, "stacks=none": "stacks=none", "stacks=all": "stacks=all",
-                "stacks=all, overflow=drop": "stacks=all:overflow=drop"}
+    variants = {
+        PLAIN: None,
+        "stacks=none": "stacks=none",
+        "stacks=all": "stacks=all",
+        "stacks=all, overflow=drop": "stacks=all:overflow=drop",
+    }
 
     def measure(variant):
         machine.forget_snapshots()
         told = machine.run([program, "4", effort.pick("50000", "50000", "1000")], variants[variant])
         return [float(value) for value in told.split()]
 
-    samples = alternate(variants, effort.processes(11, 3), measure, progress,
-                        lambda times: f"longest {times[-1] / 1000:,.0f} us")
-    return [row_of("a pair of calls in one of four busy threads", f"{variant}: {name}", "us",
-                   [value / 1000 for value in values])
-            for variant in variants
-            for name, values in zip(("median", "99.99 %", "longest"), zip(*samples[variant]))]
+    samples = alternate(
+        variants, effort.processes(11, 3), measure, progress, lambda times: f"longest {times[-1] / 1000:,.0f} us"
+    )
+    return [
+        row_of(
+            "a pair of calls in one of four busy threads",
+            f"{variant}: {name}",
+            "us",
+            [value / 1000 for value in values],
+        )
+        for variant in variants
+        for name, values in zip(("median", "99.99 %", "longest"), zip(*samples[variant]))
+    ]
 
 
 SECTIONS = {

@@ -3,6 +3,7 @@
 
 No time is looked at. With GMT_TEST_LONG each section runs once, with tiny counts.
 """
+
 import collections
 import json
 import os
@@ -21,8 +22,9 @@ import tap
 from snapshots import BUILD, CUDA, SHIM, Recording, records
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-DEEP_DEVICE, DEEP_HOST, ONE_PAGE = (os.path.join(BUILD, "tests", "bench", f"lib{name}.so")
-                                    for name in ("deep-device", "deep-host", "one-page"))
+DEEP_DEVICE, DEEP_HOST, ONE_PAGE = (
+    os.path.join(BUILD, "tests", "bench", f"lib{name}.so") for name in ("deep-device", "deep-host", "one-page")
+)
 DEEP = [sys.executable, os.path.join(HERE, "deep.py"), "-"]
 
 
@@ -55,26 +57,39 @@ class Figures(unittest.TestCase):
         self.assertIsNone(rows.Row("", "", low=4).met)
 
     def test_a_table_says_goals_verdicts_and_why_a_row_is_empty(self):
-        text = rows.table_of([rows.row_of("one", "slow", "ns", [400, 300], goal=200),
-                              rows.Row("one", "cheap", "times", 20, 21, goal=15, at_least=True),
-                              rows.Row("two", "absent", note="not here: no network")])
-        slow, cheap, absent = (next(line for line in text.splitlines() if name in line) for name in ("slow", "cheap", "absent"))
+        text = rows.table_of(
+            [
+                rows.row_of("one", "slow", "ns", [400, 300], goal=200),
+                rows.Row("one", "cheap", "times", 20, 21, goal=15, at_least=True),
+                rows.Row("two", "absent", note="not here: no network"),
+            ]
+        )
+        slow, cheap, absent = (
+            next(line for line in text.splitlines() if name in line) for name in ("slow", "cheap", "absent")
+        )
         self.assertRegex(slow, r"300 ns +350 ns +<= 200 ns +NOT MET$")
         self.assertRegex(cheap, r"20.0 times +21.0 times +>= 15 times +met$")
         self.assertRegex(absent, r"absent +not here: no network$")
         self.assertEqual([line for line in text.splitlines() if line in ("one", "two")], ["one", "two"])
 
     def test_a_table_for_the_documentation_has_the_same_cells(self):
-        text = rows.markdown_of([rows.row_of("one", "slow", "ns", [400, 300], goal=200),
-                                 rows.Row("two", "absent", note="not here")])
-        self.assertEqual([line for line in text.splitlines() if "slow" in line or "absent" in line or "**" in line],
-                         ["**one**", "| slow | 300 ns | 350 ns | | | | <= 200 ns: NOT MET |",
-                          "**two**", "| absent | not here | | | | | |"])
+        text = rows.markdown_of(
+            [rows.row_of("one", "slow", "ns", [400, 300], goal=200), rows.Row("two", "absent", note="not here")]
+        )
+        self.assertEqual(
+            [line for line in text.splitlines() if "slow" in line or "absent" in line or "**" in line],
+            [
+                "**one**",
+                "| slow | 300 ns | 350 ns | | | | <= 200 ns: NOT MET |",
+                "**two**",
+                "| absent | not here | | | | | |",
+            ],
+        )
 
     def test_variants_take_turns_and_each_second_round_runs_backwards(self):
         order = []
         samples = sampling.alternate("abc", 3, lambda variant: order.append(variant) or len(order), Quiet())
-        self.assertEqual("".join(order), "abc" "cba" "abc")
+        self.assertEqual("".join(order), "abccbaabc")
         self.assertEqual(samples, {"a": [1, 6, 7], "b": [2, 5, 8], "c": [3, 4, 9]})
 
     def test_the_number_of_processes_is_the_users_where_one_is_given(self):
@@ -89,10 +104,18 @@ class Figures(unittest.TestCase):
         self.assertIsNone(row.met)  # the goal is withdrawn
 
     def test_an_event_with_its_stack_is_what_is_added_without_half_of_two_events(self):
-        by_variant = {"without the shim": [100], "stacks=none": [200], "stacks=native": [230], "stacks=all": [260],
-                      section_stack.PLAIN_HOST: [50], "heaptrack": [1650]}
+        by_variant = {
+            "without the shim": [100],
+            "stacks=none": [200],
+            "stacks=native": [230],
+            "stacks=all": [260],
+            section_stack.PLAIN_HOST: [50],
+            "heaptrack": [1650],
+        }
         bases = dict.fromkeys(section_stack.OURS, "without the shim") | {"heaptrack": section_stack.PLAIN_HOST}
-        found = {row.what: row for row in section_stack.event_rows({"differing": by_variant}, {"memray": "no pip"}, bases)}
+        found = {
+            row.what: row for row in section_stack.event_rows({"differing": by_variant}, {"memray": "no pip"}, bases)
+        }
         self.assertEqual(found["an allocation's event, stacks=native"].low, 80)
         self.assertEqual(found["an allocation's event, stacks=all"].low, 110)
         self.assertEqual(found["heaptrack against stacks=all"].low, 10)
@@ -103,8 +126,11 @@ class Figures(unittest.TestCase):
         def of(cpu_ns, wall_ns):
             return [{"cpu_ns": cpu_ns, "wall_ns": wall_ns}]
 
-        found = section_stack.thread_rows({"plain": of(100, 100), "stacks=all": of(300, 300)},
-                                          {"plain": of(150, 200), "stacks=all": of(400, 900)}, {"stacks=all": "plain"})
+        found = section_stack.thread_rows(
+            {"plain": of(100, 100), "stacks=all": of(300, 300)},
+            {"plain": of(150, 200), "stacks=all": of(400, 900)},
+            {"stacks=all": "plain"},
+        )
         self.assertEqual([row.figure for row in found], [1.25, 3.5])
         self.assertEqual([row.met for row in found], [False, None])
 
@@ -112,8 +138,10 @@ class Figures(unittest.TestCase):
 class OthersWords(unittest.TestCase):
     def test_the_allocations_that_memray_and_heaptrack_counted_are_found(self):
         memray = "📏 Total allocations:\n\t12,345\n\n📦 Total memory allocated:\n\t2.006GB\n"
-        heaptrack = ("total runtime: 0.30s.\ncalls to allocation functions: 54321 (181070/s)\n"
-                     "temporary memory allocations: 7 (23/s)\n")
+        heaptrack = (
+            "total runtime: 0.30s.\ncalls to allocation functions: 54321 (181070/s)\n"
+            "temporary memory allocations: 7 (23/s)\n"
+        )
         self.assertEqual(rivals.counted(memray, rivals.Memray.count_label), 12345)
         self.assertEqual(rivals.counted(heaptrack, rivals.Heaptrack.count_label), 54321)
         with self.assertRaisesRegex(rivals.Unusable, "does not say"):
@@ -127,7 +155,9 @@ class OthersWords(unittest.TestCase):
         self.assertAlmostEqual(cpu, 50)
 
     def test_what_a_loop_told_is_found_among_a_rivals_own_words(self):
-        text = 'heaptrack output will be written to "x"\n{"same": 1}\nHeaptrack finished! Now run:\n\n  zstd -dc < "x"\n'
+        text = (
+            'heaptrack output will be written to "x"\n{"same": 1}\nHeaptrack finished! Now run:\n\n  zstd -dc < "x"\n'
+        )
         self.assertEqual(rivals.told_by(text), {"same": 1})
         self.assertEqual(rivals.told_by("starting\n2524.5\n"), 2524.5)
         with self.assertRaisesRegex(rivals.Unusable, "cannot open display"):
@@ -156,13 +186,15 @@ class OthersWords(unittest.TestCase):
 class Loops(unittest.TestCase):
     def lengths(self, arguments, kind, options):
         """How often there are how many items in the stacks, or frames, of the allocations that deep.py's loop made."""
-        run = Recording([*DEEP, DEEP_DEVICE, *arguments], {**options, "samples": "off"},
-                        preload=os.pathsep.join([SHIM, ONE_PAGE]))
+        run = Recording(
+            [*DEEP, DEEP_DEVICE, *arguments], {**options, "samples": "off"}, preload=os.pathsep.join([SHIM, ONE_PAGE])
+        )
         self.assertEqual(run.code, 0, run.err)
         items = {record["id"]: len(record["items"]) for record in records(run.file, kind)}
         field = "stack" if kind == "stack" else "frames"
-        return collections.Counter(items[event[field]] for event in run.events(CUDA)
-                                   if event[field] and event["size_bytes"] == 4096)
+        return collections.Counter(
+            items[event[field]] for event in run.events(CUDA) if event[field] and event["size_bytes"] == 4096
+        )
 
     def test_the_loop_of_one_stack_is_thirty_native_and_fifteen_python_frames_deep(self):
         self.assertEqual(self.lengths(["record", "200", "1", "0"], "stack", {"stacks": "native"}), {30: 300})
@@ -174,12 +206,18 @@ class Loops(unittest.TestCase):
 
     def test_the_loop_measures_both_shapes_in_as_many_threads_as_it_is_told(self):
         for library in (DEEP_DEVICE, DEEP_HOST):
-            run = subprocess.run([*DEEP, library, "measure", "50", "2", "2"], capture_output=True, text=True,
-                                 env={**os.environ, "LD_LIBRARY_PATH": os.path.join(BUILD, "simcuda")})
+            run = subprocess.run(
+                [*DEEP, library, "measure", "50", "2", "2"],
+                capture_output=True,
+                text=True,
+                env={**os.environ, "LD_LIBRARY_PATH": os.path.join(BUILD, "simcuda")},
+            )
             self.assertEqual(run.returncode, 0, run.stderr)
             told = json.loads(run.stdout)
-            self.assertEqual({shape: of["frames"] for shape, of in told.items()},
-                             dict.fromkeys(("same", "counting", "differing"), [30, 15]))
+            self.assertEqual(
+                {shape: of["frames"] for shape, of in told.items()},
+                dict.fromkeys(("same", "counting", "differing"), [30, 15]),
+            )
 
 
 @unittest.skipUnless(os.environ.get("GMT_TEST_LONG"), "takes long: scripts/test --long")
@@ -187,7 +225,14 @@ class Sections(unittest.TestCase):
     def test_each_section_runs_and_fills_its_rows(self):
         for name in sections.SECTIONS:
             with self.subTest(name):
-                command = [os.path.join(sampling.SOURCE, "scripts", "bench"), "--build", BUILD, "--tiny", "--json", name]
+                command = [
+                    os.path.join(sampling.SOURCE, "scripts", "bench"),
+                    "--build",
+                    BUILD,
+                    "--tiny",
+                    "--json",
+                    name,
+                ]
                 run = subprocess.run(command, capture_output=True, text=True)
                 self.assertEqual(run.returncode, 0, run.stderr)
                 told = json.loads(run.stdout)["rows"]

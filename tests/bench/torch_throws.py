@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """torch_throws.py COUNT ROUNDS: processor nanoseconds of one C++ exception that
 PyTorch throws to Python, in the fastest round."""
+
 import sys
 import time
 

@@ -5,6 +5,7 @@ The third argument turns PyTorch's own memory recorder on, or its profiler with 
 a step in the fastest round, and processor milliseconds of a step over all rounds and all threads. The profiler is started and
 ended with each round, for it keeps all in memory; what it does then is not measured. PICKLE gets what the recorder has.
 """
+
 import contextlib
 import json
 import os
@@ -19,7 +20,9 @@ import transformer_loop as loop
 
 
 def profiler():
-    return torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True, with_stack=True)
+    return torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True, with_stack=True
+    )
 
 
 def main():

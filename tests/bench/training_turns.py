@@ -6,6 +6,7 @@ PyTorch reports of its blocks goes to the shim or past it. Or it is PyTorch's ow
 is STEPS steps, behind one that is not counted; which of a pair comes first is drawn by lot. Prints JSON: for each pair, wall and
 processor milliseconds of a step recorded, and of one that is not.
 """
+
 import ctypes
 import json
 import os
@@ -31,8 +32,13 @@ def address_of(library, symbol):
     with open("/proc/self/maps", encoding="utf-8") as maps:
         mapped = [line.split() for line in maps]
     place, path = next((line[0], line[5]) for line in mapped if len(line) > 5 and os.path.basename(line[5]) == library)
-    told = subprocess.run(["nm", "-D", "--defined-only", path], env={"PATH": os.environ["PATH"]}, capture_output=True, text=True,
-                          check=True)
+    told = subprocess.run(
+        ["nm", "-D", "--defined-only", path],
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     offset = next(line.split()[0] for line in told.stdout.splitlines() if line.split()[-1] == symbol)
     return int(place.split("-")[0], 16) + int(offset, 16)
 
@@ -40,15 +46,20 @@ def address_of(library, symbol):
 def switch_of(recorder):
     if recorder == "shim":
         report_to = ctypes.CDLL(None).bench_report_to
-        ways = {on: ctypes.c_void_p(address_of(library, REPORT))
-                for on, library in ((True, "libgpumemtrace.so"), (False, "libc10.so"))}
+        ways = {
+            on: ctypes.c_void_p(address_of(library, REPORT))
+            for on, library in ((True, "libgpumemtrace.so"), (False, "libc10.so"))
+        }
         return lambda on: report_to(ways[on])
 
     def switch(on):
         if on:
-            torch.cuda.memory._record_memory_history(enabled="all", context="all", stacks=recorder, max_entries=1_000_000)
+            torch.cuda.memory._record_memory_history(
+                enabled="all", context="all", stacks=recorder, max_entries=1_000_000
+            )
         else:
             torch.cuda.memory._record_memory_history(enabled=None)
+
     return switch
 
 

@@ -4,6 +4,7 @@
 A preload that is linked to libunwind puts that library's _Unwind_* functions in front of libgcc's, and
 every C++ exception of the host then costs fourteen times as much.
 """
+
 import collections
 import glob
 import os
@@ -17,16 +18,52 @@ from snapshots import SHIM, Recording, built
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-LIBC = {"dlsym", "dlvsym", "dlerror", "dlclose", "_exit", "_Exit", "getenv", "execve", "execv", "execvp", "execvpe",
-        "execl", "execle", "execlp", "fexecve", "execveat", "_Fork", "pthread_exit", "setuid", "setreuid",
-        "setresuid"}
+LIBC = {
+    "dlsym",
+    "dlvsym",
+    "dlerror",
+    "dlclose",
+    "_exit",
+    "_Exit",
+    "getenv",
+    "execve",
+    "execv",
+    "execvp",
+    "execvpe",
+    "execl",
+    "execle",
+    "execlp",
+    "fexecve",
+    "execveat",
+    "_Fork",
+    "pthread_exit",
+    "setuid",
+    "setreuid",
+    "setresuid",
+}
 PRIVATE = {"gmto", "gmtp2", "gmtsysc"}
 # What the audit library calls.
 AUDIT = {"gpumemtrace_audit_object", "gpumemtrace_audit_bind"}
 NVTX = {"InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension"}
-MARKS = {f"gpumemtrace_{name}" for name in (
-    "step", "phase_push", "phase_pop", "mark", "is_recording", "pause", "resume", "snapshot",
-    "heap", "heap_resize", "heap_reset", "heap_end", "suballoc", "subfree")}
+MARKS = {
+    f"gpumemtrace_{name}"
+    for name in (
+        "step",
+        "phase_push",
+        "phase_pop",
+        "mark",
+        "is_recording",
+        "pause",
+        "resume",
+        "snapshot",
+        "heap",
+        "heap_resize",
+        "heap_reset",
+        "heap_end",
+        "suballoc",
+        "subfree",
+    )
+}
 
 UNWINDER = "_Unwind_RaiseException"
 STRANGERS = ("libgmtunw.so.8", "libgmtl.so.5")
@@ -55,7 +92,8 @@ class Loading:
         self.recording = Recording(
             [built("thrower"), built("libthrows.so"), "3"],
             preload=preload,
-            environment={"LD_DEBUG": "bindings,scopes", "LD_DEBUG_OUTPUT": os.path.join(folder, "log")})
+            environment={"LD_DEBUG": "bindings,scopes", "LD_DEBUG_OUTPUT": os.path.join(folder, "log")},
+        )
         # env(1), which puts the preload in place, becomes the program: one process, two programs.
         (path,) = glob.glob(os.path.join(folder, "log.*"))
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -63,8 +101,9 @@ class Loading:
         bindings = re.findall(r"binding file (\S+) \[\d+\] to (\S+) \[\d+\]: \w+ symbol `(\w+)'", text)
         self.bindings = [Binding(*map(os.path.basename, (by, to)), symbol) for by, to, symbol in bindings]
         # "scope 0" of an object is the global one; an object that is opened later adds its own.
-        self.global_scope = {os.path.basename(path) for scope in re.findall(r"scope 0: (.*)", text)
-                             for path in scope.split()}
+        self.global_scope = {
+            os.path.basename(path) for scope in re.findall(r"scope 0: (.*)", text) for path in scope.split()
+        }
 
     def unwinders(self):
         """Whose function throws, for all but libunwind, which would throw with its own."""
@@ -109,7 +148,9 @@ class Object(unittest.TestCase):
         self.assertIn("libc.so.6", needed)
         self.assertEqual({name for name in needed if not name.startswith("ld-linux")}, {"libc.so.6"})
 
-    def test_it_exports_the_hooks_some_of_libc_nvtxs_entries_marks_two_for_its_audit_library_and_three_for_libunwind_alone(self):
+    def test_it_exports_the_hooks_some_of_libc_nvtxs_entries_marks_two_for_its_audit_library_and_three_for_libunwind_alone(
+        self,
+    ):
         rows = [line.split() for line in readelf("--dyn-syms").splitlines()]
         rows = [row for row in rows if len(row) >= 8 and row[0].endswith(":") and row[6] not in ("UND", "Ndx")]
         self.assertEqual({row[7] for row in rows}, hooked_symbols() | LIBC | AUDIT | NVTX | MARKS | PRIVATE)

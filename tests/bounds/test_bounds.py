@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Long runs: the sizes of files and memory stay within their limits, and the totals equal the program's and the driver's."""
+
 import collections
 import contextlib
 import glob
@@ -40,14 +41,22 @@ class Run:
         test.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.path = os.path.join(self.folder, "a.gmt.gz")
         options = {"output": self.path, "verbosity": "2", "overflow": "wait", **(options or {})}
-        environment = {**os.environ, "LD_LIBRARY_PATH": SIMCUDA, "SIMCUDA_HOLLOW": "1",
-                       "GPUMEMTRACE_OPTIONS": ":".join(f"{key}='{value}'" for key, value in options.items())}
+        environment = {
+            **os.environ,
+            "LD_LIBRARY_PATH": SIMCUDA,
+            "SIMCUDA_HOLLOW": "1",
+            "GPUMEMTRACE_OPTIONS": ":".join(f"{key}='{value}'" for key, value in options.items()),
+        }
         self.largest_bytes = 0
         self.files_seen = set()
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
             self.process = subprocess.Popen(
                 ["env", f"LD_PRELOAD={SHIM}", LONG_RUN, str(events), str(threads), str(rate), "1"],
-                stdout=out, stderr=err, env=environment, cwd=self.folder)
+                stdout=out,
+                stderr=err,
+                env=environment,
+                cwd=self.folder,
+            )
             watch = threading.Thread(target=self.watch)
             watch.start()
             try:
@@ -102,7 +111,9 @@ class Run:
                 continue
             seen, before = seen + (number != before), number
             time.sleep(0.001)
-        assert seen >= count, f"nothing was folded: {self.said() if self.process.poll() is None else self.process.returncode}"
+        assert seen >= count, (
+            f"nothing was folded: {self.said() if self.process.poll() is None else self.process.returncode}"
+        )
 
     def wait_until(self, condition, what):
         deadline = time.monotonic() + NEVER_S
@@ -118,13 +129,16 @@ class Run:
         def drops():
             shutil.copy(path or self.path, copy.name)
             return any("max_size" in row["reason"] for row in records(copy.name, "drop"))
+
         self.wait_until(drops, "a full file")
 
 
 def sites_of(found):
     return collections.Counter(
-        tuple(site[key] for key in SITE_KEYS) for site in found["sites"]
-        if site["layer"] == "cuda" and site["space"] == "device" and site["allocs"])
+        tuple(site[key] for key in SITE_KEYS)
+        for site in found["sites"]
+        if site["layer"] == "cuda" and site["space"] == "device" and site["allocs"]
+    )
 
 
 class Accounting(unittest.TestCase):
@@ -143,7 +157,8 @@ class Accounting(unittest.TestCase):
             return found
         self.assertEqual(
             (counted, layer["live_bytes"], layer["live_blocks"], layer["peak_bytes"], layer["peak_blocks"]),
-            tuple(accounting[key] for key in ("calls", "live_bytes", "live_blocks", "peak_bytes", "peak_blocks")))
+            tuple(accounting[key] for key in ("calls", "live_bytes", "live_blocks", "peak_bytes", "peak_blocks")),
+        )
         self.assertEqual(sites_of(found), collections.Counter(tuple(site) for site in accounting["sites"]))
         self.assertTrue(found["complete"])
         return found
@@ -159,11 +174,16 @@ class Bounds(Accounting):
         return run
 
     def test_a_run_of_millions_of_events_stays_within_its_bounds_and_is_exact(self):
-        run = self.run_checked(EVENTS, options={"mode": "window", "window": "20000", "max_size": "8MiB"},
-                               timeout=NEVER_S if EVENTS < 10**7 else None)
+        run = self.run_checked(
+            EVENTS,
+            options={"mode": "window", "window": "20000", "max_size": "8MiB"},
+            timeout=NEVER_S if EVENTS < 10**7 else None,
+        )
         self.check_books(run)
-        print(f"# {run.accounting['calls']} events in {run.accounting['seconds']} s, {run.folds} folds, at most "
-              f"{run.largest_bytes} bytes of files, {run.accounting['memory_kib']} KiB of memory")
+        print(
+            f"# {run.accounting['calls']} events in {run.accounting['seconds']} s, {run.folds} folds, at most "
+            f"{run.largest_bytes} bytes of files, {run.accounting['memory_kib']} KiB of memory"
+        )
         self.assertGreater(run.folds, EVENTS / 10**6)
         self.assertLessEqual(run.largest_bytes, 8 * MIB)
         self.assertLess(run.accounting["memory_kib"], 64 * 1024)
@@ -219,6 +239,7 @@ class Files(Accounting):
             os.unlink(run.path)
             run.wait_until(lambda: REMOVED in run.said(), "a word that it is gone")
             time.sleep(2)  # in which it would fold again
+
         run = Run(self, 10**9, rate=STEADY, options=OFTEN, meanwhile=remove)
         self.assertEqual(run.code, 0, run.err)
         self.assertEqual(os.listdir(run.folder), [])
@@ -230,6 +251,7 @@ class Files(Accounting):
             os.rename(run.path, os.path.join(run.folder, "b.gmt.gz"))
             run.path = os.path.join(run.folder, "b.gmt.gz")
             run.wait_for_folds()
+
         run = Run(self, 10**9, rate=STEADY, options=OFTEN, meanwhile=move)
         self.assertEqual(run.code, 0, run.err)
         self.assertEqual(os.listdir(run.folder), ["b.gmt.gz"])
@@ -243,6 +265,7 @@ class Files(Accounting):
             with open(run.path, "w") as file:
                 file.write("somebody's")
             time.sleep(3)
+
         run = Run(self, 10**9, rate=STEADY, options=OFTEN, meanwhile=replace)
         self.assertEqual(run.code, 0, run.err)
         with open(run.path) as file:
@@ -252,10 +275,12 @@ class Files(Accounting):
     @unittest.skipUnless(LONG, "takes long: scripts/test --long")
     def test_what_lies_where_the_temporary_file_would_is_neither_followed_nor_touched(self):
         with tempfile.NamedTemporaryFile("w+") as victim:
+
             def plant(run):
                 run.wait_until(lambda: os.path.exists(run.path), "the file")
                 os.symlink(victim.name, run.path + ".fold")
                 run.wait_for_folds(2)
+
             run = Run(self, 10**9, rate=STEADY, options=OFTEN, meanwhile=plant)
             self.assertEqual(run.code, 0, run.err)
             self.assertEqual(os.path.getsize(victim.name), 0)
@@ -267,6 +292,7 @@ class Files(Accounting):
             run.wait_until(lambda: os.path.exists(run.path), "the file")
             os.chmod(run.folder, 0o500)
             run.wait_until(lambda: "could not be folded" in run.said(), "a fold that is refused")
+
         if os.geteuid() == 0:
             self.skipTest("root may write everywhere")
         run = Run(self, 10**9, rate=STEADY, options=OFTEN, meanwhile=close)
@@ -279,6 +305,7 @@ class Files(Accounting):
             run.wait_for_folds()
             os.chmod(run.path, 0o640)
             run.wait_for_folds()
+
         run = Run(self, 10**9, rate=STEADY, options=OFTEN, meanwhile=open_up)
         self.assertEqual(os.stat(run.path).st_mode & 0o777, 0o640)
 
@@ -292,11 +319,16 @@ class Files(Accounting):
                 run.copy = os.path.join(run.folder, "copy")
                 shutil.copy(run.path, run.copy)
                 found = report(run.copy)
-                counted = sum(layer["alloc_count"] + layer["free_count"] for device in found["devices"]
-                              for layer in device["layers"] if layer["layer"] == "cuda")
+                counted = sum(
+                    layer["alloc_count"] + layer["free_count"]
+                    for device in found["devices"]
+                    for layer in device["layers"]
+                    if layer["layer"] == "cuda"
+                )
                 self.assertGreaterEqual(counted, run.counted)
                 run.counted = counted
             os.unlink(run.copy)
+
         Run.counted = 0
         run = Run(self, 10**9, rate=STEADY, options=OFTEN, meanwhile=read)
         self.assertEqual(run.code, 0, run.err)
@@ -306,11 +338,13 @@ class Files(Accounting):
     def test_killed_at_any_moment_it_leaves_a_whole_file_and_the_next_run_clears_the_rest_away(self):
         left = 0
         for _ in range(50):
+
             def kill(run):
                 run.wait_for_folds()
                 while not glob.glob(run.path + ".fold*") and run.process.poll() is None:
                     pass
                 run.process.send_signal(signal.SIGKILL)
+
             run = Run(self, 10**9, threads=1, options=OFTEN, meanwhile=kill)
             self.assertEqual(run.code, -signal.SIGKILL)
             found = report(run.path)
@@ -320,10 +354,17 @@ class Files(Accounting):
             left += len(others)
             if others:
                 again = subprocess.run(
-                    ["env", f"LD_PRELOAD={SHIM}", LONG_RUN, "200000", "1", str(RATE), "1"], cwd=run.folder, timeout=200,
+                    ["env", f"LD_PRELOAD={SHIM}", LONG_RUN, "200000", "1", str(RATE), "1"],
+                    cwd=run.folder,
+                    timeout=200,
                     capture_output=True,
-                    env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA, "SIMCUDA_HOLLOW": "1",
-                         "GPUMEMTRACE_OPTIONS": "output=again.gmt.gz:" + ":".join(f"{k}={v}" for k, v in OFTEN.items())})
+                    env={
+                        **os.environ,
+                        "LD_LIBRARY_PATH": SIMCUDA,
+                        "SIMCUDA_HOLLOW": "1",
+                        "GPUMEMTRACE_OPTIONS": "output=again.gmt.gz:" + ":".join(f"{k}={v}" for k, v in OFTEN.items()),
+                    },
+                )
                 self.assertEqual(again.returncode, 0)
                 self.assertEqual(glob.glob(run.path + ".fold*"), [])
                 break
@@ -334,10 +375,19 @@ class Files(Accounting):
         def start_another(run):
             run.wait_for_folds()
             other = subprocess.run(
-                ["env", f"LD_PRELOAD={SHIM}", LONG_RUN, "200000", "1", str(RATE), "2"], cwd=run.folder, timeout=200,
-                capture_output=True, env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA, "SIMCUDA_HOLLOW": "1", "GPUMEMTRACE_OPTIONS":
-                                          "output=other.gmt.gz:" + ":".join(f"{k}={v}" for k, v in OFTEN.items())})
+                ["env", f"LD_PRELOAD={SHIM}", LONG_RUN, "200000", "1", str(RATE), "2"],
+                cwd=run.folder,
+                timeout=200,
+                capture_output=True,
+                env={
+                    **os.environ,
+                    "LD_LIBRARY_PATH": SIMCUDA,
+                    "SIMCUDA_HOLLOW": "1",
+                    "GPUMEMTRACE_OPTIONS": "output=other.gmt.gz:" + ":".join(f"{k}={v}" for k, v in OFTEN.items()),
+                },
+            )
             self.assertEqual(other.returncode, 0)
+
         run = Run(self, 10**9, rate=STEADY, options=OFTEN, meanwhile=start_another)
         self.assertEqual(run.code, 0, run.err)
         self.assertNotIn("could not be folded", run.err)
@@ -374,6 +424,7 @@ class Files(Accounting):
             run.wait_until_drops()
             resource.prlimit(run.process.pid, resource.RLIMIT_NOFILE, before)
             run.wait_for_folds()
+
         run = Run(self, 10**10, options={"mode": "window", "window": "20000", "max_size": "4MiB"}, meanwhile=deny)
         self.assertEqual(run.code, 0, run.err)
         self.assertIn("could not be folded", run.err)
@@ -393,6 +444,7 @@ class Files(Accounting):
             os.link(run.path, os.path.join(run.folder, "other"))
             os.unlink(run.path)
             run.wait_until_drops(os.path.join(run.folder, "other"))
+
         run = Run(self, 10**9, options={"max_size": "1MiB", "mode": "full"}, meanwhile=unlink)
         self.assertEqual(run.code, 0, run.err)
         size = os.fstat(run.fd).st_size

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A program under the recorder that obeys the test while the test makes faults around it."""
+
 import atexit
 import contextlib
 import ctypes
@@ -73,8 +74,9 @@ def fill(folder, keep_bytes=0):
 class Host:
     """faults-host under the recorder. It is told one command at a time, by calling it, and ended by end()."""
 
-    def __init__(self, options=None, environment=None, folder=None, around=(), faults=None, streams="",
-                 is_reachable=False):
+    def __init__(
+        self, options=None, environment=None, folder=None, around=(), faults=None, streams="", is_reachable=False
+    ):
         """`is_reachable`: another user is to run it, who may not be able to read the build folder."""
         self.work = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         atexit.register(shutil.rmtree, self.work, ignore_errors=True)
@@ -83,7 +85,9 @@ class Host:
         self.around, self.streams = list(around), streams
         settings = {"output": os.path.join(self.folder, "%p.gmt.gz"), **(options or {})}
         text = ":".join(f"{key}='{value}'" for key, value in settings.items() if value is not None)
-        self.program, shim, simcuda = (other_users.reachable(path) if is_reachable else path for path in (HOST, SHIM, SIMCUDA))
+        self.program, shim, simcuda = (
+            other_users.reachable(path) if is_reachable else path for path in (HOST, SHIM, SIMCUDA)
+        )
         self.variables = {**os.environ, "LD_LIBRARY_PATH": simcuda, **(environment or {})}
         self.errors = os.path.join(self.work, "stderr")
         recorded = {**self.variables, "GPUMEMTRACE_OPTIONS": text, **(faults or {})}
@@ -95,8 +99,15 @@ class Host:
         if self.streams:
             command = ["sh", "-c", f'exec "$@" {self.streams}', "sh", *command]
         with open(errors, "ab") as stderr:
-            return subprocess.Popen([*self.around, *command], env=variables, cwd=self.work, text=True,
-                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr)
+            return subprocess.Popen(
+                [*self.around, *command],
+                env=variables,
+                cwd=self.work,
+                text=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+            )
 
     def __call__(self, *commands):
         for command in commands:
@@ -116,9 +127,11 @@ class Host:
 
     def wait_for_events(self, least):
         """So many are in the file itself."""
+
         def are_there():
             done = cli("info", "--json", self.file) if self.files else None
             return done and done.stdout and json.loads(done.stdout)["events"] >= least
+
         wait_until(are_there, f"{least} events in the file")
 
     def begin_faults(self):
@@ -141,7 +154,9 @@ class Host:
 
     @property
     def files(self):
-        return [os.path.join(top, name) for top, _, names in os.walk(self.folder) for name in names if ".gmt.gz" in name]
+        return [
+            os.path.join(top, name) for top, _, names in os.walk(self.folder) for name in names if ".gmt.gz" in name
+        ]
 
     @property
     def file(self):
@@ -203,5 +218,19 @@ class Faults(unittest.TestCase):
         self.assertEqual(host.files, [])
 
 
-__all__ = ["ALLOC", "FREE", "ONCE", "WAIT_S", "Faults", "Host", "cli", "fill", "needs_mounts", "needs_tool", "tmpfs", "wait_until",
-           "without", "report"]
+__all__ = [
+    "ALLOC",
+    "FREE",
+    "ONCE",
+    "WAIT_S",
+    "Faults",
+    "Host",
+    "cli",
+    "fill",
+    "needs_mounts",
+    "needs_tool",
+    "tmpfs",
+    "wait_until",
+    "without",
+    "report",
+]

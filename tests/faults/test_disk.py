@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Faults of the output file: the program continues, prints one line, and the file states what it lacks."""
+
 import os
 import shutil
 
@@ -63,8 +64,14 @@ class Space(Faults):
 
     def test_errors_that_may_pass_are_waited_for(self):
         hosts = []
-        for error, words in (("ENOSPC", "No space"), ("EDQUOT", "quota"), ("EIO", "Input/output"), ("ESTALE", "Stale"),
-                             ("EROFS", "Read-only"), ("ENOMEM", "memory")):
+        for error, words in (
+            ("ENOSPC", "No space"),
+            ("EDQUOT", "quota"),
+            ("EIO", "Input/output"),
+            ("ESTALE", "Stale"),
+            ("EROFS", "Read-only"),
+            ("ENOMEM", "memory"),
+        ):
             hosts.append((words, Host(faults=on_file(f"write={error}@2-4"), options={"stacks": "none"})))
             hosts[-1][1]("events 10")
         for words, host in hosts:
@@ -79,7 +86,9 @@ class Space(Faults):
     def test_errors_that_stay_leave_what_was_written_and_what_the_rings_held(self):
         hosts = []
         for error, words in (("EIO", "Input/output"), ("EDQUOT", "quota"), ("EINVAL", "Invalid")):
-            hosts.append((words, Host(faults={**on_file(f"write={error}"), "FAULTS_ONCE": ONCE}, options={"stacks": "none"})))
+            hosts.append(
+                (words, Host(faults={**on_file(f"write={error}"), "FAULTS_ONCE": ONCE}, options={"stacks": "none"}))
+            )
             hosts[-1][1]("events 10")
         for words, host in hosts:
             with self.subTest(words):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Faults while the recorder folds its own file: the old file stays whole, no event is lost, and a message says so."""
+
 import glob
 import os
 import re
@@ -16,8 +17,11 @@ NOT_FOLDED = "older events could not be folded"
 def host(faults="", only=".fold", **more):
     """It folds as often as it can. Faults are in what it does to the file beside."""
     injected = {"FAULTS": faults, **({"FAULTS_FILE": only} if only else {})} if faults else {}
-    return Host(options={"stacks": "none", "mode": "window", "window": "1000", "overflow": "wait", "verbosity": "2"},
-                faults={**injected, **more.pop("also", {})}, **more)
+    return Host(
+        options={"stacks": "none", "mode": "window", "window": "1000", "overflow": "wait", "verbosity": "2"},
+        faults={**injected, **more.pop("also", {})},
+        **more,
+    )
 
 
 class Folds(Faults):
@@ -41,10 +45,18 @@ class Folds(Faults):
 
     def test_what_the_disk_refuses_to_the_new_file_leaves_the_old_one_with_all_events(self):
         hosts = []
-        for fault, words in (("write=ENOSPC", "No space"), ("write=EIO", "Input/output"), ("pwrite=ENOSPC", "No space"),
-                             ("pwrite=EDQUOT", "quota"), ("fdatasync=EIO", "Input/output"),
-                             ("fdatasync=ENOSPC", "No space"), ("fdatasync=ESTALE", "Stale"), ("rename=EACCES", "Permission"),
-                             ("rename=EIO", "Input/output"), ("open=EMFILE", "Too many open files")):
+        for fault, words in (
+            ("write=ENOSPC", "No space"),
+            ("write=EIO", "Input/output"),
+            ("pwrite=ENOSPC", "No space"),
+            ("pwrite=EDQUOT", "quota"),
+            ("fdatasync=EIO", "Input/output"),
+            ("fdatasync=ENOSPC", "No space"),
+            ("fdatasync=ESTALE", "Stale"),
+            ("rename=EACCES", "Permission"),
+            ("rename=EIO", "Input/output"),
+            ("open=EMFILE", "Too many open files"),
+        ):
             hosts.append((fault, words, host(fault)))
         for fault, words, one in hosts:
             with self.subTest(fault):
@@ -160,8 +172,12 @@ class Folds(Faults):
             self.assertFalse(any(NOT_FOLDED in line for line in one.said), one.said)
             self.assertTrue(any(FOLDED in line for line in one.said), one.said)
         files = sorted(os.listdir(first.folder))
-        self.assertEqual(files, sorted([f"{one.process.pid}.gmt.gz" for one in ranks] +
-                                       [name for name in files if name in ("stderr", "plain")]))
+        self.assertEqual(
+            files,
+            sorted(
+                [f"{one.process.pid}.gmt.gz" for one in ranks] + [name for name in files if name in ("stderr", "plain")]
+            ),
+        )
         for one in ranks:
             path = os.path.join(first.folder, f"{one.process.pid}.gmt.gz")
             (layer,) = (row for row in report(path)["devices"][0]["layers"] if row["layer"] == "cuda")

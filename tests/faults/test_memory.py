@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Faults of memory, above all of shared memory: never a signal, and a recording wherever one is possible."""
+
 import os
 import unittest
 
@@ -117,8 +118,11 @@ class Refused(Faults):
 
     def test_protection_that_is_refused_costs_one_line(self):
         # The first opens the C library's table, the third the driver's.
-        for faults, words in (("mprotect=EACCES@1-1", "RTLD_DEEPBIND"), ("mprotect=EACCES@3-4", "RTLD_DEEPBIND"),
-                              ("mprotect=EACCES", "Permission denied")):
+        for faults, words in (
+            ("mprotect=EACCES@1-1", "RTLD_DEEPBIND"),
+            ("mprotect=EACCES@3-4", "RTLD_DEEPBIND"),
+            ("mprotect=EACCES", "Permission denied"),
+        ):
             with self.subTest(faults):
                 host = Host(faults={"FAULTS": faults})
                 host("events 100", "threads 3", "pause 1")
@@ -144,8 +148,11 @@ class Refused(Faults):
 
     @unittest.skipUnless(os.getuid() == 0, "needs root, to become a user with a limit")
     def test_a_user_who_may_have_no_more_processes_is_left_alone(self):
-        host = Host(around=["setpriv", "--reuid=54321", "--clear-groups", "prlimit", "--nproc=1"], is_reachable=True,
-                    options={"output": "/tmp/gpumemtrace-%p.gmt.gz"})
+        host = Host(
+            around=["setpriv", "--reuid=54321", "--clear-groups", "prlimit", "--nproc=1"],
+            is_reachable=True,
+            options={"output": "/tmp/gpumemtrace-%p.gmt.gz"},
+        )
         host("events 100")
         self.end(host, "no thread", "nothing is recorded")
 

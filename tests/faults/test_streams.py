@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Stderr belongs to the program: the recorder writes little to it, never waits for it, and never writes into another file."""
+
 import os
 import re
 import subprocess
@@ -31,16 +32,24 @@ class Streams(Faults):
     def test_a_log_that_stderr_was_led_to_has_the_line(self):
         for mode in ("a", "w"):
             with self.subTest(mode):
-                script = "\n".join([
-                    "import ctypes, os",
-                    f"log = open('log', '{mode}')",
-                    "os.dup2(log.fileno(), 1)",
-                    "os.dup2(log.fileno(), 2)",
-                    "block = ctypes.c_void_p()",
-                    "assert ctypes.CDLL('libcudart.so.13').cudaMalloc(ctypes.byref(block), ctypes.c_size_t(1)) == 0"])
+                script = "\n".join(
+                    [
+                        "import ctypes, os",
+                        f"log = open('log', '{mode}')",
+                        "os.dup2(log.fileno(), 1)",
+                        "os.dup2(log.fileno(), 2)",
+                        "block = ctypes.c_void_p()",
+                        "assert ctypes.CDLL('libcudart.so.13').cudaMalloc(ctypes.byref(block), ctypes.c_size_t(1)) == 0",
+                    ]
+                )
                 host = Host()
-                subprocess.run(["env", f"LD_PRELOAD={SHIM}", "python3", "-c", script], cwd=host.work, check=True, timeout=WAIT_S,
-                               env={**os.environ, "GPUMEMTRACE_OPTIONS": "output=/proc/nowhere/x", "LD_LIBRARY_PATH": SIMCUDA})
+                subprocess.run(
+                    ["env", f"LD_PRELOAD={SHIM}", "python3", "-c", script],
+                    cwd=host.work,
+                    check=True,
+                    timeout=WAIT_S,
+                    env={**os.environ, "GPUMEMTRACE_OPTIONS": "output=/proc/nowhere/x", "LD_LIBRARY_PATH": SIMCUDA},
+                )
                 host.end()
                 with open(os.path.join(host.work, "log"), encoding="utf-8") as file:
                     self.assertIn("nothing is recorded", file.read())
@@ -54,9 +63,14 @@ class Streams(Faults):
         except BlockingIOError:
             os.set_blocking(theirs, True)
         process = subprocess.run(
-            ["env", f"LD_PRELOAD={SHIM}", built("faults-host")], input="events 10\n", stderr=theirs,
-            stdout=subprocess.PIPE, text=True, timeout=WAIT_S,
-            env={**os.environ, "GPUMEMTRACE_OPTIONS": "output=/proc/nowhere/x:dept=3", "LD_LIBRARY_PATH": SIMCUDA})
+            ["env", f"LD_PRELOAD={SHIM}", built("faults-host")],
+            input="events 10\n",
+            stderr=theirs,
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=WAIT_S,
+            env={**os.environ, "GPUMEMTRACE_OPTIONS": "output=/proc/nowhere/x:dept=3", "LD_LIBRARY_PATH": SIMCUDA},
+        )
         os.close(ours)
         os.close(theirs)
         self.assertEqual((process.stdout, process.returncode), ("events 10: 0, errno 0\n", 0))
@@ -64,8 +78,10 @@ class Streams(Faults):
     def test_a_line_of_the_writer_reaches_a_file_and_a_pipe_where_its_way_to_stderr_is_refused(self):
         for around in ((), ("bash", "-c", '"$@" 2> >(cat >&2)', "bash")):
             with self.subTest(around):
-                host = Host(around=around, faults={
-                    "FAULTS_DENY": "pidfd_getfd=EPERM", "FAULTS": "write=EIO", "FAULTS_FILE": ".gmt.gz"})
+                host = Host(
+                    around=around,
+                    faults={"FAULTS_DENY": "pidfd_getfd=EPERM", "FAULTS": "write=EIO", "FAULTS_FILE": ".gmt.gz"},
+                )
                 host("events 10", "pause 3")
                 host.end()
                 self.assertEqual(host.code, 0)
@@ -74,8 +90,13 @@ class Streams(Faults):
     def test_without_any_stream_the_snapshot_is_whole(self):
         host = Host()
         command = ["sh", "-c", f'echo "events 10" | LD_PRELOAD={SHIM} "$0" >&- 2>&-', built("faults-host")]
-        subprocess.run(command, timeout=WAIT_S, cwd=host.work, env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA,
-                                                    "GPUMEMTRACE_OPTIONS": "output=streams.gmt.gz"}, check=False)
+        subprocess.run(
+            command,
+            timeout=WAIT_S,
+            cwd=host.work,
+            env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA, "GPUMEMTRACE_OPTIONS": "output=streams.gmt.gz"},
+            check=False,
+        )
         host.end()
         self.check_file(host, 20)
 

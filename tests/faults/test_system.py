@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Containers, sandboxes, tracers and clocks: a recording needs little, and says what it does without."""
+
 import glob
 import json
 import os
@@ -77,7 +78,13 @@ class Containers(Faults):
         host = Host()
         done = subprocess.run(
             ["env", "-i", f"LD_PRELOAD={SHIM}", f"LD_LIBRARY_PATH={SIMCUDA}", built("faults-host")],
-            input="events 10\n", capture_output=True, text=True, timeout=WAIT_S, cwd=host.work, check=True)
+            input="events 10\n",
+            capture_output=True,
+            text=True,
+            timeout=WAIT_S,
+            cwd=host.work,
+            check=True,
+        )
         host.end()
         self.assertEqual((done.stdout, done.stderr), ("events 10: 0, errno 0\n", ""))
         self.check_file(host, 20)
@@ -85,11 +92,16 @@ class Containers(Faults):
     def test_any_umask_gives_a_snapshot_that_only_its_user_reads(self):
         for mask in ("000", "022", "077"):
             with self.subTest(mask):
-                host = Host(around=["sh", "-c", f'umask {mask} && exec "$@"', "sh"], options={"output": "new/%p.gmt.gz"})
+                host = Host(
+                    around=["sh", "-c", f'umask {mask} && exec "$@"', "sh"], options={"output": "new/%p.gmt.gz"}
+                )
                 host("events 10")
                 # Those of others come and go. Without /dev/shm it lies beside the file.
-                (path,) = [path for path in shared_recordings.paths(os.path.join(host.folder, "new"))
-                           if f"{host.process.pid}." in os.path.basename(path)]
+                (path,) = [
+                    path
+                    for path in shared_recordings.paths(os.path.join(host.folder, "new"))
+                    if f"{host.process.pid}." in os.path.basename(path)
+                ]
                 self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
                 self.end(host)
                 self.check_file(host, 20)
@@ -98,9 +110,36 @@ class Containers(Faults):
 class Sandboxes(Faults):
     """The kernel refuses one call after the other, each with both answers that sandboxes give."""
 
-    CALLS = ("prctl", "sched_setscheduler", "madvise", "process_vm_readv", "fallocate", "statx", "getcpu", "memfd_create",
-             "rt_sigtimedwait", "ftruncate", "uname", "getdents64", "sched_yield", "kill", "fcntl", "getcwd", "socket",
-             "ioctl", "readlinkat", "clock_gettime", "ppoll", "poll", "readlink", "unlink", "mkdir", "mremap", "clone3", "mprotect")
+    CALLS = (
+        "prctl",
+        "sched_setscheduler",
+        "madvise",
+        "process_vm_readv",
+        "fallocate",
+        "statx",
+        "getcpu",
+        "memfd_create",
+        "rt_sigtimedwait",
+        "ftruncate",
+        "uname",
+        "getdents64",
+        "sched_yield",
+        "kill",
+        "fcntl",
+        "getcwd",
+        "socket",
+        "ioctl",
+        "readlinkat",
+        "clock_gettime",
+        "ppoll",
+        "poll",
+        "readlink",
+        "unlink",
+        "mkdir",
+        "mremap",
+        "clone3",
+        "mprotect",
+    )
     # Without these the C library makes no thread.
     NEEDED = {("mprotect", "EPERM"), ("mprotect", "ENOSYS"), ("clone3", "EPERM")}
 
@@ -150,8 +189,13 @@ class Tracers(Faults):
         host = Host(options={"stacks": "none"})
         host("events 100")
         for _ in range(3):
-            subprocess.run(["gdb", "-nx", "-batch", "-p", str(host.process.pid), "-ex", "thread apply all bt 1"],
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=5 * WAIT_S, check=False)
+            subprocess.run(
+                ["gdb", "-nx", "-batch", "-p", str(host.process.pid), "-ex", "thread apply all bt 1"],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=5 * WAIT_S,
+                check=False,
+            )
             host("events 1000")
         self.end(host)
         self.check_file(host, 6200)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Records programs of tests/frameworks/programs on the simulated device, each with its framework's own environment."""
+
 import functools
 import json
 import os
@@ -18,8 +19,12 @@ MIB = 1 << 20
 @functools.lru_cache(maxsize=None)
 def framework(name):
     """The framework's Python and LD_LIBRARY_PATH; None where it has not been set up."""
-    done = subprocess.run([os.path.join(SOURCE, "scripts", "setup", "framework"), "--if-ready", name, BUILD],
-                          capture_output=True, text=True, timeout=600)
+    done = subprocess.run(
+        [os.path.join(SOURCE, "scripts", "setup", "framework"), "--if-ready", name, BUILD],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     return None if done.returncode else done.stdout.splitlines()[-2:]
 
 
@@ -37,10 +42,18 @@ class Run:
         preload = {"LD_PRELOAD": SHIM, "GPUMEMTRACE_OPTIONS": f"output='{output}'{options}"} if recorded else {}
         clean = {key: value for key, value in os.environ.items() if not key.startswith(("XLA_", "TF_", "JAX_"))}
         self.done = run_past_aborts(
-            [python, os.path.join(FOLDER, "programs", program), *arguments], timeout=600,
+            [python, os.path.join(FOLDER, "programs", program), *arguments],
+            timeout=600,
             forget=lambda: [os.unlink(entry.path) for entry in os.scandir(folder)],
-            env={**clean, "LD_LIBRARY_PATH": libraries, "PYTHONPATH": os.path.join(SOURCE, "python"),
-                 "TF_CPP_MIN_LOG_LEVEL": "3", **preload, **environment})
+            env={
+                **clean,
+                "LD_LIBRARY_PATH": libraries,
+                "PYTHONPATH": os.path.join(SOURCE, "python"),
+                "TF_CPP_MIN_LOG_LEVEL": "3",
+                **preload,
+                **environment,
+            },
+        )
         if self.done.returncode:
             raise AssertionError(f"{program} ended with {self.done.returncode}:\n{self.done.stderr[-3000:]}")
         lines = [line for line in self.done.stdout.splitlines() if line.startswith("{")]
@@ -56,12 +69,18 @@ class Run:
 
     def growth(self):
         """Of each finding of growth: layer, line of the program, bytes a step."""
-        return [(row["layer"], row["stack"][row["own_frame"]]["line"], row["bytes_per_step"])
-                for row in self.json("leaks")["leaks"] if row["definition"] == "growth"]
+        return [
+            (row["layer"], row["stack"][row["own_frame"]]["line"], row["bytes_per_step"])
+            for row in self.json("leaks")["leaks"]
+            if row["definition"] == "growth"
+        ]
 
     def gate(self, layer="cuda"):
         """What check says of growth in a layer of GPU 0, and its exit status."""
         done = subprocess.run([CLI, "check", "--json", self.path], capture_output=True, text=True, timeout=300)
-        (check,) = [row for row in json.loads(done.stdout)["checks"]
-                    if (row["name"], row["layer"], row["device"]) == ("growth", layer, 0)]
+        (check,) = [
+            row
+            for row in json.loads(done.stdout)["checks"]
+            if (row["name"], row["layer"], row["device"]) == ("growth", layer, 0)
+        ]
         return done.returncode, check["state"], check["text"]

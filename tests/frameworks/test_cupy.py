@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """CuPy's pool is an arena. With the hook or with the driver's pool, its blocks are recorded and exact."""
+
 import unittest
 
 import tap
@@ -14,8 +15,14 @@ class CuPy(unittest.TestCase):
         run = Run("cupy", "cupy_leak.py", "pool")
         answer = run.json("leaks")
         self.assertEqual(answer["leaks"], [])
-        self.assertEqual([(row["owner"], row["device"], row["certain"], row["blocks_are_seen"], row["live_bytes"])
-                          for row in answer["arenas"] if row["device"] == 0], [("CuPy", 0, True, False, run.told["total_bytes"])])
+        self.assertEqual(
+            [
+                (row["owner"], row["device"], row["certain"], row["blocks_are_seen"], row["live_bytes"])
+                for row in answer["arenas"]
+                if row["device"] == 0
+            ],
+            [("CuPy", 0, True, False, run.told["total_bytes"])],
+        )
         self.assertEqual(run.gate()[:2], (0, "skipped"))
         self.assertIn("not judged: " + DOUBT + "; to see them, call gpumemtrace.watch_cupy()", run.gate()[2])
         self.assertIn(DOUBT, run.text("report").split("\n\n")[0])
@@ -51,8 +58,14 @@ class CuPy(unittest.TestCase):
                 run = Run("cupy", "cupy_leak.py", allocator, options=":stacks=python")
                 layer = {"pool": None, "watched": "custom"}.get(allocator, "cuda")
                 self.assertEqual(run.growth(), [(layer, run.told["line"], MIB)] if layer else [])
-                self.assertEqual([(row["certain"], row["blocks_are_seen"]) for row in run.json("leaks")["arenas"]
-                                  if row["device"] == 0], {"pool": [(False, False)], "watched": [(False, True)]}.get(allocator, []))
+                self.assertEqual(
+                    [
+                        (row["certain"], row["blocks_are_seen"])
+                        for row in run.json("leaks")["arenas"]
+                        if row["device"] == 0
+                    ],
+                    {"pool": [(False, False)], "watched": [(False, True)]}.get(allocator, []),
+                )
 
     def test_without_the_recorder_the_adapter_does_nothing(self):
         run = Run("cupy", "cupy_leak.py", "watched", recorded=False)

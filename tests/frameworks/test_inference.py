@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """ONNX Runtime's arena, and FAISS, whose indices are blocks of the driver's. Their packages are large: scripts/test --long sets them up."""
+
 import unittest
 
 import tap
@@ -9,7 +10,11 @@ DOUBT = "blocks inside ONNX Runtime's arena are not seen, leaks in it cannot be 
 
 
 def arenas(run):
-    return [(row["owner"], row["certain"], row["blocks_are_seen"]) for row in run.json("leaks")["arenas"] if row["device"] == 0]
+    return [
+        (row["owner"], row["certain"], row["blocks_are_seen"])
+        for row in run.json("leaks")["arenas"]
+        if row["device"] == 0
+    ]
 
 
 class OnnxRuntime(unittest.TestCase):

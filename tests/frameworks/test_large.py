@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """JAX, TensorFlow, cuda.core, Numba and RMM. Their packages are large: scripts/test --long sets them up."""
+
 import unittest
 
 import tap
@@ -31,14 +32,21 @@ class Arenas(unittest.TestCase):
     def test_xlas_arena_is_closed_and_the_setting_opens_it(self):
         self.assert_closed(Run("jax", "jax_leak.py"), "XLA", "set XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async")
         for setting in {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}, {"XLA_PYTHON_CLIENT_ALLOCATOR": "platform"}:
-            self.assert_closed(Run("jax", "jax_leak.py", **setting), "XLA", "set XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async")
+            self.assert_closed(
+                Run("jax", "jax_leak.py", **setting), "XLA", "set XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async"
+            )
         self.assert_open(Run("jax", "jax_leak.py", XLA_PYTHON_CLIENT_ALLOCATOR="cuda_async"))
 
     @needs("tensorflow")
     def test_tensorflows_arena_is_closed_and_the_setting_opens_it(self):
-        self.assert_closed(Run("tensorflow", "tensorflow_leak.py"), "TensorFlow", "set TF_GPU_ALLOCATOR=cuda_malloc_async")
-        self.assert_closed(Run("tensorflow", "tensorflow_leak.py", TF_FORCE_GPU_ALLOW_GROWTH="true"), "TensorFlow",
-                           "set TF_GPU_ALLOCATOR=cuda_malloc_async")
+        self.assert_closed(
+            Run("tensorflow", "tensorflow_leak.py"), "TensorFlow", "set TF_GPU_ALLOCATOR=cuda_malloc_async"
+        )
+        self.assert_closed(
+            Run("tensorflow", "tensorflow_leak.py", TF_FORCE_GPU_ALLOW_GROWTH="true"),
+            "TensorFlow",
+            "set TF_GPU_ALLOCATOR=cuda_malloc_async",
+        )
         self.assert_open(Run("tensorflow", "tensorflow_leak.py", TF_GPU_ALLOCATOR="cuda_malloc_async"))
 
 

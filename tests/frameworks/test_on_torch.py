@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Lightning and DeepSpeed run PyTorch's training loop for the program, and Ray runs it in another process: steps, lines and rates must
 be the program's."""
+
 import unittest
 
 import tap
 from frameworks import MIB, Run, needs
+
 
 class OnTorch(unittest.TestCase):
     def assert_leak(self, run):

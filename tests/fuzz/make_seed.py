@@ -6,6 +6,7 @@
 The kept ones (corpus/snapshot) are what is in such files inside gzip; one was made of a recording of
 `random-calls 3 1000 2 ACCOUNTING` (tests/random), most of what tests/cli writes.
 """
+
 import itertools
 import sys
 

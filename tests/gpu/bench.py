@@ -3,6 +3,7 @@
 
 Needs nothing but Python 3.8.
 """
+
 import glob
 import json
 import os
@@ -105,8 +106,11 @@ class Bench:
         if name:
             variables["LD_PRELOAD"] = self.shim
             # A busy machine is no reason for lost events; on a real device the default is what is checked.
-            options = ["output='" + os.path.join(self.keep, name + ".%p.gmt.gz") + "'",
-                       "overflow=wait" if self.is_simulated else "", settings]
+            options = [
+                "output='" + os.path.join(self.keep, name + ".%p.gmt.gz") + "'",
+                "overflow=wait" if self.is_simulated else "",
+                settings,
+            ]
             variables["GPUMEMTRACE_OPTIONS"] = ":".join(filter(None, options))
         return variables
 
@@ -116,12 +120,21 @@ class Bench:
             os.unlink(left)  # of an earlier run into the same folder
         seconds = max(1.0, min(seconds, self.seconds_left()))
         try:
-            done = subprocess.run(command, env=self.environment(name, settings, **more), cwd=folder or self.keep,
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  universal_newlines=True, timeout=seconds)
+            done = subprocess.run(
+                command,
+                env=self.environment(name, settings, **more),
+                cwd=folder or self.keep,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                universal_newlines=True,
+                timeout=seconds,
+            )
         except subprocess.TimeoutExpired as late:
-            told = [part.decode(errors="replace") if isinstance(part, bytes) else part or ""
-                    for part in (late.stdout, late.stderr)]
+            told = [
+                part.decode(errors="replace") if isinstance(part, bytes) else part or ""
+                for part in (late.stdout, late.stderr)
+            ]
             done = subprocess.CompletedProcess(command, 124, told[0], f"{told[1]}\ndid not end within {seconds:.0f} s")
         if name:
             with open(os.path.join(self.keep, name + ".log"), "w", encoding="utf-8") as file:
@@ -141,8 +154,9 @@ class Bench:
         return [{**row, "name": names[row["api"]]} for row in rows if row["record"] == "event"]
 
     def call_cli(self, *arguments):
-        done = subprocess.run([self.cli, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              universal_newlines=True)
+        done = subprocess.run(
+            [self.cli, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True
+        )
         if done.returncode:
             raise ValueError(f"gpumemtrace {arguments[0]}: exit code {done.returncode}: {done.stderr.strip()[-300:]}")
         return done.stdout

@@ -4,6 +4,7 @@
 What a device or a driver does not support is found out without the recorder, a function at a time: a call that fails
 there says why, and its function is left out.
 """
+
 import concurrent.futures
 import glob
 import os
@@ -15,8 +16,14 @@ from bench import SOURCE, Run
 from definitions import Layer
 
 WORKERS = 4
-MEANINGS = {"1": "invalid value", "2": "out of memory", "101": "no such device", "500": "not found", "800": "not permitted",
-            "801": "not supported"}
+MEANINGS = {
+    "1": "invalid value",
+    "2": "out of memory",
+    "101": "no such device",
+    "500": "not found",
+    "800": "not permitted",
+    "801": "not supported",
+}
 MAKES_NO_SENSE_HERE = {
     # The simulated driver takes any number or pointer for a resource of the other interface.
     "cuGraphicsEGLRegisterImage": "needs an image of EGL",
@@ -47,6 +54,7 @@ def load_shim_test(bench):
     os.environ["GMT_TEST_PROGRAMS"] = os.environ["GMT_TEST_BUILD"] = bench.programs
     sys.path[:0] = [os.path.join(SOURCE, "tests", "shim", "hooks"), os.path.join(SOURCE, "tests", "helpers")]
     import test_routes
+
     return test_routes
 
 
@@ -59,8 +67,13 @@ class Snippets:
         others = self.bench.libraries or os.environ.get("LD_LIBRARY_PATH", "")
         # Several run at once, and they write files.
         with tempfile.TemporaryDirectory() as folder:
-            return self.bench.run([self.bench.program("snippets"), road, *symbols], name=name, folder=folder,
-                                  LD_LIBRARY_PATH=self.libraries + (":" + others if others else ""), **self.machine)
+            return self.bench.run(
+                [self.bench.program("snippets"), road, *symbols],
+                name=name,
+                folder=folder,
+                LD_LIBRARY_PATH=self.libraries + (":" + others if others else ""),
+                **self.machine,
+            )
 
     def why_not(self, symbol):
         """Why a function cannot be called here, without the recorder; '' when it can."""
@@ -76,11 +89,15 @@ class Snippets:
             _, expression, code = failed[0]
             inside = re.match(r"D\((\w+)\)|(\w+)\(", expression)
             name = (inside.group(1) or inside.group(2)) if inside else expression
-            return f"error {code} ({MEANINGS.get(code, 'see cuda.h')})" + ("" if name == "call" else f" of {name}, which it needs")
+            return f"error {code} ({MEANINGS.get(code, 'see cuda.h')})" + (
+                "" if name == "call" else f" of {name}, which it needs"
+            )
         return plain.why() if plain.code else ""
 
     def expected(self, out):
-        return [self.expectations.expected_event(line.split()[1:]) for line in out.splitlines() if line.startswith("event ")]
+        return [
+            self.expectations.expected_event(line.split()[1:]) for line in out.splitlines() if line.startswith("event ")
+        ]
 
     def differences(self, run):
         """What the recording of a run lacks, or has too much, beside what the program says."""
@@ -88,7 +105,9 @@ class Snippets:
         recorded = [self.expectations.recorded_event(row) for row in self.bench.events(run.file)] if run.file else []
         if not self.bench.is_simulated:
             # The real runtime makes contexts and loads code by itself, and their sizes are not ours to know.
-            expected, recorded = ([event for event in events if event[2] != Layer.DRIVER] for events in (expected, recorded))
+            expected, recorded = (
+                [event for event in events if event[2] != Layer.DRIVER] for events in (expected, recorded)
+            )
         for place, (mine, seen) in enumerate(zip(expected, recorded)):
             if mine != seen:
                 return [f"event {place}: {seen} instead of {mine}"]
@@ -106,12 +125,18 @@ class Snippets:
             layers = [layer for device in result["devices"] for layer in device["layers"] if layer["layer"] == "cuda"]
         else:
             layers = [layer for device in result["devices"] for layer in device["layers"]]
-        wrong += [f"{layer['live_bytes']} bytes of {layer.get('layer', 'the host')} are alive at the end"
-                  for layer in [*layers, result["host"]] if layer["live_bytes"] or layer["live_blocks"]]
+        wrong += [
+            f"{layer['live_bytes']} bytes of {layer.get('layer', 'the host')} are alive at the end"
+            for layer in [*layers, result["host"]]
+            if layer["live_bytes"] or layer["live_blocks"]
+        ]
         # Some is freed a second time.
         expected = {"refused_frees": run.out.count(" free_failed ")}
-        return wrong + [f"{name}: {count} instead of {expected.get(name, 0)}" for name, count in result["anomalies"].items()
-                        if count != expected.get(name, 0)]
+        return wrong + [
+            f"{name}: {count} instead of {expected.get(name, 0)}"
+            for name, count in result["anomalies"].items()
+            if count != expected.get(name, 0)
+        ]
 
     def compare(self, road, symbols, name):
         """(what is wrong, events, symbols without this road) of one process that calls all of them."""
@@ -176,19 +201,24 @@ def keep_calls(bench, table, runtimes, libraries):
         run = snippets.run(road, usable, f"snippets-{road}")
         with open(bench.kept_path(f"snippets-{road}.out"), "w", encoding="utf-8") as file:
             file.write(run.out)
-        table.add(f"each function is one exact event, by {road}", "skipped" if run.code == 0 and run.file else "FAILED",
-                  run.not_compared() if run.code == 0 else run.why())
+        table.add(
+            f"each function is one exact event, by {road}",
+            "skipped" if run.code == 0 and run.file else "FAILED",
+            run.not_compared() if run.code == 0 else run.why(),
+        )
 
 
 def compare_kept(bench, table):
     snippets = Snippets(bench, load_shim_test(bench), "")
     for path in sorted(glob.glob(bench.kept_path("snippets-*.out"))):
-        road = os.path.basename(path)[len("snippets-"):-len(".out")]
+        road = os.path.basename(path)[len("snippets-") : -len(".out")]
         files = bench.recordings(f"snippets-{road}")
         with open(path, encoding="utf-8") as file:
             run = Run(0, file.read(), "", files)
-        table.judge(f"each function is one exact event, by {road}",
-                    snippets.differences(run) + snippets.left_over(run) if files else ["nothing was recorded"])
+        table.judge(
+            f"each function is one exact event, by {road}",
+            snippets.differences(run) + snippets.left_over(run) if files else ["nothing was recorded"],
+        )
 
 
 def check_calls(bench, table, runtimes, libraries):
@@ -204,5 +234,11 @@ def check_calls(bench, table, runtimes, libraries):
             continue
         wrong, events, nowhere = result
         count = len(usable) - len(nowhere)
-        table.judge(what, wrong, f"{count} functions, {events} events", functions=count, events=events,
-                    without_road=sorted(nowhere))
+        table.judge(
+            what,
+            wrong,
+            f"{count} functions, {events} events",
+            functions=count,
+            events=events,
+            without_road=sorted(nowhere),
+        )

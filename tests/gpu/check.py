@@ -3,6 +3,7 @@
 
 Needs nothing but Python 3.8. Every check is a line of a section: verdict, what, detail; and a row of summary.json.
 """
+
 import argparse
 import json
 import os
@@ -12,12 +13,12 @@ import sys
 from bench import SOURCE, Bench, Table, last_line
 
 sys.path.insert(1, os.path.join(SOURCE, "tests", "helpers"))
-import calls  # noqa: E402
-import exact  # noqa: E402
-import harm  # noqa: E402
-import ledger  # noqa: E402
-import lookups  # noqa: E402
-import toolkit  # noqa: E402
+import calls
+import exact
+import harm
+import ledger
+import lookups
+import toolkit
 
 SECTIONS = ["pointers", "calls", "host", "captures", "costs", "ledger", "pytorch"]
 SNIPPETS_VERSION = 12050  # of the headers that they are written for
@@ -48,18 +49,27 @@ class Check:
         self.driver = toolkit.find_driver(bench.libraries)
         if self.torch:
             print(f"PyTorch {self.torch[0]} for CUDA {self.torch[1]}, {bench.python}")
-        print(f"headers of CUDA {self.version // 1000}.{self.version % 1000 // 10}, runtimes: "
-              f"{', '.join(self.runtimes.values()) or 'none'}", flush=True)
+        print(
+            f"headers of CUDA {self.version // 1000}.{self.version % 1000 // 10}, runtimes: "
+            f"{', '.join(self.runtimes.values()) or 'none'}",
+            flush=True,
+        )
         self.libraries = toolkit.place_libraries(bench, self.runtimes, self.major, self.driver) if self.driver else ""
-        self.missing = toolkit.build_programs(bench, headers, {"cudart": self.runtimes.get(self.major), "cuda": self.driver})
+        self.missing = toolkit.build_programs(
+            bench, headers, {"cudart": self.runtimes.get(self.major), "cuda": self.driver}
+        )
 
     def has(self, *names):
         """Whether programs are there; says so where not."""
         lacking = [name for name in names if name in self.missing]
         for name in lacking:
             # Nothing is wrong where a machine has no runtime, or one that the programs are not written for.
-            is_excused = "there is no lib" in self.missing[name] or (name == "snippets" and self.version < SNIPPETS_VERSION)
-            self.table.add(f"the program {name} can be built", "skipped" if is_excused else "FAILED", self.missing[name])
+            is_excused = "there is no lib" in self.missing[name] or (
+                name == "snippets" and self.version < SNIPPETS_VERSION
+            )
+            self.table.add(
+                f"the program {name} can be built", "skipped" if is_excused else "FAILED", self.missing[name]
+            )
         return not lacking
 
     def pointers(self):
@@ -85,23 +95,40 @@ class Check:
             if self.bench.cli:
                 self.run_host_cases()
             else:
-                self.table.add("programs on the CUDA runtime", "skipped", "without the CLI their recordings cannot be read here")
+                self.table.add(
+                    "programs on the CUDA runtime", "skipped", "without the CLI their recordings cannot be read here"
+                )
 
     def run_host_cases(self):
-        variables = {"GMT_TEST_PROGRAMS": self.bench.programs, "GMT_TEST_BUILD": self.bench.programs,
-                     "PYTHONPATH": ":".join(os.path.join(SOURCE, "tests", *parts) for parts in TEST_FOLDERS), "PYTHONDONTWRITEBYTECODE": "1"}
+        variables = {
+            "GMT_TEST_PROGRAMS": self.bench.programs,
+            "GMT_TEST_BUILD": self.bench.programs,
+            "PYTHONPATH": ":".join(os.path.join(SOURCE, "tests", *parts) for parts in TEST_FOLDERS),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
         variables = {**os.environ, **variables}
         variables.pop("LD_LIBRARY_PATH", None)  # the tests' own programs get one, by themselves
-        cases = HOST_CASES + (["test_routes.Routes.test_ctypes_users_are_recorded_with_their_python_stack"]
-                              if 13 in self.runtimes else [])
+        cases = HOST_CASES + (
+            ["test_routes.Routes.test_ctypes_users_are_recorded_with_their_python_stack"] if 13 in self.runtimes else []
+        )
         for case in cases:
-            done = subprocess.run([sys.executable, "-m", "unittest", case], cwd=toolkit.SHIM_TESTS, env=variables,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, timeout=300)
+            done = subprocess.run(
+                [sys.executable, "-m", "unittest", case],
+                cwd=toolkit.SHIM_TESTS,
+                env=variables,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                universal_newlines=True,
+                timeout=300,
+            )
             with open(self.bench.kept_path(case + ".log"), "w", encoding="utf-8") as file:
                 file.write(done.stdout)
             name = case.split(".")[-1].replace("test_", "", 1).replace("_", " ")
-            self.table.add(name, "FAILED" if done.returncode else "ok",
-                           last_line(without_end(done.stdout)) if done.returncode else "")
+            self.table.add(
+                name,
+                "FAILED" if done.returncode else "ok",
+                last_line(without_end(done.stdout)) if done.returncode else "",
+            )
 
     def captures(self):
         self.table.section("Stream captures")
@@ -133,8 +160,12 @@ class Check:
                 exact.check_exact(self.bench, self.table, *case)
 
     def about(self):
-        return {"torch": self.torch[0] if self.torch else None, "runtimes": sorted(self.runtimes),
-                "driver": self.driver, "is_simulated": self.bench.is_simulated}
+        return {
+            "torch": self.torch[0] if self.torch else None,
+            "runtimes": sorted(self.runtimes),
+            "driver": self.driver,
+            "is_simulated": self.bench.is_simulated,
+        }
 
 
 def without_end(text):
@@ -204,8 +235,10 @@ def main():
         table.save(bench.kept_path("summary.json"), about)
     if options.json:
         table.save(options.json, about)
-    print(f"\n{table.count('ok')} ok, {table.count('FAILED')} failed, {table.count('skipped')} skipped, "
-          f"{table.count('noted')} noted")
+    print(
+        f"\n{table.count('ok')} ok, {table.count('FAILED')} failed, {table.count('skipped')} skipped, "
+        f"{table.count('noted')} noted"
+    )
     sys.exit(1 if table.count("FAILED") or not (table.count("ok") or table.count("skipped")) else 0)
 
 

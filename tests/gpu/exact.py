@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What is recorded of PyTorch equals what PyTorch itself counted, to the byte."""
+
 import json
 import os
 import re
@@ -26,16 +27,21 @@ LACKS = [("No module named", "a Python module is missing"), ("needs two devices"
 def compare_device(result, counts, reserved_by_malloc):
     """What differs between PyTorch's counts of a device and the report's."""
     device = counts["device"]
-    layers = {layer["layer"]: layer for entry in result["devices"] if entry["device"] == device
-              for layer in entry["layers"]}
+    layers = {
+        layer["layer"]: layer for entry in result["devices"] if entry["device"] == device for layer in entry["layers"]
+    }
     if not counts["allocated_count"]:
         return []
     if "torch" not in layers:
         return [f"GPU {device}: no block of PyTorch was recorded"]
     torch = layers["torch"]
     # Others than PyTorch's allocator may hold memory on a real device: theirs are other sites.
-    cached = [site for site in result["sites"] if (site["layer"], site["device"]) == ("cuda", device) and
-              any("libc10_cuda" in (frame["module"] or "") for frame in site["stack"])]
+    cached = [
+        site
+        for site in result["sites"]
+        if (site["layer"], site["device"]) == ("cuda", device)
+        and any("libc10_cuda" in (frame["module"] or "") for frame in site["stack"])
+    ]
     pairs = [
         ("peak", torch["peak_bytes"], counts["max_memory_allocated"]),
         ("live", torch["live_bytes"], counts["memory_allocated"]),
@@ -47,8 +53,9 @@ def compare_device(result, counts, reserved_by_malloc):
             ("reserved", sum(site["live_bytes"] for site in cached), counts["memory_reserved"]),
             ("segments", sum(site["allocs"] for site in cached), counts["segment_count"]),
         ]
-    return [f"GPU {device} {name}: recorded {ours}, PyTorch says {theirs}"
-            for name, ours, theirs in pairs if ours != theirs]
+    return [
+        f"GPU {device} {name}: recorded {ours}, PyTorch says {theirs}" for name, ours, theirs in pairs if ours != theirs
+    ]
 
 
 def check_exact(bench, table, script, arguments, reserved_by_malloc):
@@ -85,8 +92,13 @@ def compare(bench, table, what, told_in, snapshot, reserved_by_malloc):
     if wrong:
         return table.add(what, "FAILED", "; ".join(wrong))
     peak = max(counts["max_memory_allocated"] for counts in told["devices"])
-    return table.add(what, "ok", f"{whole['events']['recorded']} events, {peak} bytes at the peak",
-                     events=whole["events"]["recorded"], peak_bytes=peak)
+    return table.add(
+        what,
+        "ok",
+        f"{whole['events']['recorded']} events, {peak} bytes at the peak",
+        events=whole["events"]["recorded"],
+        peak_bytes=peak,
+    )
 
 
 def compare_kept(bench, table):

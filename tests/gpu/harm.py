@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Nobody is harmed by the recorder: bad calls, stream captures, the driver's symbol table; and what it measures is so."""
+
 import re
 
 from definitions import Kind, Space
@@ -18,13 +19,20 @@ def check_bad_calls(bench, table):
     plain, recorded = bench.run(command), bench.run(command, name="bad-calls")
     theirs, ours = plain.out.splitlines(), recorded.out.splitlines()
     if plain.code:
-        table.add("bad calls end without the recorder", "noted", f"{plain.why()}, after {theirs[-1] if theirs else 'nothing'}")
+        table.add(
+            "bad calls end without the recorder", "noted", f"{plain.why()}, after {theirs[-1] if theirs else 'nothing'}"
+        )
     wrong = [f"'{mine}' instead of '{other}'" for other, mine in zip(theirs, ours) if mine != other]
     if len(theirs) != len(ours) or plain.code != recorded.code:
         wrong.append(f"ends with '{recorded.why()}' instead of '{plain.why()}'")
     refused = sum(": 0 " not in line and not line.startswith("taken") for line in theirs)
-    table.judge("bad calls get exactly what they get without the recorder", wrong, f"{len(theirs) - 1} calls, {refused} refused",
-                calls=len(theirs), refused=refused)
+    table.judge(
+        "bad calls get exactly what they get without the recorder",
+        wrong,
+        f"{len(theirs) - 1} calls, {refused} refused",
+        calls=len(theirs),
+        refused=refused,
+    )
     if plain.code or recorded.code or not bench.cli:
         return
     if not recorded.file:
@@ -36,8 +44,11 @@ def check_bad_calls(bench, table):
     wrong = [] if result["complete"] else ["it is not complete"]
     wrong += [f"{live} bytes are alive after the reset"] if live else []
     wrong += [] if result["refused"] else ["no refusal is listed"]
-    table.judge("the recording of bad calls is right", wrong,
-                f"{len(result['refused'])} refusals listed, nothing is alive at the end")
+    table.judge(
+        "the recording of bad calls is right",
+        wrong,
+        f"{len(result['refused'])} refusals listed, nothing is alive at the end",
+    )
 
 
 def numbers(text):
@@ -53,18 +64,28 @@ def check_captures(bench, table):
         if plain.code or not told.get("captures"):
             table.add(f"streams can be captured, mode {mode}", "FAILED", plain.why())
             continue
-        refused = [f"{name}: {told[name]}" for name in ("cuMemGetInfo", "cuMemPoolGetAttribute", "cuDeviceGetGraphMemAttribute")
-                   if told[name]]
-        table.judge(f"no question from a relaxed thread spoils a capture, mode {mode}",
-                    refused + ([f"{told['spoilt']} of {told['captures']} were spoilt"] if told["spoilt"] else []),
-                    f"{told['captures']} captures, {told['rounds']} rounds of questions{'' if not told['nvml'] else ', no NVML'}",
-                    **told)
+        refused = [
+            f"{name}: {told[name]}"
+            for name in ("cuMemGetInfo", "cuMemPoolGetAttribute", "cuDeviceGetGraphMemAttribute")
+            if told[name]
+        ]
+        table.judge(
+            f"no question from a relaxed thread spoils a capture, mode {mode}",
+            refused + ([f"{told['spoilt']} of {told['captures']} were spoilt"] if told["spoilt"] else []),
+            f"{told['captures']} captures, {told['rounds']} rounds of questions{'' if not told['nvml'] else ', no NVML'}",
+            **told,
+        )
         check_recorded_captures(bench, table, mode, seconds)
     for mode in MODES[:2]:
         told = numbers(bench.run([bench.program("captures"), "blunders", mode, seconds]).out)
-        minded = ", ".join(f"{name} answers {told[name]}" for name in told if name.startswith(("cu", "nvml")) and told[name])
-        table.add(f"what the driver minds from a thread that is not relaxed, mode {mode}", "noted",
-                  f"{told.get('spoilt')} of {told.get('captures')} captures were spoilt; {minded or 'no question was refused'}")
+        minded = ", ".join(
+            f"{name} answers {told[name]}" for name in told if name.startswith(("cu", "nvml")) and told[name]
+        )
+        table.add(
+            f"what the driver minds from a thread that is not relaxed, mode {mode}",
+            "noted",
+            f"{told.get('spoilt')} of {told.get('captures')} captures were spoilt; {minded or 'no question was refused'}",
+        )
 
 
 def check_recorded_captures(bench, table, mode, seconds):
@@ -80,8 +101,13 @@ def check_recorded_captures(bench, table, mode, seconds):
         samples = count_samples(bench, recorded.file)
         wrong = [f"{after['spoilt']} of {after['captures']} were spoilt"] if after["spoilt"] else []
         wrong += ["the recorder never asked"] if samples == 0 else []
-        table.judge(what, wrong, f"{after['captures']} captures, {'?' if samples is None else samples} answers of the driver",
-                    samples=samples, **after)
+        table.judge(
+            what,
+            wrong,
+            f"{after['captures']} captures, {'?' if samples is None else samples} answers of the driver",
+            samples=samples,
+            **after,
+        )
 
 
 def count_samples(bench, snapshot):
@@ -105,10 +131,15 @@ def check_deep(bench, table):
 
 
 def judge_deep(bench, table, run):
-    found = [row["name"] for row in (bench.events(run.file) if run.file else [])
-             if row["kind"] == Kind.ALLOC and row["size_bytes"] == DEEP_BYTES]
-    table.judge("a library opened with RTLD_DEEPBIND is recorded, dynsym=on",
-                [] if found == ["cuMemAlloc_v2"] else [f"its block is {len(found)} events"])
+    found = [
+        row["name"]
+        for row in (bench.events(run.file) if run.file else [])
+        if row["kind"] == Kind.ALLOC and row["size_bytes"] == DEEP_BYTES
+    ]
+    table.judge(
+        "a library opened with RTLD_DEEPBIND is recorded, dynsym=on",
+        [] if found == ["cuMemAlloc_v2"] else [f"its block is {len(found)} events"],
+    )
 
 
 def check_costs(bench, table):
@@ -126,8 +157,14 @@ def check_costs(bench, table):
 def judge_costs(bench, table, out, snapshot):
     """What the recorder measured, beside what the program did."""
     told = [line.split()[1:] for line in out.splitlines() if line.startswith("cost ")]
-    events = {name: [row["size_bytes"] for row in bench.events(snapshot) if row["space"] == space and row["kind"] in (Kind.ALLOC, Kind.SET)]
-              for name, space in COST_SPACES.items()}
+    events = {
+        name: [
+            row["size_bytes"]
+            for row in bench.events(snapshot)
+            if row["space"] == space and row["kind"] in (Kind.ALLOC, Kind.SET)
+        ]
+        for name, space in COST_SPACES.items()
+    }
     for name in COST_SPACES:
         theirs = [tuple(map(int, words[1:])) for words in told if words[0] == name]
         wrong, shown = [], []
@@ -139,7 +176,9 @@ def judge_costs(bench, table, out, snapshot):
             slack = 0 if bench.is_simulated else max(SLACK_BYTES, SLACK_SHARE * measured)
             if known and min(abs(measured - bytes_) for bytes_ in known) > slack:
                 wrong.append(f"measured {measured}, the driver says {by_driver}, NVML {by_nvml}")
-        table.judge(f"each {name} is measured as what the device has more in use", wrong, ", ".join(shown), bytes=events[name])
+        table.judge(
+            f"each {name} is measured as what the device has more in use", wrong, ", ".join(shown), bytes=events[name]
+        )
     launch = [words for words in told if words[0] == "launch"]
     if launch:
         table.add("the first launch of a kernel takes, which no hook sees", "noted", f"{launch[0][1]} bytes")

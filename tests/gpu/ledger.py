@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The ledger: what a device has in use, line by line, beside what programs say of themselves."""
+
 import json
 import os
 
@@ -39,11 +40,19 @@ def judge_unexplained(table, what, moment):
     lines = lines_of(moment)
     missing, total = lines["unexplained"], moment["total_bytes"]
     share = missing / total if total else 0.0
-    figures = {"unexplained_bytes": missing, "unexplained_share": round(share, 6), "used_bytes": moment["used_bytes"],
-               "total_bytes": total, "lines": lines, "moved": moment["moved"]}
+    figures = {
+        "unexplained_bytes": missing,
+        "unexplained_share": round(share, 6),
+        "used_bytes": moment["used_bytes"],
+        "total_bytes": total,
+        "lines": lines,
+        "moved": moment["moved"],
+    }
     detail = f"{missing} bytes of {moment['used_bytes']} in use, {share:.3%} of the device"
     if sum(lines.values()) != moment["used_bytes"]:
-        table.add(what, "FAILED", f"the lines add up to {sum(lines.values())}, not to {moment['used_bytes']}", **figures)
+        table.add(
+            what, "FAILED", f"the lines add up to {sum(lines.values())}, not to {moment['used_bytes']}", **figures
+        )
     elif not total:
         table.add(what, "FAILED", "the device was never asked", **figures)
     elif abs(share) < SHARE:
@@ -62,8 +71,12 @@ def show(columns):
         amounts = [moment["lines"][place]["bytes"] for moment in columns.values()]
         if any(amounts):
             print(f"    {line['name']:<18}" + "".join(f"{amount / 2**20:>{width}.1f}" for amount in amounts))
-    print(f"    {'in use':<18}" + "".join(f"{moment['used_bytes'] / 2**20:>{width}.1f}" for moment in columns.values()) + "\n",
-          flush=True)
+    print(
+        f"    {'in use':<18}"
+        + "".join(f"{moment['used_bytes'] / 2**20:>{width}.1f}" for moment in columns.values())
+        + "\n",
+        flush=True,
+    )
 
 
 def ledger_at(bench, snapshot, time_ns=None, device=0):
@@ -118,9 +131,13 @@ def judge_holdings(bench, table, out, snapshot):
                 if lines[line] != size if exact else lines[line] < size:
                     wrong.append(f"{line}: {lines[line]} instead of {size}")
             told["device"] -= 256 << 20
-            table.judge("each kind of memory has its line", wrong, ", ".join(f"{line} {size}" for line, size in told.items()))
+            table.judge(
+                "each kind of memory has its line", wrong, ", ".join(f"{line} {size}" for line, size in told.items())
+            )
     columns["of the recording"] = ledger_at(bench, snapshot)["at_peak"]
-    judge_unexplained(table, "what a C program leaves unexplained, at the peak of the recording", columns["of the recording"])
+    judge_unexplained(
+        table, "what a C program leaves unexplained, at the peak of the recording", columns["of the recording"]
+    )
     show(columns)
 
 
@@ -130,10 +147,19 @@ def check_training(bench, table):
         if bench.seconds_left() < 20:
             table.add(f"{title}: the ledger", "skipped", "no time is left")
             continue
-        run = bench.run([bench.python, os.path.join(HERE, "training.py"), told_in], name=f"ledger-{way}",
-                        PYTORCH_CUDA_ALLOC_CONF=setting, PYTORCH_ALLOC_CONF=setting, **(COSTS if bench.is_simulated else {}))
+        run = bench.run(
+            [bench.python, os.path.join(HERE, "training.py"), told_in],
+            name=f"ledger-{way}",
+            PYTORCH_CUDA_ALLOC_CONF=setting,
+            PYTORCH_ALLOC_CONF=setting,
+            **(COSTS if bench.is_simulated else {}),
+        )
         if run.code or not run.file:
-            table.add(f"{title}: the ledger", "FAILED", run.why() if run.code else f"nothing was recorded: {last_line(run.err)}")
+            table.add(
+                f"{title}: the ledger",
+                "FAILED",
+                run.why() if run.code else f"nothing was recorded: {last_line(run.err)}",
+            )
         elif bench.cli:
             judge_training(bench, table, way, told_in, run.file)
         else:
@@ -149,15 +175,22 @@ def judge_training(bench, table, way, told_in, snapshot):
         table.add(f"{title}: the ledger", "FAILED", "there is none")
         return
     lines, counts = lines_of(row), told["devices"][0]
-    wrong = same("in use", row["used_bytes"], told["driver"]["used"],
-                 0 if bench.is_simulated else SHARE * told["driver"]["total"])
+    wrong = same(
+        "in use",
+        row["used_bytes"],
+        told["driver"]["used"],
+        0 if bench.is_simulated else SHARE * told["driver"]["total"],
+    )
     if way == "malloc-async":
         wrong += same("reserved", lines["pool_used"] + lines["pool_cached"], counts["memory_reserved"])
     else:
         wrong += same("allocated", lines["torch_live"], counts["memory_allocated"])
         wrong += same("reserved", lines["torch_live"] + lines["torch_cached"], counts["memory_reserved"])
-    table.judge(f"{title}: the ledger says what memory_stats() and mem_get_info() say", wrong,
-                f"{counts['memory_allocated']} allocated, {counts['memory_reserved']} reserved, {told['driver']['used']} in use")
+    table.judge(
+        f"{title}: the ledger says what memory_stats() and mem_get_info() say",
+        wrong,
+        f"{counts['memory_allocated']} allocated, {counts['memory_reserved']} reserved, {told['driver']['used']} in use",
+    )
     judge_unexplained(table, f"{title}: what is unexplained at the end", row)
     columns = {"end": row}
     if row.get("at_peak"):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Where look-ups of the driver's functions lead, without the recorder and with it (pointers.c tells)."""
+
 import os
 import re
 
@@ -74,11 +75,19 @@ def check_plain(table, rows, plain, roads):
             else:
                 newer.append(f"{shown(question)} is {answer}")
         if not asked:
-            table.add(f"{name} gives what the driver exports", "skipped", "there is no such function, or it answers nothing")
+            table.add(
+                f"{name} gives what the driver exports", "skipped", "there is no such function, or it answers nothing"
+            )
             continue
-        table.judge(f"{name} gives what the driver exports, as the rows say", wrong,
-                    f"{asked} answers, {len(different) + len(newer)} of them no exports of rows",
-                    answers=asked, not_exported=different, without_row=newer, not_answered=silent)
+        table.judge(
+            f"{name} gives what the driver exports, as the rows say",
+            wrong,
+            f"{asked} answers, {len(different) + len(newer)} of them no exports of rows",
+            answers=asked,
+            not_exported=different,
+            without_row=newer,
+            not_answered=silent,
+        )
         if silent:
             table.add(f"{name} does not answer, though the function is exported", "noted", "; ".join(silent[:12]))
         if different:
@@ -93,10 +102,16 @@ def check_hooked(table, rows, plain, hooked, roads):
     """With the recorder, each answer is the wrapper of the function that it was without it."""
     symbols = {row[0] for row in rows}
     if "proc_address" in roads:
-        wrong = [f"{symbol}: {place}, {name}" for symbol, (place, name) in hooked.exports.items()
-                 if (place, name) != (("none", "-") if plain.exports[symbol][0] == "none" else ("shim", symbol))]
-        table.judge("dlsym gives our wrapper of each function that the driver has, and of no other", wrong,
-                    f"{len(hooked.exports)} names")
+        wrong = [
+            f"{symbol}: {place}, {name}"
+            for symbol, (place, name) in hooked.exports.items()
+            if (place, name) != (("none", "-") if plain.exports[symbol][0] == "none" else ("shim", symbol))
+        ]
+        table.judge(
+            "dlsym gives our wrapper of each function that the driver has, and of no other",
+            wrong,
+            f"{len(hooked.exports)} names",
+        )
     for road, name in roads.items():
         wrong, asked = [], 0
         for question, (result, place, answer) in plain.answers.items():

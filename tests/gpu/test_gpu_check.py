@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """scripts/gpu-check itself: without a GPU, and with the simulated device in its place."""
+
 import contextlib
 import io
 import json
@@ -29,8 +30,9 @@ def rows(libraries):
 
 
 def gpu_check(*arguments, script=SCRIPT, **variables):
-    return subprocess.run([script, *arguments], capture_output=True, text=True, timeout=1500,
-                          env={**os.environ, **variables})
+    return subprocess.run(
+        [script, *arguments], capture_output=True, text=True, timeout=1500, env={**os.environ, **variables}
+    )
 
 
 def verdicts(text):
@@ -47,9 +49,21 @@ class OnTheSimulatedDevice(unittest.TestCase):
 
     def check(self, *arguments, script=SCRIPT, **variables):
         """A run on the simulated device, with its summary."""
-        run = gpu_check("-o", self.place("told.txt"), "--json", self.place("summary.json"), *arguments, script=script,
-                        **{"GPUMEMTRACE_CHECK_DEVICE": BUILD, "GPUMEMTRACE_CHECK_BUILD": BUILD, "TMPDIR": self.folder,
-                           "GPUMEMTRACE_CHECK_SECONDS": "1500", **variables})
+        run = gpu_check(
+            "-o",
+            self.place("told.txt"),
+            "--json",
+            self.place("summary.json"),
+            *arguments,
+            script=script,
+            **{
+                "GPUMEMTRACE_CHECK_DEVICE": BUILD,
+                "GPUMEMTRACE_CHECK_BUILD": BUILD,
+                "TMPDIR": self.folder,
+                "GPUMEMTRACE_CHECK_SECONDS": "1500",
+                **variables,
+            },
+        )
         return run, self.summary()
 
     def summary(self):
@@ -62,14 +76,22 @@ class OnTheSimulatedDevice(unittest.TestCase):
 
 
 def failed_sections(summary):
-    return {section["name"] for section in summary["sections"]
-            if any(check["verdict"] == "FAILED" for check in section["checks"])}
+    return {
+        section["name"]
+        for section in summary["sections"]
+        if any(check["verdict"] == "FAILED" for check in section["checks"])
+    }
 
 
 def figures(summary, name, part):
     """What the checks whose texts have that part say in numbers."""
-    return [check.get("figures", {}) for section in summary["sections"] if section["name"] == name
-            for check in section["checks"] if part in check["what"]]
+    return [
+        check.get("figures", {})
+        for section in summary["sections"]
+        if section["name"] == name
+        for check in section["checks"]
+        if part in check["what"]
+    ]
 
 
 class Sections(OnTheSimulatedDevice):
@@ -84,8 +106,14 @@ class Sections(OnTheSimulatedDevice):
         # On this device there is nothing that is not supported.
         self.assertEqual((summary["schema"], counts["FAILED"], counts["skipped"]), ("gpumemtrace.gpu-check/1", 0, 0))
         self.assertEqual(len(summary["sections"]), 7)
-        self.assertEqual([section["name"] for section in summary["sections"]
-                          if not any(check["verdict"] == "ok" for check in section["checks"])], [])
+        self.assertEqual(
+            [
+                section["name"]
+                for section in summary["sections"]
+                if not any(check["verdict"] == "ok" for check in section["checks"])
+            ],
+            [],
+        )
 
         roads = figures(summary, "Every hooked function, by every road", "exact event")
         self.assertEqual(len(roads), 9)
@@ -106,15 +134,23 @@ class Sections(OnTheSimulatedDevice):
             text = file.read()
         self.assertEqual(text.count("cuMemAllocPitch_v2, cuMemAllocPitch, 3020"), 1)
         with open(path, "w", encoding="utf-8") as file:
-            file.write(text.replace("cuMemAllocPitch_v2, cuMemAllocPitch, 3020", "cuMemAllocPitch_v2, cuMemAllocPitch, 12000"))
+            file.write(
+                text.replace("cuMemAllocPitch_v2, cuMemAllocPitch, 3020", "cuMemAllocPitch_v2, cuMemAllocPitch, 12000")
+            )
         run, _ = self.check("--only", "pointers", script=os.path.join(tree, "scripts", "gpu-check"))
-        self.assert_found(run, r"cuGetProcAddress_v2 gives what the driver exports.*cuMemAllocPitch of 11999, flags 0 is "
-                               "cuMemAllocPitch_v2, by the rows cuMemAllocPitch")
+        self.assert_found(
+            run,
+            r"cuGetProcAddress_v2 gives what the driver exports.*cuMemAllocPitch of 11999, flags 0 is "
+            "cuMemAllocPitch_v2, by the rows cuMemAllocPitch",
+        )
 
     def test_an_older_driver_that_lacks_functions_is_no_fault(self):
         folder = self.place("older")
-        shutil.copytree(os.path.join(BUILD, "simcuda"), os.path.join(folder, "simcuda"),
-                        ignore=lambda _, names: [name for name in names if ".so" not in name])
+        shutil.copytree(
+            os.path.join(BUILD, "simcuda"),
+            os.path.join(folder, "simcuda"),
+            ignore=lambda _, names: [name for name in names if ".so" not in name],
+        )
         driver = os.path.join(folder, "simcuda", "libcuda.so.1")
         with open(driver, "rb") as file:
             library = file.read()
@@ -185,14 +221,24 @@ class Builds(OnTheSimulatedDevice):
 
 class Judgement(unittest.TestCase):
     def verdict(self, missing, known=True, managed=0, used=None):
-        lines = [{"name": name, "bytes": size, "known": known} for name, size in
-                 (("device", 1000), ("runtime", 0), ("other_processes", 0), ("unexplained", missing))]
+        lines = [
+            {"name": name, "bytes": size, "known": known}
+            for name, size in (("device", 1000), ("runtime", 0), ("other_processes", 0), ("unexplained", missing))
+        ]
         table = bench.Table()
         with contextlib.redirect_stdout(io.StringIO()):
             table.section("one")
-            ledger.judge_unexplained(table, "what", {
-                "lines": lines, "used_bytes": 1000 + missing if used is None else used, "total_bytes": 100000, "moved": False,
-                "managed_bytes": managed})
+            ledger.judge_unexplained(
+                table,
+                "what",
+                {
+                    "lines": lines,
+                    "used_bytes": 1000 + missing if used is None else used,
+                    "total_bytes": 100000,
+                    "moved": False,
+                    "managed_bytes": managed,
+                },
+            )
         (check,) = table.sections[0]["checks"]
         return check["verdict"], check["detail"]
 

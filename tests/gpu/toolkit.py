@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What a machine has of CUDA and PyTorch, and the programs that are built with it."""
+
 import concurrent.futures
 import glob
 import os
@@ -29,8 +30,10 @@ PROGRAMS = {
 
 def find_torch(bench):
     """(version, CUDA version, folder) of a PyTorch that can use the GPU; else why there is none."""
-    program = ("import torch, os; print(torch.__version__, torch.version.cuda, torch.cuda.is_available(), "
-               "os.path.dirname(torch.__file__), sep='\\n')")
+    program = (
+        "import torch, os; print(torch.__version__, torch.version.cuda, torch.cuda.is_available(), "
+        "os.path.dirname(torch.__file__), sep='\\n')"
+    )
     if not bench.python:
         return None, "there is no python3"
     done = bench.run([bench.python, "-c", program])
@@ -45,8 +48,10 @@ def find_torch(bench):
 def find_runtimes(torch, given):
     """{major version: path} of each libcudart: the toolkit's, or those that PyTorch's wheels bring."""
     if given:
-        return {int(path.rsplit(".", 1)[-1]): path
-                for path in glob.glob(os.path.join(os.path.dirname(given), "libcudart.so.1[1-9]"))}
+        return {
+            int(path.rsplit(".", 1)[-1]): path
+            for path in glob.glob(os.path.join(os.path.dirname(given), "libcudart.so.1[1-9]"))
+        }
     patterns = [os.path.join(os.environ[key], "lib64") for key in ("CUDA_PATH", "CUDA_HOME") if os.environ.get(key)]
     patterns += ["/usr/local/cuda*/lib64", "/usr/local/cuda*/targets/*/lib", "/usr/lib/*-linux-gnu", "/usr/lib64"]
     if torch:
@@ -71,8 +76,9 @@ def find_driver(libraries):
         path = os.path.join(folder, "libcuda.so.1")
         if os.path.exists(path):
             return path
-    cache = subprocess.run(["sh", "-c", "PATH=$PATH:/sbin ldconfig -p"], stdout=subprocess.PIPE,
-                           universal_newlines=True).stdout
+    cache = subprocess.run(
+        ["sh", "-c", "PATH=$PATH:/sbin ldconfig -p"], stdout=subprocess.PIPE, universal_newlines=True
+    ).stdout
     found = re.findall(r"libcuda\.so\.1 .*=> (\S+)", cache)
     return found[0] if found else None
 
@@ -107,8 +113,10 @@ def sources_of(name):
     sources = PROGRAMS[name][0]
     if sources == "snippets":
         return sorted(glob.glob(os.path.join(SNIPPETS, "snippets*.c")))
-    return [path if os.path.exists(path) else os.path.join(SHIM_TESTS, source)
-            for source, path in ((source, os.path.join(HERE, source)) for source in sources)]
+    return [
+        path if os.path.exists(path) else os.path.join(SHIM_TESTS, source)
+        for source, path in ((source, os.path.join(HERE, source)) for source in sources)
+    ]
 
 
 def place_libraries(bench, runtimes, major, driver):
@@ -135,14 +143,34 @@ def place_libraries(bench, runtimes, major, driver):
 
 def compile_one(bench, headers, paths, name):
     _, needs, more = PROGRAMS[name]
-    command = [os.environ.get("CC", "cc"), "-std=gnu11", "-D_GNU_SOURCE", "-O0", "-g", "-w", *more, "-o", bench.program(name),
-               "-include", bench.program("weak.h"), *sources_of(name),
-               "-I" + os.path.join(SOURCE, "preload"), "-I" + SNIPPETS, "-I" + SOURCE]
+    command = [
+        os.environ.get("CC", "cc"),
+        "-std=gnu11",
+        "-D_GNU_SOURCE",
+        "-O0",
+        "-g",
+        "-w",
+        *more,
+        "-o",
+        bench.program(name),
+        "-include",
+        bench.program("weak.h"),
+        *sources_of(name),
+        "-I" + os.path.join(SOURCE, "preload"),
+        "-I" + SNIPPETS,
+        "-I" + SOURCE,
+    ]
     command += [] if bench.is_simulated else ["-DIS_REAL_DEVICE"]
     command += [argument for path in headers for argument in ("-isystem", path)]
     # What the driver itself needs, and what an older one lacks, is none of the link's business.
-    command += ["-Wl,--allow-shlib-undefined", "-Wl,--unresolved-symbols=ignore-all", "-Wl,-z,lazy",
-                *(paths[need] for need in needs), "-ldl", "-lpthread"]
+    command += [
+        "-Wl,--allow-shlib-undefined",
+        "-Wl,--unresolved-symbols=ignore-all",
+        "-Wl,-z,lazy",
+        *(paths[need] for need in needs),
+        "-ldl",
+        "-lpthread",
+    ]
     if any(not paths[need] for need in needs):
         return name, "there is no libcudart" if not paths["cudart"] else "there is no libcuda.so.1"
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
@@ -158,4 +186,6 @@ def build_programs(bench, headers, paths):
     """Compiles all; {name: why it is not there}."""
     write_weak_names(bench)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        return {name: why for name, why in pool.map(lambda name: compile_one(bench, headers, paths, name), PROGRAMS) if why}
+        return {
+            name: why for name, why in pool.map(lambda name: compile_one(bench, headers, paths, name), PROGRAMS) if why
+        }

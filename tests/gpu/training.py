@@ -3,6 +3,7 @@
 
 Which of its allocators PyTorch uses, PYTORCH_CUDA_ALLOC_CONF says.
 """
+
 import os
 import sys
 import time

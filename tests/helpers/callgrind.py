@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Counts the instructions of a program with or without the recorder, by valgrind, if it is installed."""
+
 import glob
 import os
 import shutil
@@ -16,10 +17,22 @@ def instructions_of_threads(options, command):
     with tempfile.TemporaryDirectory(prefix="gpumemtrace-test.") as folder:
         # What waits for room in a full ring counts as long as that takes.
         settings = [f"GPUMEMTRACE_OPTIONS={options}:samples=off:overflow=drop", f"LD_PRELOAD={SHIM}"] if options else []
-        subprocess.run([VALGRIND, "--tool=callgrind", "--trace-children=yes", "--separate-threads=yes",
-                        f"--callgrind-out-file={folder}/out.%p", "env", *settings, *command],
-                       env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA, "PYTHONHASHSEED": "0"}, cwd=folder, capture_output=True,
-                       check=True)
+        subprocess.run(
+            [
+                VALGRIND,
+                "--tool=callgrind",
+                "--trace-children=yes",
+                "--separate-threads=yes",
+                f"--callgrind-out-file={folder}/out.%p",
+                "env",
+                *settings,
+                *command,
+            ],
+            env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA, "PYTHONHASHSEED": "0"},
+            cwd=folder,
+            capture_output=True,
+            check=True,
+        )
         found = {}
         for path in glob.glob(os.path.join(folder, "out.*-[0-9][0-9]")):
             with open(path, encoding="utf-8", errors="replace") as file:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Runs the command line, and writes synthetic recordings for it."""
+
 import atexit
 import json
 import os
@@ -17,8 +18,11 @@ atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 
 
 # What the user's own environment says about colours must not matter.
-PLAIN = {key: value for key, value in os.environ.items()
-         if key not in ("NO_COLOR", "CLICOLOR_FORCE", "LD_PRELOAD", "GPUMEMTRACE_OPTIONS")}
+PLAIN = {
+    key: value
+    for key, value in os.environ.items()
+    if key not in ("NO_COLOR", "CLICOLOR_FORCE", "LD_PRELOAD", "GPUMEMTRACE_OPTIONS")
+}
 # Nor what the user's own runs kept of symbols.
 PLAIN["XDG_CACHE_HOME"] = os.path.join(FOLDER, "cache")
 main = tap.main
@@ -30,20 +34,31 @@ def place(name):
 
 def sources_below(folder):
     """The paths of all C files and headers in a folder and the folders in it."""
-    found = [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names if name.endswith((".c", ".h"))]
+    found = [
+        os.path.join(place, name)
+        for place, _, names in os.walk(folder)
+        for name in names
+        if name.endswith((".c", ".h"))
+    ]
     assert found, folder
     return sorted(found)
 
 
 def run(*arguments, environment=None, cwd=None, text=True, **more):
-    return subprocess.run([CLI, *arguments], capture_output=True, text=text, timeout=120, cwd=cwd or FOLDER,
-                          env={**PLAIN, **(environment or {})}, **more)
+    return subprocess.run(
+        [CLI, *arguments],
+        capture_output=True,
+        text=text,
+        timeout=120,
+        cwd=cwd or FOLDER,
+        env={**PLAIN, **(environment or {})},
+        **more,
+    )
 
 
 def make(name, **settings):
     """A synthetic snapshot; see tests/unit/helpers/make_snapshot.c for the settings."""
-    subprocess.run([MAKE, place(name), *(f"{key}={value}" for key, value in settings.items())], check=True,
-                   timeout=120)
+    subprocess.run([MAKE, place(name), *(f"{key}={value}" for key, value in settings.items())], check=True, timeout=120)
     return place(name)
 
 

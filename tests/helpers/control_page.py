@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The page by which `ps`, `snapshot` and `pause` talk to a recorder, laid out as in src/shared_memory/control.h."""
+
 import ctypes
 
 PATH_BYTES, TEXT_BYTES = 4352, 256
@@ -8,12 +9,27 @@ IDLE, CLAIMED, ASKED, AT_WORK, ANSWERED = range(5)  # enum gmt_control_turn
 
 class ControlPage(ctypes.Structure):
     """`ControlPage.turn.offset` is where a field lies."""
+
     _fields_ = [
-        ("magic", ctypes.c_char * 8), ("version", ctypes.c_uint32), ("pid", ctypes.c_uint32),
-        ("start_ticks", ctypes.c_uint64), ("start_time_ns", ctypes.c_uint64), ("mode", ctypes.c_char * 16),
-        ("program", ctypes.c_char * TEXT_BYTES), ("path", ctypes.c_char * PATH_BYTES),
-        ("state", ctypes.c_uint32), ("threads", ctypes.c_uint32), ("events", ctypes.c_uint64), ("dropped", ctypes.c_uint64),
-        ("file_bytes", ctypes.c_uint64), ("snapshots", ctypes.c_uint64), ("told_ns", ctypes.c_uint64),
-        ("turn", ctypes.c_uint32), ("asker", ctypes.c_uint32), ("verb", ctypes.c_uint32), ("has_failed", ctypes.c_uint32),
-        ("argument", ctypes.c_char * PATH_BYTES), ("answer", ctypes.c_char * (PATH_BYTES + TEXT_BYTES)),
+        ("magic", ctypes.c_char * 8),
+        ("version", ctypes.c_uint32),
+        ("pid", ctypes.c_uint32),
+        ("start_ticks", ctypes.c_uint64),
+        ("start_time_ns", ctypes.c_uint64),
+        ("mode", ctypes.c_char * 16),
+        ("program", ctypes.c_char * TEXT_BYTES),
+        ("path", ctypes.c_char * PATH_BYTES),
+        ("state", ctypes.c_uint32),
+        ("threads", ctypes.c_uint32),
+        ("events", ctypes.c_uint64),
+        ("dropped", ctypes.c_uint64),
+        ("file_bytes", ctypes.c_uint64),
+        ("snapshots", ctypes.c_uint64),
+        ("told_ns", ctypes.c_uint64),
+        ("turn", ctypes.c_uint32),
+        ("asker", ctypes.c_uint32),
+        ("verb", ctypes.c_uint32),
+        ("has_failed", ctypes.c_uint32),
+        ("argument", ctypes.c_char * PATH_BYTES),
+        ("answer", ctypes.c_char * (PATH_BYTES + TEXT_BYTES)),
     ]

@@ -7,6 +7,7 @@
 
 docs/internals/snapshot-format.md lists the same numbers; tests/cli/dump/test_format.py compares it with these tables.
 """
+
 import os
 import re
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Compares the report of a folded recording with that of the whole one."""
+
 import unittest
 
 import cli

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Recordings of programs that declare custom heaps."""
+
 import gzip
 
 import write_snapshot as w
@@ -22,12 +23,22 @@ class Pools(Story):
     def heap(self, number, name, address=0, size_bytes=0, space=HEAP, device=0):
         if name is not None:
             self.names.append(name)
-            self.marks.append(w.mark(self.stamp, MarkKind.HEAP, MarkSource.PROGRAM, name=len(self.names), object=number))
+            self.marks.append(
+                w.mark(self.stamp, MarkKind.HEAP, MarkSource.PROGRAM, name=len(self.names), object=number)
+            )
         self.say(Kind.CREATE, number, address, size_bytes, OPEN, space=space, device=device)
 
     def say(self, kind, number, address=0, size_bytes=0, line=None, space=HEAP, device=0):
-        self.event(kind, layer=Layer.CUSTOM, space=space, device=device, object=number, address=address,
-                   size_bytes=size_bytes, frames=self.stack(line) if line else 0)
+        self.event(
+            kind,
+            layer=Layer.CUSTOM,
+            space=space,
+            device=device,
+            object=number,
+            address=address,
+            size_bytes=size_bytes,
+            frames=self.stack(line) if line else 0,
+        )
 
     def write(self, name, ends=True):
         """Story's file with the names of marks in front of them."""
@@ -54,5 +65,6 @@ def serve(leak=64 * KiB):
         if leak:
             story.say(ALLOC, 1, 0x10_0000_0000 + number * leak, leak, KEEP)
         story.say(FREE, 1, 0x10_0100_0000)
+
     story.steps(20, body)
     return story

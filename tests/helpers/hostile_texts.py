@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Recordings whose every text is hostile, and a check that output has nothing that commands a terminal or a job."""
+
 import glob
 import os
 import struct
@@ -16,11 +17,23 @@ SEEDS = os.path.join(cli.TESTS, "fuzz", "corpus", "snapshot")
 
 # What commands terminals (C0, DEL, C1 alone and in UTF-8), turns or hides text, is no UTF-8 or an overlong form,
 # ends a line, a string, an attribute, a comment, a cell or a quoted argument, or is a command in a job's log.
-HOSTILE = (b"\x1b[2J\x1b]0;t\x07", b"\x9b31m", "\x9b31m".encode(), b"\x7f\x08\x00x", "\u202egnp.exe\u2066".encode(),
-           "\u200b\u2028\ufeff\U000e0041".encode(), b"\xc0\x9b\xe0\x80\x9b\xed\xa0\x80\xf4\x90\x80\x80\xff\xfe",
-           b"\n::error file=x::y\n##[error]z", b"\r\n::set-output name=x::y", b"%0A::error::x", b"]]>--><x a='\"&amp;",
-           b"'; touch pwned; $(touch pwned) `touch pwned` \\", b"| [a](javascript:b) | <script>c</script> @everyone",
-           b"::error::start", b" ##[command]x")
+HOSTILE = (
+    b"\x1b[2J\x1b]0;t\x07",
+    b"\x9b31m",
+    "\x9b31m".encode(),
+    b"\x7f\x08\x00x",
+    "\u202egnp.exe\u2066".encode(),
+    "\u200b\u2028\ufeff\U000e0041".encode(),
+    b"\xc0\x9b\xe0\x80\x9b\xed\xa0\x80\xf4\x90\x80\x80\xff\xfe",
+    b"\n::error file=x::y\n##[error]z",
+    b"\r\n::set-output name=x::y",
+    b"%0A::error::x",
+    b"]]>--><x a='\"&amp;",
+    b"'; touch pwned; $(touch pwned) `touch pwned` \\",
+    b"| [a](javascript:b) | <script>c</script> @everyone",
+    b"::error::start",
+    b" ##[command]x",
+)
 HIDDEN = set("\u202e\u2066\u200b\u2028\ufeff\U000e0041\ufffe\uffff")
 FILE_NAME = b"-x\x1b[2J'; touch pwned #\n::error::\xff\xc2\x9b.gmt.gz"
 
@@ -29,8 +42,8 @@ def read_content(content, path):
     """Rows of what stands inside gzip, with its checksums put right."""
     out, at = bytearray(w.header()), 20
     while len(content) - at >= 16:
-        kind, rows, size = struct.unpack("<III", content[at:at + 12])
-        payload = content[at + 16:at + 16 + size]
+        kind, rows, size = struct.unpack("<III", content[at : at + 12])
+        payload = content[at + 16 : at + 16 + size]
         out += w.frame(kind, rows, payload)
         at += 16 + size
     w.write(path, bytes(out[20:]))
@@ -52,8 +65,11 @@ class Maker:
         fields = dict((field, encoding) for field, encoding, _bits in read_snapshot.RECORDS[w.NUMBERS[name]][1])
         whole = name in ("note", "drop", "thread", "device")
         for row in rows:
-            yield {field: self.text(value, whole) if fields.get(field) == "S" else value
-                   for field, value in row.items() if field != "record"}
+            yield {
+                field: self.text(value, whole) if fields.get(field) == "S" else value
+                for field, value in row.items()
+                if field != "record"
+            }
 
 
 def make_all():
@@ -74,15 +90,27 @@ def make_all():
             continue
         seen |= kinds[path][0]
         maker = Maker()
-        w.write(path, *(w.block(name, *maker.rows(name, group))
-                        for name, group in groupby(kinds[path][1], key=lambda row: row["record"])))
+        w.write(
+            path,
+            *(
+                w.block(name, *maker.rows(name, group))
+                for name, group in groupby(kinds[path][1], key=lambda row: row["record"])
+            ),
+        )
         paths.append(path)
     extra = Maker()
-    w.write(paths[0] + ".more.gmt.gz", w.process(**{field: extra.text("x", True) for field in
-                                                    ("host", "executable", "command", "directory", "shim_version",
-                                                     "machine")}),
-            w.block("option", {"key": HOSTILE[0], "value": HOSTILE[13]}),
-            w.block("unhooked", {"name": HOSTILE[13], "road": HOSTILE[0]}), w.end(0))
+    w.write(
+        paths[0] + ".more.gmt.gz",
+        w.process(
+            **{
+                field: extra.text("x", True)
+                for field in ("host", "executable", "command", "directory", "shim_version", "machine")
+            }
+        ),
+        w.block("option", {"key": HOSTILE[0], "value": HOSTILE[13]}),
+        w.block("unhooked", {"name": HOSTILE[13], "road": HOSTILE[0]}),
+        w.end(0),
+    )
     return paths + [paths[0] + ".more.gmt.gz"]
 
 
@@ -91,8 +119,10 @@ class SafeOutput(unittest.TestCase):
         """No byte that commands; `is_log` tells whether lines of it could become commands of a job."""
         text = output.decode("utf-8")  # raises where it is none
         for character in set(text) - {"\n"}:
-            self.assertFalse(unicodedata.category(character) in ("Cc", "Zl", "Zp") or character in HIDDEN,
-                             f"{character!r} in {text[:4000]!r}")
+            self.assertFalse(
+                unicodedata.category(character) in ("Cc", "Zl", "Zp") or character in HIDDEN,
+                f"{character!r} in {text[:4000]!r}",
+            )
         self.assertNotIn("##[", text)
         for line in text.splitlines() if is_log else ():
             self.assertFalse(line.lstrip().startswith("::"), line)

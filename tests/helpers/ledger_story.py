@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Recordings of one device, with what the driver and NVML say is in use on it."""
+
 import cli
 from definitions import SamplePart, Space
 from recording import CUDA, MiB, Story
@@ -14,9 +15,17 @@ class Ledger(Story):
     def ask(self, used, known=SamplePart.DRIVER, ago=0, **more):
         """The device says that so many MiB are in use, asked after the last event."""
         self.stamp += 10
-        self.samples.append({"stamp": self.stamp, "begin_stamp": self.stamp - 1 - ago, "device": 0, "known": known,
-                             "free_bytes": self.total - used * MiB, "total_bytes": self.total,
-                             **{key: value * MiB for key, value in more.items()}})
+        self.samples.append(
+            {
+                "stamp": self.stamp,
+                "begin_stamp": self.stamp - 1 - ago,
+                "device": 0,
+                "known": known,
+                "free_bytes": self.total - used * MiB,
+                "total_bytes": self.total,
+                **{key: value * MiB for key, value in more.items()},
+            }
+        )
 
     def report(self, *options):
         (row,) = cli.report(self.write("ledger.gmt.gz"), *options)["ledger"]

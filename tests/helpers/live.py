@@ -5,22 +5,61 @@ HOST, UNKNOWN = -1, -2
 LAYERS = {1: "cuda", 2: "torch", 3: "driver", 4: "imported", 5: "view", 6: "custom"}
 CUDA, TORCH, DRIVER, IMPORTED, VIEW, CUSTOM = LAYERS
 # Kinds of events.
-(ALLOC, FREE, ALLOC_FAILED, FREE_FAILED, CREATE, DESTROY, RETAIN, MAP, UNMAP, BIND, BIND_ADDRESS, UNBIND, NODE_ALLOC,
- NODE_FREE, LAUNCH, EXPORT, TRIM, SET) = range(1, 19)
+(
+    ALLOC,
+    FREE,
+    ALLOC_FAILED,
+    FREE_FAILED,
+    CREATE,
+    DESTROY,
+    RETAIN,
+    MAP,
+    UNMAP,
+    BIND,
+    BIND_ADDRESS,
+    UNBIND,
+    NODE_ALLOC,
+    NODE_FREE,
+    LAUNCH,
+    EXPORT,
+    TRIM,
+    SET,
+) = range(1, 19)
 # number: (name, whose memory, what `address` is, what ends a block)
 SPACES = {
-    1: ("device", "device", "address", "context"), 2: ("managed", "device", "address", "context"),
-    3: ("pool", "device", "address", "process"), 4: ("pinned", "host", "address", "context"),
-    5: ("registered", "host", "address", "context"), 6: ("array", "device", "array", "context"),
-    7: ("vmm", "device", "handle", "process"), 8: ("vmm_host", "host", "handle", "process"),
-    9: ("graph", "device", "address", "process"), 10: ("ipc", "device", "address", "counted"),
-    11: ("vmm_imported", "device", "handle", "process"), 12: ("external", "device", "external", "context"),
-    13: ("external_view", "device", "address", "context"), 14: ("external_array", "device", "array", "context"),
-    15: ("graphics", "device", "graphics", "context"), 16: ("multicast", "device", "handle", "process"),
-    17: ("context", "device", "context", "process"), 18: ("module", "device", "module", "context"),
-    19: ("limit", "device", "limit", "context"), 20: ("reservation", "device", "address", "process"),
+    1: ("device", "device", "address", "context"),
+    2: ("managed", "device", "address", "context"),
+    3: ("pool", "device", "address", "process"),
+    4: ("pinned", "host", "address", "context"),
+    5: ("registered", "host", "address", "context"),
+    6: ("array", "device", "array", "context"),
+    7: ("vmm", "device", "handle", "process"),
+    8: ("vmm_host", "host", "handle", "process"),
+    9: ("graph", "device", "address", "process"),
+    10: ("ipc", "device", "address", "counted"),
+    11: ("vmm_imported", "device", "handle", "process"),
+    12: ("external", "device", "external", "context"),
+    13: ("external_view", "device", "address", "context"),
+    14: ("external_array", "device", "array", "context"),
+    15: ("graphics", "device", "graphics", "context"),
+    16: ("multicast", "device", "handle", "process"),
+    17: ("context", "device", "context", "process"),
+    18: ("module", "device", "module", "context"),
+    19: ("limit", "device", "limit", "context"),
+    20: ("reservation", "device", "address", "process"),
 }
-DEVICE, POOL, GRAPH, IPC, VMM_IMPORTED, MULTICAST, CONTEXT, MODULE, LIMIT, RESERVATION = 1, 3, 9, 10, 11, 16, 17, 18, 19, 20
+DEVICE, POOL, GRAPH, IPC, VMM_IMPORTED, MULTICAST, CONTEXT, MODULE, LIMIT, RESERVATION = (
+    1,
+    3,
+    9,
+    10,
+    11,
+    16,
+    17,
+    18,
+    19,
+    20,
+)
 
 
 class Block:
@@ -38,12 +77,12 @@ class Live:
     """`began(block)` and `ended(block)` may be set: they are told of each block."""
 
     def __init__(self):
-        self.blocks = {}      # (family, realm, address): Block, but physical memory
-        self.memory = []      # physical memory that lives
-        self.handles = {}     # handle: Block
-        self.mapped = {}      # address: (size, Block)
-        self.bound = {}       # (multicast Block, device, offset): (size, Block)
-        self.graphs = {}      # executable graph: [frees at launch, [nodes]]
+        self.blocks = {}  # (family, realm, address): Block, but physical memory
+        self.memory = []  # physical memory that lives
+        self.handles = {}  # handle: Block
+        self.mapped = {}  # address: (size, Block)
+        self.bound = {}  # (multicast Block, device, offset): (size, Block)
+        self.graphs = {}  # executable graph: [frees at launch, [nodes]]
         self.made_nodes = {}  # address: stacks of the call that made the node
         self.reserved, self.pools = {}, set()
         self.unknown_frees = self.missed_frees = 0
@@ -141,7 +180,7 @@ class Live:
 
     def bind(self, event):
         multicast = self.handles.get(event["address"])
-        block = (self.handles.get(event["object"]) if event["kind"] == BIND else self.mapped_at(event["object"]))
+        block = self.handles.get(event["object"]) if event["kind"] == BIND else self.mapped_at(event["object"])
         if multicast and block:
             device = event["device"] if event["device"] >= 0 else block.device
             self.bound[multicast, device, event["stream"]] = event["size_bytes"], block
@@ -149,8 +188,11 @@ class Live:
 
     def unbind(self, event):
         multicast, end = self.handles.get(event["address"]), event["stream"] + event["size_bytes"]
-        for key in [key for key in self.bound if key[0] is multicast and key[1] == event["device"] and
-                    event["stream"] <= key[2] < end]:
+        for key in [
+            key
+            for key in self.bound
+            if key[0] is multicast and key[1] == event["device"] and event["stream"] <= key[2] < end
+        ]:
             self.let_go(self.bound.pop(key)[1])
 
     # --- graphs
@@ -245,9 +287,19 @@ class Live:
 
     def play(self, event):
         actions = {
-            ALLOC: self.alloc, FREE: self.free_event, CREATE: self.create, DESTROY: self.destroy, RETAIN: self.retain,
-            MAP: self.map, UNMAP: self.unmap, BIND: self.bind, BIND_ADDRESS: self.bind, UNBIND: self.unbind,
-            NODE_ALLOC: self.add_node, NODE_FREE: self.add_node, LAUNCH: self.launch,
+            ALLOC: self.alloc,
+            FREE: self.free_event,
+            CREATE: self.create,
+            DESTROY: self.destroy,
+            RETAIN: self.retain,
+            MAP: self.map,
+            UNMAP: self.unmap,
+            BIND: self.bind,
+            BIND_ADDRESS: self.bind,
+            UNBIND: self.unbind,
+            NODE_ALLOC: self.add_node,
+            NODE_FREE: self.add_node,
+            LAUNCH: self.launch,
         }
         if event["kind"] in actions:
             actions[event["kind"]](event)

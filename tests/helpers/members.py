@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The descriptions of a file's members, read by docs/internals/snapshot-format.md, section 9, alone."""
+
 import struct
 import zlib
 
@@ -46,7 +47,7 @@ def read(path):
         rows = [row for table in read_snapshot.read_blocks(start, True) for row in table]
         told = None
         behind = parts[index + 1][0] if index + 1 < len(parts) else b""
-        if behind[:8] == FIXED and behind[BEHIND_FIXED:BEHIND_FIXED + 4] == NAME:
+        if behind[:8] == FIXED and behind[BEHIND_FIXED : BEHIND_FIXED + 4] == NAME:
             crc, length, size, *about = struct.unpack_from("<IIQ7Q", behind, BEHIND_FIXED + 4)
             if (crc, length, size) == (*struct.unpack("<II", part[-8:]), len(part)):
                 told = tuple(about)

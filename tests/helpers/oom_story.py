@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Recordings of programs whose requests the driver or PyTorch refuses."""
+
 import cli
 import write_snapshot as w
 from definitions import Kind, Layer, Space
@@ -17,8 +18,19 @@ class Story:
         self.events, self.facts, self.totals = [], [], (0, 0)
 
     def add(self, kind, layer, size, address=0, frames=1, **more):
-        event = {"stamp": 10**6 + 1000 * (len(self.events) + 1), "thread": 1, "kind": kind, "layer": layer, "space": Space.DEVICE,
-                 "device": 0, "api": layer, "address": address, "size_bytes": size, "frames": frames, **more}
+        event = {
+            "stamp": 10**6 + 1000 * (len(self.events) + 1),
+            "thread": 1,
+            "kind": kind,
+            "layer": layer,
+            "space": Space.DEVICE,
+            "device": 0,
+            "api": layer,
+            "address": address,
+            "size_bytes": size,
+            "frames": frames,
+            **more,
+        }
         if kind == REFUSED and layer == CUDA:
             event.setdefault("result", 2)
         self.events.append(event)
@@ -31,22 +43,40 @@ class Story:
         self.add(kind, TORCH, size, address, frames, reserved_bytes=reserved - before)
 
     def driver(self, free, total=100 * MIB):
-        self.facts.append({"stamp": self.events[-1]["stamp"], "thread": 1, "device": self.events[-1]["device"],
-                           "free_bytes": free, "total_bytes": total})
+        self.facts.append(
+            {
+                "stamp": self.events[-1]["stamp"],
+                "thread": 1,
+                "device": self.events[-1]["device"],
+                "free_bytes": free,
+                "total_bytes": total,
+            }
+        )
 
     def write(self, name="oom.gmt.gz"):
         file = "/home/me/train.py"
-        w.write(cli.place(name), w.process(start_stamp=10**6, directory="/home/me"),
-                w.block("clock", {"stamp": 10**6, "monotonic_ns": 10**9, "realtime_ns": 10**18},
-                        {"stamp": 2 * 10**6, "monotonic_ns": 2 * 10**9, "realtime_ns": 10**18 + 10**9}),
-                w.block("device", GPU), w.block("thread", {"id": 1, "tid": 7, "name": "python"}),
-                w.block("api", {"id": CUDA, "name": "cudaMalloc", "library": "cudart"},
-                        {"id": TORCH, "name": "reportOutOfMemoryToProfiler", "library": "c10"}),
-                w.block("code", *({"id": i, "function": f"place{i}", "file": file} for i in range(1, 10))),
-                w.block("frame", *({"id": i, "code": i, "line": i} for i in range(1, 10))),
-                w.block("frames", *({"id": i, "items": [2 * i + 1]} for i in range(1, 10))),
-                w.block("event", *self.events), *([w.block("oom", *self.facts)] if self.facts else []),
-                w.end(len(self.events), 2 * 10**6))
+        w.write(
+            cli.place(name),
+            w.process(start_stamp=10**6, directory="/home/me"),
+            w.block(
+                "clock",
+                {"stamp": 10**6, "monotonic_ns": 10**9, "realtime_ns": 10**18},
+                {"stamp": 2 * 10**6, "monotonic_ns": 2 * 10**9, "realtime_ns": 10**18 + 10**9},
+            ),
+            w.block("device", GPU),
+            w.block("thread", {"id": 1, "tid": 7, "name": "python"}),
+            w.block(
+                "api",
+                {"id": CUDA, "name": "cudaMalloc", "library": "cudart"},
+                {"id": TORCH, "name": "reportOutOfMemoryToProfiler", "library": "c10"},
+            ),
+            w.block("code", *({"id": i, "function": f"place{i}", "file": file} for i in range(1, 10))),
+            w.block("frame", *({"id": i, "code": i, "line": i} for i in range(1, 10))),
+            w.block("frames", *({"id": i, "items": [2 * i + 1]} for i in range(1, 10))),
+            w.block("event", *self.events),
+            *([w.block("oom", *self.facts)] if self.facts else []),
+            w.end(len(self.events), 2 * 10**6),
+        )
         return cli.place(name)
 
     def text(self):

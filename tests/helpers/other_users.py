@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Files for other users: only the user who runs the tests may enter the folders of the tests."""
+
 import atexit
 import functools
 import os

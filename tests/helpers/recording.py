@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Writes a recording as a story: allocations and frees by lines of a program, step by step."""
+
 import cli
 import write_snapshot as w
 from definitions import Kind, Layer, MarkKind, MarkSource, Space
@@ -30,8 +31,9 @@ class Story:
 
     def event(self, kind, **fields):
         self.stamp += 10
-        self.events.append({"stamp": self.stamp, "thread": 1, "kind": kind, "layer": TORCH, "space": DEVICE,
-                            "device": 0, **fields})
+        self.events.append(
+            {"stamp": self.stamp, "thread": 1, "kind": kind, "layer": TORCH, "space": DEVICE, "device": 0, **fields}
+        )
         return self.stamp
 
     def alloc(self, size, *lines, address=None, module=None, **fields):
@@ -48,8 +50,16 @@ class Story:
 
     def free(self, address, **fields):
         layer, size = self.live.pop(address)
-        self.event(Kind.FREE, **{"address": address, "layer": layer, "device": -2 if layer == CUDA else 0,
-                         "size_bytes": size if layer == TORCH else 0, **fields})
+        self.event(
+            Kind.FREE,
+            **{
+                "address": address,
+                "layer": layer,
+                "device": -2 if layer == CUDA else 0,
+                "size_bytes": size if layer == TORCH else 0,
+                **fields,
+            },
+        )
 
     def step(self):
         self.stamp += 10
@@ -65,18 +75,28 @@ class Story:
             self.step()
 
     def write(self, name, ends=True):
-        blocks = [w.process(**self.process), w.block("device", {"ordinal": 0, "name": "A GPU", "total_bytes": 80 << 30}),
-                  w.block("thread", {"id": 1, "tid": 7, "name": "main"})]
+        blocks = [
+            w.process(**self.process),
+            w.block("device", {"ordinal": 0, "name": "A GPU", "total_bytes": 80 << 30}),
+            w.block("thread", {"id": 1, "tid": 7, "name": "main"}),
+        ]
         if self.codes:
             blocks += [
-                w.block("code", *({"id": i, "function": function, "file": file, "first_line": 1}
-                                  for (function, file), i in self.codes.items())),
-                w.block("frame", *({"id": i, "code": code, "line": line}
-                                   for (code, line), i in self.places.items())),
-                w.block("frames", *({"id": i, "items": list(items)} for items, i in self.stacks.items()))]
+                w.block(
+                    "code",
+                    *(
+                        {"id": i, "function": function, "file": file, "first_line": 1}
+                        for (function, file), i in self.codes.items()
+                    ),
+                ),
+                w.block("frame", *({"id": i, "code": code, "line": line} for (code, line), i in self.places.items())),
+                w.block("frames", *({"id": i, "items": list(items)} for items, i in self.stacks.items())),
+            ]
         for module, i in self.native.items():
-            blocks += [w.block("module", {"id": i, "start": i << 20, "end": (i + 1) << 20, "bias": i << 20, "path": module}),
-                       w.block("stack", {"id": i, "items": [(i << 20) + 64]})]
+            blocks += [
+                w.block("module", {"id": i, "start": i << 20, "end": (i + 1) << 20, "bias": i << 20, "path": module}),
+                w.block("stack", {"id": i, "items": [(i << 20) + 64]}),
+            ]
         if self.mark_names:
             blocks.append(w.block("name", *({"id": i, "text": text} for text, i in self.mark_names.items())))
         if self.marks:
@@ -97,8 +117,11 @@ def spread(story, steps=60, kept=1536, also=lambda number: None):
     story.alloc(4 * MiB, "/home/me/spread.py:5 in build", "/home/me/spread.py:900 in main")
 
     def body(number):
-        story.alloc(kept, f"/home/me/spread.py:{10 + number // 2} in part{number // 2}", "/home/me/spread.py:901 in main")
+        story.alloc(
+            kept, f"/home/me/spread.py:{10 + number // 2} in part{number // 2}", "/home/me/spread.py:901 in main"
+        )
         also(number)
+
     story.steps(steps, body)
     return story
 
@@ -112,5 +135,6 @@ def train(story, steps=20, leak=0, size=MiB, line=31, file="/home/me/train.py", 
         if leak:
             story.alloc(leak, f"{file}:{line + 1} in keep", f"{file}:91 in main", layer=layer)
         story.free(block)
+
     story.steps(steps, body)
     return story

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Computes the numbers of a report again from the records alone, in a slow and simple way."""
+
 import collections
 import live
 import read_snapshot
@@ -20,8 +21,9 @@ class Clock:
     def __init__(self, rows):
         self.points = []
         for row in rows:
-            if row["record"] == "clock" and (not self.points or row["stamp"] > self.points[-1][0] and
-                                             row["monotonic_ns"] >= self.points[-1][1]):
+            if row["record"] == "clock" and (
+                not self.points or row["stamp"] > self.points[-1][0] and row["monotonic_ns"] >= self.points[-1][1]
+            ):
                 self.points.append((row["stamp"], row["monotonic_ns"], row["realtime_ns"]))
         self.start = next(row["start_stamp"] for row in rows if row["record"] == "process")
 
@@ -31,7 +33,7 @@ class Clock:
             return stamp
         inside = [i for i in range(len(points) - 1) if points[i][0] <= stamp < points[i + 1][0]]
         if inside:
-            (s0, m0, _), (s1, m1, _) = points[inside[0]:inside[0] + 2]
+            (s0, m0, _), (s1, m1, _) = points[inside[0] : inside[0] + 2]
         else:
             s0, m0, _ = points[0] if stamp < points[0][0] else points[-1]
             s1, m1 = s0 + points[-1][0] - points[0][0], m0 + points[-1][1] - points[0][1]
@@ -42,16 +44,25 @@ class Clock:
 
 
 def amounts():
-    return {"live_bytes": 0, "live_blocks": 0, "peak_bytes": 0, "alloc_count": 0, "free_count": 0,
-            "total_alloc_bytes": 0, "max_live_bytes": 0}
+    return {
+        "live_bytes": 0,
+        "live_blocks": 0,
+        "peak_bytes": 0,
+        "alloc_count": 0,
+        "free_count": 0,
+        "total_alloc_bytes": 0,
+        "max_live_bytes": 0,
+    }
 
 
 def python_stack(rows, frames_id):
     frames = {row["id"]: row for row in rows if row["record"] == "frame"}
     codes = {row["id"]: row for row in rows if row["record"] == "code"}
     stacks = {row["id"]: row["items"] for row in rows if row["record"] == "frames"}
-    return tuple((codes[frames[item >> 1]["code"]]["function"].decode(), frames[item >> 1]["line"])
-                 for item in stacks.get(frames_id, []))
+    return tuple(
+        (codes[frames[item >> 1]["code"]]["function"].decode(), frames[item >> 1]["line"])
+        for item in stacks.get(frames_id, [])
+    )
 
 
 def replay(path, until_ns=None):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Compares each number of a report with a replay that shares no code with the reader."""
+
 import collections
 import unittest
 
@@ -30,15 +31,35 @@ class ReportChecks(unittest.TestCase):
 
     def check_sites(self, report, sites):
         """Sites by layer, device, space: equal as multisets, for their stacks may read the same."""
+
         def numbers(totals):
-            return (totals["live_bytes"], totals["live_blocks"], totals["peak_bytes"], totals["max_live_bytes"],
-                    totals["total_alloc_bytes"], totals["alloc_count"], totals["free_count"])
+            return (
+                totals["live_bytes"],
+                totals["live_blocks"],
+                totals["peak_bytes"],
+                totals["max_live_bytes"],
+                totals["total_alloc_bytes"],
+                totals["alloc_count"],
+                totals["free_count"],
+            )
+
         shown, truth = collections.Counter(), collections.Counter()
         for site in report["sites"]:
             device = replay.HOST if site["device"] is None else site["device"]
-            shown[(site["layer"], device, site["space"], site["live_bytes"], site["live_blocks"],
-                   site["peak_bytes"], site["max_live_bytes"], site["total_bytes"], site["allocs"],
-                   site["frees"])] += 1
+            shown[
+                (
+                    site["layer"],
+                    device,
+                    site["space"],
+                    site["live_bytes"],
+                    site["live_blocks"],
+                    site["peak_bytes"],
+                    site["max_live_bytes"],
+                    site["total_bytes"],
+                    site["allocs"],
+                    site["frees"],
+                )
+            ] += 1
         for key, totals in sites.items():
             truth[(*key[:3], *numbers(totals))] += 1
         self.assertEqual(shown, truth)
@@ -51,8 +72,10 @@ class ReportChecks(unittest.TestCase):
                 sums[site["layer"], site["device"]][i] += site[key]
         for device in report["devices"]:
             for layer in device["layers"]:
-                self.assertEqual(sums[layer["layer"], device["device"]],
-                                 [layer["peak_bytes"], layer["live_bytes"], layer["total_alloc_bytes"]])
+                self.assertEqual(
+                    sums[layer["layer"], device["device"]],
+                    [layer["peak_bytes"], layer["live_bytes"], layer["total_alloc_bytes"]],
+                )
                 self.assertEqual(sum(space["live_bytes"] for space in layer["spaces"]), layer["live_bytes"])
         host = report["host"]
         self.assertEqual(sums["cuda", None], [host["peak_bytes"], host["live_bytes"], host["total_alloc_bytes"]])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A program under the recorder that does what a test asks, line by line (tests/shim/writer/programs/control.c)."""
+
 import json
 import os
 import shutil
@@ -26,11 +27,25 @@ class Running:
         self.runtime = os.path.join(self.folder, "runtime")
         os.mkdir(self.runtime, 0o700)
         self.path = os.path.join(self.folder, "recording.gmt.gz")
-        self.environment = {**os.environ, **({"XDG_RUNTIME_DIR": self.runtime} if runtime else {}), **(environment or {})}
+        self.environment = {
+            **os.environ,
+            **({"XDG_RUNTIME_DIR": self.runtime} if runtime else {}),
+            **(environment or {}),
+        }
         self.process = subprocess.Popen(
-            [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
-            env={**self.environment, "LD_PRELOAD": SHIM, "LD_LIBRARY_PATH": SIMCUDA,
-                 "GPUMEMTRACE_OPTIONS": f"output='{self.path}':{options}"})
+            [program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder,
+            env={
+                **self.environment,
+                "LD_PRELOAD": SHIM,
+                "LD_LIBRARY_PATH": SIMCUDA,
+                "GPUMEMTRACE_OPTIONS": f"output='{self.path}':{options}",
+            },
+        )
 
     def __enter__(self):
         return self
@@ -52,8 +67,14 @@ class Running:
         assert self.process.returncode == 0, self.err
 
     def ask(self, *arguments):
-        return subprocess.run([CLI, *arguments], capture_output=True, text=True, timeout=tasks.PATIENCE_S, cwd=self.folder,
-                              env=self.environment)
+        return subprocess.run(
+            [CLI, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=tasks.PATIENCE_S,
+            cwd=self.folder,
+            env=self.environment,
+        )
 
     def ps(self):
         """Waits until ps lists the process, and returns its row. The writer makes the file a little after the first event."""
@@ -61,16 +82,22 @@ class Running:
 
     def listed(self):
         """The rows of ps for recordings in this folder."""
-        return [row for row in json.loads(self.ask("ps", "--json").stdout)["processes"]
-                if row["file"].startswith(self.folder)]
+        return [
+            row
+            for row in json.loads(self.ask("ps", "--json").stdout)["processes"]
+            if row["file"].startswith(self.folder)
+        ]
 
     def pid(self):
         self.ps()
         return str(self.process.pid)
 
     def snapshots(self):
-        return sorted(os.path.join(self.folder, name) for name in os.listdir(self.folder)
-                      if ".snapshot-" in name and name.endswith(".gmt.gz"))
+        return sorted(
+            os.path.join(self.folder, name)
+            for name in os.listdir(self.folder)
+            if ".snapshot-" in name and name.endswith(".gmt.gz")
+        )
 
     def stop(self):
         """Stops the process, and waits until each of its threads has stopped."""

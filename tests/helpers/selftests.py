@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Reads the results of the option selftest."""
+
 import re
 import unittest
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Reads recordings of killed recorders in shared memory: the layout of src/shared_memory/shared_recording.h, without our code."""
+
 import contextlib
 import ctypes
 import glob
@@ -7,9 +8,9 @@ import os
 import struct
 
 MAGIC = b"GMTAREA\n"
-HEADER = struct.Struct("<8sIIQQQQQQQQQ")       # magic version slots size preamble journal depot rings
+HEADER = struct.Struct("<8sIIQQQQQQQQQ")  # magic version slots size preamble journal depot rings
 OWNER = struct.Struct("<IIQQ40s256sQQ4352sQQ40s40s")
-CHANGING = struct.Struct("<II8Q")              # write_errno slots_used losses
+CHANGING = struct.Struct("<II8Q")  # write_errno slots_used losses
 RING = struct.Struct("<IIII16s32xQQ4Q16xQ56x")  # magic capacity thread tid name published seen 4*dropped consumed
 RING_MAGIC = 0x31474E52
 
@@ -39,8 +40,9 @@ class SharedRecording:
         self.path = path
         with open(path, "rb") as file:
             data = file.read(HEADER.size + OWNER.size)
-        (magic, self.version, self.slots, _, _, _, _, _, _, _, self.rings_offset,
-         self.ring_stride) = HEADER.unpack_from(data)
+        (magic, self.version, self.slots, _, _, _, _, _, _, _, self.rings_offset, self.ring_stride) = (
+            HEADER.unpack_from(data)
+        )
         self.is_whole = magic == MAGIC
         owner = OWNER.unpack_from(data, HEADER.size)
         self.pid, self.file = owner[0], owner[8].split(b"\0")[0].decode()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Runs programs under the recorder and reads their recordings."""
+
 import atexit
 import functools
 import glob
@@ -37,19 +38,20 @@ RUNS = 4
 
 class Aborts:
     """How often PyTorch aborted a program at its end. Each time is printed."""
+
     count = 0
 
 
 def ended_by_pytorch(run):
     """PyTorch 2.15 may abort so after a last backward pass, also without the recorder (docs/internals/testing.md)."""
-    return run.returncode == -signal.SIGABRT and \
-        run.stderr.rstrip().endswith(PYTORCH_ABORT)
+    return run.returncode == -signal.SIGABRT and run.stderr.rstrip().endswith(PYTORCH_ABORT)
 
 
 def run_with(command, meanwhile, timeout, **how):
     """The same as subprocess.run. Calls `meanwhile` with the process while it runs; `meanwhile` may talk to it."""
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          **how) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how
+    ) as process:
         try:
             meanwhile(process)
             out, err = process.communicate(timeout=timeout)
@@ -62,8 +64,11 @@ def run_with(command, meanwhile, timeout, **how):
 def run_past_aborts(command, forget=lambda: None, meanwhile=None, **how):
     """Runs a program, and a few times again if PyTorch aborted it; calls `forget` before each new run."""
     for _ in range(RUNS):
-        run = run_with(command, meanwhile, **how) if meanwhile else \
-            subprocess.run(command, capture_output=True, text=True, **how)
+        run = (
+            run_with(command, meanwhile, **how)
+            if meanwhile
+            else subprocess.run(command, capture_output=True, text=True, **how)
+        )
         if not ended_by_pytorch(run):
             break
         Aborts.count += 1
@@ -75,8 +80,9 @@ def run_past_aborts(command, forget=lambda: None, meanwhile=None, **how):
 class Recording:
     """One run under the recorder, in its own folder: exit code, output, recordings."""
 
-    def __init__(self, command, options=None, environment=None, preload=SHIM, libraries=SIMCUDA, timeout=300,
-                 meanwhile=None):
+    def __init__(
+        self, command, options=None, environment=None, preload=SHIM, libraries=SIMCUDA, timeout=300, meanwhile=None
+    ):
         """Calls `meanwhile(recording, process)` while the program runs."""
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
@@ -90,9 +96,14 @@ class Recording:
         if libraries:
             variables["LD_LIBRARY_PATH"] = libraries
         # env(1) sets LD_PRELOAD for the program alone, not for the processes of this test.
-        self.run = run_past_aborts(["env", f"LD_PRELOAD={preload}", *command], self.forget,
-                                   env=variables, cwd=self.folder, timeout=timeout,
-                                   meanwhile=meanwhile and (lambda process: meanwhile(self, process)))
+        self.run = run_past_aborts(
+            ["env", f"LD_PRELOAD={preload}", *command],
+            self.forget,
+            env=variables,
+            cwd=self.folder,
+            timeout=timeout,
+            meanwhile=meanwhile and (lambda process: meanwhile(self, process)),
+        )
         self.out, self.err, self.code = self.run.stdout, self.run.stderr, self.run.returncode
 
     def forget(self):
@@ -155,8 +166,9 @@ def report(path, *arguments):
 def setup_says(*command):
     """The last line that a script of scripts/setup prints. The script runs once for each test file."""
     setup = os.path.join(os.path.dirname(SIM_PYTHON), "setup")
-    return subprocess.run([os.path.join(setup, command[0]), *command[1:]], capture_output=True, text=True,
-                          check=True).stdout.splitlines()[-1]
+    return subprocess.run(
+        [os.path.join(setup, command[0]), *command[1:]], capture_output=True, text=True, check=True
+    ).stdout.splitlines()[-1]
 
 
 def sim_python(script, *arguments):

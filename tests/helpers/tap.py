@@ -5,6 +5,7 @@ A test file ends with:  if __name__ == "__main__": tap.main()
 
 Started with words, it runs only the tests that have one of them in their names: test_steps.py spawned
 """
+
 import sys
 import traceback
 import unittest

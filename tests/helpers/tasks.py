@@ -3,6 +3,7 @@
 
 A new thread has its parent's name until it runs. A listed thread may have ended since.
 """
+
 import os
 import time
 
@@ -66,6 +67,7 @@ def sleeps(task, pid="self"):
 
 def wait_for_turn(task, pid="self", meanwhile=lambda: None, is_over=lambda: False):
     """Waits until a thread that sleeps between its turns has finished a whole turn. `meanwhile` may cause the turn."""
+
     def asleep():
         meanwhile()
         return sleeps(task, pid) is not None

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Writes snapshots for tests, also wrong ones. The tables of records are those of read_snapshot."""
+
 import gzip
 import struct
 import zlib
@@ -61,9 +62,14 @@ def block(name, *rows):
     """A block of rows, each a dictionary; what a row lacks is zero or empty. Totals are differences."""
     number = NUMBERS[name]
     absent = {"S": b"", "L": []}
-    return frame(number, len(rows), b"".join(
-        column(encoding, [row.get(field, absent.get(encoding, 0)) for row in rows])
-        for field, encoding, _bits in RECORDS[number][1]))
+    return frame(
+        number,
+        len(rows),
+        b"".join(
+            column(encoding, [row.get(field, absent.get(encoding, 0)) for row in rows])
+            for field, encoding, _bits in RECORDS[number][1]
+        ),
+    )
 
 
 def header(major=1, minor=0, features=0, magic=b"GMTRACE\n"):
@@ -71,8 +77,17 @@ def header(major=1, minor=0, features=0, magic=b"GMTRACE\n"):
     return head + struct.pack("<I", zlib.crc32(head))
 
 
-PROCESS = {"pid": 7, "rank": -1, "local_rank": -1, "host": "here", "command": b"prog\0arg\0",
-           "executable": "/bin/prog", "directory": "/home/me", "start_time_ns": 10**18, "start_stamp": 1000}
+PROCESS = {
+    "pid": 7,
+    "rank": -1,
+    "local_rank": -1,
+    "host": "here",
+    "command": b"prog\0arg\0",
+    "executable": "/bin/prog",
+    "directory": "/home/me",
+    "start_time_ns": 10**18,
+    "start_stamp": 1000,
+}
 # What most events of tests have in common.
 EVENT = {"thread": 1, "kind": Kind.ALLOC, "layer": Layer.CUDA, "space": Space.DEVICE}
 

@@ -4,6 +4,7 @@
 Every run has the same folders, made anew, and the same environment but for LD_PRELOAD. What two runs
 without the recorder differ in, one run with it may differ in too: such lines are left out of the comparison.
 """
+
 import dataclasses
 import difflib
 import hashlib
@@ -26,10 +27,11 @@ HANDED_ON = ("PATH", "USER", "LOGNAME", "SHELL")
 @dataclasses.dataclass
 class Outcome:
     """What can be seen of a run from outside."""
-    end: str       # "exit 3", "signal 15"
+
+    end: str  # "exit 3", "signal 15"
     out: bytes
     err: bytes
-    files: dict    # path -> what is there
+    files: dict  # path -> what is there
 
     def texts(self):
         """Each part as lines."""
@@ -105,8 +107,14 @@ def run(host, place, preload=None, libraries=None):
     """One run of a row of the table."""
     place.clear(host.given)
     process = subprocess.Popen(
-        host.command, cwd=place.work, env=place.environment(preload, libraries, host.environment),
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        host.command,
+        cwd=place.work,
+        env=place.environment(preload, libraries, host.environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
     try:
         out, err = process.communicate(timeout=SECONDS)
     except subprocess.TimeoutExpired:
@@ -114,8 +122,12 @@ def run(host, place, preload=None, libraries=None):
         out, err = process.communicate()
         err += b"\n(killed: it did not end)\n"
     code = process.returncode
-    return Outcome(f"exit {code}" if code >= 0 else f"signal {-code}", normalise(out, host.normalise),
-                   normalise(err, host.normalise), place.files(host.ignored))
+    return Outcome(
+        f"exit {code}" if code >= 0 else f"signal {-code}",
+        normalise(out, host.normalise),
+        normalise(err, host.normalise),
+        place.files(host.ignored),
+    )
 
 
 def lines_that_vary(one, other):
@@ -142,8 +154,10 @@ def differences(plain, again, recorded, named=None):
             continue
         expected, got = without(lines, varying), without(own[part], varying)
         if expected != got:
-            told += [f"{part}: {line}" for line in difflib.unified_diff(
-                expected, got, "without the recorder", "with it", lineterm="", n=1)]
+            told += [
+                f"{part}: {line}"
+                for line in difflib.unified_diff(expected, got, "without the recorder", "with it", lineterm="", n=1)
+            ]
     return "\n".join(told)
 
 

@@ -3,6 +3,7 @@
 
 usage: hosts.py [--long]    prints the table for docs/internals/testing.md, with the versions of this machine
 """
+
 import dataclasses
 import os
 import shutil
@@ -37,6 +38,7 @@ class Host:
     `package` is where Debian has them. A command in a pipeline reads all that it gets: behind one that ends early (`head`), chance
     decides whether the program in front of it is killed by its pipe.
     """
+
     name: str
     command: list
     needs: tuple = ()
@@ -48,10 +50,10 @@ class Host:
     ignored: tuple = ()
     ends: str = "exit 0"
     is_long: bool = False
-    says: bytes = b""       # a part of its output, to know that it did what it was asked
-    is_deterministic: bool = False   # makes the same system calls each time
+    says: bytes = b""  # a part of its output, to know that it did what it was asked
+    is_deterministic: bool = False  # makes the same system calls each time
     as_root: bool = False
-    with_driver: bool = False        # in every run also where a driver could be found
+    with_driver: bool = False  # in every run also where a driver could be found
 
     def missing(self):
         """What it cannot run without, or None."""
@@ -85,7 +87,8 @@ git commit --allow-empty -m hooked; cd ..; git clone -q --no-local one two; cd t
 git -c core.pager=cat diff HEAD~1; git grep -n line; git archive HEAD | tar tf -; git no-such-command
 """
 
-BASH = """
+BASH = (
+    """
 shopt -s extglob; set -o pipefail
 trap 'echo exiting $?' EXIT; trap 'echo usr1' USR1; kill -USR1 $$
 coproc cat; cat=$COPROC_PID; echo through >&${COPROC[1]}; read -r line <&${COPROC[0]}; echo "$line"; exec {COPROC[1]}>&-; wait $cat
@@ -93,7 +96,9 @@ diff <(printf 'a\\nb\\n') <(printf 'a\\nc\\n'); cat <<< here
 (exit 4) & wait $!; echo $?; for i in {1..20}; do (echo $i) & wait; done
 ulimit -a; jobs; type -a sh; echo ${BASH_VERSINFO[0]} $SHLVL; compgen -A signal | sed -n 1,5p
 sleep 100 & kill -9 $!; wait $! 2>/dev/null; echo $?; false | true; echo ${PIPESTATUS[@]}
-exec 7> seven; echo x >&7; exec 7>&-; """ + "\"$INSIDE\" a b; exit 7"
+exec 7> seven; echo x >&7; exec 7>&-; """
+    + "\"$INSIDE\" a b; exit 7"
+)
 
 # A program that opens the driver or the runtime and asks for its functions gets ours, as it must.
 WRAPPED = ((r"in lib(?:cuda\.so\.1|cudart\.so\.\d+|gpumemtrace\.so) as (cu)", r"CUDA's \1"),)
@@ -101,105 +106,406 @@ NUMBERS = ((r"0x[0-9a-f]+", "ADDRESS"),)
 
 # What every machine with a compiler has.
 SMALL = [
-    Host("ls, sort, cut, find and xargs", **shell(
-        "mkdir -p a/b; printf '3\\n1\\n2\\n' > a/f; ls -A a; sort -n a/f | cut -c1 | uniq -c; find . -type f | sort | "
-        "xargs -n 1 stat -c '%A %s %n'; ls /nonexistent; tr a-z A-Z < a/f; seq 1000 | tail -n 3 | tac; nproc; id; uname -s; date -u -d @0; "
-        "nice -n 3 nice"),
-        version=["ls", "--version"], package="coreutils", is_deterministic=True),
-    Host("timeout, nohup, stdbuf and setsid", **shell("timeout 600 true; timeout 0.1 sleep 600; echo $?; nohup true; printf x | stdbuf -o0 cat; env -i pwd; setsid -w sh -c 'exit 4'; echo $?")),
+    Host(
+        "ls, sort, cut, find and xargs",
+        **shell(
+            "mkdir -p a/b; printf '3\\n1\\n2\\n' > a/f; ls -A a; sort -n a/f | cut -c1 | uniq -c; find . -type f | sort | "
+            "xargs -n 1 stat -c '%A %s %n'; ls /nonexistent; tr a-z A-Z < a/f; seq 1000 | tail -n 3 | tac; nproc; id; uname -s; date -u -d @0; "
+            "nice -n 3 nice"
+        ),
+        version=["ls", "--version"],
+        package="coreutils",
+        is_deterministic=True,
+    ),
+    Host(
+        "timeout, nohup, stdbuf and setsid",
+        **shell(
+            "timeout 600 true; timeout 0.1 sleep 600; echo $?; nohup true; printf x | stdbuf -o0 cat; env -i pwd; setsid -w sh -c 'exit 4'; echo $?"
+        ),
+    ),
     Host("a shell's end", ["/bin/sh", "-c", "echo out; echo err >&2; exit 3"], ends="exit 3", is_deterministic=True),
     Host("a shell killed by a signal", ["/bin/sh", "-c", "echo before; kill -TERM $$; echo after"], ends="signal 15"),
-    Host("bash", **bash(BASH, environment={"INSIDE": program("inside")}), package="bash", version=["bash", "--version"], ends="exit 7"),
-    Host("git", **{**bash(GIT), "needs": ("git", "bash", "tar")}, package="git", version=["git", "--version"],
-         ignored=(r"\.git/index$",), ends="exit 1", says=b"commit 3"),
-    Host("python with threads, processes and ctypes", [python(), "script.py"], given={"script.py": source("host.py")},
-         environment={"INSIDE": program("inside")}, package="python3", version=[python(), "--version"],
-         with_driver=True, normalise=((r"Thread 0x[0-9a-f]+", "Thread N"),), says=b"faulthandler done", ignored=(r"__pycache__",)),
-    Host("pip install", [python(), "install.py"], given={"install.py": source("install.py")}, needs=(python(),),
-         package="python3-pip", version=[python(), "-m", "pip", "--version"], says=b"Successfully installed"),
-    Host("gcc", **shell("gcc -O2 -g -Wall -c main.c && gcc -flto -O2 -o main main.c && ./main; g++ -O1 -o throws throws.cc && ./throws; "
-                        "gcc -c wrong.c; gcc -E -x c - -dM < /dev/null | sort | sed -n 1,3p"),
-         given={"main.c": "#include <stdio.h>\nint main(void) { int unused; printf(\"%d\\n\", __LINE__); return 0; }\n",
-                "throws.cc": "#include <iostream>\n#include <stdexcept>\nint main() { for (int i = 0; i < 3; i++) try { throw std::runtime_error(\"thrown\"); }"
-                             " catch (const std::exception &e) { std::cout << e.what() << i << std::endl; } }\n",
-                "wrong.c": "int main(void) { return nobody; }\n"},
-         needs=("gcc", "g++"), package="g++", version=["gcc", "--version"], ignored=(r"\.o$",), says=b"thrown2"),
-    Host("make -j", **shell("make -j4 --output-sync=target | sort; make wrong"),
-         given={"Makefile": "all: a b c d\na b c d:\n\t@echo making $@ && sleep 0.01 && echo $@ > $@ && $(MAKE) --no-print-directory sub\nsub:\n\t@echo sub\nwrong:\n\t@exit 3\n"},
-         needs=("make",), package="make", version=["make", "--version"], ends="exit 2"),
-    Host("perl", ["perl", "script.pl"], given={"script.pl": source("host.pl")}, environment={"INSIDE": program("inside")},
-         needs=("perl",), package="perl-base", version=["perl", "-e", "print $^V"], says=b"perl done"),
-    Host("tar and gzip", **shell("mkdir -p d/e; seq 5000 > d/e/f; ln -s e/f d/link; tar --mtime=@0 --owner=0 --group=0 --sort=name -czf a.tar.gz d; tar tvzf a.tar.gz --full-time; "
-                                 "mkdir x; tar xzf a.tar.gz -C x; cmp d/e/f x/d/e/f && echo same; gzip -t a.tar.gz; tar tf /dev/null nothing"),
-         needs=("tar", "gzip"), package="tar", version=["tar", "--version"], ends="exit 2"),
-    Host("names, locales and character sets", **shell(
-        "getent passwd root; getent passwd nobody; getent hosts localhost; getent services ssh; getent nothing; locale; locale -a | sed -n 1,3p; "
-        "printf 'caf\\303\\251' | iconv -f UTF-8 -t ISO-8859-1 | od -c; printf x | iconv -f UTF-8 -t EUC-JP; LC_ALL=xx_YY date -u -d @0 +%A"),
-        package="libc-bin", version=["getent", "--version"], is_deterministic=True),
-    Host("ldd", **shell("ldd /bin/ls; ldd /etc/passwd"), needs=("ldd",), package="libc-bin", ends="exit 1",
-         # What is preloaded stands in the list, as it must, and brings the loader with it earlier.
-         normalise=((r"(?m)^.*(?:libgpumemtrace\.so|/ld-linux).*\n", ""), (r" \(0x[0-9a-f]+\)", ""))),
-    Host("all symbols bound at once (LD_BIND_NOW)", [python(), "-c", "import ctypes, ssl, sqlite3; print(ctypes.CDLL(None).getpid() > 0)"],
-         environment={"LD_BIND_NOW": "1"}, needs=(python(),)),
+    Host(
+        "bash",
+        **bash(BASH, environment={"INSIDE": program("inside")}),
+        package="bash",
+        version=["bash", "--version"],
+        ends="exit 7",
+    ),
+    Host(
+        "git",
+        **{**bash(GIT), "needs": ("git", "bash", "tar")},
+        package="git",
+        version=["git", "--version"],
+        ignored=(r"\.git/index$",),
+        ends="exit 1",
+        says=b"commit 3",
+    ),
+    Host(
+        "python with threads, processes and ctypes",
+        [python(), "script.py"],
+        given={"script.py": source("host.py")},
+        environment={"INSIDE": program("inside")},
+        package="python3",
+        version=[python(), "--version"],
+        with_driver=True,
+        normalise=((r"Thread 0x[0-9a-f]+", "Thread N"),),
+        says=b"faulthandler done",
+        ignored=(r"__pycache__",),
+    ),
+    Host(
+        "pip install",
+        [python(), "install.py"],
+        given={"install.py": source("install.py")},
+        needs=(python(),),
+        package="python3-pip",
+        version=[python(), "-m", "pip", "--version"],
+        says=b"Successfully installed",
+    ),
+    Host(
+        "gcc",
+        **shell(
+            "gcc -O2 -g -Wall -c main.c && gcc -flto -O2 -o main main.c && ./main; g++ -O1 -o throws throws.cc && ./throws; "
+            "gcc -c wrong.c; gcc -E -x c - -dM < /dev/null | sort | sed -n 1,3p"
+        ),
+        given={
+            "main.c": "#include <stdio.h>\nint main(void) { int unused; printf(\"%d\\n\", __LINE__); return 0; }\n",
+            "throws.cc": "#include <iostream>\n#include <stdexcept>\nint main() { for (int i = 0; i < 3; i++) try { throw std::runtime_error(\"thrown\"); }"
+            " catch (const std::exception &e) { std::cout << e.what() << i << std::endl; } }\n",
+            "wrong.c": "int main(void) { return nobody; }\n",
+        },
+        needs=("gcc", "g++"),
+        package="g++",
+        version=["gcc", "--version"],
+        ignored=(r"\.o$",),
+        says=b"thrown2",
+    ),
+    Host(
+        "make -j",
+        **shell("make -j4 --output-sync=target | sort; make wrong"),
+        given={
+            "Makefile": "all: a b c d\na b c d:\n\t@echo making $@ && sleep 0.01 && echo $@ > $@ && $(MAKE) --no-print-directory sub\nsub:\n\t@echo sub\nwrong:\n\t@exit 3\n"
+        },
+        needs=("make",),
+        package="make",
+        version=["make", "--version"],
+        ends="exit 2",
+    ),
+    Host(
+        "perl",
+        ["perl", "script.pl"],
+        given={"script.pl": source("host.pl")},
+        environment={"INSIDE": program("inside")},
+        needs=("perl",),
+        package="perl-base",
+        version=["perl", "-e", "print $^V"],
+        says=b"perl done",
+    ),
+    Host(
+        "tar and gzip",
+        **shell(
+            "mkdir -p d/e; seq 5000 > d/e/f; ln -s e/f d/link; tar --mtime=@0 --owner=0 --group=0 --sort=name -czf a.tar.gz d; tar tvzf a.tar.gz --full-time; "
+            "mkdir x; tar xzf a.tar.gz -C x; cmp d/e/f x/d/e/f && echo same; gzip -t a.tar.gz; tar tf /dev/null nothing"
+        ),
+        needs=("tar", "gzip"),
+        package="tar",
+        version=["tar", "--version"],
+        ends="exit 2",
+    ),
+    Host(
+        "names, locales and character sets",
+        **shell(
+            "getent passwd root; getent passwd nobody; getent hosts localhost; getent services ssh; getent nothing; locale; locale -a | sed -n 1,3p; "
+            "printf 'caf\\303\\251' | iconv -f UTF-8 -t ISO-8859-1 | od -c; printf x | iconv -f UTF-8 -t EUC-JP; LC_ALL=xx_YY date -u -d @0 +%A"
+        ),
+        package="libc-bin",
+        version=["getent", "--version"],
+        is_deterministic=True,
+    ),
+    Host(
+        "ldd",
+        **shell("ldd /bin/ls; ldd /etc/passwd"),
+        needs=("ldd",),
+        package="libc-bin",
+        ends="exit 1",
+        # What is preloaded stands in the list, as it must, and brings the loader with it earlier.
+        normalise=((r"(?m)^.*(?:libgpumemtrace\.so|/ld-linux).*\n", ""), (r" \(0x[0-9a-f]+\)", "")),
+    ),
+    Host(
+        "all symbols bound at once (LD_BIND_NOW)",
+        [python(), "-c", "import ctypes, ssl, sqlite3; print(ctypes.CDLL(None).getpid() > 0)"],
+        environment={"LD_BIND_NOW": "1"},
+        needs=(python(),),
+    ),
     Host("what a child sees", [program("inside"), "x"], with_driver=True),
-    Host("what a child sees with no standard descriptors", **shell("exec \"$INSIDE\" <&- 2>&- > told"), environment={"INSIDE": program("inside")}),
-    Host("a program that asks the loader everything", [program("look-ups")], normalise=WRAPPED, says=b"dlsym default cuInit: nothing", with_driver=True),
+    Host(
+        "what a child sees with no standard descriptors",
+        **shell("exec \"$INSIDE\" <&- 2>&- > told"),
+        environment={"INSIDE": program("inside")},
+    ),
+    Host(
+        "a program that asks the loader everything",
+        [program("look-ups")],
+        normalise=WRAPPED,
+        says=b"dlsym default cuInit: nothing",
+        with_driver=True,
+    ),
     Host("the same, bound at once", [program("look-ups")], environment={"LD_BIND_NOW": "1"}, normalise=WRAPPED),
-    Host("a program at a fixed address with the loader's variables", [program("stack-end")], needs=(program("stack-end"),),
-         environment={"GPUMEMTRACE_OPTIONS": "exports=off"}, says=b"a stack, no CUDA"),
-    Host("a program under ThreadSanitizer", [program("with-tsan")], needs=(program("with-tsan"),), package="gcc", says=b"2000"),
-    Host("a program with AddressSanitizer inside", [program("with-asan")], needs=(program("with-asan"),), package="gcc", says=b"2000"),
+    Host(
+        "a program at a fixed address with the loader's variables",
+        [program("stack-end")],
+        needs=(program("stack-end"),),
+        environment={"GPUMEMTRACE_OPTIONS": "exports=off"},
+        says=b"a stack, no CUDA",
+    ),
+    Host(
+        "a program under ThreadSanitizer",
+        [program("with-tsan")],
+        needs=(program("with-tsan"),),
+        package="gcc",
+        says=b"2000",
+    ),
+    Host(
+        "a program with AddressSanitizer inside",
+        [program("with-asan")],
+        needs=(program("with-asan"),),
+        package="gcc",
+        says=b"2000",
+    ),
     Host("a static program", [program("inside-static")], needs=(program("inside-static"),), package="libc6-dev"),
-    Host("a static program of musl's", **shell("musl-gcc -static -o main main.c && ./main"), needs=("musl-gcc",), package="musl-tools",
-         given={"main.c": "#include <stdio.h>\nint main(void) { puts(\"static\"); return 3; }\n"}, ends="exit 3", says=b"static"),
-    Host("busybox", **shell("busybox ls -A /nonexistent; busybox sh -c 'echo $0; echo a | busybox tr a b'; busybox id"), needs=("busybox",), package="busybox-static",
-         version=["busybox"]),
-    Host("a 32-bit program", ["/lib/ld-linux.so.2", "/usr/lib32/libc.so.6"], needs=("/lib/ld-linux.so.2", "/usr/lib32/libc.so.6"), package="libc6-i386",
-         # The loader says that it cannot load what is of another class, and goes on.
-         normalise=((r"(?m)^ERROR: ld\.so: object '.*libgpumemtrace\.so' from LD_PRELOAD cannot be preloaded \(wrong ELF class: ELFCLASS64\): ignored\.\n", ""),)),
-    Host("a program in Go", **shell("seq 3000 | fzf --filter 99 | sort -n | tail -3; seq 3 | fzf --filter 9; echo $?; fzf --version"), needs=("fzf",), package="fzf",
-         version=["fzf", "--version"]),
-    Host("node", ["node", "script.js"], given={"script.js": source("host.js")}, environment={"INSIDE": program("inside")}, needs=("node",), package="nodejs",
-         version=["node", "--version"], says=b"node done"),
-    Host("a JVM", ["java", "-Xshare:auto", "-version"], needs=("java",), package="default-jre-headless", version=["java", "-version"]),
-    Host("ssh, openssl and curl", **shell("ssh -V; ssh -G example.org | sort | sed -n 1,5p; printf x | openssl dgst -sha256; openssl version; curl -sS file:///etc/hostname; "
-                                          "curl -sS http://127.0.0.1:1/; ssh-keygen -q -t ed25519 -N '' -f key; test -s key.pub"),
-         needs=("ssh", "openssl", "curl"), package="openssh-client", version=["ssh", "-V"], ignored=(r"work/key",), normalise=((r"after \d+ ms", "after N ms"),)),
-    Host("gdb", **shell("gdb --version | sed -n 1,1p; gdb -nx -batch -ex 'print 6 * 7'"), needs=("gdb",), package="gdb", version=["gdb", "--version"]),
-    Host("strace", **shell("strace -o trace -e trace=exit_group true; cat trace | sed -n 1,1p"), needs=("strace",), package="strace", version=["strace", "--version"]),
-    Host("sqlite3, awk, sed and bc", **shell("sqlite3 db 'create table t(a); insert into t values (1),(2); select sum(a) from t'; awk 'BEGIN { print 2^10 }'; "
-                                             "echo abc | sed s/b/x/"), needs=("sqlite3",), package="sqlite3", version=["sqlite3", "--version"]),
-    Host("tclsh", ["tclsh", "script.tcl"], given={"script.tcl": "puts [exec sh -c {echo child}]\nputs [lsort {c a b}]\ncatch {load /nonexistent.so} why\nputs $why\nexit 4\n"},
-         needs=("tclsh",), package="tcl", ends="exit 4"),
-    Host("a terminal (script)", **shell("script -qec 'tty -s && echo a terminal; stty size' /dev/null"), needs=("script",), package="bsdutils"),
-    Host("systemd-detect-virt and lscpu", **shell("systemd-detect-virt; lscpu | grep -v MHz; mountpoint /; getconf PAGESIZE"), needs=("lscpu",), package="systemd"),
-    Host("su", **shell("su nobody -s /bin/sh -c 'id -un; ulimit -n; umask'"), as_root=True, needs=("su",), package="util-linux"),
-    Host("a set-uid program", **shell("setpriv --reuid=65534 --clear-groups passwd -S; setpriv --reuid=65534 --clear-groups su root -c true < /dev/null"),
-         as_root=True, needs=("setpriv", "passwd"), package="passwd", ends="exit 1"),
-    *[Host(f"an end by {how}", [program("ends"), how], ends=end, is_deterministic=not how.startswith(("thread", "daemon"))) for how, end in {
-        "return": "exit 3", "exit": "exit 5", "_exit": "exit 5", "_Exit": "exit 5", "quick_exit": "exit 5", "abort": "signal 6",
-        "segfault": "signal 11", "term": "exit 9", "kill": "signal 9", "pipe": "signal 13", "pthread_exit": "exit 0",
-        "exec": "exit 3", "thread-exit": "exit 5", "thread-_exit": "exit 6", "thread-end": "exit 3", "children": "exit 3", "daemon": "exit 3"}.items()],
+    Host(
+        "a static program of musl's",
+        **shell("musl-gcc -static -o main main.c && ./main"),
+        needs=("musl-gcc",),
+        package="musl-tools",
+        given={"main.c": "#include <stdio.h>\nint main(void) { puts(\"static\"); return 3; }\n"},
+        ends="exit 3",
+        says=b"static",
+    ),
+    Host(
+        "busybox",
+        **shell("busybox ls -A /nonexistent; busybox sh -c 'echo $0; echo a | busybox tr a b'; busybox id"),
+        needs=("busybox",),
+        package="busybox-static",
+        version=["busybox"],
+    ),
+    Host(
+        "a 32-bit program",
+        ["/lib/ld-linux.so.2", "/usr/lib32/libc.so.6"],
+        needs=("/lib/ld-linux.so.2", "/usr/lib32/libc.so.6"),
+        package="libc6-i386",
+        # The loader says that it cannot load what is of another class, and goes on.
+        normalise=(
+            (
+                r"(?m)^ERROR: ld\.so: object '.*libgpumemtrace\.so' from LD_PRELOAD cannot be preloaded \(wrong ELF class: ELFCLASS64\): ignored\.\n",
+                "",
+            ),
+        ),
+    ),
+    Host(
+        "a program in Go",
+        **shell("seq 3000 | fzf --filter 99 | sort -n | tail -3; seq 3 | fzf --filter 9; echo $?; fzf --version"),
+        needs=("fzf",),
+        package="fzf",
+        version=["fzf", "--version"],
+    ),
+    Host(
+        "node",
+        ["node", "script.js"],
+        given={"script.js": source("host.js")},
+        environment={"INSIDE": program("inside")},
+        needs=("node",),
+        package="nodejs",
+        version=["node", "--version"],
+        says=b"node done",
+    ),
+    Host(
+        "a JVM",
+        ["java", "-Xshare:auto", "-version"],
+        needs=("java",),
+        package="default-jre-headless",
+        version=["java", "-version"],
+    ),
+    Host(
+        "ssh, openssl and curl",
+        **shell(
+            "ssh -V; ssh -G example.org | sort | sed -n 1,5p; printf x | openssl dgst -sha256; openssl version; curl -sS file:///etc/hostname; "
+            "curl -sS http://127.0.0.1:1/; ssh-keygen -q -t ed25519 -N '' -f key; test -s key.pub"
+        ),
+        needs=("ssh", "openssl", "curl"),
+        package="openssh-client",
+        version=["ssh", "-V"],
+        ignored=(r"work/key",),
+        normalise=((r"after \d+ ms", "after N ms"),),
+    ),
+    Host(
+        "gdb",
+        **shell("gdb --version | sed -n 1,1p; gdb -nx -batch -ex 'print 6 * 7'"),
+        needs=("gdb",),
+        package="gdb",
+        version=["gdb", "--version"],
+    ),
+    Host(
+        "strace",
+        **shell("strace -o trace -e trace=exit_group true; cat trace | sed -n 1,1p"),
+        needs=("strace",),
+        package="strace",
+        version=["strace", "--version"],
+    ),
+    Host(
+        "sqlite3, awk, sed and bc",
+        **shell(
+            "sqlite3 db 'create table t(a); insert into t values (1),(2); select sum(a) from t'; awk 'BEGIN { print 2^10 }'; "
+            "echo abc | sed s/b/x/"
+        ),
+        needs=("sqlite3",),
+        package="sqlite3",
+        version=["sqlite3", "--version"],
+    ),
+    Host(
+        "tclsh",
+        ["tclsh", "script.tcl"],
+        given={
+            "script.tcl": "puts [exec sh -c {echo child}]\nputs [lsort {c a b}]\ncatch {load /nonexistent.so} why\nputs $why\nexit 4\n"
+        },
+        needs=("tclsh",),
+        package="tcl",
+        ends="exit 4",
+    ),
+    Host(
+        "a terminal (script)",
+        **shell("script -qec 'tty -s && echo a terminal; stty size' /dev/null"),
+        needs=("script",),
+        package="bsdutils",
+    ),
+    Host(
+        "systemd-detect-virt and lscpu",
+        **shell("systemd-detect-virt; lscpu | grep -v MHz; mountpoint /; getconf PAGESIZE"),
+        needs=("lscpu",),
+        package="systemd",
+    ),
+    Host(
+        "su",
+        **shell("su nobody -s /bin/sh -c 'id -un; ulimit -n; umask'"),
+        as_root=True,
+        needs=("su",),
+        package="util-linux",
+    ),
+    Host(
+        "a set-uid program",
+        **shell(
+            "setpriv --reuid=65534 --clear-groups passwd -S; setpriv --reuid=65534 --clear-groups su root -c true < /dev/null"
+        ),
+        as_root=True,
+        needs=("setpriv", "passwd"),
+        package="passwd",
+        ends="exit 1",
+    ),
+    *[
+        Host(
+            f"an end by {how}",
+            [program("ends"), how],
+            ends=end,
+            is_deterministic=not how.startswith(("thread", "daemon")),
+        )
+        for how, end in {
+            "return": "exit 3",
+            "exit": "exit 5",
+            "_exit": "exit 5",
+            "_Exit": "exit 5",
+            "quick_exit": "exit 5",
+            "abort": "signal 6",
+            "segfault": "signal 11",
+            "term": "exit 9",
+            "kill": "signal 9",
+            "pipe": "signal 13",
+            "pthread_exit": "exit 0",
+            "exec": "exit 3",
+            "thread-exit": "exit 5",
+            "thread-_exit": "exit 6",
+            "thread-end": "exit 3",
+            "children": "exit 3",
+            "daemon": "exit 3",
+        }.items()
+    ],
 ]
 
 # What takes long, or comes in large packages.
 LARGE = [
-    Host("a JVM with threads and processes", **shell("javac Host.java && java -Xmx64m Host; java -Xint -cp . Host; java Nothing"), given={"Host.java": source("Host.java")},
-         environment={"INSIDE": program("inside")}, needs=("javac",), package="default-jdk-headless", version=["javac", "-version"], says=b"java done", ends="exit 1",
-         ignored=("hsperfdata",)),
-    Host("go build", **shell("go build -o host host.go && ./host; go vet host.go; CGO_ENABLED=0 go build -o static host.go && ./static"), given={"host.go": source("host.go")},
-         environment={"INSIDE": program("inside"), "GOFLAGS": "-mod=mod", "GO111MODULE": "off"}, needs=("go",), package="golang-go", version=["go", "version"], says=b"go done",
-         ignored=(r"\.cache/go-build", r"home/go")),
-    Host("npm install", **shell("npm install --no-audit --no-fund --offline ./package 2>&1 | sed 's/ in .*//'; node -e 'console.log(require(\"small\"))'"), needs=("npm",), package="npm", version=["npm", "--version"],
-         given={"package/package.json": '{"name": "small", "version": "1.0.0", "main": "index.js", "scripts": {"install": "node index.js > installed"}}\n',
-                "package/index.js": "module.exports = 42; console.log('ran');\n", "package.json": '{"name": "host", "version": "1.0.0"}\n'}, ignored=(r"\.npm/_logs", r"\.npm/_cacache", r"\.npm/_update", r"node-compile-cache")),
-    Host("pip install from source into an environment", **shell(f"{python()} -m venv v && v/bin/pip -q --disable-pip-version-check install --no-index --no-build-isolation ./p && v/bin/small"),
-         given={"p/setup.py": "from setuptools import setup\nsetup(name='small', version='1', py_modules=['small'], entry_points={'console_scripts': ['small = small:main']})\n",
-                "p/small.py": "def main():\n    print('installed')\n"}, needs=(python(),), package="python3-venv", says=b"installed", ignored=(r"\.pyc$", r"__pycache__", r"RECORD$", r"direct_url")),
-    Host("gdb with a program", **shell("gdb -nx -batch -ex 'break write' -ex run -ex 'bt 1' -ex continue --args \"$ENDS\" return 2>&1 | grep -v libthread_db"), environment={"ENDS": program("ends")},
-         needs=("gdb",), package="gdb", normalise=(*NUMBERS, (r"process \d+", "process N")), says=b"Breakpoint 1"),
-    Host("a compiler of a larger program", **shell("for i in $(seq 40); do echo \"int f$i(int a) { return a * $i; }\" > f$i.c; echo all: f$i.o; done > Makefile; make -j4 -s all && ar rcD libf.a f*.o && nm libf.a | wc -l"),
-         needs=("make", "gcc"), package="make", ignored=()),
+    Host(
+        "a JVM with threads and processes",
+        **shell("javac Host.java && java -Xmx64m Host; java -Xint -cp . Host; java Nothing"),
+        given={"Host.java": source("Host.java")},
+        environment={"INSIDE": program("inside")},
+        needs=("javac",),
+        package="default-jdk-headless",
+        version=["javac", "-version"],
+        says=b"java done",
+        ends="exit 1",
+        ignored=("hsperfdata",),
+    ),
+    Host(
+        "go build",
+        **shell(
+            "go build -o host host.go && ./host; go vet host.go; CGO_ENABLED=0 go build -o static host.go && ./static"
+        ),
+        given={"host.go": source("host.go")},
+        environment={"INSIDE": program("inside"), "GOFLAGS": "-mod=mod", "GO111MODULE": "off"},
+        needs=("go",),
+        package="golang-go",
+        version=["go", "version"],
+        says=b"go done",
+        ignored=(r"\.cache/go-build", r"home/go"),
+    ),
+    Host(
+        "npm install",
+        **shell(
+            "npm install --no-audit --no-fund --offline ./package 2>&1 | sed 's/ in .*//'; node -e 'console.log(require(\"small\"))'"
+        ),
+        needs=("npm",),
+        package="npm",
+        version=["npm", "--version"],
+        given={
+            "package/package.json": '{"name": "small", "version": "1.0.0", "main": "index.js", "scripts": {"install": "node index.js > installed"}}\n',
+            "package/index.js": "module.exports = 42; console.log('ran');\n",
+            "package.json": '{"name": "host", "version": "1.0.0"}\n',
+        },
+        ignored=(r"\.npm/_logs", r"\.npm/_cacache", r"\.npm/_update", r"node-compile-cache"),
+    ),
+    Host(
+        "pip install from source into an environment",
+        **shell(
+            f"{python()} -m venv v && v/bin/pip -q --disable-pip-version-check install --no-index --no-build-isolation ./p && v/bin/small"
+        ),
+        given={
+            "p/setup.py": "from setuptools import setup\nsetup(name='small', version='1', py_modules=['small'], entry_points={'console_scripts': ['small = small:main']})\n",
+            "p/small.py": "def main():\n    print('installed')\n",
+        },
+        needs=(python(),),
+        package="python3-venv",
+        says=b"installed",
+        ignored=(r"\.pyc$", r"__pycache__", r"RECORD$", r"direct_url"),
+    ),
+    Host(
+        "gdb with a program",
+        **shell(
+            "gdb -nx -batch -ex 'break write' -ex run -ex 'bt 1' -ex continue --args \"$ENDS\" return 2>&1 | grep -v libthread_db"
+        ),
+        environment={"ENDS": program("ends")},
+        needs=("gdb",),
+        package="gdb",
+        normalise=(*NUMBERS, (r"process \d+", "process N")),
+        says=b"Breakpoint 1",
+    ),
+    Host(
+        "a compiler of a larger program",
+        **shell(
+            "for i in $(seq 40); do echo \"int f$i(int a) { return a * $i; }\" > f$i.c; echo all: f$i.o; done > Makefile; make -j4 -s all && ar rcD libf.a f*.o && nm libf.a | wc -l"
+        ),
+        needs=("make", "gcc"),
+        package="make",
+        ignored=(),
+    ),
 ]
 
 

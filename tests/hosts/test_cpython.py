@@ -4,6 +4,7 @@
 The installed Python brings them along (Debian: libpython3.X-testsuite). By default a few quick modules;
 with GMT_TEST_LONG those about threads, processes, signals and C, several minutes for each run.
 """
+
 import os
 import subprocess
 import sys
@@ -15,24 +16,58 @@ import hosts
 import tap
 from snapshots import SHIM
 
-QUICK = ["test_fork1", "test_ctypes", "test_atexit", "test_wait3", "test_wait4", "test_resource", "test_dynamicannotations",
-         "test_audit"]
-LONG = ["test_threading", "test_thread", "test_threadsignals", "test_subprocess", "test_multiprocessing_main_handling",
-        "test_multiprocessing_fork", "test_multiprocessing_spawn", "test_multiprocessing_forkserver", "test_concurrent_futures",
-        "test_faulthandler", "test_ctypes", "test_os", "test_posix", "test_signal", "test_fork1", "test_pty", "test_sys",
-        "test_cmd_line", "test_fcntl", "test_regrtest", "test_exceptions", *QUICK]
+QUICK = [
+    "test_fork1",
+    "test_ctypes",
+    "test_atexit",
+    "test_wait3",
+    "test_wait4",
+    "test_resource",
+    "test_dynamicannotations",
+    "test_audit",
+]
+LONG = [
+    "test_threading",
+    "test_thread",
+    "test_threadsignals",
+    "test_subprocess",
+    "test_multiprocessing_main_handling",
+    "test_multiprocessing_fork",
+    "test_multiprocessing_spawn",
+    "test_multiprocessing_forkserver",
+    "test_concurrent_futures",
+    "test_faulthandler",
+    "test_ctypes",
+    "test_os",
+    "test_posix",
+    "test_signal",
+    "test_fork1",
+    "test_pty",
+    "test_sys",
+    "test_cmd_line",
+    "test_fcntl",
+    "test_regrtest",
+    "test_exceptions",
+    *QUICK,
+]
 MORE = 3
 
 
 def where_tests_are(python):
-    done = subprocess.run([python, "-c", "import os, test.libregrtest; print(os.path.dirname(test.libregrtest.__path__[0]))"],
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [python, "-c", "import os, test.libregrtest; print(os.path.dirname(test.libregrtest.__path__[0]))"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return done.stdout.strip()
 
 
 def find_python():
     """The first Python that has its tests, or None."""
-    for python in dict.fromkeys([os.environ.get("GMT_TEST_CPYTHON") or hosts.python(), "/usr/bin/python3", sys.executable]):
+    for python in dict.fromkeys(
+        [os.environ.get("GMT_TEST_CPYTHON") or hosts.python(), "/usr/bin/python3", sys.executable]
+    ):
         if os.access(python, os.X_OK) and where_tests_are(python):
             return python
     return None
@@ -45,12 +80,21 @@ def outcomes(modules, preload):
     """Test -> outcome. Runs with a home and a temporary folder of their own: some tests write there."""
     with tempfile.TemporaryDirectory(prefix="gpumemtrace-cpython.") as folder:
         path = os.path.join(folder, "results.xml")
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LD_", "GPUMEMTRACE"))}
+        environment = {
+            name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LD_", "GPUMEMTRACE"))
+        }
         environment.update(HOME=folder, TMPDIR=folder)
         if preload:
             environment["LD_PRELOAD"] = preload
-        done = subprocess.run([PYTHON, "-m", "test", f"--junit-xml={path}", "--timeout=1200", *modules], cwd=folder,
-                              env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [PYTHON, "-m", "test", f"--junit-xml={path}", "--timeout=1200", *modules],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if not os.path.exists(path):
             raise AssertionError(done.stdout[-2000:] + done.stderr[-2000:])
         found = {}
@@ -68,8 +112,11 @@ def different(one, other):
 class OwnTests(unittest.TestCase):
     def compare(self, modules):
         folder = where_tests_are(PYTHON)
-        modules = [name for name in dict.fromkeys(modules)
-                   if os.path.exists(os.path.join(folder, name)) or os.path.exists(os.path.join(folder, name + ".py"))]
+        modules = [
+            name
+            for name in dict.fromkeys(modules)
+            if os.path.exists(os.path.join(folder, name)) or os.path.exists(os.path.join(folder, name + ".py"))
+        ]
         plain, recorded = outcomes(modules, None), outcomes(modules, SHIM)
         self.assertGreater(len(plain), 10 * len(modules) // 4)
         print(f"# {PYTHON}: {len(plain)} tests of {len(modules)} modules")
@@ -81,8 +128,11 @@ class OwnTests(unittest.TestCase):
                 break
             again = sorted({module for module in modules for name in left if f"{module}." in name})
             plain_again, recorded_again = outcomes(again, None), outcomes(again, SHIM)
-            left = {name: (was, now) for name, (was, now) in left.items()
-                    if plain_again.get(name) != now and recorded_again.get(name) != was}
+            left = {
+                name: (was, now)
+                for name, (was, now) in left.items()
+                if plain_again.get(name) != now and recorded_again.get(name) != was
+            }
         self.assertEqual(left, {})
 
     def test_pythons_own_tests_come_out_the_same(self):

@@ -5,6 +5,7 @@ Each row of hosts.py, in a process tree that all has the recorder: both outputs,
 that it left, in its folder, its home and its temporary folder. Once without any driver, and once with one
 that it could find and does not use.
 """
+
 import re
 import unittest
 
@@ -21,10 +22,11 @@ def behaves(host, libraries):
             self.skipTest(f"{missing} is not there")
         told, plain = compare.compare(host, libraries)
         if told:
-            self.fail(told[:4000]) # assertEqual looks for what long texts share, which takes minutes
+            self.fail(told[:4000])  # assertEqual looks for what long texts share, which takes minutes
         # It did what it was meant to do.
         self.assertEqual(plain.end, host.ends, plain.err[-2000:])
         self.assertIn(host.says, plain.out + plain.err)
+
     return test
 
 
@@ -52,10 +54,14 @@ class Comparison(unittest.TestCase):
         return compare.compare(host, preload=SHIM)[0]
 
     def test_a_difference_in_each_part_is_noticed(self):
-        for script, part in {"echo ${LD_PRELOAD:+there}": "stdout", "echo ${LD_PRELOAD:+there} >&2": "stderr",
-                             'test -z "$LD_PRELOAD" && kill $$': "end", 'touch "x${LD_PRELOAD:+y}"': "files",
-                             'touch ~/x; [ -z "$LD_PRELOAD" ] || chmod 777 ~/x': "files",
-                             'exit ${LD_PRELOAD:+3}': "end"}.items():
+        for script, part in {
+            "echo ${LD_PRELOAD:+there}": "stdout",
+            "echo ${LD_PRELOAD:+there} >&2": "stderr",
+            'test -z "$LD_PRELOAD" && kill $$': "end",
+            'touch "x${LD_PRELOAD:+y}"': "files",
+            'touch ~/x; [ -z "$LD_PRELOAD" ] || chmod 777 ~/x': "files",
+            'exit ${LD_PRELOAD:+3}': "end",
+        }.items():
             with self.subTest(script):
                 self.assertRegex(self.outcomes(script), f"^{part}")
 

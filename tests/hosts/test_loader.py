@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """PyTorch's data loader with worker processes behaves on the simulated device as without the recorder."""
+
 import os
 import re
 import unittest
@@ -28,8 +29,13 @@ def run(host, place, preload, libraries):
 class DataLoader(unittest.TestCase):
     def compare(self, *arguments):
         command, libraries = sim_python(SCRIPT, *arguments)
-        host = hosts.Host("data loader", command, normalise=TIMES, ignored=(r"__pycache__", r"\.gmt\.gz$"),
-                          environment={"PYTHONDONTWRITEBYTECODE": "1"})
+        host = hosts.Host(
+            "data loader",
+            command,
+            normalise=TIMES,
+            ignored=(r"__pycache__", r"\.gmt\.gz$"),
+            environment={"PYTHONDONTWRITEBYTECODE": "1"},
+        )
         with compare.Place() as place:
             plain = run(host, place, None, libraries)
             recorded = run(host, place, SHIM, libraries)

@@ -4,6 +4,7 @@
 What the loader and the recorder's constructor do is the same in every program that is started: it is counted
 in one that does nothing. All else must be equal, call by call.
 """
+
 import collections
 import functools
 import operator
@@ -27,8 +28,16 @@ def calls(command, place, host, preload):
     trace = os.path.join(os.path.dirname(place.folder), os.path.basename(place.folder) + ".trace")
     environment = place.environment(None, None, host.environment)
     with_preload = ["-E", f"LD_PRELOAD={preload}"] if preload else []
-    subprocess.run(["strace", "-f", "-qq", "-o", trace, "-e", EVERYTHING, *with_preload, *command], cwd=place.work, env=environment,
-                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300, check=False)
+    subprocess.run(
+        ["strace", "-f", "-qq", "-o", trace, "-e", EVERYTHING, *with_preload, *command],
+        cwd=place.work,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        timeout=300,
+        check=False,
+    )
     with open(trace, encoding="utf-8", errors="replace") as file:
         lines = file.read().splitlines()
     os.unlink(trace)
@@ -66,20 +75,27 @@ class SystemCalls(unittest.TestCase):
         print("# of each program's start:", self.start)
         self.assertLessEqual(sum(self.start.values()), 14)
         # Of a library that is opened, mapped and protected, and of a table of libc's that is written.
-        self.assertLessEqual(set(self.start), {"openat", "read", "fstat", "newfstatat", "mmap", "close", "getpid", "mprotect",
-                                               "pread64", "munmap"})
+        self.assertLessEqual(
+            set(self.start),
+            {"openat", "read", "fstat", "newfstatat", "mmap", "close", "getpid", "mprotect", "pread64", "munmap"},
+        )
 
     def others(self, plain, recorded, started):
         """Calls that all runs of one kind, with the recorder or without, have more often than any of the other kind."""
-        expected = [counts + collections.Counter({name: started * count for name, count in self.start.items()}) for counts in plain]
+        expected = [
+            counts + collections.Counter({name: started * count for name, count in self.start.items()})
+            for counts in plain
+        ]
         least, most = (functools.reduce(which, recorded) for which in (operator.and_, operator.or_))
         least_expected, most_expected = (functools.reduce(which, expected) for which in (operator.and_, operator.or_))
         # The loader's own heap may need one more page for the names of one more library.
         most_expected["mmap"] += started
         # A child of a fork learns its own number.
         most_expected["getpid"] += sum(most_expected[name] for name in ("fork", "vfork", "clone", "clone3"))
-        return {**{name: count for name, count in minus(least, most_expected).items() if count > 0},
-                **{name: -count for name, count in minus(least_expected, most).items() if count > 0}}
+        return {
+            **{name: count for name, count in minus(least, most_expected).items() if count > 0},
+            **{name: -count for name, count in minus(least_expected, most).items() if count > 0},
+        }
 
     def test_programs_make_no_other_system_calls_with_the_recorder(self):
         for host in hosts.SMALL:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The build folder, a copy of it and an installation each work from any folder."""
+
 import glob
 import os
 import shutil
@@ -14,8 +15,14 @@ PROGRAM = built("busy-threads")
 
 
 def run(command, folder, **variables):
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120,
-                          env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA, **variables})
+    return subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA, **variables},
+    )
 
 
 class Install(unittest.TestCase):
@@ -47,47 +54,73 @@ class Install(unittest.TestCase):
     def test_a_copy_of_the_build_folder_works_and_brings_its_libunwind(self):
         copy = os.path.join(self.folder, "copy")
         for part in ("tools", "preload"):
-            shutil.copytree(os.path.join(BUILD, part), os.path.join(copy, part), symlinks=True,
-                            ignore=shutil.ignore_patterns("*.p"))
+            shutil.copytree(
+                os.path.join(BUILD, part), os.path.join(copy, part), symlinks=True, ignore=shutil.ignore_patterns("*.p")
+            )
         modules = self.check(os.path.join(copy, "tools", "gpumemtrace"))
         self.assertIn(f'path="{copy}/preload/libgpumemtrace.so"', modules)
         self.assertIn(f'path="{copy}/preload/libgmtunw.so.8"', modules)
 
     def test_an_installation_works(self):
         root = os.path.join(self.folder, "root")
-        subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", root],
-                       check=True, capture_output=True)
-        (cli,) = [os.path.join(folder, "gpumemtrace") for folder, _, files in os.walk(root)
-                  if folder.endswith("/bin") and "gpumemtrace" in files]
+        subprocess.run(
+            ["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", root], check=True, capture_output=True
+        )
+        (cli,) = [
+            os.path.join(folder, "gpumemtrace")
+            for folder, _, files in os.walk(root)
+            if folder.endswith("/bin") and "gpumemtrace" in files
+        ]
         modules = self.check(cli)
         self.assertIn(f'path="{root}', modules)
         self.assertNotIn(f'path="{BUILD}/preload', modules)
 
     def test_an_installation_has_the_rules_of_owners_to_be_read(self):
         root = os.path.join(self.folder, "root")
-        subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", root],
-                       check=True, capture_output=True)
+        subprocess.run(
+            ["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", root], check=True, capture_output=True
+        )
         (rules,) = glob.glob(f"{root}/**/share/gpumemtrace/owners.rules", recursive=True)
         with open(rules, encoding="utf-8") as file:
             self.assertIn("own   cuBLAS     library  libcublas*\n", file.read())
 
     def test_an_installation_has_what_programs_set_marks_with(self):
         root = os.path.join(self.folder, "root")
-        subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", root],
-                       check=True, capture_output=True)
+        subprocess.run(
+            ["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", root], check=True, capture_output=True
+        )
         (header,) = glob.glob(f"{root}/**/include/gpumemtrace.h", recursive=True)
         (module,) = glob.glob(f"{root}/**/share/gpumemtrace/python/gpumemtrace.py", recursive=True)
         source = os.path.join(self.folder, "marks.c")
         with open(source, "w", encoding="utf-8") as file:
-            file.write("#include <gpumemtrace.h>\nint main(void) { gpumemtrace_step(); return gpumemtrace_is_recording(); }\n")
+            file.write(
+                "#include <gpumemtrace.h>\nint main(void) { gpumemtrace_step(); return gpumemtrace_is_recording(); }\n"
+            )
         for compiler in filter(shutil.which, ("cc", "clang")):
-            subprocess.run([compiler, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror",
-                            "-I", os.path.dirname(header), source, "-o", source + ".out"], check=True)
+            subprocess.run(
+                [
+                    compiler,
+                    "-std=c99",
+                    "-pedantic",
+                    "-Wall",
+                    "-Wextra",
+                    "-Werror",
+                    "-I",
+                    os.path.dirname(header),
+                    source,
+                    "-o",
+                    source + ".out",
+                ],
+                check=True,
+            )
             self.assertEqual(run([source + ".out"], self.folder).returncode, 0)
             shim = os.path.join(BUILD, "preload", "libgpumemtrace.so")
             self.assertEqual(run(["env", f"LD_PRELOAD={shim}", source + ".out"], self.folder).returncode, 1)
-        done = run(["python3", "-c", "import gpumemtrace; gpumemtrace.step(); print(gpumemtrace.__file__)"], self.folder,
-                   PYTHONPATH=os.path.dirname(module))
+        done = run(
+            ["python3", "-c", "import gpumemtrace; gpumemtrace.step(); print(gpumemtrace.__file__)"],
+            self.folder,
+            PYTHONPATH=os.path.dirname(module),
+        )
         self.assertEqual(done.stdout.strip(), module)
 
 

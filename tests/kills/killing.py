@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A program at full event rate that logs its own calls, and ways to kill it."""
+
 import atexit
 import ctypes
 import json
@@ -23,7 +24,9 @@ RING_EVENTS = 16384
 class Killed:
     """One run of killed.c in a folder of its own, with its log and its snapshot."""
 
-    def __init__(self, how="wait", after_ms=None, threads=4, options=None, place=None, limits=(), preload=(), environment=None):
+    def __init__(
+        self, how="wait", after_ms=None, threads=4, options=None, place=None, limits=(), preload=(), environment=None
+    ):
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.", dir=place)
         atexit.register(self.clear)
         # On a file system of its own: what the program says must not depend on the disk that is full.
@@ -34,10 +37,19 @@ class Killed:
         text = ":".join(f"{key}='{value}'" for key, value in settings.items())
         command = [*limits, "env", "LD_PRELOAD=" + " ".join([SHIM, *preload]), KILLED, self.log, str(threads), how]
         self.process = subprocess.Popen(
-            command + ([str(after_ms)] if after_ms is not None else []), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            command + ([str(after_ms)] if after_ms is not None else []),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, "GPUMEMTRACE_OPTIONS": text, "LD_LIBRARY_PATH": SIMCUDA, "KEPT_LOG": self.log,
-                 **(environment or {})}, text=True)
+            env={
+                **os.environ,
+                "GPUMEMTRACE_OPTIONS": text,
+                "LD_LIBRARY_PATH": SIMCUDA,
+                "KEPT_LOG": self.log,
+                **(environment or {}),
+            },
+            text=True,
+        )
         self.ready = self.process.stdout.readline()
         self.memory = shared_recordings.of(self.file)
         # The memory goes when the program ends, so it ends only now, however long the look at it took.
@@ -65,6 +77,7 @@ class Killed:
             shutil.copy(self.file, copy)
             done = cli("info", "--json", copy)
             return json.loads(done.stdout)["events"] if done.stdout else 0
+
         try:
             found = []
             self.wait_until(lambda: found.append(count()) or found[-1] >= least, f"{least} events in {self.file}")
@@ -81,15 +94,19 @@ class Killed:
         """How many the program noted down, as kept_log.h lays it out."""
         bytes_of_thread = 16 + (32 << 20)
         with open(self.log, "rb") as file:
+
             def done(thread):
                 file.seek(thread * bytes_of_thread + 8)
                 return int.from_bytes(file.read(8), "little")
+
             return sum(done(thread) for thread in range(8))
 
     def check(self, file=None, how="whole", published=None):
         """Whether a file is what the program did; the word on what is wrong, or the count of events."""
         counts = [f"{tid}={count}" for tid, count in (published or {}).items()]
-        done = subprocess.run([CHECK, file or self.file, self.log, how, *counts], capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            [CHECK, file or self.file, self.log, how, *counts], capture_output=True, text=True, timeout=120
+        )
         return done.stdout.strip() + done.stderr
 
     def wait_for_fold(self, seconds, is_over):

@@ -3,6 +3,7 @@
 
 test_kills.py series COUNT [OPTION=VALUE ...] kills as often, in the folder that TMPDIR says, and prints what is wrong.
 """
+
 import json
 import os
 import random
@@ -24,6 +25,7 @@ STEP = built("step-writer")
 
 class Counts:
     """What the kills of a series met."""
+
     folded = in_fold = not_begun = 0
 
 
@@ -85,12 +87,17 @@ def moment(choose, folds):
         return f"after {seconds:.4f} s", lambda run: time.sleep(seconds)
 
     # While a fold goes on, or when its file has just become the recording.
-    is_over, number, later = choose.random() < 0.5, choose.choice((1, 1, 1, 2)), choose.random() * choose.choice((0, 0.001, 0.03))
+    is_over, number, later = (
+        choose.random() < 0.5,
+        choose.choice((1, 1, 1, 2)),
+        choose.random() * choose.choice((0, 0.001, 0.03)),
+    )
 
     def wait(run):
         for _ in range(number):
             run.wait_for_fold(3, is_over)
         time.sleep(later)
+
     return f"{later:.4f} s after {'the end' if is_over else 'the beginning'} of fold {number}", wait
 
 
@@ -109,8 +116,11 @@ def series(count, *settings):
         if said:
             wrong += 1
             print(f"seed {seed}, kill {number} {when}: {said}", flush=True)
-    print(f"# {count} kills, {Counts.folded} of folded recordings, {Counts.in_fold} in a fold, {Counts.not_begun} not "
-          f"looked at because of a slow start", flush=True)
+    print(
+        f"# {count} kills, {Counts.folded} of folded recordings, {Counts.in_fold} in a fold, {Counts.not_begun} not "
+        f"looked at because of a slow start",
+        flush=True,
+    )
     return 1 if wrong else 0
 
 
@@ -119,15 +129,35 @@ def in_small(mount, size, count, *settings):
     script = f'mount -t tmpfs -o size={size},mode=1777 none {mount} && exec "$@"'
     if subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", "true"], capture_output=True).returncode:
         return None
-    return subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", sys.executable, os.path.abspath(__file__), "series",
-                           str(count), *settings], capture_output=True, text=True, timeout=7000)
+    return subprocess.run(
+        [
+            "unshare",
+            "-m",
+            "sh",
+            "-c",
+            script,
+            "sh",
+            sys.executable,
+            os.path.abspath(__file__),
+            "series",
+            str(count),
+            *settings,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=7000,
+    )
 
 
 class Steps(unittest.TestCase):
     def test_between_any_two_instructions_of_the_writer_a_kill_would_leave_every_event_once(self):
         run = Killed("bursts=200", threads=1)
-        done = subprocess.run([STEP, run.file, run.memory.path, str(run.memory.pid), run.log, "200", "2" if LONG else "1"],
-                              capture_output=True, text=True, timeout=3600)
+        done = subprocess.run(
+            [STEP, run.file, run.memory.path, str(run.memory.pid), run.log, "200", "2" if LONG else "1"],
+            capture_output=True,
+            text=True,
+            timeout=3600,
+        )
         if done.returncode == 77:
             self.skipTest(f"needs the right to trace: {done.stderr}")
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
@@ -153,7 +183,9 @@ class Start(unittest.TestCase):
 class Bound(unittest.TestCase):
     def check_held(self, threads):
         # A burst fills the rings and no more: nobody waits for room, in vain in the end where this test stands still.
-        run = Killed(f"bursts={RING_EVENTS}", threads=threads, options={"mode": "window", "window": "2000", "max_size": "1MiB"})
+        run = Killed(
+            f"bursts={RING_EVENTS}", threads=threads, options={"mode": "window", "window": "2000", "max_size": "1MiB"}
+        )
 
         def each_ring_has(events):
             return all(published - consumed == events for _, published, consumed, _ in run.memory.rings())
@@ -178,8 +210,11 @@ class Late(unittest.TestCase):
     def held_in_a_free(self):
         """A run that was folded while one thread had freed a block and not told of it, and how long it was held so."""
         with tempfile.NamedTemporaryFile() as word:
-            run = Killed(options={"mode": "window", "window": "2000"}, preload=[built("libslow-free.so")],
-                         environment={"SLOW_FREE": word.name})
+            run = Killed(
+                options={"mode": "window", "window": "2000"},
+                preload=[built("libslow-free.so")],
+                environment={"SLOW_FREE": word.name},
+            )
             begun = time.monotonic()
             # Long enough that nobody waits for what is still to come, and other threads have its address.
             time.sleep(1.5)
@@ -209,13 +244,21 @@ class Kills(unittest.TestCase):
         print(done.stdout, end="")
 
     def test_every_published_event_is_recovered_and_none_invented_whenever_the_kill_comes(self):
-        done = subprocess.run([sys.executable, os.path.abspath(__file__), "series", str(ROUNDS)], capture_output=True,
-                              text=True, timeout=7000)
+        done = subprocess.run(
+            [sys.executable, os.path.abspath(__file__), "series", str(ROUNDS)],
+            capture_output=True,
+            text=True,
+            timeout=7000,
+        )
         self.check_series(done)
 
     def test_also_while_older_events_are_folded(self):
-        done = subprocess.run([sys.executable, os.path.abspath(__file__), "series", str(ROUNDS), "mode=window", "window=2000"],
-                              capture_output=True, text=True, timeout=7000)
+        done = subprocess.run(
+            [sys.executable, os.path.abspath(__file__), "series", str(ROUNDS), "mode=window", "window=2000"],
+            capture_output=True,
+            text=True,
+            timeout=7000,
+        )
         self.check_series(done)
 
     def test_also_when_the_disk_is_full(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """For each way to die: what the recording keeps, and what `recover` and the other verbs report."""
+
 import contextlib
 import json
 import os
@@ -179,8 +180,9 @@ class Recover(unittest.TestCase):
 
     def test_memory_is_known_to_belong_to_a_folded_file_that_has_just_taken_the_place(self):
         for by_memory in False, True:
-            run = Killed(options={"mode": "window", "window": "2000", "overflow": "wait"},
-                         preload=[built("libend-at-rename.so")])
+            run = Killed(
+                options={"mode": "window", "window": "2000", "overflow": "wait"}, preload=[built("libend-at-rename.so")]
+            )
             self.assertEqual(run.wait(), -signal.SIGKILL)
             run.memory, published = shared_recordings.of(run.file), run.published()
             done = cli("recover", run.memory.path if by_memory else run.file)
@@ -225,13 +227,15 @@ class Recover(unittest.TestCase):
     def test_memory_that_makes_no_sense_does_no_harm(self):
         run = self.killed()
         with open(run.memory.path, "rb") as file:
-            head = file.read(shared_recordings.HEADER.size + shared_recordings.OWNER.size + shared_recordings.CHANGING.size + 4096)
+            head = file.read(
+                shared_recordings.HEADER.size + shared_recordings.OWNER.size + shared_recordings.CHANGING.size + 4096
+            )
         choose = random.Random(2)
         for number in range(60):
             broken = bytearray(head)
             for _ in range(choose.randrange(1, 4)):
                 at = choose.choice((8, 12, *range(16, 88, 8), *range(4792, 4804)))
-                broken[at:at + 4] = struct.pack("<I", choose.choice((0, 1, 63, 64, 1 << 20, 0x7FFFFFFF, 0xFFFFFFFF)))
+                broken[at : at + 4] = struct.pack("<I", choose.choice((0, 1, 63, 64, 1 << 20, 0x7FFFFFFF, 0xFFFFFFFF)))
             path = os.path.join(run.folder, f".gpumemtrace-{number}.area")
             with open(path, "wb") as file:
                 file.write(broken)
@@ -241,12 +245,30 @@ class Recover(unittest.TestCase):
             os.unlink(path)
 
     def test_the_folder_is_its_users_and_nobody_elses_whatever_the_umask_is(self):
-        script = ('mount -t tmpfs none /dev/shm && umask 777 && "$@" >/dev/null && stat -c %a /dev/shm/gpumemtrace-*')
+        script = 'mount -t tmpfs none /dev/shm && umask 777 && "$@" >/dev/null && stat -c %a /dev/shm/gpumemtrace-*'
         with tempfile.TemporaryDirectory(prefix="gpumemtrace-test.") as folder:
             done = subprocess.run(
-                ["unshare", "-m", "sh", "-c", script, "sh", "env", f"LD_PRELOAD={SHIM}", KILLED,
-                 os.path.join(folder, "log"), "1", "return", "1"], input="end\n", capture_output=True, text=True, timeout=120,
-                env={**os.environ, "GPUMEMTRACE_OPTIONS": f"output='{folder}/x.gmt.gz'", "LD_LIBRARY_PATH": SIMCUDA})
+                [
+                    "unshare",
+                    "-m",
+                    "sh",
+                    "-c",
+                    script,
+                    "sh",
+                    "env",
+                    f"LD_PRELOAD={SHIM}",
+                    KILLED,
+                    os.path.join(folder, "log"),
+                    "1",
+                    "return",
+                    "1",
+                ],
+                input="end\n",
+                capture_output=True,
+                text=True,
+                timeout=120,
+                env={**os.environ, "GPUMEMTRACE_OPTIONS": f"output='{folder}/x.gmt.gz'", "LD_LIBRARY_PATH": SIMCUDA},
+            )
         if "unshare" in done.stderr or "mount" in done.stderr:
             self.skipTest(f"needs the right to mount: {done.stderr}")
         self.assertEqual((done.stdout, done.stderr), ("700\n", ""))
@@ -254,6 +276,7 @@ class Recover(unittest.TestCase):
     @staticmethod
     def left_of(paths):
         """At one moment, although recorders of other tests may clear away more meanwhile."""
+
         def look():
             there = set(os.listdir(shared_recordings.folder()))
             return [path for path in paths if os.path.basename(path) in there]
@@ -275,7 +298,7 @@ class Recover(unittest.TestCase):
             Killed("return", 1).wait()
             left = self.left_of(paths)
             self.assertLessEqual(len(left), 64)
-            self.assertEqual(left, paths[len(paths) - len(left):])
+            self.assertEqual(left, paths[len(paths) - len(left) :])
             self.assertTrue(os.path.exists(run.memory.path))
         finally:
             for path in paths:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`run` when the program, or one of its children, did not end in order."""
+
 import atexit
 import glob
 import json
@@ -44,10 +45,21 @@ class Run(unittest.TestCase):
 
     def start(self, *command, options=(), output="x.gmt.gz", environment=None, **more):
         return subprocess.Popen(
-            [CLI, "run", "--overflow=wait", "-o", output, *options, "--", *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, cwd=self.folder,
-            env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA, "ASAN_OPTIONS": "verify_asan_link_order=0", **(environment or {})},
-            preexec_fn=take_signals, **more)
+            [CLI, "run", "--overflow=wait", "-o", output, *options, "--", *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder,
+            env={
+                **os.environ,
+                "LD_LIBRARY_PATH": SIMCUDA,
+                "ASAN_OPTIONS": "verify_asan_link_order=0",
+                **(environment or {}),
+            },
+            preexec_fn=take_signals,
+            **more,
+        )
 
     def run_to_end(self, *command, tell="end\n", **more):
         process = self.start(*command, **more)
@@ -66,7 +78,9 @@ class Run(unittest.TestCase):
     def check_nothing_is_left(self):
         # Other tests of this user record at the same time.
         own = os.path.realpath(self.folder) + os.sep
-        left = [leftover.file for leftover in shared_recordings.recordings(self.folder) if leftover.file.startswith(own)]
+        left = [
+            leftover.file for leftover in shared_recordings.recordings(self.folder) if leftover.file.startswith(own)
+        ]
         self.assertEqual(left, [])
         self.assertEqual(glob.glob(os.path.join(shared_recordings.folder(), "*.failed")), [])
 
@@ -80,8 +94,11 @@ class Run(unittest.TestCase):
                 name, log = f"{how}.gmt.gz", self.place(how)
                 done = self.run_to_end(*self.killed(how, log=log), output=name)
                 self.assertEqual(done.returncode, 128 + number)
-                self.assertRegex(done.stderr, rf"{name}: process \d+ did not end in order: its recording was completed: [0-9,]+ events, "
-                                 r"[0-9,]+ of them from memory\n")
+                self.assertRegex(
+                    done.stderr,
+                    rf"{name}: process \d+ did not end in order: its recording was completed: [0-9,]+ events, "
+                    r"[0-9,]+ of them from memory\n",
+                )
                 self.assertTrue(done.stderr.endswith(f"next: gpumemtrace report {name}\n"), done.stderr)
                 self.check_complete(self.place(name), log)
                 self.check_nothing_is_left()
@@ -122,10 +139,15 @@ class Run(unittest.TestCase):
     def test_ctrl_c_of_a_terminal_lets_run_finish(self):
         main, secondary = os.openpty()
         process = subprocess.Popen(
-            [CLI, "run", "--overflow=wait", "-o", "x.gmt.gz", "--", *self.killed("wait", None)], stdin=secondary,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
+            [CLI, "run", "--overflow=wait", "-o", "x.gmt.gz", "--", *self.killed("wait", None)],
+            stdin=secondary,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder,
             env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA, "ASAN_OPTIONS": "verify_asan_link_order=0"},
-            preexec_fn=lambda: take_terminal(secondary))
+            preexec_fn=lambda: take_terminal(secondary),
+        )
         self.wait_for_ready(process)
         os.write(main, b"\x03")
         _, err = process.communicate(timeout=tasks.PATIENCE_S)
@@ -137,8 +159,10 @@ class Run(unittest.TestCase):
 
     def test_a_signal_that_comes_a_moment_after_the_program_has_ended_does_not_end_run(self):
         # As a scheduler sends it to one process of a job after the other.
-        done = self.run_to_end(*self.killed("kill"), environment={
-            "LD_PRELOAD": built("libswap.so"), "SWAP_AT": "fsync", "SWAP_RAISE": str(int(signal.SIGTERM))})
+        done = self.run_to_end(
+            *self.killed("kill"),
+            environment={"LD_PRELOAD": built("libswap.so"), "SWAP_AT": "fsync", "SWAP_RAISE": str(int(signal.SIGTERM))},
+        )
         self.assertEqual(done.returncode, 137)
         self.check_complete()
         self.check_nothing_is_left()
@@ -147,7 +171,11 @@ class Run(unittest.TestCase):
         logs = [self.place(f"log.{number}") for number in range(3)]
         names = " ".join(f"'{log}'" for log in logs)
         done = self.run_to_end(
-            "sh", "-c", f"for log in {names}; do (echo end | '{KILLED}' \"$log\" 2 kill 100) 2>/dev/null; done; exit 3", output="x.%p.gmt.gz")
+            "sh",
+            "-c",
+            f"for log in {names}; do (echo end | '{KILLED}' \"$log\" 2 kill 100) 2>/dev/null; done; exit 3",
+            output="x.%p.gmt.gz",
+        )
         self.assertEqual(done.returncode, 3)
         files = sorted(glob.glob(self.place("x.*.gmt.gz")))
         self.assertEqual((len(files), done.stderr.count("its recording was completed")), (3, 3), done.stderr)
@@ -157,11 +185,13 @@ class Run(unittest.TestCase):
 
     def test_children_that_die_a_moment_after_the_program_are_waited_for(self):
         # The program is killed; its child, in a session of its own, a tenth of a second later.
-        script = ("import os, subprocess, sys, threading, time\n"
-                  f"child = subprocess.Popen({self.killed('wait', None)!r}, start_new_session=True, stdin=subprocess.DEVNULL)\n"
-                  "subprocess.Popen(['sh', '-c', 'read x; sleep 0.1; kill -9 $0', str(child.pid)], start_new_session=True, "
-                  "env={**os.environ, 'LD_PRELOAD': ''}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n"
-                  "sys.stdin.readline(); os.kill(os.getpid(), 9)\n")
+        script = (
+            "import os, subprocess, sys, threading, time\n"
+            f"child = subprocess.Popen({self.killed('wait', None)!r}, start_new_session=True, stdin=subprocess.DEVNULL)\n"
+            "subprocess.Popen(['sh', '-c', 'read x; sleep 0.1; kill -9 $0', str(child.pid)], start_new_session=True, "
+            "env={**os.environ, 'LD_PRELOAD': ''}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n"
+            "sys.stdin.readline(); os.kill(os.getpid(), 9)\n"
+        )
         process = self.start(sys.executable, "-c", script)
         self.wait_for_ready(process)
         out, err = process.communicate("end\nend\n", timeout=tasks.PATIENCE_S)
@@ -192,7 +222,11 @@ class Run(unittest.TestCase):
     def test_a_child_that_records_elsewhere_has_its_recording_completed_too(self):
         os.mkdir(self.place("other"))
         other = self.place("other/y.gmt.gz")
-        done = self.run_to_end("sh", "-c", f"export GPUMEMTRACE_OPTIONS=\"output='{other}':overflow=wait\"; exec '{KILLED}' '{self.log}' 2 kill 100")
+        done = self.run_to_end(
+            "sh",
+            "-c",
+            f"export GPUMEMTRACE_OPTIONS=\"output='{other}':overflow=wait\"; exec '{KILLED}' '{self.log}' 2 kill 100",
+        )
         self.assertEqual(done.returncode, 137)
         self.assertIn("y.gmt.gz: process", done.stderr)
         self.check_complete(other)
@@ -207,14 +241,19 @@ class Run(unittest.TestCase):
         self.assertEqual(err, "gpumemtrace: nothing was recorded: the program did not use CUDA\n")
 
     def test_a_check_judges_the_completed_recording(self):
-        done = self.run_to_end("sh", "-c", f"echo end | '{KILLED}' '{self.log}' 2 kill 100 2>/dev/null; exit 0",
-                               options=["--check"])
+        done = self.run_to_end(
+            "sh", "-c", f"echo end | '{KILLED}' '{self.log}' 2 kill 100 2>/dev/null; exit 0", options=["--check"]
+        )
         self.assertIn("its recording was completed", done.stderr)
         self.assertNotIn("the recording is incomplete", done.stderr)
 
     def test_memory_whose_file_is_gone_is_said(self):
-        done = self.run_to_end("sh", "-c", f"echo end | '{KILLED}' '{self.log}' 2 kill 300 2>/dev/null & sleep 0.2; "
-                               "while ! rm x.gmt.gz 2>/dev/null; do sleep 0.01; done; wait; exit 0")
+        done = self.run_to_end(
+            "sh",
+            "-c",
+            f"echo end | '{KILLED}' '{self.log}' 2 kill 300 2>/dev/null & sleep 0.2; "
+            "while ! rm x.gmt.gz 2>/dev/null; do sleep 0.01; done; wait; exit 0",
+        )
         self.assertIn("and its file is gone; `gpumemtrace recover /dev/shm/", done.stderr)
         self.assertEqual(done.returncode, 0)
 
@@ -222,9 +261,14 @@ class Run(unittest.TestCase):
         plain = self.place("plain")
         with open(plain, "w", encoding="utf-8"):
             pass
-        for output, why in ("/proc/x", "cannot create a file in /proc: "), ("/dev/null", "is a device"),\
-                (plain + "/x.gmt.gz", "Not a directory"), ("/proc/%p.%e", "cannot create a file in /proc: "),\
-                (self.place("new/"), "names a folder"), (self.place("x" * 300), "has a part of more than 255 bytes"):
+        for output, why in (
+            ("/proc/x", "cannot create a file in /proc: "),
+            ("/dev/null", "is a device"),
+            (plain + "/x.gmt.gz", "Not a directory"),
+            ("/proc/%p.%e", "cannot create a file in /proc: "),
+            (self.place("new/"), "names a folder"),
+            (self.place("x" * 300), "has a part of more than 255 bytes"),
+        ):
             with self.subTest(output):
                 done = self.run_to_end("touch", self.place("started"), output=output)
                 lines = [line for line in done.stderr.splitlines() if not line.startswith("gpumemtrace: hint: ")]
@@ -235,17 +279,25 @@ class Run(unittest.TestCase):
         self.assertEqual(self.run_to_end("true", output=self.place("new/folder/%p.gmt.gz")).returncode, 0)
 
     def test_a_program_that_could_not_be_recorded_is_not_said_to_use_no_cuda(self):
-        done = self.run_to_end(*self.killed("return"), output="/%q{GMT_TEST_PLACE}/x.gmt.gz", environment={"GMT_TEST_PLACE": "proc"})
+        done = self.run_to_end(
+            *self.killed("return"), output="/%q{GMT_TEST_PLACE}/x.gmt.gz", environment={"GMT_TEST_PLACE": "proc"}
+        )
         self.assertEqual(done.returncode, 0)
         self.assertRegex(done.stderr, "gpumemtrace: error: nothing was recorded: /proc/x.gmt.gz: ")
         self.assertNotIn("did not use CUDA", done.stderr)
         self.check_nothing_is_left()
 
     def test_each_recording_has_a_name_of_its_own_and_that_of_its_run(self):
-        self.run_to_end("sh", "-c", f"for i in 1 2; do echo end | '{KILLED}' '{self.log}' 1 return 1; done", output="%p.gmt.gz")
-        rows = [json.loads(cli("dump", "--json", "--record=process", file).stdout.splitlines()[0])
-                for file in glob.glob(self.place("*.gmt.gz"))]
-        self.assertEqual((len(rows), len({row["recording"] for row in rows}), len({row["run"] for row in rows})), (2, 2, 1))
+        self.run_to_end(
+            "sh", "-c", f"for i in 1 2; do echo end | '{KILLED}' '{self.log}' 1 return 1; done", output="%p.gmt.gz"
+        )
+        rows = [
+            json.loads(cli("dump", "--json", "--record=process", file).stdout.splitlines()[0])
+            for file in glob.glob(self.place("*.gmt.gz"))
+        ]
+        self.assertEqual(
+            (len(rows), len({row["recording"] for row in rows}), len({row["run"] for row in rows})), (2, 2, 1)
+        )
         for row in rows:
             for key in "recording", "run":
                 self.assertTrue(re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", row[key]), row)
@@ -255,6 +307,7 @@ def take_terminal(terminal):
     os.setsid()
     import fcntl
     import termios
+
     fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
 
 

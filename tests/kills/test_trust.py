@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Shared memory and folders that somebody else made or changed: `recover` and the other verbs trust nothing in them."""
+
 import contextlib
 import gzip
 import json
@@ -122,7 +123,7 @@ class Trust(unittest.TestCase):
         said = json.loads(cli("dump", "--json", "--record=process", self.run_.file).stdout.splitlines()[0])
         self.assertEqual(said["recording"], name)
         self.write(offset, b"x")
-        self.assertNotEqual(self.read(self.memory)[offset:offset + 36].decode(), name)
+        self.assertNotEqual(self.read(self.memory)[offset : offset + 36].decode(), name)
         self.check_refused("not a recording of the process")
         self.assertIn("is incomplete, and its process", cli("recover", self.run_.file).stderr)
 
@@ -139,7 +140,13 @@ class Trust(unittest.TestCase):
 
     def test_names_that_no_recorder_makes_are_refused(self):
         real = os.path.realpath(self.folder)
-        for name in "killed.gmt.gz", os.path.join(real, "..", os.path.basename(real), "killed.gmt.gz"), real + "/", "/", "":
+        for name in (
+            "killed.gmt.gz",
+            os.path.join(real, "..", os.path.basename(real), "killed.gmt.gz"),
+            real + "/",
+            "/",
+            "",
+        ):
             with self.subTest(name):
                 self.name_file(name, is_its_number=False)
                 self.check_refused("its path is")
@@ -254,8 +261,12 @@ class Trust(unittest.TestCase):
 
     def test_a_name_with_commands_to_a_terminal_is_shown_without_them(self):
         self.name_file("/tmp/\x1b]0;title\x07\x1b[2J\nx.gmt.gz", is_its_number=False)
-        for verb in ["recover", self.memory], ["recover", "--json", self.memory], ["recover", "--all", "--dry-run"], \
-                ["recover", "--all", "--dry-run", "--json"]:
+        for verb in (
+            ["recover", self.memory],
+            ["recover", "--json", self.memory],
+            ["recover", "--all", "--dry-run"],
+            ["recover", "--all", "--dry-run", "--json"],
+        ):
             done = cli(*verb)
             said = done.stdout + done.stderr
             self.assertIn("title", said)
@@ -264,9 +275,20 @@ class Trust(unittest.TestCase):
 
     def recover_with_swap(self, at):
         victim = self.place("victim", b"another file of the user's")
-        return subprocess.run([CLI, "recover", self.run_.file], capture_output=True, text=True, timeout=120, env={
-            **os.environ, "LD_PRELOAD": built("libswap.so"), "SWAP_AT": at, "SWAP_FROM": victim,
-            "SWAP_TO": self.run_.file, "ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0"})
+        return subprocess.run(
+            [CLI, "recover", self.run_.file],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env={
+                **os.environ,
+                "LD_PRELOAD": built("libswap.so"),
+                "SWAP_AT": at,
+                "SWAP_FROM": victim,
+                "SWAP_TO": self.run_.file,
+                "ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0",
+            },
+        )
 
     def test_a_file_that_takes_the_place_while_the_memory_is_read_stays(self):
         # Right before the look at the name, and between that look and the step that replaces it.
@@ -287,7 +309,7 @@ class Trust(unittest.TestCase):
 
     def test_memory_that_changes_and_shrinks_while_it_is_read_ends_no_verb_by_a_signal(self):
         copy, out, is_over = self.memory, self.place("out.gmt.gz"), threading.Event()
-        size, head = os.path.getsize(copy), self.read(copy)[:1 << 16]
+        size, head = os.path.getsize(copy), self.read(copy)[: 1 << 16]
 
         def change():
             number = 0
@@ -296,17 +318,22 @@ class Trust(unittest.TestCase):
                 with open(copy, "r+b") as file:
                     for at in range(16, 88, 8):
                         file.seek(at)
-                        file.write(head[at:at + 8] if number % 3 else struct.pack("<Q", number * 64))
+                        file.write(head[at : at + 8] if number % 3 else struct.pack("<Q", number * 64))
                     if number % 5 == 0:
                         file.truncate(4096 * (number % 7))
                         file.truncate(size)
                         file.seek(0)
                         file.write(head)
+
         writer = threading.Thread(target=change)
         writer.start()
         try:
             for _ in range(25):
-                for verb in ["recover", "--keep", "-o", out, copy], ["recover", "--keep", "--dry-run", self.run_.file], ["info", self.run_.file]:
+                for verb in (
+                    ["recover", "--keep", "-o", out, copy],
+                    ["recover", "--keep", "--dry-run", self.run_.file],
+                    ["info", self.run_.file],
+                ):
                     done = cli(*verb)
                     self.assertIn(done.returncode, (0, 3), (verb, done.stderr))
                     if os.path.exists(out):
@@ -319,7 +346,12 @@ class Trust(unittest.TestCase):
         other = self.place("other.gmt.gz")
         shutil.copy(self.run_.file, other)
         empty = self.place("new.gmt.gz", b"")
-        for output, why in (other, "use --force"), (self.run_.file, "use --force"), ("/dev/null", "not a regular file"), (empty, "use --force"):
+        for output, why in (
+            (other, "use --force"),
+            (self.run_.file, "use --force"),
+            ("/dev/null", "not a regular file"),
+            (empty, "use --force"),
+        ):
             done = cli("recover", self.run_.file, "-o", output)
             self.assertEqual(done.returncode, 3)
             self.assertIn(why, done.stderr)

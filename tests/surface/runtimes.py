@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """NVIDIA's runtimes and headers as the tests use them: a driver that knows their names, and what they ask it."""
+
 import atexit
 import dataclasses
 import functools
@@ -67,8 +68,17 @@ def program(version=None):
     source = os.path.join(HERE, "ask_runtime.c")
     if version is None:
         return compile_c(os.path.join(folder(), "ask"), "-rdynamic", source, "-ldl")
-    return compile_c(os.path.join(folder(), f"ask-{version}"), "-rdynamic", "-DSTATIC_RUNTIME", source,
-                     archive(version), "-lpthread", "-ldl", "-lrt", "-lm")
+    return compile_c(
+        os.path.join(folder(), f"ask-{version}"),
+        "-rdynamic",
+        "-DSTATIC_RUNTIME",
+        source,
+        archive(version),
+        "-lpthread",
+        "-ldl",
+        "-lrt",
+        "-lm",
+    )
 
 
 def fake_driver(name, entries, *arguments):
@@ -80,8 +90,16 @@ def fake_driver(name, entries, *arguments):
             if entry.symbol not in WRITTEN_BY_HAND:
                 file.write(f"ENTRY({entry.symbol}, {entry.base}, {entry.since}, {int(entry.mode == 'PTDS')})\n")
     # -Bsymbolic: a driver hands out its own functions, not those of a preload with the same names.
-    compile_c(os.path.join(path, "libcuda.so.1"), "-shared", "-fPIC", "-Wl,-Bsymbolic", "-I", path, *arguments,
-              os.path.join(HERE, "fake_driver.c"))
+    compile_c(
+        os.path.join(path, "libcuda.so.1"),
+        "-shared",
+        "-fPIC",
+        "-Wl,-Bsymbolic",
+        "-I",
+        path,
+        *arguments,
+        os.path.join(HERE, "fake_driver.c"),
+    )
     return path
 
 
@@ -123,7 +141,7 @@ def ask(driver, version, static=False, preload=None, names=None, hides=False):
 def after_start(requests):
     """What a runtime asks once it has the driver's cuGetProcAddress, or knows that there is none."""
     names = [request.name for request in requests]
-    return [one for one in requests[names.index("cuInit"):] if not one.name.startswith("cuGetProcAddress")]
+    return [one for one in requests[names.index("cuInit") :] if not one.name.startswith("cuGetProcAddress")]
 
 
 @functools.cache
@@ -181,7 +199,8 @@ def meant(name, version, flags, newest=NEWEST):
     """The exact symbol that a driver of version `newest` answers with, or None."""
     mode = "PTDS" if flags & 2 else "LEGACY"
     fitting = [
-        entry for entry in forms(newest).get(name, []) if entry.since <= version and entry.mode in ("LEGACY", mode)]
+        entry for entry in forms(newest).get(name, []) if entry.since <= version and entry.mode in ("LEGACY", mode)
+    ]
     best = max(fitting, key=lambda entry: (entry.since, entry.mode == mode), default=None)
     return best.symbol if best else None
 

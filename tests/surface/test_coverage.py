@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """docs/internals/coverage.md agrees with the tables of hooks."""
+
 import os
 import re
 import subprocess
@@ -13,8 +14,9 @@ PAGE = os.path.join(SOURCE, "docs", "internals", "coverage.md")
 
 class Coverage(unittest.TestCase):
     def test_the_page_is_what_the_rows_make_of_it(self):
-        done = subprocess.run([os.path.join(SOURCE, "scripts", "make-coverage"), "--check"],
-                              capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [os.path.join(SOURCE, "scripts", "make-coverage"), "--check"], capture_output=True, text=True, timeout=60
+        )
         self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
 
     def test_each_row_and_each_name_without_one_is_on_the_page_once(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The hooks against the headers of each CUDA version that is here, and the check that compares them."""
+
 import dataclasses
 import importlib.machinery
 import importlib.util
@@ -39,8 +40,12 @@ def with_line(name, line):
     """A copy of the newest header of that name with one more function, its neighbours beside it."""
     newest = headers(name)[-1]
     folder = os.path.join(runtimes.folder(), f"header-{len(os.listdir(runtimes.folder()))}")
-    shutil.copytree(os.path.dirname(newest), folder, symlinks=True,
-                    ignore=lambda _, names: [one for one in names if one.startswith(("cooperative", "cuda_fp"))])
+    shutil.copytree(
+        os.path.dirname(newest),
+        folder,
+        symlinks=True,
+        ignore=lambda _, names: [one for one in names if one.startswith(("cooperative", "cuda_fp"))],
+    )
     with open(os.path.join(folder, name), "a", encoding="utf-8") as file:
         file.write(f"\n{line}\n")
     return os.path.join(folder, name)
@@ -54,16 +59,35 @@ def units_with_cuda():
             path = os.path.join(folder, name)
             with open(path, encoding="utf-8") as file:
                 if name.endswith(".c") and any(
-                        line.startswith(("#include <cuda", '#include "wrappers/wrapper.h"')) for line in file):
+                    line.startswith(("#include <cuda", '#include "wrappers/wrapper.h"')) for line in file
+                ):
                     found.append(path)
     return found
 
 
 def compile_with(version, *arguments):
     return subprocess.run(
-        [runtimes.CC, "-std=gnu11", "-D_GNU_SOURCE", "-fno-strict-aliasing", "-Wall", "-Wextra", "-Wmissing-prototypes",
-         "-Werror", "-isystem", os.path.join(runtimes.folders()[version], "include"), "-I", PRELOAD,
-         "-I", os.path.join(SOURCE, "src"), *arguments], capture_output=True, text=True, timeout=120)
+        [
+            runtimes.CC,
+            "-std=gnu11",
+            "-D_GNU_SOURCE",
+            "-fno-strict-aliasing",
+            "-Wall",
+            "-Wextra",
+            "-Wmissing-prototypes",
+            "-Werror",
+            "-isystem",
+            os.path.join(runtimes.folders()[version], "include"),
+            "-I",
+            PRELOAD,
+            "-I",
+            os.path.join(SOURCE, "src"),
+            *arguments,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
 @unittest.skipUnless(runtimes.folders(), "no headers here: scripts/setup/cuda-runtimes fetches them")
@@ -98,8 +122,11 @@ class Headers(unittest.TestCase):
                 path = with_line("cuda.h", line)
                 code, text = check(path)
                 self.assertEqual(code, 1)
-                self.assertEqual(text, f"{path}: {name} looks like an allocation call and has no row in hooks.def "
-                                       "and no line in not_hooked.def\n")
+                self.assertEqual(
+                    text,
+                    f"{path}: {name} looks like an allocation call and has no row in hooks.def "
+                    "and no line in not_hooked.def\n",
+                )
 
     def test_a_new_function_of_the_runtime_that_allocates_is_named(self):
         path = with_line("cuda_runtime_api.h", "extern __host__ cudaError_t CUDARTAPI cudaMallocElsewhere(void **p);")
@@ -114,7 +141,9 @@ class Headers(unittest.TestCase):
         header = runtimes.header(list(runtimes.folders())[-1])
         (row,) = [one for one in surface.rows() if one.symbol == "cuMemAllocAsync_ptsz"]
         for wrong in (
-            {"since": 11030}, {"mode": "LEGACY"}, {"base": "cuMemAlloc"},
+            {"since": 11030},
+            {"mode": "LEGACY"},
+            {"base": "cuMemAlloc"},
             {"more": {**row.more, "parameters": "(CUdeviceptr *address, unsigned size, CUstream stream)"}},
             {"more": {**row.more, "parameters": "(CUdeviceptr *address, size_t size)"}},
         ):
@@ -129,15 +158,19 @@ class Headers(unittest.TestCase):
         given = [surface.Header(headers(name)[-1]) for name in surface.COMPANIONS]
         (row,) = [one for one in surface.rows() if one.symbol == "cuMemCreate"]
         invented = dataclasses.replace(row, symbol="cuMemConjure")
-        found = list(check_surface.check_unknown(given, [row, invented], {"cuMemPoolGetAccess": ("", ""), "cuNo": ("", "")}))
-        self.assertEqual(found, ["row cuMemConjure: no header declares it",
-                                 "not_hooked.def has cuNo, which no header declares"])
+        found = list(
+            check_surface.check_unknown(given, [row, invented], {"cuMemPoolGetAccess": ("", ""), "cuNo": ("", "")})
+        )
+        self.assertEqual(
+            found, ["row cuMemConjure: no header declares it", "not_hooked.def has cuNo, which no header declares"]
+        )
 
     def test_a_name_with_both_a_row_and_a_reason_is_named(self):
         (row,) = [one for one in surface.rows() if one.symbol == "cuMemCreate"]
-        self.assertEqual(list(check_surface.check_reasons([row], {"cuMemCreate": ("why", ""), "cuOther": ("", "")})),
-                         ["not_hooked.def has cuMemCreate, which has a row",
-                          "not_hooked.def has cuOther without a reason"])
+        self.assertEqual(
+            list(check_surface.check_reasons([row], {"cuMemCreate": ("why", ""), "cuOther": ("", "")})),
+            ["not_hooked.def has cuMemCreate, which has a row", "not_hooked.def has cuOther without a reason"],
+        )
 
     def test_what_is_no_header_is_refused_in_one_line(self):
         empty = os.path.join(runtimes.folder(), "empty.h")

@@ -4,6 +4,7 @@
 The real libcudart of each version runs, on a driver that knows all names and does nothing, until it
 gives up; its requests are all made by then.
 """
+
 import functools
 import os
 import unittest
@@ -53,8 +54,10 @@ class SymbolRequests(unittest.TestCase):
             else:
                 must = expected(runtimes.meant(request.name, request.version, request.flags, newest))
             if runtimes.answer(request) != must:
-                wrong.append(f"{request.name} {request.version} flags {request.flags} ({request.route}): "
-                             f"{runtimes.answer(request)}, not {must}")
+                wrong.append(
+                    f"{request.name} {request.version} flags {request.flags} ({request.route}): "
+                    f"{runtimes.answer(request)}, not {must}"
+                )
         self.assertEqual(wrong, [])
         return sum((runtimes.answer(request) or [""])[0] == "shim" for request in requests)
 
@@ -107,8 +110,10 @@ class SymbolRequests(unittest.TestCase):
         in_headers = runtimes.header_entries()
         differing = [
             (entry, in_headers[symbol])
-            for symbol, known in runtimes.runtime_entries()[0].items() for entry in known
-            if symbol in in_headers and entry != in_headers[symbol]]
+            for symbol, known in runtimes.runtime_entries()[0].items()
+            for entry in known
+            if symbol in in_headers and entry != in_headers[symbol]
+        ]
         self.assertEqual(differing, [])
         for symbol, known in runtimes.runtime_entries()[0].items():
             self.assertEqual(len(known), 1, f"{symbol}: {known}")
@@ -118,9 +123,13 @@ class SymbolRequests(unittest.TestCase):
         self.assertGreater(len(asked), 370)
         reasons = surface.not_hooked()
         unexplained = sorted(
-            symbol for symbol in asked
-            if surface.looks_like_allocation(symbol) and symbol not in hooked() and
-            surface.base_of(symbol) not in reasons and symbol not in reasons)
+            symbol
+            for symbol in asked
+            if surface.looks_like_allocation(symbol)
+            and symbol not in hooked()
+            and surface.base_of(symbol) not in reasons
+            and symbol not in reasons
+        )
         self.assertEqual(unexplained, [])
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The allocator's state in a report of real PyTorch agrees with PyTorch's own numbers."""
+
 import functools
 import json
 import os
@@ -15,8 +16,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 @functools.lru_cache(maxsize=None)
 def record(script, *arguments, devices="1", memory=None):
     """The recording of a script, what it told at its quiet moment, and the report of that moment."""
-    command, libraries = sim_python(os.path.join(HERE, "allocator_state", "with_stats.py"),
-                                    os.path.join(HERE, script), *arguments)
+    command, libraries = sim_python(
+        os.path.join(HERE, "allocator_state", "with_stats.py"), os.path.join(HERE, script), *arguments
+    )
     environment = {"SIMCUDA_DEVICES": devices, **({"SIMCUDA_MEMORY": memory} if memory else {})}
     run = Recording(command, None, environment, libraries=libraries)
     assert run.code == 0, run.err
@@ -36,8 +38,9 @@ def segments_at(result, moment, device=0):
 
 
 def lines(rows, script):
-    return {row["frame"]["function"]: row for row in rows
-            if row["frame"] and (row["frame"]["file"] or "").endswith(script)}
+    return {
+        row["frame"]["function"]: row for row in rows if row["frame"] and (row["frame"]["file"] or "").endswith(script)
+    }
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
@@ -102,8 +105,10 @@ class Statistics(unittest.TestCase):
         text = cli("report", "--section", "allocator", "--until", str(told["time_ns"]), path).stdout
         (line,) = [line for line in text.splitlines() if line.startswith("  GPU reserved segments")]
         stats = told["stats"][0]
-        self.assertEqual([int(word.replace(",", "")) for word in line.split()[3:]],
-                         [stats[f"segment.all.{key}"] for key in ("current", "peak", "allocated", "freed")])
+        self.assertEqual(
+            [int(word.replace(",", "")) for word in line.split()[3:]],
+            [stats[f"segment.all.{key}"] for key in ("current", "peak", "allocated", "freed")],
+        )
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
@@ -118,12 +123,18 @@ class Segments(unittest.TestCase):
         self.assertEqual(sum(hole["holes"] for hole in row["holes"]), stats["inactive_split.all.current"])
         self.assertEqual(sum(hole["bytes"] for hole in row["holes"]), row["hole_bytes"])
         self.assertEqual(row["reserved_bytes"], row["allocated_bytes"] + row["hole_bytes"] + row["empty_bytes"])
-        self.assertEqual(row["driver_bytes"],
-                         row["reserved_bytes"] + sum(other["bytes"] for other in row["other_driver_memory"]))
+        self.assertEqual(
+            row["driver_bytes"], row["reserved_bytes"] + sum(other["bytes"] for other in row["other_driver_memory"])
+        )
         return result, row
 
     def test_segments_blocks_and_holes_sum_to_what_pytorch_reserved(self):
-        for script in ("programs/convnet.py", "allocator_state/fragmented.py", "allocator_state/pools.py", "allocator_state/emptied.py"):
+        for script in (
+            "programs/convnet.py",
+            "allocator_state/fragmented.py",
+            "allocator_state/pools.py",
+            "allocator_state/emptied.py",
+        ):
             with self.subTest(script=script):
                 self.check(script)
 
@@ -162,8 +173,12 @@ class Segments(unittest.TestCase):
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Tables(unittest.TestCase):
     def test_what_peaks_are_made_of_sums_to_them_to_the_byte(self):
-        for script, arguments in (("programs/convnet.py", ()), ("programs/transformer_loop.py", ("5",)),
-                                  ("allocator_state/pools.py", ()), ("programs/pinned_loader.py", ())):
+        for script, arguments in (
+            ("programs/convnet.py", ()),
+            ("programs/transformer_loop.py", ("5",)),
+            ("allocator_state/pools.py", ()),
+            ("programs/pinned_loader.py", ()),
+        ):
             _, _, result = record(script, *arguments)
             self.assertTrue(result["peaks"])
             for peak in result["peaks"]:
@@ -190,18 +205,27 @@ class Tables(unittest.TestCase):
             self.assertEqual(table["by"], by)
             for name, layer in layers.items():
                 rows = [row for row in table["rows"] if row["layer"] == name]
-                for key, whole in (("peak_bytes", "peak_bytes"), ("live_bytes", "live_bytes"),
-                                   ("total_bytes", "total_alloc_bytes"), ("allocs", "alloc_count"),
-                                   ("peak_blocks", "peak_blocks"), ("live_blocks", "live_blocks")):
+                for key, whole in (
+                    ("peak_bytes", "peak_bytes"),
+                    ("live_bytes", "live_bytes"),
+                    ("total_bytes", "total_alloc_bytes"),
+                    ("allocs", "alloc_count"),
+                    ("peak_blocks", "peak_blocks"),
+                    ("live_blocks", "live_blocks"),
+                ):
                     self.assertEqual(sum(row[key] for row in rows), layer[whole], (by, name, key))
 
     def test_operators_and_modules_have_the_names_that_their_user_knows(self):
         path, _, _ = record("programs/convnet.py")
-        rows = {by: {row["name"]: row for row in report(path, "--by", by)["tables"][0]["rows"]
-                     if row["layer"] == "torch"} for by in ("operator", "module", "library")}
+        rows = {
+            by: {row["name"]: row for row in report(path, "--by", by)["tables"][0]["rows"] if row["layer"] == "torch"}
+            for by in ("operator", "module", "library")
+        }
         self.assertLessEqual({"aten::conv2d", "aten::relu", "aten::mm"}, set(rows["operator"]))
         self.assertLessEqual({"Sequential > Conv2d", "Sequential > ReLU"}, set(rows["module"]))
-        self.assertEqual(rows["operator"]["aten::relu"]["total_bytes"], rows["module"]["Sequential > ReLU"]["total_bytes"])
+        self.assertEqual(
+            rows["operator"]["aten::relu"]["total_bytes"], rows["module"]["Sequential > ReLU"]["total_bytes"]
+        )
         self.assertIn("libtorch_cuda.so", rows["library"])
 
     def test_sort_orders_a_table_and_limit_cuts_it(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Real PyTorch with each of its allocators: reports equal PyTorch's own numbers and the device's ledger."""
+
 import functools
 import json
 import os
@@ -156,8 +157,23 @@ class CachingAllocator(Moments):
     def test_expandable_segments_are_exact_at_each_moment_with_graphs_and_pools_and_two_devices(self):
         self.at_each(self.expandable(), self.check)
         for _, moments in (self.native(), self.expandable()):
-            self.assertLessEqual({"trained", "holes", "emptied", "captured", "replayed", "shared", "one deleted",
-                                  "graphs deleted", "pool", "history", "two devices", "pinned"}, set(moments))
+            self.assertLessEqual(
+                {
+                    "trained",
+                    "holes",
+                    "emptied",
+                    "captured",
+                    "replayed",
+                    "shared",
+                    "one deleted",
+                    "graphs deleted",
+                    "pool",
+                    "history",
+                    "two devices",
+                    "pinned",
+                },
+                set(moments),
+            )
             for name in ("captured", "pool"):
                 self.assertTrue(any(own for _, _, own in moments[name]["devices"][0]["segments"]), name)
 
@@ -171,8 +187,9 @@ class CachingAllocator(Moments):
         given = of_device(after["allocator"], 0)["given_back"]
         self.assertGreater(full["empty_bytes"], 0)
         self.assertEqual(given["times"][-1]["bytes"], full["empty_bytes"])
-        self.assertEqual(layer_of(before, "cuda")["live_bytes"] - layer_of(after, "cuda")["live_bytes"],
-                         full["empty_bytes"])
+        self.assertEqual(
+            layer_of(before, "cuda")["live_bytes"] - layer_of(after, "cuda")["live_bytes"], full["empty_bytes"]
+        )
 
     def test_pinned_memory_of_pytorchs_host_cache_is_the_hosts(self):
         for path, moments in (self.native(), self.expandable()):
@@ -183,17 +200,24 @@ class CachingAllocator(Moments):
                 with self.subTest(moment=name):
                     self.assertEqual(host["live_bytes"], told["allocated_bytes.current"])
                     self.assertEqual(host["peak_bytes"], told["allocated_bytes.peak"])
-                    self.assertEqual((host["alloc_count"], host["free_count"]),
-                                     (told["num_host_alloc"], told["num_host_free"]))
-            self.assertGreater(moments["pinned cached"]["host"]["allocated_bytes.current"],
-                               moments["pinned cached"]["host"]["active_bytes.current"])
+                    self.assertEqual(
+                        (host["alloc_count"], host["free_count"]), (told["num_host_alloc"], told["num_host_free"])
+                    )
+            self.assertGreater(
+                moments["pinned cached"]["host"]["allocated_bytes.current"],
+                moments["pinned cached"]["host"]["active_bytes.current"],
+            )
 
     def test_what_is_free_of_expandable_segments_when_a_request_is_refused_has_its_largest_hole(self):
         path, moments = record("refused", allocator=EXPANDABLE, environment=(("SIMCUDA_MEMORY", "3G"),))
-        (last,) = [row for row in report_at(path, moments["refused"]["time_ns"])["ooms"]
-                   if row["requested_bytes"] == 500 * MIB and not row["recovered"]]
-        self.assertEqual(last["reserved_bytes"],
-                         moments["refused"]["devices"][0]["stats"]["reserved_bytes.all.current"])
+        (last,) = [
+            row
+            for row in report_at(path, moments["refused"]["time_ns"])["ooms"]
+            if row["requested_bytes"] == 500 * MIB and not row["recovered"]
+        ]
+        self.assertEqual(
+            last["reserved_bytes"], moments["refused"]["devices"][0]["stats"]["reserved_bytes.all.current"]
+        )
         self.assertGreater(moments["refused"]["hole"], 0)
         self.assertEqual(last["largest_hole_bytes"], moments["refused"]["hole"])
         lines = {line["name"]: line["bytes"] for line in last["ledger"]["lines"]}
@@ -286,11 +310,14 @@ class OtherAllocators(Moments):
             lines, reserved = self.check_ledger(result, device, told), told["stats"]["reserved_bytes.all.current"]
             self.assertEqual(lines["device"], 20 * MIB)
             self.assertEqual(lines["torch_live"] + lines["torch_cached"], reserved)
-            self.assertEqual({"PyTorch": 0, **owners(result)},
-                             {"PyTorch": reserved, LIBRARY: 10 * MIB, "CuPy": 10 * MIB})
+            self.assertEqual(
+                {"PyTorch": 0, **owners(result)}, {"PyTorch": reserved, LIBRARY: 10 * MIB, "CuPy": 10 * MIB}
+            )
             (row,) = [row for row in result["segments"] if row["moment"] == "end"]
-            self.assertEqual(sorted((other["owner"], other["bytes"]) for other in row["other_driver_memory"]),
-                             [("CuPy", 10 * MIB), (LIBRARY, 10 * MIB)])
+            self.assertEqual(
+                sorted((other["owner"], other["bytes"]) for other in row["other_driver_memory"]),
+                [("CuPy", 10 * MIB), (LIBRARY, 10 * MIB)],
+            )
 
         self.at_each(record("beside", library(), library(STAND_IN)), check)
 
@@ -299,7 +326,9 @@ PYTORCH = "2.15"
 
 
 @unittest.skipUnless(SIM_PYTHON and shutil.which("cc"), "needs PyTorch on the simulated device and a C compiler")
-@unittest.skipUnless(os.environ.get("GPUMEMTRACE_TORCH", PYTORCH).startswith(PYTORCH), "the page is of PyTorch " + PYTORCH)
+@unittest.skipUnless(
+    os.environ.get("GPUMEMTRACE_TORCH", PYTORCH).startswith(PYTORCH), "the page is of PyTorch " + PYTORCH
+)
 class Page(unittest.TestCase):
     def test_docs_ledger_shows_what_the_tool_prints_of_a_run_with_others_beside_pytorch(self):
         (found,) = example.symptoms.BLOCK.finditer(example.PAGE.read_text(encoding="utf-8"))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The bytes of each category equal sums over the program's own objects, in real PyTorch."""
+
 import json
 import os
 import re
@@ -80,15 +81,20 @@ class Categories(unittest.TestCase):
         self.assertEqual(run.code, 0, run.err)
         told = json.loads(run.out.splitlines()[-1])
         (table,) = report(run.file, "--until", str(told["time_ns"]), "--by", "module")["tables"]
-        found = {row["name"]: {part["category"]: part["live_bytes"] for part in row["instance"] if part["live_bytes"]}
-                 for row in table["rows"] if row["instance"] and row["layer"] == "torch"}
+        found = {
+            row["name"]: {part["category"]: part["live_bytes"] for part in row["instance"] if part["live_bytes"]}
+            for row in table["rows"]
+            if row["instance"] and row["layer"] == "torch"
+        }
         self.maxDiff = None
         # Models are numbered as Python's collector lists them.
         self.assertEqual({re.sub("^model [12]", "model", name): held for name, held in found.items()}, told["held"])
 
     def test_asking_runs_no_code_of_the_program(self):
         command, libraries = sim_python(os.path.join(SCRIPTS, "unseen.py"))
-        alone = subprocess.run(command, env={**os.environ, "LD_LIBRARY_PATH": libraries}, capture_output=True, text=True, check=True)
+        alone = subprocess.run(
+            command, env={**os.environ, "LD_LIBRARY_PATH": libraries}, capture_output=True, text=True, check=True
+        )
         run = Recording(command, libraries=libraries)
         self.assertEqual((run.code, run.out), (0, alone.stdout))
         self.assertIn("True", alone.stdout)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Small programs with one cause each: the report names this cause, and no other."""
+
 import json
 import os
 import re
@@ -12,10 +13,27 @@ from snapshots import CLI, SIM_PYTHON, Recording, sim_python
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "causes")
 
 # Each is a claim about a cause. A case names those that are true of its program; it must not hear the others.
-CLAIMS = ("no_grad", "reference cycle", "the graph that made", "with their graph", "with its graph", "never freed",
-          "optimizer state", "optimizer's step", "torch.cat", "checkpointed", "recurrent network", "the loss is kept",
-          "pinned host memory", "modules are created", "backward pass and kept", "without fragmentation",
-          "private pools of CUDA graphs", "growing since", "The growing lines held")
+CLAIMS = (
+    "no_grad",
+    "reference cycle",
+    "the graph that made",
+    "with their graph",
+    "with its graph",
+    "never freed",
+    "optimizer state",
+    "optimizer's step",
+    "torch.cat",
+    "checkpointed",
+    "recurrent network",
+    "the loss is kept",
+    "pinned host memory",
+    "modules are created",
+    "backward pass and kept",
+    "without fragmentation",
+    "private pools of CUDA graphs",
+    "growing since",
+    "The growing lines held",
+)
 
 
 def record(script, kind, **environment):
@@ -46,7 +64,7 @@ class Case(unittest.TestCase):
         """What leaks says, of which the claims in `true` and no others are part."""
         path, _out = record(script, kind, **environment)
         text = tell("leaks", path)
-        self.check_text(text[text.index("Leaks: "):], *true)
+        self.check_text(text[text.index("Leaks: ") :], *true)
         return json.loads(tell("leaks", "--json", path))["leaks"]
 
     def categories(self, found):
@@ -113,8 +131,11 @@ class Closures(Case):
             with self.subTest(kind):
                 path, _out = record("closes", kind)
                 (table,) = json.loads(tell("report", "--json", "--by", "category", path))["tables"]
-                state = sum(row["max_live_bytes"] if "max_live_bytes" in row else row["total_bytes"]
-                            for row in table["rows"] if row["layer"] == "torch" and row["name"] == "optimizer state")
+                state = sum(
+                    row["max_live_bytes"] if "max_live_bytes" in row else row["total_bytes"]
+                    for row in table["rows"]
+                    if row["layer"] == "torch" and row["name"] == "optimizer state"
+                )
                 # PyTorch rounds each up to 512 bytes; the step counts of Adam are on the CPU.
                 self.assertAlmostEqual(state, copies * parameter_bytes, delta=copies * 4 * 512)
 
@@ -125,9 +146,16 @@ class Closures(Case):
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Others(Case):
     def test_each_cause_is_named(self):
-        for kind, *true in (("pinned", "pinned host memory"), ("parameters", "modules are created"),
-                            ("gradients", "backward pass and kept"), ("checkpoint", "checkpointed"), ("cat", "torch.cat"), ("norms", "small tensors"),
-                            ("products", "are kept from step to step"), ("hidden_detached", "recurrent network")):
+        for kind, *true in (
+            ("pinned", "pinned host memory"),
+            ("parameters", "modules are created"),
+            ("gradients", "backward pass and kept"),
+            ("checkpoint", "checkpointed"),
+            ("cat", "torch.cat"),
+            ("norms", "small tensors"),
+            ("products", "are kept from step to step"),
+            ("hidden_detached", "recurrent network"),
+        ):
             with self.subTest(kind):
                 self.told("others", kind, *true)
 
@@ -141,8 +169,8 @@ class OutOfMemory(Case):
         path, _out = record("runs_out", kind, SIMCUDA_MEMORY="1000M")
         text = tell("report", path)
         self.assertIn("Out of memory: 1 request failed", text)
-        paragraph = text[text.index("Out of memory"):]
-        self.check_text(paragraph[:re.search(r"Leaks: |A step on|Composition of", paragraph).start()], *true)
+        paragraph = text[text.index("Out of memory") :]
+        self.check_text(paragraph[: re.search(r"Leaks: |A step on|Composition of", paragraph).start()], *true)
         return json.loads(tell("report", "--json", path))["ooms"][0], paragraph
 
     def test_memory_in_the_pool_of_a_graph_is_not_what_would_have_fitted(self):
@@ -155,8 +183,11 @@ class OutOfMemory(Case):
 
     def test_what_grew_until_the_device_was_full_is_named_first(self):
         _oom, text = self.refused("leak", "growing since", "The growing lines held", "without fragmentation")
-        self.assertRegex(text, r"PyTorch's blocks held \d+ MiB: \d+ MiB by \S+ in make \(growing since step \d+\), "
-                               r"500 MiB by \S+ in make,")
+        self.assertRegex(
+            text,
+            r"PyTorch's blocks held \d+ MiB: \d+ MiB by \S+ in make \(growing since step \d+\), "
+            r"500 MiB by \S+ in make,",
+        )
 
     def test_what_was_held_all_the_time_does_not_grow(self):
         self.refused("constant", "less than requested")
@@ -172,6 +203,7 @@ class OutOfMemory(Case):
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Ends(Case):
     """The end is that of the program's work, wherever it is told."""
+
     def test_all_parts_of_a_report_mean_the_same_end(self):
         for kind in "freed", "killed":
             with self.subTest(kind):
@@ -183,9 +215,15 @@ class Ends(Case):
                 lines = {line["name"]: line["bytes"] for line in report["ledger"][0]["lines"]}
                 rows = [row for row in report["tables"][0]["rows"] if row["layer"] == "torch"]
                 sites = [site for site in report["sites"] if site["layer"] == "torch"]
-                told = [layer["live_bytes"], layer["reported"]["allocated_bytes"], end["allocated_bytes"], lines["torch_live"],
-                        sum(row["live_bytes"] for row in rows), sum(site["live_bytes"] for site in sites),
-                        sum(space["live_bytes"] for space in layer["spaces"])]
+                told = [
+                    layer["live_bytes"],
+                    layer["reported"]["allocated_bytes"],
+                    end["allocated_bytes"],
+                    lines["torch_live"],
+                    sum(row["live_bytes"] for row in rows),
+                    sum(site["live_bytes"] for site in sites),
+                    sum(space["live_bytes"] for space in layer["spaces"]),
+                ]
                 self.assertEqual(told, [truth["allocated"]] * len(told))
                 self.assertEqual(layer["reported"]["reserved_bytes"], truth["reserved"])
                 for by in "step", "phase", "line", "owner":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """diff of real PyTorch runs: it reports what changed, and equals what PyTorch counted."""
+
 import json
 import os
 import tempfile
@@ -40,10 +41,16 @@ class Diff(unittest.TestCase):
         results = {sort: diff(self.base[0], new[0], f"--sort={sort}") for sort in ("peak", "live", "total")}
         (base_told, new_told) = (side[1]["devices"][0] for side in (self.base, new))
         torch = account_of(results["peak"], "torch")
-        for name, told in (("peak_bytes", "max_memory_allocated"), ("reserved_peak_bytes", "max_memory_reserved"),
-                           ("allocs", "allocated_count")):
-            self.assertEqual(torch[name], {"base": base_told[told], "new": new_told[told],
-                                           "difference": new_told[told] - base_told[told]}, name)
+        for name, told in (
+            ("peak_bytes", "max_memory_allocated"),
+            ("reserved_peak_bytes", "max_memory_reserved"),
+            ("allocs", "allocated_count"),
+        ):
+            self.assertEqual(
+                torch[name],
+                {"base": base_told[told], "new": new_told[told], "difference": new_told[told] - base_told[told]},
+                name,
+            )
         self.assertEqual(torch["total_bytes"]["base"], self.base[1]["total_bytes"])
         self.assertEqual(torch["total_bytes"]["new"], new[1]["total_bytes"])
         for sort, key in ("peak", "peak_bytes"), ("live", "live_bytes"), ("total", "total_bytes"):
@@ -56,8 +63,10 @@ class Diff(unittest.TestCase):
 
     def test_the_same_run_again_has_no_difference(self):
         for sort, result in self.compare(self.run_script("4096")).items():
-            self.assertFalse(result["differs"], [row for account in result["accounts"] for row in account["rows"]
-                                                 if row["change"] != "unchanged"])
+            self.assertFalse(
+                result["differs"],
+                [row for account in result["accounts"] for row in account["rows"] if row["change"] != "unchanged"],
+            )
             self.assertEqual(result["warnings"], [], sort)
 
     def test_a_doubled_batch_adds_its_activations_and_no_weight(self):
@@ -67,8 +76,7 @@ class Diff(unittest.TestCase):
         # 3 steps of 6 layers, each of which makes 10 times its width for each of 4096 more rows.
         self.assertEqual(rows[f"{SITE}Block.forward"]["total_bytes"]["difference"], 3 * 6 * 10 * 256 * 4 * 4096)
         self.assertEqual(rows[f"{SITE}make_model"]["change"], "unchanged")
-        self.assertEqual(result["warnings"],
-                         ["the commands differ, first in `4096` and `8192`"])
+        self.assertEqual(result["warnings"], ["the commands differ, first in `4096` and `8192`"])
 
     def test_checkpointing_is_seen_to_help_and_where(self):
         new = self.run_script("4096", "checkpoint")
@@ -85,8 +93,10 @@ class Diff(unittest.TestCase):
         folder = os.path.join(tempfile.mkdtemp(prefix="gpumemtrace-test."), "programs")
         os.mkdir(folder)
         moved = os.path.join(folder, SCRIPT)
-        with open(os.path.join(SCRIPTS, SCRIPT), encoding="utf-8") as source, \
-                open(moved, "w", encoding="utf-8") as copy:
+        with (
+            open(os.path.join(SCRIPTS, SCRIPT), encoding="utf-8") as source,
+            open(moved, "w", encoding="utf-8") as copy,
+        ):
             copy.write("# One.\n# Two.\n" + source.read())
         new = self.run_script("4096", script=moved)
         for result in self.compare(new).values():

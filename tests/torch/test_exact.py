@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Recordings of real PyTorch equal what PyTorch counted, to the byte."""
+
 import json
 import os
 import unittest
@@ -63,8 +64,12 @@ class Exact(unittest.TestCase):
 
     def test_a_transformer(self):
         run, _, result = self.check("transformer_loop.py", "5")
-        own = {frame["function"] for site in result["sites"] for frame in site["stack"]
-               if frame["kind"] == "python" and frame["file"].endswith("transformer_loop.py")}
+        own = {
+            frame["function"]
+            for site in result["sites"]
+            for frame in site["stack"]
+            if frame["kind"] == "python" and frame["file"].endswith("transformer_loop.py")
+        }
         self.assertGreater(len(own), 3, own)
         per_event = os.path.getsize(own_file(run)) / result["events"]["recorded"]
         self.assertLess(per_event, 16, "bytes per event, of a short run; scripts/bench has the long one")
@@ -137,8 +142,11 @@ class PythonStacks(unittest.TestCase):
         names = {row["id"]: row for row in self.rows["frame"]}
         codes = {row["id"]: row for row in self.rows["code"]}
         stacks = {row["id"]: row["items"] for row in self.rows["frames"]}
-        (event,) = [event for event in self.rows["event"]
-                    if (event["kind"], event["layer"], event["size_bytes"]) == (1, 2, size_bytes)]
+        (event,) = [
+            event
+            for event in self.rows["event"]
+            if (event["kind"], event["layer"], event["size_bytes"]) == (1, 2, size_bytes)
+        ]
         frames = [names[item >> 1] for item in stacks[event["frames"]]]
         return [[codes[frame["code"]]["function"], codes[frame["code"]]["file"], frame["line"]] for frame in frames]
 
@@ -158,8 +166,11 @@ class PythonStacks(unittest.TestCase):
     def test_merged_stacks_have_every_python_frame_in_order(self):
         by_frames = set()
         for site in self.result["sites"]:
-            python = [[frame["function"].split(".")[-1], frame["file"], frame["line"]]
-                      for frame in site["stack"] if frame["kind"] == "python"]
+            python = [
+                [frame["function"].split(".")[-1], frame["file"], frame["line"]]
+                for frame in site["stack"]
+                if frame["kind"] == "python"
+            ]
             if site["layer"] == "torch":
                 by_frames.add(json.dumps(python))
                 # What autograd's threads do has the frames of the thread that called the backward pass behind its own.

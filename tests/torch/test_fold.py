@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Folded recordings of real PyTorch: equal runs have equal totals, however much of each the fold keeps."""
+
 import collections
 import json
 import unittest
@@ -38,8 +39,13 @@ def train_until_folded(recording, process):
 
 def record_mode(mode, options, rounds):
     how = {"COMMON_ROUNDS": str(rounds)} if rounds else {"COMMON_ASKS": "1"}
-    return record("transformer_loop.py", str(ROUND_STEPS), options={"mode": mode, **options}, environment=how,
-                  meanwhile=None if rounds else train_until_folded)
+    return record(
+        "transformer_loop.py",
+        str(ROUND_STEPS),
+        options={"mode": mode, **options},
+        environment=how,
+        meanwhile=None if rounds else train_until_folded,
+    )
 
 
 def without_times(value):
@@ -53,7 +59,9 @@ def sites_of(found):
     """What the blocks of each place in the program came to; of two builds of one stack, both."""
     sites = collections.Counter()
     for site in found["sites"]:
-        stack = tuple((frame["kind"], frame["function"], frame.get("file"), frame.get("line")) for frame in site["stack"])
+        stack = tuple(
+            (frame["kind"], frame["function"], frame.get("file"), frame.get("line")) for frame in site["stack"]
+        )
         sites[(site["layer"], site["space"], site["device"], stack, *(site[key] for key in NUMBERS))] += 1
     return sites
 
@@ -116,8 +124,10 @@ class Fold(unittest.TestCase):
             with self.subTest(mode):
                 said = json.loads(cli("leaks", "--json", path).stdout)
                 self.assertEqual((said["leaks"], said["growth_not_judged"], said["end_not_judged"]), ([], None, None))
-                self.assertEqual(len([step for step in self.reports[mode]["steps"] if step["source"] == "optimizer"]),
-                                 len([step for step in self.reports["full"]["steps"] if step["source"] == "optimizer"]))
+                self.assertEqual(
+                    len([step for step in self.reports[mode]["steps"] if step["source"] == "optimizer"]),
+                    len([step for step in self.reports["full"]["steps"] if step["source"] == "optimizer"]),
+                )
                 self.assertEqual(cli("check", "--strict", "--max-growth=0B/step", path).returncode, 0)
 
     def test_gpumemtrace_fold_makes_such_a_file_of_any_recording(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """docs/examples/ci-gate from beginning to end: the gate fails a commit that leaks, and passes its repair."""
+
 import atexit
 import json
 import os
@@ -23,11 +24,18 @@ class Gate(unittest.TestCase):
         atexit.register(shutil.rmtree, cls.folder, ignore_errors=True)
         command, libraries = snapshots.sim_python("train.py")
         cls.environment = {
-            **os.environ, "PYTHON": command[0], "LD_LIBRARY_PATH": libraries, "GITHUB_ACTIONS": "true",
+            **os.environ,
+            "PYTHON": command[0],
+            "LD_LIBRARY_PATH": libraries,
+            "GITHUB_ACTIONS": "true",
             "GITHUB_STEP_SUMMARY": os.path.join(cls.folder, "summary.md"),
             "PATH": os.path.dirname(snapshots.CLI) + os.pathsep + os.environ["PATH"],
-            "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull,
-            **{f"GIT_{who}_{what}": "test@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}}
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_SYSTEM": os.devnull,
+            **{
+                f"GIT_{who}_{what}": "test@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+            },
+        }
         cls.repository = os.path.join(cls.folder, "project")
         shutil.copytree(EXAMPLE, cls.repository)
         cls.git("init", "-q")
@@ -35,8 +43,9 @@ class Gate(unittest.TestCase):
 
     @classmethod
     def git(cls, *arguments):
-        subprocess.run(["git", *arguments], cwd=cls.repository, env=cls.environment, check=True, timeout=60,
-                       capture_output=True)
+        subprocess.run(
+            ["git", *arguments], cwd=cls.repository, env=cls.environment, check=True, timeout=60, capture_output=True
+        )
 
     @classmethod
     def commit(cls, message):
@@ -45,8 +54,14 @@ class Gate(unittest.TestCase):
 
     def gate(self, *arguments):
         for _ in range(snapshots.RUNS):
-            done = subprocess.run(["./gate.sh", *arguments], cwd=self.repository, env=self.environment,
-                                  capture_output=True, text=True, timeout=300)
+            done = subprocess.run(
+                ["./gate.sh", *arguments],
+                cwd=self.repository,
+                env=self.environment,
+                capture_output=True,
+                text=True,
+                timeout=300,
+            )
             # 128 + SIGABRT, as a shell and `run` pass it on.
             if done.returncode != 134 or snapshots.PYTORCH_ABORT not in done.stderr:
                 break

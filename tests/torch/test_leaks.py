@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Training scripts that leak in known ways, their repaired twins, and scripts that do not leak."""
+
 import json
 import os
 import shutil
@@ -48,8 +49,9 @@ class Leaks(unittest.TestCase):
             self.assertEqual(found[0]["definition"], definition)
             for key, value in expected.items():
                 self.assertEqual(found[0][key], value)
-            same = [leak for leak in found if own(leak)["line"] == told["expected_line"] and
-                    leak["definition"] == "growth"]
+            same = [
+                leak for leak in found if own(leak)["line"] == told["expected_line"] and leak["definition"] == "growth"
+            ]
             wanted = told[per_step] if per_step else growth_of(told)
             self.assertGreater(wanted, 0)
             self.assertAlmostEqual(sum(leak["bytes_per_step"] for leak in same), wanted, delta=wanted * 0.01)
@@ -162,8 +164,11 @@ class Quiet(unittest.TestCase):
     def test_schedules_and_lazy_optimizer_state_are_no_leak(self):
         result = self.check("quiet_schedule.py")
         # A schedule wraps the optimizer's step: its frame is in the stack of all that the step makes.
-        state = [site["category"] for site in result["sites"] if site["layer"] == "torch" and
-                 any(frame["function"].endswith("_init_group") for frame in site["stack"])]
+        state = [
+            site["category"]
+            for site in result["sites"]
+            if site["layer"] == "torch" and any(frame["function"].endswith("_init_group") for frame in site["stack"])
+        ]
         self.assertEqual(set(state), {"optimizer state"})
 
     def test_workspaces_are_no_leak(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """More programs that leak, and more that do not, from a review of leak findings."""
+
 import collections
 import json
 import os
@@ -32,7 +33,9 @@ class Case(unittest.TestCase):
         result, told = record(script, "leak")
         found = result["leaks"]
         self.assertTrue(found, "nothing was found")
-        self.assertEqual((os.path.basename(own(found[0])["file"]), own(found[0])["line"]), (script, told["expected_line"]))
+        self.assertEqual(
+            (os.path.basename(own(found[0])["file"]), own(found[0])["line"]), (script, told["expected_line"])
+        )
         for key, value in expected.items():
             self.assertEqual(found[0][key], value)
         allocated = told["allocated"]
@@ -57,7 +60,9 @@ class More(Case):
         self.leaks("extra_gan.py", category="activations", source="optimizer")
 
     def test_gradients_that_a_hook_keeps(self):
-        self.assertIn("allocated in a backward pass and kept", self.leaks("extra_hook.py", category="backward results")["hint"])
+        self.assertIn(
+            "allocated in a backward pass and kept", self.leaks("extra_hook.py", category="backward results")["hint"]
+        )
 
     def test_training_in_a_thread_of_an_executor(self):
         self.leaks("extra_executor.py", category="activations")

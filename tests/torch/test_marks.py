@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The recorder records ranges of PyTorch's NVTX, and a profiler's own NVTX tool continues to work."""
+
 import json
 import os
 import subprocess
@@ -27,24 +28,33 @@ def record(**variables):
 
 def marks_of(run):
     names = {row["id"]: row["text"] for row in run.records("name")}
-    return [(" ".join([KINDS[row["kind"]], *filter(None, [names.get(row["name"])])]), row)
-            for row in sorted(run.records("mark"), key=lambda row: row["stamp"]) if row["source"] == MarkSource.NVTX]
+    return [
+        (" ".join([KINDS[row["kind"]], *filter(None, [names.get(row["name"])])]), row)
+        for row in sorted(run.records("mark"), key=lambda row: row["stamp"])
+        if row["source"] == MarkSource.NVTX
+    ]
 
 
 def has_older():
     if not SIM_PYTHON:
         return False
     setup = os.path.join(os.path.dirname(SIM_PYTHON), "setup", "python")
-    return subprocess.run([setup, "--if-ready"], env={**os.environ, "GPUMEMTRACE_TORCH": OLDER},
-                          capture_output=True).returncode == 0
+    return (
+        subprocess.run(
+            [setup, "--if-ready"], env={**os.environ, "GPUMEMTRACE_TORCH": OLDER}, capture_output=True
+        ).returncode
+        == 0
+    )
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Nvtx(unittest.TestCase):
     def check(self):
         run, returned = record()
-        self.assertEqual({key: returned[key] for key in ("before", "inner", "left", "last")},
-                         {"before": 0, "inner": 2, "left": 2, "last": 0})
+        self.assertEqual(
+            {key: returned[key] for key in ("before", "inner", "left", "last")},
+            {"before": 0, "inner": 2, "left": 2, "last": 0},
+        )
         marks = marks_of(run)
         told = [text for text, _ in marks]
         self.assertEqual(sorted(told[:2]), ["push before", "start any thread"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Real PyTorch runs out of memory: the recording and the reports."""
+
 import json
 import os
 import unittest
@@ -42,8 +43,10 @@ class Oom(unittest.TestCase):
         self.assertEqual(sum(oom["holder_bytes"]), oom["live_bytes"])
         self.assertEqual(oom["stack"][oom["own_frame"]]["function"], "make")
         sites = [recording.result["sites"][index] for index in oom["holders"]]
-        self.assertEqual({frame["function"] for site in sites for frame in site["stack"]} & {"make", "fill", "main"},
-                         {"make", "fill", "main"})
+        self.assertEqual(
+            {frame["function"] for site in sites for frame in site["stack"]} & {"make", "fill", "main"},
+            {"make", "fill", "main"},
+        )
         return oom
 
     def test_a_process_that_dies_of_it_says_so_in_one_paragraph(self):
@@ -85,8 +88,10 @@ class Oom(unittest.TestCase):
         self.assertEqual((oom["requested_bytes"], oom["cached_bytes"]), (500 * MIB, 800 * MIB))
         self.assertEqual(oom["free_bytes"], 200 * MIB)
         self.assertEqual(oom["stack"][oom["own_frame"]]["function"], "make")
-        self.assertIn("The driver refused once, and PyTorch succeeded after it emptied its cache: 500 MiB at",
-                      " ".join(cli("report", recording.path).stdout.split()))
+        self.assertIn(
+            "The driver refused once, and PyTorch succeeded after it emptied its cache: 500 MiB at",
+            " ".join(cli("report", recording.path).stdout.split()),
+        )
 
     def test_an_extensions_refusal_reached_it_whatever_pytorch_does_next(self):
         recording = run("extension")
@@ -105,7 +110,10 @@ class Oom(unittest.TestCase):
         self.assertLess(oom["free_bytes"], 300 * MIB)
         self.assertEqual((oom["cached_bytes"], oom["largest_hole_bytes"]), (400 * MIB, 100 * MIB))
         self.assertTrue(oom["would_fit"])
-        self.assertIn("without fragmentation the request would have succeeded", " ".join(cli("report", recording.path).stdout.split()))
+        self.assertIn(
+            "without fragmentation the request would have succeeded",
+            " ".join(cli("report", recording.path).stdout.split()),
+        )
 
     def test_a_limit_of_pytorchs_own_is_not_taken_for_a_full_device(self):
         recording = run("limited")

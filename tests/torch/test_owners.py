@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """In real PyTorch, PyTorch owns its memory, and an extension owns the memory that it allocates itself."""
+
 import functools
 import json
 import os

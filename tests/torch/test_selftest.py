@@ -3,6 +3,7 @@
 Over a whole run of PyTorch, what the recorder remembers of native stacks is what another unwinder sees, each time, and what it
 remembers of Python stacks is what the interpreter's frames say.
 """
+
 import os
 import subprocess
 import unittest
@@ -32,10 +33,12 @@ class TorchSelftest(selftests.Selftest):
         self.assertRegex(shown.stdout, selftests.PYTHON)
 
     def test_exceptions_signals_greenlets_routines_and_libraries_that_come_and_go(self):
-        command, libraries = sim_python(os.path.join(SCRIPTS, "selftest.py"), built("libselftest.so"), "all", "40",
-                                        ONE, TWO)
-        asked = subprocess.run([os.path.join(os.path.dirname(SIM_PYTHON), "setup", "greenlet"), command[0]], capture_output=True,
-                               text=True)
+        command, libraries = sim_python(
+            os.path.join(SCRIPTS, "selftest.py"), built("libselftest.so"), "all", "40", ONE, TWO
+        )
+        asked = subprocess.run(
+            [os.path.join(os.path.dirname(SIM_PYTHON), "setup", "greenlet"), command[0]], capture_output=True, text=True
+        )
         if asked.returncode == 77:
             self.skipTest("greenlet cannot be had: " + asked.stderr.strip())
         self.assertEqual(asked.returncode, 0, asked.stderr)

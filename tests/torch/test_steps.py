@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Steps that the recorder finds by itself: as many marks as calls of optimizer.step()."""
+
 import collections
 import json
 import os
@@ -20,13 +21,16 @@ class Steps:
     def __init__(self, path):
         self.path = path
         self.names = {row["id"]: row["text"] for row in records(path, "name")}
-        self.marks = [mark for mark in records(path, "mark") if mark["source"] in (MarkSource.OPTIMIZER, MarkSource.INTERPRETER)]
+        self.marks = [
+            mark for mark in records(path, "mark") if mark["source"] in (MarkSource.OPTIMIZER, MarkSource.INTERPRETER)
+        ]
         self.notes = [row["text"] for row in records(path, "note")]
 
     def counted(self):
         """[class, steps] of each optimizer, sorted; each has a number of its own."""
-        found = collections.Counter((mark["object"], self.names[mark["name"]])
-                                    for mark in self.marks if mark["kind"] == MarkKind.STEP)
+        found = collections.Counter(
+            (mark["object"], self.names[mark["name"]]) for mark in self.marks if mark["kind"] == MarkKind.STEP
+        )
         return sorted([name, count] for (_number, name), count in found.items())
 
     def teardowns(self):
@@ -153,8 +157,11 @@ class AutomaticSteps(unittest.TestCase):
             for _ in range(SHORT_RUNS):
                 with tempfile.TemporaryDirectory() as folder:
                     ended = run_past_aborts(
-                        ["env", f"LD_PRELOAD={SHIM}", *command], timeout=120, cwd=folder,
-                        env={**os.environ, "LD_LIBRARY_PATH": libraries, "GPUMEMTRACE_OPTIONS": "output=a.gmt.gz"})
+                        ["env", f"LD_PRELOAD={SHIM}", *command],
+                        timeout=120,
+                        cwd=folder,
+                        env={**os.environ, "LD_LIBRARY_PATH": libraries, "GPUMEMTRACE_OPTIONS": "output=a.gmt.gz"},
+                    )
                 self.assertEqual(ended.returncode, 0, f"{way}: {ended.stderr}")
 
 

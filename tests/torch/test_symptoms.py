@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The pages of docs/symptoms show what the tool prints about recordings that this test makes."""
+
 import os
 import re
 import sys
@@ -18,10 +19,10 @@ import symptoms  # noqa: E402
 # What is another in each run, or with another version of PyTorch or Python.
 VARIES = [
     (re.compile(r"\b\d+(\.\d+)? (ns|us|ms|s)\b"), "TIME"),
-    (re.compile(r" \(\+\d+\)"), ""),                                   # frames that are left out
+    (re.compile(r" \(\+\d+\)"), ""),  # frames that are left out
     (re.compile(r"(torch/\S+\.py):\d+"), r"\1:LINE"),
     (re.compile(r"\S*_ctypes\S*\+0x[0-9a-f]+"), "_ctypes"),
-    (re.compile(r"full (in|after) [\d,]+"), r"full \1 N"),             # less what a version of PyTorch holds
+    (re.compile(r"full (in|after) [\d,]+"), r"full \1 N"),  # less what a version of PyTorch holds
 ]
 PYTORCH = "2.15"
 TRIES = 3  # PyTorch's threads let go of a step's results when they get to it
@@ -41,8 +42,11 @@ def texts():
 
 def blocks():
     """Returns name and text of each block, as the pages show it."""
-    return [(found["name"], found["text"]) for path in symptoms.PAGES
-            for found in symptoms.BLOCK.finditer(path.read_text(encoding="utf-8"))]
+    return [
+        (found["name"], found["text"])
+        for path in symptoms.PAGES
+        for found in symptoms.BLOCK.finditer(path.read_text(encoding="utf-8"))
+    ]
 
 
 class Pages(unittest.TestCase):
@@ -78,7 +82,9 @@ class Pages(unittest.TestCase):
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
-@unittest.skipUnless(os.environ.get("GPUMEMTRACE_TORCH", PYTORCH).startswith(PYTORCH), "the pages are of PyTorch " + PYTORCH)
+@unittest.skipUnless(
+    os.environ.get("GPUMEMTRACE_TORCH", PYTORCH).startswith(PYTORCH), "the pages are of PyTorch " + PYTORCH
+)
 class Output(unittest.TestCase):
     def test_the_pages_show_what_the_tool_prints(self):
         expected = dict(blocks())

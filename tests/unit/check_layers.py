@@ -5,6 +5,7 @@ The includes are read from the sources. The calls are read from the object files
 another defines. Files of the recorder, of the program and of the simulated device that call each other in a circle
 are named too.
 """
+
 import collections
 import os
 import pathlib
@@ -14,26 +15,72 @@ import sys
 
 # The rooms of src/ and tools/, in order. A room may include itself and the rooms before it.
 ORDER = [
-    "base", "containers", "system", "options", "format", "format/encoding", "format/file", "shared_memory", "source",
-    "accounting", "compaction",
-    "reader/load", "reader/symbols", "reader/stacks", "reader/steps", "reader/replay",
-    "analysis/history", "analysis/allocator", "analysis/oom", "analysis/ledger", "analysis/leaks", "analysis/steps",
-    "analysis/tables", "analysis/recording", "analysis/compare", "analysis/gate",
-    "render", "render/text", "render/json", "render/ci",
-    "tools/output", "tools/options", "tools/recordings", "tools/pipeline", "tools/doctor", "tools/commands", "tools",
+    "base",
+    "containers",
+    "system",
+    "options",
+    "format",
+    "format/encoding",
+    "format/file",
+    "shared_memory",
+    "source",
+    "accounting",
+    "compaction",
+    "reader/load",
+    "reader/symbols",
+    "reader/stacks",
+    "reader/steps",
+    "reader/replay",
+    "analysis/history",
+    "analysis/allocator",
+    "analysis/oom",
+    "analysis/ledger",
+    "analysis/leaks",
+    "analysis/steps",
+    "analysis/tables",
+    "analysis/recording",
+    "analysis/compare",
+    "analysis/gate",
+    "render",
+    "render/text",
+    "render/json",
+    "render/ci",
+    "tools/output",
+    "tools/options",
+    "tools/recordings",
+    "tools/pipeline",
+    "tools/doctor",
+    "tools/commands",
+    "tools",
 ]
 # The recorder may use the rooms of src/ up to this one.
 LAST_OF_RECORDER = "compaction"
 # The rooms of preload/, in order. docs/internals/architecture.md says what each one holds.
-RECORDER = ["runtime", "audit", "hooks", "interpose", "depot", "unwind", "python", "files", "producer", "driver",
-            "threads", "writer", "marks", "wrappers", "lifecycle"]
+RECORDER = [
+    "runtime",
+    "audit",
+    "hooks",
+    "interpose",
+    "depot",
+    "unwind",
+    "python",
+    "files",
+    "producer",
+    "driver",
+    "threads",
+    "writer",
+    "marks",
+    "wrappers",
+    "lifecycle",
+]
 
 # Uses that go against the order, each with its reason.
 ALLOWED_USES = {
     # The table of hooks holds the address of each wrapper, and calls none of them: a hook is one row.
     ("preload/hooks/hooks.c", "gmt_wrap_"),
     # The table of verbs holds the address of each verb and its options, and calls none of them: a verb is one row.
-    ("tools/options/command_table.c", "gmt_cmd_"), ("tools/options/command_table.c", "gmt_table_"),
+    ("tools/options/command_table.c", "gmt_cmd_"),
+    ("tools/options/command_table.c", "gmt_table_"),
 }
 # Folders whose files call each other in a circle, each with its reason. At most five.
 ALLOWED_CIRCLES = {
@@ -61,8 +108,8 @@ def allowed_of(path):
     """The rooms that a file may use."""
     room = room_of(path)
     if path.parts[0] == "preload":
-        return ORDER[:ORDER.index(LAST_OF_RECORDER) + 1] + RECORDER[:RECORDER.index(room) + 1]
-    return ORDER[:ORDER.index(room) + 1]
+        return ORDER[: ORDER.index(LAST_OF_RECORDER) + 1] + RECORDER[: RECORDER.index(room) + 1]
+    return ORDER[: ORDER.index(room) + 1]
 
 
 def breaches_of(path, text):
@@ -82,8 +129,10 @@ def objects_of(root, build):
         relative = pathlib.Path(folder).relative_to(build)
         if not relative.name.endswith(".p") or relative.parts[0] not in ("src", "preload", "tools", "simcuda"):
             continue
-        sources = {path.relative_to(root / relative.parent).as_posix().replace("/", "_"): path.relative_to(root)
-                   for path in (root / relative.parent).rglob("*.c")}
+        sources = {
+            path.relative_to(root / relative.parent).as_posix().replace("/", "_"): path.relative_to(root)
+            for path in (root / relative.parent).rglob("*.c")
+        }
         for name in names:
             if name.endswith(".c.o") and name[:-2] in sources:
                 yield sources[name[:-2]], pathlib.Path(folder) / name
@@ -109,8 +158,12 @@ def uses_of(objects):
         for name in names:
             owner = owners.get((program_of(path), name)) or owners.get(("program", name))
             # Names without a prefix are libc's, which the recorder replaces: it may call them like any library.
-            if owner and owner != path and name.startswith(("gmt_", "sim_")) and not any(
-                    path.as_posix() == user and name.startswith(prefix) for user, prefix in ALLOWED_USES):
+            if (
+                owner
+                and owner != path
+                and name.startswith(("gmt_", "sim_"))
+                and not any(path.as_posix() == user and name.startswith(prefix) for user, prefix in ALLOWED_USES)
+            ):
                 uses[path, owner].add(name)
     return uses
 
@@ -157,8 +210,12 @@ def breaches_of_objects(root, build):
 
 def main():
     root = pathlib.Path(sys.argv[1])
-    files = sorted(path for room in ("src", "tools", "preload", "simcuda") for path in (root / room).rglob("*")
-                   if path.suffix in (".c", ".h", ".def", ".S"))
+    files = sorted(
+        path
+        for room in ("src", "tools", "preload", "simcuda")
+        for path in (root / room).rglob("*")
+        if path.suffix in (".c", ".h", ".def", ".S")
+    )
     breaches = []
     for path in files:
         relative, text = path.relative_to(root), path.read_text(encoding="utf-8")

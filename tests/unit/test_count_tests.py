@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The summary of scripts/test, for a reader who has only its output."""
+
 import json
 import os
 import subprocess
@@ -24,17 +25,31 @@ class Telling(unittest.TestCase):
             with open(os.path.join(logs, "testlog.json"), "w", encoding="utf-8") as file:
                 row = {"name": "torch steps", "stdout": stdout, "stderr": stderr, "result": result, "returncode": 1}
                 print(json.dumps(row), file=file)
-            return subprocess.run([sys.executable, SCRIPT, *[folder] * builds], capture_output=True, text=True, check=False,
-                                  timeout=60).stdout.splitlines()
+            return subprocess.run(
+                [sys.executable, SCRIPT, *[folder] * builds], capture_output=True, text=True, check=False, timeout=60
+            ).stdout.splitlines()
 
     def test_a_failure_is_shown_with_what_was_said_around_it(self):
-        told = self.tell("1..3\nok 1 - fine\n# of the fine one\nnot ok 2 - bad\n# AssertionError: why\nok 3 - end\n",
-                         "FAIL", cases=("", "<failure/>", ""))
-        self.assertEqual(told, ["failed: torch steps: FAIL, exit code 1", "  # of the fine one", "  not ok 2 - bad",
-                                "  # AssertionError: why", "2 passed, 1 failed, 0 skipped"])
+        told = self.tell(
+            "1..3\nok 1 - fine\n# of the fine one\nnot ok 2 - bad\n# AssertionError: why\nok 3 - end\n",
+            "FAIL",
+            cases=("", "<failure/>", ""),
+        )
+        self.assertEqual(
+            told,
+            [
+                "failed: torch steps: FAIL, exit code 1",
+                "  # of the fine one",
+                "  not ok 2 - bad",
+                "  # AssertionError: why",
+                "2 passed, 1 failed, 0 skipped",
+            ],
+        )
 
     def test_a_long_failure_is_shown_from_both_ends(self):
-        told = self.tell("not ok 1 - bad\n" + "".join(f"# {line}\n" for line in range(500)), "FAIL", cases=("<failure/>",))
+        told = self.tell(
+            "not ok 1 - bad\n" + "".join(f"# {line}\n" for line in range(500)), "FAIL", cases=("<failure/>",)
+        )
         self.assertEqual(len(told), 63)
         self.assertEqual((told[1], told[-2]), ("  not ok 1 - bad", "  # 499"))
 
@@ -56,10 +71,17 @@ class Telling(unittest.TestCase):
         self.assertEqual(told.count("  not ok 1 - bad"), 2)
 
     def test_a_run_that_there_was_none_of_is_counted_with_its_reason(self):
-        told = subprocess.run([sys.executable, SCRIPT, "skipped:sanitizers: no libasan", "failed:others: no room"],
-                              capture_output=True, text=True, check=False, timeout=60)
-        self.assertEqual(told.stdout.splitlines(), ["skipped: sanitizers: no libasan", "failed: others: no room",
-                                                    "0 passed, 1 failed, 1 skipped"])
+        told = subprocess.run(
+            [sys.executable, SCRIPT, "skipped:sanitizers: no libasan", "failed:others: no room"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        self.assertEqual(
+            told.stdout.splitlines(),
+            ["skipped: sanitizers: no libasan", "failed: others: no room", "0 passed, 1 failed, 1 skipped"],
+        )
         self.assertEqual(told.returncode, 1)
 
 

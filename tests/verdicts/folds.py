@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Folds a recording in several ways and compares what the tool says of each fold with what it says of the whole recording."""
+
 import json
 import os
 import tempfile
@@ -54,7 +55,11 @@ def differences(whole, folded, steps):
     # What a fold does not judge it may lack. A line is reported by the first definition that fits: `exit` where growth is not judged.
     if folded.why_not() and not whole.why_not():
         lines = {key[-2:] for key in whole.lines}
-        found = [f'also {key}' for key in folded.lines.keys() - whole.lines.keys() if key[0] != 'exit' or key[-2:] not in lines]
+        found = [
+            f'also {key}'
+            for key in folded.lines.keys() - whole.lines.keys()
+            if key[0] != 'exit' or key[-2:] not in lines
+        ]
         return found + ([] if folded.strict else ['check --strict passes what was not judged'])
     found += [f'lacks {key}' for key in whole.lines.keys() - folded.lines.keys()]
     if folded.status != whole.status:
@@ -75,4 +80,7 @@ def compare(verdict, file):
     with tempfile.TemporaryDirectory() as folder:
         for way, options in WAYS.items():
             folded = Said(fold(file, options, folder))
-            verdict.folds[way] = differences(whole, folded, verdict.truth['steps']), None if whole.why_not() else folded.why_not()
+            verdict.folds[way] = (
+                differences(whole, folded, verdict.truth['steps']),
+                None if whole.why_not() else folded.why_not(),
+            )

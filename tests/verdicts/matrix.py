@@ -5,6 +5,7 @@ their recordings when they are folded.
 
 Needs GMT_TEST_BUILD and GMT_TEST_SIM_PYTHON, as tests do. Exits with 1 when a verdict is wrong.
 """
+
 import argparse
 import concurrent.futures
 import os
@@ -32,7 +33,9 @@ def main():
         parser.error('--markdown is about all programs: name none')
     if not os.path.exists(CLI) or not SIM_PYTHON:
         parser.error('set GMT_TEST_BUILD to the build folder and GMT_TEST_SIM_PYTHON to scripts/sim-python')
-    chosen = [FOLDER / name if (FOLDER / name).exists() else pathlib.Path(name) for name in asked.programs] or programs()
+    chosen = [
+        FOLDER / name if (FOLDER / name).exists() else pathlib.Path(name) for name in asked.programs
+    ] or programs()
     if asked.keep:
         os.makedirs(asked.keep, exist_ok=True)
     verdicts = []

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Writes docs/internals/verdicts.md from the verdicts of all programs of the corpus."""
+
 import collections
 import pathlib
 import sys
@@ -61,17 +62,30 @@ def folder_of(verdict):
 
 def counts_of(verdicts):
     """One number for each of COLUMNS. A program may count in several columns."""
-    return [len(verdicts), *(sum(map(bool, column)) for column in (
-        [not verdict.wrong for verdict in verdicts], [verdict.accused for verdict in verdicts],
-        [verdict.missed for verdict in verdicts], [verdict.rates for verdict in verdicts],
-        [verdict.others for verdict in verdicts], [verdict.doubted for verdict in verdicts], [not verdict.is_judged for verdict in verdicts]))]
+    return [
+        len(verdicts),
+        *(
+            sum(map(bool, column))
+            for column in (
+                [not verdict.wrong for verdict in verdicts],
+                [verdict.accused for verdict in verdicts],
+                [verdict.missed for verdict in verdicts],
+                [verdict.rates for verdict in verdicts],
+                [verdict.others for verdict in verdicts],
+                [verdict.doubted for verdict in verdicts],
+                [not verdict.is_judged for verdict in verdicts],
+            )
+        ),
+    ]
 
 
 def summary(verdicts):
     """One line for a terminal."""
     count, right, accused, missed, rates, _others, doubted, not_judged = counts_of(verdicts)
-    return (f'{count} programs: {right} right, {accused} with a wrong accusation, {missed} with a leak that was missed, '
-            f'{rates} with a wrong rate; {doubted} with a line that is named with doubt; growth was not judged in {not_judged}')
+    return (
+        f'{count} programs: {right} right, {accused} with a wrong accusation, {missed} with a leak that was missed, '
+        f'{rates} with a wrong rate; {doubted} with a line that is named with doubt; growth was not judged in {not_judged}'
+    )
 
 
 def row(*cells):
@@ -83,25 +97,44 @@ def table(verdicts):
     for verdict in verdicts:
         by_folder[folder_of(verdict)].append(verdict)
     lines = [row('folder', 'contains', *COLUMNS), row('---', '---', *('---:' for _ in COLUMNS))]
-    lines += [row(f'[{folder}](../../tests/verdicts/{folder})', CLASSES.get(folder, ''), *counts_of(found))
-              for folder, found in sorted(by_folder.items())]
+    lines += [
+        row(f'[{folder}](../../tests/verdicts/{folder})', CLASSES.get(folder, ''), *counts_of(found))
+        for folder, found in sorted(by_folder.items())
+    ]
     return lines + [row('**all**', '', *(f'**{number}**' for number in counts_of(verdicts)))]
 
 
 def overview(verdicts):
     leaking = [verdict for verdict in verdicts if verdict.is_leaking]
     healthy = [verdict for verdict in verdicts if not verdict.is_leaking]
-    return [row('', *COLUMNS), row('---', *('---:' for _ in COLUMNS)), row('leaking', *counts_of(leaking)),
-            row('healthy', *counts_of(healthy)), row('**all**', *(f'**{number}**' for number in counts_of(verdicts)))]
+    return [
+        row('', *COLUMNS),
+        row('---', *('---:' for _ in COLUMNS)),
+        row('leaking', *counts_of(leaking)),
+        row('healthy', *counts_of(healthy)),
+        row('**all**', *(f'**{number}**' for number in counts_of(verdicts))),
+    ]
 
 
 def rates(verdicts):
-    lines = [row('sizes of the blocks', 'leaks found', 'rate exact to 0.1 %', 'right', 'largest deviation of a right one'),
-             row('---', '---:', '---:', '---:', '---:')]
+    lines = [
+        row('sizes of the blocks', 'leaks found', 'rate exact to 0.1 %', 'right', 'largest deviation of a right one'),
+        row('---', '---:', '---:', '---:', '---:'),
+    ]
     for sizes, tolerance in RATE_TOLERANCES.items():
-        found = [abs(deviation) for verdict in verdicts for of_sizes, deviation in verdict.deviations if of_sizes == sizes]
+        found = [
+            abs(deviation) for verdict in verdicts for of_sizes, deviation in verdict.deviations if of_sizes == sizes
+        ]
         right = [deviation for deviation in found if deviation <= tolerance]
-        lines.append(row(sizes, len(found), sum(deviation <= 0.001 for deviation in found), len(right), f'{max(right, default=0) * 100:.1f} %'))
+        lines.append(
+            row(
+                sizes,
+                len(found),
+                sum(deviation <= 0.001 for deviation in found),
+                len(right),
+                f'{max(right, default=0) * 100:.1f} %',
+            )
+        )
     return lines
 
 
@@ -110,8 +143,13 @@ def wrong_ones(verdicts):
     if not wrong:
         return ['All verdicts are right.']
     return [row('program', 'what is wrong', 'why'), row('---', '---', '---')] + [
-        row(f'[{verdict.name}](../../tests/verdicts/{verdict.name})', '<br>'.join(text.replace('|', '\\|') for text in verdict.wrong),
-            KNOWN.get(verdict.name, 'not yet understood')) for verdict in wrong]
+        row(
+            f'[{verdict.name}](../../tests/verdicts/{verdict.name})',
+            '<br>'.join(text.replace('|', '\\|') for text in verdict.wrong),
+            KNOWN.get(verdict.name, 'not yet understood'),
+        )
+        for verdict in wrong
+    ]
 
 
 def confidence(verdicts):
@@ -121,11 +159,17 @@ def confidence(verdicts):
         for ground, is_right in verdict.grounds:
             found[ground].append(is_right)
     return [row('ground', 'findings', 'right', 'confidence'), row('---', '---:', '---:', '---:')] + [
-        row(ground, len(rights), sum(rights), f'{(sum(rights) + 1) / (len(rights) + 2) * 100:.0f} %') for ground, rights in sorted(found.items())]
+        row(ground, len(rights), sum(rights), f'{(sum(rights) + 1) / (len(rights) + 2) * 100:.0f} %')
+        for ground, rights in sorted(found.items())
+    ]
 
 
 def doubted(verdicts):
-    lines = [f'- `{verdict.name}`: {", ".join(verdict.doubted)}. {DOUBTED.get(verdict.name, "")}' for verdict in verdicts if verdict.doubted]
+    lines = [
+        f'- `{verdict.name}`: {", ".join(verdict.doubted)}. {DOUBTED.get(verdict.name, "")}'
+        for verdict in verdicts
+        if verdict.doubted
+    ]
     return lines or ['None.']
 
 
@@ -143,20 +187,35 @@ def folded(verdicts):
     reasons = collections.defaultdict(set)
     for way in WAYS:
         found = [(verdict.name, *verdict.folds[way]) for verdict in verdicts if verdict.folds]
-        lines.append(row(WAYS[way], sum(not differences and not why for _, differences, why in found),
-                         sum(bool(why) and not differences for _, differences, why in found),
-                         sum(bool(differences) for _, differences, _ in found)))
+        lines.append(
+            row(
+                WAYS[way],
+                sum(not differences and not why for _, differences, why in found),
+                sum(bool(why) and not differences for _, differences, why in found),
+                sum(bool(differences) for _, differences, _ in found),
+            )
+        )
         for name, differences, why in found:
             if differences or why:
                 reasons['; '.join(differences) or why].add(name)
-    return lines + [''] + [f'- {reason}: {", ".join(f"`{name}`" for name in sorted(names))}' for reason, names in sorted(reasons.items())]
+    return (
+        lines
+        + ['']
+        + [
+            f'- {reason}: {", ".join(f"`{name}`" for name in sorted(names))}'
+            for reason, names in sorted(reasons.items())
+        ]
+    )
 
 
 def text_of(verdicts):
     """The whole page."""
     versions = ', '.join(sorted({verdict.truth['torch'] for verdict in verdicts if 'torch' in verdict.truth}))
     percents = {sizes: f'{tolerance * 100:.0f} %' for sizes, tolerance in RATE_TOLERANCES.items()}
-    return form.wrap_markdown('\n'.join([f'''# Verdicts on programs that we know
+    return form.wrap_markdown(
+        '\n'.join(
+            [
+                f'''# Verdicts on programs that we know
 
 How often is a verdict of `gpumemtrace leaks` right? [tests/verdicts](../../tests/verdicts) holds {len(verdicts)} small PyTorch programs of the
 kinds that people write. Some leak and some do not, and each program knows the truth about itself. This page compares that truth with the reports.
@@ -179,7 +238,9 @@ that we thought of. They do not predict a rate of errors for other programs. Thr
 The rules that went before, which looked at survivors only, were wrong on 56 of the 274 other programs.
 
 ## Summary
-''', *overview(verdicts), f'''
+''',
+                *overview(verdicts),
+                f'''
 The columns:
 
 - *right*: the report names each line that leaks, and no other line. Rate, first step and exit code are right too (see below).
@@ -198,32 +259,49 @@ A program may count in several columns. These must be right:
 - The exit code of `gpumemtrace check`: 1 for a leaking program, 0 for a healthy one.
 
 ## By class
-''', *table(verdicts), '''
+''',
+                *table(verdicts),
+                '''
 ## Rates
 
 *equal*: each step that leaves something leaves as much as the others. *varying*: blocks become larger or smaller from step to step.
 *doubling*: one buffer is replaced by a larger one now and then.
-''', *rates(verdicts), '''
+''',
+                *rates(verdicts),
+                '''
 ## Confidence
 
 What a report calls the confidence of growth is how often findings on the same ground were right in this table: one more than were right, of two more
 than there were (Laplace's rule), so that few programs make little confidence. The grounds are in
 [leak_grounds.def](../../src/analysis/leaks/leak_grounds.def). `check --min-confidence` leaves out what is told with less.
-''', *confidence(verdicts), '''
+''',
+                *confidence(verdicts),
+                '''
 ## Wrong verdicts
-''', *wrong_ones(verdicts), '''
+''',
+                *wrong_ones(verdicts),
+                '''
 ## Doubted
 
 In these programs the report names a line that does not leak, with its doubt:
-''', *doubted(verdicts), '''
+''',
+                *doubted(verdicts),
+                '''
 ## Not judged
 
 Growth needs steps: an optimizer, a loop, calls of a module, allocations that repeat, or marks of the program.
 In these programs the report says why it cannot judge:
-''', *not_judged(verdicts), f'''
+''',
+                *not_judged(verdicts),
+                f'''
 ## Folded recordings
 
 Each recording is also folded ([folding.md](../folding.md)), in several ways. *The same verdict*: `leaks` names the same lines, with rates within 1 % and
 the same first step, and `check` exits with the same code. *Not judged*: the fold says that it cannot judge growth, what phases left or what is
 left at the end, and why; `check --strict` fails. This table has {sum(bool(verdict.folds) for verdict in verdicts)} of the {len(verdicts)} programs:
-''', *folded(verdicts), '']))
+''',
+                *folded(verdicts),
+                '',
+            ]
+        )
+    )

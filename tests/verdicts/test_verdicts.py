@@ -4,6 +4,7 @@
 Each program is one test. With --long, those of known.py must be wrong, and all others right. Each recording is folded in several
 ways too, and each fold must have the verdict of the whole recording, or say that it is not judged, and why.
 """
+
 import glob
 import os
 import tempfile
@@ -83,7 +84,7 @@ class Verdicts(unittest.TestCase):
         aggregated = os.path.join(folder, 'aggregated')
         os.mkdir(aggregated)
         Verdict(FOLDER / f'{name}.py', keep=aggregated, options={'mode': 'aggregate'})
-        path, = glob.glob(os.path.join(aggregated, '*.gmt.gz'))
+        (path,) = glob.glob(os.path.join(aggregated, '*.gmt.gz'))
         folded = folds.Said(path)
         with self.subTest('mode=aggregate'):
             self.assertEqual(folds.differences(whole, folded, verdict.truth['steps']), [])

@@ -11,6 +11,7 @@ A program imports this, calls `end_of_step()` where one of its steps ends, and `
 
 The truth is what PyTorch itself says it holds, and what the program knows. Nothing in here allocates on a device.
 """
+
 import json
 import pathlib
 import sys
@@ -37,7 +38,7 @@ def end_of_step():
 def line_of(marker, path=None):
     """The number of the one line of the program, or of another file, that ends with this comment."""
     lines = pathlib.Path(path or sys.argv[0]).read_text().splitlines()
-    number, = (number for number, line in enumerate(lines, 1) if line.rstrip().endswith(marker))
+    (number,) = (number for number, line in enumerate(lines, 1) if line.rstrip().endswith(marker))
     return number
 
 
@@ -61,8 +62,14 @@ def leak(marker, bytes_per_step=None, first_step=0, path=None, sizes='equal', **
     """
     assert sizes in ('equal', 'varying', 'doubling'), sizes
     rate = held_growth(max(first_step, 2)) if bytes_per_step is None else bytes_per_step
-    return {'file': pathlib.Path(path or sys.argv[0]).name, 'line': line_of(marker, path), 'bytes_per_step': rate,
-            'first_step': first_step, 'sizes': sizes, **more}
+    return {
+        'file': pathlib.Path(path or sys.argv[0]).name,
+        'line': line_of(marker, path),
+        'bytes_per_step': rate,
+        'first_step': first_step,
+        'sizes': sizes,
+        **more,
+    }
 
 
 def tell(*leaks, **more):
@@ -71,5 +78,16 @@ def tell(*leaks, **more):
     `steps_are_told=True`: the program has no optimizer, and the report must find as many steps as end_of_step() was called.
     """
     held_at_end = _held_now()
-    print(json.dumps({'leaks': leaks, 'steps': len(_held_bytes), 'held_bytes': _held_bytes, 'held_at_end': held_at_end,
-                      'torch': torch.__version__, **more}), flush=True)
+    print(
+        json.dumps(
+            {
+                'leaks': leaks,
+                'steps': len(_held_bytes),
+                'held_bytes': _held_bytes,
+                'held_at_end': held_at_end,
+                'torch': torch.__version__,
+                **more,
+            }
+        ),
+        flush=True,
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Runs one program of the corpus under the recorder and compares what the tool reports with the truth that the program prints."""
+
 import json
 import os
 import pathlib
@@ -88,7 +89,11 @@ class Verdict:
         self.said = json.loads(said.stdout)
         wanted = self.truth['leaks']
         lines = {(leak['file'], leak['line']) for leak in wanted}
-        named = [(leak, f'{leak["definition"]} at {":".join(map(str, own(leak)))}') for leak in self.said['leaks'] if own(leak) not in lines]
+        named = [
+            (leak, f'{leak["definition"]} at {":".join(map(str, own(leak)))}')
+            for leak in self.said['leaks']
+            if own(leak) not in lines
+        ]
         self.accused = [text for leak, text in named if not is_doubted(leak)]
         self.doubted = [text for leak, text in named if is_doubted(leak)]
         self.grounds = [(leak['ground'], own(leak) in lines) for leak in self.said['leaks'] if leak['ground']]
@@ -136,5 +141,8 @@ class Verdict:
 
     @property
     def wrong(self):
-        return [f'{kind}: {text}' for kind, texts in (('accused', self.accused), ('missed', self.missed), ('rate', self.rates))
-                for text in texts] + self.others
+        return [
+            f'{kind}: {text}'
+            for kind, texts in (('accused', self.accused), ('missed', self.missed), ('rate', self.rates))
+            for text in texts
+        ] + self.others

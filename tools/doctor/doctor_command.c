@@ -101,7 +101,8 @@ void gmt_doctor_command_found(const struct gmt_doctor *doctor, struct gmt_doctor
 		return;
 	case GMT_PROGRAM_ENDLESS:
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
-			"these scripts name only each other as interpreters, never a program: %.900s", program->chain);
+			"these scripts name only each other as interpreters, never a program: %.900s",
+			program->chain);
 		return;
 	}
 }
@@ -154,7 +155,8 @@ void gmt_doctor_command_rights(const struct gmt_doctor *doctor, struct gmt_docto
 								 : NULL;
 
 	if (!what)
-		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "the program has no more rights than its caller");
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
+			"the program has no more rights than its caller");
 	else if (!are_granted)
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
 			"%s has no effect here (nosuid or no_new_privs)", what);

@@ -139,7 +139,8 @@ void gmt_doctor_driver_starts(const struct gmt_doctor *doctor, struct gmt_doctor
 	else if (driver->has_crashed)
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "cuInit crashes the process");
 	else
-		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "this libcuda.so.1 has no function cuInit");
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
+			"this libcuda.so.1 has no function cuInit");
 }
 
 void gmt_doctor_driver_version(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)

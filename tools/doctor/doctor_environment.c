@@ -44,7 +44,8 @@ void gmt_doctor_options(const struct gmt_doctor *doctor, struct gmt_doctor_findi
 
 	(void)doctor;
 	if (!options || !*options) {
-		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "GPUMEMTRACE_OPTIONS is not set; the defaults apply");
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
+			"GPUMEMTRACE_OPTIONS is not set; the defaults apply");
 		return;
 	}
 	gmt_recorder_options_read(options, &settings, add_complaint, &complaints);
@@ -171,5 +172,6 @@ void gmt_doctor_injections(const struct gmt_doctor *doctor, struct gmt_doctor_fi
 			"CUDA_INJECTION64_PATH=%.500s: the driver loads a tool that may intercept calls", cuda);
 	else if (nvtx && *nvtx)
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
-			"NVTX_INJECTION64_PATH=%.500s: the recorder passes NVTX calls on to this library", nvtx);
+			"NVTX_INJECTION64_PATH=%.500s: the recorder passes NVTX calls on to this library",
+			nvtx);
 }

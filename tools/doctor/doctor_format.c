@@ -168,8 +168,7 @@ void gmt_doctor_command_cuda(const struct gmt_doctor *doctor, struct gmt_doctor_
 			"with a static CUDA runtime, which opens the driver itself");
 	else if (find_line(doctor->listing.out, "libcudart.so", line, sizeof(line)) ||
 		find_line(doctor->listing.out, "libcuda.so", line, sizeof(line)))
-		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "through one of its libraries: %s",
-			line);
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "through one of its libraries: %s", line);
 	else if (doctor->python.is_python)
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
 			"through Python extension modules, which are opened later");

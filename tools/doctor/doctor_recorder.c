@@ -82,7 +82,8 @@ void gmt_doctor_recorder_loads(const struct gmt_doctor *doctor, struct gmt_docto
 	if (!recorder->is_found)
 		return;
 	if (recorder->is_loaded)
-		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "LD_PRELOAD loads the recorder into a process");
+		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
+			"LD_PRELOAD loads the recorder into a process");
 	else if (recorder->complaint[0])
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"LD_PRELOAD does not load the recorder: %s", recorder->complaint);

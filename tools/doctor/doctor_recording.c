@@ -130,13 +130,13 @@ void gmt_doctor_recording(const struct gmt_doctor *doctor, struct gmt_doctor_fin
 		doctor->program.state != GMT_PROGRAM_FOUND)
 		return;
 	if (!record(doctor, &outcome)) {
-		gmt_doctor_finding_set(finding, GMT_FINDING_UNKNOWN, "no folder for the trial recording is writable");
+		gmt_doctor_finding_set(finding, GMT_FINDING_UNKNOWN,
+			"no folder for the trial recording is writable");
 		gmt_doctor_finding_advise(finding, "set TMPDIR to a writable folder");
 	} else if (!outcome.files) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"nothing was recorded: the program did not use CUDA (exit code %d)", outcome.code);
-		gmt_doctor_finding_advise(finding,
-			"see the program's own messages and the other findings");
+		gmt_doctor_finding_advise(finding, "see the program's own messages and the other findings");
 	} else if (outcome.unreadable || outcome.incomplete) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"%" PRIu64 " of %" PRIu64 " files are incomplete or unreadable (exit code %d)",

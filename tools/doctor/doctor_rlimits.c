@@ -45,14 +45,16 @@ void gmt_doctor_limits(const struct gmt_doctor *doctor, struct gmt_doctor_findin
 	} else if (is_below(RLIMIT_NPROC, PROCESSES, &limit)) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"%" PRIu64
-			" processes and threads (ulimit -u); the recorder adds a thread to each process", limit);
+			" processes and threads (ulimit -u); the recorder adds a thread to each process",
+			limit);
 	} else if (read_number("/sys/fs/cgroup/pids.max", &max) &&
 		read_number("/sys/fs/cgroup/pids.current", &now) && now + PROCESSES > max) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"%" PRIu64 " of %" PRIu64
 			" processes and threads of this container are in use; the recorder adds a thread to each process",
 			now, max);
-		gmt_doctor_finding_advise(finding, "raise the limit of the container (docker run --pids-limit)");
+		gmt_doctor_finding_advise(finding,
+			"raise the limit of the container (docker run --pids-limit)");
 	} else {
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
 			"file size, address space and processes: large enough");

@@ -145,12 +145,14 @@ void gmt_doctor_shared_memory(const struct gmt_doctor *doctor, struct gmt_doctor
 	if (statvfs("/dev/shm", &system) || access("/dev/shm", W_OK | X_OK)) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING, "/dev/shm: %s; %s", strerror(errno),
 			instead);
-		gmt_doctor_finding_advise(finding, "mount a tmpfs on /dev/shm that is writable for this user");
+		gmt_doctor_finding_advise(finding,
+			"mount a tmpfs on /dev/shm that is writable for this user");
 		return;
 	}
 	if (is_taken()) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
-			"/dev/shm/gpumemtrace-%u is accessible to other users; %s", (unsigned)geteuid(), instead);
+			"/dev/shm/gpumemtrace-%u is accessible to other users; %s", (unsigned)geteuid(),
+			instead);
 		gmt_doctor_finding_advise(finding, "remove it");
 		return;
 	}

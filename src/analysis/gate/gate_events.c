@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/gate/gate_rules.h"
 
-
 #include "base/text.h"
 #include "reader/load/clock.h"
 

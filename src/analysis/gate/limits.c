@@ -218,8 +218,8 @@ static enum gmt_status add_peak(const char *value, struct gmt_limit_peaks *peaks
 		return GMT_USAGE;
 	for (size_t i = 0; i < peaks->rows.count; i++)
 		if (peaks->rows.items[i].layer == peak.layer && peaks->rows.items[i].device == peak.device)
-			return gmt_error_set(error, GMT_USAGE, "`%s` is the second max-peak for the same memory: remove one",
-				value);
+			return gmt_error_set(error, GMT_USAGE,
+				"`%s` is the second max-peak for the same memory: remove one", value);
 
 	struct gmt_limit_peak *row = gmt_vec_push(&peaks->rows);
 	if (!row)
@@ -400,8 +400,7 @@ static enum gmt_status parse_line(struct gmt_limits *limits, char *line, bool *i
 		key++;
 	if (key == GMT_LIMITS)
 		return gmt_error_set(error, GMT_USAGE,
-			"%s: unknown limit `%s`; `gpumemtrace check --help` lists the limits",
-			location, line);
+			"%s: unknown limit `%s`; `gpumemtrace check --help` lists the limits", location, line);
 	if (is_set[key] && key != GMT_LIMIT_MAX_PEAK)
 		return gmt_error_set(error, GMT_USAGE, "%s: `%s` is given twice", location, line);
 	is_set[key] = true;

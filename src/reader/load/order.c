@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 /*
  * The window starts at the size that threads typically fill at one time, and grows if a file has
  * more disorder.

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-
 /* Lists a pseudo frame in place of missing Python frames. */
 static bool list_mark(struct gmt_traces_merger *merger)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/allocator_state.h"
 
-
 #include "base/text.h"
 #include "reader/load/clock.h"
 #include "render/plain.h"

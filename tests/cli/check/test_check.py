@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """check: each rule fails when it is broken and passes when it is not, names the place, and exits with the documented code."""
+
 import json
 import os
 import shutil
@@ -28,8 +29,9 @@ def verdict(*arguments):
 
 def failed(*arguments):
     """The rules that fail, as (id, layer, device)."""
-    return [(row["rule"], row["layer"], row["device"]) for row in verdict(*arguments)["checks"]
-            if row["state"] == "failed"]
+    return [
+        (row["rule"], row["layer"], row["device"]) for row in verdict(*arguments)["checks"] if row["state"] == "failed"
+    ]
 
 
 def state(answer, rule, layer=None):
@@ -69,8 +71,10 @@ class Rules(unittest.TestCase):
         self.assertIn("grows by 1.50 KiB a step in total, and no single line explains it", done.stdout)
         self.assertIn("grew by 3.00 KiB: spread.py:16 in part6", done.stdout)
         (finding,) = verdict(path)["findings"]
-        self.assertEqual((finding["definition"], finding["bytes_per_step"], finding["stack"], finding["own_frame"]),
-                         ("unexplained", 1536, [], None))
+        self.assertEqual(
+            (finding["definition"], finding["bytes_per_step"], finding["stack"], finding["own_frame"]),
+            ("unexplained", 1536, [], None),
+        )
         with open(cli.place("spread.supp"), "w", encoding="utf-8") as file:
             file.write("growth:*\n")
         self.assertEqual(failed("--suppressions", cli.place("spread.supp"), path), [("GMT002", "torch", 0)])
@@ -95,7 +99,10 @@ class Rules(unittest.TestCase):
         path = story.write("doubtful.gmt.gz")
         answer = verdict(path)
         self.assertEqual((answer["exit_code"], state(answer, "GMT002", "torch")), (0, "warned"))
-        self.assertIn("grows by 4.00 KiB a step, but with less confidence than min-confidence (50 %): serve.py:11 in main; ", check(path).stdout)
+        self.assertIn(
+            "grows by 4.00 KiB a step, but with less confidence than min-confidence (50 %): serve.py:11 in main; ",
+            check(path).stdout,
+        )
         self.assertEqual(failed("--min-confidence=0%", path), [("GMT002", "torch", 0)])
         self.assertIn("it may be the memory of one request", check("--min-confidence=0%", path).stdout)
 
@@ -115,8 +122,10 @@ class Rules(unittest.TestCase):
         self.assertEqual(failed("--max-leaked=3MiB", path), [])
         self.assertEqual(failed("--max-leaked=3145727B", path), [("GMT001", "cuda", 0)])
         (finding,) = verdict(path)["findings"]
-        self.assertEqual((finding["definition"], finding["bytes"], finding["blocks"], finding["key"]),
-                         ("exit", 3 * MiB, 1, "ext.py:table"))
+        self.assertEqual(
+            (finding["definition"], finding["bytes"], finding["blocks"], finding["key"]),
+            ("exit", 3 * MiB, 1, "ext.py:table"),
+        )
         self.assertEqual(finding["stack"][finding["own_frame"]]["line"], 7)
 
     def test_what_pytorch_still_holds_at_the_end_is_a_leak_only_when_asked_for(self):
@@ -141,9 +150,14 @@ class Rules(unittest.TestCase):
         story.free(story.alloc(9 * MiB, "/home/me/a.py:1 in f", layer=CUDA, device=1))
         story.free(story.alloc(2 * MiB, "/home/me/a.py:2 in f", layer=CUDA, device=-1, space=PINNED))
         path = story.write("peaks.gmt.gz")
-        for limit, expected in (("torch=4MiB", [("GMT003", "torch", 0)]), ("cuda:0=1MiB", []),
-                                ("cuda:1=1MiB", [("GMT003", "cuda", 1)]), ("1KiB", 2), ("host=1MiB", 1),
-                                ("host=2MiB", [])):
+        for limit, expected in (
+            ("torch=4MiB", [("GMT003", "torch", 0)]),
+            ("cuda:0=1MiB", []),
+            ("cuda:1=1MiB", [("GMT003", "cuda", 1)]),
+            ("1KiB", 2),
+            ("host=1MiB", 1),
+            ("host=2MiB", []),
+        ):
             rows = failed(f"--max-peak={limit}", path)
             self.assertEqual(len(rows) if isinstance(expected, int) else rows, expected, limit)
 
@@ -265,12 +279,15 @@ class Steps(unittest.TestCase):
 
 class Ranks(unittest.TestCase):
     def test_each_rank_is_judged_and_those_that_fail_are_named(self):
-        paths = [train(Story(rank=rank, pid=rank + 10), leak=4096 * (rank == 2)).write(f"r{rank}.gmt.gz")
-                 for rank in range(4)]
+        paths = [
+            train(Story(rank=rank, pid=rank + 10), leak=4096 * (rank == 2)).write(f"r{rank}.gmt.gz")
+            for rank in range(4)
+        ]
         done = check(*paths)
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stdout.splitlines()[:2],
-                         ["FAILED: 1 of 20 checks failed, in 1 of 4 files", "  failed in rank 2"])
+        self.assertEqual(
+            done.stdout.splitlines()[:2], ["FAILED: 1 of 20 checks failed, in 1 of 4 files", "  failed in rank 2"]
+        )
         answer = verdict(*paths)
         self.assertEqual([row["failed"] for row in answer["files"]], [False, False, True, False])
         self.assertEqual([answer["files"][row["file"]]["rank"] for row in answer["findings"]], [2])
@@ -305,8 +322,14 @@ class Run(unittest.TestCase):
         os.mkdir(self.folder)
 
     def run_it(self, script, check="--check", *more):
-        return subprocess.run([self.program, "run", "-q", check, "-o", "out.%p.gmt.gz", *more, "--", "sh", "-c", script],
-                              cwd=self.folder, env=cli.PLAIN, capture_output=True, text=True, timeout=60)
+        return subprocess.run(
+            [self.program, "run", "-q", check, "-o", "out.%p.gmt.gz", *more, "--", "sh", "-c", script],
+            cwd=self.folder,
+            env=cli.PLAIN,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
 
     def test_a_program_that_succeeds_within_its_limits_exits_with_0(self):
         done = self.run_it(f"cp {self.good} out.1.gmt.gz; echo hello")
@@ -334,8 +357,9 @@ class Run(unittest.TestCase):
         with open(os.path.join(self.folder, "limits"), "w") as file:
             file.write("max-growth = 1MiB/step\n")
         self.assertEqual(self.run_it(f"cp {self.bad} out.1.gmt.gz", "--check=limits").returncode, 0)
-        self.assertEqual(self.run_it(f"cp {self.bad} out.2.gmt.gz",
-                                     "--check=--max-growth=1MiB/step --max-peak 1MiB").returncode, 1)
+        self.assertEqual(
+            self.run_it(f"cp {self.bad} out.2.gmt.gz", "--check=--max-growth=1MiB/step --max-peak 1MiB").returncode, 1
+        )
 
     def test_wrong_limits_are_said_before_the_program_runs(self):
         for demand in "--check=--max-peak=5MB", "--check=missing-file", "--check=--no-such", "--check=--json file":

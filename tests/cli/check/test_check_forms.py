@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """check: the forms that CI systems read: JUnit XML, SARIF, GitHub annotations and summaries, JSON; also with hostile names."""
+
 import functools
 import json
 import os
@@ -55,8 +56,9 @@ class Forms(unittest.TestCase):
         cls.path = story.write("forms.gmt.gz")
         story = train(Story(), steps=12)
         story.alloc(MiB, f"/home/me/evil.py:7 in {HOSTILE}".replace("\n", "\\n"), layer=CUDA)
-        story.codes = {(HOSTILE if "\\n" in function else function, file): i
-                       for (function, file), i in story.codes.items()}
+        story.codes = {
+            (HOSTILE if "\\n" in function else function, file): i for (function, file), i in story.codes.items()
+        }
         cls.hostile = story.write("hostile.gmt.gz", ends=False)
 
     def write(self, kind, *arguments):
@@ -69,7 +71,9 @@ class Forms(unittest.TestCase):
         (suite,) = parse("junit", self.write("junit", self.path))
         cases = {case["name"]: case["results"] for case in suite["cases"]}
         states = [row["state"] for row in json.loads(check("--json", self.path).stdout)["checks"]]
-        self.assertEqual((suite["tests"], suite["failures"], suite["skipped"]), (len(cases), 2, states.count("skipped")))
+        self.assertEqual(
+            (suite["tests"], suite["failures"], suite["skipped"]), (len(cases), 2, states.count("skipped"))
+        )
         self.assertEqual(len(cases), len(states))
         self.assertEqual({case["classname"] for case in suite["cases"]}, {"gpumemtrace.check"})
         ((kind, rule, message, text),) = cases["GMT002 growth: torch on GPU 0, forms.gmt.gz"]
@@ -82,12 +86,18 @@ class Forms(unittest.TestCase):
         """The elements, attributes and children that its xUnit plugin's schema (junit-10) has."""
         allowed = {
             "testsuites": ({"name", "tests", "failures", "errors", "time"}, {"testsuite"}),
-            "testsuite": ({"name", "tests", "failures", "errors", "skipped", "time", "timestamp", "hostname", "id",
-                           "package"}, {"testcase", "properties", "system-out", "system-err"}),
-            "testcase": ({"name", "classname", "time", "group"}, {"skipped", "failure", "error", "system-out",
-                                                                  "system-err"}),
-            "failure": ({"type", "message"}, set()), "skipped": ({"type", "message"}, set()),
-            "system-out": (set(), set())}
+            "testsuite": (
+                {"name", "tests", "failures", "errors", "skipped", "time", "timestamp", "hostname", "id", "package"},
+                {"testcase", "properties", "system-out", "system-err"},
+            ),
+            "testcase": (
+                {"name", "classname", "time", "group"},
+                {"skipped", "failure", "error", "system-out", "system-err"},
+            ),
+            "failure": ({"type", "message"}, set()),
+            "skipped": ({"type", "message"}, set()),
+            "system-out": (set(), set()),
+        }
         required = {"testsuite": {"name", "tests", "failures", "errors"}, "testcase": {"name"}}
         for path in self.path, self.hostile:
             root = ET.parse(self.write("junit", path)).getroot()
@@ -131,15 +141,21 @@ class Forms(unittest.TestCase):
 
     def places(self, *arguments):
         (run,) = self.sarif(*arguments)["runs"]
-        return [[(place["physicalLocation"]["artifactLocation"]["uri"], place["physicalLocation"]["region"]["startLine"])
-                 for place in result["locations"]] for result in run["results"]]
+        return [
+            [
+                (place["physicalLocation"]["artifactLocation"]["uri"], place["physicalLocation"]["region"]["startLine"])
+                for place in result["locations"]
+            ]
+            for result in run["results"]
+        ]
 
     def test_sarif_places_are_relative_to_the_repository_that_the_program_ran_in(self):
         self.assertEqual(sorted(self.places(self.path)), [[("my%20app/ext.py", 7)], [("my%20app/train.py", 32)]])
 
     def test_a_source_root_can_be_given_and_what_lies_outside_has_no_place(self):
-        self.assertEqual(sorted(self.places(f"--source-root={self.root}/my app", self.path)),
-                         [[("ext.py", 7)], [("train.py", 32)]])
+        self.assertEqual(
+            sorted(self.places(f"--source-root={self.root}/my app", self.path)), [[("ext.py", 7)], [("train.py", 32)]]
+        )
         self.assertEqual(self.places("--source-root=/nowhere", self.path), [[], []])
         self.assertEqual(self.places(f"--source-root={self.root}/my", self.path), [[], []])
 
@@ -155,6 +171,7 @@ class Forms(unittest.TestCase):
         def fingerprints(path):
             (run,) = self.sarif(path)["runs"]
             return {row["partialFingerprints"]["primaryLocationLineHash"] for row in run["results"]}
+
         story = train(Story(directory="/other"), leak=4096, line=500, file="/other/train.py")
         story.alloc(MiB, "/usr/lib/python3/dist-packages/x/y.py:9 in inner", "/other/ext.py:70 in table", layer=CUDA)
         before = fingerprints(self.path)
@@ -168,9 +185,12 @@ class Forms(unittest.TestCase):
         lines = [line for line in self.github(self.path).stderr.splitlines() if line.startswith("::")]
         self.assertEqual(len(lines), 2)
         (growth,) = (line for line in lines if "GMT002" in line)
-        self.assertTrue(growth.startswith(
-            "::error file=my app/train.py,line=32,title=GMT002 growth%3A torch on GPU 0%2C forms.gmt.gz::grows by"),
-            growth)
+        self.assertTrue(
+            growth.startswith(
+                "::error file=my app/train.py,line=32,title=GMT002 growth%3A torch on GPU 0%2C forms.gmt.gz::grows by"
+            ),
+            growth,
+        )
         self.assertIn("%0Aover 16 steps; nearly every step added bytes that stay; confidence ", growth)
 
     def test_nothing_is_said_to_github_elsewhere(self):
@@ -220,6 +240,7 @@ class Forms(unittest.TestCase):
             elif isinstance(value, list):
                 for inner in value:
                     yield from keys(inner)
+
         path = cli.place("keys")
         with open(path, "w") as file:
             file.write("leak:nothing\n")

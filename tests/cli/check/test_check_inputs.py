@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """check: the meaning of limits, baselines and suppressions, and the messages about wrong ones."""
+
 import json
 import os
 import re
@@ -33,19 +34,31 @@ class Limits(unittest.TestCase):
 
     def test_a_wrong_limit_is_one_line_that_says_what_to_write(self):
         for option, said in (
-                ("--max-peak=18GB", "`18GB`: units are powers of 1024: write 18GiB"),
-                ("--max-peak=18G", "write 18GiB"), ("--max-peak=1.5mb", "write 1.5MiB"),
-                ("--max-peak=4096", "has no unit: write 4096B"), ("--max-peak=big", "is not a size"),
-                ("--max-peak=-1MiB", "is not a size"), ("--max-peak=1.5B", "too large, or not a whole number of bytes"),
-                ("--max-peak=99999999TiB", "too large, or not a whole number of bytes"), ("--max-peak=vram=1GiB", "names unknown memory"),
-                ("--max-peak=torch:x=1GiB", "names unknown memory"), ("--max-leaked=1MiB/step", "is not a size"),
-                ("--max-growth=1MiB", "growth is per step: write 1MiB/step"),
-                ("--max-growth=1MB/step", "write 1MiB"), ("--max-fragmentation=30%", "is not a ratio"),
-                ("--max-fragmentation=0.5", "is not a ratio"), ("--tolerance=2", "write 2%"),
-                ("--tolerance=x%", "is not a tolerance"), ("--warmup=two", "is not a count"),
-                ("--max-ooms=-1", "is not a count"), ("--definition=grow", "is not a definition of a leak"),
-                ("--definition=growth,,exit", "is not a definition"), ("--max-age=5", "is not an age"),
-                ("--definition=age", "needs a maximum age"), ("--max-age=5s", "no effect without definition `age`")):
+            ("--max-peak=18GB", "`18GB`: units are powers of 1024: write 18GiB"),
+            ("--max-peak=18G", "write 18GiB"),
+            ("--max-peak=1.5mb", "write 1.5MiB"),
+            ("--max-peak=4096", "has no unit: write 4096B"),
+            ("--max-peak=big", "is not a size"),
+            ("--max-peak=-1MiB", "is not a size"),
+            ("--max-peak=1.5B", "too large, or not a whole number of bytes"),
+            ("--max-peak=99999999TiB", "too large, or not a whole number of bytes"),
+            ("--max-peak=vram=1GiB", "names unknown memory"),
+            ("--max-peak=torch:x=1GiB", "names unknown memory"),
+            ("--max-leaked=1MiB/step", "is not a size"),
+            ("--max-growth=1MiB", "growth is per step: write 1MiB/step"),
+            ("--max-growth=1MB/step", "write 1MiB"),
+            ("--max-fragmentation=30%", "is not a ratio"),
+            ("--max-fragmentation=0.5", "is not a ratio"),
+            ("--tolerance=2", "write 2%"),
+            ("--tolerance=x%", "is not a tolerance"),
+            ("--warmup=two", "is not a count"),
+            ("--max-ooms=-1", "is not a count"),
+            ("--definition=grow", "is not a definition of a leak"),
+            ("--definition=growth,,exit", "is not a definition"),
+            ("--max-age=5", "is not an age"),
+            ("--definition=age", "needs a maximum age"),
+            ("--max-age=5s", "no effect without definition `age`"),
+        ):
             with self.subTest(option):
                 self.assert_usage(check(option, self.good), said)
 
@@ -56,7 +69,9 @@ class Limits(unittest.TestCase):
             self.assertEqual(check(f"--max-peak={size}", self.good).returncode, 1, size)
 
     def test_a_limits_file_is_read_and_what_is_typed_counts_more(self):
-        limits = text_file("limits", "# for the big model\nmax-peak = torch=4MiB  # too small\n\nmax-peak=cuda = 1GiB\r\n")
+        limits = text_file(
+            "limits", "# for the big model\nmax-peak = torch=4MiB  # too small\n\nmax-peak=cuda = 1GiB\r\n"
+        )
         self.assertEqual(check("--limits", limits, self.good).returncode, 1)
         self.assertEqual(check("--limits", limits, "--max-peak=6MiB", self.good).returncode, 0)
 
@@ -66,11 +81,13 @@ class Limits(unittest.TestCase):
         os.remove(cli.place("gpumemtrace.limits"))
 
     def test_a_wrong_line_of_a_limits_file_is_named_with_its_number(self):
-        for text, said in (("\nmax-peek = 1GiB\n", ":2: unknown limit `max-peek`"),
-                           ("max-peak 1GiB", ":1: `max-peak 1GiB` is not a line of a limits file"),
-                           ("max-peak = 1GB", ":1: `1GB`: units are powers of 1024: write 1GiB"),
-                           ("tolerance = 1%\ntolerance = 2%", ":2: `tolerance` is given twice"),
-                           ("max-peak = 1GiB\nmax-peak = 2GiB", ":2: `2GiB` is the second max-peak for the same memory")):
+        for text, said in (
+            ("\nmax-peek = 1GiB\n", ":2: unknown limit `max-peek`"),
+            ("max-peak 1GiB", ":1: `max-peak 1GiB` is not a line of a limits file"),
+            ("max-peak = 1GB", ":1: `1GB`: units are powers of 1024: write 1GiB"),
+            ("tolerance = 1%\ntolerance = 2%", ":2: `tolerance` is given twice"),
+            ("max-peak = 1GiB\nmax-peak = 2GiB", ":2: `2GiB` is the second max-peak for the same memory"),
+        ):
             path = text_file("wrong", text)
             with self.subTest(text):
                 self.assert_usage(check("--limits", path, self.good), path + said)
@@ -97,10 +114,14 @@ class Baseline(unittest.TestCase):
         with open(self.path) as file:
             lines = file.read().splitlines()
         self.assertEqual(lines[0], "gpumemtrace-baseline 1 names 1")
-        self.assertEqual([line for line in lines[1:] if not line.startswith("#")], [
-            "layer rank=- layer=torch gpu=0 peak=5242880 retained=4194304 growth=0",
-            "site rank=- layer=torch gpu=0 peak=4194304 retained=4194304 growth=0 train.py:build",
-            "site rank=- layer=torch gpu=0 peak=1048576 retained=0 growth=0 train.py:step"])
+        self.assertEqual(
+            [line for line in lines[1:] if not line.startswith("#")],
+            [
+                "layer rank=- layer=torch gpu=0 peak=5242880 retained=4194304 growth=0",
+                "site rank=- layer=torch gpu=0 peak=4194304 retained=4194304 growth=0 train.py:build",
+                "site rank=- layer=torch gpu=0 peak=1048576 retained=0 growth=0 train.py:step",
+            ],
+        )
 
     def test_the_same_recording_gives_the_same_bytes_and_passes(self):
         again = cli.place("again")
@@ -120,8 +141,14 @@ class Baseline(unittest.TestCase):
 
     def test_the_tolerance_ends_at_its_last_byte(self):
         """5 MiB and 2 % are 5,347,737.6 bytes."""
-        for extra, options, expected in ((0, (), 0), (104857, (), 0), (104858, (), 1), (1, ("--tolerance=0%",), 1),
-                                         (524288, ("--tolerance=10%",), 0), (524289, ("--tolerance=10%",), 1)):
+        for extra, options, expected in (
+            (0, (), 0),
+            (104857, (), 0),
+            (104858, (), 1),
+            (1, ("--tolerance=0%",), 1),
+            (524288, ("--tolerance=10%",), 0),
+            (524289, ("--tolerance=10%",), 1),
+        ):
             story = train(Story())
             story.free(story.alloc(MiB + extra, "/home/me/train.py:40 in late"))
             found, _ = self.judge(story, *options)
@@ -145,16 +172,19 @@ class Baseline(unittest.TestCase):
         path = cli.place("grown")
         check("--baseline", path, "--update-baseline", train(Story(), leak=4096).write("grown.gmt.gz"))
         for leak, expected in (4096, 0), (8192, 1):
-            done = check("--baseline", path, "--max-growth=1MiB/step",
-                         train(Story(), leak=leak).write("now.gmt.gz"))
+            done = check("--baseline", path, "--max-growth=1MiB/step", train(Story(), leak=leak).write("now.gmt.gz"))
             self.assertEqual(done.returncode, expected, done.stdout)
 
     def test_growth_in_a_file_that_moved_to_another_folder_is_that_of_the_baseline(self):
         path = cli.place("moves")
         check("--baseline", path, "--update-baseline", train(Story(), leak=4096).write("grown.gmt.gz"))
         for leak, expected in (4096, 0), (8192, 1):
-            done = check("--baseline", path, "--max-growth=1MiB/step",
-                         train(Story(), leak=leak, file="/home/me/pkg/train.py").write("now.gmt.gz"))
+            done = check(
+                "--baseline",
+                path,
+                "--max-growth=1MiB/step",
+                train(Story(), leak=leak, file="/home/me/pkg/train.py").write("now.gmt.gz"),
+            )
             self.assertEqual(done.returncode, expected, done.stdout)
 
     def test_what_is_not_in_the_baseline_fails_and_what_is_only_there_is_noted(self):
@@ -167,8 +197,10 @@ class Baseline(unittest.TestCase):
         files = [train(Story(rank=rank), size=MiB * (rank + 1)).write(f"rank{rank}.gmt.gz") for rank in (0, 1)]
         check("--baseline", path, "--update-baseline", *files)
         with open(path) as file:
-            self.assertEqual(re.findall(r"^layer rank=(\d) .* peak=(\d+)", file.read(), re.M),
-                             [("0", str(5 * MiB)), ("1", str(10 * MiB))])
+            self.assertEqual(
+                re.findall(r"^layer rank=(\d) .* peak=(\d+)", file.read(), re.M),
+                [("0", str(5 * MiB)), ("1", str(10 * MiB))],
+            )
         self.assertEqual(check("--baseline", path, *files).returncode, 0)
 
     def test_a_missing_baseline_says_how_to_write_one(self):
@@ -181,16 +213,20 @@ class Baseline(unittest.TestCase):
     def test_a_malformed_or_later_baseline_is_one_clear_line(self):
         head = "gpumemtrace-baseline 1 names 1\n"
         row = "layer rank=- layer=torch gpu=0 peak=1 retained=1 growth=0"
-        for text, said in (("", "is not a baseline"), ("hello\n", "is not a baseline"),
-                           ("gpumemtrace-baseline 2 names 1\n", "from a newer version of gpumemtrace"),
-                           ("gpumemtrace-baseline 1 names 99\n", "from a newer version of gpumemtrace"),
-                           ("gpumemtrace-baseline 1 names 0\n", "names sites in another way than this version"),
-                           (head + "layer rank=0\n", ":2: `layer rank=0` is not a line"),
-                           (head + row.replace("torch", "disk") + "\n", ":2: "),
-                           (head + row.replace("peak=1", "peak=x") + "\n", ":2: "),
-                           (head + row + " more\n", ":2: "), (head + row.replace("layer", "site", 1) + "\n", ":2: "),
-                           (head + row.replace("peak=1", "peak=99999999999999999999") + "\n", ":2: "),
-                           ("<<<<<<< HEAD\n" + head, "is not a baseline")):
+        for text, said in (
+            ("", "is not a baseline"),
+            ("hello\n", "is not a baseline"),
+            ("gpumemtrace-baseline 2 names 1\n", "from a newer version of gpumemtrace"),
+            ("gpumemtrace-baseline 1 names 99\n", "from a newer version of gpumemtrace"),
+            ("gpumemtrace-baseline 1 names 0\n", "names sites in another way than this version"),
+            (head + "layer rank=0\n", ":2: `layer rank=0` is not a line"),
+            (head + row.replace("torch", "disk") + "\n", ":2: "),
+            (head + row.replace("peak=1", "peak=x") + "\n", ":2: "),
+            (head + row + " more\n", ":2: "),
+            (head + row.replace("layer", "site", 1) + "\n", ":2: "),
+            (head + row.replace("peak=1", "peak=99999999999999999999") + "\n", ":2: "),
+            ("<<<<<<< HEAD\n" + head, "is not a baseline"),
+        ):
             with self.subTest(text):
                 done = check("--baseline", text_file("wrong", text), self.good)
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
@@ -232,20 +268,48 @@ class Suppressions(unittest.TestCase):
 
     def test_each_operator_of_a_pattern_means_what_leaksanitizer_says(self):
         for pattern, matches in (
-                ("table", True), ("tabl", True), ("^table", True), ("^tabl", True), ("table$", True), ("^table$", True),
-                ("able", True), ("^able", False), ("^able$", False), ("tabl$", False), ("^tabl$", False), ("t*le", True),
-                ("^t*le$", True),
-                ("^t*l$", False), ("*", True), ("t**e", True), ("^*able$", True), ("e*t$", False), ("t*e*z", False),
-                ("/home/me/ext.py", True), ("^/home/*/ext.py$", True), ("^ext.py", False), ("ext.py$", True),
-                ("libtable.so", True), ("^/opt/mine/libtable.so.2$", True), ("libtable.so$", False), ("TABLE", False),
-                ("train.py", False)):
+            ("table", True),
+            ("tabl", True),
+            ("^table", True),
+            ("^tabl", True),
+            ("table$", True),
+            ("^table$", True),
+            ("able", True),
+            ("^able", False),
+            ("^able$", False),
+            ("tabl$", False),
+            ("^tabl$", False),
+            ("t*le", True),
+            ("^t*le$", True),
+            ("^t*l$", False),
+            ("*", True),
+            ("t**e", True),
+            ("^*able$", True),
+            ("e*t$", False),
+            ("t*e*z", False),
+            ("/home/me/ext.py", True),
+            ("^/home/*/ext.py$", True),
+            ("^ext.py", False),
+            ("ext.py$", True),
+            ("libtable.so", True),
+            ("^/opt/mine/libtable.so.2$", True),
+            ("libtable.so$", False),
+            ("TABLE", False),
+            ("train.py", False),
+        ):
             with self.subTest(pattern):
                 self.assertEqual("GMT001" not in self.suppress(f"leak:{pattern}")[0], matches)
 
     def test_each_kind_silences_its_rule_alone(self):
-        for line, left in (("leak:*", {"GMT002"}), ("exit:*", {"GMT002"}), ("phase:*", {"GMT001", "GMT002"}),
-                           ("growth:*", {"GMT001"}), ("growth:keep", {"GMT001"}), ("growth:step", {"GMT001", "GMT002"}),
-                           ("oom:*", {"GMT001", "GMT002"})):
+        for line, left in (
+            ("leak:*", {"GMT002"}),
+            ("exit:*", {"GMT002"}),
+            ("phase:*", {"GMT001", "GMT002"}),
+            ("growth:*", {"GMT001"}),
+            ("growth:keep", {"GMT001"}),
+            ("growth:step", {"GMT001", "GMT002"}),
+            ("oom:*", {"GMT001", "GMT002"}),
+        ):
             self.assertEqual(self.suppress(line)[0], left, line)
 
     def test_what_a_peak_suppression_matches_does_not_count(self):
@@ -254,8 +318,10 @@ class Suppressions(unittest.TestCase):
 
     def test_comments_and_empty_lines_are_left_out_and_use_is_counted(self):
         _, answer = self.suppress("# why", "", "  leak:table  ", "leak:nothing")
-        self.assertEqual([(row["pattern"], row["line"], row["used"], row["bytes"]) for row in answer["suppressions"]],
-                         [("table", 3, 1, MiB), ("nothing", 4, 0, 0)])
+        self.assertEqual(
+            [(row["pattern"], row["line"], row["used"], row["bytes"]) for row in answer["suppressions"]],
+            [("table", 3, 1, MiB), ("nothing", 4, 0, 0)],
+        )
 
     def test_unused_ones_are_reported_and_those_built_in_are_not(self):
         path = text_file("list", "leak:table\nleak:nothing\n")
@@ -274,15 +340,19 @@ class Suppressions(unittest.TestCase):
 
     def test_a_known_cache_that_grows_is_not_let_off(self):
         story = Story()
-        story.steps(20, lambda _n: story.alloc(MiB, "/home/me/a.py:7 in warm", module="/venv/lib/libnvshmem_host.so.3",
-                                               layer=CUDA))
+        story.steps(
+            20,
+            lambda _n: story.alloc(MiB, "/home/me/a.py:7 in warm", module="/venv/lib/libnvshmem_host.so.3", layer=CUDA),
+        )
         self.assertEqual(check(story.write("cache-grows.gmt.gz")).returncode, 1)
 
     def test_generated_suppressions_silence_what_was_found(self):
         done = check("--gen-suppressions", self.path)
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(sorted(line for line in done.stdout.splitlines() if not line.startswith("#")),
-                         ["exit:^table$", "growth:^keep$"])
+        self.assertEqual(
+            sorted(line for line in done.stdout.splitlines() if not line.startswith("#")),
+            ["exit:^table$", "growth:^keep$"],
+        )
         self.assertEqual(self.suppress(*done.stdout.splitlines())[0], set())
 
     def test_a_wrong_line_or_a_missing_file_is_one_clear_mistake(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`dump` with a time range or a device shows the matching lines of the whole dump."""
+
 import gzip
 import json
 import os
@@ -26,8 +27,9 @@ class Dump(unittest.TestCase):
         cls.whole = lines(cls.path)
         cls.rows = [json.loads(line) for line in cls.whole]
         cls.clock = replay.Clock(list(read_snapshot.read(cls.path)))
-        cls.times = [cls.clock.time_ns(row["stamp"]) if "stamp" in row and row["record"] != "clock" else None
-                     for row in cls.rows]
+        cls.times = [
+            cls.clock.time_ns(row["stamp"]) if "stamp" in row and row["record"] != "clock" else None for row in cls.rows
+        ]
         cls.end = max(time for time in cls.times if time is not None)
 
     def within(self, start, until):
@@ -36,8 +38,16 @@ class Dump(unittest.TestCase):
     def test_a_stretch_of_time_has_all_that_was_in_it_and_nothing_else(self):
         exact = sorted(time for time in self.times if time)[len(self.times) // 3]
         seen = set()
-        for start, until in ((0, self.end), (self.end // 4, self.end // 2), (exact, exact), (exact + 1, self.end // 2),
-                             (self.end, 10**16), (self.end + 1, 10**16), (self.end // 2, self.end // 4), (0, 0)):
+        for start, until in (
+            (0, self.end),
+            (self.end // 4, self.end // 2),
+            (exact, exact),
+            (exact + 1, self.end // 2),
+            (self.end, 10**16),
+            (self.end + 1, 10**16),
+            (self.end // 2, self.end // 4),
+            (0, 0),
+        ):
             with self.subTest(start=start, until=until):
                 expected = self.within(start, until)
                 seen.add(len(expected))
@@ -45,8 +55,10 @@ class Dump(unittest.TestCase):
         self.assertGreater(len(seen), 5)
         self.assertEqual(lines(self.path, f"--from={exact}"), self.within(exact, self.end))
         self.assertEqual(lines(self.path, f"--until={exact}"), self.within(0, exact))
-        self.assertEqual(lines(self.path, f"--until={exact}", "--record=event"),
-                         [line for line in self.within(0, exact) if '"record":"event"' in line])
+        self.assertEqual(
+            lines(self.path, f"--until={exact}", "--record=event"),
+            [line for line in self.within(0, exact) if '"record":"event"' in line],
+        )
 
     def test_moments_may_be_of_the_unix_epoch(self):
         start = next(row["start_time_ns"] for row in self.rows if row["record"] == "process")
@@ -66,9 +78,16 @@ class Dump(unittest.TestCase):
     def write(self, name, *blocks, cut=0):
         """Clocks by which a tick is a nanosecond, then the blocks."""
         path = cli.place(name)
-        w.write(path, w.process(start_stamp=0), w.block("clock", {"stamp": 0, "monotonic_ns": 0, "realtime_ns": 10**18},
-                                                        {"stamp": 9000, "monotonic_ns": 9000, "realtime_ns": 10**18 + 9000}),
-                *blocks)
+        w.write(
+            path,
+            w.process(start_stamp=0),
+            w.block(
+                "clock",
+                {"stamp": 0, "monotonic_ns": 0, "realtime_ns": 10**18},
+                {"stamp": 9000, "monotonic_ns": 9000, "realtime_ns": 10**18 + 9000},
+            ),
+            *blocks,
+        )
         if cut:
             content = gzip.open(path).read()
             with gzip.open(path, "wb") as file:
@@ -77,8 +96,10 @@ class Dump(unittest.TestCase):
 
     @staticmethod
     def events(*stamps, device=0):
-        return w.block("event", *({**w.EVENT, "stamp": stamp, "address": stamp,
-                                   "size_bytes": 1, "device": device} for stamp in stamps))
+        return w.block(
+            "event",
+            *({**w.EVENT, "stamp": stamp, "address": stamp, "size_bytes": 1, "device": device} for stamp in stamps),
+        )
 
     def test_what_is_left_out_is_not_decoded(self):
         # Right in its stamps; behind them stand columns that are none.
@@ -92,16 +113,24 @@ class Dump(unittest.TestCase):
 
     def test_stamps_in_any_order_and_at_the_ends_of_their_numbers_are_found(self):
         path = self.write("odd.gmt.gz", self.events(7000, 10, 3000), self.events(2**64 - 1), self.events(0, device=-1))
-        for arguments, stamps in ((["--from=2000", "--until=4000"], [3000]), (["--until=10"], [10, 0]),
-                                  (["--from=9001"], [2**64 - 1]), (["--device=0"], [7000, 10, 3000, 2**64 - 1]),
-                                  (["--device=1"], []), (["--device=65535"], [])):
-            self.assertEqual([json.loads(line)["stamp"] for line in lines(path, "--record=event", *arguments)], stamps,
-                             arguments)
+        for arguments, stamps in (
+            (["--from=2000", "--until=4000"], [3000]),
+            (["--until=10"], [10, 0]),
+            (["--from=9001"], [2**64 - 1]),
+            (["--device=0"], [7000, 10, 3000, 2**64 - 1]),
+            (["--device=1"], []),
+            (["--device=65535"], []),
+        ):
+            self.assertEqual(
+                [json.loads(line)["stamp"] for line in lines(path, "--record=event", *arguments)], stamps, arguments
+            )
 
     def test_a_file_that_is_cut_is_shown_as_far_as_it_goes(self):
         path = self.write("cut.gmt.gz", self.events(1000), self.events(2000), self.events(3000), cut=5)
         done = cli.run("dump", "--strict", "--record=event", "--json", "--from=1500", path)
-        self.assertEqual((done.returncode, [json.loads(line)["stamp"] for line in done.stdout.splitlines()]), (4, [2000]))
+        self.assertEqual(
+            (done.returncode, [json.loads(line)["stamp"] for line in done.stdout.splitlines()]), (4, [2000])
+        )
         self.assertIn("it ends in the middle", done.stderr)
 
     def test_what_cannot_be_read_twice_is_refused(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`dump` skips members of a file by their description, and shows the same as with --strict, which reads all members."""
+
 import itertools
 import random
 import struct
@@ -29,8 +30,7 @@ def clock(at):
 
 
 def event(stamp, device):
-    return {**w.EVENT, "stamp": stamp, "address": stamp + 1, "size_bytes": 1,
-            "device": device}
+    return {**w.EVENT, "stamp": stamp, "address": stamp + 1, "size_bytes": 1, "device": device}
 
 
 def group(index, has_clocks=True):
@@ -63,14 +63,30 @@ class DumpMembers(unittest.TestCase):
         return len(whole)
 
     def test_a_stretch_of_time_is_the_same_with_and_without_the_rest(self):
-        ends = [None, 0, 1, SPAN, SPAN * 3 + SPAN * 3 // 7, SPAN * 5, SPAN * 9 + 17, SPAN * 12, SPAN * 14, SPAN * 40,
-                EPOCH + SPAN * 4]
+        ends = [
+            None,
+            0,
+            1,
+            SPAN,
+            SPAN * 3 + SPAN * 3 // 7,
+            SPAN * 5,
+            SPAN * 9 + 17,
+            SPAN * 12,
+            SPAN * 14,
+            SPAN * 40,
+            EPOCH + SPAN * 4,
+        ]
         counts = set()
         for start, until in itertools.product(ends, ends):
             for records in ([], ["event"], ["mark", "event"], ["clock"], ["name"]):
-                counts.add(self.check(self.path, *([f"--from={start}"] if start is not None else []),
-                                      *([f"--until={until}"] if until is not None else []),
-                                      *(f"--record={name}" for name in records)))
+                counts.add(
+                    self.check(
+                        self.path,
+                        *([f"--from={start}"] if start is not None else []),
+                        *([f"--until={until}"] if until is not None else []),
+                        *(f"--record={name}" for name in records),
+                    )
+                )
         self.assertGreater(len(counts), 20)
 
     def check_moments(self, path):
@@ -84,7 +100,9 @@ class DumpMembers(unittest.TestCase):
         self.check_moments(self.path)
 
     def test_a_device_is_the_same_with_and_without_the_rest(self):
-        counts = [self.check(self.path, f"--device={device}", "--record=event") for device in (0, 1, 2, 3, 62, 70000, 2**40)]
+        counts = [
+            self.check(self.path, f"--device={device}", "--record=event") for device in (0, 1, 2, 3, 62, 70000, 2**40)
+        ]
         self.assertGreater(len(set(counts)), 2)
         self.check(self.path, "--device=1", f"--until={SPAN * 4}", "--record=event", "--record=name")
 
@@ -109,8 +127,11 @@ class DumpMembers(unittest.TestCase):
         with open(self.path, "rb") as file:
             parts = [part for part, _content in members.split(file.read())]
         middle = len(parts[number]) - 60
-        parts[number] = parts[number][:middle] + bytes(byte ^ 0xFF for byte in parts[number][middle:middle + 8]) + \
-            parts[number][middle + 8:]
+        parts[number] = (
+            parts[number][:middle]
+            + bytes(byte ^ 0xFF for byte in parts[number][middle : middle + 8])
+            + parts[number][middle + 8 :]
+        )
         with open(path, "wb") as file:
             file.write(b"".join(parts))
         return path

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The document of the format, the tables in C and the independent reader agree."""
+
 import json
 import os
 import re
@@ -11,8 +12,17 @@ import write_snapshot as w
 from definitions import Kind, Layer
 
 SOURCE = cli.SOURCE
-TYPES = {"uint8_t": 8, "uint16_t": 16, "int16_t": 16, "uint32_t": 32, "int32_t": 32, "uint64_t": 64,
-         "int64_t": 64, "struct gmt_slice": 0, "struct gmt_list": 64}
+TYPES = {
+    "uint8_t": 8,
+    "uint16_t": 16,
+    "int16_t": 16,
+    "uint32_t": 32,
+    "int32_t": 32,
+    "uint64_t": 64,
+    "int64_t": 64,
+    "struct gmt_slice": 0,
+    "struct gmt_list": 64,
+}
 
 
 def lines(*parts):
@@ -51,15 +61,18 @@ class Format(unittest.TestCase):
     def test_the_document_has_every_layer_space_and_kind(self):
         text = lines("docs", "internals", "snapshot-format.md")
         for table in ("layers", "spaces", "kinds", "mark_kinds", "mark_sources"):
-            rows = re.findall(r'^GMT_\w+\((\d+), \w+, "(\w+)"(?:, (DEVICE|HOST))?',
-                              lines("src", "format", f"{table}.def"), re.M)
+            rows = re.findall(
+                r'^GMT_\w+\((\d+), \w+, "(\w+)"(?:, (DEVICE|HOST))?', lines("src", "format", f"{table}.def"), re.M
+            )
             self.assertTrue(rows)
             for number, name, side in rows:
                 self.assertIn(f"| {number} | `{name}` |" + (f" {side.lower()} |" if side else ""), text)
 
     def check_dump(self, path):
-        expected = [{key: value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-                     for key, value in row.items()} for row in read_snapshot.read(path)]
+        expected = [
+            {key: value.decode("utf-8", "replace") if isinstance(value, bytes) else value for key, value in row.items()}
+            for row in read_snapshot.read(path)
+        ]
         done = cli.run("dump", "--json", path)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual([json.loads(line) for line in done.stdout.splitlines()], expected)
@@ -104,11 +117,26 @@ class Format(unittest.TestCase):
 
     def test_what_a_newer_minor_version_adds_is_passed_over(self):
         path = cli.place("newer.gmt.gz")
-        row = {"stamp": 5, "thread": 1, "kind": Kind.ALLOC, "layer": Layer.CUDA, "space": 200, "device": 0, "address": 64,
-               "size_bytes": 10}
+        row = {
+            "stamp": 5,
+            "thread": 1,
+            "kind": Kind.ALLOC,
+            "layer": Layer.CUDA,
+            "space": 200,
+            "device": 0,
+            "address": 64,
+            "size_bytes": 10,
+        }
         known = w.block("event", row)[16:]
-        w.write(path, w.process(), w.frame(4711, 2, b"anything"), w.frame(11, 1, known + b"\x03\x01\x02\x03"),
-                w.block("event", {**row, "layer": 7}), w.end(2), head=w.header(minor=9))
+        w.write(
+            path,
+            w.process(),
+            w.frame(4711, 2, b"anything"),
+            w.frame(11, 1, known + b"\x03\x01\x02\x03"),
+            w.block("event", {**row, "layer": 7}),
+            w.end(2),
+            head=w.header(minor=9),
+        )
         report = cli.report(path)
         self.assertEqual(report["devices"][0]["layers"][0]["spaces"][0]["space"], "space-200")
         self.assertEqual(report["devices"][0]["layers"][0]["live_bytes"], 10)

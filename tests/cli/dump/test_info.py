@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """gpumemtrace info: the recorder's estimate of its own cost."""
+
 import json
 import unittest
 
@@ -14,11 +15,18 @@ TICKS_PER_NS = 3
 def recorded(*overheads, events=1000):
     """With a clock of three ticks in a nanosecond."""
     path = cli.place("overhead.gmt.gz")
-    w.write(path, w.process(start_stamp=0),
-            w.block("clock", {"stamp": 0, "monotonic_ns": 0, "realtime_ns": 10**18},
-                    {"stamp": 10**9 * TICKS_PER_NS, "monotonic_ns": 10**9, "realtime_ns": 10**18 + 10**9}),
-            w.block("event", *({**EVENT, "stamp": i + 1, "address": 4096 * (i + 1)} for i in range(events))),
-            *(w.block("overhead", row) for row in overheads), w.end(events))
+    w.write(
+        path,
+        w.process(start_stamp=0),
+        w.block(
+            "clock",
+            {"stamp": 0, "monotonic_ns": 0, "realtime_ns": 10**18},
+            {"stamp": 10**9 * TICKS_PER_NS, "monotonic_ns": 10**9, "realtime_ns": 10**18 + 10**9},
+        ),
+        w.block("event", *({**EVENT, "stamp": i + 1, "address": 4096 * (i + 1)} for i in range(events))),
+        *(w.block("overhead", row) for row in overheads),
+        w.end(events),
+    )
     return path
 
 
@@ -35,15 +43,24 @@ class Overhead(unittest.TestCase):
 
     def test_the_estimate_is_of_all_calls_from_those_that_were_timed_by_the_last_record(self):
         path = recorded({"timed_events": 1, "timed_ticks": 10**6, "writer_ns": 1}, self.LAST)
-        self.assertEqual(estimate(path), {"timed_calls": 4, "call_ns": 200, "calls_ns": 200 * 1000, "long_calls": 1,
-                                          "writer_ns": 5000000})
-        self.assertEqual(line(path), ["  overhead  estimated from 4 timed: 200 ns a call in the program's threads, "
-                                      "200 us for all; 5.00 ms in the recorder's own"])
+        self.assertEqual(
+            estimate(path),
+            {"timed_calls": 4, "call_ns": 200, "calls_ns": 200 * 1000, "long_calls": 1, "writer_ns": 5000000},
+        )
+        self.assertEqual(
+            line(path),
+            [
+                "  overhead  estimated from 4 timed: 200 ns a call in the program's threads, "
+                "200 us for all; 5.00 ms in the recorder's own"
+            ],
+        )
 
     def test_a_recording_of_few_calls_has_no_estimate_of_them(self):
         path = recorded({"writer_ns": 2000000}, events=3)
-        self.assertEqual(line(path), ["  overhead  too few calls to estimate it in the program's threads; "
-                                      "2.00 ms in the recorder's own"])
+        self.assertEqual(
+            line(path),
+            ["  overhead  too few calls to estimate it in the program's threads; 2.00 ms in the recorder's own"],
+        )
 
     def test_a_recorder_that_did_not_say_is_not_quoted(self):
         path = recorded()

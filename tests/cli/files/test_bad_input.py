@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Damaged and foreign files: one clear line and the documented exit code, never a crash, never wrong numbers."""
+
 import concurrent.futures
 import gzip
 import json
@@ -83,8 +84,7 @@ class BadInput(unittest.TestCase):
 
     def test_a_file_with_nothing_readable_in_it_says_so(self):
         self.check_refused(write_bytes("bare", gzip.compress(w.header())), "cannot be read")
-        self.check_refused(write_bytes("cut", gzip.compress(w.header() + w.process()[:30])),
-                           "cannot be read")
+        self.check_refused(write_bytes("cut", gzip.compress(w.header() + w.process()[:30])), "cannot be read")
 
     def test_of_several_files_the_readable_ones_are_reported(self):
         good = cli.make("good.gmt.gz")
@@ -119,8 +119,13 @@ class BadInput(unittest.TestCase):
         path, rows, number = cli.place("flood.gmt.gz"), 1 << 16, w.NUMBERS["event"]
         # Blocks of the driver's that follow each other.
         cells = {"kind": b"\1", "layer": b"\1", "space": b"\1", "address": b"\2", "size_bytes": b"\1"}
-        block = w.frame(number, rows, b"".join(w.varint(rows) + cells.get(field, b"\0") * rows
-                                               for field, _encoding, _bits in w.RECORDS[number][1]))
+        block = w.frame(
+            number,
+            rows,
+            b"".join(
+                w.varint(rows) + cells.get(field, b"\0") * rows for field, _encoding, _bits in w.RECORDS[number][1]
+            ),
+        )
         member = gzip.compress(block * 64, mtime=0)
         with open(path, "wb") as file:
             file.write(gzip.compress(w.header() + w.process(), mtime=0))
@@ -131,15 +136,23 @@ class BadInput(unittest.TestCase):
     def test_a_small_file_of_rows_without_end_does_not_take_the_machines_memory(self):
         path = self.flood()
         for verb in ["report"], ["info"], ["leaks"], ["check"], ["diff", cli.make("before.gmt.gz")]:
-            process = subprocess.Popen([cli.CLI, "--max-memory=64MiB", *verb, path], env=cli.PLAIN,
-                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            process = subprocess.Popen(
+                [cli.CLI, "--max-memory=64MiB", *verb, path],
+                env=cli.PLAIN,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
             with process:
                 out, said = process.stdout.read(), process.stderr.read()
                 _pid, status, used = os.wait4(process.pid, 0)
                 process.returncode = os.waitstatus_to_exitcode(status)
             self.assertEqual((process.returncode, out), (3, ""), verb)
-            self.assertEqual(said, f"gpumemtrace: error: {path}: out of memory: this needs more than 64.0 MiB; "
-                             "`gpumemtrace --max-memory=SIZE VERB ...` allows more (the default is half of the machine's)\n")
+            self.assertEqual(
+                said,
+                f"gpumemtrace: error: {path}: out of memory: this needs more than 64.0 MiB; "
+                "`gpumemtrace --max-memory=SIZE VERB ...` allows more (the default is half of the machine's)\n",
+            )
             self.assertLess(used.ru_maxrss, 128 << 10, "KiB")
 
     def test_there_is_a_limit_by_default_and_it_can_be_another(self):
@@ -155,7 +168,7 @@ class BadInput(unittest.TestCase):
         content = gzip.decompress(small_snapshot())
         at, known, complete = 20, [], None
         while at < len(content):
-            at += 16 + int.from_bytes(content[at + 8:at + 12], "little")
+            at += 16 + int.from_bytes(content[at + 8 : at + 12], "little")
             done = cli.run("report", "--json", write_bytes("prefix", gzip.compress(content[:at])))
             if done.returncode == 0:
                 known.append(numbers(done.stdout))
@@ -205,8 +218,10 @@ class BadInput(unittest.TestCase):
     def test_with_any_byte_changed_it_is_refused_a_prefix_or_the_same(self):
         data = small_snapshot()
         counts = self.check_variants(
-            (f"byte{at}-{change}", data[:at] + bytes([data[at] ^ change]) + data[at + 1:])
-            for at in range(len(data)) for change in (0x01, 0x80, 0xFF))
+            (f"byte{at}-{change}", data[:at] + bytes([data[at] ^ change]) + data[at + 1 :])
+            for at in range(len(data))
+            for change in (0x01, 0x80, 0xFF)
+        )
         self.assertGreater(counts["prefix"], 50)
         # The time stamp and the operating system in gzip's own header mean nothing.
         self.assertGreater(counts["same"], 10)
@@ -214,8 +229,9 @@ class BadInput(unittest.TestCase):
     def test_with_any_byte_of_the_content_changed_checksums_find_it(self):
         content = gzip.decompress(small_snapshot())
         counts = self.check_variants(
-            (f"content{at}", gzip.compress(content[:at] + bytes([content[at] ^ 0x10]) + content[at + 1:], 1))
-            for at in range(0, len(content), 2))
+            (f"content{at}", gzip.compress(content[:at] + bytes([content[at] ^ 0x10]) + content[at + 1 :], 1))
+            for at in range(0, len(content), 2)
+        )
         self.assertEqual(counts["same"], 0)
 
 
@@ -234,23 +250,37 @@ class Hostile(unittest.TestCase):
         return cli.report(path)
 
     def test_ids_that_nothing_defines_are_shown_as_unknown(self):
-        report = self.report(w.process(), w.block("event", event(thread=99, api=65535, stack=4294967295, frames=7)),
-                             w.block("frames", {"id": 8, "items": [2**64 - 1, 5]}),
-                             w.block("stack", {"id": 8, "generation": 9, "items": [0, 2**64 - 1]}),
-                             w.block("event", event(stack=8, frames=8, address=8192)), w.end(2))
+        report = self.report(
+            w.process(),
+            w.block("event", event(thread=99, api=65535, stack=4294967295, frames=7)),
+            w.block("frames", {"id": 8, "items": [2**64 - 1, 5]}),
+            w.block("stack", {"id": 8, "generation": 9, "items": [0, 2**64 - 1]}),
+            w.block("event", event(stack=8, frames=8, address=8192)),
+            w.end(2),
+        )
         self.assertEqual(report["anomalies"]["missing_definitions"], 4)
         self.assertEqual(sum(site["live_bytes"] for site in report["sites"]), 20)
 
     def test_extreme_numbers_do_no_harm(self):
         huge = 2**64 - 1
         report = self.report(
-            w.process(pid=2**32 - 1, rank=-2**31, start_time_ns=huge, start_stamp=huge),
-            w.block("clock", {"stamp": 0, "monotonic_ns": huge, "realtime_ns": 0},
-                    {"stamp": huge, "monotonic_ns": huge, "realtime_ns": huge}),
+            w.process(pid=2**32 - 1, rank=-(2**31), start_time_ns=huge, start_stamp=huge),
+            w.block(
+                "clock",
+                {"stamp": 0, "monotonic_ns": huge, "realtime_ns": 0},
+                {"stamp": huge, "monotonic_ns": huge, "realtime_ns": huge},
+            ),
             w.block("device", {"ordinal": 2**32 - 1, "total_bytes": huge}, {"ordinal": 32767, "total_bytes": huge}),
-            w.block("event", event(device=32767, size_bytes=huge, stamp=huge), event(device=-32768),
-                    event(device=-2, address=huge), event(space=255, device=5, address=77)),
-            w.block("drop", {"thread": 5, "count": huge}, {"thread": 6, "count": huge}), w.end(4, huge))
+            w.block(
+                "event",
+                event(device=32767, size_bytes=huge, stamp=huge),
+                event(device=-32768),
+                event(device=-2, address=huge),
+                event(space=255, device=5, address=77),
+            ),
+            w.block("drop", {"thread": 5, "count": huge}, {"thread": 6, "count": huge}),
+            w.end(4, huge),
+        )
         self.assertIsNone(report["process"]["rank"])
         self.assertEqual(report["anomalies"]["impossible_sizes"], 1)
         self.assertEqual([device["device"] for device in report["devices"]], [-32768, -2, 5, 32767])
@@ -263,27 +293,45 @@ class Hostile(unittest.TestCase):
 
     def test_definitions_that_come_twice_or_after_use_count_once(self):
         report = self.report(
-            w.process(), w.process(host="second"), w.block("event", event(frames=1)),
+            w.process(),
+            w.process(host="second"),
+            w.block("event", event(frames=1)),
             w.block("frames", {"id": 1, "items": [3]}, {"id": 1, "items": [5]}),
-            w.block("code", {"id": 1, "function": "f"}), w.block("frame", {"id": 1, "code": 1, "line": 4}), w.end(1))
+            w.block("code", {"id": 1, "function": "f"}),
+            w.block("frame", {"id": 1, "code": 1, "line": 4}),
+            w.end(1),
+        )
         self.assertEqual(report["process"]["host"], "here")
         self.assertEqual([frame["function"] for frame in report["sites"][0]["stack"]], ["f"])
         self.assertIn("2 records have the id of an earlier record and were ignored", report["remarks"])
 
     def test_modules_that_lie_across_each_other_or_backwards_are_searched_safely(self):
-        modules = [{"id": i + 1, "start": i * 10 % 97, "end": (i * 31) % 211, "bias": 2**64 - i, "path": f"/{i}"}
-                   for i in range(500)]
-        self.report(w.process(), w.block("module", *modules), w.block("stack", {"id": 1, "items": list(range(250))}),
-                    w.block("event", event(stack=1)), w.end(1))
+        modules = [
+            {"id": i + 1, "start": i * 10 % 97, "end": (i * 31) % 211, "bias": 2**64 - i, "path": f"/{i}"}
+            for i in range(500)
+        ]
+        self.report(
+            w.process(),
+            w.block("module", *modules),
+            w.block("stack", {"id": 1, "items": list(range(250))}),
+            w.block("event", event(stack=1)),
+            w.end(1),
+        )
 
     def test_paths_of_modules_that_are_no_files_are_not_waited_for(self):
         os.mkfifo(cli.place("fifo"))
         names = [cli.place("fifo"), "/dev/zero", "/", "", "relative", "/proc/self/mem", "x" * 5000, "/dev/tty"]
-        modules = [{"id": i + 1, "start": i * 100, "end": i * 100 + 100, "path": name, "build_id": "../../etc"}
-                   for i, name in enumerate(names)]
-        self.report(w.process(), w.block("module", *modules),
-                    w.block("stack", {"id": 1, "items": [i * 100 + 50 for i in range(len(names))]}),
-                    w.block("event", event(stack=1)), w.end(1))
+        modules = [
+            {"id": i + 1, "start": i * 100, "end": i * 100 + 100, "path": name, "build_id": "../../etc"}
+            for i, name in enumerate(names)
+        ]
+        self.report(
+            w.process(),
+            w.block("module", *modules),
+            w.block("stack", {"id": 1, "items": [i * 100 + 50 for i in range(len(names))]}),
+            w.block("event", event(stack=1)),
+            w.end(1),
+        )
 
     def test_rows_that_cost_nothing_are_not_believed(self):
         path = cli.place("rows.gmt.gz")
@@ -308,12 +356,21 @@ class Hostile(unittest.TestCase):
     def test_text_of_a_file_cannot_command_the_terminal(self):
         path = cli.place("escape.gmt.gz")
         evil = b"\x1b]0;owned\x07\x1b[2J"
-        w.write(path, w.process(command=evil + b"\0", host=evil), w.block("note", {"text": evil}),
-                w.block("device", {"ordinal": 0, "name": evil, "uuid": evil}), w.block("thread", {"id": 1, "name": evil}),
-                w.block("api", {"id": 1, "name": evil}), w.block("option", {"key": evil, "value": evil}),
-                w.block("drop", {"thread": 1, "reason": evil, "count": 1}),
-                w.block("code", {"id": 1, "function": evil, "file": evil}), w.block("frame", {"id": 1, "code": 1}),
-                w.block("frames", {"id": 1, "items": [3]}), w.block("event", event(frames=1, api=1)), w.end(1))
+        w.write(
+            path,
+            w.process(command=evil + b"\0", host=evil),
+            w.block("note", {"text": evil}),
+            w.block("device", {"ordinal": 0, "name": evil, "uuid": evil}),
+            w.block("thread", {"id": 1, "name": evil}),
+            w.block("api", {"id": 1, "name": evil}),
+            w.block("option", {"key": evil, "value": evil}),
+            w.block("drop", {"thread": 1, "reason": evil, "count": 1}),
+            w.block("code", {"id": 1, "function": evil, "file": evil}),
+            w.block("frame", {"id": 1, "code": 1}),
+            w.block("frames", {"id": 1, "items": [3]}),
+            w.block("event", event(frames=1, api=1)),
+            w.end(1),
+        )
         for verb in VERBS:
             done = cli.run(*verb, path)
             self.assertEqual(done.returncode, 0)

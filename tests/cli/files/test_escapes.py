@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """No verb prints terminal commands, with any option and from any source of text."""
+
 import fcntl
 import json
 import mmap
@@ -32,8 +33,11 @@ def option_words(verb):
 
 def flags(verb):
     text = cli.run(verb, "-h").stdout
-    return [f"--{name}" for name in help_options(verb)
-            if re.search(rf"--{name}(\s|$)", text, re.M) and name not in ("help", "update-baseline", "all")]
+    return [
+        f"--{name}"
+        for name in help_options(verb)
+        if re.search(rf"--{name}(\s|$)", text, re.M) and name not in ("help", "update-baseline", "all")
+    ]
 
 
 # Bytes that went through a safe stream in another process; a line of a signal handler, without a field.
@@ -61,7 +65,9 @@ class Escapes(SafeOutput):
             for option in [*flags(verb), *option_words(verb)]:
                 for path in self.paths if verb in ("report", "leaks") else self.paths[:1]:
                     with self.subTest(verb=verb, option=option, path=path):
-                        done = self.run_safely(verb, option, *operands[:-1], path, has_styles=option == "--color=always")
+                        done = self.run_safely(
+                            verb, option, *operands[:-1], path, has_styles=option == "--color=always"
+                        )
                         if option == "--json" and done.returncode in (0, 1) and verb != "dump":
                             json.loads(done.stdout)
                 self.run_safely(verb, option, *operands, has_styles=option == "--color=always")
@@ -93,7 +99,7 @@ class Escapes(SafeOutput):
             self.run_safely(*arguments, "-o", self.odd)
 
     def test_numbers_of_names_that_were_taken(self):
-        newer = self.odd[:-len(b".gmt.gz")] + b".1.gmt.gz"
+        newer = self.odd[: -len(b".gmt.gz")] + b".1.gmt.gz"
         shutil.copy(self.paths[1], newer)
         self.addCleanup(os.unlink, newer)
         self.assertIn(b"newer recording", self.run_safely("info", self.odd).stderr)
@@ -113,11 +119,21 @@ class Escapes(SafeOutput):
             # The others are given to a shell, which shows their names itself.
             if content.startswith(b"#!"):
                 self.run_safely("run", "-o", program + b".gmt.gz", "--", program, ODD)
-        for name in ("LD_PRELOAD", "GPUMEMTRACE_OPTIONS", "CUDA_VISIBLE_DEVICES", "PYTORCH_CUDA_ALLOC_CONF", "PYTHONPATH",
-                     "TMPDIR", "XDG_RUNTIME_DIR", "PATH", "LD_LIBRARY_PATH"):
+        for name in (
+            "LD_PRELOAD",
+            "GPUMEMTRACE_OPTIONS",
+            "CUDA_VISIBLE_DEVICES",
+            "PYTORCH_CUDA_ALLOC_CONF",
+            "PYTHONPATH",
+            "TMPDIR",
+            "XDG_RUNTIME_DIR",
+            "PATH",
+            "LD_LIBRARY_PATH",
+        ):
             value = b"/" + ODD + b":" + os.environ.get(name, "").encode()
-            done = subprocess.run([cli.CLI, "doctor"], capture_output=True, env={**cli.PLAIN, name: value}, timeout=120,
-                                  check=False)
+            done = subprocess.run(
+                [cli.CLI, "doctor"], capture_output=True, env={**cli.PLAIN, name: value}, timeout=120, check=False
+            )
             # The loader itself says what it cannot preload.
             lines = [line for line in done.stderr.split(b"\n") if b"ld.so" not in line and name != "LD_PRELOAD"]
             self.check(done.stdout + b"\n".join(lines))
@@ -127,9 +143,16 @@ class Escapes(SafeOutput):
         self.addCleanup(shutil.rmtree, folder)
         # Only the recorder's name is looked at.
         shutil.copy(cli.CLI, os.path.join(folder, "gpumemtrace"))
-        shutil.copy(os.path.join(cli.BUILD, "tests", "cli", "libfake_recorder.so"), os.path.join(folder, "libgpumemtrace.so"))
-        done = subprocess.run([os.path.join(folder, "gpumemtrace"), "env", b"--output=/" + ODD.replace(b"\n", b"")],
-                              capture_output=True, env=cli.PLAIN, timeout=60, check=True)
+        shutil.copy(
+            os.path.join(cli.BUILD, "tests", "cli", "libfake_recorder.so"), os.path.join(folder, "libgpumemtrace.so")
+        )
+        done = subprocess.run(
+            [os.path.join(folder, "gpumemtrace"), "env", b"--output=/" + ODD.replace(b"\n", b"")],
+            capture_output=True,
+            env=cli.PLAIN,
+            timeout=60,
+            check=True,
+        )
         self.check(done.stdout + done.stderr)
         self.assertIn(b"\\033", done.stdout)
         text = done.stdout.split(b" GPUMEMTRACE_OPTIONS=", 1)[1].strip()
@@ -144,15 +167,25 @@ class Escapes(SafeOutput):
         self.addCleanup(shutil.rmtree, runtime)
         os.mkdir(os.path.join(runtime, "gpumemtrace"), 0o700)
         path = os.path.join(runtime, "gpumemtrace", "7.control")
-        page = ControlPage(magic=b"GMTCTRL\n", version=1, pid=7, start_time_ns=10**18, mode=b"fu\x1b[31m\nll\x9b", program=ODD,
-                           path=b"/" + ODD)
+        page = ControlPage(
+            magic=b"GMTCTRL\n",
+            version=1,
+            pid=7,
+            start_time_ns=10**18,
+            mode=b"fu\x1b[31m\nll\x9b",
+            program=ODD,
+            path=b"/" + ODD,
+        )
         with open(path, "wb") as file:
             file.write(bytes(page) + bytes(4096))
         os.chmod(path, 0o600)
         with open(path, "r+b") as file:
             # A recorder that lives holds this lock.
-            fcntl.fcntl(file, 37 if not hasattr(fcntl, "F_OFD_SETLK") else fcntl.F_OFD_SETLK,
-                        struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+            fcntl.fcntl(
+                file,
+                37 if not hasattr(fcntl, "F_OFD_SETLK") else fcntl.F_OFD_SETLK,
+                struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0),
+            )
             with mmap.mmap(file.fileno(), os.path.getsize(path)) as memory:
                 self.ask_all(memory, {"XDG_RUNTIME_DIR": runtime})
 
@@ -163,7 +196,7 @@ class Escapes(SafeOutput):
             while not is_over.is_set():
                 if struct.unpack_from("<I", memory, ControlPage.turn.offset) == (ASKED,):
                     struct.pack_into("<I", memory, ControlPage.has_failed.offset, failed)
-                    memory[ControlPage.answer.offset:ControlPage.answer.offset + len(ODD)] = ODD
+                    memory[ControlPage.answer.offset : ControlPage.answer.offset + len(ODD)] = ODD
                     struct.pack_into("<I", memory, ControlPage.turn.offset, ANSWERED)
                 time.sleep(0.005)
 
@@ -177,7 +210,12 @@ class Escapes(SafeOutput):
             rows = json.loads(self.run_safely("ps", "--json", environment=environment).stdout)
             self.assertTrue([row for row in rows["processes"] if "\x1b[2J" in row["program"]])
             for failed in 0, 1:
-                for arguments in ["snapshot", "7"], ["snapshot", "--json", "7"], ["pause", "7"], ["resume", "--json", "7"]:
+                for arguments in (
+                    ["snapshot", "7"],
+                    ["snapshot", "--json", "7"],
+                    ["pause", "7"],
+                    ["resume", "--json", "7"],
+                ):
                     done = self.run_safely(*arguments, environment=environment)
                     self.assertEqual(done.returncode, 3 * failed, done.stderr)
         finally:
@@ -199,7 +237,9 @@ class Escapes(SafeOutput):
                 name = os.path.basename(path)
                 if name not in CONSTANT_LINES:
                     with open(path, encoding="utf-8") as file:
-                        self.assertNotRegex(file.read(), r'write\(STD|fdopen\(|fopen\([^;]*"[wa]|dprintf\(|perror\(', name)
+                        self.assertNotRegex(
+                            file.read(), r'write\(STD|fdopen\(|fopen\([^;]*"[wa]|dprintf\(|perror\(', name
+                        )
 
 
 if __name__ == "__main__":

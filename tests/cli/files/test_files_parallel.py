@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Recordings that several processes read in parallel give the same output as one after the other."""
+
 import os
 import pty
 import signal
@@ -28,8 +29,10 @@ class Parallel(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         # Of different lengths: the later ones are done first.
-        cls.files = [cli.make(f"parallel-{number}.gmt.gz", events=events, sites=20 + number, live=100)
-                     for number, events in enumerate((300_000, 2000, 100_000, 10, 5000))]
+        cls.files = [
+            cli.make(f"parallel-{number}.gmt.gz", events=events, sites=20 + number, live=100)
+            for number, events in enumerate((300_000, 2000, 100_000, 10, 5000))
+        ]
 
     def check(self, *arguments, **more):
         alone = run(arguments, 1, **more)
@@ -73,8 +76,14 @@ class Parallel(unittest.TestCase):
     def test_one_that_is_killed_is_told_of_all_the_same(self):
         large = cli.make("parallel-large.gmt.gz", events=3_000_000, sites=20, live=100)
         alone = run(["report", large, large], 1)
-        program = subprocess.Popen([cli.CLI, "report", large, large], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   cwd=cli.FOLDER, env=cli.PLAIN)
+        program = subprocess.Popen(
+            [cli.CLI, "report", large, large],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=cli.FOLDER,
+            env=cli.PLAIN,
+        )
         deadline = time.monotonic() + 60
         while len(children_of(program.pid)) < 2 and time.monotonic() < deadline:
             time.sleep(0.001)
@@ -88,9 +97,14 @@ class Parallel(unittest.TestCase):
     def test_colours_are_for_the_terminal_behind_it(self):
         def on_a_terminal(processors):
             ours, theirs = pty.openpty()
-            done = subprocess.Popen([cli.CLI, "report", "--limit=1", *self.files[3:]], stdout=theirs, stderr=subprocess.PIPE,
-                                    cwd=cli.FOLDER, env={**cli.PLAIN, "TERM": "xterm"},
-                                    preexec_fn=lambda: os.sched_setaffinity(0, PROCESSORS[:processors]))
+            done = subprocess.Popen(
+                [cli.CLI, "report", "--limit=1", *self.files[3:]],
+                stdout=theirs,
+                stderr=subprocess.PIPE,
+                cwd=cli.FOLDER,
+                env={**cli.PLAIN, "TERM": "xterm"},
+                preexec_fn=lambda: os.sched_setaffinity(0, PROCESSORS[:processors]),
+            )
             os.close(theirs)
             text = b""
             try:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Recordings whose texts are all hostile: no verb prints anything that a terminal, a log or a shell executes."""
+
 import json
 import os
 import subprocess
@@ -90,8 +91,9 @@ class Hostile(SafeOutput):
             summary = cli.place("summary.md")
             if os.path.exists(summary):
                 os.unlink(summary)
-            done = cli.run("check", path, text=False, environment={"GITHUB_ACTIONS": "true",
-                                                                   "GITHUB_STEP_SUMMARY": summary})
+            done = cli.run(
+                "check", path, text=False, environment={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": summary}
+            )
             self.check(done.stderr, is_log=False)
             for line in done.stderr.decode().splitlines():
                 if line.lstrip().startswith("::"):
@@ -119,18 +121,32 @@ class Hostile(SafeOutput):
         with open(self.paths[0], "rb") as one, open(path, "wb") as other:
             other.write(one.read())
         lines = [line for line in cli.run("info", path).stdout.splitlines() if line.startswith("next: ")]
-        subprocess.run(["sh", "-c", lines[0][len("next: "):].replace("gpumemtrace", "printf '%s\\n'", 1)],
-                       cwd=cli.FOLDER, check=True, capture_output=True)
+        subprocess.run(
+            ["sh", "-c", lines[0][len("next: ") :].replace("gpumemtrace", "printf '%s\\n'", 1)],
+            cwd=cli.FOLDER,
+            check=True,
+            capture_output=True,
+        )
         self.assertFalse(os.path.exists(cli.place("pwned")))
 
     def test_messages_about_arguments_and_files_are_safe(self):
         odd = b"\x1b[2J\xc2\x9b\xe2\x80\xae\xff::error::"
         missing = odd + b"/none"
-        for arguments in ((odd,), (b"report", missing), (b"report", b"--" + odd), (b"report", b"--by=" + odd, missing),
-                          (b"check", b"--max-peak=" + odd, missing), (b"check", b"--limits=" + missing, missing),
-                          (b"check", b"--suppressions=" + missing, missing), (b"help", odd),
-                          (b"run", b"--" + odd, b"--", b"true"), (b"run", b"--", missing),
-                          (b"doctor", b"--", missing), (b"diff", missing, missing), (b"report", b"/dev/null")):
+        for arguments in (
+            (odd,),
+            (b"report", missing),
+            (b"report", b"--" + odd),
+            (b"report", b"--by=" + odd, missing),
+            (b"check", b"--max-peak=" + odd, missing),
+            (b"check", b"--limits=" + missing, missing),
+            (b"check", b"--suppressions=" + missing, missing),
+            (b"help", odd),
+            (b"run", b"--" + odd, b"--", b"true"),
+            (b"run", b"--", missing),
+            (b"doctor", b"--", missing),
+            (b"diff", missing, missing),
+            (b"report", b"/dev/null"),
+        ):
             done = cli.run(*arguments, text=False)
             self.assertNotEqual(done.returncode, 0, arguments)
             self.check(done.stderr + done.stdout)

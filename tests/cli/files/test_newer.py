@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Recordings whose name was taken: the number in the new name, and the note of verbs that read the first file."""
+
 import json
 import os
 import shutil
@@ -32,8 +33,17 @@ class Newer(unittest.TestCase):
     def test_each_verb_that_reads_the_first_names_the_newest(self):
         self.add("train.gmt.gz", "train.1.gmt.gz", "train.2.gmt.gz", "train.3.gmt.gz", "other.gmt.gz")
         said = ["train.gmt.gz: 3 newer recordings of this name; the newest is train.3.gmt.gz"]
-        for arguments in (["report"], ["leaks"], ["info"], ["check"], ["dump"], ["fold", "-o", "small"], ["diff", "other.gmt.gz"],
-                          ["report", "--json"], ["report", "-o", "out"]):
+        for arguments in (
+            ["report"],
+            ["leaks"],
+            ["info"],
+            ["check"],
+            ["dump"],
+            ["fold", "-o", "small"],
+            ["diff", "other.gmt.gz"],
+            ["report", "--json"],
+            ["report", "-o", "out"],
+        ):
             with self.subTest(arguments=arguments):
                 self.assertEqual(self.hints(*arguments, "train.gmt.gz"), said)
         json.loads(cli.run("report", "--json", os.path.join(self.folder, "train.gmt.gz")).stdout)
@@ -47,15 +57,24 @@ class Newer(unittest.TestCase):
         self.assertEqual(self.hints("info", "train.gmt.gz", "link"), [])
 
     def test_older_ones_and_those_of_other_names_are_none(self):
-        self.add("train.1.gmt.gz", "train.2.gmt.gz", "train.gmt.gz", "train.4711.gmt.gz", "training.1.gmt.gz", "train.1",
-                 "train.gmt.gz.1")
+        self.add(
+            "train.1.gmt.gz",
+            "train.2.gmt.gz",
+            "train.gmt.gz",
+            "train.4711.gmt.gz",
+            "training.1.gmt.gz",
+            "train.1",
+            "train.gmt.gz.1",
+        )
         os.mkdir(os.path.join(self.folder, "train.3.gmt.gz"))
         self.assertEqual(self.hints("info", "train.gmt.gz"), [])
 
     def test_ones_that_were_removed_hide_no_later_one_and_every_suffix_has_numbers(self):
         self.add("train.gmt.gz", "train.5.gmt.gz", "a.gz", "a.1.gz", "b", "b.1")
-        self.assertEqual(self.hints("info", "train.gmt.gz"),
-                         ["train.gmt.gz: 1 newer recording of this name; the newest is train.5.gmt.gz"])
+        self.assertEqual(
+            self.hints("info", "train.gmt.gz"),
+            ["train.gmt.gz: 1 newer recording of this name; the newest is train.5.gmt.gz"],
+        )
         self.assertEqual(self.hints("info", "a.gz"), ["a.gz: 1 newer recording of this name; the newest is a.1.gz"])
         self.assertEqual(self.hints("info", "b"), ["b: 1 newer recording of this name; the newest is b.1"])
 
@@ -66,12 +85,24 @@ class Newer(unittest.TestCase):
             # Only its name is looked at: the program does not use CUDA.
             with open(os.path.join(cli.BUILD, "tests", "cli", "libfake_recorder.so"), "rb") as fake:
                 file.write(fake.read())
-        for template, names, more in (("train.gmt.gz", ["train.1.gmt.gz"], "training.gmt.gz"), ("t.gmt.gz", ["t.r3.gmt.gz"], "t2.gmt.gz"),
-                                      ("t.gmt.gz", ["t.r3.1.gmt.gz"], "tt.1.gmt.gz"), ("x{a,b}.gz", ["x{a,b}.2.gz"], "xa.gz"),
-                                      ("plain", ["plain.1"], "plainer"), ("%p.gmt.gz", ["7.1.gmt.gz"], "7.gmt")):
+        for template, names, more in (
+            ("train.gmt.gz", ["train.1.gmt.gz"], "training.gmt.gz"),
+            ("t.gmt.gz", ["t.r3.gmt.gz"], "t2.gmt.gz"),
+            ("t.gmt.gz", ["t.r3.1.gmt.gz"], "tt.1.gmt.gz"),
+            ("x{a,b}.gz", ["x{a,b}.2.gz"], "xa.gz"),
+            ("plain", ["plain.1"], "plainer"),
+            ("%p.gmt.gz", ["7.1.gmt.gz"], "7.gmt"),
+        ):
             with self.subTest(template=template):
-                done = subprocess.run([program, "run", "-o", template, "--", "touch", *names, more], cwd=self.folder,
-                                      capture_output=True, text=True, env=cli.PLAIN, timeout=60, check=False)
+                done = subprocess.run(
+                    [program, "run", "-o", template, "--", "touch", *names, more],
+                    cwd=self.folder,
+                    capture_output=True,
+                    text=True,
+                    env=cli.PLAIN,
+                    timeout=60,
+                    check=False,
+                )
                 last = done.stderr.splitlines()[-1].removeprefix("next: gpumemtrace report ")
                 self.assertEqual(last.replace("'", "").split(" "), names)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Files that verbs write: a verb overwrites no recording, and replaces a file as a whole or not at all."""
+
 import errno
 import os
 import re
@@ -39,10 +40,17 @@ def without_core():
 
 def outputs(recording, other, out):
     """Every option that names an output, as whole commands; `other` is a second recording."""
-    return (["report", recording, "-o", out], ["report", "--json", recording, "-o", out], ["leaks", recording, "-o", out],
-            ["diff", other, recording, "-o", out], ["check", recording, "-o", out], ["check", recording, "--junit", out],
-            ["check", recording, "--sarif", out], ["check", recording, "--update-baseline", "--baseline", out],
-            ["fold", recording, "-o", out])
+    return (
+        ["report", recording, "-o", out],
+        ["report", "--json", recording, "-o", out],
+        ["leaks", recording, "-o", out],
+        ["diff", other, recording, "-o", out],
+        ["check", recording, "-o", out],
+        ["check", recording, "--junit", out],
+        ["check", recording, "--sarif", out],
+        ["check", recording, "--update-baseline", "--baseline", out],
+        ["fold", recording, "-o", out],
+    )
 
 
 class Case(unittest.TestCase):
@@ -87,8 +95,15 @@ class Refusals(Case):
         os.link(self.recording, self.place("hard"))
         os.mkdir(self.place("deep"))
         os.symlink(self.folder, self.place("deep/up"))
-        for out in ("./train.gmt.gz", "deep/../train.gmt.gz", "deep/up/train.gmt.gz", "link", "link to link", "hard",
-                    "/proc/self/cwd/train.gmt.gz"):
+        for out in (
+            "./train.gmt.gz",
+            "deep/../train.gmt.gz",
+            "deep/up/train.gmt.gz",
+            "link",
+            "link to link",
+            "hard",
+            "/proc/self/cwd/train.gmt.gz",
+        ):
             for arguments in self.commands(out):
                 with self.subTest(out=out, arguments=arguments):
                     self.check_refused(arguments)
@@ -99,7 +114,12 @@ class Refusals(Case):
         for flags in os.O_RDWR, os.O_WRONLY | os.O_APPEND:
             fd = os.open(self.recording, flags)
             self.addCleanup(os.close, fd)
-            for out in f"/proc/self/fd/{fd}", f"/dev/fd/{fd}", f"/proc/thread-self/fd/{fd}", f"/proc/{os.getpid()}/fd/{fd}":
+            for out in (
+                f"/proc/self/fd/{fd}",
+                f"/dev/fd/{fd}",
+                f"/proc/thread-self/fd/{fd}",
+                f"/proc/{os.getpid()}/fd/{fd}",
+            ):
                 for arguments in self.commands(out)[::4]:
                     with self.subTest(flags=flags, out=out, arguments=arguments):
                         self.check_refused(arguments, pass_fds=[fd])
@@ -109,19 +129,37 @@ class Refusals(Case):
             self.check_refused(["report", self.recording, "-o", "/dev/stdin"], stdin=file)
 
     def test_standard_output_is_not_appended_to_a_recording(self):
-        for arguments in (["report", self.other], ["dump", self.recording], ["info", self.other], ["help"], ["version"],
-                          ["check", self.recording], ["leaks", self.recording], ["env"], ["ps"], ["doctor"],
-                          ["report", self.other, "-o", "/dev/stdout"], ["report", "--force", self.other, "-o", "-"]):
+        for arguments in (
+            ["report", self.other],
+            ["dump", self.recording],
+            ["info", self.other],
+            ["help"],
+            ["version"],
+            ["check", self.recording],
+            ["leaks", self.recording],
+            ["env"],
+            ["ps"],
+            ["doctor"],
+            ["report", self.other, "-o", "/dev/stdout"],
+            ["report", "--force", self.other, "-o", "-"],
+        ):
             with self.subTest(arguments=arguments), open(self.recording, "ab") as file:
-                done = subprocess.run([cli.CLI, *arguments], stdout=file, stderr=subprocess.PIPE, env=cli.PLAIN,
-                                      timeout=60, check=False)
+                done = subprocess.run(
+                    [cli.CLI, *arguments], stdout=file, stderr=subprocess.PIPE, env=cli.PLAIN, timeout=60, check=False
+                )
                 self.assertEqual(done.returncode, Kind.ALLOC_FAILED)
-                self.assertEqual(done.stderr, b"gpumemtrace: error: standard output is a recording and was not overwritten\n")
+                self.assertEqual(
+                    done.stderr, b"gpumemtrace: error: standard output is a recording and was not overwritten\n"
+                )
             self.assertEqual(read(self.recording), self.whole)
 
     def test_a_file_that_is_only_named_so_may_be_one_that_a_recorder_has_just_made(self):
-        for name, content in (("new.gmt.gz", b""), ("cut.gmt.gz", self.whole[:15]), ("old.gmt.gz.1", b""),
-                              ("text.gmt.gz", OLD)):
+        for name, content in (
+            ("new.gmt.gz", b""),
+            ("cut.gmt.gz", self.whole[:15]),
+            ("old.gmt.gz.1", b""),
+            ("text.gmt.gz", OLD),
+        ):
             write(self.place(name), content)
             for arguments in self.commands(self.place(name))[::4]:
                 self.check_refused(arguments, "has the name of a recording and was not overwritten")
@@ -134,12 +172,22 @@ class Refusals(Case):
             self.check_refused(arguments)
 
     def test_other_files_that_check_reads_are_not_overwritten(self):
-        limits, suppressions, owners = (write(self.place(name), content) for name, content in (
-            ("limits", b"max-peak = 18GiB\n"), ("suppressions", b"leak:nothing\n"), ("owners", b"# none\n")))
+        limits, suppressions, owners = (
+            write(self.place(name), content)
+            for name, content in (
+                ("limits", b"max-peak = 18GiB\n"),
+                ("suppressions", b"leak:nothing\n"),
+                ("owners", b"# none\n"),
+            )
+        )
         baseline = self.place("baseline")
         self.assertIn(cli.run("check", self.recording, "--update-baseline", "--baseline", baseline).returncode, (0, 1))
-        for option, path in (("--limits", limits), ("--suppressions", suppressions), ("--owners", owners),
-                             ("--baseline", baseline)):
+        for option, path in (
+            ("--limits", limits),
+            ("--suppressions", suppressions),
+            ("--owners", owners),
+            ("--baseline", baseline),
+        ):
             before = read(path)
             for output in "-o", "--junit", "--sarif":
                 self.check_refused(["check", self.recording, option, path, output, path])
@@ -153,7 +201,9 @@ class Refusals(Case):
             for there in False, True:
                 if there:
                     write(out)
-                done = cli.run("check", self.recording, first, out, second, "link" if there else "./out", cwd=self.folder)
+                done = cli.run(
+                    "check", self.recording, first, out, second, "link" if there else "./out", cwd=self.folder
+                )
                 self.assertEqual(done.returncode, 3)
                 self.assertIn("are the same file; each output needs its own", done.stderr)
                 self.assertEqual(os.path.exists(out), there)
@@ -161,7 +211,9 @@ class Refusals(Case):
                     os.unlink(out)
 
     def test_the_summary_of_a_job_is_not_appended_to_a_recording(self):
-        done = cli.run("check", self.other, environment={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": self.recording})
+        done = cli.run(
+            "check", self.other, environment={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": self.recording}
+        )
         self.assertEqual(done.returncode, 3)
         self.assertIn("is a recording and was not overwritten", done.stderr)
         self.assertEqual(read(self.recording), self.whole)
@@ -219,8 +271,15 @@ class Whole(Case):
         for arguments in self.commands(self.out):
             with self.subTest(arguments=arguments):
                 write(self.out)
-                done = subprocess.run([cli.CLI, *arguments], capture_output=True, text=True, env=cli.PLAIN, timeout=60,
-                                      preexec_fn=limit, check=False)
+                done = subprocess.run(
+                    [cli.CLI, *arguments],
+                    capture_output=True,
+                    text=True,
+                    env=cli.PLAIN,
+                    timeout=60,
+                    preexec_fn=limit,
+                    check=False,
+                )
                 self.assertEqual(done.returncode, 3, done.stderr)
                 self.assertIn(f"{self.out}: {os.strerror(errno.EFBIG)}", done.stderr)
                 self.assertEqual(read(self.out), OLD)
@@ -231,11 +290,17 @@ class Whole(Case):
         pipe = self.place("pipe")
         if not os.path.exists(pipe):
             os.mkfifo(pipe)
-        with subprocess.Popen([cli.CLI, *command[:1], pipe, *command[1:]], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, env=cli.PLAIN, cwd=self.folder, preexec_fn=without_core) as process:
+        with subprocess.Popen(
+            [cli.CLI, *command[:1], pipe, *command[1:]],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=cli.PLAIN,
+            cwd=self.folder,
+            preexec_fn=without_core,
+        ) as process:
             with open(pipe, "wb") as file:
                 # The reader has opened the pipe; it opened its output before that.
-                file.write(self.whole[:len(self.whole) // 2])
+                file.write(self.whole[: len(self.whole) // 2])
                 file.flush()
                 process.send_signal(number)
                 process.wait(60)
@@ -264,7 +329,9 @@ class Whole(Case):
     def test_names_of_temporary_files_that_are_taken_block_nothing(self):
         write(self.place("out.unfinished"))
         script = f"for n in '' -1 -2; do touch out.unfinished-$$$n; done; exec {cli.CLI} fold {self.recording} -o out"
-        done = subprocess.run(["sh", "-c", script], cwd=self.folder, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            ["sh", "-c", script], cwd=self.folder, capture_output=True, text=True, timeout=60, check=False
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(cli.report(self.out)["events"]["recorded"], 300)
 
@@ -309,9 +376,14 @@ class Whole(Case):
         self.assertEqual((done.returncode, os.strerror(errno.ELOOP) in done.stderr), (3, True))
 
     def run_as_nobody(self, *arguments):
-        return subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", other_users.reachable(cli.CLI), *arguments],
-                              capture_output=True, text=True, env={**cli.PLAIN, "XDG_CACHE_HOME": "/nonexistent"}, timeout=60,
-                              check=False)
+        return subprocess.run(
+            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", other_users.reachable(cli.CLI), *arguments],
+            capture_output=True,
+            text=True,
+            env={**cli.PLAIN, "XDG_CACHE_HOME": "/nonexistent"},
+            timeout=60,
+            check=False,
+        )
 
     def test_a_file_in_a_folder_that_takes_no_new_ones_is_overwritten_when_all_is_there(self):
         if os.geteuid() or not shutil.which("setpriv"):
@@ -344,8 +416,9 @@ class Special(Case):
                 file.write("first\n")
                 file.flush()
                 inode = os.fstat(file.fileno()).st_ino
-                done = subprocess.run([cli.CLI, "report", self.recording, "-o", name], stdout=file, env=cli.PLAIN, timeout=60,
-                                      check=False)
+                done = subprocess.run(
+                    [cli.CLI, "report", self.recording, "-o", name], stdout=file, env=cli.PLAIN, timeout=60, check=False
+                )
                 self.assertEqual(done.returncode, 0)
             self.assertEqual(read(out).decode(), "first\n" + self.expected())
             self.assertEqual(os.stat(out).st_ino, inode)
@@ -381,10 +454,13 @@ class Special(Case):
         out = self.place("out")
         cut = write(self.place("cut.gmt.gz"), self.whole[:-40])
         for closed in "2>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-":
-            subprocess.run(["sh", "-c", f"{cli.CLI} report {cut} -o {out} {closed}"], env=cli.PLAIN, timeout=60, check=True)
+            subprocess.run(
+                ["sh", "-c", f"{cli.CLI} report {cut} -o {out} {closed}"], env=cli.PLAIN, timeout=60, check=True
+            )
             self.assertEqual(read(out).decode(), cli.run("report", cut).stdout)
-        done = subprocess.run(["sh", "-c", f"{cli.CLI} report {cut} 1>&-"], env=cli.PLAIN, timeout=60, capture_output=True,
-                              check=False)
+        done = subprocess.run(
+            ["sh", "-c", f"{cli.CLI} report {cut} 1>&-"], env=cli.PLAIN, timeout=60, capture_output=True, check=False
+        )
         self.assertEqual(done.returncode, 3)
         self.assertIn(b"standard output: Bad file descriptor", done.stderr)
 
@@ -393,7 +469,9 @@ class EveryOutput(unittest.TestCase):
     def test_every_option_that_names_an_output_is_tried_here(self):
         tried = {argument for arguments in outputs("a", "b", "c") for argument in arguments}
         for verb in "report", "leaks", "diff", "check", "fold", "dump", "info", "ps", "env", "doctor":
-            for letter, name, meaning in re.findall(r"^ +(-\w, |)(--[\w-]+)=FILE +(.*)", cli.run(verb, "-h").stdout, re.M):
+            for letter, name, meaning in re.findall(
+                r"^ +(-\w, |)(--[\w-]+)=FILE +(.*)", cli.run(verb, "-h").stdout, re.M
+            ):
                 if meaning.startswith("write"):
                     self.assertTrue(name in tried or letter[:2] in tried, (verb, name))
 
@@ -401,13 +479,23 @@ class EveryOutput(unittest.TestCase):
         tools = os.path.join(cli.SOURCE, "tools")
         # Bytes of a recording; a file in memory; a pipe to a child; a recovered recording; an empty file that is removed at once;
         # a line of a signal handler.
-        others = {"output.c", "output_temporary.c", "complete_recording.c", "files_parallel.c", "doctor_subprocess.c", "replaceable_file_replace.c",
-                  "run_output.c", "running.c"}
+        others = {
+            "output.c",
+            "output_temporary.c",
+            "complete_recording.c",
+            "files_parallel.c",
+            "doctor_subprocess.c",
+            "replaceable_file_replace.c",
+            "run_output.c",
+            "running.c",
+        }
         for path in cli.sources_below(tools):
             name = os.path.basename(path)
             if name in others:
                 continue
-            self.assertNotRegex(read(path).decode(), r'fopen\([^;]*"[wa]|fdopen\(|O_CREAT|dprintf\(|perror\(|\bwrite\((fd|STD|\d)', name)
+            self.assertNotRegex(
+                read(path).decode(), r'fopen\([^;]*"[wa]|fdopen\(|O_CREAT|dprintf\(|perror\(|\bwrite\((fd|STD|\d)', name
+            )
 
 
 if __name__ == "__main__":

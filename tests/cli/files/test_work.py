@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Small recordings that cause much work or output: each verb stays within a limit, and says what it left out."""
+
 import json
 import os
 import resource
@@ -32,8 +33,19 @@ def many(kind, count, /, **cells):
 
 
 def events(count, first, /, **cells):
-    return many("event", count, **{"stamp": range(first, first + count), "thread": 1, "kind": Kind.ALLOC, "layer": Layer.CUDA,
-                                   "space": Space.DEVICE, "size_bytes": 100, **cells})
+    return many(
+        "event",
+        count,
+        **{
+            "stamp": range(first, first + count),
+            "thread": 1,
+            "kind": Kind.ALLOC,
+            "layer": Layer.CUDA,
+            "space": Space.DEVICE,
+            "size_bytes": 100,
+            **cells,
+        },
+    )
 
 
 def addresses(count, step=4096):
@@ -42,73 +54,174 @@ def addresses(count, step=4096):
 
 def python_stacks(stacks, depth, name, file):
     """Stacks of frames that all have the same function."""
-    return (w.block("code", {"id": 1, "function": name, "file": file}),
-            many("frame", depth, id=range(1, depth + 1), code=1, line=range(depth)),
-            many("frames", stacks, id=range(1, stacks + 1),
-                 items=[[2 * (1 + (i + s) % depth) for i in range(depth)] for s in range(stacks)]))
+    return (
+        w.block("code", {"id": 1, "function": name, "file": file}),
+        many("frame", depth, id=range(1, depth + 1), code=1, line=range(depth)),
+        many(
+            "frames",
+            stacks,
+            id=range(1, stacks + 1),
+            items=[[2 * (1 + (i + s) % depth) for i in range(depth)] for s in range(stacks)],
+        ),
+    )
 
 
 def launches(nodes, count):
-    return (events(1, 1, kind=Kind.CREATE, space=Space.GRAPH, address=5, object=1),
-            events(nodes, 2, kind=Kind.NODE_ALLOC, space=Space.GRAPH, address=addresses(nodes), object=5),
-            events(count, 10**6, kind=Kind.LAUNCH, space=Space.GRAPH, address=5, size_bytes=0))
+    return (
+        events(1, 1, kind=Kind.CREATE, space=Space.GRAPH, address=5, object=1),
+        events(nodes, 2, kind=Kind.NODE_ALLOC, space=Space.GRAPH, address=addresses(nodes), object=5),
+        events(count, 10**6, kind=Kind.LAUNCH, space=Space.GRAPH, address=5, size_bytes=0),
+    )
 
 
 def overlapping_maps(count):
-    return (events(count, 1, space=Space.VMM, address=range(1, count + 1)),
-            events(count, 10**6, kind=Kind.MAP, layer=Layer.VIEW, space=Space.VMM, size_bytes=1 << 40, object=range(1, count + 1),
-                   address=range(1 << 40, (1 << 40) - 4096 * count, -4096)),
-            events(count, 2 * 10**6, kind=Kind.RETAIN, space=Space.VMM, address=range(10**6, 10**6 + count),
-                   object=range(1 << 41, (1 << 41) - count, -1)),
-            events(count, 3 * 10**6, kind=Kind.UNMAP, layer=Layer.VIEW, space=Space.VMM, address=addresses(count),
-                   size_bytes=1 << 50))
+    return (
+        events(count, 1, space=Space.VMM, address=range(1, count + 1)),
+        events(
+            count,
+            10**6,
+            kind=Kind.MAP,
+            layer=Layer.VIEW,
+            space=Space.VMM,
+            size_bytes=1 << 40,
+            object=range(1, count + 1),
+            address=range(1 << 40, (1 << 40) - 4096 * count, -4096),
+        ),
+        events(
+            count,
+            2 * 10**6,
+            kind=Kind.RETAIN,
+            space=Space.VMM,
+            address=range(10**6, 10**6 + count),
+            object=range(1 << 41, (1 << 41) - count, -1),
+        ),
+        events(
+            count,
+            3 * 10**6,
+            kind=Kind.UNMAP,
+            layer=Layer.VIEW,
+            space=Space.VMM,
+            address=addresses(count),
+            size_bytes=1 << 50,
+        ),
+    )
 
 
 def nested_phases(count, kind):
     blocks = [many("name", 1000, id=range(1, 1001), text=[b"n%d" % i for i in range(1000)])]
     for part in range(10):
         first = part * count // 10
-        blocks.append(many("mark", count // 10, stamp=range(2 * first + 1, 2 * first + count // 5, 2), thread=1,
-                           kind=kind, source=MarkSource.PROGRAM, name=[1 + i % 1000 for i in range(count // 10)],
-                           object=range(first + 1, first + 1 + count // 10)))
-        blocks.append(events(count // 10, 0, stamp=range(2 * first + 2, 2 * first + 1 + count // 5, 2),
-                             address=range(4096 * (first + 1), 4096 * (first + 1 + count // 10), 4096)))
+        blocks.append(
+            many(
+                "mark",
+                count // 10,
+                stamp=range(2 * first + 1, 2 * first + count // 5, 2),
+                thread=1,
+                kind=kind,
+                source=MarkSource.PROGRAM,
+                name=[1 + i % 1000 for i in range(count // 10)],
+                object=range(first + 1, first + 1 + count // 10),
+            )
+        )
+        blocks.append(
+            events(
+                count // 10,
+                0,
+                stamp=range(2 * first + 2, 2 * first + 1 + count // 5, 2),
+                address=range(4096 * (first + 1), 4096 * (first + 1 + count // 10), 4096),
+            )
+        )
     return blocks
 
 
 def bound_in_a_chain(count):
     """Each imported object is bound to the one before; the end of the first ends all."""
-    return (events(count, 1, layer=Layer.IMPORTED, space=Space.VMM_IMPORTED, address=range(1, count + 1), size_bytes=0),
-            events(count - 1, 10**6, kind=Kind.BIND, layer=Layer.VIEW, space=Space.MULTICAST, address=range(1, count),
-                   object=range(2, count + 1), size_bytes=1 << 17),
-            events(count, 2 * 10**6, kind=Kind.FREE, layer=Layer.IMPORTED, space=Space.VMM_IMPORTED,
-                   address=range(count, 0, -1), size_bytes=0))
+    return (
+        events(count, 1, layer=Layer.IMPORTED, space=Space.VMM_IMPORTED, address=range(1, count + 1), size_bytes=0),
+        events(
+            count - 1,
+            10**6,
+            kind=Kind.BIND,
+            layer=Layer.VIEW,
+            space=Space.MULTICAST,
+            address=range(1, count),
+            object=range(2, count + 1),
+            size_bytes=1 << 17,
+        ),
+        events(
+            count,
+            2 * 10**6,
+            kind=Kind.FREE,
+            layer=Layer.IMPORTED,
+            space=Space.VMM_IMPORTED,
+            address=range(count, 0, -1),
+            size_bytes=0,
+        ),
+    )
 
 
 def samples_of_devices(devices):
     numbers = [i % devices for i in range(2 * devices)]
-    return (events(devices, 1, address=addresses(devices), device=range(devices)),
-            many("sample", 2 * devices, stamp=range(10**5, 10**5 + 2 * devices), begin_stamp=range(10**5, 10**5 + 2 * devices),
-                 device=numbers, known=[1 << (i // devices) % 5 for i in range(2 * devices)], free_bytes=1, total_bytes=9),
-            events(1, 10**6, address=1))
+    return (
+        events(devices, 1, address=addresses(devices), device=range(devices)),
+        many(
+            "sample",
+            2 * devices,
+            stamp=range(10**5, 10**5 + 2 * devices),
+            begin_stamp=range(10**5, 10**5 + 2 * devices),
+            device=numbers,
+            known=[1 << (i // devices) % 5 for i in range(2 * devices)],
+            free_bytes=1,
+            total_bytes=9,
+        ),
+        events(1, 10**6, address=1),
+    )
 
 
 def contexts_that_end(count):
-    return (events(2 * count, 1, address=addresses(2 * count), context=range(1, 2 * count + 1)),
-            events(count, 10**6, layer=Layer.DRIVER, space=Space.CONTEXT, address=range(1, count + 1), context=range(1, count + 1)),
-            events(count, 2 * 10**6, kind=Kind.FREE, layer=Layer.DRIVER, space=Space.CONTEXT, address=range(1, count + 1),
-                   context=range(count + 1, 2 * count + 1)))
+    return (
+        events(2 * count, 1, address=addresses(2 * count), context=range(1, 2 * count + 1)),
+        events(
+            count,
+            10**6,
+            layer=Layer.DRIVER,
+            space=Space.CONTEXT,
+            address=range(1, count + 1),
+            context=range(1, count + 1),
+        ),
+        events(
+            count,
+            2 * 10**6,
+            kind=Kind.FREE,
+            layer=Layer.DRIVER,
+            space=Space.CONTEXT,
+            address=range(1, count + 1),
+            context=range(count + 1, 2 * count + 1),
+        ),
+    )
 
 
 def pools_and_frees_of_none(count):
-    return (events(count, 1, kind=Kind.CREATE, layer=Layer.CUSTOM, space=Space.HEAP, object=range(1, count + 1)),
-            events(count, 10**6, kind=Kind.FREE, layer=Layer.CUSTOM, space=Space.HEAP, address=addresses(count)))
+    return (
+        events(count, 1, kind=Kind.CREATE, layer=Layer.CUSTOM, space=Space.HEAP, object=range(1, count + 1)),
+        events(count, 10**6, kind=Kind.FREE, layer=Layer.CUSTOM, space=Space.HEAP, address=addresses(count)),
+    )
 
 
 def steps_of_devices(steps, devices):
-    return (w.block("name", {"id": 1, "text": "step"}),
-            events(devices, 1, address=addresses(devices), device=range(devices)),
-            many("mark", steps, stamp=range(10**6, 10**6 + steps), thread=1, kind=MarkKind.STEP, source=MarkSource.PROGRAM, name=1))
+    return (
+        w.block("name", {"id": 1, "text": "step"}),
+        events(devices, 1, address=addresses(devices), device=range(devices)),
+        many(
+            "mark",
+            steps,
+            stamp=range(10**6, 10**6 + steps),
+            thread=1,
+            kind=MarkKind.STEP,
+            source=MarkSource.PROGRAM,
+            name=1,
+        ),
+    )
 
 
 def write(name, *blocks):
@@ -127,8 +240,15 @@ class Work(unittest.TestCase):
         """Output goes to a file: one that is too large ends the program by a signal, as too much work does."""
         out = cli.place("out")
         with open(out, "wb") as file:
-            done = subprocess.run([cli.CLI, *arguments], stdout=file, stderr=subprocess.PIPE, text=True, env=cli.PLAIN,
-                                  preexec_fn=limit, check=False)
+            done = subprocess.run(
+                [cli.CLI, *arguments],
+                stdout=file,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=cli.PLAIN,
+                preexec_fn=limit,
+                check=False,
+            )
         with open(out, "rb") as file:
             return done.returncode, file.read(), done.stderr
 
@@ -136,11 +256,21 @@ class Work(unittest.TestCase):
         other, folded = cli.make("other.gmt.gz"), cli.place("folded.gmt.gz")
         if os.path.exists(folded):
             os.unlink(folded)
-        yield from (("report", path), ("report", "--json", path),
-                    ("report", "--by", "step", path), ("leaks", path),
-                    ("leaks", "--json", "--definition=all", "--age-steps=1", path), ("check", path),
-                    ("check", "--json", path), ("check", "--junit", cli.place("junit"), path),
-                    ("diff", other, path), ("diff", "--json", path, other), ("info", path), ("dump", path), ("fold", "-o", folded, path))
+        yield from (
+            ("report", path),
+            ("report", "--json", path),
+            ("report", "--by", "step", path),
+            ("leaks", path),
+            ("leaks", "--json", "--definition=all", "--age-steps=1", path),
+            ("check", path),
+            ("check", "--json", path),
+            ("check", "--junit", cli.place("junit"), path),
+            ("diff", other, path),
+            ("diff", "--json", path, other),
+            ("info", path),
+            ("dump", path),
+            ("fold", "-o", folded, path),
+        )
 
     def check_all(self, path, *parts):
         """Each verb within its limits; where one of `parts` is left out, a line says so. Returns the forms that had such a line."""
@@ -198,16 +328,28 @@ class Work(unittest.TestCase):
         self.assertEqual(self.check_all(write("starts", *nested_phases(100000, MarkKind.START))), [])
 
     def test_long_names_times_deep_stacks(self):
-        path = write("names", *python_stacks(300, 1000, b"n" * 30000, b"/f" * 5000),
-                     events(300, 1, address=addresses(300), frames=range(1, 301)))
+        path = write(
+            "names",
+            *python_stacks(300, 1000, b"n" * 30000, b"/f" * 5000),
+            events(300, 1, address=addresses(300), frames=range(1, 301)),
+        )
         self.assertLess(os.path.getsize(path), 81 << 10)
-        self.assertIn("report --json", self.check_all(path, "the end of the output",
-                                                      "the comparison of long names with suppressions",
-                                                      "the long names in some stacks of findings"))
+        self.assertIn(
+            "report --json",
+            self.check_all(
+                path,
+                "the end of the output",
+                "the comparison of long names with suppressions",
+                "the long names in some stacks of findings",
+            ),
+        )
 
     def test_refusals_times_deep_stacks(self):
-        path = write("refusals", *python_stacks(1, 1000, b"n" * 3000, b"/f" * 500),
-                     events(30000, 1, kind=Kind.ALLOC_FAILED, result=2, frames=1))
+        path = write(
+            "refusals",
+            *python_stacks(1, 1000, b"n" * 3000, b"/f" * 500),
+            events(30000, 1, kind=Kind.ALLOC_FAILED, result=2, frames=1),
+        )
         self.assertIn("report --json", self.check_all(path, "the end of the output"))
 
     def test_steps_times_devices(self):
@@ -225,24 +367,49 @@ class Work(unittest.TestCase):
         self.assertEqual(cli.report(path)["anomalies"]["unknown_frees"], 0)
 
     def test_samples_of_many_devices(self):
-        self.check_all(write("samples", *samples_of_devices(20000)),
-                       "the memory held at the last refusals and peaks", "the end of the output")
+        self.check_all(
+            write("samples", *samples_of_devices(20000)),
+            "the memory held at the last refusals and peaks",
+            "the end of the output",
+        )
 
     def test_contexts_that_end_while_blocks_of_others_live(self):
         self.check_all(write("contexts", *contexts_that_end(30000)), "the end of blocks whose context ended")
 
     def test_frees_that_name_no_pool_among_many_pools(self):
-        self.check_all(write("pools", *pools_and_frees_of_none(50000)),
-                       "the search for pools whose blocks were freed without the pool's name")
+        self.check_all(
+            write("pools", *pools_and_frees_of_none(50000)),
+            "the search for pools whose blocks were freed without the pool's name",
+        )
 
     def test_references_of_one_handle(self):
-        self.assertEqual(self.check_all(write("retains", events(1, 1, space=Space.VMM, address=5),
-                                              events(60000, 2, kind=Kind.RETAIN, space=Space.VMM, address=5))), [])
+        self.assertEqual(
+            self.check_all(
+                write(
+                    "retains",
+                    events(1, 1, space=Space.VMM, address=5),
+                    events(60000, 2, kind=Kind.RETAIN, space=Space.VMM, address=5),
+                )
+            ),
+            [],
+        )
 
     def test_marks_from_the_last_to_the_first(self):
-        path = write("marks", w.block("name", {"id": 1, "text": "x"}),
-                     many("mark", 100000, stamp=range(10**7, 10**7 - 100000, -1), thread=1, source=2, name=1,
-                          kind=[(MarkKind.START, MarkKind.STOP)[i % 2] for i in range(100000)], object=range(100000)), events(1, 1, address=1))
+        path = write(
+            "marks",
+            w.block("name", {"id": 1, "text": "x"}),
+            many(
+                "mark",
+                100000,
+                stamp=range(10**7, 10**7 - 100000, -1),
+                thread=1,
+                source=2,
+                name=1,
+                kind=[(MarkKind.START, MarkKind.STOP)[i % 2] for i in range(100000)],
+                object=range(100000),
+            ),
+            events(1, 1, address=1),
+        )
         self.assertEqual(self.check_all(path), [])
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """gpumemtrace fold: a smaller recording gives the same answers."""
+
 import os
 
 import cli
@@ -20,14 +21,18 @@ class Fold(FoldChecks):
         folded = 0
         for kept in None, events // 7, events // 2, events - events // 9, 10 * events:
             with self.subTest(kept=kept):
-                small = self.check_same(path, fold(path, cli.place("cut.gmt.gz"),
-                                                   *([] if kept is None else [f"--keep-events={kept}"])))
+                small = self.check_same(
+                    path, fold(path, cli.place("cut.gmt.gz"), *([] if kept is None else [f"--keep-events={kept}"]))
+                )
                 folded += small.get("folded", {"events": 0})["events"]
         self.assertGreater(folded, events)
 
     def test_totals_peaks_sites_and_ledger_are_those_of_the_whole_recording(self):
-        for settings in ({"events": 9000}, {"events": 30000, "threads": 6, "devices": 3, "drop": 3},
-                         {"events": 8000, "steps": 40, "threads": 2}):
+        for settings in (
+            {"events": 9000},
+            {"events": 30000, "threads": 6, "devices": 3, "drop": 3},
+            {"events": 8000, "steps": 40, "threads": 2},
+        ):
             with self.subTest(settings=settings):
                 self.check_each_cut(cli.make("whole.gmt.gz", **settings))
 
@@ -93,9 +98,12 @@ class Fold(FoldChecks):
 
         def key(row):
             return row["stamp"], row["thread"], row["kind"], row["address"]
+
         behind = sorted((row for row in rows[at:] if row["record"] == "event"), key=key)
-        whole = sorted((row for row in read_snapshot.read(path)
-                        if row["record"] == "event" and row["stamp"] > rows[at]["stamp"]), key=key)
+        whole = sorted(
+            (row for row in read_snapshot.read(path) if row["record"] == "event" and row["stamp"] > rows[at]["stamp"]),
+            key=key,
+        )
         self.assertEqual(behind, whole)
         self.assertGreaterEqual(len(behind), 2000)
         survivors = [row for row in rows[:at] if row["record"] == "event"]
@@ -114,7 +122,9 @@ class Fold(FoldChecks):
 
     def test_steps_and_seconds_can_be_kept(self):
         path = cli.make("steps.gmt.gz", events=8000, steps=40)
-        marks = [row["stamp"] for row in read_snapshot.read(path) if row["record"] == "mark" and row["kind"] == MarkKind.STEP]
+        marks = [
+            row["stamp"] for row in read_snapshot.read(path) if row["record"] == "mark" and row["kind"] == MarkKind.STEP
+        ]
         kept = list(read_snapshot.read(fold(path, cli.place("kept.gmt.gz"), "--keep-steps=5")))
         (cut,) = (row["stamp"] for row in kept if row["record"] == "fold")
         self.assertEqual(sum(stamp > cut for stamp in sorted(set(marks))), 5)
@@ -133,7 +143,10 @@ class Fold(FoldChecks):
         events = cli.report(path)["events"]["recorded"]
         rows = 0
         for kept in events // 9, events // 2:
-            full, small = cli.report(path), cli.report(fold(path, cli.place("past-folded.gmt.gz"), f"--keep-events={kept}"))
+            full, small = (
+                cli.report(path),
+                cli.report(fold(path, cli.place("past-folded.gmt.gz"), f"--keep-events={kept}")),
+            )
             whole = {(row["layer"], row["device"]): row for row in full["peaks"]}
             for row in small["peaks"]:
                 rows += 1
@@ -154,10 +167,15 @@ class Fold(FoldChecks):
     def test_survivors_of_a_fold_whose_totals_are_lost_are_shown(self):
         path = cli.place("no-totals.gmt.gz")
         event = {**w.EVENT, "device": 0}
-        w.write(path, w.process(), w.block("stack", {"id": 1, "items": [64]}),
-                w.block("event", {**event, "stamp": 2000, "address": 4096, "size_bytes": 1 << 20, "stack": 1}),
-                w.block("fold", {"stamp": 2001, "events": 1, "survivors": 1, "why": "max_size"}),
-                w.block("event", {**event, "stamp": 2002, "address": 1 << 30, "size_bytes": 10}), w.end(2, stamp=3000))
+        w.write(
+            path,
+            w.process(),
+            w.block("stack", {"id": 1, "items": [64]}),
+            w.block("event", {**event, "stamp": 2000, "address": 4096, "size_bytes": 1 << 20, "stack": 1}),
+            w.block("fold", {"stamp": 2001, "events": 1, "survivors": 1, "why": "max_size"}),
+            w.block("event", {**event, "stamp": 2002, "address": 1 << 30, "size_bytes": 10}),
+            w.end(2, stamp=3000),
+        )
         found = cli.report(path)
         (device,) = found["devices"]
         (layer,) = (row for row in device["layers"] if row["layer"] == "cuda")
@@ -167,12 +185,30 @@ class Fold(FoldChecks):
     def test_a_peak_that_is_not_what_its_sites_held_is_their_sum_and_said(self):
         path, unlike = cli.place("peaks.gmt.gz"), "do not match the folded blocks"
         for said in (1000, 4), (900, 4), (1000, 5):
-            w.write(path, w.process(), w.block("stack", *({"id": id, "items": [64 * id]} for id in (1, 2))),
-                    w.block("past_account", {"layer": Layer.CUDA, "device": 0, "peak_bytes": said[0], "peak_blocks": said[1]}),
-                    w.block("past_site", *({"layer": Layer.CUDA, "device": 0, "space": Space.DEVICE, "stack": id,
-                                            "peak_bytes": 500, "peak_blocks": 2}
-                                           for id in (1, 2))),
-                    w.block("fold", {"stamp": 2000, "why": "max_size"}), w.end(0, stamp=3000))
+            w.write(
+                path,
+                w.process(),
+                w.block("stack", *({"id": id, "items": [64 * id]} for id in (1, 2))),
+                w.block(
+                    "past_account", {"layer": Layer.CUDA, "device": 0, "peak_bytes": said[0], "peak_blocks": said[1]}
+                ),
+                w.block(
+                    "past_site",
+                    *(
+                        {
+                            "layer": Layer.CUDA,
+                            "device": 0,
+                            "space": Space.DEVICE,
+                            "stack": id,
+                            "peak_bytes": 500,
+                            "peak_blocks": 2,
+                        }
+                        for id in (1, 2)
+                    ),
+                ),
+                w.block("fold", {"stamp": 2000, "why": "max_size"}),
+                w.end(0, stamp=3000),
+            )
             found = cli.report(path)
             (layer,) = (row for row in found["devices"][0]["layers"] if row["layer"] == "cuda")
             for key, held in ("peak_bytes", 1000), ("peak_blocks", 4):
@@ -181,10 +217,13 @@ class Fold(FoldChecks):
 
     def test_what_cannot_be_done_is_one_line_and_leaves_nothing(self):
         path = cli.make("wrong.gmt.gz")
-        for code, arguments, words in ((2, ["fold", path], "add -o FILE"), (2, ["fold", "-o", "x"], "no recording is given"),
-                                       (3, ["fold", "/no/such", "-o", cli.place("n.gmt.gz")], "/no/such: No such file"),
-                                       (3, ["fold", path, "-o", "/no/such/x"], "/no/such/x: No such file"),
-                                       (3, ["fold", cli.__file__, "-o", cli.place("n.gmt.gz")], "not a")):
+        for code, arguments, words in (
+            (2, ["fold", path], "add -o FILE"),
+            (2, ["fold", "-o", "x"], "no recording is given"),
+            (3, ["fold", "/no/such", "-o", cli.place("n.gmt.gz")], "/no/such: No such file"),
+            (3, ["fold", path, "-o", "/no/such/x"], "/no/such/x: No such file"),
+            (3, ["fold", cli.__file__, "-o", cli.place("n.gmt.gz")], "not a"),
+        ):
             done = cli.run(*arguments)
             self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
             self.assertIn(words, done.stderr)
@@ -204,7 +243,7 @@ class Fold(FoldChecks):
             data = file.read()
         cut = cli.place("cut-off.gmt.gz")
         with open(cut, "wb") as file:
-            file.write(data[:len(data) * 2 // 3])
+            file.write(data[: len(data) * 2 // 3])
         full, small = cli.report(cut), cli.report(fold(cut, cli.place("cut-folded.gmt.gz")))
         self.assertEqual(full["devices"], small["devices"])
         self.assertFalse(small["complete"])

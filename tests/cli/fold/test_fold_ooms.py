@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Folded refused requests: the counts of failed and of recovered requests stay the same, at whatever moment the fold cuts."""
+
 import json
 import unittest
 
@@ -53,7 +54,9 @@ class FoldedOoms(unittest.TestCase):
                 options = [f"--keep-events={kept}"] if kept else []
                 folded = self.fold(path, "outcomes-folded.gmt.gz", *options)
                 self.assertEqual(self.counts(folded), (8, 4))
-                twice = self.fold(folded, "outcomes-twice.gmt.gz", *([f"--keep-events={kept // 2}"] if kept > 1 else []))
+                twice = self.fold(
+                    folded, "outcomes-twice.gmt.gz", *([f"--keep-events={kept // 2}"] if kept > 1 else [])
+                )
                 self.assertEqual(self.counts(twice), (8, 4))
 
     def test_check_fails_on_what_was_folded_and_names_the_places(self):
@@ -102,8 +105,11 @@ class FoldedOoms(unittest.TestCase):
         text = cli.run("report", path).stdout
         self.assertIn("Out of memory: 8 requests failed\n", text)
         words = " ".join(text.split())
-        self.assertIn("Among the folded events, 8 requests failed, and 4 requests succeeded after PyTorch emptied its cache; "
-                      "the lines that held the memory then are not known.", words)
+        self.assertIn(
+            "Among the folded events, 8 requests failed, and 4 requests succeeded after PyTorch emptied its cache; "
+            "the lines that held the memory then are not known.",
+            words,
+        )
 
 
 if __name__ == "__main__":

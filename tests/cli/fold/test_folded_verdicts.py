@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """leaks and check on a folded recording: the verdicts of the whole recording, or a note that they do not judge."""
+
 import json
 import unittest
 
@@ -21,17 +22,43 @@ def without_curves(name, teardown_stamp=None):
     if teardown_stamp:
         marks.append(w.mark(teardown_stamp, MarkKind.TEARDOWN, MarkSource.INTERPRETER))
     path = cli.place(name)
-    w.write(path, w.process(), w.block("thread", {"id": 1, "tid": 7}),
-            w.block("code", {"id": 1, "function": "train", "file": "/home/me/train.py", "first_line": 1}),
-            w.block("frame", {"id": 1, "code": 1, "line": 7}), w.block("frames", {"id": 1, "items": [3]}),
-            w.block("event", *({**event, "stamp": 1995 + 10 * step, "address": 4096 * step} for step in range(1, STEPS + 1))),
-            w.block("mark", *marks),
-            w.block("past_account", {"layer": Layer.TORCH, "device": 0, "live_bytes": 1024 * STEPS, "live_blocks": STEPS,
-                                     "alloc_count": 10 * STEPS}),
-            w.block("past_site", {"layer": Layer.TORCH, "device": 0, "space": Space.DEVICE, "frames": 1, "thread": 1,
-                                  "alloc_count": 10 * STEPS}),
-            w.block("fold", {"stamp": 2000 + 10 * STEPS + 100, "events": 20 * STEPS, "survivors": STEPS, "why": "max_size"}),
-            w.end(20 * STEPS, stamp=4000))
+    w.write(
+        path,
+        w.process(),
+        w.block("thread", {"id": 1, "tid": 7}),
+        w.block("code", {"id": 1, "function": "train", "file": "/home/me/train.py", "first_line": 1}),
+        w.block("frame", {"id": 1, "code": 1, "line": 7}),
+        w.block("frames", {"id": 1, "items": [3]}),
+        w.block(
+            "event", *({**event, "stamp": 1995 + 10 * step, "address": 4096 * step} for step in range(1, STEPS + 1))
+        ),
+        w.block("mark", *marks),
+        w.block(
+            "past_account",
+            {
+                "layer": Layer.TORCH,
+                "device": 0,
+                "live_bytes": 1024 * STEPS,
+                "live_blocks": STEPS,
+                "alloc_count": 10 * STEPS,
+            },
+        ),
+        w.block(
+            "past_site",
+            {
+                "layer": Layer.TORCH,
+                "device": 0,
+                "space": Space.DEVICE,
+                "frames": 1,
+                "thread": 1,
+                "alloc_count": 10 * STEPS,
+            },
+        ),
+        w.block(
+            "fold", {"stamp": 2000 + 10 * STEPS + 100, "events": 20 * STEPS, "survivors": STEPS, "why": "max_size"}
+        ),
+        w.end(20 * STEPS, stamp=4000),
+    )
     return path
 
 
@@ -73,7 +100,9 @@ class NotJudged(unittest.TestCase):
         self.assertIn("folded part", answer["end_not_judged"])
         self.assertIn("age, exit and cached memory were not judged", cli.run("leaks", path).stdout)
         done = cli.run("check", "--definition=exit", "--max-leaked=1GiB", path)
-        self.assertIn("skipped GMT001 leak: torch on GPU 0: not judged: the program's work ended in the folded part", done.stdout)
+        self.assertIn(
+            "skipped GMT001 leak: torch on GPU 0: not judged: the program's work ended in the folded part", done.stdout
+        )
         # What outlived the fold was found, whatever else there was.
         self.assertEqual(cli.run("check", "--definition=exit", path).returncode, 1)
 
@@ -110,6 +139,7 @@ def window_of(story, line, length):
         kept.append(story.alloc(size, line))
         if len(kept) > length:
             story.free(kept.pop(0))
+
     return make
 
 
@@ -118,7 +148,9 @@ class Same(unittest.TestCase):
         """Each fold has the verdict of the whole recording, which names these lines of train.py with these rates."""
         whole = leaks(path)
         events = cli.report(path)["events"]["recorded"]
-        self.assertEqual({leak["stack"][leak["own_frame"]]["line"]: leak["bytes_per_step"] for leak in whole["leaks"]}, lines)
+        self.assertEqual(
+            {leak["stack"][leak["own_frame"]]["line"]: leak["bytes_per_step"] for leak in whole["leaks"]}, lines
+        )
         for ways in [[way] for way in WAYS[0]] + [WAYS[1]]:
             with self.subTest(ways=ways):
                 folded = fold(path, *ways)
@@ -128,12 +160,26 @@ class Same(unittest.TestCase):
                     self.assertEqual(said[key], whole[key])
                 self.assertEqual(len(said["leaks"]), len(whole["leaks"]))
                 for leak, other in zip(said["leaks"], whole["leaks"]):
-                    for key in "definition", "layer", "bytes", "blocks", "steps", "source", "stack", "own_frame", "attribution":
+                    for key in (
+                        "definition",
+                        "layer",
+                        "bytes",
+                        "blocks",
+                        "steps",
+                        "source",
+                        "stack",
+                        "own_frame",
+                        "attribution",
+                    ):
                         self.assertEqual(leak[key], other[key], key)
-                    self.assertAlmostEqual(leak["bytes_per_step"], other["bytes_per_step"], delta=other["bytes_per_step"] / 100)
+                    self.assertAlmostEqual(
+                        leak["bytes_per_step"], other["bytes_per_step"], delta=other["bytes_per_step"] / 100
+                    )
                     self.assertAlmostEqual(leak["first_step"], other["first_step"], delta=2 * -(-leak["steps"] // 256))
-                self.assertEqual({leak["bytes"] for leak in said["given_back"] + said["levels_off"]},
-                                 {leak["bytes"] for leak in whole["given_back"] + whole["levels_off"]})
+                self.assertEqual(
+                    {leak["bytes"] for leak in said["given_back"] + said["levels_off"]},
+                    {leak["bytes"] for leak in whole["given_back"] + whole["levels_off"]},
+                )
                 for options in [], ["--strict"]:
                     self.assertEqual(*(cli.run("check", *options, each).returncode for each in (folded, path)))
 
@@ -146,14 +192,20 @@ class Same(unittest.TestCase):
             recent()
             if number % 2:
                 story.alloc(1024, "train.py:6 in main", "train.py:9 in main")
+
         story.steps(200, step)
         story.teardown()
         self.check_same(story.write("beside.gmt.gz"), {6: 512})
 
     def test_a_leak_that_begins_late(self):
         story = Training()
-        story.steps(200, lambda number: (story.free(story.alloc(4096, "train.py:5 in main")),
-                                         number >= 170 and story.alloc(2048, "train.py:7 in main")))
+        story.steps(
+            200,
+            lambda number: (
+                story.free(story.alloc(4096, "train.py:5 in main")),
+                number >= 170 and story.alloc(2048, "train.py:7 in main"),
+            ),
+        )
         story.teardown()
         self.check_same(story.write("late.gmt.gz"), {7: 2048})
 
@@ -169,6 +221,7 @@ class Same(unittest.TestCase):
                     story.free(pages.pop())
             if number < 40 or number in (55, 90):
                 cache.append(story.alloc(512, "train.py:8 in main"))
+
         story.steps(180, step)
         story.teardown()
         self.check_same(story.write("healthy.gmt.gz"), {})
@@ -181,6 +234,7 @@ class Same(unittest.TestCase):
             recent()
             if number >= 3000 and number % 5 == 0:
                 story.alloc(2048, "train.py:8 in main")
+
         story.steps(5000, step)
         story.teardown()
         path = story.write("many.gmt.gz")
@@ -237,8 +291,11 @@ class Bounds(unittest.TestCase):
                 if line in kept:
                     story.free(kept.pop(line))
                 kept[line] = story.alloc(512 * (1 + number % 7), f"train.py:{line + 1} in main")
+
         story.steps(500, step)
-        rows = [row for row in read_snapshot.read(fold(story.write("sites.gmt.gz"), [])) if row["record"] == "past_curve"]
+        rows = [
+            row for row in read_snapshot.read(fold(story.write("sites.gmt.gz"), [])) if row["record"] == "past_curve"
+        ]
         self.assertLessEqual(len(rows), 32768 + 200)
         samples = {row["step"] for row in rows}
         self.assertGreater(len(samples), 60)
@@ -246,8 +303,13 @@ class Bounds(unittest.TestCase):
 
     def test_curves_that_cannot_be_are_not_judged(self):
         story = Training()
-        story.steps(60, lambda number: (story.free(story.alloc(512, "train.py:4 in main")),
-                                        story.alloc(1024, "train.py:5 in main")))
+        story.steps(
+            60,
+            lambda number: (
+                story.free(story.alloc(512, "train.py:4 in main")),
+                story.alloc(1024, "train.py:5 in main"),
+            ),
+        )
         path = fold(story.write("good.gmt.gz"), [])
         rows = list(read_snapshot.read(path))
         self.assertIsNone(leaks(path)["growth_not_judged"])
@@ -272,11 +334,16 @@ class Bounds(unittest.TestCase):
         counter, curves = less(counter), [less(row) for row in curves]
         self.assertIsNone(leaks(write([counter], curves))["growth_not_judged"])
         for counters, others in (
-                ([], curves), ([{**counter, "marks": 59}], curves), ([{**counter, "stride": 0}], curves),
-                ([{**counter, "stride": top}], curves), ([{**counter, "marks": top}], curves),
-                ([counter], [{**row, "site": 99} for row in curves]), ([counter], [{**row, "step": top - number}
-                                                                                 for number, row in enumerate(curves)]),
-                ([counter], curves[::-1]), ([counter], [{**row, "counter": 7} for row in curves])):
+            ([], curves),
+            ([{**counter, "marks": 59}], curves),
+            ([{**counter, "stride": 0}], curves),
+            ([{**counter, "stride": top}], curves),
+            ([{**counter, "marks": top}], curves),
+            ([counter], [{**row, "site": 99} for row in curves]),
+            ([counter], [{**row, "step": top - number} for number, row in enumerate(curves)]),
+            ([counter], curves[::-1]),
+            ([counter], [{**row, "counter": 7} for row in curves]),
+        ):
             bad = write(counters, others)
             self.assertIn("folded part", leaks(bad)["growth_not_judged"] or "", (counters, others[:2]))
             # A fold of it has none, and does not judge either.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Arenas of libraries are not leaks. No verb judges their content, and every verb says so."""
+
 import json
 import unittest
 
@@ -18,9 +19,11 @@ DOUBT = "blocks inside {}'s arena are not recorded, so leaks there cannot be fou
 
 def grow(story, steps=40, size=4 * MiB, every=4, frames=(JAX, OWN), **fields):
     """An arena that gets a piece every few steps, and keeps all of them."""
+
     def body(number):
         if number % every == 0:
             story.alloc(size, *frames, layer=CUDA, **fields)
+
     story.steps(steps, body)
     return story
 
@@ -44,22 +47,44 @@ class Arenas(unittest.TestCase):
         path = grow(Story()).write("arena.gmt.gz")
         answer = leaks(path)
         self.assertEqual(answer["leaks"], [])
-        self.assertEqual(answer["arenas"], [{
-            "owner": "XLA", "device": 0, "live_bytes": 40 * MiB, "peak_bytes": 40 * MiB, "allocs": 10, "certain": False,
-            "blocks_are_seen": False, "setting": "set XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async"}])
+        self.assertEqual(
+            answer["arenas"],
+            [
+                {
+                    "owner": "XLA",
+                    "device": 0,
+                    "live_bytes": 40 * MiB,
+                    "peak_bytes": 40 * MiB,
+                    "allocs": 10,
+                    "certain": False,
+                    "blocks_are_seen": False,
+                    "setting": "set XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async",
+                }
+            ],
+        )
         code, checks = check(path)
         self.assertEqual(code, 0)
         row = growth_of(checks)
-        self.assertEqual((row["state"], row["text"]), ("skipped", "not judged: " + DOUBT.format("XLA") +
-                                                       "; to record its blocks, set XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async"))
+        self.assertEqual(
+            (row["state"], row["text"]),
+            (
+                "skipped",
+                "not judged: "
+                + DOUBT.format("XLA")
+                + "; to record its blocks, set XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async",
+            ),
+        )
 
     def test_head_leaks_and_check_say_what_is_not_seen_and_the_setting_that_opens_it(self):
         path = grow(Story()).write("arena_text.gmt.gz")
         for verb in "leaks", "report":
             text = cli.run(verb, path).stdout
-            head = text[:text.index("\n\n")]
-            self.assertIn(DOUBT.format("XLA") + " (40.0 MiB on GPU 0); to record its blocks, set "
-                          "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async", head)
+            head = text[: text.index("\n\n")]
+            self.assertIn(
+                DOUBT.format("XLA") + " (40.0 MiB on GPU 0); to record its blocks, set "
+                "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async",
+                head,
+            )
             self.assertIn("Leaks: none found outside of XLA's arena over 40 steps", text)
             self.assertIn("  arena     40.0 MiB on GPU 0 in the arena of XLA", text)
             self.assertNotIn("exit ", text)
@@ -81,6 +106,7 @@ class Arenas(unittest.TestCase):
 
         def body(_number):
             story.alloc(MiB, "/home/me/train.py:40 in keep", "/home/me/train.py:90 in main", layer=CUDA)
+
         story.steps(40, body)
         path = story.write("arena_beside.gmt.gz")
         (leak,) = leaks(path)["leaks"]
@@ -95,11 +121,14 @@ class Arenas(unittest.TestCase):
             for _ in range(3):
                 story.free(story.alloc(MiB, JAX, OWN, layer=CUDA))
             story.alloc(2 * MiB, JAX, "/home/me/train.py:32 in keep", layer=CUDA)
+
         story.steps(40, body)
         path = story.write("arena_platform.gmt.gz")
         answer = leaks(path)
         self.assertEqual(answer["arenas"], [])
-        self.assertEqual([(leak["definition"], leak["bytes_per_step"]) for leak in answer["leaks"]], [("growth", 2 * MiB)])
+        self.assertEqual(
+            [(leak["definition"], leak["bytes_per_step"]) for leak in answer["leaks"]], [("growth", 2 * MiB)]
+        )
         self.assertEqual(check(path)[0], 1)
 
     def test_blocks_of_a_pool_of_the_drivers_are_no_arena_and_those_that_live_at_the_end_no_leak(self):
@@ -109,14 +138,18 @@ class Arenas(unittest.TestCase):
         path = story.write("arena_async.gmt.gz")
         answer = leaks(path)
         self.assertEqual(answer["arenas"], [])
-        self.assertEqual([(leak["definition"], leak["bytes_per_step"]) for leak in answer["leaks"]], [("growth", 4 * MiB)])
+        self.assertEqual(
+            [(leak["definition"], leak["bytes_per_step"]) for leak in answer["leaks"]], [("growth", 4 * MiB)]
+        )
         self.assertEqual([leak["definition"] for leak in leaks(path, "--definition=exit")["leaks"]], ["exit", "exit"])
 
     def test_a_library_whose_functions_have_no_names_is_known_by_its_file(self):
         path = grow(Story(), module=ORT, frames=(OWN,)).write("arena_ort.gmt.gz")
         answer = leaks(path)
-        self.assertEqual([(row["owner"], row["certain"], row["setting"]) for row in answer["arenas"]],
-                         [("ONNX Runtime", False, None)])
+        self.assertEqual(
+            [(row["owner"], row["certain"], row["setting"]) for row in answer["arenas"]],
+            [("ONNX Runtime", False, None)],
+        )
         self.assertEqual(answer["leaks"], [])
         self.assertIn(DOUBT.format("ONNX Runtime"), cli.run("check", path).stdout)
 
@@ -128,13 +161,16 @@ class Arenas(unittest.TestCase):
 
         def body(number):
             story.say(1, 1, 0x10_0100_0000 + number * MiB, MiB, OWN)
+
         story.steps(40, body)
         path = story.write("arena_heap.gmt.gz")
         answer = leaks(path)
         self.assertEqual([(row["owner"], row["blocks_are_seen"]) for row in answer["arenas"]], [("CuPy", True)])
         # The array that lives at the end is none of exit.
-        self.assertEqual([(leak["definition"], leak["layer"], leak["bytes_per_step"]) for leak in answer["leaks"]],
-                         [("growth", "custom", MiB)])
+        self.assertEqual(
+            [(leak["definition"], leak["layer"], leak["bytes_per_step"]) for leak in answer["leaks"]],
+            [("growth", "custom", MiB)],
+        )
         text = cli.run("leaks", path).stdout
         self.assertNotIn("are not seen", text)
         self.assertIn("its blocks are judged as blocks of the heap of that name", text)

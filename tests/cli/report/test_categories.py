@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Categories of a recording with marks of parameters, gradients and buffers: which blocks have which, and until when."""
+
 import unittest
 
 import cli
@@ -18,7 +19,11 @@ class Told(Story):
 
 def live(path, *arguments):
     """Bytes at the end by category."""
-    (table,) = [table["rows"] for table in cli.report(path, "--by", "category", *arguments)["tables"] if table["by"] == "category"]
+    (table,) = [
+        table["rows"]
+        for table in cli.report(path, "--by", "category", *arguments)["tables"]
+        if table["by"] == "category"
+    ]
     return {row["name"]: row["live_bytes"] for row in table if row["live_bytes"]}
 
 
@@ -29,8 +34,16 @@ class Roles(unittest.TestCase):
             story.tell(kind, story.alloc((line + 1) * MiB, f"/home/me/a.py:{line + 1} in make"))
         story.tell(ROLES)
         story.alloc(16 * MiB, "/home/me/a.py:9 in other")
-        self.assertEqual(live(story.write("each.gmt.gz")), {
-            "parameters": MiB, "gradients": 2 * MiB, "optimizer state": 3 * MiB, "buffers": 4 * MiB, "other": 16 * MiB})
+        self.assertEqual(
+            live(story.write("each.gmt.gz")),
+            {
+                "parameters": MiB,
+                "gradients": 2 * MiB,
+                "optimizer state": 3 * MiB,
+                "buffers": 4 * MiB,
+                "other": 16 * MiB,
+            },
+        )
 
     def test_half_of_what_a_stack_holds_must_have_been_named(self):
         for named, category in (5, "parameters"), (4, "other"):
@@ -77,6 +90,7 @@ class Roles(unittest.TestCase):
             blocks = [story.alloc(MiB, back, "/home/me/a.py:2 in train") for _ in range(4)]
             for block in blocks[keep:]:
                 story.free(block)
+
         story.steps(8, step)
         (table,) = cli.report(story.write(name), "--by", "category")["tables"]
         return {row["name"]: row["allocs"] for row in table["rows"]}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """diff: every row and every sum equals a replay that shares no code with it; a mistake is one clear line."""
+
 import collections
 import json
 import os
@@ -30,8 +31,9 @@ def own_names(path):
     names = {}
     for row in rows:
         if row["record"] == "frames":
-            code = next(code for code in (frames[item >> 1] for item in row["items"])
-                        if b"-packages/" not in code["file"])
+            code = next(
+                code for code in (frames[item >> 1] for item in row["items"]) if b"-packages/" not in code["file"]
+            )
             names[row["id"]] = code["file"].decode().removeprefix(directory) + ":" + code["function"].decode()
     return names
 
@@ -42,9 +44,14 @@ def truth(path):
     names, rows = own_names(path), collections.defaultdict(collections.Counter)
     for (layer, device, _space, _stack, frames), totals in sites.items():
         row = rows[(layer, device), names[frames]]
-        for name, key in (("peak_bytes", "peak_bytes"), ("live_bytes", "live_bytes"), ("allocs", "alloc_count"),
-                          ("live_blocks", "live_blocks"), ("total_bytes", "total_alloc_bytes"),
-                          ("frees", "free_count")):
+        for name, key in (
+            ("peak_bytes", "peak_bytes"),
+            ("live_bytes", "live_bytes"),
+            ("allocs", "alloc_count"),
+            ("live_blocks", "live_blocks"),
+            ("total_bytes", "total_alloc_bytes"),
+            ("frees", "free_count"),
+        ):
             row[name] += totals[key]
     return accounts, rows
 
@@ -58,18 +65,36 @@ def story(name, allocs, file="/home/me/train.py", device=0, **process):
     functions = sorted({function for function, _, _ in allocs})
     places = sorted({(function, line) for function, line, _ in allocs})
     codes = [{"id": 1, "function": "main", "file": file}] + [
-        {"id": functions.index(function) + 2, "function": function.partition("@")[0],
-         "file": f"/home/me/{function.partition('@')[2]}" if "@" in function else file}
-        for function in functions]
+        {
+            "id": functions.index(function) + 2,
+            "function": function.partition("@")[0],
+            "file": f"/home/me/{function.partition('@')[2]}" if "@" in function else file,
+        }
+        for function in functions
+    ]
     frames = [{"id": 1, "code": 1, "line": 99}] + [
-        {"id": i + 2, "code": functions.index(function) + 2, "line": line}
-        for i, (function, line) in enumerate(places)]
-    events = [{**w.EVENT, "stamp": 2000 + i, "device": device, "address": 4096 * i + 4096,
-               "size_bytes": size, "frames": places.index((function, line)) + 1}
-              for i, (function, line, size) in enumerate(allocs)]
-    w.write(cli.place(name), w.process(**process), w.block("code", *codes), w.block("frame", *frames),
-            w.block("frames", *({"id": i + 1, "items": [2 * (i + 2), 3]} for i in range(len(places)))),
-            w.block("event", *events), w.end(len(events)))
+        {"id": i + 2, "code": functions.index(function) + 2, "line": line} for i, (function, line) in enumerate(places)
+    ]
+    events = [
+        {
+            **w.EVENT,
+            "stamp": 2000 + i,
+            "device": device,
+            "address": 4096 * i + 4096,
+            "size_bytes": size,
+            "frames": places.index((function, line)) + 1,
+        }
+        for i, (function, line, size) in enumerate(allocs)
+    ]
+    w.write(
+        cli.place(name),
+        w.process(**process),
+        w.block("code", *codes),
+        w.block("frame", *frames),
+        w.block("frames", *({"id": i + 1, "items": [2 * (i + 2), 3]} for i in range(len(places)))),
+        w.block("event", *events),
+        w.end(len(events)),
+    )
     return cli.place(name)
 
 
@@ -79,8 +104,9 @@ class Numbers(unittest.TestCase):
         key = KEYS[result["sort"]]
         for account in result["accounts"]:
             rows, hidden = account["rows"], account["hidden"]
-            self.assertEqual(sum(row[key]["difference"] for row in rows) + hidden["difference"],
-                             account[key]["difference"])
+            self.assertEqual(
+                sum(row[key]["difference"] for row in rows) + hidden["difference"], account[key]["difference"]
+            )
             self.assertEqual(len(rows) + hidden["rows"], sum(account["changes"].values()))
             for name in ("peak_bytes", "peak_blocks", "live_bytes", "live_blocks", "total_bytes", "allocs", "frees"):
                 pair = account[name]
@@ -122,9 +148,18 @@ class Numbers(unittest.TestCase):
             result = diff(base, new, f"--by={by}")
             for side, path in ("base", base), ("new", new):
                 (table,) = [table["rows"] for table in cli.report(path, "--by", by)["tables"] if table["by"] == by]
-                expected = {(where(row), row["name"] or ""): row["peak_bytes"] for row in table if row["layer"] != "driver"}
-                found = {(where(account), row["site"]): row["peak_bytes"][side] for account in result["accounts"] for row in account["rows"]}
-                self.assertEqual({key: size for key, size in found.items() if size}, {key: size for key, size in expected.items() if size})
+                expected = {
+                    (where(row), row["name"] or ""): row["peak_bytes"] for row in table if row["layer"] != "driver"
+                }
+                found = {
+                    (where(account), row["site"]): row["peak_bytes"][side]
+                    for account in result["accounts"]
+                    for row in account["rows"]
+                }
+                self.assertEqual(
+                    {key: size for key, size in found.items() if size},
+                    {key: size for key, size in expected.items() if size},
+                )
 
     def test_stacks_of_one_function_are_told_apart(self):
         base, new = (cli.make(f"apart{seed}.gmt.gz", seed=seed, events=3000) for seed in (1, 2))
@@ -144,10 +179,16 @@ class Numbers(unittest.TestCase):
         base = story("base.gmt.gz", [("gone", 1, 10), ("less", 2, 10), ("more", 3, 10), ("same", 4, 10)])
         new = story("new.gmt.gz", [("added", 1, 5), ("less", 2, 3), ("more", 3, 10), ("more", 3, 1), ("same", 4, 10)])
         (account,) = diff(base, new)["accounts"]
-        self.assertEqual([(row["site"], row["change"], row["peak_bytes"]["difference"]) for row in account["rows"]],
-                         [("train.py:gone", "gone", -10), ("train.py:less", "shrunk", -7),
-                          ("train.py:added", "new", 5), ("train.py:more", "grown", 1),
-                          ("train.py:same", "unchanged", 0)])
+        self.assertEqual(
+            [(row["site"], row["change"], row["peak_bytes"]["difference"]) for row in account["rows"]],
+            [
+                ("train.py:gone", "gone", -10),
+                ("train.py:less", "shrunk", -7),
+                ("train.py:added", "new", 5),
+                ("train.py:more", "grown", 1),
+                ("train.py:same", "unchanged", 0),
+            ],
+        )
         self.assertEqual(account["changes"], {"new": 1, "gone": 1, "grown": 1, "shrunk": 1, "unchanged": 1})
         self.assertEqual(account["peak_bytes"], {"base": 40, "new": 29, "difference": -11})
 
@@ -156,17 +197,25 @@ class Numbers(unittest.TestCase):
         self.assertFalse(diff(base, new)["differs"])
         self.assertFalse(diff(base, new, "--by=stack")["differs"])
         rows = diff(base, new, "--by=line")["accounts"][0]["rows"]
-        self.assertEqual({(row["site"], row["change"]) for row in rows},
-                         {("train.py:10 in f", "gone"), ("train.py:17 in f", "new")})
+        self.assertEqual(
+            {(row["site"], row["change"]) for row in rows}, {("train.py:10 in f", "gone"), ("train.py:17 in f", "new")}
+        )
 
     def test_a_file_that_moved_to_another_folder_is_still_the_same(self):
         base = story("a.gmt.gz", [("make", 5, 4 * MIB), ("gone", 9, MIB)])
         new = story("b.gmt.gz", [("make", 7, 6 * MIB), ("added", 9, MIB)], file="/home/me/pkg/train.py")
         (account,) = diff(base, new)["accounts"]
-        self.assertEqual({(row["change"], row["site"], row.get("moved_from"), row["peak_bytes"]["difference"])
-                          for row in account["rows"]},
-                         {("grown", "pkg/train.py:make", "train.py:make", 2 * MIB), ("gone", "train.py:gone", None, -MIB),
-                          ("new", "pkg/train.py:added", None, MIB)})
+        self.assertEqual(
+            {
+                (row["change"], row["site"], row.get("moved_from"), row["peak_bytes"]["difference"])
+                for row in account["rows"]
+            },
+            {
+                ("grown", "pkg/train.py:make", "train.py:make", 2 * MIB),
+                ("gone", "train.py:gone", None, -MIB),
+                ("new", "pkg/train.py:added", None, MIB),
+            },
+        )
         self.assertIn("pkg/train.py:make  (was train.py:make)", cli.run("diff", base, new).stdout)
 
     def test_a_file_that_moved_is_not_guessed_where_two_could_be_it(self):
@@ -188,12 +237,19 @@ class Numbers(unittest.TestCase):
         base = story("home.gmt.gz", [("f", 10, 64)])
         renamed = cli.place("moved.gmt.gz")
         rows = list(read_snapshot.read(base))
-        files = [{**row, "file": row["file"].replace(b"/home/me", b"/builds/7/me")} for row in rows
-                 if row["record"] == "code"]
+        files = [
+            {**row, "file": row["file"].replace(b"/home/me", b"/builds/7/me")}
+            for row in rows
+            if row["record"] == "code"
+        ]
         self.assertIn(b"/builds/7/me/train.py", {row["file"] for row in files})
-        w.write(renamed, w.process(directory="/builds/7/me"), w.block("code", *files),
-                *(w.block(kind, *[row for row in rows if row["record"] == kind])
-                  for kind in ("frame", "frames", "event")), w.end(1))
+        w.write(
+            renamed,
+            w.process(directory="/builds/7/me"),
+            w.block("code", *files),
+            *(w.block(kind, *[row for row in rows if row["record"] == kind]) for kind in ("frame", "frames", "event")),
+            w.end(1),
+        )
         result = diff(base, renamed)
         self.assertEqual((result["differs"], result["warnings"]), (False, []))
 
@@ -204,8 +260,11 @@ class Said(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.base = story("said1.gmt.gz", [("f", 1, 8 * MIB), ("g", 2, 1000), ("h", 3, 500), ("i", 4, 24)])
-        cls.new = story("said2.gmt.gz", [("f", 1, 9 * MIB + MIB // 2), ("g", 2, 900), ("h", 3, 500), ("i", 4, 24)],
-                        start_time_ns=10**18 + 1)
+        cls.new = story(
+            "said2.gmt.gz",
+            [("f", 1, 9 * MIB + MIB // 2), ("g", 2, 900), ("h", 3, 500), ("i", 4, 24)],
+            start_time_ns=10**18 + 1,
+        )
 
     def text(self, *arguments, code=0):
         done = cli.run("diff", *arguments, self.base, self.new)
@@ -247,15 +306,32 @@ class Said(unittest.TestCase):
         other = cli.place("other.gmt.gz")
         option, device = {"key": "depth", "value": "9"}, {"ordinal": 0, "name": "B", "total_bytes": 2 << 30}
         event = {**w.EVENT, "stamp": 2000, "address": 4096, "size_bytes": 1}
-        w.write(cli.place("one.gmt.gz"), w.process(), w.block("option", {**option, "value": "128"}),
-                w.block("device", {**device, "name": "A"}), w.block("event", event), w.end(1))
-        w.write(other, w.process(command=b"prog\0--fast\0", rank=3, shim_version="9", directory="/srv/you",
-                                 start_time_ns=5), w.block("option", option), w.block("device", device),
-                w.block("event", *({**event, "address": 4096 * i, "stamp": 2000 + i} for i in range(1, 9))))
+        w.write(
+            cli.place("one.gmt.gz"),
+            w.process(),
+            w.block("option", {**option, "value": "128"}),
+            w.block("device", {**device, "name": "A"}),
+            w.block("event", event),
+            w.end(1),
+        )
+        w.write(
+            other,
+            w.process(command=b"prog\0--fast\0", rank=3, shim_version="9", directory="/srv/you", start_time_ns=5),
+            w.block("option", option),
+            w.block("device", device),
+            w.block("event", *({**event, "address": 4096 * i, "stamp": 2000 + i} for i in range(1, 9))),
+        )
         result = diff(cli.place("one.gmt.gz"), other)
-        for words in ("new recording is incomplete", "first difference is `arg` and `--fast`",
-                      "depth is `128` and `9`", "GPU 0 differs", "ranks differ: -1 and 3", "recorders differ",
-                      "check the order", "1 and 8 events"):
+        for words in (
+            "new recording is incomplete",
+            "first difference is `arg` and `--fast`",
+            "depth is `128` and `9`",
+            "GPU 0 differs",
+            "ranks differ: -1 and 3",
+            "recorders differ",
+            "check the order",
+            "1 and 8 events",
+        ):
             self.assertEqual(sum(words in doubt for doubt in result["warnings"]), 1, (words, result["warnings"]))
         text = cli.run("diff", cli.place("one.gmt.gz"), other).stdout
         self.assertEqual(text.count("\nwarning: "), len(result["warnings"]))
@@ -265,7 +341,10 @@ class Said(unittest.TestCase):
         left = story("here.gmt.gz", [("f", 1, 64)], directory="/home/me")
         right = story("there.gmt.gz", [("f", 1, 64)], directory="/home")
         result = diff(left, right)
-        self.assertEqual([(row["site"], row["moved_from"]) for row in result["accounts"][0]["rows"]], [("me/train.py:f", "train.py:f")])
+        self.assertEqual(
+            [(row["site"], row["moved_from"]) for row in result["accounts"][0]["rows"]],
+            [("me/train.py:f", "train.py:f")],
+        )
         self.assertEqual(result["warnings"], [])
         result = diff(left, right, "--by", "stack")
         self.assertEqual({row["site"] for row in result["accounts"][0]["rows"]}, {"train.py:f", "me/train.py:f"})
@@ -317,7 +396,7 @@ class Mistakes(unittest.TestCase):
         with open(cli.make("whole.gmt.gz", events=2000), "rb") as file:
             data = file.read()
         with open(cut, "wb") as file:
-            file.write(data[:len(data) // 2])
+            file.write(data[: len(data) // 2])
         for arguments, code in ([], 0), (["--exit-code"], 1), (["--strict"], 4), (["--strict", "--exit-code"], 4):
             for pair in (cut, self.good), (self.good, cut):
                 done = cli.run("diff", *arguments, *pair)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Custom heaps in reports, tables, diffs and verdicts: next to the other layers, never added to them."""
+
 import json
 import unittest
 
@@ -23,18 +24,27 @@ class Reports(unittest.TestCase):
 
     def test_each_heap_has_its_size_what_it_holds_and_a_peak_of_its_own(self):
         keys = "device", "size_bytes", "live_bytes", "free_bytes", "peak_bytes", "live_blocks", "source", "heaps"
-        self.assertEqual({name: tuple(row[key] for key in keys) for name, row in self.heaps.items()}, {
-            "caches": (0, 32 * MiB, 1280 * KiB, 32 * MiB - 1280 * KiB, MiB + 1280 * KiB, 20, "program", 1),
-            "staging": (None, MiB, 5000, MiB - 5000, 5000, 1, "program", 1),
-            None: (0, None, 100, None, 100, 1, None, 1)})
+        self.assertEqual(
+            {name: tuple(row[key] for key in keys) for name, row in self.heaps.items()},
+            {
+                "caches": (0, 32 * MiB, 1280 * KiB, 32 * MiB - 1280 * KiB, MiB + 1280 * KiB, 20, "program", 1),
+                "staging": (None, MiB, 5000, MiB - 5000, 5000, 1, "program", 1),
+                None: (0, None, 100, None, 100, 1, None, 1),
+            },
+        )
         self.assertEqual([row["name"] for row in self.report["heaps"]], ["caches", "staging", None])
 
     def test_the_sites_of_a_heap_sum_to_its_peak(self):
         for row in self.heaps.values():
             self.assertEqual(sum(site["peak_bytes"] for site in row["sites"]), row["peak_bytes"])
             self.assertEqual(sum(site["live_bytes"] for site in row["sites"]), row["live_bytes"])
-        self.assertEqual([(site["stack"][site["own_frame"]]["function"], site["peak_bytes"])
-                          for site in self.heaps["caches"]["sites"]], [("keep", 1280 * KiB), ("step", MiB)])
+        self.assertEqual(
+            [
+                (site["stack"][site["own_frame"]]["function"], site["peak_bytes"])
+                for site in self.heaps["caches"]["sites"]
+            ],
+            [("keep", 1280 * KiB), ("step", MiB)],
+        )
 
     def test_the_layer_is_beside_cudas_and_never_added_to_it(self):
         layers = {row["layer"]: row for row in self.report["devices"][0]["layers"]}
@@ -47,13 +57,18 @@ class Reports(unittest.TestCase):
 
     def test_a_heaps_growth_is_a_leak_with_its_name_and_check_fails_on_it(self):
         (leak,) = [row for row in self.report["leaks"] if row["definition"] == "growth"]
-        self.assertEqual((leak["layer"], leak["space"], leak["heap"], leak["bytes_per_step"], leak["steps_to_oom"]),
-                         ("custom", "heap", "caches", 64 * KiB, None))
+        self.assertEqual(
+            (leak["layer"], leak["space"], leak["heap"], leak["bytes_per_step"], leak["steps_to_oom"]),
+            ("custom", "heap", "caches", 64 * KiB, None),
+        )
         text = cli.run("leaks", self.path).stdout
         self.assertIn("[custom, GPU 0, heap caches]", text)
         self.assertIn("are not returned to it", text)
-        for more, code in (("--max-growth=63KiB/step",), 1), (("--max-growth=64KiB/step", "--max-peak=custom=3MiB"), 0), \
-                (("--max-growth=64KiB/step", "--max-peak=custom=2MiB"), 1):
+        for more, code in (
+            (("--max-growth=63KiB/step",), 1),
+            (("--max-growth=64KiB/step", "--max-peak=custom=3MiB"), 0),
+            (("--max-growth=64KiB/step", "--max-peak=custom=2MiB"), 1),
+        ):
             self.assertEqual(cli.run("check", "--max-leaked=1GiB", *more, self.path).returncode, code, more)
 
     def test_a_pool_that_gets_all_of_it_back_has_no_growth(self):
@@ -67,7 +82,7 @@ class Reports(unittest.TestCase):
     def test_the_text_has_a_paragraph_of_them(self):
         text = cli.run("report", self.path).stdout
         start = text.index("The program's own heaps")
-        lines = text[start:text.index("\n\n", start)].splitlines()
+        lines = text[start : text.index("\n\n", start)].splitlines()
         self.assertRegex(lines[2], r"^ +32\.0 MiB +1\.25 MiB +30\.8 MiB +20 +2\.25 MiB .* caches, GPU 0$")
         self.assertRegex(lines[3], r"^ +1\.25 MiB +55\.6 % +20 x  serve.py:32 in keep")
         self.assertRegex(lines[5], r"staging, host$")
@@ -76,11 +91,19 @@ class Reports(unittest.TestCase):
 
     def test_tables_and_diffs_know_the_layer(self):
         (table,) = answer("report", "--by=line", self.path)["tables"]
-        self.assertEqual({row["frame"]["function"]: row["peak_bytes"] for row in table["rows"] if row["layer"] == "custom"
-                          and row["device"] == 0}, {"keep": 1280 * KiB, "step": MiB, "open_pool": 100})
+        self.assertEqual(
+            {
+                row["frame"]["function"]: row["peak_bytes"]
+                for row in table["rows"]
+                if row["layer"] == "custom" and row["device"] == 0
+            },
+            {"keep": 1280 * KiB, "step": MiB, "open_pool": 100},
+        )
         other = serve(leak=128 * KiB).write("heaps-other.gmt.gz")
-        self.assertRegex(cli.run("diff", self.path, other).stdout,
-                         r"\+1\.25 MiB +1\.25 MiB +2\.50 MiB +20 -> 20 +grown +serve.py:keep")
+        self.assertRegex(
+            cli.run("diff", self.path, other).stdout,
+            r"\+1\.25 MiB +1\.25 MiB +2\.50 MiB +20 -> 20 +grown +serve.py:keep",
+        )
 
 
 class DamagedRecordings(unittest.TestCase):
@@ -97,8 +120,9 @@ class DamagedRecordings(unittest.TestCase):
         report = answer("report", story.write("heaps-odd.gmt.gz"))
         (heap,) = report["heaps"]
         self.assertEqual((heap["name"], heap["live_bytes"], heap["size_bytes"]), (None, 40, None))
-        self.assertEqual({key: value for key, value in report["anomalies"].items() if value},
-                         {"unknown_frees": 1, "missed_frees": 1})
+        self.assertEqual(
+            {key: value for key, value in report["anomalies"].items() if value}, {"unknown_frees": 1, "missed_frees": 1}
+        )
 
 
 if __name__ == "__main__":

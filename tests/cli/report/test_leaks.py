@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """leaks: a training with known leaks, in text and JSON; options; a mistake is one clear line."""
+
 import json
 import os
 import unittest
@@ -11,13 +12,42 @@ import write_snapshot as w
 
 GOLDEN = os.path.join(cli.TESTS, "golden")
 EXPECTED = os.path.join(cli.TESTS, "cli", "expected")
-KEYS = {"definition", "layer", "device", "space", "bytes", "blocks", "bytes_per_step", "confidence", "ground", "source",
-        "steps", "first_step", "steps_to_oom", "attribution", "rose_most", "followers", "phase", "heap", "category", "owner", "hint", "own_frame", "stack", "stacks",
-        "freed"}
+KEYS = {
+    "definition",
+    "layer",
+    "device",
+    "space",
+    "bytes",
+    "blocks",
+    "bytes_per_step",
+    "confidence",
+    "ground",
+    "source",
+    "steps",
+    "first_step",
+    "steps_to_oom",
+    "attribution",
+    "rose_most",
+    "followers",
+    "phase",
+    "heap",
+    "category",
+    "owner",
+    "hint",
+    "own_frame",
+    "stack",
+    "stacks",
+    "freed",
+}
 MIB = 1 << 20
 TORCH = "/env/lib/python3.11/site-packages/torch"
-CODES = [("<module>", "/home/me/train.py"), ("train", "/home/me/train.py"), ("evaluate", "/home/me/train.py"),
-         ("relu", TORCH + "/nn/functional.py"), ("Buffer.grow", "/home/me/buffer.py")]
+CODES = [
+    ("<module>", "/home/me/train.py"),
+    ("train", "/home/me/train.py"),
+    ("evaluate", "/home/me/train.py"),
+    ("relu", TORCH + "/nn/functional.py"),
+    ("Buffer.grow", "/home/me/buffer.py"),
+]
 
 
 class Training:
@@ -43,14 +73,32 @@ class Training:
 
     def put(self, size, **more):
         self.next_address += 16 * MIB
-        row = {**w.EVENT, "stamp": self.tick(), "layer": Layer.TORCH, "device": 0, "api": 1,
-               "address": self.next_address, "size_bytes": size, **more}
+        row = {
+            **w.EVENT,
+            "stamp": self.tick(),
+            "layer": Layer.TORCH,
+            "device": 0,
+            "api": 1,
+            "address": self.next_address,
+            "size_bytes": size,
+            **more,
+        }
         self.add(row)
         return self.next_address
 
     def take(self, address, size):
-        self.add({**w.EVENT, "stamp": self.tick(), "kind": Kind.FREE, "layer": Layer.TORCH, "device": 0, "api": 1,
-                  "address": address, "size_bytes": size})
+        self.add(
+            {
+                **w.EVENT,
+                "stamp": self.tick(),
+                "kind": Kind.FREE,
+                "layer": Layer.TORCH,
+                "device": 0,
+                "api": 1,
+                "address": address,
+                "size_bytes": size,
+            }
+        )
 
     def add(self, row):
         """PyTorch's totals are written as what they differ by from those before and this block; reserved once."""
@@ -64,23 +112,43 @@ class Training:
     def write(self, name, end=True):
         codes = [{"id": i + 1, "function": function, "file": file} for i, (function, file) in enumerate(CODES)]
         frames = [{"id": i + 1, "code": i + 1, "line": 10 * (i + 1)} for i in range(len(CODES))]
-        stacks = [{"id": 1, "items": [4, 3]}, {"id": 2, "items": [8, 4, 3]}, {"id": 3, "items": [8, 6, 3]},
-                  {"id": 4, "items": [10, 4, 3]}]
+        stacks = [
+            {"id": 1, "items": [4, 3]},
+            {"id": 2, "items": [8, 4, 3]},
+            {"id": 3, "items": [8, 6, 3]},
+            {"id": 4, "items": [10, 4, 3]},
+        ]
         path = cli.place(name)
-        w.write(path,
-                w.process(command=b"python\0train.py\0", start_time_ns=1700000000 * 10**9, start_stamp=10**6,
-                          directory="/home/me", host="node7"),
-                w.block("option", {"key": "stacks", "value": "python"}),
-                w.block("clock", {"stamp": 10**6, "monotonic_ns": 10**9, "realtime_ns": 1700000000 * 10**9},
-                        {"stamp": 2 * 10**6, "monotonic_ns": 2 * 10**9, "realtime_ns": 1700000001 * 10**9}),
-                w.block("device", {"ordinal": 0, "name": "NVIDIA H100", "uuid": "GPU-1", "total_bytes": 64 * MIB}),
-                w.block("thread", {"id": 1, "tid": 7, "name": "python"}),
-                w.block("api", {"id": 1, "name": "reportMemoryUsageToProfiler", "library": "c10"},
-                        {"id": 2, "name": "cuMemAlloc_v2", "library": "cuda"}),
-                w.block("code", *codes), w.block("frame", *frames), w.block("frames", *stacks),
-                w.block("name", {"id": 1, "text": "evaluation"}), w.block("mark", *self.marks),
-                w.block("event", *self.events),
-                *([w.end(len(self.events), self.stamp + 1000)] if end else []))
+        w.write(
+            path,
+            w.process(
+                command=b"python\0train.py\0",
+                start_time_ns=1700000000 * 10**9,
+                start_stamp=10**6,
+                directory="/home/me",
+                host="node7",
+            ),
+            w.block("option", {"key": "stacks", "value": "python"}),
+            w.block(
+                "clock",
+                {"stamp": 10**6, "monotonic_ns": 10**9, "realtime_ns": 1700000000 * 10**9},
+                {"stamp": 2 * 10**6, "monotonic_ns": 2 * 10**9, "realtime_ns": 1700000001 * 10**9},
+            ),
+            w.block("device", {"ordinal": 0, "name": "NVIDIA H100", "uuid": "GPU-1", "total_bytes": 64 * MIB}),
+            w.block("thread", {"id": 1, "tid": 7, "name": "python"}),
+            w.block(
+                "api",
+                {"id": 1, "name": "reportMemoryUsageToProfiler", "library": "c10"},
+                {"id": 2, "name": "cuMemAlloc_v2", "library": "cuda"},
+            ),
+            w.block("code", *codes),
+            w.block("frame", *frames),
+            w.block("frames", *stacks),
+            w.block("name", {"id": 1, "text": "evaluation"}),
+            w.block("mark", *self.marks),
+            w.block("event", *self.events),
+            *([w.end(len(self.events), self.stamp + 1000)] if end else []),
+        )
         return path
 
 
@@ -147,11 +215,19 @@ class Leaks(unittest.TestCase):
         story.steps(20, step)
         path = story.write("two.gmt.gz")
         (row,) = leaks(path)["leaks"]
-        self.assertEqual([(stack["bytes"], stack["blocks"], stack["stack"][1]["function"]) for stack in row["stacks"]],
-                         [(20 * 5120, 20, "large"), (20 * 1024, 20, "small")])
+        self.assertEqual(
+            [(stack["bytes"], stack["blocks"], stack["stack"][1]["function"]) for stack in row["stacks"]],
+            [(20 * 5120, 20, "large"), (20 * 1024, 20, "small")],
+        )
         text = cli.run("leaks", path).stdout
-        self.assertIn("100 KiB in 20 blocks allocated here:\n            > two.py:3 in make\n              two.py:6 in large", text)
-        self.assertIn("20.0 KiB in 20 blocks allocated here:\n            > two.py:3 in make\n              two.py:5 in small", text)
+        self.assertIn(
+            "100 KiB in 20 blocks allocated here:\n            > two.py:3 in make\n              two.py:6 in large",
+            text,
+        )
+        self.assertIn(
+            "20.0 KiB in 20 blocks allocated here:\n            > two.py:3 in make\n              two.py:5 in small",
+            text,
+        )
 
     def test_a_recording_of_nothing_has_none_and_says_why_growth_was_not_judged(self):
         w.write(cli.place("nothing.gmt.gz"), w.process(), w.end(0))
@@ -160,8 +236,22 @@ class Leaks(unittest.TestCase):
     def test_every_finding_has_the_documented_keys(self):
         answer = leaks(self.path)
         self.assertEqual(answer["schema"], "gpumemtrace.leaks/2")
-        self.assertEqual(set(answer), {"schema", "file", "complete", "leaks", "cached", "arenas", "given_back", "levels_off",
-                                       "growth_not_judged", "phases_not_judged", "end_not_judged"})
+        self.assertEqual(
+            set(answer),
+            {
+                "schema",
+                "file",
+                "complete",
+                "leaks",
+                "cached",
+                "arenas",
+                "given_back",
+                "levels_off",
+                "growth_not_judged",
+                "phases_not_judged",
+                "end_not_judged",
+            },
+        )
         with open(os.path.join(cli.SOURCE, "docs", "internals", "report-json-analyses.md"), encoding="utf-8") as file:
             documented = file.read()
         for row in answer["leaks"]:
@@ -268,7 +358,7 @@ class Leaks(unittest.TestCase):
         with open(self.path, "rb") as file:
             content = file.read()
         with open(cli.place("damaged.gmt.gz"), "wb") as file:
-            file.write(content[:len(content) * 9 // 10])
+            file.write(content[: len(content) * 9 // 10])
         done = cli.run("leaks", "damaged.gmt.gz")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("Leaks: ", done.stdout)
@@ -280,8 +370,9 @@ class Leaks(unittest.TestCase):
         self.assertEqual([row["name"] for row in report["phases"]], ["epoch", "range"] * 2)
         self.assertEqual(len(report["ooms"]), 1)
         growth = report["leaks"][0]
-        self.assertEqual((growth["definition"], growth["bytes_per_step"], growth["source"]),
-                         ("growth", 2048, "optimizer"))
+        self.assertEqual(
+            (growth["definition"], growth["bytes_per_step"], growth["source"]), ("growth", 2048, "optimizer")
+        )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The ledger of a device: its lines add up to what the device says is in use."""
+
 import os
 import unittest
 
@@ -34,14 +35,36 @@ class LedgerTest(unittest.TestCase):
         story.cuda(10, Space.POOL)
         story.cuda(1000, Space.MANAGED)
         story.cuda(500, Space.IPC, Layer.IMPORTED)
-        story.ask(200, DRIVER | POOLS | GRAPHS | PROCESSES, pool_reserved_bytes=32, pool_used_bytes=10,
-                  graph_reserved_bytes=2, process_bytes=160, others_bytes=30)
+        story.ask(
+            200,
+            DRIVER | POOLS | GRAPHS | PROCESSES,
+            pool_reserved_bytes=32,
+            pool_used_bytes=10,
+            graph_reserved_bytes=2,
+            process_bytes=160,
+            others_bytes=30,
+        )
         row = story.report()
-        self.assertEqual(amounts(row), {
-            "contexts": 50, "modules": 7, "device": 20, "array": 3, "vmm": 40, "pool_used": 10, "pool_cached": 22,
-            "graph_cached": 2, "runtime": 6, "other_processes": 30, "unexplained": 10})
-        self.assertEqual((row["used_bytes"], row["total_bytes"], row["managed_bytes"], row["imported_bytes"]),
-                         (200 * MiB, 1000 * MiB, 1000 * MiB, 500 * MiB))
+        self.assertEqual(
+            amounts(row),
+            {
+                "contexts": 50,
+                "modules": 7,
+                "device": 20,
+                "array": 3,
+                "vmm": 40,
+                "pool_used": 10,
+                "pool_cached": 22,
+                "graph_cached": 2,
+                "runtime": 6,
+                "other_processes": 30,
+                "unexplained": 10,
+            },
+        )
+        self.assertEqual(
+            (row["used_bytes"], row["total_bytes"], row["managed_bytes"], row["imported_bytes"]),
+            (200 * MiB, 1000 * MiB, 1000 * MiB, 500 * MiB),
+        )
         self.assertEqual(known(row), set(LEDGER_LINES) - {"torch_live", "torch_cached", "torch_rounding"})
         text = cli.run("report", cli.place("ledger.gmt.gz")).stdout
         self.assertRegex(text, r"in use, as the device reports +200 MiB +200 MiB\n")
@@ -105,8 +128,10 @@ class LedgerTest(unittest.TestCase):
         story.free(story.cuda(100, Space.POOL))
         story.ask(137, everything, pool_reserved_bytes=32, process_bytes=37, others_bytes=100)
         row = story.report()
-        self.assertEqual((row["used_bytes"], amounts(row)), (137 * MiB, {
-            "contexts": 5, "pool_used": 1, "pool_cached": 31, "other_processes": 100}))
+        self.assertEqual(
+            (row["used_bytes"], amounts(row)),
+            (137 * MiB, {"contexts": 5, "pool_used": 1, "pool_cached": 31, "other_processes": 100}),
+        )
         peak = row["at_peak"]
         self.assertEqual((peak["asked_at_ns"], amounts(peak)), (None, {"contexts": 5, "pool_used": 101}))
         self.assertEqual(known(peak) & {"pool_cached", "runtime", "other_processes", "unexplained"}, set())
@@ -117,7 +142,9 @@ class LedgerTest(unittest.TestCase):
         folded = cli.place("ledger-folded.gmt.gz")
         self.assertEqual(cli.run("fold", "--force", "-o", folded, cli.place("ledger.gmt.gz")).returncode, 0)
         (row,) = cli.report(folded)["ledger"]
-        self.assertEqual((row["at_peak"]["asked_at_ns"], amounts(row["at_peak"])), (None, {"contexts": 5, "pool_used": 101}))
+        self.assertEqual(
+            (row["at_peak"]["asked_at_ns"], amounts(row["at_peak"])), (None, {"contexts": 5, "pool_used": 101})
+        )
 
     def test_driver_nvml_and_pools_are_of_one_answer(self):
         story = Ledger()
@@ -132,7 +159,9 @@ class LedgerTest(unittest.TestCase):
         story.cuda(10, Space.POOL)
         story.ask(340, DRIVER | POOLS | PROCESSES, pool_reserved_bytes=32, process_bytes=40, others_bytes=300)
         story.ask(340)
-        self.assertEqual(amounts(story.report()), {"pool_used": 10, "pool_cached": 22, "runtime": 8, "other_processes": 300})
+        self.assertEqual(
+            amounts(story.report()), {"pool_used": 10, "pool_cached": 22, "runtime": 8, "other_processes": 300}
+        )
 
     def test_what_nvml_says_too_late_is_not_believed(self):
         story = Ledger()
@@ -202,12 +231,29 @@ class LedgerTest(unittest.TestCase):
     def test_the_ledger_of_minor_version_2_stays_the_same(self):
         report = cli.report(os.path.join(cli.TESTS, "golden", "version-1.2.gmt"))
         (row,) = report["ledger"]
-        self.assertEqual(amounts(row), {
-            "torch_live": 6, "torch_cached": 14, "device": 60, "array": 3, "vmm": 10, "pool_used": 10, "pool_cached": 22,
-            "graph_used": 5, "graph_cached": 1, "contexts": 50, "modules": 7, "limits": 2, "runtime": 20,
-            "other_processes": 30})
-        self.assertEqual((row["used_bytes"], row["managed_bytes"], row["imported_bytes"], row["moved"]),
-                         (240 * MiB, 100 * MiB, 500 * MiB, True))
+        self.assertEqual(
+            amounts(row),
+            {
+                "torch_live": 6,
+                "torch_cached": 14,
+                "device": 60,
+                "array": 3,
+                "vmm": 10,
+                "pool_used": 10,
+                "pool_cached": 22,
+                "graph_used": 5,
+                "graph_cached": 1,
+                "contexts": 50,
+                "modules": 7,
+                "limits": 2,
+                "runtime": 20,
+                "other_processes": 30,
+            },
+        )
+        self.assertEqual(
+            (row["used_bytes"], row["managed_bytes"], row["imported_bytes"], row["moved"]),
+            (240 * MiB, 100 * MiB, 500 * MiB, True),
+        )
         self.assertEqual(set(report["anomalies"].values()), {0})
 
 

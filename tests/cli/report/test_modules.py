@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Tables by module: a block that PyTorch named is in the row of its module, every other block in the row of its classes."""
+
 import unittest
 
 import cli
@@ -9,14 +10,19 @@ from recording import MiB, Story
 
 PARAMETER, GRADIENT, STATE, BUFFER, ROLES = range(11, 16)
 BUILD = "/home/me/model.py:5 in build", "/home/me/model.py:90 in main"
-CALL = ("/home/me/model.py:7 in Attention.forward", "/venv/lib/python3.11/site-packages/torch/nn/modules/module.py:1 in Module._call_impl",
-        "/home/me/model.py:91 in main")
+CALL = (
+    "/home/me/model.py:7 in Attention.forward",
+    "/venv/lib/python3.11/site-packages/torch/nn/modules/module.py:1 in Module._call_impl",
+    "/home/me/model.py:91 in main",
+)
 
 
 class Named(Story):
     def tell(self, kind, address=0, name=None):
         self.stamp += 10
-        self.marks.append(w.mark(self.stamp, kind, MarkSource.INTERPRETER, object=address, name=self.name(name) if name else 0))
+        self.marks.append(
+            w.mark(self.stamp, kind, MarkSource.INTERPRETER, object=address, name=self.name(name) if name else 0)
+        )
 
 
 def rows(path, *arguments):
@@ -34,7 +40,7 @@ class Modules(unittest.TestCase):
         story = Named()
         held = [story.alloc((number + 1) * size * MiB, *BUILD) for number in range(2) for size in (1, 10, 100)]
         for number in range(2):
-            for kind, address in zip((PARAMETER, GRADIENT, STATE), held[number * 3:]):
+            for kind, address in zip((PARAMETER, GRADIENT, STATE), held[number * 3 :]):
                 story.tell(kind, address, f"layers.{number}.weight")
         story.tell(ROLES)
         story.alloc(1000 * MiB, *CALL)
@@ -42,10 +48,15 @@ class Modules(unittest.TestCase):
 
     def test_blocks_of_one_line_are_told_apart_by_their_names(self):
         found = rows(self.layers().write("layers.gmt.gz"))
-        self.assertEqual({name: row["peak_bytes"] // MiB for name, row in found.items()},
-                         {"layers.0": 111, "layers.1": 222, "Attention": 1000})
+        self.assertEqual(
+            {name: row["peak_bytes"] // MiB for name, row in found.items()},
+            {"layers.0": 111, "layers.1": 222, "Attention": 1000},
+        )
         self.assertEqual(amounts(found["layers.1"]), {"parameters": 2, "gradients": 20, "optimizer state": 200})
-        self.assertEqual([found["layers.1"][key] for key in ("live_blocks", "allocs", "sites", "largest_bytes")], [3, 3, 1, 200 * MiB])
+        self.assertEqual(
+            [found["layers.1"][key] for key in ("live_blocks", "allocs", "sites", "largest_bytes")],
+            [3, 3, 1, 200 * MiB],
+        )
 
     def test_text_says_which_rows_are_of_classes(self):
         text = cli.run("report", "--by", "module", self.layers().write("text.gmt.gz")).stdout
@@ -58,7 +69,11 @@ class Modules(unittest.TestCase):
         story.free(story.alloc(512, *BUILD))
         path = story.write("sums.gmt.gz")
         (layer,) = [layer for layer in cli.report(path)["devices"][0]["layers"] if layer["layer"] == "torch"]
-        for key, of_layer in ("peak_bytes", "peak_bytes"), ("live_bytes", "live_bytes"), ("total_bytes", "total_alloc_bytes"):
+        for key, of_layer in (
+            ("peak_bytes", "peak_bytes"),
+            ("live_bytes", "live_bytes"),
+            ("total_bytes", "total_alloc_bytes"),
+        ):
             self.assertEqual(sum(row[key] for row in rows(path).values()), layer[of_layer], key)
 
     def test_what_has_no_name_stays_with_the_classes(self):
@@ -103,8 +118,10 @@ class Modules(unittest.TestCase):
         path, folded = self.layers().write("whole.gmt.gz"), cli.place("folded.gmt.gz")
         self.assertEqual(cli.run("fold", path, "-o", folded).returncode, 0)
         found = rows(folded)
-        self.assertEqual({name: row["live_bytes"] // MiB for name, row in found.items() if row["live_bytes"]},
-                         {"layers.0": 111, "layers.1": 222, "Attention": 1000})
+        self.assertEqual(
+            {name: row["live_bytes"] // MiB for name, row in found.items() if row["live_bytes"]},
+            {"layers.0": 111, "layers.1": 222, "Attention": 1000},
+        )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Which pass made a block, and when the program's work ended: the reader's conclusions from stacks and marks."""
+
 import json
 import unittest
 
@@ -10,13 +11,20 @@ from definitions import Kind, Layer, MarkKind, MarkSource
 TORCH, OTHER = "/env/lib/python3.11/site-packages/torch/", "/env/lib/python3.11/site-packages/fast_optim/"
 OWN = "/home/me/train.py"
 CODES = {
-    "main": ("main", OWN), "closure": ("main.<locals>.closure", OWN), "lambda": ("main.<locals>.<lambda>", OWN),
-    "compute": ("compute", OWN), "own step": ("Own.step", OWN), "own helper": ("Own._buffer", OWN), "hook": ("on_step", OWN),
-    "adam": ("Adam.step", TORCH + "optim/adam.py"), "foreach": ("_multi_tensor_adam", TORCH + "optim/adam.py"),
+    "main": ("main", OWN),
+    "closure": ("main.<locals>.closure", OWN),
+    "lambda": ("main.<locals>.<lambda>", OWN),
+    "compute": ("compute", OWN),
+    "own step": ("Own.step", OWN),
+    "own helper": ("Own._buffer", OWN),
+    "hook": ("on_step", OWN),
+    "adam": ("Adam.step", TORCH + "optim/adam.py"),
+    "foreach": ("_multi_tensor_adam", TORCH + "optim/adam.py"),
     "grad": ("Optimizer._use_grad.<locals>.wrapped", TORCH + "optim/optimizer.py"),
     "no_grad": ("no_grad.<locals>.decorate_context", TORCH + "utils/_contextlib.py"),
     "any step": ("Optimizer.profile_hook_step.<locals>.wrapper", TORCH + "optim/optimizer.py"),
-    "package step": ("Fast.step", OTHER + "fast.py"), "package helper": ("update", OTHER + "kernels.py"),
+    "package step": ("Fast.step", OTHER + "fast.py"),
+    "package helper": ("update", OTHER + "kernels.py"),
     "contextlib": ("ContextDecorator.__call__.<locals>.inner", "/usr/lib/python3.11/contextlib.py"),
 }
 NUMBERS = {name: i + 1 for i, name in enumerate(CODES)}
@@ -43,25 +51,45 @@ BY_CLOSURE = (
 
 
 def event(stamp, kind, address, size, **more):
-    return {**w.EVENT, "stamp": stamp, "kind": kind, "layer": Layer.TORCH, "device": 0, "api": 1,
-            "address": address, "size_bytes": size, **more}
+    return {
+        **w.EVENT,
+        "stamp": stamp,
+        "kind": kind,
+        "layer": Layer.TORCH,
+        "device": 0,
+        "api": 1,
+        "address": address,
+        "size_bytes": size,
+        **more,
+    }
 
 
 def write(name, events, stacks, marks=(), command=b"python\0train.py\0"):
     path = cli.place(name)
-    w.write(path, w.process(command=command, start_stamp=0),
-            w.block("option", {"key": "stacks", "value": "python"}),
-            w.block("clock", {"stamp": 0, "monotonic_ns": 0, "realtime_ns": 10**18},
-                    {"stamp": 10**6, "monotonic_ns": 10**6, "realtime_ns": 10**18 + 10**6}),
-            w.block("thread", {"id": 1, "tid": 7, "name": "python"}),
-            w.block("api", {"id": 1, "name": "reportMemoryUsageToProfiler", "library": "c10"}),
-            w.block("code", *({"id": number, "function": CODES[name][0], "file": CODES[name][1]}
-                              for name, number in NUMBERS.items())),
-            w.block("frame", *({"id": number, "code": number, "line": 10 * number} for number in NUMBERS.values())),
-            w.block("frames", *({"id": i + 1, "items": [NUMBERS[name] << 1 for name in stack]}
-                                for i, stack in enumerate(stacks))),
-            *([w.block("mark", *marks)] if marks else []), w.block("event", *events),
-            w.end(len(events), events[-1]["stamp"] + 1000))
+    w.write(
+        path,
+        w.process(command=command, start_stamp=0),
+        w.block("option", {"key": "stacks", "value": "python"}),
+        w.block(
+            "clock",
+            {"stamp": 0, "monotonic_ns": 0, "realtime_ns": 10**18},
+            {"stamp": 10**6, "monotonic_ns": 10**6, "realtime_ns": 10**18 + 10**6},
+        ),
+        w.block("thread", {"id": 1, "tid": 7, "name": "python"}),
+        w.block("api", {"id": 1, "name": "reportMemoryUsageToProfiler", "library": "c10"}),
+        w.block(
+            "code",
+            *({"id": number, "function": CODES[name][0], "file": CODES[name][1]} for name, number in NUMBERS.items()),
+        ),
+        w.block("frame", *({"id": number, "code": number, "line": 10 * number} for number in NUMBERS.values())),
+        w.block(
+            "frames",
+            *({"id": i + 1, "items": [NUMBERS[name] << 1 for name in stack]} for i, stack in enumerate(stacks)),
+        ),
+        *([w.block("mark", *marks)] if marks else []),
+        w.block("event", *events),
+        w.end(len(events), events[-1]["stamp"] + 1000),
+    )
     return path
 
 
@@ -76,7 +104,9 @@ class Closures(unittest.TestCase):
         stacks = BY_OPTIMIZER + BY_CLOSURE
         events = [event(10 + i, Kind.ALLOC, 4096 * (i + 1), 512, frames=i + 1) for i in range(len(stacks))]
         marks = [w.mark(1000 * (i + 1), MarkKind.STEP, MarkSource.OPTIMIZER, object=1) for i in range(3)]
-        sites = report(write("closures.gmt.gz", events + [event(5000, Kind.ALLOC, 1 << 30, 512)], stacks, marks))["sites"]
+        sites = report(write("closures.gmt.gz", events + [event(5000, Kind.ALLOC, 1 << 30, 512)], stacks, marks))[
+            "sites"
+        ]
         found = {tuple(frame["function"] for frame in site["stack"]): site["category"] for site in sites}
         for stack in stacks:
             with self.subTest(stack):
@@ -88,9 +118,14 @@ class Ends(unittest.TestCase):
     TEARDOWN = w.mark(2000, MarkKind.TEARDOWN, MarkSource.INTERPRETER)
 
     def write(self, name, *marks, last=()):
-        events = [event(100, Kind.ALLOC, 0x1000, 4096, frames=1), event(200, Kind.ALLOC, 0x4000, 8192, frames=1),
-                  event(300, Kind.ALLOC, 0x9000, 512, frames=2), event(400, Kind.FREE, 0x9000, 512),
-                  event(3000, Kind.FREE, 0x4000, 8192), *last]
+        events = [
+            event(100, Kind.ALLOC, 0x1000, 4096, frames=1),
+            event(200, Kind.ALLOC, 0x4000, 8192, frames=1),
+            event(300, Kind.ALLOC, 0x9000, 512, frames=2),
+            event(400, Kind.FREE, 0x9000, 512),
+            event(3000, Kind.FREE, 0x4000, 8192),
+            *last,
+        ]
         return write(name, events, BY_OPTIMIZER[:2], marks)
 
     def live(self, path, *arguments):
@@ -127,7 +162,9 @@ class Ends(unittest.TestCase):
 
 class Heads(unittest.TestCase):
     def command(self, command):
-        path = write("title.gmt.gz", [event(100, Kind.ALLOC, 0x1000, 4096, frames=1)], BY_OPTIMIZER[:1], command=command)
+        path = write(
+            "title.gmt.gz", [event(100, Kind.ALLOC, 0x1000, 4096, frames=1)], BY_OPTIMIZER[:1], command=command
+        )
         return report(path)["process"]["command"]
 
     def test_a_title_stands_alone(self):

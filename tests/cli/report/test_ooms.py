@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The report of an out-of-memory error: a paragraph for a person, keys for a program."""
+
 import time
 import unittest
 
@@ -31,19 +32,25 @@ class Ooms(unittest.TestCase):
             "At 9.00 ms, PyTorch could not allocate 30.0 MiB on GPU 0 for train.py:4 in place4. The driver had 20.0 MiB of 100 MiB "
             "free and PyTorch had 20.0 MiB cached, in holes of at most 5.00 MiB: without fragmentation the request would have succeeded. "
             "20.0 MiB were in use outside of the recording: contexts, code, other processes. PyTorch's blocks held 40.0 MiB: "
-            "20.0 MiB by train.py:2 in place2, 20.0 MiB by train.py:3 in place3.")
+            "20.0 MiB by train.py:2 in place2, 20.0 MiB by train.py:3 in place3.",
+        )
         self.assertEqual(story.heading, "Out of memory: 1 request failed")
 
     def test_what_was_too_little_is_said_to_the_byte(self):
-        self.assertIn("PyTorch had 20.0 MiB cached, in holes of at most 5.00 MiB: 9.00 MiB less than requested in total.",
-                      fragmented(free=MIB).text())
+        self.assertIn(
+            "PyTorch had 20.0 MiB cached, in holes of at most 5.00 MiB: 9.00 MiB less than requested in total.",
+            fragmented(free=MIB).text(),
+        )
 
     def test_a_limit_of_pytorchs_own_is_named_where_the_driver_never_refused(self):
         story = Story()
         story.torch(REFUSED, 30 * MIB, 0, 0)
         story.driver(90 * MIB)
-        self.assertIn("The driver had 90.0 MiB of 100 MiB free, which is enough, and the driver refused no request: "
-                      "PyTorch may have reached its own limit (set_per_process_memory_fraction).", story.text())
+        self.assertIn(
+            "The driver had 90.0 MiB of 100 MiB free, which is enough, and the driver refused no request: "
+            "PyTorch may have reached its own limit (set_per_process_memory_fraction).",
+            story.text(),
+        )
 
     def test_a_refusal_outside_of_pytorch_names_the_function_and_this_process(self):
         story = Story()
@@ -53,7 +60,8 @@ class Ooms(unittest.TestCase):
         self.assertEqual(
             story.text(),
             "At 2.00 ms, cudaMalloc could not allocate 30.0 MiB on GPU 0 for train.py:4 in place4. The driver had 10.0 MiB of 100 MiB "
-            "free: 20.0 MiB less than requested. The blocks of this process held 90.0 MiB: 90.0 MiB by train.py:3 in place3.")
+            "free: 20.0 MiB less than requested. The blocks of this process held 90.0 MiB: 90.0 MiB by train.py:3 in place3.",
+        )
 
     def test_retries_are_one_line_and_no_failure(self):
         story = Story()
@@ -62,8 +70,10 @@ class Ooms(unittest.TestCase):
             story.add(ALLOC, CUDA, 30 * MIB, 0x10000000 * (i + 1), frames=4)
             story.torch(ALLOC, 25 * MIB, 0x10000000 * (i + 1), 30 * MIB * (i + 1), frames=4)
         self.assertEqual(
-            story.text(), "The driver refused 3 times, and PyTorch succeeded after it emptied its cache; the last: 30.0 MiB at 7.00 ms for "
-            "train.py:4 in place4.")
+            story.text(),
+            "The driver refused 3 times, and PyTorch succeeded after it emptied its cache; the last: 30.0 MiB at 7.00 ms for "
+            "train.py:4 in place4.",
+        )
         self.assertEqual(story.heading, "Out of memory, recovered from")
         report = story.json()
         self.assertEqual(report["oom_counts"], {"failed": 0, "recovered": 3, "left_out": 0})
@@ -95,18 +105,39 @@ class Ooms(unittest.TestCase):
         stack = oom.pop("stack")
         self.assertEqual(stack[oom.pop("own_frame")]["line"], 4)
         ledger = oom.pop("ledger")
-        self.assertEqual({line["name"]: line["bytes"] for line in ledger["lines"] if line["bytes"]},
-                         {"torch_live": 40 * MIB, "torch_cached": 20 * MIB, "unexplained": 20 * MIB})
+        self.assertEqual(
+            {line["name"]: line["bytes"] for line in ledger["lines"] if line["bytes"]},
+            {"torch_live": 40 * MIB, "torch_cached": 20 * MIB, "unexplained": 20 * MIB},
+        )
         self.assertEqual((ledger["used_bytes"], ledger["total_bytes"]), (80 * MIB, 100 * MIB))
         holders = oom.pop("holders")
         self.assertEqual([report["sites"][i]["stack"][0]["line"] for i in holders], [2, 3])
-        self.assertEqual(oom, {
-            "time_ns": 9000000, "layer": "torch", "device": 0, "requested_bytes": 30 * MIB, "free_bytes": 20 * MIB,
-            "total_bytes": 100 * MIB, "live_bytes": 40 * MIB, "cuda_live_bytes": 60 * MIB, "cached_bytes": 20 * MIB,
-            "usable_cached_bytes": 20 * MIB, "graph_cached_bytes": 0,
-            "reserved_bytes": 60 * MIB, "largest_hole_bytes": 5 * MIB, "would_fit": True, "recovered": False,
-            "driver_refusals": 3, "step": None, "holders_layer": "torch", "held_bytes": 40 * MIB,
-            "holder_bytes": [20 * MIB, 20 * MIB], "owner": "PyTorch"})
+        self.assertEqual(
+            oom,
+            {
+                "time_ns": 9000000,
+                "layer": "torch",
+                "device": 0,
+                "requested_bytes": 30 * MIB,
+                "free_bytes": 20 * MIB,
+                "total_bytes": 100 * MIB,
+                "live_bytes": 40 * MIB,
+                "cuda_live_bytes": 60 * MIB,
+                "cached_bytes": 20 * MIB,
+                "usable_cached_bytes": 20 * MIB,
+                "graph_cached_bytes": 0,
+                "reserved_bytes": 60 * MIB,
+                "largest_hole_bytes": 5 * MIB,
+                "would_fit": True,
+                "recovered": False,
+                "driver_refusals": 3,
+                "step": None,
+                "holders_layer": "torch",
+                "held_bytes": 40 * MIB,
+                "holder_bytes": [20 * MIB, 20 * MIB],
+                "owner": "PyTorch",
+            },
+        )
         self.assertEqual(report["oom_counts"], {"failed": 1, "recovered": 0, "left_out": 0})
         (short,) = fragmented().json("--limit=0")["ooms"]
         self.assertEqual(short["holders"], [None, None])
@@ -121,8 +152,10 @@ class Ooms(unittest.TestCase):
     def test_tens_of_thousands_of_refusals_are_counted_and_not_all_explained(self):
         story = Story()
         story.add(ALLOC, CUDA, MIB, 0x10000000)
-        story.events += [{**story.events[0], "kind": REFUSED, "stamp": 2 * 10**6 + i, "result": 2, "address": 0}
-                         for i in range(30000)]
+        story.events += [
+            {**story.events[0], "kind": REFUSED, "stamp": 2 * 10**6 + i, "result": 2, "address": 0}
+            for i in range(30000)
+        ]
         story.facts = [{"stamp": event["stamp"], "thread": 1, "total_bytes": 9} for event in story.events]
         path = story.write()
         start = time.monotonic()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Owners: the library that asked for memory, in JSON, in text and as a table; the user's own rules, and wrong rules."""
+
 import json
 import os
 import re
@@ -41,8 +42,10 @@ def write_story(path, story=(), modules=(), addresses=None):
     story = story or STORY
     files = sorted({file for _, _, _, python in story for file in python})
     natives = sorted({module for _, _, native, _ in story for module in native} - set(addresses or ()))
-    rows = [{"id": 100 + i, "start": (i + 1) << 32, "end": ((i + 1) << 32) + 65536, "bias": (i + 1) << 32, "path": name}
-            for i, name in enumerate(natives)] + list(modules)
+    rows = [
+        {"id": 100 + i, "start": (i + 1) << 32, "end": ((i + 1) << 32) + 65536, "bias": (i + 1) << 32, "path": name}
+        for i, name in enumerate(natives)
+    ] + list(modules)
     at = {**{row["path"]: row["bias"] + 0x100 for row in rows}, **(addresses or {})}
     stacks, frames, events = [], [], []
     for i, (layer, mib, native, python) in enumerate(story, 1):
@@ -50,14 +53,34 @@ def write_story(path, story=(), modules=(), addresses=None):
         if python:
             items = [(files.index(file) + 1) * 2 + (file == python[-1]) for file in python]
             frames.append({"id": i, "items": items})
-        events.append({"stamp": 2000 + i, "thread": 1, "kind": Kind.ALLOC, "layer": layer, "space": Space.DEVICE, "device": 0,
-                       "address": i << 40, "size_bytes": mib * MIB, "stack": i if native else 0,
-                       "frames": i if python else 0})
-    tables = {"module": rows, "code": [{"id": i + 1, "function": "f", "file": file} for i, file in enumerate(files)],
-              "frame": [{"id": i + 1, "code": i + 1, "line": 7} for i in range(len(files))], "stack": stacks,
-              "frames": frames, "event": events}
-    w.write(path, w.process(executable=PROGRAM), *[w.block(name, *table) for name, table in tables.items() if table],
-            w.end(len(events)))
+        events.append(
+            {
+                "stamp": 2000 + i,
+                "thread": 1,
+                "kind": Kind.ALLOC,
+                "layer": layer,
+                "space": Space.DEVICE,
+                "device": 0,
+                "address": i << 40,
+                "size_bytes": mib * MIB,
+                "stack": i if native else 0,
+                "frames": i if python else 0,
+            }
+        )
+    tables = {
+        "module": rows,
+        "code": [{"id": i + 1, "function": "f", "file": file} for i, file in enumerate(files)],
+        "frame": [{"id": i + 1, "code": i + 1, "line": 7} for i in range(len(files))],
+        "stack": stacks,
+        "frames": frames,
+        "event": events,
+    }
+    w.write(
+        path,
+        w.process(executable=PROGRAM),
+        *[w.block(name, *table) for name, table in tables.items() if table],
+        w.end(len(events)),
+    )
 
 
 def sites(path, *arguments):
@@ -71,8 +94,9 @@ class Owners(unittest.TestCase):
     def setUpClass(cls):
         cls.story = cli.place("owners.gmt.gz")
         write_story(cls.story)
-        cls.want = {("cuda" if layer == Layer.CUDA else "torch", mib): owner
-                    for (layer, mib, _, _), owner in zip(STORY, OWNERS)}
+        cls.want = {
+            ("cuda" if layer == Layer.CUDA else "torch", mib): owner for (layer, mib, _, _), owner in zip(STORY, OWNERS)
+        }
 
     def rules(self, text, name="mine.rules"):
         with open(cli.place(name), "w", encoding="utf-8") as file:
@@ -95,8 +119,10 @@ class Owners(unittest.TestCase):
         (table,) = report["tables"]
         self.assertEqual(table["by"], "owner")
         rows = {(row["layer"], row["name"]): row for row in table["rows"]}
-        self.assertEqual({key: row["peak_bytes"] // MIB for key, row in rows.items()},
-                         {(layer, owner): mib for (layer, mib), owner in self.want.items()})
+        self.assertEqual(
+            {key: row["peak_bytes"] // MIB for key, row in rows.items()},
+            {(layer, owner): mib for (layer, mib), owner in self.want.items()},
+        )
         for layer in report["devices"][0]["layers"]:
             for key in "peak_bytes", "live_bytes":
                 self.assertEqual(sum(row[key] for row in table["rows"] if row["layer"] == layer["layer"]), layer[key])
@@ -108,16 +134,43 @@ class Owners(unittest.TestCase):
         path = cli.place("own_peaks.gmt.gz")
         event = {**w.EVENT, "device": 0}
         # cuBLAS: 3, then 3 + 2, then 2 + 4 MiB; the layer peaks at 26.
-        plan = [(1, 0x1000, 3, 1), (1, 0x2000, 2, 2), (2, 0x1000, 3, 0), (1, 0x3000, 4, 4), (2, 0x2000, 2, 0),
-                (1, 0x4000, 22, 3)]
-        rows = [{**event, "stamp": 2000 + i, "kind": kind, "address": address << 20, "size_bytes": mib * MIB, "stack": stack}
-                for i, (kind, address, mib, stack) in enumerate(plan)]
-        w.write(path, w.process(executable=PROGRAM),
-                w.block("module", {"id": 1, "start": 1 << 32, "end": 2 << 32, "bias": 1 << 32, "path": CUBLAS},
-                        {"id": 2, "start": 2 << 32, "end": 3 << 32, "bias": 2 << 32, "path": PROGRAM}),
-                w.block("stack", {"id": 1, "items": [(1 << 32) + 16]}, {"id": 2, "items": [(1 << 32) + 32]},
-                        {"id": 3, "items": [(2 << 32) + 16]}, {"id": 4, "items": [(1 << 32) + 48]}),
-                w.block("event", *rows), w.end(len(rows)))
+        plan = [
+            (1, 0x1000, 3, 1),
+            (1, 0x2000, 2, 2),
+            (2, 0x1000, 3, 0),
+            (1, 0x3000, 4, 4),
+            (2, 0x2000, 2, 0),
+            (1, 0x4000, 22, 3),
+        ]
+        rows = [
+            {
+                **event,
+                "stamp": 2000 + i,
+                "kind": kind,
+                "address": address << 20,
+                "size_bytes": mib * MIB,
+                "stack": stack,
+            }
+            for i, (kind, address, mib, stack) in enumerate(plan)
+        ]
+        w.write(
+            path,
+            w.process(executable=PROGRAM),
+            w.block(
+                "module",
+                {"id": 1, "start": 1 << 32, "end": 2 << 32, "bias": 1 << 32, "path": CUBLAS},
+                {"id": 2, "start": 2 << 32, "end": 3 << 32, "bias": 2 << 32, "path": PROGRAM},
+            ),
+            w.block(
+                "stack",
+                {"id": 1, "items": [(1 << 32) + 16]},
+                {"id": 2, "items": [(1 << 32) + 32]},
+                {"id": 3, "items": [(2 << 32) + 16]},
+                {"id": 4, "items": [(1 << 32) + 48]},
+            ),
+            w.block("event", *rows),
+            w.end(len(rows)),
+        )
         rows = {row["name"]: row for row in cli.report(path, "--by", "owner")["tables"][0]["rows"]}
         self.assertEqual((rows["cuBLAS"]["max_live_bytes"], rows["cuBLAS"]["peak_bytes"]), (6 * MIB, 4 * MIB))
         self.assertEqual((rows["program"]["max_live_bytes"], rows["program"]["live_bytes"]), (22 * MIB, 22 * MIB))
@@ -127,8 +180,11 @@ class Owners(unittest.TestCase):
         self.assertRegex(text, r"8\.00 MiB .* \(of cuBLAS\)")
         self.assertRegex(text, r"5\.00 MiB .* \(of vLLM\)")
         self.assertNotRegex(text, r"\(of (program|unknown)\)")
-        self.assertRegex(text, r"Composition of the cuda peak on GPU 0: 38\.0 MiB .*\n"
-                               r" +by owner +PyTorch 53 %, cuBLAS 21 %")
+        self.assertRegex(
+            text,
+            r"Composition of the cuda peak on GPU 0: 38\.0 MiB .*\n"
+            r" +by owner +PyTorch 53 %, cuBLAS 21 %",
+        )
         # PyTorch's own blocks are not said to be PyTorch's.
         self.assertNotRegex(text, r"6\.00 MiB .*\(of PyTorch\)")
         table = cli.run("report", "--by", "owner", self.story).stdout
@@ -138,12 +194,17 @@ class Owners(unittest.TestCase):
 
     def test_leaks_and_findings_have_owners(self):
         done = cli.run("leaks", "--json", "--definition=exit", self.story)
-        found = {leak["bytes"] // MIB: leak["owner"] for leak in json.loads(done.stdout)["leaks"] if leak["layer"] == "cuda"}
+        found = {
+            leak["bytes"] // MIB: leak["owner"] for leak in json.loads(done.stdout)["leaks"] if leak["layer"] == "cuda"
+        }
         self.assertEqual(found[3], "libengine.so.3")
         done = cli.run("check", "--json", "--definition=exit", "--no-default-suppressions", self.story)
         self.assertEqual(done.returncode, 1)
-        found = {finding["bytes"] // MIB: finding["owner"] for finding in json.loads(done.stdout)["findings"]
-                 if finding["layer"] == "cuda"}
+        found = {
+            finding["bytes"] // MIB: finding["owner"]
+            for finding in json.loads(done.stdout)["findings"]
+            if finding["layer"] == "cuda"
+        }
         self.assertEqual(found[4], "NCCL")
 
     def test_rules_of_ones_own_are_asked_first_in_the_order_of_the_files(self):
@@ -177,21 +238,31 @@ class Owners(unittest.TestCase):
 
     def test_the_built_in_rules_may_be_given_as_a_file_and_change_nothing(self):
         builtin = os.path.join(cli.SOURCE, "src", "reader", "stacks", "owners.rules")
-        self.assertEqual(cli.run("report", "--json", "--owners", builtin, self.story).stdout,
-                         cli.run("report", "--json", self.story).stdout)
+        self.assertEqual(
+            cli.run("report", "--json", "--owners", builtin, self.story).stdout,
+            cli.run("report", "--json", self.story).stdout,
+        )
 
 
 class Functions(unittest.TestCase):
     """A library that has others linked in, told by its functions: a stand-in with the names of real ones."""
-    NAMES = {"nccl": "ncclCommInitRank", "rmm": "_ZN3rmm2mr20cuda_memory_resource11do_allocateEm", "own": "grow",
-             "runtime": "cudaMalloc", "cache": "_ZN3c104cuda20CUDACachingAllocator6Native6mallocEv"}
+
+    NAMES = {
+        "nccl": "ncclCommInitRank",
+        "rmm": "_ZN3rmm2mr20cuda_memory_resource11do_allocateEm",
+        "own": "grow",
+        "runtime": "cudaMalloc",
+        "cache": "_ZN3c104cuda20CUDACachingAllocator6Native6mallocEv",
+    }
 
     def make(self):
         path, source = cli.place("libstandin.so"), cli.place("standin.c")
         with open(source, "w", encoding="utf-8") as file:
             for name, symbol in self.NAMES.items():
-                file.write(f'int {name}(int x) __asm__("{symbol}");\n'
-                           f'__attribute__((visibility("default"))) int {name}(int x) {{ return x + {len(name)}; }}\n')
+                file.write(
+                    f'int {name}(int x) __asm__("{symbol}");\n'
+                    f'__attribute__((visibility("default"))) int {name}(int x) {{ return x + {len(name)}; }}\n'
+                )
         try:
             subprocess.run(["cc", "-O0", "-shared", "-fPIC", "-Wl,--build-id=sha1", "-o", path, source], check=True)
             symbols = subprocess.run(["nm", "-D", path], check=True, capture_output=True, text=True).stdout
@@ -200,18 +271,29 @@ class Functions(unittest.TestCase):
             raise unittest.SkipTest(f"no {error.filename} on this machine") from error
         where = {line.split()[-1]: int(line.split()[0], 16) for line in symbols.splitlines() if " T " in line}
         bias = 0x7F0000000000
-        module = {"id": 1, "start": bias, "end": bias + (1 << 30), "bias": bias, "path": path,
-                  "build_id": re.search(r"Build ID: (\w+)", identity).group(1)}
+        module = {
+            "id": 1,
+            "start": bias,
+            "end": bias + (1 << 30),
+            "bias": bias,
+            "path": path,
+            "build_id": re.search(r"Build ID: (\w+)", identity).group(1),
+        }
         return module, {name: bias + where[symbol] + 4 for name, symbol in self.NAMES.items()}
 
     def test_a_linked_in_library_is_known_by_its_functions_names(self):
         module, addresses = self.make()
-        story = [(Layer.CUDA, 1, (DRIVER, "runtime", "nccl", "own"), ()), (Layer.CUDA, 2, (DRIVER, "runtime", "rmm", "own"), ()),
-                 (Layer.CUDA, 3, (DRIVER, "runtime", "own"), ()), (Layer.CUDA, 4, (DRIVER, "cache"), ())]
+        story = [
+            (Layer.CUDA, 1, (DRIVER, "runtime", "nccl", "own"), ()),
+            (Layer.CUDA, 2, (DRIVER, "runtime", "rmm", "own"), ()),
+            (Layer.CUDA, 3, (DRIVER, "runtime", "own"), ()),
+            (Layer.CUDA, 4, (DRIVER, "cache"), ()),
+        ]
         path = cli.place("functions.gmt.gz")
         write_story(path, story, [module], addresses)
-        self.assertEqual(sites(path), {("cuda", 1): "NCCL", ("cuda", 2): "RMM", ("cuda", 3): "libstandin.so",
-                                       ("cuda", 4): "PyTorch"})
+        self.assertEqual(
+            sites(path), {("cuda", 1): "NCCL", ("cuda", 2): "RMM", ("cuda", 3): "libstandin.so", ("cuda", 4): "PyTorch"}
+        )
         # Without its file the names are not known, and all of it is the library's.
         os.unlink(module["path"])
         self.assertEqual(set(sites(path).values()), {"libstandin.so"})

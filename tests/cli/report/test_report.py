@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """report --json: every number equals a replay that shares no code with it; keys are as documented."""
+
 import json
 import unittest
 
@@ -10,26 +11,56 @@ from recording import CUDA, Story
 from report_checks import ReportChecks
 
 KEYS = {
-    "": {"schema": str, "complete": bool, "events": dict, "process": dict, "devices": list, "host": dict,
-         "sites": list},
+    "": {
+        "schema": str,
+        "complete": bool,
+        "events": dict,
+        "process": dict,
+        "devices": list,
+        "host": dict,
+        "sites": list,
+    },
     "events": {"recorded": int, "dropped": int},
     "process": {"pid": int, "host": str, "rank": (int, type(None)), "command": list, "start_time_ns": int},
     "host": {"live_bytes": int, "peak_bytes": int},
     "device": {"device": int, "name": str, "uuid": str, "total_bytes": int, "layers": list},
-    "layer": {"layer": str, "live_bytes": int, "live_blocks": int, "peak_bytes": int, "peak_time_ns": int,
-              "alloc_count": int, "free_count": int, "total_alloc_bytes": int, "spaces": list},
+    "layer": {
+        "layer": str,
+        "live_bytes": int,
+        "live_blocks": int,
+        "peak_bytes": int,
+        "peak_time_ns": int,
+        "alloc_count": int,
+        "free_count": int,
+        "total_alloc_bytes": int,
+        "spaces": list,
+    },
     "space": {"space": str, "live_bytes": int, "peak_bytes": int},
-    "site": {"layer": str, "device": (int, type(None)), "space": str, "live_bytes": int, "live_blocks": int,
-             "peak_bytes": int, "max_live_bytes": int, "total_bytes": int, "allocs": int, "frees": int,
-             "stack": list},
-    "frame": {"kind": str, "function": str, "file": (str, type(None)), "line": (int, type(None)),
-              "module": (str, type(None))},
+    "site": {
+        "layer": str,
+        "device": (int, type(None)),
+        "space": str,
+        "live_bytes": int,
+        "live_blocks": int,
+        "peak_bytes": int,
+        "max_live_bytes": int,
+        "total_bytes": int,
+        "allocs": int,
+        "frees": int,
+        "stack": list,
+    },
+    "frame": {
+        "kind": str,
+        "function": str,
+        "file": (str, type(None)),
+        "line": (int, type(None)),
+        "module": (str, type(None)),
+    },
 }
 
 
 def alloc(stamp, address, size, **more):
-    return {**w.EVENT, "stamp": stamp, "device": 0, "address": address,
-            "size_bytes": size, **more}
+    return {**w.EVENT, "stamp": stamp, "device": 0, "address": address, "size_bytes": size, **more}
 
 
 def free(stamp, address, **more):
@@ -62,8 +93,9 @@ class Report(ReportChecks):
     def test_every_number_equals_an_independent_replay(self):
         for seed in range(5):
             with self.subTest(seed=seed):
-                path = cli.make(f"s{seed}.gmt.gz", seed=seed, events=3000, threads=1 + seed, live=30 * seed + 5,
-                                depth=3)
+                path = cli.make(
+                    f"s{seed}.gmt.gz", seed=seed, events=3000, threads=1 + seed, live=30 * seed + 5, depth=3
+                )
                 self.check_conservation(self.check_numbers(path))
 
     def test_at_any_moment_the_numbers_are_those_of_a_replay_up_to_it(self):
@@ -115,17 +147,32 @@ class Report(ReportChecks):
 
     def test_the_two_layers_stand_side_by_side_and_are_not_added(self):
         path = cli.place("layers.gmt.gz")
-        w.write(path, w.process(), w.block(
-            "event", alloc(2000, 4096, 1000), alloc(2001, 4096, 100, layer=Layer.TORCH),
-            free(2002, 4096, layer=Layer.TORCH)), w.end(3))
+        w.write(
+            path,
+            w.process(),
+            w.block(
+                "event",
+                alloc(2000, 4096, 1000),
+                alloc(2001, 4096, 100, layer=Layer.TORCH),
+                free(2002, 4096, layer=Layer.TORCH),
+            ),
+            w.end(3),
+        )
         cuda, torch = cli.report(path)["devices"][0]["layers"]
         self.assertEqual((cuda["live_bytes"], torch["live_bytes"], torch["peak_bytes"]), (1000, 0, 100))
 
     def test_host_memory_is_under_host_with_sites_of_no_device(self):
         path = cli.place("host.gmt.gz")
-        w.write(path, w.process(), w.block(
-            "event", alloc(2000, 4096, 1000, space=Space.PINNED, device=-1),
-            alloc(2001, 8192, 7, space=Space.PINNED, device=2)), w.end(2))
+        w.write(
+            path,
+            w.process(),
+            w.block(
+                "event",
+                alloc(2000, 4096, 1000, space=Space.PINNED, device=-1),
+                alloc(2001, 8192, 7, space=Space.PINNED, device=2),
+            ),
+            w.end(2),
+        )
         report = cli.report(path)
         self.assertEqual(report["devices"], [])
         self.assertEqual(report["host"]["live_bytes"], 1007)
@@ -133,11 +180,20 @@ class Report(ReportChecks):
 
     def test_refused_requests_are_told_with_their_stack(self):
         path = cli.place("refused.gmt.gz")
-        w.write(path, w.process(), w.block("api", {"id": 1, "name": "cuMemAlloc_v2", "library": "cuda"}),
-                w.block("code", {"id": 1, "function": "f", "file": "/home/me/a.py"}),
-                w.block("frame", {"id": 1, "code": 1, "line": 9}), w.block("frames", {"id": 1, "items": [3]}),
-                w.block("event", {**alloc(2000, 0, 1 << 40), "kind": Kind.ALLOC_FAILED, "result": 2, "api": 1, "frames": 1},
-                        {**free(3000, 4096), "kind": Kind.FREE_FAILED, "result": 1}), w.end(2))
+        w.write(
+            path,
+            w.process(),
+            w.block("api", {"id": 1, "name": "cuMemAlloc_v2", "library": "cuda"}),
+            w.block("code", {"id": 1, "function": "f", "file": "/home/me/a.py"}),
+            w.block("frame", {"id": 1, "code": 1, "line": 9}),
+            w.block("frames", {"id": 1, "items": [3]}),
+            w.block(
+                "event",
+                {**alloc(2000, 0, 1 << 40), "kind": Kind.ALLOC_FAILED, "result": 2, "api": 1, "frames": 1},
+                {**free(3000, 4096), "kind": Kind.FREE_FAILED, "result": 1},
+            ),
+            w.end(2),
+        )
         report = cli.report(path)
         (refused,) = report["refused"]
         self.assertEqual((refused["size_bytes"], refused["result"], refused["api"]), (1 << 40, 2, "cuMemAlloc_v2"))
@@ -148,13 +204,27 @@ class Report(ReportChecks):
 
     def test_totals_that_disagree_with_the_blocks_say_so(self):
         path = cli.place("totals.gmt.gz")
-        w.write(path, w.process(), w.block(
-            "event", alloc(2000, 4096, 512, layer=Layer.TORCH, allocated_bytes=1 << 20, reserved_bytes=2 << 20)), w.end(1))
+        w.write(
+            path,
+            w.process(),
+            w.block(
+                "event", alloc(2000, 4096, 512, layer=Layer.TORCH, allocated_bytes=1 << 20, reserved_bytes=2 << 20)
+            ),
+            w.end(1),
+        )
         report = cli.report(path)
         (layer,) = [layer for layer in report["devices"][0]["layers"] if layer["layer"] == "torch"]
-        self.assertEqual(layer["reported"], {
-            "allocated_bytes": (1 << 20) + 512, "allocated_peak_bytes": (1 << 20) + 512,
-            "reserved_bytes": 2 << 20, "reserved_peak_bytes": 2 << 20, "unseen_bytes": 1 << 20, "disagreements": 1})
+        self.assertEqual(
+            layer["reported"],
+            {
+                "allocated_bytes": (1 << 20) + 512,
+                "allocated_peak_bytes": (1 << 20) + 512,
+                "reserved_bytes": 2 << 20,
+                "reserved_peak_bytes": 2 << 20,
+                "unseen_bytes": 1 << 20,
+                "disagreements": 1,
+            },
+        )
         self.assertTrue(any("1048576 bytes more" in remark for remark in report["remarks"]))
 
     def test_dropped_events_make_a_report_incomplete(self):
@@ -172,10 +242,14 @@ class Report(ReportChecks):
 
     def test_names_that_are_not_utf8_become_valid_json(self):
         path = cli.place("bytes.gmt.gz")
-        w.write(path, w.process(directory=b"/\xc3(\xa0\x80\xed\xa0\x80\xf8", command=b"\xff\0\xe2\x82\xac\0"),
-                w.block("code", {"id": 1, "function": b"\x00\x1b\"\\", "file": b"\xf0\x9f\x98\x80"}),
-                w.block("frame", {"id": 1, "code": 1}), w.block("frames", {"id": 1, "items": [3]}),
-                w.block("event", alloc(2000, 4096, 8, frames=1)))
+        w.write(
+            path,
+            w.process(directory=b"/\xc3(\xa0\x80\xed\xa0\x80\xf8", command=b"\xff\0\xe2\x82\xac\0"),
+            w.block("code", {"id": 1, "function": b"\x00\x1b\"\\", "file": b"\xf0\x9f\x98\x80"}),
+            w.block("frame", {"id": 1, "code": 1}),
+            w.block("frames", {"id": 1, "items": [3]}),
+            w.block("event", alloc(2000, 4096, 8, frames=1)),
+        )
         done = cli.run("report", "--json", path, text=False)
         report = json.loads(done.stdout.decode("utf-8"))
         self.assertEqual(report["process"]["command"], ["\ufffd", "\u20ac"])
@@ -190,9 +264,13 @@ class Report(ReportChecks):
         for _ in range(6):
             story.event(4, layer=CUDA, address=block, result=1, frames=twice)
         report = cli.report(story.write("refused.gmt.gz"))
-        self.assertEqual([(free["address"], free["live"], free["result"], free["stack"][free["own_frame"]]["line"])
-                          for free in report["refused_frees"]],
-                         [(block, True, 900, 8)] + [(block, False, 1, 9)] * 6)
+        self.assertEqual(
+            [
+                (free["address"], free["live"], free["result"], free["stack"][free["own_frame"]]["line"])
+                for free in report["refused_frees"]
+            ],
+            [(block, True, 900, 8)] + [(block, False, 1, 9)] * 6,
+        )
         self.assertEqual(report["anomalies"]["refused_frees"], 7)
         text = cli.run("report", cli.place("refused.gmt.gz")).stdout
         self.assertIn("\nRefused frees: 7; the last ones\n", text)
@@ -206,9 +284,16 @@ class PinMemory(unittest.TestCase):
 
     def record(self, name, *leaf):
         story = Story()
-        story.alloc(4096, *leaf, f"{self.LOADER}:57 in pin_memory", f"{self.LOADER}:37 in _pin_memory_loop.<locals>.do_one_step",
-                    f"{self.LOADER}:48 in _pin_memory_loop", "/usr/lib/python3.11/threading.py:982 in Thread.run",
-                    layer=CUDA, space=Space.PINNED)
+        story.alloc(
+            4096,
+            *leaf,
+            f"{self.LOADER}:57 in pin_memory",
+            f"{self.LOADER}:37 in _pin_memory_loop.<locals>.do_one_step",
+            f"{self.LOADER}:48 in _pin_memory_loop",
+            "/usr/lib/python3.11/threading.py:982 in Thread.run",
+            layer=CUDA,
+            space=Space.PINNED,
+        )
         return story.write(name)
 
     def test_what_pytorchs_thread_pins_is_headed_by_the_thread(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Names and lines of native addresses equal those of addr2line, and the reader finds moved files by build-id."""
+
 import os
 import re
 import shutil
@@ -39,20 +40,42 @@ def addresses(path, count):
 def frames_of(where, path, identity, *arguments):
     """For each address of `where`, what the report shows: [(function, file name, line)], leaf first."""
     snapshot = cli.place("symbols.gmt.gz")
-    w.write(snapshot, w.process(),
-            w.block("module", {"id": 1, "start": BIAS, "end": BIAS + (1 << 40), "bias": BIAS, "path": path,
-                               "build_id": identity}),
-            # A stack holds return addresses: one behind the instruction that is looked for.
-            *[w.block("stack", {"id": i + 1, "items": [BIAS + address + 1]}) for i, address in enumerate(where)],
-            # Blocks of 1, 2, 3 ... bytes say in the report whose stack is whose.
-            *[w.block("event", {**w.EVENT, "stamp": 2000 + i,
-                                "address": 4096 * (i + 1), "size_bytes": 1 << 20, "device": i, "stack": i + 1})
-              for i in range(len(where))], w.end(len(where)))
+    w.write(
+        snapshot,
+        w.process(),
+        w.block(
+            "module",
+            {"id": 1, "start": BIAS, "end": BIAS + (1 << 40), "bias": BIAS, "path": path, "build_id": identity},
+        ),
+        # A stack holds return addresses: one behind the instruction that is looked for.
+        *[w.block("stack", {"id": i + 1, "items": [BIAS + address + 1]}) for i, address in enumerate(where)],
+        # Blocks of 1, 2, 3 ... bytes say in the report whose stack is whose.
+        *[
+            w.block(
+                "event",
+                {
+                    **w.EVENT,
+                    "stamp": 2000 + i,
+                    "address": 4096 * (i + 1),
+                    "size_bytes": 1 << 20,
+                    "device": i,
+                    "stack": i + 1,
+                },
+            )
+            for i in range(len(where))
+        ],
+        w.end(len(where)),
+    )
     report = cli.report(snapshot, *arguments)
     by_device = {site["device"]: site["stack"] for site in report["sites"]}
     # What has no name is called by the file that it is in, which here has several.
-    return report, [[(re.sub(r"^.*(?=\+0x)", "", frame["function"]), os.path.basename(frame["file"] or "?"),
-                      frame["line"]) for frame in by_device[i]] for i in range(len(where))]
+    return report, [
+        [
+            (re.sub(r"^.*(?=\+0x)", "", frame["function"]), os.path.basename(frame["file"] or "?"), frame["line"])
+            for frame in by_device[i]
+        ]
+        for i in range(len(where))
+    ]
 
 
 def addr2line(where, path):
@@ -63,9 +86,15 @@ def addr2line(where, path):
             answers.append([])
         else:
             answers[-1].append(line)
-    return [[(function, os.path.basename(place.split(":")[0]), int(re.search(r":(\d+)", place).group(1)))
-             if re.search(r":\d+", place) else (function, "?", None)
-             for function, place in zip(answer[::2], answer[1::2])] for answer in answers]
+    return [
+        [
+            (function, os.path.basename(place.split(":")[0]), int(re.search(r":(\d+)", place).group(1)))
+            if re.search(r":\d+", place)
+            else (function, "?", None)
+            for function, place in zip(answer[::2], answer[1::2])
+        ]
+        for answer in answers
+    ]
 
 
 class Symbols(unittest.TestCase):
@@ -148,8 +177,9 @@ class Symbols(unittest.TestCase):
         where = addresses(PROGRAM, 20)
         report, shown = frames_of(where, PROGRAM, "00" * 20)
         self.assertEqual(report["symbols"]["named"], 0)
-        self.assertEqual(report["symbols"]["missing"],
-                         [{"module": PROGRAM, "why": "its build differs from the recorded one"}])
+        self.assertEqual(
+            report["symbols"]["missing"], [{"module": PROGRAM, "why": "its build differs from the recorded one"}]
+        )
         self.assertEqual(shown[0], [(f"+{where[0]:#x}", "?", None)])
 
     def test_a_large_library_is_read_in_little_time(self):

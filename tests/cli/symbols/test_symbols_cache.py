@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The symbol cache: the report is the same byte for byte, whatever the cache holds."""
+
 import concurrent.futures
 import os
 import random
@@ -12,24 +13,67 @@ import cli
 import test_symbols as symbols
 import write_snapshot as w
 
-VERBS = (["report"], ["report", "--json"], ["report", "--native=all", "--frames=100"], ["leaks"], ["leaks", "--json"],
-         ["check", "--json", "--max-peak=1TiB"])
+VERBS = (
+    ["report"],
+    ["report", "--json"],
+    ["report", "--native=all", "--frames=100"],
+    ["leaks"],
+    ["leaks", "--json"],
+    ["check", "--json", "--max-peak=1TiB"],
+)
 # Names that others may have put into a file: nothing of them may get lost, and nothing be taken for none.
-HOSTILE = ("_ZN5torch8autograd6Engine7executeEv", "_ZN3fooIXadL_Z3barvEEE3bazEv.cold", "_Z", "_ZNSt6vectorIiE",
-           "\x1b[31mred\x07", "::error::no", "\u202egnp.exe", "key\tand\nline", "0", "x" * 5000, "_PyEval_EvalFrameDefault.part.3")
+HOSTILE = (
+    "_ZN5torch8autograd6Engine7executeEv",
+    "_ZN3fooIXadL_Z3barvEEE3bazEv.cold",
+    "_Z",
+    "_ZNSt6vectorIiE",
+    "\x1b[31mred\x07",
+    "::error::no",
+    "\u202egnp.exe",
+    "key\tand\nline",
+    "0",
+    "x" * 5000,
+    "_PyEval_EvalFrameDefault.part.3",
+)
 
 
 def recording(name, path, identity, where):
     """A recording whose stacks have two frames of `path`, at every pair of neighbours of `where`."""
     snapshot = cli.place(name)
-    w.write(snapshot, w.process(),
-            w.block("module", {"id": 1, "start": symbols.BIAS, "end": symbols.BIAS + (1 << 40), "bias": symbols.BIAS,
-                               "path": path, "build_id": identity}),
-            *[w.block("stack", {"id": i + 1, "items": [symbols.BIAS + address + 1 for address in where[i:i + 2]]})
-              for i in range(len(where))],
-            *[w.block("event", {**w.EVENT, "stamp": 2000 + i,
-                                "address": 4096 * (i + 1), "size_bytes": 1 << 20, "device": 0, "stack": i + 1})
-              for i in range(len(where))], w.end(len(where)))
+    w.write(
+        snapshot,
+        w.process(),
+        w.block(
+            "module",
+            {
+                "id": 1,
+                "start": symbols.BIAS,
+                "end": symbols.BIAS + (1 << 40),
+                "bias": symbols.BIAS,
+                "path": path,
+                "build_id": identity,
+            },
+        ),
+        *[
+            w.block("stack", {"id": i + 1, "items": [symbols.BIAS + address + 1 for address in where[i : i + 2]]})
+            for i in range(len(where))
+        ],
+        *[
+            w.block(
+                "event",
+                {
+                    **w.EVENT,
+                    "stamp": 2000 + i,
+                    "address": 4096 * (i + 1),
+                    "size_bytes": 1 << 20,
+                    "device": 0,
+                    "stack": i + 1,
+                },
+            )
+            for i in range(len(where))
+        ],
+        w.end(len(where)),
+    )
     return snapshot
 
 
@@ -38,12 +82,12 @@ def hash_of(content):
     most = (1 << 64) - 1
 
     def mix(word):
-        product = (word ^ 0x9e3779b97f4a7c15) * 0xd6e8feb86659fd93
+        product = (word ^ 0x9E3779B97F4A7C15) * 0xD6E8FEB86659FD93
         return (product ^ product >> 64) & most
 
     value = mix(len(content))
     for at in range(0, len(content), 8):
-        word = int.from_bytes(content[at:at + 8], "little")
+        word = int.from_bytes(content[at : at + 8], "little")
         value = mix(value ^ word) + word & most
     return mix(value)
 
@@ -60,8 +104,13 @@ class Cache(unittest.TestCase):
     def tell(self, *arguments, environment=None, snapshot=None, **more):
         """What a verb says, as bytes. It says nothing on stderr."""
         arguments = arguments or ("report", "--json")
-        done = cli.run(*arguments, snapshot or self.snapshot, text=False,
-                       environment={"XDG_CACHE_HOME": self.home, **(environment or {})}, **more)
+        done = cli.run(
+            *arguments,
+            snapshot or self.snapshot,
+            text=False,
+            environment={"XDG_CACHE_HOME": self.home, **(environment or {})},
+            **more,
+        )
         # What the recording holds at its end fails a check, which says so in words too.
         self.assertEqual((done.returncode, done.stderr), (int(arguments[0] == "check"), b""))
         return done.stdout
@@ -90,18 +139,21 @@ class Cache(unittest.TestCase):
             self.assertEqual(self.tell(*verb), plain)
             self.assertEqual(self.kept(), first)
         pair = [self.snapshot, recording("other.gmt.gz", symbols.PROGRAM, self.identity, self.where[:100])]
-        diff = [cli.run("diff", "--by=stack", *more, *pair, environment={"XDG_CACHE_HOME": self.home}).stdout
-                for more in (["--no-symbol-cache"], [], [])]
+        diff = [
+            cli.run("diff", "--by=stack", *more, *pair, environment={"XDG_CACHE_HOME": self.home}).stdout
+            for more in (["--no-symbol-cache"], [], [])
+        ]
         self.assertIn("gmt_", diff[0])
         self.assertEqual(diff[1:], diff[:1] * 2)
 
     def test_hostile_names_are_the_same_from_the_cache(self):
         program = cli.place("hostile-names")
         names = symbols.tool("nm", "--defined-only", symbols.PROGRAM).split("\n")
-        functions = [line.split()[-1] for line in names if " T " in line and " gmt_" in line][:len(HOSTILE)]
+        functions = [line.split()[-1] for line in names if " T " in line and " gmt_" in line][: len(HOSTILE)]
         self.assertEqual(len(functions), len(HOSTILE))
-        where = [int(line.split()[0], 16) + 1 for function in functions
-                 for line in names if line.endswith(f" T {function}")]
+        where = [
+            int(line.split()[0], 16) + 1 for function in functions for line in names if line.endswith(f" T {function}")
+        ]
         renames = [f"--redefine-sym={old}={new}" for old, new in zip(functions, HOSTILE)]
         symbols.tool("objcopy", "--strip-debug", *renames, symbols.PROGRAM, program)
         snapshot = recording("hostile.gmt.gz", program, self.identity, where)
@@ -115,9 +167,18 @@ class Cache(unittest.TestCase):
     def test_a_damaged_cache_changes_nothing_and_is_put_right(self):
         plain = self.plain()
         self.tell()
-        (name, good), = self.kept().items()
+        ((name, good),) = self.kept().items()
         path, draw = os.path.join(self.folder, name), random.Random(1)
-        hostile = [b"", b"x", b"\0" * 100, good[:-1], good + b"\0", good[:40], os.urandom(len(good)), b"\xff" * (17 << 20)]
+        hostile = [
+            b"",
+            b"x",
+            b"\0" * 100,
+            good[:-1],
+            good + b"\0",
+            good[:40],
+            os.urandom(len(good)),
+            b"\xff" * (17 << 20),
+        ]
         for _ in range(20):
             content = bytearray(good)
             for _ in range(draw.randrange(1, 4)):
@@ -132,9 +193,9 @@ class Cache(unittest.TestCase):
     def test_what_is_asked_later_is_added(self):
         half = recording("half.gmt.gz", symbols.PROGRAM, self.identity, self.where[::2])
         self.assertEqual(self.tell(snapshot=half), self.plain(snapshot=half))
-        (name, first), = self.kept().items()
+        ((name, first),) = self.kept().items()
         self.assertEqual(self.tell(), self.plain())
-        (again, second), = self.kept().items()
+        ((again, second),) = self.kept().items()
         self.assertEqual(name, again)
         self.assertGreater(len(second), len(first))
         self.assertEqual(self.tell(snapshot=half), self.plain(snapshot=half))
@@ -161,8 +222,12 @@ class Cache(unittest.TestCase):
         self.tell()
         before = self.kept()
         symbols.tool("strip", "-o", other, cli.CLI)
-        done = subprocess.run([other, "report", "--json", self.snapshot], capture_output=True, timeout=120,
-                              env={**cli.PLAIN, "XDG_CACHE_HOME": self.home})
+        done = subprocess.run(
+            [other, "report", "--json", self.snapshot],
+            capture_output=True,
+            timeout=120,
+            env={**cli.PLAIN, "XDG_CACHE_HOME": self.home},
+        )
         self.assertEqual(done.stdout, self.plain())
         self.assertEqual(len(self.kept()), 2)
         self.assertLessEqual(before.items(), self.kept().items())
@@ -172,9 +237,15 @@ class Cache(unittest.TestCase):
         closed = cli.place("no-folder")
         with open(closed, "w", encoding="utf-8"):
             pass
-        for environment in ({"XDG_CACHE_HOME": "", "HOME": ""}, {"XDG_CACHE_HOME": "relative"}, {"XDG_CACHE_HOME": "/proc"},
-                            {"XDG_CACHE_HOME": closed}, {"XDG_CACHE_HOME": "/dev/null"}, {"XDG_CACHE_HOME": "/" + "x" * 5000},
-                            {"XDG_CACHE_HOME": os.path.join(self.home, "a", "b", "c")}):
+        for environment in (
+            {"XDG_CACHE_HOME": "", "HOME": ""},
+            {"XDG_CACHE_HOME": "relative"},
+            {"XDG_CACHE_HOME": "/proc"},
+            {"XDG_CACHE_HOME": closed},
+            {"XDG_CACHE_HOME": "/dev/null"},
+            {"XDG_CACHE_HOME": "/" + "x" * 5000},
+            {"XDG_CACHE_HOME": os.path.join(self.home, "a", "b", "c")},
+        ):
             self.assertEqual(self.tell(environment=environment), plain)
         self.assertFalse(os.path.exists(self.home) or os.path.exists(os.path.join(cli.FOLDER, "relative")))
 
@@ -187,8 +258,14 @@ class Cache(unittest.TestCase):
                 os.mkdir(os.path.join(home, folder), 0o700)
                 os.chown(os.path.join(home, folder), 1, 1)
             self.assertEqual(self.tell(environment={"XDG_CACHE_HOME": "", "HOME": home}), self.plain())
-            self.assertEqual(sorted(os.path.relpath(os.path.join(top, name), home) for top, folders, files in os.walk(home)
-                                    for name in folders + files), made)
+            self.assertEqual(
+                sorted(
+                    os.path.relpath(os.path.join(top, name), home)
+                    for top, folders, files in os.walk(home)
+                    for name in folders + files
+                ),
+                made,
+            )
 
     def test_without_xdg_it_lies_below_home(self):
         self.tell(environment={"XDG_CACHE_HOME": "", "HOME": cli.FOLDER})
@@ -205,12 +282,12 @@ class Cache(unittest.TestCase):
     def poisoned(self):
         """The name of the file that the next report reads, its right content, and content that is whole and says a lie."""
         self.tell()
-        (name, good), = self.kept().items()
+        ((name, good),) = self.kept().items()
         lie = bytearray(good)
         # The texts are the end of the file: the key, and names each ended by a zero.
         told = next(text for text in reversed(good.split(b"\0")) if len(text) > 9 and text in self.plain())
         start = lie.rindex(told + b"\0")
-        lie[start:start + 8] = b"POISONED"
+        lie[start : start + 8] = b"POISONED"
         lie[8:16] = hash_of(bytes(lie[16:])).to_bytes(8, "little")
         return name, good, bytes(lie)
 
@@ -253,15 +330,24 @@ class Cache(unittest.TestCase):
         plant()
         self.assertIn(b"POISONED", self.tell())
         ways = {
-            "a file that a group may write": lambda: plant(mode=0o620), "a file that all may read": lambda: plant(mode=0o644),
-            "a link to a file": with_link, "a pipe": with_pipe,
+            "a file that a group may write": lambda: plant(mode=0o620),
+            "a file that all may read": lambda: plant(mode=0o644),
+            "a link to a file": with_link,
+            "a pipe": with_pipe,
             "a folder that all may write": lambda: with_mode(self.folder, 0o777),
             "a folder that a group may enter": lambda: with_mode(self.folder, 0o750),
             "a folder above that all may write": lambda: with_mode(program, 0o777),
-            "a link to a folder": lambda: with_linked_folder(self.folder), "a link to a folder above": lambda: with_linked_folder(program)}
+            "a link to a folder": lambda: with_linked_folder(self.folder),
+            "a link to a folder above": lambda: with_linked_folder(program),
+        }
         if os.geteuid() == 0:
-            ways.update({"a file of another": lambda: of_another(path), "a folder of another": lambda: of_another(self.folder),
-                         "a folder above of another": lambda: of_another(program)})
+            ways.update(
+                {
+                    "a file of another": lambda: of_another(path),
+                    "a folder of another": lambda: of_another(self.folder),
+                    "a folder above of another": lambda: of_another(program),
+                }
+            )
         for what, way in ways.items():
             with self.subTest(what):
                 shutil.rmtree(self.home)
@@ -280,7 +366,7 @@ class Cache(unittest.TestCase):
         plain = self.plain()
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             self.assertEqual(set(pool.map(lambda _: self.tell(), range(24))), {plain})
-        (name, content), = self.kept().items()
+        ((name, content),) = self.kept().items()
         shutil.rmtree(self.home)
         self.tell()
         self.assertEqual(self.kept(), {name: content})

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """run and env: what the program receives, what it returns, and the messages."""
+
 import json
 import os
 import shutil
@@ -36,8 +37,14 @@ class Run(unittest.TestCase):
         os.makedirs(self.folder, exist_ok=True)
 
     def run_program(self, *arguments, environment=None, program=None):
-        return subprocess.run([program or self.program, *arguments], capture_output=True, text=True, timeout=120,
-                              cwd=self.folder, env={**cli.PLAIN, **(environment or {})})
+        return subprocess.run(
+            [program or self.program, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd=self.folder,
+            env={**cli.PLAIN, **(environment or {})},
+        )
 
     def shell(self, script, *options, **more):
         return self.run_program("run", *options, "--", "sh", "-c", script, **more)
@@ -53,8 +60,9 @@ class Run(unittest.TestCase):
 
     def test_a_program_that_cannot_be_found_or_executed_gives_127_or_126(self):
         done = self.run_program("run", "--", "no-such-program")
-        self.assertEqual((done.returncode, done.stderr), (
-            127, "gpumemtrace: error: no-such-program: No such file or directory\n"))
+        self.assertEqual(
+            (done.returncode, done.stderr), (127, "gpumemtrace: error: no-such-program: No such file or directory\n")
+        )
         path = os.path.join(self.folder, "plain")
         with open(path, "w", encoding="utf-8") as file:
             file.write("text")
@@ -73,12 +81,20 @@ class Run(unittest.TestCase):
         output = os.path.join(tempfile.gettempdir(), f"gpumemtrace-test-{os.getpid()}.%p.gmt.gz")
 
         def ask(*arguments):
-            return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=120, cwd="/",
-                                  env={**cli.PLAIN, "PATH": f"{shut}:{folder}:{os.environ['PATH']}"}, **other_users.become_nobody())
+            return subprocess.run(
+                [program, *arguments],
+                capture_output=True,
+                text=True,
+                timeout=120,
+                cwd="/",
+                env={**cli.PLAIN, "PATH": f"{shut}:{folder}:{os.environ['PATH']}"},
+                **other_users.become_nobody(),
+            )
 
         done = ask("run", "-o", output, "--", "no-such-program")
-        self.assertEqual((done.returncode, done.stderr), (
-            127, "gpumemtrace: error: no-such-program: No such file or directory\n"))
+        self.assertEqual(
+            (done.returncode, done.stderr), (127, "gpumemtrace: error: no-such-program: No such file or directory\n")
+        )
         self.assertEqual(ask("run", "-o", output, "plain").returncode, 126)
         self.assertEqual(ask("run", "-q", "-o", output, "true").returncode, 0)
         for name, words in ("no-such-program", "not found in PATH"), ("plain", "may not be executed"):
@@ -96,37 +112,59 @@ class Run(unittest.TestCase):
 
     def test_the_recorder_is_put_in_front_of_what_was_preloaded(self):
         # A program built with the address sanitizer would refuse to start behind another library.
-        done = self.shell("echo $LD_PRELOAD", environment={
-            "LD_PRELOAD": "libm.so.6", "ASAN_OPTIONS": "verify_asan_link_order=0"})
+        done = self.shell(
+            "echo $LD_PRELOAD", environment={"LD_PRELOAD": "libm.so.6", "ASAN_OPTIONS": "verify_asan_link_order=0"}
+        )
         self.assertEqual(done.stdout, f"{self.library}:libm.so.6\n")
         self.assertEqual(self.shell("echo $LD_PRELOAD").stdout, f"{self.library}\n")
 
     def test_options_reach_the_recorder_behind_those_of_the_environment(self):
         told = os.path.join(self.folder, "told")
         done = self.run_program(
-            "run", "--stacks=python", "--free-stacks=on", "-o", "a:'b\".gz", "true",
-            environment={"FAKE_RECORDER": told, "GPUMEMTRACE_OPTIONS": "depth=9"})
+            "run",
+            "--stacks=python",
+            "--free-stacks=on",
+            "-o",
+            "a:'b\".gz",
+            "true",
+            environment={"FAKE_RECORDER": told, "GPUMEMTRACE_OPTIONS": "depth=9"},
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(told, encoding="utf-8") as file:
-            self.assertEqual(file.read(),
-                             """depth=9:stacks=python:free_stacks=on:output='a'':'"'"'b''"''.''g''z'""")
+            self.assertEqual(file.read(), """depth=9:stacks=python:free_stacks=on:output='a'':'"'"'b''"''.''g''z'""")
 
     def test_what_is_given_again_takes_the_place_of_what_the_environment_says(self):
         told = os.path.join(self.folder, "told")
-        for before, expected in (("depth=9:stacks=all", "stacks=all:depth=4"), ("depth=9:", "depth=4"), ("depth=12x", "depth=4"),
-                                 ("output='a:b':depth=9::nvtx=on", "output='a:b':nvtx=on:depth=4")):
-            done = self.run_program("run", "--depth=5", "--depth=4", "true",
-                                    environment={"FAKE_RECORDER": told, "GPUMEMTRACE_OPTIONS": before})
+        for before, expected in (
+            ("depth=9:stacks=all", "stacks=all:depth=4"),
+            ("depth=9:", "depth=4"),
+            ("depth=12x", "depth=4"),
+            ("output='a:b':depth=9::nvtx=on", "output='a:b':nvtx=on:depth=4"),
+        ):
+            done = self.run_program(
+                "run",
+                "--depth=5",
+                "--depth=4",
+                "true",
+                environment={"FAKE_RECORDER": told, "GPUMEMTRACE_OPTIONS": before},
+            )
             self.assertEqual((done.returncode, done.stderr[:20]), (0, "gpumemtrace: nothing"), done.stderr)
             with open(told, encoding="utf-8") as file:
                 self.assertEqual(file.read(), expected)
 
     def test_options_that_the_recorder_would_refuse_are_refused_before_the_program_starts(self):
         for arguments, variable, words in (
-                ([], "depth=12x", "depth=12x is ignored: did you mean 12?"), ([], "dept=3", "did you mean depth?"),
-                ([], "output='a", "unclosed quote"), (["-o", "x/"], "", "names a folder"), (["-o", "%z"], "", "unknown token %z"),
-                (["--window=3"], "", "add mode=window"), (["--stacks=none"], "free_stacks=on", "remove one of them")):
-            done = self.run_program("run", *arguments, "--", "echo", "started", environment={"GPUMEMTRACE_OPTIONS": variable})
+            ([], "depth=12x", "depth=12x is ignored: did you mean 12?"),
+            ([], "dept=3", "did you mean depth?"),
+            ([], "output='a", "unclosed quote"),
+            (["-o", "x/"], "", "names a folder"),
+            (["-o", "%z"], "", "unknown token %z"),
+            (["--window=3"], "", "add mode=window"),
+            (["--stacks=none"], "free_stacks=on", "remove one of them"),
+        ):
+            done = self.run_program(
+                "run", *arguments, "--", "echo", "started", environment={"GPUMEMTRACE_OPTIONS": variable}
+            )
             self.assertEqual((done.returncode, done.stdout), (125, ""))
             self.assertIn(words, done.stderr)
             self.assertTrue(done.stderr.startswith("gpumemtrace: error: run: options of the recorder: "), done.stderr)
@@ -143,8 +181,9 @@ class Run(unittest.TestCase):
         done = self.shell("touch gpumemtrace.sh.node.r3.77.gmt.gz")
         self.assertEqual(done.stderr, "next: gpumemtrace report gpumemtrace.sh.node.r3.77.gmt.gz\n")
         done = self.shell("touch gpumemtrace.sh.node.r3.77.1.gmt.gz gpumemtrace.x.y.2.gmt.gz")
-        self.assertEqual(done.stderr,
-                         "next: gpumemtrace report gpumemtrace.sh.node.r3.77.1.gmt.gz gpumemtrace.x.y.2.gmt.gz\n")
+        self.assertEqual(
+            done.stderr, "next: gpumemtrace report gpumemtrace.sh.node.r3.77.1.gmt.gz gpumemtrace.x.y.2.gmt.gz\n"
+        )
 
     def test_the_next_command_follows_the_output_option_wherever_it_is_given(self):
         os.makedirs(os.path.join(self.folder, "x[1]"))
@@ -162,9 +201,16 @@ class Run(unittest.TestCase):
         self.assertEqual(self.shell("touch gpumemtrace.sh.a.1.gmt.gz", "--quiet").stderr, "")
 
     def start(self, script):
-        process = subprocess.Popen([self.program, "run", "--", "sh", "-c", script], stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True, cwd=self.folder, env=cli.PLAIN,
-                                   start_new_session=True, preexec_fn=take_signals)
+        process = subprocess.Popen(
+            [self.program, "run", "--", "sh", "-c", script],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder,
+            env=cli.PLAIN,
+            start_new_session=True,
+            preexec_fn=take_signals,
+        )
         self.assertEqual(process.stdout.readline(), "ready\n")
         return process
 
@@ -178,17 +224,24 @@ class Run(unittest.TestCase):
 
     def test_a_signal_of_the_terminal_reaches_the_program_once(self):
         # The program takes signals one by one, so that a second one is not lost in the first.
-        script = ("import signal, time\n"
-                  "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\n"
-                  "print('ready', flush=True)\n"
-                  "got = [signal.sigtimedwait([signal.SIGINT], 120)]\n"
-                  "while one := signal.sigtimedwait([signal.SIGINT], 0.5): got.append(one)\n"
-                  "print(len(got))\n")
+        script = (
+            "import signal, time\n"
+            "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\n"
+            "print('ready', flush=True)\n"
+            "got = [signal.sigtimedwait([signal.SIGINT], 120)]\n"
+            "while one := signal.sigtimedwait([signal.SIGINT], 0.5): got.append(one)\n"
+            "print(len(got))\n"
+        )
         main, secondary = os.openpty()
         process = subprocess.Popen(
-            [self.program, "run", "-q", "--", sys.executable, "-c", script], stdin=secondary,
-            stdout=subprocess.PIPE, text=True, cwd=self.folder, env=cli.PLAIN,
-            preexec_fn=lambda: take_terminal(secondary))
+            [self.program, "run", "-q", "--", sys.executable, "-c", script],
+            stdin=secondary,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=self.folder,
+            env=cli.PLAIN,
+            preexec_fn=lambda: take_terminal(secondary),
+        )
         self.assertEqual(process.stdout.readline(), "ready\n")
         os.write(main, b"\x03")
         out, _ = process.communicate(timeout=180)
@@ -198,8 +251,14 @@ class Run(unittest.TestCase):
 
     def test_what_the_caller_ignores_stays_ignored(self):
         script = "trap '' HUP; exec \"$0\" run -q -- sh -c 'kill -HUP $$; echo alive'"
-        done = subprocess.run(["sh", "-c", script, self.program], capture_output=True, text=True, timeout=60,
-                              cwd=self.folder, env=cli.PLAIN)
+        done = subprocess.run(
+            ["sh", "-c", script, self.program],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            cwd=self.folder,
+            env=cli.PLAIN,
+        )
         self.assertEqual(done.stdout, "alive\n")
 
     def test_the_library_is_found_beside_in_a_build_folder_and_installed(self):
@@ -228,8 +287,13 @@ class Run(unittest.TestCase):
             self.assertEqual(file.read(), "stacks=native")
 
         line = self.run_program("env", "--export", "--output=%p *.gz").stdout
-        done = subprocess.run(["sh", "-c", f"{line}echo $LD_PRELOAD \"$GPUMEMTRACE_OPTIONS\""], capture_output=True,
-                              text=True, check=True, env={**cli.PLAIN, "LD_PRELOAD": "libm.so.6"})
+        done = subprocess.run(
+            ["sh", "-c", f"{line}echo $LD_PRELOAD \"$GPUMEMTRACE_OPTIONS\""],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**cli.PLAIN, "LD_PRELOAD": "libm.so.6"},
+        )
         self.assertEqual(done.stdout, f"{self.library}:libm.so.6 output=%p *.gz\n")
 
 
@@ -243,6 +307,7 @@ def take_terminal(terminal):
     os.setsid()
     import fcntl
     import termios
+
     fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
 
 

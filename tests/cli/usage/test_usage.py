@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The command line: help, mistakes, colours, streams; the man page agrees with it."""
+
 import os
 import re
 import select
@@ -74,7 +75,13 @@ class Usage(unittest.TestCase):
         self.check_wrong(["report", "--limit=-1", "x"], "--limit: `-1` is not valid")
         self.check_wrong(["report", "--color=blue", "x"], "it takes auto|always|never")
         for number in "5x", " 5", "5 ", "+5", "", "0x5", "5.0", "18446744073709551616":
-            for verb, option in ("report", "until"), ("report", "frames"), ("leaks", "age-seconds"), ("dump", "device"), ("fold", "keep-events"):
+            for verb, option in (
+                ("report", "until"),
+                ("report", "frames"),
+                ("leaks", "age-seconds"),
+                ("dump", "device"),
+                ("fold", "keep-events"),
+            ):
                 self.check_wrong([verb, f"--{option}={number}", "x"], f"--{option}: `{number}` is not valid")
         self.check_wrong(["diff", "--threshold=5GiBx", "x", "y"], "5GiBx")
         self.check_wrong(["report", "--json=yes", "x"], "--json takes no value")
@@ -110,8 +117,9 @@ class Usage(unittest.TestCase):
         path = cli.make("full.gmt.gz", events=20000)
         for arguments in ["report", path], ["report", "--json", path], ["dump", path], ["info", path], ["help"]:
             with open("/dev/full", "w", encoding="utf-8") as full:
-                done = subprocess.run([cli.CLI, *arguments], stdout=full, stderr=subprocess.PIPE, text=True,
-                                      timeout=60, env=cli.PLAIN)
+                done = subprocess.run(
+                    [cli.CLI, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, env=cli.PLAIN
+                )
             self.assertEqual(done.returncode, 3, arguments)
             self.assertEqual(done.stderr, "gpumemtrace: error: standard output: No space left on device\n")
         done = cli.run("report", "--json", "-o", "/dev/full", path)
@@ -147,17 +155,21 @@ class Usage(unittest.TestCase):
         os.mkfifo(pipe)
         for on_terminal in True, False:
             main, secondary = os.openpty()
-            with subprocess.Popen([cli.CLI, "report", pipe], stdout=subprocess.DEVNULL, env=cli.PLAIN,
-                                  stderr=secondary if on_terminal else subprocess.PIPE) as process:
+            with subprocess.Popen(
+                [cli.CLI, "report", pipe],
+                stdout=subprocess.DEVNULL,
+                env=cli.PLAIN,
+                stderr=secondary if on_terminal else subprocess.PIPE,
+            ) as process:
                 with open(pipe, "wb") as file:
                     # On a terminal until it shows, which takes half a second of the reader's own time.
                     parts = 800 if on_terminal else 100
                     for part in range(parts):
-                        file.write(data[len(data) * part // parts:len(data) * (part + 1) // parts])
+                        file.write(data[len(data) * part // parts : len(data) * (part + 1) // parts])
                         file.flush()
                         shown, _, _ = select.select([main], [], [], 0.01 if not on_terminal or part < parts - 1 else 0)
                         if shown:
-                            file.write(data[len(data) * (part + 1) // parts:])
+                            file.write(data[len(data) * (part + 1) // parts :])
                             break
                 if on_terminal:
                     self.assertTrue(shown)
@@ -173,16 +185,21 @@ class Usage(unittest.TestCase):
         for term, expected in ("xterm", True), ("dumb", False):
             main, secondary = os.openpty()
             # The pseudo-terminal holds a few KiB; a short report fits.
-            done = subprocess.run([cli.CLI, "info", path], stdout=secondary, env={**cli.PLAIN, "TERM": term},
-                                  timeout=60)
+            done = subprocess.run(
+                [cli.CLI, "info", path], stdout=secondary, env={**cli.PLAIN, "TERM": term}, timeout=60
+            )
             os.close(secondary)
             self.assertEqual(done.returncode, 0)
             self.assertEqual(b"\x1b[" in os.read(main, 100000), expected)
             os.close(main)
 
     def test_the_pages_have_what_the_tables_of_the_program_have(self):
-        done = subprocess.run([os.path.join(cli.SOURCE, "scripts", "make-docs"), "--check", cli.BUILD], capture_output=True,
-                              text=True, timeout=60)
+        done = subprocess.run(
+            [os.path.join(cli.SOURCE, "scripts", "make-docs"), "--check", cli.BUILD],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
     def test_the_man_page_has_every_verb_and_no_other(self):
@@ -199,14 +216,14 @@ class Usage(unittest.TestCase):
                 self.assertLessEqual(recorder, in_help)
                 in_help -= recorder
             self.assertEqual(section, in_help, verb)
-        self.assertEqual(re.findall(r"^\.It Cm (\w+)", man_section("RECORDER OPTIONS", "Sh"), re.M),
-                         recorder_options())
+        self.assertEqual(re.findall(r"^\.It Cm (\w+)", man_section("RECORDER OPTIONS", "Sh"), re.M), recorder_options())
 
     def test_the_man_page_is_without_a_complaint_of_groff(self):
         page = os.path.join(cli.SOURCE, "docs", "man", "gpumemtrace.1")
         try:
-            done = subprocess.run(["groff", "-mandoc", "-Tutf8", "-ww", page], capture_output=True, text=True,
-                                  timeout=60)
+            done = subprocess.run(
+                ["groff", "-mandoc", "-Tutf8", "-ww", page], capture_output=True, text=True, timeout=60
+            )
         except FileNotFoundError:
             self.skipTest("no groff on this machine")
         self.assertEqual((done.returncode, done.stderr), (0, ""))

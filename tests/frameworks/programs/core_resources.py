@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Each memory resource of cuda.core once; what is left when it ends."""
+
 import json
 
 from cuda.core import Device, DeviceMemoryResource, ManagedMemoryResource, PinnedMemoryResource, VirtualMemoryResource

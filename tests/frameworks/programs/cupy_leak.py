@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Keeps 1 MiB of each of 40 steps, by an allocator of the argument's; without a leak with a second argument."""
+
 import json
 import sys
 
@@ -33,5 +34,13 @@ for number in range(40):
     gpumemtrace.step()
 
 pool = cp.get_default_memory_pool()
-print(json.dumps({"line": work.__code__.co_firstlineno + 1, "used_bytes": pool.used_bytes(), "total_bytes": pool.total_bytes(),
-                  "sum": int((cp.asarray([1, 2]) * 2).shape[0])}))
+print(
+    json.dumps(
+        {
+            "line": work.__code__.co_firstlineno + 1,
+            "used_bytes": pool.used_bytes(),
+            "total_bytes": pool.total_bytes(),
+            "sum": int((cp.asarray([1, 2]) * 2).shape[0]),
+        }
+    )
+)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Searches an index of FAISS, 40 steps, and makes another one in each. With "leak", keeps it: 1 MiB and the rows' norms."""
+
 import json
 import os
 import sys

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Keeps 1 MiB of each of 40 steps."""
+
 import inspect
 import json
 
@@ -24,4 +25,12 @@ for number in range(40):
     line = inspect.currentframe().f_lineno - 1
     gpumemtrace.step()
 w.block_until_ready()
-print(json.dumps({"line": line, "device": jax.devices()[0].platform, "in_use_bytes": jax.devices()[0].memory_stats()["bytes_in_use"]}))
+print(
+    json.dumps(
+        {
+            "line": line,
+            "device": jax.devices()[0].platform,
+            "in_use_bytes": jax.devices()[0].memory_stats()["bytes_in_use"],
+        }
+    )
+)

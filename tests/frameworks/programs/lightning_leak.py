@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Trains by Lightning: "automatic" optimization, the same with the gradients of two batches "accumulated", or by "manual" steps.
 With "leak", keeps 1 MiB of each step."""
+
 import json
 import logging
 import sys
@@ -42,8 +43,20 @@ class Model(pytorch_lightning.LightningModule):
 
 batches = torch.utils.data.TensorDataset(torch.randn(8 * BATCHES, WIDTH))
 trainer = pytorch_lightning.Trainer(
-    max_epochs=1, accelerator="gpu", devices=1, logger=False, enable_checkpointing=False, enable_progress_bar=False,
-    enable_model_summary=False, accumulate_grad_batches=accumulated)
+    max_epochs=1,
+    accelerator="gpu",
+    devices=1,
+    logger=False,
+    enable_checkpointing=False,
+    enable_progress_bar=False,
+    enable_model_summary=False,
+    accumulate_grad_batches=accumulated,
+)
 model = Model()
 trainer.fit(model, torch.utils.data.DataLoader(batches, batch_size=8))
-print(json.dumps({"line": Model.training_step.__code__.co_firstlineno + 1, "steps": trainer.global_step, "source": "optimizer"}), flush=True)
+print(
+    json.dumps(
+        {"line": Model.training_step.__code__.co_firstlineno + 1, "steps": trainer.global_step, "source": "optimizer"}
+    ),
+    flush=True,
+)

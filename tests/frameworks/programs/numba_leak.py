@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Keeps 1 MiB of each of 40 steps, and views of arrays that are gone otherwise."""
+
 import json
 
 import numpy as np

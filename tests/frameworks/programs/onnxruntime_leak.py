@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs a model on ONNX Runtime's CUDA provider, 40 steps. With "leak", keeps the output of each step, 1 MiB. With "direct", ONNX
 Runtime gets each block from cudaMalloc, by callbacks of this program."""
+
 import ctypes
 import json
 import sys
@@ -28,14 +29,22 @@ def free(address):
 if "direct" in sys.argv:
     runtime = ctypes.CDLL("libcudart.so.13")
 
-    allocates, frees = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(allocate), ctypes.CFUNCTYPE(None, ctypes.c_void_p)(free)
-    settings = {"gpu_external_alloc": str(ctypes.cast(allocates, ctypes.c_void_p).value),
-                "gpu_external_free": str(ctypes.cast(frees, ctypes.c_void_p).value)}
+    allocates, frees = (
+        ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(allocate),
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(free),
+    )
+    settings = {
+        "gpu_external_alloc": str(ctypes.cast(allocates, ctypes.c_void_p).value),
+        "gpu_external_free": str(ctypes.cast(frees, ctypes.c_void_p).value),
+    }
 
-graph = helper.make_graph([helper.make_node("MatMul", ["input", "weights"], ["output"])], "layer",
-                          [helper.make_tensor_value_info("input", TensorProto.FLOAT, [SIZE, 1])],
-                          [helper.make_tensor_value_info("output", TensorProto.FLOAT, [SIZE, SIZE])],
-                          [onnx.numpy_helper.from_array(np.ones((1, SIZE), np.float32), "weights")])
+graph = helper.make_graph(
+    [helper.make_node("MatMul", ["input", "weights"], ["output"])],
+    "layer",
+    [helper.make_tensor_value_info("input", TensorProto.FLOAT, [SIZE, 1])],
+    [helper.make_tensor_value_info("output", TensorProto.FLOAT, [SIZE, SIZE])],
+    [onnx.numpy_helper.from_array(np.ones((1, SIZE), np.float32), "weights")],
+)
 model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 session = onnxruntime.InferenceSession(model.SerializeToString(), providers=[("CUDAExecutionProvider", settings)])
 assert session.get_providers()[0] == "CUDAExecutionProvider"
@@ -57,8 +66,16 @@ for number in range(40):
         kept.append(outputs)
     del outputs
     gpumemtrace.step()
-print(json.dumps({"line": work.__code__.co_firstlineno + 4, "callback": allocate.__code__.co_firstlineno + 2,
-                  "in_use_bytes": max(len(kept), 1) << 20}), flush=True)
+print(
+    json.dumps(
+        {
+            "line": work.__code__.co_firstlineno + 4,
+            "callback": allocate.__code__.co_firstlineno + 2,
+            "in_use_bytes": max(len(kept), 1) << 20,
+        }
+    ),
+    flush=True,
+)
 kept.clear()
 # The callbacks must outlive them.
 session = weights = None

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Trains with PyTorch in an actor of Ray, which is a process of its own. With "leak", the actor keeps 1 MiB of each step."""
+
 import json
 import os
 import shutil

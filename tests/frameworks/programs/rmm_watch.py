@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """RMM's own resources in Python around a resource of this program's: RMM brings NVIDIA's runtime, which refuses the device."""
+
 import ctypes
 import json
 
@@ -8,7 +9,11 @@ import rmm
 import gpumemtrace
 
 cuda, context, slab = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_uint64()
-assert not cuda.cuInit(0) and not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) and not cuda.cuCtxSetCurrent(context)
+assert (
+    not cuda.cuInit(0)
+    and not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+    and not cuda.cuCtxSetCurrent(context)
+)
 assert not cuda.cuMemAlloc_v2(ctypes.byref(slab), ctypes.c_size_t(160 << 20))
 rmm.mr.set_current_device_resource = lambda resource: None  # asks the runtime which device that is
 next_address = slab.value

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Keeps 1 MiB of each of 40 steps."""
+
 import inspect
 import json
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Trains on batches that worker processes load into pinned memory: data_loader.py fork|spawn"""
+
 import sys
 import threading
 import warnings
@@ -27,8 +28,9 @@ class Numbers(data.Dataset):
 
 def main():
     torch.manual_seed(1)
-    loader = data.DataLoader(Numbers(), batch_size=BATCH, num_workers=2, pin_memory=True,
-                             multiprocessing_context=sys.argv[1])
+    loader = data.DataLoader(
+        Numbers(), batch_size=BATCH, num_workers=2, pin_memory=True, multiprocessing_context=sys.argv[1]
+    )
     weights = torch.ones(100, device="cuda")
     print(weights.shape, flush=True)
     try:

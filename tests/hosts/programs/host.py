@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What Python does with threads, processes and C: a host program."""
+
 import ctypes
 import ctypes.util
 import faulthandler
@@ -62,8 +63,12 @@ def with_signals():
         time.sleep(0.001)
     print("alarm", *rung)
     print(subprocess.run([sys.executable, "-c", "import os; os.abort()"], check=False).returncode)
-    crash = subprocess.run([sys.executable, "-X", "faulthandler", "-c", "import ctypes; ctypes.string_at(0)"],
-                           capture_output=True, text=True, check=False)
+    crash = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", "import ctypes; ctypes.string_at(0)"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     print(crash.returncode, crash.stderr)
     faulthandler.dump_traceback(file=sys.stdout)
     print("faulthandler done", flush=True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Makes a wheel and has pip install it, without any network: a host program."""
+
 import base64
 import hashlib
 import subprocess
@@ -25,6 +26,8 @@ with zipfile.ZipFile(NAME, "w") as wheel:
         wheel.writestr(zipfile.ZipInfo(path), text)
 pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-cache-dir", "--no-input"]
 done = subprocess.run([*pip, "install", "--no-index", "--no-compile", "--target", "there", NAME], check=False)
-subprocess.run([*pip, "install", "--no-index", "--find-links", ".", "--target", "there", "nothing-of-that-name"], check=False)
+subprocess.run(
+    [*pip, "install", "--no-index", "--find-links", ".", "--target", "there", "nothing-of-that-name"], check=False
+)
 subprocess.run([sys.executable, "-B", "-c", "import small; small.main()"], cwd="there", check=False)
 sys.exit(done.returncode)

@@ -47,8 +47,9 @@ def find():
 
 
 def can_compile(path):
-    return not subprocess.run([path, "-c", "import sys; sys.exit(not sys._jit.is_available())"],
-                              stderr=subprocess.DEVNULL).returncode
+    return not subprocess.run(
+        [path, "-c", "import sys; sys.exit(not sys._jit.is_available())"], stderr=subprocess.DEVNULL
+    ).returncode
 
 
 def run(path, minor, script, environment):
@@ -59,8 +60,9 @@ def run(path, minor, script, environment):
         ways.append(dict(environment, PYTHON_JIT="1"))
     passed, output = True, ""
     for way in ways:
-        asked = subprocess.run([path, os.path.join(HERE, script)], env=way, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT)
+        asked = subprocess.run(
+            [path, os.path.join(HERE, script)], env=way, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
         passed = passed and asked.returncode == 0
         output += asked.stdout.decode(errors="replace")
     return passed, output

@@ -64,7 +64,9 @@ class Churn(unittest.TestCase):
         function = names[name.format(number)]
         code = function.__code__
         place = capture.decode(function())[1][0]
-        self.assertEqual((place[1], place[2], place[4]), (capturing.name_of(code), code.co_filename, code.co_firstlineno))
+        self.assertEqual(
+            (place[1], place[2], place[4]), (capturing.name_of(code), code.co_filename, code.co_firstlineno)
+        )
         if "lines" in shape:
             line = source.format(number, lines).split("\n").index(" return take()") + 1
             self.assertEqual(place[3], line)
@@ -102,8 +104,16 @@ class Churn(unittest.TestCase):
         tables = []
         # Gaps whose numbers take as many bytes as each other, whatever the table's form.
         for gap in range(3, 10):
-            source = ["def f():", " x = 0", *[" x += 1"] * 150, *[""] * gap, " found = take(), here().f_lineno", *[""] * (12 - gap),
-                      *[" x += 1"] * 150, " return found"]
+            source = [
+                "def f():",
+                " x = 0",
+                *[" x += 1"] * 150,
+                *[""] * gap,
+                " found = take(), here().f_lineno",
+                *[""] * (12 - gap),
+                *[" x += 1"] * 150,
+                " return found",
+            ]
             exec("\n".join(source), names)
             tables.append(getattr(names["f"].__code__, field))
         self.assertEqual(len({len(table) for table in tables}), 1)

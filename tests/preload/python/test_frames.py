@@ -39,6 +39,7 @@ class Stacks(Compared):
         def outer():
             def inner():
                 return (lambda: (lambda: self.check(here()))())()
+
             return inner()
 
         names = [place[1] for place in outer()]
@@ -106,7 +107,7 @@ class Stacks(Compared):
         ways = [0] * 24
         for _ in range(300):
             ways[chance.randrange(len(ways))] = chance.randrange(3)
-            step(ways[chance.choice((0, 0, 0, 9)):])
+            step(ways[chance.choice((0, 0, 0, 9)) :])
 
     def test_generators(self):
         def numbers(left):
@@ -178,6 +179,7 @@ class Stacks(Compared):
             def wrapper(*args, **kwargs):
                 self.check(here())
                 return function(*args, **kwargs)
+
             return wrapper
 
         @functools.lru_cache(maxsize=None)
@@ -265,6 +267,7 @@ class Stacks(Compared):
         def makes_cells_and_generators(one, two):
             def inner():
                 return one, two
+
             return inner, (one for _ in range(two))
 
         def on_collection(phase, info):
@@ -338,13 +341,13 @@ class Depth(unittest.TestCase):
         self.assertEqual(len(frames), depth)
         if not outer:
             self.assertTrue(truncated)
-            self.assertEqual([place[1:] for place in frames[1:]], theirs[:depth - 1])
+            self.assertEqual([place[1:] for place in frames[1:]], theirs[: depth - 1])
             return
         self.assertFalse(truncated)
         inner = depth - outer - 1
         self.assertEqual([at for at, place in enumerate(frames) if place is None], [inner])
-        self.assertEqual([place[1:] for place in frames[1:inner]], theirs[:inner - 1])
-        self.assertEqual([place[1:] for place in frames[inner + 1:]], theirs[-outer:])
+        self.assertEqual([place[1:] for place in frames[1:inner]], theirs[: inner - 1])
+        self.assertEqual([place[1:] for place in frames[inner + 1 :]], theirs[-outer:])
 
     def test_of_a_deep_stack_both_ends_are_kept_and_it_says_so(self):
         for functions in capture.held, capture.released:

@@ -106,8 +106,13 @@ class Init(unittest.TestCase):
         )
         for _ in range(5):
             command = [sys.executable, "-c", script, os.path.dirname(os.path.abspath(__file__)), LIBRARY]
-            ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
-                                   env=dict(os.environ, MALLOC_PERTURB_="165"))
+            ended = subprocess.run(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=300,
+                env=dict(os.environ, MALLOC_PERTURB_="165"),
+            )
             self.assertEqual((ended.returncode, ended.stdout), (0, b"end\n"))
 
 

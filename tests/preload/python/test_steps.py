@@ -17,8 +17,19 @@ FAKE_TORCH = os.environ.get("GMT_TEST_FAKE_TORCH", "")
 class Steps(unittest.TestCase):
     def record(self, way, *more, options=None):
         # Python 3.12 warns of a fork where there are threads, and one is the recorder's.
-        run = Recording([sys.executable, "-W", "ignore::DeprecationWarning", os.path.join(HERE, "fake_training.py"),
-                         FAKE_TORCH, way, *more], options, timeout=300)
+        run = Recording(
+            [
+                sys.executable,
+                "-W",
+                "ignore::DeprecationWarning",
+                os.path.join(HERE, "fake_training.py"),
+                FAKE_TORCH,
+                way,
+                *more,
+            ],
+            options,
+            timeout=300,
+        )
         self.assertEqual((run.code, run.err), (0, ""), way)
         return run
 

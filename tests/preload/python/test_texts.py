@@ -17,18 +17,26 @@ class Lines(Compared):
 
     def test_far_forward(self):
         for gap in 1, 2, 3, 126, 127, 128, 129, 255, 256, 1000, 40000:
-            self.run_source("def f():\n check(here())" + "\n" * gap + " check(here())\n" + "\n" * gap + " check(here())\nf()")
+            self.run_source(
+                "def f():\n check(here())" + "\n" * gap + " check(here())\n" + "\n" * gap + " check(here())\nf()"
+            )
 
     def test_backward(self):
         for gap in 1, 2, 100, 128, 300, 40000:
             self.run_source("def f(a, b):\n pass\nf(b=check(here()),%sa=check(here())\n)" % ("\n" * gap))
-            self.run_source("def f(a):\n pass\nfor _ in range(2):\n f(%scheck(here())\n)\n check(here())" % ("\n" * gap))
-            self.run_source("for _ in (1, 2):%s\n check(here());%s 1 if check(here()) else \\\n check(here())" % ("\n" * gap, ""))
+            self.run_source(
+                "def f(a):\n pass\nfor _ in range(2):\n f(%scheck(here())\n)\n check(here())" % ("\n" * gap)
+            )
+            self.run_source(
+                "for _ in (1, 2):%s\n check(here());%s 1 if check(here()) else \\\n check(here())" % ("\n" * gap, "")
+            )
 
     def test_long_lines(self):
         for count in 1, 30, 200, 1000:
             many = "+".join("x" * 3 for _ in range(count))
-            self.run_source("xxx = 1\ndef f():\n y = %s\n check(here()); y = %s; check(here())\n check(here())\nf()" % (many, many))
+            self.run_source(
+                "xxx = 1\ndef f():\n y = %s\n check(here()); y = %s; check(here())\n check(here())\nf()" % (many, many)
+            )
 
     def test_code_of_no_line(self):
         names = self.run_source("def f():\n\n check(here())\n")
@@ -64,8 +72,16 @@ class Texts(Compared):
         return capture.decode(first)[1][0][1:3]
 
     def test_all_widths(self):
-        for text in ("", "a", "ascii only", "caf\u00e9 \u00ff", "\u0444\u0443\u043d\u043a", "\u53d8\u91cf \uffff",
-                     "a\U0001f600\U0010ffff", "\x7f\x80"):
+        for text in (
+            "",
+            "a",
+            "ascii only",
+            "caf\u00e9 \u00ff",
+            "\u0444\u0443\u043d\u043a",
+            "\u53d8\u91cf \uffff",
+            "a\U0001f600\U0010ffff",
+            "\x7f\x80",
+        ):
             self.assertEqual(self.capture_as(name=text), (text, "<made up>"))
             self.assertEqual(self.capture_as(file=text)[1], text)
 
@@ -74,7 +90,9 @@ class Texts(Compared):
             def 变量():
                 def naïve():
                     self.check(here())
+
                 naïve()
+
             变量()
 
         функция()

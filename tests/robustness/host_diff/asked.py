@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A program with many modules: loops of events, threads, child processes, TLS, a data base, signals, resources."""
+
 import asyncio
 import concurrent.futures
 import ctypes
@@ -56,7 +57,11 @@ def main():
     signal.setitimer(signal.ITIMER_REAL, 0.01)
     while not got:
         time.sleep(0.001)
-    print(got, signal.getsignal(signal.SIGINT) is signal.default_int_handler, sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])))
+    print(
+        got,
+        signal.getsignal(signal.SIGINT) is signal.default_int_handler,
+        sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])),
+    )
     one, other = socket.socketpair()
     one.send(b"x")
     print(select.select([other], [], [], 60)[0] == [other], one.fileno(), other.fileno())
@@ -65,7 +70,11 @@ def main():
         print(file.fileno(), os.path.dirname(file.name) == tempfile.gettempdir())
     ctypes.set_errno(7)
     print(ctypes.CDLL(None, use_errno=True).close(-1), ctypes.get_errno(), threading.active_count())
-    print(subprocess.run([sys.executable, "-c", "import os; print(os.listdir('/proc/self/fd'))"], capture_output=True, check=False).returncode)
+    print(
+        subprocess.run(
+            [sys.executable, "-c", "import os; print(os.listdir('/proc/self/fd'))"], capture_output=True, check=False
+        ).returncode
+    )
     child = os.fork()
     if child == 0:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The system calls of each process of a program, in order and with their arguments, as strace sees them."""
+
 import collections
 import dataclasses
 import difflib
@@ -10,7 +11,10 @@ import subprocess
 PRELOAD = "PRELOAD"
 PATTERNS = (
     (r"0x[0-9a-f]+", "ADDRESS"),
-    (r"\b(m(?:map|protect|unmap|remap|advise)\()([^\"]*)", lambda found: found.group(1) + re.sub(r"\b\d+\b", "N", found.group(2))),
+    (
+        r"\b(m(?:map|protect|unmap|remap|advise)\()([^\"]*)",
+        lambda found: found.group(1) + re.sub(r"\b\d+\b", "N", found.group(2)),
+    ),
     (r"/\*[^*]*\*/", ""),
     (r",? ?\bsi_[us]time=\d+", ""),
     (r"\bst_(?:size|blksize)=\d+", "SIZE"),
@@ -27,14 +31,19 @@ MADE = re.compile(r"^(?:clone3?|v?fork)\(.*= (\d+)$|^<\.\.\. (?:clone3?|v?fork) 
 @dataclasses.dataclass
 class Trace:
     processes: dict  # name of the process -> its calls
-    programs: int    # how many were started
+    programs: int  # how many were started
     opened: set
-    groups: dict     # name of a thread -> the process that it is of; a process is its own
+    groups: dict  # name of a thread -> the process that it is of; a process is its own
 
     def kinds(self, name):
         """The kinds of calls of a process and its threads: which of them does what is chance where threads take turns."""
         group = self.groups.get(name, name)
-        return {call.split("(")[0] for other, made in self.processes.items() if self.groups.get(other, other) == group for call in made}
+        return {
+            call.split("(")[0]
+            for other, made in self.processes.items()
+            if self.groups.get(other, other) == group
+            for call in made
+        }
 
 
 def command_of(command, out, preload):
@@ -54,7 +63,7 @@ def whole_calls(path):
     unfinished = {}
     for number, text in lines_of(path):
         if text.endswith("<unfinished ...>"):
-            unfinished[number] = text[:-len("<unfinished ...>")].rstrip()
+            unfinished[number] = text[: -len("<unfinished ...>")].rstrip()
             continue
         resumed = re.match(r"<\.\.\. \w+ resumed>(.*)", text)
         if resumed:
@@ -119,15 +128,25 @@ def read(path, preload):
 def trace(host, place, preload):
     place.clear(host.given)
     out = os.path.join(os.path.dirname(place.folder), os.path.basename(place.folder) + ".trace")
-    subprocess.run(command_of(host.command, out, preload), cwd=place.work, env=place.environment(None, None, host.environment),
-                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600, check=False)
+    subprocess.run(
+        command_of(host.command, out, preload),
+        cwd=place.work,
+        env=place.environment(None, None, host.environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        timeout=600,
+        check=False,
+    )
     found = read(out, preload)
     os.unlink(out)
     return found
 
 
 # The end of a process that another one killed: the call in the middle of which it was, and the signal.
-CUT_SHORT = re.compile(r"\+\+\+ killed|--- SIG\w+ .*si_pid=ANOTHER|(?!exit|t?g?kill\().*(<unfinished \.\.\.>|= \? ERESTART)")
+CUT_SHORT = re.compile(
+    r"\+\+\+ killed|--- SIG\w+ .*si_pid=ANOTHER|(?!exit|t?g?kill\().*(<unfinished \.\.\.>|= \? ERESTART)"
+)
 
 
 def until_killed(process):
@@ -154,8 +173,13 @@ def changes(plain, recorded):
     steps = difflib.SequenceMatcher(None, plain, recorded, autojunk=False).get_opcodes()
     if is_chance and steps and steps[-1][0] != "equal":
         steps.pop()
-    told = [sign + line for kind, a, b, c, d in steps if kind != "equal"
-            for sign, part in (("- ", plain[a:b]), ("+ ", recorded[c:d])) for line in part]
+    told = [
+        sign + line
+        for kind, a, b, c, d in steps
+        if kind != "equal"
+        for sign, part in (("- ", plain[a:b]), ("+ ", recorded[c:d]))
+        for line in part
+    ]
     if len(ends) == 2 and ends[0] != ends[1]:
         told += ["- " + ends[0], "+ " + ends[1]]
     return told

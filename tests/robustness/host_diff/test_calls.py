@@ -4,6 +4,7 @@
 The differences that are allowed are those of CALLS_OF_START, in each program that is started, and no others. A process
 whose calls differ between two runs without the recorder is compared by the kinds of its calls and the files it opens.
 """
+
 import collections
 import re
 import shutil
@@ -53,8 +54,12 @@ def excess(told, started):
         counts[pattern] += 1 if line.startswith("+") else -1
         if not pattern:
             wrong.append(line)
-    return wrong + [f"{count} calls more like {pattern} in {started} programs" for pattern, count in counts.items()
-                    if pattern and not (-started if pattern.startswith(MAY_BE_LESS) else 0) <= count <= CALLS_OF_START[pattern] * started]
+    return wrong + [
+        f"{count} calls more like {pattern} in {started} programs"
+        for pattern, count in counts.items()
+        if pattern
+        and not (-started if pattern.startswith(MAY_BE_LESS) else 0) <= count <= CALLS_OF_START[pattern] * started
+    ]
 
 
 def started_in(process):
@@ -87,8 +92,11 @@ def differences(plains, recorded):
         Count.by_kind += 1
         new = kinds(got) - set().union({"getpid"}, *(plain.kinds(name) for plain in plains))
         told += [f"{name}: a new kind of call: {kind}" for kind in sorted(new)]
-    more = {path for path in recorded.opened.difference(*(plain.opened for plain in plains)) if "gpumemtrace" in path and path != SHIM
-            and "gpumemtrace-hosts." not in path}
+    more = {
+        path
+        for path in recorded.opened.difference(*(plain.opened for plain in plains))
+        if "gpumemtrace" in path and path != SHIM and "gpumemtrace-hosts." not in path
+    }
     return told + [f"opened {path}" for path in sorted(more)]
 
 
@@ -118,6 +126,7 @@ def makes_the_same_calls(host):
         Count.programs += 1
         self.assertFalse(told, "\n".join(told)[:4000])
         self.assertIn(SHIM, recorded.opened)
+
     return test
 
 
@@ -130,7 +139,9 @@ class Calls(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
-        print(f"# {Count.programs} programs; {Count.in_order} processes call by call, {Count.by_kind} by kinds of calls")
+        print(
+            f"# {Count.programs} programs; {Count.in_order} processes call by call, {Count.by_kind} by kinds of calls"
+        )
 
     def test_a_call_more_is_noticed(self):
         with compare.Place() as place:
@@ -142,12 +153,24 @@ class Calls(unittest.TestCase):
     def test_how_much_the_machine_has_to_tell_is_no_difference(self):
         def read(status, *lists):
             with tempfile.NamedTemporaryFile("w") as file:
-                file.write("".join(f"7 {call}\n" for call in (
-                    'openat(AT_FDCWD, "/proc/self/status", O_RDONLY) = 3', 'read(3, ""..., 1024) = 1024', f'read(3, ""..., 1024) = {status}',
-                    'read(3, ""..., 1024) = 0', "close(3) = 0", *(f"getdents64(3, 0x7f00 /* {length} */, 32768) = {length}" for length in lists),
-                    "getdents64(3, 0x7f00 /* 0 entries */, 32768) = 0", 'read(3, ""..., 1024) = 77')))
+                file.write(
+                    "".join(
+                        f"7 {call}\n"
+                        for call in (
+                            'openat(AT_FDCWD, "/proc/self/status", O_RDONLY) = 3',
+                            'read(3, ""..., 1024) = 1024',
+                            f'read(3, ""..., 1024) = {status}',
+                            'read(3, ""..., 1024) = 0',
+                            "close(3) = 0",
+                            *(f"getdents64(3, 0x7f00 /* {length} */, 32768) = {length}" for length in lists),
+                            "getdents64(3, 0x7f00 /* 0 entries */, 32768) = 0",
+                            'read(3, ""..., 1024) = 77',
+                        )
+                    )
+                )
                 file.flush()
                 return calls.read(file.name, SHIM).processes["0"]
+
         one = read(395, 2096)
         self.assertEqual((len(one), one[-1]), (8, 'read(3, ""..., 1024) = 77'))
         for other in read(396, 2176), read(395, 32760, 48):
@@ -156,22 +179,35 @@ class Calls(unittest.TestCase):
     def test_the_moment_at_which_another_process_kills_one_is_no_difference(self):
         calls_made = ["execve(PROGRAM) = 0", "stat(a) = N", "stat(b) = N", "stat(a) = N", "pause() = N"]
         killed = "+++ killed by SIGKILL +++"
-        ends = [[*calls_made[:count], *cut_short, end] for count in (1, 2, 4) for cut_short in ([], ["stat(c <unfinished ...>) = ?"]) for end in (
-            killed, "--- SIGTERM {si_signo=SIGTERM, si_code=SI_USER, si_pid=ANOTHER} ---")]
+        ends = [
+            [*calls_made[:count], *cut_short, end]
+            for count in (1, 2, 4)
+            for cut_short in ([], ["stat(c <unfinished ...>) = ?"])
+            for end in (killed, "--- SIGTERM {si_signo=SIGTERM, si_code=SI_USER, si_pid=ANOTHER} ---")
+        ]
         for one in ends:
             for other in ends:
                 with self.subTest(one=one, other=other):
                     told = calls.changes(one, other)
                     self.assertEqual([line[2:] for line in told], [] if one[-1] == other[-1] else [one[-1], other[-1]])
         # A call before that is one, and so is a call before a signal from itself.
-        self.assertEqual(calls.changes([*calls_made[:4], killed], [calls_made[0], "more() = 0", *calls_made[1:], killed]), ["+ more() = 0"])
+        self.assertEqual(
+            calls.changes([*calls_made[:4], killed], [calls_made[0], "more() = 0", *calls_made[1:], killed]),
+            ["+ more() = 0"],
+        )
         itself = "kill(PROCESS, SIGKILL <unfinished ...>) = ?"
-        self.assertEqual(calls.changes([*calls_made, itself, killed], [*calls_made, "more() = 0", itself, killed]), ["+ more() = 0"])
+        self.assertEqual(
+            calls.changes([*calls_made, itself, killed], [*calls_made, "more() = 0", itself, killed]), ["+ more() = 0"]
+        )
 
 
 for row in programs.rows():
     if is_traced(row):
-        setattr(Calls, "test_" + re.sub(r"\W+", "_", row.name).strip("_") + "_makes_the_same_system_calls", makes_the_same_calls(row))
+        setattr(
+            Calls,
+            "test_" + re.sub(r"\W+", "_", row.name).strip("_") + "_makes_the_same_system_calls",
+            makes_the_same_calls(row),
+        )
 
 if __name__ == "__main__":
     tap.main()

@@ -4,6 +4,7 @@
 On a driver without locks. The recorder's own file, its threads and its descriptors of high numbers may differ; nothing
 that the program is given, and no byte of its memory.
 """
+
 import re
 import unittest
 
@@ -23,16 +24,44 @@ THREAD_STACKS = (16 * KIB, 20 * KIB, 24 * KIB, 32 * KIB, 64 * KIB)
 
 # case -> end without the recorder
 CASES = {
-    "forks_in_handlers": "exit 0", "jump": "exit 0", "nested_jumps": "exit 0", "cancel": "exit 0", "signals": "exit 0", "pending": "exit 0",
-    "low_descriptors": "exit 0", "few_descriptors": "exit 0", "children": "exit 0", "forked_child": "exit 0", "state": "exit 0",
-    "errno": "exit 0", "registers": "exit 0", "dlerror": "exit 0", "edges": "exit 0", "no_children": "exit 0", "own_malloc": "exit 0",
-    "raw_exits": "exit 5", "raw_exit_group": "exit 4", "exit_of_thread": "exit 6", "exit_beside_threads": "exit 7", "abort": "signal 6",
-    "crash": "signal 11", "kill 15": "signal 15", "kill 9": "signal 9", "quick_exit": "exit 8", "end_of_main": "exit 0",
+    "forks_in_handlers": "exit 0",
+    "jump": "exit 0",
+    "nested_jumps": "exit 0",
+    "cancel": "exit 0",
+    "signals": "exit 0",
+    "pending": "exit 0",
+    "low_descriptors": "exit 0",
+    "few_descriptors": "exit 0",
+    "children": "exit 0",
+    "forked_child": "exit 0",
+    "state": "exit 0",
+    "errno": "exit 0",
+    "registers": "exit 0",
+    "dlerror": "exit 0",
+    "edges": "exit 0",
+    "no_children": "exit 0",
+    "own_malloc": "exit 0",
+    "raw_exits": "exit 5",
+    "raw_exit_group": "exit 4",
+    "exit_of_thread": "exit 6",
+    "exit_beside_threads": "exit 7",
+    "abort": "signal 6",
+    "crash": "signal 11",
+    "kill 15": "signal 15",
+    "kill 9": "signal 9",
+    "quick_exit": "exit 8",
+    "end_of_main": "exit 0",
 }
 SAYS = {
-    "forks_in_handlers": b"200 children, 0 ended in another way\n", "jump": b"20 jumps\n", "nested_jumps": b"20 jumps\n",
-    "cancel": b"cleaned up\ncancelled\n", "low_descriptors": b"0 redirections got another number\n", "own_malloc": b"0 calls of malloc\n",
-    "edges": b"0 bytes between", "signals": b"", "registers": b"",
+    "forks_in_handlers": b"200 children, 0 ended in another way\n",
+    "jump": b"20 jumps\n",
+    "nested_jumps": b"20 jumps\n",
+    "cancel": b"cleaned up\ncancelled\n",
+    "low_descriptors": b"0 redirections got another number\n",
+    "own_malloc": b"0 calls of malloc\n",
+    "edges": b"0 bytes between",
+    "signals": b"",
+    "registers": b"",
 }
 
 
@@ -46,9 +75,14 @@ def is_the_recorders(fact):
 
 
 def row(program, case, end, says=b""):
-    return hosts.Host(case, [program, *case.split()], ends=end, says=says,
-                      environment={"GPUMEMTRACE_OPTIONS": "output='recorded.%p.gmt.gz'", "INSIDE": hosts.program("inside")},
-                      ignored=(r"work/recorded\.\d+\.gmt\.gz$",))
+    return hosts.Host(
+        case,
+        [program, *case.split()],
+        ends=end,
+        says=says,
+        environment={"GPUMEMTRACE_OPTIONS": "output='recorded.%p.gmt.gz'", "INSIDE": hosts.program("inside")},
+        ignored=(r"work/recorded\.\d+\.gmt\.gz$",),
+    )
 
 
 class CudaHosts(unittest.TestCase):
@@ -92,6 +126,7 @@ class CudaHosts(unittest.TestCase):
 def behaves(case, end):
     def test(self):
         self.check(row(HOST, case, end, SAYS.get(case, b"")))
+
     return test
 
 

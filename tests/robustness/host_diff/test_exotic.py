@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Hosts of other kinds: behind filters that kill, under an audit library, in Go, and beside another user's storm of forks."""
+
 import glob
 import os
 import shutil
@@ -37,16 +38,25 @@ class Filters(Same):
     """seccomp; the end of a process without CUDA makes no system call of the recorder's."""
 
     def test_a_process_without_cuda_ends_behind_a_filter_that_kills_at_other_calls(self):
-        for how, end, says in (("return", "exit 3", b"behind"), ("signal", "exit 4", b"handler"), ("strict", "exit 5", b"strictly")):
+        for how, end, says in (
+            ("return", "exit 3", b"behind"),
+            ("signal", "exit 4", b"handler"),
+            ("strict", "exit 5", b"strictly"),
+        ):
             with self.subTest(how):
                 # The witnesses write files at the end: without them.
-                plain, recorded = (subprocess.run(["env", *preload, SANDBOXED, how], capture_output=True, timeout=60, check=False)
-                                   for preload in ([], [f"LD_PRELOAD={SHIM}"]))
+                plain, recorded = (
+                    subprocess.run(["env", *preload, SANDBOXED, how], capture_output=True, timeout=60, check=False)
+                    for preload in ([], [f"LD_PRELOAD={SHIM}"])
+                )
                 if plain.returncode == 77:
                     self.skipTest("no filters here")
                 self.assertEqual((plain.returncode, f"exit {plain.returncode}"), (int(end.split()[1]), end))
                 self.assertIn(says, plain.stdout)
-                self.assertEqual((recorded.returncode, recorded.stdout, recorded.stderr), (plain.returncode, plain.stdout, plain.stderr))
+                self.assertEqual(
+                    (recorded.returncode, recorded.stdout, recorded.stderr),
+                    (plain.returncode, plain.stdout, plain.stderr),
+                )
 
     def test_events_behind_a_filter_that_kills_at_other_calls_are_recorded(self):
         run = Recording([built("sandboxed-cuda"), "events"], libraries=DRIVER)
@@ -60,8 +70,14 @@ class Filters(Same):
 class Audit(Same):
     def test_programs_under_an_audit_library_of_others_are_the_same(self):
         environment = {"LD_AUDIT": AUDIT}
-        self.assertEqual(subprocess.run(["env", f"LD_AUDIT={AUDIT}", "true"], capture_output=True, check=False).stderr, b"")
-        self.check(hosts.Host("a shell", ["sh", "-c", "ls /; getent passwd root; exit 3"], ends="exit 3", environment=environment))
+        self.assertEqual(
+            subprocess.run(["env", f"LD_AUDIT={AUDIT}", "true"], capture_output=True, check=False).stderr, b""
+        )
+        self.check(
+            hosts.Host(
+                "a shell", ["sh", "-c", "ls /; getent passwd root; exit 3"], ends="exit 3", environment=environment
+            )
+        )
         host = row(HOST, "errno", "exit 0", b"errno 12345, then 12345")
         host.environment.update(environment)
         self.check(host, DRIVER, is_the_recorders)
@@ -77,11 +93,24 @@ class Go(Same):
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp(prefix="gpumemtrace-go.")
         cls.program = os.path.join(cls.folder, "host")
-        environment = {**os.environ, "CGO_LDFLAGS": f"-L{DRIVER} -l:libcuda.so.1", "GO111MODULE": "off", "GOCACHE": os.path.join(cls.folder, "cache"),
-                       "GOFLAGS": "", "CGO_ENABLED": "1"}
+        environment = {
+            **os.environ,
+            "CGO_LDFLAGS": f"-L{DRIVER} -l:libcuda.so.1",
+            "GO111MODULE": "off",
+            "GOCACHE": os.path.join(cls.folder, "cache"),
+            "GOFLAGS": "",
+            "CGO_ENABLED": "1",
+        }
         os.symlink(os.path.join(DRIVER, "libcuda.so.1"), os.path.join(cls.folder, "libcuda.so"))
         environment["CGO_LDFLAGS"] = f"-L{cls.folder}"
-        done = subprocess.run(["go", "build", "-o", cls.program, SOURCE], env=environment, capture_output=True, text=True, timeout=600, check=False)
+        done = subprocess.run(
+            ["go", "build", "-o", cls.program, SOURCE],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
         if done.returncode:
             raise unittest.SkipTest("Go cannot build with C here: " + done.stderr[-300:])
 
@@ -90,14 +119,22 @@ class Go(Same):
         shutil.rmtree(cls.folder, ignore_errors=True)
 
     def test_goroutines_that_call_the_driver_are_the_same_and_recorded(self):
-        host = hosts.Host("Go", [self.program], ends="exit 5", says=b"child", environment={"GPUMEMTRACE_OPTIONS": "output='recorded.%p.gmt.gz'"},
-                          ignored=(r"work/recorded\.\d+\.gmt\.gz$",))
+        host = hosts.Host(
+            "Go",
+            [self.program],
+            ends="exit 5",
+            says=b"child",
+            environment={"GPUMEMTRACE_OPTIONS": "output='recorded.%p.gmt.gz'"},
+            ignored=(r"work/recorded\.\d+\.gmt\.gz$",),
+        )
         self.check(host, DRIVER, lambda fact: is_the_recorders(fact) or fact == "lowest free descriptor")
         run = Recording([self.program], libraries=DRIVER)
         self.assertEqual((run.code, run.err, len(run.events())), (5, "", 10000))
 
 
-@unittest.skipUnless(os.geteuid() == 0 and os.path.isdir("/dev/shm") and shutil.which("setpriv"), "another user needs root")
+@unittest.skipUnless(
+    os.geteuid() == 0 and os.path.isdir("/dev/shm") and shutil.which("setpriv"), "another user needs root"
+)
 class Storm(unittest.TestCase):
     """Another user starts recorded programs and kills them, again and again: their memory stays in /dev/shm."""
 
@@ -118,12 +155,18 @@ class Storm(unittest.TestCase):
 
     def test_nothing_of_ours_waits_for_another_users_storm_or_reads_its_leftovers(self):
         # Each stops itself after its calls, and is killed a second later.
-        script = (f'cd {self.folder}; for i in $(seq {STORM}); do (GPUMEMTRACE_OPTIONS="output={self.folder}/%p.gmt.gz:memory=16MiB" '
-                  f'LD_LIBRARY_PATH={self.folder}/driver LD_PRELOAD={self.shim} timeout -s KILL 1 {self.program} kill {int(signal.SIGSTOP)} '
-                  f'|| true) & done; wait')
+        script = (
+            f'cd {self.folder}; for i in $(seq {STORM}); do (GPUMEMTRACE_OPTIONS="output={self.folder}/%p.gmt.gz:memory=16MiB" '
+            f'LD_LIBRARY_PATH={self.folder}/driver LD_PRELOAD={self.shim} timeout -s KILL 1 {self.program} kill {int(signal.SIGSTOP)} '
+            f'|| true) & done; wait'
+        )
         began = time.monotonic()
-        storm = subprocess.Popen(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "bash", "-c", script],
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        storm = subprocess.Popen(
+            ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "bash", "-c", script],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         runs = 0
         try:
             while storm.poll() is None or not runs:

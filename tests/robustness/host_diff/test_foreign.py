@@ -5,6 +5,7 @@ Each row runs twice without the recorder and once with it, between two witnesses
 each file that is left, and the state of each process before main and at its end: errno, environment, signals, timers,
 limits, identity, descriptors, threads, mapped files.
 """
+
 import os
 import re
 import signal
@@ -39,6 +40,7 @@ def nothing_differs(host):
         Count.programs += 1
         Count.processes += plain.reports
         Count.facts += compared
+
     return test
 
 
@@ -62,9 +64,16 @@ class Witnesses(unittest.TestCase):
     def test_a_change_of_each_kind_is_noticed(self):
         """Where the user may have the changed state already, the script begins with another one: any umask, limits and priority may be his."""
         signal.signal(signal.SIGUSR2, signal.SIG_DFL)
-        changes = [(":", "export MORE=x", "environment"), ("umask 022", "umask 077", "umask"), (":", "exec 7> /dev/null", "descriptor 7"),
-                   (":", "trap '' USR2", "signal 12"), ("ulimit -S -n 60", "ulimit -S -n 50", "limit 7"), (":", "cd ..", "folder"),
-                   (":", "export LC_ALL=C", "environment"), (":", "exec 0<&-", "lowest free descriptor")]
+        changes = [
+            (":", "export MORE=x", "environment"),
+            ("umask 022", "umask 077", "umask"),
+            (":", "exec 7> /dev/null", "descriptor 7"),
+            (":", "trap '' USR2", "signal 12"),
+            ("ulimit -S -n 60", "ulimit -S -n 50", "limit 7"),
+            (":", "cd ..", "folder"),
+            (":", "export LC_ALL=C", "environment"),
+            (":", "exec 0<&-", "lowest free descriptor"),
+        ]
         if os.nice(0) < LOWEST_PRIORITY:
             changes.append((":", "P='nice -n 1'", "priority"))
         for before, change, fact in changes:
@@ -76,12 +85,29 @@ class Witnesses(unittest.TestCase):
 
     def test_what_a_meddling_preload_does_in_place_of_the_recorder_is_noticed(self):
         noticed = {
-            "errno": "first begins: errno", "descriptor": "begins: descriptor 3", "signal": "begins: signal 13", "mask": "begins: blocked",
-            "timer": "begins: timer 0", "stack": "begins: signal stack", "environment": "begins: environment", "umask": "begins: umask",
-            "locale": "begins: locale", "thread": "begins: threads", "limit": "begins: limit 4", "prctl": "begins: prctl 3",
-            "folder": "begins: folder", "shared": "begins: memory", "file": "^files: ", "word": "^stderr: ",
-            "end descriptor": "last ends: descriptor 3", "end signal": "last ends: signal 13", "end thread": "last ends: threads",
-            "end environment": "last ends: environment", "end file": "^files: ", "end word": "^stderr: "}
+            "errno": "first begins: errno",
+            "descriptor": "begins: descriptor 3",
+            "signal": "begins: signal 13",
+            "mask": "begins: blocked",
+            "timer": "begins: timer 0",
+            "stack": "begins: signal stack",
+            "environment": "begins: environment",
+            "umask": "begins: umask",
+            "locale": "begins: locale",
+            "thread": "begins: threads",
+            "limit": "begins: limit 4",
+            "prctl": "begins: prctl 3",
+            "folder": "begins: folder",
+            "shared": "begins: memory",
+            "file": "^files: ",
+            "word": "^stderr: ",
+            "end descriptor": "last ends: descriptor 3",
+            "end signal": "last ends: signal 13",
+            "end thread": "last ends: threads",
+            "end environment": "last ends: environment",
+            "end file": "^files: ",
+            "end word": "^stderr: ",
+        }
         for how, pattern in noticed.items():
             with self.subTest(how):
                 host = hosts.Host("nothing", ["getconf", "PAGESIZE"], environment={"GMT_MEDDLE": how})
@@ -93,8 +119,10 @@ class Witnesses(unittest.TestCase):
             host = hosts.Host("order", ["getconf", "PAGESIZE"], environment={"LD_DEBUG": "files"})
             seen = witnessed.run(host, place, witnessed.SHIM)
         self.assertEqual(seen.reports, 4)
-        for what, order in (("init", (witnessed.LAST, witnessed.SHIM, witnessed.FIRST)),
-                            ("fini", (witnessed.FIRST, witnessed.SHIM, witnessed.LAST))):
+        for what, order in (
+            ("init", (witnessed.LAST, witnessed.SHIM, witnessed.FIRST)),
+            ("fini", (witnessed.FIRST, witnessed.SHIM, witnessed.LAST)),
+        ):
             places = [seen.outcome.err.find(f"calling {what}: {name}".encode()) for name in order]
             self.assertNotIn(-1, places)
             self.assertEqual(places, sorted(places))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Runs a program with witnesses around the place of the recorder, and compares what they saw of each process."""
+
 import collections
 import dataclasses
 import os
@@ -26,13 +27,16 @@ LOADED = ("libz.so.", "libdl.so.", "libpthread.so.", "librt.so.", "libm.so.")
 @dataclasses.dataclass
 class Seen:
     """What one run showed: the outcome, and how often each process had each value of each fact."""
+
     outcome: compare.Outcome
     facts: dict  # (program, witness and moment, fact) -> Counter of values
     reports: int
 
 
 def is_ours(line, preload):
-    return (preload and line.startswith(f"mapped: {os.path.dirname(preload)}/")) or (line.startswith("mapped: ") and os.path.basename(line).startswith(LOADED))
+    return (preload and line.startswith(f"mapped: {os.path.dirname(preload)}/")) or (
+        line.startswith("mapped: ") and os.path.basename(line).startswith(LOADED)
+    )
 
 
 def read_facts(folder, preload):
@@ -49,9 +53,14 @@ def read_facts(folder, preload):
             program, _, moment = title.rpartition(" ")
             for line in lines:
                 fact, _, value = line.partition(": ")
-                if not is_ours(line, preload) and (program, moment, fact) not in BY_CHANCE and not MAPPED_BY_CHANCE.match(line):
-                    facts[program, f"{name} {moment}", fact][value] = 1 if program in ASKED_AGAIN else \
-                        facts[program, f"{name} {moment}", fact][value] + 1
+                if (
+                    not is_ours(line, preload)
+                    and (program, moment, fact) not in BY_CHANCE
+                    and not MAPPED_BY_CHANCE.match(line)
+                ):
+                    facts[program, f"{name} {moment}", fact][value] = (
+                        1 if program in ASKED_AGAIN else facts[program, f"{name} {moment}", fact][value] + 1
+                    )
     return facts, reports
 
 
@@ -65,8 +74,9 @@ def run(host, place, preload=None, libraries=None):
         with open(path, "w", encoding="utf-8"):
             pass
         os.chmod(path, 0o666)
-    row = dataclasses.replace(host, environment={**host.environment, "GMT_WITNESS": folder},
-                              ignored=(*host.ignored, "^" + FOLDER))
+    row = dataclasses.replace(
+        host, environment={**host.environment, "GMT_WITNESS": folder}, ignored=(*host.ignored, "^" + FOLDER)
+    )
     # Programs of some rows become another user, to whom the build folder may be closed.
     reachable = other_users.reachable if host.as_root else str
     preload = preload and reachable(preload)
@@ -80,7 +90,10 @@ def differences(plains, recorded, but=None):
     What tells `recorded` from the runs without the recorder, one on a line, and how many facts were compared. What
     differs between the runs without the recorder is left out, and each fact for which but(fact) holds.
     """
-    told = min((compare.differences(one.outcome, other.outcome, recorded.outcome) for one, other in zip(plains, plains[1:])), key=len)
+    told = min(
+        (compare.differences(one.outcome, other.outcome, recorded.outcome) for one, other in zip(plains, plains[1:])),
+        key=len,
+    )
     told, compared = [told] if told else [], 0
     for key in sorted(set(recorded.facts).union(*(plain.facts for plain in plains))):
         expected, *others = (plain.facts.get(key, {}) for plain in plains)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The program's descriptors are the same as without the recorder, also while the recorder opens and closes files."""
+
 import os
 import unittest
 

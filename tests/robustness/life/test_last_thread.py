@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A process ends with the same code and the same handlers as without the recorder, also when its threads end one by one."""
+
 import os
 import subprocess
 import unittest
@@ -21,8 +22,14 @@ def tells_codes_of_threads():
 
 class LastThread(unittest.TestCase):
     def check(self, *words):
-        alone = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=60, check=False,
-                               env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA})
+        alone = subprocess.run(
+            [PROGRAM, *words],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA},
+        )
         run = Recording([PROGRAM, *words])
         self.assertEqual((run.code, run.out, run.err), (alone.returncode, alone.stdout, alone.stderr))
         self.assertTrue(run.report()["complete"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A process of root that becomes another user's, or gets another root folder: the recording ends in order, and nothing stays behind."""
+
 import glob
 import os
 import unittest

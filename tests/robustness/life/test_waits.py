@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Every wait of the recorder ends: the threads that it waits for may not exist, or may not run."""
+
 import os
 import shutil
 import subprocess
@@ -10,8 +11,11 @@ from snapshots import Recording, built
 
 LONG_S = 100  # only a wait without an end lasts so long
 REAL_TIME = ["chrt", "-f", "50", "taskset", "-c", str(min(os.sched_getaffinity(0)))]
-HAS_REAL_TIME = shutil.which("chrt") and shutil.which("taskset") and \
-    subprocess.run([*REAL_TIME, "true"], capture_output=True, check=False).returncode == 0
+HAS_REAL_TIME = (
+    shutil.which("chrt")
+    and shutil.which("taskset")
+    and subprocess.run([*REAL_TIME, "true"], capture_output=True, check=False).returncode == 0
+)
 
 
 class Waits(unittest.TestCase):
@@ -26,8 +30,9 @@ class Waits(unittest.TestCase):
     def test_real_time_threads_on_one_processor_let_the_recorder_run(self):
         for overflow in ("block", "wait"):
             with self.subTest(overflow):
-                run = Recording([*REAL_TIME, built("descriptors"), "lowest", "20000"],
-                                {"overflow": overflow}, timeout=LONG_S)
+                run = Recording(
+                    [*REAL_TIME, built("descriptors"), "lowest", "20000"], {"overflow": overflow}, timeout=LONG_S
+                )
                 self.assertEqual((run.code, run.out, run.err), (0, "0\n", ""))
                 self.assertTrue(run.report()["complete"])
 

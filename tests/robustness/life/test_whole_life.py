@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Libraries that use CUDA before the recorder's constructor, or after its destructor: no event is missing."""
+
 import unittest
 
 import shared_recordings

@@ -3,6 +3,7 @@
 
 stepping.py OPERATION ACTION STACK STACKS EVERY [each|rare|lazy] runs one case and prints what is wrong, by function and line.
 """
+
 import collections
 import os
 import re
@@ -17,8 +18,10 @@ FOLDER = os.path.join(BUILD, "tests", "robustness", "single_step")
 STEPPER, TARGET, DRIVERS = (os.path.join(FOLDER, name) for name in ("single-step", "step-target", "driver"))
 TIMEOUT_S = 7000
 SHOWN = 12  # places of each kind of finding
-COUNTS = re.compile(r"^(done|given up): (\d+) instructions of (\d+) steps, (\d+) positions once, (\d+) positions: (\d+) visited, (\d+) instructions, "
-                    r"(\d+) not reached; (\d+) processes, (\d+) children, (\d+) wrong$")
+COUNTS = re.compile(
+    r"^(done|given up): (\d+) instructions of (\d+) steps, (\d+) positions once, (\d+) positions: (\d+) visited, (\d+) instructions, "
+    r"(\d+) not reached; (\d+) processes, (\d+) children, (\d+) wrong$"
+)
 WRONG = re.compile(r"^wrong(?: at (0x[0-9a-f]+) pass (\d+))?: (.*)$")
 
 
@@ -35,16 +38,27 @@ class Case:
     def run(self):
         folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         try:
-            done = subprocess.run([STEPPER, SHIM, DRIVERS, TARGET, folder, *self.words], capture_output=True, text=True,
-                                  timeout=TIMEOUT_S)
+            done = subprocess.run(
+                [STEPPER, SHIM, DRIVERS, TARGET, folder, *self.words], capture_output=True, text=True, timeout=TIMEOUT_S
+            )
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         self.code, self.text = done.returncode, done.stderr
         for line in done.stdout.splitlines():
             counts, wrong = COUNTS.match(line), WRONG.match(line)
             if counts:
-                names = "instructions", "steps", "once", "positions", "visited", "instructions_visited", "not_reached", "processes", \
-                    "children", "wrong"
+                names = (
+                    "instructions",
+                    "steps",
+                    "once",
+                    "positions",
+                    "visited",
+                    "instructions_visited",
+                    "not_reached",
+                    "processes",
+                    "children",
+                    "wrong",
+                )
                 self.counts = {"is_done": counts[1] == "done", **dict(zip(names, map(int, counts.groups()[1:])))}
             elif wrong:
                 self.found.setdefault(wrong[3], []).append(wrong[1])
@@ -72,7 +86,9 @@ class Case:
             for functions, places in sorted(by_function.items(), key=lambda item: -len(item[1]))[:SHOWN]:
                 places.sort(key=lambda offset: int(offset, 16))
                 source = sorted({names[offset][0][1] for offset in places})
-                lines.append(f"    {len(places):4} at {places[0]}..{places[-1]} {' < '.join(functions)} ({', '.join(source[:8])})")
+                lines.append(
+                    f"    {len(places):4} at {places[0]}..{places[-1]} {' < '.join(functions)} ({', '.join(source[:8])})"
+                )
         return "\n".join(lines)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A timer's handler forks whenever it interrupts the recorder: no child dies or hangs, and the parent's recording has all calls."""
+
 import json
 import os
 import unittest

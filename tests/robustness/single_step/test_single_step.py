@@ -3,6 +3,7 @@
 
 The path goes from a wrapper to the ring. What was recorded and what was counted as lost are together what the driver was asked.
 """
+
 import concurrent.futures
 import os
 import unittest
@@ -36,18 +37,34 @@ class EachInstruction(SingleStep):
     """All positions, also by default."""
 
     def test_uninterrupted_calls_are_recorded(self):
-        self.check([Case(operation, "return", every=40, stacks=stacks) for operation in OPERATIONS for stacks in ("all", "native", "none")])
+        self.check(
+            [
+                Case(operation, "return", every=40, stacks=stacks)
+                for operation in OPERATIONS
+                for stacks in ("all", "native", "none")
+            ]
+        )
 
     def test_handlers_that_allocate(self):
         self.check([Case(operation, "allocate", how=EACH) for operation in OPERATIONS])
 
     def test_handlers_that_allocate_on_signal_stacks_change_nothing_below_them(self):
-        self.check([Case(operation, "allocate", stack, how=EACH) for operation in ("alloc-same", "alloc-new", "free")
-                    for stack in ("apart", "inside")])
+        self.check(
+            [
+                Case(operation, "allocate", stack, how=EACH)
+                for operation in ("alloc-same", "alloc-new", "free")
+                for stack in ("apart", "inside")
+            ]
+        )
 
     def test_handlers_that_allocate_without_stacks(self):
-        self.check([Case(operation, "allocate", stacks=stacks, how=EACH) for operation in ("alloc-same", "free")
-                    for stacks in ("none", "all")])
+        self.check(
+            [
+                Case(operation, "allocate", stacks=stacks, how=EACH)
+                for operation in ("alloc-same", "free")
+                for stacks in ("none", "all")
+            ]
+        )
 
     def test_handlers_that_jump_out_of_the_call(self):
         self.check([Case(operation, "jump", how=EACH) for operation in OPERATIONS])
@@ -69,7 +86,12 @@ class Processes(SingleStep):
 
     def test_handlers_that_fork(self):
         # A refused call goes the long way to the ring: a fork there once left a ring of the parent's to the child.
-        self.check([Case(operation, "fork", every=1 if LONG or operation == "alloc-refused" else 13, how=EACH) for operation in OPERATIONS])
+        self.check(
+            [
+                Case(operation, "fork", every=1 if LONG or operation == "alloc-refused" else 13, how=EACH)
+                for operation in OPERATIONS
+            ]
+        )
 
     def test_handlers_that_fork_twice(self):
         self.check([Case(operation, "fork-twice", every=1 if LONG else 53) for operation in OPERATIONS])
@@ -78,7 +100,13 @@ class Processes(SingleStep):
         self.check([Case("alloc-same", "fork", stack, every=1 if LONG else 29) for stack in ("apart", "inside")])
 
     def test_handlers_that_exit(self):
-        self.check([Case(operation, action, every=1 if LONG else 37) for operation in OPERATIONS for action in ("exit", "exit-quick")])
+        self.check(
+            [
+                Case(operation, action, every=1 if LONG else 37)
+                for operation in OPERATIONS
+                for action in ("exit", "exit-quick")
+            ]
+        )
 
     def test_kills(self):
         self.check([Case(operation, "kill", every=1 if LONG else 19) for operation in OPERATIONS])
@@ -107,8 +135,10 @@ class WithoutThread(SingleStep):
     """writer=lazy: the recorder makes no thread. Each position is a process, as its memory can be judged only at the end."""
 
     def check_action(self, action, every=131, every_of_first=499):
-        self.check([Case(operation, action, every=1 if LONG else every, how="lazy") for operation in OPERATIONS] +
-                   [Case("first", action, every=1 if LONG else every_of_first, how="lazy")])
+        self.check(
+            [Case(operation, action, every=1 if LONG else every, how="lazy") for operation in OPERATIONS]
+            + [Case("first", action, every=1 if LONG else every_of_first, how="lazy")]
+        )
 
     def test_handlers_that_allocate(self):
         self.check_action("allocate")

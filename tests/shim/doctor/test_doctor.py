@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """doctor: its answers about machines and commands. Each test makes the cause of a verdict."""
+
 import json
 import os
 import re
@@ -48,8 +49,11 @@ def elf(machine=OWN_MACHINE, bits=64, interpreter=None, needed=(), order="<"):
     size = dynamic_at + len(dynamic)
     parts.append(struct.pack(order + "IIQQQQQQ", 1, 7, 0, 0, 0, size, size, 4096))
     parts.append(struct.pack(order + "IIQQQQQQ", 3 if path else 0, 4, at, at, at, len(path), len(path), 1))
-    parts.append(struct.pack(order + "IIQQQQQQ", 2 if needed else 0, 6, dynamic_at, dynamic_at, dynamic_at,
-                             len(dynamic), len(dynamic), 8))
+    parts.append(
+        struct.pack(
+            order + "IIQQQQQQ", 2 if needed else 0, 6, dynamic_at, dynamic_at, dynamic_at, len(dynamic), len(dynamic), 8
+        )
+    )
     ident = b"\x7fELF" + bytes([2, 1 if order == "<" else 2, 1]) + bytes(9)
     head = ident + struct.pack(order + "HHIQQQIHHHHHH", 3, machine, 1, 0, 64, 0, 0, 64, 56, 3, 0, 0, 0)
     return head + b"".join(parts) + path + strings + dynamic
@@ -81,8 +85,15 @@ class Doctor(unittest.TestCase):
 
     def run_doctor(self, *arguments, cli=CLI, libraries=SIMCUDA, **variables):
         more = {"preexec_fn": variables.pop("preexec_fn")} if "preexec_fn" in variables else {}
-        return subprocess.run([cli, "doctor", *arguments], cwd=self.folder, capture_output=True, text=True,
-                              timeout=120, env={**PLAIN, "LD_LIBRARY_PATH": libraries, **variables}, **more)
+        return subprocess.run(
+            [cli, "doctor", *arguments],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env={**PLAIN, "LD_LIBRARY_PATH": libraries, **variables},
+            **more,
+        )
 
     def ask(self, *command, options=(), **more):
         done = self.run_doctor("--json", *options, *(["--", *command] if command else []), **more)
@@ -136,8 +147,9 @@ class Doctor(unittest.TestCase):
         os.unlink(trials)
         checks = self.ask("true", options=["--run"], TMPDIR=os.path.dirname(trials))
         self.check(checks, "recording", "problem", "did not use CUDA (exit code 0)")
-        checks = self.ask(BUSY, "1", "10", options=["--run"], TMPDIR=os.path.dirname(trials),
-                          GPUMEMTRACE_OPTIONS="stacks=none")
+        checks = self.ask(
+            BUSY, "1", "10", options=["--run"], TMPDIR=os.path.dirname(trials), GPUMEMTRACE_OPTIONS="stacks=none"
+        )
         self.check(checks, "recording", "ok", "without native stacks")
         self.assertEqual(os.listdir(os.path.dirname(trials)), [])
 
@@ -174,14 +186,15 @@ class Doctor(unittest.TestCase):
     def test_programs_into_which_nothing_can_be_loaded_are_a_problem(self):
         foreign, name = FOREIGN_MACHINES[OWN_MACHINE]
         for what, content, row, said in (
-                ("static", elf(), "command_linker", "linked statically"),
-                ("musl", elf(interpreter="/lib/ld-musl-x86_64.so.1"), "command_linker", "linked to musl"),
-                ("gone", elf(interpreter="/no/ld-linux-x86-64.so.2"), "command_linker", "does not exist"),
-                ("foreign", elf(foreign, interpreter="/lib/ld.so"), "command_format", name),
-                ("small", elf(3, bits=32), "command_format", "32 bits, x86 (32 bits)"),
-                ("turned", elf(21, order=">"), "command_format", "64 bits, POWER"),
-                ("cut", elf(interpreter="/lib/ld.so")[:130], "command_format", "incomplete or damaged"),
-                ("other", b"MZ\0\0no ELF", "command_format", "is not an ELF program")):
+            ("static", elf(), "command_linker", "linked statically"),
+            ("musl", elf(interpreter="/lib/ld-musl-x86_64.so.1"), "command_linker", "linked to musl"),
+            ("gone", elf(interpreter="/no/ld-linux-x86-64.so.2"), "command_linker", "does not exist"),
+            ("foreign", elf(foreign, interpreter="/lib/ld.so"), "command_format", name),
+            ("small", elf(3, bits=32), "command_format", "32 bits, x86 (32 bits)"),
+            ("turned", elf(21, order=">"), "command_format", "64 bits, POWER"),
+            ("cut", elf(interpreter="/lib/ld.so")[:130], "command_format", "incomplete or damaged"),
+            ("other", b"MZ\0\0no ELF", "command_format", "is not an ELF program"),
+        ):
             with self.subTest(what):
                 checks = self.ask(self.place(what, content))
                 self.check(checks, row, "problem", said)
@@ -192,7 +205,7 @@ class Doctor(unittest.TestCase):
         whole = elf(interpreter="/lib/ld.so", needed=["libcudart.so.12", "libm.so.6"])
         for at in range(16, len(whole), 7):
             with self.subTest(at):
-                checks = self.ask(self.place("damaged", whole[:at] + b"\xff\xfe\xff\x7f" + whole[at + 4:]))
+                checks = self.ask(self.place("damaged", whole[:at] + b"\xff\xfe\xff\x7f" + whole[at + 4 :]))
                 self.assertIn(checks["command_format"]["verdict"], ("ok", "problem"))
 
     def test_a_program_with_more_rights_than_its_caller_is_a_problem(self):
@@ -279,47 +292,75 @@ class Doctor(unittest.TestCase):
     def test_a_python_whose_frames_cannot_be_read_is_a_warning(self):
         fake = self.copy(built("doctor-python"), "python3")
         for said, verdict, words in (
-                ("gmt:version=3.12.1;gmt:implementation=cpython;", "ok", "3.12.1"),
-                ("gmt:version=3.8.10;gmt:implementation=cpython;", "warning", "3.8.10"),
-                ("gmt:version=3.99.0;gmt:implementation=cpython;", "warning", "3.99.0"),
-                ("gmt:version=2.7.18;gmt:implementation=cpython;", "warning", "2.7.18"),
-                ("gmt:version=3.10.1;gmt:implementation=pypy;", "warning", "pypy"),
-                ("gmt:version=3.13.1;gmt:implementation=cpython;gmt:free_threaded=1;", "warning", "without a GIL"),
-                ("gmt:version=3.12.1;gmt:implementation=cpython;gmt:trace_refs=1;", "warning", "traces references"),
-                ("nothing", "unknown", "did not answer")):
+            ("gmt:version=3.12.1;gmt:implementation=cpython;", "ok", "3.12.1"),
+            ("gmt:version=3.8.10;gmt:implementation=cpython;", "warning", "3.8.10"),
+            ("gmt:version=3.99.0;gmt:implementation=cpython;", "warning", "3.99.0"),
+            ("gmt:version=2.7.18;gmt:implementation=cpython;", "warning", "2.7.18"),
+            ("gmt:version=3.10.1;gmt:implementation=pypy;", "warning", "pypy"),
+            ("gmt:version=3.13.1;gmt:implementation=cpython;gmt:free_threaded=1;", "warning", "without a GIL"),
+            ("gmt:version=3.12.1;gmt:implementation=cpython;gmt:trace_refs=1;", "warning", "traces references"),
+            ("nothing", "unknown", "did not answer"),
+        ):
             self.check(self.ask(fake, DOCTOR_PYTHON=said), "python_version", verdict, words)
 
     def test_the_versions_that_the_recorder_can_read_are_those_that_doctor_knows(self):
         rows = re.findall(r"^GMT_PYTHON\( *(\d+)", read("preload", "python", "python_layout.def"), re.M)
-        oldest, newest = re.search(r"OLDEST_MINOR = (\d+), NEWEST_MINOR = (\d+)",
-                                   read("tools", "doctor", "doctor_python.c")).groups()
+        oldest, newest = re.search(
+            r"OLDEST_MINOR = (\d+), NEWEST_MINOR = (\d+)", read("tools", "doctor", "doctor_python.c")
+        ).groups()
         self.assertEqual([int(row) for row in rows], list(range(int(oldest), int(newest) + 1)))
         for place in (("tools", "doctor", "doctor_checks.def"), ("README.md",)):
             self.assertIn(f"3.{oldest} to 3.{newest}", read(*place))
 
     def test_settings_of_pytorchs_allocator_are_explained(self):
         for variables, verdict, words in (
-                ({"PYTORCH_CUDA_ALLOC_CONF": "a:1, backend : cudaMallocAsync"}, "warning", "the layer `torch` stays empty"),
-                ({"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}, "warning", "the layer `torch` stays empty"),
-                ({"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}, "ok", "page by page"),
-                ({"PYTORCH_ALLOC_CONF": "max_split_size_mb:64", "PYTORCH_CUDA_ALLOC_CONF": "x:1"}, "ok", "PYTORCH_ALLOC_CONF=max")):
+            ({"PYTORCH_CUDA_ALLOC_CONF": "a:1, backend : cudaMallocAsync"}, "warning", "the layer `torch` stays empty"),
+            ({"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}, "warning", "the layer `torch` stays empty"),
+            ({"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}, "ok", "page by page"),
+            (
+                {"PYTORCH_ALLOC_CONF": "max_split_size_mb:64", "PYTORCH_CUDA_ALLOC_CONF": "x:1"},
+                "ok",
+                "PYTORCH_ALLOC_CONF=max",
+            ),
+        ):
             self.check(self.ask(**variables), "pytorch_allocator", verdict, words)
         self.assertNotIn("pytorch_allocator", self.ask())
 
     def test_a_script_that_uses_a_framework_with_an_arena_is_told_what_opens_it(self):
         for text, variables, verdict, words, remedy in (
-                ("import jax.numpy as jnp\n", {}, "warning", "does not see blocks inside XLA's arena",
-                 "set XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async"),
-                ("import jax\n", {"XLA_PYTHON_CLIENT_ALLOCATOR": "cuda_async"}, "ok", "imports jax", None),
-                ("def main():\n    from tensorflow import keras\n", {}, "warning", "TensorFlow",
-                 "set TF_GPU_ALLOCATOR=cuda_malloc_async"),
-                ("import os\nos.environ['TF_GPU_ALLOCATOR'] = 'cuda_malloc_async'\nimport tensorflow as tf\n", {}, "ok",
-                 "imports tensorflow", None),
-                ("import cupy as cp\n", {}, "warning", "CuPy", "call gpumemtrace.watch_cupy()"),
-                ("import cupy, gpumemtrace\ngpumemtrace.watch_cupy()\n", {}, "ok", "imports cupy", None),
-                ("import jax\nimport cupy\n", {"XLA_PYTHON_CLIENT_ALLOCATOR": "cuda_async"}, "warning", "imports cupy",
-                 "watch_cupy"),
-                ("import jax\n", {"XLA_PYTHON_CLIENT_ALLOCATOR": "platform"}, "warning", "XLA", "cuda_async")):
+            (
+                "import jax.numpy as jnp\n",
+                {},
+                "warning",
+                "does not see blocks inside XLA's arena",
+                "set XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async",
+            ),
+            ("import jax\n", {"XLA_PYTHON_CLIENT_ALLOCATOR": "cuda_async"}, "ok", "imports jax", None),
+            (
+                "def main():\n    from tensorflow import keras\n",
+                {},
+                "warning",
+                "TensorFlow",
+                "set TF_GPU_ALLOCATOR=cuda_malloc_async",
+            ),
+            (
+                "import os\nos.environ['TF_GPU_ALLOCATOR'] = 'cuda_malloc_async'\nimport tensorflow as tf\n",
+                {},
+                "ok",
+                "imports tensorflow",
+                None,
+            ),
+            ("import cupy as cp\n", {}, "warning", "CuPy", "call gpumemtrace.watch_cupy()"),
+            ("import cupy, gpumemtrace\ngpumemtrace.watch_cupy()\n", {}, "ok", "imports cupy", None),
+            (
+                "import jax\nimport cupy\n",
+                {"XLA_PYTHON_CLIENT_ALLOCATOR": "cuda_async"},
+                "warning",
+                "imports cupy",
+                "watch_cupy",
+            ),
+            ("import jax\n", {"XLA_PYTHON_CLIENT_ALLOCATOR": "platform"}, "warning", "XLA", "cuda_async"),
+        ):
             script = self.place("train.py", text)
             checks = self.ask(sys.executable, script, **variables)
             self.check(checks, "arenas", verdict, words)
@@ -331,12 +372,29 @@ class Doctor(unittest.TestCase):
     # The environment
 
     def test_doctor_complains_of_the_options_of_which_the_recorder_complains(self):
-        for text in ("stacks=all:depth=5", "", "output='a:b.gz'", "stacks=foo", "depth=0", "nonsense=1", "quiet",
-                     "output='x.gz", "output=", "help=2", "::stacks=none", "=3"):
+        for text in (
+            "stacks=all:depth=5",
+            "",
+            "output='a:b.gz'",
+            "stacks=foo",
+            "depth=0",
+            "nonsense=1",
+            "quiet",
+            "output='x.gz",
+            "output=",
+            "help=2",
+            "::stacks=none",
+            "=3",
+        ):
             # Into a name of its own each time, so that what was not understood cannot matter.
-            done = subprocess.run([BUSY, "1", "1"], cwd=self.folder, capture_output=True, text=True, timeout=60,
-                                  env={**PLAIN, "LD_LIBRARY_PATH": SIMCUDA, "LD_PRELOAD": SHIM,
-                                       "GPUMEMTRACE_OPTIONS": text})
+            done = subprocess.run(
+                [BUSY, "1", "1"],
+                cwd=self.folder,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                env={**PLAIN, "LD_LIBRARY_PATH": SIMCUDA, "LD_PRELOAD": SHIM, "GPUMEMTRACE_OPTIONS": text},
+            )
             complains = "GPUMEMTRACE_OPTIONS" in done.stderr
             self.check(self.ask(GPUMEMTRACE_OPTIONS=text), "options", "warning" if complains else "ok")
 
@@ -351,8 +409,10 @@ class Doctor(unittest.TestCase):
         self.check(preload("torch_memory_saver_hook.abi3.so"), "preloads", "warning", "mapped memory")
         for names in ["libvgpu.so", "libasan.so.8"], ["libasan.so.8", "libvgpu.so"]:
             self.check(preload(*names, ASAN_OPTIONS=""), "preloads", "problem", "sanitizer", "HAMi")
-        self.assertIn("verify_asan_link_order", self.ask(LD_PRELOAD=self.place("libasan.so.8"), ASAN_OPTIONS="")
-                      ["preloads"]["remedy"])
+        self.assertIn(
+            "verify_asan_link_order",
+            self.ask(LD_PRELOAD=self.place("libasan.so.8"), ASAN_OPTIONS="")["preloads"]["remedy"],
+        )
         self.check(preload("other/libgpumemtrace.so"), "preloads", "warning", "another copy")
         self.check(self.ask(LD_PRELOAD="/no/such.so"), "preloads", "warning", "does not exist")
 
@@ -376,8 +436,13 @@ class Doctor(unittest.TestCase):
     def test_what_cuinit_answers_is_explained(self):
         self.copy(built("libdoctor-driver.so"), "driver/libcuda.so.1")
         libraries = os.path.join(self.folder, "driver")
-        for answer, words in ("100", "CUDA_ERROR_NO_DEVICE: no device is visible"), ("803", "different versions"), (
-                "34", "the toolkit's stub"), ("12345", "cuInit returns error 12345"), ("crash", "crashes"):
+        for answer, words in (
+            ("100", "CUDA_ERROR_NO_DEVICE: no device is visible"),
+            ("803", "different versions"),
+            ("34", "the toolkit's stub"),
+            ("12345", "cuInit returns error 12345"),
+            ("crash", "crashes"),
+        ):
             checks = self.ask(libraries=libraries, DOCTOR_INIT=answer)
             self.check(checks, "driver_starts", "problem", words)
             self.assertNotIn("devices", checks)
@@ -409,8 +474,12 @@ class Doctor(unittest.TestCase):
         self.check(self.ask(GPUMEMTRACE_OPTIONS="output=%z.gz"), "output_name", "problem", "%z")
         self.check(self.ask(GPUMEMTRACE_OPTIONS="output=%p.%"), "output_name", "problem")
         self.check(self.ask(GPUMEMTRACE_OPTIONS="output=/dev/null"), "output_name", "problem", "is a device")
-        self.check(self.ask(GPUMEMTRACE_OPTIONS=f"output={self.folder}/a/b/%q{{HOME}}%%/%p.gz"), "output_folder", "ok",
-                   f"{self.folder}, where the recorder creates the missing folders")
+        self.check(
+            self.ask(GPUMEMTRACE_OPTIONS=f"output={self.folder}/a/b/%q{{HOME}}%%/%p.gz"),
+            "output_folder",
+            "ok",
+            f"{self.folder}, where the recorder creates the missing folders",
+        )
 
     def test_a_limit_on_files_is_a_warning(self):
         def limit():
@@ -425,8 +494,9 @@ class Doctor(unittest.TestCase):
         done = self.run_doctor("--", "no-such-program", PYTORCH_NO_CUDA_MEMORY_CACHING="1")
         self.assertEqual((done.returncode, done.stderr), (1, ""))
         rows = re.findall(r"^  (ok|warning|problem|unknown) +(\w+) +(.*)$", done.stdout, re.M)
-        self.assertEqual({(verdict, name) for verdict, name, _ in rows},
-                         {(row["verdict"], name) for name, row in checks.items()})
+        self.assertEqual(
+            {(verdict, name) for verdict, name, _ in rows}, {(row["verdict"], name) for name, row in checks.items()}
+        )
         self.assertEqual(done.stdout.count(" do: "), 2)
         self.assertIn("\nthis command cannot be recorded: 1 problem, 1 warning\n", done.stdout)
         self.assertTrue(done.stdout.endswith("next: solve the problems, then gpumemtrace doctor -- no-such-program\n"))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The record of a request that the driver refuses. The program notices nothing of the recorder."""
+
 import unittest
 
 import shared_recordings

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Samples of the driver and NVML: the recorded memory of a device is exact to the byte, and no call of the program fails for it."""
+
 import json
 import os
 import shutil
@@ -21,16 +22,26 @@ MACHINE = {"SIMCUDA_CONTEXT_MEMORY": "300M", "SIMCUDA_OTHERS_MEMORY": "1G"}
 
 
 def run(*arguments, options=None, libraries=SIMCUDA, meanwhile=None, **environment):
-    return Recording([PROGRAM, *arguments], options=options, libraries=libraries, environment={**MACHINE, **environment},
-                     meanwhile=meanwhile)
+    return Recording(
+        [PROGRAM, *arguments],
+        options=options,
+        libraries=libraries,
+        environment={**MACHINE, **environment},
+        meanwhile=meanwhile,
+    )
 
 
 def run_quiet(known, **more):
     """The program goes on once the file has a sample with these parts, of when all its memory was there."""
+
     def look(recording, process):
-        tasks.wait_until(lambda: any(row["known"] == known and row["pool_used_bytes"] == 10 * MIB
-                                     for row in recording.rows_by_now("sample")),
-                         "a sample of a program that does nothing", lambda: process.poll() is not None)
+        tasks.wait_until(
+            lambda: any(
+                row["known"] == known and row["pool_used_bytes"] == 10 * MIB for row in recording.rows_by_now("sample")
+            ),
+            "a sample of a program that does nothing",
+            lambda: process.poll() is not None,
+        )
         process.stdin.write("\n")
         process.stdin.flush()
 
@@ -87,10 +98,15 @@ class Quiet(unittest.TestCase):
         free, _ = map(int, self.recording.out.split())
         # Asked by the program, when it goes on.
         asked = max(row["stamp"] for row in samples(self.recording) if row["known"] == SamplePart.DRIVER)
-        rows = [row for row in samples(self.recording) if row["known"] == EVERYTHING and row["free_bytes"] == free and
-                row["begin_stamp"] < asked]
+        rows = [
+            row
+            for row in samples(self.recording)
+            if row["known"] == EVERYTHING and row["free_bytes"] == free and row["begin_stamp"] < asked
+        ]
         clocks = self.recording.records("clock")
-        ns_a_tick = (clocks[-1]["monotonic_ns"] - clocks[0]["monotonic_ns"]) / (clocks[-1]["stamp"] - clocks[0]["stamp"])
+        ns_a_tick = (clocks[-1]["monotonic_ns"] - clocks[0]["monotonic_ns"]) / (
+            clocks[-1]["stamp"] - clocks[0]["stamp"]
+        )
         idle = [row for row in rows if (row["begin_stamp"] - rows[0]["begin_stamp"]) * ns_a_tick > IDLE_NS]
         # Who asked while the last call was under way asks once more: twice in a second of sleep, or in more than that.
         self.assertLessEqual(len(rows) - len(idle), 2)
@@ -179,9 +195,15 @@ class Nvml(unittest.TestCase):
         for recording in (absent, off):
             self.assertEqual(recording.code, 0, recording.err)
             free, total = map(int, recording.out.split())
-            rows = [row for row in samples(recording) if row["known"] == SamplePart.DRIVER | SamplePart.POOLS | SamplePart.GRAPHS]
+            rows = [
+                row
+                for row in samples(recording)
+                if row["known"] == SamplePart.DRIVER | SamplePart.POOLS | SamplePart.GRAPHS
+            ]
             self.assertIn((free, total), [(row["free_bytes"], row["total_bytes"]) for row in rows])
-            self.assertEqual({row["known"] & (SamplePart.NVML | SamplePart.PROCESSES) for row in samples(recording)}, {0})
+            self.assertEqual(
+                {row["known"] & (SamplePart.NVML | SamplePart.PROCESSES) for row in samples(recording)}, {0}
+            )
             # Nobody could be asked before there was a context.
             self.assertEqual([event["size_bytes"] for event in contexts(recording)], [0])
 
@@ -207,7 +229,8 @@ class Coverage(unittest.TestCase):
         roads = ["cuGetProcAddress", "cuGetProcAddress", "dlsym"]
         self.assertEqual(
             [(row["name"], row["road"]) for row in self.coverage(self.recording)["unhooked"]],
-            list(zip(self.unhooked, roads)))
+            list(zip(self.unhooked, roads)),
+        )
 
     def test_a_report_says_so(self):
         names = ", ".join(self.unhooked)
@@ -215,8 +238,10 @@ class Coverage(unittest.TestCase):
 
     def test_it_says_by_which_libraries_the_device_was_reached(self):
         found = [(row["role"], os.path.basename(row["path"])) for row in self.coverage(self.recording)["libraries"]]
-        self.assertEqual(sorted(found), [("driver", "libcuda.so.1"), ("driver", "libcuda.so.future"),
-                                         ("management", "libnvidia-ml.so.1")])
+        self.assertEqual(
+            sorted(found),
+            [("driver", "libcuda.so.1"), ("driver", "libcuda.so.future"), ("management", "libnvidia-ml.so.1")],
+        )
 
     def test_each_hooked_function_was_either_called_or_not(self):
         found = self.coverage(self.recording)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A driver with strict rules: the recorder breaks none of them, and leaves errno alone."""
+
 import unittest
 
 import tap

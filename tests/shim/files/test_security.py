@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What other users must not reach or cause: modes of files, planted names, programs with more rights."""
+
 import os
 import shutil
 import stat
@@ -79,10 +80,24 @@ class Files(unittest.TestCase):
                 try:
                     out = os.path.join(folder, "%p.gmt.gz")
                     run = subprocess.run(
-                        ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "env",
-                         f"LD_PRELOAD={self.copy(SHIM, folder)}", f"GPUMEMTRACE_OPTIONS=output='{out}'",
-                         f"LD_LIBRARY_PATH={self.simcuda(folder)}", self.copy(BUSY, folder), "1", "20"],
-                        capture_output=True, text=True, timeout=120, cwd=folder)
+                        [
+                            "setpriv",
+                            f"--reuid={NOBODY}",
+                            f"--regid={NOBODY}",
+                            "--clear-groups",
+                            "env",
+                            f"LD_PRELOAD={self.copy(SHIM, folder)}",
+                            f"GPUMEMTRACE_OPTIONS=output='{out}'",
+                            f"LD_LIBRARY_PATH={self.simcuda(folder)}",
+                            self.copy(BUSY, folder),
+                            "1",
+                            "20",
+                        ],
+                        capture_output=True,
+                        text=True,
+                        timeout=120,
+                        cwd=folder,
+                    )
                     self.assertEqual((run.returncode, run.stdout), (0, "20\n"), run.stderr)
                     self.assertEqual(os.listdir(inside), [])
                     files = [name for name in os.listdir(folder) if name.endswith(".gmt.gz")]
@@ -137,8 +152,11 @@ class Rights(unittest.TestCase):
             os.chmod(folder, 0o777)
             program = Files.copy(BUSY, folder)
             # Linked in, and found by its whole path, so that the loader's own caution does not hide what is asked.
-            subprocess.run(["cc", "-o", program, "-x", "c", "-", "-x", "none", SHIM, "-Wl,-rpath," + folder, "-ldl"], check=True,
-                           text=True, input="""
+            subprocess.run(
+                ["cc", "-o", program, "-x", "c", "-", "-x", "none", SHIM, "-Wl,-rpath," + folder, "-ldl"],
+                check=True,
+                text=True,
+                input="""
 #include <dlfcn.h>
 #include <stdio.h>
 int main(void)
@@ -151,16 +169,30 @@ int main(void)
 	printf("%%d\\n", init ? init(0) + create(&context, 0, 0) + alloc(&block, 4096) : -1);
 	return 0;
 }
-""" % folder)
+"""
+                % folder,
+            )
             # The linker makes a new file, with the modes that the umask leaves.
             os.chmod(program, 0o755)
             Files.copy(SHIM, folder)
             Files().simcuda(folder)
             give_rights(program)
             # Asked for by the environment, as an attacker would.
-            run = subprocess.run(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "env",
-                                  f"GPUMEMTRACE_OPTIONS=output={folder}/out.gmt.gz:verbosity=2:help=1", program],
-                                 capture_output=True, text=True, timeout=60, cwd=folder)
+            run = subprocess.run(
+                [
+                    "setpriv",
+                    f"--reuid={NOBODY}",
+                    f"--regid={NOBODY}",
+                    "--clear-groups",
+                    "env",
+                    f"GPUMEMTRACE_OPTIONS=output={folder}/out.gmt.gz:verbosity=2:help=1",
+                    program,
+                ],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                cwd=folder,
+            )
             self.assertEqual((run.returncode, run.stdout), (0, "0\n"), run.stderr)
             return run.stderr, [name for name in os.listdir(folder) if "gmt" in name and "lib" not in name]
 
@@ -175,6 +207,7 @@ int main(void)
         def give(path):
             if subprocess.run(["setcap", "cap_net_raw+ep", path], capture_output=True).returncode:
                 self.skipTest("the file system keeps no capabilities")
+
         self.assertEqual(self.run_as_nobody(give), ("", []))
 
     def test_the_same_program_without_rights_is_recorded(self):

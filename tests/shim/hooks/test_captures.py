@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """While a stream is captured, calls make graph nodes and no blocks. The recorder's own calls spoil no capture."""
+
 import collections
 import os
 import subprocess
@@ -10,7 +11,12 @@ from definitions import Kind
 from snapshots import SIMCUDA, Recording, built
 
 PROGRAM = built("captures")
-MACHINE = {"SIMCUDA_DEVICES": "2", "SIMCUDA_MEMORY": "1000M", "SIMCUDA_MODULE_MEMORY": "1M", "SIMCUDA_LIMIT_MEMORY": "1"}
+MACHINE = {
+    "SIMCUDA_DEVICES": "2",
+    "SIMCUDA_MEMORY": "1000M",
+    "SIMCUDA_MODULE_MEMORY": "1M",
+    "SIMCUDA_LIMIT_MEMORY": "1",
+}
 ACTIVE, SPOILT = "1", "2"
 CAPTURED = {1000: "capture_memory", 1100: "capture_by_runtime", 1200: "capture_from_pool"}
 
@@ -23,8 +29,13 @@ class Captures(unittest.TestCase):
         cls.events = cls.recording.events()
 
     def test_what_becomes_of_captures_is_the_same_without_a_recorder(self):
-        plain = subprocess.run([PROGRAM], env={**os.environ, **MACHINE, "LD_LIBRARY_PATH": SIMCUDA}, capture_output=True,
-                               text=True, timeout=60)
+        plain = subprocess.run(
+            [PROGRAM],
+            env={**os.environ, **MACHINE, "LD_LIBRARY_PATH": SIMCUDA},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         self.assertEqual((plain.returncode, self.recording.code), (0, 0), self.recording.err)
         self.assertEqual(self.recording.out.splitlines(), plain.stdout.splitlines())
         self.assertEqual(len(self.lines), 126)
@@ -33,8 +44,14 @@ class Captures(unittest.TestCase):
         # Otherwise the comparison would say nothing.
         spoilt = {tuple(line[:2]) for line in self.lines if line[2] == "allocate" and line[4] == SPOILT}
         self.assertEqual(spoilt, {("global", "same"), ("global", "other"), ("thread_local", "same")})
-        self.assertEqual({line[4] for line in self.lines if line[2] in ("make_context", "map_memory", "set_limit",
-                                                                        "ask_for_memory", "capture_memory")}, {ACTIVE})
+        self.assertEqual(
+            {
+                line[4]
+                for line in self.lines
+                if line[2] in ("make_context", "map_memory", "set_limit", "ask_for_memory", "capture_memory")
+            },
+            {ACTIVE},
+        )
 
     def test_captured_memory_is_nodes_and_no_block(self):
         for size, action in CAPTURED.items():
@@ -44,8 +61,11 @@ class Captures(unittest.TestCase):
                 done = [line for line in self.lines if line[2] == action and line[4] == ACTIVE]
                 self.assertEqual(len(made), len(done))
                 self.assertEqual(len(made), 6)
-                freed = [event for event in self.events if event["kind"] == Kind.NODE_FREE and
-                         event["address"] in {event["address"] for event in made}]
+                freed = [
+                    event
+                    for event in self.events
+                    if event["kind"] == Kind.NODE_FREE and event["address"] in {event["address"] for event in made}
+                ]
                 self.assertGreaterEqual(len(freed), 6)
 
     def test_what_a_spoilt_capture_refuses_is_recorded_as_refused(self):

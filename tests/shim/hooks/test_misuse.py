@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Wrong calls have the same results as without the recorder, and are recorded as refused."""
+
 import collections
 import os
 import re
@@ -13,9 +14,16 @@ from snapshots import SIMCUDA, SOURCE, Recording, built
 PROGRAM = built("misuse")
 MACHINE = {"SIMCUDA_DEVICES": "2", "SIMCUDA_DRIVER_VERSION": "13040"}
 # What a call of such a kind is recorded as, when it is refused.
-REFUSED = {"ALLOC": Kind.ALLOC_FAILED, "CREATE": Kind.ALLOC_FAILED, "NODE_ALLOC": Kind.ALLOC_FAILED,
-           "FREE": Kind.FREE_FAILED, "DESTROY": Kind.FREE_FAILED, "UNMAP": Kind.FREE_FAILED, "UNBIND": Kind.FREE_FAILED,
-           "NODE_FREE": Kind.FREE_FAILED}
+REFUSED = {
+    "ALLOC": Kind.ALLOC_FAILED,
+    "CREATE": Kind.ALLOC_FAILED,
+    "NODE_ALLOC": Kind.ALLOC_FAILED,
+    "FREE": Kind.FREE_FAILED,
+    "DESTROY": Kind.FREE_FAILED,
+    "UNMAP": Kind.FREE_FAILED,
+    "UNBIND": Kind.FREE_FAILED,
+    "NODE_FREE": Kind.FREE_FAILED,
+}
 OK = {"ALLOC": Kind.ALLOC, "FREE": Kind.FREE}
 
 
@@ -25,8 +33,10 @@ def rows():
         text = re.sub(r"\s+", " ", file.read()).replace("GMT_HOOK", "\nGMT_HOOK")
     found = {}
     for symbol, arguments, kind, address in re.findall(
-            r"\nGMT_HOOK\((?:CUDA|CUDART), (\w+), \w+, \d+, \w+, \([^()]*(?:\(\w*\)[^()]*)*\), "
-            r"\(([^()]*)\), (\w+), \w+, ([^,]+),", text):
+        r"\nGMT_HOOK\((?:CUDA|CUDART), (\w+), \w+, \d+, \w+, \([^()]*(?:\(\w*\)[^()]*)*\), "
+        r"\(([^()]*)\), (\w+), \w+, ([^,]+),",
+        text,
+    ):
         names = [name.strip() for name in arguments.split(",")]
         found[symbol] = kind, names.index(address) if address in names else None
     return found
@@ -52,8 +62,13 @@ class Misuse(unittest.TestCase):
         cls.events = [{**row, "name": names[row["api"]]} for row in cls.recording.records("event")]
 
     def test_results_errno_outputs_and_the_last_error_are_those_of_a_run_without_a_recorder(self):
-        plain = subprocess.run([PROGRAM], env={**os.environ, **MACHINE, "LD_LIBRARY_PATH": SIMCUDA}, capture_output=True,
-                               text=True, timeout=60)
+        plain = subprocess.run(
+            [PROGRAM],
+            env={**os.environ, **MACHINE, "LD_LIBRARY_PATH": SIMCUDA},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         self.assertEqual((plain.returncode, self.recording.code), (0, 0), self.recording.err)
         self.assertEqual((self.recording.err, plain.stderr), ("", ""))
         without, with_recorder = plain.stdout.splitlines(), self.recording.out.splitlines()
@@ -63,8 +78,14 @@ class Misuse(unittest.TestCase):
 
     def test_calls_were_refused_at_all_times_and_for_many_reasons(self):
         refusals = collections.Counter((moment, result) for _, moment, _, result, *_ in self.calls.all if result != "0")
-        for expected in (("before", "3"), ("without", "201"), ("ended", "709"), ("with", "1"), ("with", "2"),
-                         ("with", "400")):
+        for expected in (
+            ("before", "3"),
+            ("without", "201"),
+            ("ended", "709"),
+            ("with", "1"),
+            ("with", "2"),
+            ("with", "400"),
+        ):
             self.assertGreater(refusals[expected], 20, expected)
 
     def test_each_refused_call_is_one_event_of_its_kind(self):
@@ -76,8 +97,10 @@ class Misuse(unittest.TestCase):
         for symbol, (kind, address) in table.items():
             if kind not in REFUSED:
                 continue
-            expected = sum(result != 0 and (REFUSED[kind] == Kind.ALLOC_FAILED or choices[address] != "0")
-                           for choices, result, _ in self.calls.of(symbol))
+            expected = sum(
+                result != 0 and (REFUSED[kind] == Kind.ALLOC_FAILED or choices[address] != "0")
+                for choices, result, _ in self.calls.of(symbol)
+            )
             with self.subTest(symbol):
                 self.assertEqual(seen[symbol, REFUSED[kind]], expected)
 
@@ -87,8 +110,10 @@ class Misuse(unittest.TestCase):
             if kind not in OK:
                 continue
             # An array's or a block's address is written to the first argument; a registered one is it.
-            expected = sum(result == 0 and (choices[address] != "0" if address is not None else written[0] == "w")
-                           for choices, result, written in self.calls.of(symbol))
+            expected = sum(
+                result == 0 and (choices[address] != "0" if address is not None else written[0] == "w")
+                for choices, result, written in self.calls.of(symbol)
+            )
             with self.subTest(symbol):
                 self.assertEqual(seen[symbol, OK[kind]], expected)
 

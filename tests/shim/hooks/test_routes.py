@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Every hooked function is one exact event, by every way in which a call can reach it."""
+
 import functools
 import os
 import re
@@ -26,8 +27,13 @@ def hooks():
 
 
 # Everything has a price, so that sizes that are measured can be wrong. The driver knows the newest row.
-MACHINE = {"SIMCUDA_DEVICES": "2", "SIMCUDA_DRIVER_VERSION": str(max(since for _, _, _, since, _ in hooks())),
-           "SIMCUDA_CONTEXT_MEMORY": "50M", "SIMCUDA_MODULE_MEMORY": "3M", "SIMCUDA_LIMIT_MEMORY": "1"}
+MACHINE = {
+    "SIMCUDA_DEVICES": "2",
+    "SIMCUDA_DRIVER_VERSION": str(max(since for _, _, _, since, _ in hooks())),
+    "SIMCUDA_CONTEXT_MEMORY": "50M",
+    "SIMCUDA_MODULE_MEMORY": "3M",
+    "SIMCUDA_LIMIT_MEMORY": "1",
+}
 
 
 def symbols(*libraries):
@@ -50,8 +56,14 @@ def named(path, rows):
 
 
 def without_recorder(command):
-    done = subprocess.run(command, env={**os.environ, **MACHINE, "LD_LIBRARY_PATH": SIMCUDA}, cwd=os.path.dirname(BUILD),
-                          capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        command,
+        env={**os.environ, **MACHINE, "LD_LIBRARY_PATH": SIMCUDA},
+        cwd=os.path.dirname(BUILD),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -63,12 +75,23 @@ def expected_event(words):
     # Unbinding names the device.
     is_unknown = kind in WITHOUT_DEVICE and space != "multicast"
     place = -1 if number in HOST_SPACES else -2 if is_unknown else int(device)
-    return name, Kind.numbers[kind], LAYER_OF_SPACE[number], number, place, int(size), int(address), int(other), int(stream)
+    return (
+        name,
+        Kind.numbers[kind],
+        LAYER_OF_SPACE[number],
+        number,
+        place,
+        int(size),
+        int(address),
+        int(other),
+        int(stream),
+    )
 
 
 def recorded_event(row):
-    return tuple(row[name] for name in ("name", "kind", "layer", "space", "device", "size_bytes", "address", "object",
-                                        "stream"))
+    return tuple(
+        row[name] for name in ("name", "kind", "layer", "space", "device", "size_bytes", "address", "object", "stream")
+    )
 
 
 class Snippets(unittest.TestCase):
@@ -81,8 +104,8 @@ class Snippets(unittest.TestCase):
         rows = named(run.file, run.records("event"))
         recorded = [recorded_event(row) for row in rows]
         for place, (mine, seen) in enumerate(zip(expected, recorded)):
-            self.assertEqual(mine, seen, f"event {place}: after {recorded[max(0, place - 2):place]}")
-        self.assertEqual(len(recorded), len(expected), recorded[len(expected):] or expected[len(recorded):])
+            self.assertEqual(mine, seen, f"event {place}: after {recorded[max(0, place - 2) : place]}")
+        self.assertEqual(len(recorded), len(expected), recorded[len(expected) :] or expected[len(recorded) :])
         for row in rows:
             if row["kind"] == Kind.ALLOC:
                 self.assertNotEqual(row["stack"], 0, row)
@@ -93,7 +116,9 @@ class Snippets(unittest.TestCase):
         result = run.report()
         self.assertTrue(result["complete"])
         layers = [layer for device in result["devices"] for layer in device["layers"]]
-        self.assertEqual([layer for layer in [*layers, result["host"]] if layer["live_bytes"] or layer["live_blocks"]], [])
+        self.assertEqual(
+            [layer for layer in [*layers, result["host"]] if layer["live_bytes"] or layer["live_blocks"]], []
+        )
         wrong = {name: count for name, count in result["anomalies"].items() if count}
         # Some is freed a second time.
         self.assertEqual(wrong.pop("refused_frees", 0), run.out.count(" free_failed "))
@@ -145,11 +170,25 @@ class Snippets(unittest.TestCase):
 
     def test_each_hook_alone_in_a_process_is_recorded_too(self):
         # What a call needs to know of the driver is not learnt from the calls before it.
-        for symbol in ("cuMemFree_v2", "cuMemCreate", "cuStreamBeginCapture_v2_ptsz", "cuCtxCreate_v4", "cudaMalloc3D",
-                       "cuGraphLaunch", "cuMemPoolImportPointer", "cudaDeviceReset"):
+        for symbol in (
+            "cuMemFree_v2",
+            "cuMemCreate",
+            "cuStreamBeginCapture_v2_ptsz",
+            "cuCtxCreate_v4",
+            "cudaMalloc3D",
+            "cuGraphLaunch",
+            "cuMemPoolImportPointer",
+            "cudaDeviceReset",
+        ):
             with self.subTest(symbol):
-                run = Recording([built("snippets"), "proc_address_v2" if symbol.startswith("cu") and
-                                 not symbol.startswith("cuda") else "export", symbol], environment=MACHINE)
+                run = Recording(
+                    [
+                        built("snippets"),
+                        "proc_address_v2" if symbol.startswith("cu") and not symbol.startswith("cuda") else "export",
+                        symbol,
+                    ],
+                    environment=MACHINE,
+                )
                 self.check_events(run)
                 self.check_books(run)
 
@@ -196,7 +235,8 @@ class Routes(unittest.TestCase):
             "def allocate():\n"
             "    block = ctypes.c_void_p()\n"
             "    assert runtime.cudaMalloc(ctypes.byref(block), ctypes.c_size_t(4321)) == 0\n"
-            "allocate()\n")
+            "allocate()\n"
+        )
         run = Recording(["python3", "-c", script])
         self.assertEqual(run.code, 0, run.err)
         (event,) = named(run.file, run.events())
@@ -215,28 +255,48 @@ class Routes(unittest.TestCase):
             "assert not driver.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(4322))\n"
             "assert not driver.cuMemHostAlloc(ctypes.byref(host), ctypes.c_size_t(4323), 0)\n"
             "assert not driver.cuMemFree_v2(block) and not driver.cuMemFreeHost(host)\n"
-            "assert driver.cuMemFree_v2(block) == 1\n")
+            "assert driver.cuMemFree_v2(block) == 1\n"
+        )
         run = Recording(["python3", "-c", script])
         self.assertEqual(run.code, 0, run.err)
-        self.assertEqual([(event["name"], event["kind"], event["size_bytes"]) for event in named(run.file, run.events())], [
-            ("cuMemAlloc_v2", Kind.ALLOC, 4322), ("cuMemHostAlloc", Kind.ALLOC, 4323), ("cuMemFree_v2", Kind.FREE, 0),
-            ("cuMemFreeHost", Kind.FREE, 0), ("cuMemFree_v2", Kind.FREE_FAILED, 0)])
+        self.assertEqual(
+            [(event["name"], event["kind"], event["size_bytes"]) for event in named(run.file, run.events())],
+            [
+                ("cuMemAlloc_v2", Kind.ALLOC, 4322),
+                ("cuMemHostAlloc", Kind.ALLOC, 4323),
+                ("cuMemFree_v2", Kind.FREE, 0),
+                ("cuMemFreeHost", Kind.FREE, 0),
+                ("cuMemFree_v2", Kind.FREE_FAILED, 0),
+            ],
+        )
 
 
 class Reporters(unittest.TestCase):
     def test_pytorchs_blocks_are_recorded_by_both_manglings_and_only_those_of_gpus(self):
         run = Recording([built("reporters")])
         self.assertEqual(run.out, "8\n", "every call reaches the real function: " + run.err)
-        seen = [(event["kind"], event["layer"], event["device"], event["size_bytes"], event["allocated_bytes"],
-                   event["reserved_bytes"]) for event in run.records("event")]
-        self.assertEqual(seen, [
-            (Kind.ALLOC, 2, 3, 512, 512, 2048),
-            (Kind.ALLOC, 2, 3, 1024, 1536, 2048),
-            (Kind.FREE, 2, 3, 512, 1024, 2048),
-            (Kind.FREE, 2, 3, 1024, 0, 2048),
-            (Kind.ALLOC_FAILED, 2, 3, 1 << 40, 0, 2048),
-            (Kind.ALLOC_FAILED, 2, 3, 1 << 41, 0, 2048),
-        ])
+        seen = [
+            (
+                event["kind"],
+                event["layer"],
+                event["device"],
+                event["size_bytes"],
+                event["allocated_bytes"],
+                event["reserved_bytes"],
+            )
+            for event in run.records("event")
+        ]
+        self.assertEqual(
+            seen,
+            [
+                (Kind.ALLOC, 2, 3, 512, 512, 2048),
+                (Kind.ALLOC, 2, 3, 1024, 1536, 2048),
+                (Kind.FREE, 2, 3, 512, 1024, 2048),
+                (Kind.FREE, 2, 3, 1024, 0, 2048),
+                (Kind.ALLOC_FAILED, 2, 3, 1 << 40, 0, 2048),
+                (Kind.ALLOC_FAILED, 2, 3, 1 << 41, 0, 2048),
+            ],
+        )
 
 
 class Absence(unittest.TestCase):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Programs that do what is allowed but rare behave as without the recorder, and are recorded."""
+
 import os
 import time
 import unittest
@@ -51,8 +52,9 @@ class Plugins(OddHosts):
 
     def test_a_runtime_in_the_place_of_one_that_was_unloaded_gets_its_own_calls(self):
         # First without an event, so before the recording begins.
-        run, lines = self.opener(*[PLUGIN13, "odd_touch", PLUGIN12, "odd_touch"] * 3,
-                                 *[PLUGIN13, "odd_runtime", PLUGIN12, "odd_runtime"] * 3)
+        run, lines = self.opener(
+            *[PLUGIN13, "odd_touch", PLUGIN12, "odd_touch"] * 3, *[PLUGIN13, "odd_runtime", PLUGIN12, "odd_runtime"] * 3
+        )
         self.assertEqual(lines[:-1], ["0"] * 6 + ["13", "12"] * 3)
         self.assertEqual([event["kind"] for event in run.events()], [Kind.ALLOC_FAILED] * 6)
 

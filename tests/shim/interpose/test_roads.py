@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """One use of CUDA by each way that leads to it: one exact event for each call, and the program behaves as without the recorder."""
+
 import glob
 import os
 import subprocess
@@ -48,8 +49,10 @@ class Loading(unittest.TestCase):
         for event, line in zip(events, lines):
             self.assertEqual(event["address"], int(line[-1]))
             if line[0] == "alloc":
-                self.assertEqual((event["kind"], event["space"], event["device"], event["size_bytes"]),
-                                 (Kind.ALLOC, DEVICE, 0, int(line[1])))
+                self.assertEqual(
+                    (event["kind"], event["space"], event["device"], event["size_bytes"]),
+                    (Kind.ALLOC, DEVICE, 0, int(line[1])),
+                )
                 self.assertIn(api[event["api"]], names)
             else:
                 self.assertEqual(event["kind"], Kind.FREE)
@@ -80,15 +83,18 @@ class Roads(Loading):
 
     def test_a_library_is_recorded_however_it_was_opened(self):
         for how in ("local", "global", "again"):
-            for way, names in (("driver-now", DRIVER_NAMES), ("driver-lazy", DRIVER_NAMES),
-                               ("runtime-now", RUNTIME_NAMES), ("runtime-lazy", RUNTIME_NAMES),
-                               ("static-now", DRIVER_NAMES)):
+            for way, names in (
+                ("driver-now", DRIVER_NAMES),
+                ("driver-lazy", DRIVER_NAMES),
+                ("runtime-now", RUNTIME_NAMES),
+                ("runtime-lazy", RUNTIME_NAMES),
+                ("static-now", DRIVER_NAMES),
+            ):
                 with self.subTest((how, way)):
                     self.check(self.load(how, way), names)
             for road in ROADS_AT_RUN_TIME:
                 with self.subTest((how, road)):
-                    self.check(self.load(how, "look-now", road),
-                               RUNTIME_NAMES if road == "dlvsym" else DRIVER_NAMES)
+                    self.check(self.load(how, "look-now", road), RUNTIME_NAMES if road == "dlvsym" else DRIVER_NAMES)
 
     def test_a_library_that_looks_in_itself_first_is_recorded_at_the_driver(self):
         """RTLD_DEEPBIND: its dlsym is libc's, its cudaMalloc the runtime's, its runtime's dlsym libc's."""
@@ -116,8 +122,14 @@ class Roads(Loading):
 class Namespaces(Loading):
     """dlmopen: with the audit library each call is recorded; without it the recorder is no hindrance."""
 
-    WAYS = (("driver-now",), ("driver-lazy",), ("runtime-now",), ("static-now",), ("look-now", "dlsym"),
-            ("look-now", "proc_address"))
+    WAYS = (
+        ("driver-now",),
+        ("driver-lazy",),
+        ("runtime-now",),
+        ("static-now",),
+        ("look-now", "dlsym"),
+        ("look-now", "proc_address"),
+    )
 
     def load_audited(self, how, way, *arguments):
         return self.load(how, way, *arguments, environment={"LD_AUDIT": AUDIT})
@@ -141,8 +153,13 @@ class Namespaces(Loading):
                 self.assertEqual(run.code, 0, run.err)
                 expected = [(line.split()[0], int(line.split()[-1])) for line in run.out.splitlines()]
                 self.assertEqual(len(expected), 4)
-                self.assertEqual([("alloc" if event["kind"] == Kind.ALLOC else "free", event["address"])
-                                  for event in blocks(run.file)], expected)
+                self.assertEqual(
+                    [
+                        ("alloc" if event["kind"] == Kind.ALLOC else "free", event["address"])
+                        for event in blocks(run.file)
+                    ],
+                    expected,
+                )
 
     def test_a_library_that_looks_in_itself_first_is_recorded_while_it_is_bound(self):
         for binding in ("now", "lazy"):
@@ -156,8 +173,10 @@ class Namespaces(Loading):
                     self.check(self.load_audited(how, *way), DRIVER_NAMES + RUNTIME_NAMES)
 
     def test_programs_without_the_recorder_are_left_alone_by_the_audit_library(self):
-        for command in ([built("seek"), built("libseek.so")],
-                        [built("loader"), "namespace", built("libroad-driver-now.so"), "road_use"]):
+        for command in (
+            [built("seek"), built("libseek.so")],
+            [built("loader"), "namespace", built("libroad-driver-now.so"), "road_use"],
+        ):
             plain, audited = without(command), without(command, LD_AUDIT=AUDIT)
             self.assertEqual((audited.returncode, audited.stderr), (plain.returncode, plain.stderr))
             self.assertEqual(len(audited.stdout.splitlines()), len(plain.stdout.splitlines()))
@@ -165,8 +184,21 @@ class Namespaces(Loading):
     def test_run_takes_the_audit_library_along_where_it_is_asked_to(self):
         for asked, count in (((), 0), (("--audit",), 1)):
             with tempfile.TemporaryDirectory() as folder:
-                done = without([CLI, "run", "-q", *asked, "-o", os.path.join(folder, "a.gmt.gz"), "--",
-                                built("loader"), "namespace", built("libroad-driver-now.so"), "road_use"])
+                done = without(
+                    [
+                        CLI,
+                        "run",
+                        "-q",
+                        *asked,
+                        "-o",
+                        os.path.join(folder, "a.gmt.gz"),
+                        "--",
+                        built("loader"),
+                        "namespace",
+                        built("libroad-driver-now.so"),
+                        "road_use",
+                    ]
+                )
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(len(os.listdir(folder)), count)
 
@@ -199,10 +231,11 @@ class OtherPreloads(unittest.TestCase):
                         # It looks for CUDA only, or the other one does not find what was opened locally.
                         self.assertEqual(run.out, plain.stdout)
                         continue
-                    self.assertEqual([(event["kind"], event["size_bytes"], event["address"])
-                                      for event in blocks(run.file)],
-                                     [(Kind.ALLOC, int(line[1]), int(line[2])) for line in allocations] +
-                                     [(Kind.FREE, 0, int(line[2])) for line in allocations])
+                    self.assertEqual(
+                        [(event["kind"], event["size_bytes"], event["address"]) for event in blocks(run.file)],
+                        [(Kind.ALLOC, int(line[1]), int(line[2])) for line in allocations]
+                        + [(Kind.FREE, 0, int(line[2])) for line in allocations],
+                    )
 
     def test_another_one_that_follows_cuda_and_has_a_dlsym_of_its_own(self):
         # Not the last: a dlsym in C misleads who asks for RTLD_NEXT, and with ours before it does not.
@@ -254,27 +287,38 @@ class Storms(unittest.TestCase):
 
 class Python(Loading):
     def test_ctypes_and_cffi_users_are_recorded_however_they_open_the_library(self):
-        driver = ("library.cuInit(0); context = ctypes.c_void_p()\n"
-                  "library.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0); library.cuCtxSetCurrent(context)\n")
-        cffi = ("import cffi\nmaker = cffi.FFI()\n"
-                "maker.cdef('int cudaMalloc(void **, size_t); int cudaFree(void *);')\n"
-                "library = maker.dlopen('libcudart.so.13'); block = maker.new('void **')\n"
-                "assert library.cudaMalloc(block, 777) == 0\n"
-                "print('alloc', 777, int(maker.cast('size_t', block[0])))\n"
-                "assert library.cudaFree(block[0]) == 0\n"
-                "print('free', int(maker.cast('size_t', block[0])))\n")
+        driver = (
+            "library.cuInit(0); context = ctypes.c_void_p()\n"
+            "library.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0); library.cuCtxSetCurrent(context)\n"
+        )
+        cffi = (
+            "import cffi\nmaker = cffi.FFI()\n"
+            "maker.cdef('int cudaMalloc(void **, size_t); int cudaFree(void *);')\n"
+            "library = maker.dlopen('libcudart.so.13'); block = maker.new('void **')\n"
+            "assert library.cudaMalloc(block, 777) == 0\n"
+            "print('alloc', 777, int(maker.cast('size_t', block[0])))\n"
+            "assert library.cudaFree(block[0]) == 0\n"
+            "print('free', int(maker.cast('size_t', block[0])))\n"
+        )
         scripts = {}
         for kind in ("CDLL", "PyDLL"):
             for mode in ("RTLD_LOCAL", "RTLD_GLOBAL"):
-                for file, start, names in (("libcuda.so.1", driver, DRIVER_NAMES), ("libcudart.so.13", "", RUNTIME_NAMES)):
+                for file, start, names in (
+                    ("libcuda.so.1", driver, DRIVER_NAMES),
+                    ("libcudart.so.13", "", RUNTIME_NAMES),
+                ):
                     for again in ("library", "ctypes.CDLL(None)") if mode == "RTLD_GLOBAL" else ("library",):
-                        scripts[kind, mode, file, again] = names, (
-                            f"import ctypes\nlibrary = ctypes.{kind}('{file}', mode=ctypes.{mode})\n{start}"
-                            f"library = {again}; block = ctypes.c_size_t()\n"
-                            f"assert library.{names[0]}(ctypes.byref(block), ctypes.c_size_t(777)) == 0\n"
-                            "print('alloc', 777, block.value)\n"
-                            f"assert library.{names[1]}(block) == 0\n"
-                            "print('free', block.value)\n")
+                        scripts[kind, mode, file, again] = (
+                            names,
+                            (
+                                f"import ctypes\nlibrary = ctypes.{kind}('{file}', mode=ctypes.{mode})\n{start}"
+                                f"library = {again}; block = ctypes.c_size_t()\n"
+                                f"assert library.{names[0]}(ctypes.byref(block), ctypes.c_size_t(777)) == 0\n"
+                                "print('alloc', 777, block.value)\n"
+                                f"assert library.{names[1]}(block) == 0\n"
+                                "print('free', block.value)\n"
+                            ),
+                        )
         if subprocess.run(["python3", "-c", "import cffi"], capture_output=True, timeout=60).returncode == 0:
             scripts["cffi"] = RUNTIME_NAMES, cffi
         for name, (names, script) in scripts.items():
@@ -332,7 +376,8 @@ class Probes(unittest.TestCase):
             "    ask(lambda: maker.dlopen(None).cudaMalloc)\n"
             "    ask(lambda: maker.dlopen('libcuda.so.1'))\n"
             "except ImportError:\n"
-            "    pass\n")
+            "    pass\n"
+        )
         run = self.check_same(["python3", "-c", script], None)
         self.assertIn("undefined symbol: cuInit", run.out)
         self.assertEqual(run.files, [])

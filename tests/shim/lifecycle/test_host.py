@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The program behaves as without the recorder."""
+
 import os
 import subprocess
 import unittest
@@ -17,8 +18,11 @@ def plain(command, **more):
 
 class Host(unittest.TestCase):
     def test_a_program_without_cuda_prints_the_same_and_leaves_no_file(self):
-        for command in (["ls", "-la", "/usr"], ["sh", "-c", "echo out; echo err >&2; exit 3"],
-                        ["python3", "-c", "import threading; print(threading.active_count())"]):
+        for command in (
+            ["ls", "-la", "/usr"],
+            ["sh", "-c", "echo out; echo err >&2; exit 3"],
+            ["python3", "-c", "import threading; print(threading.active_count())"],
+        ):
             run = Recording(command, {"stacks": "all"})
             without = plain(command)
             self.assertEqual((run.out, run.err, run.code), (without.stdout, without.stderr, without.returncode))
@@ -59,8 +63,7 @@ class Host(unittest.TestCase):
         files = {int(os.path.basename(path).split(".")[0]): path for path in run.files}
         parent = files.pop(int(run.out.splitlines()[-1]))
         self.assertEqual([event["size_bytes"] for event in events(parent)], [1111, 3333])
-        children = sorted([(event["kind"], event["size_bytes"]) for event in events(path)]
-                          for path in files.values())
+        children = sorted([(event["kind"], event["size_bytes"]) for event in events(path)] for path in files.values())
         self.assertEqual(children, [[(Kind.ALLOC, 2222)], [(Kind.ALLOC_FAILED, 4444)]])
         for path in run.files:
             self.assertTrue(report(path)["complete"])
@@ -71,14 +74,18 @@ class Host(unittest.TestCase):
         files = {int(os.path.basename(path).split(".")[0]): path for path in run.files}
         parent = files.pop(int(run.out.splitlines()[-1]))
         self.assertEqual([event["size_bytes"] for event in events(parent)], [1111, 2222, 3333])
-        self.assertEqual([[(event["kind"], event["size_bytes"]) for event in events(path)] for path in files.values()],
-                         [[(Kind.ALLOC_FAILED, 4444)]])
+        self.assertEqual(
+            [[(event["kind"], event["size_bytes"]) for event in events(path)] for path in files.values()],
+            [[(Kind.ALLOC_FAILED, 4444)]],
+        )
 
     def test_nothing_is_left_in_shared_memory(self):
         run = Recording([built("busy-threads"), "2", "10"])
         self.assertIsNone(shared_recordings.of(run.file))
         pid = os.path.basename(run.file).split(".")[0]
-        self.assertEqual([path for path in shared_recordings.paths(run.folder) if os.path.basename(path).startswith(f"{pid}.")], [])
+        self.assertEqual(
+            [path for path in shared_recordings.paths(run.folder) if os.path.basename(path).startswith(f"{pid}.")], []
+        )
 
     def test_what_a_recorder_left_that_was_killed_as_it_began_is_removed_by_a_later_one(self):
         if not os.access("/dev/shm", os.W_OK | os.X_OK):
@@ -103,10 +110,14 @@ class Host(unittest.TestCase):
                 syncs[:] = recording.rows_by_now("sync")
                 return len(syncs) > 2 and syncs[-1]["events"] > syncs[0]["events"]
 
-            tasks.wait_until(are_events_between, "sync points with events between them", lambda: process.poll() is not None)
+            tasks.wait_until(
+                are_events_between, "sync points with events between them", lambda: process.poll() is not None
+            )
             process.kill()
 
-        run = Recording([built("busy-threads"), "1", "2000000000"], {"output": "killed.gmt.gz", "stacks": "none"}, meanwhile=kill)
+        run = Recording(
+            [built("busy-threads"), "1", "2000000000"], {"output": "killed.gmt.gz", "stacks": "none"}, meanwhile=kill
+        )
         self.assertEqual(run.code, -9)
         os.unlink(shared_recordings.of(run.file).path)
         result = run.report()
@@ -115,13 +126,20 @@ class Host(unittest.TestCase):
         self.assertGreaterEqual(result["events"]["recorded"], syncs[-1]["events"])
 
     def allocating_python(self, *lines):
-        return ["python3", "-c", "\n".join([
-            "import ctypes, os, subprocess, sys",
-            "runtime = ctypes.CDLL('libcudart.so.13')",
-            "def allocate(size):",
-            "    block = ctypes.c_void_p()",
-            "    assert runtime.cudaMalloc(ctypes.byref(block), ctypes.c_size_t(size)) == 0",
-            *lines])]
+        return [
+            "python3",
+            "-c",
+            "\n".join(
+                [
+                    "import ctypes, os, subprocess, sys",
+                    "runtime = ctypes.CDLL('libcudart.so.13')",
+                    "def allocate(size):",
+                    "    block = ctypes.c_void_p()",
+                    "    assert runtime.cudaMalloc(ctypes.byref(block), ctypes.c_size_t(size)) == 0",
+                    *lines,
+                ]
+            ),
+        ]
 
     def test_an_end_without_destructors_is_an_end_in_order(self):
         run = Recording(self.allocating_python("allocate(1234)", "os._exit(5)"))
@@ -130,16 +148,19 @@ class Host(unittest.TestCase):
         self.assertTrue(run.report()["complete"])
 
     def test_children_that_cannot_run_their_program_do_not_end_the_recording(self):
-        run = Recording(self.allocating_python(
-            "allocate(1)",
-            "for close in (True, False):",
-            "    try:",
-            "        subprocess.run(['/nonexistent'], close_fds=close)",
-            "    except FileNotFoundError:",
-            "        allocate(2)",
-            "os.posix_spawnp('true', ['true'], os.environ)",
-            "os.wait()",
-            "allocate(3)"))
+        run = Recording(
+            self.allocating_python(
+                "allocate(1)",
+                "for close in (True, False):",
+                "    try:",
+                "        subprocess.run(['/nonexistent'], close_fds=close)",
+                "    except FileNotFoundError:",
+                "        allocate(2)",
+                "os.posix_spawnp('true', ['true'], os.environ)",
+                "os.wait()",
+                "allocate(3)",
+            )
+        )
         self.assertEqual((run.code, run.err), (0, ""))
         self.assertEqual([event["size_bytes"] for event in run.events()], [1, 2, 2, 3])
         self.assertTrue(run.report()["complete"])

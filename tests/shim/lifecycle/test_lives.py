@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Processes that start and end in each possible way: each has its own recording, up to its end."""
+
 import time
 import unittest
 
@@ -8,7 +9,7 @@ from definitions import Kind
 from snapshots import Recording, built, cli, events, records, report
 
 LONG_S = 240  # only a deadlock lasts so long
-CODE = 5     # what lives-ends says in its end
+CODE = 5  # what lives-ends says in its end
 LIVES, ENDS = built("lives"), built("lives-ends")
 
 
@@ -88,8 +89,16 @@ class Descriptors(Lives):
 
 class Ends(Lives):
     def test_each_end_in_order_leaves_a_whole_file(self):
-        for how in ("return", "exit", "exit_plainly", "Exit", "quick_exit", "exit_of_another", "exit_of_two",
-                    "exit_in_handler"):
+        for how in (
+            "return",
+            "exit",
+            "exit_plainly",
+            "Exit",
+            "quick_exit",
+            "exit_of_another",
+            "exit_of_two",
+            "exit_in_handler",
+        ):
             with self.subTest(how):
                 self.check_whole(self.run_mode(how, program=ENDS, code=CODE), [1111])
 
@@ -111,8 +120,18 @@ class Ends(Lives):
 
 class Exec(Lives):
     def test_what_takes_the_place_of_a_program_has_a_file_of_its_own_and_the_first_is_whole_up_to_there(self):
-        for how in ("execve", "execv", "execvp", "execvpe", "execl", "execle", "execlp", "fexecve", "execveat",
-                    "exec_of_another"):
+        for how in (
+            "execve",
+            "execv",
+            "execvp",
+            "execvpe",
+            "execl",
+            "execle",
+            "execlp",
+            "fexecve",
+            "execveat",
+            "exec_of_another",
+        ):
             with self.subTest(how):
                 run = self.run_mode(how, LIVES, "child", program=ENDS)
                 self.assertEqual(sorted(sizes(path) for path in run.files), [[1111], [2222]])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Calls that never return: the recorder counts the call as lost, and records all later calls."""
+
 import unittest
 
 import tap

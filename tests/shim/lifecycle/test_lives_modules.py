@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A program loads and unloads libraries again and again: each stack has its own library, and the map of libraries stays bounded."""
+
 import os
 import unittest
 
@@ -29,8 +30,11 @@ class Modules(unittest.TestCase):
             stack = self.stacks[event["stack"]]
             paths = set()
             for address in stack["items"]:
-                held = [row for row in self.modules
-                        if row["start"] <= address < row["end"] and row["generation"] <= stack["generation"]]
+                held = [
+                    row
+                    for row in self.modules
+                    if row["start"] <= address < row["end"] and row["generation"] <= stack["generation"]
+                ]
                 if held:
                     paths.add(max(held, key=lambda row: (row["generation"], row["id"]))["path"])
             self.assertEqual(paths & {ONE, TWO}, {1000: {ONE}, 2000: {TWO}, 3000: set()}[event["size_bytes"]])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Python's processes, interpreters and greenlets: each event has its own stack, or none and a note."""
+
 import collections
 import glob
 import os
@@ -21,12 +22,17 @@ OWN, CHILD = 1111, 2222
 def interpreters():
     """(version, path) of Pythons on this machine whose frames the recorder reads: all, or this one, the oldest and the newest."""
     found = {}
-    newest = [path for folder in filter(None, os.environ.get("GMT_TEST_PYTHONS", "").split(":"))
-              for path in glob.glob(os.path.join(glob.escape(folder), "python3.[0-9]*[0-9]"))]
+    newest = [
+        path
+        for folder in filter(None, os.environ.get("GMT_TEST_PYTHONS", "").split(":"))
+        for path in glob.glob(os.path.join(glob.escape(folder), "python3.[0-9]*[0-9]"))
+    ]
     pyenv = glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3"))
     for path in [sys.executable, *sorted(pyenv), *newest]:
         try:
-            asked = subprocess.run([path, "-c", "import sys, ctypes; print(sys.version_info[1])"], capture_output=True, text=True)
+            asked = subprocess.run(
+                [path, "-c", "import sys, ctypes; print(sys.version_info[1])"], capture_output=True, text=True
+            )
         except OSError:  # its loader is in a folder that this user may not enter
             continue
         if asked.returncode == 0 and 9 <= int(asked.stdout) <= 15:
@@ -59,7 +65,9 @@ class Lives(unittest.TestCase):
 class Processes(Lives):
     def check_pool(self, method, own):
         run = self.run_mode("pool", method)
-        sizes = sorted([event["size_bytes"] for event in events(path) if event["kind"] == Kind.ALLOC] for path in run.files)
+        sizes = sorted(
+            [event["size_bytes"] for event in events(path) if event["kind"] == Kind.ALLOC] for path in run.files
+        )
         self.assertEqual(sizes, sorted([[OWN] * own, [CHILD + 1], [CHILD + 3]]))
 
     def test_each_worker_of_a_forked_pool_that_uses_cuda_has_a_file_and_no_other_has(self):
@@ -101,10 +109,17 @@ class Interpreters(Lives):
         for version, python in found:
             with self.subTest(version):
                 run = self.run_mode("own_gil", python=python)
-                counts = collections.Counter((size, names[0], len(names) > 1)
-                                             for size, names in python_stacks(run.file) if size)
-                self.assertEqual(counts, {(1000, "allocate", True): 200, (2001, "allocate_elsewhere", True): 201,
-                                          (2002, "allocate_elsewhere", True): 201})
+                counts = collections.Counter(
+                    (size, names[0], len(names) > 1) for size, names in python_stacks(run.file) if size
+                )
+                self.assertEqual(
+                    counts,
+                    {
+                        (1000, "allocate", True): 200,
+                        (2001, "allocate_elsewhere", True): 201,
+                        (2002, "allocate_elsewhere", True): 201,
+                    },
+                )
 
 
 class Greenlets(Lives):
@@ -115,14 +130,19 @@ class Greenlets(Lives):
                 self.skipTest("greenlet cannot be had: " + asked.stderr.strip())
             self.assertEqual(asked.returncode, 0, asked.stderr)
             with self.subTest(version):
-                run = self.run_mode("greenlets", python=python,
-                                    environment={"PYTHONPATH": asked.stdout.splitlines()[-1]})
+                run = self.run_mode(
+                    "greenlets", python=python, environment={"PYTHONPATH": asked.stdout.splitlines()[-1]}
+                )
                 counts = collections.Counter((size, *names) for size, names in python_stacks(run.file) if size)
                 main = "use_greenlets", "<module>"
-                self.assertEqual(counts, {
-                    (1000, "allocate", *["first"] * 5): 20,
-                    (2000, "allocate", "second", "<lambda>", "second", "<lambda>", "second"): 20,
-                    (3000, "allocate", *main): 20})
+                self.assertEqual(
+                    counts,
+                    {
+                        (1000, "allocate", *["first"] * 5): 20,
+                        (2000, "allocate", "second", "<lambda>", "second", "<lambda>", "second"): 20,
+                        (3000, "allocate", *main): 20,
+                    },
+                )
 
 
 class CodeType(Lives):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Allocations in signal handlers are recorded, or counted with a reason. No deadlock, and no byte of the program's memory changes."""
+
 import collections
 import os
 import unittest
@@ -26,6 +27,7 @@ class Signals(unittest.TestCase):
 
 class SignalStacks(Signals):
     """What a kernel says of its frames, and what they take, depends on the processor: the tests hold for all of them."""
+
     FRAME_BYTES = None
 
     def run_mode(self, *arguments, **more):
@@ -40,8 +42,9 @@ class SignalStacks(Signals):
         run = self.run_mode(when, stack_bytes)
         self.assertEqual(int(run.out.split()[0]), 0)
         made = [event for event in run.events() if event["kind"] == Kind.ALLOC]
-        self.assertEqual([event["size_bytes"] for event in made],
-                         [OF_PROGRAM] * (when == "later") + [OF_HANDLER] * 2 + [OF_PROGRAM])
+        self.assertEqual(
+            [event["size_bytes"] for event in made], [OF_PROGRAM] * (when == "later") + [OF_HANDLER] * 2 + [OF_PROGRAM]
+        )
         self.assertTrue(all(event["stack"] for event in made))
         self.assertEqual(self.drops(run), {})
         self.assertTrue(run.report()["complete"])
@@ -70,8 +73,10 @@ class Storm(Signals):
         gate = built("liblives-gate.so")
         run = self.run_mode("storm", 400000 if LONG else 15000, preload=f"{SHIM}:{gate}")
         rounds, handled = map(int, run.out.split())
-        made, freed = [collections.Counter(event["size_bytes"] for event in run.events() if event["kind"] == kind)
-                       for kind in (1, 2)]
+        made, freed = [
+            collections.Counter(event["size_bytes"] for event in run.events() if event["kind"] == kind)
+            for kind in (1, 2)
+        ]
         counted = self.drops(run)[Loss.REENTERED]
         recorded = made[OF_HANDLER] + freed.total() - rounds
         self.assertEqual((made[OF_PROGRAM], made.total()), (rounds, rounds + made[OF_HANDLER]))

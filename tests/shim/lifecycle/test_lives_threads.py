@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Threads that start and end in each possible way: all events are recorded, and the recorder's memory stays bounded."""
+
 import os
 import unittest
 

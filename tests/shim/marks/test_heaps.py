@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Pools that a program declares in C, in Python and by NVTX are custom heaps of the recording, next to CUDA's memory."""
+
 import os
 import sys
 import unittest
@@ -23,14 +24,18 @@ def say(*words, program="heaps", options=None, **more):
 
 def python(*lines, options=None, **more):
     script = "\n".join([ALLOCATE, "import gpumemtrace", *lines])
-    return Recording([sys.executable, "-c", script], options or {"stacks": "none"}, {"PYTHONPATH": PYTHON_MODULE}, **more)
+    return Recording(
+        [sys.executable, "-c", script], options or {"stacks": "none"}, {"PYTHONPATH": PYTHON_MODULE}, **more
+    )
 
 
 def told(path):
     """What the recording says of heaps: kind, heap, where in the memory, size."""
     base = min((row["address"] for row in events(path, CUDA) if row["kind"] == Kind.ALLOC), default=0)
-    return [(KINDS[row["kind"]], row["object"], max(row["address"] - base, 0), row["size_bytes"])
-            for row in events(path, CUSTOM)]
+    return [
+        (KINDS[row["kind"]], row["object"], max(row["address"] - base, 0), row["size_bytes"])
+        for row in events(path, CUSTOM)
+    ]
 
 
 def heaps_of(path):
@@ -48,8 +53,14 @@ class Heaps(unittest.TestCase):
 
     def test_a_heap_and_its_blocks_are_recorded_with_name_stream_and_device(self):
         run = say("alloc:5000", "heap:arena:5000", "get:0:1000", "get:1000:64", "give:0", "end")
-        self.check(run, ("create", 1, 0, 5000), ("alloc", 1, 0, 1000), ("alloc", 1, 1000, 64), ("free", 1, 0, 0),
-                   ("destroy", 1, 0, 0))
+        self.check(
+            run,
+            ("create", 1, 0, 5000),
+            ("alloc", 1, 0, 1000),
+            ("alloc", 1, 1000, 64),
+            ("free", 1, 0, 0),
+            ("destroy", 1, 0, 0),
+        )
         self.assertEqual({(row["device"], row["space"]) for row in run.events(CUSTOM)}, {(0, HEAP)})
         self.assertEqual([row["stream"] for row in run.events(CUSTOM)], [0, 7, 7, 0, 0])
         self.assertEqual([(text, row["object"]) for text, row in marks_of(run.file)], [("heap arena", 1)])
@@ -57,48 +68,90 @@ class Heaps(unittest.TestCase):
     def test_the_report_has_each_heap_beside_what_cuda_handed_out(self):
         run = say("alloc:5000", "heap:arena:5000", "get:0:1000", "get:1000:64", "give:0", "heap:inner:500", "get:0:100")
         heaps = heaps_of(run.file)
-        self.assertEqual({name: of(row, "size_bytes", "live_bytes", "free_bytes", "peak_bytes", "live_blocks")
-                          for name, row in heaps.items()},
-                         {"arena": [5000, 64, 4936, 1064, 1], "inner": [500, 100, 400, 100, 1]})
+        self.assertEqual(
+            {
+                name: of(row, "size_bytes", "live_bytes", "free_bytes", "peak_bytes", "live_blocks")
+                for name, row in heaps.items()
+            },
+            {"arena": [5000, 64, 4936, 1064, 1], "inner": [500, 100, 400, 100, 1]},
+        )
         self.assertEqual(run.totals("cuda")["peak_bytes"], 5000)
         self.assertEqual(run.totals("custom")["live_bytes"], 164)
         self.assertEqual({key: value for key, value in run.report()["anomalies"].items() if value}, {})
 
     def test_heaps_know_their_own_device_and_host_memory_is_the_hosts(self):
-        run = say("device:1", "alloc:5000", "device:0", "heap:second:5000", "get:0:10",
-                  "pinned:5000", "heap:pinned:5000", "get:0:20", "malloc:5000", "heap:malloc:5000", "get:0:30",
-                  "device:1", "alloc:100", "device:0", "unplaced:first block tells:0", "get:0:40",
-                  environment={"SIMCUDA_DEVICES": "2"})
+        run = say(
+            "device:1",
+            "alloc:5000",
+            "device:0",
+            "heap:second:5000",
+            "get:0:10",
+            "pinned:5000",
+            "heap:pinned:5000",
+            "get:0:20",
+            "malloc:5000",
+            "heap:malloc:5000",
+            "get:0:30",
+            "device:1",
+            "alloc:100",
+            "device:0",
+            "unplaced:first block tells:0",
+            "get:0:40",
+            environment={"SIMCUDA_DEVICES": "2"},
+        )
         self.assertEqual((run.code, run.out, run.err), (0, "", ""))
-        self.assertEqual({name: of(row, "device", "live_bytes", "size_bytes")
-                          for name, row in heaps_of(run.file).items()},
-                         {"second": [1, 10, 5000], "pinned": [None, 20, 5000], "malloc": [None, 30, 5000],
-                          "first block tells": [1, 40, None]})
-        self.assertEqual([row["space"] for row in run.events(CUSTOM) if row["kind"] == Kind.ALLOC],
-                         [HEAP, HEAP_HOST, HEAP_HOST, HEAP])
+        self.assertEqual(
+            {name: of(row, "device", "live_bytes", "size_bytes") for name, row in heaps_of(run.file).items()},
+            {
+                "second": [1, 10, 5000],
+                "pinned": [None, 20, 5000],
+                "malloc": [None, 30, 5000],
+                "first block tells": [1, 40, None],
+            },
+        )
+        self.assertEqual(
+            [row["space"] for row in run.events(CUSTOM) if row["kind"] == Kind.ALLOC],
+            [HEAP, HEAP_HOST, HEAP_HOST, HEAP],
+        )
 
     def test_a_heap_that_is_there_before_the_recording_is_in_it_and_its_blocks_do_not_begin_one(self):
-        run = say("malloc:5000", "heap:early:4000", "get:0:10", "resize:5000", "alloc:100", "in:0", "get:64:20", "give:64")
+        run = say(
+            "malloc:5000", "heap:early:4000", "get:0:10", "resize:5000", "alloc:100", "in:0", "get:64:20", "give:64"
+        )
         self.assertEqual((run.code, run.out, run.err), (0, "", ""))
         self.assertEqual([(row["kind"], row["size_bytes"]) for row in run.events(CUSTOM)], [(5, 5000), (1, 20), (2, 0)])
         self.assertEqual(heaps_of(run.file)["early"]["size_bytes"], 5000)
         self.assertEqual(os.listdir(say("malloc:5000", "heap:alone:4000", "get:0:10", "give:0", "end").folder), [])
 
     def test_a_heap_that_is_reset_or_ends_takes_its_blocks_along_and_can_grow(self):
-        run = say("alloc:9000", "heap:a:1000", "get:0:100", "get:100:100", "reset", "get:0:7", "resize:9000",
-                  "heap:b:9000", "get:0:50", "end")
+        run = say(
+            "alloc:9000",
+            "heap:a:1000",
+            "get:0:100",
+            "get:100:100",
+            "reset",
+            "get:0:7",
+            "resize:9000",
+            "heap:b:9000",
+            "get:0:50",
+            "end",
+        )
         heaps = heaps_of(run.file)
-        self.assertEqual(of(heaps["a"], "live_bytes", "peak_bytes", "swept_blocks", "size_bytes", "free_bytes"),
-                         [7, 200, 2, 9000, 8993])
-        self.assertEqual(of(heaps["b"], "live_bytes", "live_heaps", "heaps", "swept_bytes", "size_bytes"),
-                         [0, 0, 1, 50, None])
+        self.assertEqual(
+            of(heaps["a"], "live_bytes", "peak_bytes", "swept_blocks", "size_bytes", "free_bytes"),
+            [7, 200, 2, 9000, 8993],
+        )
+        self.assertEqual(
+            of(heaps["b"], "live_bytes", "live_heaps", "heaps", "swept_bytes", "size_bytes"), [0, 0, 1, 50, None]
+        )
         self.assertEqual(run.totals("custom")["live_bytes"], 7)
 
     def test_arenas_of_one_name_that_come_and_go_are_one_row(self):
         run = say("alloc:9000", *["heap:step:1000", "get:0:100", "end"] * 2000, "heap:step:1000")
         heap = heaps_of(run.file)["step"]
-        self.assertEqual(of(heap, "heaps", "live_heaps", "peak_bytes", "max_size_bytes", "alloc_count"),
-                         [2001, 1, 100, 1000, 2000])
+        self.assertEqual(
+            of(heap, "heaps", "live_heaps", "peak_bytes", "max_size_bytes", "alloc_count"), [2001, 1, 100, 1000, 2000]
+        )
         self.assertEqual(len({row["object"] for row in run.events(CUSTOM)}), 2001)
 
     def test_more_heaps_at_one_time_than_are_kept_are_said_and_do_no_harm(self):
@@ -127,18 +180,22 @@ class Heaps(unittest.TestCase):
     def test_a_forked_child_has_its_parents_heaps_in_a_recording_of_its_own(self):
         run = say("malloc:5000", "heap:arena:5000", "get:0:10", "fork", "alloc:100", "in:0", "get:64:20")
         self.assertEqual(heaps_of(run.file)["arena"]["live_bytes"], 20)
-        run = python("import os",
-                     "allocate(); heap = gpumemtrace.Heap('both', 0, 500)",
-                     "heap.suballoc(64, 1)",
-                     "if os.fork() == 0:",
-                     # CUDA does not work in a child, which begins a recording all the same.
-                     "    try: allocate()",
-                     "    except AssertionError: pass",
-                     "    heap.suballoc(128, 2)",
-                     "else: os.wait()")
+        run = python(
+            "import os",
+            "allocate(); heap = gpumemtrace.Heap('both', 0, 500)",
+            "heap.suballoc(64, 1)",
+            "if os.fork() == 0:",
+            # CUDA does not work in a child, which begins a recording all the same.
+            "    try: allocate()",
+            "    except AssertionError: pass",
+            "    heap.suballoc(128, 2)",
+            "else: os.wait()",
+        )
         self.assertEqual(run.code, 0, run.err)
-        self.assertEqual(sorted((heaps_of(path)["both"]["live_bytes"], heaps_of(path)["both"]["size_bytes"])
-                                for path in run.files), [(1, 500), (2, 500)])
+        self.assertEqual(
+            sorted((heaps_of(path)["both"]["live_bytes"], heaps_of(path)["both"]["size_bytes"]) for path in run.files),
+            [(1, 500), (2, 500)],
+        )
 
     def test_a_block_that_was_not_given_back_leaks_by_growth_and_check_fails(self):
         steps = [word for step in range(12) for word in (f"get:{step * 64}:64", "get:8000:10", "give:8000", "step")]
@@ -149,10 +206,18 @@ class Heaps(unittest.TestCase):
         said = cli("check", run.file)
         self.assertEqual(said.returncode, 1, said.stderr)
         self.assertIn("custom", said.stdout)
-        self.assertEqual(cli("check", "--max-peak", "custom=800B", "--max-leaked", "1GiB", "--max-growth", "1KiB/step",
-                             run.file).returncode, 0)
-        self.assertEqual(cli("check", "--max-peak", "custom=700B", "--max-leaked", "1GiB", "--max-growth", "1KiB/step",
-                             run.file).returncode, 1)
+        self.assertEqual(
+            cli(
+                "check", "--max-peak", "custom=800B", "--max-leaked", "1GiB", "--max-growth", "1KiB/step", run.file
+            ).returncode,
+            0,
+        )
+        self.assertEqual(
+            cli(
+                "check", "--max-peak", "custom=700B", "--max-leaked", "1GiB", "--max-growth", "1KiB/step", run.file
+            ).returncode,
+            1,
+        )
 
     def test_names_are_cut_between_characters_and_may_be_absent(self):
         run = say("alloc:100", "heap:" + "ä" * 200 + ":7", "get:0:1", "heap::7", "get:0:1")
@@ -164,8 +229,10 @@ class Example(unittest.TestCase):
 
     def test_the_page_shows_what_is_compiled_here(self):
         docs = os.path.join(os.path.dirname(PYTHON_MODULE), "docs")
-        with open(os.path.join(docs, "pools.md"), encoding="utf-8") as page, \
-                open(os.path.join(docs, "examples", "pool.c"), encoding="utf-8") as example:
+        with (
+            open(os.path.join(docs, "pools.md"), encoding="utf-8") as page,
+            open(os.path.join(docs, "examples", "pool.c"), encoding="utf-8") as example,
+        ):
             shown = page.read().split("```c\n")[1].split("```")[0]
             self.assertIn("/* page: begin */\n" + shown + "/* page: end */", example.read())
 
@@ -173,48 +240,65 @@ class Example(unittest.TestCase):
         run = say(program="pool-example", options={"stacks": "native"})
         self.assertEqual((run.code, run.out, run.err), (0, "48 requests\n", ""))
         heaps = heaps_of(run.file)
-        self.assertEqual(of(heaps["caches"], "size_bytes", "live_blocks", "live_bytes", "live_heaps"),
-                         [64 << 20, 24, 24 * 700000, 1])
-        self.assertEqual(of(heaps["scratch"], "size_bytes", "live_blocks", "peak_bytes", "live_heaps"),
-                         [None, 0, 300000, 0])
+        self.assertEqual(
+            of(heaps["caches"], "size_bytes", "live_blocks", "live_bytes", "live_heaps"), [64 << 20, 24, 24 * 700000, 1]
+        )
+        self.assertEqual(
+            of(heaps["scratch"], "size_bytes", "live_blocks", "peak_bytes", "live_heaps"), [None, 0, 300000, 0]
+        )
         text = cli("report", run.file).stdout
         self.assertIn("The program's own heaps", text)
         self.assertRegex(text, r"64\.0 MiB +16\.0 MiB +48\.0 MiB +24 +16\.0 MiB .* caches, GPU 0\n")
         self.assertRegex(text, r"pool_take \(.*pool\.c:\d+\) < serve \(.*\) < main")
         (leak,) = [row for row in run.report()["leaks"] if row["definition"] == "growth"]
-        self.assertEqual((leak["layer"], leak["heap"], leak["blocks"], leak["steps_to_oom"]), ("custom", "caches", 24, None))
+        self.assertEqual(
+            (leak["layer"], leak["heap"], leak["blocks"], leak["steps_to_oom"]), ("custom", "caches", 24, None)
+        )
         self.assertIn("not returned", leak["hint"])
 
 
 class PythonModule(unittest.TestCase):
     def test_a_heap_of_python_has_the_programs_own_lines(self):
-        run = python("block = ctypes.c_void_p()",
-                     "assert runtime.cudaMalloc(ctypes.byref(block), ctypes.c_size_t(1000)) == 0",
-                     "def use(heap):",
-                     "    heap.suballoc(block.value + 8, 100, stream=3)",
-                     "with gpumemtrace.Heap('pool', block.value, 1000) as heap:",
-                     "    use(heap); use(heap)",
-                     "    heap.resize(2000); heap.subfree(block.value + 8); heap.reset()",
-                     "    heap.suballoc(0, 5)",
-                     options={"stacks": "python"})
+        run = python(
+            "block = ctypes.c_void_p()",
+            "assert runtime.cudaMalloc(ctypes.byref(block), ctypes.c_size_t(1000)) == 0",
+            "def use(heap):",
+            "    heap.suballoc(block.value + 8, 100, stream=3)",
+            "with gpumemtrace.Heap('pool', block.value, 1000) as heap:",
+            "    use(heap); use(heap)",
+            "    heap.resize(2000); heap.subfree(block.value + 8); heap.reset()",
+            "    heap.suballoc(0, 5)",
+            options={"stacks": "python"},
+        )
         self.assertEqual((run.code, run.err), (0, ""))
         heap = heaps_of(run.file)["pool"]
-        self.assertEqual(of(heap, "device", "alloc_count", "free_count", "max_size_bytes", "live_bytes"),
-                         [0, 2, 1, 2000, 0])
+        self.assertEqual(
+            of(heap, "device", "alloc_count", "free_count", "max_size_bytes", "live_bytes"), [0, 2, 1, 2000, 0]
+        )
         (site,) = heap["sites"]
         self.assertEqual(site["stack"][site["own_frame"]]["function"], "use")
         self.assertEqual({row["stream"] for row in run.events(CUSTOM) if row["kind"] == Kind.ALLOC}, {3})
 
     def test_without_the_recorder_it_does_nothing(self):
-        run = python("with gpumemtrace.Heap('pool') as heap:",
-                     "    heap.suballoc(1 << 40, 100); heap.subfree(1 << 40); heap.resize(1); heap.reset()",
-                     "print('done')", preload="")
+        run = python(
+            "with gpumemtrace.Heap('pool') as heap:",
+            "    heap.suballoc(1 << 40, 100); heap.subfree(1 << 40); heap.resize(1); heap.reset()",
+            "print('done')",
+            preload="",
+        )
         self.assertEqual((run.code, run.out, run.err), (0, "done\n", ""))
 
 
 class NvtxMemory(unittest.TestCase):
-    WORDS = ["alloc", "heap:pool:65536", "register:0:256:3", "handles:1024:64:2", "resize:256:512", "unregister:512",
-             "drop:0"]
+    WORDS = [
+        "alloc",
+        "heap:pool:65536",
+        "register:0:256:3",
+        "handles:1024:64:2",
+        "resize:256:512",
+        "unregister:512",
+        "drop:0",
+    ]
 
     def test_heaps_and_regions_are_recorded_and_handles_are_addresses(self):
         for program in PROGRAMS_OF_NVTX:
@@ -223,12 +307,16 @@ class NvtxMemory(unittest.TestCase):
                 self.assertEqual((run.code, run.err), (0, ""))
                 self.assertEqual(run.out.splitlines(), ["heap at 0", "handle at 1024", "handle at 1088"])
                 heap = heaps_of(run.file)["our domain: pool"]
-                self.assertEqual(of(heap, "source", "device", "size_bytes", "live_bytes", "live_blocks", "peak_bytes"),
-                                 ["nvtx", 0, 65536, 256 + 512 + 64, 3, 3 * 256 + 128 + 256])
+                self.assertEqual(
+                    of(heap, "source", "device", "size_bytes", "live_bytes", "live_blocks", "peak_bytes"),
+                    ["nvtx", 0, 65536, 256 + 512 + 64, 3, 3 * 256 + 128 + 256],
+                )
                 self.assertEqual({key: value for key, value in run.report()["anomalies"].items() if value}, {})
 
     def test_many_regions_of_one_call_are_all_there_with_one_stack(self):
-        run = say("alloc", "heap:pool:65536", "register:0:64:50", program=PROGRAMS_OF_NVTX[-1], options={"stacks": "native"})
+        run = say(
+            "alloc", "heap:pool:65536", "register:0:64:50", program=PROGRAMS_OF_NVTX[-1], options={"stacks": "native"}
+        )
         blocks = [row for row in run.events(CUSTOM) if row["kind"] == Kind.ALLOC]
         self.assertEqual(len({row["address"] for row in blocks}), 50)
         (site,) = heaps_of(run.file)["our domain: pool"]["sites"]
@@ -236,14 +324,24 @@ class NvtxMemory(unittest.TestCase):
 
     def test_a_reset_or_unregistered_heap_has_no_regions(self):
         for program in PROGRAMS_OF_NVTX:
-            run = say("alloc", "wheap:grün:65536", "register:0:64:5", "reset", "register:0:64:2", "end", program=program)
+            run = say(
+                "alloc", "wheap:grün:65536", "register:0:64:5", "reset", "register:0:64:2", "end", program=program
+            )
             heap = heaps_of(run.file)["our domain: grün"]
             self.assertEqual(of(heap, "live_heaps", "live_bytes", "swept_blocks", "peak_bytes"), [0, 0, 7, 320])
 
     def test_what_is_of_no_heap_or_no_known_version_is_left_alone_as_nvtx_expects(self):
         for program in PROGRAMS_OF_NVTX:
-            run = say("alloc", "heap:pool:65536", "process:0:8", "unregister:0", "array:64:8", "later:128:8", "permissions",
-                      program=program)
+            run = say(
+                "alloc",
+                "heap:pool:65536",
+                "process:0:8",
+                "unregister:0",
+                "array:64:8",
+                "later:128:8",
+                "permissions",
+                program=program,
+            )
             self.assertEqual((run.code, run.err, run.out.splitlines()[1]), (0, "", "permissions (nil)"))
             self.assertEqual(heaps_of(run.file)["our domain: pool"]["alloc_count"], 0)
             self.assertEqual({key: value for key, value in run.report()["anomalies"].items() if value}, {})
@@ -267,8 +365,13 @@ class NvtxMemory(unittest.TestCase):
 
     def test_a_tool_without_extensions_leaves_them_to_the_recorder(self):
         for program in PROGRAMS_OF_NVTX:
-            run = say("alloc", "heap:pool:65536", "register:0:64", program=program,
-                      environment={"NVTX_INJECTION64_PATH": built("libgetenv-behind.so")})
+            run = say(
+                "alloc",
+                "heap:pool:65536",
+                "register:0:64",
+                program=program,
+                environment={"NVTX_INJECTION64_PATH": built("libgetenv-behind.so")},
+            )
             self.assertEqual(heaps_of(run.file)["our domain: pool"]["live_bytes"], 64)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The recorder records marks that a program sets in C, C++ and Python. Without the recorder they do nothing."""
+
 import os
 import sys
 import unittest
@@ -20,8 +21,11 @@ def allocate():
 def marks_of(path, source=1):
     """What a source marked, in the file's order: "push name"; with what else is to be looked at."""
     names = {row["id"]: row["text"] for row in records(path, "name")}
-    return [(" ".join([KINDS[row["kind"]], *filter(None, [names.get(row["name"])])]), row)
-            for row in records(path, "mark") if row["source"] == source]
+    return [
+        (" ".join([KINDS[row["kind"]], *filter(None, [names.get(row["name"])])]), row)
+        for row in records(path, "mark")
+        if row["source"] == source
+    ]
 
 
 def told(path, source=1):
@@ -52,8 +56,18 @@ class Marks(unittest.TestCase):
     def test_without_the_recorder_the_same_programs_run_and_nothing_happens(self):
         for program in ("marks", "marks-plain", "marks-fixed", "marks-fixed-plain", "marks-cc"):
             with self.subTest(program=program):
-                run = say("push:a", "lpush:b", "alloc", "step", "mark:c", "lpop", "pop", "recording",
-                          program=program, preload="")
+                run = say(
+                    "push:a",
+                    "lpush:b",
+                    "alloc",
+                    "step",
+                    "mark:c",
+                    "lpop",
+                    "pop",
+                    "recording",
+                    program=program,
+                    preload="",
+                )
                 self.assertEqual((run.code, run.out, run.err), (3, "alloc 0\nrecording 0\n", ""))
                 self.assertEqual(os.listdir(run.folder), [])
 
@@ -83,28 +97,32 @@ class Marks(unittest.TestCase):
         self.assertEqual(event["thread"], threads["push working"])
 
     def test_the_phase_of_a_thread_without_events_begins_and_ends_in_the_recording_of_others(self):
-        run = python("import threading",
-                     "gpumemtrace._push(b'waiting')",
-                     "thread = threading.Thread(target=allocate); thread.start(); thread.join()",
-                     "gpumemtrace._pop()")
+        run = python(
+            "import threading",
+            "gpumemtrace._push(b'waiting')",
+            "thread = threading.Thread(target=allocate); thread.start(); thread.join()",
+            "gpumemtrace._pop()",
+        )
         self.assertEqual(told(run.file), ["push waiting", "pop"])
         (event,) = run.events()
         before, after = (row["stamp"] for _, row in marks_of(run.file))
         self.assertTrue(before < event["stamp"] < after)
 
     def test_a_phase_above_one_that_was_not_kept_does_not_end_in_its_place(self):
-        run = python("import threading",
-                     "full, empty = threading.Event(), threading.Event()",
-                     "def fill():",
-                     "    for _ in range(256): gpumemtrace._push(b'filling')",
-                     "    full.set(); empty.wait()",
-                     "    for _ in range(256): gpumemtrace._pop()",
-                     "thread = threading.Thread(target=fill); thread.start(); full.wait()",
-                     "gpumemtrace._push(b'not kept')",
-                     "empty.set(); thread.join()",
-                     "gpumemtrace._push(b'above')",
-                     "allocate()",
-                     "gpumemtrace._pop(); gpumemtrace._pop(); gpumemtrace._push(b'next'); gpumemtrace._pop()")
+        run = python(
+            "import threading",
+            "full, empty = threading.Event(), threading.Event()",
+            "def fill():",
+            "    for _ in range(256): gpumemtrace._push(b'filling')",
+            "    full.set(); empty.wait()",
+            "    for _ in range(256): gpumemtrace._pop()",
+            "thread = threading.Thread(target=fill); thread.start(); full.wait()",
+            "gpumemtrace._push(b'not kept')",
+            "empty.set(); thread.join()",
+            "gpumemtrace._push(b'above')",
+            "allocate()",
+            "gpumemtrace._pop(); gpumemtrace._pop(); gpumemtrace._push(b'next'); gpumemtrace._pop()",
+        )
         self.assertEqual(told(run.file), ["push next", "pop"])
 
     def test_more_open_phases_than_are_kept_end_in_the_right_order(self):
@@ -119,13 +137,15 @@ class Marks(unittest.TestCase):
         self.check(say("alloc", "pop", "push:a", "pop", "pop"), "push a", "pop")
 
     def test_threads_that_end_inside_phases_leave_room_for_others(self):
-        lines = ["import threading",
-                 "def work():",
-                 "    for _ in range(20): gpumemtrace._push(b'left open')",
-                 "for _ in range(100):",
-                 "    thread = threading.Thread(target=work); thread.start(); thread.join()",
-                 "gpumemtrace._push(b'kept')",
-                 "allocate()"]
+        lines = [
+            "import threading",
+            "def work():",
+            "    for _ in range(20): gpumemtrace._push(b'left open')",
+            "for _ in range(100):",
+            "    thread = threading.Thread(target=work); thread.start(); thread.join()",
+            "gpumemtrace._push(b'kept')",
+            "allocate()",
+        ]
         self.assertEqual(told(python(*lines).file), ["push kept"])
 
     def test_a_forked_child_is_inside_the_phases_of_the_thread_that_forked(self):
@@ -137,21 +157,25 @@ class Marks(unittest.TestCase):
         self.assertGreaterEqual(stamps[0], run.records("process")[0]["start_stamp"])
 
     def test_a_forked_child_of_a_recorded_program_goes_on_in_its_phases(self):
-        run = python("import os",
-                     "gpumemtrace._push(b'train')",
-                     "gpumemtrace.step()",
-                     "if os.fork() == 0: gpumemtrace._push(b'child')",
-                     "else: os.wait(); gpumemtrace._push(b'parent')",
-                     "allocate()")
+        run = python(
+            "import os",
+            "gpumemtrace._push(b'train')",
+            "gpumemtrace.step()",
+            "if os.fork() == 0: gpumemtrace._push(b'child')",
+            "else: os.wait(); gpumemtrace._push(b'parent')",
+            "allocate()",
+        )
         self.assertEqual(run.code, 0, run.err)
-        self.assertEqual(sorted(told(path) for path in run.files),
-                         [["push train", "push child"], ["push train", "push parent"]])
+        self.assertEqual(
+            sorted(told(path) for path in run.files), [["push train", "push child"], ["push train", "push parent"]]
+        )
 
     def test_the_file_of_a_child_has_the_phases_that_its_recorded_parent_had_begun(self):
         run = say("push:train", "alloc", "push:inner", "fork", "push:child", "alloc", "pop", "pop", "pop")
-        self.assertEqual(sorted((told(path) for path in run.files), key=len),
-                         [["push train", "push inner"],
-                          ["push train", "push inner", "push child", "pop", "pop", "pop"]])
+        self.assertEqual(
+            sorted((told(path) for path in run.files), key=len),
+            [["push train", "push inner"], ["push train", "push inner", "push child", "pop", "pop", "pop"]],
+        )
 
     def test_an_end_without_destructors_keeps_marks_and_exit_code(self):
         run = say("push:a", "thread", "alloc", "push:b", "quit")
@@ -166,38 +190,49 @@ class Marks(unittest.TestCase):
 
 class PythonModule(unittest.TestCase):
     def test_phases_steps_and_marks_are_heard(self):
-        run = python("allocate()",
-                     "@gpumemtrace.phase('decorated')",
-                     "def work(value):",
-                     "    'doc'",
-                     "    gpumemtrace.mark('inside')",
-                     "    return value + 1",
-                     "with gpumemtrace.phase('outer'):",
-                     "    assert work(1) == 2 and work.__name__ == 'work' and work.__doc__ == 'doc'",
-                     "gpumemtrace.step()",
-                     "print(gpumemtrace.is_recording())")
+        run = python(
+            "allocate()",
+            "@gpumemtrace.phase('decorated')",
+            "def work(value):",
+            "    'doc'",
+            "    gpumemtrace.mark('inside')",
+            "    return value + 1",
+            "with gpumemtrace.phase('outer'):",
+            "    assert work(1) == 2 and work.__name__ == 'work' and work.__doc__ == 'doc'",
+            "gpumemtrace.step()",
+            "print(gpumemtrace.is_recording())",
+        )
         self.assertEqual((run.code, run.out), (0, "True\n"), run.err)
-        self.assertEqual(told(run.file),
-                         ["push outer", "push decorated", "point inside", "pop", "pop", "step"])
+        self.assertEqual(told(run.file), ["push outer", "push decorated", "point inside", "pop", "pop", "step"])
 
     def test_a_phase_ends_with_an_exception_too(self):
-        run = python("allocate()",
-                     "@gpumemtrace.phase('decorated')",
-                     "def work(): raise ValueError('x')",
-                     "try:",
-                     "    with gpumemtrace.phase('outer'): work()",
-                     "except ValueError as error: print(error)")
+        run = python(
+            "allocate()",
+            "@gpumemtrace.phase('decorated')",
+            "def work(): raise ValueError('x')",
+            "try:",
+            "    with gpumemtrace.phase('outer'): work()",
+            "except ValueError as error: print(error)",
+        )
         self.assertEqual((run.code, run.out), (0, "x\n"), run.err)
         self.assertEqual(told(run.file), ["push outer", "push decorated", "pop", "pop"])
 
     def test_without_the_recorder_all_of_it_does_nothing(self):
-        run = python("with gpumemtrace.phase('a'): gpumemtrace.step(); gpumemtrace.mark('b')",
-                     "print(gpumemtrace.phase('c')(len)('four'), gpumemtrace.is_recording())", preload="")
+        run = python(
+            "with gpumemtrace.phase('a'): gpumemtrace.step(); gpumemtrace.mark('b')",
+            "print(gpumemtrace.phase('c')(len)('four'), gpumemtrace.is_recording())",
+            preload="",
+        )
         self.assertEqual((run.code, run.out, run.err), (0, "4 False\n", ""))
 
     def test_a_name_may_be_anything_that_has_a_text(self):
-        run = python("allocate()", "gpumemtrace.mark(17)", "gpumemtrace.mark(b'bytes')", "gpumemtrace.mark('é')",
-                     r"gpumemtrace.mark('\udc80')")
+        run = python(
+            "allocate()",
+            "gpumemtrace.mark(17)",
+            "gpumemtrace.mark(b'bytes')",
+            "gpumemtrace.mark('é')",
+            r"gpumemtrace.mark('\udc80')",
+        )
         self.assertEqual(run.code, 0, run.err)
         self.assertEqual(told(run.file), ["point 17", "point bytes", "point é", "point ?"])
 

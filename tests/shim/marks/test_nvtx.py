@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The recorder records NVTX ranges without a change to the environment. Other NVTX tools receive the same calls as before."""
+
 import os
 import shutil
 import subprocess
@@ -15,8 +16,12 @@ NVTX = 2
 
 
 def nvtx(*words, options=None, tool=None, **more):
-    return Recording([built("nvtx"), *words], {"stacks": "none", **(options or {})},
-                     {"NVTX_INJECTION64_PATH": tool} if tool else None, **more)
+    return Recording(
+        [built("nvtx"), *words],
+        {"stacks": "none", **(options or {})},
+        {"NVTX_INJECTION64_PATH": tool} if tool else None,
+        **more,
+    )
 
 
 class Ranges(unittest.TestCase):
@@ -39,12 +44,19 @@ class Ranges(unittest.TestCase):
         self.assertEqual([row["object"] for _, row in marks_of(run.file, NVTX)], [1, 2, 2, 3, 3])
 
     def test_a_range_that_ended_before_the_recording_is_not_in_it(self):
-        self.check(nvtx("start:over", "end", "push:over", "pop", "start:open", "push:open", "alloc", "end", "pop"),
-                   "start open", "push open", "stop", "pop")
+        self.check(
+            nvtx("start:over", "end", "push:over", "pop", "start:open", "push:open", "alloc", "end", "pop"),
+            "start open",
+            "push open",
+            "stop",
+            "pop",
+        )
 
     def test_domains_have_stacks_of_their_own_and_registered_strings_are_names(self):
         run = nvtx("alloc", "push:a", "dpush:b", "rpush:c", "pop", "dmark:d", "dpop", "dpop")
-        self.check(run, "push a", "push our domain: b", "push our domain: c", "pop", "point our domain: d", "pop", "pop")
+        self.check(
+            run, "push a", "push our domain: b", "push our domain: c", "pop", "point our domain: d", "pop", "pop"
+        )
         rows = [row["object"] for _, row in marks_of(run.file, NVTX)]
         self.assertEqual((rows[0], rows[3]), (0, 0))
         self.assertEqual(len({rows[i] for i in (1, 2, 4, 5, 6)}), 1)
@@ -52,8 +64,14 @@ class Ranges(unittest.TestCase):
         self.assertEqual(run.out.split()[4:], ["0", "0", "1", "0", "1", "0"])
 
     def test_each_copy_of_nvtx_in_a_process_is_heard(self):
-        self.check(nvtx("alloc", "push:a", "copy", "push:b", "dpush:c", "pop", "pop"),
-                   "push a", "push b", "push our domain: c", "pop", "pop")
+        self.check(
+            nvtx("alloc", "push:a", "copy", "push:b", "dpush:c", "pop", "pop"),
+            "push a",
+            "push b",
+            "push our domain: c",
+            "pop",
+            "pop",
+        )
 
     def test_a_program_without_cuda_memory_leaves_no_file(self):
         run = nvtx("push:a", "start:b", "mark:c", "pop")
@@ -68,16 +86,37 @@ class Ranges(unittest.TestCase):
     def test_a_relative_path_of_the_recorder_is_found_from_another_folder(self):
         with tempfile.TemporaryDirectory() as folder:
             shutil.copy(SHIM, os.path.join(folder, "relative.so"))
-            script = "import os, ctypes; os.chdir('/'); p = ctypes.CDLL(None); p.getenv.restype = ctypes.c_char_p; " \
+            script = (
+                "import os, ctypes; os.chdir('/'); p = ctypes.CDLL(None); p.getenv.restype = ctypes.c_char_p; "
                 "n = p.getenv(b'NVTX_INJECTION64_PATH'); print(n.decode(), bool(ctypes.CDLL(n.decode()).gpumemtrace_step))"
-            done = subprocess.run(["env", "LD_PRELOAD=./relative.so", "python3", "-c", script], cwd=folder,
-                                  capture_output=True, text=True, timeout=60)
+            )
+            done = subprocess.run(
+                ["env", "LD_PRELOAD=./relative.so", "python3", "-c", script],
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
         self.assertEqual((done.stdout, done.stderr), ("./relative.so True\n", ""))
 
 
 class OtherTools(unittest.TestCase):
-    WORDS = ["alloc", "push:a", "pop", "mark:c", "start:d", "end", "dpush:e", "rpush:f", "dpop", "dmark:g",
-             "dstart:h", "dend", "copy", "push:i"]
+    WORDS = [
+        "alloc",
+        "push:a",
+        "pop",
+        "mark:c",
+        "start:d",
+        "end",
+        "dpush:e",
+        "rpush:f",
+        "dpop",
+        "dmark:g",
+        "dstart:h",
+        "dend",
+        "copy",
+        "push:i",
+    ]
 
     def test_a_tool_of_the_environment_hears_the_same_and_its_answers_are_the_programs(self):
         alone = nvtx(*self.WORDS, tool=TOOL, preload="")
@@ -85,9 +124,23 @@ class OtherTools(unittest.TestCase):
         self.assertIn("tool: push f in my domain", alone.out.replace("my string", "f"))
         self.assertEqual((both.code, both.err), (0, ""))
         self.assertEqual(both.out, alone.out)
-        self.assertEqual(told(both.file, NVTX), [
-            "push a", "pop", "point c", "start d", "stop", "push our domain: e", "push our domain: f", "pop",
-            "point our domain: g", "start our domain: h", "stop", "push i"])
+        self.assertEqual(
+            told(both.file, NVTX),
+            [
+                "push a",
+                "pop",
+                "point c",
+                "start d",
+                "stop",
+                "push our domain: e",
+                "push our domain: f",
+                "pop",
+                "point our domain: g",
+                "start our domain: h",
+                "stop",
+                "push i",
+            ],
+        )
         numbers = [row["object"] for text, row in marks_of(both.file, NVTX) if text.startswith(("start", "stop"))]
         self.assertEqual(numbers, [90, 90, 91, 91])
 
@@ -117,29 +170,48 @@ class Environment(unittest.TestCase):
         answers = [line for line in without if line.startswith("nvtx")]
         self.assertEqual((len(without), answers), (7, ["nvtx -"] * 3 + ["nvtx elsewhere"] + ["nvtx -"] * 2))
         self.assertEqual(Recording([program], {"nvtx": "off"}, words).out.splitlines(), without)
-        self.assertEqual(Recording([program], environment=words).out.splitlines(),
-                         [f"nvtx {SHIM}" if line.startswith("nvtx") else line for line in without])
+        self.assertEqual(
+            Recording([program], environment=words).out.splitlines(),
+            [f"nvtx {SHIM}" if line.startswith("nvtx") else line for line in without],
+        )
         # What is read before the constructor is read as config.c reads it.
-        for text, expected in (("nvtx=of", SHIM), ("depth=3:nvtx=\"off\"", "-"), ("xnvtx=off", SHIM),
-                               ("nvtx=offf", SHIM), ("nvtx=off:depth=3", "-")):
+        for text, expected in (
+            ("nvtx=of", SHIM),
+            ("depth=3:nvtx=\"off\"", "-"),
+            ("xnvtx=off", SHIM),
+            ("nvtx=offf", SHIM),
+            ("nvtx=off:depth=3", "-"),
+        ):
             run = Recording([program], environment={"GPUMEMTRACE_OPTIONS": text})
             self.assertEqual(run.out.splitlines()[0], f"nvtx {expected}", text)
 
     def test_another_library_that_takes_getenv_over_is_asked_too(self):
         behind = built("libgetenv-behind.so")
         for preload in (f"{SHIM}:{behind}", f"{behind}:{SHIM}"):
-            run = Recording(["python3", "-c", "import ctypes; p = ctypes.CDLL(None); "
-                             "p.getenv.restype = ctypes.c_char_p; print(p.getenv(b'GETENV_BEHIND'))"], preload=preload)
+            run = Recording(
+                [
+                    "python3",
+                    "-c",
+                    "import ctypes; p = ctypes.CDLL(None); "
+                    "p.getenv.restype = ctypes.c_char_p; print(p.getenv(b'GETENV_BEHIND'))",
+                ],
+                preload=preload,
+            )
             self.assertEqual(run.out, "b'answered behind'\n", run.err)
 
     def test_children_and_python_see_the_environment_as_it_is(self):
-        for command in (["env"], ["python3", "-c", "import os; print('\\n'.join(f'{k}={os.environ[k]}' for k in os.environ))"],
-                        ["bash", "-c", "env; echo \"$NVTX_INJECTION64_PATH\""]):
+        for command in (
+            ["env"],
+            ["python3", "-c", "import os; print('\\n'.join(f'{k}={os.environ[k]}' for k in os.environ))"],
+            ["bash", "-c", "env; echo \"$NVTX_INJECTION64_PATH\""],
+        ):
             run = Recording(command, {"output": "x.gmt.gz"})
             without = Recording(command, {"output": "x.gmt.gz"}, preload="")
             changing = ("LD_PRELOAD=", "PWD=", "OLDPWD=")
-            lines = [sorted(line for line in text.splitlines() if not line.startswith(changing))
-                     for text in (run.out, without.out)]
+            lines = [
+                sorted(line for line in text.splitlines() if not line.startswith(changing))
+                for text in (run.out, without.out)
+            ]
             self.assertEqual(lines[0], lines[1])
             self.assertNotIn("NVTX", run.out)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A full ring: the recorder counts lost events by kind and thread, and reports say what the loss means."""
+
 import os
 import unittest
 
@@ -46,8 +47,9 @@ class Overflow(unittest.TestCase):
         self.check_that_all_is_accounted_for(told, kinds)
         self.assertGreater(told["events"]["dropped"], 0)
         self.assertFalse(told["complete"])
-        live = sum(layer["live_blocks"] for device in told["devices"] for layer in device["layers"]
-                   if layer["layer"] == "cuda")
+        live = sum(
+            layer["live_blocks"] for device in told["devices"] for layer in device["layers"] if layer["layer"] == "cuda"
+        )
         self.assertLessEqual(live, lost(told, Drop.FREE))
         self.assertRegex(text, r"what lives may lack up to [\d,]+ blocks? and have up to [\d,]+ too many")
 
@@ -66,12 +68,13 @@ class FullFiles(unittest.TestCase):
     def test_stacks_that_are_new_when_the_file_is_full_are_in_it_once_there_is_room(self):
         """What is left of old events takes so much of the file that it is full between two folds, mostly."""
         for _ in range(3):
-            run = Recording([built("many-stacks"), "48000", "2"],
-                            {"stacks": "native", "max_size": "1MiB"})
+            run = Recording([built("many-stacks"), "48000", "2"], {"stacks": "native", "max_size": "1MiB"})
             self.assertEqual(run.code, 0, run.err)
             rows = run.records()
             known = {row["id"] for row in rows if row["record"] == "stack"}
-            self.assertEqual({row["stack"] for row in rows if row["record"] in ("event", "past_site")} - known - {0}, set())
+            self.assertEqual(
+                {row["stack"] for row in rows if row["record"] in ("event", "past_site")} - known - {0}, set()
+            )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The recorder's estimate of its own cost: it times some calls, and adds the processor time of its thread."""
+
 import json
 import unittest
 

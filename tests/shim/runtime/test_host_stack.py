@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The recorder uses at most the promised part of the program's stack, on any stack, from the first event on."""
+
 import unittest
 
 import tap

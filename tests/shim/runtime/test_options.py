@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The effect of options. A wrong option or a bad place costs one line and nothing else."""
+
 import glob
 import gzip
 import os
@@ -55,15 +56,31 @@ class Options(unittest.TestCase):
 
     def test_the_last_of_two_values_holds_also_where_it_is_read_before_the_start(self):
         probe = built("probe")
-        for text, is_off in (("exports=off:exports=on", False), ("exports=on:exports=off", True), ("output='a:exports=off'", False)):
+        for text, is_off in (
+            ("exports=off:exports=on", False),
+            ("exports=on:exports=off", True),
+            ("output='a:exports=off'", False),
+        ):
             run = Recording([probe], environment={"GPUMEMTRACE_OPTIONS": text})
             # A column of weak references, which find the recorder's functions unless that is off.
             self.assertEqual("0" in {line.split()[0] for line in run.out.splitlines()}, is_off)
 
     def test_a_bad_value_is_one_line_and_the_default_holds(self):
-        for key, value in (("stacks", "some"), ("depth", "0"), ("depth", "99999999999999999999"),
-                           ("free_stacks", ""), ("verbosity", "-1"), ("overflow", "blockdrop"), ("writer", "eager"), ("depth", "12x"),
-                           ("max_size", "4GiBx"), ("max_size", "1KiB"), ("memory", "-1"), ("memory", "64"), ("memory", " 64MiB")):
+        for key, value in (
+            ("stacks", "some"),
+            ("depth", "0"),
+            ("depth", "99999999999999999999"),
+            ("free_stacks", ""),
+            ("verbosity", "-1"),
+            ("overflow", "blockdrop"),
+            ("writer", "eager"),
+            ("depth", "12x"),
+            ("max_size", "4GiBx"),
+            ("max_size", "1KiB"),
+            ("memory", "-1"),
+            ("memory", "64"),
+            ("memory", " 64MiB"),
+        ):
             with self.subTest(key=key, value=value):
                 run = Recording(BUSY, {key: value})
                 self.check_warned_once(run, key)
@@ -90,8 +107,22 @@ class Options(unittest.TestCase):
 
     def test_help_lists_every_option_and_the_program_runs(self):
         run = Recording(BUSY, {"help": "1"})
-        for key in ("output", "stacks", "free_stacks", "depth", "overflow", "writer", "exports", "dynsym", "watch_code", "nvtx",
-                    "samples", "nvml", "command", "verbosity"):
+        for key in (
+            "output",
+            "stacks",
+            "free_stacks",
+            "depth",
+            "overflow",
+            "writer",
+            "exports",
+            "dynsym",
+            "watch_code",
+            "nvtx",
+            "samples",
+            "nvml",
+            "command",
+            "verbosity",
+        ):
             self.assertIn(f"  {key}=", run.err)
         self.assertEqual(run.out, "20\n")
 
@@ -102,8 +133,10 @@ class Options(unittest.TestCase):
 
     def test_command_off_keeps_neither_arguments_nor_folder(self):
         for value, there in (("on", True), ("off", False)):
-            run = Recording(["bash", "-c", f"exec -a secret-argument {BUSY[0]} 1 20"], {"command": value, "stacks": "none"})
-            process, = run.records("process")
+            run = Recording(
+                ["bash", "-c", f"exec -a secret-argument {BUSY[0]} 1 20"], {"command": value, "stacks": "none"}
+            )
+            (process,) = run.records("process")
             self.assertEqual(bool(process["command"]), there)
             self.assertEqual(bool(process["directory"]), there)
             text = gzip.open(run.file).read()
@@ -153,8 +186,13 @@ class Output(unittest.TestCase):
                 self.assertEqual(len(records(os.path.join(folder, name), "end")), 1)
 
     def test_a_name_that_no_file_can_have_is_one_line_and_the_default_holds(self):
-        for template, word in ("x%z.gmt.gz", "%z"), ("folder/", "names a folder"), ("..", "names a folder"), \
-                ("x" * 256, "more than 255 bytes"), ("y" * 5000, "is too long"):
+        for template, word in (
+            ("x%z.gmt.gz", "%z"),
+            ("folder/", "names a folder"),
+            ("..", "names a folder"),
+            ("x" * 256, "more than 255 bytes"),
+            ("y" * 5000, "is too long"),
+        ):
             with self.subTest(template[:20]):
                 run, (name,) = self.files(template)
                 self.assertRegex(name, r"^gpumemtrace\.busy-threads\..*\.gmt\.gz$")
@@ -162,8 +200,7 @@ class Output(unittest.TestCase):
                 self.assertIn(word, run.err)
 
     def test_an_impossible_folder_is_one_line(self):
-        for template, word in (("/proc/nowhere/x.gmt.gz", "/proc/nowhere"),
-                               ("/dev/null/x.gmt.gz", "/dev/null")):
+        for template, word in (("/proc/nowhere/x.gmt.gz", "/proc/nowhere"), ("/dev/null/x.gmt.gz", "/dev/null")):
             with self.subTest(template):
                 run = Recording(BUSY, {"output": template})
                 self.assertEqual((run.code, run.out), (0, "20\n"))
@@ -181,8 +218,10 @@ class Output(unittest.TestCase):
 
     @unittest.skipUnless(os.getuid() == 0, "needs root to mount a small file system")
     def test_a_really_full_file_system_is_one_line_and_the_program_goes_on(self):
-        script = ("mkdir m && mount -t tmpfs -o size=16k none m && "
-                  f"GPUMEMTRACE_OPTIONS=output=m/x.gmt.gz:stacks=none exec {BUSY[0]} 2 300000")
+        script = (
+            "mkdir m && mount -t tmpfs -o size=16k none m && "
+            f"GPUMEMTRACE_OPTIONS=output=m/x.gmt.gz:stacks=none exec {BUSY[0]} 2 300000"
+        )
         run = Recording(["unshare", "-m", "bash", "-c", script])
         if "unshare" in run.err or "mount" in run.err:
             self.skipTest("no mount namespace to be had here")
@@ -194,11 +233,14 @@ class Output(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             shim = os.path.join(folder, "libgpumemtrace.so")
             from snapshots import SHIM
+
             with open(SHIM, "rb") as source, open(shim, "wb") as copy:
                 copy.write(source.read())
-            script = ("for library in $(ls /lib/*/libunwind.so.8 /usr/lib/*/libunwind.so.8 2>/dev/null); do "
-                      "mount --bind /dev/null $(readlink -f $library) || exit 99; done; "
-                      f"LD_PRELOAD={shim} exec {BUSY[0]} 1 20")
+            script = (
+                "for library in $(ls /lib/*/libunwind.so.8 /usr/lib/*/libunwind.so.8 2>/dev/null); do "
+                "mount --bind /dev/null $(readlink -f $library) || exit 99; done; "
+                f"LD_PRELOAD={shim} exec {BUSY[0]} 1 20"
+            )
             run = Recording(["unshare", "-m", "bash", "-c", script], preload="")
             if run.code == 99 or "unshare" in run.err:
                 self.skipTest("no mount namespace to be had here")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Machine code of numba, LuaJIT and a JVM calls a C library that allocates: the recorder shows all knowable frames and does no harm."""
+
 import os
 import shutil
 import subprocess
@@ -49,8 +50,12 @@ class Jits(unittest.TestCase):
             self.assertGreater(len(names), 1)
             self.assertEqual(names.count("[unknown-caller]"), names[-1] == "[unknown-caller]", names)
             # By frame pointers the chain ends somewhere in the C library, which is no end that is known.
-            self.assertTrue(names[-1] in ("[unknown-caller]", "_start") or "clone" in names[-1] or
-                            (options or {}).get("unwind") == "frame-pointers", names)
+            self.assertTrue(
+                names[-1] in ("[unknown-caller]", "_start")
+                or "clone" in names[-1]
+                or (options or {}).get("unwind") == "frame-pointers",
+                names,
+            )
         return found
 
     def test_numba(self):
@@ -69,7 +74,9 @@ class Jits(unittest.TestCase):
     @unittest.skipUnless(shutil.which("luajit"), "no LuaJIT here")
     def test_luajit(self):
         for options in ({}, {"unwind": "libunwind"}, {"unwind": "frame-pointers"}):
-            found = self.run_checked(["luajit", source("jit.lua"), LIBRARY, str(COUNT)], COUNT + 2 * COUNT // 10, options)
+            found = self.run_checked(
+                ["luajit", source("jit.lua"), LIBRARY, str(COUNT)], COUNT + 2 * COUNT // 10, options
+            )
             if not options:
                 # What the interpreter called has tables, all the way out.
                 self.assertIn("main", str([site["stack"] for site in found["sites"]]))
@@ -77,8 +84,11 @@ class Jits(unittest.TestCase):
     def java(self, *arguments, **checks):
         subprocess.run(["javac", "-d", self.folder, source("Jit.java")], check=True)
         # Three threads, each with its loop and its recursion.
-        return self.run_checked(["java", "-Xmx64m", *arguments, "-cp", self.folder, "Jit", LIBRARY, str(COUNT)],
-                                3 * (COUNT + COUNT // 10), **checks)
+        return self.run_checked(
+            ["java", "-Xmx64m", *arguments, "-cp", self.folder, "Jit", LIBRARY, str(COUNT)],
+            3 * (COUNT + COUNT // 10),
+            **checks,
+        )
 
     @unittest.skipUnless(shutil.which("javac"), "no Java compiler here")
     def test_a_jvm(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A process with thousands of libraries, some of which it closes and opens again: stacks, names and costs."""
+
 import json
 import os
 import re
@@ -34,18 +35,24 @@ class Libraries(unittest.TestCase):
         for number in range(COUNT):
             digits = b"%04d" % number
             with open(os.path.join(cls.folder, f"{number:04}.so"), "wb") as file:
-                file.write(template.replace(b"many_number_0000\0", b"many_number_" + digits + b"\0")
-                           .replace(b"many-library-0000", b"many-library-" + digits))
+                file.write(
+                    template.replace(b"many_number_0000\0", b"many_number_" + digits + b"\0").replace(
+                        b"many-library-0000", b"many-library-" + digits
+                    )
+                )
 
     def command(self, count, again=0):
         return [PROGRAM, self.folder, str(count), str(again)]
 
     def report_with_few_descriptors(self, path):
         """A user may often open 1,024 files at a time: fewer than there are libraries."""
+
         def limit():
             resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
 
-        done = subprocess.run([CLI, "report", "--json", path], capture_output=True, text=True, timeout=300, preexec_fn=limit)
+        done = subprocess.run(
+            [CLI, "report", "--json", path], capture_output=True, text=True, timeout=300, preexec_fn=limit
+        )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return json.loads(done.stdout)
 
@@ -61,14 +68,18 @@ class Libraries(unittest.TestCase):
             if site["layer"] != "cuda":
                 continue
             names = [(frame["function"] or "").split("(")[0] for frame in site["stack"]]
-            self.assertEqual([name for name in names if not name.startswith(("__libc", "libc.so.6+"))],
-                             ["allocate_block", names[1], "many_entry", "allocate", "main", "_start"])
+            self.assertEqual(
+                [name for name in names if not name.startswith(("__libc", "libc.so.6+"))],
+                ["allocate_block", names[1], "many_entry", "allocate", "main", "_start"],
+            )
             number = int(re.fullmatch(r"many_number_(\d{4})", names[1]).group(1))
             # A library that came back may have another place.
             calls, total = seen.get(number, (0, 0))
             seen[number] = calls + site["allocs"], total + site["total_bytes"]
-        self.assertEqual(seen, {number: (2, 101000 + 2 * number if number % EVERY else 201000 + 2 * number)
-                                for number in range(COUNT)})
+        self.assertEqual(
+            seen,
+            {number: (2, 101000 + 2 * number if number % EVERY else 201000 + 2 * number) for number in range(COUNT)},
+        )
 
     def instructions(self, count, again, options="verbosity=0"):
         """Of the program's thread."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The owner of memory that a library gets from the driver, in each possible way. Stand-ins have the names of real libraries."""
+
 import os
 import shutil
 import subprocess
@@ -38,8 +39,12 @@ COPY = "cupy_cuda12x.libs/libcudart-8b6a0d3e.so.12"
 STAND_INS = [
     ("cupy/cuda/memory.cpython-312-x86_64-linux-gnu.so", "__pyx_f_4cupy_4cuda_6memory__malloc", "CuPy", COPY),
     ("rmm/librmm.so", "_ZN3rmm2mr20cuda_memory_resource11do_allocateEmN4cuda10stream_refE", "RMM", "libcudart.so.12"),
-    ("jax_plugins/xla_cuda12/xla_cuda_plugin.so", "_ZN15stream_executor3gpu12CudaExecutor14DeviceAllocateEm", "XLA",
-     "libcudart.so.12"),
+    (
+        "jax_plugins/xla_cuda12/xla_cuda_plugin.so",
+        "_ZN15stream_executor3gpu12CudaExecutor14DeviceAllocateEm",
+        "XLA",
+        "libcudart.so.12",
+    ),
     ("nvidia/nccl/lib/libnccl.so.2", "ncclMemAlloc", "NCCL", "libcudart.so.13"),
     ("nvidia/cublas/lib/libcublas.so.12", "cublasCreate_v2", "cuBLAS", None),
     ("nvidia/cudnn/lib/libcudnn_graph.so.9", "cudnnCreate", "cuDNN", None),
@@ -63,8 +68,22 @@ def build(folder):
             else:
                 file.write(SOURCE % {"symbol": symbol, "declare": "int cudaMalloc(void **, size_t);", "how": BY_LINK})
         static = [] if runtime else ["-s", os.path.join(BUILD, "simcuda", "libsimcudart_static.a"), "-lpthread"]
-        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-Wl,--exclude-libs,ALL", "-Wl,--build-id=sha1", "-o", path,
-                        source, *static], check=True, timeout=60)
+        subprocess.run(
+            [
+                "cc",
+                "-O1",
+                "-shared",
+                "-fPIC",
+                "-Wl,--exclude-libs,ALL",
+                "-Wl,--build-id=sha1",
+                "-o",
+                path,
+                source,
+                *static,
+            ],
+            check=True,
+            timeout=60,
+        )
         os.unlink(source)
         made.append((path, symbol, owner))
     return made
@@ -87,7 +106,9 @@ class Owners(unittest.TestCase):
         sites = [site for site in run.report()["sites"] if site["layer"] == "cuda"]
         shown = {site["total_bytes"]: site["owner"] for site in sites}
         self.assertEqual(len(sites), len(shown))
-        return shown, {size: owner for size, owner in zip(sizes, [owner for _, _, owner in self.stand_ins] + ["program"])}
+        return shown, {
+            size: owner for size, owner in zip(sizes, [owner for _, _, owner in self.stand_ins] + ["program"])
+        }
 
     def test_each_stand_ins_memory_is_its_librarys_and_the_scripts_own_the_programs(self):
         shown, wanted = self.record()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Native stacks agree with those of another unwinder, and become names."""
+
 import os
 import unittest
 
@@ -23,7 +24,7 @@ class Stacks(unittest.TestCase):
             # unwinders differ in whether _start is a frame.
             seen = [int(frame, 16) for frame in frames]
             length = min(len(recorded), len(seen) + 1)
-            self.assertEqual(recorded[1:length], seen[:length - 1])
+            self.assertEqual(recorded[1:length], seen[: length - 1])
             self.assertLessEqual(abs(len(recorded) - 1 - len(seen)), 1)
             compared += 1
         self.assertEqual(compared, 16)
@@ -37,20 +38,30 @@ class Stacks(unittest.TestCase):
         self.assertEqual([path for path in paths if "libunwind" in path or "liblzma" in path], [])
 
     def test_a_host_that_asks_for_its_own_liblzma_gets_it(self):
-        run = Recording(["python3", "-c", "\n".join([
-            "import ctypes",
-            "block = ctypes.c_void_p()",
-            "ctypes.CDLL('libcudart.so.13').cudaMalloc(ctypes.byref(block), ctypes.c_size_t(1))",
-            "ctypes.CDLL('liblzma.so.5')",
-            "print([line.split()[-1] for line in open('/proc/self/maps') if 'liblzma' in line][0])"])])
+        run = Recording(
+            [
+                "python3",
+                "-c",
+                "\n".join(
+                    [
+                        "import ctypes",
+                        "block = ctypes.c_void_p()",
+                        "ctypes.CDLL('libcudart.so.13').cudaMalloc(ctypes.byref(block), ctypes.c_size_t(1))",
+                        "ctypes.CDLL('liblzma.so.5')",
+                        "print([line.split()[-1] for line in open('/proc/self/maps') if 'liblzma' in line][0])",
+                    ]
+                ),
+            ]
+        )
         self.assertFalse(run.out.startswith(os.path.dirname(SHIM)), run.out)
         self.assertEqual(len(run.records("stack")), 1)
 
     def test_functions_files_and_lines_are_found(self):
         run = Recording(WITNESS)
         sites = run.report()["sites"]
-        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "stack_witness.cc"),
-                  encoding="utf-8") as file:
+        with open(
+            os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "stack_witness.cc"), encoding="utf-8"
+        ) as file:
             lines = file.read().splitlines()
         for site in sites:
             leaf = site["stack"][0]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Native stacks through code without unwind tables, through damaged tables, and by frame pointers: all knowable frames are recorded."""
+
 import os
 import unittest
 
@@ -21,7 +22,9 @@ class UnknownCode(unittest.TestCase):
         cls.kinds = {int(size): kind for size, kind in (line.split() for line in cls.recording.out.splitlines())}
         cls.ends = {row["id"]: row["truncated"] for row in cls.recording.records("stack")}
         # Each size is allocated once: from a site of its own, or from one with others of the same stack.
-        cls.stack_of_size = {event["size_bytes"]: event["stack"] for event in cls.recording.events() if event["kind"] == ALLOC}
+        cls.stack_of_size = {
+            event["size_bytes"]: event["stack"] for event in cls.recording.events() if event["kind"] == ALLOC
+        }
         cls.functions = {}
         for site in cls.recording.report()["sites"]:
             names = [(frame["function"] or "").split("(")[0] for frame in site["stack"]]
@@ -75,8 +78,9 @@ class DamagedTables(unittest.TestCase):
     def test_tables_that_are_damaged_in_a_thousand_ways_are_survived(self):
         times = 1000
         for seed in (1, 2, 3):
-            run = Recording([built("damaged-tables"), built("libdamaged-module.so"),
-                             "./copy.so", str(times), str(seed)])
+            run = Recording(
+                [built("damaged-tables"), built("libdamaged-module.so"), "./copy.so", str(times), str(seed)]
+            )
             self.assertEqual((run.code, run.out), (0, f"{times}\n"), run.err)
             allocations = [event for event in run.events() if event["kind"] == ALLOC]
             self.assertEqual(len(allocations), 4 * times)
@@ -108,20 +112,27 @@ class DeepStacks(selftests.Selftest):
 
     def test_of_stacks_deeper_than_the_limit_both_ends_are_those_of_the_whole_stack(self):
         def names(options):
-            run = Recording([os.path.join(BUILD, "tests", "bench", "malloc-loop"), "20", "1", "40"],
-                            {"free_stacks": "on", **options})
+            run = Recording(
+                [os.path.join(BUILD, "tests", "bench", "malloc-loop"), "20", "1", "40"],
+                {"free_stacks": "on", **options},
+            )
             self.assertEqual(run.code, 0, run.err)
             # The innermost function may have become a part of its caller, and is a frame of the report only.
-            sites = [[frame["function"] for frame in site["stack"] if frame["function"] != "pair"]
-                     for site in run.report()["sites"]]
+            sites = [
+                [frame["function"] for frame in site["stack"] if frame["function"] != "pair"]
+                for site in run.report()["sites"]
+            ]
             return [stack for stack in sites if "descend" in stack]
 
         whole = names({"depth": 512})
         self.assertEqual([len(stack) > 42 for stack in whole], [True])
         for depth in (12, 16, 40):
             outer = depth // 4
-            self.assertEqual(names({"depth": depth}), [
-                stack[:depth - outer - 1] + ["[frames-left-out]"] + stack[-outer:] for stack in whole], depth)
+            self.assertEqual(
+                names({"depth": depth}),
+                [stack[: depth - outer - 1] + ["[frames-left-out]"] + stack[-outer:] for stack in whole],
+                depth,
+            )
 
     def test_libunwind_keeps_the_inner_end_of_them_and_says_so(self):
         run = Recording([built("selftest-framed"), "endless", "5"], {"unwind": "libunwind"})
@@ -130,24 +141,34 @@ class DeepStacks(selftests.Selftest):
 
     def deep_python(self, options=None):
         """Allocations below ten thousand Python frames: two lines call the recursion, each twice."""
-        run = Recording(["python3", "-c", "\n".join([
-            "import ctypes, sys, threading",
-            "sys.setrecursionlimit(20000)",
-            "allocate = ctypes.CDLL('libcudart.so.13').cudaMalloc",
-            "block = ctypes.c_void_p()",
-            "def deep(left):",
-            "    return deep(left - 1) if left else allocate(ctypes.byref(block), ctypes.c_size_t(4711))",
-            "def one():",
-            "    deep(10000)",
-            "def other():",
-            "    deep(10000)",
-            "def outermost():",
-            "    for call in one, other, one, other:",
-            "        call()",
-            "threading.stack_size(512 << 20)",
-            "thread = threading.Thread(target=outermost)",
-            "thread.start()",
-            "thread.join()"])], options)
+        run = Recording(
+            [
+                "python3",
+                "-c",
+                "\n".join(
+                    [
+                        "import ctypes, sys, threading",
+                        "sys.setrecursionlimit(20000)",
+                        "allocate = ctypes.CDLL('libcudart.so.13').cudaMalloc",
+                        "block = ctypes.c_void_p()",
+                        "def deep(left):",
+                        "    return deep(left - 1) if left else allocate(ctypes.byref(block), ctypes.c_size_t(4711))",
+                        "def one():",
+                        "    deep(10000)",
+                        "def other():",
+                        "    deep(10000)",
+                        "def outermost():",
+                        "    for call in one, other, one, other:",
+                        "        call()",
+                        "threading.stack_size(512 << 20)",
+                        "thread = threading.Thread(target=outermost)",
+                        "thread.start()",
+                        "thread.join()",
+                    ]
+                ),
+            ],
+            options,
+        )
         self.assertEqual(run.code, 0, run.err)
         return run
 
@@ -161,8 +182,8 @@ class DeepStacks(selftests.Selftest):
                 names = [frame["function"] for frame in site["stack"] if frame["function"]]
                 self.assertEqual(names.count("[frames-left-out]"), 1)
                 gap = names.index("[frames-left-out]")
-                self.assertEqual(set(names[names.index("deep"):gap]), {"deep"})
-                rest = names[gap + 1:]
+                self.assertEqual(set(names[names.index("deep") : gap]), {"deep"})
+                rest = names[gap + 1 :]
                 # Beside it stand its caller, the function of the thread and what Python begins threads with.
                 self.assertEqual(names[:gap].count("deep"), 95)
                 self.assertTrue(20 < rest.count("deep") < 32, names)
@@ -189,15 +210,13 @@ class DeepStacks(selftests.Selftest):
 class FramePointers(selftests.Selftest):
     def test_stacks_by_frame_pointers_are_what_the_unwinder_sees(self):
         for mode in ("calls", "exceptions", "jumps", "routines"):
-            run = Recording([built("selftest-framed"), mode, "200"],
-                            {"selftest": 1, "unwind": "frame-pointers"})
+            run = Recording([built("selftest-framed"), mode, "200"], {"selftest": 1, "unwind": "frame-pointers"})
             self.check(run, 300)
             # Not by chance: the stacks are deep.
             self.assertGreater(max(len(row["items"]) for row in run.records("stack")), 20)
 
     def test_a_program_without_frame_pointers_is_told_from_one_that_has_them(self):
-        run = Recording([built("selftest-frameless"), "calls", "200"],
-                        {"selftest": 1, "unwind": "frame-pointers"})
+        run = Recording([built("selftest-frameless"), "calls", "200"], {"selftest": 1, "unwind": "frame-pointers"})
         self.assertEqual(run.code, 0, run.err)
         self.assertGreater(self.compared(run)[1], 100)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A running recording can be listed, copied and paused: from outside, by the program, by a signal, by itself."""
+
 import json
 import os
 import signal
@@ -29,8 +30,12 @@ def turn_of(run):
 
 
 def live_bytes(path):
-    return sum(layer["live_bytes"] for device in report(path)["devices"] for layer in device["layers"]
-               if layer["layer"] == "cuda")
+    return sum(
+        layer["live_bytes"]
+        for device in report(path)["devices"]
+        for layer in device["layers"]
+        if layer["layer"] == "cuda"
+    )
 
 
 def notes(path):
@@ -42,7 +47,9 @@ class Control(unittest.TestCase):
         with Running() as run:
             run.do("alloc 1048576")
             # Each number is true by itself, not all at one moment.
-            row = wait_for(lambda: [row for row in [run.ps()] if row["events"] and row["threads"] and row["file_bytes"]])[0]
+            row = wait_for(
+                lambda: [row for row in [run.ps()] if row["events"] and row["threads"] and row["file_bytes"]]
+            )[0]
             self.assertEqual((row["state"], row["file"], row["program"]), ("recording", run.path, "control"))
             self.assertEqual((row["dropped_events"], row["threads"]), (0, 1))
             self.assertGreater(row["file_bytes"], 0)
@@ -99,8 +106,12 @@ class Control(unittest.TestCase):
             self.assertTrue(is_whole(path))
             self.assertEqual(live_bytes(path), 3 * MiB)
             self.assertEqual(live_bytes(run.path), 7 * MiB)
-            self.assertTrue(any("snapshot of a continuing recording" in note and "another process requested it" in note
-                                for note in notes(path)))
+            self.assertTrue(
+                any(
+                    "snapshot of a continuing recording" in note and "another process requested it" in note
+                    for note in notes(path)
+                )
+            )
             self.assertEqual(subprocess.run(["gzip", "-t", path], check=False).returncode, 0)
             self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
 
@@ -137,8 +148,10 @@ class Control(unittest.TestCase):
             with open(os.path.join(run.folder, f"recording.snapshot-2.gmt.gz.unfinished-{pid}-0"), "wb") as file:
                 file.write(b"of a process that was killed")
             told = [run.ask("snapshot", pid).stdout for _ in range(2)]
-            self.assertEqual([os.path.basename(path.strip()) for path in told],
-                             ["recording.snapshot-2.gmt.gz", "recording.snapshot-4.gmt.gz"])
+            self.assertEqual(
+                [os.path.basename(path.strip()) for path in told],
+                ["recording.snapshot-2.gmt.gz", "recording.snapshot-4.gmt.gz"],
+            )
             self.assertTrue(all(is_whole(path.strip()) for path in told))
             run.end()
             for name in "recording.snapshot-1.gmt.gz", "recording.snapshot-3.gmt.gz":
@@ -149,8 +162,16 @@ class Control(unittest.TestCase):
         with Running() as run:
             run.do("alloc 4096")
             pid = run.pid()
-            asked = [subprocess.Popen([CLI, "snapshot", pid], env=run.environment, stdout=subprocess.PIPE, text=True,
-                                      stderr=subprocess.DEVNULL) for _ in range(4)]
+            asked = [
+                subprocess.Popen(
+                    [CLI, "snapshot", pid],
+                    env=run.environment,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    stderr=subprocess.DEVNULL,
+                )
+                for _ in range(4)
+            ]
             paths = {each.communicate(timeout=PATIENCE_S)[0].strip() for each in asked}
             self.assertEqual(len(paths), 4)
             self.assertTrue(all(is_whole(path) for path in paths))
@@ -193,8 +214,10 @@ class Control(unittest.TestCase):
                 self.assertTrue(made[MiB] and made[8 * MiB])
                 self.assertEqual((made[2 * MiB], made[4 * MiB]), (0, 0))
                 self.assertEqual(live_bytes(run.path), 13 * MiB)
-                self.assertEqual([mark["kind"] for mark in records(run.path, "mark") if mark["source"] == MarkSource.RECORDER],
-                                 [MarkKind.PAUSE, MarkKind.RESUME])
+                self.assertEqual(
+                    [mark["kind"] for mark in records(run.path, "mark") if mark["source"] == MarkSource.RECORDER],
+                    [MarkKind.PAUSE, MarkKind.RESUME],
+                )
 
     def test_a_recording_can_begin_paused(self):
         with Running("paused=on") as run:
@@ -263,8 +286,13 @@ class Control(unittest.TestCase):
         with Running("stacks=native:overflow=wait") as run:
             run.do("many 200000")
             pid = run.pid()
-            asked = subprocess.Popen([CLI, "snapshot", pid], env=run.environment, stdout=subprocess.PIPE, text=True,
-                                     stderr=subprocess.DEVNULL)
+            asked = subprocess.Popen(
+                [CLI, "snapshot", pid],
+                env=run.environment,
+                stdout=subprocess.PIPE,
+                text=True,
+                stderr=subprocess.DEVNULL,
+            )
             run.do("many 100000")
             path = asked.communicate(timeout=PATIENCE_S)[0].strip()
             run.end()
@@ -275,8 +303,11 @@ class Control(unittest.TestCase):
     def test_what_is_no_process_of_ones_own_is_said_in_a_line(self):
         with Running() as run:
             for arguments, code, said in (
-                    (("snapshot", "999999"), 3, "is not being recorded"), (("pause", "x"), 2, "is not a process id"),
-                    (("resume",), 2, "no process id is given"), (("ps", "1"), 2, "takes no operand")):
+                (("snapshot", "999999"), 3, "is not being recorded"),
+                (("pause", "x"), 2, "is not a process id"),
+                (("resume",), 2, "no process id is given"),
+                (("ps", "1"), 2, "takes no operand"),
+            ):
                 told = run.ask(*arguments)
                 self.assertEqual(told.returncode, code)
                 self.assertIn(said, told.stderr)
@@ -285,7 +316,11 @@ class Control(unittest.TestCase):
         with Running() as run:
             folder = os.path.join(run.runtime, "gpumemtrace")
             os.mkdir(folder, 0o700)
-            for name, content in (("1.control", b""), ("2.control", b"GMTCTRL\n" + b"\xff" * 20000), ("3.control", b"x" * 30000)):
+            for name, content in (
+                ("1.control", b""),
+                ("2.control", b"GMTCTRL\n" + b"\xff" * 20000),
+                ("3.control", b"x" * 30000),
+            ):
                 with open(os.path.join(folder, name), "wb") as file:
                     file.write(content)
             os.mkfifo(os.path.join(folder, "4.control"))

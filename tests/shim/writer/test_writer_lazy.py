@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """writer=lazy: a program with one thread stays so while it records little, and its file has all events at the end."""
+
 import os
 import shutil
 import signal
@@ -31,8 +32,7 @@ class Lazy(unittest.TestCase):
 
     def check_whole(self, path, sizes):
         """The recording has these allocations, in the order of their times, each with its stack, and nothing is missing."""
-        made = sorted((row for row in events(path) if row["kind"] == Kind.ALLOC),
-                      key=lambda row: row["stamp"])
+        made = sorted((row for row in events(path) if row["kind"] == Kind.ALLOC), key=lambda row: row["stamp"])
         self.assertEqual([row["size_bytes"] for row in made], sizes)
         self.assertTrue(all(row["stack"] for row in made))
         self.assertEqual(records(path, "drop"), [])
@@ -68,7 +68,7 @@ class OneThread(Lazy):
             told[writer] = run.totals()
             # Times of peaks differ from run to run.
             del told[writer]["spaces"], told[writer]["peak_time_ns"]
-            process, = run.records("process")
+            (process,) = run.records("process")
             times = [row["stamp"] for row in run.records("event")]
             self.assertEqual(times, sorted(times))
             self.assertGreater(times[0], process["start_stamp"])
@@ -116,7 +116,9 @@ class Forks(Lazy):
     def test_children_have_one_thread_and_record_what_is_theirs(self):
         run = self.run_mode("child")
         self.assertEqual(self.numbers, [ALONE] * 3)
-        by_sizes = {tuple(row["size_bytes"] for row in events(path) if row["kind"] == Kind.ALLOC): path for path in run.files}
+        by_sizes = {
+            tuple(row["size_bytes"] for row in events(path) if row["kind"] == Kind.ALLOC): path for path in run.files
+        }
         self.assertEqual(set(by_sizes), {(OTHER_SIZE,), (SIZE, SIZE)})
         for sizes, path in by_sizes.items():
             self.check_whole(path, list(sizes))
@@ -126,7 +128,11 @@ class Starts(Lazy):
     """What starts the writer."""
 
     def test_a_ring_that_is_half_full(self):
-        for pairs, threads in ((RING_EVENTS // 4 - 1, ALONE), (RING_EVENTS // 4 + 1, WITH_OURS), (3 * RING_EVENTS, WITH_OURS)):
+        for pairs, threads in (
+            (RING_EVENTS // 4 - 1, ALONE),
+            (RING_EVENTS // 4 + 1, WITH_OURS),
+            (3 * RING_EVENTS, WITH_OURS),
+        ):
             run = self.run_mode("pairs", pairs, "return")
             self.assertEqual(self.numbers, [threads])
             self.check_whole(run.file, [SIZE] * pairs)
@@ -178,7 +184,9 @@ class Files(Lazy):
         for pairs in (10, RING_EVENTS):
             run = Recording([HOST, "pairs", str(pairs), "return"], {"writer": "lazy", "output": "/proc/none/x.gmt.gz"})
             self.assertEqual((run.code, run.files), (0, []))
-            self.assertRegex(run.err, r"\Agpumemtrace: /proc/none/x.gmt.gz: .*; nothing is recorded, the program continues\n\Z")
+            self.assertRegex(
+                run.err, r"\Agpumemtrace: /proc/none/x.gmt.gz: .*; nothing is recorded, the program continues\n\Z"
+            )
 
     def test_the_file_is_told_when_it_is_made(self):
         run = Recording([HOST, "pairs", "10", "return"], {"writer": "lazy", "verbosity": "2"})
@@ -187,7 +195,7 @@ class Files(Lazy):
     def test_a_relative_name_begins_where_the_program_was_at_its_first_event(self):
         run = self.run_mode("folder", options={"output": "below/%e.gmt.gz"})
         self.assertEqual(run.file, os.path.join(run.folder, "below", "writer-lazy.gmt.gz"))
-        process, = run.records("process")
+        (process,) = run.records("process")
         self.assertEqual(process["directory"], run.folder)
         self.check_whole(run.file, [SIZE])
 
@@ -195,9 +203,9 @@ class Files(Lazy):
         run = self.run_mode("library", LIBRARY)
         self.assertEqual(self.numbers, [ALONE])
         self.check_whole(run.file, [OF_LIBRARY])
-        event, = run.events()
-        stack, = (row for row in run.records("stack") if row["id"] == event["stack"])
-        module, = (row for row in run.records("module") if row["path"] == LIBRARY)
+        (event,) = run.events()
+        (stack,) = (row for row in run.records("stack") if row["id"] == event["stack"])
+        (module,) = (row for row in run.records("module") if row["path"] == LIBRARY)
         self.assertTrue(any(module["start"] <= address < module["end"] for address in stack["items"]))
 
     def test_a_program_that_has_no_descriptor_left_has_its_file(self):
@@ -220,8 +228,13 @@ class Files(Lazy):
         self.assertEqual(len(events) + sum(row["count"] for row in run.records("drop")), 2 * RING_EVENTS + 1)
 
     def test_run_takes_the_option(self):
-        run = subprocess.run([CLI, "run", "--writer=lazy", "--output=x.gmt.gz", HOST, "pairs", "10", "return"], text=True,
-                             capture_output=True, env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA}, cwd=self.folder())
+        run = subprocess.run(
+            [CLI, "run", "--writer=lazy", "--output=x.gmt.gz", HOST, "pairs", "10", "return"],
+            text=True,
+            capture_output=True,
+            env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA},
+            cwd=self.folder(),
+        )
         self.assertEqual((run.returncode, run.stdout), (0, f"{ALONE}\n"), run.stderr)
         self.check_whole(os.path.join(self.made, "x.gmt.gz"), [SIZE] * 10)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Parameters that are tensors of no module, made by torch.randn."""
+
 import torch
 
 import truth

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Batch normalization's statistics, and a causal mask that a module registers."""
+
 import torch
 
 import truth

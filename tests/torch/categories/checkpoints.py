@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Layers that a checkpoint calls again in the backward pass: what they make there are activations."""
+
 import sys
 
 import torch

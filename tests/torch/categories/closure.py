@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """LBFGS asks for the loss again and again within its step, and keeps lists of directions."""
+
 import torch
 
 import truth

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """All gradients are views of one buffer, which is zeroed and never given back."""
+
 import torch
 
 import truth
@@ -9,7 +10,7 @@ parameters = list(model.parameters())
 flat = torch.zeros(sum(parameter.numel() for parameter in parameters), device='cuda')
 at = 0
 for parameter in parameters:
-    parameter.grad = flat[at:at + parameter.numel()].view_as(parameter)
+    parameter.grad = flat[at : at + parameter.numel()].view_as(parameter)
     at += parameter.numel()
 optimizer = torch.optim.Adam(parameters, lr=0.001)
 batch = torch.randn(512, 1024, device='cuda')

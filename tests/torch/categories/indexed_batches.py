@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Batches are rows that an index takes from a table on the GPU; results are indexed too."""
+
 import torch
 
 import truth

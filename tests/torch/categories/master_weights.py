@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A model in half precision, whose optimizer trains copies of its weights in single precision."""
+
 import torch
 
 import truth

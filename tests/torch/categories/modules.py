@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Tells what each module holds, by name: layers of one class that the same lines make, shared weights, two models."""
+
 import json
 import time
 
@@ -48,6 +49,7 @@ def held_by(model, optimizer):
         path = '.'.join([f'model ({type(model).__name__})', *name.split('.')[:-1]])
         module = held.setdefault(path, {})
         module[category] = module.get(category, 0) + (tensor.untyped_storage().nbytes() + 511) // 512 * 512
+
     for name, parameter in model.named_parameters():
         add(name, 'parameters', parameter)
         add(name, 'gradients', parameter.grad)

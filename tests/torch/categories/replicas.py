@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Distributed data parallel: gradients are views of the buckets that ranks exchange."""
+
 import tempfile
 
 import torch

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Fully sharded data parallel: parameters, gradients and state are parts of tensors that are whole only while a layer works."""
+
 import tempfile
 
 import torch
@@ -20,7 +21,9 @@ with tempfile.TemporaryDirectory() as folder:
         optimizer.zero_grad()
         model(batch).sum().backward()
         optimizer.step()
-    parts = {category: [tensor.to_local() if hasattr(tensor, 'to_local') else tensor for tensor in tensors]
-             for category, tensors in truth.of_optimizers(optimizer).items()}
+    parts = {
+        category: [tensor.to_local() if hasattr(tensor, 'to_local') else tensor for tensor in tensors]
+        for category, tensors in truth.of_optimizers(optimizer).items()
+    }
     truth.tell(**parts, inputs=[batch])
     torch.distributed.destroy_process_group()

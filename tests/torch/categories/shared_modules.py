@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Trains a model whose modules without parameters share each other: 41 modules, and 2^40 paths to the innermost."""
+
 import torch
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What a program holds on the GPU, summed over its Python objects, as one line of JSON; and the moment at which it is true."""
+
 import json
 import time
 
@@ -8,8 +9,11 @@ import torch
 
 def storages(tensors):
     """The memory of tensors, each once: its address and size, as PyTorch rounds it."""
-    return {tensor.untyped_storage().data_ptr(): (tensor.untyped_storage().nbytes() + 511) // 512 * 512
-            for tensor in tensors if tensor.is_cuda}
+    return {
+        tensor.untyped_storage().data_ptr(): (tensor.untyped_storage().nbytes() + 511) // 512 * 512
+        for tensor in tensors
+        if tensor.is_cuda
+    }
 
 
 def tensors_in(value):
@@ -23,9 +27,14 @@ def tensors_in(value):
 
 
 def of_optimizers(*optimizers):
-    parameters = [parameter for optimizer in optimizers for group in optimizer.param_groups for parameter in group['params']]
-    return {'parameters': parameters, 'optimizer state': tensors_in([dict(optimizer.state) for optimizer in optimizers]),
-            'gradients': [parameter.grad for parameter in parameters if parameter.grad is not None]}
+    parameters = [
+        parameter for optimizer in optimizers for group in optimizer.param_groups for parameter in group['params']
+    ]
+    return {
+        'parameters': parameters,
+        'optimizer state': tensors_in([dict(optimizer.state) for optimizer in optimizers]),
+        'gradients': [parameter.grad for parameter in parameters if parameter.grad is not None],
+    }
 
 
 def tell(**held):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A GAN: two models, two optimizers, and a moving average of one model's weights."""
+
 import copy
 
 import torch

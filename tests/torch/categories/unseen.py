@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Says which of its code ran in and behind an optimizer's steps: tensors, modules and optimizers that look at who asks them."""
+
 import gc
 import sys
 

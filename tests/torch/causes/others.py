@@ -21,10 +21,12 @@ def main():
     for _ in range(24):
         batch = torch.randn(64, 256, device='cuda')
         if KIND == 'checkpoint':
+
             def block(values):
                 hidden = model[1](model[0](values))
                 kept.append(hidden.detach())
                 return model[2](hidden)
+
             output = checkpoint(block, batch, use_reentrant=False)
         else:
             output = model(batch)

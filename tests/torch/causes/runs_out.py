@@ -63,8 +63,11 @@ def main():
             if KIND == 'leak':
                 kept.append(make(20))
             elif KIND == 'one_line':
-                kept.append(torch.empty(20 * MIB, dtype=torch.uint8, device='cuda')
-                            if number else [torch.empty(mib * MIB, dtype=torch.uint8, device='cuda') for mib in (200, 100)])
+                kept.append(
+                    torch.empty(20 * MIB, dtype=torch.uint8, device='cuda')
+                    if number
+                    else [torch.empty(mib * MIB, dtype=torch.uint8, device='cuda') for mib in (200, 100)]
+                )
             elif number == 9:
                 kept.append(make(600))
 

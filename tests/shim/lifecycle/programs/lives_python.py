@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """lives_python.py MODE: Python programs that run processes, interpreters and greenlets beside each other."""
+
 import ctypes
 import multiprocessing
 import os
@@ -47,6 +48,7 @@ def use_pool(method):
 
 def use_loader(method):
     """As a data loader: workers of a program that uses CUDA, which hand over what they made, and use none."""
+
     def feed(queue):
         for i in range(50):
             queue.put(bytes(1000 + i))
@@ -141,7 +143,12 @@ def use_code_type():
     free = 48  # the offset of tp_dealloc in a type
 
     class Info(ctypes.Structure):
-        _fields_ = [("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("symbol", ctypes.c_char_p), ("address", ctypes.c_void_p)]
+        _fields_ = [
+            ("file", ctypes.c_char_p),
+            ("base", ctypes.c_void_p),
+            ("symbol", ctypes.c_char_p),
+            ("address", ctypes.c_void_p),
+        ]
 
     def show():
         info = Info()

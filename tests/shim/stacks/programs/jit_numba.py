@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """jit_numba.py LIBRARY COUNT: machine code of LLVM allocates COUNT times, three compiled functions deep; two sizes stay."""
+
 import ctypes
 import sys
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Calls stand-ins of libraries, each of which asks for memory: owners_host.py [LIBRARY SYMBOL BYTES]... BYTES of its own."""
+
 import ctypes
 import sys
 
