@@ -4,7 +4,7 @@
 #include <elf.h>
 #include <stddef.h>
 
-#include "interpose/object_names.h"
+#include "runtime/object_names.h"
 
 static const void *address_in(uint64_t base, uint64_t value)
 {

@@ -170,10 +170,7 @@ enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret
 	return state;
 }
 
-/*
- * Takes the remaining frames from `*frame` on into `now`, which holds the first frames already.
- * Returns false if the depot is full.
- */
+/* Takes the frames from `*frame` on into `now`, behind the first. False if the depot is full. */
 static bool take_remaining_frames(const char **frame, struct gmt_depot *depot, uint32_t depth,
 	uint64_t code_frees, const struct gmt_python_trace_stack *last,
 	struct gmt_python_trace_stack *now)

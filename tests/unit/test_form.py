@@ -6,13 +6,13 @@ import subprocess
 import sys
 import unittest
 
+import tap
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCRIPTS = os.path.join(HERE, "..", "..", "scripts")
-sys.path[:0] = [os.path.join(HERE, ".."), os.path.join(HERE, "..", "helpers"), SCRIPTS]
+sys.path.insert(0, SCRIPTS)
 
-
-import form
-import tap
+import form  # noqa: E402
 
 CODE = r"""
 /* static int in_a_comment(int a, int b) { */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_INTERPOSE_OBJECT_NAMES_H
-#define GMT_INTERPOSE_OBJECT_NAMES_H
+#ifndef GMT_RUNTIME_OBJECT_NAMES_H
+#define GMT_RUNTIME_OBJECT_NAMES_H
 
 /* Compares names of objects and symbols. Any thread, any time. No state. */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "interpose/object_names.h"
+#include "runtime/object_names.h"
 
 #include <stddef.h>
 
