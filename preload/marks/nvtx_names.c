@@ -19,8 +19,8 @@ static struct {
 	 * all that have no name.
 	 */
 	char texts[TEXT_BYTES];
-	_Atomic uint32_t texts_used;
-} names = { .texts_used = 1 };
+	_Atomic uint32_t used_bytes; /* behind the first byte */
+} names; /* all zero: it takes no room in the library's file */
 static const char *_Atomic by_name[SLOTS];
 
 /* handles of another tool */
@@ -72,15 +72,17 @@ const char *gmt_nvtx_to_utf8(const wchar_t *wide, char to[GMT_NVTX_NAME_BYTES])
 /* Copies a name into `texts`. Returns NULL if there is no room. */
 static const char *copy(const char *name, size_t length)
 {
-	uint32_t start = atomic_load_explicit(&names.texts_used, memory_order_relaxed);
+	uint32_t start = atomic_load_explicit(&names.used_bytes, memory_order_relaxed);
+	char *text;
 
 	do {
-		if (start + length + 1 > TEXT_BYTES)
+		if (1 + start + length + 1 > TEXT_BYTES)
 			return NULL;
-	} while (!atomic_compare_exchange_weak(&names.texts_used, &start,
+	} while (!atomic_compare_exchange_weak(&names.used_bytes, &start,
 		start + (uint32_t)length + 1));
-	memcpy(names.texts + start, name, length);
-	return names.texts + start;
+	text = names.texts + 1 + start;
+	memcpy(text, name, length);
+	return text;
 }
 
 static bool is_name(const char *stored, const char *name, size_t length)
