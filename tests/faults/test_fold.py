@@ -81,7 +81,7 @@ class Folds(Faults):
         one.wait_for(NOT_FOLDED)
         one(f"events {EVENTS}", "pause 1000")
         one.end()
-        self.check_not_folded(one, 4 * EVENTS, "the disk has no room for both files")
+        self.check_not_folded(one, 4 * EVENTS, "the disk has no space for both files")
 
     @needs_mounts
     def test_on_a_disk_with_room_for_one_file_only_all_events_are_in_that(self):
@@ -124,7 +124,7 @@ class Folds(Faults):
             return [line for line in one.said if NOT_FOLDED in line]
 
         (said,) = run("1MiB")
-        self.assertIn("there is no room for the new file within max_size", said)
+        self.assertIn("the new file does not fit into max_size", said)
         self.assertEqual(run(re.search(r"\(max_size=(\d+MiB) has room\)", said).group(1)), [])
 
     def test_where_files_cannot_be_flushed_they_are_folded_all_the_same(self):
@@ -144,7 +144,7 @@ class Folds(Faults):
         wait_until(lambda: sum(FOLDED in line for line in one.said) > 1, "a second fold")
         one.end()
         self.check_whole(one, 12 * EVENTS)
-        self.assertEqual(sum("is not waited for any more" in line for line in one.said), 1, one.said)
+        self.assertEqual(sum("no longer waits for it" in line for line in one.said), 1, one.said)
 
     def test_forks_while_it_folds_leave_the_file_alone(self):
         one = host()

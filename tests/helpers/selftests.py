@@ -4,7 +4,7 @@
 import re
 import unittest
 
-NATIVE = re.compile(r"selftest: (\d+) native stacks were compared with the unwinder's, (\d+) differ")
+NATIVE = re.compile(r"selftest: (\d+) native stacks were compared with the unwinder, (\d+) differ")
 PYTHON = re.compile(r"selftest: (\d+) Python stacks were compared with the interpreter's frames, (\d+) differ")
 
 

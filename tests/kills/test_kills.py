@@ -63,7 +63,7 @@ def kill_once(wait, options, place, is_full, threads=4):
             return f"recover: {done.stdout}{done.stderr}"
         info = json.loads(cli("info", "--json", whole).stdout)
         # On a machine that is busy enough, and then it is counted: it says that nothing was published.
-        if info["dropped"] and "to begin" in cli("dump", "--record=drop", whole).stdout:
+        if info["dropped"] and "to start" in cli("dump", "--record=drop", whole).stdout:
             Counts.not_begun += 1
             return None
         found = run.check(whole, "stopped" if is_full else "whole", None if is_full else published)
@@ -173,7 +173,7 @@ class Start(unittest.TestCase):
         self.assertEqual(run.wait(), 0)
         # One thread begins the recording; the first calls of the three others do not wait that long.
         (drop,) = records(run.file, "drop")
-        self.assertIn("to begin", drop["reason"])
+        self.assertIn("to start", drop["reason"])
         # What the driver takes for its context is an event of the first call, which may be one that did not wait.
         of_context = 1 - len(events(run.file, DRIVER))
         self.assertIn(of_context, (0, 1))
@@ -198,7 +198,7 @@ class Bound(unittest.TestCase):
         run.kill()
         self.assertEqual(cli("recover", run.file).returncode, 0)
         # What cannot wait for the start of a recording is another matter.
-        self.assertEqual([row for row in records(run.file, "drop") if "to begin" not in row["reason"]], [])
+        self.assertEqual([row for row in records(run.file, "drop") if "to start" not in row["reason"]], [])
 
     def test_full_rings_that_the_writer_finds_all_at_once_fit_into_a_small_file(self):
         for threads in 4, 8:

@@ -196,7 +196,7 @@ class Recover(unittest.TestCase):
             os.unlink(run.file)
             done = cli("recover", run.memory.path)
             self.assertEqual(done.returncode, 3)
-            self.assertIn("is gone\n", done.stderr)
+            self.assertIn("was removed\n", done.stderr)
             self.assertIn("recover MEMORY -o FILE", done.stderr)
             anew = os.path.join(run.folder, "anew.gmt.gz")
             done = cli("recover", run.memory.path, "-o", anew)

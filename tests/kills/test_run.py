@@ -96,7 +96,7 @@ class Run(unittest.TestCase):
                 self.assertEqual(done.returncode, 128 + number)
                 self.assertRegex(
                     done.stderr,
-                    rf"{name}: process \d+ did not end in order: its recording was completed: [0-9,]+ events, "
+                    rf"{name}: process \d+ did not end normally: its recording was completed: [0-9,]+ events, "
                     r"[0-9,]+ of them from memory\n",
                 )
                 self.assertTrue(done.stderr.endswith(f"next: gpumemtrace report {name}\n"), done.stderr)
@@ -208,7 +208,7 @@ class Run(unittest.TestCase):
         process.stdin.flush()
         self.assertEqual(process.wait(tasks.PATIENCE_S), 0)
         try:
-            said = f"x.gmt.gz: in progress: process {pid} still records\n"
+            said = f"x.gmt.gz: in progress: process {pid} is still recording\n"
             self.assertEqual(process.stderr.readline(), "gpumemtrace: hint: " + said)
             tasks.wait_until(lambda: "in progress" in cli("report", self.file).stdout, "the first bytes of the file")
         finally:
@@ -254,7 +254,7 @@ class Run(unittest.TestCase):
             f"echo end | '{KILLED}' '{self.log}' 2 kill 300 2>/dev/null & sleep 0.2; "
             "while ! rm x.gmt.gz 2>/dev/null; do sleep 0.01; done; wait; exit 0",
         )
-        self.assertIn("and its file is gone; `gpumemtrace recover /dev/shm/", done.stderr)
+        self.assertIn("and its file was removed; `gpumemtrace recover /dev/shm/", done.stderr)
         self.assertEqual(done.returncode, 0)
 
     def test_where_no_file_can_be_made_the_program_does_not_start(self):

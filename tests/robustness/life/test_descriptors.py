@@ -62,7 +62,7 @@ class Refused(unittest.TestCase):
     def test_where_the_program_needs_all_numbers_nothing_is_recorded_which_is_said(self):
         run = Recording([PROGRAM, "refused-limit"])
         self.assertEqual((run.code, run.out), (0, f"{FREE_BELOW_8} {FREE_BELOW_8}\n"))
-        self.assertIn("RLIMIT_NOFILE leaves the recorder no descriptor", run.err)
+        self.assertIn("RLIMIT_NOFILE leaves no descriptor for the recorder", run.err)
         self.assertEqual(run.files, [])
 
 

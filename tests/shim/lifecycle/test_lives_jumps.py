@@ -18,7 +18,7 @@ class Jumps(unittest.TestCase):
         made, freed = map(int, run.out.split())
         kinds = [event["kind"] for event in run.events()]
         self.assertEqual((kinds.count(1), kinds.count(2)), (made, freed), way)
-        self.assertEqual({row["reason"]: row["count"] for row in run.records("drop")}, {Loss.JUMPED: 1}, way)
+        self.assertEqual({row["reason"]: row["count"] for row in run.records("drop")}, {Loss.ABANDONED_CALL: 1}, way)
         self.assertFalse(run.report()["complete"], way)
 
     def test_what_comes_after_a_call_that_was_left_is_recorded(self):
