@@ -300,7 +300,7 @@ void gmt_contexts_release(void)
 	atomic_store(&contexts.held, false);
 }
 
-void gmt_contexts_ending_begins(void)
+void gmt_contexts_block_sampler(void)
 {
 	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(gmt_config_wait_ns(HOLD_WAIT_NS));
 
@@ -309,7 +309,7 @@ void gmt_contexts_ending_begins(void)
 		;
 }
 
-void gmt_contexts_ending_ends(void)
+void gmt_contexts_unblock_sampler(void)
 {
 	atomic_fetch_sub(&contexts.ending, 1);
 }

@@ -87,9 +87,9 @@ void gmt_contexts_release(void);
 
 /*
  * Surround a call of the program that may end a context, and the update of its number.
- * gmt_contexts_ending_begins waits for the sampler, for a limited time.
+ * gmt_contexts_block_sampler waits for the sampler, for a limited time.
  */
-void gmt_contexts_ending_begins(void);
-void gmt_contexts_ending_ends(void);
+void gmt_contexts_block_sampler(void);
+void gmt_contexts_unblock_sampler(void);
 
 #endif

@@ -98,7 +98,7 @@ static bool add(void *user, int folder, const char *name)
 	return found->count < SEEN;
 }
 
-void gmt_shared_recordings_bound(const char *folder)
+void gmt_remove_dead_recordings(const char *folder)
 {
 	struct found found = { 0 };
 	int entries = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

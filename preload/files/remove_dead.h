@@ -16,6 +16,6 @@ enum { GMT_SHARED_RECORDING_MAX = 64, GMT_SHARED_RECORDING_MAX_BYTES = 256 << 20
  * Never removes a file that is in use, is younger than one minute, or belongs to another user.
  * Called once, when a recording begins. One thread.
  */
-void gmt_shared_recordings_bound(const char *folder);
+void gmt_remove_dead_recordings(const char *folder);
 
 #endif

@@ -14,7 +14,10 @@
 #include "interpose/dlsym.h"
 #include "interpose/libc.h"
 
-/* The mark has no meaning in any name. It is hardly visible if a caller uses libc's own dlerror. */
+/*
+ * No symbol name contains a space, so no object exports the marked name. A space is hardly visible
+ * if a caller uses libc's own dlerror.
+ */
 enum { ABSENT_MARK = ' ', ABSENT_BYTES = 128 /* long enough for every hooked name */ };
 
 static __thread char absent_name[ABSENT_BYTES] __attribute__((tls_model("initial-exec")));

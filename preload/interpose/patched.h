@@ -3,8 +3,8 @@
 #define GMT_INTERPOSE_PATCHED_H
 
 /*
- * The driver's own functions, where its symbol table has our wrappers instead (interpose/dynsym.h).
- * Any thread. A driver that is unloaded and loaded again overwrites them.
+ * The driver's own functions whose entries in the driver's symbol table now lead to our wrappers
+ * (interpose/dynsym.h). Any thread. A driver that is unloaded and loaded again overwrites them.
  */
 
 #include "hooks/hooks.h"

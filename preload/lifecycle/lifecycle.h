@@ -12,7 +12,7 @@
  *   reaching driver  The recorder looks for the unwinder and Python (dlopen is allowed here).
  *   first event      The recorder creates the files and the writer's thread (writer/session.h).
  *   destructor       The recorder makes no more calls to the driver.
- *   last handler     Runs after the destructors of all libraries: the writer finishes the file.
+ *   last handler     The writer finishes the file, after the destructors of all libraries.
  *                    _exit and quick_exit do the same.
  *   exec             The writer puts everything so far into the file. It does not end the file,
  *                    because the exec may fail.

@@ -262,13 +262,13 @@ bool gmt_recording_memory_open(struct gmt_recording_memory *ret_memory,
 		return gmt_recording_memory_open_in_memory(ret_memory, ret_why, why_bytes);
 	}
 	if (gmt_runtime_folder(GMT_RUNTIME_SHM, NULL, true, folder, sizeof(folder))) {
-		gmt_shared_recordings_bound(folder);
+		gmt_remove_dead_recordings(folder);
 		if (open_in(ret_memory, folder, "", owner))
 			return true;
 	}
 	/* Uses the absolute path: the host may change its working directory before the process ends. */
 	if (realpath(fallback_folder, whole_path)) {
-		gmt_shared_recordings_bound(whole_path);
+		gmt_remove_dead_recordings(whole_path);
 		if (open_in(ret_memory, whole_path, ".gpumemtrace-", owner))
 			return true;
 	}

@@ -55,7 +55,7 @@ bool gmt_recording_memory_open(struct gmt_recording_memory *ret_memory,
 bool gmt_recording_memory_open_in_memory(struct gmt_recording_memory *ret_memory, char *ret_why,
 	uint32_t why_bytes);
 
-/* Returns the memory for pending definitions (writer/journal.h). */
+/* Returns the memory of the journal (writer/journal.h). */
 void *gmt_recording_memory_journal(const struct gmt_recording_memory *memory);
 
 /*

@@ -10,7 +10,35 @@
 GMT_HOT_DATA _Atomic uint32_t gmt_session_state; /* enum gmt_session_state */
 GMT_HOT_DATA _Atomic uint32_t gmt_session_number = 1;
 struct gmt_session gmt_session;
-struct gmt_writer_calls gmt_writer_calls;
+
+static bool begin_nothing(void)
+{
+	return false;
+}
+
+static void do_nothing(void)
+{
+}
+
+static bool is_never_delayed(void)
+{
+	return false;
+}
+
+static void sync_nothing(uint32_t wait_ms)
+{
+	(void)wait_ms;
+}
+
+/* Until gmt_session_init: a call that comes before it is passed on and not recorded. */
+struct gmt_writer_calls gmt_writer_calls = {
+	.begin = begin_nothing,
+	.wake = do_nothing,
+	.need = do_nothing,
+	.is_delayed = is_never_delayed,
+	.sync = sync_nothing,
+	.snapshot_oom = do_nothing,
+};
 
 bool gmt_session_may_begin(void)
 {

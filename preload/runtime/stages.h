@@ -6,10 +6,10 @@
  * Stages in the life of a process, and the work of each file at a stage. A file registers its work
  * next to the state that the work changes:
  *
- *	GMT_AT_STAGE(after_fork, DRIVER, gmt_samples_after_fork);
+ *	GMT_AT_STAGE(after_fork, DRIVER, after_fork);
  *
- * So there is no list of all resets that somebody must keep, and a lower room needs no name of a
- * higher room. The linker collects the entries of each stage in one section. The stages are:
+ * So each file resets its own state, and a lower room does not depend on a higher room. The linker
+ * collects the entries of each stage in one section. The stages are:
  *
  *   load            before the first use of the recorder (runtime/load.h)
  *   driver_learnt   the driver's library is known; queries look for their functions

@@ -42,7 +42,7 @@ static void end_context(const struct gmt_call *call, CUresult result, uint64_t h
  * Returns the handle of a context that was just made. A known context with the same handle has
  * ended unseen, so it is removed first.
  */
-static uint64_t new_handle(CUresult result, const CUcontext *context)
+static uint64_t replace_stale_context(CUresult result, const CUcontext *context)
 {
 	if (result)
 		return 0;
@@ -57,7 +57,7 @@ static uint64_t new_handle(CUresult result, const CUcontext *context)
 	gmt_measure_begin_context(&measure, device); \
 	CUresult result = original arguments; \
 	call.stamp = gmt_clock_stamp(); /* the measurement follows this stamp */ \
-	add_context(&call, result, new_handle(result, context), device, &measure); \
+	add_context(&call, result, replace_stale_context(result, context), device, &measure); \
 	gmt_call_end(&call); \
 	return result; \
 	}
@@ -97,9 +97,9 @@ return result;
 	BEGIN_WRAPPER(CUDA, symbol, (CUcontext context)) \
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_FREE); \
 	struct gmt_context ended = gmt_contexts_end(N(context)); \
-	gmt_contexts_ending_begins(); \
+	gmt_contexts_block_sampler(); \
 	CUresult result = original(context); \
-	gmt_contexts_ending_ends(); \
+	gmt_contexts_unblock_sampler(); \
 	if (result) \
 		gmt_contexts_restore(N(context), &ended); \
 	end_context(&call, result, N(context), ended.number); \
@@ -123,11 +123,11 @@ return result;
 BEGIN_WRAPPER(CUDA, cuCtxDetach, (CUcontext context))
 struct gmt_call call = gmt_call_begin(GMT_HOOK_cuCtxDetach, GMT_CALL_DRIVER, GMT_KIND_FREE);
 
-gmt_contexts_ending_begins();
+gmt_contexts_block_sampler();
 CUresult result = original(context);
 if (!result && gmt_contexts_detach(N(context)))
 	end_context(&call, result, N(context), gmt_contexts_end(N(context)).number);
-gmt_contexts_ending_ends();
+gmt_contexts_unblock_sampler();
 gmt_call_end(&call);
 return result;
 }
@@ -150,10 +150,10 @@ static void end_primary(const struct gmt_call *call, CUresult result, CUdevice d
 #define END_PRIMARY(symbol, is_reset) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUdevice device)) \
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_FREE); \
-	gmt_contexts_ending_begins(); \
+	gmt_contexts_block_sampler(); \
 	CUresult result = original(device); \
 	end_primary(&call, result, device, is_reset); \
-	gmt_contexts_ending_ends(); \
+	gmt_contexts_unblock_sampler(); \
 	gmt_call_end(&call); \
 	return result; \
 	}
@@ -164,7 +164,7 @@ END_PRIMARY(cuDevicePrimaryCtxReset, true)
 END_PRIMARY(cuDevicePrimaryCtxReset_v2, true)
 
 /* Records the primary context that a green context retains. The recorder may not know it yet. */
-static void note_primary(const struct gmt_call *call, CUdevice device)
+static void record_primary(const struct gmt_call *call, CUdevice device)
 {
 	uint64_t handle = gmt_contexts_primary(device) ? 0 : gmt_driver_primary(device);
 	bool is_new = false;
@@ -197,7 +197,7 @@ CUresult result = original(context, resources, device, flags);
 
 call.stamp = gmt_clock_stamp();
 if (!result)
-	note_primary(&call, device);
+	record_primary(&call, device);
 if (!result)
 	gmt_contexts_add_view(gmt_driver_green_view(N(*context)), device);
 if (gmt_call_is_event(&call))
@@ -215,7 +215,7 @@ BEGIN_WRAPPER(CUDA, cuGreenCtxDestroy, (CUgreenCtx context))
 struct gmt_call call = gmt_call_begin(GMT_HOOK_cuGreenCtxDestroy, GMT_CALL_DRIVER, GMT_KIND_FREE);
 uint64_t view = gmt_driver_green_view(N(context));
 
-gmt_contexts_ending_begins();
+gmt_contexts_block_sampler();
 CUresult result = original(context);
 if (gmt_call_is_event(&call))
 	gmt_call_add(&call, (uint32_t)result,
@@ -227,7 +227,7 @@ if (!result) {
 	for (int device = 0; device < (int)gmt_driver_device_count(); device++)
 		end_primary(&call, result, device, false);
 }
-gmt_contexts_ending_ends();
+gmt_contexts_unblock_sampler();
 gmt_call_end(&call);
 return result;
 }

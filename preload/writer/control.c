@@ -25,8 +25,8 @@
 enum { TRIES = 16 };
 
 static struct {
-	struct gmt_control *page;
-	enum gmt_mode mode; /* the mode that the page shows */ /* NULL: there is none */
+	struct gmt_control *page; /* NULL: there is none */
+	enum gmt_mode mode; /* the mode that the page shows */
 	int fd;
 	struct gmt_file_identity file;
 	int folder; /* files/folder.h */

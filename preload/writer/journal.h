@@ -3,10 +3,10 @@
 #define GMT_WRITER_JOURNAL_H
 
 /*
- * The pending definitions: a copy, in shared memory, of each block that the stream has written
+ * The journal: a copy, in shared memory, of each block that the stream has written
  * since the file's last sync point (shared_memory/shared_recording.h, struct
  * gmt_shared_recording_journal). The compressor may still hold these blocks, and a kill would lose
- * them. Data flow: encoder -> pending definitions -> sink. Only the writer's thread uses it.
+ * them. Data flow: encoder -> journal -> sink. Only the writer's thread uses it.
  *
  * Staged entries become valid together, at the next commit. An entry is a block of the file, or the
  * position up to which a batch empties its ring.
@@ -25,7 +25,7 @@ struct gmt_journal {
 };
 
 /*
- * Initializes empty pending definitions in `memory` (zeroed, `bytes` long) for a file that is still
+ * Initializes an empty journal in `memory` (zeroed, `bytes` long) for a file that is still
  * empty. The caller owns `memory`.
  */
 void gmt_journal_init(struct gmt_journal *ret_journal, void *memory, uint64_t bytes);
@@ -33,7 +33,7 @@ void gmt_journal_init(struct gmt_journal *ret_journal, void *memory, uint64_t by
 /* Returns whether an entry of `length` bytes can be staged. */
 bool gmt_journal_has_room(const struct gmt_journal *journal, uint64_t length);
 
-/* Copies an entry into the pending definitions. Returns false if there is no room. */
+/* Copies an entry into the journal. Returns false if there is no room. */
 bool gmt_journal_stage(struct gmt_journal *journal, enum gmt_journal_kind kind, const void *bytes,
 	uint32_t length);
 
@@ -53,7 +53,7 @@ void gmt_journal_drop(struct gmt_journal *journal);
 const void *gmt_journal_next(const struct gmt_journal *journal, uint64_t *at, uint32_t *ret_length);
 
 /*
- * Empties the pending definitions. Called when the file certainly contains all committed entries,
+ * Empties the journal. Called when the file certainly contains all committed entries,
  * before the sync point with the stamp `stamp`.
  */
 void gmt_journal_reset(struct gmt_journal *journal, uint64_t stamp);

@@ -17,21 +17,21 @@
  * Stores the folder part of `path`. The recording memory is placed there if /dev/shm has no room
  * for it.
  */
-static void folder_of(const char *path, char *ret_compactor, size_t bytes)
+static void folder_of(const char *path, char *ret_folder, size_t bytes)
 {
 	const char *slash = strrchr(path, '/');
 
 	if (slash)
-		snprintf(ret_compactor, bytes, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+		snprintf(ret_folder, bytes, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 	else
-		snprintf(ret_compactor, bytes, ".");
+		snprintf(ret_folder, bytes, ".");
 }
 
 /*
  * Returns the owner of the memory, so that a reader can identify it after the process was killed.
  */
-static const struct gmt_shared_recording_owner *own_name(const struct gmt_recording *recording,
-	const char *folder)
+static const struct gmt_shared_recording_owner *recording_owner(
+	const struct gmt_recording *recording, const char *folder)
 {
 	static struct gmt_shared_recording_owner owner; /* one caller; stacks may be small */
 	static char whole[PATH_MAX];
@@ -69,7 +69,8 @@ static bool open_memory(struct gmt_recording *recording, struct gmt_recording_me
 	static char folder[4352]; /* one caller; stacks may be small */
 
 	folder_of(recording->path, folder, sizeof(folder));
-	if (!gmt_recording_memory_open(memory, own_name(recording, folder), folder, ret_why, why_bytes))
+	if (!gmt_recording_memory_open(memory, recording_owner(recording, folder), folder, ret_why,
+			why_bytes))
 		return false;
 	if (open_depot(recording, memory, ret_why, why_bytes))
 		return true;

@@ -27,29 +27,29 @@ enum {
 /*
  * Why a kill between any two steps neither loses nor duplicates an event. The steps for a batch:
  *
- *   1  The pending definitions get the blocks of the batch, and the ring's position behind it.
+ *   1  The journal gets the blocks of the batch, and the ring's position behind it.
  *      They are not valid yet.
- *   2  The length of the pending definitions moves behind them.                       (one store)
+ *   2  The length of the journal moves behind them.                       (one store)
  *   3  The ring's `consumed` moves behind the batch.                                  (one store)
  *   4  The compressor gets the blocks. It writes them to the file at any later time.
  *
- * Killed before step 2, the events are only in the ring. Between 2 and 3 they are also in the
- * pending definitions, whose position shows that the copies in the ring do not count. After 3 they
- * are in the pending definitions, in the file, or in both. Both have the same blocks in the same
+ * If the process is killed before step 2, the events are only in the ring. Between steps 2 and 3
+ * they are also in the journal, whose position shows that the copies in the ring do not count.
+ * After 3 they are in the journal, in the file, or in both. Both have the same blocks in the same
  * order behind the same sync point. So the reader takes only those pending blocks that follow the
  * blocks that it found in the file.
  *
  * The steps for a sync point:
  *
  *   5  All bytes up to the sync record are written to the file.
- *   6  The pending definitions become empty.                                          (one store)
+ *   6  The journal becomes empty.                                          (one store)
  *   7  They store that they follow that record.                                       (one store)
  *
  * Between 5 and 7 the last sync record of the file is newer than the one that the pending
  * definitions follow. Their blocks then do not count, because they are in the file. If step 5
- * fails, the file has at most the previous sync record, and the pending definitions have everything
+ * fails, the file has at most the previous sync record, and the journal has everything
  * behind it. From then on the writer removes no events from the rings. These events stay readable,
- * together with the pending definitions.
+ * together with the journal.
  */
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -109,7 +109,7 @@ static void push(struct gmt_stream *stream, const void *bytes, size_t length)
 	check(stream, gmt_sink_push(stream->sink, bytes, length, &error), &error);
 }
 
-/* Makes everything that was pushed readable, and empties the pending definitions. */
+/* Makes everything that was pushed readable, and empties the journal. */
 static void sync_point(struct gmt_stream *stream)
 {
 	struct gmt_sync row = { .stamp = gmt_clock_stamp(), .events = stream->events };
@@ -172,7 +172,7 @@ static void put_block(struct gmt_stream *stream, const void *bytes, uint32_t len
 	bool is_safe = gmt_journal_stage(&stream->journal, GMT_JOURNAL_BLOCK, bytes, length);
 	gmt_journal_commit(&stream->journal);
 	push(stream, bytes, length);
-	/* No block is larger than the pending definitions. If one were, this would make it safe. */
+	/* No block is larger than the journal. If one were, this would make it safe. */
 	if (!is_safe)
 		sync_point(stream);
 }
@@ -270,7 +270,7 @@ static struct gmt_depot_entry *find_entry(void *depot, uint32_t id, enum gmt_dep
 	return gmt_depot_get(depot, id);
 }
 
-/* Returns the maximum size of a batch of `count` events in the pending definitions. */
+/* Returns the maximum size of a batch of `count` events in the journal. */
 static uint64_t most_bytes(uint32_t count)
 {
 	/* Events have the most fields. */

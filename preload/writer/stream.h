@@ -5,7 +5,7 @@
 /*
  * The file that the writer is writing. The stream turns the events of the rings into rows with the
  * ids of the file. Each id is defined before it is used. Data flow: ring -> writer -> stream ->
- * encoder -> pending definitions -> sink. Only the writer's thread uses it. Does not allocate from
+ * encoder -> journal -> sink. Only the writer's thread uses it. Does not allocate from
  * the host's heap.
  *
  * A kill at any moment neither loses nor duplicates events. writer/stream.c explains why.
@@ -42,7 +42,7 @@ struct gmt_stream {
 	struct gmt_encoder sync_encoder;
 	struct gmt_journal journal;
 	/*
-	 * Offset, in the pending definitions, of the committed batch that the sink does not have yet.
+	 * Offset, in the journal, of the committed batch that the sink does not have yet.
 	 */
 	uint64_t batch_at;
 	enum gmt_stream_part part;
@@ -70,7 +70,7 @@ struct gmt_stream {
 	 */
 	GMT_VEC(uint8_t) waiting;
 	uint64_t lost_events;  /* events lost because the file is full */
-	/* Bytes of a batch that are in the pending definitions and not yet pushed. */
+	/* Bytes of a batch that are in the journal and not yet pushed. */
 	uint64_t staged_bytes;
 	uint64_t reported_lost_events;
 	struct {

@@ -79,7 +79,7 @@ COPY(_ptsz)
 #undef COPY
 
 /*
- * Synchronous forms. There is never anything to wait for, so they are the asynchronous forms on the
+ * Synchronous forms. They call the driver's synchronous function, or the asynchronous form with the
  * null stream.
  */
 

@@ -25,10 +25,10 @@
  * - the events of the blocks that are live at the cut ("survivors"), with their own stamps, threads
  *   and stacks;
  * - the past_* rows;
- * - one `compactor` row;
+ * - one `fold` row;
  * - the rows after the cut.
  *
- * An event after the `compactor` row in the file is after the cut, whatever its stamp is. Rows `sync`
+ * An event after the `fold` row in the file is after the cut, whatever its stamp is. Rows `sync`
  * and `end` count all recorded events, including compacted ones, and pass unchanged.
  *
  * The memory comes from base/. Its size depends on the live blocks, the number of sites, and
@@ -76,7 +76,7 @@ struct gmt_compact_options {
 	 */
 	const struct gmt_mark *marks;
 	size_t mark_count;
-	/* text for the `compactor` row, e.g. "mode=window"; must stay valid until gmt_compact_close */
+	/* text for the `fold` row, e.g. "mode=window"; must stay valid until gmt_compact_close */
 	const char *why;
 	uint32_t max_sites;    /* merge further sites into sites without a stack; 0: no limit */
 	uint32_t max_waiting; /* how many events may wait to be sorted; 0: 262,144 (128 bytes each) */
@@ -118,7 +118,7 @@ bool gmt_compact_failed(const struct gmt_compactor *compactor);
 
 /*
  * Returns the number of events that remain only in totals, including those of earlier compactions.
- * Returns 0 until the `compactor` row is written.
+ * Returns 0 until the `fold` row is written.
  */
 uint64_t gmt_compact_compacted_events(const struct gmt_compactor *compactor);
 

@@ -22,7 +22,7 @@ struct gmt_plain {
 /* Switches the style of the following text, until GMT_PLAIN_NORMAL. */
 void gmt_plain_style(const struct gmt_plain *plain, enum gmt_plain_style style);
 
-/* Writes text from a file, made safe by safe_text.h. */
+/* Writes a text from a recording. Hides terminal commands in it (safe_text.h). */
 void gmt_plain_text(const struct gmt_plain *plain, const char *text);
 
 /* Writes text the same way, and spaces up to `width` bytes. */

@@ -24,7 +24,7 @@ struct leaks_options {
 #define AT(field) offsetof(struct leaks_options, field)
 const struct gmt_option_row gmt_table_leaks[] = {
 	{ "definition", 0, GMT_OPTION_TEXTS, "NAME[,NAME...]", AT(definitions),
-		"definitions of a leak: growth, unexplained, phase, age, exit or all (default: growth, unexplained and phase; exit too for memory that is not PyTorch's)" },
+		"definitions of a leak: growth, unexplained, phase, age, exit or all (default: growth, unexplained, phase; also exit for memory outside PyTorch)" },
 	{ "warmup", 0, GMT_OPTION_NUMBER, "STEPS", AT(warmup),
 		"steps at the start that are not judged (default: a fifth of the steps, 1 to 10)" },
 	{ "age-steps", 0, GMT_OPTION_NUMBER, "STEPS", AT(age_steps),

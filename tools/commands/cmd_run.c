@@ -26,7 +26,7 @@ struct run_options {
 #define AT(field) offsetof(struct run_options, field)
 const struct gmt_option_row gmt_table_run[] = {
 	{ "quiet", 'q', GMT_OPTION_FLAG, NULL, AT(quiet),
-		"do not print the recorded files and the next command" },
+		"do not list the recorded files, and do not suggest the next command" },
 	{ "check", 0, GMT_OPTION_MAYBE, "FILE|OPTIONS", AT(check),
 		"then judge the recordings as `check` does, by a limits file, or by options of check in quotes" },
 	{ "audit", 0, GMT_OPTION_FLAG, NULL, AT(audit),

@@ -70,7 +70,7 @@ const char *gmt_memory_advice(void)
 		return "";
 	snprintf(advice, sizeof(advice),
 		": this needs more than %s; `gpumemtrace --max-memory=SIZE VERB ...` allows more "
-		"(the default is half of the machine's)",
+		"(the default is half of the machine's memory)",
 		gmt_text_size(limit_bytes).text);
 	return advice;
 }

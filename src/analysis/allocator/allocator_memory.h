@@ -8,8 +8,8 @@
  * ooms.
  *
  * PyTorch's expandable segments are large ranges of reserved addresses. PyTorch maps memory into
- * them page by page; a page has 2 MiB or 20 MiB. A range that a single mapping fills is not an
- * expandable segment: its program uses it like a block, so it is a segment here.
+ * them page by page; a page has 2 MiB or 20 MiB. If one mapping fills a whole range, the range is
+ * not an expandable segment. This file treats it as an ordinary segment.
  */
 
 #include <stdbool.h>

@@ -18,7 +18,7 @@
 
 enum { GMT_BASELINE_VERSION = 1 };
 
-/* What a layer on a device held, or a group of sites in that layer. */
+/* The memory that one layer held on one device, or that one group of sites held in this layer. */
 struct gmt_baseline_row {
 	int32_t rank;   /* Below 0: no rank. */
 	uint32_t layer;

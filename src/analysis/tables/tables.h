@@ -60,8 +60,8 @@ struct gmt_table {
 	struct gmt_intern names;
 	GMT_VEC(struct gmt_table_instance) instances;
 	/*
-	 * By layer number, the highest first (torch before cuda). Then by device, then the largest
-	 * first.
+	 * By layer number, the highest first (torch before cuda). Then by device, then by the sort key,
+	 * the largest first.
 	 */
 	GMT_VEC(struct gmt_table_row) rows;
 };

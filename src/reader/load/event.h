@@ -58,7 +58,7 @@ struct gmt_shapes_known {
 	uint32_t number_plus_1;
 };
 
-/* The shapes of some events, with their numbers. Initialize with zeros. */
+/* Gives each different shape a number. Initialize with zeros. */
 struct gmt_shapes {
 	struct gmt_intern numbers; /* maps a shape to its number */
 	struct gmt_shapes_known known[GMT_SHAPES_KNOWN];

@@ -73,7 +73,7 @@ size_t gmt_symbols_answers_find(const struct gmt_symbols_answers *answers, uint6
 	struct gmt_symbols_frame ret_frames[GMT_SYMBOLS_MAX_FRAMES]);
 
 /*
- * Adds the result for an address that gmt_symbols_answers_find does not find. Returns false when
+ * Adds the result for an address that has no result yet. Returns false when
  * out of memory.
  */
 bool gmt_symbols_answers_add(struct gmt_symbols_answers *answers, uint64_t address,

@@ -19,7 +19,8 @@ static void write_overhead(const struct gmt_overhead_estimate *overhead, FILE *f
 		return;
 	fputs("  overhead  ", file);
 	if (overhead->timed_calls)
-		fprintf(file, "estimated from %s timed: %s a call in the program's threads, %s for all; ",
+		fprintf(file,
+			"estimated from %s timed calls: %s for each call in the program's threads, %s for all; ",
 			gmt_text_count(overhead->timed_calls).text, gmt_text_duration(overhead->call_ns).text,
 			gmt_text_duration(overhead->calls_ns).text);
 	else

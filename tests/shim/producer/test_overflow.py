@@ -51,7 +51,9 @@ class Overflow(unittest.TestCase):
             layer["live_blocks"] for device in told["devices"] for layer in device["layers"] if layer["layer"] == "cuda"
         )
         self.assertLessEqual(live, lost(told, Drop.FREE))
-        self.assertRegex(text, r"up to [\d,]+ live blocks may be missing, and up to [\d,]+ freed blocks may count as live")
+        self.assertRegex(
+            text, r"up to [\d,]+ live blocks may be missing, and up to [\d,]+ freed blocks may count as live"
+        )
 
     def test_who_waits_for_room_loses_nothing(self):
         told, kinds, _ = busy("wait")
