@@ -6,7 +6,7 @@ import unittest
 import tap
 from frameworks import MIB, Run, needs
 
-DOUBT = "blocks inside CuPy's arena are not seen, leaks in it cannot be found"
+DOUBT = "blocks inside CuPy's arena are not recorded, so leaks there cannot be found"
 
 
 @needs("cupy")
@@ -24,7 +24,7 @@ class CuPy(unittest.TestCase):
             [("CuPy", 0, True, False, run.told["total_bytes"])],
         )
         self.assertEqual(run.gate()[:2], (0, "skipped"))
-        self.assertIn("not judged: " + DOUBT + "; to see them, call gpumemtrace.watch_cupy()", run.gate()[2])
+        self.assertIn("not judged: " + DOUBT + "; to record its blocks, call gpumemtrace.watch_cupy()", run.gate()[2])
         self.assertIn(DOUBT, run.text("report").split("\n\n")[0])
 
     def test_the_hook_shows_each_block_by_the_users_line(self):

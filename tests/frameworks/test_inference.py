@@ -6,7 +6,7 @@ import unittest
 import tap
 from frameworks import MIB, Run, needs
 
-DOUBT = "blocks inside ONNX Runtime's arena are not seen, leaks in it cannot be found"
+DOUBT = "blocks inside ONNX Runtime's arena are not recorded, so leaks there cannot be found"
 
 
 def arenas(run):

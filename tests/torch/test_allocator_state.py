@@ -146,9 +146,9 @@ class Segments(unittest.TestCase):
 
     def test_segments_held_by_little_are_told_with_the_line_that_holds_them(self):
         _, row = self.check("allocator_state/pinned.py")
-        self.assertEqual(row["pinned_segments"], 6)
-        self.assertEqual(row["pinned_bytes"], 6 * 20 << 20)
-        (pin,) = row["pinned_by"]
+        self.assertEqual(row["sparse_segments"], 6)
+        self.assertEqual(row["sparse_bytes"], 6 * 20 << 20)
+        (pin,) = row["sparse_by"]
         self.assertEqual(pin["frame"]["function"], "keep")
         self.assertEqual((pin["segments"], pin["block_bytes"]), (6, 6 * 3 << 19))
 
@@ -243,7 +243,7 @@ class Tables(unittest.TestCase):
 class Temporaries(unittest.TestCase):
     def test_a_broadcasts_result_is_a_short_lived_giant_at_its_line(self):
         path, _, result = record("allocator_state/broadcast.py")
-        giant = max(result["temporaries"]["giants"], key=lambda row: row["largest_bytes"])
+        giant = max(result["temporaries"]["short_lived"], key=lambda row: row["largest_bytes"])
         source = open(os.path.join(HERE, "allocator_state", "broadcast.py"), encoding="utf-8").read().splitlines()
         wanted = [number for number, line in enumerate(source, 1) if "points[:, None, :]" in line]
         rows = {row["frame"]["line"]: row for row in result["temporaries"]["short_lived"] if row["layer"] == "torch"}

@@ -76,7 +76,7 @@ class Diff(unittest.TestCase):
         # 3 steps of 6 layers, each of which makes 10 times its width for each of 4096 more rows.
         self.assertEqual(rows[f"{SITE}Block.forward"]["total_bytes"]["difference"], 3 * 6 * 10 * 256 * 4 * 4096)
         self.assertEqual(rows[f"{SITE}make_model"]["change"], "unchanged")
-        self.assertEqual(result["warnings"], ["the commands differ, first in `4096` and `8192`"])
+        self.assertEqual(result["warnings"], ["the commands differ; the first difference is `4096` and `8192`"])
 
     def test_checkpointing_is_seen_to_help_and_where(self):
         new = self.run_script("4096", "checkpoint")

@@ -56,7 +56,7 @@ class Oom(unittest.TestCase):
         self.check_full(recording)
         text = cli("report", recording.path).stdout
         self.assertIn("Out of memory: 1 request failed\n", text)
-        self.assertIn("PyTorch could not allocate 100 MiB on GPU 0 for ", text)
+        self.assertIn("PyTorch could not allocate 100 MiB on GPU 0 for ", " ".join(text.split()))
 
     def test_one_that_is_caught_is_told_too_and_the_program_goes_on(self):
         recording = run("caught")

@@ -31,7 +31,7 @@ def own(leak):
 
 def steps_of(leak):
     """How many steps there are of the kind that a finding counts."""
-    return leak['births'][-1]['last_step'] + 1 if leak['births'] else 0
+    return leak['attribution'][-1]['last_step'] + 1 if leak['attribution'] else 0
 
 
 def is_doubted(leak):
