@@ -125,7 +125,7 @@ class Folds(Faults):
 
         (said,) = run("1MiB")
         self.assertIn("the new file does not fit into max_size", said)
-        self.assertEqual(run(re.search(r"\(max_size=(\d+MiB) has room\)", said).group(1)), [])
+        self.assertEqual(run(re.search(r"\(max_size=(\d+MiB) is enough\)", said).group(1)), [])
 
     def test_where_files_cannot_be_flushed_they_are_folded_all_the_same(self):
         for fault in "fdatasync=EINVAL", "fdatasync=EPERM":
