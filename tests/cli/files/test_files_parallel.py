@@ -14,7 +14,7 @@ PROCESSORS = sorted(os.sched_getaffinity(0))
 
 
 def run(arguments, processors, **more):
-    """What comes of it when only so many of the processors may be used."""
+    """Runs a verb that may use only so many processors. Returns its exit code, stdout and stderr."""
     done = cli.run(*arguments, preexec_fn=lambda: os.sched_setaffinity(0, PROCESSORS[:processors]), **more)
     return done.returncode, done.stdout, done.stderr
 
@@ -28,7 +28,7 @@ def children_of(pid):
 class Parallel(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        # Of different lengths: the later ones are done first.
+        # The lengths differ, so that later recordings finish first.
         cls.files = [
             cli.make(f"parallel-{number}.gmt.gz", events=events, sites=20 + number, live=100)
             for number, events in enumerate((300_000, 2000, 100_000, 10, 5000))
@@ -111,7 +111,7 @@ class Parallel(unittest.TestCase):
                 while piece := os.read(ours, 65536):
                     text += piece
             except OSError:
-                pass  # the other end is closed
+                pass  # the reader has closed its end
             os.close(ours)
             self.assertEqual(done.communicate(timeout=120)[1], b"")
             return text

@@ -116,7 +116,7 @@ class Hostile(SafeOutput):
                 os.unlink(baseline)
 
     def test_what_a_shell_is_given_to_type_is_one_command(self):
-        """`next: gpumemtrace report ...` names the file in quotes that it cannot end."""
+        """`next: gpumemtrace report ...` quotes the file's name so that the name cannot end the quotes."""
         path = cli.place("a'; touch pwned; '.gmt.gz")
         with open(self.paths[0], "rb") as one, open(path, "wb") as other:
             other.write(one.read())

@@ -18,7 +18,7 @@ class Newer(unittest.TestCase):
         self.made = cli.make("newer.gmt.gz", events=50)
 
     def add(self, *names):
-        """Each is newer than the one before."""
+        """Adds recordings. Each is newer than the one before."""
         for name in names:
             path = os.path.join(self.folder, name)
             shutil.copy(self.made, path)
@@ -82,7 +82,7 @@ class Newer(unittest.TestCase):
         program = os.path.join(self.folder, "gpumemtrace")
         shutil.copy(cli.CLI, program)
         with open(os.path.join(self.folder, "libgpumemtrace.so"), "wb") as file:
-            # Only its name is looked at: the program does not use CUDA.
+            # Only the library's name matters: the program does not use CUDA.
             with open(os.path.join(cli.BUILD, "tests", "cli", "libfake_recorder.so"), "rb") as fake:
                 file.write(fake.read())
         for template, names, more in (

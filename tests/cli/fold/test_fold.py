@@ -52,7 +52,7 @@ class Fold(FoldChecks):
         self.check_each_cut(serve().write("heaps.gmt.gz"))
 
     def check_ledger(self, story, name):
-        """The ledger of the fold, which is that of the whole recording."""
+        """Checks that the fold has the ledger of the whole recording, and returns this ledger."""
         path = story.write(f"{name}.gmt.gz")
         folded = fold(path, cli.place(f"{name}-folded.gmt.gz"))
         (full,), (small,) = cli.report(path)["ledger"], cli.report(folded)["ledger"]
@@ -138,7 +138,7 @@ class Fold(FoldChecks):
         self.assertEqual(full, small)
 
     def test_no_step_or_phase_has_a_part_of_a_peak_that_was_folded(self):
-        """Nobody knows any more which blocks lived then: those that live when the fold ends are others."""
+        """The fold has lost the blocks that lived at a folded peak. The blocks that live at its end are others."""
         path = cli.make("past.gmt.gz", events=8000, steps=40, threads=2, torch=1)
         events = cli.report(path)["events"]["recorded"]
         rows = 0

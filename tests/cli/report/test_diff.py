@@ -23,7 +23,7 @@ def diff(base, new, *arguments, code=0):
 
 
 def own_names(path):
-    """By id of a Python stack: the innermost frame outside of packages, as FILE:FUNCTION."""
+    """Returns, by id of a Python stack, the innermost frame outside of packages, as FILE:FUNCTION."""
     rows = list(read_snapshot.read(path))
     directory = next(row["directory"] for row in rows if row["record"] == "process").decode() + "/"
     codes = {row["id"]: row for row in rows if row["record"] == "code"}
@@ -39,7 +39,7 @@ def own_names(path):
 
 
 def truth(path):
-    """(amounts of accounts, amounts of (account, name)), in the slow and obvious way."""
+    """Computes (amounts of accounts, amounts of (account, name)) in the slow and obvious way."""
     accounts, _, sites = replay.replay(path)
     names, rows = own_names(path), collections.defaultdict(collections.Counter)
     for (layer, device, _space, _stack, frames), totals in sites.items():
@@ -61,7 +61,7 @@ def where(account):
 
 
 def story(name, allocs, file="/home/me/train.py", device=0, **process):
-    """Blocks that all live to the end: (function or function@file, line, bytes), each below main."""
+    """Writes blocks that live to the end. Each is (function or function@file, line, bytes) and called by main."""
     functions = sorted({function for function, _, _ in allocs})
     places = sorted({(function, line) for function, line, _ in allocs})
     codes = [{"id": 1, "function": "main", "file": file}] + [
@@ -100,7 +100,7 @@ def story(name, allocs, file="/home/me/train.py", device=0, **process):
 
 class Numbers(unittest.TestCase):
     def check_sums(self, result):
-        """Rows, with what is hidden, sum to the account in what was asked for; all of them, in everything."""
+        """Checks that shown and hidden rows sum to the account in the chosen key, and all rows in every key."""
         key = KEYS[result["sort"]]
         for account in result["accounts"]:
             rows, hidden = account["rows"], account["hidden"]
@@ -255,7 +255,7 @@ class Numbers(unittest.TestCase):
 
 
 class Said(unittest.TestCase):
-    """What stands in the text and in the exit code."""
+    """The text and the exit code."""
 
     @classmethod
     def setUpClass(cls):

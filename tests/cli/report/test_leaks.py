@@ -51,7 +51,7 @@ CODES = [
 
 
 class Training:
-    """Steps that each leave 1 KiB, phases that leave batches, a block of the driver's, a cache."""
+    """Each step leaves 1 KiB and each phase leaves a batch. The driver's block and a cache stay too."""
 
     def __init__(self, steps=20):
         self.stamp, self.events, self.marks = 10**6, [], []
@@ -101,7 +101,7 @@ class Training:
         )
 
     def add(self, row):
-        """PyTorch's totals are written as what they differ by from those before and this block; reserved once."""
+        """Adds an event. The first event of PyTorch reserves 4 MiB."""
         if row["layer"] == Layer.TORCH and not any(event["layer"] == Layer.TORCH for event in self.events):
             row = {**row, "reserved_bytes": 4 * MIB}
         self.events.append(row)
@@ -266,7 +266,7 @@ class Leaks(unittest.TestCase):
         self.assertEqual((growth["source"], growth["steps"], growth["first_step"]), ("program", 16, 0))
         self.assertEqual(growth["stack"][growth["own_frame"]]["function"], "train")
         self.assertEqual(sum(row["bytes"] for row in growth["attribution"]), 20 * 1024)
-        # Of four batches the newest is left out: the next evaluation would have replaced it.
+        # The report leaves out the newest of four batches: the next evaluation would have replaced it.
         self.assertEqual((phase["phase"], phase["bytes"], phase["blocks"]), ("evaluation", 3 * 4096, 3))
         self.assertIsNone(phase["bytes_per_step"])
         self.assertEqual((end["layer"], end["bytes"], end["attribution"]), ("cuda", MIB, []))
@@ -284,7 +284,7 @@ class Leaks(unittest.TestCase):
         def found(*arguments):
             return [(row["definition"], row["bytes"]) for row in leaks(*arguments, self.path)["leaks"]]
 
-        # What each evaluation leaves grows too; where phases are judged, they say more of it.
+        # The batches of the evaluations grow too. `phase` says more about them, so it wins where both judge.
         self.assertEqual(found("--definition=growth"), [("growth", 20 * 1024), ("growth", 3 * 4096)])
         self.assertEqual(found("--definition=phase"), [("phase", 3 * 4096)])
         self.assertEqual(found("--definition=exit"), [("exit", MIB), ("exit", 20 * 1024), ("exit", 4 * 4096)])

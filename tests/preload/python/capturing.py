@@ -39,7 +39,7 @@ class Capture:
         return state, why.value.decode()
 
     def decode(self, number):
-        """Returns whether it is cut, and (entry, function, file, line, first line) by frame, leaf first. None is a gap."""
+        """Returns whether it is cut, and each (entry, function, file, line, first line), leaf first. None is a gap."""
         room = ctypes.create_string_buffer(65536)
         length = self.held.test_decode(number, room, len(room))
         if not length:
