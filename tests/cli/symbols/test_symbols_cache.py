@@ -292,7 +292,7 @@ class Cache(unittest.TestCase):
         return name, good, bytes(lie)
 
     def test_what_others_may_have_written_is_not_believed(self):
-        """The reader uses a forged file that only the user can have written. So each refusal is about who could write."""
+        """The reader uses a forged file that only the user can have written. Each refusal is about who could write."""
         plain = self.plain()
         name, good, lie = self.poisoned()
         path, outside = os.path.join(self.folder, name), os.path.join(self.home, "outside")
