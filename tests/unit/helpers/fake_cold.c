@@ -11,7 +11,7 @@ void gmt_fake_other(callback *call);
 
 int gmt_fake_done;
 
-/* A cold function: its callers' branches to it become cold too. */
+/* The compiler treats each branch that calls this as cold. */
 __attribute__((cold, noinline)) static void rare(void)
 {
 	gmt_fake_done++;

@@ -164,7 +164,8 @@ static void a_request_that_makes_no_sense_is_not_among_them(void **state)
 }
 
 /*
- * PyTorch has a segment of 10 MiB. It frees another segment before the driver grants one of 8 MiB.
+ * PyTorch caches a segment of 10 MiB. The driver refuses 8 MiB `refusals` times, PyTorch frees the
+ * cached segment, and the driver then grants `second_bytes`.
  */
 static void put_retry(uint64_t refusals, uint64_t second_bytes, uint64_t torch_address)
 {
