@@ -161,7 +161,7 @@ class Rules(unittest.TestCase):
             rows = failed(f"--max-peak={limit}", path)
             self.assertEqual(len(rows) if isinstance(expected, int) else rows, expected, limit)
 
-    def test_a_failed_peak_says_who_held_it(self):
+    def test_a_failed_peak_names_the_lines_that_held_it(self):
         text = check("--max-peak=4MiB", self.good).stdout
         self.assertIn("peak 5.00 MiB, 4.00 MiB allowed, at ", text)
         self.assertIn("4.00 MiB (80.0 %) held by train.py:5 in build", text)

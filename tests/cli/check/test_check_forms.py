@@ -193,7 +193,7 @@ class Forms(unittest.TestCase):
         )
         self.assertIn("%0Aover 16 steps; nearly every step added bytes that stay; confidence ", growth)
 
-    def test_nothing_is_said_to_github_elsewhere(self):
+    def test_check_prints_no_annotations_outside_of_github(self):
         self.assertNotIn("::error", check(self.path).stderr)
         self.assertNotIn("::error", check(self.path, environment={"GITHUB_ACTIONS": "false"}).stderr)
 

@@ -115,7 +115,7 @@ class Format(unittest.TestCase):
             file.write(w.gzip.compress(w.end(0)))
         self.assertTrue(cli.report(path)["complete"])
 
-    def test_what_a_newer_minor_version_adds_is_passed_over(self):
+    def test_the_reader_skips_additions_of_a_newer_minor_version(self):
         path = cli.place("newer.gmt.gz")
         row = {
             "stamp": 5,

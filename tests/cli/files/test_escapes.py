@@ -104,7 +104,7 @@ class Escapes(SafeOutput):
         self.addCleanup(os.unlink, newer)
         self.assertIn(b"newer recording", self.run_safely("info", self.odd).stderr)
 
-    def test_what_is_run_and_what_doctor_is_asked_of(self):
+    def test_run_and_doctor_print_no_terminal_command(self):
         folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         self.addCleanup(shutil.rmtree, folder)
         program = os.path.join(folder.encode(), ODD.replace(b"/", b""))
@@ -162,7 +162,7 @@ class Escapes(SafeOutput):
         # The shell may quote each character separately.
         self.assertEqual(re.sub(rb"'|\"", b"", read), b"output=/" + ODD.replace(b"\n", b""))
 
-    def test_what_a_running_recorder_says_of_itself(self):
+    def test_a_running_recorder_cannot_command_the_terminal(self):
         runtime = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         self.addCleanup(shutil.rmtree, runtime)
         os.mkdir(os.path.join(runtime, "gpumemtrace"), 0o700)
@@ -229,7 +229,7 @@ class Escapes(SafeOutput):
         for verb in "report", "info", "leaks", "check", "dump":
             self.run_safely(verb, path)
 
-    def test_no_renderer_writes_to_a_stream_that_is_none_of_ours(self):
+    def test_no_renderer_opens_its_own_stream(self):
         """Only the safe streams open text files, and only they write to the standard streams."""
         source = cli.SOURCE
         for folder in ("tools", os.path.join("src", "render"), os.path.join("src", "analysis")):

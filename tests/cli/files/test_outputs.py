@@ -89,7 +89,7 @@ class Refusals(Case):
                     self.check_refused(arguments)
                     self.assertEqual(read(out), before)
 
-    def test_another_spelling_of_the_name_or_a_link_is_seen_through(self):
+    def test_a_verb_recognizes_the_recording_by_another_spelling_or_a_link(self):
         os.symlink("train.gmt.gz", self.place("link"))
         os.symlink(self.place("link"), self.place("link to link"))
         os.link(self.recording, self.place("hard"))
@@ -110,7 +110,7 @@ class Refusals(Case):
                     self.assertTrue(os.path.samefile(self.recording, self.place("hard")))
                     self.assertTrue(os.path.islink(self.place("link")))
 
-    def test_an_open_descriptor_of_it_is_seen_through(self):
+    def test_a_verb_recognizes_the_recording_by_an_open_descriptor(self):
         for flags in os.O_RDWR, os.O_WRONLY | os.O_APPEND:
             fd = os.open(self.recording, flags)
             self.addCleanup(os.close, fd)
@@ -243,7 +243,7 @@ class Whole(Case):
         super().setUp()
         self.out = self.place("out")
 
-    def test_nothing_of_a_command_that_fails_replaces_the_old_file(self):
+    def test_a_command_that_fails_keeps_the_old_file(self):
         bad = write(self.place("bad"), b"no recording")
         for arguments in outputs(bad, self.other, self.out):
             with self.subTest(arguments=arguments):

@@ -100,7 +100,7 @@ class FoldedOoms(unittest.TestCase):
         rule, _ = check(path)
         self.assertEqual((rule["state"], rule["measured"]), ("failed", 3000), rule)
 
-    def test_the_report_says_what_is_known_of_them(self):
+    def test_the_report_shows_the_known_facts_of_folded_refusals(self):
         path = self.fold(story_of_all_outcomes().write("text.gmt.gz"), "text-folded.gmt.gz")
         text = cli.run("report", path).stdout
         self.assertIn("Out of memory: 8 requests failed\n", text)

@@ -209,7 +209,7 @@ class Same(unittest.TestCase):
         story.teardown()
         self.check_same(story.write("late.gmt.gz"), {7: 2048})
 
-    def test_what_was_given_back_and_what_fills_up_is_none(self):
+    def test_memory_that_is_given_back_and_caches_that_fill_up_are_not_leaks(self):
         story = Training()
         pages, cache = [], []
 

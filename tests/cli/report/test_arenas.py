@@ -100,7 +100,7 @@ class Arenas(unittest.TestCase):
         code, checks = check(folded)
         self.assertEqual((code, growth_of(checks)["state"]), (0, "skipped"))
 
-    def test_what_the_program_itself_leaks_is_found_beside_an_arena(self):
+    def test_leaks_finds_the_programs_own_leak_next_to_an_arena(self):
         story = grow(Story(), steps=0)
         story.alloc(64 * MiB, JAX, OWN, layer=CUDA)
 

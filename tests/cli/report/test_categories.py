@@ -99,7 +99,7 @@ class Roles(unittest.TestCase):
         self.assertEqual(self.backward("kept.gmt.gz", 3), {"gradients": 1, "backward results": 32})
         self.assertEqual(self.backward("brief.gmt.gz", 1), {"gradients": 1, "temporaries": 32})
 
-    def test_a_fold_keeps_what_was_told(self):
+    def test_a_fold_keeps_the_categories(self):
         story = Told()
         story.tell(BUFFER, story.alloc(MiB, "/home/me/a.py:1 in make"))
         story.tell(ROLES)

@@ -175,7 +175,7 @@ class Numbers(unittest.TestCase):
                 sizes = [abs(row[key]["difference"]) for row in account["rows"]]
                 self.assertEqual(sizes, sorted(sizes, reverse=True))
 
-    def test_what_changed_is_said_of_each_row(self):
+    def test_each_row_names_its_change(self):
         base = story("base.gmt.gz", [("gone", 1, 10), ("less", 2, 10), ("more", 3, 10), ("same", 4, 10)])
         new = story("new.gmt.gz", [("added", 1, 5), ("less", 2, 3), ("more", 3, 10), ("more", 3, 1), ("same", 4, 10)])
         (account,) = diff(base, new)["accounts"]
@@ -280,12 +280,12 @@ class Said(unittest.TestCase):
         self.assertNotIn("\033", text)
         self.assertIn("\033[33m", self.text("--color=always"))
 
-    def test_what_a_threshold_hides_is_told(self):
+    def test_the_text_reports_the_rows_that_a_threshold_hides(self):
         self.assertRegex(self.text("--threshold=101"), r"-100 B  in 1 that differ by less than 101 B each")
         self.assertNotIn("less than", self.text("--threshold=100"))
         self.assertNotIn("train.py:g", self.text("--threshold=101"))
 
-    def test_what_a_limit_cuts_is_told(self):
+    def test_the_text_reports_the_rows_that_a_limit_cuts(self):
         self.assertRegex(self.text("--limit=1"), r"(?m)^ +-100 B  in 1 more \(--limit\)$")
 
     def test_stacks_can_be_shown(self):
@@ -302,7 +302,7 @@ class Said(unittest.TestCase):
         shutil.copy(self.base, copy)
         self.assertEqual(cli.run("diff", "--exit-code", self.base, copy).returncode, 0)
 
-    def test_what_makes_a_comparison_doubtful_is_said_first(self):
+    def test_the_text_begins_with_reasons_to_doubt_the_comparison(self):
         other = cli.place("other.gmt.gz")
         option, device = {"key": "depth", "value": "9"}, {"ordinal": 0, "name": "B", "total_bytes": 2 << 30}
         event = {**w.EVENT, "stamp": 2000, "address": 4096, "size_bytes": 1}

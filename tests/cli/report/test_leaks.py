@@ -229,7 +229,7 @@ class Leaks(unittest.TestCase):
             text,
         )
 
-    def test_a_recording_of_nothing_has_none_and_says_why_growth_was_not_judged(self):
+    def test_an_empty_recording_has_no_leaks_and_a_reason_why_growth_was_not_judged(self):
         w.write(cli.place("nothing.gmt.gz"), w.process(), w.end(0))
         self.check_text("leaks-nothing", "nothing.gmt.gz")
 
@@ -259,7 +259,7 @@ class Leaks(unittest.TestCase):
             for key in row:
                 self.assertIn(f"`{key}`", documented)
 
-    def test_what_the_training_leaves_is_found_to_the_byte(self):
+    def test_leaks_finds_what_the_training_leaves_to_the_byte(self):
         growth, phase, end = leaks(self.path)["leaks"]
         self.assertEqual([row["definition"] for row in (growth, phase, end)], ["growth", "phase", "exit"])
         self.assertEqual((growth["bytes"], growth["blocks"], growth["bytes_per_step"]), (20 * 1024, 20, 1024))

@@ -146,7 +146,7 @@ class LedgerTest(unittest.TestCase):
             (row["at_peak"]["asked_at_ns"], amounts(row["at_peak"])), (None, {"contexts": 5, "pool_used": 101})
         )
 
-    def test_driver_nvml_and_pools_are_of_one_answer(self):
+    def test_the_ledger_takes_driver_nvml_and_pools_from_one_answer(self):
         story = Ledger()
         story.cuda(10, Space.POOL)
         story.ask(340, DRIVER | POOLS | PROCESSES, pool_reserved_bytes=32, process_bytes=40, others_bytes=300)
@@ -163,7 +163,7 @@ class LedgerTest(unittest.TestCase):
             amounts(story.report()), {"pool_used": 10, "pool_cached": 22, "runtime": 8, "other_processes": 300}
         )
 
-    def test_what_nvml_says_too_late_is_not_believed(self):
+    def test_the_ledger_ignores_late_numbers_of_nvml(self):
         story = Ledger()
         story.cuda(100)
         # Another process has ended, but NVML still counts its memory.

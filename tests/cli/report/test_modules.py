@@ -76,7 +76,7 @@ class Modules(unittest.TestCase):
         ):
             self.assertEqual(sum(row[key] for row in rows(path).values()), layer[of_layer], key)
 
-    def test_what_has_no_name_stays_with_the_classes(self):
+    def test_a_block_without_a_name_stays_with_its_classes(self):
         story = self.layers()
         story.tell(PARAMETER, story.alloc(MiB, *BUILD))
         story.tell(ROLES)

@@ -175,7 +175,7 @@ class Owners(unittest.TestCase):
         self.assertEqual((rows["cuBLAS"]["max_live_bytes"], rows["cuBLAS"]["peak_bytes"]), (6 * MIB, 4 * MIB))
         self.assertEqual((rows["program"]["max_live_bytes"], rows["program"]["live_bytes"]), (22 * MIB, 22 * MIB))
 
-    def test_the_text_names_the_owner_where_it_does_not_go_without_saying(self):
+    def test_the_text_omits_an_obvious_owner(self):
         text = cli.run("report", self.story).stdout
         self.assertRegex(text, r"8\.00 MiB .* \(of cuBLAS\)")
         self.assertRegex(text, r"5\.00 MiB .* \(of vLLM\)")
@@ -207,7 +207,7 @@ class Owners(unittest.TestCase):
         }
         self.assertEqual(found[4], "NCCL")
 
-    def test_rules_of_ones_own_are_asked_first_in_the_order_of_the_files(self):
+    def test_the_users_rules_come_first_in_the_order_of_the_files(self):
         mine = self.rules("own \"The Engine\" library libengine*\nown Loader file train.py\n")
         shown = sites(self.story, "--owners", mine)
         self.assertEqual(shown["cuda", 3], "The Engine")

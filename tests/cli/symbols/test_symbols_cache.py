@@ -190,7 +190,7 @@ class Cache(unittest.TestCase):
             self.assertEqual(self.tell(), plain)
             self.assertEqual(self.kept(), {name: good})
 
-    def test_what_is_asked_later_is_added(self):
+    def test_the_cache_adds_later_answers(self):
         half = recording("half.gmt.gz", symbols.PROGRAM, self.identity, self.where[::2])
         self.assertEqual(self.tell(snapshot=half), self.plain(snapshot=half))
         ((name, first),) = self.kept().items()
@@ -217,7 +217,7 @@ class Cache(unittest.TestCase):
         os.unlink(target)
         self.assertEqual(self.tell("report", "--json", option, snapshot=snapshot), bare)
 
-    def test_another_reader_asks_anew(self):
+    def test_another_reader_does_not_use_the_cache(self):
         other = cli.place("other-reader")
         self.tell()
         before = self.kept()
@@ -232,7 +232,7 @@ class Cache(unittest.TestCase):
         self.assertEqual(len(self.kept()), 2)
         self.assertLessEqual(before.items(), self.kept().items())
 
-    def test_where_there_is_no_place_for_it_nobody_is_told(self):
+    def test_without_a_place_for_the_cache_the_report_is_the_same(self):
         plain = self.plain()
         closed = cli.place("no-folder")
         with open(closed, "w", encoding="utf-8"):
@@ -250,7 +250,7 @@ class Cache(unittest.TestCase):
         self.assertFalse(os.path.exists(self.home) or os.path.exists(os.path.join(cli.FOLDER, "relative")))
 
     @unittest.skipIf(os.geteuid(), "only root can be in another's home")
-    def test_in_anothers_home_nothing_is_made(self):
+    def test_the_reader_makes_no_cache_in_another_users_home(self):
         folders = [".cache", ".cache/gpumemtrace", ".cache/gpumemtrace/symbols"]
         for made in (folders[:count] for count in range(4)):
             home = cli.place(f"another-{len(made)}")
@@ -267,7 +267,7 @@ class Cache(unittest.TestCase):
                 made,
             )
 
-    def test_without_xdg_it_lies_below_home(self):
+    def test_without_xdg_the_cache_is_below_home(self):
         self.tell(environment={"XDG_CACHE_HOME": "", "HOME": cli.FOLDER})
         self.folder = os.path.join(cli.FOLDER, ".cache", "gpumemtrace", "symbols")
         self.assertEqual(len(self.kept()), 1)
@@ -291,7 +291,7 @@ class Cache(unittest.TestCase):
         lie[8:16] = hash_of(bytes(lie[16:])).to_bytes(8, "little")
         return name, good, bytes(lie)
 
-    def test_what_others_may_have_written_is_not_believed(self):
+    def test_the_reader_ignores_a_cache_that_others_may_have_written(self):
         """The reader uses a forged file that only the user can have written. Each refusal is about who could write."""
         plain = self.plain()
         name, good, lie = self.poisoned()

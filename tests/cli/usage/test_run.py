@@ -133,7 +133,7 @@ class Run(unittest.TestCase):
         with open(told, encoding="utf-8") as file:
             self.assertEqual(file.read(), """depth=9:stacks=python:free_stacks=on:output='a'':'"'"'b''"''.''g''z'""")
 
-    def test_what_is_given_again_takes_the_place_of_what_the_environment_says(self):
+    def test_an_option_of_run_replaces_the_same_option_of_the_environment(self):
         told = os.path.join(self.folder, "told")
         for before, expected in (
             ("depth=9:stacks=all", "stacks=all:depth=4"),
@@ -249,7 +249,7 @@ class Run(unittest.TestCase):
         os.close(secondary)
         self.assertEqual(out, "1\n")
 
-    def test_what_the_caller_ignores_stays_ignored(self):
+    def test_the_program_ignores_the_signals_that_the_caller_ignores(self):
         script = "trap '' HUP; exec \"$0\" run -q -- sh -c 'kill -HUP $$; echo alive'"
         done = subprocess.run(
             ["sh", "-c", script, self.program],

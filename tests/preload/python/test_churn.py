@@ -23,7 +23,7 @@ class Full(unittest.TestCase):
         self.assertNotEqual(other.held.test_capture(DEPTH, None, ctypes.byref(lost)), 0)
         self.assertEqual(lost.value, 0)
 
-    def test_a_new_depot_gets_all_names_anew(self):
+    def test_a_new_depot_gets_all_names_again(self):
         other = capturing.Capture(os.environ["GMT_TEST_CAPTURE"])
         other.init()
 

@@ -364,7 +364,7 @@ class Depth(unittest.TestCase):
             self.assertFalse(truncated)
             self.assertEqual(None in frames, cut)
 
-    def test_nothing_is_asked_for(self):
+    def test_a_depth_of_zero_gives_no_stack(self):
         self.assertEqual(take(0), 0)
 
     def deep(self, recursion, work):
@@ -395,7 +395,7 @@ class Depth(unittest.TestCase):
             self.assertGreater(len(theirs), 10000)
             self.check_both_ends(number, theirs, depth)
 
-    def test_the_outer_end_is_told_anew_when_the_same_recursion_is_begun_elsewhere(self):
+    def test_the_same_recursion_from_another_place_has_another_outer_end(self):
         def outer(first):
             if first:
                 number, theirs = self.dive(500, 40)
@@ -450,7 +450,7 @@ class Depth(unittest.TestCase):
         number, theirs = self.deep(2000, lambda: turn(300))
         self.check_both_ends(number, theirs, 100)
 
-    def test_what_is_farther_away_than_is_looked_is_missing_at_the_outer_end(self):
+    def test_a_stack_beyond_the_walks_limit_lacks_its_outer_end(self):
         def down(left):
             if left:
                 return down(left - 1)
