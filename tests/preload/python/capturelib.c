@@ -158,7 +158,7 @@ static uint32_t count_runs(void)
 }
 
 /*
- * Returns whether the interpreter's loop is one symbol. Compilers may split the loop, and a
+ * Returns whether the interpreter's loop is in one piece. Compilers may split the loop, and a
  * stripped interpreter does not name the other parts.
  */
 int test_has_whole_loop(void)
@@ -191,7 +191,7 @@ uint32_t test_take(void)
 	return gmt_python_capture(depot, 1024, trace_of_thread(), &is_lost);
 }
 
-/* Measures what a call of this library costs without a capture. */
+/* Does nothing: shows what a call of this library costs without a capture. */
 uint32_t test_take_nothing(void)
 {
 	return 0;

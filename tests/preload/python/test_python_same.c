@@ -18,9 +18,8 @@ enum { SLOTS = 16, CODES = 3, ROUNDS = 100000, DEATHS = 7 };
 static struct code {
 	uint64_t header, type, file;
 	uint32_t stamp;
-	_Alignas(16) uint32_t
-		set_up; /* instructions before a frame is complete; 16 bytes before the first instruction, in all versions */
-	_Alignas(16) char bytecode[16];
+	_Alignas(16) uint32_t set_up; /* instructions before a frame is complete */
+	_Alignas(16) char bytecode[16]; /* 16 bytes after `set_up`, in all versions */
 } codes[CODES];
 
 static struct frame {

@@ -98,9 +98,7 @@ __attribute__((noinline)) static int descend(void *where)
 		left--;
 		walked(descend);
 	} else {
-		/*
-		 * One call site for all rounds. `volatile` keeps the compiler from peeling the first round.
-		 */
+		/* At least two rounds have one call site, even if the compiler peels the first. */
 		for (volatile int again = 0; again < 3; again++)
 			look();
 	}
