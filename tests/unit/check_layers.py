@@ -138,7 +138,7 @@ def objects_of(root, build):
 
 
 def program_of(path):
-    """Returns the program of a file, whose files see each other's functions. The recorder too contains parts of src/."""
+    """Returns a file's program, whose files see each other's functions. The recorder contains parts of src/ too."""
     return path.parts[0] if path.parts[0] in ("preload", "simcuda") else "program"
 
 
