@@ -169,7 +169,7 @@ static void the_management_library_tells_the_processes_apart(void **state)
 	assert_int_equal(processes[1].id, getpid());
 	assert_int_equal(processes[1].used_bytes, CONTEXT_BYTES + MIB);
 
-	/* As in a container with its own process ids. */
+	/* Simulates a container with its own process ids. */
 	setenv("SIMCUDA_PROCESS_ID", "4000001", 1);
 	assert_int_equal(nvmlDeviceGetComputeRunningProcesses_v3(device, &count, newer), NVML_SUCCESS);
 	assert_int_equal(count, 2);

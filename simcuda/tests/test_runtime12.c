@@ -14,7 +14,7 @@
 
 enum { UNTOUCHED = 0xAA, GUARD_BYTES = 128, ON_DEVICE = 2, MANAGED = 3, BYTES = 100 };
 
-/* As in the headers of CUDA 12. */
+/* The same structure as in the headers of CUDA 12. */
 struct cudaPointerAttributes {
 	int type, device;
 	void *devicePointer, *hostPointer;

@@ -3,7 +3,7 @@
 #define SIMCUDA_TESTS_TESTING_H
 
 /*
- * What every test of the simulated device includes first: cmocka, and the old and new forms of the
+ * Each test of the simulated device includes this first: cmocka, and the old and new forms of the
  * API.
  */
 

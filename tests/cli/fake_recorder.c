@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stands for libgpumemtrace.so in tests of `gpumemtrace run`: says that it was loaded, and with
- * which options, when the program asks for it in FAKE_RECORDER.
+ * Replaces libgpumemtrace.so in tests of `gpumemtrace run`. It writes the options that it was
+ * loaded with to the file that FAKE_RECORDER names.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -26,7 +26,7 @@ def event(stamp, address, size, **more):
 
 
 def write_story(path):
-    """A small training run with what a report can show: both layers, pinned memory, a refused request."""
+    """Writes a small training that fills each part of a report: both layers, pinned memory, a refused request."""
     files = {
         1: "/home/me/train.py",
         2: "/home/me/model.py",

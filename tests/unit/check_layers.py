@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 """check_layers.py SOURCE_ROOT BUILD_ROOT: names each include and each call that goes against the order of the rooms.
 
-The includes are read from the sources. The calls are read from the object files (nm): what one file uses and
-another defines. Files of the recorder, of the program and of the simulated device that call each other in a circle
-are named too.
+Reads the includes from the sources, and the calls from the object files (nm): names that one file uses and another
+defines. Also names files of the recorder, of the program and of the simulated device that call each other in a circle.
 """
 
 import collections
@@ -99,13 +98,13 @@ FOREIGN = {
 
 
 def room_of(path):
-    """The room of a file: its folder, without `src/` or `preload/`."""
+    """Returns the room of a file: its folder, without `src/` or `preload/`."""
     folder = path.parent.as_posix()
     return folder.removeprefix("src/").removeprefix("preload/")
 
 
 def allowed_of(path):
-    """The rooms that a file may use."""
+    """Returns the rooms that a file may use."""
     room = room_of(path)
     if path.parts[0] == "preload":
         return ORDER[: ORDER.index(LAST_OF_RECORDER) + 1] + RECORDER[: RECORDER.index(room) + 1]
@@ -124,7 +123,7 @@ def breaches_of(path, text):
 
 
 def objects_of(root, build):
-    """The object file of each C source of the product that was built."""
+    """Yields the object file of each C source of the product that was built."""
     for folder, _, names in os.walk(build):
         relative = pathlib.Path(folder).relative_to(build)
         if not relative.name.endswith(".p") or relative.parts[0] not in ("src", "preload", "tools", "simcuda"):
@@ -139,12 +138,12 @@ def objects_of(root, build):
 
 
 def program_of(path):
-    """The files of a program see each other's functions. The recorder and the program both contain parts of src/."""
+    """Returns a file's program, whose files see each other's functions. The recorder contains parts of src/ too."""
     return path.parts[0] if path.parts[0] in ("preload", "simcuda") else "program"
 
 
 def uses_of(objects):
-    """For each pair of files: the names that the first one uses and the second one defines."""
+    """Returns, for each pair of files, the names that the first file uses and the second file defines."""
     owners, wanted = {}, collections.defaultdict(set)
     for path, file in objects.items():
         for line in subprocess.run(["nm", str(file)], capture_output=True, text=True, check=True).stdout.splitlines():
@@ -169,7 +168,7 @@ def uses_of(objects):
 
 
 def circles_of(uses):
-    """The groups of files that use each other in a circle (Tarjan's strongly connected components)."""
+    """Returns the groups of files that use each other in a circle (Tarjan's strongly connected components)."""
     calls, order, low, stack, circles = collections.defaultdict(set), {}, {}, [], []
     for user, owner in uses:
         calls[user].add(owner)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads JUnit XML and SARIF with the parsers of others, in the environment that has them (scripts/setup).
+"""Reads JUnit XML and SARIF with other projects' parsers, in the environment that has them (scripts/setup).
 
 usage: read_forms.py junit|sarif FILE    prints what the parser found, as JSON
 """

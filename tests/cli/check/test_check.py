@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""check: each rule fails when it is broken and passes when it is not, names the place, and exits with the documented code."""
+"""check: a rule fails only when it is broken. It names the place, and check exits with the documented code."""
 
 import json
 import os
@@ -18,7 +18,7 @@ def check(*arguments, **more):
 
 
 def verdict(*arguments):
-    """The JSON, whose verdict agrees with the exit code."""
+    """Returns check's JSON. Checks that its verdict agrees with the exit code."""
     done = check("--json", *arguments)
     assert done.returncode in (0, 1, 4), done.stderr
     answer = json.loads(done.stdout)
@@ -28,7 +28,7 @@ def verdict(*arguments):
 
 
 def failed(*arguments):
-    """The rules that fail, as (id, layer, device)."""
+    """Returns the rules that fail, as (id, layer, device)."""
     return [
         (row["rule"], row["layer"], row["device"]) for row in verdict(*arguments)["checks"] if row["state"] == "failed"
     ]
@@ -161,7 +161,7 @@ class Rules(unittest.TestCase):
             rows = failed(f"--max-peak={limit}", path)
             self.assertEqual(len(rows) if isinstance(expected, int) else rows, expected, limit)
 
-    def test_a_failed_peak_says_who_held_it(self):
+    def test_a_failed_peak_names_the_lines_that_held_it(self):
         text = check("--max-peak=4MiB", self.good).stdout
         self.assertIn("peak 5.00 MiB, 4.00 MiB allowed, at ", text)
         self.assertIn("4.00 MiB (80.0 %) held by train.py:5 in build", text)
@@ -170,7 +170,7 @@ class Rules(unittest.TestCase):
         story = Story()
         story.alloc(2 * MiB, "/home/me/a.py:1 in f", reserved_bytes=3 * MiB)
         story.free(story.alloc(2 * MiB, "/home/me/a.py:2 in f", reserved_bytes=2 * MiB))
-        # More is reserved later, when less is allocated: that is the cache's affair.
+        # The cache reserves more memory later, when the program allocates less. This is not fragmentation.
         story.alloc(512, "/home/me/a.py:3 in f", reserved_bytes=8 * MiB)
         path = story.write("fragmented.gmt.gz")
         self.assertEqual(failed("--max-fragmentation=1.25", path), [])
@@ -249,7 +249,7 @@ class Steps(unittest.TestCase):
 
     def test_strict_fails_where_growth_was_not_judged(self):
         self.assertEqual(check("--strict", self.stepless).returncode, 4)
-        # Who does not ask for growth misses nothing.
+        # A user who does not ask for growth does not miss it.
         done = check("--strict", "--definition=exit", self.stepless)
         self.assertEqual(done.returncode, 0)
         self.assertRegex(done.stdout, r"^PASSED: ")
@@ -305,7 +305,7 @@ class Ranks(unittest.TestCase):
 
 
 class Run(unittest.TestCase):
-    """`run --check`; the program that is run brings recordings that are already made, and no recorder."""
+    """`run --check`. The program brings finished recordings, and the recorder is a fake."""
 
     @classmethod
     def setUpClass(cls):

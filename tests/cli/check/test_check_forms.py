@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""check: the forms that CI systems read: JUnit XML, SARIF, GitHub annotations and summaries, JSON; also with hostile names."""
+"""check: the forms for CI systems: JUnit XML, SARIF, GitHub annotations and summaries, JSON. Names may be hostile."""
 
 import functools
 import json
@@ -21,7 +21,7 @@ def check(*arguments, environment=None):
 
 @functools.lru_cache(None)
 def parsers():
-    """A Python that has the parsers; None: none has."""
+    """Returns a Python that has the parsers, or None."""
     setup = os.path.join(cli.SOURCE, "scripts", "setup", "python")
     done = subprocess.run([setup, "--if-ready"], capture_output=True, text=True)
     python = done.stdout.splitlines()[-1] if done.returncode == 0 else None
@@ -39,7 +39,7 @@ def parse(kind, path):
 
 
 def sources(name):
-    """A git repository with a program in a folder of it."""
+    """Makes a git repository with a program in a folder."""
     root = cli.place(name)
     os.makedirs(os.path.join(root, ".git"))
     os.makedirs(os.path.join(root, "my app"))
@@ -83,7 +83,7 @@ class Forms(unittest.TestCase):
         self.assertEqual(cases["GMT003 peak: torch on GPU 0, forms.gmt.gz"][0][0], "Skipped")
 
     def test_junit_keeps_to_what_jenkins_allows(self):
-        """The elements, attributes and children that its xUnit plugin's schema (junit-10) has."""
+        """Jenkins' xUnit plugin allows only the elements, attributes and children of its schema (junit-10)."""
         allowed = {
             "testsuites": ({"name", "tests", "failures", "errors", "time"}, {"testsuite"}),
             "testsuite": (
@@ -193,7 +193,7 @@ class Forms(unittest.TestCase):
         )
         self.assertIn("%0Aover 16 steps; nearly every step added bytes that stay; confidence ", growth)
 
-    def test_nothing_is_said_to_github_elsewhere(self):
+    def test_check_prints_no_annotations_outside_of_github(self):
         self.assertNotIn("::error", check(self.path).stderr)
         self.assertNotIn("::error", check(self.path, environment={"GITHUB_ACTIONS": "false"}).stderr)
 
@@ -235,7 +235,7 @@ class Forms(unittest.TestCase):
             if isinstance(value, dict):
                 for key, inner in value.items():
                     yield key
-                    # Frames are explained with the report's JSON.
+                    # The page about the report's JSON explains frames.
                     yield from () if key == "stack" else keys(inner)
             elif isinstance(value, list):
                 for inner in value:

@@ -110,7 +110,7 @@ class Baseline(unittest.TestCase):
         self.assertEqual("failed" in states, bool(found))
         return found, answer
 
-    def test_it_is_a_short_sorted_text_without_lines_and_addresses(self):
+    def test_a_baseline_is_a_short_sorted_text_without_lines_and_addresses(self):
         with open(self.path) as file:
             lines = file.read().splitlines()
         self.assertEqual(lines[0], "gpumemtrace-baseline 1 names 1")

@@ -35,7 +35,7 @@ class Dump(unittest.TestCase):
     def within(self, start, until):
         return [line for line, time in zip(self.whole, self.times) if time is None or start <= time <= until]
 
-    def test_a_stretch_of_time_has_all_that_was_in_it_and_nothing_else(self):
+    def test_a_time_range_shows_exactly_its_rows(self):
         exact = sorted(time for time in self.times if time)[len(self.times) // 3]
         seen = set()
         for start, until in (
@@ -60,13 +60,13 @@ class Dump(unittest.TestCase):
             [line for line in self.within(0, exact) if '"record":"event"' in line],
         )
 
-    def test_moments_may_be_of_the_unix_epoch(self):
+    def test_a_time_range_may_count_from_the_unix_epoch(self):
         start = next(row["start_time_ns"] for row in self.rows if row["record"] == "process")
         middle = self.end // 2
         self.assertEqual(lines(self.path, f"--from={start + middle}"), lines(self.path, f"--from={middle}"))
         self.assertLess(len(lines(self.path, f"--from={start + middle}")), len(self.whole))
 
-    def test_a_device_has_its_rows_and_what_names_no_device(self):
+    def test_a_device_shows_its_rows_and_the_rows_without_a_device(self):
         for device in range(3):
             expected = [line for line, row in zip(self.whole, self.rows) if row.get("device", -2) in (device, -2)]
             self.assertEqual(lines(self.path, f"--device={device}"), expected)
@@ -76,7 +76,10 @@ class Dump(unittest.TestCase):
         self.assertEqual(both, [line for line in lines(self.path, f"--until={self.end // 2}") if line in first])
 
     def write(self, name, *blocks, cut=0):
-        """Clocks by which a tick is a nanosecond, then the blocks."""
+        """Writes a recording of `blocks` with clocks that make a tick a nanosecond, and returns its path.
+
+        `cut` removes so many bytes from the end of the decompressed content.
+        """
         path = cli.place(name)
         w.write(
             path,
@@ -101,8 +104,8 @@ class Dump(unittest.TestCase):
             *({**w.EVENT, "stamp": stamp, "address": stamp, "size_bytes": 1, "device": device} for stamp in stamps),
         )
 
-    def test_what_is_left_out_is_not_decoded(self):
-        # Right in its stamps; behind them stand columns that are none.
+    def test_dump_does_not_decode_blocks_outside_the_time_range(self):
+        # The block's stamps are valid. The columns after them are not.
         stamps = w.column("D", [5000, 6000])
         broken = w.frame(w.NUMBERS["event"], 2, stamps + b"\x7f")
         path = self.write("broken.gmt.gz", self.events(1000, 2000), broken, self.events(8000))
@@ -111,7 +114,7 @@ class Dump(unittest.TestCase):
         done = cli.run("dump", "--from=6000", "--record=event", path)
         self.assertIn("cannot be decoded", done.stderr)
 
-    def test_stamps_in_any_order_and_at_the_ends_of_their_numbers_are_found(self):
+    def test_dump_finds_unsorted_stamps_and_the_smallest_and_largest_stamps(self):
         path = self.write("odd.gmt.gz", self.events(7000, 10, 3000), self.events(2**64 - 1), self.events(0, device=-1))
         for arguments, stamps in (
             (["--from=2000", "--until=4000"], [3000]),
@@ -125,7 +128,7 @@ class Dump(unittest.TestCase):
                 [json.loads(line)["stamp"] for line in lines(path, "--record=event", *arguments)], stamps, arguments
             )
 
-    def test_a_file_that_is_cut_is_shown_as_far_as_it_goes(self):
+    def test_dump_shows_a_cut_file_up_to_the_cut(self):
         path = self.write("cut.gmt.gz", self.events(1000), self.events(2000), self.events(3000), cut=5)
         done = cli.run("dump", "--strict", "--record=event", "--json", "--from=1500", path)
         self.assertEqual(
@@ -133,7 +136,7 @@ class Dump(unittest.TestCase):
         )
         self.assertIn("it ends in the middle", done.stderr)
 
-    def test_what_cannot_be_read_twice_is_refused(self):
+    def test_a_time_range_refuses_a_pipe(self):
         pipe = cli.place("pipe")
         os.mkfifo(pipe)
         done = cli.run("dump", "--from=1", pipe)
@@ -142,12 +145,12 @@ class Dump(unittest.TestCase):
         for path in (cli.place("nothing"), cli.FOLDER):
             self.assertEqual(cli.run("dump", "--until=1", path).returncode, cli.run("dump", path).returncode)
 
-    def test_a_pipe_is_opened_once(self):
+    def test_dump_opens_a_pipe_once(self):
         pipe = cli.place("once")
         os.mkfifo(pipe)
         for _ in range(5):
             with subprocess.Popen(["cp", self.path, pipe]) as writer:
-                # Who opens it lets the writer go on, and who closes it ends the writer.
+                # The writer goes on when a reader opens the pipe, and ends when the reader closes it.
                 tasks.wait_until(lambda: tasks.sleeps(writer.pid, writer.pid), "a writer that waits for a reader")
                 self.assertEqual(lines(pipe), self.whole)
             self.assertEqual(writer.returncode, 0)

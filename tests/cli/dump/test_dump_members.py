@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`dump` skips members of a file by their description, and shows the same as with --strict, which reads all members."""
+"""`dump` skips members of a file by their descriptions. It shows the same as --strict, which reads all members."""
 
 import itertools
 import random
@@ -14,7 +14,7 @@ import write_snapshot as w
 from definitions import MarkKind, MarkSource
 
 MEMBERS = 12
-SPAN = 10**11  # ticks of a member, each some nanoseconds: more than a second
+SPAN = 10**11  # ticks in a member; a tick is about a nanosecond, so a member lasts more than a second
 EPOCH = 10**18
 
 
@@ -24,7 +24,7 @@ def lines(path, *arguments):
 
 
 def clock(at):
-    """Of no even rate: a moment is told right only by the two clocks around it."""
+    """Returns a clock block. The clock's rate varies, so only the two clocks around a stamp give its exact time."""
     monotonic_ns = at + at // 7 + (3 * at // SPAN) ** 2 % 7 * 10**8
     return w.block("clock", {"stamp": at, "monotonic_ns": monotonic_ns, "realtime_ns": EPOCH + at})
 
@@ -34,7 +34,7 @@ def event(stamp, device):
 
 
 def group(index, has_clocks=True):
-    """What a recorder writes in a while; some events are late, some members have kinds that others have not."""
+    """Returns the blocks of one member. Member 7 has a late event. Only some members have marks or names."""
     draw = random.Random(index)
     start = index * SPAN
     stamps = [start + draw.randrange(SPAN) for _ in range(20)] + ([start - SPAN * 2] if index == 7 else [])
@@ -62,7 +62,7 @@ class DumpMembers(unittest.TestCase):
         self.assertEqual(lines(path, *arguments), (0, whole, ""), arguments)
         return len(whole)
 
-    def test_a_stretch_of_time_is_the_same_with_and_without_the_rest(self):
+    def test_a_time_range_shows_the_same_rows_as_with_strict(self):
         ends = [
             None,
             0,
@@ -96,17 +96,17 @@ class DumpMembers(unittest.TestCase):
             time = clock.time_ns(row["stamp"])
             self.assertGreaterEqual(self.check(path, f"--from={time}", f"--until={time}", "--record=event"), 1)
 
-    def test_a_moment_is_told_by_the_clocks_around_it(self):
+    def test_the_two_clocks_around_an_event_give_its_time(self):
         self.check_moments(self.path)
 
-    def test_a_device_is_the_same_with_and_without_the_rest(self):
+    def test_a_device_shows_the_same_rows_as_with_strict(self):
         counts = [
             self.check(self.path, f"--device={device}", "--record=event") for device in (0, 1, 2, 3, 62, 70000, 2**40)
         ]
         self.assertGreater(len(set(counts)), 2)
         self.check(self.path, "--device=1", f"--until={SPAN * 4}", "--record=event", "--record=name")
 
-    def test_a_stretch_when_nothing_was_recorded_is_told_by_the_clocks_around_it(self):
+    def test_the_two_clocks_around_a_gap_give_the_times_in_it(self):
         path = cli.place("gap.gmt.gz")
         members.write(path, *(group(index) for index in (0, 1, 2, 3, 30, 31, 32, 33)))
         for start in range(SPAN * 4, SPAN * 40, SPAN * 3):
@@ -115,14 +115,14 @@ class DumpMembers(unittest.TestCase):
             self.check(path, f"--until={start}", "--record=event")
         self.check_moments(path)
 
-    def test_a_moment_is_told_by_the_clocks_around_it_where_many_members_have_none(self):
+    def test_the_two_clocks_around_an_event_give_its_time_when_many_members_have_no_clocks(self):
         path = cli.place("few-clocks.gmt.gz")
-        # More than the rows of one round: the writer ends members in the middle of it. The first has one clock.
+        # Only every fourth member has later clocks. The first member has one clock.
         members.write(path, *(group(index, has_clocks=index % 4 == 3) for index in range(MEMBERS)))
         self.check_moments(path)
 
     def damage(self, name, number):
-        """In the middle of what is compressed in that member."""
+        """Writes a copy of the file with damage in the compressed data of member `number`, and returns its path."""
         path = cli.place(name)
         with open(self.path, "rb") as file:
             parts = [part for part, _content in members.split(file.read())]
@@ -136,7 +136,7 @@ class DumpMembers(unittest.TestCase):
             file.write(b"".join(parts))
         return path
 
-    def test_what_is_left_out_is_not_decompressed(self):
+    def test_dump_does_not_decompress_members_outside_the_time_range(self):
         path = self.damage("damaged.gmt.gz", 3)
         wanted = ("--record=event", f"--from={SPAN * 10}", f"--until={SPAN * 11}")
         self.assertEqual(lines(path, *wanted), lines(self.path, *wanted))
@@ -145,11 +145,11 @@ class DumpMembers(unittest.TestCase):
         code, _rows, said = lines(path, "--strict", *wanted)
         self.assertEqual(code, 4)
         self.assertIn("damaged", said)
-        # What is wanted from there is missed.
+        # A time range inside the damaged member reports the damage.
         self.assertIn("damaged", lines(path, "--record=event", f"--from={SPAN * 7 // 2}", f"--until={SPAN * 4}")[2])
 
-    def test_a_description_of_another_member_is_not_believed(self):
-        # As after a fold: what was in front has become something else, here of the same length.
+    def test_dump_ignores_a_description_of_another_member(self):
+        # A fold rewrites the member in front of a description. Here both versions have the same length.
         head = members.member(w.header() + b"".join(self.groups[0]))
         first, second = (members.member(w.block("event", event(5, device)), level=0) for device in (0, 2))
         self.assertEqual((len(first), first[-4:]), (len(second), second[-4:]))
@@ -161,7 +161,7 @@ class DumpMembers(unittest.TestCase):
                 file.write(head + middle + behind)
             self.assertEqual(self.check(path, "--device=2", "--record=event"), count)
 
-    def test_descriptions_that_lie_about_where_members_are_are_not_followed(self):
+    def test_dump_does_not_follow_descriptions_with_wrong_member_sizes(self):
         for size in (0, 1, 17, 10**6, 2**64 - 1):
             path = cli.place("lie.gmt.gz")
             one = members.member(w.header() + b"".join(self.groups[0]))
@@ -171,13 +171,13 @@ class DumpMembers(unittest.TestCase):
                 file.write(one + two)
             self.check(path, "--record=event", f"--from={SPAN * 12}")
 
-    def test_bytes_that_look_like_a_description_are_none(self):
+    def test_dump_ignores_content_that_looks_like_a_description(self):
         path = cli.place("looks.gmt.gz")
         looks = members.FIXED + bytes((4, 3)) + struct.pack("<H", 76) + members.NAME + bytes(72)
         noise = [w.block("note", {"text": looks * 3 + random.Random(1).randbytes(300)})]
         w.write(path, *self.groups[0], *noise, *self.groups[1])
         self.check(path, "--record=event", f"--from={SPAN}")
-        # Stored as it stands, and right behind what could be a trailer.
+        # The bytes stand uncompressed, directly after the last member's trailer.
         with open(path, "ab") as file:
             file.write(looks)
         self.assertEqual(lines(path, "--record=sync")[1], lines(self.path, "--record=sync")[1][:2])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The document of the format, the tables in C and the independent reader agree."""
+"""The page about the format, the tables in C and the independent reader agree."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def lines(*parts):
 
 
 def definition():
-    """records.def as read_snapshot has it."""
+    """Returns the records of records.def in the form of read_snapshot."""
     text = lines("src", "format", "records.def")
     records = {}
     for number, name in re.findall(r"^GMT_RECORD\((\d+), (\w+),", text, re.M):
@@ -41,7 +41,7 @@ def definition():
 
 
 def document():
-    """The tables of docs/internals/snapshot-format.md, likewise."""
+    """Returns the tables of docs/internals/snapshot-format.md in the form of read_snapshot."""
     records = {}
     for part in re.split(r"^### ", lines("docs", "internals", "snapshot-format.md"), flags=re.M)[1:]:
         number, name = re.match(r"(\d+) `(\w+)`", part).groups()
@@ -95,7 +95,7 @@ class Format(unittest.TestCase):
                 json.dump(report, file, indent=1)
         with open(golden, encoding="utf-8") as file:
             expected = json.load(file)
-        # New keys may come; those that were there keep their values.
+        # New keys may come. Old keys keep their values.
         self.assertEqual(only_keys_of(report, expected), expected)
 
     def test_dump_of_odd_text_is_one_line_in_both_forms(self):
@@ -115,7 +115,7 @@ class Format(unittest.TestCase):
             file.write(w.gzip.compress(w.end(0)))
         self.assertTrue(cli.report(path)["complete"])
 
-    def test_what_a_newer_minor_version_adds_is_passed_over(self):
+    def test_the_reader_skips_additions_of_a_newer_minor_version(self):
         path = cli.place("newer.gmt.gz")
         row = {
             "stamp": 5,

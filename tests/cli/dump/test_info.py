@@ -13,7 +13,7 @@ TICKS_PER_NS = 3
 
 
 def recorded(*overheads, events=1000):
-    """With a clock of three ticks in a nanosecond."""
+    """Writes a recording whose clock has three ticks in a nanosecond."""
     path = cli.place("overhead.gmt.gz")
     w.write(
         path,

@@ -21,17 +21,17 @@ def write_bytes(name, data):
 
 
 def small_snapshot():
-    """All kinds of records, some hundred bytes, in several blocks of events."""
+    """Returns a recording of some hundred bytes that has all kinds of records and several blocks of events."""
     with open(cli.make("small.gmt.gz", events=24, threads=2, sites=2, devices=1, depth=2, live=6), "rb") as file:
         return file.read()
 
 
 def numbers(text):
-    """What a report says, without what speaks of its completeness."""
+    """Returns a report's numbers without the keys about its completeness."""
     report = json.loads(text)
     kept = {key: report[key] for key in ("devices", "host", "sites", "refused")}
     for site in kept["sites"]:
-        # A frame or module may be defined behind the cut; the stack is then named as unknown.
+        # A frame or module may be defined behind the cut. The report then calls the stack unknown.
         del site["stack"], site["own_frame"]
     return kept
 
@@ -115,9 +115,9 @@ class BadInput(unittest.TestCase):
             self.check_damaged(cli.run("report", "--json", write_bytes("tail", data + tail)), "events before that")
 
     def flood(self):
-        """4 MB whose 280 million rows of events, each whole, are 4.3 GB, and more as a snapshot in memory."""
+        """Writes a file of 4 MB whose 280 million valid rows of events are 4.3 GB, and more as a snapshot in memory."""
         path, rows, number = cli.place("flood.gmt.gz"), 1 << 16, w.NUMBERS["event"]
-        # Blocks of the driver's that follow each other.
+        # Each row is a new block of the driver.
         cells = {"kind": b"\1", "layer": b"\1", "space": b"\1", "address": b"\2", "size_bytes": b"\1"}
         block = w.frame(
             number,
@@ -164,7 +164,7 @@ class BadInput(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, "", 1), given)
 
     def prefixes(self):
-        """The numbers of a report up to each block of the small snapshot."""
+        """Returns the numbers of the reports on the first blocks of the small snapshot, for every count of blocks."""
         content = gzip.decompress(small_snapshot())
         at, known, complete = 20, [], None
         while at < len(content):
@@ -177,7 +177,7 @@ class BadInput(unittest.TestCase):
         return known, complete
 
     def check_variants(self, variants):
-        """Each must be refused, or be a prefix with a warning, or the same report."""
+        """Checks that each variant is refused, or reported as a prefix with a warning, or reported without a change."""
         known, complete = self.prefixes()
 
         def judge(item):
@@ -223,7 +223,7 @@ class BadInput(unittest.TestCase):
             for change in (0x01, 0x80, 0xFF)
         )
         self.assertGreater(counts["prefix"], 50)
-        # The time stamp and the operating system in gzip's own header mean nothing.
+        # gzip's own header has bytes without a meaning: the time stamp and the operating system.
         self.assertGreater(counts["same"], 10)
 
     def test_with_any_byte_of_the_content_changed_checksums_find_it(self):
@@ -240,7 +240,7 @@ def event(**changes):
 
 
 class Hostile(unittest.TestCase):
-    """Right checksums, senseless content."""
+    """Valid checksums, senseless content."""
 
     def report(self, *blocks):
         path = cli.place("hostile.gmt.gz")

@@ -19,13 +19,13 @@ from cli import help_options, verbs, verbs_that_read
 from control_page import ANSWERED, ASKED, ControlPage
 from hostile_texts import SafeOutput, make_all
 
-# One text with all kinds of what a terminal must not get; a newline too, which would begin a line of its own.
+# One text with all kinds of bytes that a terminal must not get. A newline is one of them: it would begin a line.
 ODD = b"\x1b[2J\x1b]0;t\x07\x9b31m\xc2\x9b\r\x08\xe2\x80\xae\xe2\x80\xa8\xff\n::error::x ##[error]y"
 STYLES = re.compile(rb"\x1b\[(0|1|2|33)m")
 
 
 def option_words(verb):
-    """For each option of the verb that takes words: all of them."""
+    """Yields each option of the verb that takes words, with each of its words."""
     for name, words in re.findall(r"--([\w-]+)=([\w-]+(?:\|[\w-]+)+)", cli.run(verb, "-h").stdout):
         for word in words.split("|"):
             yield f"--{name}={word}"
@@ -40,7 +40,7 @@ def flags(verb):
     ]
 
 
-# Bytes that went through a safe stream in another process; a line of a signal handler, without a field.
+# These write bytes from a safe stream of another process, or a signal handler's constant line.
 CONSTANT_LINES = ("files_parallel.c", "running.c")
 
 
@@ -104,7 +104,7 @@ class Escapes(SafeOutput):
         self.addCleanup(os.unlink, newer)
         self.assertIn(b"newer recording", self.run_safely("info", self.odd).stderr)
 
-    def test_what_is_run_and_what_doctor_is_asked_of(self):
+    def test_run_and_doctor_print_no_terminal_command(self):
         folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         self.addCleanup(shutil.rmtree, folder)
         program = os.path.join(folder.encode(), ODD.replace(b"/", b""))
@@ -116,7 +116,7 @@ class Escapes(SafeOutput):
             self.run_safely("doctor", "--json", "--", program, ODD)
             if content.startswith(b"#!/bin"):
                 self.run_safely("doctor", "--run", "--", program, ODD)
-            # The others are given to a shell, which shows their names itself.
+            # A shell runs the other programs and prints their names itself.
             if content.startswith(b"#!"):
                 self.run_safely("run", "-o", program + b".gmt.gz", "--", program, ODD)
         for name in (
@@ -134,14 +134,14 @@ class Escapes(SafeOutput):
             done = subprocess.run(
                 [cli.CLI, "doctor"], capture_output=True, env={**cli.PLAIN, name: value}, timeout=120, check=False
             )
-            # The loader itself says what it cannot preload.
+            # The loader itself reports a library that it cannot preload.
             lines = [line for line in done.stderr.split(b"\n") if b"ld.so" not in line and name != "LD_PRELOAD"]
             self.check(done.stdout + b"\n".join(lines))
 
     def test_env_is_read_back_by_a_shell_and_shows_no_command(self):
         folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         self.addCleanup(shutil.rmtree, folder)
-        # Only the recorder's name is looked at.
+        # Only the recorder's name matters.
         shutil.copy(cli.CLI, os.path.join(folder, "gpumemtrace"))
         shutil.copy(
             os.path.join(cli.BUILD, "tests", "cli", "libfake_recorder.so"), os.path.join(folder, "libgpumemtrace.so")
@@ -159,10 +159,10 @@ class Escapes(SafeOutput):
         if not shutil.which("bash"):
             self.skipTest("no bash on this machine")
         read = subprocess.run([b"bash", b"-c", b"printf %s " + text], capture_output=True, check=True).stdout
-        # Each character may stand in quotes of its own.
+        # The shell may quote each character separately.
         self.assertEqual(re.sub(rb"'|\"", b"", read), b"output=/" + ODD.replace(b"\n", b""))
 
-    def test_what_a_running_recorder_says_of_itself(self):
+    def test_a_running_recorder_cannot_command_the_terminal(self):
         runtime = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         self.addCleanup(shutil.rmtree, runtime)
         os.mkdir(os.path.join(runtime, "gpumemtrace"), 0o700)
@@ -180,7 +180,7 @@ class Escapes(SafeOutput):
             file.write(bytes(page) + bytes(4096))
         os.chmod(path, 0o600)
         with open(path, "r+b") as file:
-            # A recorder that lives holds this lock.
+            # A living recorder holds this lock.
             fcntl.fcntl(
                 file,
                 37 if not hasattr(fcntl, "F_OFD_SETLK") else fcntl.F_OFD_SETLK,
@@ -205,7 +205,7 @@ class Escapes(SafeOutput):
         try:
             listed = self.run_safely("ps", environment=environment)
             self.assertEqual(len([line for line in listed.stdout.splitlines() if line.lstrip().startswith(b"7 ")]), 1)
-            # Others may be recorded on this machine meanwhile; each has one line.
+            # This machine may have other recorders at the same time. Each has one line.
             self.assertTrue(all(line.split()[0].isdigit() for line in listed.stdout.splitlines()[1:]), listed.stdout)
             rows = json.loads(self.run_safely("ps", "--json", environment=environment).stdout)
             self.assertTrue([row for row in rows["processes"] if "\x1b[2J" in row["program"]])
@@ -229,8 +229,8 @@ class Escapes(SafeOutput):
         for verb in "report", "info", "leaks", "check", "dump":
             self.run_safely(verb, path)
 
-    def test_no_renderer_writes_to_a_stream_that_is_none_of_ours(self):
-        """Only the safe streams open files of text, and only they write to the standard ones."""
+    def test_no_renderer_opens_its_own_stream(self):
+        """Only the safe streams open text files, and only they write to the standard streams."""
         source = cli.SOURCE
         for folder in ("tools", os.path.join("src", "render"), os.path.join("src", "analysis")):
             for path in cli.sources_below(os.path.join(source, folder)):

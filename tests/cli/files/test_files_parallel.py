@@ -14,7 +14,7 @@ PROCESSORS = sorted(os.sched_getaffinity(0))
 
 
 def run(arguments, processors, **more):
-    """What comes of it when only so many of the processors may be used."""
+    """Runs a verb that may use only so many processors. Returns its exit code, stdout and stderr."""
     done = cli.run(*arguments, preexec_fn=lambda: os.sched_setaffinity(0, PROCESSORS[:processors]), **more)
     return done.returncode, done.stdout, done.stderr
 
@@ -28,7 +28,7 @@ def children_of(pid):
 class Parallel(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        # Of different lengths: the later ones are done first.
+        # The lengths differ, so that later recordings finish first.
         cls.files = [
             cli.make(f"parallel-{number}.gmt.gz", events=events, sites=20 + number, live=100)
             for number, events in enumerate((300_000, 2000, 100_000, 10, 5000))
@@ -39,7 +39,7 @@ class Parallel(unittest.TestCase):
         self.assertEqual(run(arguments, 2, **more), alone)
         return alone
 
-    def test_all_is_told_in_the_order_of_the_command_line(self):
+    def test_recordings_are_reported_in_the_order_of_the_command_line(self):
         for verb in "report", "leaks":
             with self.subTest(verb=verb):
                 code, text, errors = self.check(verb, *self.files)
@@ -50,14 +50,14 @@ class Parallel(unittest.TestCase):
                 self.assertEqual((code, errors), (0, ""))
                 self.assertEqual([listed.count(path) > 0 for path in self.files], [True] * len(self.files))
 
-    def test_what_cannot_be_read_is_said_and_the_others_are_told_of(self):
+    def test_an_unreadable_file_has_an_error_and_the_others_their_reports(self):
         for options in [], ["--json"]:
             code, text, errors = self.check("report", *options, "no-such-file", self.files[3], "another", self.files[1])
             self.assertEqual(code, 3)
             self.assertEqual([line.split(": ")[2] for line in errors.splitlines()], ["no-such-file", "another"])
             self.assertIn(self.files[1], text)
 
-    def test_an_incomplete_one_has_its_exit_code(self):
+    def test_an_incomplete_recording_has_its_exit_code(self):
         cut = cli.place("parallel-cut.gmt.gz")
         with open(self.files[0], "rb") as file, open(cut, "wb") as part:
             part.write(file.read()[:100_000])
@@ -73,7 +73,7 @@ class Parallel(unittest.TestCase):
         code, _, errors = self.check(f"--max-memory={least}MiB", "report", self.files[0], self.files[2])
         self.assertEqual((code, errors), (0, ""))
 
-    def test_one_that_is_killed_is_told_of_all_the_same(self):
+    def test_a_recording_whose_process_was_killed_is_reported_too(self):
         large = cli.make("parallel-large.gmt.gz", events=3_000_000, sites=20, live=100)
         alone = run(["report", large, large], 1)
         program = subprocess.Popen(
@@ -111,7 +111,7 @@ class Parallel(unittest.TestCase):
                 while piece := os.read(ours, 65536):
                     text += piece
             except OSError:
-                pass  # the other end is closed
+                pass  # the reader has closed its end
             os.close(ours)
             self.assertEqual(done.communicate(timeout=120)[1], b"")
             return text

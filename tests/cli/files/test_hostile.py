@@ -115,8 +115,8 @@ class Hostile(SafeOutput):
                 self.assertIn(done.returncode, (0, 1), done.stderr)
                 os.unlink(baseline)
 
-    def test_what_a_shell_is_given_to_type_is_one_command(self):
-        """`next: gpumemtrace report ...` names the file in quotes that it cannot end."""
+    def test_the_next_command_is_one_command_for_a_shell(self):
+        """`next: gpumemtrace report ...` quotes the file's name so that the name cannot end the quotes."""
         path = cli.place("a'; touch pwned; '.gmt.gz")
         with open(self.paths[0], "rb") as one, open(path, "wb") as other:
             other.write(one.read())

@@ -18,7 +18,7 @@ class Newer(unittest.TestCase):
         self.made = cli.make("newer.gmt.gz", events=50)
 
     def add(self, *names):
-        """Each is newer than the one before."""
+        """Adds recordings. Each is newer than the one before."""
         for name in names:
             path = os.path.join(self.folder, name)
             shutil.copy(self.made, path)
@@ -49,14 +49,14 @@ class Newer(unittest.TestCase):
         json.loads(cli.run("report", "--json", os.path.join(self.folder, "train.gmt.gz")).stdout)
         self.assertEqual(self.hints("info", "train.2.gmt.gz", "other.gmt.gz"), [])
 
-    def test_nothing_is_said_where_the_newest_is_read_too(self):
+    def test_there_is_no_note_if_the_verb_also_reads_the_newest_file(self):
         self.add("train.gmt.gz", "train.1.gmt.gz")
         self.assertEqual(self.hints("info", "train.gmt.gz", "train.1.gmt.gz"), [])
         self.assertEqual(self.hints("diff", "train.gmt.gz", "./train.1.gmt.gz"), [])
         os.symlink("train.1.gmt.gz", os.path.join(self.folder, "link"))
         self.assertEqual(self.hints("info", "train.gmt.gz", "link"), [])
 
-    def test_older_ones_and_those_of_other_names_are_none(self):
+    def test_older_files_and_files_of_other_names_are_not_newer(self):
         self.add(
             "train.1.gmt.gz",
             "train.2.gmt.gz",
@@ -69,7 +69,7 @@ class Newer(unittest.TestCase):
         os.mkdir(os.path.join(self.folder, "train.3.gmt.gz"))
         self.assertEqual(self.hints("info", "train.gmt.gz"), [])
 
-    def test_ones_that_were_removed_hide_no_later_one_and_every_suffix_has_numbers(self):
+    def test_removed_files_hide_no_later_file_and_every_suffix_has_numbers(self):
         self.add("train.gmt.gz", "train.5.gmt.gz", "a.gz", "a.1.gz", "b", "b.1")
         self.assertEqual(
             self.hints("info", "train.gmt.gz"),
@@ -82,7 +82,7 @@ class Newer(unittest.TestCase):
         program = os.path.join(self.folder, "gpumemtrace")
         shutil.copy(cli.CLI, program)
         with open(os.path.join(self.folder, "libgpumemtrace.so"), "wb") as file:
-            # Only its name is looked at: the program does not use CUDA.
+            # Only the library's name matters: the program does not use CUDA.
             with open(os.path.join(cli.BUILD, "tests", "cli", "libfake_recorder.so"), "rb") as fake:
                 file.write(fake.read())
         for template, names, more in (

@@ -32,14 +32,14 @@ def write(path, content=OLD):
 
 
 def without_core():
-    """Nor with signals ignored, as nohup and a shell's background jobs leave them to their children."""
+    """Disables core files and restores signals, which nohup and a shell's background jobs ignore for their children."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGABRT, signal.SIGUSR1:
         signal.signal(number, signal.SIG_DFL)
 
 
 def outputs(recording, other, out):
-    """Every option that names an output, as whole commands; `other` is a second recording."""
+    """Returns a command for every option that names an output. `other` is a second recording."""
     return (
         ["report", recording, "-o", out],
         ["report", "--json", recording, "-o", out],
@@ -89,7 +89,7 @@ class Refusals(Case):
                     self.check_refused(arguments)
                     self.assertEqual(read(out), before)
 
-    def test_another_spelling_of_the_name_or_a_link_is_seen_through(self):
+    def test_a_verb_recognizes_the_recording_by_another_spelling_or_a_link(self):
         os.symlink("train.gmt.gz", self.place("link"))
         os.symlink(self.place("link"), self.place("link to link"))
         os.link(self.recording, self.place("hard"))
@@ -110,7 +110,7 @@ class Refusals(Case):
                     self.assertTrue(os.path.samefile(self.recording, self.place("hard")))
                     self.assertTrue(os.path.islink(self.place("link")))
 
-    def test_an_open_descriptor_of_it_is_seen_through(self):
+    def test_a_verb_recognizes_the_recording_by_an_open_descriptor(self):
         for flags in os.O_RDWR, os.O_WRONLY | os.O_APPEND:
             fd = os.open(self.recording, flags)
             self.addCleanup(os.close, fd)
@@ -237,13 +237,13 @@ class Refusals(Case):
 
 
 class Whole(Case):
-    """The old file stands until the new one is whole."""
+    """The old file stays until the new one is complete."""
 
     def setUp(self):
         super().setUp()
         self.out = self.place("out")
 
-    def test_nothing_of_a_command_that_fails_replaces_the_old_file(self):
+    def test_a_command_that_fails_keeps_the_old_file(self):
         bad = write(self.place("bad"), b"no recording")
         for arguments in outputs(bad, self.other, self.out):
             with self.subTest(arguments=arguments):
@@ -259,7 +259,7 @@ class Whole(Case):
         write(self.out)
         story = recording.Story()
         story.alloc(recording.MiB)
-        # A block without a stack has nothing that a suppression could name.
+        # No suppression can name a block without a stack.
         path = story.write("stackless.gmt.gz")
         done = cli.run("check", "--gen-suppressions", "--max-peak=1B", path, "-o", self.out)
         self.assertEqual((done.returncode, read(self.out)), (1, b""), done.stderr)
@@ -286,7 +286,7 @@ class Whole(Case):
                 self.check_nothing_is_left()
 
     def start_and_stop(self, number, *command):
-        """A command that waits for the rest of its recording is stopped by a signal."""
+        """Stops a command by a signal while it waits for the rest of its recording."""
         pipe = self.place("pipe")
         if not os.path.exists(pipe):
             os.mkfifo(pipe)
@@ -299,7 +299,7 @@ class Whole(Case):
             preexec_fn=without_core,
         ) as process:
             with open(pipe, "wb") as file:
-                # The reader has opened the pipe; it opened its output before that.
+                # The reader opens its output before the pipe, which is now open.
                 file.write(self.whole[: len(self.whole) // 2])
                 file.flush()
                 process.send_signal(number)
@@ -404,7 +404,7 @@ class Whole(Case):
 
 
 class Special(Case):
-    """What is no regular file is written to directly."""
+    """A verb writes directly to an output that is not a regular file."""
 
     def expected(self):
         return cli.run("report", self.recording).stdout
@@ -477,7 +477,7 @@ class EveryOutput(unittest.TestCase):
 
     def test_no_source_opens_a_file_for_writing_by_another_way(self):
         tools = os.path.join(cli.SOURCE, "tools")
-        # Bytes of a recording, files in memory, pipes to children, empty files that are removed at once.
+        # These write recordings, files in memory, pipes to children, or empty files that they remove at once.
         others = """output output_temporary complete_recording files_parallel doctor_subprocess
                     replaceable_file_replace run_output running""".split()
         for path in cli.sources_below(tools):

@@ -19,7 +19,7 @@ LEFT_OUT = "is not included, because the analysis exceeded the work limit for a 
 
 
 def many(kind, count, /, **cells):
-    """A block of many rows. A cell is the same in all rows, or a sequence of them."""
+    """Returns a block of many rows. A cell is a value for all rows, or a sequence with a value for each."""
     columns = b""
     for field, encoding, _bits in read_snapshot.RECORDS[w.NUMBERS[kind]][1]:
         cell = cells.get(field, {"S": b"", "L": []}.get(encoding, 0))
@@ -53,7 +53,7 @@ def addresses(count, step=4096):
 
 
 def python_stacks(stacks, depth, name, file):
-    """Stacks of frames that all have the same function."""
+    """Returns stacks whose frames all have the same function."""
     return (
         w.block("code", {"id": 1, "function": name, "file": file}),
         many("frame", depth, id=range(1, depth + 1), code=1, line=range(depth)),
@@ -135,7 +135,7 @@ def nested_phases(count, kind):
 
 
 def bound_in_a_chain(count):
-    """Each imported object is bound to the one before; the end of the first ends all."""
+    """Returns imported objects that are each bound to the one before. The end of the first one ends all."""
     return (
         events(count, 1, layer=Layer.IMPORTED, space=Space.VMM_IMPORTED, address=range(1, count + 1), size_bytes=0),
         events(
@@ -237,7 +237,7 @@ def limit():
 
 class Work(unittest.TestCase):
     def run_limited(self, *arguments):
-        """Output goes to a file: one that is too large ends the program by a signal, as too much work does."""
+        """Runs a verb with limits. Its output is a file: too much output or work ends the verb by a signal."""
         out = cli.place("out")
         with open(out, "wb") as file:
             done = subprocess.run(
@@ -273,7 +273,7 @@ class Work(unittest.TestCase):
         )
 
     def check_all(self, path, *parts):
-        """Each verb within its limits; where one of `parts` is left out, a line says so. Returns the forms that had such a line."""
+        """Checks each verb's limits and the line about omitted `parts`. Returns the forms that printed such a line."""
         said = []
         for form in self.forms(path):
             code, out, errors = self.run_limited(*form)

@@ -36,7 +36,7 @@ class Fold(FoldChecks):
             with self.subTest(settings=settings):
                 self.check_each_cut(cli.make("whole.gmt.gz", **settings))
 
-    def test_so_it_is_for_recordings_of_each_version(self):
+    def test_a_fold_keeps_the_numbers_of_recordings_of_each_version(self):
         for version in "1", "1.1", "1.2":
             with self.subTest(version=version):
                 path = os.path.join(GOLDEN, f"version-{version}.gmt")
@@ -48,11 +48,11 @@ class Fold(FoldChecks):
         self.assertEqual((report["events"]["recorded"], report["complete"]), (606, True))
         self.assertEqual(set(report["anomalies"].values()), {0})
 
-    def test_so_it_is_for_the_programs_own_heaps(self):
+    def test_a_fold_keeps_the_numbers_of_the_programs_own_heaps(self):
         self.check_each_cut(serve().write("heaps.gmt.gz"))
 
     def check_ledger(self, story, name):
-        """The ledger of the fold, which is that of the whole recording."""
+        """Checks that the fold has the ledger of the whole recording, and returns this ledger."""
         path = story.write(f"{name}.gmt.gz")
         folded = fold(path, cli.place(f"{name}-folded.gmt.gz"))
         (full,), (small,) = cli.report(path)["ledger"], cli.report(folded)["ledger"]
@@ -90,7 +90,7 @@ class Fold(FoldChecks):
         all_of_it = fold(twice, cli.place("third.gmt.gz"))
         self.check_same(path, all_of_it)
 
-    def test_what_is_behind_the_cut_stays_as_it_was(self):
+    def test_a_fold_does_not_change_the_events_behind_the_cut(self):
         path = cli.make("behind.gmt.gz", events=12000, threads=3)
         rows = list(read_snapshot.read(fold(path, cli.place("behind-folded.gmt.gz"), "--keep-events=2000")))
         at = next(i for i, row in enumerate(rows) if row["record"] == "fold")
@@ -110,7 +110,7 @@ class Fold(FoldChecks):
         self.assertEqual(len(survivors), rows[at]["survivors"])
         self.assertEqual(rows[at]["events"] + len(behind), 12000)
 
-    def test_it_says_what_was_folded(self):
+    def test_fold_reports_what_it_folded(self):
         path = cli.make("said.gmt.gz", events=5000)
         folded = fold(path, cli.place("said-folded.gmt.gz"))
         said = cli.report(folded)["folded"]
@@ -138,7 +138,7 @@ class Fold(FoldChecks):
         self.assertEqual(full, small)
 
     def test_no_step_or_phase_has_a_part_of_a_peak_that_was_folded(self):
-        """Nobody knows any more which blocks lived then: those that live when the fold ends are others."""
+        """The fold has lost the blocks that lived at a folded peak. The blocks that live at its end are others."""
         path = cli.make("past.gmt.gz", events=8000, steps=40, threads=2, torch=1)
         events = cli.report(path)["events"]["recorded"]
         rows = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Folded refused requests: the counts of failed and of recovered requests stay the same, at whatever moment the fold cuts."""
+"""Folded refused requests: the counts of failed and of recovered requests stay the same, wherever the fold cuts."""
 
 import json
 import unittest
@@ -9,19 +9,19 @@ from oom_story import ALLOC, CUDA, FREE, MIB, REFUSED, Story
 
 
 def story_of_all_outcomes():
-    """Requests that fail, are repeated with success, fail in PyTorch too; each from a line of its own."""
+    """Returns requests that fail, that succeed when repeated, and that fail in PyTorch too. Each has its own line."""
     story = Story()
     for i in range(4):
         block = 0x10000000 * (i + 1)
-        story.add(REFUSED, CUDA, 30 * MIB, frames=4)  # a retry: refused twice, then given
+        story.add(REFUSED, CUDA, 30 * MIB, frames=4)  # a retry: the driver refuses twice, then gives
         story.add(REFUSED, CUDA, 30 * MIB, frames=4)
         story.add(ALLOC, CUDA, 30 * MIB, block, frames=4)
         story.torch(ALLOC, 25 * MIB, block, 30 * MIB, frames=4)
-        story.add(REFUSED, CUDA, 40 * MIB, frames=5)  # reaches the program: PyTorch was refused too
+        story.add(REFUSED, CUDA, 40 * MIB, frames=5)  # reaches the program: PyTorch's request failed too
         story.add(REFUSED, CUDA, 40 * MIB, frames=5)
         story.torch(REFUSED, 33 * MIB, frames=5)
-        story.add(REFUSED, CUDA, 50 * MIB, frames=6)  # reaches the program, which asked the driver itself
-        story.add(REFUSED, CUDA, 7, frames=7, result=1)  # no lack of memory
+        story.add(REFUSED, CUDA, 50 * MIB, frames=6)  # reaches the program, which asked the driver directly
+        story.add(REFUSED, CUDA, 7, frames=7, result=1)  # an error other than lack of memory
         story.torch(FREE, 25 * MIB, block, 30 * MIB)
         story.add(FREE, CUDA, 30 * MIB, block)
     story.add(ALLOC, CUDA, MIB, 0x90000000)
@@ -79,7 +79,7 @@ class FoldedOoms(unittest.TestCase):
 
     def test_only_retries_were_folded_and_check_passes(self):
         story = Story()
-        for i in range(3000):  # more than the refusals that a fold keeps as events
+        for i in range(3000):  # more refusals than a fold keeps as events
             story.add(REFUSED, CUDA, 30 * MIB, frames=4)
             story.add(ALLOC, CUDA, 30 * MIB, 0x10000000, frames=4)
             story.torch(ALLOC, 25 * MIB, 0x10000000, 30 * MIB, frames=4)
@@ -100,7 +100,7 @@ class FoldedOoms(unittest.TestCase):
         rule, _ = check(path)
         self.assertEqual((rule["state"], rule["measured"]), ("failed", 3000), rule)
 
-    def test_the_report_says_what_is_known_of_them(self):
+    def test_the_report_shows_the_known_facts_of_folded_refusals(self):
         path = self.fold(story_of_all_outcomes().write("text.gmt.gz"), "text-folded.gmt.gz")
         text = cli.run("report", path).stdout
         self.assertIn("Out of memory: 8 requests failed\n", text)

@@ -11,12 +11,12 @@ from definitions import Layer, MarkKind, MarkSource, Space
 from recording import Story
 
 STEPS = 30
-# Options of one fold after the other.
+# Each row is the options of several folds, one after the other.
 WAYS = ([], ["--keep-steps=7"], ["--keep-events=50"]), (["--keep-steps=40"], ["--keep-events=30"], [])
 
 
 def without_curves(name, teardown_stamp=None):
-    """A recording that a fold without curves made: 30 steps folded part, each of which left a block."""
+    """Writes a recording as a fold without curves makes it. Each of its 30 folded steps left a block."""
     event = {**w.EVENT, "layer": Layer.TORCH, "device": 0, "size_bytes": 1024, "frames": 1}
     marks = [w.mark(2000 + 10 * step, MarkKind.STEP, MarkSource.PROGRAM) for step in range(1, STEPS + 1)]
     if teardown_stamp:
@@ -91,7 +91,7 @@ class NotJudged(unittest.TestCase):
         self.assertIn("not judged: growth: ", done.stdout)
         for verb in "check", "leaks", "report":
             self.assertEqual(cli.run(verb, "--strict", path).returncode, 4, verb)
-        # Growth that is asked for, and cannot be judged, fails.
+        # Growth that a user asks for fails if it cannot be judged.
         self.assertEqual(cli.run("check", "--max-growth=1MiB/step", path).returncode, 1)
 
     def test_what_lived_at_an_end_of_the_work_that_was_folded_is_not_judged(self):
@@ -103,12 +103,12 @@ class NotJudged(unittest.TestCase):
         self.assertIn(
             "skipped GMT001 leak: torch on GPU 0: not judged: the program's work ended in the folded part", done.stdout
         )
-        # What outlived the fold was found, whatever else there was.
+        # The blocks that outlive the fold are leaks, whatever else lived at the end.
         self.assertEqual(cli.run("check", "--definition=exit", path).returncode, 1)
 
 
 def fold(path, *ways):
-    """The path of a recording that was folded by each of these options in turn."""
+    """Folds the recording with each of these options in turn, and returns the path of the last fold."""
     for number, options in enumerate(ways):
         folded = cli.place(f"folded-{number}.gmt.gz")
         done = cli.run("fold", path, "--force", "-o", folded, *options)
@@ -132,7 +132,7 @@ class Training(Story):
 
 
 def window_of(story, line, length):
-    """What keeps the last so many blocks of a line."""
+    """Returns a function that makes a block at `line` and keeps only the last `length` blocks."""
     kept = []
 
     def make(size=512):
@@ -145,7 +145,7 @@ def window_of(story, line, length):
 
 class Same(unittest.TestCase):
     def check_same(self, path, lines, folded_share=0.2):
-        """Each fold has the verdict of the whole recording, which names these lines of train.py with these rates."""
+        """Checks that each fold has the verdict of the whole recording: these lines of train.py with these rates."""
         whole = leaks(path)
         events = cli.report(path)["events"]["recorded"]
         self.assertEqual(
@@ -209,7 +209,7 @@ class Same(unittest.TestCase):
         story.teardown()
         self.check_same(story.write("late.gmt.gz"), {7: 2048})
 
-    def test_what_was_given_back_and_what_fills_up_is_none(self):
+    def test_memory_that_is_given_back_and_caches_that_fill_up_are_not_leaks(self):
         story = Training()
         pages, cache = [], []
 
@@ -266,7 +266,7 @@ class Same(unittest.TestCase):
                 story.optimizer_steps(epoch + 1)
             story.free(state)
         story.teardown()
-        # --keep-steps counts the first optimizer's.
+        # --keep-steps counts the steps of the first optimizer.
         self.check_same(story.write("epochs.gmt.gz"), {6: 1024}, folded_share=0.01)
 
     def test_memory_of_the_driver_that_is_left_when_the_work_is_done(self):
@@ -346,9 +346,9 @@ class Bounds(unittest.TestCase):
         ):
             bad = write(counters, others)
             self.assertIn("folded part", leaks(bad)["growth_not_judged"] or "", (counters, others[:2]))
-            # A fold of it has none, and does not judge either.
+            # A fold of this recording has no curves either, and does not judge.
             self.assertIn("folded part", leaks(fold(bad, []))["growth_not_judged"] or "", (counters, others[:2]))
-        # Sizes that cannot be do no harm.
+        # Impossible sizes do no harm.
         leaks(write([counter], [{**row, "live_bytes": top, "low_bytes": top, "ended_bytes": top} for row in curves]))
 
 

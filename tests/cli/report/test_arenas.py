@@ -18,7 +18,7 @@ DOUBT = "blocks inside {}'s arena are not recorded, so leaks there cannot be fou
 
 
 def grow(story, steps=40, size=4 * MiB, every=4, frames=(JAX, OWN), **fields):
-    """An arena that gets a piece every few steps, and keeps all of them."""
+    """Adds an arena to which the program adds a piece every few steps, and which keeps all pieces."""
 
     def body(number):
         if number % every == 0:
@@ -100,7 +100,7 @@ class Arenas(unittest.TestCase):
         code, checks = check(folded)
         self.assertEqual((code, growth_of(checks)["state"]), (0, "skipped"))
 
-    def test_what_the_program_itself_leaks_is_found_beside_an_arena(self):
+    def test_leaks_finds_the_programs_own_leak_next_to_an_arena(self):
         story = grow(Story(), steps=0)
         story.alloc(64 * MiB, JAX, OWN, layer=CUDA)
 
@@ -166,7 +166,7 @@ class Arenas(unittest.TestCase):
         path = story.write("arena_heap.gmt.gz")
         answer = leaks(path)
         self.assertEqual([(row["owner"], row["blocks_are_seen"]) for row in answer["arenas"]], [("CuPy", True)])
-        # The array that lives at the end is none of exit.
+        # The array that lives at the end is not a leak by `exit`.
         self.assertEqual(
             [(leak["definition"], leak["layer"], leak["bytes_per_step"]) for leak in answer["leaks"]],
             [("growth", "custom", MiB)],

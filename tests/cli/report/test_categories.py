@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Categories of a recording with marks of parameters, gradients and buffers: which blocks have which, and until when."""
+"""Categories of a recording with marks of parameters, gradients and buffers: which blocks, and until when."""
 
 import unittest
 
@@ -18,7 +18,7 @@ class Told(Story):
 
 
 def live(path, *arguments):
-    """Bytes at the end by category."""
+    """Returns the live bytes at the end by category."""
     (table,) = [
         table["rows"]
         for table in cli.report(path, "--by", "category", *arguments)["tables"]
@@ -81,7 +81,7 @@ class Roles(unittest.TestCase):
         self.assertEqual(live(path, "--until", "100000"), {"other": MiB})
 
     def backward(self, name, keep):
-        """Categories of what a backward pass makes besides gradients, of which each step keeps some."""
+        """Returns the categories of a backward pass's blocks besides gradients. Each step keeps `keep` of them."""
         story, back = Told(), "/venv/lib/python3.11/site-packages/torch/autograd/__init__.py:5 in backward"
         story.tell(GRADIENT, story.alloc(MiB, "/home/me/a.py:1 in make"))
         story.tell(ROLES)
@@ -99,7 +99,7 @@ class Roles(unittest.TestCase):
         self.assertEqual(self.backward("kept.gmt.gz", 3), {"gradients": 1, "backward results": 32})
         self.assertEqual(self.backward("brief.gmt.gz", 1), {"gradients": 1, "temporaries": 32})
 
-    def test_a_fold_keeps_what_was_told(self):
+    def test_a_fold_keeps_the_categories(self):
         story = Told()
         story.tell(BUFFER, story.alloc(MiB, "/home/me/a.py:1 in make"))
         story.tell(ROLES)

@@ -23,7 +23,7 @@ def diff(base, new, *arguments, code=0):
 
 
 def own_names(path):
-    """By id of a Python stack: the innermost frame outside of packages, as FILE:FUNCTION."""
+    """Returns, by id of a Python stack, the innermost frame outside of packages, as FILE:FUNCTION."""
     rows = list(read_snapshot.read(path))
     directory = next(row["directory"] for row in rows if row["record"] == "process").decode() + "/"
     codes = {row["id"]: row for row in rows if row["record"] == "code"}
@@ -39,7 +39,7 @@ def own_names(path):
 
 
 def truth(path):
-    """(amounts of accounts, amounts of (account, name)), in the slow and obvious way."""
+    """Computes (amounts of accounts, amounts of (account, name)) in the slow and obvious way."""
     accounts, _, sites = replay.replay(path)
     names, rows = own_names(path), collections.defaultdict(collections.Counter)
     for (layer, device, _space, _stack, frames), totals in sites.items():
@@ -61,7 +61,7 @@ def where(account):
 
 
 def story(name, allocs, file="/home/me/train.py", device=0, **process):
-    """Blocks that all live to the end: (function or function@file, line, bytes), each below main."""
+    """Writes blocks that live to the end. Each is (function or function@file, line, bytes) and called by main."""
     functions = sorted({function for function, _, _ in allocs})
     places = sorted({(function, line) for function, line, _ in allocs})
     codes = [{"id": 1, "function": "main", "file": file}] + [
@@ -100,7 +100,7 @@ def story(name, allocs, file="/home/me/train.py", device=0, **process):
 
 class Numbers(unittest.TestCase):
     def check_sums(self, result):
-        """Rows, with what is hidden, sum to the account in what was asked for; all of them, in everything."""
+        """Checks that shown and hidden rows sum to the account in the chosen key, and all rows in every key."""
         key = KEYS[result["sort"]]
         for account in result["accounts"]:
             rows, hidden = account["rows"], account["hidden"]
@@ -175,7 +175,7 @@ class Numbers(unittest.TestCase):
                 sizes = [abs(row[key]["difference"]) for row in account["rows"]]
                 self.assertEqual(sizes, sorted(sizes, reverse=True))
 
-    def test_what_changed_is_said_of_each_row(self):
+    def test_each_row_names_its_change(self):
         base = story("base.gmt.gz", [("gone", 1, 10), ("less", 2, 10), ("more", 3, 10), ("same", 4, 10)])
         new = story("new.gmt.gz", [("added", 1, 5), ("less", 2, 3), ("more", 3, 10), ("more", 3, 1), ("same", 4, 10)])
         (account,) = diff(base, new)["accounts"]
@@ -255,7 +255,7 @@ class Numbers(unittest.TestCase):
 
 
 class Said(unittest.TestCase):
-    """What stands in the text and in the exit code."""
+    """The text and the exit code."""
 
     @classmethod
     def setUpClass(cls):
@@ -280,12 +280,12 @@ class Said(unittest.TestCase):
         self.assertNotIn("\033", text)
         self.assertIn("\033[33m", self.text("--color=always"))
 
-    def test_what_a_threshold_hides_is_told(self):
+    def test_the_text_reports_the_rows_that_a_threshold_hides(self):
         self.assertRegex(self.text("--threshold=101"), r"-100 B  in 1 that differ by less than 101 B each")
         self.assertNotIn("less than", self.text("--threshold=100"))
         self.assertNotIn("train.py:g", self.text("--threshold=101"))
 
-    def test_what_a_limit_cuts_is_told(self):
+    def test_the_text_reports_the_rows_that_a_limit_cuts(self):
         self.assertRegex(self.text("--limit=1"), r"(?m)^ +-100 B  in 1 more \(--limit\)$")
 
     def test_stacks_can_be_shown(self):
@@ -302,7 +302,7 @@ class Said(unittest.TestCase):
         shutil.copy(self.base, copy)
         self.assertEqual(cli.run("diff", "--exit-code", self.base, copy).returncode, 0)
 
-    def test_what_makes_a_comparison_doubtful_is_said_first(self):
+    def test_the_text_begins_with_reasons_to_doubt_the_comparison(self):
         other = cli.place("other.gmt.gz")
         option, device = {"key": "depth", "value": "9"}, {"ordinal": 0, "name": "B", "total_bytes": 2 << 30}
         event = {**w.EVENT, "stamp": 2000, "address": 4096, "size_bytes": 1}

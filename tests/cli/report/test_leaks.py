@@ -51,7 +51,7 @@ CODES = [
 
 
 class Training:
-    """Steps that each leave 1 KiB, phases that leave batches, a block of the driver's, a cache."""
+    """Each step leaves 1 KiB and each phase leaves a batch. The driver's block and a cache stay too."""
 
     def __init__(self, steps=20):
         self.stamp, self.events, self.marks = 10**6, [], []
@@ -101,7 +101,7 @@ class Training:
         )
 
     def add(self, row):
-        """PyTorch's totals are written as what they differ by from those before and this block; reserved once."""
+        """Adds an event. The first event of PyTorch reserves 4 MiB."""
         if row["layer"] == Layer.TORCH and not any(event["layer"] == Layer.TORCH for event in self.events):
             row = {**row, "reserved_bytes": 4 * MIB}
         self.events.append(row)
@@ -229,7 +229,7 @@ class Leaks(unittest.TestCase):
             text,
         )
 
-    def test_a_recording_of_nothing_has_none_and_says_why_growth_was_not_judged(self):
+    def test_an_empty_recording_has_no_leaks_and_a_reason_why_growth_was_not_judged(self):
         w.write(cli.place("nothing.gmt.gz"), w.process(), w.end(0))
         self.check_text("leaks-nothing", "nothing.gmt.gz")
 
@@ -259,14 +259,14 @@ class Leaks(unittest.TestCase):
             for key in row:
                 self.assertIn(f"`{key}`", documented)
 
-    def test_what_the_training_leaves_is_found_to_the_byte(self):
+    def test_leaks_finds_what_the_training_leaves_to_the_byte(self):
         growth, phase, end = leaks(self.path)["leaks"]
         self.assertEqual([row["definition"] for row in (growth, phase, end)], ["growth", "phase", "exit"])
         self.assertEqual((growth["bytes"], growth["blocks"], growth["bytes_per_step"]), (20 * 1024, 20, 1024))
         self.assertEqual((growth["source"], growth["steps"], growth["first_step"]), ("program", 16, 0))
         self.assertEqual(growth["stack"][growth["own_frame"]]["function"], "train")
         self.assertEqual(sum(row["bytes"] for row in growth["attribution"]), 20 * 1024)
-        # Of four batches the newest is left out: the next evaluation would have replaced it.
+        # The report leaves out the newest of four batches: the next evaluation would have replaced it.
         self.assertEqual((phase["phase"], phase["bytes"], phase["blocks"]), ("evaluation", 3 * 4096, 3))
         self.assertIsNone(phase["bytes_per_step"])
         self.assertEqual((end["layer"], end["bytes"], end["attribution"]), ("cuda", MIB, []))
@@ -284,7 +284,7 @@ class Leaks(unittest.TestCase):
         def found(*arguments):
             return [(row["definition"], row["bytes"]) for row in leaks(*arguments, self.path)["leaks"]]
 
-        # What each evaluation leaves grows too; where phases are judged, they say more of it.
+        # The batches of the evaluations grow too. `phase` says more about them, so it wins where both judge.
         self.assertEqual(found("--definition=growth"), [("growth", 20 * 1024), ("growth", 3 * 4096)])
         self.assertEqual(found("--definition=phase"), [("phase", 3 * 4096)])
         self.assertEqual(found("--definition=exit"), [("exit", MIB), ("exit", 20 * 1024), ("exit", 4 * 4096)])

@@ -14,7 +14,7 @@ POOLS, GRAPHS = SamplePart.POOLS, SamplePart.GRAPHS
 
 
 def amounts(moment):
-    """The lines that are not 0, in MiB."""
+    """Returns the lines that are not 0, in MiB."""
     assert [line["name"] for line in moment["lines"]] == LEDGER_LINES
     assert sum(line["bytes"] for line in moment["lines"]) == moment["used_bytes"]
     return {line["name"]: line["bytes"] // MiB for line in moment["lines"] if line["bytes"]}
@@ -138,7 +138,7 @@ class LedgerTest(unittest.TestCase):
         text = cli.run("report", cli.place("ledger.gmt.gz")).stdout
         self.assertRegex(text, r"in use, as the device reports +137 MiB +not known\n")
         self.assertIn("The device did not report its memory at the peak", text)
-        # A fold keeps what this takes, and says the same.
+        # A fold keeps the numbers that the ledger needs, and reports the same ledger.
         folded = cli.place("ledger-folded.gmt.gz")
         self.assertEqual(cli.run("fold", "--force", "-o", folded, cli.place("ledger.gmt.gz")).returncode, 0)
         (row,) = cli.report(folded)["ledger"]
@@ -146,15 +146,15 @@ class LedgerTest(unittest.TestCase):
             (row["at_peak"]["asked_at_ns"], amounts(row["at_peak"])), (None, {"contexts": 5, "pool_used": 101})
         )
 
-    def test_driver_nvml_and_pools_are_of_one_answer(self):
+    def test_the_ledger_takes_driver_nvml_and_pools_from_one_answer(self):
         story = Ledger()
         story.cuda(10, Space.POOL)
         story.ask(340, DRIVER | POOLS | PROCESSES, pool_reserved_bytes=32, process_bytes=40, others_bytes=300)
         story.free(story.cuda(20))
-        # Nearer to the end, but without pools and processes, of which nobody says how they are by now.
+        # This answer is nearer to the end, but has no pools and processes. Nothing says how they changed since.
         story.ask(50)
         self.assertEqual(amounts(story.report()), {"pool_used": 10, "unexplained": 40})
-        # The same device: what the other answer says still holds.
+        # The device did not change, so the numbers of the earlier answer still hold.
         story = Ledger()
         story.cuda(10, Space.POOL)
         story.ask(340, DRIVER | POOLS | PROCESSES, pool_reserved_bytes=32, process_bytes=40, others_bytes=300)
@@ -163,10 +163,10 @@ class LedgerTest(unittest.TestCase):
             amounts(story.report()), {"pool_used": 10, "pool_cached": 22, "runtime": 8, "other_processes": 300}
         )
 
-    def test_what_nvml_says_too_late_is_not_believed(self):
+    def test_the_ledger_ignores_late_numbers_of_nvml(self):
         story = Ledger()
         story.cuda(100)
-        # Another process has ended, and NVML still counts it.
+        # Another process has ended, but NVML still counts its memory.
         story.ask(130, DRIVER | PROCESSES, process_bytes=120, others_bytes=300)
         row = story.report()
         self.assertEqual(amounts(row), {"device": 100, "unexplained": 30})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables by module: a block that PyTorch named is in the row of its module, every other block in the row of its classes."""
+"""Tables by module: the row of a block that PyTorch named is its module, the row of any other block its classes."""
 
 import unittest
 
@@ -36,7 +36,7 @@ def amounts(row):
 
 class Modules(unittest.TestCase):
     def layers(self):
-        """Two layers by the same lines: what they hold, and what a call of one makes."""
+        """Returns two layers made by the same lines: the blocks that they hold, and a block that a call makes."""
         story = Named()
         held = [story.alloc((number + 1) * size * MiB, *BUILD) for number in range(2) for size in (1, 10, 100)]
         for number in range(2):
@@ -76,7 +76,7 @@ class Modules(unittest.TestCase):
         ):
             self.assertEqual(sum(row[key] for row in rows(path).values()), layer[of_layer], key)
 
-    def test_what_has_no_name_stays_with_the_classes(self):
+    def test_a_block_without_a_name_stays_with_its_classes(self):
         story = self.layers()
         story.tell(PARAMETER, story.alloc(MiB, *BUILD))
         story.tell(ROLES)

@@ -29,7 +29,7 @@ CODES = {
 }
 NUMBERS = {name: i + 1 for i, name in enumerate(CODES)}
 
-# Leaf first. The first ones are the optimizer's own doing.
+# Leaf first. The optimizer itself makes the blocks of the first stacks.
 BY_OPTIMIZER = (
     ("foreach", "adam", "grad", "any step", "main"),
     ("contextlib", "foreach", "adam", "grad", "any step", "main"),

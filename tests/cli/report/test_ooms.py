@@ -36,7 +36,7 @@ class Ooms(unittest.TestCase):
         )
         self.assertEqual(story.heading, "Out of memory: 1 request failed")
 
-    def test_what_was_too_little_is_said_to_the_byte(self):
+    def test_the_report_gives_the_missing_memory_to_the_byte(self):
         self.assertIn(
             "PyTorch had 20.0 MiB cached, in holes of at most 5.00 MiB: 9.00 MiB less than requested in total.",
             fragmented(free=MIB).text(),
@@ -142,7 +142,7 @@ class Ooms(unittest.TestCase):
         (short,) = fragmented().json("--limit=0")["ooms"]
         self.assertEqual(short["holders"], [None, None])
 
-    def test_what_is_not_known_is_null(self):
+    def test_unknown_values_are_null(self):
         story = Story()
         story.add(REFUSED, CUDA, 5, space=Space.PINNED, device=-1)
         (oom,) = story.json()["ooms"]

@@ -22,7 +22,7 @@ CUBLAS = PACKAGES + "nvidia/cublas/lib/libcublasLt.so.12"
 NCCL = PACKAGES + "nvidia/nccl/lib/libnccl.so.2"
 SCRIPT = "/home/me/train.py"
 
-# Of each block: layer, MiB, native frames (modules, leaf first), Python frames (files).
+# Each block has a layer, MiB, native frames (modules, leaf first) and Python frames (files).
 STORY = [
     (Layer.CUDA, 20, (DRIVER, RUNTIME, CACHE, LIBTORCH), (SCRIPT,)),
     (Layer.CUDA, 8, (DRIVER, CUBLAS, LIBTORCH), (SCRIPT,)),
@@ -38,7 +38,7 @@ OWNERS = ["PyTorch", "cuBLAS", "NCCL", "libengine.so.3", "program", "unknown", "
 
 
 def write_story(path, story=(), modules=(), addresses=None):
-    """A recording of such blocks; native frames that `addresses` names lie there, in `modules`."""
+    """Writes a recording of such blocks. `addresses` gives native frames an address in `modules`."""
     story = story or STORY
     files = sorted({file for _, _, _, python in story for file in python})
     natives = sorted({module for _, _, native, _ in story for module in native} - set(addresses or ()))
@@ -84,7 +84,7 @@ def write_story(path, story=(), modules=(), addresses=None):
 
 
 def sites(path, *arguments):
-    """By layer and MiB: the owner."""
+    """Returns the owners by layer and MiB."""
     report = cli.report(path, *arguments)
     return {(site["layer"], site["total_bytes"] // MIB): site["owner"] for site in report["sites"]}
 
@@ -109,7 +109,7 @@ class Owners(unittest.TestCase):
     def test_which_native_frames_are_shown_changes_no_owner(self):
         for native in "all", "trimmed":
             self.assertEqual(sites(self.story, "--native", native), self.want)
-        # Without native frames some sites of layer torch are one; those of the driver stay apart here.
+        # Without native frames, some sites of layer torch merge. The driver's sites stay apart here.
         shown = sites(self.story, "--native", "none")
         self.assertEqual(shown["cuda", 4], "NCCL")
         self.assertEqual(shown["cuda", 28], "PyTorch")
@@ -133,7 +133,7 @@ class Owners(unittest.TestCase):
     def test_an_owners_own_peak_is_of_all_its_sites_together(self):
         path = cli.place("own_peaks.gmt.gz")
         event = {**w.EVENT, "device": 0}
-        # cuBLAS: 3, then 3 + 2, then 2 + 4 MiB; the layer peaks at 26.
+        # cuBLAS holds 3 MiB, then 3 + 2, then 2 + 4. The layer's peak is 26 MiB.
         plan = [
             (1, 0x1000, 3, 1),
             (1, 0x2000, 2, 2),
@@ -175,7 +175,7 @@ class Owners(unittest.TestCase):
         self.assertEqual((rows["cuBLAS"]["max_live_bytes"], rows["cuBLAS"]["peak_bytes"]), (6 * MIB, 4 * MIB))
         self.assertEqual((rows["program"]["max_live_bytes"], rows["program"]["live_bytes"]), (22 * MIB, 22 * MIB))
 
-    def test_the_text_names_the_owner_where_it_does_not_go_without_saying(self):
+    def test_the_text_omits_an_obvious_owner(self):
         text = cli.run("report", self.story).stdout
         self.assertRegex(text, r"8\.00 MiB .* \(of cuBLAS\)")
         self.assertRegex(text, r"5\.00 MiB .* \(of vLLM\)")
@@ -185,7 +185,7 @@ class Owners(unittest.TestCase):
             r"Composition of the cuda peak on GPU 0: 38\.0 MiB .*\n"
             r" +by owner +PyTorch 53 %, cuBLAS 21 %",
         )
-        # PyTorch's own blocks are not said to be PyTorch's.
+        # The report omits PyTorch as the owner of its own blocks.
         self.assertNotRegex(text, r"6\.00 MiB .*\(of PyTorch\)")
         table = cli.run("report", "--by", "owner", self.story).stdout
         self.assertIn("cuda on GPU 0 by owner, sorted by peak\n", table)
@@ -207,7 +207,7 @@ class Owners(unittest.TestCase):
         }
         self.assertEqual(found[4], "NCCL")
 
-    def test_rules_of_ones_own_are_asked_first_in_the_order_of_the_files(self):
+    def test_the_users_rules_come_first_in_the_order_of_the_files(self):
         mine = self.rules("own \"The Engine\" library libengine*\nown Loader file train.py\n")
         shown = sites(self.story, "--owners", mine)
         self.assertEqual(shown["cuda", 3], "The Engine")
@@ -228,7 +228,7 @@ class Owners(unittest.TestCase):
             self.assertEqual(len(done.stderr.splitlines()), 1)
             self.assertIn(f"{path}:3: a kind is library, function, file or package, not `libary`", done.stderr)
             self.assertFalse(os.path.exists(untouched))
-        # A recording in place of the rules is one line too, that a terminal can show.
+        # A recording in place of the rules also gives one line that is safe for a terminal.
         done = cli.run("report", "--owners", self.story, self.story)
         self.assertEqual(done.returncode, 2)
         self.assertRegex(done.stderr, rf"^gpumemtrace: error: {re.escape(self.story)}:1: [ -~]*\n$")
@@ -245,7 +245,7 @@ class Owners(unittest.TestCase):
 
 
 class Functions(unittest.TestCase):
-    """A library that has others linked in, told by its functions: a stand-in with the names of real ones."""
+    """A library that links others in. Its functions tell the owners apart. A fake has the names of real functions."""
 
     NAMES = {
         "nccl": "ncclCommInitRank",
@@ -294,7 +294,7 @@ class Functions(unittest.TestCase):
         self.assertEqual(
             sites(path), {("cuda", 1): "NCCL", ("cuda", 2): "RMM", ("cuda", 3): "libstandin.so", ("cuda", 4): "PyTorch"}
         )
-        # Without its file the names are not known, and all of it is the library's.
+        # Without its file the names are unknown, and all blocks belong to the library.
         os.unlink(module["path"])
         self.assertEqual(set(sites(path).values()), {"libstandin.so"})
 

@@ -11,7 +11,7 @@ import unittest
 import cli
 import write_snapshot as w
 
-# A program with lines, inlined functions and many units is at hand: the one under test.
+# The program under test has lines, inlined functions and many units.
 PROGRAM = cli.CLI
 BIAS = 0x7F0000000000
 
@@ -38,7 +38,7 @@ def addresses(path, count):
 
 
 def frames_of(where, path, identity, *arguments):
-    """For each address of `where`, what the report shows: [(function, file name, line)], leaf first."""
+    """Returns the report's frames for each address in `where`: [(function, file name, line)], leaf first."""
     snapshot = cli.place("symbols.gmt.gz")
     w.write(
         snapshot,
@@ -47,9 +47,9 @@ def frames_of(where, path, identity, *arguments):
             "module",
             {"id": 1, "start": BIAS, "end": BIAS + (1 << 40), "bias": BIAS, "path": path, "build_id": identity},
         ),
-        # A stack holds return addresses: one behind the instruction that is looked for.
+        # A stack holds return addresses: one byte behind the address in question.
         *[w.block("stack", {"id": i + 1, "items": [BIAS + address + 1]}) for i, address in enumerate(where)],
-        # Blocks of 1, 2, 3 ... bytes say in the report whose stack is whose.
+        # Each block has its own device, so that the report tells whose stack is whose.
         *[
             w.block(
                 "event",
@@ -68,7 +68,7 @@ def frames_of(where, path, identity, *arguments):
     )
     report = cli.report(snapshot, *arguments)
     by_device = {site["device"]: site["stack"] for site in report["sites"]}
-    # What has no name is called by the file that it is in, which here has several.
+    # A function without a name gets its file's name. Here the file has several names.
     return report, [
         [
             (re.sub(r"^.*(?=\+0x)", "", frame["function"]), os.path.basename(frame["file"] or "?"), frame["line"])
@@ -104,11 +104,11 @@ class Symbols(unittest.TestCase):
         truth = addr2line(where, PROGRAM)
         same = inlined = padding = 0
         for one, other in zip(shown, truth):
-            # A compiler's part of a function (.cold, .part.0) is shown as the function.
+            # The report shows a compiler's part of a function (.cold, .part.0) as the function.
             other = [(re.sub(r"\..*", "", function), file, line) for function, file, line in other]
             same += one == other
             inlined += one == other and len(one) > 1
-            # What fills the room between two functions is of neither; addr2line names the first.
+            # The padding between two functions belongs to neither. addr2line names the first function.
             padding += one != other and one[0][0].startswith("+0x")
         print(f"# {same} of {len(shown)} equal, {inlined} with inlined frames, {padding} between functions")
         self.assertEqual(same + padding, len(shown))
@@ -117,7 +117,7 @@ class Symbols(unittest.TestCase):
         self.assertEqual(report["symbols"]["addresses"], len(shown))
 
     def move(self):
-        """The program, split: stripped, and its debug file. Both away from where they were recorded."""
+        """Splits the program into a stripped copy and a debug file, both outside of the recorded folder."""
         folder = cli.place(self.id().split(".")[-1])
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
@@ -164,7 +164,7 @@ class Symbols(unittest.TestCase):
         at = units = 0
         while at < len(table):
             length, _version, _unit = struct.unpack_from("<IHI", table, at)
-            # All addresses are the first unit's.
+            # All addresses now belong to the first unit.
             struct.pack_into("<I", table, at + 6, 0)
             at, units = at + 4 + length, units + 1
         self.assertGreater(units, 20)

@@ -21,7 +21,7 @@ VERBS = (
     ["leaks", "--json"],
     ["check", "--json", "--max-peak=1TiB"],
 )
-# Names that others may have put into a file: nothing of them may get lost, and nothing be taken for none.
+# Hostile names in a file. The cache must keep each name completely, and must not take a name for a missing one.
 HOSTILE = (
     "_ZN5torch8autograd6Engine7executeEv",
     "_ZN3fooIXadL_Z3barvEEE3bazEv.cold",
@@ -38,7 +38,7 @@ HOSTILE = (
 
 
 def recording(name, path, identity, where):
-    """A recording whose stacks have two frames of `path`, at every pair of neighbours of `where`."""
+    """Writes a recording whose stacks have two frames of `path`: each pair of neighbours in `where`."""
     snapshot = cli.place(name)
     w.write(
         snapshot,
@@ -78,7 +78,7 @@ def recording(name, path, identity, where):
 
 
 def hash_of(content):
-    """src/containers/map.c, so that a lie has the checksum that it needs."""
+    """Returns the hash of src/containers/map.c, so that a forged file has the right checksum."""
     most = (1 << 64) - 1
 
     def mix(word):
@@ -102,7 +102,7 @@ class Cache(unittest.TestCase):
         self.snapshot = recording("cached.gmt.gz", symbols.PROGRAM, self.identity, self.where)
 
     def tell(self, *arguments, environment=None, snapshot=None, **more):
-        """What a verb says, as bytes. It says nothing on stderr."""
+        """Returns a verb's output as bytes. Checks that stderr is empty."""
         arguments = arguments or ("report", "--json")
         done = cli.run(
             *arguments,
@@ -111,7 +111,7 @@ class Cache(unittest.TestCase):
             environment={"XDG_CACHE_HOME": self.home, **(environment or {})},
             **more,
         )
-        # What the recording holds at its end fails a check, which says so in words too.
+        # The memory at the recording's end fails the check.
         self.assertEqual((done.returncode, done.stderr), (int(arguments[0] == "check"), b""))
         return done.stdout
 
@@ -119,7 +119,7 @@ class Cache(unittest.TestCase):
         return self.tell(*(arguments or ("report", "--json")), "--no-symbol-cache", **more)
 
     def kept(self):
-        """Name to content."""
+        """Returns the content of each cache file by name."""
         if not os.path.isdir(self.folder):
             return {}
         files = {}
@@ -190,7 +190,7 @@ class Cache(unittest.TestCase):
             self.assertEqual(self.tell(), plain)
             self.assertEqual(self.kept(), {name: good})
 
-    def test_what_is_asked_later_is_added(self):
+    def test_the_cache_adds_later_answers(self):
         half = recording("half.gmt.gz", symbols.PROGRAM, self.identity, self.where[::2])
         self.assertEqual(self.tell(snapshot=half), self.plain(snapshot=half))
         ((name, first),) = self.kept().items()
@@ -217,7 +217,7 @@ class Cache(unittest.TestCase):
         os.unlink(target)
         self.assertEqual(self.tell("report", "--json", option, snapshot=snapshot), bare)
 
-    def test_another_reader_asks_anew(self):
+    def test_another_reader_does_not_use_the_cache(self):
         other = cli.place("other-reader")
         self.tell()
         before = self.kept()
@@ -232,7 +232,7 @@ class Cache(unittest.TestCase):
         self.assertEqual(len(self.kept()), 2)
         self.assertLessEqual(before.items(), self.kept().items())
 
-    def test_where_there_is_no_place_for_it_nobody_is_told(self):
+    def test_without_a_place_for_the_cache_the_report_is_the_same(self):
         plain = self.plain()
         closed = cli.place("no-folder")
         with open(closed, "w", encoding="utf-8"):
@@ -250,7 +250,7 @@ class Cache(unittest.TestCase):
         self.assertFalse(os.path.exists(self.home) or os.path.exists(os.path.join(cli.FOLDER, "relative")))
 
     @unittest.skipIf(os.geteuid(), "only root can be in another's home")
-    def test_in_anothers_home_nothing_is_made(self):
+    def test_the_reader_makes_no_cache_in_another_users_home(self):
         folders = [".cache", ".cache/gpumemtrace", ".cache/gpumemtrace/symbols"]
         for made in (folders[:count] for count in range(4)):
             home = cli.place(f"another-{len(made)}")
@@ -267,7 +267,7 @@ class Cache(unittest.TestCase):
                 made,
             )
 
-    def test_without_xdg_it_lies_below_home(self):
+    def test_without_xdg_the_cache_is_below_home(self):
         self.tell(environment={"XDG_CACHE_HOME": "", "HOME": cli.FOLDER})
         self.folder = os.path.join(cli.FOLDER, ".cache", "gpumemtrace", "symbols")
         self.assertEqual(len(self.kept()), 1)
@@ -280,19 +280,19 @@ class Cache(unittest.TestCase):
         self.assertEqual(self.kept(), {})
 
     def poisoned(self):
-        """The name of the file that the next report reads, its right content, and content that is whole and says a lie."""
+        """Returns the name of the next report's cache file, its right content, and valid content with a wrong name."""
         self.tell()
         ((name, good),) = self.kept().items()
         lie = bytearray(good)
-        # The texts are the end of the file: the key, and names each ended by a zero.
+        # The file ends with its texts: the key and the names, each with a zero at its end.
         told = next(text for text in reversed(good.split(b"\0")) if len(text) > 9 and text in self.plain())
         start = lie.rindex(told + b"\0")
         lie[start : start + 8] = b"POISONED"
         lie[8:16] = hash_of(bytes(lie[16:])).to_bytes(8, "little")
         return name, good, bytes(lie)
 
-    def test_what_others_may_have_written_is_not_believed(self):
-        """A lie is believed where only the user can have written it: so each refusal below is for who could write, alone."""
+    def test_the_reader_ignores_a_cache_that_others_may_have_written(self):
+        """The reader uses a forged file that only the user can have written. Each refusal is about who could write."""
         plain = self.plain()
         name, good, lie = self.poisoned()
         path, outside = os.path.join(self.folder, name), os.path.join(self.home, "outside")
@@ -354,7 +354,7 @@ class Cache(unittest.TestCase):
                 self.tell()
                 way()
                 self.assertEqual(self.tell(), plain)
-        # A base that all may write to, as XDG_CACHE_HOME=/tmp is: what lies below it is looked at.
+        # All users may write to the base folder, as with XDG_CACHE_HOME=/tmp. The reader checks the folder below it.
         shutil.rmtree(self.home)
         os.mkdir(self.home)
         os.chmod(self.home, 0o1777)

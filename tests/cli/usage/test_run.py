@@ -17,7 +17,7 @@ FAKE = os.path.join(cli.BUILD, "tests", "cli", "libfake_recorder.so")
 
 
 def install(name, *library):
-    """A copy of the program in a folder of its own, the library where `library` says."""
+    """Copies the program to its own folder, and the fake recorder to where `library` says."""
     program = cli.place(os.path.join(name, "bin", "gpumemtrace"))
     os.makedirs(os.path.dirname(program), exist_ok=True)
     shutil.copy(cli.CLI, program)
@@ -111,7 +111,7 @@ class Run(unittest.TestCase):
         self.assertIn("libgpumemtrace.so was not found", done.stderr)
 
     def test_the_recorder_is_put_in_front_of_what_was_preloaded(self):
-        # A program built with the address sanitizer would refuse to start behind another library.
+        # A program built with AddressSanitizer refuses to start if another library is preloaded first.
         done = self.shell(
             "echo $LD_PRELOAD", environment={"LD_PRELOAD": "libm.so.6", "ASAN_OPTIONS": "verify_asan_link_order=0"}
         )
@@ -133,7 +133,7 @@ class Run(unittest.TestCase):
         with open(told, encoding="utf-8") as file:
             self.assertEqual(file.read(), """depth=9:stacks=python:free_stacks=on:output='a'':'"'"'b''"''.''g''z'""")
 
-    def test_what_is_given_again_takes_the_place_of_what_the_environment_says(self):
+    def test_an_option_of_run_replaces_the_same_option_of_the_environment(self):
         told = os.path.join(self.folder, "told")
         for before, expected in (
             ("depth=9:stacks=all", "stacks=all:depth=4"),
@@ -223,7 +223,7 @@ class Run(unittest.TestCase):
             self.assertEqual((process.returncode, out), (5, f"got {name}\n"))
 
     def test_a_signal_of_the_terminal_reaches_the_program_once(self):
-        # The program takes signals one by one, so that a second one is not lost in the first.
+        # The program takes signals one by one, so that two signals do not merge.
         script = (
             "import signal, time\n"
             "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\n"
@@ -249,7 +249,7 @@ class Run(unittest.TestCase):
         os.close(secondary)
         self.assertEqual(out, "1\n")
 
-    def test_what_the_caller_ignores_stays_ignored(self):
+    def test_the_program_ignores_the_signals_that_the_caller_ignores(self):
         script = "trap '' HUP; exec \"$0\" run -q -- sh -c 'kill -HUP $$; echo alive'"
         done = subprocess.run(
             ["sh", "-c", script, self.program],
@@ -298,7 +298,7 @@ class Run(unittest.TestCase):
 
 
 def take_signals():
-    """Under nohup or as a shell's background job, what is ignored would be so for the program too."""
+    """Restores signals: nohup and a shell's background jobs ignore them, and the program would inherit this."""
     for number in signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1:
         signal.signal(number, signal.SIG_DFL)
 

@@ -162,7 +162,7 @@ class Usage(unittest.TestCase):
                 stderr=secondary if on_terminal else subprocess.PIPE,
             ) as process:
                 with open(pipe, "wb") as file:
-                    # On a terminal until it shows, which takes half a second of the reader's own time.
+                    # A terminal gets the file until the progress shows, which takes half a second of the reader's time.
                     parts = 800 if on_terminal else 100
                     for part in range(parts):
                         file.write(data[len(data) * part // parts : len(data) * (part + 1) // parts])
@@ -184,7 +184,7 @@ class Usage(unittest.TestCase):
         path = cli.make("tty.gmt.gz")
         for term, expected in ("xterm", True), ("dumb", False):
             main, secondary = os.openpty()
-            # The pseudo-terminal holds a few KiB; a short report fits.
+            # The pseudo-terminal holds a few KiB. A short report fits.
             done = subprocess.run(
                 [cli.CLI, "info", path], stdout=secondary, env={**cli.PLAIN, "TERM": term}, timeout=60
             )

@@ -57,7 +57,7 @@ static void equal_bytes_have_one_id_and_other_bytes_another(void **state)
 
 	for (uint32_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (char)i;
-	/* Every length has a prefix of one text: length must tell them apart, to the last byte. */
+	/* All texts are prefixes of one text: only the length tells them apart, to the last byte. */
 	for (uint32_t length = 0; length < sizeof(bytes); length++)
 		ids[length] = gmt_depot_intern(room.depot, GMT_DEPOT_STACK, bytes, length);
 	for (uint32_t length = 0; length < sizeof(bytes); length++) {
@@ -124,13 +124,13 @@ static void a_full_arena_refuses_the_new_and_keeps_what_it_has_until_set_ready_l
 							 sizeof(numbers[i])),
 			ids[i]);
 
-	/* What was refused took nothing, so something smaller may still fit. */
+	/* A refused entry takes no room. */
 	for (uint32_t i = 0; i < 1000; i++)
 		assert_int_equal(gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, numbers, sizeof(numbers)),
 			0);
 	assert_int_equal(gmt_depot_used_bytes(room.depot), used);
 
-	gmt_depot_set_ready(room.depot, (uint64_t)1 << 40); /* more than there is: what there is */
+	gmt_depot_set_ready(room.depot, (uint64_t)1 << 40); /* more than the arena's size: all of it */
 	uint32_t id =
 		gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &numbers[made], sizeof(numbers[made]));
 	assert_entry(id, GMT_DEPOT_FRAME, &numbers[made], sizeof(numbers[made]));
@@ -168,8 +168,8 @@ static void a_full_table_refuses_the_new_and_still_finds_the_old(void **state)
 enum { THREADS = 4, STACKS = 100000, DEPTH = 12 };
 
 struct job {
-	uint32_t first; /* stack to begin with, so that threads meet and part */
-	uint32_t salt;  /* 0: the same stacks in every thread */
+	uint32_t first; /* the first stack, so that threads meet and part */
+	uint32_t salt; /* 0: the same stacks in every thread */
 	uint32_t ids[STACKS];
 };
 
@@ -192,7 +192,7 @@ static void *intern_all(void *argument)
 		uint32_t length = make_stack(words, number, job->salt);
 		uint32_t id = gmt_depot_intern(room.depot, GMT_DEPOT_STACK, words, length);
 
-		/* Whole at the moment at which the id is known, whoever made it. */
+		/* The entry is complete when the id is known, whichever thread made it. */
 		if (id && memcmp(gmt_depot_get(room.depot, id) + 1, words, length))
 			abort();
 		job->ids[number] = id;
@@ -206,7 +206,7 @@ static void run_jobs(struct job **jobs, bool same)
 
 	for (uint32_t i = 0; i < THREADS; i++) {
 		jobs[i] = calloc(1, sizeof(*jobs[i]));
-		jobs[i]->first = i / 2 * (STACKS / 2); /* two start together, two half-way */
+		jobs[i]->first = i / 2 * (STACKS / 2); /* two threads start at 0, two half-way */
 		jobs[i]->salt = same ? 0 : i + 1;
 		assert_int_equal(pthread_create(&threads[i], NULL, intern_all, jobs[i]), 0);
 	}

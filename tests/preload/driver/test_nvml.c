@@ -16,10 +16,7 @@
 #include "driver/queries.h"
 #include "interpose/originals.h"
 
-/*
- * Instead of the loader's: the library takes as long to open as the test wants, and is not there
- * then.
- */
+/* Replaces the loader's dlopen: it waits until the test lets it end, then finds no library. */
 static sem_t is_opening, may_end;
 
 void *dlopen(const char *name, int flags)
@@ -68,7 +65,7 @@ static uint64_t fork_ns(void)
 	return gmt_kernel_now_ns() - start_ns;
 }
 
-/* A busy machine may hold back some of them. */
+/* Returns the time of the fastest fork. A busy machine may delay some forks. */
 static uint64_t fastest_fork_ns(void)
 {
 	enum { TRIES = 20 };
@@ -95,7 +92,9 @@ static void of_many_forks_while_the_library_does_not_open_one_waits(void **state
 	assert_true(fork_ns() >= 400 * (uint64_t)MS);
 	assert_true(fastest_fork_ns() < 20 * (uint64_t)MS);
 
-	/* And what they did not get they did not give back: the one who opens it still has it. */
+	/*
+	 * Forks that gave up do not release the lock. The thread that opens the library still holds it.
+	 */
 	sem_post(&may_end);
 	pthread_join(thread, NULL);
 	assert_true(fastest_fork_ns() < 20 * (uint64_t)MS);

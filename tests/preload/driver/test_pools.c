@@ -18,10 +18,10 @@ enum { DEFAULT_POOL = 0x100, POOL = 0x200, OTHER = 0x300, THREADS = 4 };
 
 struct gmt_config gmt_config;
 
-/* The driver, as far as pools ask it. */
+/* Replaces the driver's answers about pools. */
 uint64_t gmt_driver_default_pool(int device)
 {
-	usleep(1000); /* time for another thread to ask too */
+	usleep(1000); /* lets another thread ask too */
 	return DEFAULT_POOL + (uint64_t)device;
 }
 
@@ -98,7 +98,7 @@ static void a_pool_that_ends_while_the_driver_does_not_answer_is_never_asked_aga
 	gmt_pools_release(index);
 	assert_int_equal(count(POOL), 0);
 
-	/* Its place is another's, or that of a pool that is made at the same address. */
+	/* The place is free for another pool, and for a new pool at the same address. */
 	gmt_pools_add(&(struct gmt_pool_info){ POOL, 0, GMT_POOL_MADE, false });
 	gmt_pools_add(&(struct gmt_pool_info){ OTHER, GMT_DEVICE_HOST, GMT_POOL_MADE, false });
 	assert_int_equal(count(POOL), 1);

@@ -49,7 +49,7 @@ static bool is_there(const struct gmt_replacement *replacement)
 		about.st_ino == replacement->file.number;
 }
 
-/* Another recorder in this folder, which always begins to fold. */
+/* Starts a process that acts as another recorder in this folder: it removes orphans in a loop. */
 static pid_t start_remover(const struct recording *recording)
 {
 	pid_t child = fork();
@@ -61,7 +61,7 @@ static pid_t start_remover(const struct recording *recording)
 	return child;
 }
 
-static void a_file_that_others_look_at_while_it_is_made_is_its_recorders(void **state)
+static void remove_orphans_keeps_the_new_file_of_a_living_recorder(void **state)
 {
 	struct recording recording;
 	pid_t removers[REMOVERS];
@@ -75,7 +75,7 @@ static void a_file_that_others_look_at_while_it_is_made_is_its_recorders(void **
 	for (int i = 0; i < ROUNDS; i++) {
 		struct gmt_replacement replacement;
 
-		/* All names may be in the hands of those who look; such a fold is tried again. */
+		/* The removers may hold every name at this moment. The recorder then tries again. */
 		if (!gmt_replacement_open(&replacement, recording.fd, &recording.file, why, sizeof(why))) {
 			refused++;
 			continue;
@@ -92,7 +92,7 @@ static void a_file_that_others_look_at_while_it_is_made_is_its_recorders(void **
 	end(&recording);
 }
 
-static void what_a_recorder_that_is_gone_has_left_is_removed_and_nothing_else(void **state)
+static void remove_orphans_removes_only_files_of_dead_recorders(void **state)
 {
 	static const char *const names[] = { "b.gmt.gz.fold", "c.gmt.gz.fold3", "d.gmt.gz", "e.fold",
 		"f.gmt.gz.folder" };
@@ -121,8 +121,8 @@ static void what_a_recorder_that_is_gone_has_left_is_removed_and_nothing_else(vo
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_file_that_others_look_at_while_it_is_made_is_its_recorders),
-		cmocka_unit_test(what_a_recorder_that_is_gone_has_left_is_removed_and_nothing_else),
+		cmocka_unit_test(remove_orphans_keeps_the_new_file_of_a_living_recorder),
+		cmocka_unit_test(remove_orphans_removes_only_files_of_dead_recorders),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ring and depot under ThreadSanitizer: threads that push and intern while one pops and reads, and
- * that come and go while their rings are made anew. Nothing may be lost, doubled or torn, and no
- * access may race.
+ * Ring and depot under ThreadSanitizer. Threads push and intern while another thread pops and
+ * reads. Threads end, and new threads reuse their rings. No event may be lost, doubled or torn, and
+ * no access may race.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -26,7 +26,7 @@ enum {
 
 static struct gmt_depot *depot;
 static void *memory[PRODUCERS];
-static _Atomic(struct gmt_ring *) rings[PRODUCERS]; /* NULL: no thread has it */
+static _Atomic(struct gmt_ring *) rings[PRODUCERS]; /* NULL: free */
 static _Atomic bool left[PRODUCERS];
 static _Atomic unsigned running;
 
@@ -56,7 +56,7 @@ static void *produce(void *slot_of)
 		while (!gmt_ring_push(ring, &event))
 			sched_yield();
 	}
-	/* As the session's leave: all that was pushed comes before. */
+	/* The same order as when a thread leaves a session: after all its pushes. */
 	atomic_store_explicit(&left[slot], true, memory_order_release);
 	return NULL;
 }
@@ -77,7 +77,7 @@ static void *come_and_go(void *slot_of)
 	return NULL;
 }
 
-/* Takes what is there; each event is whole and follows the one before. */
+/* Takes all events of the ring. Checks that each event is complete and follows the previous one. */
 static void drain(size_t slot, uint64_t *next)
 {
 	struct gmt_ring *ring = atomic_load_explicit(&rings[slot], memory_order_acquire);

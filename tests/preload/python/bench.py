@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Not a test: what one capture costs, by depth. Run by hand: run.py LIBRARY bench.py"""
+"""Not a test: measures one capture by stack depth. Run by hand: run.py LIBRARY bench.py"""
 
 import os
 import sys
@@ -12,7 +12,7 @@ CAPTURES = 100000
 
 
 def dive(left, functions):
-    """Captures of a stack of `left` frames, and the module's below."""
+    """Measures captures of a stack of `left` frames and the module's frame."""
     return dive(left - 1, functions) if left > 1 else functions.test_bench(1024, CAPTURES)
 
 

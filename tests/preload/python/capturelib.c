@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Python walk as a library that ctypes can load, with what the tests need around it: a depot,
- * stacks as text, and a dlsym that lies on request. Each copy of the file is a capture of its own.
+ * The Python walk as a library for ctypes, with a depot, stacks as text, and a dlsym that can lie.
+ * Each copy of the library file has its own capture state.
  */
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -37,7 +37,7 @@ EXPORT void test_capture_for_ever(void);
 EXPORT void test_end(void);
 EXPORT double test_bench(uint32_t depth, uint32_t captures);
 
-/* The interpreter's stacks have room for all. */
+/* Runs the work directly: the interpreter's stacks are large enough. */
 bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
 {
 	work(argument);
@@ -47,8 +47,8 @@ bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
 static struct gmt_depot *depot;
 
 /*
- * The thread's; a pointer, as a library that is opened late has little room for such data. Never
- * freed: the process ends.
+ * Returns the thread's trace. It is a pointer because a library opened late has little thread-local
+ * room. Never freed: the process ends.
  */
 static struct gmt_python_trace *trace_of_thread(void)
 {
@@ -59,12 +59,12 @@ static struct gmt_python_trace *trace_of_thread(void)
 	return trace;
 }
 
-/* What test_find tells. */
+/* The answers that test_find gives. */
 enum lie {
 	TRUTH,
 	DEBUG_BUILD,
-	OTHER_LINES,   /* the public API says other lines than the tables */
-	FREE_THREADED, /* these three need a table of offsets: 3.13 */
+	OTHER_LINES, /* the public API gives other lines than the tables */
+	FREE_THREADED, /* from here to OTHER_FIELDS: needs the offsets table of 3.13 */
 	OTHER_VERSION,
 	OTHER_FIELDS,
 	NO_PYTHON,
@@ -101,7 +101,7 @@ static void *test_find(const char *name)
 			offsets[2] = 1;
 		if (lie == OTHER_VERSION)
 			offsets[1]++;
-		if (lie == OTHER_FIELDS) { /* the file where the name is */
+		if (lie == OTHER_FIELDS) { /* the name's offset as the file's offset */
 			offsets[35] = offsets[36];
 		}
 		return offsets;
@@ -117,13 +117,16 @@ uint32_t test_init(uint32_t which_lie, char *ret_why, uint32_t why_bytes)
 	return gmt_python_init(test_find, ret_why, why_bytes);
 }
 
-/* The option watch_code; before test_init. */
+/* Sets the option watch_code. Must precede test_init. */
 void test_watch_code(int is_on)
 {
 	gmt_python_watches_code = is_on;
 }
 
-/* A new depot of `ready_bytes`; the old one's memory stays, other threads may still be in it. */
+/*
+ * Opens a new depot of `ready_bytes`. Keeps the old depot's memory, because other threads may still
+ * use it.
+ */
 uint32_t test_restart(uint64_t ready_bytes)
 {
 	void *arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
@@ -135,7 +138,8 @@ uint32_t test_restart(uint64_t ready_bytes)
 }
 
 /*
- * How many runs of the interpreter's loop are on the native stack: what entry bits must add up to.
+ * Returns how many runs of the interpreter's loop are on the native stack. The entry bits must add
+ * up to this.
  */
 static uint32_t count_runs(void)
 {
@@ -154,8 +158,8 @@ static uint32_t count_runs(void)
 }
 
 /*
- * Whether the interpreter's loop is in one piece: a stripped one does not name others that
- * compilers put elsewhere.
+ * Returns whether the interpreter's loop is in one piece. Compilers may split the loop, and a
+ * stripped interpreter does not name the other parts.
  */
 int test_has_whole_loop(void)
 {
@@ -187,13 +191,15 @@ uint32_t test_take(void)
 	return gmt_python_capture(depot, 1024, trace_of_thread(), &is_lost);
 }
 
-/* What a call of this library costs by itself. */
+/* Does nothing: shows what a call of this library costs without a capture. */
 uint32_t test_take_nothing(void)
 {
 	return 0;
 }
 
-/* A capture with an exception on its way, as in a destructor; the exception then goes on. */
+/*
+ * Takes a stack while an exception is pending, as in a destructor. The exception then propagates.
+ */
 void test_take_while_raising(void *type, const char *message)
 {
 	void (*set_string)(void *, const char *) = dlsym(RTLD_DEFAULT, "PyErr_SetString");
@@ -203,8 +209,8 @@ void test_take_while_raising(void *type, const char *message)
 }
 
 /*
- * "truncated" and then, each behind a record separator, "entry US function US file US line US first
- * line", or nothing for a gap. Returns the length.
+ * Writes the `truncated` flag, then for each frame a record separator and "entry US function US
+ * file US line US first line". A gap is empty. Returns the length, 0 if the text does not fit.
  */
 uint32_t test_decode(uint32_t id, char *ret_text, uint32_t text_bytes)
 {
@@ -248,7 +254,7 @@ static void *capture_once(void *ret_id)
 	return NULL;
 }
 
-/* What a thread captures that never ran Python. */
+/* Returns the stack of a thread that never ran Python. */
 uint32_t test_capture_without_python(void)
 {
 	uint32_t id = 1;
@@ -270,7 +276,7 @@ void test_end(void)
 	gmt_python_end();
 }
 
-/* Nanoseconds for one capture: the best of several rounds. */
+/* Returns the nanoseconds of one capture, from the best of several rounds. */
 double test_bench(uint32_t depth, uint32_t captures)
 {
 	double best = 1e18;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The capture library as Python sees it, and the interpreter's own answer to compare it with."""
+"""The capture library as Python sees it, and the interpreter's own stacks for comparison."""
 
 import ctypes
 import os
@@ -13,7 +13,7 @@ TEXT_BYTES = 4 << 20
 
 
 class Capture:
-    """One copy of the library: a capture with a state of its own.
+    """One copy of the library, with its own capture state.
 
     `held` and `released` are its functions, called with the GIL and without it.
     """
@@ -33,13 +33,13 @@ class Capture:
         self.held.test_watch_code(int(os.environ.get("GMT_TEST_WATCH_CODE") != "off"))
 
     def init(self, lie=TRUTH, functions=None):
-        """State and reason."""
+        """Returns the state and the reason."""
         why = ctypes.create_string_buffer(200)
         state = (functions or self.held).test_init(lie, why, len(why))
         return state, why.value.decode()
 
     def decode(self, number):
-        """Whether it is cut, and (entry, function, file, line, first line) of each frame, leaf first; None: some were left out."""
+        """Returns whether it is cut, and each (entry, function, file, line, first line), leaf first. None is a gap."""
         room = ctypes.create_string_buffer(65536)
         length = self.held.test_decode(number, room, len(room))
         if not length:
@@ -62,7 +62,7 @@ def name_of(code):
 
 
 def walk(frame):
-    """The interpreter's own answer: (function, file, line, first line), leaf first."""
+    """Returns the interpreter's own stack: (function, file, line, first line), leaf first."""
     found = []
     while frame:
         code = frame.f_code

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One capture, switched on, and the comparison that most tests make."""
+"""One enabled capture, and the comparison that most tests make."""
 
 import ctypes
 import os
@@ -17,7 +17,7 @@ DEPTH = 1024
 
 
 def take(depth=DEPTH, functions=capture.held):
-    """The number of the caller's stack; with a frame of our own, as the innermost."""
+    """Returns the id of the caller's stack, which includes this function as the innermost frame."""
     return functions.test_capture(depth, None, None)
 
 
@@ -25,7 +25,7 @@ class Compared(unittest.TestCase):
     maxDiff = 4000
 
     def check(self, frame, functions=None):
-        """The stack from `frame` on is what the capture says; its entry bits add up to the native runs."""
+        """Checks that the capture equals the stack from `frame` on. The entry bits must add up to the native runs."""
         for library in [functions] if functions else [capture.held, capture.released]:
             runs = ctypes.c_uint32()
             number = library.test_capture(DEPTH, ctypes.byref(runs), None)

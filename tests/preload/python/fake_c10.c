@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stands for libc10: what PyTorch's allocators call for every block. */
+/* Replaces libc10: the function that PyTorch's allocators call for every block. */
 #include <stdint.h>
 
 struct device {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stands for PyTorch's CUDA allocator, for ctypes. */
+/* Replaces PyTorch's CUDA allocator, for ctypes. */
 #include <glob.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -33,7 +33,7 @@ void fake_block(void)
 	report(&cuda, -512, 0, 2 << 20, cuda);
 }
 
-/* The thread does not come back to Python for a while. */
+/* Makes a block, then keeps the thread out of Python for a while. */
 void fake_block_and_stay(uint32_t time_us)
 {
 	fake_block();
@@ -47,7 +47,7 @@ static void *run(void *unused)
 	return NULL;
 }
 
-/* As on a thread of autograd's, which is not Python's. */
+/* Makes a block on a native thread, like a thread of PyTorch's autograd. */
 void fake_block_on_native_thread(void)
 {
 	pthread_t thread;
@@ -92,8 +92,8 @@ static int is_recorder_there(void)
 }
 
 /*
- * Called with the GIL: who waits for it is there for as long as this lasts, who had it is soon
- * gone.
+ * Waits until no thread of the recorder is left. The caller holds the GIL, so a recorder thread
+ * that waits for the GIL stays, and the process then exits with 3.
  */
 void fail_if_recorder_waits(void)
 {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A training with a PyTorch that is only what a hook of its optimizers needs: fake_training.py LIBRARY WAY
+"""A training with a PyTorch that has only the optimizers' hooks: fake_training.py LIBRARY WAY
 
-Prints how many steps there were. `released` calls without the GIL, as PyTorch does; `held` with it.
+Prints the number of steps. `released` calls without the GIL, as PyTorch does. `held` calls with it.
 """
 
 import atexit
@@ -53,7 +53,7 @@ def train(times=3):
 
 
 def wait_for_hook():
-    """Lets the GIL go, until somebody has added one, or for ever."""
+    """Releases the GIL until a hook exists, or for ever."""
     while not optimizer._global_optimizer_post_hooks:
         time.sleep(0.001)
 
@@ -82,7 +82,7 @@ def worker_released():
 
 
 def worker_held():
-    """It keeps the GIL; ours comes when it lets go."""
+    """The worker keeps the GIL. The recorder adds its hook when the worker releases it."""
     show()
     in_worker(lambda: (held.fake_block(), wait_for_hook(), train()))
 
@@ -102,7 +102,7 @@ def absent_at_first_in_worker():
 
 
 def main_stays_in_c():
-    """The main thread was asked first, and does not come."""
+    """The recorder asks the main thread first, which does not return to Python."""
     show()
     worker = threading.Thread(target=lambda: (time.sleep(0.1), released.fake_block(), train()))
     worker.start()
@@ -119,7 +119,7 @@ def native_thread_first():
 
 
 def while_hooks_are_called():
-    """The first block comes from another hook: none may be added to those that are being called."""
+    """Another hook makes the first block. The recorder must not add a hook while PyTorch calls the hooks."""
     global steps
     show()
     optimizer.register_optimizer_step_post_hook(lambda *_: held.fake_block() and None)
@@ -132,7 +132,7 @@ def while_hooks_are_called():
 
 
 def without_a_place():
-    """PyTorch keeps its hooks elsewhere."""
+    """PyTorch keeps its hooks under another name."""
     hooks = optimizer._global_optimizer_post_hooks
     code = SOURCE.replace("_global_optimizer_post_hooks", "_elsewhere")
     del optimizer._global_optimizer_post_hooks, hooks
@@ -171,20 +171,20 @@ def in_child(work):
 
 
 def ending():
-    """
-    Python ends while the recorder wants the GIL, which is let go only by who has done with it. Whose thread waits then
-    has its state freed, and Python up to 3.13 may read it. So may it that of a daemon thread of the program's own:
-    none of them asks for the GIL again.
+    """Python ends while the recorder waits for the GIL, which each thread keeps until it has finished.
+
+    Python then frees the state of a waiting thread, and Python up to 3.13 may read that state later. The same is true
+    for the program's own daemon threads. None of these threads may ask for the GIL again.
     """
     sys.setswitchinterval(10)
-    # The first one is called last, behind the recorder's own: before that it may still ask.
+    # atexit calls the first callback last, after the recorder's. Before that the recorder may still ask for the GIL.
     atexit.register(held.fail_if_recorder_waits)
     threads = 3
     for _ in range(threads):
         threading.Thread(target=released.fake_blocks_for_ever, daemon=True).start()
     end = time.monotonic() + float(sys.argv[3])
-    # A first block that comes while atexit's callbacks run is not covered (marks/interpreter.c). One thread asks
-    # for all, maybe later than another has had its block.
+    # A first block during atexit's callbacks is not covered (marks/interpreter.c). One thread asks for all threads,
+    # maybe after another thread has made its block.
     while time.monotonic() < end or held.threads_with_blocks() < threads:
         pass
     show()

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Runs the Python tests with each interpreter on this machine: run.py LIBRARY [SCRIPT...]
 
-Prints a line for each. Exit code 0 when all passed, 1 when one failed, 77 (skipped) when there is
-none, or none of NEEDED.
+Prints a line for each. The exit code is 0 when all passed, 1 when one failed, 77 (skipped) without an interpreter of
+version NEEDED.
 """
 
 import glob
@@ -15,9 +15,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 READ = ["3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"]
 NEEDED = "3.11"
 TESTS = ["test_init.py", "test_frames.py", "test_texts.py", "test_churn.py"]
-# Those that can compile (3.14) do so where they are asked to.
+# Interpreters with a compiler (3.14) run these scripts compiled.
 COMPILED = ["test_frames.py"]
-# Before 3.12 code objects have no number: this runs a second time with the option watch_code=off.
+# Before 3.12 code objects have no version number. These scripts run a second time with the option watch_code=off.
 WATCHED = ["3.9", "3.10", "3.11"]
 UNWATCHED = ["test_churn.py"]
 ASK = "import sys, ctypes; print('%d.%d' % sys.version_info[:2], sys.version.split()[0] + getattr(sys, 'abiflags', ''), sys.prefix)"
@@ -32,7 +32,7 @@ def candidates():
 
 
 def find():
-    """(path, minor version, version) of each interpreter that works, once."""
+    """Finds each working interpreter once: (path, minor version, version)."""
     found = {}
     for path in candidates():
         if os.access(path, os.X_OK):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reused addresses: code objects that die, stack depots that fill up or start again."""
+"""Reused addresses: code objects that are freed, stack depots that fill up or restart."""
 
 import ctypes
 import os
@@ -23,7 +23,7 @@ class Full(unittest.TestCase):
         self.assertNotEqual(other.held.test_capture(DEPTH, None, ctypes.byref(lost)), 0)
         self.assertEqual(lost.value, 0)
 
-    def test_a_new_depot_gets_all_names_anew(self):
+    def test_a_new_depot_gets_all_names_again(self):
         other = capturing.Capture(os.environ["GMT_TEST_CAPTURE"])
         other.init()
 
@@ -45,9 +45,9 @@ class Full(unittest.TestCase):
 
 
 class Churn(unittest.TestCase):
-    """Functions that die, and others that get their addresses."""
+    """Functions that are freed, and others that reuse their addresses."""
 
-    # Each makes functions of one shape, so that the allocator gives the same places again.
+    # Each shape makes functions of one size, so that the allocator reuses the same addresses.
     SHAPES = {
         "names": ("def f{0:06}(): return take()", "f{0:06}", "<made>"),
         "files": ("def f(): return take()", "f", "<made {0:06}>"),
@@ -98,11 +98,11 @@ class Churn(unittest.TestCase):
             names["f"].__code__ = template
 
     def test_tables_of_lines_that_differ_in_the_middle_alone_are_told_apart(self):
-        """Tables of one size in code objects that are equal but for them, at the same addresses."""
+        """The tables have one size. Their code objects are otherwise equal and reuse the same addresses."""
         field = "co_lnotab" if sys.version_info < (3, 10) else "co_linetable"
         names = {"take": capture.held.test_take, "here": here}
         tables = []
-        # Gaps whose numbers take as many bytes as each other, whatever the table's form.
+        # The numbers of all gaps take the same number of bytes, whatever the table's form.
         for gap in range(3, 10):
             source = [
                 "def f():",

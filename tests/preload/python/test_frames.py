@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compares stacks that the capture read with the interpreter's own answer, taken on the same line."""
+"""Compares captured stacks with the interpreter's own stacks, taken on the same line."""
 
 import asyncio
 import contextlib
@@ -97,7 +97,7 @@ class Stacks(Compared):
         def step(ways):
             if not ways:
                 return self.check(here())
-            # From one place: a function, one that C calls, or a generator's frame in between.
+            # One call site calls a function directly, through C, or through a generator's frame.
             return (step, functools.partial(step), in_generator)[ways[0]](ways[1:])
 
         def in_generator(ways):
@@ -335,7 +335,7 @@ class Depth(unittest.TestCase):
         return take(depth), capturing.walk(here())
 
     def check_both_ends(self, number, theirs, depth):
-        """`depth` places of which the last quarter are the outermost frames; 0 is the number of a gap."""
+        """Checks that the stack has `depth` places, with a gap in front of the last quarter: the outermost frames."""
         truncated, frames = capture.decode(number)
         outer = depth // 4
         self.assertEqual(len(frames), depth)
@@ -364,11 +364,11 @@ class Depth(unittest.TestCase):
             self.assertFalse(truncated)
             self.assertEqual(None in frames, cut)
 
-    def test_nothing_is_asked_for(self):
+    def test_a_depth_of_zero_gives_no_stack(self):
         self.assertEqual(take(0), 0)
 
     def deep(self, recursion, work):
-        """In a thread of its own, with a stack for so many frames."""
+        """Runs `work` in its own thread, with a stack large enough for `recursion` frames."""
         found = []
 
         def run():
@@ -395,7 +395,7 @@ class Depth(unittest.TestCase):
             self.assertGreater(len(theirs), 10000)
             self.check_both_ends(number, theirs, depth)
 
-    def test_the_outer_end_is_told_anew_when_the_same_recursion_is_begun_elsewhere(self):
+    def test_the_same_recursion_from_another_place_has_another_outer_end(self):
         def outer(first):
             if first:
                 number, theirs = self.dive(500, 40)
@@ -425,7 +425,7 @@ class Depth(unittest.TestCase):
             return numbers
 
         numbers = self.deep(500, turns)
-        # Those that differ only in how many frames are left out have one number.
+        # Stacks that differ only in the number of omitted frames have one id.
         self.assertEqual(len({numbers[0], numbers[2], numbers[3]}), 1)
         self.assertNotEqual(numbers[0], numbers[1])
         self.assertEqual(numbers[:4], numbers[4:8])
@@ -437,7 +437,7 @@ class Depth(unittest.TestCase):
             else:
                 yield take(100), capturing.walk(here())
 
-        # C code calls C code here, each time.
+        # Each level calls C code from C code.
         number, theirs = self.deep(2000, lambda: next(numbers(1000)))
         self.check_both_ends(number, theirs, 100)
 
@@ -450,7 +450,7 @@ class Depth(unittest.TestCase):
         number, theirs = self.deep(2000, lambda: turn(300))
         self.check_both_ends(number, theirs, 100)
 
-    def test_what_is_farther_away_than_is_looked_is_missing_at_the_outer_end(self):
+    def test_a_stack_beyond_the_walks_limit_lacks_its_outer_end(self):
         def down(left):
             if left:
                 return down(left - 1)

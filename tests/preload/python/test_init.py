@@ -34,7 +34,7 @@ class Init(unittest.TestCase):
         self.assertEqual(self.capture.init(), (ON, ""))
         self.assertNotEqual(self.capture.released.test_take(), 0)
 
-    def test_its_version_is_told(self):
+    def test_the_capture_reports_the_interpreters_version(self):
         self.assertEqual(self.capture.held.test_version(), b"")
         self.capture.init()
         self.assertEqual(self.capture.held.test_version().decode(), sys.version.split()[0])

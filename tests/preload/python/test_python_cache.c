@@ -44,7 +44,7 @@ static void what_was_added_is_found_and_nothing_else(void **state)
 	assert_int_equal(gmt_python_cache_find(cache, &key), 7);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(gmt_python_cache_find(cache, &others[i]), 0);
-	/* Enough to meet the same set many times. */
+	/* Enough keys to reach each set many times. */
 	for (others[1].instr = 4; others[1].instr < 200000; others[1].instr += 2)
 		assert_int_equal(gmt_python_cache_find(cache, &others[1]), 0);
 	for (others[0].code = 64; others[0].code < 2000000; others[0].code += 16)
@@ -93,7 +93,7 @@ static void cleared_it_knows_nothing(void **state)
 	assert_int_equal(gmt_python_cache_find(cache, &key), 0);
 }
 
-/* The id says which fingerprint it was added with: a torn entry cannot agree. */
+/* Derives the id from the fingerprint, so that a torn entry is detected. */
 static uint32_t id_of(uint64_t fingerprint)
 {
 	return (uint32_t)(fingerprint * 2654435761u) | 1;

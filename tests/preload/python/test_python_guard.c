@@ -20,7 +20,7 @@ enum { READERS = 2, ROUNDS = 500, LOOKS = 300 };
 
 #define FOREVER_NS (UINT64_C(600) * 1000000000)
 
-/* What the kernel is asked, and whether it does it. */
+/* The membarrier commands that the code asked for, and whether the fake kernel refuses them. */
 static long asked[8];
 static unsigned asked_count, naps;
 static bool refuses;
@@ -48,22 +48,22 @@ long syscall(long number, ...)
 }
 
 /*
- * What is read is there until `is_gone`, which comes after `is_told`; and as it was while nobody is
- * told.
+ * The reader's data exists until `is_gone`, which is set after `is_told`. Readers stay away while
+ * `is_told` is set.
  */
 static _Atomic bool is_told, is_gone, is_over;
 static _Atomic uint64_t seen_gone, seen;
 
 static void *read_again_and_again(void *unused)
 {
-	/* Never freed: gates stay. */
+	/* Never freed: guards stay in the list. */
 	struct gmt_python_guard *guard = calloc(1, sizeof(*guard));
 
 	(void)unused;
 	while (!is_over) {
 		uint64_t gone = 0;
 
-		/* As all do that come later, so that the gate is left alone. */
+		/* Later readers stay away too, so that the guard stays idle. */
 		if (atomic_load(&is_told)) {
 			sched_yield();
 			continue;
@@ -211,7 +211,7 @@ static void a_gate_that_a_thread_was_about_to_list_is_listed_once_in_the_child_o
 	(void)state;
 	gmt_python_guard_enter(&guard);
 	gmt_python_guard_leave(&guard);
-	/* It stands in the list, and the thread that put it there had no time to say so. */
+	/* The guard is in the list, but the thread that added it had no time to note this. */
 	guard.is_listed = false;
 	gmt_python_guard_reset();
 	gmt_python_guard_enter(&guard);

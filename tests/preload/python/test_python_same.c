@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Python stacks that are made up, in all three ways in which interpreters chain frames, and change
- * at random, in memory that is used again: what is taken over of the last stack is what a walk
- * finds, and the walk goes on behind it.
+ * Random changes of made-up Python stacks, in all three ways in which interpreters chain frames.
+ * Memory is reused. The frames taken over from the last stack must equal those of a walk, and the
+ * walk must continue behind them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,20 +18,19 @@ enum { SLOTS = 16, CODES = 3, ROUNDS = 100000, DEATHS = 7 };
 static struct code {
 	uint64_t header, type, file;
 	uint32_t stamp;
-	_Alignas(16) uint32_t set_up; /* instructions before a frame is whole; 16 bytes in front of the
-									 first, in all versions */
-	_Alignas(16) char bytecode[16];
+	_Alignas(16) uint32_t set_up; /* instructions before a frame is complete */
+	_Alignas(16) char bytecode[16]; /* 16 bytes after `set_up`, in all versions */
 } codes[CODES];
 
 static struct frame {
 	struct frame *previous;
 	struct code *code;
-	int64_t instr; /* where it is in the code: an address, or a number */
-	uint8_t entry, owner; /* in this order, as 3.11 has them */
+	int64_t instr; /* position in the code: an address or a number */
+	uint8_t entry, owner; /* in this order, as in 3.11 */
 } slots[SLOTS];
 
 static uint32_t order[SLOTS],
-	depth; /* the slots that are the stack, innermost first; behind these the others */
+	depth; /* the stack's slots, innermost first; the unused slots follow */
 static struct gmt_python_trace_stack last;
 static struct gmt_python_layout layout;
 
@@ -66,7 +65,7 @@ static void swap(uint32_t *a, uint32_t *b)
 	*b = kept;
 }
 
-/* Another frame, one more, or one less; somewhere in the stack, mostly at its inner end. */
+/* Changes, adds, removes or swaps a frame. Half of the changes are at the inner end. */
 static void change(void)
 {
 	uint32_t at = depth ? any(2) ? 0 : any(depth) : 0;
@@ -99,7 +98,7 @@ static const char *innermost(void)
 	return depth ? (const char *)&slots[order[0]] : NULL;
 }
 
-/* As a capture does that remembers nothing. */
+/* Takes the whole stack, like a capture that remembers nothing. */
 static void remember(uint64_t code_frees)
 {
 	const char *frame = innermost();
@@ -118,7 +117,7 @@ static void check(uint64_t code_frees, uint32_t *taken)
 	const char *frame = innermost(), *slow;
 	struct gmt_python_place place, next = { 0 };
 
-	/* Somewhere in the stack, as behind frames that are new. */
+	/* Begins anywhere in the stack, as behind new frames. */
 	for (uint32_t skipped = any(2) ? from : any(SLOTS);
 		skipped && gmt_python_walk_next(&layout, &frame, &place); skipped--)
 		;
@@ -174,7 +173,7 @@ static void check_all(enum gmt_python_walk walk, uint64_t code_frees)
 			change();
 		check(now, &taken);
 	}
-	/* Otherwise nothing was looked at. */
+	/* Fails if hardly any frame was taken over: the test then proves nothing. */
 	assert_true(taken > ROUNDS / 10);
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Run with a Python that is too old: the recorder refuses it in one line, and does nothing else."""
+"""Run with a Python that is too old: the recorder refuses it in one line and does nothing more."""
 
 import os
 import sys

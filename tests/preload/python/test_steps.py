@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Automatic steps in this interpreter, with the recorder and a PyTorch that consists of hooks only."""
+"""Automatic steps in this interpreter, with the recorder and a PyTorch that has only hooks."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ FAKE_TORCH = os.environ.get("GMT_TEST_FAKE_TORCH", "")
 
 class Steps(unittest.TestCase):
     def record(self, way, *more, options=None):
-        # Python 3.12 warns of a fork where there are threads, and one is the recorder's.
+        # Python 3.12 warns about a fork of a process with threads. The recorder has one.
         run = Recording(
             [
                 sys.executable,
@@ -89,7 +89,7 @@ class Steps(unittest.TestCase):
 
     def test_the_interpreter_may_end_at_any_moment(self):
         for wait in *(each / 400 for each in range(8)), 0.3, 0.5:
-            # As by default: nobody waits for a recorder that wants the GIL, which is never let go.
+            # The default: the program does not wait for a recorder thread that waits for the GIL.
             self.record("ending", str(wait), options={"overflow": "block"})
         self.record("first_block_at_the_end")
 

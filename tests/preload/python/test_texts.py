@@ -8,7 +8,7 @@ from comparing import Compared, capture, here
 
 
 class Lines(Compared):
-    """Sources made up, so that every way to write a line number comes up."""
+    """Generated sources that use every way to store a line number."""
 
     def run_source(self, source, name="<made up>"):
         names = {"check": self.check, "here": here}
@@ -57,7 +57,7 @@ class Lines(Compared):
 
 class Texts(Compared):
     def capture_as(self, name=None, file="<made up>"):
-        """Function and file that the capture tells of a function so named."""
+        """Returns the function and file that the capture gives for a function with this name and file."""
         names = {"take": capture.held.test_take}
         exec("def f(): return take()", names)
         code = names["f"].__code__

@@ -85,7 +85,7 @@ static void *stay_in_thread(void *unused)
 	return unused;
 }
 
-/* Whether the frames pass from the recorder stack to the function that asked for it. */
+/* Returns whether the frames continue from the recorder stack to the function that asked for it. */
 static bool holds_frame_of(const struct seen *seen, uintptr_t function)
 {
 	for (int i = 0; i < seen->frames; i++)

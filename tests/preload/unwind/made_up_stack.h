@@ -3,8 +3,7 @@
 #define GMT_TESTS_PRELOAD_MADE_UP_STACK_H
 
 /*
- * Stacks that are made up, word by word, for a walk to take. A return address says by itself which
- * rule it has.
+ * Builds stacks word by word for a walk to take. Each return address encodes its own unwind rule.
  */
 
 #include <setjmp.h>
@@ -32,7 +31,7 @@ enum {
 	KIND_SHIFT = 43,
 };
 
-/* Our own code is all that lies in the upper half. */
+/* Only the recorder's own code lies in the upper half. */
 static const uint64_t own_start = (uint64_t)1 << 46, own_end = (uint64_t)1 << 47;
 
 static _Alignas(4096) uint64_t memory[WORDS];
@@ -41,7 +40,7 @@ static _Atomic uint64_t no_rules[1 << GMT_RULES_SET_BITS][GMT_RULES_WAYS];
 _Atomic uint64_t (*gmt_rules_sets)[GMT_RULES_WAYS] = no_rules;
 struct gmt_rules gmt_rules = { .generation = 1 };
 
-/* The frames that are there, outermost first. */
+/* The frames of the stack, outermost first. */
 static struct frame {
 	uint64_t ip, sp, fp;
 } frames[DEEPEST];
@@ -60,7 +59,10 @@ bool gmt_own_stack_grow(struct gmt_own_stack *stack, uintptr_t here)
 	return false;
 }
 
-/* Above the site are kind, saved_words and cfa_words; above these, whether it is our own. */
+/*
+ * kind, saved_words and cfa_words stand above the site. The bit above them marks the recorder's own
+ * code.
+ */
 static inline uint64_t make_ip(struct gmt_unwind_rule rule, uint64_t site)
 {
 	return (uint64_t)rule.kind << KIND_SHIFT | (uint64_t)rule.saved_words << 39 |
@@ -103,7 +105,7 @@ static inline void begin_stack(void)
 	depth = 1;
 }
 
-/* A call. What the new frame does not write keeps what earlier ones left there. */
+/* Calls a function. Words that the new frame does not write keep their old values. */
 static inline void push(int odd)
 {
 	const struct frame *outer = &frames[depth - 1];
@@ -131,7 +133,7 @@ static inline void push(int odd)
 	depth++;
 }
 
-/* Many frames of the least size. */
+/* Calls functions with frames of the smallest size until the stack has `until` frames. */
 static inline void push_many(uint32_t until)
 {
 	const struct gmt_unwind_rule rule = { .kind = GMT_UNWIND_BY_SP, .cfa_words = 2 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rules that this program's own tables tell, which the assembler makes; and tables that are
- * damaged.
+ * Reads the rules of this program's own unwind tables, which the assembler makes, and damaged
+ * tables.
  */
 #include <link.h>
 #include <setjmp.h>
@@ -123,8 +123,8 @@ static void what_no_table_tells_and_what_nobody_writes_is_not_for_another_unwind
 }
 
 /*
- * A copy between pages that cannot be touched; its functions are as far from where they were as it
- * is.
+ * Copies the tables between two inaccessible pages. The functions' addresses move by the same
+ * distance.
  */
 static struct gmt_eh_frame copy_between_guards(char **ret_copy)
 {
@@ -164,7 +164,7 @@ static void damaged_tables_are_not_read_beyond_their_end(void **state)
 			memcpy(copy, (const void *)own.start, bytes);
 	}
 	assert_true(simple > 0);
-	/* The end may be anywhere. */
+	/* The tables may be cut anywhere. */
 	memcpy(copy, (const void *)own.start, bytes);
 	for (size_t cut = 0; cut < bytes - header; cut++) {
 		struct gmt_eh_frame shorter = tables;
@@ -182,7 +182,7 @@ static void a_rule_is_packed_and_back(void **state)
 		for (unsigned words = 0; words <= GMT_UNWIND_CFA_WORDS; words += 257) {
 			struct gmt_unwind_rule rule = { (uint8_t)kind, (uint8_t)(words % 256), words };
 			uint32_t packed = gmt_unwind_rule_pack(rule);
-			/* In an entry, a part of a tag stands in front of it. */
+			/* In a cache entry, a part of a tag stands above the rule. */
 			struct gmt_unwind_rule back =
 				gmt_unwind_rule_unpack(packed | (uint32_t)words << GMT_UNWIND_RULE_BITS);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The map of loaded objects while the thread that has its lock does not run: what is about to be
- * unloaded is noted down first.
+ * The map of loaded objects while the thread that holds its lock stands still: the recorder still
+ * notes a library before it is unloaded.
  */
 #include <link.h>
 #include <pthread.h>
@@ -24,11 +24,11 @@
 
 enum { STOPPED_MS = 300, FOR_EVER_MS = 10000 };
 
-/* What the recorder's other parts are for this one. */
+/* Replaces the other parts of the recorder. */
 struct gmt_config gmt_config;
 
-static _Atomic bool is_visiting; /* a thread is in the map, with its lock */
-static _Atomic int stops_ms; /* and stands still there for so long */
+static _Atomic bool is_visiting; /* a thread visits the map and holds its lock */
+static _Atomic int stops_ms; /* the visiting thread sleeps so long */
 static _Atomic int notes;
 
 void gmt_rules_pause(void)
@@ -69,7 +69,7 @@ static void *scan(void *unused)
 	return unused;
 }
 
-/* Starts a thread that scans, and returns when it stands still in the middle of that. */
+/* Starts a thread that scans, and returns when that thread sleeps inside the scan. */
 static pthread_t start_scan(int for_ms)
 {
 	pthread_t thread;
@@ -79,7 +79,7 @@ static pthread_t start_scan(int for_ms)
 	assert_int_equal(pthread_create(&thread, NULL, scan, NULL), 0);
 	while (!atomic_load(&is_visiting))
 		usleep(100);
-	/* A stack that was taken since the scan began: there is something to note down again. */
+	/* A stack was taken since the scan began, so another scan is needed. */
 	gmt_modules_mark_used();
 	return thread;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Walk and rules under ThreadSanitizer: threads walk through libraries that all of them open and
- * close, which take each other's place and have frames of other sizes. Nothing may race, and no
- * rule of a library that is gone may be used.
+ * Walk and rules under ThreadSanitizer. Threads open, walk through and close shared libraries,
+ * which replace each other at the same addresses with other frame sizes. No access may race, and no
+ * walk may use a rule of an unloaded library.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -26,13 +26,13 @@ static char **libraries;
 static unsigned library_count;
 static __thread struct gmt_walk *walk;
 static __thread unsigned seed, left, count;
-static __thread uint64_t noted[2 * DEPTHS]; /* where functions return to, outermost first */
+static __thread uint64_t noted[2 * DEPTHS]; /* return addresses of the functions, outermost first */
 static __thread int (*walked)(int (*back)(void *where));
 static _Atomic unsigned taken, spliced, refused, unloaded;
 
 __attribute__((visibility("default"))) const char *__tsan_default_suppressions(void);
 
-/* The loader's own memory, which it orders by locks that are not seen. */
+/* Ignores the loader's own memory: ThreadSanitizer does not see the loader's locks. */
 const char *__tsan_default_suppressions(void)
 {
 	return "called_from_lib:ld-linux\n";
@@ -52,7 +52,7 @@ void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void 
 	dl_iterate_phdr(look, argument);
 }
 
-/* ThreadSanitizer does not know stacks that are changed by hand. */
+/* ThreadSanitizer does not support switched stacks. */
 bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
 {
 	work(argument);
@@ -65,7 +65,7 @@ static unsigned any(unsigned limit)
 	return (seed >> 8) % limit;
 }
 
-/* As gmt_native_capture begins. */
+/* Begins a walk the same way as gmt_native_capture. */
 __attribute__((noinline)) static bool take(void)
 {
 	const uint64_t *frame = __builtin_frame_address(0);
@@ -87,7 +87,7 @@ static inline __attribute__((always_inline)) void look(void)
 		demand(walk->addresses[walk->first + i] == noted[count - i], "a frame is another one");
 }
 
-/* Called back by a library, of which it knows where that returns to. */
+/* The library calls this back and passes its own return address. */
 __attribute__((noinline)) static int descend(void *where)
 {
 	unsigned before = count;
@@ -98,7 +98,7 @@ __attribute__((noinline)) static int descend(void *where)
 		left--;
 		walked(descend);
 	} else {
-		/* From one place, also where the compiler has taken the first round out of the loop. */
+		/* At least two rounds have one call site, even if the compiler peels the first. */
 		for (volatile int again = 0; again < 3; again++)
 			look();
 	}
@@ -121,7 +121,7 @@ static unsigned long long unload_count(void)
 	return subtractions;
 }
 
-/* As lifecycle/dlclose.c. */
+/* Closes a library the same way as lifecycle/dlclose.c. */
 static void close_library(void *library)
 {
 	unsigned long long before = unload_count();
@@ -146,10 +146,7 @@ static void *open_and_close(void *number)
 	demand(walk != NULL, "no memory");
 	gmt_walk_init(walk);
 	seed = (unsigned)(uintptr_t)number;
-	/*
-	 * While one stands still between a library's last use and its end, the others' walks are
-	 * refused.
-	 */
+	/* While a thread stands still between a pause and its resume, all other walks are refused. */
 	for (int i = 0; i < OPENINGS || !is_enough(); i++) {
 		void *library = dlopen(libraries[any(library_count)], RTLD_NOW | RTLD_LOCAL);
 
@@ -175,7 +172,7 @@ int main(int argument_count, char **arguments)
 	pthread_t threads[THREADS];
 
 #ifndef __x86_64__
-	return 77; /* stacks are walked by tables on x86-64 only */
+	return 77; /* the walk uses unwind tables on x86-64 only */
 #endif
 	libraries = arguments + 1;
 	library_count = (unsigned)argument_count - 1;

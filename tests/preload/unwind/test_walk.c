@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks that are made up and change at random: what a walk remembers and splices must be what a
- * walk that remembers nothing sees.
+ * Random changes of made-up stacks: a walk that remembers and splices must see the same stack as a
+ * walk that remembers nothing.
  */
 #include "made_up_stack.h"
 
 /*
- * A function in the middle has gone on, and calls from somewhere else: only its return address has
- * changed.
+ * Simulates a function in the middle that calls from another place: only its return address
+ * changes.
  */
 static void go_on(uint32_t index)
 {
@@ -17,8 +17,8 @@ static void go_on(uint32_t index)
 }
 
 /*
- * A function in the middle has put something else into the frame pointer's register, which it saves
- * for its caller.
+ * Simulates a function in the middle that saved the frame pointer's register for its caller, and
+ * changes the register.
  */
 static void use_register(uint32_t index)
 {
@@ -51,10 +51,7 @@ static void change(void)
 		use_register(any(depth));
 }
 
-/*
- * What stacks are called here, by number: a stack that the walk says it knows must be the one of
- * that name.
- */
+/* The stacks by id. A stack that the walk knows must have the addresses that first got this id. */
 static struct name {
 	uint64_t addresses[DEEPEST];
 	uint32_t count;
@@ -78,7 +75,10 @@ static void call_it(const uint64_t *expected, uint32_t count)
 
 static uint32_t same_count; /* checks that met the stack before, as gmt_walk_is_unchanged says */
 
-/* All of `frames`, innermost first, without our own. */
+/*
+ * Takes the stack and compares it with `frames`, innermost first, without the recorder's own
+ * frames.
+ */
 static void check(uint32_t limit, int has_odd)
 {
 	struct gmt_walk_start start = start_here();
@@ -104,7 +104,7 @@ static void check(uint32_t limit, int has_odd)
 		return;
 	}
 	assert_false(has_odd);
-	/* What the walk itself finds unchanged, and no part of it recalled. */
+	/* The walk itself found the stack unchanged and recalled no part of it. */
 	if (is_sure && has_rows)
 		assert_int_equal(is_same, walk.is_known && !walk.stack_cache.current);
 	assert_int_equal(walk.ends, GMT_STACK_WHOLE);
@@ -130,11 +130,11 @@ static void a_spliced_stack_is_the_one_that_is_there(void **state)
 				check(limit, 0);
 		}
 	}
-	/* Half of the rounds ask once more, and some change nothing. */
+	/* Half of the rounds check twice, and some rounds change nothing. */
 	assert_true(same_count > SESSIONS * ROUNDS / 4);
 }
 
-/* All that a stack is. */
+/* A complete stack: memory and frames. */
 struct scene {
 	uint64_t memory[WORDS];
 	struct frame frames[DEEPEST];
@@ -174,7 +174,8 @@ static void a_stack_that_comes_again_is_recalled_and_one_that_is_only_like_it_is
 
 				set_scene(&scenes[i]);
 				/*
-				 * Far out, all turn long: inner parts hold, and what the stack is called does not.
+				 * A change far outside, for the whole turn: the inner parts stay valid, the stack's
+				 * id does not.
 				 */
 				if (turn > 4 && depth > 2) {
 					frames[1].ip ^= 0x1000000 * (uint64_t)turn;
@@ -183,7 +184,7 @@ static void a_stack_that_comes_again_is_recalled_and_one_that_is_only_like_it_is
 				if (turn > 2 && !any(4))
 					any(2) ? go_on(any(depth)) : use_register(any(depth));
 				check(512, 0);
-				/* An unchanged stack is not compared with anything else. */
+				/* The walk does not compare an unchanged stack with its guess. */
 				recalled += guess && walk.stack_cache.current == guess && walk.is_known;
 				left += guess && walk.stack_cache.current != guess;
 			}
@@ -230,7 +231,7 @@ static void an_unchanged_stack_is_told_from_a_changed_one(void **state)
 
 		uint32_t index = any(depth - 1);
 
-		/* Another site, certainly. */
+		/* The xor always gives another site. */
 		frames[index].ip ^= 0x1000000;
 		*word(frames[index].sp - 8) = frames[index].ip;
 		check(512, 0);
@@ -240,9 +241,9 @@ static void an_unchanged_stack_is_told_from_a_changed_one(void **state)
 }
 
 /*
- * A function calls from a frame that it counts from its frame pointer (or, not `by_fp`, from its
- * stack pointer), which leads to one of two callers; `inner` is the rule of what it calls, which
- * keeps that frame pointer in its frame, or leaves it where it is. Checks the stack.
+ * Checks a stack whose middle frame finds its caller by frame pointer, or by stack pointer if not
+ * `by_fp`. `which` selects one of two callers. `inner` is the rule of the innermost frame: it saves
+ * that frame pointer, or leaves it in the register.
  */
 static void check_caller(bool by_fp, struct gmt_unwind_rule inner, unsigned which, uint64_t kept)
 {
@@ -295,7 +296,7 @@ static void a_frame_pointer_that_a_frame_is_counted_from_is_compared(void **stat
 			check_caller(true, saves, which % 2, 0);
 		for (unsigned which = 0; which < 4; which++)
 			check_caller(true, leaves, which % 2, 0);
-		/* Where it was kept before, it still stands. */
+		/* Memory still holds the frame pointer where the other rule saved it. */
 		check_caller(true, saves, round % 2, 0);
 		check_caller(true, saves_elsewhere, round % 2, 0);
 		check_caller(true, saves_elsewhere, !(round % 2), 0);
@@ -303,8 +304,8 @@ static void a_frame_pointer_that_a_frame_is_counted_from_is_compared(void **stat
 }
 
 /*
- * One more call, of a function of six words; `saved_words` below its caller's stack pointer stands
- * the caller's frame pointer.
+ * Calls a function with a frame of six words. It saves the caller's frame pointer `saved_words`
+ * below the caller's stack pointer.
  */
 static void push_frame(enum gmt_unwind_kind kind, uint8_t saved_words)
 {
@@ -343,11 +344,11 @@ static void a_stack_is_the_same_only_with_the_frame_pointers_that_matter(void **
 	*saved -= 8;
 	*nothing += 8;
 	assert_true(gmt_walk_is_unchanged(&walk, start.ip, start.sp, start.fp));
-	/* It is not counted from, and left to nobody. */
+	/* No frame is counted from this frame pointer, and no frame inherits it. */
 	assert_true(gmt_walk_is_unchanged(&walk, start.ip, start.sp, start.fp + 8));
 }
 
-/* The guess is what comes behind this in `check_caller`s that have been made. */
+/* Returns the stack that the cache guesses after a stack of `check_caller`. */
 static uint32_t guess_behind(struct gmt_unwind_rule inner, unsigned which)
 {
 	check_caller(true, inner, which, 0);
@@ -370,8 +371,8 @@ static void a_recalled_stack_is_compared_by_the_frame_pointers_that_matter(void 
 	};
 
 	/*
-	 * What is guessed, and not there: it or its joint counts from a frame pointer that is read, or
-	 * was left as it is.
+	 * The guess is wrong. Its frames, or its joint, count from a frame pointer that was saved or
+	 * left in the register.
 	 */
 	for (unsigned way = 0; way < 2; way++)
 		for (unsigned outer = 0; outer < 2; outer++)
@@ -393,7 +394,7 @@ static void a_recalled_stack_is_compared_by_the_frame_pointers_that_matter(void 
 				}
 				if (wrong < 3)
 					check_caller(true, before, wrong == 0 ? outer : !outer, 0);
-				/* Where another frame had it, it stands as it was. */
+				/* The word where another frame saved it is unchanged. */
 				check_caller(true, inner[way], wrong != 1, 0);
 			}
 }
@@ -462,7 +463,7 @@ static void what_lies_below_the_stack_pointer_is_not_read(void **state)
 	(void)state;
 	const size_t below = 3072;
 
-	/* Of any frames, and of such that nothing but their return address is read of. */
+	/* Mixed frames, then plain frames, of which the walk reads only the return address. */
 	for (int plain = 0; plain < 2; plain++) {
 		begin_session(3);
 		if (plain)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Stacks that are made up and have an end of their own: too deep, code that no table tells of,
- * tables that are wrong.
- */
+/* Made-up stacks with special ends: too deep a stack, code without tables, wrong tables. */
 #include "made_up_stack.h"
 
 static void the_outermost_frames_of_a_stack_that_is_too_deep_are_found(void **state)
@@ -32,8 +29,8 @@ static void the_outermost_frames_of_a_stack_that_is_too_deep_are_found(void **st
 }
 
 /*
- * Its own frame pointer is left in the register by many: what was known of it last must still be
- * right.
+ * Many frames leave the stack's frame pointer in its register. The value that the walk remembers
+ * must still be right.
  */
 static void a_stack_that_is_too_deep_is_taken_as_far_as_is_asked_for(void **state)
 {
@@ -76,7 +73,10 @@ static void tables_that_lead_off_the_stack_are_not_followed(void **state)
 				.fp = pointers[at],
 			};
 
-			/* Not even by libunwind, unless it may be another stack of the thread. */
+			/*
+			 * libunwind is not asked either, unless the pointer may lead to another stack of the
+			 * thread.
+			 */
 			bool is_other = wrong[i].kind == GMT_UNWIND_BY_FP && wrong[i].saved_words == 2 &&
 				pointers[at] % 8 == 0 && gmt_memory_is_readable(pointers[at] + 8);
 
@@ -90,8 +90,8 @@ static void tables_that_lead_off_the_stack_are_not_followed(void **state)
 }
 
 /*
- * Random words, also for frame pointers: whatever is found lies on the stack, and what is known is
- * found.
+ * Fills memory and frame pointers with random words. The walk finds only frames on the stack, and
+ * all known frames.
  */
 static void code_without_tables_is_walked_over_where_its_frame_pointer_leads_on(void **state)
 {
@@ -103,7 +103,7 @@ static void code_without_tables_is_walked_over_where_its_frame_pointer_leads_on(
 		for (int i = 0; i < 10; i++)
 			push(0);
 
-		/* Two frames of unknown code that keep frame pointers, or the inner one does not. */
+		/* Two frames without tables: both keep frame pointers, or only the outer one does. */
 		uint32_t keeps = any(2), known = depth;
 
 		for (int i = 0; i < 2; i++) {
@@ -117,14 +117,14 @@ static void code_without_tables_is_walked_over_where_its_frame_pointer_leads_on(
 				any_site() & (own_start - 1));
 			depth++;
 		}
-		/* Known code that was called by it. */
+		/* A frame with tables, called by them. */
 		push(0);
 		frames[depth - 1].ip &= own_start - 1;
 
 		struct gmt_walk_start start = start_here();
 		bool is_framed = gmt_rules_read_tables(start.ip).saved_words != 0;
 
-		/* A register that a known frame has changed without saving it is nobody's frame pointer. */
+		/* No frame may use a register that a known frame changed without saving it. */
 		if (!is_framed && frames[depth - 1].fp != frames[depth - 2].fp)
 			continue;
 		for (int again = 0; again < 2; again++) {
@@ -147,7 +147,7 @@ static void code_without_tables_is_walked_over_where_its_frame_pointer_leads_on(
 	assert_true(whole > SESSIONS / 4 && stopped > SESSIONS / 4);
 }
 
-/* What all code looks like that keeps frame pointers, whatever tables say. */
+/* Calls a function that keeps a frame pointer, whatever its tables say. */
 static void push_framed(void)
 {
 	const struct frame *outer = &frames[depth - 1];
@@ -157,7 +157,8 @@ static void push_framed(void)
 	if (depth == DEEPEST - 1 || outer->sp - size * 8 < (uint64_t)&memory[FRAME_WORDS])
 		return;
 	/*
-	 * A chain's place is the end of its record: what the outer function has below that is not told.
+	 * The walk ends a frame at the end of its record. It cannot see the outer function's words
+	 * below.
 	 */
 	*word(outer->sp - size * 8 + 8) = outer->ip;
 	*word(outer->sp - size * 8) = outer->fp;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Of what a walk remembers, each word is changed that it rests on: what is taken then must be what
- * a walk that remembers nothing takes of the same words.
+ * Changes each word that a remembered stack depends on: the walk must then take the same stack as a
+ * walk that remembers nothing.
  */
 #include "made_up_stack.h"
 
@@ -10,8 +10,8 @@ enum { MOST_OUTER = 13, MOST_INNER = 13 };
 static struct gmt_walk anew;
 
 /*
- * Takes the stack, and with another memory that is empty: they are the same. Returns whether it was
- * a known one.
+ * Takes the stack twice, once with an empty memory, and compares both. Returns whether the walk
+ * knew the stack.
  */
 static bool take_both(const struct gmt_walk_start *start)
 {
@@ -39,17 +39,14 @@ static bool take_here(void)
 	return take_both(&start);
 }
 
-/* What the stack is called is known from now on, where it comes again. */
+/* Gives the taken stack an id, which the walk finds when the stack comes again. */
 static void call_it(uint32_t id)
 {
 	walk.id = id;
 	gmt_stack_cache_set_id(&walk);
 }
 
-/*
- * A function whose frame pointer points to that of its caller, or which does not touch that
- * register.
- */
+/* Calls a function that keeps a chained frame pointer, or that does not touch the register. */
 static void push_plain(bool is_framed, uint64_t site)
 {
 	const struct gmt_unwind_rule framed = {
@@ -68,7 +65,7 @@ static void push_plain(bool is_framed, uint64_t site)
 }
 
 /*
- * The word of frame `index` that tells where to return to, or what its caller's frame pointer was.
+ * Returns the word of frame `index` that holds the return address, or its caller's frame pointer.
  */
 static uint64_t *word_of(uint32_t index, bool is_fp)
 {
@@ -92,7 +89,7 @@ static void each_word_of_a_remembered_stack_is_compared(void **state)
 				assert_false(take_here());
 				call_it(1);
 				assert_true(take_here());
-				/* One frame less, or another place that it is returned to. */
+				/* The frame pointer skips a frame, or the return address is another one. */
 				*word_of(index, is_fp) =
 					is_fp ? *word(frames[index - 1].fp) : *word_of(index, false) + 0x1000000;
 				assert_false(take_here());
@@ -100,8 +97,8 @@ static void each_word_of_a_remembered_stack_is_compared(void **state)
 }
 
 /*
- * Behind `outer` frames comes one of two parts, in turns; then it is known what the second one of
- * these is called.
+ * Alternates two inner parts behind `outer` frames until both have ids. Leaves the second part on
+ * the stack.
  */
 static void come_in_turns(uint32_t outer, uint32_t inner, bool is_framed)
 {
@@ -129,8 +126,8 @@ static void each_word_of_a_recalled_part_is_compared(void **state)
 				assert_true(take_here());
 				assert_int_equal(walk.id, 2);
 				/*
-				 * Those of its innermost frame are the words of the frame outwards of it, and the
-				 * joint's.
+				 * The words of the innermost frame belong to the frame outside of it, and to the
+				 * joint.
 				 */
 				for (uint32_t index = outer + 1; index <= outer + inner; index++) {
 					come_in_turns(outer, inner, is_fp);
@@ -142,8 +139,8 @@ static void each_word_of_a_recalled_part_is_compared(void **state)
 }
 
 /*
- * Frames that leave the register alone hand on what it holds: what the innermost has matters for
- * the one that counts.
+ * Frames that leave the register alone pass on its value. The innermost frame's value therefore
+ * matters for the frame that counts from it.
  */
 static void a_frame_pointer_that_is_in_its_register_still_is_compared(void **state)
 {
@@ -180,8 +177,7 @@ static void a_frame_pointer_that_is_in_its_register_still_is_compared(void **sta
 }
 
 /*
- * Calls from the innermost frame, by a function that keeps the frame pointer it was given
- * `saved_words` below its frame's end.
+ * Calls a function that saves the frame pointer `saved_words` below the end of its caller's frame.
  */
 static void call_saving(uint32_t words, uint32_t saved_words, uint64_t site)
 {
@@ -200,7 +196,9 @@ static void what_a_frame_had_below_the_stack_pointer_is_not_read(void **state)
 	(void)state;
 	const size_t below = 3072;
 
-	/* It called one that saved its frame pointer far down; what it calls now ends above that. */
+	/*
+	 * The frame's first callee saved its frame pointer far down. Its second callee ends above that.
+	 */
 	begin_session(4);
 	push_plain(true, 0x400000);
 	frames[depth - 1].sp = (uint64_t)(memory + below + 5);
@@ -214,9 +212,8 @@ static void what_a_frame_had_below_the_stack_pointer_is_not_read(void **state)
 }
 
 /*
- * Two outer stacks of the same addresses, which stand in different places: the frame pointer of the
- * innermost frame of both says which of them is meant. Inner parts are the same then, and the stack
- * is not.
+ * Builds one of two outer stacks with equal addresses in different places. The frame pointer of
+ * their innermost frame tells them apart. The inner parts are then equal, the stacks are not.
  */
 static void go_to_outer(uint32_t which)
 {
@@ -238,7 +235,10 @@ static void a_recalled_part_is_not_put_before_an_outer_stack_that_only_looks_lik
 			if (turn < 2)
 				call_saving(4, 3, 0x400018);
 			call_saving(4, 3, 0x400020 + 8 * turn);
-			/* Of the second outer stack not the last one: it is that of the first. */
+			/*
+			 * The second outer stack does not take the last inner part, which belongs to the first
+			 * one.
+			 */
 			if (which && turn == 2)
 				break;
 			take_here();
@@ -247,12 +247,12 @@ static void a_recalled_part_is_not_put_before_an_outer_stack_that_only_looks_lik
 	go_to_outer(0);
 	call_saving(4, 3, 0x400030);
 	take_here();
-	/* It is found at its own place. */
+	/* The walk finds the stack in its own place. */
 	*word(frames[1].sp - 8) += 0x1000000;
 	assert_false(take_here());
 }
 
-/* Two words a frame, each of which is compared: as many frames as there is room for, and more. */
+/* Each frame has two words, and the walk compares both. The frames fill the memory and more. */
 static void a_memory_that_is_full_of_frame_pointers_takes_no_more(void **state)
 {
 	(void)state;
@@ -298,7 +298,7 @@ static void a_memory_that_is_full_of_frame_pointers_takes_no_more(void **state)
 		fullest = known > fullest ? known : fullest;
 		if (turn < MOST || known < GMT_WALK_FRAMES - AT_ONCE)
 			continue;
-		/* One word from the middle, and the outermost one. */
+		/* Changes a word in the middle, then the outermost one. */
 		for (uint32_t of = count / 2; of; of = of > 2 ? 2 : 0) {
 			uint64_t *value = &records[RECORDS - 2 * of];
 

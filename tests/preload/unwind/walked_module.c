@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compiled with several WALKED_BYTES: the same code at the same addresses, with frames of another
- * size.
+ * Compiled with several values of WALKED_BYTES: the code has the same addresses, the frames have
+ * other sizes.
  */
 __attribute__((visibility("default"))) int walked(int (*back)(void *where));
 

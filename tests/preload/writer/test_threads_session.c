@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A whole recording under ThreadSanitizer: session, area, rings, depot, journal, writer, control
- * and snapshots as they are, with what asks the driver, unwinds and names functions in their place.
- * Threads that come and go push while others pause, resume, ask for sync points and snapshots, and
- * while the recording ends. Nothing may race; each event is in the file once, or counted as
- * dropped.
+ * A whole recording under ThreadSanitizer: the real session, area, rings, depot, journal, writer,
+ * control and snapshots. Fakes replace driver queries, unwinding and function names. Threads come,
+ * push and go, also while the recording ends. Others pause, resume, and ask for sync points and
+ * snapshots. No access may race. The file must hold or count as dropped each event exactly once.
  */
 #include <ftw.h>
 #include <link.h>
@@ -36,14 +35,14 @@
 #include "source/source.h"
 
 enum {
-	SLOTS = 4,         /* threads that push at one time */
-	GENERATIONS = 6,   /* of them, one after the other */
-	EVENTS = 3000,     /* of each */
+	SLOTS = 4, /* threads that push at one time */
+	GENERATIONS = 6, /* threads in each slot, one after the other */
+	EVENTS = 3000, /* events of each thread */
 	ALL = SLOTS * GENERATIONS * EVENTS,
 	ASKERS = 2,
-	ASKED = 4,         /* times, by each of them, at least */
+	ASKED = 4, /* requests of each asker, at least */
 	SYNC_MS = 60000,
-	LATE = 2,          /* threads that push until the recording is over */
+	LATE = 2, /* threads that push until the recording ends */
 	STACKS = 300,
 	PATH_BYTES = 4096,
 };
@@ -62,7 +61,7 @@ static void demand(bool holds, const char *what)
 	abort();
 }
 
-/* What a recording without CUDA needs of the rest of the shim. */
+/* Fakes: the parts of the recorder that a recording without CUDA needs. */
 
 const struct gmt_hook_info gmt_hooks[GMT_HOOK_COUNT] = {
 	[0] = { .symbol = "", .base = "" },
@@ -105,7 +104,7 @@ void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void 
 	dl_iterate_phdr(look, argument);
 }
 
-/* ThreadSanitizer does not know stacks that are changed by hand. */
+/* ThreadSanitizer does not support switched stacks. */
 bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
 {
 	work(argument);
@@ -168,8 +167,6 @@ uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_
 	return id;
 }
 
-/* The threads. */
-
 static void push(uint64_t address)
 {
 	struct gmt_ring_event event = {
@@ -213,7 +210,7 @@ static void *ask(void *number_of)
 
 	while (!gmt_session_is_on() && atomic_load(&running))
 		usleep(1000);
-	/* Those who push may be done before this thread runs at all. */
+	/* The pushing threads may end before this thread starts. */
 	for (unsigned i = 0; atomic_load(&running) || i < ASKED; i++) {
 		gmt_event_pause(i % 2);
 		gmt_writer_sync(number ? SYNC_MS : 0);

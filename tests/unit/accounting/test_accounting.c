@@ -52,8 +52,7 @@ static void a_site_holds_at_the_peak_what_it_held_then(void **state)
 	assert_int_equal(gmt_account_site_peak(accounting, b).blocks, 1);
 	assert_int_equal(accounting->sites.items[b].max_live_bytes, 110);
 
-	gmt_accounting_alloc(accounting, b, 0x4000, 41,
-		4); /* 151: a new peak, which a has no part in */
+	gmt_accounting_alloc(accounting, b, 0x4000, 41, 4); /* 151: a new peak, without bytes of a */
 	assert_int_equal(gmt_account_site_peak(accounting, a).bytes, 0);
 	assert_int_equal(gmt_account_site_peak(accounting, b).bytes, 151);
 
@@ -92,7 +91,7 @@ static void a_heap_has_a_peak_of_its_own_and_its_sites_what_they_held_then(void 
 	gmt_accounting_alloc(accounting, a, 1, 100, 1);
 	gmt_accounting_alloc(accounting, b, 2, 50, 2); /* the first heap's peak: 150 */
 	gmt_accounting_free(accounting, CUSTOM, HEAP, 1, 0);
-	gmt_accounting_alloc(accounting, other, 3, 500, 3); /* the layer's: 550 */
+	gmt_accounting_alloc(accounting, other, 3, 500, 3); /* the layer's peak: 550 */
 	gmt_accounting_alloc(accounting, b, 4, 10, 4);
 
 	assert_int_equal(accounting->heaps.items[first].peak_bytes, 150);
@@ -104,7 +103,7 @@ static void a_heap_has_a_peak_of_its_own_and_its_sites_what_they_held_then(void 
 	assert_int_equal(gmt_account_site_heap_peak(accounting, a).bytes, 100);
 	assert_int_equal(gmt_account_site_heap_peak(accounting, b).bytes, 50);
 	assert_int_equal(gmt_account_site_heap_peak(accounting, other).bytes, 500);
-	/* The layer peaks at another moment. */
+	/* The layer has its peak at another moment. */
 	assert_int_equal(gmt_accounting_find_account(accounting, CUSTOM, 0)->peak_bytes, 560);
 	assert_int_equal(gmt_account_site_peak(accounting, a).bytes, 0);
 	assert_int_equal(
@@ -131,7 +130,7 @@ static void one_number_is_a_block_of_each_family(void **state)
 
 enum { SITES = 40, BLOCKS = 300, STEPS = 200000 };
 
-/* The same books kept in the slow and obvious way: at each new peak everything is copied. */
+/* The same accounting in the slow and obvious way: it copies everything at each new peak. */
 struct plain_books {
 	struct {
 		uint64_t size_bytes;
@@ -197,7 +196,7 @@ static void over_random_events_every_number_equals_plain_bookkeeping(void **stat
 			compare(accounting, &plain);
 	}
 	compare(accounting, &plain);
-	/* Places of freed blocks are used again. */
+	/* The table reuses the places of freed blocks. */
 	assert_true(accounting->block_table.count <= BLOCKS);
 }
 

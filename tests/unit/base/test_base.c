@@ -260,7 +260,7 @@ static void names_of_recordings_are_known(void **state)
 	assert_false(gmt_recording_name_matches("train.gmt.gz.txt"));
 }
 
-/* Ranges by their first address, in 64 places; an end of 0: none. */
+/* The intervals by first address, in 64 places. An end of 0 means no interval. */
 static void intervals_agree_with_an_array_over_random_changes(void **state)
 {
 	enum { PLACES = 64, ROUNDS = 20000 };

@@ -17,7 +17,7 @@
 
 enum { TEXT_BYTES = 200000 };
 
-/* A stream to a file in memory; *ret_fd reads it. */
+/* Opens a stream to a file in memory. *ret_fd reads the file. */
 static FILE *open_stream(int *ret_fd)
 {
 	FILE *file;
@@ -29,7 +29,7 @@ static FILE *open_stream(int *ret_fd)
 	return file;
 }
 
-/* What arrived; ends with NUL. Closes `fd`. */
+/* Copies the file's text, with a NUL at its end, and closes `fd`. Returns the length. */
 static size_t take(int fd, char *ret_text, size_t bytes)
 {
 	ssize_t got = pread(fd, ret_text, bytes - 1, 0);
@@ -83,7 +83,7 @@ static void styles_pass_where_they_are_allowed_and_nothing_else_does(void **stat
 	check("\033\033[1m", "?\033[1m", true);
 }
 
-/* The text as one piece, in the slow and obvious way. */
+/* Makes the whole text safe in the slow and obvious way. */
 static size_t make_safe(const unsigned char *text, size_t length, char *ret_safe)
 {
 	size_t safe = 0;
@@ -131,7 +131,7 @@ static void what_passes_does_not_depend_on_the_pieces_in_which_it_is_written(voi
 		int fd;
 		FILE *file = open_stream(&fd);
 
-		/* Some texts are plain for the most part, as real ones are. */
+		/* Half of the texts have mostly plain bytes, as real texts have. */
 		for (size_t i = 0; i < length; i++)
 			text[i] = round % 2 && rand() % 50 ? 'x' : some_byte();
 		for (size_t at = 0, part; at < length; at += part) {
@@ -159,7 +159,7 @@ static void an_error_of_the_file_shows_and_is_named(void **state)
 	assert_int_equal(fclose(file), EOF);
 	assert_int_equal(errno, ENOSPC);
 
-	/* Also when it was met long before the end. */
+	/* fclose also fails when the error came long before the end. */
 	file = gmt_safe_stream_open(open("/dev/full", O_WRONLY));
 	assert_non_null(file);
 	fputs("text", file);

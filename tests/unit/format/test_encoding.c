@@ -40,7 +40,7 @@ static void small_numbers_take_one_byte_and_all_come_back(void **state)
 	assert_int_equal(gmt_zigzag((uint64_t)-1), 1);
 }
 
-/* Any bytes, of which most go on. */
+/* Reads random bytes, most of which have the continuation bit. */
 static void both_ways_to_read_a_number_give_the_same(void **state)
 {
 	uint64_t random = 1;
@@ -113,7 +113,7 @@ static void a_number_of_more_than_64_bits_is_refused(void **state)
 	assert_false(gmt_varint_get(&at, bytes + sizeof(bytes), &value));
 }
 
-/* The rows of a kind that stand in the file; only kinds with one block. */
+/* Returns the rows of the file's first block of a kind. */
 static const void *read_rows(uint32_t kind, struct gmt_decoder *decoder, struct gmt_source **source,
 	uint32_t *count)
 {
@@ -155,7 +155,7 @@ static void every_record_comes_back_as_it_was_written(void **state)
 				else
 					memset(cell, (int)(0x61 + 31 * f + r), record->fields[f].size_bytes);
 			}
-		/* Totals are absolute; the helper makes differences in the rows themselves. */
+		/* Totals are absolute. The helper computes differences in the rows themselves. */
 		snapshot_file_put(&file, kind, rows, 3);
 	}
 	snapshot_file_close(&file);
@@ -232,7 +232,10 @@ static void totals_that_follow_from_the_row_before_take_no_bytes(void **state)
 	assert_memory_equal(copy, rows, sizeof(rows));
 }
 
-/* A number of a column: now and then the extremes, where not all rows have the same one. */
+/*
+ * Returns a random number for a column, sometimes an extreme one. A `magnitude` of 0 gives the same
+ * number for all rows.
+ */
 static uint64_t draw_cell(uint64_t *random, unsigned magnitude, const struct gmt_field_info *field)
 {
 	*random = gmt_hash_u64(*random + 1);
@@ -266,7 +269,9 @@ static void columns_say_what_rows_say(void **state)
 			for (uint32_t i = 0; i < ROWS; i++) {
 				uint64_t value = draw_cell(&random, magnitude, &record->fields[f]);
 
-				/* The same number in all rows of the file, which is another one in each row. */
+				/*
+				 * A difference column with equal cells: the number itself changes by 3 in each row.
+				 */
 				if (!magnitude && record->fields[f].encoding == 'D')
 					value = 3 * (i + 1);
 				memcpy((char *)&events[i] + record->fields[f].offset, &value,
@@ -288,7 +293,7 @@ static void columns_say_what_rows_say(void **state)
 			for (uint32_t i = 0; i < ROWS; i++)
 				assert_int_equal(gmt_cell(&columns.cells[f], i),
 					gmt_field_number(field, rows + (size_t)i * record->row_bytes + field->offset));
-			/* Spreading changes nothing. */
+			/* Expanding a column does not change its values. */
 			const uint64_t *values = gmt_columns_expand(&columns, f);
 			for (uint32_t i = 0; i < ROWS; i++)
 				assert_int_equal(values[i], gmt_cell(&columns.cells[f], i));
@@ -299,7 +304,7 @@ static void columns_say_what_rows_say(void **state)
 	gmt_decoder_fini(&decoder);
 }
 
-/* A block with any payload. */
+/* Decodes a block with any payload. */
 static enum gmt_status decode_raw(uint32_t kind, uint32_t rows, const void *payload,
 	uint32_t length, struct gmt_decoder *decoder, const void **ret_rows)
 {
@@ -322,7 +327,7 @@ static void columns_that_are_absent_are_zero_and_unknown_ones_are_skipped(void *
 	assert_int_equal(device[1].ordinal, 2);
 	assert_int_equal(device[1].total_bytes, 0);
 	assert_int_equal(device[1].name.length, 0);
-	/* C libraries may be told of no bytes, but not of no place. */
+	/* C libraries accept a length of 0, but not a null pointer. */
 	assert_non_null(device[1].name.text);
 	assert_int_equal(decode_raw(GMT_RECORD_STACK, 1, "\1\1", 2, &decoder, &rows), GMT_OK);
 	assert_non_null(((const struct gmt_stack *)rows)->items.items);
@@ -342,7 +347,7 @@ static void payloads_that_break_the_rules_are_refused(void **state)
 	} bad[] = {
 		{ GMT_RECORD_SYNC, 1, "\2\1", 2 },             /* the column is longer than the payload */
 		{ GMT_RECORD_SYNC, 1, "\2\1\2", 3 },           /* a column with a byte too many */
-		{ GMT_RECORD_SYNC, 2, "\1\1", 2 },             /* and one with a row too few */
+		{ GMT_RECORD_SYNC, 2, "\1\1", 2 }, /* a column with a row too few */
 		{ GMT_RECORD_NOTE, 1, "\2\5x", 3 },            /* a string beyond its column */
 		{ GMT_RECORD_FRAMES, 1, "\1\1\1\0\2\5\1", 7 }, /* a list beyond its column */
 		{ GMT_RECORD_THREAD, 1, "\5\x80\x80\x80\x80\x10", 6 }, /* 2^32 in 32 bits */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Members of gzip files to bytes. */
+/* Decompression of the members of gzip files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 
 enum { CONTENT_BYTES = 300000, MEMBER_BYTES = 2 * CONTENT_BYTES };
 
-/* Some of it as it comes, some of it again from near and far, and a run. */
+/* Returns content with random bytes, repeated bytes from near and far, and a run. */
 static uint8_t *make_content(void)
 {
 	uint8_t *content = malloc(CONTENT_BYTES);
@@ -35,8 +35,8 @@ static uint8_t *make_content(void)
 }
 
 /*
- * One deflate stream: half of it by codes of its own, a quarter stored, the rest by the fixed
- * codes. Sync points between.
+ * Writes one deflate stream with sync points: half with dynamic codes, a quarter stored, the rest
+ * with fixed codes.
  */
 static size_t deflate_all(const uint8_t *content, size_t size, uint8_t *to, bool is_ended)
 {
@@ -58,7 +58,7 @@ static size_t deflate_all(const uint8_t *content, size_t size, uint8_t *to, bool
 	return MEMBER_BYTES - stream.avail_out;
 }
 
-/* A member of which the header has everything that there is. */
+/* Writes a member whose header has all optional fields. */
 static size_t make_member(const uint8_t *content, size_t size, uint8_t *to)
 {
 	static const uint8_t header[] = "\x1f\x8b\x08\x1f\1\2\3\4\0\xff"
@@ -82,7 +82,10 @@ static size_t least(size_t one, size_t other)
 	return one < other ? one : other;
 }
 
-/* Gives it in pieces, takes it in pieces; how much came, and what was said last. */
+/*
+ * Decompresses with input and output in pieces. Returns the number of bytes that came, and the last
+ * answer.
+ */
 static size_t inflate_pieces(const uint8_t *from, size_t size, size_t in_piece, uint8_t *to,
 	size_t out_piece, enum gmt_inflate_answer *ret_answer, size_t *ret_left)
 {
@@ -230,8 +233,8 @@ static void a_wrong_end_of_a_member_is_damage_behind_all_that_it_holds(void **st
 }
 
 /*
- * Behind a sync point: nothing, a block of the type that there is none of, and a length that does
- * not fit its complement.
+ * The bytes after a sync point: none, a block of an unknown type, and a length that does not fit
+ * its complement.
  */
 static void all_that_was_synced_comes_before_the_damage_or_the_cut_behind_it(void **state)
 {

@@ -3,8 +3,8 @@
 #define GMT_TESTS_UNIT_WHERE_SCENE_H
 
 /*
- * Recordings for tests of analysis/where: what PyTorch and the program do, written down call by
- * call.
+ * Recordings for tests of the allocator's state: a test lists the calls of PyTorch and of the
+ * program.
  */
 #include "analysis/allocator/allocator_state.h"
 #include "snapshot_file.h"
@@ -14,7 +14,7 @@
 
 enum { SEGMENT = 0x10000000 };
 
-/* Events of one thread on device 0, in order, as they are written down. */
+/* The events of one thread on device 0, in order. */
 struct scene {
 	struct snapshot_file file;
 	uint64_t stamp, events;
@@ -34,7 +34,7 @@ static inline void put(struct scene *scene, uint8_t layer, uint8_t kind, uint64_
 	scene->events++;
 }
 
-/* `object` is the handle of what is mapped. */
+/* Adds an event of mapped memory. `object` is the handle of the memory. */
 static inline void put_mapped(struct scene *scene, uint8_t kind, uint8_t space, uint64_t address,
 	uint64_t size_bytes, uint64_t object)
 {
@@ -44,7 +44,7 @@ static inline void put_mapped(struct scene *scene, uint8_t kind, uint8_t space, 
 	scene->events++;
 }
 
-/* A page of an expandable segment; its handle is its address. */
+/* Maps a page of an expandable segment. The page's handle is its address. */
 static inline void map_page(struct scene *scene, uint64_t address, uint64_t size_bytes)
 {
 	put_mapped(scene, GMT_KIND_ALLOC, GMT_SPACE_VMM, address, size_bytes, 0);
@@ -79,7 +79,7 @@ static inline int scene_open(void **state)
 	return 0;
 }
 
-/* What was put becomes a recording, and is looked at. */
+/* Ends the recording, reads it and computes the allocator's state. */
 static inline void look(struct scene *scene)
 {
 	struct gmt_traces_options traces = { 0 };

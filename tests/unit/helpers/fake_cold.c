@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stands for an interpreter whose loop a compiler cut in two: what is cold lies apart, and a
- * stripped file does not name it.
+ * Replaces an interpreter whose loop a compiler cut in two. The cold part lies apart, and a
+ * stripped file has no name for it.
  */
 
 typedef void callback(void);
@@ -11,13 +11,13 @@ void gmt_fake_other(callback *call);
 
 int gmt_fake_done;
 
-/* Where this is called is a rare part. */
+/* The compiler treats each branch that calls this as cold. */
 __attribute__((cold, noinline)) static void rare(void)
 {
 	gmt_fake_done++;
 }
 
-/* Calls back from a rare part of itself, or from a usual one. */
+/* Calls back from its cold part or from its usual part. */
 __attribute__((visibility("default"))) int _PyEval_EvalFrameDefault(callback *call, int what)
 {
 	if (what == 1) {
@@ -40,7 +40,7 @@ __attribute__((visibility("default"))) int _PyEval_EvalFrameDefault(callback *ca
 	return gmt_fake_done;
 }
 
-/* Neither has a stripped file the name of this one, which is no part of the loop. */
+/* A stripped file has no name for this function either, which is not part of the loop. */
 __attribute__((noinline)) static void other(callback *call)
 {
 	call();

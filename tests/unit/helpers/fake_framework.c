@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stands for a framework's library in tests of merged stacks. Built with lines, as
+ * Replaces a framework's library in tests of merged stacks. Built with line numbers, as
  * libframework-fake.so.
  */
 #include "fake_frames.h"

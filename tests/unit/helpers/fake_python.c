@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stands for the Python interpreter in tests of merged stacks: functions with the interpreter's
- * names, each of which says a return address that lies in it. Built as libpython-fake.so.
+ * Replaces the Python interpreter in tests of merged stacks. Its functions have the interpreter's
+ * names, and each returns a return address inside of it. Built as libpython-fake.so.
  */
 #include "fake_frames.h"
 

@@ -3,7 +3,7 @@
 #define GMT_TESTS_LEAKING_H
 
 /*
- * A program of three lines that a test lets leak. Included by one test program each, behind
+ * A program of three lines whose memory a test leaks. Each test program includes this after
  * cmocka.h.
  */
 
@@ -14,7 +14,7 @@
 
 static struct recording recording;
 static uint32_t line, second_line,
-	same_line; /* stacks; `same_line` is another one of `line`'s place */
+	same_line; /* stacks; `same_line` is another stack of the same place as `line` */
 
 static inline struct gmt_leaks_options requested(uint32_t definitions)
 {

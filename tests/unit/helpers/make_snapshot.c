@@ -45,7 +45,7 @@ struct maker {
 	GMT_VEC(struct block_state) blocks;
 	struct thread_state *threads;
 	uint64_t allocated[64], reserved[64];
-	uint64_t steps; /* that were marked */
+	uint64_t steps; /* steps with marks */
 };
 
 enum { NAME_STEP = 1, NAME_EPOCH, NAME_RANGE, OPTIMIZER = 0x5500 };
@@ -142,7 +142,7 @@ static void put_names(struct maker *maker)
 	}
 }
 
-/* Some of PyTorch's functions, as frame_kinds.def knows them. */
+/* Turns some functions into PyTorch's functions of frame_kinds.def. */
 static void make_torch_code(struct gmt_code *code)
 {
 	if (code->id % 7 == 1) {
@@ -158,8 +158,8 @@ static void make_torch_code(struct gmt_code *code)
 }
 
 /*
- * Site s: a Python stack of `depth` frames, the leaf in a package, the rest the user's; every
- * second one has a native stack above it.
+ * Adds site s: a Python stack of `depth` frames, whose leaf is in a package. Every second site also
+ * has a native stack.
  */
 static void put_site(struct maker *maker, uint32_t site)
 {
@@ -270,7 +270,7 @@ static void put_mark(struct maker *maker, enum gmt_mark_kind kind, enum gmt_mark
 		.kind = (uint8_t)kind, .source = (uint8_t)source, .name = name, .object = object);
 }
 
-/* A request for more than there is, and what the driver then said. */
+/* Adds a request for more memory than exists, and the driver's free memory. */
 static void put_oom(struct maker *maker)
 {
 	struct gmt_event *row = gmt_vec_push(&maker->threads[0].rows);
@@ -293,7 +293,7 @@ static void put_oom(struct maker *maker)
 		.free_bytes = 1 << 20, .total_bytes = (uint64_t)80 << 30);
 }
 
-/* A step ends: it leaves a block, and every tenth is an epoch. */
+/* Ends a step, which leaves a block. Every tenth step ends an epoch. */
 static void end_step(struct maker *maker)
 {
 	struct block_state left = {

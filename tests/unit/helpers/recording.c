@@ -40,7 +40,7 @@ void recording_begin(struct recording *recording, const char *path)
 			.uuid = slice(i ? "b" : "a"), .total_bytes = UINT64_C(1) << 30);
 }
 
-/* "file:line function" */
+/* Adds a frame from "file:line function". */
 static uint32_t put_frame(struct recording *recording, const char *text, size_t length)
 {
 	const char *blank = memchr(text, ' ', length), *colon = memchr(text, ':', length);
@@ -68,7 +68,7 @@ uint32_t recording_stack(struct recording *recording, const char *frames)
 		frames += length + (frames[length] != 0);
 	}
 	if (count)
-		items[count - 1] |= 1; /* the interpreter's run ends */
+		items[count - 1] |= 1; /* the interpreter's run ends here */
 	SNAPSHOT_PUT(&recording->file, FRAMES, gmt_frames, .id = ++recording->stacks,
 		.items = { items, count });
 	return recording->stacks;

@@ -3,8 +3,8 @@
 #define GMT_TESTS_RECORDING_H
 
 /*
- * A recording that a test tells event by event, and what is concluded from it. Time goes on by
- * itself: 10 ticks of a nanosecond for each thing that happens. Whatever fails ends the program.
+ * A recording that a test makes event by event, and the reader's conclusions. Each event takes 10
+ * ticks of a nanosecond. A failure ends the program.
  */
 
 #include <stdbool.h>
@@ -26,7 +26,7 @@ enum {
 	PROGRAM = 1,
 	AUTOGRAD = 2,
 	OTHER_THREAD = 3
-}; /* threads, of which the second is called pt_autograd_0 */
+}; /* threads; the second is called pt_autograd_0 */
 
 struct recording {
 	const char *path;
@@ -45,13 +45,13 @@ struct recording {
 	struct gmt_leaks leaks;
 };
 
-/* Where and of what an allocation is. */
+/* A block that a test allocates. */
 struct block {
 	uint64_t size_bytes;
-	uint32_t stack;  /* of Python; 0: none */
-	uint32_t native; /* 0: none */
+	uint32_t stack; /* the Python stack; 0: none */
+	uint32_t native; /* the native stack; 0: none */
 	uint32_t thread; /* 0: PROGRAM */
-	uint8_t layer;   /* 0: PyTorch's */
+	uint8_t layer; /* 0: PyTorch */
 	uint8_t space;   /* 0: device */
 	int16_t device;
 	uint64_t address; /* 0: a new one */
@@ -59,13 +59,13 @@ struct block {
 
 void recording_begin(struct recording *recording, const char *path);
 
-/* A Python stack, leaf first: "file:line function", separated by newlines. */
+/* Adds a Python stack, leaf first: "file:line function", separated by newlines. Returns its id. */
 uint32_t recording_stack(struct recording *recording, const char *frames);
 
-/* A native stack of one frame without a name in this module. */
+/* Adds a native stack of one frame without a name in this module. Returns its id. */
 uint32_t recording_native(struct recording *recording, const char *module);
 
-/* Its address. */
+/* Allocates the block and returns its address. */
 uint64_t recording_alloc(struct recording *recording, struct block block);
 #define ALLOC(recording, ...) recording_alloc((recording), (struct block){ __VA_ARGS__ })
 
@@ -92,7 +92,7 @@ void recording_option(struct recording *recording, const char *key, const char *
 /* Ends the file and reads it: snapshot, traces, timeline. */
 void recording_read(struct recording *recording);
 
-/* That, and the rest; `options` may be NULL: as by default. */
+/* Does the same and also judges leaks. `options` may be NULL: the defaults. */
 void recording_judge(struct recording *recording, uint64_t until_ns,
 	const struct gmt_leaks_options *options);
 

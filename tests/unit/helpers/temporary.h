@@ -2,7 +2,7 @@
 #ifndef GMT_TESTS_TEMPORARY_H
 #define GMT_TESTS_TEMPORARY_H
 
-/* A file for each test: set up before, taken away after. */
+/* A file for each test: created before the test and removed after it. */
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #define GMT_TESTS_UNIT_TRACES_STORY_H
 
 /*
- * Snapshots with stacks through two fake libraries, and what the reader makes of them. One file at
- * a time.
+ * Snapshots with stacks through two fake libraries, and the reader's traces of them. One file at a
+ * time.
  */
 
 #include <dlfcn.h>
@@ -98,7 +98,7 @@ static inline void begin(void)
 	put_module(&framework, 0, framework.path, framework.build_id);
 }
 
-/* An event with these stacks. `frames` are record items; counts of 0 are no stack. */
+/* Adds an event with these stacks. `frames` are record items. A count of 0 means no stack. */
 static inline void put_trace(const uint64_t *addresses, uint32_t address_count,
 	const uint64_t *frames, uint32_t frame_count, unsigned truncated)
 {
@@ -140,7 +140,10 @@ static inline void end(void)
 	gmt_snapshot_free(snapshot);
 }
 
-/* The functions of a merged stack, leaf first, with blanks between them; C++ names cut short. */
+/*
+ * Returns the functions of a merged stack, leaf first, separated by blanks. C++ names are cut
+ * short.
+ */
 static inline const char *functions(size_t trace)
 {
 	static char text[2000];

@@ -14,8 +14,8 @@
 enum { LINES_BYTES = 4096 };
 
 /*
- * What one text of options led to: a line for each complaint, "refused: " or "advice: " in front of
- * it.
+ * The result of one text of options: a line for each complaint, with "refused: " or "advice: " in
+ * front.
  */
 struct outcome {
 	struct gmt_recorder_settings settings;
@@ -133,7 +133,7 @@ static void what_is_refused_is_named_with_what_was_meant_and_what_is_in_force(vo
 
 		if (!strstr(outcome->lines, cases[i].said) || strncmp(outcome->lines, "refused: ", 9) != 0)
 			fail_msg("%s: %s", cases[i].text, outcome->lines);
-		/* One line each. */
+		/* Each complaint is one line. */
 		assert_ptr_equal(strchr(outcome->lines, '\n'), outcome->lines + strlen(outcome->lines) - 1);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files to blocks: whole, cut and damaged ones, however what is read comes in pieces. */
+/* Reads files into blocks: whole, cut and damaged files, in pieces of any size. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -170,7 +170,7 @@ static void a_file_can_be_cut_and_put_together_where_a_member_ends(void **state)
 	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 3);
 	snapshot_file_sync(&file);
 
-	/* The first part alone, through a descriptor of the caller's. */
+	/* Reads only the first part, through the caller's descriptor. */
 	int fd = open(path, O_RDWR);
 	assert_int_equal(gmt_source_open_part(fd, first, path, &source, &error), GMT_OK);
 	assert_int_equal(stamp_of_next(source), 1);
@@ -179,7 +179,7 @@ static void a_file_can_be_cut_and_put_together_where_a_member_ends(void **state)
 	gmt_source_close(source);
 	assert_int_equal(lseek(fd, 0, SEEK_CUR), 0);
 
-	/* The second is taken out, and the sink goes on behind the third. */
+	/* Removes the second part. The sink continues after the third. */
 	uint64_t length = gmt_sink_written_bytes(file.sink) - second;
 	assert_int_equal(pread(fd, tail, sizeof(tail), (off_t)second), length);
 	assert_int_equal(pwrite(fd, tail, length, (off_t)first), length);
@@ -197,7 +197,7 @@ static void a_file_can_be_cut_and_put_together_where_a_member_ends(void **state)
 	close(fd);
 }
 
-/* Three members, of less than 4096 bytes. */
+/* Writes three members of less than 4096 bytes. */
 static void make_small_file(void)
 {
 	struct snapshot_file file;
@@ -213,8 +213,8 @@ static void make_small_file(void)
 			.size_bytes = i * i * 977);
 	snapshot_file_sync(&file);
 	/*
-	 * A letter that cannot be told ends a block, and a match begins the next: some look at both
-	 * together.
+	 * A letter that cannot be predicted ends a block, and a match begins the next block. Some
+	 * decoders look at both together.
 	 */
 	for (uint32_t i = 0; i < 40; i++) {
 		char text[9] = "";
@@ -235,7 +235,7 @@ struct reading {
 	enum gmt_status status;
 	struct gmt_error error;
 	unsigned blocks;
-	uint32_t crcs[SMALL_FILE_BLOCKS + 1]; /* of all that the first blocks hold, by their number */
+	uint32_t crcs[SMALL_FILE_BLOCKS + 1]; /* checksums of the content up to each number of blocks */
 };
 
 static struct reading read_all(const char *from)
@@ -271,13 +271,13 @@ static void a_pipe_that_gives_a_byte_at_a_time_reads_as_the_file_does(void **sta
 	ssize_t size = read(fd, bytes, sizeof(bytes));
 	close(fd);
 	assert_true(size > 200 && (size_t)size < sizeof(bytes));
-	/* Each write is a packet, and no read takes two. */
+	/* Each write is a packet, and no read takes two packets. */
 	assert_int_equal(pipe2(ends, O_DIRECT), 0);
 	snprintf(name, sizeof(name), "/dev/fd/%d", ends[0]);
 	pid_t child = fork();
 	if (!child) {
 		close(ends[0]);
-		/* check_header looks at the first two together. */
+		/* check_header reads the first two bytes together. */
 		bool is_written = write(ends[1], bytes, 2) == 2;
 		for (ssize_t i = 2; i < size && is_written; i++)
 			is_written = write(ends[1], bytes + i, 1) == 1;
@@ -314,7 +314,7 @@ static void a_file_that_is_cut_anywhere_reads_as_far_as_it_goes(void **state)
 		assert_int_equal(reading.crcs[reading.blocks], intact.crcs[reading.blocks]);
 		most = reading.blocks;
 	}
-	/* Where a member ends, a file may end. */
+	/* A file may end at the end of a member. */
 	assert_int_equal(whole, 2);
 	assert_int_equal(most, 0);
 }
@@ -349,7 +349,7 @@ static void a_file_with_one_wrong_bit_is_never_read_as_another(void **state)
 	}
 	close(fd);
 	/*
-	 * Times, systems and hints in the headers of members, bits that fill a byte: nobody reads them.
+	 * The reader ignores times, systems and hints in members' headers, and bits that fill a byte.
 	 */
 	assert_in_range(whole, 3 * 48, 3 * 64);
 }

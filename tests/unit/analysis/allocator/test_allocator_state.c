@@ -16,7 +16,7 @@ static void an_ordered_map_finds_what_lies_at_or_below_a_key(void **state)
 	uint64_t keys[3000], key;
 
 	(void)state;
-	for (size_t i = 0; i < 3000; i++) { /* every key once, in no order: 3001 is prime */
+	for (size_t i = 0; i < 3000; i++) { /* every key once, unordered: 3001 is prime */
 		key = (i + 1) * 1103 % 3001;
 		keys[i] = key * 10;
 		assert_true(gmt_ordered_put(&ordered, keys[i], key));
@@ -36,7 +36,7 @@ static void an_ordered_map_finds_what_lies_at_or_below_a_key(void **state)
 	gmt_ordered_fini(&ordered);
 }
 
-/* What begins last at or below the address, of those that are there, asked one by one. */
+/* Returns the living segment that begins last at or below the address. Checks every place. */
 static const struct gmt_allocator_segment *find_slowly(const struct gmt_allocator_memory *memory,
 	const bool *lives, size_t count, uint64_t address)
 {
@@ -85,7 +85,7 @@ static void a_block_of_the_driver_is_a_segment_once_pytorch_puts_a_block_into_it
 	struct scene *scene = *state;
 
 	GET(CUDA, SEGMENT, MIB(20));
-	GET(CUDA, SEGMENT + MIB(100), MIB(50)); /* somebody else's */
+	GET(CUDA, SEGMENT + MIB(100), MIB(50)); /* not PyTorch's */
 	GET(TORCH, SEGMENT, MIB(4));
 	GET(TORCH, SEGMENT + MIB(10), MIB(2));
 	look(scene);
@@ -163,7 +163,7 @@ static void a_block_outside_of_all_segments_leaves_the_pools_unknown(void **stat
 {
 	struct scene *scene = *state;
 
-	GET(CUDA, SEGMENT - MIB(10), MIB(12)); /* which the block only overlaps */
+	GET(CUDA, SEGMENT - MIB(10), MIB(12)); /* the block only overlaps this */
 	GET(TORCH, SEGMENT, MIB(4));
 	look(scene);
 
@@ -181,9 +181,10 @@ static void pages_that_are_mapped_side_by_side_are_one_expandable_segment(void *
 	for (uint64_t i = 0; i < 4; i++)
 		map_page(scene, SEGMENT + MIB(20) * i, MIB(20));
 	GET(TORCH, SEGMENT, MIB(30));
-	GET(TORCH, SEGMENT + MIB(30), MIB(11)); /* the third page has 1 MiB of it */
-	map_page(scene, SEGMENT + MIB(100), MIB(20)); /* of the same range, but apart */
-	map_page(scene, SEGMENT + MIB(2000), MIB(20)); /* somebody else's, reserved nowhere */
+	GET(TORCH, SEGMENT + MIB(30), MIB(11)); /* 1 MiB of it is in the third page */
+	map_page(scene, SEGMENT + MIB(100), MIB(20)); /* in the same range, but apart */
+	map_page(scene, SEGMENT + MIB(2000),
+		MIB(20)); /* not PyTorch's, outside of all reserved ranges */
 	PUT_BACK(TORCH, SEGMENT, MIB(30));
 	look(scene);
 
@@ -305,7 +306,7 @@ static void a_large_block_that_lives_as_long_as_the_program_is_no_giant(void **s
 {
 	struct scene *scene = *state;
 
-	GET(CUDA, SEGMENT, MIB(40)); /* freed after three allocations, and most of the time */
+	GET(CUDA, SEGMENT, MIB(40)); /* freed after three allocations, which take most of the time */
 	GET(CUDA, SEGMENT + MIB(60), MIB(1));
 	scene->stamp += 1000000;
 	GET(CUDA, SEGMENT + MIB(70), MIB(30));

@@ -15,7 +15,7 @@
 
 enum { ROOM = 200 };
 
-/* A stack to be recorded: functions of one file, leaf first, and addresses in one module. */
+/* A stack for the recording: functions of one file, leaf first, and addresses in one module. */
 struct recorded {
 	const char *directory, *file, *module;
 	const char *functions[80];
@@ -242,7 +242,7 @@ static void frames_that_only_some_interpreters_and_systems_have_do_not_count(voi
 	assert_int_equal(HASH(FUNCTIONS("f", "main"), .module = "/usr/bin/python3.11",
 						 .addresses = { 0x10 }),
 		hash);
-	/* Where there is nothing else, they do. */
+	/* Addresses count if the stack has nothing else. */
 	assert_int_not_equal(HASH(.module = "/lib/libc.so.6", .addresses = { 0x10 }),
 		HASH(.module = "/usr/bin/python3.11", .addresses = { 0x10 }));
 }
@@ -251,7 +251,8 @@ static void a_hash_is_what_the_header_says(void **state)
 {
 	(void)state;
 	/*
-	 * FNV-1a of "train.py:f\ntrain.py:main\n"; a change of it needs another GMT_SITE_KEY_VERSION.
+	 * FNV-1a of "train.py:f\ntrain.py:main\n". A change of the hash needs another
+	 * GMT_SITE_KEY_VERSION.
 	 */
 	assert_string_equal(gmt_site_key_text(HASH(FUNCTIONS("f", "main"))).text, "0548e90148e6c23c");
 	assert_string_equal(gmt_site_key_text(HASH(.file = NULL)).text, "cbf29ce484222325");

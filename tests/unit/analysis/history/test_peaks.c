@@ -32,7 +32,7 @@ static void giants_next_to_an_early_small_peak_are_none_next_to_the_last(void **
 {
 	struct scene *scene = *state;
 
-	for (uint64_t i = 0; i < 200; i++) { /* each is large until the next one comes */
+	for (uint64_t i = 0; i < 200; i++) { /* each is the largest block until the next one */
 		GET(CUDA, SEGMENT, MIB(1) + i * 512);
 		PUT_BACK(CUDA, SEGMENT, 0);
 	}
@@ -63,8 +63,8 @@ static void pages_that_pytorch_took_later_were_not_its_own_at_the_peak(void **st
 }
 
 /*
- * What PyTorch's allocator and the program may do, in any order; what cannot be is ignored or
- * counted.
+ * Adds a random call of PyTorch's allocator or of the program. The reader ignores or counts
+ * impossible calls.
  */
 static void put_anything(struct scene *scene, uint64_t random)
 {
@@ -92,7 +92,7 @@ static void put_anything(struct scene *scene, uint64_t random)
 	case 5:
 		PUT_BACK(TORCH, page + MIB(4), 0);
 		break;
-	case 6: /* a range that one mapping fills, which sleeps and wakes */
+	case 6: /* a range that one mapping fills; it sleeps and wakes */
 		map_page(scene, UINT64_C(0x50000000), MIB(32));
 		GET(TORCH, UINT64_C(0x50000000), MIB(4));
 		break;
@@ -149,10 +149,10 @@ static void assert_same_segments(const struct gmt_segments *a, const struct gmt_
 #undef SAME
 }
 
-/* Which one comes next. */
+/* The seed of the next story. */
 static uint64_t story;
 
-/* One that ends at the peak tells of it as its end. */
+/* A story that ends at its peak has the same state at the peak and at the end. */
 static void what_is_told_of_a_peak_is_what_a_replay_up_to_it_finds(void **state)
 {
 	struct scene *scene = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that grow and such as only look like it: what definition growth says of them, to the
+ * Programs that grow and programs that only seem to grow: what definition `growth` reports, to the
  * byte.
  */
 #include <setjmp.h>
@@ -21,8 +21,8 @@ static void close_to(double value, double expected)
 static void slopes_and_their_confidence_are_those_of_theil_sen_and_mann_kendall(void **state)
 {
 	/*
-	 * From an implementation of its own, in Python: S and variance are 10 and 50/3, 8, 9 and 47/3,
-	 * 3 and 11/3.
+	 * The values come from an independent implementation in Python: S and variance are 10 and 50/3,
+	 * 8, 9 and 47/3, 3 and 11/3.
 	 */
 	static const struct {
 		uint64_t values[6];
@@ -82,7 +82,7 @@ static void what_every_step_leaves_is_growth_to_the_byte(void **state)
 	assert_int_equal(leak(0)->bytes, 20 * 1536);
 	assert_int_equal(leak(0)->blocks, 20);
 	assert_int_equal(leak(0)->first_step, 0);
-	assert_int_equal(leak(0)->steps, 16); /* a fifth is warm-up */
+	assert_int_equal(leak(0)->steps, 16); /* the first fifth is warm-up */
 	assert_int_equal(leak(0)->ground, GMT_LEAK_GROUND_STEADY);
 	assert_null(recording.leaks.no_growth);
 	recording_end(&recording);
@@ -128,7 +128,10 @@ static void the_steps_until_the_device_is_full_follow_from_what_is_free_and_cach
 	}
 	judge_by(ONE(GROWTH));
 	assert_int_equal(found(), 1);
-	/* 1 GiB less 1 MiB that the driver gave, and 4096 that PyTorch has not handed out, by 1024. */
+	/*
+	 * Free memory over 1024 bytes per step: 1 GiB less the driver's 1 MiB, plus 4096 bytes in
+	 * PyTorch's cache.
+	 */
 	assert_int_equal(leak(0)->steps_to_oom, ((1 << 30) - (1 << 20) + 4096) / 1024);
 	recording_end(&recording);
 }
@@ -195,7 +198,7 @@ static void what_every_tenth_step_leaves_is_growth(void **state)
 	recording_end(&recording);
 }
 
-/* In each step a block becomes a larger one, both alive for a moment, as torch.cat does it. */
+/* Each step replaces a block by a larger one. Both live for a moment, as in torch.cat. */
 static void grow_a_block(uint32_t layer)
 {
 	uint64_t before = 0;
@@ -226,7 +229,7 @@ static void a_block_that_is_replaced_by_a_larger_one_is_growth(void **state)
 static void a_tensor_that_is_made_anew_and_larger_is_none(void **state)
 {
 	(void)state;
-	/* Nothing says that it is joined from what was there: sequences may grow longer. */
+	/* The larger block may not contain the old one: sequences may grow longer. */
 	grow_a_block(GMT_LAYER_TORCH);
 	assert_int_equal(found(), 0);
 	recording_end(&recording);
@@ -276,7 +279,7 @@ static void where_sizes_vary_the_rate_is_what_it_rose_in_all(void **state)
 		uint64_t size_bytes = 512 * (1 + i * i % 7);
 
 		keep(line, size_bytes);
-		/* Behind the warm-up of ten steps, without the margin of six. */
+		/* Counts the steps after the warm-up of ten steps and before the margin of six. */
 		kept += i > 10 && i <= 93 ? size_bytes : 0;
 		step();
 	}

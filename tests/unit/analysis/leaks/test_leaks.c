@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Leaks by the definitions phase, age and exit, of made-up programs whose every block is known. */
+/* Leaks by the definitions phase, age and exit in made-up programs. The tests know every block. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,14 +29,15 @@ static void what_outlives_its_phase_is_found_but_for_the_newest_block_of_a_line(
 		pop();
 	}
 	push("evaluate");
-	keep(second_line, 100); /* the only one of its line: nothing would have replaced it */
+	keep(second_line,
+		100); /* the only block of its line: the next evaluation would not replace it */
 	pop();
-	keep(line, 7);          /* in no phase */
+	keep(line, 7); /* outside of all phases */
 	judge();
 	assert_int_equal(found(), 2);
 	assert_int_equal(leak(0)->definition, GMT_LEAK_PHASE);
 	assert_string_equal(leak(0)->phase, "evaluate");
-	/* The one in no phase came after the last phase was over. */
+	/* The block outside of all phases came after the last phase. */
 	assert_int_equal(leak(0)->blocks, 2);
 	assert_int_equal(leak(1)->blocks, 1);
 	recording_end(&recording);
@@ -68,7 +69,7 @@ static void a_phase_is_none_before_it_is_over(void **state)
 	push("outer");
 	keep(line, 4096);       /* at 20 ns */
 	push("inner");
-	pop();                  /* at 40 ns: the last phase that is over by 45 */
+	pop(); /* at 40 ns: the last phase that has ended by 45 */
 	pop();
 	recording_judge(&recording, 45, NULL);
 	assert_int_equal(found(), 0);
@@ -107,7 +108,7 @@ static void each_phase_that_a_line_left_something_from_is_a_finding(void **state
 	assert_string_equal(leak(0)->phase, "even");
 	assert_int_equal(leak(0)->bytes, 2000);
 	assert_string_equal(leak(1)->phase, "odd");
-	assert_int_equal(leak(1)->bytes, 300); /* the newest of four is left out */
+	assert_int_equal(leak(1)->bytes, 300); /* the newest of four does not count */
 	recording_end(&recording);
 }
 
@@ -140,7 +141,7 @@ static void what_is_older_than_allowed_is_found_by_age(void **state)
 		}
 		options.age_steps = age;
 		recording_judge(&recording, GMT_REPLAY_TO_END, &options);
-		/* The block of the first step lived through 4, that of the last through 1. */
+		/* The first step's block lived through 4 steps, the last step's block through 1. */
 		assert_int_equal(leak(0)->definition, GMT_LEAK_AGE);
 		assert_int_equal(leak(0)->blocks, 4 - age);
 		recording_end(&recording);
@@ -176,7 +177,7 @@ static void at_the_end_the_drivers_blocks_are_found_and_caches_and_libraries_are
 		ALLOC(&recording, .size_bytes = 100, .layer = GMT_LAYER_CUDA, .stack = line);
 		ALLOC(&recording, .size_bytes = 200, .layer = GMT_LAYER_CUDA, .native = cublas);
 		ALLOC(&recording, .size_bytes = 2 << 20, .layer = GMT_LAYER_CUDA, .native = cache);
-		keep(line, 400); /* PyTorch's: alive at the end of every program */
+		keep(line, 400); /* PyTorch's own block: it lives at the end of every program */
 		options.with_libraries = with_libraries;
 		recording_judge(&recording, GMT_REPLAY_TO_END, &options);
 		assert_int_equal(found(), 1 + with_libraries);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Curves of held bytes: which ones become flat, and how fast uneven ones rise. */
+/* Curves of held bytes: which of them become flat, and how fast uneven curves rise. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static struct gmt_rise judge(size_t count)
 	return rise;
 }
 
-/* Blocks of 512 bytes: after step i there are `blocks(i)` of them. */
+/* Judges a curve that has `blocks(i)` blocks of 512 bytes after step i. */
 static struct gmt_rise judge_blocks(double (*blocks)(double), size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -39,8 +39,8 @@ static struct gmt_rise judge_blocks(double (*blocks)(double), size_t count)
 }
 
 /*
- * Heaps' law, for the words of a text; its last steps bring little more than half of what its first
- * ones bring.
+ * Heaps' law for the number of words in a text. The last steps add little more than half of what
+ * the first steps add.
  */
 static double words(double steps)
 {
@@ -52,7 +52,7 @@ static double two_of_three(double steps)
 	return 0.67 * steps;
 }
 
-/* A cache that is warm after three steps, and a leak beside it. */
+/* A cache that is full after three steps, plus a leak. */
 static double warm_and_leaking(double steps)
 {
 	return fmin(8 * steps, 24) + 0.4 * steps;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Growth that is spread over many lines, programs whose many lines rise and fall, and the lines
- * that rise and do not grow.
+ * Growth over many lines, programs whose many lines rise and fall, and lines that rise without
+ * growth.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +35,7 @@ static uint32_t line_number_of(const struct gmt_leak_line *row)
 	return gmt_traces_place(&recording.traces, places[row->own_line])->line;
 }
 
-/* Each line is used in two steps, and has two rises: too few to say that it grows. */
+/* Each line makes blocks in two steps and so rises twice: too few rises to judge the line. */
 static void spread(uint64_t size_bytes)
 {
 	for (int i = 0; i < STEPS; i++) {
@@ -63,12 +63,12 @@ static void growth_over_many_lines_is_found_though_no_line_grows(void **state)
 	assert_int_equal(leak(0)->first_step, 10);
 	assert_int_equal(leak(0)->stack, GMT_LEAK_NO_STACK);
 	assert_null(leak(0)->hint);
-	/* Without the warm-up of 10 steps and the margin of 7. */
+	/* Leaves out the warm-up of 10 steps and the margin of 7. */
 	assert_int_equal(leak(0)->bytes, (STEPS - 1 - 7 - 10) * 1024);
 	assert_int_equal(leak(0)->rose_most.count, GMT_LEAK_LINES);
 	for (size_t i = 0; i < GMT_LEAK_LINES; i++)
 		assert_int_equal(leak(0)->rose_most.items[i].bytes, 2048);
-	/* Until the device is full: what is free, and what PyTorch holds for reuse. */
+	/* The room until the device is full: its free memory and PyTorch's cache. */
 	assert_true(leak(0)->steps_to_oom != UINT64_MAX);
 	recording_end(&recording);
 }
@@ -86,7 +86,9 @@ static void lines_that_leave_something_at_odd_times_grow_together(void **state)
 	}
 	judge();
 	assert_int_equal(leak(found() - 1)->definition, GMT_LEAK_UNEXPLAINED);
-	/* Each of its lines levelled off, if looked at alone; that is not said of what grows. */
+	/*
+	 * Each of these lines levels off by itself. The report does not say so of lines in the growth.
+	 */
 	for (size_t i = 0; i < recording.leaks.levels_off.count; i++)
 		for (size_t r = 0; r < leak(found() - 1)->rose_most.count; r++)
 			assert_int_not_equal(line_number_of(&recording.leaks.levels_off.items[i]),
@@ -209,7 +211,7 @@ static void caches_of_many_lines_that_fill_up_leave_nothing_unexplained(void **s
 	(void)state;
 	begin_with_lines();
 	for (int i = 0; i < STEPS; i++) {
-		/* New in the squares of the steps: 0, 1, 4, 9 ... */
+		/* Adds lines in the steps with square numbers: 0, 1, 4, 9 ... */
 		for (int root = 0; root * root <= i; root++)
 			if (root * root == i) {
 				keep(lines[root * 2], 4096);
@@ -308,7 +310,7 @@ static void lines_that_are_given_back_or_level_off_are_listed_with_what_they_ros
 	forget(keep(line, 512), 512);
 	judge();
 	assert_int_equal(found(), 0);
-	/* Ten steps of warm-up made 11 of the blocks. */
+	/* The ten steps of warm-up made 11 of the blocks. */
 	assert_int_equal(recording.leaks.given_back.count, 1);
 	assert_int_equal(line_number_of(&recording.leaks.given_back.items[0]), 10);
 	assert_int_equal(recording.leaks.given_back.items[0].bytes, (100 - 11) * 4096);

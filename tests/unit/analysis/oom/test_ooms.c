@@ -18,7 +18,7 @@ enum { MIB = 1 << 20, OUT_OF_MEMORY = 2 };
 static struct snapshot_file file;
 static uint64_t now;
 
-/* What a test looks at. */
+/* The results that tests check. */
 static struct {
 	struct gmt_snapshot *snapshot;
 	struct gmt_traces traces;
@@ -91,7 +91,7 @@ static struct gmt_event event_of(enum gmt_kind kind, enum gmt_layer layer, uint6
 		snapshot_file_put(&file, GMT_RECORD_EVENT, &row, 1); \
 	} while (0)
 
-/* What the driver had at the event before. */
+/* Adds the driver's free and total memory at the previous event. */
 static void put_facts(int16_t device, uint64_t free_bytes, uint64_t total_bytes)
 {
 	SNAPSHOT_PUT(&file, OOM, gmt_oom, .stamp = now, .thread = 1, .device = device,
@@ -164,8 +164,8 @@ static void a_request_that_makes_no_sense_is_not_among_them(void **state)
 }
 
 /*
- * PyTorch has a segment of `size_bytes` and gives up another before the driver lets it have one of
- * 8 MiB.
+ * PyTorch caches a segment of 10 MiB. The driver refuses 8 MiB `refusals` times, PyTorch frees the
+ * cached segment, and the driver then grants `second_bytes`.
  */
 static void put_retry(uint64_t refusals, uint64_t second_bytes, uint64_t torch_address)
 {
@@ -205,17 +205,17 @@ static void what_pytorch_recovers_from_by_freeing_its_cache_is_one_retry(void **
 static void a_program_that_tries_again_itself_was_refused(void **state)
 {
 	(void)state;
-	put_retry(1, 8 * MIB, 0x5000000); /* PyTorch's block lies elsewhere */
+	put_retry(1, 8 * MIB, 0x5000000); /* PyTorch's block is elsewhere */
 	make();
 	expect_counts(1, 0);
 	unmake();
-	put_retry(1, 4 * MIB, 0x2000000 + MIB); /* it asked for less */
+	put_retry(1, 4 * MIB, 0x2000000 + MIB); /* PyTorch asked for less */
 	make();
 	expect_counts(1, 0);
 	unmake();
 	begin();
 	PUT(ALLOC_FAILED, CUDA, 0, 8 * MIB);
-	PUT(ALLOC, CUDA, 0x2000000, 8 * MIB); /* there is no PyTorch */
+	PUT(ALLOC, CUDA, 0x2000000, 8 * MIB); /* no PyTorch */
 	make();
 	expect_counts(1, 0);
 	unmake();
@@ -274,7 +274,7 @@ static void the_largest_gap_is_looked_for_in_pytorchs_segments_alone(void **stat
 	PUT(ALLOC, CUDA, 0x1000000, 10 * MIB);
 	PUT(ALLOC, TORCH, 0x1000000 + 1 * MIB, 2 * MIB);
 	PUT(ALLOC, TORCH, 0x1000000 + 6 * MIB, 2 * MIB); /* gaps of 1, 3 and 2 MiB */
-	PUT(ALLOC, CUDA, 0x3000000, 12 * MIB);           /* somebody else's */
+	PUT(ALLOC, CUDA, 0x3000000, 12 * MIB); /* not PyTorch's */
 	PUT(ALLOC, CUDA, 0x5000000, 4 * MIB);
 	PUT(ALLOC, TORCH, 0x5000000, 2 * MIB);           /* a gap of 2 MiB */
 	PUT(ALLOC, CUDA, 0x9000000, 9 * MIB, row.device = 1);
@@ -372,7 +372,7 @@ static void what_comes_behind_the_end_of_the_replay_is_not_known(void **state)
 {
 	(void)state;
 	put_retry(1, 8 * MIB, 0x2000000 + MIB);
-	make_until(5); /* the cache is freed, nothing else yet */
+	make_until(5); /* PyTorch has freed only its cache */
 	expect_counts(1, 0);
 	unmake();
 }

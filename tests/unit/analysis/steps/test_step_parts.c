@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a step does, part by part: what it makes, what it carries on, what it keeps for good. */
+/* The parts of a step: the memory that it makes, carries on, and keeps for good. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

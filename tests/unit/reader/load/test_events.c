@@ -11,7 +11,7 @@
 #include "reader/load/events.h"
 #include "reader/load/order.h"
 
-static struct gmt_shapes shapes; /* of the test that runs */
+static struct gmt_shapes shapes; /* of the running test */
 
 static uint64_t random_state;
 
@@ -21,7 +21,7 @@ static uint64_t draw(uint64_t below)
 	return random_state % below;
 }
 
-/* Fields of all magnitudes, now and then the extremes. */
+/* Returns an event whose fields have all magnitudes, sometimes extreme ones. */
 static struct gmt_snapshot_event draw_event(uint64_t stamp)
 {
 	uint64_t magnitude = (uint64_t)1 << draw(64), extreme = draw(500) ? 0 : UINT64_MAX;
@@ -123,8 +123,7 @@ static void what_cannot_be_read_back_is_said(void **state)
 }
 
 /*
- * Bits that are the same in all values of a chunk, above and below those that differ, are in none
- * of its bytes.
+ * A chunk stores only the bits that differ between its values, not the equal bits above and below.
  */
 static void bits_that_all_have_come_back(void **state)
 {
@@ -167,7 +166,7 @@ static void equal_chunks_take_next_to_nothing(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 3 * GMT_EVENTS_CHUNK; i++) {
-		event.stamp += 256; /* a byte of each, and nothing of what is always the same */
+		event.stamp += 256; /* takes a byte for each event; the equal bits take none */
 		assert_true(gmt_events_push(&events, &event));
 	}
 	assert_in_range(events.bytes.count, 1, 2 * 2 * GMT_EVENTS_CHUNK);
@@ -221,8 +220,8 @@ static int by_time(const void *left, const void *right)
 }
 
 /*
- * Blocks of some threads in turn, none later than `reach` behind the others; a second part from
- * `part` on.
+ * Checks events of several threads in turn. No block is later than `reach` behind the others. A
+ * second part begins at `part`.
  */
 static void check_order(size_t count, uint64_t reach, size_t part)
 {
@@ -272,7 +271,7 @@ static void events_far_from_their_place_are_ordered_too(void **state)
 	check_order(700000, 1000000, 700000);
 }
 
-/* Two threads that the file has one behind the other, with equal stamps now and then. */
+/* The file has two threads one after the other, with some equal stamps. */
 static void what_was_given_away_too_early_is_taken_back(void **state)
 {
 	enum { COUNT = 300000 };
@@ -291,12 +290,12 @@ static void what_was_given_away_too_early_is_taken_back(void **state)
 		assert_non_null(slot);
 		assert_true(gmt_events_row_of(&shapes, &event, slot));
 	}
-	assert_int_equal(order.runs.count, 1); /* no second one, that would have to be merged */
+	assert_int_equal(order.runs.count, 1); /* no second run, which would need a merge */
 	assert_true(gmt_order_finish(&order, &events));
 	assert_int_equal(events.count, COUNT);
 	assert_true(gmt_events_reader_init(&reader, &events, GMT_EVENTS_ALL));
 	for (uint64_t i = 0; i < COUNT; i++) {
-		/* Of four with one stamp, those of the first thread come first. */
+		/* Of four events with one stamp, the first thread's come first. */
 		static const uint64_t places[] = { 0, 2, 1, 3 };
 
 		assert_int_equal(gmt_events_at(&reader, i)->address, i / 4 * 4 + places[i % 4]);

@@ -108,9 +108,9 @@ static void what_names_no_heap_is_of_the_one_that_has_the_block(void **state)
 	put_name(INNER, 2, "inner");
 	put(GMT_KIND_ALLOC, ARENA, 0x1000, 1000);
 	put(GMT_KIND_ALLOC, INNER, 0x1000, 10);
-	put(GMT_KIND_FREE, 0, 0x1000, 0);      /* the inner one's, which came last */
-	put(GMT_KIND_RESIZE, 0, 0x1000, 2000); /* the arena's */
-	put(GMT_KIND_FREE, 0, 0x5000, 0);      /* of none: a label on something else */
+	put(GMT_KIND_FREE, 0, 0x1000, 0); /* frees the inner heap's block, which came last */
+	put(GMT_KIND_RESIZE, 0, 0x1000, 2000); /* resizes the arena's block */
+	put(GMT_KIND_FREE, 0, 0x5000, 0); /* no heap's block: a label on something else */
 	put(GMT_KIND_RESIZE, 0, 0x5000, 9);
 	play(NULL);
 	assert_int_equal(live_in(0), 2000);
@@ -155,7 +155,7 @@ static void lost_events_and_impossible_sizes_are_counted_and_change_nothing_else
 	(void)state;
 	begin();
 	put(GMT_KIND_ALLOC, ARENA, 0x1000, 100);
-	put(GMT_KIND_ALLOC, ARENA, 0x1000, 30); /* its free was missed */
+	put(GMT_KIND_ALLOC, ARENA, 0x1000, 30); /* the recording lacks its free */
 	put(GMT_KIND_FREE, ARENA, 0x9000, 0);
 	put(GMT_KIND_FREE, 55, 0x9000, 0);
 	put(GMT_KIND_ALLOC, ARENA, 0x2000, UINT64_MAX);
@@ -168,13 +168,13 @@ static void lost_events_and_impossible_sizes_are_counted_and_change_nothing_else
 	assert_int_equal(replay.accounting.anomalies.unknown_frees, 2);
 	assert_int_equal(replay.accounting.anomalies.impossible_sizes, 1);
 	assert_int_equal(live_in(0), 30);
-	/* Both heaps have no name, so they are one row, of which one says what can be. */
+	/* Neither heap has a name, so both are one row. Only one of them has a possible size. */
 	assert_int_equal(replay.heaps.items[0].size_bytes, GMT_ACCOUNTING_MAX_BYTES);
 	assert_int_equal(replay.heaps.items[0].unsized_heaps, 1);
 	end();
 }
 
-/* Blocks that began and did not end, by the number that the observer was told. */
+/* Blocks that began and did not end, by the number that the observer got. */
 static struct gmt_map seen;
 static uint64_t seen_bytes;
 
@@ -238,7 +238,7 @@ static void over_random_events_heaps_equal_plain_bookkeeping_and_observers_see_e
 	for (int heap = 0; heap < HEAPS; heap++)
 		for (int place = 0; place < PLACES; place++)
 			plain += sizes[heap][place];
-	/* Heap 7 is the host's, the others have no name and one device: two rows. */
+	/* Heap 7 is on the host. The other heaps have no name and one device: two rows in all. */
 	assert_int_equal(replay.heaps.count, 2);
 	assert_int_equal(live_in(0) + live_in(1), plain);
 	assert_int_equal(seen_bytes, plain);

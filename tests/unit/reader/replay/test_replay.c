@@ -99,8 +99,8 @@ static void many_threads_are_merged_into_one_order(void **state)
 }
 
 /*
- * Larger than what is read without a thread (source/read_ahead.c); rows that no recorder writes, which do
- * not compress.
+ * Writes more than the reader reads without a thread (source/read_ahead.c). Its rows do not
+ * compress, unlike a recorder's rows.
  */
 static void write_large_file(uint64_t events)
 {
@@ -170,7 +170,7 @@ static void stamps_become_time_between_and_beyond_the_clock_records(void **state
 	begin();
 	put_clock(500, 7000, 1000000);
 	put_clock(1500, 7500, 1000500); /* 2 ticks a ns */
-	put_clock(1400, 9999, 1009999); /* does not advance: left out */
+	put_clock(1400, 9999, 1009999); /* does not advance: the reader ignores it */
 	put_clock(2500, 8500, 1001500); /* 1 tick a ns */
 	snapshot = load();
 	assert_int_equal(gmt_clock_time_ns(snapshot, 500), 0);
@@ -178,7 +178,7 @@ static void stamps_become_time_between_and_beyond_the_clock_records(void **state
 	assert_int_equal(gmt_clock_time_ns(snapshot, 1500), 500);
 	assert_int_equal(gmt_clock_time_ns(snapshot, 2000), 1000);
 	assert_int_equal(gmt_clock_time_ns(snapshot, 2500), 1500);
-	/* Beyond: the average rate, 2000 ticks in 1500 ns. */
+	/* Outside of the clocks: the average rate, 2000 ticks in 1500 ns. */
 	assert_int_equal(gmt_clock_time_ns(snapshot, 4500), 3000);
 	assert_int_equal(gmt_clock_time_ns(snapshot, 0), 0);
 	assert_int_equal(gmt_clock_time_of_epoch_ns(snapshot, 1000250), 250);
@@ -275,7 +275,7 @@ static void an_id_that_is_given_twice_keeps_its_first_meaning(void **state)
 static void what_a_newer_version_writes_is_skipped_and_counted(void **state)
 {
 	struct gmt_snapshot *snapshot;
-	/* Kind 999, one row of one byte; its checksum as zlib's crc32 gives it. */
+	/* Kind 999, one row of one byte. The checksum comes from zlib's crc32. */
 	static const uint8_t block[] = {
 		0xe7,
 		0x03,
@@ -377,7 +377,9 @@ static void replay_stops_at_the_moment_that_is_asked_for(void **state)
 	gmt_snapshot_free(snapshot);
 }
 
-/* More than are remembered, twice; some differ by whom the call was for only. */
+/*
+ * More traces than the reader remembers, twice. Some differ only in the caller that they are for.
+ */
 static void events_of_thousands_of_traces_have_each_their_own(void **state)
 {
 	enum { COUNT = 9000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whom autograd's threads work for, and what frames say about their stacks. */
+/* The callers that autograd's threads work for, and the kinds of frames in their stacks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static uint32_t native(void)
 	return recording_native(&recording, "/opt/libengine.so");
 }
 
-/* The Python stack that event number `event` was given, by id; 0: none. */
+/* Returns the id of the Python stack that the reader gave to event number `event`. 0: none. */
 static uint32_t caller_of(size_t event)
 {
 	return recording.snapshot->traces.items[gmt_snapshot_event(recording.snapshot, event).trace]
@@ -57,8 +57,8 @@ static void autograds_threads_get_the_stack_of_the_call_that_runs(void **state)
 	assert_int_equal(caller_of(2), 0); /* the call itself */
 	assert_int_equal(caller_of(3), in_backward);
 	assert_int_equal(caller_of(4), in_backward);
-	assert_int_equal(caller_of(5), 0); /* no thread of autograd's */
-	assert_int_equal(caller_of(7), 0); /* behind the call */
+	assert_int_equal(caller_of(5), 0); /* not a thread of autograd */
+	assert_int_equal(caller_of(7), 0); /* after the call */
 	recording_end(&recording);
 }
 
@@ -123,9 +123,7 @@ static void without_a_thread_of_autograds_stacks_stay_as_they_are(void **state)
 #define NN "/env/lib/python3.11/site-packages/torch/nn"
 #define OP(NAME) (UINT32_C(1) << GMT_FRAME_KIND_##NAME)
 
-/*
- * A frame as PyTorch 2 has it for each row of frame_kinds.def, and such as look alike and are none.
- */
+/* A frame of PyTorch 2 for each row of frame_kinds.def, and frames that only look alike. */
 static const struct {
 	bool is_python;
 	const char *where, *function;
@@ -214,7 +212,7 @@ static const struct {
 	{ false, "libtorch_cpu.so", "at::_ops::pad::call(...)", OP(CAT) | OP(OPERATOR) },
 	{ false, "libtorch_cpu.so", "at::_ops::constant_pad_nd::call(...)", OP(CAT) | OP(OPERATOR) },
 	{ false, "libtorch_cpu.so", "at::_ops::addmm::call(at::Tensor const&, ...)", OP(OPERATOR) },
-	/* Alike, and none. */
+	/* These look alike, but have no kind. */
 	{ true, "/me/module.py", "Module._call_impl", 0 },
 	{ false, NN "/modules/module.py", "Module._call_impl", 0 },
 	{ true, NN "/modules/module.py", "Module.not_call_impl", 0 },
@@ -254,7 +252,7 @@ static void every_landmark_has_a_frame_in_this_test(void **state)
 #undef GMT_FRAME_KIND_NAME
 #undef GMT_FRAME_KIND
 #undef GMT_FRAME_KIND_EXCEPT
-	/* Which no frame tells alone. */
+	/* No single frame proves this kind. */
 	assert_int_equal(seen | GMT_FRAME_KIND_BIT(CLOSURE), all);
 }
 

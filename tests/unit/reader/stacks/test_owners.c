@@ -13,7 +13,7 @@
 #define PACKAGES "/env/lib/python3.12/site-packages/"
 #define PROGRAM_PATH "/home/me/bin/train"
 
-/* A frame as a test writes it: of Python when it has a file. */
+/* A frame as a test writes it. A frame with a file is a Python frame. */
 struct frame {
 	const char *module, *function, *file;
 };
@@ -34,9 +34,9 @@ struct frame {
 #define SCRIPT PYTHON("/home/me/train.py")
 #define MODULE_PY PYTHON(PACKAGES "torch/nn/modules/module.py")
 
-static enum gmt_owner_arena last_arena; /* of the stack that owner_by was asked for last */
+static enum gmt_owner_arena last_arena; /* the arena of the last stack that owner_by judged */
 
-/* The owner of a stack, leaf first, by the rules of `text` and the built-in ones. */
+/* Returns the owner of a stack, leaf first, by the rules of `text` and the built-in rules. */
 static const char *owner_by(const char *text, uint32_t layer, const struct frame *frames,
 	size_t count)
 {
@@ -137,7 +137,7 @@ static void libraries_are_known_by_the_names_that_wheels_and_copies_give_them(vo
 static void what_is_linked_in_is_known_by_its_functions(void **state)
 {
 	(void)state;
-	/* NCCL within PyTorch; the runtime within a program; a runtime without names within cuBLAS. */
+	/* NCCL inside PyTorch; the runtime inside a program; a runtime without names inside cuBLAS. */
 	assert_string_equal(CUDA_OWNER(DRIVER,
 							FUNCTION(PACKAGES "torch/lib/libtorch_cuda.so", "ncclCommInitRank"),
 							TORCH),
@@ -179,8 +179,8 @@ static void a_block_of_pytorchs_is_owned_by_the_library_that_asked_pytorch_for_i
 							PYTHON(PACKAGES "deepspeed/runtime/zero/stage3.py")),
 		"DeepSpeed");
 	/*
-	 * Between a library's frame and PyTorch's there is the user's own model; a package that no rule
-	 * names.
+	 * The user's own model is between a library's frame and PyTorch's. Then a package without a
+	 * rule.
 	 */
 	assert_string_equal(TORCH_OWNER(CACHE, TORCH, TORCH_PYTHON, MODULE_PY, SCRIPT, MODULE_PY,
 							PYTHON(PACKAGES "deepspeed/runtime/engine.py")),
@@ -189,7 +189,7 @@ static void a_block_of_pytorchs_is_owned_by_the_library_that_asked_pytorch_for_i
 							PYTHON(PACKAGES "vllm/x.py")),
 		"PyTorch");
 	assert_string_equal(TORCH_OWNER(CACHE, TORCH, NATIVE(PROGRAM_PATH)), "PyTorch");
-	/* The segment that the same stack needed is PyTorch's: it serves others next. */
+	/* A segment for the same stack belongs to PyTorch, which uses it for other requests later. */
 	assert_string_equal(CUDA_OWNER(DRIVER, RUNTIME, CACHE, TORCH, NATIVE("/home/me/ops/fused.so"),
 							TORCH_PYTHON),
 		"PyTorch");
@@ -241,7 +241,7 @@ static void an_arena_is_told_by_the_function_that_gets_it_memory(void **state)
 			FUNCTION(PROGRAM_PATH,
 				"rmm::mr::pool_memory_resource<rmm::mr::cuda_memory_resource>::expand_pool(unsigned long)"),
 			NATIVE(PROGRAM_PATH)));
-	/* Blocks that are got one by one are none: XLA's other allocators, and CuPy's. */
+	/* Allocators that make single blocks have no arena: XLA's other allocators, and CuPy's. */
 	assert_arena(GMT_ARENA_NO, "XLA",
 		CUDA_OWNER(DRIVER,
 			XLA("stream_executor::gpu::GpuCudaMallocAsyncAllocator::AllocateRaw(unsigned long, unsigned long)"),
@@ -261,7 +261,7 @@ static void without_the_functions_name_an_arena_is_likely(void **state)
 	assert_arena(GMT_ARENA_LIKELY, "ONNX Runtime",
 		CUDA_OWNER(DRIVER, RUNTIME,
 			NATIVE(PACKAGES "onnxruntime/capi/libonnxruntime_providers_cuda.so"), SCRIPT));
-	/* What others ask for inside of the framework is theirs, and no piece of its arena. */
+	/* Memory that others request inside of the framework belongs to them and not to its arena. */
 	assert_arena(GMT_ARENA_NO, "cuBLAS",
 		CUDA_OWNER(DRIVER, RUNTIME, NATIVE(PACKAGES "nvidia/cublas/lib/libcublas.so.13"),
 			NATIVE(PACKAGES "onnxruntime/capi/libonnxruntime_providers_cuda.so"), SCRIPT));
@@ -270,10 +270,10 @@ static void without_the_functions_name_an_arena_is_likely(void **state)
 			NATIVE(PACKAGES "onnxruntime/capi/libonnxruntime_providers_cuda.so"), SCRIPT));
 	assert_arena(GMT_ARENA_NO, "Numba",
 		CUDA_OWNER(PYTHON(PACKAGES "numba/cuda/cudadrv/driver.py"), JAX_PY, SCRIPT));
-	/* PyTorch says itself what it hands out. */
+	/* PyTorch itself records the blocks that it hands out. */
 	assert_arena(GMT_ARENA_NO, "PyTorch", CUDA_OWNER(DRIVER, RUNTIME, CACHE, TORCH, SCRIPT));
 	assert_arena(GMT_ARENA_NO, "program", CUDA_OWNER(SCRIPT));
-	/* A line of the user's takes it back, or makes one. */
+	/* A user's rule removes an arena, or makes one. */
 	assert_arena(GMT_ARENA_NO, "mine",
 		owner_by("own mine function *BFCAllocator::Extend*\n", GMT_LAYER_CUDA,
 			STACK(DRIVER, FUNCTION(PROGRAM_PATH, "tsl::BFCAllocator::Extend(unsigned long)"))));
@@ -287,7 +287,7 @@ static void a_stack_that_tells_nothing_is_unknown_and_one_of_skipped_frames_is_t
 {
 	(void)state;
 	assert_string_equal(owner_by("", GMT_LAYER_CUDA, NULL, 0), "unknown");
-	/* The layer tells. */
+	/* The layer decides. */
 	assert_string_equal(owner_by("", GMT_LAYER_TORCH, NULL, 0), "PyTorch");
 	assert_string_equal(CUDA_OWNER(LIBC), "unknown");
 	assert_string_equal(CUDA_OWNER(NATIVE("")), "unknown");
@@ -327,14 +327,17 @@ static void rules_of_the_user_come_first_and_all_patterns_of_a_line_must_fit(voi
 	assert_string_equal(BY_RULES(GMT_LAYER_CUDA,
 							{ .file = "/home/me/myloaders/b.py", .function = "read_x" }),
 		"program");
-	/* A built-in rule can be turned. */
+	/* A user's rule can replace a built-in rule. */
 	assert_string_equal(owner_by("own torchrun library libtorch_cuda.so\n", GMT_LAYER_CUDA,
 							STACK(CACHE, TORCH)),
 		"torchrun");
 #undef BY_RULES
 }
 
-/* By one set of rules, which remembers what a module or file can be. */
+/*
+ * Returns the owner by one set of rules. The cache remembers the possible rules of each module or
+ * file.
+ */
 static const char *own_names(struct gmt_owner_rule_cache *sieve,
 	const struct gmt_owner_rules *rules, const struct frame *frame)
 {

@@ -39,14 +39,14 @@ static void a_segment_is_known_without_native_stacks_by_the_block_that_lies_in_i
 	address = ALLOC(&recording, 4096, .stack = first, .layer = GMT_LAYER_CUDA);
 	ALLOC(&recording, 512, .stack = first, .address = address + 1024);
 	ALLOC(&recording, 4096, .stack = second, .layer = GMT_LAYER_CUDA);
-	/* Another thread's block is no proof. */
+	/* Another thread's block proves nothing. */
 	ALLOC(&recording, 512, .stack = first, .address = recording.next_address,
 		.thread = OTHER_THREAD);
 	ALLOC(&recording, 4096, .native = third, .layer = GMT_LAYER_CUDA);
 	recording_read(&recording);
 	assert_int_equal(owner_of_event(&recording, 0, 0), GMT_OWNER_PYTORCH);
 	assert_true(is_segment(&recording, 0));
-	/* The same line's pinned memory is no segment. */
+	/* Pinned memory of the same line is not a segment. */
 	assert_int_equal(owner_of_event(&recording, 0, GMT_DEVICE_HOST), GMT_OWNER_PROGRAM);
 	assert_int_equal(owner_of_event(&recording, 1, 0), GMT_OWNER_PYTORCH);
 	assert_int_equal(owner_of_event(&recording, 2, 0), GMT_OWNER_PROGRAM);
@@ -77,7 +77,7 @@ static void a_segment_of_mapped_pages_is_known_so_too(void **state)
 		put_got(&recording, GMT_KIND_ALLOC, GMT_SPACE_VMM, 7 + i, stack);
 		put_got(&recording, GMT_KIND_MAP, GMT_SPACE_VMM, page + i * (2 << 20), stack);
 	}
-	/* It begins in what was mapped before, and ends in the new pages. */
+	/* The block begins in old pages and ends in the new ones. */
 	ALLOC(&recording, 5 << 20, .stack = recording_stack(&recording, "/home/me/t.py:2 other"),
 		.address = page - 4096);
 	recording_read(&recording);

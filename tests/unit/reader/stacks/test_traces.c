@@ -2,7 +2,7 @@
 #include "analysis/tables/stack_summary.h"
 #include "traces_story.h"
 
-/* FAKE_FOLDER: where the fake libraries lie. */
+/* The fake libraries are in FAKE_FOLDER. */
 
 static void stacks_that_read_the_same_are_one(void **state)
 {
@@ -166,7 +166,7 @@ static void an_outline_shows_runs_of_a_framework_as_one_line(void **state)
 	assert_true(gmt_stack_summary_make(&summary, &traces, traces.stack_of_trace[0]));
 	assert_int_equal(summary.lines.count, 4);
 	assert_int_equal(summary.lines.items[0].frame,
-		2); /* the operator, for two inlined ones and itself */
+		2); /* the operator hides two inlined functions and itself */
 	assert_int_equal(summary.lines.items[0].hidden, 2);
 	assert_int_equal(summary.lines.items[1].hidden, 1);
 	assert_int_equal(summary.lines.items[3].hidden, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A Python stack and a native one become one, also where either lacks frames. */
+/* A Python stack and a native stack merge into one, even if frames are missing in either. */
 #include "traces_story.h"
 
 static void each_frame_of_the_interpreter_becomes_the_python_frames_it_ran(void **state)
@@ -75,7 +75,7 @@ static void a_stack_whose_walk_stopped_says_so_at_its_end(void **state)
 	assert_int_equal(traces.mismatches, 0);
 	gmt_traces_fini(&traces);
 
-	/* It is about the native half. */
+	/* The mismatch is in the native half. */
 	make_traces(GMT_TRACES_NONE, NULL);
 	assert_string_equal(functions(1), "f1 f2");
 	end();
@@ -131,7 +131,7 @@ static void python_frames_left_out_in_the_middle_of_a_recursion_stand_in_the_run
 
 static void native_frames_whose_python_frames_were_left_out_run_none(void **state)
 {
-	/* Three runs: of the middle one nothing is known. */
+	/* Three runs. The middle run has no known frames. */
 	uint64_t native[] = { fake_eval(), fake_operator(), fake_eval(), fake_operator(), fake_eval() };
 	uint64_t frames[] = { FRAME(1) | ENTRY, 0, FRAME(4) | ENTRY };
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What the steps of a recording are found by: periods of a sequence, and which of many things count
- * together.
- */
+/* Two ways to find a recording's steps: periods of a sequence, and things that count together. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +10,9 @@
 #include "reader/steps/counters.h"
 #include "reader/steps/period.h"
 
-/* The period of a text, letter by letter; its length in *ret_length. */
+/*
+ * Returns the period of a text whose letters are the tokens. *ret_length gets the period's length.
+ */
 static size_t period_of(const char *text, size_t *ret_length)
 {
 	uint64_t tokens[64];
@@ -83,14 +82,14 @@ static void the_period_of_the_end_is_found_however_short_it_is(void **state)
 
 static void count(struct gmt_counters *counters, const char *text)
 {
-	/* Each letter is a thing; capitals are of class B. */
+	/* Each letter is a thing. Capital letters are of class B. */
 	for (uint64_t i = 0; text[i]; i++)
 		assert_true(gmt_counters_add(counters, (uint64_t)text[i], text[i] < 'a' ? "B" : "A",
 			i + 1));
 	assert_true(gmt_counters_chain(counters, GMT_COUNTERS_OF_A_CLASS));
 }
 
-/* The letters that count, of "abAB". */
+/* Returns those letters of "abAB" that count. */
 static const char *winners(const char *text)
 {
 	static char answer[8];
@@ -151,7 +150,7 @@ static void things_that_take_turns_for_long_may_count_together(void **state)
 static void a_tie_that_comes_up_on_the_way_does_not_decide(void **state)
 {
 	(void)state;
-	/* Class B overtakes a (3 and 4), then b makes class A as many as it: A began first. */
+	/* Class B overtakes a (4 to 3). Then b makes class A equal: A wins, because it began first. */
 	assert_string_equal(winners("aaAAaAAb"), "ab");
 }
 

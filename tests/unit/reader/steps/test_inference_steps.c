@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps of evaluation and inference, told from the stacks of what a module allocates. */
+/* Steps of evaluation and inference, found from the stacks of a module's allocations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,10 @@
 static struct recording recording;
 static uint32_t layers[5], head, loss, outside, main_loop, training;
 
-/* A stack of a call of a module: the frame inside of it, and the program's line that calls. */
+/*
+ * Returns the stack of a module's call: the frame inside of the module, and the program's calling
+ * line.
+ */
 static uint32_t call(const char *inside, const char *line)
 {
 	char frames[512];
@@ -48,7 +51,7 @@ static void allocate(uint32_t stack, uint64_t size_bytes)
 	ALLOC(&recording, .size_bytes = size_bytes, .stack = stack);
 }
 
-/* How many calls were found, when they are the only steps. */
+/* Returns the number of calls. Checks that they are the only steps. */
 static size_t calls(void)
 {
 	size_t count;
@@ -84,8 +87,8 @@ static void a_loop_over_equal_layers_with_a_head_is_one_call(void **state)
 }
 
 /*
- * `layers` equal ones, each of which frees what the one before made; the caller holds each result
- * until it has the next one.
+ * Calls `count` equal layers. Each frees the result of the layer before. The caller holds each
+ * result until the next.
  */
 static void call_equal_layers(int count, uint64_t *result)
 {
@@ -113,7 +116,7 @@ static void equal_layers_without_a_head_are_one_call_by_what_they_free(void **st
 	assert_int_equal(calls(), 15);
 }
 
-/* The line of the program that calls is the only one that allocates: lines do not go back. */
+/* Only the program's calling line allocates, so lines do not go back. */
 static void equal_layers_are_one_call_where_the_caller_makes_something_between_calls(void **state)
 {
 	uint32_t copy;
@@ -230,7 +233,7 @@ static void blocks_of_other_threads_do_not_part_calls(void **state)
 	assert_int_equal(calls(), 6);
 }
 
-/* `steps` of training; behind each `every`th one an evaluation of 5 calls. */
+/* Adds `steps` of training. After every `every`th step follows an evaluation of 5 calls. */
 static void train(int steps, int every)
 {
 	for (int i = 1; i <= steps; i++) {

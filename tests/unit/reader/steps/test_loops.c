@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Steps of programs without marks, optimizers and modules, told from lines, patterns and numbers of
- * allocations.
+ * Steps of programs without marks, optimizers and modules, found from lines, patterns and numbers
+ * of allocations.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +49,7 @@ static void begin(void)
 	recording_begin(&recording, path);
 }
 
-/* How many steps of that source there are; 0: others, or none. */
+/* Returns the number of steps of that source. 0: other steps, or no steps. */
 static size_t steps(enum gmt_step_source source)
 {
 	size_t count;
@@ -108,7 +108,7 @@ static void few_passes_of_the_outer_loop_leave_the_steps_to_the_inner_one(void *
 			use(line(13));
 		}
 	}
-	/* The first of each epoch begins at the epoch's own line. */
+	/* The first step of each epoch begins at the epoch's own line. */
 	assert_int_equal(steps(GMT_STEPS_LOOP), 40);
 }
 
@@ -241,7 +241,7 @@ static void what_repeats_is_a_pattern_though_something_comes_between_now_and_the
 			if (i % every == 0 && i < 30)
 				use(stacks[3]);
 		}
-		/* One of ten allocations may be another one. */
+		/* One of ten allocations may differ. */
 		assert_int_equal(steps(GMT_STEPS_PATTERN), every == 12 ? 42 : 0);
 	}
 }
@@ -266,8 +266,8 @@ static void what_does_not_repeat_is_counted(void **state)
 }
 
 /*
- * A model, then passes that each keep a block; at the end the blocks are freed, and the model
- * `first` or last.
+ * Judges a program that makes a model, then passes that each keep a block. At the end it frees the
+ * blocks, and the model first or last.
  */
 static enum gmt_leak_ground ground_of_an_ending(bool is_model_first)
 {
@@ -308,7 +308,7 @@ static void what_was_there_before_the_steps_does_not_hide_what_they_keep(void **
 
 	(void)state;
 	begin();
-	/* One line of a helper makes all of them. */
+	/* One line of a helper function makes all blocks. */
 	model = ALLOC(&recording, .size_bytes = 1 << 20,
 		.stack = at("/me/serve.py:50 empty\n/me/serve.py:3 main"), .layer = GMT_LAYER_CUDA);
 	for (int i = 0; i < 60; i++) {
@@ -319,7 +319,7 @@ static void what_was_there_before_the_steps_does_not_hide_what_they_keep(void **
 			.stack = at("/me/serve.py:50 empty\n/me/serve.py:12 main"), .layer = GMT_LAYER_CUDA);
 		recording_free(&recording, GMT_LAYER_CUDA, scratch, 4096);
 	}
-	/* The program goes on for a while, so that what it frees is given back. */
+	/* The program continues, so its free of the model counts as given back. */
 	recording_free(&recording, GMT_LAYER_CUDA, model, 1 << 20);
 	ALLOC(&recording, .size_bytes = 512, .stack = line(30), .layer = GMT_LAYER_CUDA);
 	recording_judge(&recording, GMT_REPLAY_TO_END, NULL);

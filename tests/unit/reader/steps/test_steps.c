@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Steps and phases of recordings that tests make up: where they begin, where they end, what counts.
- */
+/* Steps and phases of made-up recordings: where they begin and end, and which ones count. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +33,8 @@ static void of_two_optimizers_side_by_side_the_one_with_more_steps_counts(void *
 	(void)state;
 	begin();
 	for (int i = 0; i < 10; i++) {
-		optimizer_steps(0xd, "Adam", 3); /* a discriminator, three times a generator's step */
+		optimizer_steps(0xd, "Adam",
+			3); /* a discriminator: three steps for each step of a generator */
 		optimizer_steps(0xe, "Adam", 1);
 	}
 	recording_read(&recording);
@@ -109,7 +108,7 @@ static void ranges_that_differ_by_their_number_are_the_steps_of_one_counter(void
 {
 	(void)state;
 	begin();
-	push_and_pop("load data"); /* no step */
+	push_and_pop("load data"); /* not a step */
 	push_and_pop("step 1"); /* from 1030 */
 	push_and_pop("step 2");
 	push_and_pop("step 10"); /* from 1070 to 1080 */
@@ -215,7 +214,7 @@ static const struct gmt_phase *phase(size_t index)
 	return &recording.timeline.phases.items[index];
 }
 
-/* The name of the innermost phase around a stamp; "-" when there is none. */
+/* Returns the name of the innermost phase around a stamp, "-" without one. */
 static const char *at(uint64_t stamp, bool own)
 {
 	const struct gmt_phase *found = gmt_timeline_phase(&recording.timeline, stamp, own);

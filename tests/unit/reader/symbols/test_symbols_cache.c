@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is kept on disk of symbols. An answer that no file gives, planted, tells whether a cache was
- * believed.
+ * The symbol cache on disk. Tests plant an answer that no file gives: it shows whether the reader
+ * used the cache.
  */
 #include <dirent.h>
 #include <elf.h>
@@ -22,7 +22,7 @@
 #include "reader/symbols/symbols_cache.h"
 #include "reader/symbols/symbols_folder.h"
 
-/* FAKE_FOLDER: where the fake libraries lie. */
+/* The fake libraries are in FAKE_FOLDER. */
 static const char library[] = FAKE_FOLDER "/libpython-fake.so";
 static const char debug[] = FAKE_FOLDER "/libframework-fake.so";
 enum { WHERE = 42 };
@@ -49,8 +49,7 @@ static int end(void **state)
 }
 
 /*
- * One run of a reader: asks for WHERE, and adds `name` there when it is not NULL and nothing is
- * known.
+ * Runs a reader that asks for WHERE. If WHERE is unknown and `name` is not NULL, adds `name` there.
  */
 static bool run_on(const char *functions_path, const char *lines_path, const char *name,
 	char *ret_name, size_t bytes)
@@ -98,7 +97,7 @@ static bool is_believed(void)
 	return known;
 }
 
-/* The one file of the cache. */
+/* Finds the only file of the cache. */
 static void only_file(char *ret_path, size_t bytes)
 {
 	DIR *stream = opendir(folder);
@@ -190,7 +189,7 @@ static void test_no_damaged_byte_is_believed(void **state)
 		assert_false(is_believed());
 	}
 	close(fd);
-	/* What is damaged is replaced. */
+	/* The reader replaces a damaged file. */
 	plant();
 	assert_true(is_believed());
 }
@@ -237,7 +236,7 @@ static void test_no_link_is_followed_and_nothing_is_waited_for(void **state)
 	assert_int_equal(rename(path, aside), 0);
 	assert_int_equal(symlink(aside, path), 0);
 	assert_false(is_believed());
-	/* The link is replaced, not what it leads to. */
+	/* The reader replaces the link, not its target. */
 	assert_int_equal(truncate(aside, 0), 0);
 	plant();
 	assert_true(is_believed());
@@ -272,9 +271,9 @@ static void test_another_file_in_the_place_of_one_is_asked_anew(void **state)
 	assert_int_equal(system(command), 0);
 	assert_false(run_on(copy, NULL, "planted", name, sizeof(name)));
 	assert_true(run_on(copy, NULL, NULL, name, sizeof(name)));
-	/* A file with lines that appeared. */
+	/* The file now has line numbers. */
 	assert_false(run_on(copy, debug, NULL, name, sizeof(name)));
-	/* The same length, with other times. */
+	/* The length is the same, the times are not. */
 	assert_int_equal(utimensat(AT_FDCWD, copy, times, 0), 0);
 	assert_false(run_on(copy, NULL, "planted", name, sizeof(name)));
 	assert_true(run_on(copy, NULL, NULL, name, sizeof(name)));
@@ -321,7 +320,7 @@ static void test_nothing_is_kept_where_memory_or_files_are_limited(void **state)
 	(void)state;
 	with_limit(RLIMIT_AS, (rlim_t)1 << 46, plant);
 	assert_false(is_believed());
-	/* By default the signal would end this process. */
+	/* Without the reader's handling, the signal would end this process. */
 	with_limit(RLIMIT_FSIZE, 16, plant);
 	assert_false(is_believed());
 	plant();
@@ -346,7 +345,7 @@ static void test_two_readers_at_once_leave_the_whole_of_one(void **state)
 	caches[0] = gmt_symbols_cache_open();
 	answers[0] = gmt_symbols_cache_get(caches[0], elf, elf);
 	assert_int_equal(answers[0]->kept.address_count, 1);
-	/* Next to what is known already. */
+	/* Adds an answer to the known ones. */
 	assert_true(gmt_symbols_answers_add(answers[0], 0, &frame, 1));
 	gmt_symbols_cache_close(caches[0]);
 	caches[0] = gmt_symbols_cache_open();

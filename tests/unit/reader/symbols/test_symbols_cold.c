@@ -12,7 +12,7 @@
 #include "containers/map.h"
 #include "reader/symbols/symbols_elf.h"
 
-/* The file that fake_cold.c becomes, stripped. */
+/* The stripped file that is built from fake_cold.c. */
 static const char path[] = FAKE_FOLDER "/libpython-cold.so";
 
 static uint64_t called_from;
@@ -22,7 +22,7 @@ static void note_caller(void)
 	called_from = (uint64_t)(uintptr_t)__builtin_return_address(0);
 }
 
-/* What the file says of the call in front of a return address. */
+/* Returns the name that the file gives to the call before a return address. */
 static const char *name_of_caller(struct gmt_elf *elf, void *function)
 {
 	Dl_info info;
@@ -55,14 +55,14 @@ static void the_rare_part_of_the_loop_has_its_name_in_a_stripped_file(void **sta
 		assert_string_equal(name_of_caller(elf, loop.address), "_PyEval_EvalFrameDefault.cold");
 #endif
 	}
-	/* Nothing but the loop's part is guessed. */
+	/* The reader guesses only the loop's part. */
 	other.call(note_caller);
 	assert_null(name_of_caller(elf, other.address));
 	gmt_elf_close(elf);
 	dlclose(handle);
 }
 
-/* Whatever the file says: no name, or one of two, and nothing is read that is not there. */
+/* A damaged file gives no name or one of two names. The reader never reads outside of it. */
 static void a_damaged_file_does_no_harm(void **state)
 {
 	static const char damaged_path[] = FAKE_FOLDER "/libpython-cold-damaged.so";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which function an address is in, by symbol tables that are written here. */
+/* The function at an address, by symbol tables that the tests write. */
 #include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@ enum { MOST_SYMBOLS = 4000, TEXT_START = 0x1000, TEXT_BYTES = 0x4000000, MOST_NA
 
 #define FUNCTION(binding) ELF64_ST_INFO(binding, STT_FUNC)
 
-/* A file as it is written: without a symbol at 0, which each table has. */
+/* The file that a test writes, without the symbol 0, which each table has. */
 static struct {
 	Elf64_Sym symbols[MOST_SYMBOLS];
 	size_t count;
@@ -66,7 +66,7 @@ static void add_function(uint64_t start, uint64_t size_bytes, const char *name)
 
 enum { SECTIONS = 4, SYMBOLS_AT = 1024 };
 
-/* The header, the sections behind it, the symbols and their names. */
+/* Writes the header, the sections, the symbols and their names. */
 static struct gmt_elf *write_file(const void *header, size_t header_bytes, const void *sections,
 	size_t sections_bytes, const void *symbols, size_t symbols_bytes)
 {
@@ -157,7 +157,7 @@ static struct gmt_elf *write_32(void)
 	return write_file(&header, sizeof(header), sections, sizeof(sections), symbols, bytes);
 }
 
-/* "" for none. */
+/* Returns the function's name at the address, "" without one. */
 static const char *name_at(struct gmt_elf *elf, uint64_t address)
 {
 	const char *name = gmt_elf_find_function(elf, address);
@@ -271,7 +271,8 @@ static uint64_t random_below(uint64_t limit)
 }
 
 /*
- * Thousands of functions: of any size, some in one place, some in each other, crowds and deserts.
+ * Adds thousands of functions of any size. Some share a place, some lie inside others, and their
+ * density varies.
  */
 static void add_crowd(void)
 {
@@ -290,7 +291,7 @@ static void add_crowd(void)
 	}
 }
 
-/* By the rules, and by looking at all. */
+/* Finds the function by the rules, among all symbols. */
 static const char *look_at_all(uint64_t address)
 {
 	static bool seen[MOST_SYMBOLS];
@@ -321,7 +322,7 @@ static const char *look_at_all(uint64_t address)
 	return "";
 }
 
-/* Addresses of which each is asked for once, most of them in functions. */
+/* Returns a random address. Most of them are in functions. */
 static uint64_t any_address(void)
 {
 	const Elf64_Sym *symbol = &table.symbols[1 + random_below(table.count - 1)];
