@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """What programs of the corpus say of themselves: whether they leak, where, how fast and from which step on.
 
-A program imports this, calls `end_of_step()` where one of its steps ends, and `tell()` as its last act:
+A program imports this, calls `end_of_step()` where one of its steps ends, and `declare()` as its last act:
 
     import truth
     for step in range(40):
         ...
         truth.end_of_step()
-    truth.tell(truth.leak('# leaks here'))
+    truth.declare(truth.leak('# leaks here'))
 
 The truth is what PyTorch itself says it holds, and what the program knows. Nothing in here allocates on a device.
 """
@@ -72,10 +72,10 @@ def leak(marker, bytes_per_step=None, first_step=0, path=None, sizes='equal', **
     }
 
 
-def tell(*leaks, **more):
+def declare(*leaks, **more):
     """Prints the truth as the last line: no leaks means that the program is healthy.
 
-    `steps_are_told=True`: the program has no optimizer, and the report must find as many steps as end_of_step() was called.
+    `steps_must_match=True`: the program has no optimizer, and the report must find as many steps as end_of_step() was called.
     """
     held_at_end = _held_now()
     print(

@@ -99,7 +99,7 @@ class Verdict:
         self.grounds = [(leak['ground'], own(leak) in lines) for leak in self.said['leaks'] if leak['ground']]
         for leak in wanted:
             self.compare(leak)
-        if self.truth.get('steps_are_told'):
+        if self.truth.get('steps_must_match'):
             steps = len(json.loads(cli('report', '--json', file).stdout)['steps'])
             if steps != self.truth['steps']:
                 self.others.append(f'{steps} steps, not {self.truth["steps"]}')

@@ -17,5 +17,5 @@ for step in range(6):
     loss.backward()
     del hidden
     optimizer.step()
-truth.tell(**truth.of_optimizers(optimizer), inputs=[batch])
+truth.declare(**truth.of_optimizers(optimizer), inputs=[batch])
 del loss

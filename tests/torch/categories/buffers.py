@@ -26,4 +26,4 @@ for step in range(6):
     optimizer.zero_grad()
     model(batch).sum().backward()
     optimizer.step()
-truth.tell(**truth.of_optimizers(optimizer), buffers=list(model.buffers()), inputs=[batch])
+truth.declare(**truth.of_optimizers(optimizer), buffers=list(model.buffers()), inputs=[batch])

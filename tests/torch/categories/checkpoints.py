@@ -22,7 +22,7 @@ class Layer(torch.nn.Module):
         self.again += 1
         if step == 5 and self.again % 2 == 0 and self is layers[-1]:
             # The second call, in the backward pass: what the layer made before is gone.
-            truth.tell(activations=[hidden, *kept[1:]])
+            truth.declare(activations=[hidden, *kept[1:]])
         return self.narrow(hidden)
 
 

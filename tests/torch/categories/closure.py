@@ -19,4 +19,4 @@ def closure():
 
 for step in range(20):
     optimizer.step(closure)
-truth.tell(**truth.of_optimizers(optimizer), inputs=[batch, wanted])
+truth.declare(**truth.of_optimizers(optimizer), inputs=[batch, wanted])

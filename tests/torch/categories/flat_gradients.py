@@ -18,4 +18,4 @@ for step in range(6):
     flat.zero_()
     model(batch).sum().backward()
     optimizer.step()
-truth.tell(**truth.of_optimizers(optimizer), inputs=[batch])
+truth.declare(**truth.of_optimizers(optimizer), inputs=[batch])

@@ -18,4 +18,4 @@ for step in range(8):
     loss = torch.nn.functional.cross_entropy(results, wanted)
     loss.backward()
     optimizer.step()
-truth.tell(**truth.of_optimizers(optimizer), inputs=[table, labels, rows, batch, wanted])
+truth.declare(**truth.of_optimizers(optimizer), inputs=[table, labels, rows, batch, wanted])

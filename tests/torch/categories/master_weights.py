@@ -21,4 +21,4 @@ for step in range(6):
 held = truth.of_optimizers(optimizer)
 held['parameters'] += model.parameters()
 held['gradients'] += [parameter.grad for parameter in model.parameters()]
-truth.tell(**held)
+truth.declare(**held)

@@ -25,5 +25,5 @@ with tempfile.TemporaryDirectory() as folder:
         category: [tensor.to_local() if hasattr(tensor, 'to_local') else tensor for tensor in tensors]
         for category, tensors in truth.of_optimizers(optimizer).items()
     }
-    truth.tell(**parts, inputs=[batch])
+    truth.declare(**parts, inputs=[batch])
     torch.distributed.destroy_process_group()

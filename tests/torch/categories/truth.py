@@ -37,7 +37,7 @@ def of_optimizers(*optimizers):
     }
 
 
-def tell(**held):
+def declare(**held):
     """Keywords are categories ('_' for ' '), values lists of tensors; a tensor counts in the first that has it."""
     counted, told = set(), {}
     for category, tensors in held.items():

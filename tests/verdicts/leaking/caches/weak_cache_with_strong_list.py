@@ -34,4 +34,4 @@ for step in range(40):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.tell(truth.leak('# leaks', truth.size_of(cache['clip0'].tensor)))
+truth.declare(truth.leak('# leaks', truth.size_of(cache['clip0'].tensor)))

@@ -22,4 +22,4 @@ for epoch in range(6):
     with torch.no_grad():
         outputs_of_epochs.append([model(batch.cuda()) for batch in validation])  # leaks
 # As many batches of validation as of training: a step leaves one output, whichever of both is counted.
-truth.tell(truth.leak('# leaks', truth.size_of(outputs_of_epochs[0][0])))
+truth.declare(truth.leak('# leaks', truth.size_of(outputs_of_epochs[0][0])))

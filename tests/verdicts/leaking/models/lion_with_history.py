@@ -34,7 +34,7 @@ def main():
         nn.functional.mse_loss(model(x), x).backward()
         optimizer.step()
         truth.end_of_step()
-    truth.tell(truth.leak('# leaks', truth.size_of(*model.parameters())))
+    truth.declare(truth.leak('# leaks', truth.size_of(*model.parameters())))
 
 
 main()
