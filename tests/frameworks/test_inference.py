@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""ONNX Runtime's arena, and FAISS, whose indices are blocks of the driver's. Their packages are large: scripts/test --long sets them up."""
+"""ONNX Runtime has an arena. FAISS allocates its indices from the driver.
+
+Their packages are large: scripts/test --long sets them up.
+"""
 
 import unittest
 
@@ -24,7 +27,7 @@ class OnnxRuntime(unittest.TestCase):
             with self.subTest(arguments=arguments):
                 run = Run("onnxruntime", "onnxruntime_leak.py", *arguments)
                 self.assertEqual(run.growth(), [])
-                # The wheel's libraries have no names of functions.
+                # The libraries of the wheel have no function names.
                 self.assertEqual(arenas(run), [("ONNX Runtime", False, False)])
                 (row,) = [row for row in run.json("leaks")["arenas"] if row["device"] == 0]
                 self.assertGreaterEqual(row["peak_bytes"], run.told["in_use_bytes"])

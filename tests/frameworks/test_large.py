@@ -71,7 +71,7 @@ class Others(unittest.TestCase):
         report = run.json("report")
         (heap,) = report["heaps"]
         self.assertEqual(heap["name"], "Numba")
-        # One temporary at a time; the driver's blocks of the others wait to be freed.
+        # Only one temporary is alive at a time. The driver's blocks of the other temporaries wait until they are freed.
         self.assertEqual(heap["peak_bytes"], run.told["live_bytes"] + 2 * MIB)
         self.assertEqual(sum(report["anomalies"].values()), 0)
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Lightning and DeepSpeed run PyTorch's training loop for the program, and Ray runs it in another process: steps, lines and rates must
-be the program's."""
+"""Lightning and DeepSpeed run PyTorch's training loop for the program. Ray runs it in another process.
+
+The reports must show the program's steps, lines and rates.
+"""
 
 import unittest
 

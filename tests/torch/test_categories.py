@@ -15,7 +15,7 @@ MOST_DEVIATION = 0.02
 
 
 def record(script, *arguments):
-    """What a program told of itself, and what the report of that moment has of each category."""
+    """Returns the bytes of each category, as the program declares them and as the report of that moment shows them."""
     command, libraries = sim_python(os.path.join(SCRIPTS, script), *arguments)
     run = Recording(command, libraries=libraries)
     assert run.code == 0, run.err
@@ -27,7 +27,7 @@ def record(script, *arguments):
 
 
 def roles_in(path):
-    """The kinds of the marks that say what tensors are for."""
+    """Returns the kinds of the marks that give the roles of tensors."""
     marks = map(json.loads, cli("dump", "--json", "--record=mark", path).stdout.splitlines())
     return [mark["kind"] for mark in marks if 11 <= mark["kind"] <= 15]
 
@@ -87,7 +87,7 @@ class Categories(unittest.TestCase):
             if row["instance"] and row["layer"] == "torch"
         }
         self.maxDiff = None
-        # Models are numbered as Python's collector lists them.
+        # The numbers of models follow the order in which Python's collector lists them.
         self.assertEqual({re.sub("^model [12]", "model", name): held for name, held in found.items()}, told["held"])
 
     def test_asking_runs_no_code_of_the_program(self):

@@ -12,7 +12,7 @@ from snapshots import CLI, SIM_PYTHON, Recording, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "causes")
 
-# Each is a claim about a cause. A case names those that are true of its program; it must not hear the others.
+# Each text claims a cause. A test names the claims that are true of its program. The report must not make the others.
 CLAIMS = (
     "no_grad",
     "reference cycle",
@@ -61,7 +61,7 @@ class Case(unittest.TestCase):
             self.assertIn(words, text)
 
     def told(self, script, kind, *true, **environment):
-        """What leaks says, of which the claims in `true` and no others are part."""
+        """Checks that the output of `leaks` makes the claims in `true` and no others. Returns its findings."""
         path, _out = record(script, kind, **environment)
         text = tell("leaks", path)
         self.check_text(text[text.index("Leaks: ") :], *true)
@@ -136,7 +136,7 @@ class Closures(Case):
                     for row in table["rows"]
                     if row["layer"] == "torch" and row["name"] == "optimizer state"
                 )
-                # PyTorch rounds each up to 512 bytes; the step counts of Adam are on the CPU.
+                # PyTorch rounds each size up to 512 bytes. The step counts of Adam are on the CPU.
                 self.assertAlmostEqual(state, copies * parameter_bytes, delta=copies * 4 * 512)
 
     def test_a_closure_that_keeps_nothing_leaks_nothing(self):
@@ -202,7 +202,7 @@ class OutOfMemory(Case):
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Ends(Case):
-    """The end is that of the program's work, wherever it is told."""
+    """All outputs take the end of the program's work as the end."""
 
     def test_all_parts_of_a_report_mean_the_same_end(self):
         for kind in "freed", "killed":

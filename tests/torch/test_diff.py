@@ -37,7 +37,7 @@ class Diff(unittest.TestCase):
         return own_file(run), told
 
     def compare(self, new):
-        """By functions; its totals are PyTorch's own, and its rows sum to them."""
+        """Returns the diff by functions. Checks that its totals equal PyTorch's, and that its rows sum to them."""
         results = {sort: diff(self.base[0], new[0], f"--sort={sort}") for sort in ("peak", "live", "total")}
         (base_told, new_told) = (side[1]["devices"][0] for side in (self.base, new))
         torch = account_of(results["peak"], "torch")

@@ -29,7 +29,7 @@ def median(values):
 
 class Case(unittest.TestCase):
     def leaks(self, script, **expected):
-        """The first finding names the line, its kind holds; together findings grow as PyTorch says."""
+        """Checks line and kind of the first finding. All findings together must grow as fast as PyTorch's count."""
         result, told = record(script, "leak")
         found = result["leaks"]
         self.assertTrue(found, "nothing was found")

@@ -30,7 +30,7 @@ def said(recording):
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Oom(unittest.TestCase):
     def check_full(self, recording):
-        """The device is full of blocks of 100 MiB, all made by one line, and one more was asked for."""
+        """Checks that blocks of 100 MiB from one line fill the device, and that the program requested one more."""
         (oom,) = recording.result["ooms"]
         self.assertEqual((oom["layer"], oom["device"], oom["recovered"]), ("torch", 0, False))
         self.assertEqual((oom["requested_bytes"], oom["total_bytes"]), (100 * MIB, TOTAL))
@@ -72,7 +72,7 @@ class Oom(unittest.TestCase):
                 self.assertNotEqual(recording.code, 0)
                 self.check_full(recording)
                 self.assertTrue(recording.result["complete"])
-                # And without the recorder's memory, as after a restart of the machine.
+                # Read it again without the recorder's shared memory, as after a restart of the machine.
                 shared_recordings.remove_of_folder(recording.folder)
                 recording.result = report(recording.path)
                 self.check_full(recording)

@@ -40,7 +40,7 @@ def record(stacks="all", allocator=""):
 
 
 def owners(result, layer, device=0):
-    """Bytes of all allocations by owner."""
+    """Returns the bytes of all allocations by owner."""
     found = {}
     for site in result["sites"]:
         if (site["layer"], site["device"]) == (layer, device):
@@ -64,7 +64,7 @@ class Owners(unittest.TestCase):
         _, told, result = record()
         shown = owners(result, "cuda")
         self.assertEqual(shown[EXTENSION], 3 * MIB)
-        # The segment in which the extension's tensor lies is PyTorch's too.
+        # PyTorch also owns the segment that contains the extension's tensor.
         self.assertGreaterEqual(shown["PyTorch"], told["devices"][0]["memory_reserved"])
         self.assertNotIn("unknown", shown)
         self.assertNotIn("program", shown)
@@ -93,7 +93,7 @@ class Owners(unittest.TestCase):
                 self.assertEqual(owners(result, "torch"), {"PyTorch": total(result, "torch")})
                 shown = owners(result, "cuda")
                 self.assertGreaterEqual(shown["PyTorch"], told["devices"][0]["memory_reserved"])
-                # The extension is not seen: the line that called it is the program's.
+                # Python stacks do not show the extension. The program owns the line that called it.
                 self.assertGreaterEqual(shown["program"], 3 * MIB)
 
     def test_expandable_segments_are_pytorchs(self):

@@ -16,7 +16,7 @@ SHORT_RUNS = 50 if os.environ.get("GMT_TEST_LONG") else 6
 
 
 class Steps:
-    """What one recording says of steps."""
+    """The steps of one recording."""
 
     def __init__(self, path):
         self.path = path
@@ -27,7 +27,7 @@ class Steps:
         self.notes = [row["text"] for row in records(path, "note")]
 
     def counted(self):
-        """[class, steps] of each optimizer, sorted; each has a number of its own."""
+        """Returns [class, steps] of each optimizer, sorted. Each optimizer has its own number."""
         found = collections.Counter(
             (mark["object"], self.names[mark["name"]]) for mark in self.marks if mark["kind"] == MarkKind.STEP
         )
@@ -45,7 +45,7 @@ def record(way, options=None, script=SCRIPT):
 
 
 def own_file(run):
-    """The file of the script itself, not of a child."""
+    """Returns the file of the script itself, not of a child."""
     return max(run.files, key=os.path.getsize)
 
 
@@ -147,11 +147,11 @@ class AutomaticSteps(unittest.TestCase):
         self.assertLess(max(mark["stamp"] for mark in found.marks if mark["kind"] == MarkKind.STEP), teardown["stamp"])
         self.assertLess(stamps[1, 5], teardown["stamp"])
         self.assertLess(teardown["stamp"], stamps[Kind.FREE, 5])
-        # A callback that the program registered later ends earlier: it is still the program.
+        # The program registered its callback later, so it runs before the mark and still belongs to the program.
         self.assertLess(stamps[Kind.FREE, 3], teardown["stamp"])
 
     def test_a_process_ends_as_it_does_without(self):
-        """How PyTorch itself sometimes ends, which is told apart by what it says, is no failure of ours."""
+        """PyTorch itself sometimes aborts at its end. Its message identifies this abort; the test then tries again."""
         for way in "main_thread", "daemon":
             command, libraries = sim_python(SCRIPT, way)
             for _ in range(SHORT_RUNS):
