@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Parameters that are tensors of no module, made by torch.randn."""
+"""Trains parameters that torch.randn makes, and that belong to no module."""
 
 import torch
 

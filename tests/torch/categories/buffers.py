@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Batch normalization's statistics, and a causal mask that a module registers."""
+"""Trains with statistics of batch normalization, and with a causal mask that a module registers."""
 
 import torch
 

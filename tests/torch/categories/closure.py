@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""LBFGS asks for the loss again and again within its step, and keeps lists of directions."""
+"""Trains with LBFGS, which computes the loss several times in each step and keeps lists of directions."""
 
 import torch
 

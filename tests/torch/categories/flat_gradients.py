@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""All gradients are views of one buffer, which is zeroed and never given back."""
+"""Trains with gradients that are views of one buffer. The buffer is zeroed and never freed."""
 
 import torch
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Batches are rows that an index takes from a table on the GPU; results are indexed too."""
+"""Trains on batches that an index selects from a table on the GPU. It indexes the results too."""
 
 import torch
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A model in half precision, whose optimizer trains copies of its weights in single precision."""
+"""Trains a model in half precision. Its optimizer trains copies of the weights in single precision."""
 
 import torch
 

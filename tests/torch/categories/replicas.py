@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Distributed data parallel: gradients are views of the buckets that ranks exchange."""
+"""Trains with distributed data parallel. Gradients are views of the buckets that ranks exchange."""
 
 import tempfile
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fully sharded data parallel: parameters, gradients and state are parts of tensors that are whole only while a layer works."""
+"""Trains with fully sharded data parallel. Parameters, gradients and state are shards; tensors are whole only while a layer runs."""
 
 import tempfile
 

@@ -52,7 +52,7 @@ def wait_for_sample():
 
 
 def quiet_moment():
-    """Returns a time and PyTorch's counts at it. The counts stay the same for a while before it; PyTorch's own threads are idle too."""
+    """Returns a time and PyTorch's counts at it. Nothing happens for a while around it, also in PyTorch's own threads."""
     before = time_ns = None
     while True:
         torch.cuda.synchronize()

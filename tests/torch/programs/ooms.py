@@ -53,7 +53,7 @@ def runtime():
 
 
 def extension():
-    """Allocates memory without PyTorch, which fails. PyTorch then takes a block from its cache."""
+    """Requests memory directly from CUDA, which refuses. PyTorch then takes a block from its cache."""
     kept = make(600)
     spare = make(20)
     del spare

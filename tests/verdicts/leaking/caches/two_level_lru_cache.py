@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the small cache evicts goes to a second cache, which was meant to be on the host and has no limit."""
+"""Moves evicted entries of a small cache to a second cache, which was meant to be on the host and has no limit."""
 from collections import OrderedDict
 
 import torch
