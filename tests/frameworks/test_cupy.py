@@ -11,7 +11,7 @@ DOUBT = "blocks inside CuPy's arena are not seen, leaks in it cannot be found"
 
 @needs("cupy")
 class CuPy(unittest.TestCase):
-    def test_the_pool_is_an_arena_and_what_is_inside_is_not_judged(self):
+    def test_the_pool_is_an_arena_and_its_content_is_not_judged(self):
         run = Run("cupy", "cupy_leak.py", "pool")
         answer = run.json("leaks")
         self.assertEqual(answer["leaks"], [])

@@ -22,7 +22,7 @@ def arenas(run):
 
 class OnnxRuntime(unittest.TestCase):
     @needs("onnxruntime")
-    def test_the_arena_is_named_and_what_is_inside_is_not_judged(self):
+    def test_the_arena_is_named_and_its_content_is_not_judged(self):
         for arguments in ["leak"], []:
             with self.subTest(arguments=arguments):
                 run = Run("onnxruntime", "onnxruntime_leak.py", *arguments)
@@ -35,7 +35,7 @@ class OnnxRuntime(unittest.TestCase):
                 self.assertIn("not judged: " + DOUBT, run.gate()[2])
 
     @needs("onnxruntime")
-    def test_with_an_allocator_of_the_programs_each_block_is_seen(self):
+    def test_with_the_programs_own_allocator_each_block_is_recorded(self):
         run = Run("onnxruntime", "onnxruntime_leak.py", "leak", "direct")
         self.assertEqual(run.growth(), [("cuda", run.told["callback"], MIB)])
         (row,) = [row for row in run.json("leaks")["leaks"] if row["definition"] == "growth"]
@@ -53,7 +53,7 @@ class Faiss(unittest.TestCase):
         self.assertEqual((arenas(run), run.gate()[:2]), ([], (1, "failed")))
 
     @needs("faiss")
-    def test_the_stack_for_temporaries_is_no_leak_and_keeps_nothing_from_being_judged(self):
+    def test_the_stack_for_temporaries_is_no_leak_and_growth_is_still_judged(self):
         run = Run("faiss", "faiss_leak.py")
         self.assertEqual((run.json("leaks")["leaks"], arenas(run), run.gate()[:2]), ([], [], (0, "passed")))
         largest = run.json("report")["sites"][0]

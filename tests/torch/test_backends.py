@@ -241,7 +241,7 @@ class OtherAllocators(Moments):
         self.assertEqual(lines["torch_live"] + lines["torch_cached"], 0)
         self.assertIsNone(layer_of(result, "torch", device))
 
-    def test_the_drivers_allocator_has_its_blocks_and_what_pools_and_graphs_hold_at_each_moment(self):
+    def test_blocks_pools_and_graphs_of_the_drivers_allocator_are_exact_at_each_moment(self):
         path, moments = record("async", allocator=ASYNC)
         self.at_each((path, moments), self.check_pools)
         # At these moments, graphs hold memory by their allocation nodes.
@@ -282,7 +282,7 @@ class OtherAllocators(Moments):
         for name in "pluggable pool", "awake", "awake again":
             self.assertGreater(owners(report_at(path, moments[name]["time_ns"]))[LIBRARY], 30 * MIB)
 
-    def test_segments_that_sleep_take_nothing_of_the_device_and_are_reserved_all_the_same(self):
+    def test_sleeping_segments_take_no_device_memory_but_stay_reserved(self):
         path, moments = record("pluggable-pool", library())
         result, told = report_at(path, moments["asleep"]["time_ns"]), moments["asleep"]["devices"][0]
         awake = moments["awake"]["devices"][0]
@@ -294,7 +294,7 @@ class OtherAllocators(Moments):
         self.assertEqual((again["vmm"], again["torch_live"]), (awake["stats"]["reserved_bytes.all.current"], 0))
         self.assertEqual(ledger(report_at(path, moments["awake"]["time_ns"]))[1]["vmm"], 0)
 
-    def test_without_a_cache_what_pytorch_holds_is_all_in_use(self):
+    def test_without_a_cache_all_memory_of_pytorch_is_in_use(self):
         def check(result, device, told):
             lines = self.check_ledger(result, device, told)
             self.assertEqual(lines["torch_live"], layer_of(result, "cuda", device)["live_bytes"])

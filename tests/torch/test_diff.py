@@ -78,7 +78,7 @@ class Diff(unittest.TestCase):
         self.assertEqual(rows[f"{SITE}make_model"]["change"], "unchanged")
         self.assertEqual(result["warnings"], ["the commands differ, first in `4096` and `8192`"])
 
-    def test_checkpointing_is_seen_to_help_and_where(self):
+    def test_the_diff_shows_how_much_and_where_checkpointing_saves(self):
         new = self.run_script("4096", "checkpoint")
         result = self.compare(new)["peak"]
         self.assertLess(account_of(result, "torch")["peak_bytes"]["difference"], 0)

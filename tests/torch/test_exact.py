@@ -108,7 +108,7 @@ class Exact(unittest.TestCase):
             self.assertGreater(event["size_bytes"], 0)
             self.assertNotEqual(event["frames"], 0)
 
-    def test_the_drivers_own_allocator_is_seen_at_the_driver(self):
+    def test_the_drivers_own_allocator_is_recorded_at_the_driver(self):
         run, told = record("malloc_async.py")
         counts = told["devices"][0]
         result = report(own_file(run), "--until", str(told["time_ns"]))
@@ -150,7 +150,7 @@ class PythonStacks(unittest.TestCase):
         frames = [names[item >> 1] for item in stacks[event["frames"]]]
         return [[codes[frame["code"]]["function"], codes[frame["code"]]["file"], frame["line"]] for frame in frames]
 
-    def test_every_python_frame_is_what_traceback_said(self):
+    def test_every_python_frame_equals_that_of_traceback(self):
         self.rows = {kind: self.recording.records(kind) for kind in ("frame", "code", "frames", "event")}
         threads = set()
         for entry in self.told["told"]:

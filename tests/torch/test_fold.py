@@ -79,7 +79,7 @@ class Fold(unittest.TestCase):
         print(f"# {rounds} rounds")
         cls.reports = {mode: report(path) for mode, path in cls.paths.items()}
 
-    def test_so_much_was_folded_that_it_shows(self):
+    def test_each_way_folds_enough_events(self):
         full = self.reports["full"]
         self.assertNotIn("folded", full)
         for mode in "window", "aggregate":
@@ -99,14 +99,14 @@ class Fold(unittest.TestCase):
                 self.assertEqual(cuda["peak_bytes"], counts["max_memory_reserved"])
                 self.assertEqual(torch["alloc_count"], counts["allocated_count"])
 
-    def test_each_site_is_what_it_is_in_a_run_with_all_events(self):
+    def test_each_site_equals_that_of_a_run_with_all_events(self):
         full = sites_of(self.reports["full"])
         self.assertGreater(len(full), 50)
         for mode in "window", "aggregate":
             with self.subTest(mode):
                 self.assertEqual(sites_of(self.reports[mode]), full)
 
-    def test_devices_and_what_lives_are_what_they_are_in_a_run_with_all_events(self):
+    def test_devices_host_and_heaps_equal_those_of_a_run_with_all_events(self):
         for mode in "window", "aggregate":
             for part in "devices", "host", "heaps":
                 with self.subTest(mode=mode, part=part):
@@ -130,7 +130,7 @@ class Fold(unittest.TestCase):
                 )
                 self.assertEqual(cli("check", "--strict", "--max-growth=0B/step", path).returncode, 0)
 
-    def test_gpumemtrace_fold_makes_such_a_file_of_any_recording(self):
+    def test_gpumemtrace_fold_keeps_sites_devices_and_ledger(self):
         for mode, more in (("full", ()), ("full", ("--keep-events=5000",)), ("window", ())):
             with self.subTest(mode=mode, more=more):
                 folded = self.paths[mode] + ".small.gmt.gz"

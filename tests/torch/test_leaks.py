@@ -74,7 +74,7 @@ class Leaks(unittest.TestCase):
         found, _told = self.check("activation_cache.py", category="activations")
         self.hint(found, "a cache")
 
-    def test_a_hidden_state_that_carries_its_graph_along(self):
+    def test_a_hidden_state_that_keeps_its_graph(self):
         found, _told = self.check("rnn_hidden.py")
         self.hint(found, "detach()")
 
@@ -94,7 +94,7 @@ class Leaks(unittest.TestCase):
     def test_a_logged_tensor_that_holds_its_graph(self):
         self.check("logged_grad_fn.py")
 
-    def test_what_a_checkpointed_function_made_and_somebody_keeps(self):
+    def test_kept_results_of_a_checkpointed_function(self):
         found, _told = self.check("checkpoint_kept.py")
         self.hint(found, "checkpoint")
 
@@ -116,7 +116,7 @@ class Leaks(unittest.TestCase):
             path, _told, _run = record("extension.py", "repaired", environment=environment)
             self.assertEqual(report(path)["leaks"], [])
 
-    def test_pinned_memory_that_grows_is_counted_as_the_driver_was_asked(self):
+    def test_growing_pinned_memory_is_counted_as_requested_from_the_driver(self):
         found, _told = self.check("pinned.py", per_step="pinned_bytes_per_step", space="pinned", device=None)
         self.hint(found, "pinned")
 
