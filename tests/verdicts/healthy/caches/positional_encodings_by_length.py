@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Remembers the positional encoding of each length, of which there are at most sixteen."""
+"""Remembers the positional encoding of each length. There are at most sixteen lengths."""
 import math
 import random
 

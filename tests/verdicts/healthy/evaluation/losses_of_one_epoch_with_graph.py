@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keeps the losses of an epoch with what is left of their graphs, which the mean at the end of the epoch needs last."""
+"""Keeps the losses of an epoch with the rest of their graphs. The mean at the end of the epoch uses them last."""
 import torch
 from torch import nn
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Speculative decoding: a small model drafts tokens, a large one checks them; both caches are cut to what was accepted, and freed with the text."""
+"""Speculative decoding: a small model drafts tokens, a large one checks them. Both caches are cut to the accepted tokens, and freed with the text."""
 import random
 
 import torch

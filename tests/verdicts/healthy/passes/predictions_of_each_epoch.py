@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keeps the training predictions of an epoch for the training accuracy, in five epochs of which the last ends the run."""
+"""Keeps the training predictions of an epoch for the training accuracy, in five epochs. The run ends with the last epoch."""
 import torch
 from torch import nn
 

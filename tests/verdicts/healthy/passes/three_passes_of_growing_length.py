@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Scores three test sets, the last of which is the largest, and keeps the outputs of a set until its score is printed."""
+"""Scores three test sets and keeps the outputs of a set until it prints the score. The last set is the largest."""
 import torch
 from torch import nn
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A server whose log of requests holds what came and what was answered."""
+"""A server whose log holds each request and each response."""
 import dataclasses
 import time
 

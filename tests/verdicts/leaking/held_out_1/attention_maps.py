@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keeps what attention gives at each step, and its weights at each second step."""
+"""Keeps the output of attention at each step, and its weights at each second step."""
 import torch
 from torch import nn
 

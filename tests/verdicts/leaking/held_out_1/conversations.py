@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Answers conversations with a cache of keys and values for each, and drops none."""
+"""Answers conversations with a cache of keys and values for each, and never drops a cache."""
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A hook, registered in the middle of training, that keeps what a layer gives."""
+"""Registers a hook in the middle of training. The hook keeps the output of a layer."""
 import torch
 from torch import nn
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A trainer that collects what validation predicts, epoch after epoch."""
+"""A trainer that collects the predictions of validation, epoch after epoch."""
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset

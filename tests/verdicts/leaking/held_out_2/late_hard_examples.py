@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""After four fifths of the training hard-example mining begins, and it keeps what it mines under the id of the batch."""
+"""Hard-example mining begins after four fifths of the training, and keeps its examples under the id of the batch."""
 import argparse
 
 import torch

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Federated averaging: the coordinator appends what each client sends to one list, and averages the newest round's."""
+"""Federated averaging: the coordinator appends the updates of all clients to one list, and averages those of the newest round."""
 import copy
 
 import torch

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Service that switches the garbage collector off for its latency. Each request refers to itself by its callback, so none is ever freed."""
+"""Service that switches the garbage collector off for its latency. Each request refers to itself by its callback, so no request is ever freed."""
 import gc
 
 import torch

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A hook on the weight of the head, registered anew in each step and never removed, holds the features of that step."""
+"""A hook on the weight of the head, registered again in each step and never removed, holds the features of that step."""
 import torch
 from torch import nn
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keeps the first row of each output, a view of which the whole output stays."""
+"""Keeps the first row of each output. The row is a view, which keeps the whole output."""
 import torch
 from torch import nn
 

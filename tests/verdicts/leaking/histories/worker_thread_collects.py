@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A worker thread evaluates snapshots of the weights and stores what it finds in its own list."""
+"""A worker thread evaluates snapshots of the weights and stores its results in its own list."""
 import queue
 import threading
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A forward hook stores what each ReLU returns, for a look at dead units that nobody takes."""
+"""A forward hook stores the output of each ReLU, to look for dead units. No code reads these outputs."""
 import torch
 from torch import nn
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An optimizer of the user's own that keeps the update of each step beside its momentum."""
+"""An optimizer of the user's own that keeps the update of each step in addition to its momentum."""
 import torch
 from torch import nn
 

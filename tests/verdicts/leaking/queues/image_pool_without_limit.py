@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The discriminator of a translation model draws from a pool of all earlier fakes, of which each round adds half a batch."""
+"""The discriminator of a translation model draws from a pool of all earlier fakes. Each round adds half a batch."""
 import random
 
 import torch

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A server of functions on bare tensors, without any module; it keeps what each request was answered."""
+"""A server of functions on bare tensors, without any module. It keeps the answer to each request."""
 import torch
 import torch.nn.functional as F
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Small modules are called by themselves, several times a batch, beside the model."""
+"""Calls small modules separately, several times a batch, in addition to the model."""
 import torch
 from torch import nn
 
