@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pool of equal slots in one piece of device memory, as an inference engine may have for the
- * caches of its requests, and a program that forgets to give some of them back. docs/pools.md shows
- * its middle part.
+ * A pool of equal slots in one block of device memory, and a program that forgets to return some
+ * slots. An inference engine may have such a pool for the caches of its requests. docs/pools.md
+ * shows the middle part of this file.
  *
  *	cc -Iinclude docs/examples/pool.c -lcudart -o pool && gpumemtrace run ./pool
  */
@@ -57,7 +57,7 @@ void pool_fini(struct pool *pool)
 
 enum { REQUESTS = 24, SLOT_BYTES = 1 << 20, SLOTS = 64 };
 
-/* A request that is called off forgets its cache. */
+/* Serves a request. A cancelled request does not return its cache. */
 static void serve(struct pool *caches, struct pool *scratch, int is_called_off)
 {
 	void *cache = pool_take(caches, 700000, NULL), *work = pool_take(scratch, 300000, NULL);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A small language model, trained for some steps: the program that the README's report is of.
+"""Trains a small language model for some steps. The README shows the report of this program.
 
-It knows nothing of gpumemtrace. It also makes a mistake that many training scripts make: see the line
-that keeps the loss of every step.
+The program does not use gpumemtrace. It has a mistake of many training scripts: see the line that keeps
+the loss of every step.
 """
 import sys
 

@@ -18,7 +18,7 @@ MIB = 1 << 20
 
 @functools.lru_cache(maxsize=None)
 def framework(name):
-    """The framework's Python and LD_LIBRARY_PATH; None where it has not been set up."""
+    """Returns the framework's Python and LD_LIBRARY_PATH, or None if it is not set up."""
     done = subprocess.run(
         [os.path.join(SOURCE, "scripts", "setup", "framework"), "--if-ready", name, BUILD],
         capture_output=True,
@@ -33,7 +33,7 @@ def needs(name):
 
 
 class Run:
-    """A program of programs/, recorded: what it says of itself (`told`), and its recording."""
+    """Runs a program of programs/ and records it. `told` is the JSON object that it prints last."""
 
     def __init__(self, name, program, *arguments, recorded=True, options="", **environment):
         python, libraries = framework(name)
@@ -58,7 +58,7 @@ class Run:
             raise AssertionError(f"{program} ended with {self.done.returncode}:\n{self.done.stderr[-3000:]}")
         lines = [line for line in self.done.stdout.splitlines() if line.startswith("{")]
         self.told = json.loads(lines[-1]) if lines else {}
-        # A program with a rank has it in the name of its recording.
+        # The name of a recording contains the program's rank, if it has one.
         self.path = next((entry.path for entry in os.scandir(folder)), None)
 
     def text(self, verb, *arguments):
@@ -68,7 +68,7 @@ class Run:
         return json.loads(self.text(verb, "--json", *arguments))
 
     def growth(self):
-        """Of each finding of growth: layer, line of the program, bytes a step."""
+        """Returns layer, line of the program and bytes per step of each finding of growth."""
         return [
             (row["layer"], row["stack"][row["own_frame"]]["line"], row["bytes_per_step"])
             for row in self.json("leaks")["leaks"]
@@ -76,7 +76,7 @@ class Run:
         ]
 
     def gate(self, layer="cuda"):
-        """What check says of growth in a layer of GPU 0, and its exit status."""
+        """Returns the verdict of `check` on growth in a layer of GPU 0, and its exit status."""
         done = subprocess.run([CLI, "check", "--json", self.path], capture_output=True, text=True, timeout=300)
         (check,) = [
             row

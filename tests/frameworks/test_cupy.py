@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""CuPy's pool is an arena. With the hook or with the driver's pool, its blocks are recorded and exact."""
+"""CuPy's pool is an arena. With the hook or with the driver's pool, the recorder records each of its blocks exactly."""
 
 import unittest
 
@@ -11,7 +11,7 @@ DOUBT = "blocks inside CuPy's arena are not recorded, so leaks there cannot be f
 
 @needs("cupy")
 class CuPy(unittest.TestCase):
-    def test_the_pool_is_an_arena_and_what_is_inside_is_not_judged(self):
+    def test_the_pool_is_an_arena_and_its_content_is_not_judged(self):
         run = Run("cupy", "cupy_leak.py", "pool")
         answer = run.json("leaks")
         self.assertEqual(answer["leaks"], [])

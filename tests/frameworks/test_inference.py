@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""ONNX Runtime's arena, and FAISS, whose indices are blocks of the driver's. Their packages are large: scripts/test --long sets them up."""
+"""ONNX Runtime has an arena. FAISS allocates its indices from the driver.
+
+Their packages are large: scripts/test --long sets them up.
+"""
 
 import unittest
 
@@ -19,12 +22,12 @@ def arenas(run):
 
 class OnnxRuntime(unittest.TestCase):
     @needs("onnxruntime")
-    def test_the_arena_is_named_and_what_is_inside_is_not_judged(self):
+    def test_the_arena_is_named_and_its_content_is_not_judged(self):
         for arguments in ["leak"], []:
             with self.subTest(arguments=arguments):
                 run = Run("onnxruntime", "onnxruntime_leak.py", *arguments)
                 self.assertEqual(run.growth(), [])
-                # The wheel's libraries have no names of functions.
+                # The libraries of the wheel have no function names.
                 self.assertEqual(arenas(run), [("ONNX Runtime", False, False)])
                 (row,) = [row for row in run.json("leaks")["arenas"] if row["device"] == 0]
                 self.assertGreaterEqual(row["peak_bytes"], run.told["in_use_bytes"])
@@ -32,7 +35,7 @@ class OnnxRuntime(unittest.TestCase):
                 self.assertIn("not judged: " + DOUBT, run.gate()[2])
 
     @needs("onnxruntime")
-    def test_with_an_allocator_of_the_programs_each_block_is_seen(self):
+    def test_with_the_programs_own_allocator_each_block_is_recorded(self):
         run = Run("onnxruntime", "onnxruntime_leak.py", "leak", "direct")
         self.assertEqual(run.growth(), [("cuda", run.told["callback"], MIB)])
         (row,) = [row for row in run.json("leaks")["leaks"] if row["definition"] == "growth"]
@@ -50,7 +53,7 @@ class Faiss(unittest.TestCase):
         self.assertEqual((arenas(run), run.gate()[:2]), ([], (1, "failed")))
 
     @needs("faiss")
-    def test_the_stack_for_temporaries_is_no_leak_and_keeps_nothing_from_being_judged(self):
+    def test_the_stack_for_temporaries_is_no_leak_and_growth_is_still_judged(self):
         run = Run("faiss", "faiss_leak.py")
         self.assertEqual((run.json("leaks")["leaks"], arenas(run), run.gate()[:2]), ([], [], (0, "passed")))
         largest = run.json("report")["sites"][0]

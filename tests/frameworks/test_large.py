@@ -52,7 +52,7 @@ class Arenas(unittest.TestCase):
 
 class Others(unittest.TestCase):
     @needs("cuda-core")
-    def test_each_resource_of_cuda_core_is_the_memory_that_it_is(self):
+    def test_each_resource_of_cuda_core_has_the_right_kind_of_memory(self):
         run = Run("cuda-core", "core_resources.py")
         report = run.json("report")
         (device,) = report["devices"]
@@ -71,12 +71,12 @@ class Others(unittest.TestCase):
         report = run.json("report")
         (heap,) = report["heaps"]
         self.assertEqual(heap["name"], "Numba")
-        # One temporary at a time; the driver's blocks of the others wait to be freed.
+        # Only one temporary is alive at a time. The driver's blocks of the other temporaries wait until they are freed.
         self.assertEqual(heap["peak_bytes"], run.told["live_bytes"] + 2 * MIB)
         self.assertEqual(sum(report["anomalies"].values()), 0)
 
     @needs("rmm")
-    def test_rmms_adapter_reports_what_rmms_resources_hand_out(self):
+    def test_rmms_adapter_reports_the_blocks_of_rmms_resources(self):
         run = Run("rmm", "rmm_watch.py")
         self.assertIn(("custom", run.told["line"], MIB), run.growth())
         (heap,) = run.json("report")["heaps"]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Lightning and DeepSpeed run PyTorch's training loop for the program, and Ray runs it in another process: steps, lines and rates must
-be the program's."""
+"""Lightning and DeepSpeed run PyTorch's training loop for the program. Ray runs it in another process.
+
+The reports must show the program's steps, lines and rates.
+"""
 
 import unittest
 
@@ -25,7 +27,7 @@ class OnTorch(unittest.TestCase):
         self.assertEqual({row["source"] for row in steps}, {run.told["source"]})
 
     @needs("lightning")
-    def test_what_lightnings_closure_keeps_is_found_by_the_line_of_the_training_step(self):
+    def test_a_leak_in_lightnings_closure_is_found_at_the_line_of_the_training_step(self):
         for way in "automatic", "accumulated", "manual":
             with self.subTest(way=way):
                 self.assert_leak(Run("lightning", "lightning_leak.py", way, "leak"))
@@ -35,13 +37,13 @@ class OnTorch(unittest.TestCase):
         self.assert_healthy(Run("lightning", "lightning_leak.py", "automatic"))
 
     @needs("lightning")
-    def test_what_the_closure_makes_is_not_said_to_be_the_optimizers(self):
+    def test_memory_of_the_closure_is_not_reported_as_the_optimizers(self):
         run = Run("lightning", "lightning_leak.py", "automatic", "leak")
         (row,) = [row for row in run.json("leaks")["leaks"] if row["definition"] == "growth"]
         self.assertEqual(row["category"], "activations")
 
     @needs("deepspeed")
-    def test_what_a_loop_with_zero_keeps_is_found_by_the_programs_line(self):
+    def test_a_leak_in_a_loop_with_zero_is_found_at_the_programs_line(self):
         for stage in "1", "3":
             with self.subTest(stage=stage):
                 self.assert_leak(Run("deepspeed", "deepspeed_leak.py", stage, "leak"))
@@ -57,7 +59,7 @@ class OnTorch(unittest.TestCase):
         self.assertEqual(largest["owner"], "DeepSpeed")
 
     @needs("ray")
-    def test_what_an_actor_of_rays_keeps_is_in_the_recording_of_its_process(self):
+    def test_a_leak_in_a_ray_actor_is_in_the_recording_of_its_process(self):
         self.assert_leak(Run("ray", "ray_leak.py", "leak"))
 
     @needs("ray")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Counts the instructions of a program with or without the recorder, by valgrind, if it is installed."""
+"""Counts the instructions of a program with or without the recorder. Needs valgrind."""
 
 import glob
 import os
@@ -13,9 +13,9 @@ VALGRIND = shutil.which("valgrind")
 
 
 def instructions_of_threads(options, command):
-    """Of each thread of the program, by its number; the recorder's own come behind the program's first."""
+    """Returns the instructions of each thread by its number. The recorder's come after the program's first thread."""
     with tempfile.TemporaryDirectory(prefix="gpumemtrace-test.") as folder:
-        # What waits for room in a full ring counts as long as that takes.
+        # overflow=drop: a thread that waits for room in its ring would execute more instructions the longer it waits.
         settings = [f"GPUMEMTRACE_OPTIONS={options}:samples=off:overflow=drop", f"LD_PRELOAD={SHIM}"] if options else []
         subprocess.run(
             [

@@ -16,14 +16,13 @@ MAKE = os.path.join(BUILD, "tests", "unit", "make_snapshot")
 FOLDER = tempfile.mkdtemp(prefix="gpumemtrace-test.")
 atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 
-
-# What the user's own environment says about colours must not matter.
+# The user's colour settings must not change the output of tests.
 PLAIN = {
     key: value
     for key, value in os.environ.items()
     if key not in ("NO_COLOR", "CLICOLOR_FORCE", "LD_PRELOAD", "GPUMEMTRACE_OPTIONS")
 }
-# Nor what the user's own runs kept of symbols.
+# Tests must not use the user's own symbol cache.
 PLAIN["XDG_CACHE_HOME"] = os.path.join(FOLDER, "cache")
 main = tap.main
 
@@ -33,7 +32,7 @@ def place(name):
 
 
 def sources_below(folder):
-    """The paths of all C files and headers in a folder and the folders in it."""
+    """Returns the paths of all C files and headers in a folder and its subfolders."""
     found = [
         os.path.join(place, name)
         for place, _, names in os.walk(folder)
@@ -57,7 +56,7 @@ def run(*arguments, environment=None, cwd=None, text=True, **more):
 
 
 def make(name, **settings):
-    """A synthetic snapshot; see tests/unit/helpers/make_snapshot.c for the settings."""
+    """Makes a synthetic snapshot and returns its path. See tests/unit/helpers/make_snapshot.c for the settings."""
     subprocess.run([MAKE, place(name), *(f"{key}={value}" for key, value in settings.items())], check=True, timeout=120)
     return place(name)
 
@@ -69,7 +68,7 @@ def report(path, *arguments):
 
 
 def read_source(*parts):
-    """The text of a file of the repository."""
+    """Returns the text of a file of the repository."""
     with open(os.path.join(SOURCE, *parts), encoding="utf-8") as file:
         return file.read()
 
@@ -79,7 +78,7 @@ def verbs():
 
 
 def verbs_that_read():
-    """The verbs whose operands are recordings."""
+    """Returns the verbs whose operands are recordings."""
     rows = re.findall(r'^GMT_COMMAND\((\w+), "([^"]*)"', read_source("tools", "options", "commands.def"), re.M)
     return [verb for verb, operands in rows if re.search(r"\bfile|\bbase", operands)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page by which `ps`, `snapshot` and `pause` talk to a recorder, laid out as in src/shared_memory/control.h."""
+"""The shared page through which `ps`, `snapshot` and `pause` control a recorder, as in src/shared_memory/control.h."""
 
 import ctypes
 
@@ -8,7 +8,7 @@ IDLE, CLAIMED, ASKED, AT_WORK, ANSWERED = range(5)  # enum gmt_control_turn
 
 
 class ControlPage(ctypes.Structure):
-    """`ControlPage.turn.offset` is where a field lies."""
+    """The layout of the page. `ControlPage.turn.offset` is the offset of a field."""
 
     _fields_ = [
         ("magic", ctypes.c_char * 8),

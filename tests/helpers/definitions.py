@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Numbers and texts of a recording, read from the tables (*.def) that the C code includes too.
+"""Reads numbers and texts of recordings from the tables (*.def) that the C code includes too.
 
     from definitions import Kind, Layer, Space
     Kind.ALLOC              the number of that kind of event
@@ -15,7 +15,7 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file_
 
 
 def rows(path, macro):
-    """The arguments of each row of a table, as text; `path` is relative to src."""
+    """Returns the arguments of each row of a table, as text. `path` is relative to src."""
     with open(os.path.join(SOURCE, "src", *path.split("/")), encoding="utf-8") as file:
         found = re.findall(rf"^{macro}\((.*)\)", file.read(), re.M)
     assert found, (path, macro)
@@ -34,7 +34,7 @@ class Numbers:
 
     @property
     def numbers(self):
-        """The number of each name."""
+        """Returns the number of each name."""
         return {name: number for number, name in self.names.items()}
 
 
@@ -56,6 +56,6 @@ SamplePart = Numbers("format/sample_parts.def", "GMT_SAMPLE_PART")
 Loss = Texts("format/losses.def", "GMT_LOSS")
 Drop = Texts("shared_memory/drops.def", "GMT_DROP")
 LEDGER_LINES = [name for _, name, _ in rows("analysis/ledger/ledger_lines.def", "GMT_LEDGER_LINE")]
-# Whose memory a space is in, by the space's number: its layer's number.
+# Maps the number of a space to the number of its layer.
 LAYER_OF_SPACE = {number: getattr(Layer, layer) for number, (_, _, layer, *_) in Space.rows.items()}
 HOST_SPACES = {number for number, (_, side, *_) in Space.rows.items() if side == "HOST"}

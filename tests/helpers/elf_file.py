@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ELF files that have headers and no code, for tests of what reads them."""
+"""Makes ELF files that have headers and no code, for tests of their readers."""
 
 import struct
 
@@ -10,7 +10,7 @@ with open(CLI, "rb") as program:
 
 
 def elf(machine=OWN_MACHINE, bits=64, interpreter=None, needed=(), order="<"):
-    """A program's file as far as its headers: nothing in it can run."""
+    """Returns the headers of a program's file. The file has no code."""
     if bits == 32:
         ident = b"\x7fELF" + bytes([1, 1 if order == "<" else 2, 1]) + bytes(9)
         return ident + struct.pack(order + "HHI", 2, machine, 1) + bytes(100)

@@ -5,7 +5,7 @@ import unittest
 
 import cli
 
-# What must be equal to the byte, whatever was folded.
+# A fold must not change these parts of a report.
 EXACT = "process", "devices", "ledger", "heaps", "host", "sites", "complete"
 
 
@@ -16,7 +16,7 @@ def fold(path, folded, *options):
 
 
 def exact(report, part):
-    """What a report says under this name, but for what it concludes from how it came to be."""
+    """Returns this part of a report in a fixed order, without the categories, which a fold may change."""
     rows = report.get(part)
     if part == "ledger":
         return sorted(rows, key=lambda row: (row["device"] is not None, row["device"] or 0))

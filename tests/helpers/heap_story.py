@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recordings of programs that declare custom heaps."""
+"""Writes recordings of programs that declare custom heaps."""
 
 import gzip
 
@@ -41,7 +41,7 @@ class Pools(Story):
         )
 
     def write(self, name, ends=True):
-        """Story's file with the names of marks in front of them."""
+        """Writes the same file as Story, with the names of marks at its beginning."""
         place = super().write(name, ends)
         with gzip.open(place) as file:
             whole, head = file.read(), len(w.header())
@@ -51,7 +51,7 @@ class Pools(Story):
 
 
 def serve(leak=64 * KiB):
-    """A pool of 32 MiB in CUDA's memory, from which each of 20 steps keeps `leak`, and one of the host's."""
+    """Makes a pool of 32 MiB in CUDA's memory, from which each of 20 steps keeps `leak`, and a pool in host memory."""
     story = Pools()
     story.alloc(32 * MiB, OPEN, address=0x10_0000_0000, layer=CUDA)
     story.heap(1, "caches", 0x10_0000_0000, 32 * MiB)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recordings whose every text is hostile, and a check that output has nothing that commands a terminal or a job."""
+"""Makes recordings in which every text is hostile, and checks that the output cannot command a terminal or a CI job."""
 
 import glob
 import os
@@ -15,8 +15,8 @@ import write_snapshot as w
 
 SEEDS = os.path.join(cli.TESTS, "fuzz", "corpus", "snapshot")
 
-# What commands terminals (C0, DEL, C1 alone and in UTF-8), turns or hides text, is no UTF-8 or an overlong form,
-# ends a line, a string, an attribute, a comment, a cell or a quoted argument, or is a command in a job's log.
+# They command terminals (C0, DEL, C1 alone and in UTF-8), reverse or hide text, or are invalid or overlong UTF-8.
+# Others end a line, a string, an attribute, a comment, a cell or a quoted argument, or are commands in a job's log.
 HOSTILE = (
     b"\x1b[2J\x1b]0;t\x07",
     b"\x9b31m",
@@ -39,7 +39,7 @@ FILE_NAME = b"-x\x1b[2J'; touch pwned #\n::error::\xff\xc2\x9b.gmt.gz"
 
 
 def read_content(content, path):
-    """Rows of what stands inside gzip, with its checksums put right."""
+    """Writes the content of a recording to `path` with correct checksums, and returns its rows."""
     out, at = bytearray(w.header()), 20
     while len(content) - at >= 16:
         kind, rows, size = struct.unpack("<III", content[at : at + 12])
@@ -55,7 +55,7 @@ class Maker:
         self.count = 0
 
     def text(self, value, is_whole):
-        """Whole texts and beginnings are what a line may begin with; behind a name it is still that name."""
+        """Returns a hostile text. It replaces the value if `is_whole`; otherwise it precedes or follows the value."""
         self.count += 1
         hostile = HOSTILE[self.count % len(HOSTILE)]
         value = value.encode() if isinstance(value, str) else bytes(value)
@@ -73,7 +73,7 @@ class Maker:
 
 
 def make_all():
-    """The richest of the kept seeds, by what kinds of records they have, with hostile texts."""
+    """Returns paths of recordings with hostile texts, made from the seeds with the most kinds of records."""
     paths, kinds = [], {}
     for number, seed in enumerate(sorted(glob.glob(os.path.join(SEEDS, "*")), key=os.path.getsize)):
         path = cli.place(f"hostile-{number}.gmt.gz")
@@ -116,8 +116,8 @@ def make_all():
 
 class SafeOutput(unittest.TestCase):
     def check(self, output, is_log=True):
-        """No byte that commands; `is_log` tells whether lines of it could become commands of a job."""
-        text = output.decode("utf-8")  # raises where it is none
+        """Checks that `output` has no control characters and, if `is_log`, no line that commands a CI job."""
+        text = output.decode("utf-8")  # raises an exception if it is not UTF-8
         for character in set(text) - {"\n"}:
             self.assertFalse(
                 unicodedata.category(character) in ("Cc", "Zl", "Zp") or character in HIDDEN,

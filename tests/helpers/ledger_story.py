@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recordings of one device, with what the driver and NVML say is in use on it."""
+"""Writes recordings of one device, with the memory in use as the driver and NVML report it."""
 
 import cli
 from definitions import SamplePart, Space
@@ -13,7 +13,7 @@ class Ledger(Story):
         return self.alloc(size * MiB, line, layer=layer, space=space, **more)
 
     def ask(self, used, known=SamplePart.DRIVER, ago=0, **more):
-        """The device says that so many MiB are in use, asked after the last event."""
+        """Adds a sample after the last event, in which the device reports this many MiB in use."""
         self.stamp += 10
         self.samples.append(
             {

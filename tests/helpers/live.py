@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Computes live blocks event by event, in a slow and simple way, by docs/internals/snapshot-format.md (record 11) alone."""
+"""Computes live blocks event by event, slowly and simply, from docs/internals/snapshot-format.md (record 11) alone."""
 
 HOST, UNKNOWN = -1, -2
 LAYERS = {1: "cuda", 2: "torch", 3: "driver", 4: "imported", 5: "view", 6: "custom"}
@@ -25,7 +25,7 @@ CUDA, TORCH, DRIVER, IMPORTED, VIEW, CUSTOM = LAYERS
     TRIM,
     SET,
 ) = range(1, 19)
-# number: (name, whose memory, what `address` is, what ends a block)
+# number: (name, owner of the memory, meaning of `address`, end of a block)
 SPACES = {
     1: ("device", "device", "address", "context"),
     2: ("managed", "device", "address", "context"),
@@ -69,16 +69,16 @@ class Block:
         self.device = HOST if side == "host" else device
         self.stacks = event["stack"], event["frames"]
         self.references, self.context = 1, 0
-        # Of physical memory.
+        # Only physical memory uses these.
         self.mappings, self.lives = 0, True
 
 
 class Live:
-    """`began(block)` and `ended(block)` may be set: they are told of each block."""
+    """Keeps the live blocks. It calls `began(block)` and `ended(block)` for each block; a test may set both."""
 
     def __init__(self):
-        self.blocks = {}  # (family, realm, address): Block, but physical memory
-        self.memory = []  # physical memory that lives
+        self.blocks = {}  # (family, realm, address): Block, except physical memory
+        self.memory = []  # live physical memory
         self.handles = {}  # handle: Block
         self.mapped = {}  # address: (size, Block)
         self.bound = {}  # (multicast Block, device, offset): (size, Block)
@@ -121,7 +121,7 @@ class Live:
         key = self.key(layer, space, address)
         block = self.blocks.get(key)
         if not block:
-            # A library is unloaded after the context in which it took memory.
+            # A library may be unloaded after its context, which has already freed its memory.
             self.unknown_frees += address != 0 and space != MODULE
         elif block.references > 1:
             block.references -= 1

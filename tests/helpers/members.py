@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The descriptions of a file's members, read by docs/internals/snapshot-format.md, section 9, alone."""
+"""Reads and writes the descriptions of members, from docs/internals/snapshot-format.md, section 9, alone."""
 
 import struct
 import zlib
@@ -10,11 +10,11 @@ import write_snapshot as w
 FIXED = bytes((0x1F, 0x8B, 8, 4, 0, 0, 0, 0))
 NAME = b"GM" + struct.pack("<H", 72)
 NONE = 2**64 - 1
-BEHIND_FIXED = 12  # the speed, the system, and how long the extra field is
+BEHIND_FIXED = 12  # bytes of compression speed, system and length of the extra field
 
 
 def split(data):
-    """Each gzip member's bytes, and what was compressed in it."""
+    """Yields the bytes of each gzip member and its uncompressed content."""
     while data:
         member = zlib.decompressobj(wbits=31)
         content = member.decompress(data)
@@ -28,7 +28,7 @@ def bit(number):
 
 
 def describe(rows):
-    """least and most stamp, kinds, devices and the last clock of rows as read_snapshot has them."""
+    """Returns the description of rows: least and greatest stamp, bits of kinds and devices, and the last clock."""
     stamps = [row["stamp"] for row in rows if "stamp" in row]
     kinds = devices = 0
     for row in rows:
@@ -39,7 +39,7 @@ def describe(rows):
 
 
 def read(path):
-    """For each member: its rows, and what the next one says of it (as `describe`), or None."""
+    """Yields the rows of each member, and its description in the next member's header (as from `describe`), or None."""
     with open(path, "rb") as file:
         parts = list(split(file.read()))
     for index, (part, content) in enumerate(parts):
@@ -55,7 +55,7 @@ def read(path):
 
 
 def member(content, extra=None, level=-1):
-    """A member; `extra` stands in its header."""
+    """Returns a gzip member with `extra` in its header."""
     deflate = zlib.compressobj(level, wbits=-15)
     head = FIXED[:3] + bytes((4 if extra else 0,)) + FIXED[4:] + bytes((4, 3))
     if extra:
@@ -64,12 +64,12 @@ def member(content, extra=None, level=-1):
 
 
 def extra_of(part, about):
-    """What describes a member, in the header of the next."""
+    """Returns the extra field that describes the member `part`. The next member's header contains it."""
     return NAME + part[-8:] + struct.pack("<Q7Q", len(part), *about)
 
 
 def write(path, *groups, tell=describe):
-    """A file of one member for each group of blocks, all described but the last one."""
+    """Writes a file with one member for each group of blocks. All members except the last one have a description."""
     data, extra = b"", None
     for index, blocks in enumerate(groups):
         content = (w.header() if index == 0 else b"") + b"".join(blocks)

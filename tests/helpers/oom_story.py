@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recordings of programs whose requests the driver or PyTorch refuses."""
+"""Writes recordings of programs whose requests the driver or PyTorch refuses."""
 
 import cli
 import write_snapshot as w
@@ -12,7 +12,7 @@ GPU = {"ordinal": 0, "name": "GPU", "uuid": "GPU-1", "total_bytes": 100 * MIB}
 
 
 class Story:
-    """Events of one thread, a millisecond apart, and what the driver had."""
+    """Events of one thread, a millisecond apart, and the driver's free memory."""
 
     def __init__(self):
         self.events, self.facts, self.totals = [], [], (0, 0)
@@ -36,7 +36,7 @@ class Story:
         self.events.append(event)
 
     def torch(self, kind, size, address=0, reserved=0, frames=1):
-        """PyTorch's totals are written as what they differ from the expected."""
+        """Adds an event of PyTorch. It stores PyTorch's totals as differences from the expected totals."""
         allocated, before = self.totals
         expected = allocated + {ALLOC: size, FREE: -size, REFUSED: 0}[kind]
         self.totals = (expected, reserved)
@@ -80,7 +80,7 @@ class Story:
         return cli.place(name)
 
     def text(self):
-        """The lines of the paragraphs joined, without the heading and what stands around them."""
+        """Returns the joined lines of the paragraphs, without the heading and the surrounding text."""
         lines = cli.run("report", self.write()).stdout.split("\nOut of memory")[1].split("\n\n")[0].split("\n")
         assert all(len(line) <= 110 for line in lines), lines
         self.heading = "Out of memory" + lines[0]

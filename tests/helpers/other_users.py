@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files for other users: only the user who runs the tests may enter the folders of the tests."""
+"""Copies files for other users, because only the user who runs the tests may enter the folders of the tests."""
 
 import atexit
 import functools
@@ -17,7 +17,7 @@ def _all_may(path, bits):
 
 
 def all_can_read(path):
-    """Whether every user may enter the folders above `path`, and read `path`."""
+    """Returns whether every user may enter the folders above `path`, and read `path`."""
     path = os.path.realpath(path)
     above = path
     while above != "/":
@@ -28,7 +28,7 @@ def all_can_read(path):
 
 
 def public_folder():
-    """Makes a folder that every user may enter and read, and removes it at exit. Skips the test if there is no place for it."""
+    """Makes a folder that every user may enter and read, and removes it at exit. Skips the test if it cannot."""
     for place in tempfile.gettempdir(), "/tmp", "/var/tmp":
         if os.path.isdir(place) and all_can_read(place) and os.access(place, os.W_OK):
             folder = tempfile.mkdtemp(prefix="gpumemtrace-test.", dir=place)
@@ -39,7 +39,7 @@ def public_folder():
 
 
 def copy(path, folder):
-    """Copies a file so that every user may read and execute it; of a folder, copies the libraries in it."""
+    """Copies a file, or the libraries of a folder, so that every user may read and execute them."""
     target = os.path.join(folder, os.path.basename(path))
     if os.path.isdir(path):
         os.mkdir(target)
@@ -55,7 +55,7 @@ def copy(path, folder):
 
 @functools.lru_cache(maxsize=None)
 def reachable(path):
-    """Returns `path` if every user can read it, otherwise a copy. A library is copied with the libraries of its folder."""
+    """Returns `path` if every user can read it, otherwise a copy. Copies a library with its folder's libraries."""
     if all_can_read(path):
         return path
     if ".so" in os.path.basename(path):
@@ -64,5 +64,5 @@ def reachable(path):
 
 
 def become_nobody():
-    """Arguments of subprocess with which a program runs as an ordinary user; none if the tests are not run by root."""
+    """Returns arguments for subprocess to run a program as an ordinary user, or none if root does not run the tests."""
     return {} if os.geteuid() else {"user": NOBODY, "group": NOBODY, "extra_groups": []}

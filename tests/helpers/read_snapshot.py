@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A reader of snapshots, written from docs/internals/snapshot-format.md alone: no code of src/ was looked at.
+"""Reads snapshots. Its author used docs/internals/snapshot-format.md alone, and no code of src/.
 
 read_snapshot.py FILE        prints what `gpumemtrace dump --json FILE` prints
 """
@@ -301,16 +301,16 @@ MODULO = 1 << 64
 
 
 class Damage(Exception):
-    """From here on the file is cut or damaged."""
+    """The file is cut or damaged from here on."""
 
 
 def inflate(data):
-    """The content of all gzip members, and whether they were whole."""
+    """Returns the content of all gzip members, and whether they are whole."""
     content = bytearray()
     while data:
         member = zlib.decompressobj(wbits=31)
         try:
-            # In small steps: what comes before a damaged place counts.
+            # Small steps keep the content before a damaged place.
             for at in range(0, len(data), 64):
                 content += member.decompress(data[at : at + 64])
                 if member.eof:
@@ -440,7 +440,7 @@ def read_blocks(content, whole):
 
 
 def read(path):
-    """All records as dictionaries, with "record" for the name; strings are bytes. Raises Damage at the end."""
+    """Yields all records as dictionaries, with "record" for the name. Strings are bytes. Raises Damage at the end."""
     with open(path, "rb") as file:
         content, whole = inflate(file.read())
     for table in read_blocks(content, whole):

@@ -19,7 +19,7 @@ class Story:
         self.samples = []
 
     def stack(self, *lines):
-        """Lines as "FILE:LINE in FUNCTION", leaf first; the id of a Python stack."""
+        """Adds a Python stack and returns its id. Lines have the form "FILE:LINE in FUNCTION", leaf first."""
         items = []
         for number, line in enumerate(lines):
             where, function = line.split(" in ")
@@ -37,7 +37,7 @@ class Story:
         return self.stamp
 
     def alloc(self, size, *lines, address=None, module=None, **fields):
-        """A block by this line; its address."""
+        """Allocates a block at this line and returns its address."""
         if address is None:
             address, self.next_address = self.next_address, self.next_address + max(size, 512)
         if module:
@@ -66,7 +66,7 @@ class Story:
         self.marks.append(w.mark(self.stamp, MarkKind.STEP, MarkSource.PROGRAM))
 
     def name(self, text):
-        """The id of a name of marks."""
+        """Returns the id of a name of marks."""
         return self.mark_names.setdefault(text, len(self.mark_names) + 1)
 
     def steps(self, count, body=lambda number: None):
@@ -113,7 +113,7 @@ class Story:
 
 
 def spread(story, steps=60, kept=1536, also=lambda number: None):
-    """A loop that keeps so much of each step, by a line of its own for each two of them: no line grows, all together do."""
+    """A loop that leaks in each step. Each line leaks in only two steps, so only all lines together grow."""
     story.alloc(4 * MiB, "/home/me/spread.py:5 in build", "/home/me/spread.py:900 in main")
 
     def body(number):
@@ -127,7 +127,7 @@ def spread(story, steps=60, kept=1536, also=lambda number: None):
 
 
 def train(story, steps=20, leak=0, size=MiB, line=31, file="/home/me/train.py", layer=TORCH):
-    """A loop that holds a model, makes a block each step and keeps `leak` bytes of each."""
+    """A loop that holds a model, makes a block in each step and keeps `leak` bytes of each step."""
     story.alloc(4 * size, f"{file}:5 in build", f"{file}:90 in main", layer=layer)
 
     def body(_number):

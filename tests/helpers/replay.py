@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Computes the numbers of a report again from the records alone, in a slow and simple way."""
+"""Computes the numbers of a report from the records alone, slowly and simply."""
 
 import collections
 import live
@@ -9,7 +9,7 @@ HOST = live.HOST
 
 
 def ordered(rows):
-    """Events by time, a thread's own in their order (docs/internals/snapshot-format.md, 4)."""
+    """Returns the events by time. Each thread's events keep their order (docs/internals/snapshot-format.md, 4)."""
     last = collections.defaultdict(int)
     events = [row for row in rows if row["record"] == "event"]
     for row in events:
@@ -66,7 +66,7 @@ def python_stack(rows, frames_id):
 
 
 def replay(path, until_ns=None):
-    """(accounts by (layer, device), spaces by (layer, device, space), sites by trace)"""
+    """Returns accounts by (layer, device), spaces by (layer, device, space), and sites by trace."""
     rows = list(read_snapshot.read(path))
     clock = Clock(rows)
     accounts, spaces = collections.defaultdict(amounts), collections.defaultdict(amounts)

@@ -30,7 +30,7 @@ class ReportChecks(unittest.TestCase):
         return report
 
     def check_sites(self, report, sites):
-        """Sites by layer, device, space: equal as multisets, for their stacks may read the same."""
+        """Compares the sites by layer, device and space as multisets, because their stacks may have equal texts."""
 
         def numbers(totals):
             return (
@@ -65,7 +65,7 @@ class ReportChecks(unittest.TestCase):
         self.assertEqual(shown, truth)
 
     def check_conservation(self, report):
-        """Peaks, live bytes and totals of sites sum to those of their layer."""
+        """Checks that peaks, live bytes and totals of sites sum to those of their layer."""
         sums = collections.defaultdict(lambda: [0, 0, 0])
         for site in report["sites"]:
             for i, key in enumerate(("peak_bytes", "live_bytes", "total_bytes")):

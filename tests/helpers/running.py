@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program under the recorder that does what a test asks, line by line (tests/shim/writer/programs/control.c)."""
+"""Runs a program under the recorder that obeys a test line by line (tests/shim/writer/programs/control.c)."""
 
 import json
 import os
@@ -77,11 +77,11 @@ class Running:
         )
 
     def ps(self):
-        """Waits until ps lists the process, and returns its row. The writer makes the file a little after the first event."""
+        """Waits until ps lists the process. Returns its row. The writer makes the file soon after the first event."""
         return wait_for(self.listed)[0]
 
     def listed(self):
-        """The rows of ps for recordings in this folder."""
+        """Returns the rows of ps for recordings in this folder."""
         return [
             row
             for row in json.loads(self.ask("ps", "--json").stdout)["processes"]

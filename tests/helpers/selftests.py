@@ -11,13 +11,13 @@ PYTHON = re.compile(r"selftest: (\d+) Python stacks were compared with the inter
 class Selftest(unittest.TestCase):
     @staticmethod
     def compared(run, note=NATIVE):
-        """How many stacks were compared, and how many differ."""
+        """Returns how many stacks the recorder compared, and how many differ."""
         found = [note.fullmatch(row["text"]) for row in run.records("note")]
         (match,) = (each for each in found if each)
         return tuple(int(text) for text in match.groups())
 
     def check(self, run, least, note=NATIVE):
-        """The run came to its end, at least so many stacks were compared, and none differs."""
+        """Checks that the run ended, that it compared at least this many stacks, and that all are equal."""
         self.assertEqual(run.code, 0, run.err)
         compared, differ = self.compared(run, note)
         self.assertGreaterEqual(compared, least)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads recordings of killed recorders in shared memory: the layout of src/shared_memory/shared_recording.h, without our code."""
+"""Reads the shared memory of killed recorders. Its code is independent of src/shared_memory/shared_recording.h."""
 
 import contextlib
 import ctypes
@@ -20,12 +20,12 @@ _CLONE_NEWNS, _MS_REC, _MS_PRIVATE = 0x20000, 1 << 14, 1 << 18
 
 
 def take_own_mounts():
-    """What is mounted here nobody else sees from now on, and it is gone with this process. False without the right to it."""
+    """Gives this process its own mount namespace, which ends with it. Returns False without permission."""
     return _libc.unshare(_CLONE_NEWNS) == 0 and _libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None) == 0
 
 
 def take_own_shared_memory():
-    """A /dev/shm in which no recording of another test lies, where that may be had."""
+    """Mounts an empty /dev/shm for this process only. Returns False without permission."""
     return take_own_mounts() and _libc.mount(b"none", b"/dev/shm", b"tmpfs", 0, b"mode=1777") == 0
 
 
@@ -34,7 +34,7 @@ def folder():
 
 
 class SharedRecording:
-    """One recorder's memory; read anew at each call."""
+    """The shared memory of one recorder. `rings` reads it again at each call."""
 
     def __init__(self, path):
         self.path = path
@@ -48,7 +48,7 @@ class SharedRecording:
         self.pid, self.file = owner[0], owner[8].split(b"\0")[0].decode()
 
     def rings(self):
-        """(kernel's number of the thread, published, consumed, dropped) of each ring that was made."""
+        """Returns (thread id of the kernel, published, consumed, dropped) for each ring that exists."""
         found = []
         with open(self.path, "rb") as file:
             file.seek(HEADER.size + OWNER.size)
@@ -62,7 +62,7 @@ class SharedRecording:
 
 
 def paths(*folders):
-    """Of all files of this user, with those of folders that were recorded to."""
+    """Returns the paths of all shared recordings of this user, also of those in the output folders `folders`."""
     found = glob.glob(os.path.join(folder(), "*.area"))
     for place in folders:
         found += glob.glob(os.path.join(place, ".gpumemtrace-*.area"))
@@ -70,7 +70,7 @@ def paths(*folders):
 
 
 def recordings(*folders):
-    """All of this user's, with those of folders that were recorded to."""
+    """Returns all whole shared recordings of this user, also those in the output folders `folders`."""
     found = []
     for path in paths(*folders):
         try:
@@ -81,7 +81,7 @@ def recordings(*folders):
 
 
 def of(file):
-    """That of a snapshot, or None."""
+    """Returns the shared recording of the snapshot `file`, or None."""
     file = os.path.realpath(file)
     return next((recording for recording in recordings(os.path.dirname(file)) if recording.file == file), None)
 
@@ -89,6 +89,6 @@ def of(file):
 def remove_of_folder(place):
     for recording in recordings(place):
         if recording.file.startswith(os.path.join(os.path.realpath(place), "")):
-            # The next recorder, or a reader, may have been quicker.
+            # The next recorder or a reader may have removed it already.
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(recording.path)

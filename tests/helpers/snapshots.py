@@ -22,13 +22,13 @@ SIMCUDA = os.path.join(BUILD, "simcuda")
 SIM_PYTHON = os.environ.get("GMT_TEST_SIM_PYTHON")
 
 
-# Layers of events. A program's own allocations are in the layer CUDA; contexts, code and limits are in DRIVER.
+# Layers of events. The layer CUDA has the program's own allocations. DRIVER has contexts, code and limits.
 CUDA, TORCH, DRIVER = Layer.CUDA, Layer.TORCH, Layer.DRIVER
 IMPORTED, VIEW, CUSTOM = Layer.IMPORTED, Layer.VIEW, Layer.CUSTOM
 
 
 def built(name):
-    """The path of a program or library that Meson builds for this test."""
+    """Returns the path of a program or library that Meson builds for this test."""
     return os.path.join(os.environ["GMT_TEST_PROGRAMS"], name)
 
 
@@ -37,18 +37,18 @@ RUNS = 4
 
 
 class Aborts:
-    """How often PyTorch aborted a program at its end. Each time is printed."""
+    """Counts how often PyTorch aborted a program at its end. Each time is printed."""
 
     count = 0
 
 
 def ended_by_pytorch(run):
-    """PyTorch 2.15 may abort so after a last backward pass, also without the recorder (docs/internals/testing.md)."""
+    """Returns whether PyTorch aborted. PyTorch 2.15 may do so without the recorder too (docs/internals/testing.md)."""
     return run.returncode == -signal.SIGABRT and run.stderr.rstrip().endswith(PYTORCH_ABORT)
 
 
 def run_with(command, meanwhile, timeout, **how):
-    """The same as subprocess.run. Calls `meanwhile` with the process while it runs; `meanwhile` may talk to it."""
+    """Works like subprocess.run, but calls `meanwhile` with the running process. `meanwhile` may talk to it."""
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how
     ) as process:
@@ -62,7 +62,7 @@ def run_with(command, meanwhile, timeout, **how):
 
 
 def run_past_aborts(command, forget=lambda: None, meanwhile=None, **how):
-    """Runs a program, and a few times again if PyTorch aborted it; calls `forget` before each new run."""
+    """Runs a program, and repeats it a few times if PyTorch aborts it. Calls `forget` before each new run."""
     for _ in range(RUNS):
         run = (
             run_with(command, meanwhile, **how)
@@ -91,7 +91,7 @@ class Recording:
         settings = {"output": os.path.join(self.folder, "%p.gmt.gz"), "overflow": "wait", **(options or {})}
         text = ":".join(f"{key}='{value}'" for key, value in settings.items() if value is not None)
         variables = {**os.environ, "GPUMEMTRACE_OPTIONS": text, **(environment or {})}
-        # None: without a driver, whatever LD_LIBRARY_PATH the user has.
+        # libraries=None removes the user's LD_LIBRARY_PATH, so that the program finds no driver.
         variables.pop("LD_LIBRARY_PATH", None)
         if libraries:
             variables["LD_LIBRARY_PATH"] = libraries
@@ -111,7 +111,7 @@ class Recording:
             os.unlink(path)
 
     def rows_by_now(self, kind):
-        """Rows of a file that the recorder still writes; none if there is no file yet."""
+        """Returns the rows of a file that the recorder still writes, or none before the file exists."""
         told = cli("dump", "--json", *self.files[:1], "--record", kind) if self.files else None
         return [json.loads(line) for line in told.stdout.splitlines()] if told and told.returncode == 0 else []
 
@@ -134,7 +134,7 @@ class Recording:
         return report(self.file, *arguments)
 
     def totals(self, layer="cuda"):
-        """The report's totals of a layer of the first device."""
+        """Returns the report's totals of a layer of the first device."""
         (found,) = (row for row in self.report()["devices"][0]["layers"] if row["layer"] == layer)
         return found
 
@@ -144,7 +144,7 @@ def cli(*arguments):
 
 
 def records(path, kind=None):
-    """All records of a recording as dictionaries, in the order of the file."""
+    """Returns all records of a recording as dictionaries, in the order of the file."""
     arguments = ["dump", "--json", path] + (["--record", kind] if kind else [])
     done = cli(*arguments)
     assert done.returncode == 0, done.stderr
@@ -152,7 +152,7 @@ def records(path, kind=None):
 
 
 def events(path, layer=CUDA):
-    """The events of one layer, in the file's order."""
+    """Returns the events of one layer, in the file's order."""
     return [row for row in records(path, "event") if row["layer"] == layer]
 
 
@@ -164,7 +164,7 @@ def report(path, *arguments):
 
 @functools.lru_cache(maxsize=None)
 def setup_says(*command):
-    """The last line that a script of scripts/setup prints. The script runs once for each test file."""
+    """Returns the last line that a script of scripts/setup prints. The script runs once for each test file."""
     setup = os.path.join(os.path.dirname(SIM_PYTHON), "setup")
     return subprocess.run(
         [os.path.join(setup, command[0]), *command[1:]], capture_output=True, text=True, check=True
@@ -172,5 +172,5 @@ def setup_says(*command):
 
 
 def sim_python(script, *arguments):
-    """The command that runs a script with real PyTorch on the simulated device, and its library path."""
+    """Returns the command that runs a script with real PyTorch on the simulated device, and its library path."""
     return [setup_says("python"), script, *arguments], setup_says("stubs", BUILD)

@@ -61,7 +61,7 @@ class TapResult(unittest.TestResult):
 
 def main():
     loader = unittest.TestLoader()
-    # As on unittest's own command line: a word is a pattern.
+    # A word is a pattern, as on unittest's own command line.
     loader.testNamePatterns = [f"*{word.replace(' ', '_')}*" for word in sys.argv[1:]] or None
     suite = loader.loadTestsFromModule(sys.modules["__main__"])
     print(f"1..{suite.countTestCases()}", flush=True)

@@ -41,7 +41,7 @@ def numbers(pid="self"):
 
 
 def name_of(task, pid="self"):
-    """The name of a thread; empty if it has ended."""
+    """Returns the name of a thread, or an empty text if it has ended."""
     return _read(f"/proc/{pid}/task/{task}/comm").removesuffix("\n")
 
 
@@ -50,7 +50,7 @@ def names(pid="self"):
 
 
 def named(name, pid="self"):
-    """The number of the first thread with this name, or None."""
+    """Returns the number of the first thread with this name, or None."""
     return next((task for task in numbers(pid) if name_of(task, pid) == name), None)
 
 
@@ -60,7 +60,7 @@ def wait_for(name, pid="self", is_over=lambda: False):
 
 
 def sleeps(task, pid="self"):
-    """How often a thread has gone to sleep by itself; None while it is awake."""
+    """Returns how often a thread has gone to sleep by itself, or None while it is awake."""
     status = dict(line.split(":", 1) for line in _read(f"/proc/{pid}/task/{task}/status").splitlines() if ":" in line)
     return int(status["voluntary_ctxt_switches"]) if status and status["State"].split()[0] == "S" else None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes snapshots for tests, also wrong ones. The tables of records are those of read_snapshot."""
+"""Writes valid and invalid snapshots for tests. It uses the record tables of read_snapshot."""
 
 import gzip
 import struct
@@ -53,13 +53,13 @@ def column(encoding, values):
 
 
 def frame(kind, rows, payload):
-    """A block with a right checksum around any payload."""
+    """Returns a block with a correct checksum for any payload."""
     head = struct.pack("<III", kind, rows, len(payload))
     return head + struct.pack("<I", zlib.crc32(payload, zlib.crc32(head))) + payload
 
 
 def block(name, *rows):
-    """A block of rows, each a dictionary; what a row lacks is zero or empty. Totals are differences."""
+    """Returns a block of rows. Each row is a dictionary. Missing fields are zero or empty. Totals are differences."""
     number = NUMBERS[name]
     absent = {"S": b"", "L": []}
     return frame(
@@ -88,7 +88,7 @@ PROCESS = {
     "start_time_ns": 10**18,
     "start_stamp": 1000,
 }
-# What most events of tests have in common.
+# Most events of tests have these fields.
 EVENT = {"thread": 1, "kind": Kind.ALLOC, "layer": Layer.CUDA, "space": Space.DEVICE}
 
 

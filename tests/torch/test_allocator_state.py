@@ -15,7 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 @functools.lru_cache(maxsize=None)
 def record(script, *arguments, devices="1", memory=None):
-    """The recording of a script, what it told at its quiet moment, and the report of that moment."""
+    """Returns a script's recording, the state that it printed at its quiet moment, and the report of that moment."""
     command, libraries = sim_python(
         os.path.join(HERE, "allocator_state", "with_stats.py"), os.path.join(HERE, script), *arguments
     )

@@ -21,10 +21,10 @@ sys.path.insert(0, os.path.join(ROOT, "docs", "examples", "ledger"))
 import ledger as example  # noqa: E402  (found by the line above)
 
 MIB = 1 << 20
-# What the device holds beside the program's own memory.
+# The device also holds this memory, next to the program's own.
 DEVICE = {"SIMCUDA_CONTEXT_MEMORY": "300M", "SIMCUDA_MODULE_MEMORY": "3M", "SIMCUDA_OTHERS_MEMORY": "500M"}
 CONTEXT_BYTES, OTHERS_BYTES = 300 * MIB, 500 * MIB
-# A block of the driver is counted in units of that; what was asked for is recorded.
+# The driver counts blocks in these units. The recording has the sizes that the program requested.
 UNIT_BYTES = 512
 LIBRARY = "own_pool.so"
 STAND_IN = os.path.join("site-packages", "cupy", "cuda", "memory.cpython-312-x86_64-linux-gnu.so")
@@ -53,7 +53,7 @@ def tearDownModule():
 
 @functools.lru_cache(maxsize=None)
 def record(way, *arguments, allocator="", devices="1", environment=()):
-    """The snapshot, and the moments that the script tells of: by name."""
+    """Returns the snapshot and the moments that the script prints, by name."""
     command, libraries = sim_python(os.path.join(SCRIPTS, "backends.py"), way, *arguments)
     variables = {**DEVICE, "SIMCUDA_DEVICES": devices, "PYTORCH_CUDA_ALLOC_CONF": allocator, **dict(environment)}
     run = Recording(command, None, variables, libraries=libraries)
@@ -86,7 +86,7 @@ def ledger(result, device=0):
 
 
 def owners(result, device=0):
-    """Live bytes of layer cuda by owner."""
+    """Returns the live bytes of layer cuda by owner."""
     found = {}
     for site in result["sites"]:
         if (site["layer"], site["device"]) == ("cuda", device) and site["live_bytes"]:
@@ -100,14 +100,14 @@ class Moments(unittest.TestCase):
         for name, moment in moments.items():
             result = report_at(path, moment["time_ns"])
             for device, told in enumerate(moment["devices"]):
-                # The question of the script may have been the first thing that happened on a device.
+                # The script's query of a device may have been its first use, so the recording lacks the device.
                 if device and device not in [row["device"] for row in result["ledger"]]:
                     continue
                 with self.subTest(moment=name, device=device):
                     check(result, device, told)
 
     def check_ledger(self, result, device, told):
-        """All of the device is accounted for, and it is as much as the driver says: the lines."""
+        """Checks that the ledger explains all memory that the driver reports as used. Returns its lines."""
         row, lines = ledger(result, device)
         self.assertEqual((row["used_bytes"], row["total_bytes"]), (told["used"], told["total"]))
         self.assertEqual(lines["unexplained"], 0)
@@ -230,7 +230,7 @@ class OtherAllocators(Moments):
     def check_pools(self, result, device, told):
         lines, stats = self.check_ledger(result, device, told), told["stats"]
         pools, graphs = ([lines[kind + name] for name in ("used", "cached")] for kind in ("pool_", "graph_"))
-        # PyTorch 2.6 counts what pools hold, 2.15 what graphs hold too.
+        # PyTorch 2.6 counts only the memory of pools. PyTorch 2.15 also counts the memory of graphs.
         if stats["reserved_bytes.all.current"] == sum(pools):
             graphs = [0, 0]
         used = pools[0] + graphs[0]
@@ -241,10 +241,10 @@ class OtherAllocators(Moments):
         self.assertEqual(lines["torch_live"] + lines["torch_cached"], 0)
         self.assertIsNone(layer_of(result, "torch", device))
 
-    def test_the_drivers_allocator_has_its_blocks_and_what_pools_and_graphs_hold_at_each_moment(self):
+    def test_blocks_pools_and_graphs_of_the_drivers_allocator_are_exact_at_each_moment(self):
         path, moments = record("async", allocator=ASYNC)
         self.at_each((path, moments), self.check_pools)
-        # Graphs whose memory is nodes of theirs.
+        # At these moments, graphs hold memory by their allocation nodes.
         for name in ("replayed", "shared", "one deleted"):
             _, lines = ledger(report_at(path, moments[name]["time_ns"]))
             self.assertGreater(lines["graph_used"], 10 * MIB)
@@ -270,7 +270,7 @@ class OtherAllocators(Moments):
             for key, value in own["stats"][row]["all"].items():
                 self.assertEqual(value, stats[f"{row}.all.{key}"], (row, key))
         held = owners(result).get(LIBRARY, 0)
-        # What sleeps is reserved, and no memory of the device's.
+        # Sleeping segments count as reserved, but take no device memory.
         self.assertIn(held, (private, 0))
         self.assertEqual(lines["torch_live"] + lines["torch_cached"] + lines["vmm"], reserved - private + held)
         if held == private and not lines["vmm"]:
@@ -282,19 +282,19 @@ class OtherAllocators(Moments):
         for name in "pluggable pool", "awake", "awake again":
             self.assertGreater(owners(report_at(path, moments[name]["time_ns"]))[LIBRARY], 30 * MIB)
 
-    def test_segments_that_sleep_take_nothing_of_the_device_and_are_reserved_all_the_same(self):
+    def test_sleeping_segments_take_no_device_memory_but_stay_reserved(self):
         path, moments = record("pluggable-pool", library())
         result, told = report_at(path, moments["asleep"]["time_ns"]), moments["asleep"]["devices"][0]
         awake = moments["awake"]["devices"][0]
         self.assertEqual(owners(result), {})
         self.assertEqual(told["stats"]["reserved_bytes.all.current"], awake["stats"]["reserved_bytes.all.current"])
         self.assertEqual(awake["used"] - told["used"], awake["stats"]["reserved_bytes.all.current"])
-        # PyTorch did not ask for what comes back.
+        # PyTorch did not request the memory that wakes up, so the ledger counts it as vmm.
         again = ledger(report_at(path, moments["awake again"]["time_ns"]))[1]
         self.assertEqual((again["vmm"], again["torch_live"]), (awake["stats"]["reserved_bytes.all.current"], 0))
         self.assertEqual(ledger(report_at(path, moments["awake"]["time_ns"]))[1]["vmm"], 0)
 
-    def test_without_a_cache_what_pytorch_holds_is_all_in_use(self):
+    def test_without_a_cache_all_memory_of_pytorch_is_in_use(self):
         def check(result, device, told):
             lines = self.check_ledger(result, device, told)
             self.assertEqual(lines["torch_live"], layer_of(result, "cuda", device)["live_bytes"])

@@ -15,7 +15,7 @@ MOST_DEVIATION = 0.02
 
 
 def record(script, *arguments):
-    """What a program told of itself, and what the report of that moment has of each category."""
+    """Returns the bytes of each category, as the program declares them and as the report of that moment shows them."""
     command, libraries = sim_python(os.path.join(SCRIPTS, script), *arguments)
     run = Recording(command, libraries=libraries)
     assert run.code == 0, run.err
@@ -27,7 +27,7 @@ def record(script, *arguments):
 
 
 def roles_in(path):
-    """The kinds of the marks that say what tensors are for."""
+    """Returns the kinds of the marks that give the roles of tensors."""
     marks = map(json.loads, cli("dump", "--json", "--record=mark", path).stdout.splitlines())
     return [mark["kind"] for mark in marks if 11 <= mark["kind"] <= 15]
 
@@ -58,13 +58,13 @@ class Categories(unittest.TestCase):
     def test_rows_that_an_index_takes_are_inputs(self):
         self.check("indexed_batches.py")
 
-    def test_what_a_closure_makes_is_no_optimizer_state(self):
+    def test_memory_of_a_closure_is_no_optimizer_state(self):
         self.check("closure.py")
 
-    def test_two_models_and_an_average_are_told_apart_from_activations(self):
+    def test_two_models_and_an_average_are_distinguished_from_activations(self):
         self.check("two_models.py")
 
-    def test_what_a_checkpoint_makes_again_is_activations(self):
+    def test_recomputed_memory_of_a_checkpoint_is_activations(self):
         for how in ("reentrant", "saved"):
             with self.subTest(how=how):
                 self.check("checkpoints.py", how)
@@ -72,10 +72,10 @@ class Categories(unittest.TestCase):
     def test_buckets_that_ranks_exchange_are_gradients(self):
         self.check("replicas.py")
 
-    def test_shards_are_told_apart_from_what_is_gathered(self):
+    def test_shards_are_distinguished_from_gathered_tensors(self):
         self.check("shards.py")
 
-    def test_each_module_has_what_pytorch_says_that_it_holds(self):
+    def test_each_module_holds_as_much_as_pytorch_says(self):
         command, libraries = sim_python(os.path.join(SCRIPTS, "modules.py"))
         run = Recording(command, libraries=libraries)
         self.assertEqual(run.code, 0, run.err)
@@ -87,10 +87,10 @@ class Categories(unittest.TestCase):
             if row["instance"] and row["layer"] == "torch"
         }
         self.maxDiff = None
-        # Models are numbered as Python's collector lists them.
+        # The numbers of models follow the order in which Python's collector lists them.
         self.assertEqual({re.sub("^model [12]", "model", name): held for name, held in found.items()}, told["held"])
 
-    def test_asking_runs_no_code_of_the_program(self):
+    def test_the_search_for_roles_runs_no_code_of_the_program(self):
         command, libraries = sim_python(os.path.join(SCRIPTS, "unseen.py"))
         alone = subprocess.run(
             command, env={**os.environ, "LD_LIBRARY_PATH": libraries}, capture_output=True, text=True, check=True
@@ -106,7 +106,7 @@ class Categories(unittest.TestCase):
         self.assertEqual((run.code, run.out), (0, "done\n"), run.err)
         self.assertTrue(roles_in(run.file))
 
-    def test_tensors_off_asks_nobody(self):
+    def test_tensors_off_records_no_roles(self):
         command, libraries = sim_python(os.path.join(SCRIPTS, "bare_parameters.py"))
         run = Recording(command, {"tensors": "off"}, libraries=libraries)
         self.assertEqual((run.code, roles_in(run.file)), (0, []))

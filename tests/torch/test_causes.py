@@ -12,7 +12,7 @@ from snapshots import CLI, SIM_PYTHON, Recording, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "causes")
 
-# Each is a claim about a cause. A case names those that are true of its program; it must not hear the others.
+# Each text claims a cause. A test names the claims that are true of its program. The report must not make the others.
 CLAIMS = (
     "no_grad",
     "reference cycle",
@@ -61,7 +61,7 @@ class Case(unittest.TestCase):
             self.assertIn(words, text)
 
     def told(self, script, kind, *true, **environment):
-        """What leaks says, of which the claims in `true` and no others are part."""
+        """Checks that the output of `leaks` makes the claims in `true` and no others. Returns its findings."""
         path, _out = record(script, kind, **environment)
         text = tell("leaks", path)
         self.check_text(text[text.index("Leaks: ") :], *true)
@@ -73,11 +73,11 @@ class Case(unittest.TestCase):
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Evaluation(Case):
-    def test_outputs_with_their_graph_are_to_be_made_under_no_grad(self):
+    def test_outputs_with_their_graph_get_the_advice_to_use_no_grad(self):
         found = self.told("evaluates", "graph", "no_grad", "with their graph")
         self.assertEqual(self.categories(found), ["activations", "inputs"])
 
-    def test_outputs_under_no_grad_are_not_told_to_be_made_under_it(self):
+    def test_outputs_under_no_grad_get_no_advice_to_use_it(self):
         for kind in "no_grad", "decorated", "inference", "detached":
             with self.subTest(kind):
                 (leak,) = self.told("evaluates", kind, "results of a model are kept")
@@ -90,7 +90,7 @@ class Evaluation(Case):
         (leak,) = self.told("evaluates", "inputs", "look for a list or a cache of them")
         self.assertEqual(leak["category"], "inputs")
 
-    def test_where_a_graph_is_not_shown_it_is_not_claimed(self):
+    def test_a_graph_without_evidence_is_not_claimed(self):
         self.told("evaluates", "own_forward", "allocated in a module's own code")
         self.told("evaluates", "tuples", "allocated in a module's own code")
 
@@ -117,14 +117,14 @@ class Collections(Case):
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Closures(Case):
-    def test_what_a_closure_makes_is_no_optimizer_state(self):
+    def test_memory_of_a_closure_is_no_optimizer_state(self):
         for kind in "lbfgs", "adam", "lambda", "own_optimizer":
             with self.subTest(kind):
                 found = self.told("closes", kind)
                 self.assertEqual(len(found), 2)
                 self.assertLessEqual(set(self.categories(found)), {"activations", "inputs"})
 
-    def test_what_optimizers_with_closures_make_themselves_is_their_state(self):
+    def test_own_memory_of_optimizers_with_closures_is_their_state(self):
         sizes = {"adam": 2, "own_optimizer": 1}
         parameter_bytes = (256 * 256 + 256 + 256 + 1) * 4
         for kind, copies in sizes.items():
@@ -136,7 +136,7 @@ class Closures(Case):
                     for row in table["rows"]
                     if row["layer"] == "torch" and row["name"] == "optimizer state"
                 )
-                # PyTorch rounds each up to 512 bytes; the step counts of Adam are on the CPU.
+                # PyTorch rounds each size up to 512 bytes. The step counts of Adam are on the CPU.
                 self.assertAlmostEqual(state, copies * parameter_bytes, delta=copies * 4 * 512)
 
     def test_a_closure_that_keeps_nothing_leaks_nothing(self):
@@ -159,7 +159,7 @@ class Others(Case):
             with self.subTest(kind):
                 self.told("others", kind, *true)
 
-    def test_a_hidden_state_with_its_history_is_told_with_the_graph(self):
+    def test_a_hidden_state_with_its_history_is_reported_with_the_graph(self):
         self.told("others", "hidden", "recurrent network", "the graph that made")
 
 
@@ -181,7 +181,7 @@ class OutOfMemory(Case):
                 self.assertAlmostEqual(oom["graph_cached_bytes"], 400 << 20, delta=2 << 20)
                 self.assertLess(oom["usable_cached_bytes"], 4 << 20)
 
-    def test_what_grew_until_the_device_was_full_is_named_first(self):
+    def test_a_growing_line_is_named_first_when_the_device_is_full(self):
         _oom, text = self.refused("leak", "growing since", "The growing lines held", "without fragmentation")
         self.assertRegex(
             text,
@@ -189,22 +189,22 @@ class OutOfMemory(Case):
             r"500 MiB by \S+ in make,",
         )
 
-    def test_what_was_held_all_the_time_does_not_grow(self):
+    def test_constant_memory_is_not_reported_as_growing(self):
         self.refused("constant", "less than requested")
         _oom, text = self.refused("one_line", "growing since", "The growing lines held", "without fragmentation")
         self.assertEqual(text.count("growing since"), 1)
         self.assertRegex(text, r"500 MiB by \S+ in make, 300 MiB by")
 
-    def test_the_cache_of_pytorch_is_none_for_others(self):
+    def test_the_cache_of_pytorch_does_not_serve_other_allocators(self):
         oom, _text = self.refused("beside", "which only PyTorch can use", "less than requested")
         self.assertEqual((oom["layer"], oom["usable_cached_bytes"], oom["would_fit"]), ("cuda", 0, False))
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Ends(Case):
-    """The end is that of the program's work, wherever it is told."""
+    """All outputs take the end of the program's work as the end."""
 
-    def test_all_parts_of_a_report_mean_the_same_end(self):
+    def test_all_parts_of_a_report_use_the_same_end(self):
         for kind in "freed", "killed":
             with self.subTest(kind):
                 path, out = record("ends", kind)
@@ -238,7 +238,7 @@ class Ends(Case):
                     self.assertNotIn("when the process ended", tell("report", path))
                 self.assertEqual(sum(site["left_bytes"] for site in sites), layer["left_bytes"])
 
-    def test_differences_and_baselines_mean_it_too(self):
+    def test_differences_and_baselines_use_the_same_end(self):
         freed, out = record("ends", "freed")
         killed, _out = record("ends", "killed")
         allocated = json.loads(out.splitlines()[-1])["allocated"]

@@ -37,7 +37,7 @@ class Diff(unittest.TestCase):
         return own_file(run), told
 
     def compare(self, new):
-        """By functions; its totals are PyTorch's own, and its rows sum to them."""
+        """Returns the diff by functions. Checks that its totals equal PyTorch's, and that its rows sum to them."""
         results = {sort: diff(self.base[0], new[0], f"--sort={sort}") for sort in ("peak", "live", "total")}
         (base_told, new_told) = (side[1]["devices"][0] for side in (self.base, new))
         torch = account_of(results["peak"], "torch")
@@ -78,7 +78,7 @@ class Diff(unittest.TestCase):
         self.assertEqual(rows[f"{SITE}make_model"]["change"], "unchanged")
         self.assertEqual(result["warnings"], ["the commands differ; the first difference is `4096` and `8192`"])
 
-    def test_checkpointing_is_seen_to_help_and_where(self):
+    def test_the_diff_shows_how_much_and_where_checkpointing_saves(self):
         new = self.run_script("4096", "checkpoint")
         result = self.compare(new)["peak"]
         self.assertLess(account_of(result, "torch")["peak_bytes"]["difference"], 0)

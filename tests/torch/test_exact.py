@@ -20,7 +20,7 @@ def record(script, *arguments, environment=None, options=None, meanwhile=None):
 
 
 def own_file(run):
-    """The snapshot of the script itself, not of processes that it started."""
+    """Returns the snapshot of the script itself, not of processes that it started."""
     return max(run.files, key=os.path.getsize)
 
 
@@ -90,7 +90,7 @@ class Exact(unittest.TestCase):
         pinned = [site for site in result["sites"] if site["space"] == "pinned"]
         self.assertTrue(pinned)
         self.assertEqual({site["device"] for site in pinned}, {None})
-        # No line of the program is on the stack of PyTorch's thread: its loop stands for it.
+        # The stack of PyTorch's thread has no line of the program, so the report shows the thread's loop.
         self.assertEqual({site["stack"][site["own_frame"]]["function"] for site in pinned}, {"_pin_memory_loop"})
 
     def test_expandable_segments_have_exact_blocks(self):
@@ -108,12 +108,12 @@ class Exact(unittest.TestCase):
             self.assertGreater(event["size_bytes"], 0)
             self.assertNotEqual(event["frames"], 0)
 
-    def test_the_drivers_own_allocator_is_seen_at_the_driver(self):
+    def test_the_drivers_own_allocator_is_recorded_at_the_driver(self):
         run, told = record("malloc_async.py")
         counts = told["devices"][0]
         result = report(own_file(run), "--until", str(told["time_ns"]))
         (pool,) = [space for space in layers_of(result, 0)["cuda"]["spaces"] if space["space"] == "pool"]
-        # The driver counts blocks in units of 512 bytes; what was asked for is recorded.
+        # The driver counts blocks in units of 512 bytes. The recording has the requested sizes.
         self.assertEqual(self.rounded_peak(run), counts["max_memory_allocated"])
         self.assertLessEqual(pool["peak_bytes"], counts["max_memory_allocated"])
         self.assertGreater(pool["peak_bytes"], 0.99 * counts["max_memory_allocated"])
@@ -138,7 +138,7 @@ class PythonStacks(unittest.TestCase):
         cls.result = report(own_file(cls.recording))
 
     def frames_of(self, size_bytes):
-        """The Python frames of the block of that size. A site may hold more blocks of the same stack."""
+        """Returns the Python frames of the block of this size. A site may hold several blocks with the same stack."""
         names = {row["id"]: row for row in self.rows["frame"]}
         codes = {row["id"]: row for row in self.rows["code"]}
         stacks = {row["id"]: row["items"] for row in self.rows["frames"]}
@@ -150,13 +150,13 @@ class PythonStacks(unittest.TestCase):
         frames = [names[item >> 1] for item in stacks[event["frames"]]]
         return [[codes[frame["code"]]["function"], codes[frame["code"]]["file"], frame["line"]] for frame in frames]
 
-    def test_every_python_frame_is_what_traceback_said(self):
+    def test_every_python_frame_equals_that_of_traceback(self):
         self.rows = {kind: self.recording.records(kind) for kind in ("frame", "code", "frames", "event")}
         threads = set()
         for entry in self.told["told"]:
             with self.subTest(size=entry["size_bytes"], thread=entry["thread"]):
                 recorded = self.frames_of(entry["size_bytes"])
-                # traceback has names, the recording qualified ones.
+                # traceback has plain names. The recording has qualified names.
                 plain = [[name.split(".")[-1], file, line] for name, file, line in recorded]
                 self.assertEqual(plain, entry["stack"])
             threads.add(entry["thread"])
@@ -173,7 +173,7 @@ class PythonStacks(unittest.TestCase):
             ]
             if site["layer"] == "torch":
                 by_frames.add(json.dumps(python))
-                # What autograd's threads do has the frames of the thread that called the backward pass behind its own.
+                # Stacks of autograd's threads continue with the frames of the thread that called the backward pass.
                 calls = [i for i, frame in enumerate(python) if frame[1].endswith("torch/autograd/__init__.py")]
                 by_frames.update(json.dumps(python[:i]) for i in calls)
         for entry in self.told["told"]:

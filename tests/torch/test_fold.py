@@ -10,23 +10,23 @@ from snapshots import SIM_PYTHON, cli, records, report
 from test_exact import layers_of, own_file, record
 
 FOLDED = 10000
-# Of at least five rounds, which make 90,000 events. A fold needs a cut behind 32,768 events and a window of 1,000 behind the cut.
+# Five rounds make 90,000 events. A fold needs a cut behind 32,768 events and a window of 1,000 behind the cut.
 ROUND_STEPS = 14
 MOST_ROUNDS = 100
-# The window comes first: the others do as many rounds.
+# The window run comes first. It determines the number of rounds for the other runs.
 WAYS = {"window": {"window": "1000"}, "full": {}, "aggregate": {}}
-# max_live_bytes of merged stacks is a bound.
+# max_live_bytes is missing here, because it is only a bound for merged stacks.
 NUMBERS = ("allocs", "frees", "live_bytes", "live_blocks", "peak_bytes", "peak_blocks", "total_bytes")
 
 
 def train_until_folded(recording, process):
     """
-    Asks for a round after the other until the file has folded enough. How many rounds that takes follows the speed of the machine: the last
-    half second before a cut stays in detail, and on a quick machine the whole training may lie in it.
+    Requests rounds until the file has folded enough. The number of rounds depends on the speed of the machine: the
+    last half second before a cut is not folded, and a fast machine may do the whole training in that time.
     """
     for _ in range(MOST_ROUNDS):
         if process.stdout.readline() != "more?\n":
-            return  # it has ended: its exit code says why
+            return  # the process has ended, and its exit code gives the reason
         told = cli("report", "--json", *recording.files[:1])
         folded = json.loads(told.stdout).get("folded") if told.returncode == 0 else None
         is_enough = folded and folded["events"] > FOLDED
@@ -49,14 +49,14 @@ def record_mode(mode, options, rounds):
 
 
 def without_times(value):
-    """What two runs have in common: all but moments, and what a device said at one."""
+    """Returns the value without its times, which differ from run to run."""
     if isinstance(value, dict):
         return {key: without_times(item) for key, item in value.items() if not key.endswith(("_ns", "stamp"))}
     return [without_times(item) for item in value] if isinstance(value, list) else value
 
 
 def sites_of(found):
-    """What the blocks of each place in the program came to; of two builds of one stack, both."""
+    """Counts the sites with equal place and equal numbers. One place may have two sites, and both count."""
     sites = collections.Counter()
     for site in found["sites"]:
         stack = tuple(
@@ -79,7 +79,7 @@ class Fold(unittest.TestCase):
         print(f"# {rounds} rounds")
         cls.reports = {mode: report(path) for mode, path in cls.paths.items()}
 
-    def test_so_much_was_folded_that_it_shows(self):
+    def test_each_way_folds_enough_events(self):
         full = self.reports["full"]
         self.assertNotIn("folded", full)
         for mode in "window", "aggregate":
@@ -99,14 +99,14 @@ class Fold(unittest.TestCase):
                 self.assertEqual(cuda["peak_bytes"], counts["max_memory_reserved"])
                 self.assertEqual(torch["alloc_count"], counts["allocated_count"])
 
-    def test_each_site_is_what_it_is_in_a_run_with_all_events(self):
+    def test_each_site_equals_that_of_a_run_with_all_events(self):
         full = sites_of(self.reports["full"])
         self.assertGreater(len(full), 50)
         for mode in "window", "aggregate":
             with self.subTest(mode):
                 self.assertEqual(sites_of(self.reports[mode]), full)
 
-    def test_devices_and_what_lives_are_what_they_are_in_a_run_with_all_events(self):
+    def test_devices_host_and_heaps_equal_those_of_a_run_with_all_events(self):
         for mode in "window", "aggregate":
             for part in "devices", "host", "heaps":
                 with self.subTest(mode=mode, part=part):
@@ -119,7 +119,7 @@ class Fold(unittest.TestCase):
                 self.assertEqual(without_times(self.reports[mode]["ledger"]), [without_times(full)])
 
     def test_the_verdict_is_that_of_a_run_with_all_events(self):
-        """The training keeps nothing; its steps are an optimizer's, and those that were folded count."""
+        """The training leaks nothing. Folded steps of the optimizer count too."""
         for mode, path in self.paths.items():
             with self.subTest(mode):
                 said = json.loads(cli("leaks", "--json", path).stdout)
@@ -130,7 +130,7 @@ class Fold(unittest.TestCase):
                 )
                 self.assertEqual(cli("check", "--strict", "--max-growth=0B/step", path).returncode, 0)
 
-    def test_gpumemtrace_fold_makes_such_a_file_of_any_recording(self):
+    def test_gpumemtrace_fold_keeps_sites_devices_and_ledger(self):
         for mode, more in (("full", ()), ("full", ("--keep-events=5000",)), ("window", ())):
             with self.subTest(mode=mode, more=more):
                 folded = self.paths[mode] + ".small.gmt.gz"

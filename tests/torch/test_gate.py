@@ -62,7 +62,7 @@ class Gate(unittest.TestCase):
                 text=True,
                 timeout=300,
             )
-            # 128 + SIGABRT, as a shell and `run` pass it on.
+            # A shell and `run` return 128 + SIGABRT.
             if done.returncode != 134 or snapshots.PYTORCH_ABORT not in done.stderr:
                 break
             print("# PyTorch aborted at its own end: asked once more", flush=True)

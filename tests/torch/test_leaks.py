@@ -23,12 +23,12 @@ def record(script, *arguments, environment=None):
 
 
 def own(leak):
-    """The user's own line of a finding: the first frame in the program's own files."""
+    """Returns the user's own line of a finding: the first frame in the program's own files."""
     return leak["stack"][leak["own_frame"]]
 
 
 def growth_of(told):
-    """How much more PyTorch holds after each step, by its own account; the first steps warm up."""
+    """Returns the median growth per step of PyTorch's own count. Skips the first steps, which warm up."""
     grown = [after - before for before, after in zip(told["allocated"][2:], told["allocated"][3:])]
     return sorted(grown)[len(grown) // 2]
 
@@ -40,7 +40,7 @@ class Leaks(unittest.TestCase):
         self.assertEqual((os.path.basename(first["file"]), first["line"]), (script, line), found[0])
 
     def check(self, script, per_step=None, definition="growth", **expected):
-        """`leak` names its line and how fast it grows; `repaired` names nothing."""
+        """Checks that the report of `leak` has its line and rate, and that the report of `repaired` has no finding."""
         for _ in range(RUNS):
             path, told, _run = record(script, "leak")
             found = report(path)["leaks"]
@@ -74,7 +74,7 @@ class Leaks(unittest.TestCase):
         found, _told = self.check("activation_cache.py", category="activations")
         self.hint(found, "a cache")
 
-    def test_a_hidden_state_that_carries_its_graph_along(self):
+    def test_a_hidden_state_that_keeps_its_graph(self):
         found, _told = self.check("rnn_hidden.py")
         self.hint(found, "detach()")
 
@@ -87,14 +87,14 @@ class Leaks(unittest.TestCase):
         self.assertEqual(gradients["category"], "gradients")
         self.assertAlmostEqual(gradients["bytes_per_step"], told["gradient_bytes_per_step"], delta=1)
         self.assertEqual(len(found), 2)
-        # It makes an optimizer in each step, often where an older one was.
+        # The script makes an optimizer in each step, often at the address of an older one.
         path, told, _run = record("module_list.py", "repaired")
         self.assertEqual([step["source"] for step in report(path)["steps"]], ["optimizer"] * len(told["allocated"]))
 
     def test_a_logged_tensor_that_holds_its_graph(self):
         self.check("logged_grad_fn.py")
 
-    def test_what_a_checkpointed_function_made_and_somebody_keeps(self):
+    def test_kept_results_of_a_checkpointed_function(self):
         found, _told = self.check("checkpoint_kept.py")
         self.hint(found, "checkpoint")
 
@@ -116,7 +116,7 @@ class Leaks(unittest.TestCase):
             path, _told, _run = record("extension.py", "repaired", environment=environment)
             self.assertEqual(report(path)["leaks"], [])
 
-    def test_pinned_memory_that_grows_is_counted_as_the_driver_was_asked(self):
+    def test_growing_pinned_memory_is_counted_as_requested_from_the_driver(self):
         found, _told = self.check("pinned.py", per_step="pinned_bytes_per_step", space="pinned", device=None)
         self.hint(found, "pinned")
 
@@ -163,7 +163,7 @@ class Quiet(unittest.TestCase):
 
     def test_schedules_and_lazy_optimizer_state_are_no_leak(self):
         result = self.check("quiet_schedule.py")
-        # A schedule wraps the optimizer's step: its frame is in the stack of all that the step makes.
+        # A schedule wraps the optimizer's step. Its frame is in the stack of each allocation of the step.
         state = [
             site["category"]
             for site in result["sites"]
@@ -172,7 +172,7 @@ class Quiet(unittest.TestCase):
         self.assertEqual(set(state), {"optimizer state"})
 
     def test_workspaces_are_no_leak(self):
-        # It only multiplies matrices: no optimizer, no module. Its steps are passes of its loop.
+        # The script only multiplies matrices, without optimizer and module. Its steps are the passes of its loop.
         self.check("quiet_workspaces.py")
 
     def test_gradient_accumulation_is_no_leak(self):

@@ -29,7 +29,7 @@ def median(values):
 
 class Case(unittest.TestCase):
     def leaks(self, script, **expected):
-        """The first finding names the line, its kind holds; together findings grow as PyTorch says."""
+        """Checks line and kind of the first finding. All findings together must grow as fast as PyTorch's count."""
         result, told = record(script, "leak")
         found = result["leaks"]
         self.assertTrue(found, "nothing was found")
@@ -79,7 +79,7 @@ class More(Case):
     def test_the_hint_for_an_output_every_tenth_step(self):
         self.assertNotIn("replaced", self.leaks("extra_tenth.py")["hint"])
 
-    def test_what_a_closure_of_an_optimizer_makes_is_no_state(self):
+    def test_memory_of_an_optimizers_closure_is_no_state(self):
         self.leaks("extra_closure.py", category="activations")
 
     def test_longer_and_longer_sequences_are_no_leak(self):

@@ -21,7 +21,7 @@ def record(**variables):
     command, libraries = sim_python(os.path.join(SCRIPTS, "nvtx_ranges.py"))
     run = Recording(command, {"stacks": "none"}, variables, libraries=libraries)
     assert run.code == 0, run.err
-    # A tool of the environment writes by C's stdio, whose buffer may be flushed before or after Python's.
+    # A tool from the environment writes with C's stdio. Its buffer may be flushed before or after Python's.
     (answers,) = [line for line in run.out.splitlines() if line.startswith("{")]
     return run, json.loads(answers)
 
@@ -64,7 +64,7 @@ class Nvtx(unittest.TestCase):
         self.assertEqual(sum(text.startswith("push") for text in told), told.count("pop"))
         numbers = [row["object"] for text, row in marks if text.startswith("st")]
         self.assertEqual(numbers, [returned["first"]] * 2)
-        # The phase from before the recording has its own beginning; what follows lies inside it.
+        # The phase began before the recording and has its own beginning. All later ranges lie inside it.
         first = min(row["stamp"] for row in records(run.file, "event"))
         self.assertTrue(all(row["stamp"] < first for _, row in marks[:2]))
         self.assertTrue(all(row["stamp"] > first for _, row in marks[2:]))

@@ -30,7 +30,7 @@ def said(recording):
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Oom(unittest.TestCase):
     def check_full(self, recording):
-        """The device is full of blocks of 100 MiB, all made by one line, and one more was asked for."""
+        """Checks that blocks of 100 MiB from one line fill the device, and that the program requested one more."""
         (oom,) = recording.result["ooms"]
         self.assertEqual((oom["layer"], oom["device"], oom["recovered"]), ("torch", 0, False))
         self.assertEqual((oom["requested_bytes"], oom["total_bytes"]), (100 * MIB, TOTAL))
@@ -49,7 +49,7 @@ class Oom(unittest.TestCase):
         )
         return oom
 
-    def test_a_process_that_dies_of_it_says_so_in_one_paragraph(self):
+    def test_the_report_of_a_process_that_dies_has_one_paragraph(self):
         recording = run("dies")
         self.assertEqual(recording.code, 1)
         self.assertIn("OutOfMemoryError", recording.err)
@@ -58,21 +58,21 @@ class Oom(unittest.TestCase):
         self.assertIn("Out of memory: 1 request failed\n", text)
         self.assertIn("PyTorch could not allocate 100 MiB on GPU 0 for ", " ".join(text.split()))
 
-    def test_one_that_is_caught_is_told_too_and_the_program_goes_on(self):
+    def test_a_caught_error_is_reported_too_and_the_program_continues(self):
         recording = run("caught")
         said(recording)
         self.check_full(recording)
         self.assertTrue(recording.result["complete"])
         self.assertGreater(recording.result["process"]["duration_ns"], recording.result["ooms"][0]["time_ns"])
 
-    def test_a_process_that_is_killed_right_after_it_has_it_in_the_file(self):
+    def test_the_file_of_a_process_killed_right_afterwards_has_the_error(self):
         for how in "aborts", "killed":
             with self.subTest(how):
                 recording = run(how)
                 self.assertNotEqual(recording.code, 0)
                 self.check_full(recording)
                 self.assertTrue(recording.result["complete"])
-                # And without the recorder's memory, as after a restart of the machine.
+                # Read it again without the recorder's shared memory, as after a restart of the machine.
                 shared_recordings.remove_of_folder(recording.folder)
                 recording.result = report(recording.path)
                 self.check_full(recording)
@@ -93,7 +93,7 @@ class Oom(unittest.TestCase):
             " ".join(cli("report", recording.path).stdout.split()),
         )
 
-    def test_an_extensions_refusal_reached_it_whatever_pytorch_does_next(self):
+    def test_an_extensions_refusal_is_reported_whatever_pytorch_does_next(self):
         recording = run("extension")
         self.assertEqual(said(recording)["errors"], [2, 2, 2, 0])
         self.assertEqual(recording.result["oom_counts"], {"failed": 1, "recovered": 0, "left_out": 0})
@@ -102,7 +102,7 @@ class Oom(unittest.TestCase):
         self.assertEqual((oom["holders_layer"], oom["holder_bytes"]), ("torch", [600 * MIB]))
         self.assertEqual(oom["stack"][oom["own_frame"]]["function"], "extension")
 
-    def test_what_fragmentation_alone_keeps_from_fitting_is_told(self):
+    def test_a_failure_by_fragmentation_alone_is_reported_as_such(self):
         recording = run("fragmented")
         self.assertEqual(recording.code, 1)
         (oom,) = recording.result["ooms"]
@@ -122,7 +122,7 @@ class Oom(unittest.TestCase):
         self.assertEqual((oom["driver_refusals"], oom["free_bytes"] >= 400 * MIB), (0, True))
         self.assertIn("set_per_process_memory_fraction", " ".join(cli("report", recording.path).stdout.split()))
 
-    def test_a_capture_during_which_it_happens_stays_valid(self):
+    def test_a_graph_capture_with_the_error_stays_valid(self):
         recording = run("captured")
         self.assertEqual(said(recording)["failed"], True)
         (oom,) = recording.result["ooms"]

@@ -40,7 +40,7 @@ def record(stacks="all", allocator=""):
 
 
 def owners(result, layer, device=0):
-    """Bytes of all allocations by owner."""
+    """Returns the bytes of all allocations by owner."""
     found = {}
     for site in result["sites"]:
         if (site["layer"], site["device"]) == (layer, device):
@@ -56,7 +56,7 @@ def total(result, layer):
 
 @unittest.skipUnless(SIM_PYTHON and shutil.which("cc"), "needs PyTorch on the simulated device and a C compiler")
 class Owners(unittest.TestCase):
-    def test_pytorchs_blocks_are_its_own_but_for_the_tensor_that_the_extension_made(self):
+    def test_pytorch_owns_its_blocks_except_the_tensor_of_the_extension(self):
         _, _, result = record()
         self.assertEqual(owners(result, "torch"), {EXTENSION: 5 * MIB, "PyTorch": total(result, "torch") - 5 * MIB})
 
@@ -64,7 +64,7 @@ class Owners(unittest.TestCase):
         _, told, result = record()
         shown = owners(result, "cuda")
         self.assertEqual(shown[EXTENSION], 3 * MIB)
-        # The segment in which the extension's tensor lies is PyTorch's too.
+        # PyTorch also owns the segment that contains the extension's tensor.
         self.assertGreaterEqual(shown["PyTorch"], told["devices"][0]["memory_reserved"])
         self.assertNotIn("unknown", shown)
         self.assertNotIn("program", shown)
@@ -75,7 +75,7 @@ class Owners(unittest.TestCase):
         self.assertEqual(set(owners(result, "cuda", None)), {"PyTorch"})
         self.assertGreaterEqual(owners(result, "cuda", None)["PyTorch"], told["pinned_bytes"])
 
-    def test_the_table_says_how_much_each_held_when_the_layer_peaked(self):
+    def test_the_table_has_the_bytes_of_each_owner_at_the_peak_of_the_layer(self):
         path, _, result = record()
         (table,) = report(path, "--by", "owner")["tables"]
         rows = {(row["layer"], row["name"]): row for row in table["rows"] if row["device"] == 0}
@@ -93,7 +93,7 @@ class Owners(unittest.TestCase):
                 self.assertEqual(owners(result, "torch"), {"PyTorch": total(result, "torch")})
                 shown = owners(result, "cuda")
                 self.assertGreaterEqual(shown["PyTorch"], told["devices"][0]["memory_reserved"])
-                # The extension is not seen: the line that called it is the program's.
+                # Python stacks do not show the extension. The program owns the line that called it.
                 self.assertGreaterEqual(shown["program"], 3 * MIB)
 
     def test_expandable_segments_are_pytorchs(self):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """
-Over a whole run of PyTorch, what the recorder remembers of native stacks is what another unwinder sees, each time, and what it
-remembers of Python stacks is what the interpreter's frames say.
+In a whole run of PyTorch, each native stack of the recorder equals the stack of another unwinder. Each Python stack
+equals the frames of the interpreter.
 """
 
 import os

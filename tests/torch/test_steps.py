@@ -16,7 +16,7 @@ SHORT_RUNS = 50 if os.environ.get("GMT_TEST_LONG") else 6
 
 
 class Steps:
-    """What one recording says of steps."""
+    """The steps of one recording."""
 
     def __init__(self, path):
         self.path = path
@@ -27,7 +27,7 @@ class Steps:
         self.notes = [row["text"] for row in records(path, "note")]
 
     def counted(self):
-        """[class, steps] of each optimizer, sorted; each has a number of its own."""
+        """Returns [class, steps] of each optimizer, sorted. Each optimizer has its own number."""
         found = collections.Counter(
             (mark["object"], self.names[mark["name"]]) for mark in self.marks if mark["kind"] == MarkKind.STEP
         )
@@ -45,7 +45,7 @@ def record(way, options=None, script=SCRIPT):
 
 
 def own_file(run):
-    """The file of the script itself, not of a child."""
+    """Returns the file of the script itself, not of a child."""
     return max(run.files, key=os.path.getsize)
 
 
@@ -79,11 +79,11 @@ class AutomaticSteps(unittest.TestCase):
         _, told, _ = self.check("late")
         self.assertEqual([row[2] for row in told["steps"]], [3])
 
-    def test_a_step_that_raised_is_none_and_does_not_spoil_others(self):
+    def test_a_step_that_raises_does_not_count_and_others_do(self):
         _, told, _ = self.check("raising")
         self.assertEqual([row[1:] for row in told["steps"]], [["SGD", 8]])
 
-    def test_a_step_that_calls_that_of_its_base_class_is_one(self):
+    def test_a_step_that_calls_the_step_of_its_base_class_counts_once(self):
         self.check("subclass", 4)
 
     def test_optimizers_of_every_kind_are_seen(self):
@@ -93,7 +93,7 @@ class AutomaticSteps(unittest.TestCase):
     def test_a_gradient_scaler_steps_its_optimizer(self):
         self.check("scaler")
 
-    def test_copies_of_optimizers_and_their_own_hooks_are_as_without(self):
+    def test_copies_of_optimizers_and_their_hooks_work_as_without_the_recorder(self):
         _, told, found = self.check("copies", 5)
         self.assertEqual(told["calls"], ["global"] * 2 + ["own", "global", "own"])
         self.assertEqual(len(found.teardowns()), 1)
@@ -122,7 +122,7 @@ class AutomaticSteps(unittest.TestCase):
         _, told, _ = self.check("compiled")
         self.assertEqual(told["graphs"], record("compiled", {"steps": "off"})[1]["graphs"])
 
-    def test_nothing_of_it_shows_in_python(self):
+    def test_python_shows_no_trace_of_the_recorder(self):
         for way, threads in ("unseen", ["MainThread"]), ("unseen_in_worker", ["MainThread"]):
             with self.subTest(way):
                 _, told, _ = self.check(way)
@@ -136,7 +136,7 @@ class AutomaticSteps(unittest.TestCase):
             run, _ = record(way, {"steps": "off"})
             self.assertEqual(Steps(own_file(run)).marks, [])
 
-    def test_the_end_of_python_is_marked_before_the_program_is_taken_apart(self):
+    def test_the_end_of_python_is_marked_before_its_teardown(self):
         run, told, found = self.check("held")
         (teardown,) = found.teardowns()
         self.assertEqual(teardown["source"], MarkSource.INTERPRETER)
@@ -147,11 +147,11 @@ class AutomaticSteps(unittest.TestCase):
         self.assertLess(max(mark["stamp"] for mark in found.marks if mark["kind"] == MarkKind.STEP), teardown["stamp"])
         self.assertLess(stamps[1, 5], teardown["stamp"])
         self.assertLess(teardown["stamp"], stamps[Kind.FREE, 5])
-        # A callback that the program registered later ends earlier: it is still the program.
+        # The program registered its callback later, so it runs before the mark and still belongs to the program.
         self.assertLess(stamps[Kind.FREE, 3], teardown["stamp"])
 
-    def test_a_process_ends_as_it_does_without(self):
-        """How PyTorch itself sometimes ends, which is told apart by what it says, is no failure of ours."""
+    def test_a_process_ends_as_without_the_recorder(self):
+        """PyTorch itself sometimes aborts at its end. Its message identifies this abort; the test then tries again."""
         for way in "main_thread", "daemon":
             command, libraries = sim_python(SCRIPT, way)
             for _ in range(SHORT_RUNS):

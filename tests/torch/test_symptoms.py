@@ -16,20 +16,20 @@ sys.path.insert(0, os.path.join(ROOT, "docs", "examples", "symptoms"))
 import cases  # noqa: E402  (found by the line above)
 import symptoms  # noqa: E402
 
-# What is another in each run, or with another version of PyTorch or Python.
+# These texts differ from run to run, or with the version of PyTorch or Python.
 VARIES = [
     (re.compile(r"\b\d+(\.\d+)? (ns|us|ms|s)\b"), "TIME"),
-    (re.compile(r" \(\+\d+\)"), ""),  # frames that are left out
+    (re.compile(r" \(\+\d+\)"), ""),  # omitted frames
     (re.compile(r"(torch/\S+\.py):\d+"), r"\1:LINE"),
     (re.compile(r"\S*_ctypes\S*\+0x[0-9a-f]+"), "_ctypes"),
-    (re.compile(r"full (in|after) [\d,]+"), r"full \1 N"),  # less what a version of PyTorch holds
+    (re.compile(r"full (in|after) [\d,]+"), r"full \1 N"),  # reduced by the memory that this version of PyTorch holds
 ]
 PYTORCH = "2.15"
-TRIES = 3  # PyTorch's threads let go of a step's results when they get to it
+TRIES = 3  # the time when PyTorch's threads release the results of a step varies
 
 
 def words(text):
-    """Without what varies; where lines break varies with the length of a time in them."""
+    """Returns the words without the texts that vary. Line breaks vary too, because times have different lengths."""
     for pattern, instead in VARIES:
         text = pattern.sub(instead, text)
     return text.split()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Folds a recording in several ways and compares what the tool says of each fold with what it says of the whole recording."""
+"""Folds a recording in several ways and compares the findings for each fold with those for the whole recording."""
 
 import json
 import os
@@ -8,9 +8,9 @@ import tempfile
 from snapshots import cli
 from verdict import SAMPLES, own
 
-# How far a rate of a fold may be from that of the whole recording.
+# The rate in a fold may differ from the rate in the whole recording by this part.
 RATE_TOLERANCE = 0.01
-# Options of one fold after the other.
+# Each way is a list of successive folds, each with its options.
 WAYS = {
     'all': [[]],
     'keep-steps': [['--keep-steps=7']],
@@ -21,7 +21,7 @@ WAYS = {
 
 
 def fold(path, ways, folder):
-    """The path of a recording that was folded by each of `ways` in turn."""
+    """Folds a recording with each of `ways` in turn and returns the path of the result."""
     for number, options in enumerate(ways):
         folded = os.path.join(folder, f'fold-{number}.gmt.gz')
         done = cli('fold', '--force', path, '-o', folded, *options)
@@ -32,7 +32,7 @@ def fold(path, ways, folder):
 
 
 class Said:
-    """What leaks and check say of a recording."""
+    """The output of `leaks` and `check` for a recording."""
 
     def __init__(self, path):
         self.said = json.loads(cli('leaks', '--json', path).stdout)
@@ -43,16 +43,16 @@ class Said:
             self.lines.setdefault((leak['definition'], leak['layer'], leak['phase'], *own(leak)), []).append(leak)
 
     def why_not(self):
-        """Why something was not judged; None: all was."""
+        """Returns why the tool did not judge something, or None if it judged everything."""
         return self.said['growth_not_judged'] or self.said['phases_not_judged'] or self.said['end_not_judged']
 
 
 def differences(whole, folded, steps):
-    """What the fold says otherwise than the whole recording, of so many steps: a list of sentences."""
-    # A fold has half as many samples as the whole recording at least.
+    """Returns as sentences how the findings for a fold differ from those for the whole recording, which has `steps` steps."""
+    # A fold has at least half as many samples as the whole recording.
     tolerance = 2 * -(-steps // SAMPLES)
     found = [f'also {key}' for key in folded.lines.keys() - whole.lines.keys()]
-    # What a fold does not judge it may lack. A line is reported by the first definition that fits: `exit` where growth is not judged.
+    # A fold may lack findings that it does not judge. The first definition that fits reports a line: `exit` if growth is not judged.
     if folded.why_not() and not whole.why_not():
         lines = {key[-2:] for key in whole.lines}
         found = [
@@ -75,7 +75,7 @@ def differences(whole, folded, steps):
 
 
 def compare(verdict, file):
-    """Sets `verdict.folds`: for each way to fold, what differs, and why something is not judged that is judged of the whole."""
+    """Sets `verdict.folds`: for each way, the differences, and why the fold does not judge something that the whole recording judges."""
     whole = Said(file)
     with tempfile.TemporaryDirectory() as folder:
         for way, options in WAYS.items():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Programs of the corpus whose verdict is wrong today, each with the reason, and those whose line is named with doubt.
+"""Lists the corpus programs with a wrong verdict today, and those whose line the report doubts. Each has its reason.
 
-The test with --long demands that those of KNOWN, and no others, are wrong: take a program out of the table when its verdict becomes right.
+The test with --long requires that exactly the programs of KNOWN are wrong. Remove a program when its verdict becomes right.
 """
 
 KNOWN = {

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""matrix.py [--jobs N] [--keep FOLDER | --kept FOLDER] [--markdown] [PROGRAM...]: what the tool reports of programs whose verdict is known, and of
-their recordings when they are folded.
+"""matrix.py [--jobs N] [--keep FOLDER | --kept FOLDER] [--markdown] [PROGRAM...]
 
-Needs GMT_TEST_BUILD and GMT_TEST_SIM_PYTHON, as tests do. Exits with 1 when a verdict is wrong.
+Compares the reports on corpus programs, and on folds of their recordings, with the known verdicts.
+Needs GMT_TEST_BUILD and GMT_TEST_SIM_PYTHON, as tests do. Exits with 1 if a verdict is wrong.
 """
 
 import argparse

@@ -61,7 +61,7 @@ def folder_of(verdict):
 
 
 def counts_of(verdicts):
-    """One number for each of COLUMNS. A program may count in several columns."""
+    """Returns one number for each of COLUMNS. A program may count in several columns."""
     return [
         len(verdicts),
         *(
@@ -80,7 +80,7 @@ def counts_of(verdicts):
 
 
 def summary(verdicts):
-    """One line for a terminal."""
+    """Returns one line for a terminal."""
     count, right, accused, missed, rates, _others, doubted, not_judged = counts_of(verdicts)
     return (
         f'{count} programs: {right} right, {accused} with a wrong accusation, {missed} with a leak that was missed, '
@@ -153,7 +153,7 @@ def wrong_ones(verdicts):
 
 
 def confidence(verdicts):
-    """The numbers of src/analysis/leaks/leak_grounds.def."""
+    """Returns the numbers of src/analysis/leaks/leak_grounds.def."""
     found = collections.defaultdict(list)
     for verdict in verdicts:
         for ground, is_right in verdict.grounds:
@@ -182,7 +182,7 @@ def not_judged(verdicts):
 
 
 def folded(verdicts):
-    """A row for each way to fold: how many folds have the verdict of the whole recording."""
+    """Returns a row for each way to fold: how many folds have the verdict of the whole recording."""
     lines = [row('way', 'the same verdict', 'not judged', 'another verdict'), row('---', '---:', '---:', '---:')]
     reasons = collections.defaultdict(set)
     for way in WAYS:
@@ -209,7 +209,7 @@ def folded(verdicts):
 
 
 def text_of(verdicts):
-    """The whole page."""
+    """Returns the text of the whole page."""
     versions = ', '.join(sorted({verdict.truth['torch'] for verdict in verdicts if 'torch' in verdict.truth}))
     percents = {sizes: f'{tolerance * 100:.0f} %' for sizes, tolerance in RATE_TOLERANCES.items()}
     return form.wrap_markdown(

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The tool's verdicts on programs of the corpus: 30 of them, and with --long all.
+"""Checks the tool's verdicts on 30 programs of the corpus, and with --long on all programs.
 
-Each program is one test. With --long, those of known.py must be wrong, and all others right. Each recording is folded in several
-ways too, and each fold must have the verdict of the whole recording, or say that it is not judged, and why.
+Each program is one test. With --long, the verdicts on the programs of known.py must be wrong, and all others right.
+The tests also fold each recording in several ways. Each fold must have the verdict of the whole recording, or say why it
+is not judged.
 """
 
 import glob
@@ -18,7 +19,7 @@ from verdict import FOLDER, Verdict, programs
 
 LONG = os.environ.get('GMT_TEST_LONG')
 
-# Half of them make no optimizer: PyTorch takes as long to load its compiler for one as for all the rest.
+# Half of the programs make no optimizer. For an optimizer, PyTorch loads its compiler, which takes as long as all the rest.
 DEFAULT = [
     'leaking/caches/lru_cache_with_pinned_entries',
     'leaking/caches/workspaces_by_batch_shape',
@@ -53,7 +54,7 @@ DEFAULT = [
 ]
 
 
-# Those that the recorder itself folds too, and whether growth is judged then: of steps that are calls of modules it cannot be.
+# The recorder also folds these programs itself. The value says whether growth is judged then; it is not if steps are module calls.
 AGGREGATED = {
     'leaking/late/recording_from_step_151': True,
     'leaking/caches/lru_cache_with_pinned_entries': False,
@@ -94,7 +95,7 @@ class Verdicts(unittest.TestCase):
         verdict = self.judge(name)
         self.assertEqual(verdict.wrong, [])
         if name in DEFAULT:
-            # A report that judges nothing accuses nothing.
+            # Without this check, a report that judges no growth would pass for a healthy program.
             self.assertIsNone(verdict.said['growth_not_judged'])
 
     def check_wrong(self, name):

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""What programs of the corpus say of themselves: whether they leak, where, how fast and from which step on.
+"""Each corpus program declares here whether it leaks, at which line, how fast, and from which step on.
 
-A program imports this, calls `end_of_step()` where one of its steps ends, and `tell()` as its last act:
+A program imports this module, calls `end_of_step()` at the end of each step, and calls `declare()` last:
 
     import truth
     for step in range(40):
         ...
         truth.end_of_step()
-    truth.tell(truth.leak('# leaks here'))
+    truth.declare(truth.leak('# leaks here'))
 
-The truth is what PyTorch itself says it holds, and what the program knows. Nothing in here allocates on a device.
+The declaration combines the bytes that PyTorch reports with what the program knows. This module allocates no device memory.
 """
 
 import json
@@ -19,7 +19,7 @@ import warnings
 
 import torch
 
-# The simulated device has no answers of cuDNN's; and cublasLt's "not supported" is worth no warning.
+# The simulated device does not implement cuDNN. Its cublasLt answers "not supported", so PyTorch would warn.
 torch.backends.cudnn.enabled = False
 warnings.filterwarnings('ignore', message='.*cublasLt.*')
 
@@ -31,34 +31,35 @@ def _held_now():
 
 
 def end_of_step():
-    """Notes what PyTorch holds now, on all devices."""
+    """Stores how many bytes PyTorch holds now on all devices."""
     _held_bytes.append(_held_now())
 
 
 def line_of(marker, path=None):
-    """The number of the one line of the program, or of another file, that ends with this comment."""
+    """Returns the number of the only line that ends with the comment `marker`, in the program or in `path`."""
     lines = pathlib.Path(path or sys.argv[0]).read_text().splitlines()
     (number,) = (number for number, line in enumerate(lines, 1) if line.rstrip().endswith(marker))
     return number
 
 
 def held_growth(first_step=2, last_step=None):
-    """How much more PyTorch held after each step, on the average from one step to another; of a program with one leak."""
+    """Returns the average growth per step, in bytes, of what PyTorch holds. It is a leak's rate if the program has only one leak."""
     last_step = len(_held_bytes) - 1 if last_step is None else last_step
     return (_held_bytes[last_step] - _held_bytes[first_step]) / (last_step - first_step)
 
 
 def size_of(*tensors):
-    """What PyTorch's allocator counts for them: multiples of 512 bytes."""
+    """Returns the bytes that PyTorch's allocator counts for the tensors. It rounds each one up to a multiple of 512."""
     return sum(-(-tensor.untyped_storage().nbytes() // 512) * 512 for tensor in tensors)
 
 
 def leak(marker, bytes_per_step=None, first_step=0, path=None, sizes='equal', **more):
-    """One leak: the line that allocates what stays (as it is marked), how fast it grows, the first step that leaves something.
+    """Describes one leak: the line that ends with `marker` allocates the memory, and `first_step` is the first step that leaks.
 
-    `sizes` says how the sizes of the blocks go, and so how exact a rate can be:
-    'equal': each step that leaves something leaves as much. 'varying': blocks become larger from step to step, or smaller; the rate is
-    what they hold, over the steps. 'doubling': one buffer is replaced by a larger one now and then; the rate is its last size over the steps.
+    `sizes` says how the sizes of the blocks develop. The tolerance of the rate depends on it:
+    'equal': each step that leaks leaks the same number of bytes.
+    'varying': the blocks grow or shrink from step to step. The rate is the sum of their sizes, divided by the steps.
+    'doubling': a larger buffer sometimes replaces the only buffer. The rate is its last size, divided by the steps.
     """
     assert sizes in ('equal', 'varying', 'doubling'), sizes
     rate = held_growth(max(first_step, 2)) if bytes_per_step is None else bytes_per_step
@@ -72,10 +73,10 @@ def leak(marker, bytes_per_step=None, first_step=0, path=None, sizes='equal', **
     }
 
 
-def tell(*leaks, **more):
-    """Prints the truth as the last line: no leaks means that the program is healthy.
+def declare(*leaks, **more):
+    """Prints the declaration as the last line. A program that passes no leaks is healthy.
 
-    `steps_are_told=True`: the program has no optimizer, and the report must find as many steps as end_of_step() was called.
+    `steps_must_match=True` is for programs without an optimizer. The report must find one step for each call of end_of_step().
     """
     held_at_end = _held_now()
     print(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs one program of the corpus under the recorder and compares what the tool reports with the truth that the program prints."""
+"""Runs one corpus program under the recorder and compares the reports with the declaration that the program prints."""
 
 import json
 import os
@@ -10,50 +10,53 @@ from snapshots import Recording, cli, sim_python
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 
-# How far a rate may be from the truth, by what truth.leak() says of the sizes of the blocks.
+# A rate may differ from the declared rate by this part. It depends on the `sizes` of truth.leak().
 RATE_TOLERANCES = {'equal': 0.01, 'varying': 0.05, 'doubling': 0.10}
-# What `check` demands by default.
+# The default of `check`.
 MIN_CONFIDENCE = 0.5
-# The reports look at no more than this many steps of a series, evenly spaced.
+# Reports sample at most this many steps of a series, evenly spaced.
 SAMPLES = 256
 
 
 def programs():
-    """All programs of the corpus, sorted by name."""
+    """Returns the paths of all corpus programs, sorted by name."""
     return sorted(path for kind in ('healthy', 'leaking') for path in (FOLDER / kind).rglob('*.py'))
 
 
 def own(leak):
-    """File and line of the program that a finding names."""
+    """Returns file and line of the program that a finding names."""
     frame = leak['stack'][leak['own_frame']] if leak['stack'] else {}
     return os.path.basename(frame.get('file') or ''), frame.get('line')
 
 
 def steps_of(leak):
-    """How many steps there are of the kind that a finding counts."""
+    """Returns how many steps the recording has of the kind that the finding counts."""
     return leak['attribution'][-1]['last_step'] + 1 if leak['attribution'] else 0
 
 
 def is_doubted(leak):
-    """Whether the report itself says that the line is more likely no leak; `check` does not judge it then."""
+    """Returns whether the report says that the line is probably no leak. `check` then does not judge it."""
     return leak['confidence'] is not None and leak['confidence'] < MIN_CONFIDENCE
 
 
 def is_near(value, wanted, tolerance):
-    """Whether a rate is right; a difference of one byte a step is rounding."""
+    """Returns whether a rate is within the tolerance. One byte per step more is allowed for rounding."""
     return abs(value - wanted) <= tolerance * abs(wanted) + 1
 
 
 class Verdict:
-    """One program: its truth, what the tool reported, and what of that is wrong.
+    """One program: its declaration (`truth`), the reports of the tool, and the errors in the reports.
 
-    `doubted` has lines that do not leak and that the report names with so much doubt that `check` does not fail. `accused`, `missed`, `rates` and `others` are lists of sentences. `wrong` is all of them. `deviations` has (sizes, deviation of the rate
-    as a part of it) of each leak that was found, `grounds` (ground, whether the line leaks) of each growth that the tool reports.
+    `accused`, `missed`, `rates` and `others` are lists of sentences. `wrong` has all of them.
+    `doubted` has lines that do not leak, and which the report names with so much doubt that `check` does not fail.
+    `deviations` has (sizes, relative deviation of the rate) of each leak that the tool finds.
+    `grounds` has (ground, whether the line leaks) of each growth that the tool reports.
     """
 
     def __init__(self, path, keep=None, kept=None, options=None, also=None):
-        """`keep`: a folder for the recording and the truth. `kept`: such a folder of an earlier run, to judge again. `options`: the
-        recorder's. `also(verdict, file)` is called with the recording once it is judged.
+        """Writes the recording and the declaration into the folder `keep`. If `kept` is set, judges those of an earlier run instead.
+
+        `options` are the recorder's options. Calls `also(verdict, file)` after it has judged the recording `file`.
         """
         path = pathlib.Path(path).resolve()
         self.name = str(path.relative_to(FOLDER) if path.is_relative_to(FOLDER) else path)
@@ -99,12 +102,12 @@ class Verdict:
         self.grounds = [(leak['ground'], own(leak) in lines) for leak in self.said['leaks'] if leak['ground']]
         for leak in wanted:
             self.compare(leak)
-        if self.truth.get('steps_are_told'):
+        if self.truth.get('steps_must_match'):
             steps = len(json.loads(cli('report', '--json', file).stdout)['steps'])
             if steps != self.truth['steps']:
                 self.others.append(f'{steps} steps, not {self.truth["steps"]}')
         status = cli('check', file).returncode
-        # A wrong finding has a wrong exit code; that is one error, not two.
+        # A wrong finding causes a wrong exit code. Both count as one error.
         if status != (1 if wanted else 0) and not self.accused and not self.missed:
             self.others.append(f'check exits with {status}')
         if self.also:
@@ -116,14 +119,14 @@ class Verdict:
             self.missed.append(f'{wanted["file"]}:{wanted["line"]}')
             return
         rate = sum(leak['bytes_per_step'] or 0 for leak in found)
-        # A step of the report may be a call of a module, or several steps of the program. Then the bytes of all steps are compared.
+        # A step of the report may be a module call, or several steps of the program. Then this compares the bytes of all steps.
         in_all = sum((leak['bytes_per_step'] or 0) * steps_of(leak) for leak in found) / self.truth['steps']
         if abs(in_all - wanted['bytes_per_step']) < abs(rate - wanted['bytes_per_step']):
             rate = in_all
         self.deviations.append((wanted['sizes'], rate / wanted['bytes_per_step'] - 1))
         if not is_near(rate, wanted['bytes_per_step'], RATE_TOLERANCES[wanted['sizes']]):
             self.rates.append(f'{rate:.0f} bytes a step, not {wanted["bytes_per_step"]:.0f}')
-        # Where it begins is asked of leaks that begin late; a cache fills before or after the first step, as it comes.
+        # Only late leaks have a declared first step. A cache may fill before or after the first step.
         if wanted['first_step']:
             begins = min((leak['first_step'] for leak in found if leak['first_step'] is not None), default=None)
             margin = -(-self.truth['steps'] // SAMPLES)
@@ -136,7 +139,7 @@ class Verdict:
 
     @property
     def is_judged(self):
-        """False: the report itself says that it cannot judge growth, so no finding means little."""
+        """False if the report says that it cannot judge growth. Then the lack of findings proves little."""
         return bool(self.said) and self.said['growth_not_judged'] is None
 
     @property

@@ -3,8 +3,8 @@
 #
 # usage: gate.sh [OPTION OF gpumemtrace check...]
 #
-# Records the training script and judges what it did; what CI keeps lies in gate/ then. The first run,
-# and each change that is meant to need more, is accepted with: gate.sh --update-baseline
+# Records and checks the training script, and writes the files for CI into gate/. Accept the first run,
+# and each change that needs more memory on purpose, with: gate.sh --update-baseline
 set -euo pipefail
 
 rm -rf gate

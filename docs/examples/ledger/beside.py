@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Trains, while an extension and CuPy have memory of their own: beside.py EXTENSION CUPY
+"""Trains, while an extension and CuPy also allocate memory: beside.py EXTENSION CUPY
 
 Both are libraries whose function get_memory(path of the CUDA runtime, bytes) calls cudaMalloc.
 """
@@ -13,7 +13,7 @@ MIB = 1 << 20
 
 
 def runtime():
-    """The file of the runtime that PyTorch has loaded."""
+    """Returns the file of the CUDA runtime that PyTorch has loaded."""
     with open('/proc/self/maps', encoding='utf-8') as maps:
         return next(line.split()[-1] for line in maps if 'libcudart.so' in line).encode()
 

@@ -22,11 +22,11 @@ import symptoms  # noqa: E402  (found by the line above)
 PAGE = ROOT / 'docs' / 'ledger.md'
 SOURCE = ROOT / 'tests' / 'torch' / 'programs' / 'backends.c'
 EXTENSION = 'fused_ops.so'
-CUPY = 'site-packages/cupy/cuda/memory.cpython-312-x86_64-linux-gnu.so'  # where CuPy's allocator is, by its name
-# Not PyTorch's: what the contexts cost, the code, and another process. A tenth of the device is enough.
+CUPY = 'site-packages/cupy/cuda/memory.cpython-312-x86_64-linux-gnu.so'  # the name that CuPy's allocator has
+# Memory of others than PyTorch: contexts, code, and another process. The device is a tenth of a real one.
 DEVICE = {'SIMCUDA_MEMORY': '8G', 'SIMCUDA_CONTEXT_MEMORY': '400M', 'SIMCUDA_MODULE_MEMORY': '256K',
           'SIMCUDA_OTHERS_MEMORY': '1500M'}
-# Commands, and of what each prints the lines that are kept (symptoms.shorten).
+# Commands, each with the lines of its output that the page shows (symptoms.shorten).
 COMMANDS = [
     ('report beside.gmt.gz', [('Where the memory', '')]),
     ('report --by owner beside.gmt.gz', [('cuda on GPU 0', '')]),
@@ -34,7 +34,7 @@ COMMANDS = [
 
 
 def block(build):
-    """What the page shows."""
+    """Returns the text that the page shows."""
     build, text = pathlib.Path(build).resolve(), []
     cli = build / 'tools' / 'gpumemtrace'
     with tempfile.TemporaryDirectory(prefix='gpumemtrace-ledger.') as folder:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The cases of docs/symptoms: which programs are recorded, and which lines of the tool's output are shown.
+"""The cases of docs/symptoms: the programs to record, and the lines of the tool's output to show.
 
-A block of a page is a list of commands. These lines of a command's output are kept: from the first line that
-begins with a text up to the next line that begins with another text. The latter is left out. '' is an empty
-line. None keeps the first line only.
+A block of a page is a list of commands. A pair of texts selects lines of the output: from the first line that
+begins with the first text to the next line that begins with the second text, which is omitted. '' is an
+empty line. None keeps only the first line.
 """
 
 LEAKS = 'tests/torch/leaks'
@@ -13,7 +13,7 @@ LEAKING = ('loss_list', 'logged_grad_fn', 'small_under_churn', 'activation_cache
            'cycles', 'module_list', 'checkpoint_kept', 'extension', 'pinned')
 QUIET = ('warm_up', 'batch_sizes', 'reserved', 'schedule', 'workspaces', 'accumulation', 'prefetch')
 
-# Name of the recording: script, arguments, environment.
+# Maps the name of a recording to script, arguments and environment.
 RECORDINGS = {
     **{f'{name}.{mode}': (f'{LEAKS}/{name}.py', [mode], {}) for name in LEAKING for mode in ('leak', 'repaired')},
     **{f'quiet_{name}': (f'{LEAKS}/quiet_{name}.py', [], {}) for name in QUIET},
@@ -44,7 +44,7 @@ def leak(name, shown=FINDINGS):
     return [(f'leaks {name}.leak.gmt.gz', [shown]), (f'leaks {name}.repaired.gmt.gz', [VERDICT])]
 
 
-# Name of the block: commands, each with the lines that are kept of it.
+# Maps the name of a block to commands, each with the lines to keep.
 BLOCKS = {
     'loss-list': [('leaks loss_list.leak.gmt.gz', [('Leaks:', '  The stacks of frees')]),
                   ('leaks loss_list.repaired.gmt.gz', [('Leaks:', '')])],

@@ -25,7 +25,7 @@ BLOCK = re.compile(r'<!-- block: (?P<name>[a-z-]+) -->\n```\n(?P<text>.*?)^```\n
 
 
 def run_recorded(command, file, **how):
-    """Runs what records to `file`; again, a few times, where PyTorch aborts at its own end (docs/internals/testing.md)."""
+    """Runs a command that records to `file`. Repeats it a few times if PyTorch aborts at its end (docs/internals/testing.md)."""
     for _ in range(4):
         file.unlink(missing_ok=True)
         done = subprocess.run(command, capture_output=True, text=True, check=False, **how)
@@ -35,12 +35,12 @@ def run_recorded(command, file, **how):
 
 
 class Studio:
-    """A folder with recordings, made as they are asked for."""
+    """A folder with recordings. It makes a recording at its first use."""
 
     def __init__(self, build, folder):
         self.cli = pathlib.Path(build).resolve() / 'tools' / 'gpumemtrace'
         self.folder = pathlib.Path(folder)
-        # The shell that finds Python is not what is recorded.
+        # Finds Python first, so that the recording does not contain the shell.
         find = [ROOT / 'scripts' / 'sim-python', pathlib.Path(build).resolve(), '-c',
                 'import os, sys; print(sys.executable, os.environ["LD_LIBRARY_PATH"], sep="\\n")']
         self.python, self.libraries = subprocess.run(
@@ -79,7 +79,7 @@ class Studio:
 
 
 def shorten(lines, kept, command):
-    """The lines that are kept, with […] where some between them are not."""
+    """Returns the lines to keep, with […] in place of omitted lines between them."""
     shown, at = [], 0
     for begin, end in kept:
         first = next((i for i in range(at, len(lines)) if lines[i].startswith(begin)), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Each memory resource of cuda.core once; what is left when it ends."""
+"""Uses each memory resource of cuda.core once, and leaves memory at its end."""
 
 import json
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keeps 1 MiB of each of 40 steps, by an allocator of the argument's; without a leak with a second argument."""
+"""Keeps 1 MiB of each of 40 steps, with the allocator that the first argument names. A second argument avoids the leak."""
 
 import json
 import sys

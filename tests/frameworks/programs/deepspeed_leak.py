@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Trains with the stage of DeepSpeed's ZeRO that the first argument names, as one rank. With "leak", keeps 1 MiB of each step."""
+"""Trains as one rank. The first argument names the stage of DeepSpeed's ZeRO. With "leak", keeps 1 MiB of each step."""
 
 import json
 import os

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Searches an index of FAISS, 40 steps, and makes another one in each. With "leak", keeps it: 1 MiB and the rows' norms."""
+"""Searches a FAISS index in 40 steps and makes another index in each. With "leak", keeps it: 1 MiB and the norms of its rows."""
 
 import json
 import os
 import sys
 
-os.environ["_FAISS_WHEEL_DISABLE_CUDA_PRELOAD"] = "1"  # else the wheel asks for NVIDIA's packages
+os.environ["_FAISS_WHEEL_DISABLE_CUDA_PRELOAD"] = "1"  # otherwise the wheel requires NVIDIA's packages
 import faiss
 import numpy as np
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Trains by Lightning: "automatic" optimization, the same with the gradients of two batches "accumulated", or by "manual" steps.
+"""Trains with Lightning: "automatic" optimization, "accumulated" gradients of two batches, or "manual" steps.
 With "leak", keeps 1 MiB of each step."""
 
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keeps 1 MiB of each of 40 steps, and views of arrays that are gone otherwise."""
+"""Keeps 1 MiB of each of 40 steps, and views of arrays that have no other reference."""
 
 import json
 

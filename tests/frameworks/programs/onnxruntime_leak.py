@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Runs a model on ONNX Runtime's CUDA provider, 40 steps. With "leak", keeps the output of each step, 1 MiB. With "direct", ONNX
-Runtime gets each block from cudaMalloc, by callbacks of this program."""
+"""Runs a model for 40 steps on ONNX Runtime's CUDA provider. With "leak", keeps the output of each step, 1 MiB. With "direct",
+callbacks of this program allocate each block of ONNX Runtime with cudaMalloc."""
 
 import ctypes
 import json
@@ -77,5 +77,5 @@ print(
     flush=True,
 )
 kept.clear()
-# The callbacks must outlive them.
+# The callbacks must outlive the session and the weights.
 session = weights = None

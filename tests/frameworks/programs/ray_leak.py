@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Trains with PyTorch in an actor of Ray, which is a process of its own. With "leak", the actor keeps 1 MiB of each step."""
+"""Trains with PyTorch in a Ray actor, which has its own process. With "leak", the actor keeps 1 MiB of each step."""
 
 import json
 import os
@@ -46,7 +46,7 @@ try:
     ray.get(trainer.end.remote())
 except ray.exceptions.RayActorError:
     pass
-# Ray kills what still runs when it shuts down.
+# Ray kills running actors when it shuts down.
 for attempt in range(6000):
     if not os.path.exists(f"/proc/{process}"):
         break

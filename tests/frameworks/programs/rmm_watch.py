@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""RMM's own resources in Python around a resource of this program's: RMM brings NVIDIA's runtime, which refuses the device."""
+"""Uses RMM's own Python resources around a resource of this program. RMM's own NVIDIA runtime refuses the simulated device."""
 
 import ctypes
 import json
@@ -15,7 +15,7 @@ assert (
     and not cuda.cuCtxSetCurrent(context)
 )
 assert not cuda.cuMemAlloc_v2(ctypes.byref(slab), ctypes.c_size_t(160 << 20))
-rmm.mr.set_current_device_resource = lambda resource: None  # asks the runtime which device that is
+rmm.mr.set_current_device_resource = lambda resource: None  # the original asks the runtime for the device
 next_address = slab.value
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Computes distances with a broadcast, whose intermediate result dwarfs what goes in and comes out."""
+"""Computes distances with a broadcast, whose intermediate result is far larger than its input and output."""
 
 import torch
 

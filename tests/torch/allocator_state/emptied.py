@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Calls empty_cache() in each of its steps, so that the same memory is got from the driver again and again."""
+"""Calls empty_cache() in each step, so that PyTorch requests the same memory from the driver again in each step."""
 
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes blocks of many sizes and frees every second of them, so that what is free lies in pieces."""
+"""Makes blocks of many sizes and frees every second block, so that the free memory is fragmented."""
 
 import torch
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Leaves one small block in each of six segments, whose rest is free and cannot be given back."""
+"""Leaves one small block in each of six segments. PyTorch cannot release the free rest of the segments."""
 
 import torch
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs another script and has its report tell all of torch.cuda.memory_stats(): with_stats.py SCRIPT [ARGUMENT...]"""
+"""Runs another script and adds all of torch.cuda.memory_stats() to its report: with_stats.py SCRIPT [ARGUMENT...]"""
 
 import os
 import runpy

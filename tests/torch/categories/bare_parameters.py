@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Parameters that are tensors of no module, made by torch.randn."""
+"""Trains parameters that torch.randn makes, and that belong to no module."""
 
 import torch
 
@@ -17,5 +17,5 @@ for step in range(6):
     loss.backward()
     del hidden
     optimizer.step()
-truth.tell(**truth.of_optimizers(optimizer), inputs=[batch])
+truth.declare(**truth.of_optimizers(optimizer), inputs=[batch])
 del loss

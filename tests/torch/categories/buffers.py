@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Batch normalization's statistics, and a causal mask that a module registers."""
+"""Trains with statistics of batch normalization, and with a causal mask that a module registers."""
 
 import torch
 
@@ -26,4 +26,4 @@ for step in range(6):
     optimizer.zero_grad()
     model(batch).sum().backward()
     optimizer.step()
-truth.tell(**truth.of_optimizers(optimizer), buffers=list(model.buffers()), inputs=[batch])
+truth.declare(**truth.of_optimizers(optimizer), buffers=list(model.buffers()), inputs=[batch])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Layers that a checkpoint calls again in the backward pass: what they make there are activations."""
+"""Trains layers that a checkpoint calls again in the backward pass. Their results there are activations."""
 
 import sys
 
@@ -21,8 +21,8 @@ class Layer(torch.nn.Module):
         hidden = torch.tanh(self.wide(words))
         self.again += 1
         if step == 5 and self.again % 2 == 0 and self is layers[-1]:
-            # The second call, in the backward pass: what the layer made before is gone.
-            truth.tell(activations=[hidden, *kept[1:]])
+            # This is the second call, in the backward pass. The results of the first call are free.
+            truth.declare(activations=[hidden, *kept[1:]])
         return self.narrow(hidden)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""LBFGS asks for the loss again and again within its step, and keeps lists of directions."""
+"""Trains with LBFGS, which computes the loss several times in each step and keeps lists of directions."""
 
 import torch
 
@@ -19,4 +19,4 @@ def closure():
 
 for step in range(20):
     optimizer.step(closure)
-truth.tell(**truth.of_optimizers(optimizer), inputs=[batch, wanted])
+truth.declare(**truth.of_optimizers(optimizer), inputs=[batch, wanted])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""All gradients are views of one buffer, which is zeroed and never given back."""
+"""Trains with gradients that are views of one buffer. The buffer is zeroed and never freed."""
 
 import torch
 
@@ -18,4 +18,4 @@ for step in range(6):
     flat.zero_()
     model(batch).sum().backward()
     optimizer.step()
-truth.tell(**truth.of_optimizers(optimizer), inputs=[batch])
+truth.declare(**truth.of_optimizers(optimizer), inputs=[batch])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Batches are rows that an index takes from a table on the GPU; results are indexed too."""
+"""Trains on batches that an index selects from a table on the GPU. It indexes the results too."""
 
 import torch
 
@@ -18,4 +18,4 @@ for step in range(8):
     loss = torch.nn.functional.cross_entropy(results, wanted)
     loss.backward()
     optimizer.step()
-truth.tell(**truth.of_optimizers(optimizer), inputs=[table, labels, rows, batch, wanted])
+truth.declare(**truth.of_optimizers(optimizer), inputs=[table, labels, rows, batch, wanted])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A model in half precision, whose optimizer trains copies of its weights in single precision."""
+"""Trains a model in half precision. Its optimizer trains copies of the weights in single precision."""
 
 import torch
 
@@ -21,4 +21,4 @@ for step in range(6):
 held = truth.of_optimizers(optimizer)
 held['parameters'] += model.parameters()
 held['gradients'] += [parameter.grad for parameter in model.parameters()]
-truth.tell(**held)
+truth.declare(**held)

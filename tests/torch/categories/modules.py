@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tells what each module holds, by name: layers of one class that the same lines make, shared weights, two models."""
+"""Prints what each module holds, by name: layers of one class from the same lines, shared weights, two models."""
 
 import json
 import time
@@ -39,7 +39,7 @@ class Judge(torch.nn.Linear):
 
 
 def held_by(model, optimizer):
-    """Bytes by module and category, as PyTorch rounds them. What two modules share is the first one's."""
+    """Returns bytes by module and category, as PyTorch rounds them. Shared memory belongs to the first module."""
     held, counted = {}, set()
 
     def add(name, category, tensor):

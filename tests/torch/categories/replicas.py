@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Distributed data parallel: gradients are views of the buckets that ranks exchange."""
+"""Trains with distributed data parallel. Gradients are views of the buckets that ranks exchange."""
 
 import tempfile
 
@@ -18,5 +18,5 @@ with tempfile.TemporaryDirectory() as folder:
         optimizer.zero_grad(set_to_none=False)
         model(batch).sum().backward()
         optimizer.step()
-    truth.tell(**truth.of_optimizers(optimizer), inputs=[batch])
+    truth.declare(**truth.of_optimizers(optimizer), inputs=[batch])
     torch.distributed.destroy_process_group()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fully sharded data parallel: parameters, gradients and state are parts of tensors that are whole only while a layer works."""
+"""Trains with fully sharded data parallel. Parameters, gradients and state are shards; tensors are whole only while a layer runs."""
 
 import tempfile
 
@@ -25,5 +25,5 @@ with tempfile.TemporaryDirectory() as folder:
         category: [tensor.to_local() if hasattr(tensor, 'to_local') else tensor for tensor in tensors]
         for category, tensors in truth.of_optimizers(optimizer).items()
     }
-    truth.tell(**parts, inputs=[batch])
+    truth.declare(**parts, inputs=[batch])
     torch.distributed.destroy_process_group()

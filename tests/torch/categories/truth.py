@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a program holds on the GPU, summed over its Python objects, as one line of JSON; and the moment at which it is true."""
+"""Prints as one line of JSON how many bytes a program's Python objects hold on the GPU, and when."""
 
 import json
 import time
@@ -8,7 +8,7 @@ import torch
 
 
 def storages(tensors):
-    """The memory of tensors, each once: its address and size, as PyTorch rounds it."""
+    """Returns address and size of each distinct storage of the tensors. Sizes are rounded up as PyTorch rounds them."""
     return {
         tensor.untyped_storage().data_ptr(): (tensor.untyped_storage().nbytes() + 511) // 512 * 512
         for tensor in tensors
@@ -37,8 +37,8 @@ def of_optimizers(*optimizers):
     }
 
 
-def tell(**held):
-    """Keywords are categories ('_' for ' '), values lists of tensors; a tensor counts in the first that has it."""
+def declare(**held):
+    """Prints the bytes of each category. Keywords name categories ('_' for ' '). A tensor counts in the first only."""
     counted, told = set(), {}
     for category, tensors in held.items():
         memory = {address: size for address, size in storages(tensors).items() if address not in counted}

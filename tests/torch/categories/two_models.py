@@ -27,4 +27,4 @@ for step in range(8):
             mean.lerp_(parameter, 0.1)
 held = truth.of_optimizers(makes, judges)
 held['parameters'] += average.parameters()
-truth.tell(**held, inputs=[real])
+truth.declare(**held, inputs=[real])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Says which of its code ran in and behind an optimizer's steps: tensors, modules and optimizers that look at who asks them."""
+"""Prints which of its code ran during and after an optimizer's steps. Its tensors, modules and optimizers detect who queries them."""
 
 import gc
 import sys

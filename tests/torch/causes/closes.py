@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Hands a closure to an optimizer: closes.py lbfgs|adam|lambda|own_optimizer|lookahead|healthy"""
+"""Passes a closure to an optimizer: closes.py lbfgs|adam|lambda|own_optimizer|lookahead|healthy"""
 
 import sys
 
@@ -11,7 +11,7 @@ KIND = sys.argv[1]
 
 
 class Own(torch.optim.Optimizer):
-    """Keeps a buffer for each parameter, by a function of its own."""
+    """An optimizer that keeps a buffer for each parameter, which its own function allocates."""
 
     def __init__(self, parameters):
         super().__init__(parameters, {'lr': 1e-3})

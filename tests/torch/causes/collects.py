@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Drops results late: collects.py lists|cycles|collected
 
-`lists` keeps the results of eight steps in a list and empties it; one of each list stays. `cycles` makes reference cycles,
-which Python's collector finds now and then; one in eight results stays as well. `collected` is `cycles` with a call of
-gc.collect() every eighth step.
+`lists` collects the results of eight steps in a list and empties the list. One result of each list stays. `cycles` makes
+reference cycles, which Python's collector frees sometimes. One of eight results stays here too. `collected` is `cycles`
+with a call of gc.collect() every eighth step.
 """
 
 import gc

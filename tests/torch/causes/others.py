@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keeps other things: others.py pinned|parameters|gradients|hidden|hidden_detached|checkpoint|norms|cat|products"""
+"""Keeps other kinds of memory: others.py pinned|parameters|gradients|hidden|hidden_detached|checkpoint|norms|cat|products"""
 
 import sys
 
@@ -14,7 +14,7 @@ KIND = sys.argv[1]
 def main():
     model = nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 64)).cuda()
     recurrent = nn.LSTM(64, 64).cuda()
-    # What a graph is kept of must not change.
+    # The optimizer must not change weights that a kept graph needs.
     trained = [nn.Parameter(torch.zeros(4, device='cuda'))] if KIND == 'hidden' else model.parameters()
     optimizer = torch.optim.SGD(trained, lr=1e-3)
     kept, state, joined = [], None, torch.zeros(0, 64, device='cuda')

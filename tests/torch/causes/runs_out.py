@@ -23,7 +23,7 @@ def step(model, optimizer):
 
 
 def capture(keeps):
-    """Leaves 400 MiB, free again, in the private pool of a graph."""
+    """Leaves 400 MiB of free memory in the private pool of a graph."""
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         blocks = [make(100) for _ in range(4)]
@@ -46,7 +46,7 @@ def main():
         kept.append(capture(KIND == 'partly_pool'))
         kept.append(make(800))
     elif KIND == 'cached':
-        # Each second one goes: 400 MiB are free, in pieces of 10, in segments that are in use.
+        # Freeing every second block leaves 400 MiB free, in pieces of 10 MiB, in segments that are still in use.
         blocks = [[make(10), make(10)] for _ in range(45)]
         kept.append([block[0] for block in blocks])
         del blocks

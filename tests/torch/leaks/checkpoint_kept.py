@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Keeps what a checkpointed function computes, to look at it: checkpoint_kept.py [leak|repaired] [STEPS]
+"""Keeps the results of a checkpointed function, to look at them: checkpoint_kept.py [leak|repaired] [STEPS]
 
-The function runs twice, the second time within the backward pass and on its thread; both times it appends.
+The function runs twice and appends both times. The second run is in the backward pass, on its thread.
 """
 
 import torch

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Makes reference cycles with the garbage collector off: cycles.py [leak|repaired] [STEPS]
 
-The collector is switched off for even step times; a result that holds a closure over itself then stays.
+The script turns the collector off, for even step times. A result that holds a closure over itself then stays.
 """
 
 import gc

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What extension.py loads: a native extension that takes its scratch memory from CUDA itself, past
- * PyTorch's allocator. It links to nothing: the runtime is the one that PyTorch has brought into
- * the process.
+ * A native extension for extension.py. It allocates its scratch memory directly from CUDA, without
+ * PyTorch's allocator. It does not link to the CUDA runtime: it uses the runtime that PyTorch has
+ * loaded.
  */
 extern int cudaMalloc(void **address, unsigned long size_bytes);
 extern int cudaFree(void *address);
 
 static unsigned long total_bytes;
 
-/* The memory, or NULL. */
+/* Returns the memory, or NULL. */
 __attribute__((noinline)) void *scratch_new(unsigned long size_bytes)
 {
 	void *address = 0;
@@ -26,8 +26,8 @@ int scratch_free(void *address)
 }
 
 /*
- * As if it were a fused operator: needs scratch memory, and hands it out for the caller's next
- * call.
+ * Imitates a fused operator: allocates scratch memory and returns it for the next call of the
+ * caller.
  */
 void *fused_scale(const void *input, unsigned long size_bytes)
 {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Calls a native extension that never frees: extension.py [leak|repaired] [STEPS]
 
-Compiles extension.c into the folder TORCH_EXTENSIONS_DIR, or else into one that goes at the end. PyTorch
-knows nothing of its memory: what it has allocated does not change.
+Compiles extension.c into the folder TORCH_EXTENSIONS_DIR, or else into a temporary folder. PyTorch does
+not know this memory: its count of allocated bytes does not change.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ BATCH, WIDTH = 256, 1024
 def load(folder):
     library = pathlib.Path(folder) / f'extension-{os.getpid()}.so'
     subprocess.run(['cc', '-g', '-O1', '-fPIC', '-shared', '-o', library, SOURCE], check=True)
-    # Whose dependencies are all of CUDA's libraries that PyTorch uses.
+    # This library depends on all CUDA libraries that PyTorch uses.
     ctypes.CDLL(pathlib.Path(torch.__file__).parent / 'lib' / 'libtorch_global_deps.so', mode=ctypes.RTLD_GLOBAL)
     extension = ctypes.CDLL(library)
     extension.fused_scale.argtypes = [ctypes.c_void_p, ctypes.c_ulong]

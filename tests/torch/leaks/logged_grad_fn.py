@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Sums a metric up as a tensor with its graph: logged_grad_fn.py [leak|repaired] [STEPS]
 
-The loss that is trained on is smoothed; the plain one is only logged. No backward pass ever frees the
-plain one's graph, and the running total refers to those of all steps.
+The training uses the smoothed loss, and only logs the plain loss. No backward pass frees the graph of
+the plain loss, and the running total refers to the graphs of all steps.
 """
 
 import torch

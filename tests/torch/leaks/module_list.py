@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Trains a new member of an ensemble each step and keeps them all: module_list.py [leak|repaired] [STEPS]
 
-What stays is a member's parameters, made where it is moved to the device, and the gradients of its
-trained half, made by the backward pass: two thirds and one third of the growth.
+Each member leaves its parameters, allocated when it moves to the device, and the gradients of its trained
+half, allocated by the backward pass: two thirds and one third of the growth.
 """
 
 import torch
@@ -14,7 +14,7 @@ WIDTH, CLASSES, BATCH = 256, 256, 32
 
 
 def make_member():
-    """Random features that stay as they are, and a head of the same size to train."""
+    """Fixed random features, and a head of the same size, which is trained."""
     features = nn.Linear(WIDTH, WIDTH, bias=False).requires_grad_(False)
     return nn.Sequential(features, nn.ReLU(), nn.Linear(WIDTH, CLASSES, bias=False))
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Keeps the pinned buffers that batches are staged in: pinned.py [leak|repaired] [STEPS]
 
-What PyTorch has allocated on the device does not change. The size is a power of two, which is what PyTorch
-rounds pinned memory up to.
+PyTorch's allocated bytes on the device do not change. The size is a power of two, because PyTorch rounds
+pinned memory up to powers of two.
 """
 
 import torch

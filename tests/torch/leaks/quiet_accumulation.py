@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Accumulates gradients over several steps: quiet_accumulation.py [STEPS]
 
-Gradients and the embeddings of a window's steps stay until the window ends: a saw's teeth.
+Gradients and embeddings of a window's steps stay until the window ends, so memory rises and falls like a saw.
 """
 
 import torch

@@ -22,7 +22,7 @@ class Numbers(data.Dataset):
 
 
 def prefetched(loader):
-    """The loader's batches on the device, each sent on its way while the one before is used."""
+    """Yields the loader's batches on the device. Copies each batch while the previous batch is in use."""
     ahead = None
     for inputs, labels in loader:
         upcoming = inputs.to('cuda', non_blocking=True), labels.to('cuda', non_blocking=True)

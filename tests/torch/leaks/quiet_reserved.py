@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Needs a bigger block each step and frees it: quiet_reserved.py [STEPS]
 
-No cached block is big enough for the next one, so that PyTorch reserves more and more, and has no more allocated.
+No cached block is big enough for the next one. PyTorch reserves more and more, but allocates no more.
 """
 
 import torch

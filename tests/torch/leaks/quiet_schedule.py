@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Trains with a schedule, and the lower half only from a later step on: quiet_schedule.py [STEPS]
 
-Gradients and Adam's state come to be when a parameter is first trained: the head's in the first step, the
-body's at step 6, those of the second head, which only every tenth step uses, at step 9.
+Gradients and Adam's state exist from a parameter's first training on: for the head from the first step,
+for the body from step 6, for the second head, which only every tenth step uses, from step 9.
 """
 
 import torch

@@ -10,7 +10,7 @@ BATCH, WIDTH, LENGTHS = 8, 64, (64, 128, 192, 256, 320, 384, 448, 512)
 
 
 class Attention(nn.Module):
-    """One head, with a mask for each length that has been seen."""
+    """One attention head, with a cached mask for each sequence length so far."""
 
     def __init__(self):
         super().__init__()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Multiplies matrices on one more stream in each of its first steps: quiet_workspaces.py [STEPS]
 
-Each stream has a scratch buffer of its own, made when it is first used, for good. So has cuBLAS: PyTorch 2.6
-keeps that workspace too; PyTorch 2.15 allocates it for each call, and so only reserves memory for each stream.
+Each stream allocates its own scratch buffer at its first use and keeps it. cuBLAS has a workspace for each stream:
+PyTorch 2.6 keeps it too. PyTorch 2.15 allocates it for each call, and so only reserves memory for each stream.
 """
 
 import torch

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Carries a hidden state on with its whole history: rnn_hidden.py [leak|repaired] [STEPS]
 
-The recurrent part is taken over as it is and frozen, so that the optimizer changes no weight that the
-history needs: what is trained is the embedding before it and the head behind it. Then `retain_graph`
-silences the one error that would have told.
+The recurrent part is pretrained and frozen, so the optimizer changes no weight that the history needs.
+The script trains the embedding before it and the head behind it. `retain_graph` then hides the only error
+that would have revealed the leak.
 """
 
 import torch

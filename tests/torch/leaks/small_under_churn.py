@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Keeps one number a step among big activations: small_under_churn.py [leak|repaired] [STEPS]
 
-The norm of the gradients is a tensor of one number: 512 bytes a step, the least that PyTorch allocates,
-where every step allocates and frees more than 100 MiB.
+The norm of the gradients is a tensor with one number. It takes 512 bytes, the smallest block of PyTorch,
+in each step. Every step also allocates and frees more than 100 MiB.
 """
 
 import torch

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""One of two ranks, of which the last one logs, and leaks: two_ranks.py [leak|repaired] [STEPS]
+"""Trains as one of two ranks. The last rank logs, and leaks: two_ranks.py [leak|repaired] [STEPS]
 
-Takes RANK and WORLD_SIZE from the environment, as torchrun sets them; the ranks do not talk to each other.
+Takes RANK and WORLD_SIZE from the environment, as torchrun sets them. The ranks do not communicate.
 """
 
 import os

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gets memory for others: an allocator for torch.cuda.memory.CUDAPluggableAllocator, and for
+ * An allocator for torch.cuda.memory.CUDAPluggableAllocator. It also allocates memory for
  * itself.
  */
 #include <dlfcn.h>
@@ -36,8 +36,8 @@ EXPORT void own_free(void *block, ssize_t size, int device, void *stream)
 }
 
 /*
- * An allocator whose memory can be taken away and brought back under the same addresses, as
- * programs do that lend the device to others for a while.
+ * An allocator that can release its memory and map it again at the same addresses, like
+ * programs that lend the device to others for a while.
  */
 enum { MAPPINGS = 16, PINNED = 1, ON_DEVICE = 1 };
 
@@ -83,7 +83,7 @@ static int doze(int i)
 	return unmap(mappings[i].address, mappings[i].size) || release(mappings[i].handle);
 }
 
-/* Of all that is allocated: 0 when it worked. */
+/* Releases the memory of all blocks. Returns 0 on success. */
 EXPORT int sleep_all(void)
 {
 	int failed = 0;
@@ -138,7 +138,7 @@ EXPORT void mapped_free(void *block, ssize_t size, int device, void *stream)
 	}
 }
 
-/* By the runtime that is in this file. */
+/* Allocates with the runtime in the file `runtime`. */
 EXPORT int get_memory(const char *runtime, size_t size)
 {
 	int (*get)(void **, size_t) =

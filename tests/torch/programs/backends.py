@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Uses PyTorch's allocators in one of several ways: backends.py WAY [LIBRARY]
 
-Which allocator it is, PYTORCH_CUDA_ALLOC_CONF says, or a library for torch.cuda.memory.CUDAPluggableAllocator.
-The last line is a list of quiet moments, with what PyTorch and the driver said of each.
+PYTORCH_CUDA_ALLOC_CONF selects the allocator, or a library for torch.cuda.memory.CUDAPluggableAllocator.
+The last line is a list of quiet moments, with the counts of PyTorch and the driver at each moment.
 """
 import ctypes
 import json
@@ -21,7 +21,7 @@ moments = []
 
 
 def told_by(function, *arguments):
-    """What PyTorch answers, or nothing: not every allocator has an answer to every question."""
+    """Returns the answer of PyTorch, or None: some allocators do not support some queries."""
     try:
         return function(*arguments)
     except (RuntimeError, AttributeError):
@@ -29,7 +29,7 @@ def told_by(function, *arguments):
 
 
 def segments_of(device):
-    """Of each: its size, what of it is allocated, and whether it is of a pool of its own."""
+    """Returns for each segment its size, its allocated bytes, and whether it belongs to a private pool."""
     snapshot = told_by(torch.cuda.memory_snapshot)
     return snapshot and [(segment['total_size'], segment['allocated_size'], any(segment['segment_pool_id']))
                          for segment in snapshot if segment['device'] == device]
@@ -51,9 +51,9 @@ def told_of_devices():
 
 
 def moment(name, **more):
-    """Notes a moment: nothing happens for a while before and after it."""
+    """Stores a moment and its counts. Nothing happens for a while before and after it."""
     before, devices = None, told_of_devices()
-    while devices != before:  # threads of PyTorch's own may still have something to give back
+    while devices != before:  # PyTorch's own threads may still release memory
         common.wait_for_sample()
         before = told_of_devices()
         time.sleep(common.QUIET_SECONDS)
@@ -66,7 +66,7 @@ def moment(name, **more):
 
 
 def runtime():
-    """The file of the runtime that PyTorch itself has loaded."""
+    """Returns the file of the CUDA runtime that PyTorch has loaded."""
     with open('/proc/self/maps', encoding='utf-8') as maps:
         (path,) = {line.split()[-1] for line in maps if 'libcudart.so' in line}
     return path.encode()
@@ -77,7 +77,7 @@ def block(mib, device='cuda'):
 
 
 def train():
-    """A few steps, and blocks of many sizes of which every second one is freed."""
+    """Trains for a few steps, allocates blocks of many sizes, and frees every second block."""
     convnet.train(steps=3)
     moment('trained')
     kept = [torch.empty(size, dtype=torch.uint8, device='cuda') for size in range(1000, 30_000_000, 700_000)]
@@ -93,7 +93,7 @@ def train():
 
 
 def capture(pool=None):
-    """A graph of a training step, and what it computes."""
+    """Returns a graph of a training step, and its results."""
     model = nn.Linear(512, 512).to('cuda')
     batch = torch.zeros(64, 512, device='cuda')
     stream = torch.cuda.Stream()
@@ -170,7 +170,7 @@ def two_devices():
 
 
 def pluggable(library):
-    """PyTorch's own cache is not in use: each tensor is one call of the library."""
+    """Trains without PyTorch's own cache: each tensor is one call of the library."""
     allocator = torch.cuda.memory.CUDAPluggableAllocator(library, 'own_malloc', 'own_free')
     torch.cuda.memory.change_current_allocator(allocator)
     kept = [block(3), torch.ones(1000, 1000, device='cuda')]
@@ -181,7 +181,7 @@ def pluggable(library):
 
 
 def pool_of_pluggable(library):
-    """PyTorch's cache gets its segments from the library."""
+    """Allocates from a pool whose segments come from the library."""
     allocator = torch.cuda.memory.CUDAPluggableAllocator(library, 'own_malloc', 'own_free')
     pool = torch.cuda.MemPool(allocator.allocator())
     with torch.cuda.use_mem_pool(pool):
@@ -196,7 +196,7 @@ def pool_of_pluggable(library):
 
 
 def sleeping(library):
-    """The memory of a pool is taken away, with blocks in it, and comes back under the same addresses."""
+    """Releases the memory of a pool that still has blocks, and maps it again at the same addresses."""
     allocator = torch.cuda.memory.CUDAPluggableAllocator(library, 'mapped_malloc', 'mapped_free')
     own = ctypes.CDLL(library)
     pool = torch.cuda.MemPool(allocator.allocator())
@@ -215,7 +215,7 @@ def sleeping(library):
 
 
 def beside(*libraries):
-    """Others allocate beside PyTorch."""
+    """Lets other libraries allocate next to PyTorch."""
     convnet.train(steps=2)
     kept = block(40)
     for library in libraries:
@@ -227,7 +227,7 @@ def beside(*libraries):
 
 
 def refused():
-    """A device full of small blocks, of which every second one is freed: there is no room for a large one."""
+    """Fills the device with small blocks and frees every second block. No large block fits then."""
     kept = []
     try:
         while True:

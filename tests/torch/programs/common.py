@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What the training scripts share: settings for the simulated device, and the counts at the end.
+"""The training scripts share this module: settings for the simulated device, and the counts at the end.
 
-Each script ends with report(), whose JSON object is what a profiler's account of the run is compared
-with. The scripts themselves know nothing of any profiler.
+Each script ends with report(). Tests compare its JSON object with the recording of the run.
+The scripts themselves do not use any profiler.
 """
 
 import json
@@ -18,7 +18,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '
 
 import tasks
 
-# The simulated device has no answers of cuDNN's; and cublasLt's "not supported" is worth no warning.
+# The simulated device does not implement cuDNN. Its cublasLt answers "not supported", so PyTorch would warn.
 torch.backends.cudnn.enabled = False
 warnings.filterwarnings('ignore', message='.*cublasLt.*')
 
@@ -42,8 +42,8 @@ def device_counts(device):
 
 def wait_for_sample():
     """
-    Where this is recorded: until the recorder has asked the device once more, from beginning to end. It does so a few times
-    a second, on a busy machine more seldom, and while calls are made.
+    Waits until the recorder has taken one whole new sample of the device, if this process is recorded. The recorder takes a
+    few samples a second while the program makes calls, and fewer on a busy machine.
     """
     if 'gpumemtrace' not in os.environ.get('LD_PRELOAD', '') or \
             re.search("samples='?off", os.environ.get('GPUMEMTRACE_OPTIONS', '')):
@@ -52,7 +52,7 @@ def wait_for_sample():
 
 
 def quiet_moment():
-    """A time, and the counts of then: nothing happened for a while before and after it, on threads of PyTorch's own either."""
+    """Returns a time and PyTorch's counts at it. Nothing happens for a while around it, also in PyTorch's own threads."""
     before = time_ns = None
     while True:
         torch.cuda.synchronize()
@@ -68,8 +68,8 @@ def quiet_moment():
 def report(path=None, **more):
     """Writes PyTorch's own counts as JSON: to `path`, or as the last line of stdout.
 
-    The time in it lies in the middle of a quiet stretch: whatever happened before it belongs to the
-    counts, and whatever comes after it does not.
+    The time in the object lies in the middle of a quiet period. The counts include everything that
+    happened before this time, and nothing that happened after it.
     """
     time_ns, devices = quiet_moment()
     counts = {
@@ -87,8 +87,8 @@ def report(path=None, **more):
 
 def goes_on(done, rounds):
     """
-    Whether a script that has done so many rounds does another one: `rounds` in all. COMMON_ROUNDS asks for another number, and
-    COMMON_ASKS=1 for as many as the test says: behind these rounds the script asks the test before each further one.
+    Returns whether the script does another round after `done` rounds: it does `rounds`, or as many as COMMON_ROUNDS says.
+    With COMMON_ASKS=1, it then asks the test before each further round.
     """
     if done < int(os.environ.get('COMMON_ROUNDS', rounds)):
         return True
@@ -99,5 +99,5 @@ def goes_on(done, rounds):
 
 
 def report_path(index=1):
-    """The script's argument that names the report's file, or None."""
+    """Returns the script's argument that names the report's file, or None."""
     return sys.argv[index] if len(sys.argv) > index else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Some steps of training, in the ways whose memory people compare: diff_training.py BATCH [checkpoint|half]"""
+"""Trains for some steps in one of the ways whose memory users compare: diff_training.py BATCH [checkpoint|half]"""
 
 import sys
 

@@ -3,7 +3,7 @@
 
 import os
 
-# PyTorch reads it when its allocator starts, so it must be set before the first allocation.
+# PyTorch reads the variable when its allocator starts, so the script sets it before the first allocation.
 os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'backend:cudaMallocAsync'
 
 import torch

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Fills the device until it is out of memory, then goes on: oom.py [REPORT]
 
-On the simulated device, SIMCUDA_MEMORY says where that is.
+SIMCUDA_MEMORY sets the size of the simulated device.
 """
 
 import torch
@@ -22,7 +22,7 @@ def main():
             failures += 1
             message = str(error)
     held = len(blocks)
-    # What was freed can be had again, in other sizes, once the cache has given it back.
+    # Freed memory is available again in other sizes after the cache has returned it.
     del blocks[held // 2:]
     torch.cuda.empty_cache()
     blocks.append(torch.empty(BLOCK_BYTES + (1 << 20), dtype=torch.uint8, device='cuda'))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs out of memory in one of several ways: ooms.py HOW
 
-SIMCUDA_MEMORY says how much there is. What PyTorch and the runtime say of it goes to stdout, as JSON.
+SIMCUDA_MEMORY sets the size of the device. Prints the answers of PyTorch and the runtime as JSON.
 """
 
 import ctypes
@@ -21,7 +21,7 @@ def make(mib):
 
 
 def fill(mib):
-    """Until there is no more: the caller's blocks are what holds it."""
+    """Allocates until the memory is exhausted. Only these blocks hold it."""
     blocks = []
     while True:
         blocks.append(make(mib))
@@ -37,7 +37,7 @@ def caught():
 
 
 def retry():
-    """The cache is full of blocks of another size: the driver refuses until they are given up."""
+    """Fills the cache with blocks of another size. The driver refuses until PyTorch releases them."""
     blocks = [make(100) for _ in range(8)]
     del blocks
     kept = make(500)
@@ -46,14 +46,14 @@ def retry():
 
 
 def runtime():
-    """The runtime that PyTorch itself has loaded."""
+    """Returns the CUDA runtime that PyTorch has loaded."""
     with open('/proc/self/maps', encoding='utf-8') as maps:
         (path,) = {line.split()[-1] for line in maps if 'libcudart.so' in line}
     return ctypes.CDLL(path)
 
 
 def extension():
-    """Memory behind PyTorch's back; and then PyTorch goes on, with a block from its cache."""
+    """Requests memory directly from CUDA, which refuses. PyTorch then takes a block from its cache."""
     kept = make(600)
     spare = make(20)
     del spare
@@ -66,7 +66,7 @@ def extension():
 
 
 def fragmented():
-    """A quarter of each segment is in use: as much is cached as is asked for, and nowhere in one piece."""
+    """Leaves as many cached bytes as the last request needs, but in pieces within segments in use."""
     kept = []
     for _ in range(4):
         segment = make(200)
@@ -82,7 +82,7 @@ def limited():
 
 
 def captured():
-    """A graph is captured while a request fails, and is good for use afterwards."""
+    """Captures a graph while a request fails. The graph stays usable."""
     static = torch.zeros(MIB, device='cuda')
     stream = torch.cuda.Stream()
     graph = torch.cuda.CUDAGraph()

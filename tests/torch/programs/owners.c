@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An extension that gets memory in two ways: from the runtime, and from PyTorch, by its interface
- * for C.
+ * An extension that allocates memory in two ways: from the runtime, and from PyTorch through its
+ * C interface.
  */
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A few steps of training, and an extension that allocates beside them: owners.py EXTENSION"""
+"""Trains for a few steps, while an extension also allocates memory: owners.py EXTENSION"""
 import ctypes
 import os
 import sys

@@ -22,7 +22,7 @@ def main():
     total = 0
     for batch in loader:
         assert batch.is_pinned()
-        # The copies are real, also there and back; only kernels do nothing.
+        # Copies work in both directions on the simulated device. Only kernels do nothing.
         total += float(batch.to('cuda', non_blocking=True).cpu()[:, 0].sum())
     assert total == sum(range(BATCHES * BATCH)), total
     common.report(common.report_path())

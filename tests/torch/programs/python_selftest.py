@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A PyTorch program in which all happens that changes a Python stack: python_selftest.py ROUNDS
+"""Runs PyTorch together with everything that changes a Python stack: python_selftest.py ROUNDS
 
-Generators, coroutines, exceptions, recursion, callbacks of C, threads, and code that is made, run and freed, so that other
-code comes to its address: also of the same names, at other lines.
+It has generators, coroutines, exceptions, recursion, callbacks from C and threads. It also makes, runs and frees code, so
+that new code gets the old address, also with the same names but other lines.
 """
 import asyncio
 import functools
@@ -95,7 +95,7 @@ def callbacks():
 
 
 def made_code():
-    """Again and again at the same addresses, of the same name, at other lines."""
+    """Makes code repeatedly at the same addresses, with the same name but other lines."""
     for _ in range(10):
         space = {"allocate": allocate}
         name = random.choice(["made", "other"])

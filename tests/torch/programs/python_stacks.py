@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Allocates under many shapes of Python stack and tells each: python_stacks.py [REPORT]
+"""Allocates under many shapes of Python stack and prints each stack: python_stacks.py [REPORT]
 
-Each block has a size of its own, so that a recording can be asked for its stack; what the stack must be
-is taken from traceback at the same moment.
+Each block has a unique size, by which a test finds its stack in the recording. The expected stack comes
+from traceback at the same moment.
 """
 
 import functools
@@ -20,12 +20,12 @@ lock = threading.Lock()
 
 
 def allocate():
-    """A block of a size that nothing else has, and the stack that asked for it, leaf first."""
+    """Allocates a block of a unique size, and stores the stack that requested it, leaf first."""
     with lock:
         size_bytes = (1 << 22) + 512 * (len(told) + 1)
         told.append(None)
         place = len(told) - 1
-    # One line allocates and tells: the line number of this frame is the same for both.
+    # One line allocates and stores the stack, so that both have the same line number in this frame.
     block, stack = torch.empty(size_bytes, dtype=torch.uint8, device='cuda'), traceback.extract_stack()
     told[place] = {
         'size_bytes': size_bytes,
@@ -58,7 +58,7 @@ class Keeper:
 
 
 class Doubled(torch.autograd.Function):
-    """Its backward runs in autograd's own thread."""
+    """The backward pass of this function runs in autograd's own thread."""
 
     @staticmethod
     def forward(ctx, x):

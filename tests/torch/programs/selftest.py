@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A PyTorch program in which all happens that changes a stack: selftest.py LIBRARY [ARGUMENT...]
+"""Runs PyTorch together with everything that changes a native stack: selftest.py LIBRARY [ARGUMENT...]
 
 Between the steps of a training it throws exceptions, switches greenlets and calls `selftest` of LIBRARY (tests/shim/stacks/programs/selftest.cc)
-with the arguments, which adds signals, routines, jumps, and libraries that take each other's place.
+with the arguments, which adds signals, routines, jumps, and libraries that replace each other.
 """
 import ctypes
 import sys

@@ -26,7 +26,7 @@ import tasks  # found by common
 WIDTH = 16
 told = {}
 steps = {}
-kept = []  # optimizers live on: an address means one
+kept = []  # keeps optimizers alive, so that an address identifies one optimizer
 
 
 def count(optimizer):
@@ -88,7 +88,7 @@ def two_optimizers():
 
 
 def late():
-    """Steps on the CPU first: PyTorch's CUDA allocator has given nothing yet."""
+    """Trains on the CPU first, before PyTorch's CUDA allocator has allocated anything."""
     model = make_model('cpu')
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(20):
@@ -120,7 +120,7 @@ def raising():
 
 
 def subclass():
-    """Steps within steps: PyTorch wraps both classes' step."""
+    """Runs steps within steps. PyTorch wraps the step of both classes."""
 
     class Own(torch.optim.SGD):
         @torch.no_grad()
@@ -128,7 +128,7 @@ def subclass():
             return super().step(closure)
 
     class Both(Own):
-        """Its step makes steps of another optimizer, which count by themselves."""
+        """An optimizer whose step calls the step of another optimizer. Both count separately."""
         def step(self, closure=None):
             self.inner.step()
             count(self.inner)
@@ -164,7 +164,7 @@ def kinds():
 
 
 def scaler():
-    """Which of its steps the scaler leaves out, PyTorch says itself."""
+    """Trains with a scaler. A hook of PyTorch counts the steps that the scaler does not skip."""
     scale = torch.amp.GradScaler('cuda')
     model = make_model()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -178,7 +178,7 @@ def scaler():
 
 
 def copies():
-    """Optimizers, their hooks and copies are what they are without a profiler."""
+    """Uses copies and hooks of optimizers, which must behave the same as without a profiler."""
     calls = []
     optimizer = train(2, torch.optim.Adam)
     optimizer.register_step_post_hook(lambda *_: calls.append('own'))
@@ -213,7 +213,7 @@ def child_of(method, target=train):
     child.start()
     child.join()
     if child.exitcode < 0:
-        os.kill(os.getpid(), -child.exitcode)  # ends as the child did: the test looks at how
+        os.kill(os.getpid(), -child.exitcode)  # ends like the child, because the test checks how
     assert child.exitcode == 0, child.exitcode
 
 
@@ -223,25 +223,25 @@ def spawned():
 
 
 def forked():
-    """Before CUDA is there; PyTorch allows no other."""
+    """Forks before it initializes CUDA. PyTorch does not allow a later fork."""
     child_of('fork')
     train(2)
 
 
 def cpu_steps():
     model = make_model('cpu')
-    model.weight.grad = torch.ones_like(model.weight)  # autograd does not work in such a child
+    model.weight.grad = torch.ones_like(model.weight)  # autograd does not work in a forked child
     torch.optim.SGD(model.parameters(), lr=0.1).step()
 
 
 def forked_later():
-    """The child inherits the hook, but no recording: it uses no CUDA."""
+    """Forks a child that does not use CUDA. It inherits the hook, but no recording."""
     train(2)
     child_of('fork', cpu_steps)
 
 
 def unseen():
-    """Nothing of a profiler shows in what Python tells of itself."""
+    """Prints threads, frames and tasks. They must not show any trace of a profiler."""
     train()
     thread = threading.Thread(target=train)
     thread.start()
@@ -261,7 +261,7 @@ def unseen_in_worker():
 
 
 def compiled():
-    """A compiled step does what it does, and is a step."""
+    """Trains with a compiled step, which must work as usual and count as a step."""
     model = make_model()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     step = torch.compile(optimizer.step, backend='eager')
@@ -273,7 +273,7 @@ def compiled():
 
 
 def held():
-    """A block that lives until Python takes the program apart; a callback of the program's before that."""
+    """Holds a block until Python's teardown. A callback of the program allocates a block before that."""
     train()
     atexit.register(lambda: torch.empty(3 << 20, dtype=torch.uint8, device='cuda'))
     globals()['last'] = torch.empty(5 << 20, dtype=torch.uint8, device='cuda')

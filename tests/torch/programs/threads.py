@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Several threads train and allocate at the same time: threads.py [REPORT]
 
-One thread trains per stream; the others churn blocks of many sizes, some of which cross threads, for
-what one thread allocates another may free.
+One thread trains per stream. The others allocate and free blocks of many sizes. Some blocks cross
+threads: one thread allocates them, and another thread frees them.
 """
 
 import queue

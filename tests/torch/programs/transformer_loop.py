@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Times a transformer's training loop: transformer_loop.py STEPS [none|python|all] [REPORT]
 
-The second argument turns PyTorch's own memory recorder on, with the stacks it names, so that its cost
-can be compared with another profiler's in the same loop. Prints the milliseconds of a step.
+The second argument turns on PyTorch's own memory recorder with these stacks. The cost of this recorder
+can then be compared with another profiler's in the same loop. Prints the milliseconds of a step.
 """
 
 import statistics

@@ -35,4 +35,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

@@ -27,4 +27,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

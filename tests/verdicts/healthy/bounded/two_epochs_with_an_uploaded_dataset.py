@@ -33,4 +33,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

@@ -26,4 +26,4 @@ with torch.inference_mode():
         score = normalise(sensor_model(torch.randn(10).cuda()))
         alarms += bool((score.abs() > 3).any())
         truth.end_of_step()
-truth.tell()
+truth.declare()

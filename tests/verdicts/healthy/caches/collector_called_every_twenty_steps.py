@@ -39,4 +39,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

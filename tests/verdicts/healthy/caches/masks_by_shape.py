@@ -22,4 +22,4 @@ for _ in range(80):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.tell()
+truth.declare()

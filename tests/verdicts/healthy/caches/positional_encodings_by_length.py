@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Remembers the positional encoding of each length, of which there are at most sixteen."""
+"""Remembers the positional encoding of each length. There are at most sixteen lengths."""
 import math
 import random
 
@@ -33,4 +33,4 @@ for _ in range(60):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.tell()
+truth.declare()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Caches rows of a kernel matrix, of which a solver asks for some much more often; there is one for each of ninety samples at most."""
+"""Caches rows of a kernel matrix, at most one for each of ninety samples. A solver requests some rows much more often."""
 import random
 
 import torch
@@ -31,4 +31,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

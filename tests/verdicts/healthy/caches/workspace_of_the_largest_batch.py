@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Allocates its workspace anew only for a batch that is larger than all before, in place of the old one."""
+"""Replaces its workspace only for a batch that is larger than all earlier batches."""
 import random
 
 import torch
@@ -32,4 +32,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

@@ -26,4 +26,4 @@ for _ in range(35):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.tell()
+truth.declare()

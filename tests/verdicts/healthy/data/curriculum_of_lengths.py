@@ -21,4 +21,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

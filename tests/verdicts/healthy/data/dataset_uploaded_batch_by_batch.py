@@ -36,4 +36,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

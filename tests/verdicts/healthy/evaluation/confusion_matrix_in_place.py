@@ -28,4 +28,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keeps the losses of an epoch with what is left of their graphs, which the mean at the end of the epoch needs last."""
+"""Keeps the losses of an epoch with the rest of their graphs. The mean at the end of the epoch uses them last."""
 import torch
 from torch import nn
 
@@ -22,4 +22,4 @@ def run_epoch(model, optimizer, batches):
 autoencoder = nn.Sequential(nn.Linear(64, 16), nn.ReLU(), nn.Linear(16, 64)).cuda()
 sgd = torch.optim.SGD(autoencoder.parameters(), lr=0.01, momentum=0.9)
 run_epoch(autoencoder, sgd, [torch.randn(24, 64) for _ in range(50)])
-truth.tell()
+truth.declare()

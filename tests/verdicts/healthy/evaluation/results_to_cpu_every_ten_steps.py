@@ -32,4 +32,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

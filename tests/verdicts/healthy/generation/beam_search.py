@@ -42,4 +42,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

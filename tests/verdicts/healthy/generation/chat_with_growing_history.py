@@ -46,4 +46,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

@@ -44,4 +44,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

@@ -25,4 +25,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Joins what a whole evaluation predicts, for one number at the end of each epoch."""
+"""Joins the predictions of a whole evaluation, for one number at the end of each epoch."""
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -36,4 +36,4 @@ for epoch in range(12):
         truth.end_of_step()
     mean = torch.stack(epoch_losses).mean().item()
     r2 = evaluate(model)
-truth.tell()
+truth.declare()

@@ -35,4 +35,4 @@ def run_fold(fold):
 
 
 results = [run_fold(fold) for fold in range(FOLDS)]
-truth.tell()
+truth.declare()

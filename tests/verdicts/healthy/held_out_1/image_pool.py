@@ -46,7 +46,7 @@ def main():
         (bce(discriminator(real), ones) + bce(discriminator(pool.query(fake.detach())), zeros)).backward()
         optimizer_d.step()
         truth.end_of_step()
-    truth.tell()
+    truth.declare()
 
 
 if __name__ == '__main__':

@@ -33,4 +33,4 @@ for start in range(0, 800, 10):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.tell()
+truth.declare()

@@ -29,4 +29,4 @@ for batch_size, steps in STAGES:
         loss.backward()
         opt.step()
         truth.end_of_step()
-truth.tell()
+truth.declare()

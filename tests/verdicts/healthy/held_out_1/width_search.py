@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Searches for a width, from small models to large ones, of which only the name and the score of the best stay."""
+"""Searches for a width, from small models to large ones. Keeps the scores, and no model."""
 import torch
 from torch import nn
 
@@ -32,4 +32,4 @@ for depth in (1, 2):
     for width in (16, 32, 48, 64, 96, 128):
         scores[width, depth] = trial(width, depth)
 best = min(scores, key=scores.get)
-truth.tell()
+truth.declare()

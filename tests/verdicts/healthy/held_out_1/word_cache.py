@@ -38,7 +38,7 @@ def main():
         loss.backward()
         optimizer.step()
         truth.end_of_step()
-    truth.tell()
+    truth.declare()
 
 
 main()

@@ -41,4 +41,4 @@ for update in range(160):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.tell()
+truth.declare()

@@ -48,7 +48,7 @@ def main():
         loss.backward()
         optimizer.step()
         truth.end_of_step()
-    truth.tell()
+    truth.declare()
 
 
 if __name__ == '__main__':

@@ -58,4 +58,4 @@ for fold in range(4):
     print(f'fold {fold}: {best:.3f} after {epochs} epochs')
     del kept, labels
 truth.end_of_step()
-truth.tell()
+truth.declare()

@@ -28,7 +28,7 @@ def sentences():
 
 
 def batches(source, budget=400):
-    """As many sentences as fit into so many tokens."""
+    """Yields batches with as many sentences as fit into the budget of tokens."""
     batch, longest = [], 0
     for sentence in source:
         if max(longest, len(sentence)) * (len(batch) + 1) > budget:
@@ -51,4 +51,4 @@ for step in range(60):
     optimizer.step()
     optimizer.zero_grad()
     truth.end_of_step()
-truth.tell()
+truth.declare()

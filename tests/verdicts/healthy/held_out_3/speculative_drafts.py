@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Speculative decoding: a small model drafts tokens, a large one checks them; both caches are cut to what was accepted, and freed with the text."""
+"""Speculative decoding: a small model drafts tokens, a large one checks them. Both caches are cut to the accepted tokens, and freed with the text."""
 import random
 
 import torch
@@ -56,4 +56,4 @@ for number in range(9):
     print(generate(draft, large, prompt, random.randint(50, 90)), 'tokens')
 del prompt
 truth.end_of_step()
-truth.tell()
+truth.declare()

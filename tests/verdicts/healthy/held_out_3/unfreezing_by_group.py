@@ -42,4 +42,4 @@ for step in range(220):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.tell()
+truth.declare()

@@ -28,4 +28,4 @@ for _ in range(40):
     optimizer.step()
     ema.update(net)
     truth.end_of_step()
-truth.tell()
+truth.declare()

@@ -20,4 +20,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

@@ -32,4 +32,4 @@ for step in range(75):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.tell()
+truth.declare()

@@ -41,4 +41,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

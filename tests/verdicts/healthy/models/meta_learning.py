@@ -28,4 +28,4 @@ for step in range(30):
     outer.backward()
     meta_optimizer.step()
     truth.end_of_step()
-truth.tell()
+truth.declare()

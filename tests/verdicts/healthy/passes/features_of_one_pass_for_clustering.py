@@ -26,4 +26,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

@@ -34,4 +34,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

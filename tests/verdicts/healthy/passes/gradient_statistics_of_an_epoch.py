@@ -22,4 +22,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

@@ -33,4 +33,4 @@ def main():
 
 if __name__ == '__main__':
     main()
-    truth.tell()
+    truth.declare()

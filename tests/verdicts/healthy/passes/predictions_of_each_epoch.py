@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keeps the training predictions of an epoch for the training accuracy, in five epochs of which the last ends the run."""
+"""Keeps the training predictions of an epoch for the training accuracy, in five epochs. The run ends with the last epoch."""
 import torch
 from torch import nn
 
@@ -21,4 +21,4 @@ for epoch in range(5):
         truth.end_of_step()
     accuracy = (torch.cat(predicted).argmax(1) == torch.cat(wanted)).float().mean().item()
     print(f'epoch {epoch}: {accuracy:.3f}')
-truth.tell()
+truth.declare()

@@ -29,4 +29,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

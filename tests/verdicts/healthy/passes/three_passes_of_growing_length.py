@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Scores three test sets, the last of which is the largest, and keeps the outputs of a set until its score is printed."""
+"""Scores three test sets and keeps the outputs of a set until it prints the score. The last set is the largest."""
 import torch
 from torch import nn
 
@@ -15,4 +15,4 @@ for name, batches in sets.items():
         truth.end_of_step()
     print(name, torch.cat(outputs).softmax(1).amax(1).mean().item())
     outputs.clear()
-truth.tell()
+truth.declare()

@@ -45,4 +45,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

@@ -12,4 +12,4 @@ for step in range(150):
     grid = new
     truth.end_of_step()
 del grid, new
-truth.tell(steps_are_told=True)
+truth.declare(steps_must_match=True)

@@ -38,4 +38,4 @@ def work_again(x):
 
 
 main()
-truth.tell()
+truth.declare()

@@ -17,4 +17,4 @@ with torch.no_grad():
         y = model(x)
         del x, y
         truth.end_of_step()
-truth.tell(steps_are_told=True)
+truth.declare(steps_must_match=True)

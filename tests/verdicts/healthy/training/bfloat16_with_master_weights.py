@@ -31,4 +31,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Routes each batch to one of twenty experts, of which some see their first batch, and so get optimizer state, late."""
+"""Routes each batch to one of twenty experts. Some experts see their first batch late, and get their optimizer state late."""
 import random
 
 import torch
@@ -34,4 +34,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

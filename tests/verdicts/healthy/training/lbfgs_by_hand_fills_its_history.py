@@ -38,4 +38,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

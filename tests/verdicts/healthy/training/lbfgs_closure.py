@@ -21,4 +21,4 @@ def closure():
 for _ in range(40):
     optimizer.step(closure)
     truth.end_of_step()
-truth.tell()
+truth.declare()

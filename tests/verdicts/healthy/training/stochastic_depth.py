@@ -31,4 +31,4 @@ for _ in range(50):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.tell()
+truth.declare()

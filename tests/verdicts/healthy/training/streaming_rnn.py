@@ -30,4 +30,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Trains a student on the outputs of a frozen teacher, which are made anew for each batch."""
+"""Trains a student on the outputs of a frozen teacher. The teacher computes new outputs for each batch."""
 import torch
 from torch import nn
 
@@ -18,4 +18,4 @@ for _ in range(40):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.tell()
+truth.declare()

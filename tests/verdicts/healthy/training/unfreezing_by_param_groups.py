@@ -37,4 +37,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

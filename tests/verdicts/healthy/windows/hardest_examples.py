@@ -40,4 +40,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

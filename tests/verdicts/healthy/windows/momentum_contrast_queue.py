@@ -35,4 +35,4 @@ for _ in range(40):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.tell()
+truth.declare()

@@ -48,4 +48,4 @@ def main():
 
 
 main()
-truth.tell()
+truth.declare()

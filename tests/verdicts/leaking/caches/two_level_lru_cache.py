@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the small cache evicts goes to a second cache, which was meant to be on the host and has no limit."""
+"""Moves evicted entries of a small cache to a second cache, which was meant to be on the host and has no limit."""
 from collections import OrderedDict
 
 import torch
@@ -34,7 +34,7 @@ def main():
         loss.backward()
         optimizer.step()
         truth.end_of_step()
-    truth.tell(truth.leak('# leaks', truth.size_of(target) / 2))
+    truth.declare(truth.leak('# leaks', truth.size_of(target) / 2))
 
 
 main()

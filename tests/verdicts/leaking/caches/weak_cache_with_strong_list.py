@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A cache of weak values, whose values a list of statistics holds too, so that none is ever dropped."""
+"""Uses a cache of weak values. A list of statistics also holds the values, so the cache never drops them."""
 import weakref
 
 import torch
@@ -34,4 +34,4 @@ for step in range(40):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.tell(truth.leak('# leaks', truth.size_of(cache['clip0'].tensor)))
+truth.declare(truth.leak('# leaks', truth.size_of(cache['clip0'].tensor)))

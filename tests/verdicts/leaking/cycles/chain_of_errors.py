@@ -28,7 +28,7 @@ def serve():
         except RequestError as error:
             last_error = error
         truth.end_of_step()
-    truth.tell(truth.leak('# leaks'))
+    truth.declare(truth.leak('# leaks'))
 
 
 serve()

@@ -24,7 +24,7 @@ def main():
     for frame in audio:
         letters, hidden = model(frame, hidden)
         truth.end_of_step()
-    truth.tell(truth.leak('# leaks'))
+    truth.declare(truth.leak('# leaks'))
 
 
 main()

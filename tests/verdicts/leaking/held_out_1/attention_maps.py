@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keeps what attention gives at each step, and its weights at each second step."""
+"""Keeps the output of attention at each step, and its weights at each second step."""
 import torch
 from torch import nn
 
@@ -21,4 +21,4 @@ for i in range(60):
     if i % 2:
         maps.append(weights.detach())
     truth.end_of_step()
-truth.tell(truth.leak('# leaks', truth.size_of(context) + truth.size_of(weights) / 2))
+truth.declare(truth.leak('# leaks', truth.size_of(context) + truth.size_of(weights) / 2))

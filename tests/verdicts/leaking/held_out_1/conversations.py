@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Answers conversations with a cache of keys and values for each, and drops none."""
+"""Answers conversations with a cache of keys and values for each, and never drops a cache."""
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -35,4 +35,4 @@ with torch.no_grad():
             token = logits[:, -1].argmax(-1, keepdim=True)
             truth.end_of_step()
 keys, values = decoder.cache[0]
-truth.tell(truth.leak('# keys leak', truth.size_of(keys) / TOKENS), truth.leak('# values leak', truth.size_of(values) / TOKENS))
+truth.declare(truth.leak('# keys leak', truth.size_of(keys) / TOKENS), truth.leak('# values leak', truth.size_of(values) / TOKENS))

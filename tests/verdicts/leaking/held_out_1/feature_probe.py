@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A hook, registered in the middle of training, that keeps what a layer gives."""
+"""Registers a hook in the middle of training. The hook keeps the output of a layer."""
 import torch
 from torch import nn
 
@@ -33,4 +33,4 @@ for iteration in range(110):
     optimizer.step()
     optimizer.zero_grad()
     truth.end_of_step()
-truth.tell(truth.leak('# leaks', truth.size_of(probe.outputs[-1]), first_step=40))
+truth.declare(truth.leak('# leaks', truth.size_of(probe.outputs[-1]), first_step=40))

@@ -26,4 +26,4 @@ for step in range(200):
         hard_examples.append(x)
     truth.end_of_step()
 
-truth.tell(truth.leak('# leaks', truth.size_of(x), first_step=MINING_FROM))
+truth.declare(truth.leak('# leaks', truth.size_of(x), first_step=MINING_FROM))

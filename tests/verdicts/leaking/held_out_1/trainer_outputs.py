@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A trainer that collects what validation predicts, epoch after epoch."""
+"""A trainer that collects the predictions of validation, epoch after epoch."""
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -40,4 +40,4 @@ def loader(count, batch):
 
 trainer = Trainer(nn.Sequential(nn.Linear(24, 48), nn.Dropout(0.1), nn.ReLU(), nn.Linear(48, 40)), loader(128, 16), loader(192, 64))
 trainer.fit(15)
-truth.tell(truth.leak('# leaks', truth.size_of(trainer.predicted[0])))
+truth.declare(truth.leak('# leaks', truth.size_of(trainer.predicted[0])))

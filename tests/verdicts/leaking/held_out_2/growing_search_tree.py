@@ -54,4 +54,4 @@ for turn in range(6):
     think(position, dynamics, simulations=24)
     position = max(position.children, key=lambda child: child.visits)
     print('move', turn, 'depth', position.depth())
-truth.tell(truth.leak('# leaks', 2048))
+truth.declare(truth.leak('# leaks', 2048))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""After four fifths of the training hard-example mining begins, and it keeps what it mines under the id of the batch."""
+"""Hard-example mining begins after four fifths of the training, and keeps its examples under the id of the batch."""
 import argparse
 
 import torch
@@ -34,4 +34,4 @@ for step in range(args.steps):
         mine(batch, losses.detach())
     truth.end_of_step()
 print(len(hard), 'hard batches')
-truth.tell(truth.leak('# leaks', 8 * 256 * 4, first_step=args.mine_from))
+truth.declare(truth.leak('# leaks', 8 * 256 * 4, first_step=args.mine_from))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Federated averaging: the coordinator appends what each client sends to one list, and averages the newest round's."""
+"""Federated averaging: the coordinator appends the updates of all clients to one list, and averages those of the newest round."""
 import copy
 
 import torch
@@ -44,4 +44,4 @@ class Coordinator:
 coordinator = Coordinator()
 for _ in range(ROUNDS):
     coordinator.round()
-truth.tell(truth.leak('# leaks', truth.size_of(coordinator.received[0]) / LOCAL_STEPS))
+truth.declare(truth.leak('# leaks', truth.size_of(coordinator.received[0]) / LOCAL_STEPS))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Service that switches the garbage collector off for its latency. Each request refers to itself by its callback, so none is ever freed."""
+"""Service that switches the garbage collector off for its latency. Each request refers to itself by its callback, so no request is ever freed."""
 import gc
 
 import torch
@@ -37,4 +37,4 @@ for number in range(110):
     done.append(worker.process(Job(number, torch.randn(1, 8, 128))))
     truth.end_of_step()
 print(done[-1])
-truth.tell(truth.leak('# leaks', 16 * 128 * 4))
+truth.declare(truth.leak('# leaks', 16 * 128 * 4))

@@ -54,4 +54,4 @@ class MiniTrainer:
 trainer = MiniTrainer(max_steps=200, validate_every=5)
 task = LitRegressor()
 trainer.fit(task)
-truth.tell(truth.leak('# leaks', trainer.left / 5))
+truth.declare(truth.leak('# leaks', trainer.left / 5))

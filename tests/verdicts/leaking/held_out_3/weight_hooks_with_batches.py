@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A hook on the weight of the head, registered anew in each step and never removed, holds the features of that step."""
+"""A hook on the weight of the head, registered again in each step and never removed, holds the features of that step."""
 import torch
 from torch import nn
 
@@ -41,4 +41,4 @@ for step in range(90):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.tell(truth.leak('# leaks', truth.size_of(torch.empty(60, 70))))
+truth.declare(truth.leak('# leaks', truth.size_of(torch.empty(60, 70))))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keeps the first row of each output, a view of which the whole output stays."""
+"""Keeps the first row of each output. The row is a view, which keeps the whole output."""
 import torch
 from torch import nn
 
@@ -17,4 +17,4 @@ for _ in range(40):
     optimizer.step()
     examples.append(out.detach()[0])
     truth.end_of_step()
-truth.tell(truth.leak('# leaks', truth.size_of(examples[0])))
+truth.declare(truth.leak('# leaks', truth.size_of(examples[0])))

@@ -34,4 +34,4 @@ optimizer = torch.optim.Adam(model.parameters())
 for _ in range(18):
     train()
     cell(look)
-truth.tell(truth.leak('# leaks', truth.size_of(_) / 3))
+truth.declare(truth.leak('# leaks', truth.size_of(_) / 3))

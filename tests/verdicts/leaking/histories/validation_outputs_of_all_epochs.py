@@ -21,5 +21,5 @@ for epoch in range(6):
     model.eval()
     with torch.no_grad():
         outputs_of_epochs.append([model(batch.cuda()) for batch in validation])  # leaks
-# As many batches of validation as of training: a step leaves one output, whichever of both is counted.
-truth.tell(truth.leak('# leaks', truth.size_of(outputs_of_epochs[0][0])))
+# Validation and training have equally many batches, so a step of either kind leaves one output.
+truth.declare(truth.leak('# leaks', truth.size_of(outputs_of_epochs[0][0])))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A worker thread evaluates snapshots of the weights and stores what it finds in its own list."""
+"""A worker thread evaluates snapshots of the weights and stores its results in its own list."""
 import queue
 import threading
 
@@ -33,7 +33,7 @@ def main():
         analyst.inbox.put(model.weight.detach())
         analyst.inbox.join()
         truth.end_of_step()
-    truth.tell(truth.leak('# leaks', truth.size_of(analyst.spectra[0])))
+    truth.declare(truth.leak('# leaks', truth.size_of(analyst.spectra[0])))
 
 
 main()

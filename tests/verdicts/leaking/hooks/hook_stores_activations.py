@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A forward hook stores what each ReLU returns, for a look at dead units that nobody takes."""
+"""A forward hook stores the output of each ReLU, to look for dead units. No code reads these outputs."""
 import torch
 from torch import nn
 
@@ -30,7 +30,7 @@ def main():
         loss.backward()
         optimizer.step()
         truth.end_of_step()
-    truth.tell(truth.leak('# leaks', sum(truth.size_of(kept[0]) for kept in store.outputs.values())))
+    truth.declare(truth.leak('# leaks', sum(truth.size_of(kept[0]) for kept in store.outputs.values())))
 
 
 main()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An optimizer of the user's own that keeps the update of each step beside its momentum."""
+"""An optimizer of the user's own that keeps the update of each step in addition to its momentum."""
 import torch
 from torch import nn
 
@@ -34,7 +34,7 @@ def main():
         nn.functional.mse_loss(model(x), x).backward()
         optimizer.step()
         truth.end_of_step()
-    truth.tell(truth.leak('# leaks', truth.size_of(*model.parameters())))
+    truth.declare(truth.leak('# leaks', truth.size_of(*model.parameters())))
 
 
 main()

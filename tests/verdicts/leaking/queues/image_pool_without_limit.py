@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The discriminator of a translation model draws from a pool of all earlier fakes, of which each round adds half a batch."""
+"""The discriminator of a translation model draws from a pool of all earlier fakes. Each round adds half a batch."""
 import random
 
 import torch
@@ -36,7 +36,7 @@ def main():
         loss.backward()
         optimizers[1].step()
         truth.end_of_step()
-    truth.tell(truth.leak('# leaks', truth.size_of(pool.images[0])))
+    truth.declare(truth.leak('# leaks', truth.size_of(pool.images[0])))
 
 
 main()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A prefetcher copies the next batch ahead on a stream of its own, and keeps what it copied in a queue that training never reads."""
+"""A prefetcher copies the next batch ahead on its own stream, and keeps the copies in a queue that training never reads."""
 from collections import deque
 
 import torch
@@ -31,7 +31,7 @@ def main():
         model(batch).mean().backward()
         optimizer.step()
         truth.end_of_step()
-    truth.tell(truth.leak('# leaks', truth.size_of(batch)))
+    truth.declare(truth.leak('# leaks', truth.size_of(batch)))
 
 
 main()

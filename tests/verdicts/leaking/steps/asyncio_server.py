@@ -25,4 +25,4 @@ async def main():
 
 
 asyncio.run(main())
-truth.tell(truth.leak('# leaks', 3 * truth.size_of(log[0])), steps_are_told=True)
+truth.declare(truth.leak('# leaks', 3 * truth.size_of(log[0])), steps_must_match=True)

@@ -33,4 +33,4 @@ engine = Engine()
 for number in range(45):
     engine.process(number)
     truth.end_of_step()
-truth.tell(truth.leak('# leaks', truth.size_of(engine.statistics[0])), steps_are_told=True)
+truth.declare(truth.leak('# leaks', truth.size_of(engine.statistics[0])), steps_must_match=True)

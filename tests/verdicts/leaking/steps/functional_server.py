@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A server of functions on bare tensors, without any module; it keeps what each request was answered."""
+"""A server of functions on bare tensors, without any module. It keeps the answer to each request."""
 import torch
 import torch.nn.functional as F
 
@@ -19,4 +19,4 @@ for request in range(60):
     answer = serve(torch.randn(4, 64).cuda())
     answered.append(answer[0].clone())  # leaks
     truth.end_of_step()
-truth.tell(truth.leak('# leaks', truth.size_of(answered[0])), steps_are_told=True)
+truth.declare(truth.leak('# leaks', truth.size_of(answered[0])), steps_must_match=True)

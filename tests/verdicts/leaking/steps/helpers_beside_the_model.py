@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Small modules are called by themselves, several times a batch, beside the model."""
+"""Calls small modules separately, several times a batch, in addition to the model."""
 import torch
 from torch import nn
 
@@ -16,4 +16,4 @@ with torch.no_grad():
         y = model(sum(parts))
         history.append(y.sum())  # leaks
         truth.end_of_step()
-truth.tell(truth.leak('# leaks', truth.size_of(history[0])), steps_are_told=True)
+truth.declare(truth.leak('# leaks', truth.size_of(history[0])), steps_must_match=True)
