@@ -3,9 +3,9 @@
 
 Calls deep.c, fifteen Python frames deep. TRACKER is "-" for none. "python:FILE" is memray with Python stacks,
 "native:FILE" memray with Python and native stacks.
-measure: Runs rounds of COUNT pairs of calls, with three shapes of stacks: the same stack each time, the same frames with a
-saved loop counter, and 64 different stacks. Prints JSON for each shape: the processor and the wall nanoseconds of a pair
-in the fastest round (the mean over THREADS concurrent threads), and the number of frames.
+measure: Runs rounds of COUNT pairs of calls, with three shapes of stacks: the same stack each time, the same frames
+with a saved loop counter, and 64 different stacks. Prints JSON for each shape: the processor and the wall nanoseconds
+of a pair in the fastest round (the mean over THREADS concurrent threads), and the number of frames.
 first: Prints the median of the first pair of calls in a new thread, in wall nanoseconds.
 record: Runs COUNT pairs at full speed, from STACKS stacks, with LIVE blocks alive. Prints the time of the loop, the
 processor time of the recorder's writer, and the end of the program by the monotonic clock; all in nanoseconds.

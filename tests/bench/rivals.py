@@ -112,7 +112,7 @@ class Memray(Rival):
 
 
 class Heaptrack(Rival):
-    """heaptrack prepares the data for its reader while the program runs. With --raw, for timed runs, it does so later."""
+    """heaptrack prepares data for its reader while the program runs. With --raw, for timed runs, it does so later."""
 
     count_label = "calls to allocation functions:"
     name = "heaptrack"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Counts the instructions that the recorder executes for an event, under callgrind. Load on the machine does not matter.
+"""Counts the instructions of an event's path under callgrind. The load of the machine does not change the count.
 
 The programs are a loop of cudaMalloc and cudaFree, twenty functions deep (malloc_loop.c), two threads that take turns
-(turns.c), and Python stacks (python_turns.py). The difference of a long and a short run leaves out the program's start. The
-difference of two options of the recorder leaves out the simulated device. Only the program's threads are counted.
+(turns.c), and Python stacks (python_turns.py). The difference of a long and a short run leaves out the program's start.
+The difference of two options of the recorder leaves out the simulated device. Only the program's threads are counted.
 """
 
 import os
