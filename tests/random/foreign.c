@@ -191,7 +191,7 @@ static CUipcMemHandle forge(CUipcMemHandle handle, uint64_t number)
 	return handle;
 }
 
-/* Opens the same handle repeatedly; each opening counts. One context of a device alone can open it. */
+/* Opens the same handles repeatedly; each opening counts. Only one context of a device can do so. */
 ACTION(5, open_ipc)
 {
 	CUipcMemHandle handle;

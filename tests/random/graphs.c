@@ -394,7 +394,7 @@ ACTION(3, graph_wrong)
 	graph = (struct graph *)thing.other;
 	switch (draw(worker, 5)) {
 	case 0:
-		/* A graph that allocates cannot be instantiated twice, unless all its nodes were refused. */
+		/* A graph cannot be instantiated twice, unless its allocation nodes were all refused. */
 		if (graph->graph && graph->exec &&
 			CALL(worker, cuGraphInstantiateWithFlags(&exec, graph->graph, 0)))
 			CALL(worker, cuGraphExecDestroy(exec));
