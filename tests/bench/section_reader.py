@@ -59,8 +59,8 @@ def reader(machine, effort, progress):
 def beside(section, commands, events, machine, effort, progress):
     """Compares our reader, the first of `commands`, with the others on the same events.
 
-    Names of our other readers begin with the first one's name. The rows compare processor time, because load on the machine
-    affects it little.
+    Names of our other readers begin with the first one's name. The rows compare processor time, because load on the
+    machine affects it little.
     """
     environment = machine.environment()
     taken = alternate(

@@ -22,7 +22,7 @@ KINDS = {"cpu_ns": "processor time", "wall_ns": "wall time"}
 
 
 def libraries_of(machine):
-    """Returns deep.c for the device, deep.c for malloc, and one_page.c, which avoids the simulated device's system calls."""
+    """Returns deep.c for the device, deep.c for malloc, and one_page.c, which avoids system calls of the device."""
     arguments = ["-shared", "-fPIC", "-pthread"]
     return (
         machine.compile("deep.c", *arguments, *runtime_arguments(machine), out="deep_device.so"),

@@ -31,7 +31,7 @@ class Host:
     says: bytes = b""  # a part of its output, which proves that it did its work
     is_deterministic: bool = False  # makes the same system calls each time
     as_root: bool = False
-    with_driver: bool = False  # in every run also on machines with a driver
+    with_driver: bool = False  # runs also with a driver that it could find, even without --long
 
     def missing(self):
         """Returns a thing that the program needs and the machine lacks, or None."""

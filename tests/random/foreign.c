@@ -191,7 +191,7 @@ static CUipcMemHandle forge(CUipcMemHandle handle, uint64_t number)
 	return handle;
 }
 
-/* Opens the same handles repeatedly; each opening counts. Only one context of a device can do so. */
+/* Opens the same handles repeatedly; each opening counts. Only one context per device can do so. */
 ACTION(5, open_ipc)
 {
 	CUipcMemHandle handle;
