@@ -133,7 +133,7 @@ def alternate(variants, cycles, measure, progress, tell=None):
 
 
 class Progress:
-    """Prints the current work on stderr, on a terminal in one line that changes. Lasting messages get their own lines."""
+    """Prints the current work on stderr, on a terminal in one changing line. Lasting messages get their own lines."""
 
     def __init__(self, section):
         self.section = section

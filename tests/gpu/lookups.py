@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Checks the results of look-ups of the driver's functions, without the recorder and with it (pointers.c prints them)."""
+"""Checks look-ups of the driver's functions, without the recorder and with it (pointers.c prints their results)."""
 
 import os
 import re
