@@ -21,7 +21,7 @@ from snapshots import SHIM, built
 
 EMPTY = built("libempty.so")
 # Calls of the recorder in each started program. It has more segments than an empty library, and writes to two pages of
-# the C library's symbol table. It checks which file stderr is, and asks for the process number, also in forked children.
+# the C library's symbol table. It checks which file stderr is, and gets the process number, also in forked children.
 CALLS_OF_START = {
     r"mmap\(ADDRESS, N, PROT_[A-Z|_]+, MAP_PRIVATE\|MAP_FIXED\|MAP_(DENYWRITE|ANONYMOUS), -?\w+, \w+\) = ADDRESS": 3,
     r"mprotect\(ADDRESS, N, PROT_READ(\|PROT_WRITE)?\) = N": 3,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Unusual hosts work: with filters that kill, under an audit library, in Go, and during another user's storm of forks."""
+"""Unusual hosts work: with filters that kill, under an audit library, in Go, and in another user's storm of forks."""
 
 import glob
 import os

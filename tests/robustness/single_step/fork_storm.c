@@ -98,7 +98,10 @@ __attribute__((noinline)) static int allocate(int depth, unsigned long long *ret
 
 static void allocate_and_free(int depth);
 
-/* Some children make calls first. They begin their own recording, which takes most of the time. */
+/*
+ * Ends a child. Some children make calls first: they begin their own recording, which takes most of
+ * the time.
+ */
 __attribute__((noreturn)) static void end_child(void)
 {
 	for (int i = 0; i < (getpid() % RECORDING_ONES ? 0 : 3); i++)
