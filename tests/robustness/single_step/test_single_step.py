@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The recorder survives a signal at each instruction: its handler allocates, forks, jumps out or exits. So for SIGKILL.
+"""Recordings stay right if a handler allocates, forks, jumps out or exits, or SIGKILL comes, at any instruction.
 
 The path goes from a wrapper to the ring. The recorded events and the counted losses together equal the driver's calls.
 """
