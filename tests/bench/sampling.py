@@ -177,7 +177,7 @@ def runtime_arguments(machine):
 
 
 def time_and_memory(command, environment=None):
-    """Runs a program and discards its output. Returns (seconds, peak MiB of memory, processor seconds of all threads)."""
+    """Runs a program and drops its output. Returns (seconds, peak MiB of memory, processor seconds of all threads)."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
     said = process.stderr.read()

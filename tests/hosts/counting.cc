@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that share a counter and look up names. Linked to a sanitizer statically or dynamically. */
+/* Threads that share a counter and look up names. Linked to a static or shared sanitizer. */
 #include <atomic>
 #include <cstdio>
 #include <dlfcn.h>
