@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One link of a chain of interposers. Compiled with LINK=1, 10 and 100: each adds its number to
- * what the next definition of chain() says; the last has none behind it.
+ * One link of a chain of interposers. Compiled with LINK=1, 10 and 100: each link adds its number
+ * to the result of the next definition of chain(). The last link has no next definition.
  */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@ int chain(int depth)
 {
 	int (*next)(int) = (int (*)(int))dlsym(RTLD_NEXT, "chain");
 
-	/* Taken for somebody else, each of us would find the first of us again, for ever. */
+	/* If dlsym mistakes the caller for another object, each link finds the first link again. */
 	if (depth > 8) {
 		printf("the chain runs in a circle\n");
 		exit(1);
@@ -24,7 +24,7 @@ int chain(int depth)
 }
 
 #if LINK == 1
-/* Asked from the first library: its answer is another than the program's. */
+/* Calls dlsym from the first library, which gets another answer than the program. */
 void *ask_next(const char *name)
 {
 	void *found = dlsym(RTLD_NEXT, name);

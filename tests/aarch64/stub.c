@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that the shim's dlsym promises to a program without CUDA, as seen from that program.
- * Linked to three links of a chain (link.c). Prints a line of TAP per promise. It allocates
- * nothing.
+ * Tests all promises of the shim's dlsym to a program without CUDA. The program is linked to three
+ * links of a chain (link.c). Prints a line of TAP per promise. The program does not allocate.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -41,7 +40,7 @@ static void say(bool holds, const char *sentence)
 	failures += !holds;
 }
 
-/* Where dlsym itself comes from: without the shim this test would prove nothing but glibc. */
+/* Returns whether dlsym comes from the shim. Without the shim this test would only test glibc. */
 static bool is_from_shim(void)
 {
 	Dl_info info;
@@ -81,7 +80,7 @@ static bool registers_are_kept(const char *name, void *expected)
 	if (!same)
 		printf("# %s: %p, not %p\n", name, found, expected);
 	for (uint64_t i = 0; i < KEPT; i++) {
-		uint64_t wanted = i == KEPT - 1 ? 0 : 0x1001 + i; /* the last is the stack pointer's */
+		uint64_t wanted = i == KEPT - 1 ? 0 : 0x1001 + i; /* the last is for the stack pointer */
 
 		if (kept[i] != wanted)
 			printf("# register %d: %#llx\n", (int)i, (unsigned long long)kept[i]);
@@ -90,7 +89,7 @@ static bool registers_are_kept(const char *name, void *expected)
 	return same;
 }
 
-/* The text must name what was asked for, and `by`, the object on whose behalf the loader looked. */
+/* The error must name the symbol, and `by`, the object on whose behalf the loader searched. */
 static bool error_tells(const char *name, const char *by)
 {
 	const char *text = dlerror();
@@ -124,7 +123,7 @@ int main(int argument_count, char **arguments)
 {
 	const char *exports = argument_count > 1 ? arguments[1] : "on";
 
-	setvbuf(stdout, NULL, _IOLBF, 0); /* what was said stays said when the next one crashes */
+	setvbuf(stdout, NULL, _IOLBF, 0); /* keeps the output if the next test crashes */
 	printf("1..9\n");
 	say(is_from_shim(), "the dlsym that is called is the shim's");
 	say(chain(0) == 111, "RTLD_NEXT finds the definition behind the library that asks");
@@ -134,7 +133,7 @@ int main(int argument_count, char **arguments)
 	say(all_absent(dlopen(NULL, RTLD_NOW)),
 		"without CUDA no hooked name is found in the program's handle");
 	say(ordinary_names_are_found() && success_leaves_no_error(), "other names are found as ever");
-	/* The one is passed on by a jump, the other is answered at once. */
+	/* The shim jumps to glibc for the first name, and answers the second one itself. */
 	say(registers_are_kept("atoi", (void *)(uintptr_t)atoi) &&
 			registers_are_kept("cudaMalloc", NULL),
 		"arguments arrive, and what a function must keep is kept");

@@ -14,7 +14,7 @@ from snapshots import BUILD, SHIM
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PRELOAD = os.path.join(os.path.dirname(os.path.dirname(HERE)), "preload")
-# The static libraries that the shim is made of.
+# The static libraries that the shim contains.
 ROOMS = ("base", "containers", "system", "options", "format", "shared_memory", "source", "accounting", "compaction")
 CROSS = "aarch64-linux-gnu-gcc"
 QEMU = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
@@ -29,7 +29,7 @@ needs_qemu = unittest.skipUnless(QEMU, "no qemu-aarch64: qemu-user")
 
 
 def shim_sources():
-    """(source, arguments) of all that the shim is made of, as this build compiles it."""
+    """Returns (source, arguments) of all files of the shim, as this build compiles them."""
     with open(os.path.join(BUILD, "meson-info", "intro-targets.json"), encoding="utf-8") as file:
         targets = json.load(file)
     found = []
@@ -44,7 +44,7 @@ def shim_sources():
 
 
 def compile_all(sources, folder):
-    """Compiles two at a time; the object files, and whatever the compiler said."""
+    """Compiles two files at a time. Returns the object files and the compiler's messages."""
     objects, running, said = [], [], []
 
     def finish(process):
@@ -72,8 +72,8 @@ def compile_all(sources, folder):
 
 def link_shim(objects, folder):
     """
-    zlib's symbols stay unresolved, because Debian has no zlib for AArch64 on another machine. They are
-    bound when they are called, which is when an event is written; no event is recorded here.
+    Links the shim. zlib's symbols stay unresolved, because Debian has no zlib for AArch64 on another machine. The
+    loader binds them at their first call, when the shim writes an event. This test records no event.
     """
     path = os.path.join(folder, "libgpumemtrace.so")
     return path, subprocess.run(
@@ -95,7 +95,7 @@ def link_shim(objects, folder):
 
 
 def build_program(compiler, folder):
-    """The testing program and its chain of libraries, for one architecture."""
+    """Builds the test program and its chain of libraries, for one architecture."""
     common = [compiler, "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-fPIC"]
     libraries = []
     for link in LINKS:
@@ -122,7 +122,7 @@ def build_program(compiler, folder):
 
 
 def build_walk(compiler, folder, *arguments):
-    """The walk by frame pointers with its test, for one architecture."""
+    """Builds the walk by frame pointers with its test, for one architecture."""
     path = os.path.join(folder, "walk")
     sources = [
         os.path.join(PRELOAD, "unwind", f"{name}.c")
@@ -154,7 +154,7 @@ def build_walk(compiler, folder, *arguments):
 
 
 def build_recorder_stack(compiler, folder):
-    """Recorder stacks with their test, for one architecture."""
+    """Builds recorder stacks with their test, for one architecture."""
     path = os.path.join(folder, "recorder_stack")
     subprocess.run(
         [
@@ -188,7 +188,7 @@ def run_program(command, environment=None):
 
 class Case(unittest.TestCase):
     def check(self, run, sentences=9):
-        """Each sentence of the program is one that it proves or disproves."""
+        """Checks the TAP lines of the program: each is a sentence that it proves or disproves."""
         failed = [line for line in run.stdout.splitlines() if line.startswith(("not ok", "#"))]
         self.assertEqual(failed, [], run.stderr)
         self.assertEqual((run.returncode, len(re.findall("^ok ", run.stdout, re.M))), (0, sentences), run.stderr)
@@ -205,7 +205,7 @@ class Here(Case):
 
     def test_the_walk_by_frame_pointers_sees_each_frame_on_this_machine(self):
         with tempfile.TemporaryDirectory() as folder:
-            # Compilers for other machines may leave them out, and most C libraries do: there the chain ends anywhere.
+            # Compilers for other machines may omit frame pointers, and most C libraries do. The chain may end there.
             self.check(
                 run_program(
                     [

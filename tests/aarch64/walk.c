@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The walk by frame pointers (unwind/walk.h), over stacks of which each function itself has noted
- * down where it returns to. Compiled with frame pointers, for AArch64 also with signed return
+ * Tests the walk by frame pointers (unwind/walk.h). Each function on the stack notes its own return
+ * address for comparison. Compiled with frame pointers, for AArch64 also with signed return
  * addresses. Prints a line of TAP per promise.
  */
 #include <link.h>
@@ -54,7 +54,7 @@ static unsigned any(unsigned count)
 	return (seed >> 8) % count;
 }
 
-/* As gmt_native_capture begins. */
+/* Begins a walk in the same way as gmt_native_capture. */
 __attribute__((noinline)) static bool take(uint64_t fp_instead)
 {
 	const uint64_t *frame = __builtin_frame_address(0);
@@ -70,7 +70,7 @@ __attribute__((noinline)) static bool take(uint64_t fp_instead)
 	return gmt_walk_capture(walk, &start, LIMIT);
 }
 
-/* The frame that called take(), and then all that were noted down. */
+/* Compares: the walk must find the frame that called take(), and then all noted frames. */
 __attribute__((noinline)) static void look(void)
 {
 	noted[depth] = gmt_walk_code((uint64_t)__builtin_return_address(0));
@@ -98,7 +98,7 @@ __attribute__((noinline)) static int descend(unsigned left)
 		look();
 	if (left)
 		descend(left - 1);
-	/* From one place, twice. */
+	/* Walks twice from the same place. */
 	for (volatile int again = 0; again < 2; again++)
 		look();
 	depth--;
@@ -139,7 +139,7 @@ static bool threads_are_right(void)
 	return all;
 }
 
-/* No crash, and what stands behind the first frame lies on the stack. */
+/* The walk must not crash, and all values after the first frame must lie on the stack. */
 static bool wild_pointers_end_it(void)
 {
 	for (int i = 0; i < 20000; i++) {
@@ -179,7 +179,7 @@ static bool another_stack_is_left_alone(void)
 	return !was_taken;
 }
 
-/* What gmt_own_stack_find_end asks for. */
+/* gmt_own_stack_find_end needs this variable. */
 extern void *__libc_stack_end;
 
 static void *find(const char *name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Measures, and prints a table: see scripts/bench --help."""
+"""Measures, and prints a table. `scripts/bench --help` describes it."""
 
 import argparse
 import dataclasses
@@ -74,7 +74,7 @@ def main():
         if name not in sections.SECTIONS:
             parser.error(f"no section is called {name}; there are {', '.join(sections.SECTIONS)}")
 
-    # Ended by a signal, it still removes what it wrote.
+    # After SIGTERM the program still removes its files.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("scripts/bench: ended"))
     machine = sampling.Machine(options.build, options.python, options.libraries)
     effort = sampling.Effort("tiny" if options.tiny else "quick" if options.quick else "full", options.processes)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded in front of the recorder, it takes what PyTorch reports of its blocks, and hands it to
- * the recorder, or past it to PyTorch's own function, as it is told (training_turns.py): so the
- * steps of one process can be compared.
+ * This library is preloaded in front of the recorder. It receives PyTorch's reports of its blocks.
+ * training_turns.py sets whether they go to the recorder, or directly to PyTorch's own function. So
+ * recorded and unrecorded steps of one process can be compared.
  */
 #include <stddef.h>
 #include <stdint.h>
 
-/* c10::Device, as it is passed. */
+/* c10::Device, in the layout in which PyTorch passes it. */
 struct device {
 	int8_t type, index;
 };
@@ -24,7 +24,7 @@ void bench_report_to(report *function)
 
 report bench_report __asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
 
-/* A jump when compiled with -O2: who is called sees PyTorch as its caller. */
+/* With -O2 the call is a jump, so the called function sees PyTorch as its caller. */
 void bench_report(void *address, int64_t size_bytes, size_t allocated_bytes, size_t reserved_bytes,
 	struct device device)
 {

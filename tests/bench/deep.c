@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocates and frees in a hot loop, so many native frames deep; deep.py opens it with ctypes.
- * Compiled twice: as it is it asks the device, and with -DHOST_MEMORY the C library, for the same
- * sizes in the same functions, so that profilers of the host's memory meet the same stacks.
+ * Allocates and frees in a hot loop, a given number of native frames deep. deep.py opens it with
+ * ctypes. It is compiled twice: it allocates device memory, or with -DHOST_MEMORY memory of the C
+ * library. Both builds request the same sizes in the same functions, so that profilers of host
+ * memory meet the same stacks.
  *
- * The functions below the caller are many and of unlike frames, as a program's are. The innermost
- * seven are steps: which four to seven of them run is told by a number, so they differ from call to
- * call or are the same each time.
+ * The call chain has many functions with frames of different sizes, as in a real program. The
+ * innermost seven are steps. A number selects which four to seven steps run, so stacks differ from
+ * call to call or stay the same.
  */
 #define _GNU_SOURCE
 #include <execinfo.h>
@@ -33,11 +34,11 @@ static int release(void *block)
 #define release(block) cudaFree(block)
 #endif
 
-/* What is counted below counts on these adding no frame. */
+/* The frame counts below require that these functions add no frame. */
 #define INLINE __attribute__((always_inline)) inline
 
 enum {
-	BLOCK_BYTES = 4096, /* what one_page.h looks for */
+	BLOCK_BYTES = 4096, /* the size that one_page.h looks for */
 	STEPS = 7,
 	LEAST_STEPS = 4,
 	FRAMES_MAX = 512,
@@ -45,7 +46,7 @@ enum {
 	THREAD_REST_US = 1000,
 };
 
-/* What a thread does, and what it finds. Of a pair of calls, in nanoseconds. */
+/* One thread's orders and results. Times are nanoseconds for a pair of calls. */
 struct work {
 	unsigned stacks, count, done, live, levels_left;
 	int rests;
@@ -53,7 +54,7 @@ struct work {
 	void **blocks; /* `live` of them wait to be freed */
 };
 
-/* Of one_page.c, where that is preloaded. */
+/* Defined by one_page.c. NULL unless one_page.c is preloaded. */
 __attribute__((weak)) void one_page_loop(int is_in_loop);
 
 int deep_begin(unsigned threads);
@@ -71,7 +72,7 @@ static double clock_ns(clockid_t clock)
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-/* The optimizer shall not see that nobody looks into the block. */
+/* The asm statement keeps the optimizer from removing the unused block. */
 INLINE static void pair(struct work *work, unsigned number)
 {
 	void *block, *old;
@@ -92,7 +93,7 @@ typedef void step(struct work *work, unsigned number, unsigned way, int left);
 static step step_0, step_1, step_2, step_3;
 static step *const steps[] = { step_0, step_1, step_2, step_3 };
 
-/* The empty statement behind the call keeps it from being a jump, which would leave no frame. */
+/* The asm statement after the call prevents a tail call, which would leave no frame. */
 #define STEP(name, room) \
 	__attribute__((noinline)) static void name(struct work *work, unsigned number, unsigned way, \
 		int left) \
@@ -128,8 +129,8 @@ __attribute__((noinline)) static void loop(struct work *work)
 		one_page_loop(!work->live);
 	double wall_ns = clock_ns(CLOCK_MONOTONIC), cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	/*
-	 * Counted in memory: in a register, which the functions called keep on their stacks, no two
-	 * would hold the same words.
+	 * The counter is in memory. Called functions would save a counter register on their stacks, and
+	 * then no two stacks would hold the same words.
 	 */
 	for (work->done = 0; work->done < work->count; work->done++)
 		call_cuda_once(work, work->stacks == 1 ? 0 : work->done);
@@ -164,7 +165,7 @@ LEVEL(level_5, 64)
 LEVEL(level_6, 48)
 LEVEL(level_7, 256)
 
-/* As many levels as are missing to `frames`, with one for loop and the steps. */
+/* Descends until the stack has `frames` frames, the loop and the steps included. */
 INLINE static void descend(struct work *work, int frames, int frames_above)
 {
 	int missing = frames - frames_above - 2 - STEPS;
@@ -180,24 +181,24 @@ __attribute__((noinline)) static int frames_here(void)
 	return backtrace(addresses, FRAMES_MAX);
 }
 
-/* How many threads run deep_run at once, from now on: its rounds begin together. */
+/* Sets how many threads run deep_run at the same time. Their rounds begin together. */
 int deep_begin(unsigned threads)
 {
 	return pthread_barrier_init(&start_line, NULL, threads);
 }
 
 /*
- * `rounds` times `count` pairs of calls, `frames` native frames deep, from `stacks` different ones
- * (1: the same each time, word for word; 0: the same, with a number that counts in registers that
- * they save). `live` blocks are kept; 0: each is freed at once. With `rests` the rounds begin after
- * a rest, together in all threads. Writes to `out`, for each round, processor and wall nanoseconds
- * of a pair. Returns the native frames there are, or -1 without memory.
+ * Runs `rounds` rounds of `count` pairs of calls, `frames` native frames deep, from `stacks`
+ * different stacks. 1: the same stack each time, word for word. 0: the same frames, but they save a
+ * register that counts. Keeps `live` blocks; 0: frees each block at once. With `rests`, each round
+ * begins after a rest, together in all threads. Writes to `out`, for each round, the processor and
+ * wall nanoseconds of a pair. Returns the number of native frames, or -1 when out of memory.
  */
 int deep_run(int frames, unsigned stacks, unsigned count, unsigned live, int rounds, int rests,
 	double *out)
 {
 	struct work work = { .stacks = stacks, .count = count, .live = live, .rests = rests };
-	int above = frames_here() - 1; /* the innermost that was counted is frames_here itself */
+	int above = frames_here() - 1; /* frames_here counts itself too */
 
 	work.blocks = calloc(live + 1, sizeof(*work.blocks));
 	if (!work.blocks)
@@ -215,13 +216,13 @@ static void *first_pair(void *own_work)
 {
 	struct work *work = own_work;
 
-	descend(work, FRAMES_MAX, FRAMES_MAX - 24); /* a stack of some twenty frames */
+	descend(work, FRAMES_MAX, FRAMES_MAX - 24); /* a stack of about twenty frames */
 	return NULL;
 }
 
 /*
- * Starts `threads` threads, one after the other. Writes to `out` the wall nanoseconds of the first
- * pair of calls of each.
+ * Starts `threads` threads, one after the other. Writes to `out` the wall nanoseconds of each
+ * thread's first pair of calls.
  */
 int deep_first(int threads, double *out)
 {

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """deep.py TRACKER LIBRARY measure COUNT ROUNDS [THREADS] | first THREADS | record COUNT STACKS LIVE
 
-Calls deep.c, fifteen Python frames deep. TRACKER is "-", or "python:FILE" or "native:FILE", for memray with Python stacks or both.
-measure: rounds of COUNT pairs of calls, with the same stack each time, the same in which a number is another each time (saved
-in frames, as a loop's counter is), and 64 different ones. Prints JSON: for each, the
-processor and the wall nanoseconds of a pair in the fastest round (the mean over THREADS threads at once), and the frames.
-first: the median of what the first pair of calls takes in a new thread, in wall nanoseconds.
-record: COUNT pairs as fast as they go, from STACKS stacks, with LIVE blocks alive. Prints what the loop took, the processor time
-of the recorder's writer, and when the program came to its end, by the monotonic clock; all in nanoseconds.
+Calls deep.c, fifteen Python frames deep. TRACKER is "-" for none. "python:FILE" is memray with Python stacks,
+"native:FILE" memray with Python and native stacks.
+measure: Runs rounds of COUNT pairs of calls, with three shapes of stacks: the same stack each time, the same frames
+with a saved loop counter, and 64 different stacks. Prints JSON for each shape: the processor and the wall nanoseconds
+of a pair in the fastest round (the mean over THREADS concurrent threads), and the number of frames.
+first: Prints the median of the first pair of calls in a new thread, in wall nanoseconds.
+record: Runs COUNT pairs at full speed, from STACKS stacks, with LIVE blocks alive. Prints the time of the loop, the
+processor time of the recorder's writer, and the end of the program by the monotonic clock; all in nanoseconds.
 """
 
 import contextlib
@@ -35,17 +36,17 @@ def python_frames():
 
 
 def deeper(missing, call):
-    """Calls with so many more frames of Python; none of the interpreter's own are added."""
+    """Calls `call` below `missing` more Python frames. Adds no native frames of the interpreter."""
     return deeper(missing - 1, call) if missing > 0 else call()
 
 
 def at_depth(call):
-    # `deeper`'s own last frame counts, and `call`'s.
+    # The last frame of `deeper` and the frame of `call` count too.
     return deeper(PYTHON_FRAMES - python_frames() - 2, call)
 
 
 def run(library, stacks, count, live, rounds, rests):
-    """(frames, the rounds' [processor, wall] nanoseconds of a pair)"""
+    """Returns (frames, [processor, wall] nanoseconds of a pair for each round)."""
     out = (ctypes.c_double * (2 * rounds))()
     frames = [0, 0]
 
@@ -73,13 +74,13 @@ def in_threads(library, stacks, count, rounds, threads):
     work(0)
     for thread in others:
         thread.join()
-    # Two threads at once are as slow as both are; that one had the other's core as well is seen in no round's mean.
+    # The mean of all threads in a round: the time of one thread would hide that it had another thread's core as well.
     best = [min(statistics.fmean(result[1][i][kind] for result in results) for i in range(rounds)) for kind in (0, 1)]
     return {"cpu_ns": best[0], "wall_ns": best[1], "frames": results[0][0]}
 
 
 def measure(library, count, rounds, threads=1):
-    # The first calls of a process make a context, and learn.
+    # Warms up: the first calls of a process create a context, and the recorder learns from them.
     in_threads(library, max(SHAPES.values()), count, 2, threads)
     return {name: in_threads(library, stacks, count, rounds, threads) for name, stacks in SHAPES.items()}
 
@@ -93,7 +94,7 @@ def first(library, threads):
 
 
 def writer_cpu_ns():
-    """What the recorder's writer took of a processor, or None without one."""
+    """Returns the processor time of the recorder's writer, or None when there is no writer."""
     writer = tasks.named(tasks.WRITER)
     if writer is None:
         return None
@@ -116,7 +117,7 @@ def record(library, count, stacks, live):
 
 
 def tracked(how):
-    """memray by its own interface: its command would add frames, and the stacks would not be alike."""
+    """Uses memray's Python interface. Its command would add frames, so the stacks would differ."""
     if how == "-":
         return contextlib.nullcontext()
     import memray

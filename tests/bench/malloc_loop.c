@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * malloc_loop COUNT ROUNDS [DEPTH [counted]]: allocates and frees COUNT times in each round, DEPTH
- * functions below main, and rests between rounds, so that a recorder's writer can follow. Prints
- * the processor time, in nanoseconds, of one allocation and its free in the fastest round. With
- * `counted` the loop is not in the innermost function but in the outermost, and counts in the
- * register that others keep their frame pointer in.
+ * functions below main. Rests between rounds, so that a recorder's writer can follow. Prints the
+ * processor time, in nanoseconds, of one allocation and its free in the fastest round. With
+ * `counted` the loop is in the outermost function, and its counter is in the register that other
+ * functions use as frame pointer.
  */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
@@ -49,13 +49,13 @@ static double loop(int count)
 	return time_ns;
 }
 
-/* Adds nothing but a frame; not a tail call, for the result is used. */
+/* Adds only frames. The multiplication prevents a tail call. */
 __attribute__((noinline)) static double descend(int depth, int count)
 {
 	return depth > 0 ? descend(depth - 1, count) * 0.5 * 2 : loop(count);
 }
 
-/* The empty statement keeps the call from being a jump. */
+/* The asm statement prevents a tail call. */
 __attribute__((noinline)) static void descend_to_pair(int depth)
 {
 	if (depth > 0)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * one_page.h for a program that is not ours: preloaded in front of Python. It needs no CUDA: with
- * the runtime, the driver would be reached before there is an interpreter.
+ * Provides one_page.h to a program that is not ours: it is preloaded into Python. It is not linked
+ * to CUDA: with the runtime, it would call the driver before there is an interpreter.
  */
 #include "one_page.h"
 
 void one_page_loop(int is_in_loop);
 
-/* For the calling thread, from now on. */
+/* Sets for the calling thread whether it is in the measured loop. */
 void one_page_loop(int is_in_loop)
 {
 	in_loop = is_in_loop;

@@ -3,9 +3,9 @@
 #define TESTS_BENCH_ONE_PAGE_H
 
 /*
- * The simulated device maps each block, and the kernel's 4 us for that, never twice the same, would
- * hide what is looked for. So the program's own mmap hands one page of each thread out again and
- * again. (On a real device none of this is called.)
+ * The simulated device maps memory for each block. The kernel takes about 4 us for that, and this
+ * varying time would hide the recorder's cost. So the program's own mmap always returns the same
+ * page of the thread. (On a real device nobody calls it.)
  */
 
 #include <stddef.h>
@@ -16,11 +16,11 @@
 
 enum { BLOCK_BYTES = 4096 };
 
-static __thread int in_loop; /* only then */
+static __thread int in_loop; /* mmap returns the page only in the loop */
 static __thread void *page, *page_in_use;
 
 /*
- * Exported (-rdynamic), so that the libraries' calls come here; mmap by its name for large files.
+ * Exported (-rdynamic), so that the libraries call it. mmap64 is mmap's name for large files.
  */
 void *mmap64(void *address, size_t length, int protection, int flags, int fd, off64_t offset)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pauses THREADS COUNT: each thread allocates and frees COUNT times without pause, and looks at the
- * clock in between. Prints, in nanoseconds of wall time of a pair of calls: the median, the 99.99th
- * percentile, the longest.
+ * pauses THREADS COUNT: each thread allocates and frees COUNT times without pause, and reads the
+ * clock in between. Prints the wall time of a pair of calls, in nanoseconds: the median, the
+ * 99.99th percentile, and the maximum.
  */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
@@ -68,7 +68,7 @@ int main(int argument_count, char **arguments)
 	times_ns = malloc(all * sizeof(*times_ns));
 	if (!times_ns || cudaFree(NULL))
 		return 3;
-	/* Written once before: page faults are not what is measured. */
+	/* Writes the pages once, so that no page faults are measured. */
 	for (size_t i = 0; i < all; i++)
 		times_ns[i] = 1;
 	pthread_barrier_init(&start_line, NULL, (unsigned)threads);

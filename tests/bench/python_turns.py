@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""python_turns.py LIBRARY MODE COUNT: COUNT captures of Python stacks by the library of tests/preload/python, or of nothing.
+"""python_turns.py LIBRARY MODE COUNT: captures COUNT Python stacks with the library of tests/preload/python.
 
-same: one stack of twenty frames, captured from C in a loop. turns: two contexts of twenty frames each, of which the outer ten are
-the same, one after the other. nothing: likewise, without a capture. deep: as same, with 10,000 frames.
+same: one stack of twenty frames, captured from C in a loop. turns: two stacks of twenty frames, captured in
+alternation; the outer ten frames are the same. nothing: the same calls as turns, without captures. deep: same as
+`same`, with 10,000 frames.
 """
 
 import ctypes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Other profilers: how scripts/bench runs them on deep.py and reads what they say. scripts/setup/rivals installs them."""
+"""Runs other profilers on deep.py for scripts/bench, and reads their output. scripts/setup/rivals installs them."""
 
 import glob
 import json
@@ -15,7 +15,7 @@ CHECK_COUNT = 5000
 
 
 class Unusable(Exception):
-    """Why a rival has no figures."""
+    """Says why a rival has no figures."""
 
 
 def last_line(text, otherwise="no word"):
@@ -24,7 +24,7 @@ def last_line(text, otherwise="no word"):
 
 
 def told_by(text):
-    """The JSON that deep.py printed, among what else the rival's program says on stdout."""
+    """Finds the JSON of deep.py among the other output of the rival on stdout."""
     for line in reversed(text.splitlines()):
         if line.startswith(("{", "[")) or re.fullmatch(r"-?[0-9.]+(e[-+]?[0-9]+)?", line):
             return json.loads(line)
@@ -32,7 +32,7 @@ def told_by(text):
 
 
 def counted(text, label):
-    """The number that stands behind a label, in the words of a rival's reader."""
+    """Returns the number after a label in the output of a rival's reader."""
     found = re.search(re.escape(label) + r"\s*([0-9][0-9,]*)", text)
     if not found:
         raise Unusable(f'its reader does not say "{label}"')
@@ -40,7 +40,7 @@ def counted(text, label):
 
 
 def install(name, python):
-    """What scripts/setup/rivals prints of it, or Unusable."""
+    """Installs a rival with scripts/setup/rivals. Returns the last line that this prints, or raises Unusable."""
     done = subprocess.run(
         [os.path.join(SOURCE, "scripts", "setup", "rivals"), name],
         capture_output=True,
@@ -53,15 +53,18 @@ def install(name, python):
 
 
 class Rival:
-    """A profiler. `name` is its row; `on_device` says whether it is given calls of the device or of malloc."""
+    """A profiler. `name` is its row. With `on_device` it profiles device calls, otherwise calls of malloc."""
 
     name, on_device = "", False
 
     def prepare(self, machine):
-        """Installs it; Unusable where that does not go."""
+        """Installs the rival, or raises Unusable."""
 
     def run(self, machine, library, arguments, readable=False):
-        """What deep.py tells under it. What it recorded lies in `files` until the next run, in a form for its reader if asked."""
+        """Runs deep.py under the rival and returns its figures.
+
+        The recording stays in `files` until the next run. With `readable`, the rival's reader can read it.
+        """
         self.forget(machine)
         done = machine.attempt(self.command(machine, [library, *map(str, arguments)], readable))
         if done.returncode:
@@ -79,12 +82,12 @@ class Rival:
             os.unlink(path)
 
     def read_command(self, machine):
-        """Its reader, on what the last run recorded."""
+        """Returns the command that reads the last recording."""
         (path,) = self.files(machine)
         return [*self.reader, path]
 
     def check(self, machine, count):
-        """Unusable, unless its reader finds at least so many allocations in what the last run recorded."""
+        """Raises Unusable unless the reader finds at least `count` allocations in the last recording."""
         done = machine.attempt(self.read_command(machine))
         if done.returncode:
             raise Unusable(f"its reader ended with {done.returncode}: {last_line(done.stderr, last_line(done.stdout))}")
@@ -109,7 +112,7 @@ class Memray(Rival):
 
 
 class Heaptrack(Rival):
-    """What its reader needs is made beside the program, or later: where the program is timed, later."""
+    """heaptrack prepares data for its reader while the program runs. With --raw, for timed runs, it does so later."""
 
     count_label = "calls to allocation functions:"
     name = "heaptrack"
@@ -132,7 +135,7 @@ class Heaptrack(Rival):
 
 
 class OnDevice(Rival):
-    """NVIDIA's own, where they are installed and a GPU is there."""
+    """NVIDIA's own profilers. They run only where they are installed and a GPU exists."""
 
     on_device = True
 
@@ -163,7 +166,7 @@ def on_device(machine):
 
 
 def checked(rivals, machine, library):
-    """(those that can be used and see malloc's calls where it is to be seen, {name of another: why not})"""
+    """Returns (usable rivals, {name of an unusable rival: reason}). Rivals of malloc must see its calls."""
     usable, unusable = [], {}
     for rival in rivals:
         try:
@@ -178,6 +181,6 @@ def checked(rivals, machine, library):
 
 
 def memory_viz(machine):
-    """PyTorch's own program that makes a page of a pickle."""
+    """Returns the path of PyTorch's program that makes an HTML page from a memory snapshot (a pickle)."""
     code = "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])"
     return os.path.join(machine.run([machine.python, "-c", code]).strip(), "cuda", "_memory_viz.py")

@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: MIT
-"""The lines of scripts/bench's tables: figures from samples, and how they are printed. Nothing here measures."""
+"""Computes and prints the rows of scripts/bench's tables from samples. Other files measure."""
 
 import dataclasses
 import statistics
 
-# An overhead of less is none that these measurements could tell from another; what is divided by it is said no larger.
+# The smallest overheads that these measurements can distinguish. Ratios divide by at least these.
 LEAST_PERCENT, LEAST_NS = 0.1, 1
 
 
 @dataclasses.dataclass
 class Row:
-    """One line of the table: a figure, and the goal that it is held against (or None)."""
+    """One line of the table: a figure, and the goal that it is compared with (or None)."""
 
     section: str
     what: str
     unit: str = ""
-    low: float | None = None  # the least of all samples; None: not measured, and `note` says why
-    middle: float | None = None  # their median
-    compared: str = ""  # with what, in words, when `figure` is a comparison
-    figure: float | None = None  # what the goal is about; None: `low` itself
+    low: float | None = None  # the minimum of all samples; None: not measured, and `note` says why
+    middle: float | None = None  # the median of all samples
+    compared: str = ""  # describes the comparison, when `figure` is one
+    figure: float | None = None  # the value that the goal limits; None: `low` itself
     figure_unit: str = ""
     middle_figure: float | None = None
-    goal: float | None = None  # at most this
-    at_least: bool = False  # at least this instead
+    goal: float | None = None  # the largest value that meets the goal
+    at_least: bool = False  # `goal` is the smallest value instead
     note: str = ""
     samples: list = dataclasses.field(default_factory=list)
 
@@ -35,35 +35,41 @@ class Row:
 
 
 def row_of(section, what, unit, samples, **more):
-    """A line of samples: the least, and the median."""
+    """Returns a row with the minimum and the median of the samples."""
     return Row(section, what, unit, min(samples), statistics.median(samples), samples=samples, **more)
 
 
 def memory_row(section, what, mebibytes, goal=None):
-    """The most that it took is what a goal is about."""
+    """Returns a row whose goal limits the maximum of the samples."""
     return Row(section, what, "MiB", max(mebibytes), statistics.median(mebibytes), goal=goal, samples=mebibytes)
 
 
 def slower_percent(samples, plain):
-    """Of the minima; and the median over cycles, in each of which the two ran one after the other."""
+    """Returns how many percent slower `samples` are: the ratio of the minima, and the median ratio of the cycles.
+
+    In each cycle the two ran one after the other.
+    """
     lows = min(samples) / min(plain)
     pairs = statistics.median(a / b for a, b in zip(samples, plain))
     return (lows - 1) * 100, (pairs - 1) * 100
 
 
 def added(samples, plain, count=1):
-    """What is more than `plain`, of which `count` make a sample: of the minima, and the median over cycles."""
+    """Returns what one operation adds to `plain`: the difference of the minima, and the median over cycles.
+
+    A sample holds `count` operations.
+    """
     lows = (min(samples) - min(plain)) / count
     return lows, statistics.median((a - b) / count for a, b in zip(samples, plain))
 
 
 def times(dear, cheap, least):
-    """How many times as much the first of two (of minima, of pairs) is; what is below `least` counts as that."""
+    """Returns dear / cheap for the minima and for the pairs. Divides by `least` where `cheap` is smaller."""
     return tuple(a / max(b, least) for a, b in zip(dear, cheap))
 
 
 def compare(section, unit, samples, goals, compared="slower"):
-    """A row for each variant, held against the first one, in percent."""
+    """Returns a row for each variant, compared with the first variant, in percent."""
     plain = next(iter(samples))
     rows = []
     for variant, values in samples.items():
@@ -107,7 +113,7 @@ def cells_of(row):
 
 
 def table_of(rows):
-    """The rows as text, with a heading where their section changes."""
+    """Returns the rows as text, with a heading for each section."""
     table = [("", "min", "median", "", "of minima", "of pairs", "goal", ""), *map(cells_of, rows)]
     widths = [max(map(len, column)) for column in zip(*table)]
     lines, section = [], None
@@ -125,7 +131,7 @@ def table_of(rows):
 
 
 def markdown_of(rows):
-    """The same for docs/internals/performance.md: a table for each section."""
+    """Returns the rows as Markdown for docs/internals/performance.md, with a table for each section."""
     lines, section = [], None
     for row in rows:
         if row.section != section:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fresh processes, side by side: what all measurements of scripts/bench share."""
+"""Runs variants in new processes, in alternation. All measurements of scripts/bench use this."""
 
 import glob
 import json
@@ -16,7 +16,7 @@ TORCH_ABORT, TORCH_RUNS = "terminate called without an active exception", 4
 
 
 class Effort:
-    """How much is measured: "full", "quick" (a look) or "tiny" (does it run at all?)."""
+    """The amount of measurements: "full", "quick" (a first impression) or "tiny" (only tests that it runs)."""
 
     def __init__(self, size="full", processes=None):
         self.size = size
@@ -26,12 +26,12 @@ class Effort:
         return {"full": full, "quick": quick, "tiny": tiny}[self.size]
 
     def processes(self, full, quick):
-        """How many of each variant, unless the user chose."""
+        """Returns the number of processes for each variant. The user's choice has precedence."""
         return self.chosen or self.pick(full, quick, 1)
 
 
 class Machine:
-    """Where things are, and how a program is run with and without the shim."""
+    """The paths on the measured machine. Runs programs with and without the shim."""
 
     def __init__(self, build, python, libraries):
         self.build = os.path.abspath(build)
@@ -42,7 +42,10 @@ class Machine:
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-bench.")
 
     def environment(self, options=None, preload=()):
-        """None: without the shim. Else its options; what it writes goes to `self.folder`. `preload` comes behind the shim."""
+        """Returns the environment of a program, with the shim unless `options` is None.
+
+        `options` are the shim's; it writes to `self.folder`. The libraries in `preload` come after the shim.
+        """
         variables = {
             key: value for key, value in os.environ.items() if key not in ("LD_PRELOAD", "GPUMEMTRACE_OPTIONS")
         }
@@ -57,7 +60,7 @@ class Machine:
         return variables
 
     def attempt(self, command, options=None, preload=()):
-        """The program's end, whatever it is, with its output."""
+        """Runs a program. Returns its exit code, whatever it is, and its output."""
         return subprocess.run(
             command,
             env=self.environment(options, preload),
@@ -69,14 +72,17 @@ class Machine:
         )
 
     def run(self, command, options=None, preload=()):
-        """The program's output; the end of everything where it failed."""
+        """Returns a program's output. Ends the benchmark if the program failed."""
         done = self.attempt(command, options, preload)
         if done.returncode:
             sys.exit(f"scripts/bench: {' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
         return done.stdout
 
     def run_torch(self, command, options=None):
-        """Output of a PyTorch program, and its recording alone; again where PyTorch ended it in its own way (docs/internals/testing.md)."""
+        """Returns the output of a PyTorch program, and leaves only its recording.
+
+        Runs it again if PyTorch crashed at its end (docs/internals/testing.md).
+        """
         for _ in range(TORCH_RUNS):
             self.forget_snapshots()
             done = self.attempt(command, options)
@@ -87,7 +93,7 @@ class Machine:
         return done.stdout
 
     def compile(self, name, *arguments, out=None):
-        """A program of this folder, for the machine that is measured."""
+        """Compiles a program of this folder for the measured machine. Returns its path."""
         out = os.path.join(self.folder, out or os.path.splitext(name)[0])
         if not os.path.exists(out):
             subprocess.run(
@@ -96,7 +102,7 @@ class Machine:
         return out
 
     def take_snapshot(self):
-        """The file that the last run left. Earlier ones are gone: each caller takes its own."""
+        """Returns the recording of the last run. Each caller takes its own recording, so only one exists."""
         (path,) = glob.glob(os.path.join(self.folder, "*.gmt.gz"))
         taken = os.path.join(self.folder, "taken.gmt.gz")
         os.replace(path, taken)
@@ -112,9 +118,9 @@ class Machine:
 
 def alternate(variants, cycles, measure, progress, tell=None):
     """
-    `cycles` times each of `variants` in turn, so that whatever else the machine does meets all of them;
-    every second cycle backwards, so that none always comes after the same other. Samples by variant.
-    With `tell`, which makes text of a sample, each is told as it comes.
+    Measures all variants in turn, `cycles` times, so that other load on the machine affects all of them.
+    Every second cycle runs backwards, so that the predecessor of a variant changes. Returns {variant: samples}.
+    `tell`, if given, makes text of a sample; each sample is then printed immediately.
     """
     samples = {variant: [] for variant in variants}
     for cycle in range(cycles):
@@ -127,7 +133,7 @@ def alternate(variants, cycles, measure, progress, tell=None):
 
 
 class Progress:
-    """What is being done, on stderr: on a terminal in one line that changes; what is worth keeping in lines of its own."""
+    """Prints the current work on stderr, on a terminal in one changing line. Lasting messages get their own lines."""
 
     def __init__(self, section):
         self.section = section
@@ -147,7 +153,7 @@ class Progress:
 
 
 def spawn_ms(command, environment):
-    """Milliseconds from starting a program to its end, its output thrown away."""
+    """Returns the milliseconds from a program's start to its end. Discards its output."""
     nowhere = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     start = time.perf_counter()
     pid = os.posix_spawnp(command[0], command, environment, file_actions=nowhere)
@@ -159,7 +165,7 @@ def spawn_ms(command, environment):
 
 
 def runtime_arguments(machine):
-    """How a C program is linked to the runtime of the device that is measured."""
+    """Returns the arguments that compile and link a C program with the runtime of the measured device."""
     headers = []
     with open(os.path.join(machine.build, "meson-info", "intro-buildoptions.json"), encoding="utf-8") as file:
         for option in json.load(file):
@@ -171,7 +177,7 @@ def runtime_arguments(machine):
 
 
 def time_and_memory(command, environment=None):
-    """(seconds, MiB of memory at most, seconds of processor time in all threads) of a program whose output is thrown away."""
+    """Runs a program and drops its output. Returns (seconds, peak MiB of memory, processor seconds of all threads)."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
     said = process.stderr.read()

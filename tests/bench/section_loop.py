@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A training loop without the recorder, with it, and with PyTorch's own memory recorders."""
+"""Measures a training loop without the recorder, with it, and with PyTorch's own memory recorders."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import statistics
 from rows import LEAST_PERCENT, Row, compare, row_of, slower_percent, times
 from sampling import HERE, alternate
 
-# How the loop is run: (options of the shim, or None: without it; what of PyTorch's own records, see training_loop.py)
+# Variants of the loop: (options of the shim, or None: without it; PyTorch's recorder, see training_loop.py)
 LOOPS = {
     "without the shim": (None, "none"),
     "stacks=all": ("stacks=all", "none"),
@@ -26,7 +26,7 @@ BYTES_GOAL = 6
 
 
 def cheaper_row(section, samples):
-    """How many times the overhead of PyTorch's own recorder is ours."""
+    """Returns a row: the overhead of PyTorch's own recorder divided by ours."""
     theirs, ours = (slower_percent(samples[variant], samples[PLAIN]) for variant in (RIVAL, "stacks=all"))
     low, middle = times(theirs, ours, LEAST_PERCENT)
     return Row(section, f"{RIVAL}: its overhead against ours", "times", low, middle, at_least=True)
@@ -73,7 +73,7 @@ def training_loop(machine, effort, progress):
     return rows
 
 
-# Recorded and not, in turns of one process: (options of the shim, or None: without it; the recorder that is switched)
+# One process records in turns: (options of the shim, or None: without it; the recorder that is switched on and off)
 TURNS = {
     "stacks=all": ("stacks=all", "shim"),
     "stacks=python": ("stacks=python", "shim"),
@@ -86,7 +86,7 @@ TURNS = {
 
 
 def slower_of_pairs(told, recorded, other):
-    """Of each process: how many percent slower its recorded steps were, the median of its pairs."""
+    """Returns for each process how many percent slower its recorded steps were: the median of its pairs."""
     return [(statistics.median(pair[recorded] / pair[other] for pair in pairs) - 1) * 100 for pairs in told]
 
 
@@ -107,7 +107,7 @@ def training_turns(machine, effort, progress):
     wall = {variant: slower_of_pairs(pairs, 0, 2) for variant, pairs in told.items()}
     cpu = {variant: slower_of_pairs(pairs, 1, 3) for variant, pairs in told.items()}
     section = "training loop, a step that is recorded against one that is not, in turns of one process"
-    # A single process may have had a quiet hour: the goal is held against the one in the middle.
+    # A single process may have run on a quiet machine, so the goal is compared with the median process.
     rows = [
         Row(
             section,

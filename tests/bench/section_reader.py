@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The cost of a report by the number of events, compared with the readers of other profilers."""
+"""Measures the cost of a report by the number of events, and compares it with the readers of other profilers."""
 
 import os
 
@@ -10,7 +10,7 @@ from section_stack import libraries_of
 
 GOAL_NS, GOAL_MIB = 100, 381  # 10 million events in a second and 400 MB
 STACKS, LIVE = 500, 1000
-# How many times as long as ours another reader is to take, at least.
+# Goals: how many times longer than our reader each other reader takes, at least.
 SLOWER_GOALS = {"heaptrack_print": 1, "memray stats": 4, "_memory_viz.py trace_plot": 40}
 LEAST_S = 0.001
 OURS = "gpumemtrace report"
@@ -23,7 +23,7 @@ def by_event(section, what, seconds, events, goal=None):
 
 
 def reader(machine, effort, progress):
-    """With the same sites and the same live blocks."""
+    """Measures the reader for several numbers of events. The sites and live blocks stay the same."""
     rows = []
     for millions in effort.pick((1, 10, 30), (1, 3), (1,)):
         path = os.path.join(machine.folder, "events.gmt.gz")
@@ -57,8 +57,11 @@ def reader(machine, effort, progress):
 
 
 def beside(section, commands, events, machine, effort, progress):
-    """Rows of our reader, the first of `commands` (more of ours have its name and more), and others, on the same events; held
-    against each other by processor time, which means the same on a busy machine."""
+    """Compares our reader, the first of `commands`, with the others on the same events.
+
+    Names of our other readers begin with the first one's name. The rows compare processor time, because load on the
+    machine affects it little.
+    """
     environment = machine.environment()
     taken = alternate(
         commands,
@@ -119,7 +122,7 @@ def beside_profilers(machine, effort, progress):
 
 
 def beside_pytorch(machine, effort, progress):
-    """One run of a training loop, recorded by us and by PyTorch."""
+    """Compares the readers on one run of a training loop, which both we and PyTorch recorded."""
     rounds = effort.pick(170, 10, 1)
     pickle, page = (os.path.join(machine.folder, name) for name in ("torch.pickle", "page.html"))
     progress("recording a training loop, with PyTorch's recorder too")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One event at the bottom of 30 native and 15 Python frames, beside other profilers: theirs of malloc, ours of cudaMalloc."""
+"""Compares one event below 30 native and 15 Python frames with other profilers: they record malloc, we cudaMalloc."""
 
 import rivals
 from rivals import DEEP
@@ -22,7 +22,7 @@ KINDS = {"cpu_ns": "processor time", "wall_ns": "wall time"}
 
 
 def libraries_of(machine):
-    """deep.c for the device and for malloc, and what spares the simulated device its system calls."""
+    """Returns deep.c for the device, deep.c for malloc, and one_page.c, which avoids system calls of the device."""
     arguments = ["-shared", "-fPIC", "-pthread"]
     return (
         machine.compile("deep.c", *arguments, *runtime_arguments(machine), out="deep_device.so"),
@@ -32,7 +32,7 @@ def libraries_of(machine):
 
 
 def runner_of(machine, library, options, one_page):
-    """Runs deep.py with our options, or None, on a library."""
+    """Returns a function that runs deep.py on a library, with our options or without the shim (None)."""
 
     def run(arguments):
         machine.forget_snapshots()
@@ -44,7 +44,7 @@ def runner_of(machine, library, options, one_page):
 
 
 def variants_of(machine, progress):
-    """({variant: what runs deep.py so}, {rival: why it is missing}, {variant: the one that it is compared with})"""
+    """Returns ({variant: function that runs deep.py}, {missing rival: reason}, {variant: variant to compare with})."""
     on_device, on_host, one_page = libraries_of(machine)
     progress("looking for other profilers")
     usable, missing = rivals.checked(
@@ -64,7 +64,7 @@ def variants_of(machine, progress):
 
 
 def event_rows(samples, missing, bases):
-    """`samples`: {shape: {variant: nanoseconds of a pair of calls, by process}}"""
+    """Returns rows for single events. `samples`: {shape: {variant: nanoseconds of a pair of calls, by process}}"""
     rows = []
     for shape, by_variant in samples.items():
         section = f"an allocation and its free, {SHAPES[shape]}"
@@ -76,7 +76,7 @@ def event_rows(samples, missing, bases):
                 row.figure, row.middle_figure = costs[variant]
             rows.append(row)
         rows += [Row(section, rival, note=why) for rival, why in missing.items()]
-        # Half of what two events without a stack take is one of them; the rest is the stack.
+        # One event without a stack takes half of two such events. The rest of the time is the stack's.
         for variant in ("stacks=native", "stacks=all"):
             low, middle = (whole - none / 2 for whole, none in zip(costs[variant], costs["stacks=none"]))
             rows.append(
@@ -107,7 +107,10 @@ def event_rows(samples, missing, bases):
 
 
 def thread_rows(one, two, bases):
-    """`one`, `two`: {variant: [what deep.py measured of differing stacks, by process]}, of one thread and of two at once."""
+    """Returns rows for one thread and for two at the same time.
+
+    `one`, `two`: {variant: [deep.py's figures for differing stacks, by process]}
+    """
     rows = []
     for kind, words in KINDS.items():
         section = f"two threads at once, differing stacks, {words} of a pair"
@@ -133,7 +136,7 @@ def thread_rows(one, two, bases):
 
 
 def first_rows(samples, bases):
-    """`samples`: {variant: wall nanoseconds of the first pair of calls in a new thread, by process}"""
+    """Returns rows for the first pair of calls in a new thread. `samples`: {variant: wall nanoseconds, by process}"""
     rows = []
     for variant, values in samples.items():
         row = row_of("the first allocation and free of a new thread", variant, "us", [value / 1000 for value in values])

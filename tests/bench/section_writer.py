@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How many events the writer thread can take, and how long the end of a recorded process waits for it."""
+"""Measures how many events the writer thread can take, and how long a recorded process waits for it at its end."""
 
 import subprocess
 import time
@@ -16,7 +16,7 @@ OURS = {"stacks=none": "stacks=none:overflow=wait", "stacks=all": "stacks=all:ov
 
 
 def record(machine, pairs, options):
-    """(what deep.py tells of so many pairs of calls, seconds from its last word to the process's end)"""
+    """Returns (deep.py's figures for `pairs` pairs of calls, seconds from its last output to the process's end)."""
     library, _, one_page = libraries_of(machine)
     machine.forget_snapshots()
     command = [machine.python, rivals.DEEP, "-", library, "record", str(pairs), str(STACKS), "0"]
@@ -29,7 +29,7 @@ def record(machine, pairs, options):
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        # Its end, not that of its pipes, which is looked at afterwards; it writes less than they hold.
+        # Waits for the process, then reads the pipes. The process writes less than the pipes hold.
         status = process.wait()
         ended_ns = time.monotonic_ns()
         out, err = process.stdout.read(), process.stderr.read()
@@ -44,7 +44,7 @@ def record(machine, pairs, options):
 
 
 def writer(machine, effort, progress):
-    """A thread that does nothing but allocate and free, and waits where its ring is full."""
+    """Measures with a thread that only allocates and frees, and waits when its ring is full."""
     pairs = effort.pick(2_000_000, 500_000, 5000)
 
     def measure(variant):
@@ -80,7 +80,7 @@ def writer(machine, effort, progress):
 
 
 def end(machine, effort, progress):
-    """From the program's last word to the end of its process, with the interpreter's own end."""
+    """Measures the time from the program's last output to its process's end, including the interpreter's end."""
     pairs = effort.pick(5_000_000, 500_000, 5000)
     variants = {PLAIN: None, **OURS}
     samples = alternate(

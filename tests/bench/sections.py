@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What scripts/bench measures. Each function measures one thing and returns rows of the table; the larger ones have files of
-their own."""
+"""The measurements of scripts/bench. Each function measures one thing and returns rows of the table.
+
+Larger measurements have their own files.
+"""
 
 import os
 
@@ -13,7 +15,7 @@ from section_writer import end, writer
 
 STARTUP_GOAL_MS = 2
 REPORT_GOAL_SECONDS, REPORT_GOAL_MIB = 2, 300
-SAME_PERCENT = 5  # what "costs the same" allows for noise
+SAME_PERCENT = 5  # noise that "costs the same" allows
 
 
 def exceptions(machine, effort, progress):
@@ -50,7 +52,7 @@ def startup(machine, effort, progress):
             f"{command[0]}, {PLAIN}": machine.environment(),
             f"{command[0]}, with it": machine.environment(""),
         }
-        # The simulated device's folder in front of the library path would count as part of both.
+        # The simulated device's folder in the library path would add to both times.
         for variables in environments.values():
             variables.pop("LD_LIBRARY_PATH", None)
         samples = alternate(
@@ -82,13 +84,13 @@ def report(machine, effort, progress):
     )
     if effort.size == "full":
         progress("recording a million events")
-        # 1130 events a step; the symbols of PyTorch's libraries are part of such a report.
+        # 1130 events per step. Such a report also reads the symbols of PyTorch's libraries.
         machine.run_torch([machine.python, os.path.join(HERE, "training_loop.py"), "5", "175", "none"], "")
         real = machine.take_snapshot()
         recorded = machine.report(real)["events"]["recorded"]
         files[f"the training loop's {recorded:,} events"] = real
     rows = []
-    # The first time, and with what the run before kept of symbols.
+    # Measures the first run, and runs with the symbol cache of an earlier run.
     cases = [(name, ["--no-symbol-cache", path]) for name, path in files.items()]
     cases += [(f"{name}, again", [path]) for name, path in files.items() if path != synthetic]
     for name, arguments in cases:
@@ -100,9 +102,9 @@ def report(machine, effort, progress):
 
 
 def event_cost(machine, effort, progress):
-    """Bursts that fit into a ring, with rests for the writer: what a thread pays, not what a core can write."""
+    """Measures the cost for a thread: bursts fit into a ring, and the writer catches up between them."""
     program = machine.compile("malloc_loop.c", "-rdynamic", *runtime_arguments(machine))
-    # What each adds to which, and how many of it a pair of calls has.
+    # The variant that each is compared with, and how many of its items a pair of calls has.
     variants = {
         PLAIN: (None, None, 0, ""),
         "stacks=none": ("stacks=none", PLAIN, 2, "an event"),
@@ -131,7 +133,7 @@ def event_cost(machine, effort, progress):
 
 
 def pauses(machine, effort, progress):
-    """Four threads that do nothing but allocate and free: how long a pair of calls takes at worst."""
+    """Measures the longest pair of calls in four threads that only allocate and free."""
     program = machine.compile("pauses.c", "-rdynamic", "-pthread", *runtime_arguments(machine))
     variants = {
         PLAIN: None,

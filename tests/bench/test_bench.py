@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What scripts/bench makes of its samples and of what other profilers say, and that its loops are as deep as they are said to be.
+"""scripts/bench computes its rows correctly, reads other profilers' output, and its loops have the documented depth.
 
-No time is looked at. With GMT_TEST_LONG each section runs once, with tiny counts.
+The test ignores all times. With GMT_TEST_LONG each section runs once, with tiny counts.
 """
 
 import collections
@@ -148,7 +148,7 @@ class OthersWords(unittest.TestCase):
             rivals.counted("version 9 of this file is unknown", rivals.Memray.count_label)
 
     def test_steps_are_held_against_those_of_their_own_pair(self):
-        # A machine that is twice as slow at times, in both steps of a pair.
+        # The machine is twice as slow at times, in both steps of a pair.
         pairs = [[1.03 * machine, 1.5, machine, 1.0] for machine in (10, 20, 10)]
         (wall,), (cpu,) = (section_loop.slower_of_pairs([pairs], *columns) for columns in ((0, 2), (1, 3)))
         self.assertAlmostEqual(wall, 3)
@@ -185,7 +185,7 @@ class OthersWords(unittest.TestCase):
 
 class Loops(unittest.TestCase):
     def lengths(self, arguments, kind, options):
-        """How often there are how many items in the stacks, or frames, of the allocations that deep.py's loop made."""
+        """Counts, for the allocations of deep.py's loop, how many stacks (or frames) have each length."""
         run = Recording(
             [*DEEP, DEEP_DEVICE, *arguments], {**options, "samples": "off"}, preload=os.pathsep.join([SHIM, ONE_PAGE])
         )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""How many instructions the path of an event takes, counted under callgrind: the same on a busy machine as on an idle one.
+"""Counts the instructions of an event's path under callgrind. The load of the machine does not change the count.
 
-A loop of cudaMalloc and cudaFree, twenty functions deep (malloc_loop.c), two threads that take turns (turns.c), and Python stacks
-(python_turns.py). What a program's own start takes cancels out between a short and a long run, what the simulated device takes
-between two of the recorder's options. Only the program's threads are counted.
+The programs are a loop of cudaMalloc and cudaFree, twenty functions deep (malloc_loop.c), two threads that take turns
+(turns.c), and Python stacks (python_turns.py). The difference of a long and a short run leaves out the program's start.
+The difference of two options of the recorder leaves out the simulated device. Only the program's threads are counted.
 """
 
 import os
@@ -15,40 +15,43 @@ from snapshots import BUILD
 
 PROGRAM = os.path.join(BUILD, "tests", "bench", "malloc-loop")
 TURNS = os.path.join(BUILD, "tests", "bench", "turns")
-PYTHON = "/usr/bin/python3"  # not one that is a shell script first
+PYTHON = "/usr/bin/python3"  # the binary: some other Pythons start as a shell script
 PYTHON_TURNS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_turns.py")
 CAPTURE = os.path.join(BUILD, "tests", "preload", "python", "gmtpythoncapture.so")
 SHORT, LONG = 1000, 5000
-PER_COUNT = 1.1  # the program warms up with a tenth
-BENCH_ROUNDS = 15  # of captures, in the library's own loop
+PER_COUNT = 1.1  # the program warms up with a tenth of COUNT
+BENCH_ROUNDS = 15  # rounds of captures in the library's own loop
 
-# Raise one only for a reason that is worth it.
+# Raise a bound only for a good reason.
 BOUNDS = {
-    "none": 790,  # a pair of calls without stacks, with what the simulated device takes for what it is asked
-    "native": 205,  # a stack that is the same each time: of the allocation of a pair, with all that leads to it
-    "counted": 205,  # the same, but for a loop's counter that lies where others have their frame pointer
-    "varying": 1190,  # two stacks of which each differs from the one before in its innermost frame: the free's too
+    "none": 790,  # a pair of calls without stacks, with the queries that the recorder makes to the simulated device
+    "native": 205,  # the stack of the allocation of a pair, the same each time, with all code that leads to it
+    "counted": 205,  # the same, except that a loop counter lies where other functions keep their frame pointer
+    "varying": 1190,  # the stacks of an allocation and of its free; each differs from the last in its innermost frame
     "turns none": 1560,  # two threads that take turns, a pair of calls each, without stacks
-    "turns native": 330,  # a difference of two that vary; the allocations' stacks
-    "python": 730,  # a Python stack of twenty frames that is the same each time
-    "python turns": 7600,  # two Python stacks that come in turns, of whose twenty frames the inner ten differ
+    "turns native": 330,  # the stacks of the allocations; the difference of two counts that both vary
+    "python": 730,  # a Python stack of twenty frames, the same each time
+    "python turns": 7600,  # two alternating Python stacks of twenty frames; the inner ten differ
     "python deep": 200000,  # a Python stack of 10,000 frames, the same each time
 }
 
 
 def instructions(options, count, *arguments):
-    """Of the loop's thread."""
+    """Returns the instructions of the loop's thread."""
     return instructions_of_threads(options, [PROGRAM, str(count), "1", "20", *arguments])[1]
 
 
 def per_turn(options):
-    """Of both threads of the program, for two pairs of calls. It makes its second one before the recorder makes any."""
+    """Returns the instructions of the program's two threads, for two pairs of calls.
+
+    Their numbers are 1 and 2: the program starts its second thread before the recorder starts its own.
+    """
     long, short = (instructions_of_threads(options, [TURNS, str(count)]) for count in (LONG, SHORT))
     return sum(long[number] - short[number] for number in (1, 2)) / (LONG - SHORT)
 
 
 def per_capture(mode, long, short, per_count):
-    """Of all threads: Python has no other."""
+    """Returns the instructions of a capture. Sums all threads, because Python has only one here."""
     counts = [
         sum(instructions_of_threads(None, [PYTHON, PYTHON_TURNS, CAPTURE, mode, str(count)]).values())
         for count in (long, short)
@@ -61,7 +64,7 @@ def per_pair(options):
 
 
 def per_counted_pair(options):
-    """As per_pair, without what both of its loops count together."""
+    """Returns the same as per_pair for the counted loop. Subtracts the warm-up loop, which both programs share."""
     both = instructions(options, LONG, "counted") - instructions(options, SHORT, "counted")
     return (both - per_pair(options) * (LONG - SHORT) * (PER_COUNT - 1)) / (LONG - SHORT)
 
@@ -85,7 +88,7 @@ class Instructions(unittest.TestCase):
     def check(self, found):
         for name, count in found.items():
             self.assertLess(count, BOUNDS[name], name)
-            # Much less is something that was not measured, or a bound that could be lower.
+            # A much smaller count means that something was not measured, or that the bound can be lower.
             self.assertGreater(count, BOUNDS[name] / 3, name)
 
     def test_threads_that_take_turns_stay_within_their_bounds(self):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""torch_throws.py COUNT ROUNDS: processor nanoseconds of one C++ exception that
-PyTorch throws to Python, in the fastest round."""
+"""torch_throws.py COUNT ROUNDS: prints the processor nanoseconds of one C++ exception in the fastest round.
+
+PyTorch throws it to Python.
+"""
 
 import sys
 import time
@@ -20,7 +22,7 @@ def throw_many(tensor, count):
 
 def main():
     count, rounds = int(sys.argv[1]), int(sys.argv[2])
-    # On the device, so that a recorder has taken stacks and holds its unwinder.
+    # Allocates on the device, so that a recorder has already taken stacks with its unwinder.
     tensor = torch.empty(12, device="cuda")
     throw_many(tensor, count // 10)
     print(f"{min(throw_many(tensor, count) for _ in range(rounds)):.1f}")

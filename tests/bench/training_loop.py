@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """training_loop.py STEPS ROUNDS none|python|all|profiler [PICKLE]: times the transformer of tests/torch/programs.
 
-The third argument turns PyTorch's own memory recorder on, or its profiler with memory and stacks. Prints JSON: milliseconds of
-a step in the fastest round, and processor milliseconds of a step over all rounds and all threads. The profiler is started and
-ended with each round, for it keeps all in memory; what it does then is not measured. PICKLE gets what the recorder has.
+The third argument turns on PyTorch's own memory recorder, or its profiler with memory and stacks. Prints JSON:
+milliseconds of a step in the fastest round, and processor milliseconds of a step over all rounds and all threads. The
+profiler keeps all data in memory, so it starts and ends with each round; its start and end are not measured. PICKLE
+receives the data of PyTorch's recorder.
 """
 
 import contextlib
@@ -43,8 +44,8 @@ def main():
             cpu_s += time.process_time() - cpu_start
     if len(sys.argv) > 4:
         torch.cuda.memory._dump_snapshot(sys.argv[4])
-    # An interpreter that ends while autograd's threads still settle down is aborted now and then, with
-    # PyTorch 2.15, by "terminate called without an active exception".
+    # With PyTorch 2.15 an interpreter that ends while autograd's threads still settle down sometimes aborts with
+    # "terminate called without an active exception".
     time.sleep(0.2)
     print(json.dumps({"wall_ms": min(round_ms), "cpu_ms": cpu_s * 1000 / (rounds * steps)}))
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """training_turns.py STEPS PAIRS shim|python|all: the transformer of tests/torch/programs in one process, recorded and not, in turns.
 
-What machines and processes differ by falls out of it. The recorder is the shim, in front of which bypass.c is preloaded: what
-PyTorch reports of its blocks goes to the shim or past it. Or it is PyTorch's own with the stacks it names, on and off. Each turn
-is STEPS steps, behind one that is not counted; which of a pair comes first is drawn by lot. Prints JSON: for each pair, wall and
-processor milliseconds of a step recorded, and of one that is not.
+So differences between machines and processes do not matter. `shim`: bypass.c is preloaded in front of the shim, and
+sends PyTorch's reports of its blocks to the shim or past it. `python` and `all`: PyTorch's own recorder, with these
+stacks, is switched on and off. Each turn is one step that does not count, and then STEPS steps. The order within a pair
+is random. Prints JSON: for each pair, wall and processor milliseconds of a recorded step, and of an unrecorded step.
 """
 
 import ctypes
@@ -21,14 +21,14 @@ import torch
 from torch import nn
 import transformer_loop as loop
 
-WARM_UP_STEPS = 30  # all that is met for the first time
+WARM_UP_STEPS = 30  # covers all work that happens only once
 
 
 REPORT = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
 
 
 def address_of(library, symbol):
-    """Where a loaded library has it: the loader itself would name the recorder's."""
+    """Returns the symbol's address in a loaded library. dlsym would return the recorder's address."""
     with open("/proc/self/maps", encoding="utf-8") as maps:
         mapped = [line.split() for line in maps]
     place, path = next((line[0], line[5]) for line in mapped if len(line) > 5 and os.path.basename(line[5]) == library)
@@ -84,7 +84,7 @@ def main():
         of_pair = {on: turn(on) for on in order.sample([True, False], 2)}
         told.append(of_pair[True] + of_pair[False])
     switch(True)
-    # See training_loop.py.
+    # training_loop.py gives the reason.
     time.sleep(0.2)
     print(json.dumps(told))
 

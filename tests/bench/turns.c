@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * turns COUNT: two threads take turns, COUNT times each, strictly: one allocates and frees twenty
- * functions deep, then the other, fifteen deep. All that happens is the same each time, so that
+ * turns COUNT: two threads alternate strictly, COUNT times each. One thread allocates and frees
+ * twenty functions deep, then the other fifteen deep. Each run does exactly the same, so that
  * instructions can be counted.
  */
 #include <cuda_runtime_api.h>
@@ -21,7 +21,7 @@ __attribute__((noinline)) static int allocate_and_free(void)
 	return cudaMalloc(&block, 4096) || cudaFree(block);
 }
 
-/* Adds nothing but a frame; not a tail call, for the result is used. */
+/* Adds only frames. The multiplication prevents a tail call. */
 __attribute__((noinline)) static int descend(int depth)
 {
 	return depth > 0 ? descend(depth - 1) * 2 : allocate_and_free();

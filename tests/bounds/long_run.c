@@ -2,15 +2,15 @@
 /*
  * usage: long-run EVENTS THREADS RATE SEED
  *
- * Allocates and frees on the simulated device from 256 sites, EVENTS calls in all at no more than
- * RATE a second, and keeps books of its own. What lives swells and ebbs; the peak lies somewhere on
- * the way. From time to time the books are held against the driver's. Every thousandth call ends a
- * step.
+ * Allocates and frees on the simulated device from 256 sites, EVENTS calls in total, at most RATE
+ * a second. Keeps its own accounting. Live memory grows and shrinks in waves; the peak is somewhere
+ * in between. From time to time the program compares its accounting with the driver's. Every
+ * thousandth call ends a step.
  *
- * SIGTERM ends it before. Prints, as JSON: what lives, the peak, for each site how often and how
- * much it allocated, freed, holds, and held at the peak; and how much memory the process took at
- * most besides what it had before the recorder came. Each call and its line in the books are made
- * under one lock, so that their order is certain.
+ * SIGTERM ends it early. Prints JSON: live memory, the peak, and for each site its allocations,
+ * frees, live blocks, and blocks at the peak. Also prints the most memory that the process took,
+ * without the memory that it had before the recorder began. One lock covers each call and its
+ * accounting, so that both have the same order.
  */
 #include <cuda.h>
 #include <pthread.h>
@@ -33,7 +33,7 @@ enum {
 	THREADS_MAX = 16,
 	STEP_CALLS = 1000,
 	CHECK_CALLS = 200000,
-	WAVE_CALLS = 300000, /* from ebb to ebb */
+	WAVE_CALLS = 300000, /* from minimum to minimum */
 	PACE_CALLS = 256,
 };
 
@@ -42,8 +42,8 @@ struct site {
 };
 
 /*
- * Waits awake for a while before it sleeps: two threads would else put each other to sleep at each
- * call.
+ * An adaptive mutex spins for a while before it sleeps. Otherwise two threads would put each other
+ * to sleep at each call.
  */
 static pthread_mutex_t lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 static struct site sites[SITES];
@@ -80,7 +80,7 @@ static void must(CUresult result, const char *what)
 	}
 }
 
-/* A stack for each number: at each bit the way goes through another function. */
+/* Gives each number its own stack: each bit selects one of two functions. */
 static CUresult through_0(unsigned bits, unsigned left, CUdeviceptr *address, size_t size_bytes);
 static CUresult through_1(unsigned bits, unsigned left, CUdeviceptr *address, size_t size_bytes);
 
@@ -103,8 +103,8 @@ static CUresult through_1(unsigned bits, unsigned left, CUdeviceptr *address, si
 }
 
 /*
- * All memory that is this process's own, in KiB: anonymous, and of files in /dev/shm, where the
- * recorder's is.
+ * Returns the process's own memory in KiB: anonymous memory, and files in /dev/shm, where the
+ * recorder's memory is.
  */
 static unsigned long long taken_kib(void)
 {
@@ -177,7 +177,7 @@ static void release(void)
 	*slot = slots[--slot_count];
 }
 
-/* How many of 1000 calls allocate: more for half a wave, then fewer. */
+/* Returns how many of 1000 calls allocate: more than half in a wave's first half, then less. */
 static unsigned share_of_allocations(void)
 {
 	return calls % WAVE_CALLS < WAVE_CALLS / 2 ? 503 : 497;
@@ -203,7 +203,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* What is due later than now is waited for. */
+/* Sleeps until the next call is due. */
 static void keep_pace(void)
 {
 	uint64_t due_ns = begin_ns + (uint64_t)((double)calls / (double)rate * 1e9), time_ns = now_ns();

@@ -24,17 +24,17 @@ from snapshots import BUILD, CLI, CUDA, SHIM, SIMCUDA, records, report
 LONG_RUN = os.path.join(BUILD, "tests", "bounds", "long-run")
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
 EVENTS = int(os.environ.get("GMT_TEST_EVENTS", 10**9 if LONG else 2 * 10**6))
-RATE = int(os.environ.get("GMT_TEST_RATE", 0))  # events a second; 0: as many as the recorder takes
+RATE = int(os.environ.get("GMT_TEST_RATE", 0))  # events per second; 0: as many as the recorder can take
 MIB = 1 << 20
 OFTEN = {"mode": "window", "window": "1000"}
-NEVER_S = 1200  # only what never ends takes so long
-STEADY = 100000  # of which a busy machine's recorder has time left to fold
+NEVER_S = 1200  # only a program that never ends takes so long
+STEADY = 100000  # events per second that leave the recorder time to fold, even on a busy machine
 REMOVED = "the file was removed"
 SITE_KEYS = ("allocs", "frees", "total_bytes", "live_bytes", "live_blocks", "peak_bytes", "peak_blocks")
 
 
 class Run:
-    """A run of long-run under the recorder, watched from outside all the time; it ends when `meanwhile` has."""
+    """Runs long-run under the recorder and watches it from outside. The run ends when `meanwhile` has returned."""
 
     def __init__(self, test, events, threads=2, rate=RATE, options=None, meanwhile=None, timeout=NEVER_S):
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
@@ -74,7 +74,7 @@ class Run:
         self.accounting = json.loads(self.out) if self.out else None
 
     def sizes(self):
-        """By name and number of each file."""
+        """Returns the size of each file, by its name and inode number."""
         found = {}
         for name in os.listdir(self.folder):
             with contextlib.suppress(FileNotFoundError):
@@ -86,13 +86,13 @@ class Run:
         while self.process.poll() is None:
             sizes = self.sizes()
             self.files_seen.update(name for name, _ in sizes)
-            # A file that took another's place between two looks would count twice.
+            # A file that replaces another one between two looks would count twice.
             if self.sizes().keys() == sizes.keys():
                 self.largest_bytes = max(self.largest_bytes, sum(sizes.values()))
             time.sleep(0.002)
 
     def said(self):
-        """Until now, while it runs."""
+        """Returns what the running program has written to stderr until now."""
         with open(f"/proc/{self.process.pid}/fd/2", encoding="utf-8") as file:
             return file.read()
 
@@ -101,7 +101,7 @@ class Run:
         return self.err.count(": folded; ")
 
     def wait_for_folds(self, count=1):
-        """The file has been replaced so many times from now on."""
+        """Waits until the file has been replaced `count` more times."""
         seen, before, deadline = -1, None, time.monotonic() + NEVER_S
         while seen < count and time.monotonic() < deadline and self.process.poll() is None:
             try:
@@ -122,7 +122,7 @@ class Run:
             time.sleep(0.01)
 
     def wait_until_drops(self, path=None):
-        """What the file of the program that goes on says itself, once it is full."""
+        """Waits until the file of the running program is full and says itself that events were dropped."""
         copy = tempfile.NamedTemporaryFile()
         self.addCleanup(copy.close)
 
@@ -143,7 +143,7 @@ def sites_of(found):
 
 class Accounting(unittest.TestCase):
     def check_books(self, run):
-        """Peaks and totals of each site are what the program counted; of a run that dropped events, their number."""
+        """Peaks and totals of each site equal the program's. If the run dropped events, their number must be right."""
         self.assertEqual(run.code, 0, run.err)
         found, accounting = report(run.path), run.accounting
         (layer,) = (row for row in found["devices"][0]["layers"] if row["layer"] == "cuda")
@@ -166,7 +166,7 @@ class Accounting(unittest.TestCase):
 
 class Bounds(Accounting):
     def run_checked(self, events, **arguments):
-        """A machine that is busy enough makes the recorder drop events; such a run shows nothing."""
+        """Repeats runs that dropped events: on a very busy machine the recorder drops some, which proves nothing."""
         for _ in range(3):
             run = Run(self, events, **arguments)
             if run.code or not records(run.path, "drop"):
@@ -189,7 +189,7 @@ class Bounds(Accounting):
         self.assertLess(run.accounting["memory_kib"], 64 * 1024)
         events = len(records(run.path, "event"))
         self.assertGreaterEqual(events, 20000)
-        # What a fold under way was given up for, and what came meanwhile: how many that is, is up to the machine.
+        # A fold may be given up, and events arrive during a fold. Their number depends on the machine.
         self.assertLess(events * run.folds, 3 * run.accounting["calls"])
 
     def test_mode_aggregate_leaves_totals_and_what_lives(self):
@@ -199,7 +199,7 @@ class Bounds(Accounting):
         if not records(run.path, "drop"):
             allocs, frees = (sum(row["kind"] == kind for row in left) for kind in (Kind.ALLOC, Kind.FREE))
             self.assertEqual(allocs - frees, run.accounting["live_blocks"])
-        # What lived at the end of the last step, and what came behind it: how many that is, is up to the machine.
+        # Left are the live blocks of the last step's end, and later events. Their number depends on the machine.
         self.assertLess(len(left), run.accounting["live_blocks"] + 16384)
 
     def test_a_full_recording_becomes_a_window_when_it_comes_near_max_size(self):
@@ -227,7 +227,7 @@ class Bounds(Accounting):
 
 
 class Files(Accounting):
-    """What happens to the file and beside it."""
+    """Proves that recordings survive events around their file."""
 
     def check_ended(self, path):
         self.assertEqual(len(records(path, "end")), 1)
@@ -238,7 +238,7 @@ class Files(Accounting):
             run.wait_for_folds()
             os.unlink(run.path)
             run.wait_until(lambda: REMOVED in run.said(), "a word that it is gone")
-            time.sleep(2)  # in which it would fold again
+            time.sleep(2)  # time enough for another fold
 
         run = Run(self, 10**9, rate=STEADY, options=OFTEN, meanwhile=remove)
         self.assertEqual(run.code, 0, run.err)
@@ -348,7 +348,7 @@ class Files(Accounting):
             run = Run(self, 10**9, threads=1, options=OFTEN, meanwhile=kill)
             self.assertEqual(run.code, -signal.SIGKILL)
             found = report(run.path)
-            # What was in the ring is lost to this, not to `gpumemtrace recover`; before it there is no hole.
+            # The report lacks the events in the ring; `gpumemtrace recover` has them. No earlier event is missing.
             self.assertEqual(found["anomalies"], {key: 0 for key in found["anomalies"]})
             others = glob.glob(run.path + ".fold*")
             left += len(others)
@@ -405,7 +405,7 @@ class Files(Accounting):
             for rows, said in members.read(run.path):
                 told += said is not None
                 self.assertIn(said, (None, members.describe(rows)))
-            # A mebibyte each, of nearly five; of the last one, and of what a fold leaves, nothing is said.
+            # Members hold a mebibyte; the file has nearly five. The last member and a fold's rest have no description.
             self.assertGreaterEqual(told, least)
             wanted = [CLI, "dump", "--json", "--record=event", f"--from={10**8}", f"--until={2 * 10**8}", run.path]
             shown = subprocess.run(wanted, capture_output=True, check=True).stdout
@@ -416,7 +416,7 @@ class Files(Accounting):
     def test_a_file_that_filled_up_while_it_could_not_be_folded_is_folded_later(self):
         def deny(run):
             run.wait_for_folds()
-            # The next fold finds no descriptor. It is tried again a minute later; until then the file fills up.
+            # The next fold gets no descriptor. The recorder tries again a minute later; until then the file fills up.
             before = resource.prlimit(run.process.pid, resource.RLIMIT_NOFILE)
             resource.prlimit(run.process.pid, resource.RLIMIT_NOFILE, (3, before[1]))
             while run.process.poll() is None and "could not be folded" not in run.said():
@@ -429,7 +429,7 @@ class Files(Accounting):
         self.assertEqual(run.code, 0, run.err)
         self.assertIn("could not be folded", run.err)
         self.assertLessEqual(run.largest_bytes, 4 * MIB)
-        # What was lost meanwhile is counted, and what came then is there.
+        # The recorder counted the events that it lost meanwhile, and recorded later ones.
         self.assertEqual(len(records(run.path, "end")), 1)
         self.assertIn("the file reached max_size", {row["reason"] for row in records(run.path, "drop")})
         self.assertGreater(len(records(run.path, "event")), 10000)
@@ -440,7 +440,7 @@ class Files(Accounting):
             run.wait_for_folds(0)
             run.fd = os.open(run.path, os.O_RDONLY)
             self.addCleanup(os.close, run.fd)
-            # Under another name it is written on; the one that it was opened by is gone, so it cannot be folded.
+            # The recorder still writes to the file under its other name. It cannot fold it, as the first name is gone.
             os.link(run.path, os.path.join(run.folder, "other"))
             os.unlink(run.path)
             run.wait_until_drops(os.path.join(run.folder, "other"))
@@ -454,9 +454,9 @@ class Files(Accounting):
             file.write(os.pread(run.fd, size, 0))
         dropped = {row["reason"]: row["count"] for row in records(copy, "drop")}
         events = sum(row["layer"] == CUDA for row in records(copy, "event"))
-        # The end of the context is an event too, of which the program's accounting know nothing.
+        # The end of the context is an event too, which the program does not count.
         self.assertIn(dropped["the file reached max_size"] - (run.accounting["calls"] - events), (0, 1))
-        # Of the sixteen parts of the file one is kept for the end, and two may wait to be compressed.
+        # The file has sixteen parts. One is reserved for the end, and two may still wait to be compressed.
         self.assertGreater(size, MIB * 3 // 4)
         self.assertEqual(len(records(copy, "end")), 1)
 

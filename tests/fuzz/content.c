@@ -14,7 +14,7 @@
 
 bool fuzz_is_thorough;
 
-enum { STORED_MOST = 65535 }; /* bytes of a stored piece of deflate */
+enum { STORED_MOST = 65535 }; /* largest size of a stored block of deflate */
 
 void fuzz_repair_blocks(uint8_t *blocks, size_t size)
 {
@@ -68,7 +68,7 @@ static int file_of(unsigned slot, char ret_path[FUZZ_PATH_BYTES])
 	return files[slot] - 1;
 }
 
-/* Its pages are used again: a longer input of before is cut off. */
+/* Cuts off the rest of a longer earlier input. The file keeps its pages for the next input. */
 static void end_file(int fd)
 {
 	off_t length = lseek(fd, 0, SEEK_CUR);

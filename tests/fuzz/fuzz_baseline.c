@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A baseline with any text; what is read and written again says the same, byte for byte. */
+/*
+ * Fuzzes baselines with any text. A baseline that was read, written and read again must be the
+ * same, byte for byte.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* From malloc. */
+/* Returns the text of the baseline, from malloc. */
 static char *written(const struct gmt_baseline *baseline)
 {
 	char *text = NULL;

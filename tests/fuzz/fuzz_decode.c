@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `dump` does with any content: each block that decodes is shown, what it decodes to encodes
- * to what decodes to the same, and a column alone, and all columns of numbers, say what the rows
- * say. Showing takes most of the time, so it is done for a quarter of the inputs, chosen by what is
- * in them.
+ * Fuzzes the code behind `dump`. Prints each block that decodes. Encodes its rows and decodes them
+ * again: they must be equal. A column decoded alone, and all number columns decoded together, must
+ * hold the values of the rows. Printing takes most of the time, so a hash of the input selects a
+ * quarter of the inputs for it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -48,8 +48,8 @@ static void check_round_trip(const struct gmt_record_info *record, const struct 
 	if (block->kind == GMT_RECORD_EVENT)
 		gmt_event_totals_to_differences((struct gmt_event *)rows, block->rows);
 	/*
-	 * Numbers that were written longer than needed, and absent columns, may make it too long or
-	 * shorter.
+	 * The new block may be too long or shorter: the old one may have numbers in more bytes than
+	 * needed, or absent columns.
 	 */
 	if (gmt_encode_rows(&encoder, block->kind, rows, block->rows, NULL))
 		return;
@@ -74,7 +74,7 @@ static void check_round_trip(const struct gmt_record_info *record, const struct 
 	gmt_decoder_fini(&decoder);
 }
 
-/* Rows of events have totals where the columns have differences. */
+/* Returns whether rows hold totals in this field, while its column holds differences. */
 static bool is_total(const struct gmt_block *block, const struct gmt_field_info *field)
 {
 	return block->kind == GMT_RECORD_EVENT &&
@@ -109,7 +109,7 @@ static bool has_numbers_only(const struct gmt_record_info *record)
 	return true;
 }
 
-/* `rows`: what the block is decoded to, with totals; NULL: it cannot be. */
+/* `rows`: the decoded rows of the block, with totals; NULL: the block cannot be decoded. */
 static void check_all_columns(const struct gmt_record_info *record, const struct gmt_block *block,
 	const char *rows)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A limits file with any text. */
+/* Fuzzes limits files with any text. */
 #include <stdlib.h>
 
 #include "analysis/gate/limits.h"
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (status && (status != GMT_USAGE || !*error.text))
 		abort();
-	/* A share, a percentage and a growth are numbers, and not below what they can be. */
+	/* A share, a percentage and a growth must be numbers within their ranges. */
 	if (!(limits.tolerance >= 0) || !(limits.max_growth_bytes >= 0) ||
 		limits.max_fragmentation != limits.max_fragmentation)
 		abort();

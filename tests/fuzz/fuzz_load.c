@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that `report`, `leaks`, `info`, `check` and `diff` do, for a snapshot with any
- * content. What must hold for every input: no crash, sites that sum to their accounts, JSON that is
- * JSON, and no character in anything that a terminal must not see.
+ * Fuzzes the code behind `report`, `leaks`, `info`, `check` and `diff`. For every input: the code
+ * does not crash, the sites sum to their accounts, JSON is valid, and the output has no characters
+ * that are unsafe for a terminal.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* In place of the tool's own, which talk. */
+/* These replace functions of the tool that print messages. */
 int gmt_input_load(const char *path, struct gmt_snapshot **ret_snapshot)
 {
 	return gmt_snapshot_load(path, NULL, ret_snapshot, NULL) ? 1 : 0;
@@ -53,8 +53,8 @@ static void check_sums(const struct gmt_accounting *accounting)
 }
 
 /*
- * Every peak that is taken apart sums to itself, by whatever it is taken apart; only in which step
- * and phase blocks were born that lived at a peak that was folded nobody knows.
+ * The rows of every table must sum to the peak. One exception: if the peak is in a folded part of
+ * the recording, the steps and phases of its blocks are unknown.
  */
 static void check_peaks(const struct gmt_allocator_state_view *view)
 {
@@ -78,7 +78,7 @@ static void check_peaks(const struct gmt_allocator_state_view *view)
 		}
 }
 
-/* Where the memory went, by a key. */
+/* Makes and renders the table of memory by one key. */
 static void where(const struct gmt_pipeline *parts, int by)
 {
 	struct gmt_json json = { .file = fuzz_output(FUZZ_JSON) };
@@ -178,7 +178,7 @@ static void render_verdict(const struct gmt_check_report *check)
 	fuzz_output_end(FUZZ_JSON);
 }
 
-/* Once to have a baseline, once to be measured by it. */
+/* Judges twice: the first round makes a baseline, the second compares with it. */
 static void judge(struct gmt_pipeline *parts)
 {
 	static const char *const roots[] = { "/home/me", NULL };
@@ -232,7 +232,7 @@ static void judge(struct gmt_pipeline *parts)
 	gmt_limits_fini(&limits);
 }
 
-/* What was until a moment, and all of it. */
+/* Compares the recording until a moment with the whole recording. */
 static void compare(const struct gmt_pipeline *before, const struct gmt_pipeline *now, int by)
 {
 	struct gmt_diff_side sides[] = {
@@ -261,7 +261,7 @@ static const struct gmt_leaks_options every_definition = {
 	.with_libraries = true,
 };
 
-/* What is done with a recording that was loaded. */
+/* Actions on a loaded recording. */
 enum { REPORT, WHERE, INFORM, JUDGE, ACTS };
 
 static void act(struct gmt_pipeline *parts, int what, int by)
@@ -287,7 +287,7 @@ static void act(struct gmt_pipeline *parts, int what, int by)
 	}
 }
 
-/* Read once: that is no part of what is tested here, and took as long as the rest. */
+/* Reads the rules only once: reading is not tested here, and took as long as the rest. */
 static const struct gmt_owner_rules *owner_rules(void)
 {
 	static struct gmt_owner_rules rules;
@@ -298,8 +298,8 @@ static const struct gmt_owner_rules *owner_rules(void)
 }
 
 /*
- * `what` is one of the above, or ACTS for all. False when nothing of it is readable. `ret_parts` is
- * to be ended in any case.
+ * Loads the file and runs the action `what`, or all of them for ACTS. Returns false if the file is
+ * not readable. The caller ends `ret_parts` in any case.
  */
 static bool report(const char *path, uint64_t until, enum gmt_traces_native native,
 	const struct gmt_leaks_options *leaks, int what, int by, struct gmt_pipeline *ret_parts)
@@ -314,7 +314,7 @@ static bool report(const char *path, uint64_t until, enum gmt_traces_native nati
 	if (gmt_pipeline_load(path, &options, ret_parts))
 		return false;
 	check_sums(&ret_parts->replay.accounting);
-	/* JSON is JSON wherever the budget for output ends. */
+	/* JSON must be valid wherever the budget for output ends. */
 	if (by == 0 && !fuzz_is_thorough)
 		gmt_budget.output = gmt_hash_u64(ret_parts->replay.events + until) % 20000;
 	for (int i = 0; i < ACTS; i++)
@@ -324,8 +324,8 @@ static bool report(const char *path, uint64_t until, enum gmt_traces_native nati
 }
 
 /*
- * One variant of each for an input, always the same: all of them would be as many times slower, and
- * what comes next is nearly the same input. A kept input goes through all of them, in main.c.
+ * Runs one variant of each for an input, chosen by its hash. All variants would take much longer,
+ * and the next input is nearly the same. In main.c a kept input goes through all of them.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A file of owner rules with any text, asked about all kinds of frames. */
+/* Fuzzes files of owner rules with any text, and applies the rules to all kinds of frames. */
 #include <stdlib.h>
 
 #include "content.h"

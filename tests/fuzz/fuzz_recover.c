@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory that a killed recorder left, with any content, to its recovered rows. An input is
- * small and a recorder's memory is not, so an input says what stands in each part:
+ * Fuzzes the recovery of the memory that a killed recorder left. A recorder's memory is large and
+ * an input is small, so the input describes the content of each part:
  *
- *   preamble, journal, depot: bytes of each (3 x u16) | slots (u8) | patches (u8) | flags (u8) |
- * reserved (u8) patches of the header: offset (u16), value (u8) | the parts | the rings
+ * - bytes of preamble, journal and depot (3 x u16), slots (u8), patches (u8), flags (u8),
+ *   reserved (u8)
+ * - patches of the header: offset (u16), value (u8)
+ * - the parts
+ * - the rings
  *
- * A header is made for these, and patched. With flag 1, checksums of blocks are put right; with
- * flag 2, what makes a ring a ring is.
+ * The target makes a header for these, and patches it. With flag 1 it corrects the checksums of
+ * blocks. With flag 2 it corrects the rings' own headers.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +68,7 @@ static uint16_t get_u16(const uint8_t *at)
 	return (uint16_t)(at[0] | at[1] << 8);
 }
 
-/* A part of the input that is to be of `want` bytes. */
+/* Takes the next part of the input, of at most `want` bytes. */
 static const uint8_t *take(const uint8_t **at, const uint8_t *end, size_t want, size_t *ret_bytes)
 {
 	const uint8_t *part = *at;
@@ -106,7 +109,7 @@ static void make_header(struct gmt_shared_recording_header *header, const uint64
 		atomic_store(&header->slot_states[i], GMT_SLOT_OWNED);
 }
 
-/* The memory that the input tells of, from malloc. */
+/* Returns the memory that the input describes, from malloc. */
 static uint8_t *build(const uint8_t *data, size_t size, size_t *ret_bytes)
 {
 	const uint8_t *at = data + HEAD_BYTES, *end = data + size, *patches, *parts[3], *rings;
@@ -167,7 +170,7 @@ static void store(const uint8_t *memory, size_t bytes)
 		abort();
 }
 
-/* All that there is. */
+/* Recovers all events of the memory. */
 static void recover(struct gmt_shared_recording *shared_recording)
 {
 	struct gmt_source *source;
@@ -181,7 +184,7 @@ static void recover(struct gmt_shared_recording *shared_recording)
 	if (gmt_source_open_with(NULL, shared_recording, &source, &error))
 		abort();
 	while (!(status = gmt_source_next(source, &block, &error))) {
-		/* The reader would take what does not decode for damage, and stop there. */
+		/* The reader would treat a block that does not decode as damage, and stop there. */
 		if (!gmt_record_info(block.kind))
 			continue;
 		if (gmt_decode_rows(&decoder, &block, &rows, &error))

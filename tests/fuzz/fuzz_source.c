@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a file: what stands in front of the first block, gzip's members and their ends. */
+/* Fuzzes whole files: the bytes before the first block, gzip's members and their ends. */
 #include <stdlib.h>
 
 #include "content.h"
@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (!status) {
 		status = gmt_source_next(source, &block, &error);
 		for (uint32_t i = 0; !status && i < block.size_bytes; i++)
-			sum |= block.payload[i]; /* all of it is there */
+			sum |= block.payload[i]; /* reads every byte */
 	}
 	if ((status == GMT_DAMAGED && !*error.text) || sum > UINT8_MAX)
 		abort();

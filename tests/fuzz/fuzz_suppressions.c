@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A suppressions file with any text, and its patterns against all kinds of names. */
+/* Fuzzes suppressions files with any text, and matches their patterns with all kinds of names. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (size_t n = 0; n < sizeof(names) / sizeof(*names); n++)
 			if (gmt_suppression_matches(pattern, names[n]) && !*names[n])
 				abort();
-		/* A pattern without signs of its own matches itself. */
+		/* A pattern without special characters matches itself. */
 		if (!strpbrk(pattern, "^$*") && !gmt_suppression_matches(pattern, pattern))
 			abort();
 	}

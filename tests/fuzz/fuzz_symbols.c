@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was kept of symbols, with any content; what is read, added to and written again says the
- * same.
+ * Fuzzes the file of kept symbols. Reads it, adds an answer, writes it and reads it again: all
+ * answers must be the same.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,22 +13,22 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /*
- * Frames that many addresses share are written for each: much more than this would be more than a
- * file may hold.
+ * Each address is written with its own frames, even if addresses share them. From a much larger
+ * input, more would be written than a file may hold.
  */
 enum { MOST_BYTES = 64 << 10 };
 
 static const char key[] = "key";
 
-/* As symbols_answers.h has it. */
+/* The head of the file, as symbols_answers.h describes it. */
 struct head {
 	uint64_t magic, hash;
 	uint32_t address_count, frame_count, text_bytes, zero;
 };
 
 /*
- * All but what its numbers and texts say is put right, as far as it has that shape, so that no
- * mutation is lost on it.
+ * Corrects the head, the hash, the key and the final NUL, as far as the content has this shape.
+ * Mutations then reach the numbers and texts.
  */
 static void repair(uint8_t *content, size_t size)
 {
@@ -72,7 +72,7 @@ static void compare(const struct gmt_symbols_answers *one, const struct gmt_symb
 			abort();
 }
 
-/* Adds at an address that nobody asked for. */
+/* Adds an answer at an address that has none. Returns the address. */
 static uint64_t add(struct gmt_symbols_answers *answers)
 {
 	struct gmt_symbols_frame found[GMT_SYMBOLS_MAX_FRAMES],

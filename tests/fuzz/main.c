@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Drives a target where there is no libFuzzer, with its command line as far as the tests use it:
+ * Runs a target without libFuzzer. Supports the part of libFuzzer's command line that tests use:
  *
  *   fuzz_TARGET [-runs=N] [-seed=N] [-OTHER=...] FOLDER|FILE...
  *
- * Each file is tried as it is; then N mutations of them, or with GMT_TEST_LONG ten minutes of them.
- * Run N of a seed is always the same; on a terminal the number is shown, so that a crash says
- * which.
+ * Tries each file unchanged, then N mutations of the files, or with GMT_TEST_LONG mutations for ten
+ * minutes. Run N of a seed is always the same. On a terminal the program shows the number, which
+ * identifies a crash.
  */
 #include <dirent.h>
 #include <stdint.h>
@@ -42,7 +42,7 @@ static uint64_t draw(uint64_t below)
 	return below ? state % below : 0;
 }
 
-/* The values that break assumptions. */
+/* Returns a byte that often breaks assumptions. */
 static uint8_t odd_byte(void)
 {
 	static const uint8_t odd[] = { 0x00, 0x01, 0x0a, 0x7f, 0x80, 0xff };
@@ -50,7 +50,7 @@ static uint8_t odd_byte(void)
 	return draw(2) ? odd[draw(sizeof(odd))] : (uint8_t)draw(256);
 }
 
-/* One change somewhere: bytes, a run, a piece moved, taken out or said twice. */
+/* Makes one change: sets bytes or a run of bytes, or moves, removes or repeats a piece. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size)
 {
 	size_t at = draw(size + 1), left = size - at,
@@ -151,7 +151,7 @@ static void run(uint64_t seed, uint64_t number)
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, "\rrun %llu ", (unsigned long long)number);
 
-	/* Of the length that it has, so that a byte too far is seen. */
+	/* A copy of exactly this length, so that a read beyond the end is detected. */
 	uint8_t *input = malloc(size ? size : 1);
 	if (!input)
 		abort();

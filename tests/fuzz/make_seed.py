@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Makes a small seed for fuzzing of a recording: without stacks, and without anything that tells of the machine.
+"""Makes a small seed for fuzzing from a recording, without stacks and without information about the machine.
 
     make_seed.py RECORDING SEED        (with tests/helpers in PYTHONPATH)
 
-The kept ones (corpus/snapshot) are what is in such files inside gzip; one was made of a recording of
-`random-calls 3 1000 2 ACCOUNTING` (tests/random), most of what tests/cli writes.
+The kept seeds (corpus/snapshot) are the content of such files without gzip. One seed comes from a recording of
+`random-calls 3 1000 2 ACCOUNTING` (tests/random), most others from recordings of tests/cli.
 """
 
 import itertools

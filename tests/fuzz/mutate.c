@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The mutator of the targets that take a snapshot's content: what is changed is a block, a row or a
- * cell, and all around it stays well formed. What it makes of bytes alone is LLVMFuzzerMutate's:
- * libFuzzer's own, with its dictionary, or main.c's.
+ * The mutator of the targets that take a snapshot's content. It changes a block, a row or a cell,
+ * and keeps the rest well formed. LLVMFuzzerMutate changes plain bytes: libFuzzer's function with
+ * its dictionary, or main.c's.
  */
 #include <string.h>
 
@@ -28,7 +28,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size, const uint
 static uint64_t state;
 static struct piece pieces[MOST_BLOCKS];
 static struct fuzz_table table;
-static uint8_t room[ROOM]; /* cells that were made anew */
+static uint8_t room[ROOM]; /* bytes of new cells */
 static uint8_t payload[FUZZ_BYTES], made[FUZZ_BYTES];
 
 static uint32_t draw(uint64_t below)
@@ -57,7 +57,7 @@ static size_t cut(const uint8_t *data, size_t size, struct piece *ret_pieces, si
 	return count;
 }
 
-/* As many whole blocks as there is room for. */
+/* Writes as many whole blocks as fit. Returns their size. */
 static size_t join(size_t count, uint8_t *ret_data, size_t max_size)
 {
 	size_t at = GMT_FILE_HEADER_BYTES;
@@ -82,7 +82,7 @@ static size_t join(size_t count, uint8_t *ret_data, size_t max_size)
 	return at;
 }
 
-/* A number at which assumptions break: the ends of types, powers of two, small ones. */
+/* Returns a number that often breaks assumptions: a type's limit, a power of two, a small one. */
 static uint64_t odd_number(void)
 {
 	uint64_t power = (uint64_t)1 << draw(64);
@@ -151,7 +151,7 @@ static void change_bytes(struct fuzz_cell *cell, size_t *used)
 	*cell = (struct fuzz_cell){ start, (size_t)(at - start) + length };
 }
 
-/* An item more, an item less, or another one. */
+/* Adds, removes or changes an item of the list. */
 static void change_list(struct fuzz_cell *cell, size_t *used)
 {
 	const uint8_t *at = cell->at, *end = at + cell->length;
@@ -197,7 +197,7 @@ static void change_table(size_t *used)
 	struct fuzz_cell kept[GMT_RECORD_MAX_FIELDS];
 
 	switch (draw(8)) {
-	case 0: /* said twice */
+	case 0: /* repeats a row */
 		if (table.rows == FUZZ_ROWS)
 			break;
 		memmove(table.cells[other + 1], table.cells[other], (table.rows - other) * sizeof(kept));
@@ -215,7 +215,7 @@ static void change_table(size_t *used)
 		memcpy(table.cells[row], table.cells[other], sizeof(kept));
 		memcpy(table.cells[other], kept, sizeof(kept));
 		break;
-	case 3: /* as an older recorder wrote it */
+	case 3: /* removes a column, as in files of older recorders */
 		if (table.columns > 1 && draw(8) == 0)
 			table.columns--;
 		break;
@@ -224,7 +224,7 @@ static void change_table(size_t *used)
 	}
 }
 
-/* False where the block is no table. */
+/* Changes rows of a block. Returns false if the block is no table. */
 static bool change_rows(struct piece *piece)
 {
 	size_t used = 0, size;
@@ -301,7 +301,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 	return size;
 }
 
-/* The one with some blocks of the other among its own. */
+/* Writes `one` with some blocks of `other` among its own. */
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size, const uint8_t *other,
 	size_t other_size, uint8_t *ret_data, size_t max_size, unsigned seed)
 {

@@ -20,7 +20,7 @@ struct reader {
 	char brackets[DEPTH];
 	unsigned depth;
 	bool in_string, after_backslash;
-	bool has_value; /* what may follow is a comma, or the end */
+	bool has_value; /* a comma or an end may follow */
 	bool in_word;
 };
 
@@ -59,7 +59,7 @@ static void read_string(struct reader *reader, unsigned char byte)
 	}
 }
 
-/* What a byte of JSON outside of strings is. */
+/* The kinds of bytes in JSON outside of strings. */
 enum class { STRANGE, BLANK, WORD, QUOTE, OPENS, CLOSES, SEPARATES };
 
 static const unsigned char classes[256] = {
@@ -147,7 +147,7 @@ static void look(struct reader *reader, const unsigned char *at, size_t length)
 			read_json(reader, at[i]);
 }
 
-/* How many bytes from there on are plain ASCII and change nothing: nearly all of them. */
+/* Returns how many of the next bytes are plain ASCII and keep the state: nearly all of them. */
 static size_t plain_length(const struct reader *reader, const char *bytes, size_t size)
 {
 	bool is_json = reader->form == FUZZ_JSON;

@@ -3,18 +3,18 @@
 #define GMT_FUZZ_OUTPUT_H
 
 /*
- * Where the targets render to: what is written is looked at and thrown away. The process is aborted
- * when a byte is in it that no terminal must see, or JSON is none.
+ * The targets render to these files. The text is checked and discarded. The process aborts if the
+ * text has a byte that is unsafe for a terminal, or if JSON is invalid.
  */
 
 #include <stdio.h>
 
 enum fuzz_form { FUZZ_TEXT, FUZZ_JSON, FUZZ_XML, FUZZ_FORMS };
 
-/* The file of that form, without colours. */
+/* Returns the file of this form. It has no colours. */
 FILE *fuzz_output(enum fuzz_form form);
 
-/* All that was written since the last call is whole. JSON: one or more values. */
+/* Checks that the text since the last call is complete. JSON: one or more whole values. */
 void fuzz_output_end(enum fuzz_form form);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "format/encoding/varint.h"
 
-/* One cell at *at, which is moved behind it. */
+/* Reads the cell at *at, and moves *at to its end. */
 static bool read_cell(char encoding, const uint8_t **at, const uint8_t *end,
 	struct fuzz_cell *ret_cell)
 {

@@ -3,8 +3,8 @@
 #define GMT_FUZZ_ROWS_H
 
 /*
- * The payload of a block as a table of cells, each still encoded, so that a mutation can change one
- * of them and leave all others what they mean. One table at a time; one thread.
+ * The payload of a block as a table of encoded cells. So a mutation can change one cell, and all
+ * other cells keep their meaning. Supports one table at a time, and one thread.
  */
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 
 enum { FUZZ_ROWS = 2048, FUZZ_BYTES = 1 << 20 };
 
-/* Bytes of the payload, or of what a mutation made; they stay where they are. */
+/* Borrowed bytes: of the payload, or of a mutation. */
 struct fuzz_cell {
 	const uint8_t *at;
 	size_t length;
@@ -27,11 +27,11 @@ struct fuzz_table {
 	struct fuzz_cell cells[FUZZ_ROWS][GMT_RECORD_MAX_FIELDS];
 };
 
-/* False for a payload that does not decode, or is too long for `ret_table`. */
+/* Reads a payload. Returns false if it does not decode, or is too long for `ret_table`. */
 bool fuzz_table_read(struct fuzz_table *ret_table, uint32_t kind, uint32_t rows,
 	const uint8_t *payload, size_t size);
 
-/* The payload of the table; its length, or 0 where it does not fit into `bytes`. */
+/* Writes the payload of the table. Returns its length, or 0 if it does not fit into `bytes`. */
 size_t fuzz_table_write(const struct fuzz_table *table, uint8_t *ret_payload, size_t bytes);
 
 #endif

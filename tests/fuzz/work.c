@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 /*
- * What libFuzzer's own coverage calls too; the compiler puts a call in front of each basic block.
+ * The compiler inserts a call of this function before each basic block. libFuzzer's own coverage
+ * uses the same function.
  */
 void __sanitizer_cov_trace_pc(void);
 
@@ -20,7 +21,7 @@ void __sanitizer_cov_trace_pc(void);
 
 static uint64_t limit = UINT64_MAX, most;
 static size_t size_now, size_of_most;
-/* Threads of the reader count too, and may lose some: it is a limit, no measure. */
+/* Threads of the reader count too. They may lose counts, which does not matter for a limit. */
 static volatile uint64_t count;
 
 void __sanitizer_cov_trace_pc(void)

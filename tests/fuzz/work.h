@@ -3,23 +3,23 @@
 #define TESTS_FUZZ_WORK_H
 
 /*
- * A limit on the work that the reader does for one input, in basic blocks of the reader's code that
- * run. Slow code is a finding then, however fast the machine is. Without a compiler that counts
- * them (-fsanitize-coverage=trace-pc), nothing is counted.
+ * Limits the work of the reader for one input, counted in executed basic blocks of the reader's
+ * code. So slow code is a finding on any machine. Counting requires a compiler with
+ * -fsanitize-coverage=trace-pc.
  */
 
 #include <stddef.h>
 
 /*
- * From here on an input of `size` bytes is tried. A reader that does more than such an input may
- * cost ends the program by abort().
+ * Begins an input of `size` bytes. If the reader does more work than such an input may cost, the
+ * program ends by abort().
  */
 void fuzz_work_begin(size_t size);
 
-/* The input has been tried. */
+/* Ends the input. */
 void fuzz_work_end(void);
 
-/* Prints the most that an input cost, and how many bytes it had. */
+/* Prints the cost and the size of the most expensive input. */
 void fuzz_work_print(void);
 
 #endif

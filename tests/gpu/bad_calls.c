@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bad-calls: calls that make no sense, each with what the driver answers and what errno is then;
- * the same with a recorder and without. Ends with the bytes that the device has in use more than at
- * the beginning.
+ * bad-calls: makes invalid calls, and prints the driver's result and errno for each. The output
+ * must be the same with and without the recorder. Last, prints how many more bytes the device has
+ * in use than at the beginning.
  */
 #include "device.h"
 
@@ -19,7 +19,7 @@ static void tell(const char *call, int result)
 	fflush(stdout);
 }
 
-/* Never the driver's; not where anything is. */
+/* The driver never returns this address, and nothing is mapped there. */
 static const CUdeviceptr nowhere = 0x123456000;
 
 static void before_init(void)

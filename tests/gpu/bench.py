@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What the checks of scripts/gpu-check share: programs with and without the recorder, verdicts, and the time left.
+"""Shared by the checks of scripts/gpu-check: runs programs with and without the recorder, and keeps verdicts and time.
 
-Needs nothing but Python 3.8.
+Needs only Python 3.8.
 """
 
 import glob
@@ -14,7 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 SCHEMA = "gpumemtrace.gpu-check/1"
 PROGRAM_SECONDS = 300
-LAST_SECONDS = 5  # for what is left to say
+LAST_SECONDS = 5  # reserved for the last output
 
 
 def last_line(text):
@@ -23,7 +23,7 @@ def last_line(text):
 
 
 class Run:
-    """A program that ended: exit code, output, and the files that were recorded, largest last."""
+    """A program that ended: its exit code, output and recordings, the largest last."""
 
     def __init__(self, code, out, err, files):
         self.code, self.out, self.err, self.files = code, out, err, files
@@ -45,7 +45,7 @@ class Run:
 
 
 class Table:
-    """Verdicts by section, printed as they come: ok, FAILED, skipped (with the reason), noted (a fact, no judgement)."""
+    """Verdicts by section, printed immediately: ok, FAILED, skipped (with the reason), noted (a fact, no judgement)."""
 
     def __init__(self):
         self.sections = []
@@ -62,7 +62,7 @@ class Table:
         print(f"{verdict:<8}{what}{': ' if detail else ''}{detail}", flush=True)
 
     def judge(self, what, wrong, detail="", **figures):
-        """ok, unless `wrong` lists something."""
+        """Adds the verdict FAILED if `wrong` lists something, otherwise ok."""
         shown = "; ".join(wrong[:6]) + (f"; and {len(wrong) - 6} more" if len(wrong) > 6 else "")
         self.add(what, "FAILED" if wrong else "ok", shown or detail, **figures)
 
@@ -77,7 +77,7 @@ class Table:
 
 
 class Bench:
-    """The programs, the shim, and where recordings are kept."""
+    """Holds the programs, the shim and the recordings' folder, and runs programs."""
 
     def __init__(self, options):
         self.shim, self.cli, self.python = options.shim, options.cli, options.python
@@ -93,7 +93,7 @@ class Bench:
         return os.path.join(self.keep, name)
 
     def recordings(self, name):
-        """What was recorded under that name, by size: the last is the program's own, not of a process that it started."""
+        """Returns the recordings with that name, by size. The last is the program's own, others are of its children."""
         return sorted(glob.glob(self.kept_path(f"{name}.*.gmt.gz")), key=os.path.getsize) if name else []
 
     def program(self, name):
@@ -105,7 +105,7 @@ class Bench:
             variables["LD_LIBRARY_PATH"] = self.libraries
         if name:
             variables["LD_PRELOAD"] = self.shim
-            # A busy machine is no reason for lost events; on a real device the default is what is checked.
+            # On the simulated device a busy machine must not lose events. On a real device the check uses the default.
             options = [
                 "output='" + os.path.join(self.keep, name + ".%p.gmt.gz") + "'",
                 "overflow=wait" if self.is_simulated else "",
@@ -115,9 +115,9 @@ class Bench:
         return variables
 
     def run(self, command, name=None, settings="", seconds=PROGRAM_SECONDS, folder=None, **more):
-        """Runs a program in a folder; under the recorder when `name` says what its recordings are called."""
+        """Runs a program in a folder. With `name` it runs under the recorder, and its recordings get that name."""
         for left in self.recordings(name):
-            os.unlink(left)  # of an earlier run into the same folder
+            os.unlink(left)  # a recording of an earlier run into the same folder
         seconds = max(1.0, min(seconds, self.seconds_left()))
         try:
             done = subprocess.run(
@@ -148,7 +148,7 @@ class Bench:
         return json.loads(self.report(snapshot, "--json", *arguments))
 
     def events(self, snapshot):
-        """The events of a snapshot in the file's order, each with the name of its function."""
+        """Returns the events of a snapshot in the file's order, each with the name of its function."""
         rows = [json.loads(line) for line in self.call_cli("dump", "--json", snapshot).splitlines()]
         names = {row["id"]: row["name"] for row in rows if row["record"] == "api"}
         return [{**row, "name": names[row["api"]]} for row in rows if row["record"] == "event"]

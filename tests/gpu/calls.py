@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Every hooked function called once by every road, as tests/shim does it, on the device that is there.
+"""Calls every hooked function once by every road, as tests/shim does, on the machine's device.
 
-What a device or a driver does not support is found out without the recorder, a function at a time: a call that fails
-there says why, and its function is left out.
+A run without the recorder first calls each function alone. If this call fails, the device or driver does not support
+the function: the check prints the reason and leaves the function out.
 """
 
 import concurrent.futures
@@ -25,20 +25,20 @@ MEANINGS = {
     "801": "not supported",
 }
 MAKES_NO_SENSE_HERE = {
-    # The simulated driver takes any number or pointer for a resource of the other interface.
+    # The simulated driver accepts any number or pointer as a resource of the other interface.
     "cuGraphicsEGLRegisterImage": "needs an image of EGL",
     "cuGraphicsGLRegisterBuffer": "needs OpenGL",
     "cuGraphicsGLRegisterImage": "needs OpenGL",
     "cuGraphicsVDPAURegisterVideoSurface": "needs VDPAU",
     "cuGraphicsVDPAURegisterOutputSurface": "needs VDPAU",
     "cuGraphicsUnregisterResource": "needs OpenGL",
-    # It finds out whose the handle is by bytes that are its own.
+    # The simulated driver recognizes a handle's process by bytes in its own layout.
     "cuIpcOpenMemHandle": "needs a handle of another process",
     "cuIpcOpenMemHandle_v2": "needs a handle of another process",
     "cuIpcCloseMemHandle": "needs a handle of another process",
     "cudaIpcOpenMemHandle": "needs a handle of another process",
     "cudaIpcCloseMemHandle": "needs a handle of another process",
-    # It does not look at the descriptor.
+    # The simulated driver does not read the descriptor.
     "cuImportExternalMemory": "needs memory of Vulkan",
     "cuExternalMemoryGetMappedBuffer": "needs memory of Vulkan",
     "cuExternalMemoryGetMappedMipmappedArray": "needs memory of Vulkan",
@@ -50,7 +50,7 @@ MAKES_NO_SENSE_HERE = {
 
 
 def load_shim_test(bench):
-    """tests/shim/hooks/test_routes.py, which knows what an event must be."""
+    """Loads tests/shim/hooks/test_routes.py, which knows the expected events."""
     os.environ["GMT_TEST_PROGRAMS"] = os.environ["GMT_TEST_BUILD"] = bench.programs
     sys.path[:0] = [os.path.join(SOURCE, "tests", "shim", "hooks"), os.path.join(SOURCE, "tests", "helpers")]
     import test_routes
@@ -65,7 +65,7 @@ class Snippets:
 
     def run(self, road, symbols, name=None):
         others = self.bench.libraries or os.environ.get("LD_LIBRARY_PATH", "")
-        # Several run at once, and they write files.
+        # Several programs run at the same time, and they write files.
         with tempfile.TemporaryDirectory() as folder:
             return self.bench.run(
                 [self.bench.program("snippets"), road, *symbols],
@@ -76,7 +76,7 @@ class Snippets:
             )
 
     def why_not(self, symbol):
-        """Why a function cannot be called here, without the recorder; '' when it can."""
+        """Returns why a function cannot be called here, also without the recorder, or ''."""
         if not self.bench.is_simulated and symbol in MAKES_NO_SENSE_HERE:
             return MAKES_NO_SENSE_HERE[symbol]
         if self.bench.seconds_left() < 0:
@@ -100,11 +100,11 @@ class Snippets:
         ]
 
     def differences(self, run):
-        """What the recording of a run lacks, or has too much, beside what the program says."""
+        """Returns the events that the recording lacks or has too many, compared with the program's output."""
         expected = self.expected(run.out)
         recorded = [self.expectations.recorded_event(row) for row in self.bench.events(run.file)] if run.file else []
         if not self.bench.is_simulated:
-            # The real runtime makes contexts and loads code by itself, and their sizes are not ours to know.
+            # The real runtime makes contexts and loads code by itself, and the test cannot know their sizes.
             expected, recorded = (
                 [event for event in events if event[2] != Layer.DRIVER] for events in (expected, recorded)
             )
@@ -118,7 +118,7 @@ class Snippets:
         return []
 
     def left_over(self, run):
-        """Blocks that live, and events that fit no other, when all has ended."""
+        """Returns the live blocks and unmatched events at the end of the run."""
         result = self.bench.json_report(run.file)
         wrong = [] if result["complete"] else ["the recording is not complete"]
         if not self.bench.is_simulated:
@@ -130,7 +130,7 @@ class Snippets:
             for layer in [*layers, result["host"]]
             if layer["live_bytes"] or layer["live_blocks"]
         ]
-        # Some is freed a second time.
+        # The program frees some memory twice.
         expected = {"refused_frees": run.out.count(" free_failed ")}
         return wrong + [
             f"{name}: {count} instead of {expected.get(name, 0)}"
@@ -139,7 +139,7 @@ class Snippets:
         ]
 
     def compare(self, road, symbols, name):
-        """(what is wrong, events, symbols without this road) of one process that calls all of them."""
+        """Calls all symbols in one process. Returns (errors, events, symbols without this road)."""
         plain, recorded = self.run(road, symbols), self.run(road, symbols, name)
         if plain.code:
             return [f"without the recorder: {plain.why()}"], 0, set()
@@ -164,12 +164,12 @@ def roads_of(bench, runtimes):
 
 
 def compare_road(snippets, road, usable):
-    """What Snippets.compare says of the road."""
+    """Returns the result of Snippets.compare for the road."""
     if snippets.bench.seconds_left() < 10:
         return None
     wrong, events, nowhere = snippets.compare(road, usable, f"snippets-{road}")
     if wrong and wrong[0].startswith("without the recorder") and len(usable) > 1:
-        # One spoils another: each in a process of its own, then.
+        # One call breaks another one, so each runs in its own process.
         each = [(symbol, *snippets.compare(road, [symbol], f"snippets-{road}-{symbol}")) for symbol in usable]
         wrong = [f"{symbol}: {ours[0]}" for symbol, ours, _, _ in each if ours]
         events, nowhere = sum(row[2] for row in each), set().union(*(row[3] for row in each))
@@ -177,7 +177,7 @@ def compare_road(snippets, road, usable):
 
 
 def usable_symbols(snippets, table):
-    """The functions that can be called here; the others are listed, by the reason."""
+    """Returns the functions that can be called here. Adds the others to the table, by reason."""
     symbols = [row[1] for row in snippets.expectations.hooks()]
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
         reasons = dict(zip(symbols, pool.map(snippets.why_not, symbols)))
@@ -194,7 +194,7 @@ def usable_symbols(snippets, table):
 
 
 def keep_calls(bench, table, runtimes, libraries):
-    """Without the CLI: each road is recorded, for compare_kept."""
+    """Records each road for compare_kept, when there is no CLI."""
     snippets = Snippets(bench, load_shim_test(bench), libraries)
     usable = usable_symbols(snippets, table)
     for road in roads_of(bench, runtimes) if usable else []:

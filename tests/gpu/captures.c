@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * captures HOW MODE SECONDS: captures streams, again and again, while another thread does HOW.
- * Prints how many captures there were, how many were spoilt, how often the other thread came round,
- * and what its calls answered.
+ * captures HOW MODE SECONDS: captures streams repeatedly, while another thread does HOW. Prints the
+ * number of captures, of invalidated captures, and of the other thread's rounds, and the results of
+ * the thread's calls. HOW is:
  *
- *   asks      asks what the recorder's thread asks, in relaxed capture mode as that does
- *   works     allocates, is refused, makes contexts, all in relaxed mode, so that the recorder asks
- * as often as it may blunders  asks the same in the mode that threads have, to see what this driver
- * minds
+ * - asks: makes the queries of the recorder's thread, in relaxed capture mode as the recorder does
+ * - works: allocates, is refused, makes contexts, all in relaxed mode, so that the recorder queries
+ *   the device as often as it may
+ * - blunders: makes the same queries in the default mode of threads, to see which ones invalidate a
+ *   capture in this driver
  *
  * MODE: global, thread-local or relaxed.
  */
@@ -62,14 +63,14 @@ static void work(void)
 	CUcontext other = NULL;
 
 	note(ALLOC, cuMemAlloc(&block, MIB));
-	/* The recorder asks at once what was free. */
+	/* After a refusal the recorder immediately queries the free memory. */
 	if (cuMemAlloc(&refused, (size_t)1 << 50) == CUDA_SUCCESS)
 		cuMemFree(refused);
 	if (block)
 		note(ALLOC, cuMemFree(block));
 	if (atomic_load(&rounds) % EACH_CONTEXT)
 		return;
-	/* It asks before and after. */
+	/* The recorder queries the device before and after this call. */
 #if CUDA_VERSION >= 13000
 	note(CONTEXT, cuCtxCreate(&other, NULL, 0, 0));
 #else
@@ -98,7 +99,7 @@ static void *disturb(void *unused)
 	return NULL;
 }
 
-/* Whether a capture with an allocation in it comes to its end. */
+/* Captures an allocation. Returns whether the capture ends successfully. */
 static bool capture(CUstream stream, CUstreamCaptureMode mode)
 {
 	CUgraph graph = NULL;
@@ -141,7 +142,7 @@ int main(int argument_count, char **arguments)
 
 	int64_t end_ns = now_ns() + (int64_t)(atof(arguments[3]) * 1e9);
 	pthread_create(&thread, NULL, disturb, NULL);
-	/* On a busy machine one of the two threads may not run for as long. */
+	/* On a busy machine one of the two threads may not run in this time. */
 	for (; now_ns() < end_ns || captured < LEAST_CAPTURES || atomic_load(&rounds) < LEAST_ROUNDS;
 		captured++)
 		spoilt += !capture(stream, mode_of(arguments[2]));

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The part of scripts/gpu-check that runs programs on the GPU and compares what was recorded.
+"""The part of scripts/gpu-check that runs programs on the GPU and compares their recordings.
 
-Needs nothing but Python 3.8. Every check is a line of a section: verdict, what, detail; and a row of summary.json.
+Needs only Python 3.8. Each check is a line of a section (verdict, check, detail), and a row of summary.json.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import lookups
 import toolkit
 
 SECTIONS = ["pointers", "calls", "host", "captures", "costs", "ledger", "pytorch"]
-SNIPPETS_VERSION = 12050  # of the headers that they are written for
+SNIPPETS_VERSION = 12050  # the version of the CUDA headers that the snippets need
 TEST_FOLDERS = (("helpers",), ("shim", "hooks"), ("shim", "lifecycle"))
 TEST_HOST = "test_host.Host.test_"
 HOST_CASES = [
@@ -34,12 +34,12 @@ HOST_CASES = [
 
 
 class Check:
-    """All sections, on what the machine has."""
+    """Runs all sections that the machine allows."""
 
     def __init__(self, bench, table, options):
         self.bench, self.table, self.options = bench, table, options
         self.torch, self.no_torch = None, "it was not asked for"
-        # It also tells where wheels keep a runtime.
+        # find_torch also finds the folder of a runtime from PyTorch's wheels.
         if not options.runtime or {"ledger", "pytorch"} & set(options.only):
             self.torch, self.no_torch = toolkit.find_torch(bench)
         self.runtimes = toolkit.find_runtimes(self.torch, options.runtime)
@@ -60,10 +60,10 @@ class Check:
         )
 
     def has(self, *names):
-        """Whether programs are there; says so where not."""
+        """Returns whether all programs exist. Adds missing programs to the table."""
         lacking = [name for name in names if name in self.missing]
         for name in lacking:
-            # Nothing is wrong where a machine has no runtime, or one that the programs are not written for.
+            # A machine without a runtime, or with one that the programs do not support, is no failure.
             is_excused = "there is no lib" in self.missing[name] or (
                 name == "snippets" and self.version < SNIPPETS_VERSION
             )
@@ -107,7 +107,7 @@ class Check:
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         variables = {**os.environ, **variables}
-        variables.pop("LD_LIBRARY_PATH", None)  # the tests' own programs get one, by themselves
+        variables.pop("LD_LIBRARY_PATH", None)  # the tests set it for their own programs
         cases = HOST_CASES + (
             ["test_routes.Routes.test_ctypes_users_are_recorded_with_their_python_stack"] if 13 in self.runtimes else []
         )
@@ -169,7 +169,7 @@ class Check:
 
 
 def without_end(text):
-    """unittest's account without its last lines, which say only that something failed."""
+    """Returns unittest's output without its last lines, which only say that a test failed."""
     return text.split("\n----------------------------------------------------------------------\nRan ")[0]
 
 
@@ -179,7 +179,7 @@ def text_of(path):
 
 
 def compare_kept(bench, table):
-    """What was recorded where there was no CLI."""
+    """Checks the recordings of a machine without the CLI."""
     about = json.loads(text_of(bench.kept_path("summary.json")))
     bench.is_simulated = about["is_simulated"]
     table.section("Kept: every hooked function")

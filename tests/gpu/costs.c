@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * costs: makes contexts, loads code, raises limits, and prints after each what the device has in
- * use more by it, as the driver says (-1: it cannot be asked yet) and as NVML says (-1: there is
- * none).
+ * costs: makes contexts, loads code and raises limits. After each step prints how much more memory
+ * the device has in use, by the driver (-1: it has no context yet) and by NVML (-1: there is no
+ * NVML).
  */
 #include "device.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * deep PLUGIN: opens the driver, looks something up in it, and then opens a library with
- * RTLD_DEEPBIND that is linked to the driver, and calls it. Only the driver's symbol table leads
- * that library to a recorder.
+ * deep PLUGIN: opens the driver and looks up a symbol in it. Then opens a library with
+ * RTLD_DEEPBIND that is linked to the driver, and calls it. The library reaches a recorder only
+ * through the driver's symbol table.
  */
 #include <dlfcn.h>
 #include <stdio.h>

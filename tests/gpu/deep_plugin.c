@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library that is linked to the driver: allocates, launches a kernel, and prints what that wrote.
- * See deep.c.
+ * A library that is linked to the driver. It allocates, launches a kernel, and prints the kernel's
+ * result. deep.c opens it.
  */
 #include "device.h"
 

@@ -3,8 +3,8 @@
 #define GMT_TESTS_GPU_DEVICE_H
 
 /*
- * What the programs of scripts/gpu-check share: device 0, its primary context, what is in use, and
- * a kernel. Errors end the program with a line on stderr and exit code 2.
+ * Shared by the programs of scripts/gpu-check: device 0, its primary context, its memory in use,
+ * and a kernel. Errors end the program with a line on stderr and exit code 2.
  */
 
 #include <cuda.h>
@@ -33,7 +33,7 @@ static const char kernel_text[] = ".version 6.0\n.target sm_52\n.address_size 64
 								  "\tld.param.u64 %a, [place];\n\tcvta.to.global.u64 %a, %a;\n"
 								  "\tmov.u32 %v, 42;\n\tst.global.u32 [%a], %v;\n\tret;\n}\n";
 
-/* The primary context of device 0 becomes this thread's. */
+/* Makes the primary context of device 0 current in this thread. */
 static inline CUcontext begin(void)
 {
 	CUcontext context;
@@ -59,7 +59,7 @@ static inline int64_t now_ns(void)
 	return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* What is in use on the device of the current context. */
+/* Returns the bytes in use on the device of the current context. */
 static inline int64_t used_by_driver(void)
 {
 	size_t free_bytes, total_bytes;
@@ -68,7 +68,7 @@ static inline int64_t used_by_driver(void)
 	return (int64_t)(total_bytes - free_bytes);
 }
 
-/* What is in use on device 0 as NVML says, which needs no context; -1: there is no NVML. */
+/* Returns the bytes in use on device 0 by NVML, which needs no context; -1 without NVML. */
 static inline int64_t used_by_nvml(void)
 {
 	static void *library, *device;

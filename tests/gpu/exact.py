@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is recorded of PyTorch equals what PyTorch itself counted, to the byte."""
+"""Recordings of PyTorch equal PyTorch's own counts, to the byte."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from bench import SOURCE, last_line
 
 TORCH = os.path.join(SOURCE, "tests", "torch", "programs")
 
-# Script, its arguments, and whether PyTorch's reserved memory comes from plain cudaMalloc in it.
+# Script, its arguments, and whether PyTorch takes its reserved memory from plain cudaMalloc.
 EXACT = [
     ("convnet.py", [], True),
     ("transformer_loop.py", ["5", "none"], True),
@@ -20,12 +20,12 @@ EXACT = [
     ("two_devices.py", [], True),
     ("expandable.py", [], False),
 ]
-# What a machine may lack, by the exit message of who misses it.
+# Things that a machine may lack: (exit message of the script, reason in the table).
 LACKS = [("No module named", "a Python module is missing"), ("needs two devices", "there is one device")]
 
 
 def compare_device(result, counts, reserved_by_malloc):
-    """What differs between PyTorch's counts of a device and the report's."""
+    """Returns the differences between PyTorch's counts of a device and the report's."""
     device = counts["device"]
     layers = {
         layer["layer"]: layer for entry in result["devices"] if entry["device"] == device for layer in entry["layers"]
@@ -35,7 +35,7 @@ def compare_device(result, counts, reserved_by_malloc):
     if "torch" not in layers:
         return [f"GPU {device}: no block of PyTorch was recorded"]
     torch = layers["torch"]
-    # Others than PyTorch's allocator may hold memory on a real device: theirs are other sites.
+    # On a real device not only PyTorch's allocator holds memory. Other owners have other sites.
     cached = [
         site
         for site in result["sites"]
@@ -102,7 +102,7 @@ def compare(bench, table, what, told_in, snapshot, reserved_by_malloc):
 
 
 def compare_kept(bench, table):
-    """What another machine recorded, and could not compare."""
+    """Compares recordings of another machine that could not compare them itself."""
     for script, _, reserved_by_malloc in EXACT:
         name = os.path.splitext(script)[0]
         told_in = bench.kept_path(name + ".json")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Nobody is harmed by the recorder: bad calls, stream captures, the driver's symbol table; and what it measures is so."""
+"""The recorder changes no result of bad calls, stream captures and the driver's symbols, and measures correctly."""
 
 import re
 
@@ -10,7 +10,7 @@ MODES = ["global", "thread-local", "relaxed"]
 COST_SPACES = {"context": Space.CONTEXT, "module": Space.MODULE, "limit": Space.LIMIT}
 COSTS = {"SIMCUDA_CONTEXT_MEMORY": "300M", "SIMCUDA_MODULE_MEMORY": "3M", "SIMCUDA_LIMIT_MEMORY": "1"}
 DEEP_BYTES = 654321
-# On a real device others come and go meanwhile.
+# On a real device other programs allocate and free meanwhile.
 SLACK_BYTES, SLACK_SHARE = 8 * MIB, 0.05
 
 
@@ -52,7 +52,7 @@ def check_bad_calls(bench, table):
 
 
 def numbers(text):
-    """{name: number} of what captures.c prints."""
+    """Returns {name: number} from the output of captures.c."""
     return {name: int(number) for name, number in re.findall(r"^(?:worst )?(\w+) (-?\d+)$", text, re.M)}
 
 
@@ -155,7 +155,7 @@ def check_costs(bench, table):
 
 
 def judge_costs(bench, table, out, snapshot):
-    """What the recorder measured, beside what the program did."""
+    """Compares the recorder's measurements with the program's own."""
     told = [line.split()[1:] for line in out.splitlines() if line.startswith("cost ")]
     events = {
         name: [

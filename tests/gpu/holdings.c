@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * holdings [BLOCK_MIB]: memory of every kind on device 0, held at two moments for which the program
- * says what the device has in use; between them, some of it goes. BLOCK_MIB: size of the linear
- * block, 256 if not given.
+ * holdings [BLOCK_MIB]: holds memory of every kind on device 0. At two moments it prints the memory
+ * that the device has in use; between them it frees some. BLOCK_MIB: size of the linear block, by
+ * default 256.
  */
 #include "device.h"
 
 #include "../helpers/own_tasks.h"
 
-enum { WAIT_MS = 800 }; /* the recorder asks a few times a second */
+enum { WAIT_MS = 800 }; /* the recorder queries the device a few times per second */
 
 static CUmemAllocationProp on_device = {
 	.type = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -20,7 +20,7 @@ static void ask(void)
 	used_by_driver();
 }
 
-/* Once more, with what is there now; on a busy machine that takes longer. */
+/* Waits until the recorder has measured the current state. This takes longer on a busy machine. */
 static void wait_for_recorder(void)
 {
 	const char *preloaded = getenv("LD_PRELOAD");
@@ -42,7 +42,7 @@ static void tell(const char *moment)
 	rest(WAIT_MS / 2e3);
 }
 
-/* 32 MiB mapped, and 16 MiB of a handle that is nowhere mapped. */
+/* Holds 32 MiB that are mapped, and an unmapped handle of 16 MiB. */
 static void hold_virtual(void)
 {
 	CUmemGenericAllocationHandle mapped, loose;
@@ -56,7 +56,7 @@ static void hold_virtual(void)
 	printf("vmm %zu\n", 48 * MIB);
 }
 
-/* 64 MiB in use and 32 MiB cached in a pool of its own, which keeps what is freed. */
+/* Holds 64 MiB in use and 32 MiB cached in its own pool, which keeps freed memory. */
 static void hold_pool(void)
 {
 	CUmemPoolProps about = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -74,7 +74,7 @@ static void hold_pool(void)
 	printf("pool_used %zu\npool_cached %zu\n", 64 * MIB, 32 * MIB);
 }
 
-/* A graph that allocates 24 MiB and keeps them. */
+/* Holds 24 MiB that a graph allocates and keeps. */
 static void hold_graph(void)
 {
 	CUDA_MEM_ALLOC_NODE_PARAMS about = {
@@ -94,7 +94,7 @@ static void hold_graph(void)
 	printf("graph_used %zu\n", 24 * MIB);
 }
 
-/* 16 MiB, which a device may pad. */
+/* Holds an array of 16 MiB, which a device may pad. */
 static void hold_array(void)
 {
 	CUDA_ARRAY_DESCRIPTOR shape = {

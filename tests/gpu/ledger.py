@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""The ledger: what a device has in use, line by line, beside what programs say of themselves."""
+"""Compares the ledger of a device's memory in use, line by line, with the programs' own figures."""
 
 import json
 import os
 
 from bench import HERE, last_line
 
-SHARE = 0.01  # of the device, that may be unexplained without a reason
+SHARE = 0.01  # the share of the device that may be unexplained without a reason
 WAYS = {
     "native": ("", "PyTorch's own allocator"),
     "expandable": ("expandable_segments:True", "PyTorch with expandable segments"),
     "malloc-async": ("backend:cudaMallocAsync", "PyTorch with cudaMallocAsync"),
 }
 COSTS = {"SIMCUDA_CONTEXT_MEMORY": "300M", "SIMCUDA_OTHERS_MEMORY": "1G", "SIMCUDA_MODULE_MEMORY": "3M"}
-# Of these the device may take more than the program asked for.
+# For these lines the device may take more memory than the program requested.
 PADDED = {"array", "device", "graph_used", "pool_cached"}
 
 
@@ -26,7 +26,7 @@ def unknown_lines(moment):
 
 
 def reason_for(moment, missing, managed_bytes):
-    """Why so much may be unexplained, by docs/ledger.md; '' when there is no reason."""
+    """Returns the reason in docs/ledger.md why so much may be unexplained, or ''."""
     if missing > 0 and "runtime" in unknown_lines(moment):
         return "NVML does not say what this process holds: its context and code are in it"
     if missing > 0 and "other_processes" in unknown_lines(moment):
@@ -63,7 +63,7 @@ def judge_unexplained(table, what, moment):
 
 
 def show(columns):
-    """The lines of several moments, side by side."""
+    """Prints the lines of several moments in columns."""
     names = [name for name in next(iter(columns.values()))["lines"]]
     width = max([len(title) for title in columns] + [12]) + 2
     print("\n    " + f"{'MiB':<18}" + "".join(f"{title:>{width}}" for title in columns))
@@ -118,7 +118,7 @@ def judge_holdings(bench, table, out, snapshot):
             table.add("a C program with memory of every kind", "FAILED", "there is no ledger")
             return
         lines = lines_of(row)
-        # What others take and give back between two answers is not the recorder's.
+        # Between the two answers other programs may allocate and free memory.
         wrong = same("in use", row["used_bytes"], used_bytes, 0 if bench.is_simulated else SHARE * total_bytes)
         wrong += same("the device", row["total_bytes"], total_bytes)
         table.judge(f"the ledger says what cuMemGetInfo says, {name}", wrong, f"{used_bytes} bytes")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where look-ups of the driver's functions lead, without the recorder and with it (pointers.c tells)."""
+"""Checks look-ups of the driver's functions, without the recorder and with it (pointers.c prints their results)."""
 
 import os
 import re
@@ -17,14 +17,14 @@ ROADS = {
 
 
 def driver_rows():
-    """(symbol, base, since, mode) of the driver's rows in hooks.def."""
+    """Returns (symbol, base, since, mode) of the driver's rows in hooks.def."""
     with open(os.path.join(SOURCE, "preload", "hooks", "hooks.def"), encoding="utf-8") as file:
         found = re.findall(r"^GMT_HOOK(?:_NAME|_BODY|_ROUTE)?\(CUDA, (\w+), (\w+), (\d+), (\w+)", file.read(), re.M)
     return [(symbol, base, int(since), mode) for symbol, base, since, mode in found]
 
 
 def meant(rows, base, version, flags):
-    """The row that an answer is by the version rule, or None."""
+    """Returns the row that the version rule selects for an answer, or None."""
     known = [row for row in rows if row[1] == base and row[2] <= version]
     if flags == PER_THREAD_FLAG:
         known = [row for row in known if row[3] == PER_THREAD] or known
@@ -34,7 +34,10 @@ def meant(rows, base, version, flags):
 
 
 class Facts:
-    """What pointers.c said: `exports` {symbol: (place, name)}, `answers` {(road, base, version, flags): (result, place, name)}."""
+    """The output of pointers.c.
+
+    `exports` is {symbol: (place, name)}, `answers` is {(road, base, version, flags): (result, place, name)}.
+    """
 
     def __init__(self, text):
         self.exports, self.answers, self.version = {}, {}, 0
@@ -53,7 +56,7 @@ def shown(question):
 
 
 def check_plain(table, rows, plain, roads):
-    """What the driver answers without us is what it exports; where it is not, the rows must not say otherwise."""
+    """Without the recorder the driver answers with its exported functions. Exceptions must not contradict the rows."""
     symbols = {row[0] for row in rows}
     missing = sorted(symbol for symbol, (place, _) in plain.exports.items() if place == "none")
     for road, name in roads.items():
@@ -99,7 +102,7 @@ def check_plain(table, rows, plain, roads):
 
 
 def check_hooked(table, rows, plain, hooked, roads):
-    """With the recorder, each answer is the wrapper of the function that it was without it."""
+    """With the recorder, each answer is the wrapper of the function that the driver answers without it."""
     symbols = {row[0] for row in rows}
     if "proc_address" in roads:
         wrong = [
@@ -134,7 +137,7 @@ def check_hooked(table, rows, plain, hooked, roads):
 
 def check_lookups(bench, table, runtimes):
     rows = driver_rows()
-    # The simulated driver is told to be new enough for all rows.
+    # The simulated driver gets a version that is new enough for all rows.
     machine = {"SIMCUDA_DRIVER_VERSION": "13040"} if bench.is_simulated else {}
     roads = ROADS
     for major in sorted(runtimes, reverse=True) or [None]:

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pointers [SHIM [RUNTIME]]: where a process is led that looks for the driver's functions. Tells
- * facts, judges nothing.
+ * pointers [SHIM [RUNTIME]]: prints the results of look-ups of the driver's functions. Does not
+ * judge them.
  *
- *   driver VERSION                   what cuDriverGetVersion says
- *   export SYMBOL PLACE NAME         what dlsym finds in the driver
+ *   driver VERSION                   the result of cuDriverGetVersion
+ *   export SYMBOL PLACE NAME         the result of dlsym in the driver
  *   ROAD BASE VERSION FLAGS RESULT PLACE NAME
  *
  * ROAD is proc_address, proc_address_v2, entry_point (cudaGetDriverEntryPoint) or
- * entry_point_by_version; each base of hooks.def is asked for with the version of each of its rows,
- * with the one right below, and with the driver's own, and with flags 0, 1 and 2. VERSION is 0 for
- * entry_point, which has none. PLACE: driver, shim, other, or none where there is no address. NAME:
- * the hooked export at exactly this address; else what the loader calls it; else "-".
+ * entry_point_by_version. The program looks up each base of hooks.def with the version of each of
+ * its rows, with the version just below, and with the driver's own, and with flags 0, 1 and 2.
+ * VERSION is 0 for entry_point, which has none. PLACE: driver, shim, other, or none if there is no
+ * address. NAME: the hooked export at exactly this address; else the loader's name; else "-".
  *
- * SHIM: the recorder's file, "" without it. RUNTIME: a libcudart to ask as well. No header of CUDA
- * is needed.
+ * SHIM: the recorder's file, "" without it. RUNTIME: a libcudart to query as well. The program
+ * needs no header of CUDA.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -28,7 +28,7 @@ typedef int (*get_v2_t)(const char *, void **, int, uint64_t, int *);
 typedef int (*entry_t)(const char *, void **, unsigned long long, int *);
 typedef int (*entry_by_version_t)(const char *, void **, unsigned, unsigned long long, int *);
 
-/* The driver's rows, and where they are found. */
+/* The driver's rows, and the addresses that dlsym finds for them. */
 static struct row {
 	const char *symbol, *base;
 	int since;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""scripts/gpu-check itself: without a GPU, and with the simulated device in its place."""
+"""scripts/gpu-check works without a GPU, and with the simulated device in place of a GPU."""
 
 import contextlib
 import io
@@ -24,7 +24,7 @@ is_long = unittest.skipUnless(os.environ.get("GMT_TEST_LONG"), "takes minutes: s
 
 
 def rows(libraries):
-    """The names of hooks.def that can be called."""
+    """Returns the functions of hooks.def that can be called."""
     with open(os.path.join(SOURCE, "preload", "hooks", "hooks.def"), encoding="utf-8") as file:
         return re.findall(rf"^GMT_HOOK(?:_NAME|_BODY)?\((?:{libraries}), (\w+)", file.read(), re.M)
 
@@ -48,7 +48,7 @@ class OnTheSimulatedDevice(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def check(self, *arguments, script=SCRIPT, **variables):
-        """A run on the simulated device, with its summary."""
+        """Runs gpu-check on the simulated device. Returns the run and its summary."""
         run = gpu_check(
             "-o",
             self.place("told.txt"),
@@ -84,7 +84,7 @@ def failed_sections(summary):
 
 
 def figures(summary, name, part):
-    """What the checks whose texts have that part say in numbers."""
+    """Returns the figures of the checks whose text contains `part`."""
     return [
         check.get("figures", {})
         for section in summary["sections"]
@@ -103,7 +103,7 @@ class Sections(OnTheSimulatedDevice):
             self.assertEqual(file.read(), run.stdout)
         counts = {verdict: verdicts(run.stdout).count(verdict) for verdict in ("ok", "FAILED", "skipped", "noted")}
         self.assertEqual(summary["counts"], counts)
-        # On this device there is nothing that is not supported.
+        # The simulated device supports everything.
         self.assertEqual((summary["schema"], counts["FAILED"], counts["skipped"]), ("gpumemtrace.gpu-check/1", 0, 0))
         self.assertEqual(len(summary["sections"]), 7)
         self.assertEqual(
@@ -163,7 +163,7 @@ class Sections(OnTheSimulatedDevice):
         self.assertEqual(summary["counts"]["skipped"], 1)
 
     def broken_build(self, old, new):
-        """A build folder whose recorder does not know a name any more."""
+        """Makes a build folder whose recorder lacks one name."""
         folder = self.place("broken")
         os.makedirs(os.path.join(folder, "preload"))
         os.symlink(os.path.join(BUILD, "tools"), os.path.join(folder, "tools"))

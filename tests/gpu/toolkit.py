@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a machine has of CUDA and PyTorch, and the programs that are built with it."""
+"""Finds CUDA and PyTorch on the machine, and builds the programs with them."""
 
 import concurrent.futures
 import glob
@@ -12,7 +12,7 @@ from bench import HERE, SOURCE, last_line
 
 SHIM_TESTS = os.path.join(SOURCE, "tests", "shim")
 SNIPPETS = os.path.join(SHIM_TESTS, "hooks", "programs")
-# Name: sources (in this folder or in SHIM_TESTS), what it is linked to, more arguments.
+# Name: sources (in this folder or in SHIM_TESTS), libraries to link, more arguments.
 PROGRAMS = {
     "pointers": (["pointers.c"], [], []),
     "bad-calls": (["bad_calls.c"], ["cuda"], []),
@@ -29,7 +29,7 @@ PROGRAMS = {
 
 
 def find_torch(bench):
-    """(version, CUDA version, folder) of a PyTorch that can use the GPU; else why there is none."""
+    """Returns (version, CUDA version, folder) of a PyTorch that can use the GPU, or why there is none."""
     program = (
         "import torch, os; print(torch.__version__, torch.version.cuda, torch.cuda.is_available(), "
         "os.path.dirname(torch.__file__), sep='\\n')"
@@ -46,7 +46,7 @@ def find_torch(bench):
 
 
 def find_runtimes(torch, given):
-    """{major version: path} of each libcudart: the toolkit's, or those that PyTorch's wheels bring."""
+    """Returns {major version: path} of each libcudart, from the toolkit or from PyTorch's wheels."""
     if given:
         return {
             int(path.rsplit(".", 1)[-1]): path
@@ -71,7 +71,7 @@ def search_path(libraries):
 
 
 def find_driver(libraries):
-    """libcuda.so.1, as the loader finds it."""
+    """Returns the path of the libcuda.so.1 that the loader finds."""
     for folder in search_path(libraries):
         path = os.path.join(folder, "libcuda.so.1")
         if os.path.exists(path):
@@ -84,7 +84,7 @@ def find_driver(libraries):
 
 
 def headers_version(headers):
-    """CUDA_VERSION of the first cuda.h in these folders; 0: there is none."""
+    """Returns CUDA_VERSION of the first cuda.h in these folders, or 0."""
     for folder in headers:
         try:
             with open(os.path.join(folder, "cuda.h"), encoding="utf-8", errors="replace") as file:
@@ -97,12 +97,12 @@ def headers_version(headers):
 
 
 def runtime_for(runtimes, version):
-    """Of the major versions of runtimes, that of the headers, else the newest."""
+    """Returns the major version of the runtime to use: the headers' version if it exists, else the newest."""
     return version // 1000 if version // 1000 in runtimes else max(runtimes, default=None)
 
 
 def write_weak_names(bench):
-    """Older drivers and runtimes lack some functions, and a program that is linked to them must start all the same."""
+    """Declares the functions weak: older drivers and runtimes lack some of them, but linked programs must start."""
     with open(os.path.join(SOURCE, "preload", "hooks", "hooks.def"), encoding="utf-8") as file:
         names = re.findall(r"^GMT_HOOK(?:_NAME|_BODY)?\((?:CUDA|CUDART), (\w+)", file.read(), re.M)
     with open(bench.program("weak.h"), "w", encoding="utf-8") as file:
@@ -120,7 +120,7 @@ def sources_of(name):
 
 
 def place_libraries(bench, runtimes, major, driver):
-    """A folder with the runtime and the driver under the names by which programs ask for them."""
+    """Makes a folder with the runtime and the driver under the names that programs use."""
     folder = os.path.join(bench.programs, "simcuda")  # as tests/helpers/snapshots.py has it
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
@@ -129,7 +129,7 @@ def place_libraries(bench, runtimes, major, driver):
     if 13 not in runtimes and major:
         os.symlink(runtimes[major], os.path.join(folder, "libcudart.so.13"))  # the name in tests/shim
     if os.path.dirname(driver) in search_path(bench.libraries):
-        # The loader finds it by the search path only, and so what belongs to it; the tests of tests/shim have their own.
+        # The loader finds the driver and its libraries only by the search path, and tests/shim sets its own path.
         for pattern in ("libcuda.so.1", "libnvidia-*.so*"):
             for path in glob.glob(os.path.join(os.path.dirname(driver), pattern)):
                 os.symlink(path, os.path.join(folder, os.path.basename(path)))
@@ -162,7 +162,7 @@ def compile_one(bench, headers, paths, name):
     ]
     command += [] if bench.is_simulated else ["-DIS_REAL_DEVICE"]
     command += [argument for path in headers for argument in ("-isystem", path)]
-    # What the driver itself needs, and what an older one lacks, is none of the link's business.
+    # The linker ignores symbols that the driver itself needs, or that an older driver lacks.
     command += [
         "-Wl,--allow-shlib-undefined",
         "-Wl,--unresolved-symbols=ignore-all",
@@ -183,7 +183,7 @@ def first_error(text):
 
 
 def build_programs(bench, headers, paths):
-    """Compiles all; {name: why it is not there}."""
+    """Compiles all programs. Returns {name: reason} for missing programs."""
     write_weak_names(bench)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         return {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Trains a little, holds some blocks, and says what PyTorch and the driver say then: training.py REPORT
+"""training.py REPORT: trains a little, holds some blocks, and reports the figures of PyTorch and the driver.
 
-Which of its allocators PyTorch uses, PYTORCH_CUDA_ALLOC_CONF says.
+PYTORCH_CUDA_ALLOC_CONF selects PyTorch's allocator.
 """
 
 import os
@@ -16,7 +16,7 @@ import common
 import convnet
 
 STEPS = 5
-QUIET_SECONDS = 0.8  # the recorder asks the device a few times a second
+QUIET_SECONDS = 0.8  # the recorder queries the device a few times per second
 
 
 def main():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Runs a program without the recorder and with it, and tells in what the two differ.
+"""Runs a program without the recorder and with it, and returns the differences.
 
-Every run has the same folders, made anew, and the same environment but for LD_PRELOAD. What two runs
-without the recorder differ in, one run with it may differ in too: such lines are left out of the comparison.
+Each run has the same folders, newly made, and the same environment except LD_PRELOAD. The comparison leaves out lines
+that differ between two runs without the recorder.
 """
 
 import dataclasses
@@ -20,21 +20,21 @@ import other_users
 from snapshots import SHIM
 
 SECONDS = 900  # only a program that never ends takes so long
-# What programs need of who runs the tests; the rest is neither theirs nor to be printed when a test fails.
+# The environment variables of the user that programs need. The rest must not appear in a failed test's output.
 HANDED_ON = ("PATH", "USER", "LOGNAME", "SHELL")
 
 
 @dataclasses.dataclass
 class Outcome:
-    """What can be seen of a run from outside."""
+    """The visible result of a run."""
 
     end: str  # "exit 3", "signal 15"
     out: bytes
     err: bytes
-    files: dict  # path -> what is there
+    files: dict  # path -> kind, permissions and content
 
     def texts(self):
-        """Each part as lines."""
+        """Returns each part as lines."""
         files = "".join(f"{path}: {what}\n" for path, what in sorted(self.files.items()))
         parts = {"end": self.end, "files": files}
         for name, content in (("stdout", self.out), ("stderr", self.err)):
@@ -43,7 +43,7 @@ class Outcome:
 
 
 class Place:
-    """A folder whose path does not change between runs: programs put it into what they write."""
+    """A folder with the same path in each run, because programs write the path into their output."""
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-hosts.")
@@ -75,7 +75,7 @@ class Place:
         return variables
 
     def files(self, ignored):
-        """Everything under the folder: kind, permissions and content."""
+        """Returns everything in the folder: kind, permissions and content."""
         found = {}
         for folder, names, others in os.walk(self.folder):
             for name in names + others:
@@ -104,7 +104,7 @@ def normalise(content, rules):
 
 
 def run(host, place, preload=None, libraries=None):
-    """One run of a row of the table."""
+    """Runs one row of the table."""
     place.clear(host.given)
     process = subprocess.Popen(
         host.command,
@@ -131,7 +131,7 @@ def run(host, place, preload=None, libraries=None):
 
 
 def lines_that_vary(one, other):
-    """Indices of lines in which two runs differ; None: everything may."""
+    """Returns the indices of lines in which two runs differ. None: any line may differ."""
     if len(one) != len(other):
         return None
     return {i for i, (a, b) in enumerate(zip(one, other)) if a != b}
@@ -142,13 +142,13 @@ def without(lines, indices):
 
 
 def differences(plain, again, recorded, named=None):
-    """What tells `recorded` from the two runs without the recorder, as text: "" when nothing does."""
+    """Returns the differences between `recorded` and the two runs without the recorder as text, or ""."""
     texts, more, own = plain.texts(), again.texts(), recorded.texts()
     told = []
     for part, lines in texts.items():
         varying = lines_that_vary(lines, more[part])
         if varying is None or (varying and len(own[part]) != len(lines)):
-            # Lines come and go by themselves: what is in both runs without must be in the one with.
+            # The number of lines varies by itself. Lines in both runs without the recorder must be in `recorded`.
             expected = set(lines) & set(more[part])
             told += [f"{part}: missing: {line}" for line in sorted(expected - set(own[part]))]
             continue
@@ -162,9 +162,9 @@ def differences(plain, again, recorded, named=None):
 
 
 def compare(host, libraries=None, preload=SHIM):
-    """Differences, and the outcome without the recorder."""
+    """Returns the differences, and the outcome without the recorder."""
     if host.as_root:
-        # Programs of this kind become another user, to whom the build folder may be closed.
+        # Such programs change to another user, who may have no access to the build folder.
         preload = other_users.reachable(preload)
     with Place() as place:
         plain = run(host, place, None, libraries)

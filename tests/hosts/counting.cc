@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that count together, and look names up: built with a sanitizer's runtime inside or beside it. */
+/* Threads that share a counter and look up names. Linked to a static or shared sanitizer. */
 #include <atomic>
 #include <cstdio>
 #include <dlfcn.h>

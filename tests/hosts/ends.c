@@ -2,7 +2,7 @@
 /*
  * usage: ends HOW
  *
- * The ways in which a process can end, with handlers of each kind that say when they run.
+ * Ends in one of the ways in which a process can end. Handlers of each kind print when they run.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -97,8 +97,8 @@ static void with_children(void)
 	wait_and_say(child);
 
 	/*
-	 * A vfork's child lives in this process's memory; what it does at its end must leave that
-	 * alone.
+	 * A child of vfork runs in this process's memory, so the recorder must not change that memory
+	 * when the child ends.
 	 */
 	errno = EDOM;
 	child = vfork();
@@ -118,7 +118,7 @@ static void with_children(void)
 	wait_and_say(child);
 }
 
-/* As a daemon does: another session, standard descriptors elsewhere, its parent gone. */
+/* Becomes a daemon: another session, redirected standard descriptors, and no parent. */
 static void as_daemon(void)
 {
 	int ends[2];

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One host program: how it is run, and what is compared."""
+"""Describes one host program: how it runs, and which results the tests compare."""
 
 import dataclasses
 import os
@@ -10,11 +10,11 @@ import shutil
 class Host:
     """One row.
 
-    `given` are files in the working folder. `normalise` are patterns in both outputs and what stands for
-    them: only what differs between two runs without the recorder. `ignored` are patterns of paths whose
-    content has times or inodes in it. `needs` are programs or files without which the row is skipped;
-    `package` is where Debian has them. A command in a pipeline reads all that it gets: behind one that ends early (`head`), chance
-    decides whether the program in front of it is killed by its pipe.
+    `given` are files in the working folder. `normalise` are patterns in both outputs and their replacements, only for
+    text that differs between two runs without the recorder. `ignored` are patterns of paths whose content has times or
+    inodes in it. Without the programs and files in `needs` the row is skipped; `package` is their Debian package. In a
+    pipeline, each command must read its whole input: if one ends early (`head`), chance decides whether SIGPIPE kills
+    the command before it.
     """
 
     name: str
@@ -28,13 +28,13 @@ class Host:
     ignored: tuple = ()
     ends: str = "exit 0"
     is_long: bool = False
-    says: bytes = b""  # a part of its output, to know that it did what it was asked
+    says: bytes = b""  # a part of its output, which proves that it did its work
     is_deterministic: bool = False  # makes the same system calls each time
     as_root: bool = False
-    with_driver: bool = False  # in every run also where a driver could be found
+    with_driver: bool = False  # runs also with a driver that it could find, even without --long
 
     def missing(self):
-        """What it cannot run without, or None."""
+        """Returns a thing that the program needs and the machine lacks, or None."""
         if self.as_root and os.geteuid() != 0:
             return "root's rights"
         for need in self.needs:

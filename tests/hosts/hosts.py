@@ -15,7 +15,7 @@ SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 
 
 def program(name):
-    """One of ours, made by Meson."""
+    """Returns the path of one of our programs, which Meson builds."""
     return os.path.join(PROGRAMS, name)
 
 
@@ -25,7 +25,7 @@ def source(name):
 
 
 def python():
-    """Debian's own where there is one: a pyenv one is a shell script first."""
+    """Returns Debian's Python if it exists: pyenv's Python starts as a shell script."""
     return "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else shutil.which("python3") or "python3"
 
 
@@ -64,11 +64,11 @@ exec 7> seven; echo x >&7; exec 7>&-; """
     + "\"$INSIDE\" a b; exit 7"
 )
 
-# A program that opens the driver or the runtime and asks for its functions gets ours, as it must.
+# A program that looks up functions of the driver or the runtime gets the recorder's functions, as it must.
 WRAPPED = ((r"in lib(?:cuda\.so\.1|cudart\.so\.\d+|gpumemtrace\.so) as (cu)", r"CUDA's \1"),)
 NUMBERS = ((r"0x[0-9a-f]+", "ADDRESS"),)
 
-# What every machine with a compiler has.
+# Programs that every machine with a compiler has.
 SMALL = [
     Host(
         "ls, sort, cut, find and xargs",
@@ -192,7 +192,7 @@ SMALL = [
         needs=("ldd",),
         package="libc-bin",
         ends="exit 1",
-        # What is preloaded stands in the list, as it must, and brings the loader with it earlier.
+        # The list names the preloaded library, as it must. The library also moves the loader up in the list.
         normalise=((r"(?m)^.*(?:libgpumemtrace\.so|/ld-linux).*\n", ""), (r" \(0x[0-9a-f]+\)", "")),
     ),
     Host(
@@ -258,7 +258,7 @@ SMALL = [
         ["/lib/ld-linux.so.2", "/usr/lib32/libc.so.6"],
         needs=("/lib/ld-linux.so.2", "/usr/lib32/libc.so.6"),
         package="libc6-i386",
-        # The loader says that it cannot load what is of another class, and goes on.
+        # The loader prints that it cannot load a library of another ELF class, and continues.
         normalise=(
             (
                 r"(?m)^ERROR: ld\.so: object '.*libgpumemtrace\.so' from LD_PRELOAD cannot be preloaded \(wrong ELF class: ELFCLASS64\): ignored\.\n",
@@ -394,7 +394,7 @@ SMALL = [
     ],
 ]
 
-# What takes long, or comes in large packages.
+# Programs that run long, or come in large packages.
 LARGE = [
     Host(
         "a JVM with threads and processes",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a program can see of the process that it is in, one fact on a line: environment, open
- * descriptors, threads, masks of signals, limits. Run at the end of a chain of other programs, it
- * tells what these hand on. LD_PRELOAD is left out, for that is how the runs to be compared differ.
+ * Prints the facts that a program sees of its own process, one per line: environment, open
+ * descriptors, threads, signal masks, limits. At the end of a chain of programs it shows what they
+ * pass on. Leaves out LD_PRELOAD, because the compared runs differ in it.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -32,7 +32,7 @@ static void tell_environment(void)
 			printf("environment %s\n", environ[i]);
 }
 
-/* Of a pipe or socket the kind alone: the rest of its name is a number that is new each time. */
+/* Prints only the kind of a pipe or socket: the rest of its name differs in each run. */
 static void tell_descriptors(void)
 {
 	for (int fd = 0; fd < 1024; fd++) {
@@ -71,7 +71,7 @@ static void tell_limits(void)
 	for (int which = 0; which < RLIMIT_NLIMITS; which++) {
 		struct rlimit limit;
 
-		/* An argument of another type in GNU's C++, and in its C with _GNU_SOURCE. */
+		/* In GNU's C++, and in C with _GNU_SOURCE, the argument has an enum type. */
 		if (getrlimit((__typeof__(RLIMIT_AS))which, &limit) == 0)
 			printf("limit %d %llu %llu\n", which, (unsigned long long)limit.rlim_cur,
 				(unsigned long long)limit.rlim_max);

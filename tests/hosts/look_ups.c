@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks the loader all it can be asked, right and wrong, and prints each answer: what was found, in
- * which object, and what dlerror says, once and again. The probe for CUDA is among the questions.
- * What a recorder takes over of libc (dlsym itself and so on) is not asked for.
+ * Makes all kinds of look-ups, valid and invalid, and prints each answer: the symbol, its object,
+ * and the results of two dlerror() calls. One look-up probes for CUDA. The program does not look up
+ * functions of libc that a recorder replaces, such as dlsym.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -46,7 +46,7 @@ static void look_up_all(const char *of, void *handle)
 		"cudaFree", "nvmlInit_v2", "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE" };
 	static const char *const versions[] = { "GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.34", "GLIBC_9.9",
 		"" };
-	/* glibc 2.36 falls over an empty version where a library has none for the name. */
+	/* glibc 2.36 fails on an empty version if a library has no version for the name. */
 	size_t version_count =
 		sizeof(versions) / sizeof(*versions) - !(handle == RTLD_DEFAULT || handle == RTLD_NEXT);
 	char text[256];
@@ -82,7 +82,7 @@ static void open_and_close(const char *name, int mode)
 	tell_error();
 }
 
-/* The text of an error belongs to the thread that met it. */
+/* dlerror() is per thread: another thread must not see this thread's error. */
 static void *in_thread(void *nothing)
 {
 	(void)nothing;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program at a fixed address, with a variable of the loader's that is therefore copied into it:
- * it is empty until the program itself is relocated. So node is built. Tells also whether CUDA
- * seems to be there.
+ * A program at a fixed address that uses a variable of the loader. So the linker copies the
+ * variable into the program, and it is empty until the program is relocated. node is built this
+ * way. Also prints whether CUDA seems to exist.
  */
 #include <stdio.h>
 
@@ -10,7 +10,7 @@ extern void *__libc_stack_end;
 
 int main(void)
 {
-	/* As position-independent code asks: otherwise the linker decides that there is none. */
+	/* Loads the address like position-independent code. Otherwise the linker makes it NULL. */
 	const void *weak_reference;
 
 	__asm__("movq cuInit@GOTPCREL(%%rip), %0\n\t.weak cuInit" : "=r"(weak_reference));

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""CPython's own tests come out, each by each, as they do without the recorder.
+"""Each of CPython's own tests has the same result with the recorder as without it.
 
-The installed Python brings them along (Debian: libpython3.X-testsuite). By default a few quick modules;
-with GMT_TEST_LONG those about threads, processes, signals and C, several minutes for each run.
+The tests come with the installed Python (Debian: libpython3.X-testsuite). By default a few quick modules run. With
+GMT_TEST_LONG the modules about threads, processes, signals and C run, several minutes for each run.
 """
 
 import os
@@ -64,7 +64,7 @@ def where_tests_are(python):
 
 
 def find_python():
-    """The first Python that has its tests, or None."""
+    """Returns the first Python that has its tests, or None."""
     for python in dict.fromkeys(
         [os.environ.get("GMT_TEST_CPYTHON") or hosts.python(), "/usr/bin/python3", sys.executable]
     ):
@@ -77,7 +77,7 @@ PYTHON = find_python()
 
 
 def outcomes(modules, preload):
-    """Test -> outcome. Runs with a home and a temporary folder of their own: some tests write there."""
+    """Runs the modules and returns {test: outcome}. They get their own home and temporary folder to write to."""
     with tempfile.TemporaryDirectory(prefix="gpumemtrace-cpython.") as folder:
         path = os.path.join(folder, "results.xml")
         environment = {
@@ -121,8 +121,8 @@ class OwnTests(unittest.TestCase):
         self.assertGreater(len(plain), 10 * len(modules) // 4)
         print(f"# {PYTHON}: {len(plain)} tests of {len(modules)} modules")
         left = different(plain, recorded)
-        # Some fail now and then by themselves: one that comes out otherwise once with the recorder is no difference,
-        # if either kind of run can come out as the other did.
+        # Some tests fail sometimes by themselves. A test that ends differently once with the recorder is no difference,
+        # if more runs of either kind also give the other result.
         for _ in range(MORE):
             if not left:
                 break

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Programs that have nothing to do with CUDA behave, to the byte, as they do without the recorder.
+"""Programs that do not use CUDA behave the same with the recorder as without it, to the byte.
 
-Each row of hosts.py, in a process tree that all has the recorder: both outputs, how it ended, and every file
-that it left, in its folder, its home and its temporary folder. Once without any driver, and once with one
-that it could find and does not use.
+Each row of hosts.py runs in a process tree with the recorder in every process. The test compares both outputs, the exit
+status, and every file in its working, home and temporary folders. Each row runs once without a driver, and once with a
+driver that the program could find but does not use.
 """
 
 import re
@@ -23,7 +23,7 @@ def behaves(host, libraries):
         told, plain = compare.compare(host, libraries)
         if told:
             self.fail(told[:4000])  # assertEqual looks for what long texts share, which takes minutes
-        # It did what it was meant to do.
+        # The program did its work.
         self.assertEqual(plain.end, host.ends, plain.err[-2000:])
         self.assertIn(host.says, plain.out + plain.err)
 
@@ -47,7 +47,7 @@ def add_tests():
 
 
 class Comparison(unittest.TestCase):
-    """It notices what it is there for."""
+    """Proves that the comparison notices differences."""
 
     def outcomes(self, script, **more):
         host = hosts.Host("script", ["sh", "-c", script], **more)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""PyTorch's data loader with worker processes behaves on the simulated device as without the recorder."""
+"""PyTorch's data loader with worker processes behaves the same with the recorder, on the simulated device."""
 
 import os
 import re
@@ -11,12 +11,12 @@ import tap
 from snapshots import PYTORCH_ABORT, RUNS, SHIM, SIM_PYTHON, cli, sim_python
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "data_loader.py")
-# How long the pauses lasted, and where things lie.
+# Lengths of pauses, and addresses.
 TIMES = ((r'"time_ns": \d+', '"time_ns": T'),)
 
 
 def run(host, place, preload, libraries):
-    """PyTorch ends a program now and then in its own way, with and without a recorder: then once more."""
+    """Runs the program again if PyTorch crashed at its end, which happens sometimes also without a recorder."""
     for _ in range(RUNS):
         outcome = compare.run(host, place, preload, libraries)
         if PYTORCH_ABORT.encode() not in outcome.err:
@@ -42,7 +42,7 @@ class DataLoader(unittest.TestCase):
             files = [name for name in os.listdir(place.work) if ".gmt" in name]
             reports = [cli("report", os.path.join(place.work, name)) for name in files]
             again = run(host, place, None, libraries)
-        # Said once by who records, and nothing else.
+        # Only the recording process prints a line of the recorder, and only one.
         told = [line for line in recorded.err.decode().splitlines() if line.startswith("gpumemtrace")]
         recorded.err = re.sub(rb"(?m)^gpumemtrace.*\n", b"", recorded.err)
         return compare.differences(plain, again, recorded), plain, files, reports, told
@@ -52,7 +52,7 @@ class DataLoader(unittest.TestCase):
         self.assertFalse(differences, differences[:4000])
         self.assertEqual(plain.end, "exit 0", plain.err[-2000:])
         self.assertIn(b"loader done", plain.out)
-        # Only the parent, which uses the device, has a file.
+        # Only the parent uses the device, so only the parent has a file.
         self.assertEqual(len(files), 1)
         self.assertEqual([report.returncode for report in reports], [0], reports[0].stderr)
         self.assertLessEqual(len(told), 1, told)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A program without CUDA makes the system calls that it makes without the recorder, but for those of being loaded.
+"""A program without CUDA makes the same system calls with the recorder as without it, except calls for loading it.
 
-What the loader and the recorder's constructor do is the same in every program that is started: it is counted
-in one that does nothing. All else must be equal, call by call.
+The calls of the loader and of the recorder's constructor are the same in every program. The test counts them in a
+program that does nothing. All other calls must be equal, call by call.
 """
 
 import collections
@@ -23,7 +23,7 @@ EVERYTHING = "trace=all"
 
 
 def calls(command, place, host, preload):
-    """How often each system call was made, in all processes; how many programs were started; what was opened."""
+    """Returns the count of each system call in all processes, the number of started programs, and the opened files."""
     place.clear(host.given)
     trace = os.path.join(os.path.dirname(place.folder), os.path.basename(place.folder) + ".trace")
     environment = place.environment(None, None, host.environment)
@@ -49,7 +49,7 @@ def calls(command, place, host, preload):
     return counts, started, opened
 
 
-# Their number depends on where the heap happens to lie, and on who is waited for.
+# The number of these calls depends on the address of the heap, and on the order in which processes wait.
 BY_CHANCE = {"brk", "rt_sigreturn", "restart_syscall", "futex", "wait4", "getrandom"}
 RUNS = 8
 
@@ -74,23 +74,23 @@ class SystemCalls(unittest.TestCase):
     def test_being_loaded_takes_at_most_fourteen_system_calls(self):
         print("# of each program's start:", self.start)
         self.assertLessEqual(sum(self.start.values()), 14)
-        # Of a library that is opened, mapped and protected, and of a table of libc's that is written.
+        # These calls open, map and protect a library, and make a table of libc writable.
         self.assertLessEqual(
             set(self.start),
             {"openat", "read", "fstat", "newfstatat", "mmap", "close", "getpid", "mprotect", "pread64", "munmap"},
         )
 
     def others(self, plain, recorded, started):
-        """Calls that all runs of one kind, with the recorder or without, have more often than any of the other kind."""
+        """Returns calls that all runs of one kind (recorded or not) make more often than any run of the other kind."""
         expected = [
             counts + collections.Counter({name: started * count for name, count in self.start.items()})
             for counts in plain
         ]
         least, most = (functools.reduce(which, recorded) for which in (operator.and_, operator.or_))
         least_expected, most_expected = (functools.reduce(which, expected) for which in (operator.and_, operator.or_))
-        # The loader's own heap may need one more page for the names of one more library.
+        # The loader's heap may need one more page for the names of one more library.
         most_expected["mmap"] += started
-        # A child of a fork learns its own number.
+        # In the child of a fork the recorder asks for the process number.
         most_expected["getpid"] += sum(most_expected[name] for name in ("fork", "vfork", "clone", "clone3"))
         return {
             **{name: count for name, count in minus(least, most_expected).items() if count > 0},
@@ -103,7 +103,7 @@ class SystemCalls(unittest.TestCase):
                 continue
             with self.subTest(host.name), compare.Place() as place:
                 plain, recorded, started = [], [], None
-                # How often a program waits, or reads in pieces, is chance: what the recorder adds is there each time.
+                # Waits and partial reads vary by chance. Calls that the recorder adds appear in each run.
                 while not recorded or (self.others(plain, recorded, started) and len(recorded) < RUNS):
                     counts, started, _ = calls(host.command, place, host, None)
                     plain.append(counts)

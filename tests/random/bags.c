@@ -3,7 +3,7 @@
 
 #include "random_calls.h"
 
-/* Everything that the program has, and chance. */
+/* The bags with all things of the program, and random numbers. */
 
 static struct bag {
 	struct thing things[BAG_CAPACITY];
@@ -24,7 +24,7 @@ uint64_t draw(struct worker *worker, uint64_t below)
 
 size_t draw_size(struct worker *worker)
 {
-	/* As many small ones as large ones, on a scale of powers of two. */
+	/* Sizes are spread evenly over the powers of two. */
 	return 1 + draw(worker, (size_t)1 << (1 + draw(worker, 23)));
 }
 
@@ -73,7 +73,7 @@ bool has_room(enum what what)
 {
 	bool has;
 
-	/* Some room is left for things that threads have taken out and will put back. */
+	/* Keeps some room for things that threads have taken out and will put back. */
 	pthread_mutex_lock(&mutex);
 	has = bags[what].count < BAG_CAPACITY - 8;
 	pthread_mutex_unlock(&mutex);
@@ -84,7 +84,7 @@ void put(enum what what, const struct thing *thing)
 {
 	struct bag *bag = &bags[what];
 
-	/* What finds no room is leaked, as programs do. */
+	/* A thing that does not fit leaks, as in real programs. */
 	pthread_mutex_lock(&mutex);
 	if (bag->count < BAG_CAPACITY)
 		bag->things[bag->count++] = *thing;

@@ -3,7 +3,8 @@
 #define GMT_TESTS_CHECKPOINT_H
 
 /*
- * What random-calls writes and compare-accounting reads: for each checkpoint this, and then its items.
+ * random-calls writes these records, and compare-accounting reads them. Each checkpoint has this
+ * structure, followed by its items.
  */
 
 #include <stdint.h>
@@ -13,7 +14,7 @@
 struct checkpoint {
 	uint64_t
 		number; /* from 1; the mark before which all of it happened is called "checkpoint NUMBER" */
-	uint64_t calls; /* made until then */
+	uint64_t calls; /* number of calls until the checkpoint */
 	uint64_t count; /* of items */
 };
 

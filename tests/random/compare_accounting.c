@@ -2,11 +2,10 @@
 /*
  * usage: compare-accounting SNAPSHOT ACCOUNTING
  *
- * Replays a recording of random-calls and holds it, at each of its checkpoints, against what the
- * simulated driver said that lives: each block's space, device, number and bytes, and the sums of
- * all devices. Of the first checkpoint that differs the differences are printed, each with the last
- * events about the block. Exit codes: 0 equal, 1 different, 2 nothing can be concluded, as when
- * events were dropped.
+ * Replays a recording of random-calls. At each checkpoint compares it with the simulated driver's
+ * live things: each block's space, device, number and bytes, and the sums of all devices. Prints
+ * the differences of the first checkpoint that differs, each with the last events of the block.
+ * Exit codes: 0 equal, 1 different, 2 nothing can be concluded, for example after dropped events.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +28,7 @@ struct comparison {
 	FILE *accounting;
 	GMT_VEC(struct gmt_snapshot_mark) marks; /* of checkpoints */
 	uint64_t compared, blocks;
-	size_t event; /* that is being played */
+	size_t event; /* index of the event that is replayed now */
 	const struct gmt_snapshot_event *playing;
 	struct gmt_map handles; /* number of physical memory to its handle */
 	struct gmt_map libraries; /* live handles of libraries, which are modules to the recorder */
@@ -88,7 +87,7 @@ static void list_books(const struct comparison *comparison, const struct gmt_acc
 
 		if (gmt_space_realm(fact.space) == GMT_REALM_HANDLE)
 			fact.address = handle_of(comparison, place.address);
-		/* What the driver counts as a context's, or in each context. */
+		/* The driver counts these as part of a context, or once per context. */
 		if (fact.space == GMT_SPACE_LIMIT ||
 			gmt_map_find(&comparison->libraries, fact.address, &unused))
 			continue;
@@ -153,7 +152,7 @@ static bool are_equal(const struct fact *driver, const struct fact *replay)
 		(!driver->references || driver->references == replay->references);
 }
 
-/* One of the two may be NULL. */
+/* Reports a difference. One of the two facts may be NULL. */
 static void differ(struct comparison *comparison, const struct fact *driver,
 	const struct fact *replay)
 {
@@ -184,7 +183,7 @@ static void compare_facts(struct comparison *comparison, const struct facts *dri
 	}
 }
 
-/* The sums that reports show, of what is CUDA's own. */
+/* Compares the sums that reports show for the layer of CUDA. */
 static void compare_sums(struct comparison *comparison, const struct facts *driver,
 	const struct gmt_accounting *accounting)
 {
@@ -227,7 +226,7 @@ static void compare(struct comparison *comparison, const struct gmt_accounting *
 
 	read_items(comparison, &items);
 	comparison->compared++;
-	/* What lived at moments that were folded is not known. */
+	/* The live blocks of folded moments are unknown. */
 	if (comparison->differs ||
 		(compacted->has_compacted_prefix &&
 			comparison->marks.items[comparison->compared - 1].stamp < compacted->fold.stamp)) {
@@ -333,7 +332,7 @@ static void find_marks(struct comparison *comparison)
 	}
 }
 
-/* A driver that is as good as its word never frees what it has not given. */
+/* Frees of unknown blocks are errors: the driver frees only blocks that it has allocated. */
 static void check_anomalies(struct comparison *comparison,
 	const struct gmt_accounting_anomalies *anomalies)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Contexts, which end with memory alive in them; code and limits. */
+/* Actions on contexts, which may end while memory lives in them, on code and on limits. */
 #include <pthread.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@ static const char ptx[] =
 	".visible .entry kernel()\n{\n\tret;\n}\n";
 
 /*
- * The primary contexts, whose handles the simulated driver never changes, and green contexts as
- * others see them.
+ * The handles of primary contexts, which the simulated driver never changes, and the CUcontext
+ * handles of green contexts.
  */
 static CUcontext primaries[DEVICES];
 static struct {
@@ -28,7 +28,10 @@ void contexts_begin(void)
 			cuDevicePrimaryCtxRelease_v2(device);
 }
 
-/* What is made in a green context is its device's primary context's. */
+/*
+ * Returns the context that owns things that are made in `context`. A green context's things belong
+ * to the primary context of its device.
+ */
 static CUcontext owner_of(CUcontext context, int device)
 {
 	bool is_view = false;
@@ -121,7 +124,7 @@ ACTION(3, make_context)
 		put(CONTEXT, &context);
 }
 
-/* What it takes along belongs to nobody any more, so no one may be at it. */
+/* Destroys a context and all things made in it. No other thread may use these things meanwhile. */
 ACTION(2, end_context)
 {
 	struct thing context;
@@ -140,7 +143,7 @@ ACTION(2, end_context)
 	default:
 		cuCtxSetCurrent((CUcontext)context.address);
 		done = CALL(worker, cuCtxDetach((CUcontext)context.address));
-		/* Attached to more often: it lives on. */
+		/* The context lives on if it was attached more than once. */
 		done &= cuCtxSetCurrent((CUcontext)context.address) != CUDA_SUCCESS;
 	}
 	if (done)
@@ -240,7 +243,7 @@ ACTION(2, end_green)
 		return;
 	note_view((CUgreenCtx)green.address, green.device, false);
 	if (!CALL(worker, cuGreenCtxDestroy((CUgreenCtx)green.address))) {
-		/* Its primary context was reset meanwhile. */
+		/* The primary context of its device was reset meanwhile. */
 		note_view((CUgreenCtx)green.address, green.device, true);
 		put(GREEN, &green);
 	}

@@ -12,7 +12,7 @@ static bool is_graphics(const struct items *items, uint64_t handle)
 	return false;
 }
 
-/* The largest mapping of a handle, and how many holders it has that the recorder cannot see. */
+/* Returns the largest mapping of a handle. Counts its holders that the recorder cannot see. */
 static uint64_t largest_mapping(const struct items *items, uint64_t handle, uint32_t *ret_tiles)
 {
 	uint64_t largest = 0;
@@ -31,7 +31,7 @@ static uint64_t largest_mapping(const struct items *items, uint64_t handle, uint
 	return largest;
 }
 
-/* Where things of each kind are in a recording; 0: nowhere. */
+/* The space in which a recording has each kind of thing; 0: it has no such thing. */
 static const uint8_t space_of[] = {
 	[SIMCUDA_KIND_DEVICE] = GMT_SPACE_DEVICE,
 	[SIMCUDA_KIND_MANAGED] = GMT_SPACE_MANAGED,
@@ -61,10 +61,10 @@ static bool physical_fact(const struct items *items, const struct simcuda_item *
 	uint64_t mapped_bytes = largest_mapping(items, item->address, &tiles);
 
 	if (item->kind == SIMCUDA_KIND_IMPORTED_PHYSICAL)
-		fact->bytes = mapped_bytes; /* so large it is at least, as far as anybody can know */
+		fact->bytes = mapped_bytes; /* its least size; the exact one is unknown to the program */
 	else if (item->device < 0)
 		fact->space = GMT_SPACE_VMM_HOST;
-	/* Descriptors and the tiles of arrays keep it where only the driver knows. */
+	/* Descriptors and tiles of arrays also keep the memory alive, but only the driver sees that. */
 	return item->references || item->mappings != tiles;
 }
 
@@ -82,7 +82,7 @@ bool fact_of(const struct items *items, const struct simcuda_item *item, struct 
 		fact.references = item->references;
 		break;
 	case SIMCUDA_KIND_MIPMAP:
-		/* What shows a mapped resource is the resource's. */
+		/* A mipmap that shows a mapped resource belongs to the resource. */
 		is_told = !item->object || !is_graphics(items, item->object);
 		if (item->object) {
 			fact.space = GMT_SPACE_EXTERNAL_ARRAY;
@@ -90,7 +90,7 @@ bool fact_of(const struct items *items, const struct simcuda_item *item, struct 
 		}
 		break;
 	case SIMCUDA_KIND_GRAPHICS_RESOURCE:
-		/* How large it is nobody says. */
+		/* No call returns its size. */
 		fact.bytes = fact.most_bytes = 0;
 		break;
 	case SIMCUDA_KIND_PHYSICAL:
@@ -107,7 +107,7 @@ bool fact_of(const struct items *items, const struct simcuda_item *item, struct 
 		break;
 	case SIMCUDA_KIND_CONTEXT:
 	case SIMCUDA_KIND_GREEN_CONTEXT:
-		/* What it takes is measured, on a device that other threads use too. */
+		/* The recorder measures its size, on a device that other threads use too. */
 		fact.bytes = 0;
 		fact.most_bytes = ANY_BYTES;
 		break;

@@ -2,7 +2,7 @@
 #ifndef DRIVER_FACTS_H
 #define DRIVER_FACTS_H
 
-/* What the simulated driver says that lives, as the blocks that a recording should have. */
+/* Translates the live things of the simulated driver to the blocks that a recording must have. */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays, and memory that belongs to other processes and interfaces. */
+/* Actions on arrays, and on memory that belongs to other processes and interfaces. */
 #include <string.h>
 #include <unistd.h>
 
 #include "random_calls.h"
 
-/* The runtime has a header for each graphics interface, which needs that interface's own. */
+/* CUDA's header that declares this needs the headers of OpenGL. */
 cudaError_t cudaGraphicsGLRegisterBuffer(struct cudaGraphicsResource **resource, unsigned buffer,
 	unsigned flags);
 
@@ -46,7 +46,7 @@ static CUDA_ARRAY3D_DESCRIPTOR draw_shape(struct worker *worker)
 		.Flags = flags[draw(worker, sizeof(flags) / sizeof(*flags))],
 	};
 
-	/* Squares of four pixels share their colour. */
+	/* In NV12 squares of four pixels share their colour, so width and height are even. */
 	if (shape.Format == CU_AD_FORMAT_NV12) {
 		shape.NumChannels = 3;
 		shape.Width = (shape.Width | 1) + 1;
@@ -121,7 +121,7 @@ ACTION(6, make_mipmap)
 	unsigned levels = (unsigned)draw(worker, 12);
 	uint64_t array = 0;
 
-	/* Of planes there is one level. */
+	/* Arrays of planes have only one level, so mipmaps use another format. */
 	if (shape.Format == CU_AD_FORMAT_NV12) {
 		shape.Format = CU_AD_FORMAT_HALF;
 		shape.NumChannels = 4;
@@ -147,7 +147,7 @@ ACTION(6, end_mipmap)
 		put(MIPMAP, &array);
 }
 
-/* Memory for an array that has none by itself. */
+/* Maps memory to an array that has no memory of its own. */
 ACTION(4, map_array)
 {
 	struct thing array, memory;
@@ -176,7 +176,10 @@ ACTION(4, map_array)
  * -----------------------------------------------------------------------------
  */
 
-/* What a handle says, as the simulated driver writes it: this process may not open its own. */
+/*
+ * Returns a handle of another process, in the simulated driver's layout: a process may not open its
+ * own handles.
+ */
 static CUipcMemHandle forge(CUipcMemHandle handle, uint64_t number)
 {
 	int64_t process = getpid() + 1;
@@ -188,7 +191,7 @@ static CUipcMemHandle forge(CUipcMemHandle handle, uint64_t number)
 	return handle;
 }
 
-/* The same handle again and again: opened once more each time, in one context of a device alone. */
+/* Opens the same handles repeatedly; each opening counts. Only one context per device can do so. */
 ACTION(5, open_ipc)
 {
 	CUipcMemHandle handle;
@@ -252,7 +255,7 @@ ACTION(4, end_external)
 		put(EXTERNAL, &memory);
 }
 
-/* As a block or as an array, each of which outlives the imported memory. */
+/* Maps imported memory as a block or as an array. Both outlive the imported memory. */
 ACTION(4, map_external)
 {
 	CUDA_EXTERNAL_MEMORY_BUFFER_DESC part = { .offset = 4096,

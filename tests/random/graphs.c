@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Graphs with memory of their own: made node by node or captured, launched again and again. */
+/* Actions on graphs that allocate: built node by node or captured, and launched repeatedly. */
 #include <stdlib.h>
 
 #include "random_calls.h"
@@ -7,20 +7,20 @@
 enum { BLOCKS_MAX = 6 };
 
 struct graph {
-	CUgraph graph; /* NULL: destroyed, the executable one alone is left */
+	CUgraph graph; /* NULL: destroyed; only the executable graph exists */
 	CUgraphExec exec;
-	CUdeviceptr left[BLOCKS_MAX]; /* what a launch leaves allocated */
+	CUdeviceptr left[BLOCKS_MAX]; /* blocks that a launch leaves allocated */
 	unsigned left_count;
 	/*
-	 * As decided before it is first made executable, and kept: what a launch left is either the
-	 * graph's own, which the next launch frees, or anybody's. An address is never two things' that
-	 * could both free it.
+	 * Decided before the first instantiation, and never changed. True: the blocks that a launch
+	 * left belong to the graph, and the next launch frees them. False: any thread may free them. So
+	 * only one owner can free an address.
 	 */
 	bool frees_at_launch;
 	bool was_launched;
-	bool is_left;     /* the last launch left its blocks, which nobody else has got */
-	unsigned freed;   /* bit for each block of `left` that was freed since */
-	bool is_entwined; /* it frees what another graph allocates, or the other way round */
+	bool is_left;     /* the last launch left its blocks, and the graph owns them */
+	unsigned freed;   /* one bit for each block of `left` that was freed since */
+	bool is_entwined; /* it frees blocks of another graph, or the other graph frees its blocks */
 };
 
 static void keep(struct graph *graph)
@@ -102,7 +102,7 @@ static void add_blocks(struct worker *worker, struct graph *graph, CUgraph into)
 	}
 }
 
-/* A graph inside, which has memory of its own: it is moved, not copied. */
+/* Adds a child graph that allocates. Such a child is moved into the graph, not copied. */
 static void add_child(struct worker *worker, struct graph *graph)
 {
 	CUgraphNodeParams any = { .type = CU_GRAPH_NODE_TYPE_GRAPH };
@@ -118,8 +118,8 @@ static void add_child(struct worker *worker, struct graph *graph)
 }
 
 /*
- * Frees what another graph allocates and does not free: from now on they are launched one at a
- * time.
+ * Adds a node that frees a block of another graph, which does not free it. From now on the two
+ * graphs are launched one at a time.
  */
 static void entwine(struct worker *worker, struct graph *graph)
 {
@@ -170,7 +170,7 @@ static void call_captured(struct worker *worker, struct graph *graph, CUstream s
 
 	switch (draw(worker, 6)) {
 	case 0:
-		/* Memory that no graph allocates cannot be freed by one. */
+		/* A graph can free only memory that a graph allocates. */
 		if (take(worker, POOLED, &pooled)) {
 			if (!pooled.other)
 				CALL(worker, cuMemFreeAsync(pooled.address, stream));
@@ -178,7 +178,7 @@ static void call_captured(struct worker *worker, struct graph *graph, CUstream s
 		}
 		return;
 	case 1:
-		/* May be forbidden, and spoil the capture. */
+		/* This may be forbidden during a capture, and may invalidate it. */
 		if (CALL(worker, cuMemAlloc_v2(&address, size_bytes)))
 			CALL(worker, cuMemFree_v2(address));
 		return;
@@ -251,7 +251,7 @@ static void instantiate(struct worker *worker, struct graph *graph)
 	CUgraphExec exec = NULL;
 	bool done;
 
-	/* The older forms know no flags. */
+	/* The older functions have no flags. */
 	switch (draw(worker, flags ? 3 : 5)) {
 	case 3:
 		done = CALL(worker, cuGraphInstantiate_v2(&exec, graph->graph, NULL, NULL, 0));
@@ -291,7 +291,7 @@ static bool free_left(struct worker *worker, CUdeviceptr address)
 	}
 }
 
-/* Blocks that nobody frees at a next launch are anybody's. */
+/* Lets any thread free the blocks that the next launch will not free. */
 static void hand_out(struct worker *worker, struct graph *graph)
 {
 	graph->was_launched = true;
@@ -349,7 +349,7 @@ ACTION(16, launch_graph)
 	put(GRAPH, &thing);
 }
 
-/* What it left stays, and is anybody's. */
+/* Destroys a graph. The blocks that it left stay allocated, and any thread may free them. */
 ACTION(6, end_graph)
 {
 	struct graph *graph;
@@ -363,7 +363,7 @@ ACTION(6, end_graph)
 			one_in(worker, 2) ? (int)cuGraphExecDestroy(graph->exec)
 							  : (int)cudaGraphExecDestroy(graph->exec));
 	graph->exec = NULL;
-	/* Sometimes it is made executable anew. */
+	/* Sometimes keeps the graph, so that it is instantiated again. */
 	if (graph->graph && !graph->is_left && one_in(worker, 3))
 		return put(GRAPH, &thing);
 	if (graph->graph)
@@ -394,7 +394,7 @@ ACTION(3, graph_wrong)
 	graph = (struct graph *)thing.other;
 	switch (draw(worker, 5)) {
 	case 0:
-		/* Memory in two graphs at once cannot be; a graph whose nodes were all refused has none. */
+		/* A graph cannot be instantiated twice, unless its allocation nodes were all refused. */
 		if (graph->graph && graph->exec &&
 			CALL(worker, cuGraphInstantiateWithFlags(&exec, graph->graph, 0)))
 			CALL(worker, cuGraphExecDestroy(exec));

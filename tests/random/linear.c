@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Linear memory of the device and of the host. */
+/* Actions on linear memory of the device and of the host. */
 #include <stdlib.h>
 
 #include "random_calls.h"
@@ -34,7 +34,7 @@ ACTION(30, release_block)
 
 	if (!take(worker, BLOCK, &block))
 		return;
-	/* Another context may be current than that of the block, or none. */
+	/* The current context may be another one than the block's, or there is none. */
 	if (!(one_in(worker, 2) ? CALL(worker, cuMemFree_v2(block.address))
 							: CALL(worker, cudaFree((void *)block.address))))
 		put(BLOCK, &block);
@@ -80,7 +80,7 @@ ACTION(10, allocate_pitch)
 		keep(worker, BLOCK, address ? address : (uintptr_t)pointer, pitch * height);
 }
 
-/* The forms with addresses of 32 bits; `other` says which free is the right one. */
+/* Calls the old functions with 32-bit addresses. `other` says which function frees the block. */
 ACTION(10, allocate_low)
 {
 	unsigned size_bytes = (unsigned)draw(worker, 1 << 20), pitch;
@@ -156,8 +156,8 @@ ACTION(10, release_pinned)
 }
 
 /*
- * The memory is the program's own and stays mapped. Or it is the very place that a handle points
- * to: what is the handle of an array is then the address of registered memory too.
+ * Registers memory of the program, which stays mapped. Or registers the memory that a handle points
+ * to: then the handle of an array is also the address of registered memory.
  */
 ACTION(8, register_memory)
 {
@@ -221,7 +221,7 @@ ACTION(6, allocate_wrong)
 			keep(worker, BLOCK, address, size_bytes);
 		break;
 	case 5:
-		/* Zero bytes are given by the runtime, at no address. */
+		/* For zero bytes the runtime returns success and a null address. */
 		if (CALL(worker, cudaMalloc(&pointer, size_bytes)))
 			keep(worker, BLOCK, (uintptr_t)pointer, size_bytes);
 		break;
@@ -245,8 +245,8 @@ ACTION(6, allocate_wrong)
 }
 
 /*
- * Frees that are refused, or of nothing, whatever other threads do: no block begins at an odd
- * address.
+ * Frees wrong addresses or NULL. Whatever other threads do, these are not blocks: no block begins
+ * at an odd address.
  */
 ACTION(6, free_wrong)
 {
@@ -286,7 +286,7 @@ ACTION(6, free_wrong)
 	}
 }
 
-/* Alone: the address could be another thread's by the second time. */
+/* Holds the lock alone: before the second free, another thread could get the same address. */
 ACTION(3, free_twice)
 {
 	struct thing thing;
@@ -299,10 +299,10 @@ ACTION(3, free_twice)
 		CALL(worker, cuMemFreeHost((void *)thing.address));
 		CALL(worker, cudaFreeHost((void *)thing.address));
 	}
-	/* What was not freed, as no context was current, goes with its context. */
+	/* A free fails if no context is current. The block then ends with its context. */
 }
 
-/* With the function for something else, which may do. */
+/* Frees a thing with the function for another kind, which may succeed. */
 ACTION(2, free_of_other_kind)
 {
 	static const enum what kinds[] = { BLOCK, POOLED, PINNED, REGISTERED, RANGE, IPC, ARRAY };

@@ -2,9 +2,9 @@
 /*
  * usage: random-calls SEED CALLS THREADS ACCOUNTING
  *
- * Calls CUDA at random on the simulated device. At every thousandth call all threads rest; what the
- * driver says that lives is appended to the file ACCOUNTING (struct checkpoint and its items), and a
- * mark with the checkpoint's number is set.
+ * Calls CUDA at random on the simulated device. At every thousandth call all threads rest. The
+ * program then appends the driver's live things to the file ACCOUNTING (struct checkpoint and its
+ * items), and sets a mark with the checkpoint's number.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 
 enum { THREADS_MAX = 16, ACTIONS_MAX = 200, CALLS_BETWEEN = 1000, REST_US = 1500 };
 
-/* Filled before main, by the constructors of ACTION. */
+/* The constructors of ACTION fill this before main. */
 static struct action {
 	unsigned weight;
 	void (*run)(struct worker *);
@@ -74,7 +74,7 @@ static void write_books(const void *bytes, size_t length)
 	}
 }
 
-/* While no other thread runs. */
+/* Writes a checkpoint. Call it while no other thread runs. */
 static void check_point(uint64_t number)
 {
 	static struct simcuda_item items[1 << 14];
@@ -92,7 +92,7 @@ static void check_point(uint64_t number)
 	write_books(items, checkpoint.count * sizeof(*items));
 	snprintf(name, sizeof(name), "checkpoint %llu", (unsigned long long)number);
 	gpumemtrace_mark(name);
-	/* The recorder's writer must keep up: an event that is dropped would make this worthless. */
+	/* Lets the recorder's writer catch up: after a dropped event the run would prove nothing. */
 	usleep(REST_US);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Another process, whose memory this one imports: descriptors come through a socket. */
+/* Another process, whose memory this process imports. It sends descriptors through a socket. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,7 +113,7 @@ void others_begin(void)
 		close(pair[0]);
 		make();
 		send_all(pair[1]);
-		/* Until this end is the last one. */
+		/* Waits until the first process has closed its end of the socket. */
 		while (read(pair[1], &end, 1) > 0)
 			;
 		_exit(0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Physical memory, addresses it is mapped to, and multicast objects. */
+/* Actions on physical memory, reserved addresses, and multicast objects. */
 #include <unistd.h>
 
 #include "random_calls.h"
@@ -32,7 +32,7 @@ ACTION(12, make_physical)
 		put(PHYSICAL, &memory);
 }
 
-/* Mapped or not: mappings keep the memory. */
+/* Releases a handle, mapped or not. Mappings keep the memory alive. */
 ACTION(10, release_physical)
 {
 	struct thing memory;
@@ -51,7 +51,7 @@ ACTION(8, reserve_range)
 		put(RANGE, &range);
 }
 
-/* Behind what is mapped already, so that one unmapping may end several mappings. */
+/* Maps memory after the mapped part of a range, so that one unmapping may end several mappings. */
 ACTION(14, map_range)
 {
 	struct thing range, memory;
@@ -72,7 +72,7 @@ ACTION(14, map_range)
 	put(RANGE, &range);
 }
 
-/* All of it, or a stretch whose ends may lie inside a mapping, which is refused. */
+/* Unmaps all of a range, or a part. A part whose ends lie inside a mapping is refused. */
 ACTION(12, unmap_range)
 {
 	struct thing range;
@@ -92,7 +92,7 @@ ACTION(12, unmap_range)
 	put(RANGE, &range);
 }
 
-/* Not while something is mapped. */
+/* Frees a range. Refused while something is mapped in it. */
 ACTION(6, free_range)
 {
 	struct thing range;
@@ -102,7 +102,7 @@ ACTION(6, free_range)
 		put(RANGE, &range);
 }
 
-/* One more reference, which is one more thing to release. */
+/* Takes another reference to a handle, which must be released too. */
 ACTION(5, retain_handle)
 {
 	struct thing range, memory = { 0 };
@@ -114,7 +114,7 @@ ACTION(5, retain_handle)
 		return;
 	at = range.other ? draw(worker, range.other) : 0;
 	if (CALL(worker, cuMemRetainAllocationHandle(&memory.address, (void *)(range.address + at)))) {
-		/* As large as the least that can be, for nobody says. */
+		/* The smallest possible size, because no call returns the size. */
 		memory.size_bytes = UNIT_BYTES;
 		put(PHYSICAL, &memory);
 	}
@@ -146,7 +146,7 @@ ACTION(3, close_exported)
 		close((int)exported.other);
 }
 
-/* Into the process that made it, which holds it already: nobody could tell what it is otherwise. */
+/* Imports memory of this process, which still holds it: otherwise no one could identify it. */
 ACTION(2, import_own)
 {
 	struct thing memory;
@@ -246,7 +246,7 @@ ACTION(6, bind_multicast)
 	if (!take(worker, MULTICAST, &object))
 		return make_multicast(worker);
 	offset = draw(worker, object.size_bytes / UNIT_BYTES) * UNIT_BYTES;
-	/* Or the object itself is mapped, as memory is. */
+	/* Sometimes maps the object itself, in the same way as memory. */
 	if (one_in(worker, 5) && take(worker, RANGE, &range)) {
 		if (CALL(worker,
 				cuMemMap(range.address + range.other, UNIT_BYTES, offset, object.address, 0)))
@@ -307,7 +307,7 @@ ACTION(5, physical_wrong)
 		CALL(worker, cuMemRetainAllocationHandle(&handle, &handle));
 		break;
 	case 8:
-		/* A reference too many, where it does not matter whose it is. */
+		/* Maps a handle after its release. Holds the lock alone, so no other thread gets it. */
 		be_alone(worker);
 		if (take(worker, PHYSICAL, &memory)) {
 			CALL(worker, cuMemRelease(memory.address));

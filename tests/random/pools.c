@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Stream-ordered memory, pools and streams. */
+/* Actions on stream-ordered memory, pools and streams. */
 #include "random_calls.h"
 
 /*
- * A stream of some context, the default one, or the thread's own; taken out, so that nobody ends
- * it.
+ * Takes out a stream of some context, so that no other thread ends it. Or returns the default
+ * stream, or the thread's own.
  */
 static bool take_stream(struct worker *worker, struct thing *ret_stream)
 {
@@ -81,7 +81,7 @@ ACTION(25, release_async)
 		put(STREAM, &stream);
 }
 
-/* Of whatever device the pool is, also of another than the stream's, and of the host. */
+/* Allocates from a pool of any device, also of another device than the stream's, or of the host. */
 ACTION(8, allocate_from_pool)
 {
 	size_t size_bytes = draw_size(worker);
@@ -135,7 +135,7 @@ ACTION(3, make_pool)
 		put(POOL, &pool);
 }
 
-/* With blocks of it alive, or not. */
+/* Destroys a pool, whether or not blocks of it are alive. */
 ACTION(2, end_pool)
 {
 	struct thing pool;
@@ -147,7 +147,7 @@ ACTION(2, end_pool)
 		put(POOL, &pool);
 }
 
-/* Which pool a device takes from when none is named. */
+/* Sets the default pool of a device. */
 ACTION(2, choose_pool)
 {
 	struct thing pool;
@@ -181,7 +181,7 @@ ACTION(3, trim_pool)
 
 static CUmemoryPool imported_pool;
 
-/* Another process's pool, once in a while anew: the older one stays, for its blocks. */
+/* Sometimes imports another process's pool again. The older pool stays, because of its blocks. */
 ACTION(2, import_pool)
 {
 	CUmemoryPool pool;
@@ -201,7 +201,7 @@ ACTION(4, import_pool_block)
 	CUdeviceptr address;
 
 	be_alone(worker);
-	/* How large it is, and where, the driver says to those alone who have a context. */
+	/* The driver returns the size and the device only to a thread with a context. */
 	ask_context(worker);
 	if (!imported_pool || !worker->current || !has_room(POOLED))
 		return;

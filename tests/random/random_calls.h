@@ -3,14 +3,14 @@
 #define GMT_TESTS_RANDOM_CALLS_H
 
 /*
- * A program that calls CUDA at random: what its files share. What the calls give is kept in bags,
- * one for each kind of thing, from which any thread takes; so that addresses and handles go from
- * thread to thread. Who has taken a thing out has it alone.
+ * Shared by the files of a program that calls CUDA at random. The program keeps the things that the
+ * calls return in bags, one bag for each kind. Any thread takes from the bags, so addresses and
+ * handles move between threads. A thread that takes a thing out owns it alone.
  *
  * An action is a function that makes a few calls, valid or not, through the driver or the runtime.
- * While it runs, its thread holds a lock that others hold too; a call whose meaning another thread
- * could change in the middle (the free of an address that may be somebody else's by now) is made
- * with that lock held alone. With one thread, equal seeds make equal calls.
+ * While it runs, its thread holds a shared lock. Another thread could change the meaning of some
+ * calls, as of a free whose address it gets meanwhile. For these, a thread holds the lock alone.
+ * With one thread, equal seeds make equal calls.
  */
 
 #include <stdbool.h>
@@ -25,17 +25,17 @@
 
 enum {
 	DEVICES = 2,
-	UNIT_BYTES = 2 << 20, /* what physical memory comes in */
+	UNIT_BYTES = 2 << 20, /* granularity of physical memory */
 	BAG_CAPACITY = 40,
 	FILES_OF_OTHERS = 4,
 };
 
-/* What things there are; each has its bag. */
+/* The kinds of things. Each has its bag. */
 enum what {
 	BLOCK,       /* freed by cuMemFree */
 	POOLED,      /* freed by cuMemFreeAsync or cuMemFree; other: 1 when a graph allocates it */
 	PINNED,
-	REGISTERED,  /* other: 1 when the memory is ours to give back to the C library */
+	REGISTERED,  /* other: 1 when the program must free the memory to the C library */
 	LOW,         /* pinned or device memory of the old forms */
 	ARRAY,
 	MIPMAP,
@@ -60,7 +60,7 @@ struct thing {
 	CUdeviceptr address; /* or handle */
 	uint64_t size_bytes;
 	uint64_t other;
-	CUcontext context; /* goes with it; NULL: it outlives all */
+	CUcontext context; /* the thing ends with it; NULL: it outlives all contexts */
 	int device;
 };
 
@@ -68,11 +68,11 @@ struct worker {
 	uint64_t seed;
 	uint64_t calls;
 	bool is_alone; /* holds the lock alone */
-	CUcontext current; /* as it was last asked for */
+	CUcontext current; /* from the last ask_context */
 	int device;        /* of that context */
 };
 
-/* Each call's result passes through this, which counts it; whether the call succeeded. */
+/* Counts a call. Returns whether it succeeded. */
 static inline bool count_call(struct worker *worker, int result)
 {
 	worker->calls++;
@@ -91,33 +91,39 @@ static inline bool one_in(struct worker *worker, uint64_t times)
 {
 	return draw(worker, times) == 0;
 }
-/* Bytes as programs ask for them: small, odd, large. */
+/* Returns a size that programs request: small, odd or large. */
 size_t draw_size(struct worker *worker);
-/* Of no use to anybody: zero, or too many. */
+/* Returns an invalid size: zero or too large. */
 size_t draw_wrong_size(struct worker *worker);
-/* Some number of whole units. */
+/* Returns the size of a random number of whole units. */
 size_t draw_units(struct worker *worker);
-/* Takes a thing out, at random; false when there is none. */
+/* Takes a random thing out. Returns false if the bag is empty. */
 bool take(struct worker *worker, enum what what, struct thing *ret_thing);
-/* The same, without taking it out: it may be gone at once, unless the lock is held alone. */
+/*
+ * Same as take, but leaves the thing in the bag. Other threads may remove it at any time, unless
+ * this thread holds the lock alone.
+ */
 bool look(struct worker *worker, enum what what, struct thing *ret_thing);
-/* Whether there is room for one more. */
+/* Returns whether the bag has room for another thing. */
 bool has_room(enum what what);
 /*
- * Puts a thing in, made in the current context; one that outlives contexts is put with `context`
+ * Puts in a thing that was made in the current context. If it outlives contexts, its `context` is
  * NULL.
  */
 void put(enum what what, const struct thing *thing);
-/* Forgets what went with the context. */
+/* Forgets all things that ended with the context. */
 void forget_context(CUcontext context);
-/* contexts.c: before all else, once. */
+/* contexts.c: call once, before all else. */
 void contexts_begin(void);
-/* contexts.c: asks what the current context is; of a green one its device's primary one. */
+/*
+ * contexts.c: updates the worker's current context and device. A green context counts as its
+ * device's primary context.
+ */
 void ask_context(struct worker *worker);
-/* From now on no other thread is inside an action. */
+/* Waits until no other thread is inside an action. None enters one until this action ends. */
 void be_alone(struct worker *worker);
 
-/* What another process shares with this one. */
+/* Memory that another process shares with this one. */
 struct others {
 	int memory_files[FILES_OF_OTHERS];
 	size_t memory_bytes[FILES_OF_OTHERS];
@@ -126,11 +132,14 @@ struct others {
 };
 extern struct others others;
 
-/* others.c: starts the other process, before this one has called CUDA. It ends with this one. */
+/*
+ * others.c: starts the other process. Call it before this process calls CUDA. The other process
+ * ends together with this one.
+ */
 void others_begin(void);
 
 /*
- * Defines an action: a function that main.c calls at random. The higher the weight, the more often.
+ * Defines an action: a function that main.c calls at random. A higher weight means more calls.
  *
  *	ACTION(30, allocate)
  *	{

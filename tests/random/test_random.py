@@ -51,7 +51,7 @@ ITEM = struct.Struct("<iiQQQQQII")  # struct simcuda_item (simcuda/driver/accoun
     TILES,
     POOL,
 ) = range(20)
-# What has the same bytes and is on the same device in both; the rest compare-accounting compares.
+# Kinds whose bytes and device are the same in both. compare-accounting compares the other kinds.
 SPACES = {
     DEVICE: "device",
     MANAGED: "managed",
@@ -67,13 +67,13 @@ SPACES = {
 
 
 def run(seed, calls, threads, **environment):
-    """The recording and the accounting of one run."""
+    """Runs random-calls. Returns the paths of the recording and of the accounting, and the run."""
     recording = Recording(
         [os.path.join(PROGRAMS, "random-calls"), str(seed), str(calls), str(threads), "accounting"],
         environment={**DEVICE_SETTINGS, **environment},
     )
     assert recording.code == 0, (recording.code, recording.err)
-    # The other file is that of the process whose memory is imported.
+    # The smaller file is of the other process, whose memory the program imports.
     path = max(glob.glob(os.path.join(recording.folder, "*.gmt.gz")), key=os.path.getsize)
     return path, os.path.join(recording.folder, "accounting"), recording
 
@@ -85,7 +85,7 @@ def compare(path, accounting):
 
 
 def checkpoints(path):
-    """For each checkpoint its items."""
+    """Reads the items of each checkpoint."""
     with open(path, "rb") as file:
         data = file.read()
     at = 0
@@ -130,7 +130,7 @@ def what_the_recording_says(state):
 
 
 def moments(path):
-    """What lives at each checkpoint, as the recording's own words say."""
+    """Returns the live blocks at each checkpoint, from the rows of the recording."""
     rows = list(read_snapshot.read(path))
     names = {row["id"]: row["text"] for row in rows if row["record"] == "name"}
     marks = sorted(
@@ -148,7 +148,7 @@ def moments(path):
 
 class Random(unittest.TestCase):
     def check(self, seed, calls, threads):
-        # On a machine that is busy enough, the recorder drops events; such a run shows nothing.
+        # On a very busy machine the recorder drops events. Such a run proves nothing.
         for _ in range(3):
             path, accounting, _ = run(seed, calls, threads)
             done = compare(path, accounting)
@@ -178,7 +178,7 @@ class Random(unittest.TestCase):
         seen = 0
         for number, (items, state) in enumerate(zip(checkpoints(accounting), moments(path), strict=True), 1):
             driver, recording = what_the_driver_says(items), what_the_recording_says(state)
-            # Mipmapped arrays are arrays to the recorder, also those that show others' memory.
+            # The recorder reports mipmapped arrays as arrays, also those that show memory of others.
             driver["blocks"] |= {
                 ("array", item[1], item[2], item[5]) for item in items if item[0] == MIPMAP and not item[3]
             }

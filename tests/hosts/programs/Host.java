@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Threads, a child and a crash that is caught: a host program.
+// A host program that uses threads, a child and a caught crash.
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;

@@ -22,7 +22,7 @@ class Numbers(data.Dataset):
         if index == 40:
             raise ValueError("a number that cannot be loaded")
         about = data.get_worker_info()
-        # multiprocessing's own threads, which are daemons, begin at some time between two batches.
+        # multiprocessing starts its own daemon threads at some moment between two batches.
         return torch.full((100,), float(index)), about.id, sum(not thread.daemon for thread in threading.enumerate())
 
 

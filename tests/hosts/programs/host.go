@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Goroutines, children, signals and a recovered fault: a host program.
+// A host program that uses goroutines, children, signals and a recovered fault.
 package main
 
 import (

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Workers, children and files: a host program.
+// A host program that uses workers, children and files.
 'use strict';
 const { Worker, isMainThread, parentPort } = require('worker_threads');
 const { execFileSync, spawnSync, fork } = require('child_process');

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Children, pipes, signals and libraries opened at run time: a host program.
+# A host program that uses children, pipes, signals and libraries opened at run time.
 use strict;
 use POSIX qw(:sys_wait_h _exit);
 use Socket;

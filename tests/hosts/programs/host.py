@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What Python does with threads, processes and C: a host program."""
+"""A host program that uses Python's threads, processes and C libraries."""
 
 import ctypes
 import ctypes.util
@@ -58,7 +58,7 @@ def with_signals():
     rung = []
     signal.signal(signal.SIGALRM, lambda number, frame: rung.append(number))
     signal.setitimer(signal.ITIMER_REAL, 0.01)
-    # Not signal.pause(): the alarm may come right in front of it.
+    # signal.pause() could wait for ever: the alarm may come just before it.
     while not rung:
         time.sleep(0.001)
     print("alarm", *rung)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes a wheel and has pip install it, without any network: a host program."""
+"""A host program that makes a wheel and installs it with pip, without any network."""
 
 import base64
 import hashlib

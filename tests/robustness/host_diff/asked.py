@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program with many modules: loops of events, threads, child processes, TLS, a data base, signals, resources."""
+"""A program that uses many modules: event loops, threads, child processes, TLS, a data base, signals, resources."""
 
 import asyncio
 import concurrent.futures

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An audit library of somebody else's (LD_AUDIT), which watches every binding and changes none. */
+/* An audit library (LD_AUDIT) as others have it: it watches every binding and changes none. */
 #include <link.h>
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A driver without locks: a signal handler may call it while it interrupts it, a thread may be
- * cancelled in it, and a jump may leave it. Addresses are never given twice. bare_delay_us makes
- * cuMemAlloc wait, for what is to interrupt it.
+ * A driver without locks. A signal handler may interrupt it and call it, a thread may be cancelled
+ * in it, and a jump may leave it. It never returns the same address twice. bare_delay_us makes
+ * cuMemAlloc wait, so that tests can interrupt it.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -75,7 +75,7 @@ CALL(cuMemAlloc_v2, uint64_t *ret_address, size_t bytes)
 {
 	int delay_us = atomic_load(&bare_delay_us);
 
-	/* A cancellation point, as a driver's ioctl is one. */
+	/* nanosleep is a cancellation point, like the ioctl of a real driver. */
 	if (delay_us)
 		nanosleep(&(struct timespec){ delay_us / 1000000, delay_us % 1000000 * 1000L }, NULL);
 	*ret_address = atomic_fetch_add(&next_address, (bytes + 511) & ~(size_t)511);

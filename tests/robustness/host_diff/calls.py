@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The system calls of each process of a program, in order and with their arguments, as strace sees them."""
+"""Reads the system calls of each process of a program with strace, in order and with their arguments."""
 
 import collections
 import dataclasses
@@ -21,7 +21,7 @@ PATTERNS = (
     (r"\b(?:tv_n?sec|tv_usec|it_value|ru_\w+)=[^,}]*", "TIME"),
     (r"(?:tid|pid|TID|PID|uaddr)=\d+", "PROCESS"),
     (r"(pipe|socket):\[\d+\]", r"\1"),
-    # How long the list of a folder is: other programs make files in /dev/shm, and processes in /proc.
+    # The length of a folder's list varies: other programs make files in /dev/shm, and processes in /proc.
     (r"^(getdents64\(.*) = [1-9]\d*$", r"\1 = N"),
 )
 BEGUN = re.compile(r"^(\w+)\(")
@@ -31,12 +31,12 @@ MADE = re.compile(r"^(?:clone3?|v?fork)\(.*= (\d+)$|^<\.\.\. (?:clone3?|v?fork) 
 @dataclasses.dataclass
 class Trace:
     processes: dict  # name of the process -> its calls
-    programs: int  # how many were started
+    programs: int  # number of started programs
     opened: set
-    groups: dict  # name of a thread -> the process that it is of; a process is its own
+    groups: dict  # name of a thread -> its process; a process maps to itself
 
     def kinds(self, name):
-        """The kinds of calls of a process and its threads: which of them does what is chance where threads take turns."""
+        """Returns the kinds of calls of a process and its threads. By chance one thread or another makes a call."""
         group = self.groups.get(name, name)
         return {
             call.split("(")[0]
@@ -47,7 +47,7 @@ class Trace:
 
 
 def command_of(command, out, preload):
-    # The preload is not strace's own: its loader would do more.
+    # strace itself runs without the preload, because its loader would make more calls.
     return ["strace", "-f", "-qq", "-s", "0", "-o", out, "-E", f"LD_PRELOAD={preload}", *command]
 
 
@@ -59,7 +59,7 @@ def lines_of(path):
 
 
 def whole_calls(path):
-    """(process, call) with calls that another thread interrupted put together, in the order in which they ended."""
+    """Yields (process, call) in the order in which calls end. Joins calls that another thread's line interrupted."""
     unfinished = {}
     for number, text in lines_of(path):
         if text.endswith("<unfinished ...>"):
@@ -73,7 +73,7 @@ def whole_calls(path):
 
 def normalise(text, numbers, preload):
     text = text.replace(preload, PRELOAD)
-    # Signals, and how a process ended, stay as they are but for numbers of processes.
+    # In signals and ends of processes only the process numbers are replaced.
     for pattern, replacement in PATTERNS:
         text = re.sub(pattern, replacement, text)
     text = re.sub(r"\d{2,}", lambda found: "PROCESS" if int(found.group()) in numbers else found.group(), text)
@@ -95,16 +95,17 @@ def read(path, preload):
             children[name] += 1
             new = f"{name}.{children[name]}"
             if child in names:
-                # The child was first to be seen.
+                # The trace showed the child before its parent's fork.
                 processes[new] = processes.pop(names[child], [])
             names[child] = new
             groups[new] = groups[name] if "CLONE_THREAD" in text else new
         programs += bool(re.match(r"execve\(.*= 0$", text))
         opened |= {found for found in re.findall(r'open(?:at)?\([^"]*"([^"]*)"', text)}
-        # When a child's end is noticed is chance.
+        # The moment of SIGCHLD varies by chance.
         if text.startswith("--- SIGCHLD"):
             continue
-        # How long the list of mapped files is depends on the library's name and segments, and other files there on how often a thread waited.
+        # The size of /proc/self/maps depends on the library's name and segments. Sizes of other files in /proc depend
+        # on how often a thread waited.
         if '"/proc/self/maps"' in text:
             lists.add(number)
         elif re.match(r'open.*"/proc/', text):
@@ -143,14 +144,14 @@ def trace(host, place, preload):
     return found
 
 
-# The end of a process that another one killed: the call in the middle of which it was, and the signal.
+# The end of a process that another process killed: the interrupted call, and the signal.
 CUT_SHORT = re.compile(
     r"\+\+\+ killed|--- SIG\w+ .*si_pid=ANOTHER|(?!exit|t?g?kill\().*(<unfinished \.\.\.>|= \? ERESTART)"
 )
 
 
 def until_killed(process):
-    """The calls of a process without those that show that it was killed."""
+    """Returns the calls of a process without the lines that show that it was killed."""
     last = len(process)
     while last and CUT_SHORT.match(process[last - 1]):
         last -= 1
@@ -163,8 +164,8 @@ def is_killed(process):
 
 def changes(plain, recorded):
     """
-    Lines that only one of two processes has, with "+ " or "- " in front. How far a process had come that another one killed is chance:
-    what only one of them did at its end does not count.
+    Returns the lines that only one of two processes has, with "+ " or "- " in front. Ignores lines that only one of
+    them has at its end if another process killed it: the moment of the kill varies by chance.
     """
     is_chance = is_killed(plain) or is_killed(recorded)
     ends = [process[-1] for process in (plain, recorded) if is_killed(process)]

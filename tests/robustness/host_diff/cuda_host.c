@@ -2,8 +2,8 @@
 /*
  * usage: cuda-host CASE [BYTES]
  *
- * Programs that use CUDA in ways that a recorder could disturb, each in one case. Run with the
- * recorder and without it, they print the same. On the driver of bare_driver.c.
+ * Each case uses CUDA in a way that a recorder could disturb. It must print the same with the
+ * recorder and without it. The driver is bare_driver.c.
  */
 #include "cuda_host.h"
 
@@ -24,7 +24,7 @@ void host_allocate(size_t bytes)
 {
 	uint64_t block = 0;
 
-	/* No stdio: in handlers and on small stacks too. */
+	/* Uses no stdio, because handlers and small stacks call this too. */
 	if (cuMemAlloc_v2(&block, bytes) || cuMemFree_v2(block))
 		_exit(98);
 }

@@ -3,8 +3,8 @@
 #define GMT_CUDA_HOST_H
 
 /*
- * What the cases of cuda-host share. Each prints only what is the same in each run without the
- * recorder.
+ * Shared by the cases of cuda-host. A case prints only text that is the same in each run without
+ * the recorder.
  */
 
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ends of a process that uses CUDA. Handlers say when they run. */
+/* Cases that end a process that uses CUDA. Handlers print when they run. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

@@ -22,7 +22,10 @@ extern char **environ;
 static _Atomic unsigned long taken; /* calls of malloc and its kind by the main thread */
 static _Thread_local int is_counted;
 
-/* As a shell redirects: the number that was closed is the next to be given. */
+/*
+ * Closes descriptor 0 and opens a file again and again, as a shell redirects. The new file must get
+ * the number that was closed.
+ */
 int host_low_descriptors(size_t bytes)
 {
 	time_t end = time(NULL) + REDIRECTIONS_S;
@@ -40,7 +43,7 @@ int host_low_descriptors(size_t bytes)
 		if (fd) {
 			wrong++;
 			close(fd);
-			/* The writer may have had the number for a moment. */
+			/* The recorder's writer may have held the number for a moment. */
 			while ((fd = open("/dev/null", O_RDONLY)) > 0)
 				close(fd);
 		}
@@ -49,7 +52,7 @@ int host_low_descriptors(size_t bytes)
 	return 0;
 }
 
-/* How many files a program can open that may have only a few. */
+/* Counts the files that the program can open when its limit of descriptors is low. */
 int host_few_descriptors(size_t bytes)
 {
 	int opened = 0;
@@ -75,7 +78,7 @@ static void wait_for(pid_t child)
 	fflush(stdout);
 }
 
-/* What programs see that a program starts which uses CUDA: $INSIDE tells it. */
+/* Uses CUDA, then starts $INSIDE in several ways. $INSIDE prints the facts of its own process. */
 int host_children(size_t bytes)
 {
 	char *inside = getenv("INSIDE"), *arguments[] = { inside, NULL };
@@ -111,8 +114,8 @@ int host_children(size_t bytes)
 }
 
 /*
- * Facts of the process; of descriptors and threads none that stand for the recorder's own, which
- * have high numbers.
+ * Prints the facts of the process. Leaves out descriptors with high numbers, because they may be
+ * the recorder's, and mappings.
  */
 static void show_state(const char *when, unsigned parts)
 {
@@ -129,7 +132,7 @@ static void show_state(const char *when, unsigned parts)
 		if ((sscanf(line, "descriptor %d:", &fd) == 1 && fd >= FIRST_HIGH) ||
 			!strncmp(line, "mapped:", 7) || !strncmp(line, "memory:", 7))
 			continue;
-		/* libc's own, which it takes when the first thread is made. */
+		/* libc handles these two signals itself from the first pthread_create on. */
 		if (sscanf(line, "signal %d:", &number) == 1 && (number == 32 || number == 33))
 			continue;
 		printf("%s: %s\n", when, line);
@@ -148,8 +151,8 @@ int host_state(size_t bytes)
 }
 
 /*
- * A child that was forked and calls nothing: one thread, and its parent's descriptors without those
- * of the recorder.
+ * Forks a child that does not call CUDA. The child must have one thread, and its parent's
+ * descriptors without the recorder's.
  */
 int host_forked_child(size_t bytes)
 {
@@ -196,8 +199,8 @@ int host_errno(size_t bytes)
 
 #ifdef __x86_64__
 /*
- * Returns which of the registers that a function must keep have changed, and checks control words
- * and the direction flag.
+ * Calls the function. Returns bits: 1: it changed a register that it must preserve, 2: it left the
+ * direction flag set, 4: it changed MXCSR, 8: it changed the x87 control word.
  */
 __attribute__((noinline)) static unsigned call_with_known_registers(int (*function)(uint64_t),
 	uint64_t argument)
@@ -266,7 +269,7 @@ static void show_dlerror(const char *when)
 	printf("%s: %s\n", when, text ? text : "no error");
 }
 
-/* The loader's error of this thread, around the first calls of the driver and later ones. */
+/* Prints the thread's dlerror() before and after the first driver calls, and around later calls. */
 int host_dlerror(size_t bytes)
 {
 	void *found;
@@ -290,7 +293,7 @@ int host_dlerror(size_t bytes)
 	return 0;
 }
 
-/* Results at both ends of a page whose neighbours may not be touched. */
+/* Lets the driver write results at both ends of a page. The pages next to it are inaccessible. */
 int host_edges(size_t bytes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -332,8 +335,8 @@ int host_no_children(size_t bytes)
 }
 
 /*
- * The program's own allocator, which counts: memory is taken from one piece and never given back.
- * It stands for allocators that must not be entered twice.
+ * The program's own allocator counts its calls. It takes memory from one piece and never returns
+ * it. It represents allocators that must not be entered twice.
  */
 static void *take(size_t bytes)
 {
@@ -379,7 +382,7 @@ void free(void *block)
 int host_own_malloc(size_t bytes)
 {
 	(void)bytes;
-	/* The first calls look for what the process has; from then on a call takes nothing. */
+	/* The recorder allocates during the first calls only, while it inspects the process. */
 	for (int i = 0; i < CALLS; i++)
 		host_allocate(HOST_BLOCK_BYTES);
 	is_counted = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals, jumps and cancellations that interrupt calls. */
+/* Cases in which signals, jumps and cancellations interrupt calls. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -60,7 +60,7 @@ static void fork_in_handler(int number)
 	child = fork();
 	if (child == 0) {
 		is_child = 1;
-		/* One that waits for ever is an error of its own. */
+		/* A child that waits for ever must end by SIGALRM, which is an error. */
 		signal(SIGALRM, SIG_DFL);
 		alarm(CHILD_S);
 	}
@@ -69,7 +69,7 @@ static void fork_in_handler(int number)
 	errno = saved;
 }
 
-/* The child goes on where the handler interrupted its parent. */
+/* Forks in a handler. The child continues where the handler interrupted its parent. */
 int host_forks_in_handlers(size_t bytes)
 {
 	struct sigaction action = { .sa_handler = fork_in_handler, .sa_flags = SA_RESTART };
@@ -102,7 +102,7 @@ static void jump(int number)
 	siglongjmp(back, 1);
 }
 
-/* Jumps out of the driver's call, again and again, and uses the driver on. */
+/* Jumps out of the driver's call repeatedly, and continues to use the driver. */
 int host_jump(size_t bytes)
 {
 	uint64_t block;
@@ -130,7 +130,7 @@ static void allocate_and_jump(int number)
 	jump(number);
 }
 
-/* A handler that allocates itself, and then leaves by a jump. */
+/* Tests a handler that allocates, and then leaves by a jump. */
 int host_nested_jumps(size_t bytes)
 {
 	uint64_t block;
@@ -195,7 +195,7 @@ static void count(int number)
 	counted[number]++;
 }
 
-/* No signal comes that the program did not send. */
+/* The program must receive only signals that it sent. */
 int host_signals(size_t bytes)
 {
 	struct sigaction action = { .sa_handler = count, .sa_flags = SA_RESTART };
@@ -213,7 +213,7 @@ int host_signals(size_t bytes)
 	return 0;
 }
 
-/* A signal that all threads of the program block waits: no thread of the recorder takes it. */
+/* A signal that all program threads block must stay pending: no recorder thread may take it. */
 int host_pending(size_t bytes)
 {
 	static const int sent[] = { SIGUSR1, SIGTERM, SIGCHLD, SIGALRM, SIGIO };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks that a program made itself, with painted memory below them: how much of it a call changes.
+ * The program makes its own stacks, and paints the memory below them. It prints how much of this
+ * memory a call changes.
  */
 #include <alloca.h>
 #include <pthread.h>
@@ -49,7 +50,10 @@ static void on_signal(int number)
 	host_allocate(999);
 }
 
-/* What the kernel writes on a signal stack is the machine's: `bytes` are for the handler. */
+/*
+ * Returns the size of a signal stack with `bytes` for the handler. The kernel's signal frame comes
+ * on top of it; its size depends on the machine.
+ */
 static size_t with_frame(size_t bytes)
 {
 	unsigned long frame = getauxval(AT_MINSIGSTKSZ);
@@ -68,8 +72,8 @@ static void raise_on(void *stack, size_t bytes)
 }
 
 /*
- * Calls from frames at many depths, so that what the recorder remembers of this part of the stack
- * is that it is roomy.
+ * Calls CUDA from a frame of `padding` bytes. After calls from many depths, the recorder remembers
+ * that this part of the stack is large.
  */
 __attribute__((noinline)) static void call_from_below(size_t padding)
 {
@@ -86,7 +90,7 @@ struct area {
 	unsigned char above[2048];
 };
 
-/* The signal stack is an array of this function, which lies in the thread's own stack. */
+/* Uses a local array as the signal stack, so it lies within the thread's own stack. */
 __attribute__((noinline)) static void use_area(size_t bytes)
 {
 	struct area area;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library that a program is linked to: it allocates in its constructor and frees in its
+ * A library to which a program is linked. It allocates in its constructor and frees in its
  * destructor.
  */
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A preload that does one thing to each process that a recorder must not do, in the recorder's
- * place between the witnesses: GMT_MEDDLE says which. It shows that the comparison would notice.
+ * A preloaded library that does one forbidden thing to each process. It takes the recorder's place
+ * between the witnesses. GMT_MEDDLE selects the thing. It proves that the comparison notices.
  */
 #include <errno.h>
 #include <fcntl.h>

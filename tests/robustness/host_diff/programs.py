@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs of others, in addition to those of tests/hosts/hosts.py, and which of these the comparisons take.
+"""Programs of others, in addition to those of tests/hosts/hosts.py. Also selects the rows that the comparisons run.
 
 usage: programs.py    prints the table for docs/internals/testing.md, with the versions of this machine
 """
@@ -213,7 +213,7 @@ MORE = [
         ends="exit 3",
         says=b"true",
         ignored=(r"work/main$",),
-        # rustup, where it stands for rustc, looks there.
+        # rustc may be rustup's wrapper, which reads this variable.
         environment={"RUSTUP_HOME": os.environ.get("RUSTUP_HOME", os.path.expanduser("~/.rustup"))},
     ),
     Host(
@@ -320,7 +320,7 @@ MORE = [
 
 
 def rows():
-    """Every row that this run compares."""
+    """Returns every row that this run compares."""
     return hosts.SMALL + MORE + (hosts.LARGE if hosts.is_long_run() else [])
 
 

@@ -2,11 +2,13 @@
 /*
  * usage: sandboxed HOW
  *
- * A program that puts itself behind a filter which kills the process at each system call that is
- * not on a short list. return   returns from main behind it signal   is interrupted by a signal,
- * and ends by exit() strict   ends its only thread under the kernel's strictest mode: read, write,
- * exit and sigreturn alone events   uses CUDA first, sets the filter for its own thread, and
- * allocates behind it
+ * Installs a seccomp filter for itself. The filter kills the process at each system call that is
+ * not on a short list. HOW is:
+ *
+ * - return: returns from main after it installed the filter
+ * - signal: raises a signal, then ends by exit()
+ * - strict: ends its only thread in strict mode, which allows read, write, exit and sigreturn only
+ * - events: uses CUDA first, installs the filter for its own thread, then allocates
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -99,8 +101,8 @@ int main(int argc, char **argv)
 #ifdef HAS_CUDA
 	if (!strcmp(how, "events")) {
 		/*
-		 * What an event needs that is not like the one before it: signals are held while its stack
-		 * is worked out.
+		 * An event whose stack is new needs rt_sigprocmask: the recorder blocks signals while it
+		 * unwinds the stack.
 		 */
 		static const unsigned with_events[] = { SYS_write, SYS_exit_group, SYS_rt_sigprocmask };
 		if (cuInit(0))
@@ -109,7 +111,7 @@ int main(int argc, char **argv)
 		kill_at_all_but(with_events, 3);
 		use_cuda(EVENTS);
 		say("allocated behind the filter\n");
-		/* Not the end that the recorder needs, which is more than this filter lets through. */
+		/* exit() would let the recorder finish, but that needs more than this filter allows. */
 		syscall(SYS_exit_group, 6);
 	}
 #endif

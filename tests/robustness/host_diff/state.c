@@ -36,7 +36,7 @@ void gmt_state_add(struct gmt_state_text *text, const char *format, ...)
 		text->length += (unsigned)length;
 }
 
-/* Reads a file of /proc without stdio, which would take memory. Returns its length. */
+/* Reads a file of /proc without stdio, because stdio allocates. Returns its length. */
 static size_t read_whole(const char *path, char *room, size_t bytes)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -64,7 +64,7 @@ static void tell_signals(struct gmt_state_text *text)
 	stack_t stack;
 
 	for (int number = 1; number < NSIG; number++) {
-		/* As the kernel has it: libc hides two numbers. */
+		/* The kernel's structure. libc's sigaction() refuses two signals. */
 		struct {
 			void (*handler)(int);
 			unsigned long flags;
@@ -158,7 +158,7 @@ static void tell_identity(struct gmt_state_text *text)
 		for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
 			if (!strncmp(line, wanted[i], strlen(wanted[i])))
 				gmt_state_add(text, "status %s\n", line);
-		/* Its number is new each time. */
+		/* The tracer's process number differs in each run. */
 		if (!strncmp(line, "TracerPid:", 10))
 			gmt_state_add(text, "traced: %s\n", strtol(line + 10, NULL, 10) ? "yes" : "no");
 	}
@@ -191,8 +191,8 @@ static void tell_descriptors(struct gmt_state_text *text)
 
 		target[length < 0 ? 0 : length] = 0;
 		/*
-		 * Of a pipe or socket the kind alone: the rest of its name is a number that is new each
-		 * time.
+		 * Keeps only the kind of a pipe or socket: the rest of its name is a number that differs
+		 * in each run.
 		 */
 		if (!strncmp(target, "pipe:", 5) || !strncmp(target, "socket:", 7))
 			*strchr(target, ':') = 0;
@@ -221,7 +221,7 @@ static void tell_threads(struct gmt_state_text *text)
 	gmt_state_add(text, "threads: %u\n", count);
 }
 
-/* Each mapped file once; and what is shared or can be executed without being a file's. */
+/* Adds each mapped file once, and each mapping that is shared, or executable without a file. */
 static void tell_maps(struct gmt_state_text *text)
 {
 	static char maps[FILE_BYTES], last[LINE_BYTES];

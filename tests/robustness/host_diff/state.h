@@ -3,14 +3,14 @@
 #define GMT_HOST_DIFF_STATE_H
 
 /*
- * The state of the calling process as a program can ask for it: one fact on a line, "key: value".
- * Used by the witness (witness.c), which looks at programs of others, and by programs that use CUDA
- * (cuda_host.c).
+ * The state of the calling process, as far as a program can query it: one fact per line, "key:
+ * value". The witness (witness.c) uses it in programs of others, and cuda_host.c in programs that
+ * use CUDA.
  */
 
 struct gmt_state_text {
 	char bytes[1 << 17];
-	unsigned length; /* what does not fit is left out */
+	unsigned length; /* a fact that does not fit is left out */
 };
 
 enum gmt_state_parts {
@@ -21,12 +21,12 @@ enum gmt_state_parts {
 };
 
 /*
- * Writes the chosen parts behind what is in `text`. Keeps errno, takes no memory, and closes what
- * it opens.
+ * Appends the chosen parts to `text`. Keeps errno, does not allocate, and closes the files that it
+ * opens.
  */
 void gmt_state_tell(struct gmt_state_text *text, unsigned parts);
 
-/* As printf, behind what is in `text`. */
+/* Appends formatted text to `text`, as printf does. */
 __attribute__((format(printf, 2, 3))) void gmt_state_add(struct gmt_state_text *text,
 	const char *format, ...);
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A program without CUDA makes the same system calls, in the same order, as with a preload that does nothing.
 
-The differences that are allowed are those of CALLS_OF_START, in each program that is started, and no others. A process
-whose calls differ between two runs without the recorder is compared by the kinds of its calls and the files it opens.
+Only the differences in CALLS_OF_START are allowed, once for each started program. If the calls of a process differ
+between two runs without the recorder, the test compares only the kinds of its calls and the files that it opens.
 """
 
 import collections
@@ -20,21 +20,21 @@ import tap
 from snapshots import SHIM, built
 
 EMPTY = built("libempty.so")
-# In each program that is started: the recorder has more segments than a library that is empty, writes to two pages of the C
-# library's symbol table, looks which file stderr is, and asks for its number, as each child of a fork does too.
+# Calls of the recorder in each started program. It has more segments than an empty library, and writes to two pages of
+# the C library's symbol table. It checks which file stderr is, and gets the process number, also in forked children.
 CALLS_OF_START = {
     r"mmap\(ADDRESS, N, PROT_[A-Z|_]+, MAP_PRIVATE\|MAP_FIXED\|MAP_(DENYWRITE|ANONYMOUS), -?\w+, \w+\) = ADDRESS": 3,
     r"mprotect\(ADDRESS, N, PROT_READ(\|PROT_WRITE)?\) = N": 3,
     r"(newfstatat\(2, .*, AT_EMPTY_PATH\)|fstat\(2, .*\)) = .*": 1,
     r"getpid\(\) = PROCESS": 2,
-    # The loader's own heap may need one more page for the names of a library, or one less.
+    # The loader's heap may need one page more or less for the names of a library.
     r"mmap\(NULL, N, PROT_READ\|PROT_WRITE, MAP_PRIVATE\|MAP_ANONYMOUS, -N, N\) = ADDRESS": 1,
 }
 MAY_BE_LESS = "mmap\\(NULL"
 RUNS = 4
-# Traced or run by a tracer, with rights that a tracer takes away, without a preload, or with an option that asks for more.
+# Rows that strace cannot compare: traced programs, set-uid programs, programs without a preload, or with more output.
 NOT_TRACED = r"strace|gdb|valgrind|set-uid|\bsu\b|static|32-bit|busybox|the loader's variables|terminal|ThreadSanitizer"
-# What is quick under strace; all others with --long.
+# Rows that are quick under strace. All other rows run with --long.
 QUICK = r"^(ls,|a shell|names|what a child|a program that asks|an end by|bash|perl|tar|sqlite3|programs that change|xz|lua|diff|binutils|jq|ssh)"
 
 
@@ -47,7 +47,7 @@ def is_traced(host):
 
 
 def excess(told, started):
-    """Those of `told` that are not allowed, in `started` programs."""
+    """Returns the lines of `told` that are not allowed for `started` programs."""
     counts, wrong = collections.Counter(), []
     for line in told:
         pattern = next((each for each in CALLS_OF_START if re.fullmatch(each, line[2:])), None)
@@ -71,7 +71,7 @@ def kinds(process):
 
 
 def differences(plains, recorded):
-    """What only `recorded` did, by process."""
+    """Returns the calls that only `recorded` made, by process."""
     told = []
     names = set(recorded.processes).union(*(plain.processes for plain in plains))
     for name in sorted(names):
@@ -115,7 +115,8 @@ def makes_the_same_calls(host):
                 told = differences(plains, recorded)
                 if told and len(plains) < RUNS:
                     Count.in_order, Count.by_kind = before
-            # What the recorder changes, it changes each time: sizes of reads from pipes and turns of threads vary by themselves.
+            # A difference that the recorder causes appears in each run. Sizes of reads from pipes and the order of
+            # threads vary by themselves.
             for _ in range(RUNS if told else 0):
                 before = Count.in_order, Count.by_kind
                 again = differences(plains, calls.trace(host, place, SHIM))
@@ -190,7 +191,7 @@ class Calls(unittest.TestCase):
                 with self.subTest(one=one, other=other):
                     told = calls.changes(one, other)
                     self.assertEqual([line[2:] for line in told], [] if one[-1] == other[-1] else [one[-1], other[-1]])
-        # A call before that is one, and so is a call before a signal from itself.
+        # An earlier extra call is a difference, and so is an extra call before the process's own signal.
         self.assertEqual(
             calls.changes([*calls_made[:4], killed], [calls_made[0], "more() = 0", *calls_made[1:], killed]),
             ["+ more() = 0"],

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Programs that use CUDA in odd ways see no difference: output, end, files, and the state of each of their processes.
 
-On a driver without locks. The recorder's own file, its threads and its descriptors of high numbers may differ; nothing
-that the program is given, and no byte of its memory.
+They run on a driver without locks. Only the recorder's own file, threads and descriptors with high numbers may differ.
+All results of the program's calls, and every byte of its memory, must be the same.
 """
 
 import re
@@ -17,7 +17,7 @@ from snapshots import built
 DRIVER = built("driver")
 HOST, LINKED = built("cuda-host"), built("cuda-host-linked")
 KIB = 1024
-# Room for the handler or routine itself: without the recorder each of them is enough.
+# Sizes of stacks for the handler or routine itself. Without the recorder each size is enough.
 SIGNAL_STACKS = (3 * KIB, 4 * KIB, 6 * KIB, 8 * KIB, 10 * KIB, 12 * KIB, 14 * KIB, 16 * KIB)
 ROUTINE_STACKS = (4 * KIB, 6 * KIB, 8 * KIB, 12 * KIB, 16 * KIB, 24 * KIB, 64 * KIB)
 THREAD_STACKS = (16 * KIB, 20 * KIB, 24 * KIB, 32 * KIB, 64 * KIB)
@@ -66,8 +66,8 @@ SAYS = {
 
 
 def is_the_recorders(fact):
-    """What a process that records has more of, at the witnesses' moments."""
-    # libc takes a signal of its own when a process makes its first thread.
+    """Returns whether a recording process may differ in this fact when the witnesses look."""
+    # libc handles its own signals from a process's first thread on.
     if fact in ("threads", "mapped", "memory", "signal 32", "signal 33"):
         return True
     found = re.match(r"descriptor (\d+)$", fact)
@@ -117,7 +117,7 @@ class CudaHosts(unittest.TestCase):
         self.check(row(LINKED, "errno", "exit 0", b"library: begins\nlibrary: ends\nlibrary: handler at exit\n"))
 
     def test_each_of_these_programs_was_recorded(self):
-        """The comparison would say the same of a recorder that never began."""
+        """Without this test, a recorder that never began would pass the comparison."""
         run = snapshots.Recording([HOST, "errno"], libraries=DRIVER)
         self.assertEqual(run.code, 0, run.err)
         self.assertEqual(len(run.events()), 24)

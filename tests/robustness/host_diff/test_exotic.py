@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Hosts of other kinds: behind filters that kill, under an audit library, in Go, and beside another user's storm of forks."""
+"""Unusual hosts work: with filters that kill, under an audit library, in Go, and in another user's storm of forks."""
 
 import glob
 import os
@@ -35,7 +35,7 @@ class Same(unittest.TestCase):
 
 
 class Filters(Same):
-    """seccomp; the end of a process without CUDA makes no system call of the recorder's."""
+    """seccomp filters. At the end of a process without CUDA the recorder makes no system call."""
 
     def test_a_process_without_cuda_ends_behind_a_filter_that_kills_at_other_calls(self):
         for how, end, says in (
@@ -44,7 +44,7 @@ class Filters(Same):
             ("strict", "exit 5", b"strictly"),
         ):
             with self.subTest(how):
-                # The witnesses write files at the end: without them.
+                # Runs without the witnesses, because they write files at the end.
                 plain, recorded = (
                     subprocess.run(["env", *preload, SANDBOXED, how], capture_output=True, timeout=60, check=False)
                     for preload in ([], [f"LD_PRELOAD={SHIM}"])
@@ -63,7 +63,7 @@ class Filters(Same):
         if run.code == 77:
             self.skipTest("no filters here")
         self.assertEqual((run.code, run.out), (6, "allocated behind the filter\n"), run.err)
-        # exit_group tells nobody: the rest is taken from memory.
+        # exit_group does not notify the recorder, so the last events come from its memory.
         self.assertEqual(run.totals()["alloc_count"], 2100)
 
 
@@ -136,7 +136,7 @@ class Go(Same):
     os.geteuid() == 0 and os.path.isdir("/dev/shm") and shutil.which("setpriv"), "another user needs root"
 )
 class Storm(unittest.TestCase):
-    """Another user starts recorded programs and kills them, again and again: their memory stays in /dev/shm."""
+    """Another user repeatedly starts recorded programs and kills them. Their memory stays in /dev/shm."""
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-storm.", dir="/var/tmp")
@@ -154,7 +154,7 @@ class Storm(unittest.TestCase):
         shutil.rmtree(self.place, ignore_errors=True)
 
     def test_nothing_of_ours_waits_for_another_users_storm_or_reads_its_leftovers(self):
-        # Each stops itself after its calls, and is killed a second later.
+        # Each program stops itself after its calls. A second later it is killed.
         script = (
             f'cd {self.folder}; for i in $(seq {STORM}); do (GPUMEMTRACE_OPTIONS="output={self.folder}/%p.gmt.gz:memory=16MiB" '
             f'LD_LIBRARY_PATH={self.folder}/driver LD_PRELOAD={self.shim} timeout -s KILL 1 {self.program} kill {int(signal.SIGSTOP)} '
@@ -180,7 +180,7 @@ class Storm(unittest.TestCase):
         left = glob.glob(self.place + "/*")
         print(f"# {runs} runs beside the storm in {time.monotonic() - began:.0f} s; it left {len(left)} files")
         self.assertGreater(len(left), 0, "the storm left nothing: proves nothing")
-        # Theirs stay as they are, and only they are told of them.
+        # The other user's files stay unchanged, and only that user gets messages about them.
         before = {path: os.stat(path).st_mtime_ns for path in left}
         run = Recording([HOST, "errno"], {"verbosity": "2"}, libraries=DRIVER)
         self.assertEqual(run.code, 0)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Programs that have nothing to do with CUDA: nothing at all differs in their processes.
+"""The recorder changes nothing in the processes of programs that do not use CUDA.
 
-Each row runs twice without the recorder and once with it, between two witnesses. Compared are both outputs, the end,
-each file that is left, and the state of each process before main and at its end: errno, environment, signals, timers,
-limits, identity, descriptors, threads, mapped files.
+Each row runs twice without the recorder and once with it, with a witness library on each side of it. The test compares
+both outputs, the exit status, each file that the program leaves, and the state of each process before main and at its
+end: errno, environment, signals, timers, limits, identity, descriptors, threads, mapped files.
 """
 
 import os
@@ -34,7 +34,7 @@ def nothing_differs(host):
         told, compared, plain = witnessed.compare_row(host)
         if told:
             self.fail(told[:6000])
-        # The program did what the row is about, and the witnesses were there.
+        # The program did the work that the row describes.
         self.assertEqual(plain.outcome.end, host.ends, (plain.outcome.out[-500:], plain.outcome.err[-1500:]))
         self.assertIn(host.says, plain.outcome.out + plain.outcome.err)
         Count.programs += 1
@@ -51,10 +51,10 @@ class Foreign(unittest.TestCase):
 
 
 class Witnesses(unittest.TestCase):
-    """They notice what they are there for."""
+    """Proves that the witnesses notice changes in a process."""
 
     def told(self, script, change=":"):
-        """What differs between runs of a script and one that does `change` where the script says CHANGE."""
+        """Returns the differences between a script, and the same script with `change` in place of CHANGE."""
         plain, other = (hosts.Host("script", ["sh", "-c", script.replace("CHANGE", each)]) for each in (":", change))
         with compare.Place() as place:
             plains = [witnessed.run(plain, place) for _ in range(2)]
@@ -62,7 +62,7 @@ class Witnesses(unittest.TestCase):
         return witnessed.differences(plains, changed)[0]
 
     def test_a_change_of_each_kind_is_noticed(self):
-        """Where the user may have the changed state already, the script begins with another one: any umask, limits and priority may be his."""
+        """Some changes could equal the user's own umask, limit or priority. Such a script sets another value first."""
         signal.signal(signal.SIGUSR2, signal.SIG_DFL)
         changes = [
             (":", "export MORE=x", "environment"),
@@ -114,7 +114,7 @@ class Witnesses(unittest.TestCase):
                 self.assertRegex(witnessed.compare_row(host, preload=MEDDLER)[0], "(?m)" + pattern)
 
     def test_the_recorder_is_between_the_witnesses(self):
-        """The first one's constructor runs behind the recorder's, the last one's destructor too."""
+        """The first witness's constructor runs after the recorder's. So does the last witness's destructor."""
         with compare.Place() as place:
             host = hosts.Host("order", ["getconf", "PAGESIZE"], environment={"LD_DEBUG": "files"})
             seen = witnessed.run(host, place, witnessed.SHIM)

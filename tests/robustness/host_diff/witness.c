@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A preload that writes down the state of each process that it is in, once before main and once
- * behind the last destructor but its own. Two copies stand around the recorder in LD_PRELOAD. The
- * loader runs constructors from the last preload to the first, and destructors the other way: so
- * the first copy sees what the recorder's constructor left, and the last copy what its destructor
- * left. GMT_WITNESS names a folder; each process adds its lines to a file there whose name is
- * WITNESS_NAME, by one write.
+ * A preloaded library that writes the state of its process to a file, once before main and once in
+ * its destructor. LD_PRELOAD has one copy before and one after the recorder. The loader runs
+ * constructors from the last preload to the first, and destructors the other way. So the first copy
+ * sees the state after the recorder's constructor, and the last copy the state after the recorder's
+ * destructor. GMT_WITNESS names a folder. Each process appends its lines to the file WITNESS_NAME
+ * there, by one write.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ static void write_down(const char *when, int number)
 
 	if (!folder)
 		return;
-	/* Not from the heap, which is the program's. */
+	/* Takes no memory from the heap, which belongs to the program. */
 	text = mmap(NULL, sizeof(*text), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (text == MAP_FAILED)
 		return;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs a program with witnesses around the place of the recorder, and compares what they saw of each process."""
+"""Runs a program with one witness library before and one after the recorder. Compares the facts that they report."""
 
 import collections
 import dataclasses
@@ -13,20 +13,20 @@ from snapshots import BUILD, SHIM
 HERE = os.path.join(BUILD, "tests", "robustness", "host_diff")
 FIRST, LAST = (os.path.join(HERE, f"libwitness-{name}.so") for name in ("first", "last"))
 FOLDER = "witnessed"
-# Who waits for another program calls these until it is there: how often is chance.
+# Scripts call these programs in a loop until another program is ready. The number of calls varies by chance.
 ASKED_AGAIN = {"sleep", "redis-cli"}
-# How many threads of its compilers a JVM still has at its end follows what there was to compile, and when.
+# A JVM ends with a varying number of compiler threads: it depends on how much it compiled, and when.
 BY_CHANCE = {("java", "ends", "threads")}
-# Which of its packs a process of git has read follows the times in the index, which are as fine as the kernel's clock.
+# git decides by the times in its index which packs it reads. These times are only as fine as the kernel's clock.
 MAPPED_BY_CHANCE = re.compile(r"mapped: .*/\.git/objects/pack/")
 RUNS = 6  # without the recorder, at most
-# The recorder's file and the libraries that it is linked to are in each process: the loader put them there.
+# The loader maps the recorder's file and the libraries that it is linked to into each process.
 LOADED = ("libz.so.", "libdl.so.", "libpthread.so.", "librt.so.", "libm.so.")
 
 
 @dataclasses.dataclass
 class Seen:
-    """What one run showed: the outcome, and how often each process had each value of each fact."""
+    """The result of one run: its outcome, and how often each process reported each value of each fact."""
 
     outcome: compare.Outcome
     facts: dict  # (program, witness and moment, fact) -> Counter of values
@@ -65,7 +65,7 @@ def read_facts(folder, preload):
 
 
 def run(host, place, preload=None, libraries=None):
-    """One run of a row, with the recorder (`preload`) or without it between the witnesses."""
+    """Runs a row once. The recorder (`preload`), if given, is between the two witnesses."""
     folder = os.path.join(place.folder, FOLDER)
     os.makedirs(folder, exist_ok=True)
     os.chmod(folder, 0o1777)
@@ -77,7 +77,7 @@ def run(host, place, preload=None, libraries=None):
     row = dataclasses.replace(
         host, environment={**host.environment, "GMT_WITNESS": folder}, ignored=(*host.ignored, "^" + FOLDER)
     )
-    # Programs of some rows become another user, to whom the build folder may be closed.
+    # Programs of some rows change to another user, who may have no access to the build folder.
     reachable = other_users.reachable if host.as_root else str
     preload = preload and reachable(preload)
     outcome = compare.run(row, place, ":".join(filter(None, (reachable(FIRST), preload, reachable(LAST)))), libraries)
@@ -87,8 +87,9 @@ def run(host, place, preload=None, libraries=None):
 
 def differences(plains, recorded, but=None):
     """
-    What tells `recorded` from the runs without the recorder, one on a line, and how many facts were compared. What
-    differs between the runs without the recorder is left out, and each fact for which but(fact) holds.
+    Returns the differences between `recorded` and the runs without the recorder, one per line, and the number of
+    compared facts. Skips facts that already differ between the runs without the recorder, and facts for which
+    but(fact) is true.
     """
     told = min(
         (compare.differences(one.outcome, other.outcome, recorded.outcome) for one, other in zip(plains, plains[1:])),
@@ -107,16 +108,16 @@ def differences(plains, recorded, but=None):
 
 
 def compare_row(host, libraries=None, preload=SHIM, but=None):
-    """Differences, how many facts were compared, and what was seen without the recorder."""
+    """Returns the differences, the number of compared facts, and the first run without the recorder."""
     with compare.Place() as place:
         plains = [run(host, place, None, libraries)]
         recorded = run(host, place, preload, libraries)
         told = True
-        # By chance a program is ended by its pipe, or waits once more: then it does so without the recorder too.
+        # By chance a program dies of SIGPIPE or waits once more. More runs without the recorder then show the same.
         while told and len(plains) < RUNS:
             plains.append(run(host, place, None, libraries))
             told, compared = differences(plains, recorded, but)
-        # What the recorder does is there each time.
+        # A difference that the recorder causes appears again in a second run.
         if told:
             told, compared = differences(plains, run(host, place, preload, libraries), but)
     return told, compared, plains[0]

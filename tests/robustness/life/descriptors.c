@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * descriptors MODE: what a program sees of its own descriptors while it is recorded.
+ * descriptors MODE: prints how a recorded program sees its own descriptors. MODE is:
  *
- *   lowest ROUNDS  closes number 0 and opens a file, which gets 0, again and again; prints how
- * often it did not watch SECONDS  looks all the time whether the lowest free number is in use;
- * prints how often it was limit          fills all numbers that RLIMIT_NOFILE leaves, before and
- * after the first event; prints how many each time pipe           closes the end of a pipe while it
- * is recorded; prints "end" when the other end sees that forked         prints what a forked child
- * has open besides the standard streams refused        as "forked", where the kernel refuses a
- * descriptor table of one's own; refused-limit: as "limit"
+ * - lowest ROUNDS: closes number 0 and opens a file, which must get 0, again and again. Prints how
+ *   often it did not.
+ * - watch SECONDS: checks all the time whether the lowest free number is in use. Prints how often
+ *   it was.
+ * - limit: opens as many files as RLIMIT_NOFILE allows, before and after the first event. Prints
+ *   the number each time.
+ * - pipe: closes one end of a pipe while it is recorded. Prints "end" when the other end sees that.
+ * - forked: prints the descriptors of a forked child besides the standard streams.
+ * - refused: same as "forked", if the kernel refuses the recorder its own descriptor table.
+ *   refused-limit: the same for "limit".
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -46,7 +49,7 @@ static void *allocate_beside(void *unused)
 	return unused;
 }
 
-/* A thread that comes gets memory of the recorder's, for which the file has to grow. */
+/* Starts threads. Each new thread gets memory from the recorder, for which its file must grow. */
 static void start_threads(void)
 {
 	pthread_t threads[THREADS];
@@ -83,7 +86,7 @@ static int lowest(long rounds)
 
 static _Atomic bool watches = true, has_begun;
 
-/* Nobody of the program opens anything meanwhile. */
+/* Watches the lowest free number. The program itself opens nothing meanwhile. */
 static void *watch_lowest(void *ret_seen)
 {
 	int lowest = dup(STDIN_FILENO);
@@ -117,7 +120,7 @@ static int watch(long seconds)
 	return 0;
 }
 
-/* How many numbers there are; all are free again afterwards. */
+/* Returns how many files can be opened. Closes them all. */
 static int fill(void)
 {
 	int numbers[LIMIT], count = 0;
@@ -193,7 +196,7 @@ int main(int count, char **words)
 {
 	const char *mode = count > 1 ? words[1] : "";
 
-	/* So the program is linked to the driver, and nothing has to open it later. */
+	/* This call links the program to the driver, so nothing opens the driver later. */
 	if (cuInit(0))
 		return 9;
 

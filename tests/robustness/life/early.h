@@ -2,7 +2,7 @@
 #ifndef GMT_TEST_EARLY_H
 #define GMT_TEST_EARLY_H
 
-/* Does nothing. A program that calls it is linked to the library. */
+/* Does nothing. A program calls it so that the linker keeps the library. */
 __attribute__((visibility("default"))) void early_use(void);
 
 #endif

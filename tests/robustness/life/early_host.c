@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * early-host [exit|pthread_exit|quick_exit|_exit]: calls its library once, and ends so; by default
- * it returns.
+ * early-host [exit|pthread_exit|quick_exit|_exit]: calls its library once, and ends by this
+ * function. By default it returns from main.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library that calls CUDA in its constructor and in its destructor, which run before and after
- * those of a preload. Each part is on or off by an environment variable, so that one library is
- * enough.
+ * A library that calls CUDA in its constructor and in its destructor. They run before and after
+ * those of a preloaded library. Environment variables switch each part on or off.
  */
 #include "early.h"
 
@@ -26,7 +25,7 @@ static void allocate(void)
 			_exit(9);
 }
 
-/* By the driver's function that dlsym gives. */
+/* Allocates with the driver's function that dlsym returns. */
 static void allocate_by_name(void)
 {
 	CUresult (*allocate_one)(CUdeviceptr *, size_t);

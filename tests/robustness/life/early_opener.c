@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* early-opener LIBRARY: opens it and leaves it open. Its destructor runs when the program ends. */
+/* early-opener LIBRARY: opens the library and leaves it open, so its destructor runs at the end. */
 #include <dlfcn.h>
 #include <stddef.h>
 

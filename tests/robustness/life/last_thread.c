@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * last-thread MAIN OTHER FIRST: a process whose two threads end one after the other, and which has
- * a handler at exit. MAIN and OTHER say how: "call" is the system call exit, with code 3 for the
- * main thread and 5 for the other; "thread" is pthread_exit; "return" returns. FIRST says which
- * ends first: "main" or "other". Prints "handler" in the handler, through stdio.
+ * last-thread MAIN OTHER FIRST: the two threads of this process end one after the other. An exit
+ * handler prints "handler" through stdio. MAIN and OTHER say how the threads end: "call" is the
+ * system call exit, with code 3 for the main thread and 5 for the other; "thread" is pthread_exit;
+ * "return" returns. FIRST says which thread ends first: "main" or "other".
  */
 #include <cuda_runtime_api.h>
 #include <pthread.h>

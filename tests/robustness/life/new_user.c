@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * new-user STEP...: allocates 1111 bytes, takes each step, and allocates 3333 bytes. Steps of a
- * process of root: "chroot" makes an empty folder its root; "setuid", "setreuid", "setresuid",
- * "seteuid" make another user of it. Prints its process number.
+ * new-user STEP...: allocates 1111 bytes, takes each step, and allocates 3333 bytes. The process
+ * runs as root. "chroot" changes its root to an empty folder; "setuid", "setreuid", "setresuid" and
+ * "seteuid" change to another user. Prints its process number.
  */
 #include <cuda_runtime_api.h>
 #include <stdio.h>

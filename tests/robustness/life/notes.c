@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fork while another thread is in the middle of a note of the recorder. That thread does not
- * exist in the child. The child makes a note of its own, because it asks for another program.
- * Prints what the child's exit code was.
+ * Forks while another thread is in the middle of a note of the recorder. This thread does not exist
+ * in the child. The child causes another note, because it asks for another program. Prints the
+ * child's exit code.
  */
 #include <cuda_runtime_api.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@ enum { HEAPS = 1030, LONG_MS = 60000 };
 
 static _Atomic bool is_held = true, is_inside;
 
-/* The recorder's call comes here too: the program is before the C library. */
+/* Also receives the recorder's calls, because the program comes before the C library. */
 __attribute__((visibility("default"))) int snprintf(char *text, size_t bytes, const char *format,
 	...)
 {

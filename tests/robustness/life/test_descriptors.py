@@ -11,11 +11,11 @@ PROGRAM = built("descriptors")
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
 ROUNDS = 5_000_000 if LONG else 200_000
 SECONDS = "60" if LONG else "3"
-FREE_BELOW_8 = 5  # of 8 numbers, without the standard streams
+FREE_BELOW_8 = 5  # the numbers below 8 without the three standard streams
 
 
 def has_own_tables():
-    """The recorder's descriptors are in a table of their own from Linux 5.14 on."""
+    """Returns whether the recorder has its own descriptor table: from Linux 5.14 on."""
     release = os.uname().release.split("-")[0].split(".")
     return (int(release[0]), int(release[1])) >= (5, 14)
 
@@ -33,7 +33,7 @@ class Descriptors(unittest.TestCase):
         self.assertTrue(run.report()["complete"])
 
     def test_no_number_is_ever_in_use_because_of_the_recorder(self):
-        # Opening NVML, like the driver, is a matter of the libraries: a thread of the program's table does it, once.
+        # A thread with the program's table opens NVML once, because libraries like NVML and the driver need that table.
         for options in ({}, {"mode": "window", "window": "1000"}):
             with self.subTest(options):
                 self.assertEqual(self.run_mode("watch", SECONDS, options={"nvml": "off", **options}).out, "0\n")
@@ -51,7 +51,7 @@ class Descriptors(unittest.TestCase):
 
 
 class Refused(unittest.TestCase):
-    """Where close_range is refused, the recorder shares the program's table."""
+    """If the kernel refuses close_range, the recorder shares the program's table."""
 
     def test_without_a_table_of_its_own_the_recorder_still_records(self):
         run = Recording([PROGRAM, "refused"])

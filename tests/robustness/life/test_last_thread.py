@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A process ends with the same code and the same handlers as without the recorder, also when its threads end one by one."""
+"""A process ends with the same exit code and handlers as without the recorder, also when its threads end one by one."""
 
 import os
 import subprocess
@@ -14,8 +14,8 @@ WITHOUT_PROC = ["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"'
 WITHOUT_PROC_WORKS = subprocess.run([*WITHOUT_PROC, "true"], capture_output=True, check=False).returncode == 0
 
 
-def tells_codes_of_threads():
-    """Linux tells the code of a thread that is gone from 6.15 on. Before 6.1 only the main thread's counts."""
+def kernel_keeps_exit_codes_of_threads():
+    """Linux keeps the exit code of an ended thread from 6.15 on. Before 6.1 only the main thread's code counts."""
     release = tuple(int(part) for part in os.uname().release.split("-")[0].split(".")[:2])
     return release >= (6, 15) or release < (6, 1)
 
@@ -37,7 +37,7 @@ class LastThread(unittest.TestCase):
         self.assertEqual(len(frees), 1 if "handler" in alone.stdout else 0)
 
     def test_the_system_call_of_both_threads_keeps_the_code_and_runs_no_handler(self):
-        for first in ("main", "other") if tells_codes_of_threads() else ("other",):
+        for first in ("main", "other") if kernel_keeps_exit_codes_of_threads() else ("other",):
             with self.subTest(first):
                 self.check("call", "call", first)
 
@@ -48,7 +48,7 @@ class LastThread(unittest.TestCase):
                     self.check("thread", other, first)
 
     def test_a_last_thread_that_ends_by_the_system_call_runs_no_handler(self):
-        if not tells_codes_of_threads():
+        if not kernel_keeps_exit_codes_of_threads():
             self.skipTest("Linux from 6.1 to 6.14 does not tell the code of a thread that is gone")
         self.check("thread", "call", "main")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A process of root that becomes another user's, or gets another root folder: the recording ends in order, and nothing stays behind."""
+"""A root process that changes its user or its root folder has a complete recording, and leaves nothing behind."""
 
 import glob
 import os

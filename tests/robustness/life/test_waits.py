@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every wait of the recorder ends: the threads that it waits for may not exist, or may not run."""
+"""Every wait of the recorder ends, even if the thread that it waits for does not exist or does not run."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ import unittest
 import tap
 from snapshots import Recording, built
 
-LONG_S = 100  # only a wait without an end lasts so long
+LONG_S = 100  # only an endless wait lasts so long
 REAL_TIME = ["chrt", "-f", "50", "taskset", "-c", str(min(os.sched_getaffinity(0)))]
 HAS_REAL_TIME = (
     shutil.which("chrt")

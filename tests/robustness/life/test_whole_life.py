@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Libraries that use CUDA before the recorder's constructor, or after its destructor: no event is missing."""
+"""No event is missing if libraries use CUDA before the recorder's constructor, or after its destructor."""
 
 import unittest
 
@@ -49,7 +49,7 @@ class WholeLife(unittest.TestCase):
         self.assertEqual(run.totals()["live_bytes"], 0)
 
     def test_the_destructor_of_an_opened_library_is_recorded(self):
-        # The constructor holds the loader's lock, which opening NVML needs: that is not to be waited for.
+        # The constructor holds the loader's lock, which opening NVML needs. The recorder must not wait for NVML.
         run = self.run_host(LIBRARY, program=OPENER, options={"samples": "off"}, ALLOCATE=1, FREE=1)
         self.check(run, BLOCKS, BLOCKS)
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork-storm FORKS FOLDER: a timer's handler forks whenever it interrupts the recorder, until there
- * were so many forks. Each child returns from the handler, finishes the interrupted call and ends;
- * one in eight makes more calls first. Prints the numbers of children, of those that died or hung,
- * and of the program's own allocations and frees. Removes the recordings of children from FOLDER.
+ * fork-storm FORKS FOLDER: a timer's handler forks whenever it interrupts the recorder, FORKS times
+ * in total. Each child returns from the handler, finishes the interrupted call and ends; one in
+ * eight makes more calls first. Prints the numbers of children, of children that died or hung, and
+ * of the program's own allocations and frees. Removes the recordings of children from FOLDER.
  */
 #include <errno.h>
 #include <link.h>
@@ -98,7 +98,10 @@ __attribute__((noinline)) static int allocate(int depth, unsigned long long *ret
 
 static void allocate_and_free(int depth);
 
-/* One in some makes calls: it begins a recording of its own, which takes most of the time. */
+/*
+ * Ends a child. Some children make calls first: they begin their own recording, which takes most of
+ * the time.
+ */
 __attribute__((noreturn)) static void end_child(void)
 {
 	for (int i = 0; i < (getpid() % RECORDING_ONES ? 0 : 3); i++)
@@ -115,7 +118,7 @@ static void allocate_and_free(int depth)
 
 	if (allocate(depth, &block))
 		_exit(20);
-	/* Behind a fork in that call, the child does not know whose block it is. */
+	/* If the fork was in that call, the child does not know which process owns the block. */
 	if (is_child && !was_child)
 		end_child();
 	allocs++;
@@ -138,7 +141,7 @@ static void collect(pid_t pid, int status)
 		fprintf(stderr, "the first child that died: status %#x\n", (unsigned)status);
 }
 
-/* Children that have ended; waits until there are less than `most`. */
+/* Collects ended children. Waits until fewer than `most` are running. */
 static void collect_children(unsigned long most)
 {
 	const struct timespec pause = { .tv_nsec = POLL_NS };

@@ -2,7 +2,7 @@
 #ifndef GMT_TESTS_JUDGE_H
 #define GMT_TESTS_JUDGE_H
 
-/* Compares what was recorded with what the driver's log says was called. */
+/* Compares recordings with the calls in the driver's log. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ struct judge_calls {
 	pid_t pid;
 };
 
-/* What may differ. */
+/* The differences that are allowed. */
 struct judge_allowance {
 	uint64_t in_flight;     /* calls that are neither recorded nor counted */
 	uint64_t of_program; /* calls of the program itself, not of its handler, that are only counted
@@ -40,44 +40,43 @@ struct judge_memory {
 };
 
 /*
- * Finds and maps what process `pid` has for the file `recording`. False when there is none that is
- * whole.
+ * Finds and maps the memory of process `pid` for the file `recording`. Returns false if there is no
+ * complete memory.
  */
 bool judge_memory_open(struct judge_memory *memory, pid_t pid, const char *recording);
 void judge_memory_close(struct judge_memory *memory);
 
-/* Of a process that is over. */
+/* Removes the memory of a process that has ended. */
 void judge_memory_remove(struct judge_memory *memory);
 
-/* What the memory has counted by now. */
+/* The counts in the memory at one moment. */
 struct judge_counts {
-	uint64_t published; /* of the first ring */
-	uint64_t lost; /* events, by all reasons */
+	uint64_t published; /* events in the first ring */
+	uint64_t lost; /* lost events, for all reasons */
 };
 struct judge_counts judge_memory_counts(const struct judge_memory *memory);
 
 enum { JUDGE_STACKS = STEP_PLACES * 4 };
 
 /*
- * The stacks of the program's allocations, by place and the way that the call went; 0: not seen
- * yet.
+ * The stacks of the program's allocations, by place and by the way of the call. 0: not seen yet.
  */
 struct judge_stacks {
 	uint32_t ids[JUDGE_STACKS];
 };
 
 /*
- * Compares the events that were published after `before` with `calls`. `way` says which stack the
- * stepped call has. Stacks that are not known yet are learned; `stacks` is NULL where they are not
- * compared. Writes what is wrong to `ret_text`, else makes it empty.
+ * Compares the events that were published after `before` with `calls`. `way` selects the stack of
+ * the stepped call. Adds unknown stacks to `stacks`; NULL: does not compare stacks. Writes an error
+ * to `ret_text`, else makes it empty.
  */
 void judge_round(const struct judge_memory *memory, const struct judge_counts *before,
 	const struct judge_calls *calls, const struct judge_allowance *allowance,
 	struct judge_stacks *stacks, unsigned way, char ret_text[JUDGE_TEXT_BYTES]);
 
 /*
- * Compares a whole recording with `calls`. `memory`: of a process that was killed, what it left;
- * else NULL. Writes what is wrong to `ret_text`, else makes it empty.
+ * Compares a whole recording with `calls`. `memory` is the memory that a killed process left, else
+ * NULL. Writes an error to `ret_text`, else makes it empty.
  */
 void judge_file(const char *path, const char *memory, const struct judge_calls *calls,
 	const struct judge_allowance *allowance, char ret_text[JUDGE_TEXT_BYTES]);

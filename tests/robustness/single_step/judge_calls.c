@@ -7,7 +7,7 @@
 
 enum { NOT_MADE, MADE, RECORDED };
 
-/* By the number of the allocation. */
+/* Checked events, by the number of the allocation. */
 static uint8_t allocs[STEP_CALLS], frees[STEP_CALLS];
 
 void checklist_wrong(struct checklist *list, const char *format, ...)
@@ -21,7 +21,7 @@ void checklist_wrong(struct checklist *list, const char *format, ...)
 	va_end(arguments);
 }
 
-/* Which allocation of the log has that address. */
+/* Finds the number of the allocation with this address. */
 static bool number_of(uint64_t address, uint32_t *ret_number)
 {
 	uint64_t number = (address - STEP_FIRST_ADDRESS) >> STEP_ADDRESS_SHIFT;
@@ -87,13 +87,13 @@ static uint64_t size_of(const struct judge_calls *calls, const struct step_call 
 	return number_of(call->address, &number) ? calls->step_log->calls[number].size_bytes : 0;
 }
 
-/* What is missing of the list. */
+/* The calls of the list without an event. */
 struct missing {
 	const struct step_call *first;
 	uint64_t of_program;
 };
 
-/* Also clears the list. */
+/* Finds the missing calls, and clears the list. */
 static struct missing find_missing(const struct checklist *list)
 {
 	struct missing missing = { 0 };
@@ -107,7 +107,7 @@ static struct missing find_missing(const struct checklist *list)
 		if (*entry == MADE) {
 			bool is_of_program = size_of(list->calls, call) != STEP_OF_HANDLER;
 
-			/* The program's own are named rather than the handler's. */
+			/* Prefers to name a call of the program, not of the handler. */
 			if (!missing.first || (is_of_program && !missing.of_program))
 				missing.first = call;
 			missing.of_program += is_of_program;

@@ -8,7 +8,7 @@
 #include "reader/load/snapshot.h"
 #include "shared_memory/shared_recording_file.h"
 
-/* What lives at the end, and the most that lived at one time, by the log. */
+/* The live bytes at the end, and the peak, computed from the log. */
 struct sums {
 	uint64_t live_bytes, peak_bytes;
 };
@@ -25,7 +25,7 @@ static struct sums sum_up(const struct judge_calls *calls)
 			continue;
 		if (call->kind == STEP_CALL_ALLOC)
 			sums.live_bytes += call->size_bytes;
-		/* Not a parent's block, of which this process knows nothing. */
+		/* Skips blocks of a parent, which this process's recording does not contain. */
 		else if (call->kind == STEP_CALL_FREE && calls->step_log->calls[number].pid == call->pid)
 			sums.live_bytes -= calls->step_log->calls[number].size_bytes;
 		if (sums.peak_bytes < sums.live_bytes)

@@ -12,7 +12,7 @@
 #include "judge_parts.h"
 #include "format/format.h"
 
-/* By number of the loss; NULL: only a stack is lost. */
+/* The reasons by number of the loss; NULL: the loss of a stack only. */
 static const char *const loss_reasons[] = {
 #define GMT_LOSS(name, reason) reason,
 #include "format/losses.def"
@@ -22,8 +22,8 @@ static const char *const loss_reasons[] = {
 enum { LOSSES = sizeof(loss_reasons) / sizeof(*loss_reasons) };
 
 /*
- * Maps it, where it is the memory of that recording. A process of an earlier run may have had the
- * same number.
+ * Maps the file if it is the memory of this recording. A process of an earlier run may have had the
+ * same process number.
  */
 static const struct gmt_shared_recording_header *map_memory(const char *path, const char *recording)
 {
@@ -95,8 +95,8 @@ struct judge_counts judge_memory_counts(const struct judge_memory *memory)
 }
 
 /*
- * A place of the program always has the same stack; the stepped call one for each way, unless it
- * was left by a jump.
+ * Checks the stack of an event. A place of the program always has the same stack. The stepped call
+ * has one stack for each way, unless a jump left it.
  */
 static void check_stack(struct checklist *list, const struct gmt_ring_event *event,
 	struct judge_stacks *stacks, unsigned way, bool may_lack_stack)

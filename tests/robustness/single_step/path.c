@@ -25,7 +25,7 @@ void path_fini(struct path *path)
 	gmt_vec_fini(&path->addresses);
 }
 
-/* How often each address is in the path. */
+/* Counts how often each address is in the path. */
 static bool count_passes(const struct path *path, struct gmt_map *passes)
 {
 	for (size_t i = 0; i < path->addresses.count; i++) {
@@ -38,7 +38,7 @@ static bool count_passes(const struct path *path, struct gmt_map *passes)
 	return true;
 }
 
-/* The position of that key, which is made where there is none. NULL: no memory left. */
+/* Returns the position with this key. Makes it if there is none. NULL: out of memory. */
 static struct position *position_of(struct positions *positions, uint64_t key,
 	const struct position *model)
 {
@@ -68,7 +68,7 @@ bool positions_add(struct positions *positions, const struct path *path, uint64_
 		gmt_map_find(&passes, address, &pass);
 		gmt_map_find(&totals, address, &total);
 		is_done = gmt_map_put(&passes, address, ++pass);
-		/* A breakpoint stops at the first pass. */
+		/* The anchor is an address whose first pass a breakpoint can find. */
 		if (pass == 1 && (total == 1 || !each_step))
 			anchor = i;
 		if (!is_done || (pass > 1 && !each_step))
@@ -98,7 +98,7 @@ size_t positions_keep(struct positions *positions, uint32_t least, uint32_t most
 		if (positions->items.items[i].paths >= least && positions->items.items[i].paths <= most)
 			positions->items.items[kept++] = positions->items.items[i];
 	positions->items.count = kept;
-	/* The indexes are no longer good. */
+	/* The indexes in `known` are not valid any more. */
 	gmt_map_fini(&positions->known);
 	return count - kept;
 }
@@ -134,7 +134,7 @@ struct tracee_stop path_go_to(struct tracee *tracee, const struct position *posi
 		stop.event = TRACEE_BREAK;
 	if (stop.event == TRACEE_BREAK || stop.event == TRACEE_GATE)
 		tracee_set_breakpoint(tracee, 0);
-	/* Another way through the recorder than was recorded. */
+	/* The call took another way through the recorder than the recorded path. */
 	if (stop.event == TRACEE_BREAK && stop.ip - tracee->shim_base != position->offset)
 		return tracee_run(tracee, 0);
 	return stop;

@@ -3,7 +3,7 @@
 #define GMT_TESTS_PATH_H
 
 /*
- * Which instructions of the recorder a call goes through, and how to stop in front of each of them.
+ * Finds the recorder's instructions that a call executes, and stops in front of each of them.
  */
 
 #include <stdbool.h>
@@ -15,16 +15,16 @@
 #include "tracee.h"
 
 /*
- * In front of one instruction: so many steps in the recorder behind the first time that the call
- * comes to `anchor`.
+ * A position in front of one instruction: `steps` steps in the recorder after the call's first
+ * arrival at `anchor`.
  */
 struct position {
 	uint64_t offset; /* of the instruction, in the recorder's file */
-	uint64_t anchor; /* likewise */
+	uint64_t anchor; /* of an instruction, in the recorder's file */
 	uint64_t steps;
-	uint32_t pass;      /* how often the call has been there by then, with this time */
-	uint32_t paths;     /* that were recorded and go through it */
-	uint32_t last_path; /* the last one of them */
+	uint32_t pass;      /* how often the call has come to the instruction, this time included */
+	uint32_t paths;     /* number of recorded paths through it */
+	uint32_t last_path; /* the last of these paths */
 };
 
 struct path {
@@ -39,32 +39,32 @@ struct positions {
 };
 
 /*
- * From a gate to the next one, instruction by instruction; appends to `path`. No memory left:
- * TRACEE_FAILED.
+ * Steps from a gate to the next one, instruction by instruction, and appends them to `path`.
+ * Returns TRACEE_FAILED when out of memory.
  */
 struct tracee_stop path_record(struct tracee *tracee, struct path *path);
 void path_fini(struct path *path);
 
 /*
- * Counts the positions of `path`: one for each different instruction, or for each of its steps.
- * False when there is no memory left.
+ * Adds the positions of `path`: one for each different instruction, or with `each_step` one for
+ * each step. Returns false when out of memory.
  */
 bool positions_add(struct positions *positions, const struct path *path, uint64_t shim_base,
 	bool each_step);
 void positions_fini(struct positions *positions);
 
 /*
- * Takes out what fewer than `least` or more than `most` paths go through. Returns how many
- * positions that are.
+ * Removes positions that fewer than `least` or more than `most` paths go through. Returns the
+ * number of removed positions.
  */
 size_t positions_keep(struct positions *positions, uint32_t least, uint32_t most);
 
-/* How many different instructions there are. */
+/* Returns the number of different instructions. */
 size_t positions_count_instructions(const struct positions *positions);
 
 /*
- * From a gate to that position. TRACEE_BREAK: there it is. TRACEE_GATE: this time the call did not
- * come there.
+ * Runs from a gate to the position. Returns TRACEE_BREAK at the position, or TRACEE_GATE if the
+ * call did not come there this time.
  */
 struct tracee_stop path_go_to(struct tracee *tracee, const struct position *position);
 

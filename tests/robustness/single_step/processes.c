@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One position in each process: the handler ends it, the stepper kills it, or its recording just
- * begins.
+ * Visits one position in each process: the handler ends the process, the stepper kills it, or its
+ * recording just begins.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 
 enum { WARM_ROUNDS = 6, RECORDED = 7, FIRST_RECORDED = 2 /* they are long */, TRIES = 5 };
 
-/* To the gate in front of the call that is stepped through. */
+/* Starts the program and runs it to the gate before the stepped call. */
 static bool begin(struct stepper *stepper)
 {
 	struct tracee_stop stop = { .event = TRACEE_GATE };
@@ -29,7 +29,7 @@ static bool begin(struct stepper *stepper)
 	return false;
 }
 
-/* The path of the call in a process that is not interrupted. */
+/* Records the path of the call in a process without interruption. */
 static bool record(struct stepper *stepper)
 {
 	bool is_recorded;
@@ -44,14 +44,14 @@ static bool record(struct stepper *stepper)
 	return is_recorded;
 }
 
-/* What a process may lack that ends in the middle of a call. */
+/* Returns the differences that are allowed if a process ends in the middle of a call. */
 static struct judge_allowance allowance_of(const struct stepper *stepper)
 {
 	struct judge_allowance allowance = { .peak_bytes = STEP_OF_HANDLER,
 		.of_program = stepper->action >= STEP_JUMP };
 
 	if (stepper->action == STEP_KILL) {
-		/* Memory that is in no file is lost: the file ends with what was written last. */
+		/* Lazy memory is in no file, so it is lost: the file ends with the last write. */
 		allowance.in_flight = stepper->is_lazy ? STEP_CALLS : 1;
 		allowance.may_be_incomplete = true;
 		if (stepper->is_lazy)
@@ -63,7 +63,7 @@ static struct judge_allowance allowance_of(const struct stepper *stepper)
 	return allowance;
 }
 
-/* Runs on until the process has ended. */
+/* Runs the process until it has ended. */
 static struct tracee_stop act(struct stepper *stepper)
 {
 	struct tracee_stop stop;
@@ -87,7 +87,7 @@ static bool ends_as_it_should(const struct stepper *stepper, const struct tracee
 }
 
 /*
- * A process that stands at the position. Some calls take another way, by the clock: then another
+ * Brings a process to the position. Some calls take another way, because of the clock. Then another
  * process tries.
  */
 static bool go_to(struct stepper *stepper, const struct position *position)
@@ -142,7 +142,7 @@ bool stepper_go_in_processes(struct stepper *stepper)
 	for (int i = 0; i < (stepper->operation == STEP_FIRST ? FIRST_RECORDED : RECORDED); i++)
 		if (!record(stepper))
 			return false;
-	/* What happens by the clock is left out. */
+	/* Leaves out positions that depend on the clock. */
 	stepper->once = positions_keep(&stepper->positions,
 		stepper->operation == STEP_FIRST ? FIRST_RECORDED : RECORDED - 1, UINT32_MAX);
 	for (size_t i = 0; i < stepper->positions.items.count; i += stepper->every)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Many positions in one process: the handler returns, or jumps out of the call. */
+/* Visits many positions in one process. The handler returns, or jumps out of the call. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,15 +9,15 @@
 
 enum { WARM_ROUNDS = 12, WAYS = 4, RECORDED = 3 * WAYS, TRIES = 8 };
 
-/* One call in 1,021 is timed, so that one round in as many goes that way. */
+/* The recorder times one call in 1,021, so one round in 1,021 takes this path. */
 enum { RARE_RECORDED = 1100, RARE_TRIES = 1100 };
 
-/* The process that the rounds are made in. */
+/* The process in which the rounds run. */
 struct rounds {
 	struct judge_memory memory;
 	struct judge_stacks stacks;
 	struct judge_counts counts; /* at the end of the last round */
-	struct stepper_mark mark;   /* likewise */
+	struct stepper_mark mark;   /* at the end of the last round */
 	pid_t pid;
 	uint64_t visited, jumps;
 };
@@ -25,8 +25,8 @@ struct rounds {
 static struct judge_allowance allowance_of(const struct stepper *stepper)
 {
 	/*
-	 * A jump may come before the driver is called, or after that. A refused call is not in the log,
-	 * and two events.
+	 * A jump may happen before or after the driver is called. A refused call is not in the log, but
+	 * is two events.
 	 */
 	bool jumps = stepper->action == STEP_JUMP,
 		 is_refused = stepper->operation == STEP_ALLOC_REFUSED;
@@ -40,7 +40,7 @@ static bool is_shared_stack(const struct stepper *stepper)
 	return stepper->is_native && stepper->operation != STEP_ALLOC_NEW;
 }
 
-/* Judges what was called since the last time. */
+/* Judges the calls since the last judgement. */
 static void judge(struct stepper *stepper, struct rounds *rounds, const struct position *position,
 	struct judge_stacks *stacks)
 {
@@ -59,7 +59,7 @@ static void judge(struct stepper *stepper, struct rounds *rounds, const struct p
 	rounds->mark = now;
 }
 
-/* To the next gate before the call. Judges the round. */
+/* Runs the program to the gate before its next call, and judges the round. */
 static bool end_round(struct stepper *stepper, struct rounds *rounds,
 	const struct position *position, int number)
 {
@@ -102,7 +102,7 @@ static bool begin(struct stepper *stepper, struct rounds *rounds)
 	return true;
 }
 
-/* Lets the program end in order, where it can, and judges all that it recorded. */
+/* Lets the program end normally, if it can, and judges its whole recording. */
 static void end(struct stepper *stepper, struct rounds *rounds, bool is_well)
 {
 	const struct judge_allowance allowance = { .counted_twice = rounds->jumps *
@@ -124,7 +124,7 @@ static void end(struct stepper *stepper, struct rounds *rounds, bool is_well)
 	}
 	tracee_kill(&stepper->tracee);
 	judge_memory_close(&rounds->memory);
-	/* What was wrong in one of its rounds is reported already. */
+	/* The stepper has already reported errors of single rounds. */
 	if (rounds->pid && is_well)
 		stepper_judge_process(stepper, NULL, rounds->pid, &stepper->begin, &allowance,
 			STEPPER_IN_ORDER);
@@ -135,8 +135,8 @@ static void end(struct stepper *stepper, struct rounds *rounds, bool is_well)
 enum visit { VISITED, NOT_REACHED, BROKEN };
 
 /*
- * Stops there in one of the next rounds, and lets the handler run. BROKEN: the process is no longer
- * of use.
+ * Stops at the position in one of the next rounds, and lets the handler run. Returns BROKEN when
+ * the process cannot be used any more.
  */
 static enum visit visit(struct stepper *stepper, struct rounds *rounds,
 	const struct position *position)
@@ -151,7 +151,7 @@ static enum visit visit(struct stepper *stepper, struct rounds *rounds,
 			stepper->visited++;
 			stepper->instructions_visited += position->pass == 1;
 			rounds->jumps += stepper->action == STEP_JUMP;
-			/* A thread that is not recorded any more says nothing about the next position. */
+			/* If the thread is not recorded any more, the process cannot test the next position. */
 			return end_round(stepper, rounds, position, SIGUSR1) && stepper->wrong == wrong
 				? VISITED
 				: BROKEN;
@@ -181,7 +181,10 @@ static bool begin_again(struct stepper *stepper, struct rounds *rounds, bool is_
 	return false;
 }
 
-/* What was done to a process may keep it from going the same way again. */
+/*
+ * Visits the position. If the call does not come there, tries again in a new process: earlier
+ * visits may have changed the path.
+ */
 static bool visit_also_in_a_new_process(struct stepper *stepper, struct rounds *rounds,
 	const struct position *position)
 {
@@ -202,8 +205,8 @@ static bool visit_also_in_a_new_process(struct stepper *stepper, struct rounds *
 }
 
 /*
- * What happens by the clock or once in very many calls is left out, unless only that is wanted.
- * Returns how many positions are out.
+ * Leaves out positions that depend on the clock or appear once in very many calls. In rare mode it
+ * keeps only these. Returns the number of positions that it left out.
  */
 static size_t keep_positions(struct stepper *stepper)
 {
@@ -219,7 +222,7 @@ bool stepper_go_in_rounds(struct stepper *stepper)
 	bool is_well = begin(stepper, &rounds) &&
 		stepper_record(stepper, stepper->is_rare ? RARE_RECORDED : RECORDED);
 
-	/* The rounds whose paths were recorded, all at once. */
+	/* Judges all recorded rounds at once. */
 	if (is_well) {
 		judge(stepper, &rounds, NULL, NULL);
 		stepper->once = keep_positions(stepper);

@@ -2,11 +2,11 @@
 /*
  * single-step SHIM DRIVERS TARGET FOLDER OPERATION ACTION STACK STACKS EVERY [each|rare|lazy]:
  * steps through a hooked call of TARGET, stops in front of each instruction of the recorder and
- * does ACTION there. FOLDER takes recordings. STACKS is the recorder's option. EVERY: of the
- * positions only each n-th. each: an instruction counts again each time that the call comes to it.
- * rare: only what few calls go through. lazy: the recorder makes no thread (writer=lazy). Prints
- * what is wrong, by the offset of the instruction in SHIM, and one line of counts. Exit code 1:
- * something is wrong; 77: stepping is not allowed here.
+ * does ACTION there. FOLDER is for recordings. STACKS is the recorder's option. EVERY n: visits
+ * only every n-th position. each: an instruction counts again each time that the call comes to it.
+ * rare: only positions that few calls go through. lazy: the recorder makes no thread (writer=lazy).
+ * Prints errors, by the offset of the instruction in SHIM, and one line of counts. Exit code 1:
+ * there are errors; 77: the system does not allow stepping.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -42,7 +42,7 @@ static void on_timer(int number)
 	(void)number;
 }
 
-/* Interrupts waitpid, so that it has a limit. */
+/* Starts a timer that interrupts waitpid, so that waits have a limit. */
 static void start_timer(void)
 {
 	struct sigaction action = { .sa_handler = on_timer };
@@ -82,8 +82,8 @@ static char *text(const char *format, const char *first, const char *second)
 }
 
 /*
- * The memory of a recorder without a thread is in no file, so its rounds can be judged only at the
- * end of the process.
+ * Returns whether each position needs its own process. The memory of a recorder without a thread is
+ * in no file, so its rounds can be judged only at the end of the process.
  */
 static bool is_in_processes(const struct stepper *stepper)
 {

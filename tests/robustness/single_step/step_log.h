@@ -3,9 +3,9 @@
 #define GMT_TESTS_STEP_LOG_H
 
 /*
- * The memory that the stepper shares with the program that it steps through, and with all its
- * children. The stepper writes what the program shall do. The driver appends each call that reaches
- * it, so the log holds what really happened, and nothing in it comes from the recorder.
+ * Memory that the stepper shares with the stepped program and with all its children. The stepper
+ * writes orders for the program. The driver appends each call that reaches it, so the log holds the
+ * real calls. The recorder writes nothing to it.
  */
 
 #include <stdatomic.h>
@@ -23,11 +23,11 @@ enum {
 #define STEP_FIRST_ADDRESS UINT64_C(0x100000000)
 #define STEP_ADDRESS_SHIFT 16
 
-/* The hooked call that the stepper goes through. */
+/* The hooked call that the stepper steps through. */
 enum step_operation {
 	STEP_ALLOC_SAME,     /* with the same stack as in the last round */
-	STEP_ALLOC_RECALLED, /* with one of four stacks, by turns */
-	STEP_ALLOC_NEW,      /* with a stack that never was before */
+	STEP_ALLOC_RECALLED, /* with one of four stacks, in turn */
+	STEP_ALLOC_NEW,      /* with a stack that the process has not used yet */
 	STEP_FREE,
 	STEP_RUNTIME_ALLOC,  /* cudaMalloc, which calls cuMemAlloc_v2 */
 	STEP_RUNTIME_FREE,
@@ -36,15 +36,15 @@ enum step_operation {
 	STEP_OPERATIONS
 };
 
-/* What the signal handler does. */
+/* The action of the signal handler. */
 enum step_action {
 	STEP_RETURN,
 	STEP_ALLOCATE,   /* allocates and frees */
-	STEP_FORK, /* the child returns from the handler, finishes the call, goes on and ends by exit */
-	STEP_FORK_TWICE, /* the same, by _exit; and the child forks again in the handler */
+	STEP_FORK, /* the child returns from the handler, finishes the call, and later calls exit */
+	STEP_FORK_TWICE, /* the same, with _exit; the child also forks in the handler */
 	STEP_JUMP, /* siglongjmp to a place before the call */
-	STEP_EXIT, /* exit */
-	STEP_EXIT_QUICK, /* _exit */
+	STEP_EXIT, /* calls exit */
+	STEP_EXIT_QUICK, /* calls _exit */
 	STEP_KILL, /* no handler runs: the stepper kills the program instead */
 	STEP_ACTIONS
 };
@@ -57,12 +57,12 @@ enum step_stack {
 	STEP_STACKS
 };
 
-/* Where the program has stopped by itself. */
+/* The place where the program has stopped by itself. */
 enum step_gate { STEP_BEFORE_CALL = 1, STEP_AFTER_CALL, STEP_SETTLED };
 
 /*
- * Requested bytes say who asked. The program adds the number of the place in its source, times
- * STEP_PLACE_BYTES.
+ * The size of a request identifies the caller. The program adds the number of the place in its
+ * source, times STEP_PLACE_BYTES.
  */
 enum {
 	STEP_OF_PROGRAM = 4096,
@@ -85,22 +85,22 @@ struct step_process {
 	_Atomic uint32_t pid;
 	uint32_t parent;
 	_Atomic uint32_t is_over; /* the parent has collected `status` */
-	int32_t status; /* of waitpid; STEP_HUNG */
+	int32_t status; /* from waitpid, or STEP_HUNG */
 };
 
 enum { STEP_HUNG = -1 };
 
 struct step_log {
-	/* The stepper's. */
+	/* The stepper writes these. */
 	uint32_t operation, action, stack, must_end;
 	uint32_t patience_s;
-	/* The program's. */
+	/* The program writes these. */
 	uint32_t gate;
-	uint32_t painted_changed; /* bytes below the signal stack that are no longer what they were */
+	uint32_t painted_changed; /* bytes below the signal stack that changed */
 	uint32_t rounds;
 	_Atomic uint32_t process_count;
 	struct step_process processes[STEP_PROCESSES]; /* children */
-	/* The driver's. */
+	/* The driver writes these. */
 	_Atomic uint32_t call_count;
 	struct step_call calls[STEP_CALLS];
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * step-target: the program that the stepper goes through. It makes the same hooked call in each
- * round, between two gates (breakpoint instructions), then makes some more calls and waits for
- * children. What it calls and what its signal handler does stands in the log.
+ * step-target: the program that the stepper steps through. In each round it makes the same hooked
+ * call, between two gates (breakpoint instructions). Then it makes some more calls and waits for
+ * children. The log says which call it makes, and what its signal handler does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +69,7 @@ static void fail(int code)
 	_exit(code);
 }
 
-/* Stops for the stepper, which traces the first process alone. */
+/* Stops for the stepper, which traces only the first process. */
 __attribute__((noinline)) static void stop_at(enum step_gate gate)
 {
 	if (is_child)
@@ -149,7 +149,7 @@ static void allocate_and_free(size_t size_bytes)
 		fail(21);
 }
 
-/* The child goes on as its parent does: behind the handler. */
+/* Forks in the handler. The child also returns from the handler and continues. */
 static void fork_in_handler(int generations)
 {
 	pid_t pid = fork();
@@ -194,7 +194,7 @@ static void on_signal(int number)
 	errno = kept_errno;
 }
 
-/* One of 2^depth stacks, by the bits of `path`. */
+/* Allocates with one of 2^depth stacks, selected by the bits of `path`. */
 __attribute__((noinline)) static int allocate_deep(unsigned path, unsigned depth);
 
 __attribute__((noinline)) static int allocate_left(unsigned path, unsigned depth)
@@ -237,7 +237,7 @@ static void prepare(void)
 		prepared = (unsigned long long)(size_t)block;
 }
 
-/* The call that is stepped through. */
+/* Makes the stepped call. */
 static int operate(unsigned number)
 {
 	void *block = NULL;
@@ -286,8 +286,8 @@ static void settle(void)
 }
 
 /*
- * How many calls a round makes, of which the last one is stepped through: the recorder knows its
- * stack from the call before it. And a refused one waits for the writer, but not after some others.
+ * Returns how many calls a round makes. The stepper steps through the last one: the recorder then
+ * knows its stack from the call before. A refused call waits for the writer, except after others.
  */
 static int repeats(void)
 {
@@ -360,12 +360,12 @@ __attribute__((noinline)) static void make_rounds_inside(void)
 {
 	struct painted_stack inside;
 
-	/* The array is not optimized away. */
+	/* Keeps the compiler from removing the array. */
 	__asm__ volatile("" ::"r"(&inside) : "memory");
 	make_rounds(&inside);
 }
 
-/* Calls from ordinary frames where the signal stack inside this stack is going to lie. */
+/* Calls from ordinary frames at the addresses where the inner signal stack will lie later. */
 __attribute__((noinline)) static void call_from_below(size_t bytes)
 {
 	volatile unsigned char *room = __builtin_alloca(bytes);
@@ -394,7 +394,7 @@ int main(void)
 	sigset_t of_children;
 
 	open_log();
-	/* The stepper would be stopped by each one. */
+	/* Each SIGCHLD would stop the program for the stepper. */
 	sigemptyset(&of_children);
 	sigaddset(&of_children, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &of_children, NULL);

@@ -154,8 +154,7 @@ void stepper_judge_process(struct stepper *stepper, const struct position *posit
 	bool has_memory = judge_memory_open(&memory, pid, path);
 
 	/*
-	 * A process that ended before its recording began has published nothing, and no file says
-	 * otherwise.
+	 * A process that ended before its recording began has published no event, and has no file.
 	 */
 	if (stepper->operation == STEP_FIRST && end == STEPPER_KILLED &&
 		(!has_memory || !judge_memory_counts(&memory).published))
@@ -163,7 +162,7 @@ void stepper_judge_process(struct stepper *stepper, const struct position *posit
 	else if (stepper->operation == STEP_FIRST && end == STEPPER_IN_ORDER &&
 		stepper->action >= STEP_EXIT && access(path, F_OK))
 		text[0] = 0;
-	/* Without a thread there is no file until the process ends in order. */
+	/* Without a thread the recorder writes no file until the process ends normally. */
 	else if (stepper->is_lazy && end == STEPPER_KILLED && access(path, F_OK))
 		text[0] = 0;
 	else

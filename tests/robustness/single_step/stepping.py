@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Runs cases of single-step.c and names the instructions at which something was wrong.
+"""Runs cases of single-step.c and names the instructions with errors.
 
-stepping.py OPERATION ACTION STACK STACKS EVERY [each|rare|lazy] runs one case and prints what is wrong, by function and line.
+stepping.py OPERATION ACTION STACK STACKS EVERY [each|rare|lazy] runs one case and prints errors by function and line.
 """
 
 import collections
@@ -17,7 +17,7 @@ from snapshots import BUILD, SHIM
 FOLDER = os.path.join(BUILD, "tests", "robustness", "single_step")
 STEPPER, TARGET, DRIVERS = (os.path.join(FOLDER, name) for name in ("single-step", "step-target", "driver"))
 TIMEOUT_S = 7000
-SHOWN = 12  # places of each kind of finding
+SHOWN = 12  # number of places that are printed for each kind of finding
 COUNTS = re.compile(
     r"^(done|given up): (\d+) instructions of (\d+) steps, (\d+) positions once, (\d+) positions: (\d+) visited, (\d+) instructions, "
     r"(\d+) not reached; (\d+) processes, (\d+) children, (\d+) wrong$"
@@ -26,7 +26,7 @@ WRONG = re.compile(r"^wrong(?: at (0x[0-9a-f]+) pass (\d+))?: (.*)$")
 
 
 class Case:
-    """One run of the stepper. `counts` by name, `found`: what is wrong, each with the offsets where it was."""
+    """One run of the stepper. `counts` are by name, `found` maps each error to the offsets of its instructions."""
 
     def __init__(self, operation, action, stack="own", stacks="native", every=1, how=None):
         self.words = [operation, action, stack, stacks, str(every)] + ([how] if how else [])
@@ -68,13 +68,13 @@ class Case:
 
     @property
     def covers_all(self):
-        """Whether each instruction of the recorder's path was visited, or each n-th position."""
+        """Returns whether the run visited each instruction of the recorder's path, or every n-th position."""
         counts = self.counts
         wanted = -(-counts["positions"] // self.every)
         return counts["is_done"] and counts["not_reached"] == 0 and counts["visited"] == wanted
 
     def explain(self):
-        """What was wrong and where, as lines of text."""
+        """Returns the errors and their places, as lines of text."""
         lines = [f"{self}: {self.counts or self.text}"]
         names = name_places({offset for offsets in self.found.values() for offset in offsets if offset})
         for what, offsets in sorted(self.found.items(), key=lambda item: -len(item[1])):
@@ -93,7 +93,7 @@ class Case:
 
 
 def name_places(offsets):
-    """Functions and lines of the recorder's instructions; what was inlined stands in front of who has it."""
+    """Returns functions and lines of the recorder's instructions. Inlined functions come before their callers."""
     offsets = sorted(offsets)
     names = {offset: [("", "")] for offset in offsets}
     if not offsets or not shutil.which("addr2line"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A timer's handler forks whenever it interrupts the recorder: no child dies or hangs, and the parent's recording has all calls."""
+"""If a timer's handler forks in the recorder, no child dies or hangs, and the parent's recording has all calls."""
 
 import json
 import os
@@ -21,7 +21,7 @@ class Storm(unittest.TestCase):
         forks, ended, died, hung, allocs, frees = map(int, run.out.split())
         print(f"# {forks} forks, {allocs + frees} calls of the parent", flush=True)
         self.assertEqual((forks, ended, died, hung), (FORKS, FORKS, 0, 0))
-        # Children have removed themselves; what is left is the parent's.
+        # The program removed the children's recordings, so the file is the parent's.
         info = json.loads(cli("info", "--json", run.file).stdout)
         self.assertEqual((info["events"], info["dropped"], info["complete"]), (allocs + frees, 0, True))
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A signal at each instruction of the recorder's path: the handler allocates, forks, jumps out, exits; or the process is killed there.
+"""Recordings stay right if a handler allocates, forks, jumps out or exits, or SIGKILL comes, at any instruction.
 
-The path goes from a wrapper to the ring. What was recorded and what was counted as lost are together what the driver was asked.
+The path goes from a wrapper to the ring. The recorded events and the counted losses together equal the driver's calls.
 """
 
 import concurrent.futures
@@ -34,7 +34,7 @@ class SingleStep(unittest.TestCase):
 
 
 class EachInstruction(SingleStep):
-    """All positions, also by default."""
+    """Visits all positions, also by default."""
 
     def test_uninterrupted_calls_are_recorded(self):
         self.check(
@@ -82,10 +82,10 @@ class EachInstruction(SingleStep):
 
 
 class Processes(SingleStep):
-    """What takes a process for each position: some of them by default, all with --long."""
+    """Cases with one process for each position. They visit some positions by default, all with --long."""
 
     def test_handlers_that_fork(self):
-        # A refused call goes the long way to the ring: a fork there once left a ring of the parent's to the child.
+        # A refused call takes the long way to the ring. There a fork once left a ring of the parent to the child.
         self.check(
             [
                 Case(operation, "fork", every=1 if LONG or operation == "alloc-refused" else 13, how=EACH)
@@ -113,7 +113,7 @@ class Processes(SingleStep):
 
 
 class FirstEvent(SingleStep):
-    """The event that begins the recording: each position is a process."""
+    """Steps through the event that begins the recording, with one process for each position."""
 
     def test_handlers_that_allocate(self):
         self.check([Case("first", "allocate", every=1 if LONG else 211)])
@@ -132,7 +132,7 @@ class FirstEvent(SingleStep):
 
 
 class WithoutThread(SingleStep):
-    """writer=lazy: the recorder makes no thread. Each position is a process, as its memory can be judged only at the end."""
+    """With writer=lazy the recorder makes no thread. Each position has a process, whose memory is judged at its end."""
 
     def check_action(self, action, every=131, every_of_first=499):
         self.check(

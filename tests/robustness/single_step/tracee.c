@@ -50,7 +50,7 @@ static bool is_end_of_process(int number)
 		number == SIGABRT;
 }
 
-/* waitpid with a limit: the timer of single_step.c interrupts it each second. */
+/* Calls waitpid with a limit: the timer of single_step.c interrupts it each second. */
 static bool wait_for(pid_t pid, unsigned patience_s, int *ret_status)
 {
 	struct timespec begin, now;
@@ -76,7 +76,7 @@ static struct tracee_stop resume(struct tracee *tracee, int request, int number)
 
 	for (;;) {
 		if (ptrace(request, tracee->pid, NULL, (void *)(long)number)) {
-			/* It was killed while it stood still. */
+			/* ESRCH: the process was killed while it was stopped. */
 			if (errno != ESRCH)
 				return stop;
 		}
@@ -113,7 +113,7 @@ struct tracee_stop tracee_run(struct tracee *tracee, int number)
 	return resume(tracee, PTRACE_CONT, number);
 }
 
-/* At the first instruction of a function whose code is not stepped through: to where it returns. */
+/* Runs from the first instruction of a function to its return, without stepping. */
 static struct tracee_stop run_to_return(struct tracee *tracee)
 {
 	struct tracee_stop stop = { .event = TRACEE_FAILED };
@@ -136,7 +136,7 @@ static struct tracee_stop run_to_return(struct tracee *tracee)
 			return stop;
 		if (ptrace(PTRACE_GETREGS, tracee->pid, NULL, &registers))
 			return (struct tracee_stop){ .event = TRACEE_FAILED };
-		/* Not in a deeper call of the same function. */
+		/* The loop continues past returns of deeper calls of the same function. */
 	} while (registers.rsp <= stack_pointer);
 	tracee_set_breakpoint(tracee, 0);
 	stop.event = TRACEE_STEPPED;

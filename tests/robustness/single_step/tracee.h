@@ -3,8 +3,8 @@
 #define GMT_TESTS_TRACEE_H
 
 /*
- * The stepped process, by ptrace: one thread is traced. Its other threads and its children run
- * freely. x86-64.
+ * The stepped process. ptrace traces one thread; other threads and children run freely. x86-64
+ * only.
  */
 
 #include <stdbool.h>
@@ -47,14 +47,14 @@ struct tracee_stop {
 	uint64_t ip;
 };
 
-/* Whether processes may be traced here, and have debug registers. */
+/* Returns whether the system allows tracing, and has debug registers. */
 bool tracee_is_possible(void);
 
-/* Starts `program` with the variables of `environment` besides our own. Runs to its first gate. */
+/* Starts `program` with our own environment and `environment`. Runs it to its first gate. */
 struct tracee_stop tracee_start(struct tracee *tracee, const char *program,
 	char *const environment[]);
 
-/* Learns where the code lies. False when the recorder is not in the process. */
+/* Finds the addresses of the code. Returns false if the recorder is not in the process. */
 bool tracee_find_code(struct tracee *tracee);
 
 /*
@@ -64,12 +64,12 @@ bool tracee_find_code(struct tracee *tracee);
 struct tracee_stop tracee_run(struct tracee *tracee, int number);
 
 /*
- * Makes one instruction where that is the recorder's or the program's own code. Other code runs
- * until it returns. The breakpoint is gone afterwards.
+ * Executes one instruction of the recorder's or the program's own code. Other code runs until it
+ * returns. Removes the breakpoint.
  */
 struct tracee_stop tracee_step(struct tracee *tracee);
 
-/* The one breakpoint. 0: none. Children do not have it. */
+/* Sets the only breakpoint; 0 removes it. Children do not have it. */
 bool tracee_set_breakpoint(struct tracee *tracee, uint64_t address);
 
 bool tracee_is_in_shim(const struct tracee *tracee, uint64_t address);

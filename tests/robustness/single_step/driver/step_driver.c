@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A driver without locks, memory and system calls of its own, which appends each successful call to
- * the log, where there is one. A signal handler may call it wherever it interrupted the program,
- * and so may the child of a fork.
+ * A driver without locks, memory and system calls. It appends each successful call to the log, if
+ * there is one. A signal handler may call it wherever it interrupted the program. A child of a fork
+ * may call it too.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static struct step_call *append(void)
 	return index < STEP_CALLS ? &step_log->calls[index] : NULL;
 }
 
-/* Without a log. */
+/* Returns the next address when there is no log. */
 static uint64_t next_address(void)
 {
 	static _Atomic uint64_t count;
