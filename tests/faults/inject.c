@@ -10,7 +10,7 @@
  *	    is the name of the open file followed by TEXT
  *	FAULTS_ONCE=PATH    before this file exists, calls do not fail and are not counted
  *	FAULTS_CLOCK=1      CLOCK_REALTIME jumps a day forward or back at each read
- *	FAULTS_DENY=call=ERROR,...  the kernel refuses these calls of every thread with ERROR (seccomp)
+ *	FAULTS_DENY=call=ERROR,...  seccomp refuses these calls of every thread with ERROR
  */
 #include <dlfcn.h>
 #include <errno.h>
