@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program under the recorder that obeys the test while the test makes faults around it."""
+"""Runs a program under the recorder that takes commands, while the test causes faults in its environment."""
 
 import atexit
 import contextlib
@@ -36,7 +36,7 @@ def needs_tool(name):
 
 @contextlib.contextmanager
 def tmpfs(options, at=None):
-    """A tmpfs, in a folder of its own unless told where."""
+    """Mounts a tmpfs at `at`, or in a new folder. Yields its path."""
     place = at or tempfile.mkdtemp(prefix="gpumemtrace-test.")
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", place], check=True)
     try:
@@ -49,13 +49,13 @@ def tmpfs(options, at=None):
 
 @contextlib.contextmanager
 def without(place):
-    """What was below a folder is not there; the folder is empty and nobody can write to it."""
+    """Hides the contents of a folder: it is empty and read-only meanwhile."""
     with tmpfs("ro", at=place):
         yield
 
 
 def fill(folder, keep_bytes=0):
-    """Takes all space but about `keep_bytes`, which are free all the time; the path of what has to go to have it back."""
+    """Fills the disk except about `keep_bytes`, which stay free all the time. Returns the file that takes the space."""
     filler = os.path.join(folder, "filler")
     with open(filler, "wb", buffering=0) as file:
         if keep_bytes:
@@ -72,12 +72,12 @@ def fill(folder, keep_bytes=0):
 
 
 class Host:
-    """faults-host under the recorder. It is told one command at a time, by calling it, and ended by end()."""
+    """faults-host under the recorder. A call of the object sends commands, one at a time; end() ends the program."""
 
     def __init__(
         self, options=None, environment=None, folder=None, around=(), faults=None, streams="", is_reachable=False
     ):
-        """`is_reachable`: another user is to run it, who may not be able to read the build folder."""
+        """`is_reachable`: another user runs the program, and may be unable to read the build folder."""
         self.work = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         atexit.register(shutil.rmtree, self.work, ignore_errors=True)
         self.folder = folder or self.work
@@ -118,7 +118,7 @@ class Host:
 
     @property
     def said(self):
-        """What is on stderr, as lines."""
+        """Returns the lines on stderr."""
         with open(self.errors, encoding="utf-8") as file:
             return file.read().splitlines()
 
@@ -126,7 +126,7 @@ class Host:
         wait_until(lambda: any(text in line for line in self.said), f"{text} in {self.said}")
 
     def wait_for_events(self, least):
-        """So many are in the file itself."""
+        """Waits until the file itself has at least `least` events."""
 
         def are_there():
             done = cli("info", "--json", self.file) if self.files else None
@@ -135,7 +135,7 @@ class Host:
         wait_until(are_there, f"{least} events in the file")
 
     def begin_faults(self):
-        """Those that wait for it (FAULTS_ONCE)."""
+        """Begins the faults that wait for this file (FAULTS_ONCE)."""
         with open(os.path.join(self.work, ONCE), "w", encoding="utf-8"):
             pass
 
@@ -146,7 +146,7 @@ class Host:
         self.code = self.process.wait(timeout=WAIT_S)
 
     def plain(self):
-        """What the program prints, and its exit code, after the same commands without the recorder in the same world."""
+        """Runs the same commands without the recorder, under the same faults. Returns the output and the exit code."""
         denied = {key: value for key, value in self.faults.items() if key == "FAULTS_DENY"}
         process = self.start([INJECT] if denied else [], {**self.variables, **denied}, os.path.join(self.work, "plain"))
         out, _ = process.communicate("".join(command + "\n" for command in self.commands), timeout=WAIT_S)
@@ -170,14 +170,14 @@ class Host:
         return [row["text"] for row in self.records("note")]
 
     def count_events(self):
-        """Of the layer that the program's own calls are in, from the report: millions are soon counted."""
+        """Returns the number of events of the program's own calls. The report counts millions of them fast."""
         told = self.report()
         layers = [row for device in told["devices"] for row in device["layers"] if row["layer"] == "cuda"]
-        # A free whose allocation was dropped is in the file, and belongs to no layer's blocks.
+        # A free whose allocation was dropped is in the file, but not in the counts of a layer.
         return sum(row["alloc_count"] + row["free_count"] for row in layers) + told["anomalies"]["unknown_frees"]
 
     def dropped(self):
-        """By reason; the last record of a thread and reason counts."""
+        """Returns the number of dropped events. Only the last record of each thread and reason counts."""
         last = {(row["thread"], row["reason"]): row["count"] for row in self.records("drop")}
         return sum(last.values())
 
@@ -186,24 +186,24 @@ class Host:
 
 
 class Faults(unittest.TestCase):
-    """Whatever is wrong, the program does what it does alone, and hears of it at most once."""
+    """With any fault, the program works as it does without the recorder, and gets at most one message."""
 
     def end(self, host, *words, code=0):
-        """Ends it; `words` are in the one line that it hears; without any it hears nothing."""
+        """Ends the program. Its one message must contain `words`; without `words` there must be no message."""
         host.end()
         self.assertEqual(("".join(host.out), host.code), host.plain(), host.said)
         self.assertEqual(host.code, code)
         self.check_said(host, *words)
 
     def check_said(self, host, *words):
-        # How often a kind was held back is told at the end.
+        # The last line, which counts suppressed messages, is not a message of its own.
         said = [line for line in host.said if " more times: " not in line]
         self.assertEqual(len(said), 1 if words else 0, host.said)
         for word in ("gpumemtrace: ", *words) if words else ():
             self.assertIn(word, said[0])
 
     def check_file(self, host, events, note=None, complete=True):
-        """So many events are in it, or are counted as dropped, and a fault has its note."""
+        """Checks that the file has `events` events, or counts them as dropped, and that a fault has its note."""
         self.assertEqual(host.count_events() + host.dropped(), events)
         self.assertEqual(host.report()["complete"], complete)
         self.check_note(host, note)

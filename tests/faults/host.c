@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that does what it reads from stdin, one word and a number or a path in each line, and
- * prints one line for each: so that a test can change the world between two of its calls.
+ * Reads commands from stdin, runs each and prints one line for it. A command is a line with a word
+ * and a number or a path. So a test can change the environment between two calls of the program.
  */
 #include <cuda_runtime_api.h>
 #include <errno.h>
@@ -42,7 +42,7 @@ static void *keep_one(void *unused)
 {
 	int failure = keep(1);
 
-	/* All live at one time, so each has a ring of its own. */
+	/* All threads live at the same time, so each has its own ring. */
 	pthread_barrier_wait(&barrier);
 	return failure ? &barrier : unused;
 }
@@ -97,7 +97,7 @@ static int ends_at_once(long code)
 	_exit((int)code);
 }
 
-/* Each child ends in order; some events in between. How many did not. */
+/* Forks `count` times, with events in between. Returns how many children did not end in order. */
 static int forks(long count)
 {
 	int failures = 0;
@@ -134,7 +134,7 @@ static const struct command {
 	{ "signal", kills_itself },
 };
 
-/* The file stays open, under the lowest free number. */
+/* Opens a file under the lowest free descriptor, writes to it and keeps it open. */
 static int open_own(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT, 0600);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded beside the recorder: makes calls fail that the recorder makes, and no others.
+ * Preloaded together with the recorder. Makes calls of the recorder fail, and only those.
  *
- * FAULTS=function=ERROR[@FIRST[-LAST]],...  the FIRST to LAST call fails (all; from FIRST on).
- * Besides names of errors: SHORT (half of it is written), HANG (for ever), SLOW (half a second)
- * FAULTS_FILE=TEXT    of calls about a file, only those whose path has TEXT in it
- * FAULTS_BESIDE=TEXT  of calls about an open file, only those while another lies beside it, with
- * TEXT behind its name FAULTS_ONCE=PATH    no call fails, and none is counted, before a file is
- * there FAULTS_CLOCK=1      CLOCK_REALTIME goes a day forth and back at each look
- * FAULTS_DENY=call=ERROR,...  the kernel answers so to every thread from here on (seccomp)
+ *	FAULTS=function=ERROR[@FIRST[-LAST]],...
+ *	    the calls number FIRST to LAST fail (default: all; without LAST: from FIRST on). ERROR is
+ *	    the name of an error, or SHORT (writes half), HANG (never returns), SLOW (half a second)
+ *	FAULTS_FILE=TEXT    a call about a file fails only if the path contains TEXT
+ *	FAULTS_BESIDE=TEXT  a call about an open file fails only while another file exists whose name
+ *	    is the name of the open file followed by TEXT
+ *	FAULTS_ONCE=PATH    before this file exists, calls do not fail and are not counted
+ *	FAULTS_CLOCK=1      CLOCK_REALTIME jumps a day forward or back at each read
+ *	FAULTS_DENY=call=ERROR,...  seccomp refuses these calls of every thread with ERROR
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -126,7 +128,7 @@ static int error_named(const char *name, size_t length)
 	abort();
 }
 
-/* One item up to a comma; the text behind it. */
+/* Parses one item up to a comma. Returns the text after it. */
 static const char *take_fault(const char *text, struct fault *fault)
 {
 	size_t name = strcspn(text, "="), error = strcspn(text + name + 1, "@,");
@@ -213,7 +215,7 @@ static bool is_too_early(void)
 	return answer;
 }
 
-/* The error of this call, 0 when it is to be made. */
+/* Returns the error of this call; 0: make the call. */
 static int fault_of(const char *function, const char *path)
 {
 	if ((path && only_file && !strstr(path, only_file)) || is_too_early())
@@ -294,7 +296,7 @@ EXPORT ssize_t pread64(int fd, void *bytes, size_t length, off_t offset)
 	return syscall(SYS_pread64, fd, bytes, length, offset);
 }
 
-/* SLOW: it takes half a second. */
+/* Also handles SLOW: the call takes half a second. */
 EXPORT int fdatasync(int fd)
 {
 	int failure = IS_RECORDERS() ? fault_of_file("fdatasync", fd) : 0;
@@ -338,7 +340,7 @@ EXPORT void *mmap64(void *address, size_t length, int protection, int flags, int
 	return (void *)syscall(SYS_mmap, address, length, protection, flags, fd, offset);
 }
 
-/* Space for memory whose file the calling thread does not have open is a fallocate too. */
+/* Counts MADV_POPULATE_WRITE as a fallocate, because it allocates space without an open file. */
 EXPORT int madvise(void *address, size_t length, int advice);
 EXPORT int madvise(void *address, size_t length, int advice)
 {

@@ -97,10 +97,10 @@ class Space(Faults):
                 host.wait_for(words)
                 host(f"events {MUCH}")
                 self.end(host, words)
-                # Where the error may pass, the rings are kept full; else nothing more is recorded.
+                # After an error that may pass, the rings stay full. After other errors, recording ends.
                 self.assertGreaterEqual(host.count_events(), 20 if words == "Invalid" else 16384)
 
-    def test_short_and_interrupted_writes_are_nothing_to_speak_of(self):
+    def test_short_and_interrupted_writes_cause_no_message(self):
         for fault in ("SHORT", "EINTR@1-50"):
             with self.subTest(fault):
                 host = Host(faults=on_file(f"write={fault}"))
@@ -116,11 +116,11 @@ class Limits(Faults):
                 host = Host(around=["prlimit", f"--fsize={limit}"], options={"stacks": "none"})
                 host("events 10", f"events {MUCH}", "events 10")
                 host.end()
-                # A file that may not grow takes no line either: stderr is one.
+                # Stderr is a file that may not grow either, so it gets no line.
                 self.assertEqual(("".join(host.out), host.code), host.plain())
 
-    def test_a_limit_on_the_size_of_files_is_told_and_leaves_what_fitted(self):
-        # With all events the file is larger than that.
+    def test_a_limit_on_the_size_of_files_is_reported_and_the_file_keeps_the_first_events(self):
+        # With all events, the file would be larger than the limit.
         host = Host(around=["prlimit", "--fsize=16384"], options={"stacks": "none", "overflow": "wait"})
         host(f"events {MUCH}", "pause 1")
         host.end()
@@ -140,7 +140,7 @@ class Limits(Faults):
 
 
 class Somebody(Faults):
-    """What other programs do to the file while it is written."""
+    """Other programs change the file while the recorder writes it."""
 
     def begun(self, **more):
         host = Host(options={"stacks": "none", "output": "out/%p.gmt.gz"}, **more)
@@ -148,7 +148,7 @@ class Somebody(Faults):
         wait_until(lambda: host.files and os.path.getsize(host.file), "the file")
         return host
 
-    def test_a_removed_file_is_told_and_not_written_on(self):
+    def test_a_removed_file_is_reported_and_not_written_any_more(self):
         host = self.begun()
         os.unlink(host.file)
         host("events 10")
@@ -157,14 +157,14 @@ class Somebody(Faults):
         self.end(host, "the file was removed", "continues")
         self.check_nothing_recorded(host)
 
-    def test_a_removed_folder_is_told(self):
+    def test_a_removed_folder_is_reported(self):
         host = self.begun()
         shutil.rmtree(os.path.join(host.folder, "out"))
         host("events 10")
         host.wait_for("the file was removed")
         self.end(host, "the file was removed")
 
-    def test_a_file_made_shorter_is_told_and_not_written_on(self):
+    def test_a_truncated_file_is_reported_and_not_written_any_more(self):
         host = self.begun()
         os.truncate(host.file, 0)
         host("events 10")
@@ -216,12 +216,12 @@ class Somebody(Faults):
 
 
 class Slow(Faults):
-    def test_a_write_that_never_returns_holds_up_nobody_and_the_end_for_ten_seconds(self):
+    def test_a_write_that_never_returns_delays_only_the_end_by_ten_seconds(self):
         host = Host(faults=on_file("write=HANG@2"), options={"stacks": "none", "overflow": "drop"})
-        # Answered while the recorder's thread is in write().
+        # The program goes on while the recorder's thread is in write().
         host("events 10", "pause 1500", f"events {MUCH}", "threads 10", "events 10")
         self.end(host, "the disk did not accept the rest within 10 s")
-        # What the file lacks is in the recorder's memory, which outlives the process.
+        # Events that the file lacks are in the recorder's memory, which outlives the process.
         self.assertGreaterEqual(host.count_events(), 16384)
 
 

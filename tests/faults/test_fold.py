@@ -15,7 +15,7 @@ NOT_FOLDED = "older events could not be folded"
 
 
 def host(faults="", only=".fold", **more):
-    """It folds as often as it can. Faults are in what it does to the file beside."""
+    """Starts a host that folds as often as it can. The faults hit calls about the new file (`only`)."""
     injected = {"FAULTS": faults, **({"FAULTS_FILE": only} if only else {})} if faults else {}
     return Host(
         options={"stacks": "none", "mode": "window", "window": "1000", "overflow": "wait", "verbosity": "2"},
@@ -25,7 +25,7 @@ def host(faults="", only=".fold", **more):
 
 
 class Folds(Faults):
-    """Nothing is lost, whatever becomes of a fold."""
+    """The recording loses no event if a fold fails."""
 
     def check_whole(self, host, events):
         self.assertEqual(("".join(host.out), host.code), host.plain(), host.said)
@@ -34,7 +34,7 @@ class Folds(Faults):
         self.assertEqual(glob.glob(os.path.join(host.folder, "*.fold*")), [])
 
     def check_not_folded(self, host, events, words):
-        """It is said once, on stderr and in the file, and all events are in it."""
+        """Checks that stderr and the file each report the failed fold once, and that the file has all events."""
         self.check_whole(host, events)
         said = [line for line in host.said if NOT_FOLDED in line]
         self.assertEqual(len(said), 1, host.said)
@@ -43,7 +43,7 @@ class Folds(Faults):
         self.assertFalse(any(FOLDED in line for line in host.said), host.said)
         self.assertNotIn("folded", host.report())
 
-    def test_what_the_disk_refuses_to_the_new_file_leaves_the_old_one_with_all_events(self):
+    def test_after_a_failed_write_to_the_new_file_the_old_file_has_all_events(self):
         hosts = []
         for fault, words in (
             ("write=ENOSPC", "No space"),
@@ -74,8 +74,8 @@ class Folds(Faults):
         one.end()
         self.check_not_folded(one, 2 * EVENTS + 20, "Input/output")
 
-    def test_a_disk_that_is_full_because_of_the_new_file_takes_events_once_that_is_gone(self):
-        """The recording itself meets the full disk; without the file beside it there is room again."""
+    def test_a_disk_that_the_new_file_filled_takes_events_after_its_removal(self):
+        """A write to the recording finds the disk full. There is room again when the new file is removed."""
         one = host("write=ENOSPC", only=".gmt.gz", also={"FAULTS_BESIDE": ".fold"})
         one(f"events {EVENTS}")
         one.wait_for(NOT_FOLDED)
@@ -92,17 +92,17 @@ class Folds(Faults):
             fill(folder, keep_bytes=1 << 20)
             one(f"events {EVENTS}", "pause 1000")
             one.end()
-            # Which of the two files met the end of the disk, and whether it did, is a matter of speed.
+            # It depends on timing whether a write fails, and in which of the two files.
             self.assertEqual((one.count_events(), one.dropped()), (2 * EVENTS + 2000, 0), one.said)
             self.assertEqual(glob.glob(os.path.join(folder, "*.fold*")), [])
 
     def test_nothing_is_lost_to_max_size_while_what_lives_takes_less_than_half_of_it(self):
-        """The less room there is, the smaller is what a fold gains: it is always waited for where it gains anything."""
+        """With less room, a fold gains less. The program waits for each fold that gains any room."""
         for kept in 100000, 175000:
             with self.subTest(kept=kept):
                 one = Host(options={"stacks": "none", "max_size": "1MiB", "overflow": "wait", "verbosity": "2"})
                 one(f"keep {kept}")
-                # How many events a fold takes in depends on how long it takes.
+                # The number of events in a fold depends on the duration of the fold.
                 rounds = 0
                 while rounds < 20 or sum(FOLDED in line for line in one.said) < 2:
                     one("events 10000")
@@ -110,12 +110,12 @@ class Folds(Faults):
                     self.assertLess(rounds, 2000, one.said)
                 one.end()
                 self.assertNotIn("the file reached max_size", {row["reason"] for row in one.records("drop")})
-                # A machine that is too busy to fold as fast as events come drops them in the rings.
+                # On a busy machine a fold may be slower than the events, and the rings drop some.
                 if not one.dropped():
                     (layer,) = (row for row in one.report()["devices"][0]["layers"] if row["layer"] == "cuda")
                     self.assertEqual((layer["live_blocks"], layer["free_count"]), (kept, 10000 * rounds))
 
-    def test_a_max_size_that_is_too_small_for_what_lives_is_told_with_one_that_is_not(self):
+    def test_a_max_size_that_is_too_small_for_the_live_blocks_is_reported_with_one_that_suffices(self):
         def run(max_size):
             one = Host(options={"stacks": "none", "max_size": max_size})
             one(f"keep {LIVING}", "events 10000", "pause 1500")
@@ -127,7 +127,7 @@ class Folds(Faults):
         self.assertIn("the new file does not fit into max_size", said)
         self.assertEqual(run(re.search(r"\(max_size=(\d+MiB) is enough\)", said).group(1)), [])
 
-    def test_where_files_cannot_be_flushed_they_are_folded_all_the_same(self):
+    def test_a_file_that_cannot_be_flushed_is_folded_all_the_same(self):
         for fault in "fdatasync=EINVAL", "fdatasync=EPERM":
             with self.subTest(fault):
                 one = host(fault)
@@ -154,7 +154,7 @@ class Folds(Faults):
         one.end()
         self.check_whole(one, 4 * (2 * 500 * 40 + 40000))
 
-    def test_ranks_that_fold_in_one_folder_at_the_same_time_keep_out_of_each_others_way(self):
+    def test_ranks_that_fold_in_one_folder_at_the_same_time_do_not_disturb_each_other(self):
         first = host()
         ranks = [first, *(host(folder=first.folder) for _ in range(3))]
         for _ in range(3):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Faults of memory, above all of shared memory: never a signal, and a recording wherever one is possible."""
+"""Faults of memory, mainly of shared memory: no fault causes a signal, and the recorder records if it can."""
 
 import os
 import unittest
@@ -77,7 +77,7 @@ class SharedMemory(Faults):
 
 
 class Refused(Faults):
-    """Memory and threads that the kernel does not give."""
+    """The kernel refuses memory and threads."""
 
     def test_a_tight_address_space_is_left_to_the_program(self):
         for limit in (64 << 20, 256 << 20, 1 << 30):
@@ -92,7 +92,7 @@ class Refused(Faults):
                     self.check_said(host, "nothing is recorded")
 
     def test_a_limit_on_data_is_left_to_the_program(self):
-        # With less than what the recorder has itself, the loader gives up.
+        # With a limit below the size of the recorder's own data, the loader gives up.
         for limit in (6 << 20, 8 << 20, 64 << 20):
             with self.subTest(limit):
                 host = Host(around=["prlimit", f"--data={limit}"])
@@ -117,7 +117,7 @@ class Refused(Faults):
         self.end(host, "nothing is recorded")
 
     def test_protection_that_is_refused_costs_one_line(self):
-        # The first opens the C library's table, the third the driver's.
+        # The first call makes the C library's table writable, the third call the driver's table.
         for faults, words in (
             ("mprotect=EACCES@1-1", "RTLD_DEEPBIND"),
             ("mprotect=EACCES@3-4", "RTLD_DEEPBIND"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Stderr belongs to the program: the recorder writes little to it, never waits for it, and never writes into another file."""
+"""The recorder writes little to the program's stderr, never waits for it, and never writes into another file."""
 
 import os
 import re
@@ -29,7 +29,7 @@ class Streams(Faults):
         with open(os.path.join(host.work, "own"), encoding="utf-8") as file:
             self.assertEqual(file.read(), "my own text")
 
-    def test_a_log_that_stderr_was_led_to_has_the_line(self):
+    def test_a_log_file_to_which_stderr_was_redirected_has_the_line(self):
         for mode in ("a", "w"):
             with self.subTest(mode):
                 script = "\n".join(
@@ -54,7 +54,7 @@ class Streams(Faults):
                 with open(os.path.join(host.work, "log"), encoding="utf-8") as file:
                     self.assertIn("nothing is recorded", file.read())
 
-    def test_a_reader_of_stderr_who_has_stopped_reading_stops_nobody(self):
+    def test_a_reader_of_stderr_that_stops_reading_does_not_block_the_program(self):
         ours, theirs = os.pipe()
         os.set_blocking(theirs, False)
         try:
@@ -75,7 +75,7 @@ class Streams(Faults):
         os.close(theirs)
         self.assertEqual((process.stdout, process.returncode), ("events 10: 0, errno 0\n", 0))
 
-    def test_a_line_of_the_writer_reaches_a_file_and_a_pipe_where_its_way_to_stderr_is_refused(self):
+    def test_a_line_of_the_writer_reaches_a_file_and_a_pipe_if_it_may_not_fetch_stderr(self):
         for around in ((), ("bash", "-c", '"$@" 2> >(cat >&2)', "bash")):
             with self.subTest(around):
                 host = Host(
@@ -100,8 +100,8 @@ class Streams(Faults):
         host.end()
         self.check_file(host, 20)
 
-    def test_faults_of_one_kind_are_said_once_and_counted(self):
-        # Each thread's ring is refused its space, the depot's growth too.
+    def test_faults_of_one_kind_are_reported_once_and_counted(self):
+        # The calls for each thread's ring fail, and so do those for a larger depot.
         host = Host(faults={"FAULTS": "fallocate=ENOSPC@2"})
         host("threads 40")
         host.end()

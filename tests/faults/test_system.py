@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Containers, sandboxes, tracers and clocks: a recording needs little, and says what it does without."""
+"""Containers, sandboxes, tracers and clocks: the recorder needs little, and the recording states what is missing."""
 
 import glob
 import json
@@ -39,7 +39,7 @@ class Containers(Faults):
             self.assertEqual(glob.glob("/dev/shm/*/*.area"), [])
 
     @needs_mounts
-    def test_what_is_alive_in_another_container_is_not_taken_for_dead(self):
+    def test_a_live_process_in_another_container_is_not_taken_for_dead(self):
         with tmpfs("size=256m", at="/dev/shm"):
             inner = Host(around=[*IN_A_CONTAINER, "sh", "-c", '(exit 0); (exit 0); "$@"; exit $?', "sh"])
             inner("events 10")
@@ -52,7 +52,7 @@ class Containers(Faults):
 
     @needs_mounts
     def test_without_proc_events_are_recorded(self):
-        # The loader finds the program's libraries by names, so nothing but the recorder misses it.
+        # The loader finds the program's libraries by their names, so only the recorder needs /proc.
         host = Host(around=["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "sh"])
         host("events 100", "threads 3")
         self.end(host)
@@ -96,7 +96,7 @@ class Containers(Faults):
                     around=["sh", "-c", f'umask {mask} && exec "$@"', "sh"], options={"output": "new/%p.gmt.gz"}
                 )
                 host("events 10")
-                # Those of others come and go. Without /dev/shm it lies beside the file.
+                # Memory of other processes comes and goes. Without /dev/shm, the memory is next to the file.
                 (path,) = [
                     path
                     for path in shared_recordings.paths(os.path.join(host.folder, "new"))
@@ -108,7 +108,7 @@ class Containers(Faults):
 
 
 class Sandboxes(Faults):
-    """The kernel refuses one call after the other, each with both answers that sandboxes give."""
+    """The kernel refuses one system call after the other, with each of the two errors that sandboxes use."""
 
     CALLS = (
         "prctl",
@@ -140,7 +140,7 @@ class Sandboxes(Faults):
         "clone3",
         "mprotect",
     )
-    # Without these the C library makes no thread.
+    # The C library needs these calls to create a thread.
     NEEDED = {("mprotect", "EPERM"), ("mprotect", "ENOSYS"), ("clone3", "EPERM")}
 
     def check_denied(self, call, error):
@@ -148,7 +148,7 @@ class Sandboxes(Faults):
         host("events 100", *([] if (call, error) in self.NEEDED else ["threads 3"]), "pause 1")
         host.end()
         self.assertEqual(("".join(host.out), host.code), host.plain(), host.said)
-        # Without mprotect: no unwinder, no tables, no memory.
+        # Without mprotect, the recorder reports up to three failures: its unwinder, its tables and its memory.
         limit = 3 if call == "mprotect" else 1
         said = [line for line in host.said if " more times: " not in line]
         self.assertLessEqual(len(said), limit, host.said)
@@ -162,12 +162,12 @@ class Sandboxes(Faults):
             with self.subTest(call):
                 self.check_denied(call, "EPERM")
 
-    def test_a_call_that_is_not_there_costs_a_line_at_most(self):
+    def test_a_call_that_does_not_exist_costs_a_line_at_most(self):
         for call in self.CALLS:
             with self.subTest(call):
                 self.check_denied(call, "ENOSYS")
 
-    def test_without_all_that_is_not_needed_events_are_recorded(self):
+    def test_without_all_optional_calls_events_are_recorded(self):
         calls = "prctl sched_setscheduler madvise process_vm_readv fallocate statx getcpu memfd_create socket uname kill getdents64"
         host = Host(faults={"FAULTS_DENY": ",".join(f"{call}=EPERM" for call in calls.split())})
         host("events 100", "threads 3")
@@ -185,7 +185,7 @@ class Tracers(Faults):
         self.check_file(host, 203)
 
     @needs_tool("gdb")
-    def test_a_debugger_that_stops_it_in_the_middle_harms_nothing(self):
+    def test_a_debugger_that_stops_the_program_in_the_middle_harms_nothing(self):
         host = Host(options={"stacks": "none"})
         host("events 100")
         for _ in range(3):
@@ -228,7 +228,7 @@ class Clocks(Faults):
         stamps = [row["stamp"] for row in host.records("event")]
         self.assertEqual(stamps, sorted(stamps))
         self.assertTrue(is_set_back(host.records("clock")))
-        # By the wall clock it took a day.
+        # By the wall clock, the recording took a day.
         duration_ns = json.loads(cli("info", "--json", host.file).stdout)["duration_ns"]
         self.assertGreater(duration_ns, 1200000000)
         self.assertLess(duration_ns, took_s * 1e9)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check_killed SNAPSHOT LOG whole|stopped|cut [TID=PUBLISHED ...]: whether the snapshot has what
- * the program itself noted down (kept_check.h). Prints what is wrong, or the count of events, and
- * of a folded recording how many are in totals only.
+ * check_killed SNAPSHOT LOG whole|stopped|cut [TID=PUBLISHED ...]: compares the snapshot with the
+ * log that the program wrote (kept_check.h). Prints the first difference, or the count of events.
+ * For a folded recording it also prints how many events are only in totals.
  */
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded beside the recorder: the process is killed when a folded file has just taken the
- * recording's name.
+ * Preloaded together with the recorder. Kills the process right after a folded file has replaced
+ * the recording.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -6,9 +6,9 @@
 #include "reader/replay/replay.h"
 
 /*
- * Another thread may have got the address of a block later: then its holder had freed it, and was
- * killed before it could say so. Whose call returned later got it later: the one before had to free
- * it first. Takes these out of what is held, and counts them.
+ * Removes from `held` the blocks whose address another thread got later. The holder had freed such
+ * a block, but was killed before it noted the free. If two threads hold one address, the call that
+ * returned later got it later. Returns how many blocks it removed.
  */
 static size_t drop_given_on(const struct kept_case *kept_case, struct kept_held *held,
 	size_t *count, struct kept_sums *sums)

@@ -23,7 +23,7 @@ static struct kept_part *part_of(struct kept_case *kept_case, uint32_t id, size_
 	return NULL;
 }
 
-/* How many events each thread has in detail. */
+/* Counts the events that each thread has in detail. */
 static int count_events(struct kept_case *kept_case)
 {
 	const struct gmt_snapshot *snapshot = kept_case->snapshot;
@@ -37,14 +37,14 @@ static int count_events(struct kept_case *kept_case)
 		if (is_call && (!part || event.space != GMT_SPACE_DEVICE))
 			return kept_wrong("an event of nobody", i, event.thread);
 		if (!is_call && part)
-			part->others++; /* what the driver takes for its context */
+			part->others++; /* memory that the driver takes for its context */
 		else if (is_call && i >= snapshot->compacted_events)
 			part->kept++;
 	}
 	return 0;
 }
 
-/* Which of the thread's calls the recording has. */
+/* Computes which calls of each thread the recording has. */
 static int set_totals(struct kept_case *kept_case, enum kept_how how, const uint64_t *published)
 {
 	bool has_compacted_prefix = kept_case->snapshot->compacted.has_compacted_prefix;
@@ -67,7 +67,7 @@ static int set_totals(struct kept_case *kept_case, enum kept_how how, const uint
 	return 0;
 }
 
-/* A thread's events come in its order. */
+/* Compares the events of each thread with its log, in the order of the log. */
 static int check_events(struct kept_case *kept_case)
 {
 	const struct gmt_snapshot *snapshot = kept_case->snapshot;
@@ -86,7 +86,7 @@ static int check_events(struct kept_case *kept_case)
 		const struct kept_thread *thread = &kept_case->kept->threads[index];
 		uint64_t position = positions[index]++, address = thread->calls[position].address;
 		bool is_alloc = thread->calls[position].size_bytes > 0;
-		/* The call that the kill was in has no address yet where it allocates. */
+		/* An allocation that the kill interrupted has no address in the log. */
 		if (position == thread->done && is_alloc)
 			address = part->pending_address = event.address;
 		if (event.address != address || event.size_bytes != thread->calls[position].size_bytes ||

@@ -6,19 +6,23 @@
 #include "reader/load/snapshot.h"
 
 /*
- * The recording may have ended before the program; or of each thread elsewhere, so that there is no
- * telling what lives.
+ * How much of the log the recording must have. KEPT_WHOLE: all calls. KEPT_STOPPED: the recording
+ * may have ended before the program. KEPT_CUT: it may also have ended at another call in each
+ * thread, so the check does not compare the live blocks.
  */
 enum kept_how { KEPT_WHOLE, KEPT_STOPPED, KEPT_CUT };
 
 /*
- * Whether the events of each thread are the calls that the program noted down, in their order, all
- * of them: but for the one that each thread was in when it was killed; and whether what lives at
- * the end, the counts and the peak are what follows from the log. `published` (KEPT_THREADS of
- * them, or NULL) is how many events each thread had published: of a folded recording (KEPT_WHOLE)
- * the events in detail must be the end of each thread's log, what lived at the fold and its totals
- * must be what follows from the calls before them, and both together must be so many. Prints what
- * is wrong and returns 1, or 0.
+ * Compares the recording with the log of the program. Each thread's events must be all calls of its
+ * log, in their order. Only the call that a thread was in when it was killed may be missing. The
+ * live blocks at the end, the counts and the peak must follow from the log.
+ *
+ * `published` (KEPT_THREADS numbers, or NULL) is how many events each thread had published. A
+ * folded recording needs it, and KEPT_WHOLE. Its events in detail must be the end of each thread's
+ * log. The live blocks and the totals at the fold must follow from the calls before. The folded
+ * calls and the events in detail together must be as many as `published`.
+ *
+ * Returns 0, or prints the first difference and returns 1.
  */
 int kept_check(const struct gmt_snapshot *snapshot, const struct kept_log *kept, enum kept_how how,
 	const uint64_t *published);

@@ -3,21 +3,21 @@
 #define GMT_TESTS_KEPT_LOG_H
 
 /*
- * What a program that is going to be killed did, in a shared file of its own: written by the
- * program itself and read when it is gone, so that nothing of the recorder's is believed.
+ * The log of a program that will be killed. The program writes its own calls to a shared file. The
+ * test reads the file after the kill, so it does not have to trust the recorder.
  */
 
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { KEPT_THREADS = 8, KEPT_CALLS = 1 << 20, KEPT_HELD = 64 /* blocks of a thread, at most */ };
+enum { KEPT_THREADS = 8, KEPT_CALLS = 1 << 20, KEPT_HELD = 64 /* most live blocks of a thread */ };
 
 /*
- * Noted in two parts: what is going to be called, and once it has returned the rest, with which it
- * counts as done.
+ * One call. The program writes it in two steps. Before the call: its arguments and `begin_ns`.
+ * After the call: the rest; then it counts the call in `done`.
  */
 struct kept_call {
-	uint64_t address;    /* of an allocation in the second part */
+	uint64_t address;    /* an allocation has it only after the call */
 	uint64_t size_bytes; /* 0: a free */
 	uint64_t begin_ns;   /* CLOCK_MONOTONIC, around the call */
 	uint64_t end_ns;

@@ -3,13 +3,13 @@
 
 #include "kept_parts.h"
 
-/* More or fewer bytes live from then on. */
+/* A change of the live bytes at a time. */
 struct change {
 	uint64_t time_ns;
 	int64_t bytes;
 };
 
-/* Of one bound: when does what the threads did count at the latest, or at the earliest. */
+/* All changes for one bound of the peak. */
 struct changes {
 	struct change *items;
 	size_t count;
@@ -20,7 +20,7 @@ static void add(struct changes *changes, uint64_t time_ns, int64_t bytes)
 	changes->items[changes->count++] = (struct change){ time_ns, bytes };
 }
 
-/* At one moment, who frees comes first. */
+/* Orders by time; at equal times, frees come first. */
 static int frees_first(const void *a, const void *b)
 {
 	const struct change *first = a, *second = b;
@@ -50,9 +50,9 @@ static uint64_t highest(struct changes *changes, int (*compare)(const void *, co
 }
 
 /*
- * The recorder stamps a free before its call and an allocation behind it. So an allocation counts
- * at some time between the two notes, and a free too: `least` has the allocations late and the
- * frees early.
+ * Adds the changes of one thread. The recorder's time of a free is before the call, and that of an
+ * allocation after the call. Both lie between the two notes of the call. So for the lower bound
+ * (`least`) allocations count late and frees early; for the upper bound (`most`) it is the reverse.
  */
 static void add_thread(const struct kept_thread *thread, uint64_t total, struct changes *least,
 	struct changes *most)
@@ -63,8 +63,8 @@ static void add_thread(const struct kept_thread *thread, uint64_t total, struct 
 	size_t count = 0, at;
 
 	/*
-	 * The call that the kill was in may have had its effect on others. So may frees that were lost:
-	 * another thread's allocation at that address tells of them.
+	 * The call that the kill interrupted may have had its effect already. So may a free that the
+	 * recording lost: another thread may have allocated at the same address since.
 	 */
 	for (uint64_t i = 0; i < total || i <= thread->done; i++) {
 		const struct kept_call *call = &thread->calls[i];
@@ -85,7 +85,7 @@ static void add_thread(const struct kept_thread *thread, uint64_t total, struct 
 		for (at = 0; at < count && held[at].address != call->address; at++)
 			;
 		if (at == count)
-			continue; /* nothing was begun */
+			continue; /* the thread had not begun another call */
 		add(least, call->begin_ns, -(int64_t)held[at].size_bytes);
 		if (i < total && is_noted)
 			add(most, call->end_ns, -(int64_t)held[at].size_bytes);

@@ -3,7 +3,7 @@
 
 #include "kept_parts.h"
 
-/* The held block of that event; NULL when there is none. */
+/* Returns the held block that the event allocated, or NULL. */
 static struct kept_held *find(struct kept_case *kept_case, struct kept_held *held, size_t count,
 	const struct gmt_snapshot_event *event)
 {
@@ -15,8 +15,8 @@ static struct kept_held *find(struct kept_case *kept_case, struct kept_held *hel
 		if (its->tid != thread->tid || held[i].size_bytes != event->size_bytes)
 			continue;
 		/*
-		 * The kill came between the call and its note, and meanwhile others went on until it was
-		 * folded.
+		 * The kill came between this call and its note. The other threads went on until a fold
+		 * included this call.
 		 */
 		if (!held[i].address)
 			held[i].address = kept_case->parts[held[i].thread].pending_address = event->address;
@@ -26,7 +26,7 @@ static struct kept_held *find(struct kept_case *kept_case, struct kept_held *hel
 	return NULL;
 }
 
-/* What lived at the fold, block by block. */
+/* Compares the blocks that were live at the fold with `held`. Returns 1 if they differ. */
 static int check_survivors(struct kept_case *kept_case, struct kept_held *held, size_t count)
 {
 	const struct gmt_snapshot *snapshot = kept_case->snapshot;
@@ -92,7 +92,7 @@ int kept_check_past(struct kept_case *kept_case)
 	for (size_t i = 0; i < compacted->accounts.count; i++)
 		if (compacted->accounts.items[i].layer == GMT_LAYER_CUDA)
 			return check_account(&compacted->accounts.items[i], &sums);
-	/* All was too new. */
+	/* No account: the fold found only events that were too new. */
 	return sums.allocs
 		? kept_wrong("nothing of the program was folded", compacted->fold.events, sums.allocs)
 		: 0;

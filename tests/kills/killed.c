@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * killed LOG THREADS HOW [MS]: threads allocate and free without pause and note each call in LOG,
- * until the process is killed, or ends itself MS milliseconds after it has read a line: by HOW, one
- * of kill, segv, abort, _exit, exec, return. With `wait` it never does; with `bursts=CALLS` it
- * returns at the line, or the end of its input, and each thread makes so many calls at first and at
- * each SIGUSR1, and none besides. "ready" is printed once all have begun.
+ * killed LOG THREADS HOW [MS]: threads allocate and free without pause and note each call in LOG.
+ * The program prints "ready" when each thread has made its first allocation.
+ *
+ * HOW is kill, segv, abort, _exit, exec or return: the process ends itself that way, MS
+ * milliseconds after it has read a line or the end of its input. With `wait`, the process never
+ * ends itself.
+ *
+ * With `bursts=CALLS`, the process returns at the line or the end of its input. Each thread makes
+ * CALLS calls at the start, and CALLS more at each SIGUSR1.
  */
 #include <cuda_runtime_api.h>
 #include <fcntl.h>
@@ -26,7 +30,7 @@ static pthread_barrier_t begun;
 static _Atomic uint32_t must_end;
 static volatile int *volatile nowhere;
 static uint64_t burst;
-static _Atomic uint64_t may_do = UINT64_MAX; /* calls of each thread */
+static _Atomic uint64_t may_do = UINT64_MAX; /* calls that each thread may make in all */
 
 static void allow_more(int number)
 {
@@ -58,7 +62,7 @@ static void note_end(struct kept_thread *thread, void *address)
 	atomic_store_explicit(&thread->done, done + 1, memory_order_release);
 }
 
-/* In front of each call: who counts them knows then that no other is under way. */
+/* Waits before a call is noted. So when the count is reached, the thread is inside no call. */
 static void wait_until_allowed(const struct kept_thread *thread)
 {
 	while (thread->done >= may_do && !must_end)
@@ -90,7 +94,7 @@ static void *work(void *number)
 		if (!waited)
 			pthread_barrier_wait(&begun);
 	}
-	/* Not pause(): the word to end may come right in front of it. */
+	/* pause() would hang if `must_end` was set just before it. */
 	while (!must_end)
 		usleep(1000);
 	return NULL;
@@ -113,7 +117,7 @@ static void end(const char *how)
 		must_end = 1;
 }
 
-/* Who watches may take any time until it has seen what there is only while this process lives. */
+/* Waits for a line first, so that the test has time to read what exists only while we live. */
 static void end_when_told(const char *how, unsigned long ms)
 {
 	int byte;

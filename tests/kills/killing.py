@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program at full event rate that logs its own calls, and ways to kill it."""
+"""Runs a program that allocates at full rate and logs its own calls, and kills it."""
 
 import atexit
 import ctypes
@@ -22,17 +22,17 @@ RING_EVENTS = 16384
 
 
 class Killed:
-    """One run of killed.c in a folder of its own, with its log and its snapshot."""
+    """One run of killed.c in its own folder, with its log and its recording."""
 
     def __init__(
         self, how="wait", after_ms=None, threads=4, options=None, place=None, limits=(), preload=(), environment=None
     ):
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.", dir=place)
         atexit.register(self.clear)
-        # On a file system of its own: what the program says must not depend on the disk that is full.
+        # The log is on another file system than the recording, because a test may fill the recording's disk.
         self.log = os.path.join(tempfile.gettempdir(), f"gpumemtrace-test-log.{os.path.basename(self.folder)}")
         self.file = os.path.join(self.folder, "killed.gmt.gz")
-        # The program notes down every call, so one that is dropped because the recorder's thread stands still is a hole.
+        # The log has every call. With overflow=wait the recorder drops no call while its thread stands still.
         settings = {"output": self.file, "overflow": "wait", **(options or {})}
         text = ":".join(f"{key}='{value}'" for key, value in settings.items())
         command = [*limits, "env", "LD_PRELOAD=" + " ".join([SHIM, *preload]), KILLED, self.log, str(threads), how]
@@ -52,7 +52,7 @@ class Killed:
         )
         self.ready = self.process.stdout.readline()
         self.memory = shared_recordings.of(self.file)
-        # The memory goes when the program ends, so it ends only now, however long the look at it took.
+        # The program removes the memory when it ends. So the program may end only now, after we have opened the memory.
         if after_ms is not None:
             self.process.stdin.write("end\n")
             self.process.stdin.flush()
@@ -66,11 +66,11 @@ class Killed:
         return self.process.returncode
 
     def wait_until(self, condition, what):
-        """While the program goes on."""
+        """Waits for the condition; fails if the program ends before."""
         tasks.wait_until(condition, what, lambda: self.process.poll() is not None)
 
     def wait_for_events(self, least=1):
-        """So many are in the file itself, whatever becomes of the memory; or more, which is the answer."""
+        """Waits until the file itself, without the memory, has at least `least` events. Returns their number."""
         copy = os.path.join(tempfile.gettempdir(), f"gpumemtrace-test-copy.{os.path.basename(self.folder)}")
 
         def count():
@@ -87,11 +87,11 @@ class Killed:
                 os.unlink(copy)
 
     def published(self):
-        """Events of each thread, counted in the memory that is left."""
+        """Returns the number of published events of each thread, from the memory."""
         return {tid: published for tid, published, _, _ in self.memory.rings()}
 
     def calls(self):
-        """How many the program noted down, as kept_log.h lays it out."""
+        """Returns the number of calls in the program's log (kept_log.h has its layout)."""
         bytes_of_thread = 16 + (32 << 20)
         with open(self.log, "rb") as file:
 
@@ -102,7 +102,7 @@ class Killed:
             return sum(done(thread) for thread in range(8))
 
     def check(self, file=None, how="whole", published=None):
-        """Whether a file is what the program did; the word on what is wrong, or the count of events."""
+        """Compares a recording with the log. Returns the failure as a text, or the count of events."""
         counts = [f"{tid}={count}" for tid, count in (published or {}).items()]
         done = subprocess.run(
             [CHECK, file or self.file, self.log, how, *counts], capture_output=True, text=True, timeout=120
@@ -110,7 +110,7 @@ class Killed:
         return done.stdout.strip() + done.stderr
 
     def wait_for_fold(self, seconds, is_over):
-        """Until a fold is under way, or its file has become the recording."""
+        """Waits until a fold is in progress, or until its file has become the recording (`is_over`)."""
         inode, deadline = os.stat(self.file).st_ino, time.monotonic() + seconds
         while time.monotonic() < deadline:
             if os.stat(self.file).st_ino != inode if is_over else os.path.exists(self.file + ".fold"):
@@ -118,13 +118,13 @@ class Killed:
             time.sleep(0.0002)
 
     def writer(self):
-        """The recorder's thread, once it has its name."""
+        """Waits until the recorder's thread has its name. Returns its thread id."""
         return tasks.wait_for(tasks.WRITER, self.memory.pid, lambda: self.process.poll() is not None)
 
     def hold_writer(self, meanwhile, until):
         """
-        Stops the recorder's thread, and that alone, calls `meanwhile`, and lets it go on once `until` is true. False where that
-        may not be done.
+        Stops only the recorder's thread, calls `meanwhile`, and lets the thread go on when `until` is true. Returns
+        False without the right to trace.
         """
         libc, writer = ctypes.CDLL(None), self.writer()
         if libc.ptrace(PTRACE_SEIZE, writer, None, None):

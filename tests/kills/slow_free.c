@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded behind the recorder: one free of killed.c, when the driver has made it and the recorder
- * does not know of it, takes as long as the file SLOW_FREE is there. So the block's address is
- * given to others meanwhile.
+ * Preloaded after the recorder. Delays the return of one cudaFree of killed.c for as long as the
+ * file SLOW_FREE exists. The driver has freed the block, but the recorder does not know it yet. So
+ * other threads may get the block's address meanwhile.
  */
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

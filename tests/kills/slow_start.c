@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded beside the recorder: what it asks at its beginning, and a program never, takes until
- * all other threads of killed.c (KEPT_LOG is its log) have made a call, for which they wait a
- * second at most.
+ * Preloaded together with the recorder. Delays realpath(), which the recorder calls at its start
+ * and killed.c never calls. The delay ends when all other threads of killed.c have made a call.
+ * KEPT_LOG is the log of killed.c. These threads wait for the recorder's start for a second at
+ * most.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

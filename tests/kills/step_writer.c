@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * step_writer SNAPSHOT MEMORY PID LOG BURST SYNCS: lets the recorder's writer in process PID
- * (killed.c, bursts=BURST, one thread) go on one instruction at a time, until it has made so many
- * sync points with a burst each. Whenever a word changed that says what counts - of the journal, a
- * ring or the file's length - this is what a kill at this instruction would leave: it must give all
- * events of the log, once. Prints how many instructions and different states there were.
+ * step_writer SNAPSHOT MEMORY PID LOG BURST SYNCS: runs the writer of process PID (killed.c,
+ * bursts=BURST, one thread) one instruction at a time. It stops when the writer has made SYNCS sync
+ * points with a burst each.
+ *
+ * A kill at an instruction would leave the state of that moment: words of the journal and the
+ * rings, and the length of the file. After each change of the state, the recording must have every
+ * event of the log once. Prints the number of instructions and of different states.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,10 +27,10 @@
 
 enum {
 	STEPS_MOST = 100000000,
-	WAIT_MS = 120000 /* for what comes at once: only something that never comes lasts so long */
+	WAIT_MS = 120000 /* for things that come at once: only a failure takes so long */
 };
 
-/* What counts. */
+/* The words that decide which events a recovered recording has. */
 struct state {
 	uint64_t used_bytes, base_stamp, slots, rings[KEPT_THREADS][3];
 	int64_t file_bytes;
@@ -84,7 +86,7 @@ static pid_t writer_of(pid_t pid)
 	return found;
 }
 
-/* The recorder's thread gives itself its name. */
+/* Waits, because the recorder's thread sets its own name after its start. */
 static pid_t wait_for_writer(pid_t pid)
 {
 	pid_t found = 0;
@@ -94,7 +96,7 @@ static pid_t wait_for_writer(pid_t pid)
 	return found;
 }
 
-/* All calls that the program was allowed: nothing must change while a state is looked at. */
+/* Waits until the program has made all allowed calls: it must not change a state during a check. */
 static bool wait_for_burst(struct kept_log *kept, uint64_t calls)
 {
 	for (int i = 0; i < WAIT_MS && kept->threads[0].done < calls; i++)
@@ -106,7 +108,10 @@ static bool wait_for_burst(struct kept_log *kept, uint64_t calls)
 	return false;
 }
 
-/* A sync point that was under way when the burst was made has nothing of it. */
+/*
+ * Returns whether the writer has consumed all events. A sync point that began before the burst has
+ * none of its events.
+ */
 static bool has_taken_all(const struct state *state)
 {
 	for (uint64_t slot = 0; slot < state->slots && slot < KEPT_THREADS; slot++)
@@ -141,7 +146,7 @@ static int check_state(struct kept_log *kept)
 	return answer;
 }
 
-/* Steps through until the journal follows a sync point with all events. */
+/* Steps until the writer has made a sync point with all events, and its journal starts there. */
 static int step_through(pid_t writer, struct kept_log *kept, uint64_t *steps, uint64_t *states)
 {
 	struct state before = state_now();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded into the reader, as what others may do at the worst moment: when the reader calls the
- * function SWAP_AT, moves the file SWAP_FROM to the name SWAP_TO, or raises the signal SWAP_RAISE.
- * SWAP_AT is fsync, or syscall (for renameat2, which has no wrapper in old libraries).
+ * Preloaded into the reader. Does what another process may do at the worst moment. When the reader
+ * calls the function SWAP_AT, moves the file SWAP_FROM to SWAP_TO or raises the signal SWAP_RAISE.
+ * SWAP_AT is `fsync`, or `syscall` for renameat2, which old C libraries have no function for.
  */
 #include <dlfcn.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Every event that was published before a kill is in the recovered file, once, and nothing else.
+"""A recovered file has every event that was published before the kill, once, and no other event.
 
-test_kills.py series COUNT [OPTION=VALUE ...] kills as often, in the folder that TMPDIR says, and prints what is wrong.
+test_kills.py series COUNT [OPTION=VALUE ...] makes COUNT kills in the folder TMPDIR and prints the failures.
 """
 
 import json
@@ -24,23 +24,23 @@ STEP = built("step-writer")
 
 
 class Counts:
-    """What the kills of a series met."""
+    """Counts kinds of kills in a series."""
 
     folded = in_fold = not_begun = 0
 
 
 def check_counts(run, info, published, is_full, is_folded):
-    """What is wrong with how many events there are; None when nothing is."""
+    """Checks the number of events. Returns the failure as a text, or None."""
     counts = {row["tid"]: row["events"] for row in info["threads"]}
-    # Of what is folded the check has the count of each thread, and the recording that of all.
+    # A folded recording has only the count of all threads; run.check() compares the count of each thread.
     if not is_folded and counts != published:
         return f"published {published}, recovered {counts}"
     if info["events"] != sum(published.values()):
         return f"published {published}, recovered {info['events']}"
-    # With a full disk the rings fill up, and what comes then is lost, each event counted.
+    # With a full disk, the rings fill up. The recorder then drops events and counts each of them.
     if not info["complete"] and not (is_full and info["dropped"]):
         return f"incomplete: {info['remarks']}"
-    # The calls that the kill was in may have published their events, and have no note; a context is made once.
+    # Each thread's last call may have published its event without a note. The context adds one event.
     accounted, calls = info["events"] + info["dropped"], run.calls()
     if not calls <= accounted <= calls + len(published) + 1:
         return f"{calls} calls, {accounted} events recovered or counted as lost"
@@ -48,7 +48,7 @@ def check_counts(run, info, published, is_full, is_folded):
 
 
 def kill_once(wait, options, place, is_full, threads=4):
-    """Kills when `wait`, called with the run, returns. What is wrong; None when nothing is."""
+    """Starts a run, calls `wait(run)`, then kills the run. Returns the failure as a text, or None."""
     run = Killed(options=options, place=place, threads=threads)
     try:
         if run.memory is None:
@@ -62,7 +62,7 @@ def kill_once(wait, options, place, is_full, threads=4):
         if done.returncode or not os.path.exists(whole):
             return f"recover: {done.stdout}{done.stderr}"
         info = json.loads(cli("info", "--json", whole).stdout)
-        # On a machine that is busy enough, and then it is counted: it says that nothing was published.
+        # On a busy machine the recording may begin too late. The recorder counts the events that it drops then.
         if info["dropped"] and "to start" in cli("dump", "--record=drop", whole).stdout:
             Counts.not_begun += 1
             return None
@@ -80,13 +80,13 @@ def kill_once(wait, options, place, is_full, threads=4):
 
 
 def moment(choose, folds):
-    """When to kill, as a text and a function that waits until then."""
-    # Most in the midst of the recording; some in its first moments.
+    """Chooses the moment of a kill. Returns it as a text, and a function that waits until then."""
+    # Most kills come in the middle of the recording, some in its first moments.
     seconds = choose.choice((0, choose.random() * 0.02, choose.random() * (2.0 if folds else 0.9)))
     if not folds or choose.random() < 0.3:
         return f"after {seconds:.4f} s", lambda run: time.sleep(seconds)
 
-    # While a fold goes on, or when its file has just become the recording.
+    # During a fold, or when its file has just become the recording.
     is_over, number, later = (
         choose.random() < 0.5,
         choose.choice((1, 1, 1, 2)),
@@ -111,7 +111,7 @@ def series(count, *settings):
     wrong = 0
     for number in range(count):
         when, wait = moment(choose, folds)
-        # What a single thread had at its peak is known to the byte.
+        # The check knows the exact peak of a single thread.
         said = kill_once(wait, options, place, is_full, choose.choice((1, 4, 4)) if folds else 4)
         if said:
             wrong += 1
@@ -125,7 +125,7 @@ def series(count, *settings):
 
 
 def in_small(mount, size, count, *settings):
-    """A series in a mount namespace where `mount` is a small tmpfs; None where that cannot be had."""
+    """Runs a series in a mount namespace where `mount` is a small tmpfs. Returns None without the right to mount."""
     script = f'mount -t tmpfs -o size={size},mode=1777 none {mount} && exec "$@"'
     if subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", "true"], capture_output=True).returncode:
         return None
@@ -150,7 +150,7 @@ def in_small(mount, size, count, *settings):
 
 
 class Steps(unittest.TestCase):
-    def test_between_any_two_instructions_of_the_writer_a_kill_would_leave_every_event_once(self):
+    def test_a_kill_between_any_two_instructions_of_the_writer_leaves_every_event_once(self):
         run = Killed("bursts=200", threads=1)
         done = subprocess.run(
             [STEP, run.file, run.memory.path, str(run.memory.pid), run.log, "200", "2" if LONG else "1"],
@@ -167,14 +167,14 @@ class Steps(unittest.TestCase):
 
 
 class Start(unittest.TestCase):
-    def test_what_cannot_wait_for_a_slow_start_is_counted(self):
-        # So few calls that no ring is full.
+    def test_events_that_cannot_wait_for_a_slow_start_are_counted(self):
+        # The calls are so few that no ring is full.
         run = Killed("bursts=50", options={"overflow": "block"}, preload=[built("libslow-start.so")])
         self.assertEqual(run.wait(), 0)
-        # One thread begins the recording; the first calls of the three others do not wait that long.
+        # One thread begins the recording. The first calls of the three other threads do not wait that long.
         (drop,) = records(run.file, "drop")
         self.assertIn("to start", drop["reason"])
-        # What the driver takes for its context is an event of the first call, which may be one that did not wait.
+        # The first call also has an event for the driver's context. The recorder may have dropped that event.
         of_context = 1 - len(events(run.file, DRIVER))
         self.assertIn(of_context, (0, 1))
         self.assertEqual(len(events(run.file)) + drop["count"], run.calls() + of_context)
@@ -182,7 +182,7 @@ class Start(unittest.TestCase):
 
 class Bound(unittest.TestCase):
     def check_held(self, threads):
-        # A burst fills the rings and no more: nobody waits for room, in vain in the end where this test stands still.
+        # A burst exactly fills the rings. So no thread waits for room, which would end in drops if this test is slow.
         run = Killed(
             f"bursts={RING_EVENTS}", threads=threads, options={"mode": "window", "window": "2000", "max_size": "1MiB"}
         )
@@ -197,10 +197,10 @@ class Bound(unittest.TestCase):
         run.wait_until(lambda: each_ring_has(0), "what was in the rings")
         run.kill()
         self.assertEqual(cli("recover", run.file).returncode, 0)
-        # What cannot wait for the start of a recording is another matter.
+        # Events that could not wait for the start of the recording may be dropped.
         self.assertEqual([row for row in records(run.file, "drop") if "to start" not in row["reason"]], [])
 
-    def test_full_rings_that_the_writer_finds_all_at_once_fit_into_a_small_file(self):
+    def test_full_rings_that_the_writer_finds_at_once_fit_into_a_small_file(self):
         for threads in 4, 8:
             with self.subTest(threads=threads):
                 self.check_held(threads)
@@ -208,7 +208,10 @@ class Bound(unittest.TestCase):
 
 class Late(unittest.TestCase):
     def held_in_a_free(self):
-        """A run that was folded while one thread had freed a block and not told of it, and how long it was held so."""
+        """
+        Holds one thread between its free and the record of the free until a fold. Returns the run, and for how many
+        seconds it held the thread.
+        """
         with tempfile.NamedTemporaryFile() as word:
             run = Killed(
                 options={"mode": "window", "window": "2000"},
@@ -216,7 +219,7 @@ class Late(unittest.TestCase):
                 environment={"SLOW_FREE": word.name},
             )
             begun = time.monotonic()
-            # Long enough that nobody waits for what is still to come, and other threads have its address.
+            # Long enough that the recorder goes on without the late free, and that other threads get its address.
             time.sleep(1.5)
             inode = os.stat(run.file).st_ino
             run.wait_until(lambda: os.stat(run.file).st_ino != inode, "a fold")
@@ -226,9 +229,9 @@ class Late(unittest.TestCase):
         run.kill()
         return run, held_s
 
-    def test_a_free_of_which_the_recorder_learns_after_a_fold_is_no_missed_one(self):
+    def test_a_free_that_is_recorded_after_a_fold_is_not_a_missed_free(self):
         run, held_s = self.held_in_a_free()
-        while held_s > 9:  # for ten seconds a free is waited for
+        while held_s > 9:  # the recorder waits ten seconds for a late free
             run, held_s = self.held_in_a_free()
         published = run.published()
         self.assertEqual(cli("recover", run.file).returncode, 0)
@@ -243,7 +246,7 @@ class Kills(unittest.TestCase):
         self.assertEqual((done.returncode, wrong, done.stderr), (0, [], ""))
         print(done.stdout, end="")
 
-    def test_every_published_event_is_recovered_and_none_invented_whenever_the_kill_comes(self):
+    def test_exactly_the_published_events_are_recovered_whenever_the_kill_comes(self):
         done = subprocess.run(
             [sys.executable, os.path.abspath(__file__), "series", str(ROUNDS)],
             capture_output=True,
@@ -252,7 +255,7 @@ class Kills(unittest.TestCase):
         )
         self.check_series(done)
 
-    def test_also_while_older_events_are_folded(self):
+    def test_exactly_the_published_events_are_recovered_while_older_events_are_folded(self):
         done = subprocess.run(
             [sys.executable, os.path.abspath(__file__), "series", str(ROUNDS), "mode=window", "window=2000"],
             capture_output=True,
@@ -261,14 +264,14 @@ class Kills(unittest.TestCase):
         )
         self.check_series(done)
 
-    def test_also_when_the_disk_is_full(self):
+    def test_exactly_the_published_events_are_recovered_when_the_disk_is_full(self):
         with tempfile.TemporaryDirectory(prefix="gpumemtrace-test.") as place:
             self.check_series(in_small(place, "192k", ROUNDS, f"place={place}", "full=yes", "verbosity=0"))
 
-    def test_also_when_shared_memory_has_64_megabytes(self):
+    def test_exactly_the_published_events_are_recovered_when_shared_memory_has_64_megabytes(self):
         self.check_series(in_small("/dev/shm", "64m", ROUNDS))
 
-    def test_also_when_shared_memory_has_no_room_at_all(self):
+    def test_exactly_the_published_events_are_recovered_when_shared_memory_has_no_room(self):
         self.check_series(in_small("/dev/shm", "1m", max(2, ROUNDS // 10)))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""For each way to die: what the recording keeps, and what `recover` and the other verbs report."""
+"""Checks what a recording keeps for each way that a process ends, and what `recover` and other verbs report."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ BOOT_ID_OFFSET = shared_recordings.HEADER.size + 24
 
 
 def setUpModule():
-    # What recover --all finds, and what the next recorder clears away, is then these tests' own.
+    # So `recover --all` finds, and the next recorder removes, only files of these tests.
     shared_recordings.take_own_shared_memory()
 
 
@@ -54,25 +54,25 @@ class Deaths(unittest.TestCase):
         self.check_all_is_there(run)
         self.assertEqual(run.wait(), 0)
 
-    def test_what_the_kernel_ends_for_lack_of_memory_is_a_kill(self):
-        # Its signal, and what it asks of a process that it wants to be rid of: nothing.
+    def test_a_kill_by_the_kernel_for_lack_of_memory_loses_nothing(self):
+        # The kernel sends SIGKILL, so the test does the same.
         run = Killed(limits=["sh", "-c", 'echo 1000 >/proc/self/oom_score_adj; exec "$@"', "sh"])
         time.sleep(0.2)
         self.assertEqual(run.kill(signal.SIGKILL), -signal.SIGKILL)
         self.check_all_is_there(run)
 
-    def test_ends_in_order_leave_nothing_to_recover(self):
+    def test_an_end_in_order_leaves_nothing_to_recover(self):
         for how in "_exit", "return":
             with self.subTest(how):
                 run = Killed(how, 100)
                 path = run.memory.path
                 self.assertEqual(run.wait(), 0)
                 self.assertFalse(os.path.exists(path))
-                # Other threads go on while the one that ends the process waits for the file.
+                # Other threads go on while the thread that ends the process waits for the file.
                 self.assertRegex(run.check(None, "stopped"), r"^\d+$")
                 self.assertEqual(cli("recover", run.file).returncode, 0)
 
-    def test_where_no_file_may_hold_the_memory_all_is_kept_up_to_the_last_sync_point(self):
+    def test_without_a_file_for_the_memory_the_recording_ends_at_the_last_sync_point(self):
         run = Killed(limits=["prlimit", "--fsize=1000000000"])
         self.assertIsNone(run.memory)
         run.wait_for_events()
@@ -103,7 +103,7 @@ class Deaths(unittest.TestCase):
             seen.add(info(copy)["events"])
         self.assertGreater(len(seen), 2)
 
-    def test_memory_of_before_a_reboot_is_not_believed(self):
+    def test_memory_from_before_a_reboot_is_refused(self):
         run = Killed()
         time.sleep(0.1)
         run.kill()
@@ -118,7 +118,7 @@ class Deaths(unittest.TestCase):
 
 class Recover(unittest.TestCase):
     def killed(self, is_synced=False, **more):
-        """is_synced: behind a sync point with events."""
+        """Returns a killed run. `is_synced`: the kill comes after a sync point with events."""
         run = Killed(**more)
         if is_synced:
             run.wait_for_events()
@@ -153,7 +153,7 @@ class Recover(unittest.TestCase):
         self.assertEqual(again.returncode, 0)
         self.assertIn("nothing to recover", again.stderr)
 
-    def test_recovered_twice_nothing_is_there_twice(self):
+    def test_a_second_recover_adds_no_event_twice(self):
         run = self.killed()
         self.assertEqual(cli("recover", "--keep", run.file).returncode, 0)
         events = info(run.file)["events"]
@@ -170,7 +170,7 @@ class Recover(unittest.TestCase):
             self.assertEqual((row["gap"], row["pid"]), (False, run.memory.pid))
             self.assertEqual(row["events"], info(run.file)["events"])
 
-    def test_a_copy_and_a_file_that_was_moved_find_their_memory(self):
+    def test_a_copied_file_and_a_moved_file_find_their_memory(self):
         run = self.killed(is_synced=True)
         events = info(run.file)["events"]
         copy = os.path.join(run.folder, "copy.gmt.gz")
@@ -178,7 +178,7 @@ class Recover(unittest.TestCase):
         os.rename(run.file, run.file + ".moved")
         self.assertEqual([info(copy)["events"], info(run.file + ".moved")["events"]], [events, events])
 
-    def test_memory_is_known_to_belong_to_a_folded_file_that_has_just_taken_the_place(self):
+    def test_a_folded_file_that_has_just_replaced_the_recording_finds_its_memory(self):
         for by_memory in False, True:
             run = Killed(
                 options={"mode": "window", "window": "2000", "overflow": "wait"}, preload=[built("libend-at-rename.so")]
@@ -190,7 +190,7 @@ class Recover(unittest.TestCase):
             self.assertRegex(run.check(run.file, "whole", published), r"^\d+ \d+$")
             self.assertFalse(os.path.exists(run.memory.path))
 
-    def test_a_file_that_is_gone_is_written_anew_with_what_the_memory_has(self):
+    def test_recover_writes_a_new_file_from_the_memory_if_the_file_is_gone(self):
         for is_synced in False, True:
             run = self.killed(is_synced)
             os.unlink(run.file)
@@ -203,7 +203,7 @@ class Recover(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             said = info(anew)
             self.assertGreater(said["events"], 0)
-            # Killed before its first sync point, all of it is in the memory.
+            # After a kill before the first sync point, the memory has the whole recording.
             self.assertEqual("an earlier part of the file was lost" in json.dumps(said), not said["complete"])
             self.assertFalse(is_synced and said["complete"])
             report = json.loads(cli("report", "--json", anew).stdout)
@@ -224,7 +224,7 @@ class Recover(unittest.TestCase):
         self.assertEqual(cli("recover", run.file).returncode, 0)
         self.assertRegex(run.check(), r"^\d+$")
 
-    def test_memory_that_makes_no_sense_does_no_harm(self):
+    def test_damaged_memory_does_not_crash_recover(self):
         run = self.killed()
         with open(run.memory.path, "rb") as file:
             head = file.read(
@@ -244,7 +244,7 @@ class Recover(unittest.TestCase):
             self.assertIn(cli("recover", "--keep", "--force", "-o", out, path).returncode, (0, 3))
             os.unlink(path)
 
-    def test_the_folder_is_its_users_and_nobody_elses_whatever_the_umask_is(self):
+    def test_only_its_user_may_enter_the_folder_whatever_the_umask_is(self):
         script = 'mount -t tmpfs none /dev/shm && umask 777 && "$@" >/dev/null && stat -c %a /dev/shm/gpumemtrace-*'
         with tempfile.TemporaryDirectory(prefix="gpumemtrace-test.") as folder:
             done = subprocess.run(
@@ -275,7 +275,7 @@ class Recover(unittest.TestCase):
 
     @staticmethod
     def left_of(paths):
-        """At one moment, although recorders of other tests may clear away more meanwhile."""
+        """Returns the paths that exist, as seen at one moment: recorders of other tests may remove some meanwhile."""
 
         def look():
             there = set(os.listdir(shared_recordings.folder()))
@@ -285,7 +285,7 @@ class Recover(unittest.TestCase):
             pass
         return left
 
-    def test_what_is_left_is_bounded_and_the_oldest_goes_first(self):
+    def test_the_number_of_leftovers_is_bounded_and_the_oldest_goes_first(self):
         run = self.killed()
         with open(run.memory.path, "rb") as file:
             head = file.read(1 << 16)

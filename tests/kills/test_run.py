@@ -25,7 +25,7 @@ def setUpModule():
 
 
 def take_signals():
-    """Under nohup or as a shell's background job, what is ignored would be so for the program too."""
+    """Restores default signal actions: under nohup or in the background, the program would inherit ignored signals."""
     for number in signal.SIGTERM, signal.SIGINT, signal.SIGHUP:
         signal.signal(number, signal.SIG_DFL)
 
@@ -61,9 +61,9 @@ class Run(unittest.TestCase):
             **more,
         )
 
-    def run_to_end(self, *command, tell="end\n", **more):
+    def run_to_end(self, *command, stdin="end\n", **more):
         process = self.start(*command, **more)
-        out, err = process.communicate(tell, timeout=tasks.PATIENCE_S)
+        out, err = process.communicate(stdin, timeout=tasks.PATIENCE_S)
         return subprocess.CompletedProcess(command, process.returncode, out, err)
 
     def killed(self, how, ms=100, log=None, threads=2):
@@ -103,18 +103,18 @@ class Run(unittest.TestCase):
                 self.check_complete(self.place(name), log)
                 self.check_nothing_is_left()
 
-    def test_a_program_that_ends_in_order_has_nothing_said_of_it(self):
+    def test_a_program_that_ends_in_order_has_no_message(self):
         done = self.run_to_end(*self.killed("return"))
         self.assertEqual((done.returncode, done.stderr), (0, "next: gpumemtrace report x.gmt.gz\n"))
         self.check_nothing_is_left()
 
-    def test_quiet_completes_too_and_says_nothing(self):
+    def test_quiet_completes_the_recording_without_a_message(self):
         done = self.run_to_end(*self.killed("kill"), options=["-q"])
         self.assertEqual((done.returncode, done.stderr), (137, ""))
         self.check_complete()
         self.check_nothing_is_left()
 
-    def test_signals_sent_to_run_end_the_program_and_not_what_follows(self):
+    def test_a_signal_to_run_ends_the_program_but_run_still_completes_the_recording(self):
         for number in signal.SIGTERM, signal.SIGINT, signal.SIGHUP:
             with self.subTest(number.name):
                 log, name = self.place(number.name), f"{number.name}.gmt.gz"
@@ -127,7 +127,7 @@ class Run(unittest.TestCase):
                 self.check_complete(self.place(name), log)
 
     def test_a_signal_to_the_whole_job_lets_run_finish(self):
-        # As a scheduler sends it, once more after the program has ended; and as the terminal does, to its group.
+        # A scheduler and a terminal send the signal to the whole process group.
         process = self.start(*self.killed("wait", None), start_new_session=True)
         self.wait_for_ready(process)
         os.killpg(process.pid, signal.SIGTERM)
@@ -158,7 +158,7 @@ class Run(unittest.TestCase):
         self.check_complete()
 
     def test_a_signal_that_comes_a_moment_after_the_program_has_ended_does_not_end_run(self):
-        # As a scheduler sends it to one process of a job after the other.
+        # A scheduler sends the signal to each process of a job, one after the other.
         done = self.run_to_end(
             *self.killed("kill"),
             environment={"LD_PRELOAD": built("libswap.so"), "SWAP_AT": "fsync", "SWAP_RAISE": str(int(signal.SIGTERM))},
@@ -167,7 +167,7 @@ class Run(unittest.TestCase):
         self.check_complete()
         self.check_nothing_is_left()
 
-    def test_children_that_were_killed_have_theirs_completed_too(self):
+    def test_recordings_of_killed_children_are_completed_too(self):
         logs = [self.place(f"log.{number}") for number in range(3)]
         names = " ".join(f"'{log}'" for log in logs)
         done = self.run_to_end(
@@ -183,8 +183,8 @@ class Run(unittest.TestCase):
             self.assertTrue(json.loads(cli("info", "--json", file).stdout)["complete"])
         self.check_nothing_is_left()
 
-    def test_children_that_die_a_moment_after_the_program_are_waited_for(self):
-        # The program is killed; its child, in a session of its own, a tenth of a second later.
+    def test_run_waits_for_children_that_end_a_moment_after_the_program(self):
+        # The program is killed. Its child, in another session, is killed a tenth of a second later.
         script = (
             "import os, subprocess, sys, threading, time\n"
             f"child = subprocess.Popen({self.killed('wait', None)!r}, start_new_session=True, stdin=subprocess.DEVNULL)\n"
@@ -199,7 +199,7 @@ class Run(unittest.TestCase):
         self.assertIn("its recording was completed", err)
         self.check_complete()
 
-    def test_a_child_that_goes_on_is_left_alone_and_said(self):
+    def test_a_child_that_goes_on_is_left_alone_and_reported(self):
         script = f"'{KILLED}' '{self.log}' 2 wait </dev/null 2>/dev/null & echo $!; exec >&-; read x; exit 0"
         process = self.start("sh", "-c", script)
         lines = {process.stdout.readline() for _ in range(2)}
@@ -247,7 +247,7 @@ class Run(unittest.TestCase):
         self.assertIn("its recording was completed", done.stderr)
         self.assertNotIn("the recording is incomplete", done.stderr)
 
-    def test_memory_whose_file_is_gone_is_said(self):
+    def test_memory_whose_file_is_gone_is_reported(self):
         done = self.run_to_end(
             "sh",
             "-c",
@@ -257,7 +257,7 @@ class Run(unittest.TestCase):
         self.assertIn("and its file was removed; `gpumemtrace recover /dev/shm/", done.stderr)
         self.assertEqual(done.returncode, 0)
 
-    def test_where_no_file_can_be_made_the_program_does_not_start(self):
+    def test_the_program_does_not_start_if_its_file_cannot_be_created(self):
         plain = self.place("plain")
         with open(plain, "w", encoding="utf-8"):
             pass
@@ -278,7 +278,7 @@ class Run(unittest.TestCase):
         self.assertEqual(os.listdir(self.folder), ["plain"])
         self.assertEqual(self.run_to_end("true", output=self.place("new/folder/%p.gmt.gz")).returncode, 0)
 
-    def test_a_program_that_could_not_be_recorded_is_not_said_to_use_no_cuda(self):
+    def test_a_failed_recording_is_not_reported_as_a_program_without_cuda(self):
         done = self.run_to_end(
             *self.killed("return"), output="/%q{GMT_TEST_PLACE}/x.gmt.gz", environment={"GMT_TEST_PLACE": "proc"}
         )
@@ -287,7 +287,7 @@ class Run(unittest.TestCase):
         self.assertNotIn("did not use CUDA", done.stderr)
         self.check_nothing_is_left()
 
-    def test_each_recording_has_a_name_of_its_own_and_that_of_its_run(self):
+    def test_each_recording_has_its_own_name_and_the_name_of_its_run(self):
         self.run_to_end(
             "sh", "-c", f"for i in 1 2; do echo end | '{KILLED}' '{self.log}' 1 return 1; done", output="%p.gmt.gz"
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Shared memory and folders that somebody else made or changed: `recover` and the other verbs trust nothing in them."""
+"""`recover` and the other verbs do not trust shared memory and folders that another user may have made or changed."""
 
 import contextlib
 import gzip
@@ -19,7 +19,7 @@ import tap
 from killing import Killed, cli
 from snapshots import CLI, built
 
-# Where src/shared_memory/shared_recording.h has them.
+# Offsets of members in the structures of src/shared_memory/shared_recording.h.
 MOVING_OFFSET = shared_recordings.HEADER.size + 4
 BOOT_ID_OFFSET = shared_recordings.HEADER.size + 24
 FILE_OFFSET = BOOT_ID_OFFSET + 40 + 256
@@ -29,7 +29,7 @@ IS_OWN_MEMORY = False
 
 
 def setUpModule():
-    # The folder of this user is changed here, and filled with what other tests must not find.
+    # These tests change the user's folder and fill it with files that other tests must not find.
     global IS_OWN_MEMORY
     IS_OWN_MEMORY = shared_recordings.take_own_shared_memory()
 
@@ -42,10 +42,10 @@ class Trust(unittest.TestCase):
         self.folder = self.run_.folder
 
     def tearDown(self):
-        # What is left is what --all finds.
+        # `recover --all` of the next test would find the leftovers.
         for run in self.runs:
             run.clear()
-        # It may name another file by now.
+        # The memory may name another file by now, so clear() does not find it.
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.memory)
 
@@ -69,7 +69,7 @@ class Trust(unittest.TestCase):
             file.write(data)
 
     def name_file(self, path, is_moving=True, is_its_number=True):
-        """What whoever may write to the memory would let it say."""
+        """Writes another file's path into the memory, as an attacker with write access would."""
         self.write(PATH_OFFSET, path.encode() + b"\0")
         self.write(MOVING_OFFSET, struct.pack("<I", is_moving))
         if is_its_number and os.path.exists(path):
@@ -77,7 +77,7 @@ class Trust(unittest.TestCase):
             self.write(FILE_OFFSET, struct.pack("<QQ", about.st_dev, about.st_ino))
 
     def check_refused(self, *words):
-        """By its own name and among all."""
+        """Checks that recover refuses the memory, both by its name and with --all."""
         done = cli("recover", self.memory)
         self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
@@ -92,7 +92,7 @@ class Trust(unittest.TestCase):
         with open(path, "rb") as file:
             return file.read()
 
-    def test_memory_that_names_another_file_destroys_none(self):
+    def test_recover_does_not_destroy_another_file_that_the_memory_names(self):
         other = Killed("return", 1)
         other.wait()
         cut = gzip.compress(random.Random(1).randbytes(4096))[:512]
@@ -105,7 +105,7 @@ class Trust(unittest.TestCase):
                     self.assertEqual(self.read(victim), content)
 
     def test_the_reproducer_of_a_planted_recording_writes_over_nothing(self):
-        # As root, and with a file of the system.
+        # The test may run as root, who could write to this file.
         before = os.stat("/etc/passwd")
         self.name_file("/etc/passwd")
         done = cli("recover", self.memory)
@@ -114,7 +114,7 @@ class Trust(unittest.TestCase):
         self.assertEqual(os.stat("/etc/passwd"), before)
 
     def test_another_recording_of_the_same_process_number_is_not_completed(self):
-        # All but the random name is the same.
+        # Only the random name differs.
         shutil.copy(self.run_.file, self.place("copy.gmt.gz"))
         offset = shared_recordings.HEADER.size + shared_recordings.OWNER.size - 80
         with open(self.memory, "rb") as file:
@@ -127,7 +127,7 @@ class Trust(unittest.TestCase):
         self.check_refused("not a recording of the process")
         self.assertIn("is incomplete, and its process", cli("recover", self.run_.file).stderr)
 
-    def test_a_name_that_leads_through_a_link_is_refused_and_by_its_own_name_the_file_is_completed(self):
+    def test_a_path_through_a_link_is_refused_but_the_file_by_its_own_name_is_completed(self):
         real = os.path.realpath(self.folder)
         os.symlink(real, self.place("link"))
         self.name_file(os.path.join(real, "link", "killed.gmt.gz"), is_moving=False)
@@ -151,7 +151,7 @@ class Trust(unittest.TestCase):
                 self.name_file(name, is_its_number=False)
                 self.check_refused("its path is")
 
-    def test_what_is_no_plain_file_is_neither_waited_for_nor_replaced(self):
+    def test_pipes_devices_and_folders_are_refused(self):
         pipe = self.place("pipe")
         os.mkfifo(pipe)
         self.name_file(os.path.realpath(pipe))
@@ -164,7 +164,7 @@ class Trust(unittest.TestCase):
     def test_a_file_with_two_names_is_refused(self):
         os.link(self.run_.file, self.place("second.gmt.gz"))
         self.check_refused("more than one hard link")
-        # The user has said which one.
+        # Here the user has chosen one of the two names.
         self.assertEqual(cli("recover", self.run_.file).returncode, 0)
 
     def test_a_folder_that_others_may_write_to_is_refused_unless_the_user_names_the_file(self):
@@ -175,7 +175,7 @@ class Trust(unittest.TestCase):
                     continue
                 os.chown(self.folder, 0, 12345)
             self.check_refused("a folder that is writable for other users")
-        os.chmod(self.folder, 0o1777)  # as /tmp: nobody may touch files of others
+        os.chmod(self.folder, 0o1777)  # like /tmp: users may not touch files of other users
         done = cli("recover", self.memory, "--dry-run")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         os.chmod(self.folder, 0o777)
@@ -204,7 +204,7 @@ class Trust(unittest.TestCase):
         self.assertEqual(done.returncode, 3)
         self.assertIn("belongs to another user", done.stderr)
         self.assertIn("no killed process left memory", cli("recover", "--all").stdout)
-        # Written to a file that root names: what the memory has, and nothing of the file that it names.
+        # Root names the output: recover writes what the memory has, and does not read the file that the memory names.
         new = self.place("new.gmt.gz")
         done = cli("recover", self.memory, "-o", new)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -233,7 +233,7 @@ class Trust(unittest.TestCase):
         self.assertEqual(cli("recover", "--all").returncode, 0)
         self.assertTrue(json.loads(cli("info", "--json", self.run_.file).stdout)["complete"])
 
-    def test_whatever_lies_beside_the_file_each_verb_goes_on(self):
+    def test_each_verb_ends_in_time_with_odd_files_next_to_the_memory(self):
         folder = os.path.dirname(self.memory)
         odd = [os.path.join(folder, f"1.{number}.area") for number in range(7)]
         os.mkfifo(odd[0])
@@ -259,7 +259,7 @@ class Trust(unittest.TestCase):
             for path in odd + [control, os.path.join(folder, "2.control")]:
                 shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
 
-    def test_a_name_with_commands_to_a_terminal_is_shown_without_them(self):
+    def test_escape_sequences_in_a_path_do_not_reach_the_terminal(self):
         self.name_file("/tmp/\x1b]0;title\x07\x1b[2J\nx.gmt.gz", is_its_number=False)
         for verb in (
             ["recover", self.memory],
@@ -290,14 +290,14 @@ class Trust(unittest.TestCase):
             },
         )
 
-    def test_a_file_that_takes_the_place_while_the_memory_is_read_stays(self):
-        # Right before the look at the name, and between that look and the step that replaces it.
+    def test_a_file_that_replaces_the_recording_during_recover_stays(self):
+        # The swap comes right before recover checks the name, or between this check and the rename.
         for at in "fsync", "syscall":
             with self.subTest(at):
                 kept = self.place("kept")
                 shutil.copy(self.run_.file, kept)
                 inode = os.stat(self.run_.file).st_ino
-                os.link(self.run_.file, self.place("number"))  # so that the number stays this file's
+                os.link(self.run_.file, self.place("number"))  # so that no other file gets the inode number
                 done = self.recover_with_swap(at)
                 self.assertEqual(done.returncode, 3, done.stderr)
                 self.assertIn("another file has replaced it", done.stderr)
@@ -307,7 +307,7 @@ class Trust(unittest.TestCase):
                 self.assertEqual(os.stat(self.run_.file).st_ino, inode)
                 self.assertEqual(sorted(os.listdir(self.folder)), ["kept", "killed.gmt.gz"])
 
-    def test_memory_that_changes_and_shrinks_while_it_is_read_ends_no_verb_by_a_signal(self):
+    def test_memory_that_changes_and_shrinks_during_a_read_crashes_no_verb(self):
         copy, out, is_over = self.memory, self.place("out.gmt.gz"), threading.Event()
         size, head = os.path.getsize(copy), self.read(copy)[: 1 << 16]
 
@@ -369,7 +369,7 @@ class Trust(unittest.TestCase):
         said = cli("recover", self.run_.file).stdout
         self.assertEqual(said.split(": ", 1)[1], done.stdout.split("would be completed, ")[1])
 
-    def test_memory_whose_file_is_gone_is_said_once_and_discarded_when_that_is_asked_for(self):
+    def test_memory_without_a_file_is_reported_once_and_discarded_on_request(self):
         if not IS_OWN_MEMORY:
             self.skipTest("needs a /dev/shm of its own")
         second = self.killed()
@@ -396,8 +396,8 @@ class Trust(unittest.TestCase):
 
 
 class InProgress(unittest.TestCase):
-    def test_each_verb_says_that_a_recording_goes_on(self):
-        # With memory in /dev/shm, and where only the page on which the recorder is asked says so.
+    def test_each_verb_reports_that_a_recording_is_in_progress(self):
+        # With memory in /dev/shm; and without it, where only the recorder's control page shows that it runs.
         for limits in (), ("prlimit", "--fsize=1000000000"):
             with self.subTest(limits):
                 run = Killed(limits=limits)
@@ -422,7 +422,7 @@ class InProgress(unittest.TestCase):
                 self.assertNotIn("in_progress", cli("report", "--json", run.file).stdout)
                 run.clear()
 
-    def test_a_copy_of_a_recording_that_goes_on_is_not_in_progress(self):
+    def test_a_copy_of_a_recording_in_progress_is_not_in_progress(self):
         run = Killed()
         run.wait_for_events()
         copy = os.path.join(run.folder, "copy.gmt.gz")
@@ -431,7 +431,7 @@ class InProgress(unittest.TestCase):
         run.kill()
         run.clear()
 
-    def test_a_process_that_is_stopped_is_in_progress_too(self):
+    def test_the_recording_of_a_stopped_process_is_in_progress(self):
         run = Killed()
         run.wait_for_events()
         run.process.send_signal(signal.SIGSTOP)

@@ -2,15 +2,15 @@
 /*
  * usage: ask_runtime LIBCUDART [FILE]      (with STATIC_RUNTIME: ask_runtime - [FILE])
  *
- * Lets a CUDA runtime of NVIDIA's start, up to where it gives up on the driver that it found, and
- * prints each question that it asked on the way, by dlsym and by cuGetProcAddress, with what it was
- * given for an answer. Then asks itself for what FILE says, lines of "NAME VERSION", with the flags
- * 0, 1 and 2 through both forms of cuGetProcAddress. A line is
+ * Starts one of NVIDIA's CUDA runtimes, which gives up on the driver that it finds. Prints each
+ * symbol that the runtime asked for by dlsym and cuGetProcAddress, with the answer. Then asks
+ * itself for each line "NAME VERSION" of FILE, with the flags 0, 1 and 2, through both forms of
+ * cuGetProcAddress. A line of the output is
  *
  *	WHO ROUTE NAME VERSION FLAGS RESULT OBJECT OFFSET
  *
- * where WHO is "runtime" or "self", and OBJECT the answer's file, "-" where there is none. The
- * program's own dlsym comes before that of a preload, and asks it.
+ * WHO is "runtime" or "self". OBJECT is the file of the answer, "-" if there is no answer. The
+ * program defines dlsym itself: this comes before the dlsym of a preload, and calls that.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -71,7 +71,10 @@ static int record_proc_address_v2(const char *name, void **address, int version,
 	return result;
 }
 
-/* The runtime gets cuGetProcAddress from dlsym or from an earlier one; both times it gets ours. */
+/*
+ * Returns the program's own cuGetProcAddress in place of the driver's. The runtime asks for it by
+ * dlsym or by an earlier cuGetProcAddress.
+ */
 static void *ours_instead(void *answer, const char *name, int version)
 {
 	if (!answer)
@@ -88,10 +91,7 @@ static void *ours_instead(void *answer, const char *name, int version)
 	return answer;
 }
 
-/*
- * The dlsym that this program would have without its own: of a preload, or libc's, which is asked
- * for it.
- */
+/* Calls the next dlsym, of a preload or of libc. Finds it by libc's own dlsym. */
 static void *next_dlsym(void *handle, const char *name)
 {
 	static void *(*next)(void *, const char *);
@@ -161,7 +161,7 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return 2;
 #ifdef STATIC_RUNTIME
-	/* Linked in: argv[1] is not looked at. */
+	/* The runtime is linked in, so argv[1] is unused. */
 	free_nothing = cudaFree;
 #else
 	void *runtime = dlopen(argv[1], RTLD_NOW);
@@ -171,7 +171,7 @@ int main(int argc, char **argv)
 	}
 	free_nothing = (int (*)(void *))next_dlsym(runtime, "cudaFree");
 #endif
-	/* Held, or a runtime that gave up would have unloaded what the answers point to. */
+	/* A runtime that gives up unloads the driver. This reference keeps the answers valid. */
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
 	is_recording = 1;
 	/* The runtime starts at the first call that needs the driver. */

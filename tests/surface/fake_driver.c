@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A driver that knows every name that NVIDIA's headers know and does nothing: what a real runtime
- * asks of it is all that the tests want. The test makes fake_driver.def from those headers:
+ * A driver that has every name of NVIDIA's headers, with functions that do nothing. The tests only
+ * need the names that a real runtime asks for. The test makes fake_driver.def from the headers:
  *
  *	ENTRY(symbol, base, since, per_thread)
  *
@@ -30,7 +30,7 @@ int cuDriverGetVersion(int *version)
 	return SUCCESS;
 }
 
-/* NVIDIA's private tables: here every runtime gives up. */
+/* Has no private tables of NVIDIA; every runtime gives up at this call. */
 int cuGetExportTable(const void **table, const void *id);
 int cuGetExportTable(const void **table, const void *id)
 {
@@ -91,7 +91,7 @@ static int find(const char *name, void **address, int version, uint64_t flags)
 	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
 		const struct entry *entry = &entries[i];
 
-		/* By the base name; some runtimes ask for an exact one. */
+		/* Runtimes ask for the base name, some also for the exact name. */
 		if (strcmp(entry->base, name) != 0 && strcmp(entry->symbol, name) != 0)
 			continue;
 		if (entry->since > version || (entry->per_thread && !per_thread))

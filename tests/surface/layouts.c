@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the size of each type that cuda_types.h may have to stand in for, and where its members
- * are that wrappers read. The test compiles it with old and new headers and compares what it says.
+ * Prints the size of each type that cuda_types.h may have to define, and the offsets of the members
+ * that wrappers read. The test compiles this file with old and new headers and compares the output.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
@@ -38,7 +38,7 @@ int main(void)
 	MEMBER(CUgraphNodeParams, free.dptr);
 	SIZE(CUgreenCtx);
 	SIZE(CUdevResourceDesc);
-	/* What every header has, and must not have changed under the wrappers. */
+	/* Every header has these types; their layout must be the same in all of them. */
 	SIZE(CUmemAllocationProp);
 	MEMBER(CUmemAllocationProp, location);
 	SIZE(CUmemPoolProps);

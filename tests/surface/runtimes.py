@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""NVIDIA's runtimes and headers as the tests use them: a driver that knows their names, and what they ask it."""
+"""Gives the tests NVIDIA's runtimes and headers, a driver that has their names, and the runtimes' requests."""
 
 import atexit
 import dataclasses
@@ -17,9 +17,9 @@ sys.path.insert(0, os.path.join(SOURCE, "scripts"))
 import surface  # noqa: E402  (scripts/ is no package)
 
 CC = os.environ.get("CC", "cc")
-# A version that is still to come.
+# A future version.
 NEWEST = 13099
-# Written out in fake_driver.c, for they have something to do.
+# fake_driver.c defines these functions itself, because they have a behaviour.
 WRITTEN_BY_HAND = {"cuInit", "cuDriverGetVersion", "cuGetExportTable", "cuGetProcAddress", "cuGetProcAddress_v2"}
 
 
@@ -82,7 +82,7 @@ def program(version=None):
 
 
 def fake_driver(name, entries, *arguments):
-    """A folder with a libcuda.so.1 that knows these entries."""
+    """Builds a libcuda.so.1 that has these entries. Returns its folder."""
     path = os.path.join(folder(), name)
     os.makedirs(path)
     with open(os.path.join(path, "fake_driver.def"), "w", encoding="utf-8") as file:
@@ -116,7 +116,7 @@ class Request:
 
 
 def ask(driver, version, static=False, preload=None, names=None, hides=False):
-    """What the runtime of that version asked, as a list of Request, and its last word."""
+    """Runs the runtime of that version. Returns its requests as a list of Request, and its last output."""
     command = [program(version if static else None), library(version)]
     if names:
         command.append(names)
@@ -139,7 +139,7 @@ def ask(driver, version, static=False, preload=None, names=None, hides=False):
 
 
 def after_start(requests):
-    """What a runtime asks once it has the driver's cuGetProcAddress, or knows that there is none."""
+    """Returns the requests that a runtime makes after its requests for cuGetProcAddress."""
     names = [request.name for request in requests]
     return [one for one in requests[names.index("cuInit") :] if not one.name.startswith("cuGetProcAddress")]
 
@@ -176,7 +176,7 @@ def runtime_entries():
 
 @functools.cache
 def entries():
-    """All that is known of the driver's names, from headers and runtimes."""
+    """Returns all known entries of the driver, from headers and runtimes."""
     result = dict(header_entries())
     for symbol, known in runtime_entries()[0].items():
         result.setdefault(symbol, min(known, key=lambda entry: entry.since))
@@ -196,7 +196,7 @@ def forms(newest=NEWEST):
 
 
 def meant(name, version, flags, newest=NEWEST):
-    """The exact symbol that a driver of version `newest` answers with, or None."""
+    """Returns the exact symbol with which a driver of version `newest` answers, or None."""
     mode = "PTDS" if flags & 2 else "LEGACY"
     fitting = [
         entry for entry in forms(newest).get(name, []) if entry.since <= version and entry.mode in ("LEGACY", mode)
@@ -212,7 +212,7 @@ def symbols_of(path):
     result = {}
     for line in done.stdout.splitlines():
         address, _, name = line.split()
-        # A wrapper has two names, of which the private one says what it is.
+        # A wrapper has two names. Its private name shows that it is a wrapper.
         if int(address, 16) not in result or name.startswith("gmt_wrap_"):
             result[int(address, 16)] = name
     return result

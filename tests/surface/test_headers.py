@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The hooks against the headers of each CUDA version that is here, and the check that compares them."""
+"""Compares the hooks with the headers of each installed CUDA version, and tests this comparison."""
 
 import dataclasses
 import importlib.machinery
@@ -37,7 +37,7 @@ def check(*paths):
 
 
 def with_line(name, line):
-    """A copy of the newest header of that name with one more function, its neighbours beside it."""
+    """Copies the folder of the newest header of that name, and adds a function to the header."""
     newest = headers(name)[-1]
     folder = os.path.join(runtimes.folder(), f"header-{len(os.listdir(runtimes.folder()))}")
     shutil.copytree(
@@ -52,7 +52,7 @@ def with_line(name, line):
 
 
 def units_with_cuda():
-    """The recorder's files that include CUDA's headers."""
+    """Returns the recorder's files that include CUDA's headers."""
     found = []
     for folder, _, names in os.walk(PRELOAD):
         for name in names:
@@ -154,7 +154,7 @@ class Headers(unittest.TestCase):
                 self.assertIn("row cuMemAllocAsync_ptsz", found[0])
         self.assertEqual([one for one in check_surface.check_header(header, [row], {}) if "row cu" in one], [])
 
-    def test_a_row_and_a_reason_for_what_no_header_declares_are_named(self):
+    def test_a_row_and_a_reason_for_a_name_that_no_header_declares_are_named(self):
         given = [surface.Header(headers(name)[-1]) for name in surface.COMPANIONS]
         (row,) = [one for one in surface.rows() if one.symbol == "cuMemCreate"]
         invented = dataclasses.replace(row, symbol="cuMemConjure")
@@ -172,7 +172,7 @@ class Headers(unittest.TestCase):
             ["not_hooked.def has cuMemCreate, which has a row", "not_hooked.def has cuOther without a reason"],
         )
 
-    def test_what_is_no_header_is_refused_in_one_line(self):
+    def test_a_file_that_is_not_a_header_is_refused_in_one_line(self):
         empty = os.path.join(runtimes.folder(), "empty.h")
         open(empty, "w", encoding="utf-8").close()
         for path in (empty, "/nonexistent/cuda.h"):

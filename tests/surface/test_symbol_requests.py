@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What NVIDIA's own runtimes ask a driver for, and what they are given under the recorder.
+"""NVIDIA's own runtimes get the right functions when they ask the driver for symbols under the recorder.
 
-The real libcudart of each version runs, on a driver that knows all names and does nothing, until it
-gives up; its requests are all made by then.
+The real libcudart of each version runs on a driver that has all names and does nothing. It has made all its requests
+when it gives up.
 """
 
 import functools
@@ -31,7 +31,7 @@ class SymbolRequests(unittest.TestCase):
         known = runtimes.entries().values()
         cls.driver = runtimes.fake_driver("all", known)
         cls.exact = runtimes.fake_driver("all-exact", known, "-DEXACT_NAMES_ONLY")
-        # All names of all headers in each of their versions, and in one that is still to come.
+        # All names of all headers, in each of their versions and in a future version.
         cls.names = os.path.join(runtimes.folder(), "names")
         with open(cls.names, "w", encoding="utf-8") as file:
             for name, since in sorted({(entry.base, entry.since) for entry in known}):
@@ -46,7 +46,7 @@ class SymbolRequests(unittest.TestCase):
                 yield version, True
 
     def check(self, requests, driver, newest=runtimes.NEWEST):
-        """Each answer is what it must be from a driver of that version; how many were wrappers."""
+        """Checks each answer against a driver of that version. Returns how many answers were wrappers."""
         wrong = []
         for request in requests:
             if request.route == "dlsym":
@@ -72,7 +72,7 @@ class SymbolRequests(unittest.TestCase):
                 requests, last = runtimes.ask(driver, version, static, preload=SHIM, **options)
                 self.assertEqual(last, "ended 500")
                 asked = [request for request in requests if request.who == "runtime"]
-                # As many as without the recorder: the runtime went as far.
+                # The runtime makes as many requests as without the recorder, so it came as far.
                 self.assertEqual(len(runtimes.after_start(asked)), runtimes.runtime_entries()[1][version])
                 self.assertGreater(self.check(requests, driver), 60)
 
@@ -97,7 +97,7 @@ class SymbolRequests(unittest.TestCase):
                 self.check(own, self.driver)
 
     def test_a_driver_older_than_the_version_asked_for_is_matched_by_address(self):
-        # It answers with the newest form that it has, where the version alone would say a newer one.
+        # The driver answers with the newest form that it has. By the version alone, a newer form would be expected.
         for newest in (11040, 12020):
             with self.subTest(newest):
                 old = [entry for entry in runtimes.entries().values() if entry.since <= newest]

@@ -19,7 +19,7 @@ BUSY = built("busy-threads")
 FOREIGN_MACHINES = {62: (183, "aarch64"), 183: (62, "x86-64")}
 LEFT_OUT = re.compile(r"LD_|GPUMEMTRACE_|PYTORCH_|CUDA_|NVTX_|ASAN_|NO_COLOR|CLICOLOR")
 PLAIN = {key: value for key, value in os.environ.items() if not LEFT_OUT.match(key)}
-# A build with the address sanitizer would refuse to start behind the recorder.
+# A build with the address sanitizer would refuse to start, because the recorder is loaded before it.
 PLAIN["ASAN_OPTIONS"] = "verify_asan_link_order=0"
 
 
@@ -82,7 +82,7 @@ class Doctor(unittest.TestCase):
         for word in words:
             self.assertIn(word, checks[name]["finding"])
 
-    # What can be recorded
+    # Programs that can be recorded
 
     def test_a_program_on_the_simulated_device_can_be_recorded_and_is_told_how(self):
         checks = self.ask(BUSY, "1", "a b")
@@ -355,7 +355,7 @@ class Doctor(unittest.TestCase):
             "::stacks=none",
             "=3",
         ):
-            # Into a name of its own each time, so that what was not understood cannot matter.
+            # Each run has its own output, so that an option that was not understood has no effect on it.
             done = subprocess.run(
                 [BUSY, "1", "1"],
                 cwd=self.folder,
@@ -456,7 +456,7 @@ class Doctor(unittest.TestCase):
 
         self.check(self.ask(preexec_fn=limit), "limits", "warning", "1.00 MiB", "ulimit -f")
 
-    # How it is said
+    # Forms of the output
 
     def test_text_has_a_line_for_each_check_and_a_remedy_where_something_is_to_do(self):
         checks = self.ask("no-such-program", PYTORCH_NO_CUDA_MEMORY_CACHING="1")

@@ -56,7 +56,7 @@ class Oom(unittest.TestCase):
             with self.subTest(how):
                 recording = run(how)
                 self.assertIn(recording.code, (code, 128 - code))
-                # What the file itself has; its memory would not outlive the machine.
+                # Only the file counts: its memory would not outlive the machine.
                 shared_recordings.remove_of_folder(recording.folder)
                 events = recording.events()
                 self.assertEqual([event["kind"] for event in events], [Kind.ALLOC] * BLOCKS + [Kind.ALLOC_FAILED])
@@ -72,7 +72,7 @@ class Oom(unittest.TestCase):
         kinds = [event["kind"] for event in recording.events()]
         self.assertEqual(kinds.count(Kind.ALLOC_FAILED), 10001)
         self.assertEqual(len(recording.records("oom")), 10001)
-        # Each wait is a sync point: four in a row, four a second; besides, one for each mebibyte and second.
+        # Each wait is a sync point: four in a row, then four a second. The writer adds one per mebibyte and second.
         seconds = 1 + recording.report()["process"]["duration_ns"] / 1e9
         self.assertLess(len(recording.records("sync")), 12 + 9 * seconds)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Samples of the driver and NVML: the recorded memory of a device is exact to the byte, and no call of the program fails for it."""
+"""Samples of the driver and NVML have the exact memory of a device, and make no call of the program fail."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def run(*arguments, options=None, libraries=SIMCUDA, meanwhile=None, **environme
 
 
 def run_quiet(known, **more):
-    """The program goes on once the file has a sample with these parts, of when all its memory was there."""
+    """Lets the program go on when the file has a sample with these parts, taken when all its memory existed."""
 
     def look(recording, process):
         tasks.wait_until(
@@ -96,7 +96,7 @@ class Quiet(unittest.TestCase):
 
     def test_nothing_is_asked_while_nothing_happens(self):
         free, _ = map(int, self.recording.out.split())
-        # Asked by the program, when it goes on.
+        # The last sample comes from a question of the program, when it goes on.
         asked = max(row["stamp"] for row in samples(self.recording) if row["known"] == SamplePart.DRIVER)
         rows = [
             row
@@ -108,7 +108,7 @@ class Quiet(unittest.TestCase):
             clocks[-1]["stamp"] - clocks[0]["stamp"]
         )
         idle = [row for row in rows if (row["begin_stamp"] - rows[0]["begin_stamp"]) * ns_a_tick > IDLE_NS]
-        # Who asked while the last call was under way asks once more: twice in a second of sleep, or in more than that.
+        # A sample during the last call is followed by one more sample: two in a second of sleep, or in a longer sleep.
         self.assertLessEqual(len(rows) - len(idle), 2)
 
 
@@ -143,7 +143,7 @@ class NoHarm(unittest.TestCase):
             with self.subTest(mode):
                 recording = run("captures", mode)
                 self.assertEqual((recording.code, recording.out), (0, "0\n"), recording.err)
-                # Each of them was measured by two samples.
+                # Two samples measured each context.
                 sizes = [event["size_bytes"] for event in contexts(recording)]
                 self.assertGreater(sizes.count(300 * MIB), CONTEXTS * 9 / 10)
 
@@ -204,14 +204,14 @@ class Nvml(unittest.TestCase):
             self.assertEqual(
                 {row["known"] & (SamplePart.NVML | SamplePart.PROCESSES) for row in samples(recording)}, {0}
             )
-            # Nobody could be asked before there was a context.
+            # Without a context, the recorder could not measure before the call.
             self.assertEqual([event["size_bytes"] for event in contexts(recording)], [0])
 
     def test_where_nvml_knows_this_process_by_another_number_it_is_not_guessed(self):
         recording = run_quiet(EVERYTHING & ~SamplePart.PROCESSES, SIMCUDA_PROCESS_ID="4000000")
         self.assertEqual({row["known"] & SamplePart.PROCESSES for row in samples(recording)}, {0})
         self.assertEqual({row["process_bytes"] + row["others_bytes"] for row in samples(recording)}, {0})
-        # All that the device's use rose by is taken for the context's.
+        # The recorder takes the whole increase of the device's use for the context.
         self.assertEqual([event["size_bytes"] for event in contexts(recording)], [300 * MIB])
 
 

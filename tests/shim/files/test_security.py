@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What other users must not reach or cause: modes of files, planted names, programs with more rights."""
+"""Other users can neither read a recording nor misuse the recorder: file modes, planted names, privileged programs."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ is_root = os.geteuid() == 0
 
 
 def numbered(path):
-    """The name that the recorder takes where `path` is taken."""
+    """Returns the name that the recorder uses if `path` exists."""
     return path.removesuffix(".gmt.gz") + ".1.gmt.gz"
 
 
@@ -70,7 +70,7 @@ class Files(unittest.TestCase):
 
     @unittest.skipUnless(is_root and os.access(SHM, os.W_OK), "another user's folder needs root to be planted")
     def test_a_folder_in_shared_memory_of_another_user_is_not_used(self):
-        """As user nobody, whose folder root has planted: the recorder's memory lies beside the output then."""
+        """Records as user nobody, whose folder root has planted. The memory must then be next to the output."""
         for plant in self.plant_folder, self.plant_link:
             with tempfile.TemporaryDirectory() as folder:
                 os.chmod(folder, 0o777)
@@ -125,7 +125,7 @@ class Files(unittest.TestCase):
 
     @staticmethod
     def copy(path, folder):
-        """Where nobody can read it: the build folder may be closed to others."""
+        """Copies a file to where user nobody can read it, because other users may not read the build folder."""
         target = os.path.join(folder, os.path.basename(path))
         if not os.path.exists(target):
             shutil.copy(path, target)
@@ -145,13 +145,13 @@ class Files(unittest.TestCase):
 
 @unittest.skipUnless(is_root, "giving rights to a program needs root")
 class Rights(unittest.TestCase):
-    """The loader leaves preloads of a program with rights out, unless they are trusted: then ours is inert itself."""
+    """The loader ignores preloads in privileged programs, unless it trusts them. The recorder then does nothing."""
 
     def run_as_nobody(self, give_rights):
         with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
             os.chmod(folder, 0o777)
             program = Files.copy(BUSY, folder)
-            # Linked in, and found by its whole path, so that the loader's own caution does not hide what is asked.
+            # The recorder is linked in by its whole path. So the loader loads it, and the recorder itself must refuse.
             subprocess.run(
                 ["cc", "-o", program, "-x", "c", "-", "-x", "none", SHIM, "-Wl,-rpath," + folder, "-ldl"],
                 check=True,
@@ -172,12 +172,12 @@ int main(void)
 """
                 % folder,
             )
-            # The linker makes a new file, with the modes that the umask leaves.
+            # The linker's new file has the mode that the umask leaves.
             os.chmod(program, 0o755)
             Files.copy(SHIM, folder)
             Files().simcuda(folder)
             give_rights(program)
-            # Asked for by the environment, as an attacker would.
+            # The environment asks for a recording, as an attacker would.
             run = subprocess.run(
                 [
                     "setpriv",

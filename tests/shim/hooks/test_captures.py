@@ -41,7 +41,7 @@ class Captures(unittest.TestCase):
         self.assertEqual(len(self.lines), 126)
 
     def test_calls_spoil_captures_here_as_modes_and_threads_say(self):
-        # Otherwise the comparison would say nothing.
+        # The driver must spoil these captures; otherwise the comparison would prove nothing.
         spoilt = {tuple(line[:2]) for line in self.lines if line[2] == "allocate" and line[4] == SPOILT}
         self.assertEqual(spoilt, {("global", "same"), ("global", "other"), ("thread_local", "same")})
         self.assertEqual(
@@ -69,7 +69,7 @@ class Captures(unittest.TestCase):
                 self.assertGreaterEqual(len(freed), 6)
 
     def test_what_a_spoilt_capture_refuses_is_recorded_as_refused(self):
-        # Results of cuMemAlloc_v2, where it went well of its free, and of the captured call.
+        # The results are of cuMemAlloc_v2, of its free if that succeeded, and of the captured call.
         given = [line[3].split(",") for line in self.lines if line[2] == "capture_after_allocation"]
         results = [results[2] if results[0] == "0" else results[1] for results in given]
         recorded = collections.Counter(event["kind"] for event in self.events if event["size_bytes"] == 1250)

@@ -13,7 +13,7 @@ from snapshots import SIMCUDA, SOURCE, Recording, built
 
 PROGRAM = built("misuse")
 MACHINE = {"SIMCUDA_DEVICES": "2", "SIMCUDA_DRIVER_VERSION": "13040"}
-# What a call of such a kind is recorded as, when it is refused.
+# The kind of the event of a refused call, for each kind of call.
 REFUSED = {
     "ALLOC": Kind.ALLOC_FAILED,
     "CREATE": Kind.ALLOC_FAILED,
@@ -43,7 +43,7 @@ def rows():
 
 
 class Calls:
-    """What the program printed, one tuple for each call."""
+    """The calls that the program printed, one tuple for each."""
 
     def __init__(self, text):
         self.all = [line.split() for line in text.splitlines()]
@@ -109,7 +109,7 @@ class Misuse(unittest.TestCase):
         for symbol, (kind, address) in rows().items():
             if kind not in OK:
                 continue
-            # An array's or a block's address is written to the first argument; a registered one is it.
+            # Calls write the address of an array or a block to the first argument. A registered address is an argument.
             expected = sum(
                 result == 0 and (choices[address] != "0" if address is not None else written[0] == "w")
                 for choices, result, written in self.calls.of(symbol)

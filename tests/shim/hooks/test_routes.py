@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every hooked function is one exact event, by every way in which a call can reach it."""
+"""A call of each hooked function is one exact event, whichever way the program reaches the function."""
 
 import functools
 import os
@@ -14,7 +14,7 @@ from snapshots import BUILD, SIMCUDA, SOURCE, Recording, built, records
 
 WITHOUT_DEVICE = ("free", "free_failed", "unmap")  # the block knows
 
-# What the runtime of CUDA 12 knows, which gives the newest form of a name.
+# The runtime of CUDA 12 gives the newest form of a name that this version has.
 RUNTIME12 = 12090
 
 
@@ -26,7 +26,7 @@ def hooks():
     return [(library, symbol, base, int(since), mode) for library, symbol, base, since, mode in rows]
 
 
-# Everything has a price, so that sizes that are measured can be wrong. The driver knows the newest row.
+# Each object takes device memory, so that a wrong measured size is found. The driver has the newest row.
 MACHINE = {
     "SIMCUDA_DEVICES": "2",
     "SIMCUDA_DRIVER_VERSION": str(max(since for _, _, _, since, _ in hooks())),
@@ -41,7 +41,7 @@ def symbols(*libraries):
 
 
 def newest(version):
-    """The driver's rows that are the newest form of their name for that version."""
+    """Returns the symbols of the driver that are the newest form of their name in that version."""
     best = {}
     for library, symbol, base, since, mode in hooks():
         if library == "CUDA" and since <= version and since >= best.get((base, mode), (0, ""))[0]:
@@ -50,7 +50,7 @@ def newest(version):
 
 
 def named(path, rows):
-    """Events with the names of their functions."""
+    """Returns the events with the names of their functions."""
     names = {row["id"]: row["name"] for row in records(path, "api")}
     return [{**row, "name": names[row["api"]]} for row in rows]
 
@@ -69,10 +69,10 @@ def without_recorder(command):
 
 
 def expected_event(words):
-    """What a line of the program says of an event, as a tuple."""
+    """Parses the program's line about an event. Returns it as a tuple."""
     name, kind, space, device, size, address, other, stream = words
     number = Space.numbers[space]
-    # Unbinding names the device.
+    # An event of unbinding has a device.
     is_unknown = kind in WITHOUT_DEVICE and space != "multicast"
     place = -1 if number in HOST_SPACES else -2 if is_unknown else int(device)
     return (
@@ -95,8 +95,8 @@ def recorded_event(row):
 
 
 class Snippets(unittest.TestCase):
-    """Each function is called once in one process, with all that its calls need around them: every event of the file
-    is one that the program expects, and the other way about."""
+    """The program calls each function once in one process, with all other calls that this needs. The file has exactly
+    the events that the program expects."""
 
     def check_events(self, run):
         self.assertEqual(run.code, 0, run.err)
@@ -112,7 +112,7 @@ class Snippets(unittest.TestCase):
                 self.assertNotEqual(row["context"], 0, row)
 
     def check_books(self, run):
-        """All that was made has ended, and nothing ended that was not made."""
+        """Checks that nothing is live at the end, and that each free has its allocation."""
         result = run.report()
         self.assertTrue(result["complete"])
         layers = [layer for device in result["devices"] for layer in device["layers"]]
@@ -120,7 +120,7 @@ class Snippets(unittest.TestCase):
             [layer for layer in [*layers, result["host"]] if layer["live_bytes"] or layer["live_blocks"]], []
         )
         wrong = {name: count for name, count in result["anomalies"].items() if count}
-        # Some is freed a second time.
+        # The program frees some blocks a second time.
         self.assertEqual(wrong.pop("refused_frees", 0), run.out.count(" free_failed "))
         self.assertEqual(wrong, {})
 
@@ -131,7 +131,7 @@ class Snippets(unittest.TestCase):
         self.check_books(run)
         nowhere = {line.split()[1] for line in run.out.splitlines() if line.startswith("none ")}
         self.assertEqual(nowhere, symbols("CUDA", "CUDART") - expected)
-        # Results, errno and the runtime's last error are as they are without us.
+        # Results, errno and the runtime's last error are the same as without the recorder.
         plain = [line for line in without_recorder(command) if not line.startswith("event ")]
         self.assertEqual([line for line in run.out.splitlines() if not line.startswith("event ")], plain)
 
@@ -169,7 +169,7 @@ class Snippets(unittest.TestCase):
         self.assertEqual(run.out.count("last "), len(symbols("CUDART")))
 
     def test_each_hook_alone_in_a_process_is_recorded_too(self):
-        # What a call needs to know of the driver is not learnt from the calls before it.
+        # Each call works alone: it does not need what the recorder learned from earlier calls.
         for symbol in (
             "cuMemFree_v2",
             "cuMemCreate",
@@ -195,7 +195,7 @@ class Snippets(unittest.TestCase):
 
 class Routes(unittest.TestCase):
     def check_plain(self, road):
-        """Also on real devices (tests/gpu), which make other events than these for their contexts."""
+        """Checks one road; tests/gpu does so on real devices, whose contexts have other events."""
         run = Recording([built("plain"), road])
         self.assertEqual(run.code, 0, run.err)
         expected = [expected_event(line.split()[1:]) for line in run.out.splitlines()]

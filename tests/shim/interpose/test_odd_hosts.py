@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs that do what is allowed but rare behave as without the recorder, and are recorded."""
+"""Programs with allowed but rare behaviour work as without the recorder, and are recorded."""
 
 import os
 import time
@@ -25,7 +25,7 @@ class OddHosts(unittest.TestCase):
         return run, run.out.splitlines()
 
     def check_recorded(self, run, allocations, code=0):
-        """The program ended as it should, and its snapshot is whole."""
+        """Checks that the program ended as it should, and that its recording is complete."""
         self.assertEqual((run.code, run.err), (code, ""))
         self.assertEqual([event["kind"] for event in run.events()], [Kind.ALLOC] * allocations)
         report = run.report()
@@ -51,7 +51,7 @@ class Plugins(OddHosts):
         self.assertEqual((lines, run.files), (["no driver"], []))
 
     def test_a_runtime_in_the_place_of_one_that_was_unloaded_gets_its_own_calls(self):
-        # First without an event, so before the recording begins.
+        # The first calls make no event, so they come before the recording begins.
         run, lines = self.opener(
             *[PLUGIN13, "odd_touch", PLUGIN12, "odd_touch"] * 3, *[PLUGIN13, "odd_runtime", PLUGIN12, "odd_runtime"] * 3
         )
@@ -59,11 +59,11 @@ class Plugins(OddHosts):
         self.assertEqual([event["kind"] for event in run.events()], [Kind.ALLOC_FAILED] * 6)
 
     def test_exit_in_the_constructor_of_a_library_ends_the_program_at_once(self):
-        # What the recorder waits for in vain it waits for each time; a busy machine lets one run wait, not all of them.
+        # A wait in vain would slow every run; a busy machine slows some of them. So the fastest run counts.
         fastest_s = LONG_S
         for _ in range(8):
             start = time.monotonic()
-            # As by default: with overflow=wait the sampler is waited for, who waits for the loader.
+            # With overflow=wait, the program would wait for the sampler, which waits for the loader.
             run = self.host("exit-while-loading", PLUGIN13, options={"overflow": "block"})
             fastest_s = min(fastest_s, time.monotonic() - start)
             self.check_recorded(run, 1, code=7)
@@ -103,14 +103,14 @@ class Threads(OddHosts):
     def test_a_sync_point_has_the_events_of_slow_threads_beside_a_busy_one(self):
         run = self.host("slow-and-busy", options={"stacks": "none"})
         self.assertEqual(run.code, -9, run.err)
-        # The busy thread frees what it makes, so what lives is the slow one's: a hundred each second.
+        # The busy thread frees all its blocks. The live blocks are those of the slow thread: a hundred each second.
         self.assertGreater(run.totals()["live_blocks"], 50)
 
     def test_threads_that_come_one_after_the_other_share_their_memory(self):
         run = self.host("many-threads")
         self.check_recorded(run, 500)
         self.assertEqual(len(run.records("thread")), 500)
-        # Each by itself would take a megabyte.
+        # A separate ring for each thread would take a megabyte each.
         self.assertLess(int(run.out), 64 << 20)
 
     def test_a_thread_cancelled_at_the_first_event_holds_up_no_other(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One use of CUDA by each way that leads to it: one exact event for each call, and the program behaves as without the recorder."""
+"""Programs reach CUDA in each possible way: each call is one exact event, and the program works as before."""
 
 import glob
 import os
@@ -19,18 +19,18 @@ ROADS_AT_RUN_TIME = ("dlsym", "global", "proc_address", "dlvsym")
 
 
 def system_library(name):
-    """The path of a library that a package installs, or None."""
+    """Returns the path of a library that a package installs, or None."""
     found = glob.glob(f"/usr/lib/*/{name}") + glob.glob(f"/usr/lib/*/*/{name}")
     return found[0] if found else None
 
 
 def blocks(path):
-    """The events of linear device memory; contexts have some of their own."""
+    """Returns the events of linear device memory, without the events of contexts."""
     return [event for event in records(path, "event") if event["space"] == DEVICE]
 
 
 def without(command, preload=None, libraries=SIMCUDA, **more):
-    """What the same command says without the recorder."""
+    """Runs the same command without the recorder."""
     variables = {**os.environ, "LD_LIBRARY_PATH": libraries or "", **more}
     before = ["env", f"LD_PRELOAD={preload}"] if preload else []
     return subprocess.run([*before, *command], env=variables, capture_output=True, text=True, timeout=120)
@@ -38,7 +38,7 @@ def without(command, preload=None, libraries=SIMCUDA, **more):
 
 class Loading(unittest.TestCase):
     def check(self, run, names):
-        """The recording has exactly the calls that the program printed."""
+        """Checks that the recording has exactly the calls that the program printed."""
         self.assertEqual(run.code, 0, run.err + run.out)
         lines = [line.split() for line in run.out.splitlines() if line.split()[0] in ("alloc", "free")]
         self.assertTrue(lines, "the program allocated nothing")
@@ -97,7 +97,7 @@ class Roads(Loading):
                     self.check(self.load(how, "look-now", road), RUNTIME_NAMES if road == "dlvsym" else DRIVER_NAMES)
 
     def test_a_library_that_looks_in_itself_first_is_recorded_at_the_driver(self):
-        """RTLD_DEEPBIND: its dlsym is libc's, its cudaMalloc the runtime's, its runtime's dlsym libc's."""
+        """A library opened with RTLD_DEEPBIND calls libc's dlsym and the runtime's cudaMalloc; its runtime, libc's dlsym."""
         for how in ("deepbind", "lazy-deepbind"):
             for way in ("runtime-now", "runtime-lazy", "static-now", "static-lazy"):
                 with self.subTest((how, way)):
@@ -146,7 +146,7 @@ class Namespaces(Loading):
                 self.assertEqual((run.code, run.files), (0, []), run.err)
 
     def test_two_drivers_in_two_namespaces_each_get_their_own_calls(self):
-        """The device of the second one's blocks is not known: only one driver is asked."""
+        """The device of the second driver's blocks is unknown, because the recorder asks only one driver."""
         for way in self.WAYS:
             with self.subTest(way):
                 run = self.load_audited("both", *way)
@@ -204,7 +204,7 @@ class Namespaces(Loading):
 
 
 class OtherPreloads(unittest.TestCase):
-    """Before ours and after ours: one event for each call, and the other one sees what it saw without us."""
+    """With another preload before or after the recorder, each call is one event, and that preload sees the same calls."""
 
     COMMANDS = (
         [built("road-driver-pie-now")],
@@ -228,7 +228,7 @@ class OtherPreloads(unittest.TestCase):
                     self.assertEqual((run.code, run.err), (plain.returncode, plain.stderr))
                     allocations = [line.split() for line in run.out.splitlines() if line.startswith("alloc")]
                     if not allocations:
-                        # It looks for CUDA only, or the other one does not find what was opened locally.
+                        # The program only looks for CUDA, or the other preload does not find a locally opened library.
                         self.assertEqual(run.out, plain.stdout)
                         continue
                     self.assertEqual(
@@ -238,7 +238,7 @@ class OtherPreloads(unittest.TestCase):
                     )
 
     def test_another_one_that_follows_cuda_and_has_a_dlsym_of_its_own(self):
-        # Not the last: a dlsym in C misleads who asks for RTLD_NEXT, and with ours before it does not.
+        # The last command is left out: the other preload's dlsym is wrong for RTLD_NEXT unless ours comes before it.
         self.check_orders(built("libcounter.so"), self.COMMANDS[:-1])
 
     def check_installed(self, name, **more):
@@ -261,7 +261,6 @@ class OtherPreloads(unittest.TestCase):
         asan = found.stdout.strip()
         if not os.path.isabs(asan):
             self.skipTest("no libasan.so beside the compiler")
-        # A linker script names the library itself.
         asan = os.path.realpath(asan)
         environment = {"ASAN_OPTIONS": "detect_leaks=0"}
         for command in self.COMMANDS[:7]:

@@ -105,7 +105,7 @@ class Host(unittest.TestCase):
         syncs = []
 
         def kill(recording, process):
-            # A sync point comes every second, on a busy machine later. Two may come at once, with no event between them.
+            # A sync point comes every second, or later on a busy machine. Two may come without an event between them.
             def are_events_between():
                 syncs[:] = recording.rows_by_now("sync")
                 return len(syncs) > 2 and syncs[-1]["events"] > syncs[0]["events"]

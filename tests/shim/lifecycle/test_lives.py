@@ -18,7 +18,7 @@ def sizes(path):
 
 
 def records_end(path):
-    """Whether the file has its end by now. It may be empty yet."""
+    """Returns whether the file has its end record. The file may still be empty."""
     return '"record":"end"' in cli("dump", "--json", path).stdout
 
 
@@ -29,20 +29,20 @@ class Lives(unittest.TestCase):
         return run
 
     def check_whole(self, run, *expected):
-        """One snapshot for each list of sizes, each with its end, and nothing more."""
+        """Checks that there is exactly one complete recording for each list of sizes."""
         self.assertEqual(sorted(sizes(path) for path in run.files), sorted(expected))
         for path in run.files:
             self.assertTrue(report(path)["complete"], path)
 
 
 class Children(Lives):
-    # A lock of the driver that another thread holds stays locked in such a child: the recorder's is not to be the one.
+    # A driver lock that a thread holds stays locked in such a child. Without samples, the recorder holds none.
     ALONE = {"samples": "off"}
 
-    def test_a_child_by_clone_that_no_handler_is_told_of_has_a_file_of_its_own(self):
+    def test_a_child_by_clone_without_fork_handlers_has_its_own_file(self):
         self.check_whole(self.run_mode("clone", options=self.ALONE), [1111, 3333], [2222])
 
-    def test_a_child_by_clone3_that_no_handler_is_told_of_has_a_file_of_its_own(self):
+    def test_a_child_by_clone3_without_fork_handlers_has_its_own_file(self):
         self.check_whole(self.run_mode("clone3", options=self.ALONE), [1111, 3333], [2222])
 
     def test_a_guest_in_memory_that_records_nothing_yet_begins_no_recording(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program loads and unloads libraries again and again: each stack has its own library, and the map of libraries stays bounded."""
+"""Libraries are loaded and unloaded many times: each stack has the right library, and the library map stays bounded."""
 
 import os
 import unittest
@@ -25,7 +25,7 @@ class Modules(unittest.TestCase):
         return [row for row in self.modules if row["path"] == library]
 
     def check_stacks(self, run):
-        """Each stack of an allocation in a library has that library in it, as a reader finds it, and not the other."""
+        """Checks that each stack of an allocation by a library resolves to that library, and not to the other one."""
         for event in run.events():
             stack = self.stacks[event["stack"]]
             paths = set()
@@ -41,7 +41,7 @@ class Modules(unittest.TestCase):
 
     def test_a_library_that_comes_back_to_its_place_is_noted_down_once(self):
         run = self.run_mode(300, 1, ONE)
-        # The loader lets the kernel choose, and the recorder's own mappings come and go beside it: a few places.
+        # The kernel chooses the address, and the recorder's own mappings change. So the library gets a few addresses.
         places = [row["start"] for row in self.lines_of(ONE)]
         self.assertEqual(len(places), len(set(places)))
         self.assertLess(len(places), 10)
@@ -55,13 +55,13 @@ class Modules(unittest.TestCase):
     def test_a_report_opens_a_file_once_however_often_it_was_loaded(self):
         run = self.run_mode(1000, 1, ONE, TWO)
         self.assertEqual((len(self.lines_of(ONE)), len(self.lines_of(TWO))), (500, 500))
-        # An open file takes 280 KiB.
+        # The reader needs 280 KiB for each open file.
         done = cli("--max-memory=128MiB", "report", "--no-symbol-cache", run.file)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_libraries_in_no_stack_are_not_noted_down(self):
         run = self.run_mode(3001, 1000, ONE, TWO)
-        # Beside those four that allocate, one that is there while the map is written.
+        # The map has the libraries of the four calls that allocate, and any library that is loaded while it is written.
         self.assertLessEqual(len(self.lines_of(ONE) + self.lines_of(TWO)), 12)
         self.check_stacks(run)
 

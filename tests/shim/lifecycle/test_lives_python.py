@@ -157,7 +157,7 @@ class CodeType(Lives):
                         self.assertEqual(after, "libgpumemtrace.so")
                     else:
                         self.assertEqual(after, before)
-                    # Each function takes the place of the one before it, whose code is freed.
+                    # Each function is at the address of the function before it, whose code is freed.
                     for size, names in python_stacks(run.file):
                         if size >= CHILD:
                             self.assertEqual(names[:2], ["allocate", f"made_{size - CHILD:02d}"])

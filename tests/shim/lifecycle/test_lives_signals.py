@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Allocations in signal handlers are recorded, or counted with a reason. No deadlock, and no byte of the program's memory changes."""
+"""Allocations in signal handlers are recorded or counted, without a deadlock or a change of the program's memory."""
 
 import collections
 import os
@@ -26,7 +26,7 @@ class Signals(unittest.TestCase):
 
 
 class SignalStacks(Signals):
-    """What a kernel says of its frames, and what they take, depends on the processor: the tests hold for all of them."""
+    """The size of the kernel's signal frames depends on the processor. These tests hold for all sizes."""
 
     FRAME_BYTES = None
 
@@ -38,7 +38,7 @@ class SignalStacks(Signals):
         return super().run_mode(*arguments, preload=":".join(filter(None, preload)), **more)
 
     def check(self, when, stack_bytes):
-        """All that the handler and the program allocate is recorded with stacks; nothing below the signal stack is changed."""
+        """Checks that all allocations are recorded with stacks, and that no byte below the signal stack changed."""
         run = self.run_mode(when, stack_bytes)
         self.assertEqual(int(run.out.split()[0]), 0)
         made = [event for event in run.events() if event["kind"] == Kind.ALLOC]
@@ -55,7 +55,7 @@ class SignalStacks(Signals):
 
     def test_the_smallest_signal_stack_on_which_the_driver_can_be_called_gets_them_too(self):
         for when in ("first", "later"):
-            # What the program's own calls take without the recorder; and what an event may take (preload/runtime/recorder_stack.h).
+            # The stack use of the program's own calls, plus the limit of an event (preload/runtime/recorder_stack.h).
             _, used = map(int, self.run_mode(when, 6144, preload="").out.split())
             self.check(when, used + HOST_STACK_BYTES)
 

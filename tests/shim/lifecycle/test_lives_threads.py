@@ -20,7 +20,7 @@ class Threads(unittest.TestCase):
         return run
 
     def check_totals(self, run, made, freed):
-        """All that was made and freed, and nothing lost."""
+        """Checks that all allocations and frees are recorded and no event is lost."""
         report, layer = run.report(), run.totals()
         self.assertTrue(report["complete"])
         self.assertEqual(report["events"]["dropped"], 0)
@@ -40,7 +40,7 @@ class Many(Threads):
         for event in run.events():
             if event["kind"] == Kind.ALLOC:
                 self.assertEqual(event["size_bytes"], 512 + of_thread[event["thread"]])
-        # The writer may be behind, but no further than there are rings.
+        # The writer may be late, but the number of rings bounds the memory.
         self.assertLess(int(run.out), 1200 * MIB)
 
     def test_memory_of_threads_that_were_there_at_one_time_is_given_back(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pools that a program declares in C, in Python and by NVTX are custom heaps of the recording, next to CUDA's memory."""
+"""Pools that a program declares in C, in Python or by NVTX are custom heaps of the recording, next to CUDA memory."""
 
 import os
 import sys
@@ -30,7 +30,7 @@ def python(*lines, options=None, **more):
 
 
 def told(path):
-    """What the recording says of heaps: kind, heap, where in the memory, size."""
+    """Returns the recorded events of heaps: kind, heap, offset in the memory, size."""
     base = min((row["address"] for row in events(path, CUDA) if row["kind"] == Kind.ALLOC), default=0)
     return [
         (KINDS[row["kind"]], row["object"], max(row["address"] - base, 0), row["size_bytes"])
@@ -185,7 +185,7 @@ class Heaps(unittest.TestCase):
             "allocate(); heap = gpumemtrace.Heap('both', 0, 500)",
             "heap.suballoc(64, 1)",
             "if os.fork() == 0:",
-            # CUDA does not work in a child, which begins a recording all the same.
+            # CUDA does not work in the child, but the child still begins a recording.
             "    try: allocate()",
             "    except AssertionError: pass",
             "    heap.suballoc(128, 2)",

@@ -19,7 +19,7 @@ def allocate():
 
 
 def marks_of(path, source=1):
-    """What a source marked, in the file's order: "push name"; with what else is to be looked at."""
+    """Returns the marks of a source in the file's order, as "push NAME" and the whole row."""
     names = {row["id"]: row["text"] for row in records(path, "name")}
     return [
         (" ".join([KINDS[row["kind"]], *filter(None, [names.get(row["name"])])]), row)

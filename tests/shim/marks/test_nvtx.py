@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The recorder records NVTX ranges without a change to the environment. Other NVTX tools receive the same calls as before."""
+"""The recorder records NVTX ranges without a change of the environment. Other NVTX tools get the same calls."""
 
 import os
 import shutil
@@ -174,7 +174,7 @@ class Environment(unittest.TestCase):
             Recording([program], environment=words).out.splitlines(),
             [f"nvtx {SHIM}" if line.startswith("nvtx") else line for line in without],
         )
-        # What is read before the constructor is read as config.c reads it.
+        # The option that is read before the constructor is parsed as in config.c.
         for text, expected in (
             ("nvtx=of", SHIM),
             ("depth=3:nvtx=\"off\"", "-"),

@@ -14,7 +14,7 @@ ROUNDS = 100000
 
 
 def starve_the_writer(pid):
-    """One processor for all, and the writer gets it only when nobody else wants it."""
+    """Puts all threads on one processor. The writer gets it only when no other thread wants it."""
     only, writer = {min(os.sched_getaffinity(0))}, tasks.wait_for(tasks.WRITER, pid)
     for task in tasks.numbers(pid):
         os.sched_setaffinity(task, only)
@@ -37,12 +37,12 @@ def lost(report, reason):
 
 class Overflow(unittest.TestCase):
     def check_that_all_is_accounted_for(self, told, kinds):
-        """The program allocates a known number of blocks, and frees all of them."""
+        """Checks the counts: the program allocates a known number of blocks, and frees all of them."""
         self.assertEqual(kinds.count(Kind.ALLOC) + lost(told, Drop.ALLOC), ROUNDS + 1)
         self.assertEqual(kinds.count(Kind.FREE) + lost(told, Drop.FREE), ROUNDS + 1)
         self.assertEqual({row["reason"] for row in told["events"]["drops"]} - {Drop.ALLOC, Drop.FREE}, set())
 
-    def test_what_is_dropped_is_counted_by_kind_and_bounds_what_lives(self):
+    def test_dropped_events_are_counted_by_kind_and_bound_the_live_blocks(self):
         told, kinds, text = busy("drop")
         self.check_that_all_is_accounted_for(told, kinds)
         self.assertGreater(told["events"]["dropped"], 0)
@@ -68,7 +68,7 @@ class Overflow(unittest.TestCase):
 
 class FullFiles(unittest.TestCase):
     def test_stacks_that_are_new_when_the_file_is_full_are_in_it_once_there_is_room(self):
-        """What is left of old events takes so much of the file that it is full between two folds, mostly."""
+        """The rest of old events takes so much of the file that the file is mostly full between two folds."""
         for _ in range(3):
             run = Recording([built("many-stacks"), "48000", "2"], {"stacks": "native", "max_size": "1MiB"})
             self.assertEqual(run.code, 0, run.err)

@@ -13,7 +13,7 @@ ROUNDS = 5000
 
 
 def recorded(*asked):
-    """Its estimate, and how many events there are."""
+    """Runs the commands. Returns the recorder's estimate, and the number of events."""
     with Running("stacks=native:overflow=wait") as run:
         run.do(*asked)
         run.ps()
@@ -26,7 +26,7 @@ class Overhead(unittest.TestCase):
     def test_one_call_in_some_is_timed_and_the_estimate_is_of_all(self):
         told, count = recorded(f"many {ROUNDS}")
         self.assertEqual(told["timed_calls"] + told["long_calls"], count // EVERY)
-        # No instruction is that fast, and what takes longer than these is not counted as timed.
+        # No call takes less than 5 ns. The recorder counts very long calls as long_calls, not as timed_calls.
         self.assertGreater(told["call_ns"], 5)
         self.assertLess(told["call_ns"], 1000000)
         self.assertAlmostEqual(told["calls_ns"] / (told["call_ns"] * count), 1, delta=0.3)

@@ -26,7 +26,7 @@ class HostStack(unittest.TestCase):
                 plain, _ = used_bytes(stack, when, preload="")
                 recorded, run = used_bytes(stack, when, options=options)
                 print(f"# {stack}, {when}, {options}: the driver takes {plain} bytes, with the recorder {recorded}")
-                # The driver lies below the wrapper's frame; the recorder runs when the driver has returned.
+                # The driver's frames are below the wrapper's frame. The recorder runs after the driver has returned.
                 self.assertLessEqual(recorded, max(plain + 256, HOST_STACK_BYTES), (stack, when))
                 made = [event for event in run.events() if event["kind"] == Kind.ALLOC]
                 self.assertEqual(sum(event["size_bytes"] for event in made[-3:]), 3000)

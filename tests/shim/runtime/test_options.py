@@ -62,7 +62,7 @@ class Options(unittest.TestCase):
             ("output='a:exports=off'", False),
         ):
             run = Recording([probe], environment={"GPUMEMTRACE_OPTIONS": text})
-            # A column of weak references, which find the recorder's functions unless that is off.
+            # The first column is about weak references, which find the recorder's functions unless the option is off.
             self.assertEqual("0" in {line.split()[0] for line in run.out.splitlines()}, is_off)
 
     def test_a_bad_value_is_one_line_and_the_default_holds(self):
@@ -208,7 +208,7 @@ class Output(unittest.TestCase):
                 self.assertIn(word, run.err)
 
     def test_a_full_disk_is_one_line_and_the_program_goes_on(self):
-        # The size limit stands for the full disk: writes fail in the same place.
+        # The size limit replaces a full disk: writes fail at the same place.
         command = ["bash", "-c", f"ulimit -f 8; exec {BUSY[0]} 2 300000"]
         run = Recording(command, {"stacks": "none"})
         self.assertEqual((run.code, run.out), (0, "600000\n"), run.err)

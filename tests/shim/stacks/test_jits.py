@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Machine code of numba, LuaJIT and a JVM calls a C library that allocates: the recorder shows all knowable frames and does no harm."""
+"""The recorder shows all knowable frames of allocations below machine code of numba, LuaJIT and a JVM."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ class Jits(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
     def run_checked(self, command, count, options=None, least_whole=0.0):
-        """The program comes to its end, each allocation is there, each stack goes as far as is known, and what stays is right."""
+        """Checks the program's end, that each allocation has all knowable frames, and that the live blocks are right."""
         run = Recording(command, options, timeout=280)
         self.assertEqual((run.code, run.out), (0, "0\n"), run.err[-2000:])
         found = run.report()
@@ -49,7 +49,7 @@ class Jits(unittest.TestCase):
             self.assertEqual(names[0], "jit_allocate")
             self.assertGreater(len(names), 1)
             self.assertEqual(names.count("[unknown-caller]"), names[-1] == "[unknown-caller]", names)
-            # By frame pointers the chain ends somewhere in the C library, which is no end that is known.
+            # With frame pointers, the chain ends somewhere in the C library, not at a known end.
             self.assertTrue(
                 names[-1] in ("[unknown-caller]", "_start")
                 or "clone" in names[-1]
@@ -65,7 +65,7 @@ class Jits(unittest.TestCase):
         python = made.stdout.splitlines()[-1]
         for options in ({}, {"unwind": "libunwind"}, {"unwind": "frame-pointers"}):
             found = self.run_checked([python, source("jit_numba.py"), LIBRARY, str(COUNT)], COUNT, options)
-            # Python stacks go on where native ones do not.
+            # Python stacks are complete even if the native stack stops.
             for site in (site for site in found["sites"] if site["layer"] == "cuda"):
                 names = [frame["function"] for frame in site["stack"]]
                 self.assertEqual(names.count("<module>"), 1, names)
@@ -78,12 +78,12 @@ class Jits(unittest.TestCase):
                 ["luajit", source("jit.lua"), LIBRARY, str(COUNT)], COUNT + 2 * COUNT // 10, options
             )
             if not options:
-                # What the interpreter called has tables, all the way out.
+                # Functions that the interpreter called have unwind tables, up to main.
                 self.assertIn("main", str([site["stack"] for site in found["sites"]]))
 
     def java(self, *arguments, **checks):
         subprocess.run(["javac", "-d", self.folder, source("Jit.java")], check=True)
-        # Three threads, each with its loop and its recursion.
+        # Each of the three threads has a loop and a recursion.
         return self.run_checked(
             ["java", "-Xmx64m", *arguments, "-cp", self.folder, "Jit", LIBRARY, str(COUNT)],
             3 * (COUNT + COUNT // 10),

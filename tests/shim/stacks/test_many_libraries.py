@@ -30,7 +30,7 @@ class Libraries(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         with open(built("libmany-library.so"), "rb") as file:
             template = file.read()
-        # Their names in the symbol table and the build-id, neither of which the loader looks at.
+        # Changes the name in the symbol table and the build-id. The loader reads neither of them.
         assert template.count(b"many_number_0000\0") >= 1 and template.count(b"many-library-0000") == 1
         for number in range(COUNT):
             digits = b"%04d" % number
@@ -45,7 +45,7 @@ class Libraries(unittest.TestCase):
         return [PROGRAM, self.folder, str(count), str(again)]
 
     def report_with_few_descriptors(self, path):
-        """A user may often open 1,024 files at a time: fewer than there are libraries."""
+        """Reads with a limit of open files that is below the number of libraries. A common limit is 1,024."""
 
         def limit():
             resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
@@ -73,7 +73,7 @@ class Libraries(unittest.TestCase):
                 ["allocate_block", names[1], "many_entry", "allocate", "main", "_start"],
             )
             number = int(re.fullmatch(r"many_number_(\d{4})", names[1]).group(1))
-            # A library that came back may have another place.
+            # A library that was opened again may have another address.
             calls, total = seen.get(number, (0, 0))
             seen[number] = calls + site["allocs"], total + site["total_bytes"]
         self.assertEqual(
@@ -82,7 +82,7 @@ class Libraries(unittest.TestCase):
         )
 
     def instructions(self, count, again, options="verbosity=0"):
-        """Of the program's thread."""
+        """Returns the instructions of the program's thread."""
         return instructions_of_threads(options, self.command(count, again))[1]
 
     @unittest.skipUnless(VALGRIND, "valgrind is not here")
@@ -95,7 +95,7 @@ class Libraries(unittest.TestCase):
             per_library[count] = (once - self.instructions(count, 0, None)) / count
         print(f"# instructions of an event: {per_event}, of a library: {per_library}")
         self.assertLess(per_event[MORE], 1.1 * per_event[FEW])
-        # The recorder's own start is in both.
+        # Both numbers include the start of the recorder.
         self.assertLess(per_library[MORE], 1.1 * per_library[FEW])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The owner of memory that a library gets from the driver, in each possible way. Stand-ins have the names of real libraries."""
+"""Reports name the owner of memory that a library allocates in any way. Stand-ins have the names of real libraries."""
 
 import os
 import shutil
@@ -32,10 +32,10 @@ __attribute__((visibility("default"), noinline)) int entry(size_t size)
 BY_FILE = 'int (*get)(void **, size_t) = (int (*)(void **, size_t))dlsym(dlopen("%s", RTLD_NOW), "%s");'
 BY_LINK = "int (*get)(void **, size_t) = cudaMalloc;"
 
-# A renamed copy of the runtime, as tools that repair wheels make them.
+# A renamed copy of the runtime, as tools that repair wheels make it.
 COPY = "cupy_cuda12x.libs/libcudart-8b6a0d3e.so.12"
 
-# Of each stand-in: its file, its function, who owns what it gets, which runtime it asks (None: a static one).
+# For each stand-in: its file, its function, the owner of its memory, and its runtime (None: a static one).
 STAND_INS = [
     ("cupy/cuda/memory.cpython-312-x86_64-linux-gnu.so", "__pyx_f_4cupy_4cuda_6memory__malloc", "CuPy", COPY),
     ("rmm/librmm.so", "_ZN3rmm2mr20cuda_memory_resource11do_allocateEmN4cuda10stream_refE", "RMM", "libcudart.so.12"),
@@ -53,7 +53,7 @@ STAND_INS = [
 
 
 def build(folder):
-    """The stand-ins; the static ones without names, as the real ones are. [(path, symbol, owner)]"""
+    """Builds the stand-ins; static ones are stripped, as the real ones are. Returns [(path, symbol, owner)]."""
     made = []
     os.makedirs(os.path.join(folder, os.path.dirname(COPY)))
     shutil.copy(os.path.join(SIMCUDA, "libcudart.so.12"), os.path.join(folder, COPY))
@@ -98,7 +98,7 @@ class Owners(unittest.TestCase):
         cls.stand_ins = build(os.path.join(root, "lib", "python3.12", "site-packages"))
 
     def record(self, options=None):
-        """Owners by size; each library gets a size of its own."""
+        """Returns the owners by size; each library allocates its own size."""
         sizes = [(i + 1) * 512 * KIB for i in range(len(self.stand_ins) + 1)]
         calls = [word for (path, symbol, _), size in zip(self.stand_ins, sizes) for word in (path, symbol, str(size))]
         run = Recording([sys.executable, HOST, *calls, str(sizes[-1])], options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Native stacks agree with those of another unwinder, and become names."""
+"""Native stacks are the same as those of another unwinder, and the reader gives them names."""
 
 import os
 import unittest
@@ -20,8 +20,8 @@ class Stacks(unittest.TestCase):
         for line in run.out.splitlines():
             address, *frames = line.split()
             recorded = stacks[events[int(address)]["stack"]]
-            # The first address differs: the call of the allocation there, of backtrace() here. The
-            # unwinders differ in whether _start is a frame.
+            # The first address differs: it is the call of the allocation or of backtrace(). Only one of the
+            # unwinders may have _start as a frame.
             seen = [int(frame, 16) for frame in frames]
             length = min(len(recorded), len(seen) + 1)
             self.assertEqual(recorded[1:length], seen[: length - 1])

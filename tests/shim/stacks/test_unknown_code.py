@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Native stacks through code without unwind tables, through damaged tables, and by frame pointers: all knowable frames are recorded."""
+"""Native stacks have all knowable frames, without unwind tables, with damaged tables, and by frame pointers."""
 
 import os
 import unittest
@@ -21,7 +21,7 @@ class UnknownCode(unittest.TestCase):
         cls.recording = Recording([PROGRAM])
         cls.kinds = {int(size): kind for size, kind in (line.split() for line in cls.recording.out.splitlines())}
         cls.ends = {row["id"]: row["truncated"] for row in cls.recording.records("stack")}
-        # Each size is allocated once: from a site of its own, or from one with others of the same stack.
+        # Each size is allocated once. A site may have several sizes, all with the same stack.
         cls.stack_of_size = {
             event["size_bytes"]: event["stack"] for event in cls.recording.events() if event["kind"] == ALLOC
         }
@@ -86,7 +86,7 @@ class DamagedTables(unittest.TestCase):
             self.assertEqual(len(allocations), 4 * times)
             stacks = {row["id"]: row for row in run.records("stack")}
             taken = [stacks[event["stack"]] for event in allocations]
-            # The caller, which has tables as they should be, and at least where that returns to.
+            # The caller has correct tables. So each stack has the caller and at least its return address.
             self.assertEqual(len({stack["items"][0] for stack in taken}), 1)
             self.assertGreaterEqual(min(len(stack["items"]) for stack in taken), 2)
             ends = [stack["truncated"] for stack in taken]
@@ -104,7 +104,7 @@ class DeepStacks(selftests.Selftest):
                 self.assertEqual(names.count("[frames-left-out]"), 1)
                 gap = names.index("[frames-left-out]")
                 self.assertEqual(set(names[1:gap]), {"descend_plainly"})
-                # By frame pointers the chain ends somewhere in the C library, which is no end that is known.
+                # With frame pointers, the chain ends somewhere in the C library, not at a known end.
                 self.assertTrue(options or "_start" in names[gap:], names)
             self.assertEqual({row["truncated"] for row in run.records("stack")} - {WHOLE, CUT}, set())
             if not options:
@@ -117,7 +117,7 @@ class DeepStacks(selftests.Selftest):
                 {"free_stacks": "on", **options},
             )
             self.assertEqual(run.code, 0, run.err)
-            # The innermost function may have become a part of its caller, and is a frame of the report only.
+            # The compiler may have inlined the innermost function. It is then a frame only in the report.
             sites = [
                 [frame["function"] for frame in site["stack"] if frame["function"] != "pair"]
                 for site in run.report()["sites"]
@@ -140,7 +140,7 @@ class DeepStacks(selftests.Selftest):
         self.assertEqual(run.report()["sites"][0]["stack"][-1]["function"], "[frames-left-out]")
 
     def deep_python(self, options=None):
-        """Allocations below ten thousand Python frames: two lines call the recursion, each twice."""
+        """Allocates below ten thousand Python frames. Two lines call the recursion, each twice."""
         run = Recording(
             [
                 "python3",
@@ -184,7 +184,7 @@ class DeepStacks(selftests.Selftest):
                 gap = names.index("[frames-left-out]")
                 self.assertEqual(set(names[names.index("deep") : gap]), {"deep"})
                 rest = names[gap + 1 :]
-                # Beside it stand its caller, the function of the thread and what Python begins threads with.
+                # The rest also has the caller, the function of the thread and Python's own functions for threads.
                 self.assertEqual(names[:gap].count("deep"), 95)
                 self.assertTrue(20 < rest.count("deep") < 32, names)
                 callers.add(rest[rest.count("deep")])
@@ -212,7 +212,7 @@ class FramePointers(selftests.Selftest):
         for mode in ("calls", "exceptions", "jumps", "routines"):
             run = Recording([built("selftest-framed"), mode, "200"], {"selftest": 1, "unwind": "frame-pointers"})
             self.check(run, 300)
-            # Not by chance: the stacks are deep.
+            # The result is not by chance, because the stacks are deep.
             self.assertGreater(max(len(row["items"]) for row in run.records("stack")), 20)
 
     def test_a_program_without_frame_pointers_is_told_from_one_that_has_them(self):

@@ -22,7 +22,7 @@ BETWEEN_S = 10  # of two snapshots that the recorder makes by itself
 
 
 def turn_of(run):
-    """The state of the control page, and the reader whose turn it is."""
+    """Returns the turn of the control page, and the reader that asked."""
     (name,) = os.listdir(os.path.join(run.runtime, "gpumemtrace"))
     with open(os.path.join(run.runtime, "gpumemtrace", name), "rb") as file:
         page = ControlPage.from_buffer_copy(file.read())
@@ -46,7 +46,7 @@ class Control(unittest.TestCase):
     def test_a_process_that_is_recorded_is_listed_with_what_it_has_recorded(self):
         with Running() as run:
             run.do("alloc 1048576")
-            # Each number is true by itself, not all at one moment.
+            # Each number is right, but they may be of different moments.
             row = wait_for(
                 lambda: [row for row in [run.ps()] if row["events"] and row["threads"] and row["file_bytes"]]
             )[0]
@@ -128,7 +128,7 @@ class Control(unittest.TestCase):
             self.assertIn("File exists", again.stderr)
             self.assertEqual(len(again.stderr.splitlines()), 1)
             self.assertTrue(is_whole(path))
-            # Not a file that the recording itself is, either, nor one that a link means, nor in a folder that is none.
+            # The recording itself, the target of a link, and a file in a missing folder are refused too.
             os.symlink("recording.gmt.gz", os.path.join(run.folder, "link"))
             for name, why in (("recording.gmt.gz", "File exists"), ("link", "File exists"), ("none/x", "No such file")):
                 again = run.ask("snapshot", pid, "-o", name)

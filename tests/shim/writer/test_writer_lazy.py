@@ -31,7 +31,7 @@ class Lazy(unittest.TestCase):
         return run
 
     def check_whole(self, path, sizes):
-        """The recording has these allocations, in the order of their times, each with its stack, and nothing is missing."""
+        """Checks that the recording is complete: these allocations in the order of their times, each with its stack."""
         made = sorted((row for row in events(path) if row["kind"] == Kind.ALLOC), key=lambda row: row["stamp"])
         self.assertEqual([row["size_bytes"] for row in made], sizes)
         self.assertTrue(all(row["stack"] for row in made))
@@ -88,7 +88,7 @@ class OneThread(Lazy):
 
     @staticmethod
     def shared_memory():
-        """Of this program alone: others record at the same time."""
+        """Returns only this program's memory, because other programs record at the same time."""
         folder = shared_recordings.folder()
         found = set()
         for name in os.listdir(folder) if os.path.isdir(folder) else ():
@@ -125,7 +125,7 @@ class Forks(Lazy):
 
 
 class Starts(Lazy):
-    """What starts the writer."""
+    """Each of these conditions starts the writer."""
 
     def test_a_ring_that_is_half_full(self):
         for pairs, threads in (
@@ -224,7 +224,7 @@ class Files(Lazy):
         self.assertIn("recorder's thread could not start", run.err)
         events = run.records("event")
         self.assertEqual(len(events), RING_EVENTS)
-        # The context is an event, too.
+        # The context adds one event.
         self.assertEqual(len(events) + sum(row["count"] for row in run.records("drop")), 2 * RING_EVENTS + 1)
 
     def test_run_takes_the_option(self):

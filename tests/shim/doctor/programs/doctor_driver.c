@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A driver that does not start: cuInit does what DOCTOR_INIT says, a number, `hang` or `crash`. */
+/* A driver that does not start. DOCTOR_INIT: the result of cuInit, or `hang` or `crash`. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copied to a name of Python's, it answers whatever it is asked with DOCTOR_PYTHON, of which ';'
- * ends lines.
+ * A stand-in for Python under one of its names. Whatever its arguments are, it prints
+ * DOCTOR_PYTHON, with a line end for each ';'.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libcuda.so.future: the simulated driver, with functions that nobody knows yet, and a witness of
- * what it is asked: making a context current that is not there any more is refused, and counted.
+ * libcuda.so.future: the simulated driver with unknown future functions. It also counts how often
+ * it has to make a context current, and how often it refuses because the context has ended.
  */
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -64,7 +64,7 @@ int cuCtxPushCurrent_v2(void *context)
 
 	if (!real)
 		real = (int (*)(void *))find_behind("cuCtxPushCurrent_v2");
-	/* As on a busy machine: time for the context to end. */
+	/* Waits as on a busy machine, so that the context may end meanwhile. */
 	usleep(100);
 	result = real(context);
 	atomic_fetch_add(&pushed, 1);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looks up functions of a driver of the future, on both roads, and what a program of today looks
- * up.
+ * Looks up functions of a future driver by dlsym and by cuGetProcAddress, and functions of today.
  *
  *	lookups LIBRARY      path of libcuda.so.future
  */

@@ -2,8 +2,8 @@
 /*
  * oom HOW: runs out of memory on the simulated device, and goes on or ends as HOW says.
  *
- * The program's own view of itself is checked before and after: what it prints is a count of what
- * was not as it has to be, and for `loop` the time that one refusal took.
+ * Checks its own state before and after. Prints the number of wrong results; for `loop`, also the
+ * time of one refused request.
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -69,7 +69,7 @@ static void while_capturing(void)
 	expect(cudaStreamEndCapture(stream, &graph) == cudaSuccess && graph);
 }
 
-/* A stream-ordered refusal says nothing of the device that happens to be current. */
+/* The device of a refused stream-ordered request may differ from the current device. */
 static void on_another_device(void)
 {
 	cudaStream_t stream;
@@ -104,7 +104,7 @@ static void loop(void)
 		((end.tv_sec - start.tv_sec) * 1000000000LL + end.tv_nsec - start.tv_nsec) / LOOPS);
 }
 
-/* What `make` makes of it, recovered by the program itself: that is no business of PyTorch's. */
+/* The program itself recovers from a refusal. PyTorch is not involved. */
 static void retry(void)
 {
 	void *first, *block;

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * samples HOW: what a device's memory is while the recorder asks about it. Each context that is
- * made makes it ask at once, twice; that is how a loop comes to thousands of samples.
+ * samples HOW: a program whose device memory the recorder samples. Each new context makes the
+ * recorder sample twice at once, so a loop causes thousands of samples.
  *
- *   quiet          memory of several kinds, then nothing for a second and until a line comes;
- * prints what the driver said of it quiet again    likewise, for ever once           one block
- *   graphs         likewise, with a graph that allocates
- *   nothing        looks at devices, and allocates nothing; prints how many threads there are, and
- * whether NVML is there answers        asks what is free in a loop, twice with another answer
- *   captures MODE  captures streams while contexts come and go in another thread; prints how many
- * captures were spoilt pools          makes and ends pools while contexts come and go in another
- * thread resets LIBRARY ends the primary context again and again, likewise; the driver is
- * libcuda.so.future at that path, and how many contexts it was asked to make current is printed,
- * and how many of them were gone fork           forks; the child tries to use the device; prints
- * the parent's view afterwards exit | _exit   ends in the middle of all this
+ *	quiet          takes memory of several kinds, then sleeps for a second and waits for a line;
+ *	               prints the driver's memory numbers
+ *	quiet again    the same, but sleeps for ever
+ *	once           one block
+ *	graphs         the same as quiet, with a graph that allocates
+ *	nothing        looks at the devices and allocates nothing; prints how many threads there are,
+ *	               and whether NVML is loaded
+ *	answers        asks for the free memory in a loop; the answer changes twice
+ *	captures MODE  captures streams while another thread makes and ends contexts; prints how many
+ *	               captures were spoilt
+ *	pools          makes and ends pools while another thread makes and ends contexts
+ *	resets LIBRARY resets the primary context again and again while another thread makes and ends
+ *	               contexts; LIBRARY is libcuda.so.future; prints how many contexts the driver had
+ *	               to make current, and how many of them did not exist any more
+ *	fork           forks; the child tries to use the device; prints the parent's view afterwards
+ *	exit, _exit    ends while contexts are made
  */
 #include <cuda.h>
 #include <dirent.h>
@@ -71,7 +76,7 @@ static void quiet(bool again)
 	do
 		sleep(1);
 	while (again);
-	/* The test looks into the file meanwhile, and tells by a line when it has seen enough. */
+	/* The test reads the file meanwhile, and sends a line when it has seen enough. */
 	getchar();
 	print_memory();
 	CHECK(cuMemFreeAsync(async, 0));
@@ -147,7 +152,7 @@ static void answers(void)
 	print_memory();
 }
 
-/* Makes the recorder ask, all the time. */
+/* Makes the recorder sample all the time. */
 static void *make_contexts(void *unused)
 {
 	(void)unused;
@@ -161,7 +166,7 @@ static void *make_contexts(void *unused)
 	return NULL;
 }
 
-/* Whether both threads have done enough at the same time. */
+/* Returns whether both threads have done enough at the same time. */
 static bool is_enough(int rounds)
 {
 	return atomic_load(&made) >= CONTEXTS && rounds >= ROUNDS;
@@ -235,7 +240,7 @@ static void resets(const char *path)
 		(CUresult (*)(CUdevice))dlsym(library, "cuDevicePrimaryCtxReset_v2");
 	int status, pushed, refused;
 
-	/* What is asked first is the driver for the recorder. */
+	/* The recorder takes the driver of the first look-up as its driver. */
 	find("cuInit", &address, 20000, 0, &status);
 	begin(0);
 	pthread_create(&thread, NULL, make_contexts, NULL);

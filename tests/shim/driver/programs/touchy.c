@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * touchy LIBRARY: calls a driver that minds how it is asked (touchy_driver.c), in right and in
- * wrong ways. Prints how often it complained, and how many calls came back with another errno than
- * the driver left.
+ * touchy LIBRARY: calls a driver with strict rules (touchy_driver.c) in right and in wrong ways.
+ * Prints how often the driver complained, and how many calls returned with another errno than the
+ * driver had set.
  */
 #define __CUDA_API_VERSION_INTERNAL /* old forms too */
 #include <cuda.h>

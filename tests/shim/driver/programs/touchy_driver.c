@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libcuda.so.touchy: a driver that minds what the simulated one forgives, and keeps count. Whoever
- * asks it of a stream that it never made, asks of pools and addresses while streams are captured
- * without the relaxed mode, or makes a context current that is not there, is complained of. All
- * that it is asked leaves an errno of its own behind, as system calls do; what makes and ends
- * something does not.
+ * libcuda.so.touchy: a driver with stricter rules than the simulated one. It counts as complaints:
+ * questions about a stream that it did not make, questions about pools and addresses during a
+ * capture without the relaxed mode, and contexts made current that do not exist. Each question
+ * changes errno, as system calls do. Calls that make or end something do not.
  */
 #include <errno.h>
 #include <stdatomic.h>

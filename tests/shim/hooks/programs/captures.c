@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * captures: in each mode, while a stream is captured, a thread does one thing: the capturing thread
- * or another one. Each line is what came of that: "MODE THREAD ACTION RESULTS STATUS END NODES
- * MODE_AFTER"; STATUS is whether the stream still captures, END what the end of the capture said.
- * All of it must be the same with and without a recorder, whose own questions no capture may mind.
+ * captures: in each mode, while a stream is captured, the capturing thread or another one does one
+ * action. Each line is the result: "MODE THREAD ACTION RESULTS STATUS END NODES MODE_AFTER". STATUS
+ * is whether the stream still captures. END is the result of the end of the capture. All lines must
+ * be the same with and without a recorder: its own calls must not disturb a capture.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
@@ -72,7 +72,7 @@ static void capture_from_pool(void)
 		did(cuMemFreeAsync(block, stream));
 }
 
-/* In a capture that may be spoilt already. */
+/* Makes the call in a capture that the allocation may have spoilt. */
 static void capture_after_allocation(void)
 {
 	CUdeviceptr block;
@@ -214,7 +214,7 @@ static void launch_other_graph(void)
 	did(cuDeviceGraphMemTrim(0));
 }
 
-/* The graph with memory becomes executable once more: its nodes are read. */
+/* Instantiates the graph with memory again, so that the recorder reads its nodes. */
 static void instantiate_other_graph(void)
 {
 	did(cuGraphExecDestroy(other_exec));
@@ -290,7 +290,7 @@ static void try_in_capture(CUstreamCaptureMode mode, int is_other_thread,
 	end = cuStreamEndCapture(stream, &graph);
 	if (graph && !cuGraphGetNodes(graph, NULL, &nodes))
 		cuGraphDestroy(graph);
-	/* What the thread's mode is, which reading it changes. */
+	/* Reads the thread's mode. This also changes the mode. */
 	cuThreadExchangeStreamCaptureMode(&mode_after);
 	printf("%s %s %s", modes[mode], is_other_thread ? "other" : "same", action->name);
 	for (int i = 0; i < result_count; i++)
@@ -329,7 +329,7 @@ int main(void)
 		for (int is_other = 0; is_other < 2; is_other++)
 			for (size_t i = 0; i < sizeof(actions) / sizeof(*actions); i++)
 				try_in_capture((CUstreamCaptureMode)mode, is_other, &actions[i]);
-	/* Nothing is captured any more. */
+	/* No capture is active any more. */
 	if (cuMemAllocAsync(&block, 1800, stream) || cuMemFreeAsync(block, stream))
 		return 3;
 	cuGraphExecDestroy(other_exec);

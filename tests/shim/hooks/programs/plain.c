@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plain ROAD: what every driver since CUDA 11.3 can do, with or without a real device: allocates
- * and frees by functions that were found by ROAD (export, dlsym, proc_address), and prints what
- * must be recorded, in the lines of snippets.c. Needs no header of CUDA's.
+ * plain ROAD: uses only functions that every driver has since CUDA 11.3, also on a real device.
+ * Allocates and frees by functions that ROAD found (export, dlsym, proc_address). Prints the
+ * expected events, in lines like those of snippets.c. Needs no CUDA header.
  */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static void *driver(const char *name)
 	return dlsym(dlopen("libcuda.so.1", RTLD_NOW), name);
 }
 
-/* What this program is linked to is loaded already: by its path, whichever version it has. */
+/* Opens the runtime by the path of the loaded library that this program is linked to. */
 static void *runtime(const struct row *row)
 {
 	Dl_info about;

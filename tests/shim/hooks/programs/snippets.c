@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * snippets ROAD [SYMBOL...]: calls every hooked function once, got by one road, in one process.
- * Prints for each hooked call of the program what must be recorded ("event ..."), and what it
- * returned and left in errno
- * ("result ..."), which are the same without a recorder. "none SYMBOL": this road does not lead
- * there.
+ * snippets ROAD [SYMBOL...]: calls every hooked function once in one process. ROAD is how it gets
+ * the functions. For each hooked call it prints the expected event ("event ..."), and the result
+ * and errno ("result ..."), which are the same without a recorder. "none SYMBOL": the road does not
+ * lead to the function.
  *
  * Roads: export (bound when the program was linked), dlsym, dlvsym, handle (dlsym in the handle of
  * dlopen(NULL)), default (in RTLD_DEFAULT), proc_address and proc_address_v2, and the runtime's

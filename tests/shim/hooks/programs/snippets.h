@@ -3,7 +3,7 @@
 #define GMT_SNIPPETS_H
 
 /*
- * How to call each hooked function once, and what must be recorded of that. For snippets*.c alone.
+ * Calls of each hooked function, with the events that they must cause. Only for snippets*.c.
  *
  *	SNIPPET(cuMemAlloc_v2)
  *	{
@@ -34,8 +34,8 @@
 #include "simcuda/driver/extra_declarations.h"
 
 /*
- * What the recorder must have seen. `api` NULL: the snippet's own function. Events say nothing
- * where a member is 0.
+ * The expected event. `api` NULL: the snippet's own function. A member that is 0 is also 0 in the
+ * event.
  */
 struct seen {
 	const char *api, *kind, *space;
@@ -48,14 +48,14 @@ void saw(const struct seen *seen);
 	saw(&(struct seen){ .kind = #in_kind, .space = #in_space, ##__VA_ARGS__ })
 
 /*
- * A call that must succeed; errno is set before it, and whether it is the same after it is printed.
+ * Makes a call that must succeed. Sets errno before it, and prints whether errno is the same after.
  */
 #define OK(expression) check((set_errno(), (int)(expression)), #expression)
 void set_errno(void);
 void check(int result, const char *expression);
 
 /*
- * A call that must be refused: the second end of something. What it named is recorded once more, as
+ * Ends something a second time, which must be refused. The expected event is the last one again, as
  * refused.
  */
 #ifndef IS_REAL_DEVICE
@@ -77,7 +77,7 @@ void refuse(int result, const char *expression);
 	} \
 	static void run_##symbol(__typeof__(&symbol) call)
 
-/* Of the runtime: a program with the runtime inside itself is seen at the driver's function. */
+/* A snippet of the runtime. With a static runtime, the recorder sees the driver's function. */
 #define RUNTIME_SNIPPET(symbol, driver_symbol) \
 	const char below_##symbol[] = #driver_symbol; \
 	SNIPPET(symbol)
@@ -89,14 +89,14 @@ void *driver(const char *symbol);
 /* A number or pointer as events hold it. */
 #define N(value) ((unsigned long long)(uintptr_t)(value))
 
-/* What is recorded of no stream, where none means the thread's own. */
+/* The recorded stream if a function for per-thread streams gets no stream. */
 #define OWN N(CU_STREAM_PER_THREAD)
 
 #define MIB ((size_t)1 << 20)
 #define UNIT (2 * MIB) /* of virtual memory management */
-#define CONTEXT_BYTES (50 * MIB) /* what test_routes.py says that a context costs */
+#define CONTEXT_BYTES (50 * MIB) /* memory of a context, as set in test_routes.py */
 
-/* Set up and end things that several files need; all are followed by SAW themselves. */
+/* Set up and end objects for several files. These functions call SAW themselves. */
 CUdeviceptr make_block(size_t size_bytes);
 void free_block(CUdeviceptr address);
 void free_host(void *address);
@@ -120,7 +120,7 @@ void saw_executable(const char *api, CUgraphExec exec, unsigned long long flags,
 CUgraphExec make_executable(CUgraph *ret_graph, int is_freed);
 void destroy_executable(CUgraphExec exec, CUgraph graph);
 
-/* What the current device has less, from one call to the next; nothing is recorded of it. */
+/* Returns how much free memory the current device lost since the last call. Causes no event. */
 size_t bytes_taken(void);
 
 #endif

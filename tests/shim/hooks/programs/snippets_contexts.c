@@ -37,7 +37,7 @@ static CUcontext make_second(void)
 	return context;
 }
 
-/* What was allocated in a context ends with it; pinned memory and arrays as well as blocks. */
+/* Allocates blocks, pinned memory and arrays, which all end with their context. */
 static void fill_context(void)
 {
 	CUmemGenericAllocationHandle handle;
@@ -46,7 +46,7 @@ static void fill_context(void)
 	make_block(8000);
 	OK(D(cuMemHostAlloc)(&host, 8100, 0));
 	SAW(alloc, pinned, .api = "cuMemHostAlloc", .address = N(host), .size = 8100);
-	/* This does not. */
+	/* This memory does not end with the context. */
 	handle = make_memory();
 	release_memory(handle);
 }
@@ -91,7 +91,7 @@ SNIPPET(cuCtxAttach)
 {
 	CUcontext context = make_second(), attached;
 
-	/* No event: one more of what is there. */
+	/* Causes no event: only one more reference. */
 	OK(call(&attached, 0));
 	OK(D(cuCtxDetach)(context));
 	destroy_context(context);
@@ -105,7 +105,7 @@ SNIPPET(cuCtxDetach)
 	SAW(free, context, .address = N(context));
 }
 
-/* Of device 1, which nothing else here uses. */
+/* Uses device 1, because no other snippet does. */
 SNIPPET(cuDevicePrimaryCtxRetain)
 {
 	CUcontext context, again;
@@ -148,7 +148,7 @@ SNIPPET(cuDevicePrimaryCtxRelease_v2)
 	release(call);
 }
 
-/* A reset ends what is in it, and lets go of no reference. */
+/* A reset ends all memory of the context, but releases no reference. */
 static void reset(CUresult (*call)(CUdevice))
 {
 	CUcontext context = retain(), popped;
@@ -213,7 +213,7 @@ SNIPPET(cuGreenCtxDestroy)
 
 SNIPPET(cuCtxSetLimit)
 {
-	/* What a limit takes ends with its context. */
+	/* Memory that a limit takes ends with its context. */
 	CUcontext context = make_second();
 
 	bytes_taken();

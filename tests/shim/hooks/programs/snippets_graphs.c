@@ -43,7 +43,7 @@ CUdeviceptr add_nodes(CUgraph graph, size_t size_bytes, int is_freed)
 	return block;
 }
 
-/* A graph's nodes are read when it becomes executable. */
+/* Expects the events of an instantiation, when the recorder reads the nodes of the graph. */
 void saw_executable(const char *api, CUgraphExec exec, unsigned long long flags, CUdeviceptr block,
 	size_t size_bytes)
 {
@@ -191,7 +191,7 @@ static void upload(CUresult (*call)(CUgraphExec, CUstream))
 	CUgraph graph;
 	CUgraphExec exec = make_executable(&graph, 1);
 
-	/* No event: nothing comes to life. */
+	/* Causes no event, because no memory becomes live. */
 	OK(call(exec, NULL));
 	destroy_executable(exec, graph);
 }
@@ -206,7 +206,7 @@ SNIPPET(cuGraphUpload_ptsz)
 	upload(call);
 }
 
-/* What a launch leaves is freed like other memory; a graph without memory leaves no trace. */
+/* Frees the memory that a launch leaves like other memory. A graph without memory has no event. */
 static void launch(CUresult (*call)(CUgraphExec, CUstream))
 {
 	CUgraph graph = make_graph(), plain = make_graph();
@@ -270,15 +270,15 @@ SNIPPET(cuDeviceGraphMemTrim)
  */
 
 /*
- * What is asked for while a stream is captured becomes nodes; what was captured is launched, and
- * frees itself.
+ * Allocates and frees during a capture, which makes nodes. Then launches the captured graph, which
+ * frees its memory itself.
  */
 static CUgraph end_capture(CUstream stream, CUresult (*end)(CUstream, CUgraph *), int is_per_thread)
 {
 	CUdeviceptr block;
 	CUgraph graph = NULL;
 	CUgraphExec exec;
-	/* Where none means the thread's own, that is what is recorded. */
+	/* If no stream means the thread's own stream, this stream is recorded. */
 	unsigned long long as_recorded = is_per_thread && !stream ? OWN : N(stream);
 
 	if (is_per_thread) {
@@ -301,7 +301,7 @@ static CUgraph end_capture(CUstream stream, CUresult (*end)(CUstream, CUgraph *)
 	SAW(launch, graph, .api = "cuGraphLaunch", .address = N(exec));
 	OK(D(cuGraphExecDestroy)(exec));
 	SAW(destroy, graph, .api = "cuGraphExecDestroy", .address = N(exec));
-	/* Nothing is captured any more. */
+	/* No capture is active any more. */
 	OK(D(cuMemAllocAsync)(&block, 9601, NULL));
 	SAW(alloc, pool, .api = "cuMemAllocAsync", .address = block, .size = 9601);
 	free_later(block);
@@ -356,8 +356,8 @@ SNIPPET(cuStreamBeginCaptureToGraph){ CAPTURE_TO_GRAPH(0) }
 SNIPPET(cuStreamBeginCaptureToGraph_ptsz){ CAPTURE_TO_GRAPH(1) }
 
 /*
- * The simulated driver refuses to record a graph anew: what is seen here is that a refusal begins
- * no capture.
+ * The simulated driver refuses to record a graph again. This checks that a refused call begins no
+ * capture.
  */
 #define RECAPTURE(is_per_thread) \
 	CUgraph graph = make_graph(); \

@@ -128,7 +128,7 @@ SNIPPET(cuMemFree_v2)
 	OK(call(block));
 	SAW(free, device, .address = block);
 	AGAIN(device, call(block), .address = block);
-	/* Nothing is freed, and nothing recorded. */
+	/* A free of address 0 causes no event. */
 	OK(call(0));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The runtime's functions of memory. See snippets.h; in a program with the runtime inside, the
- * driver's names are seen.
+ * The runtime's functions of memory (snippets.h). In a program with a static runtime, the recorder
+ * sees the driver's functions.
  */
 #include "snippets.h"
 

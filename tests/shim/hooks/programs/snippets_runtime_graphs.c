@@ -109,7 +109,7 @@ RUNTIME_SNIPPET(cudaDeviceGraphMemTrim, cuDeviceGraphMemTrim)
  * --------------------------------------------------------------------------------------
  */
 
-/* What is seen of a set-up that the runtime's own functions do. */
+/* The function that the recorder sees when the set-up calls one of the runtime. */
 #ifdef IS_STATIC
 #define SEEN_AS(symbol, driver_symbol) #driver_symbol
 #else

@@ -277,7 +277,7 @@ SNIPPET(cuMemMap)
 
 	OK(call(address, UNIT, 0, handle, 0));
 	SAW(map, vmm, .address = address, .size = UNIT, .object = handle);
-	/* What is mapped lives on. */
+	/* Mapped memory stays live. */
 	release_memory(handle);
 	unmap(address, UNIT);
 	unreserve(address, UNIT);
@@ -344,7 +344,7 @@ SNIPPET(cuMemGetHandleForAddressRange)
  * ------------------------------------------------------------------------------------
  */
 
-/* Of one device, so that a process alone can complete it. */
+/* An object of one device, so that one process can complete it. */
 static const CUmulticastObjectProp for_one = {
 	.numDevices = 1,
 	.size = 2 * UNIT,
@@ -385,7 +385,7 @@ SNIPPET(cuMulticastBindMem)
 	/* Its device is the memory's. */
 	SAW(bind, multicast, .address = multicast, .size = UNIT, .object = memory, .stream = UNIT,
 		.device = -2);
-	/* What is bound lives on. */
+	/* Bound memory stays live. */
 	release_memory(memory);
 	unbind(multicast, UNIT);
 	release_memory(multicast);
@@ -398,7 +398,7 @@ SNIPPET(cuMulticastBindMem_v2)
 	OK(call(multicast, 0, UNIT, memory, 0, UNIT, 0));
 	SAW(bind, multicast, .address = multicast, .size = UNIT, .object = memory, .stream = UNIT);
 	release_memory(memory);
-	/* What is bound is not any more. */
+	/* The end of the object also ends the binding. */
 	release_memory(multicast);
 }
 

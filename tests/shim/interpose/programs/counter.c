@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Another preload that follows CUDA's memory, in plain C as such libraries are written: it has
- * functions of the runtime and of the driver, and dlsym itself, by which it gives its own to who
- * looks them up. Says on stderr at the end what it saw.
+ * Another preload that follows CUDA's memory, written in plain C like such libraries. It has
+ * functions of the runtime and the driver, and its own dlsym, which returns them. Prints to stderr
+ * at the end which calls it saw.
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * odd_host MODE [LIBRARY]: programs that do what is allowed but rare. Built a second time with much
+ * odd_host MODE [LIBRARY]: programs with allowed but rare behaviour. A second build has much
  * thread-local data (THREAD_BYTES).
  */
 #include <cuda_runtime_api.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library linked to a CUDA runtime and opened locally. All its functions have one form, for
- * odd_opener.c; what its constructor does is the program's matter (odd_host.c).
+ * A library that is linked to a CUDA runtime and opened locally. All its functions have one form,
+ * for odd_opener.c. The program decides what the constructor does (odd_host.c).
  */
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

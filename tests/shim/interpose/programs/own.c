@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own: a program that has functions of CUDA's names itself, as one with a static runtime that
- * exports its symbols, or a test double. Look-ups must find those, and what calls them must come
- * there.
+ * own: a program that defines functions with CUDA's names, like one with a static runtime that
+ * exports its symbols, or with a test double. Look-ups must find these functions, and calls must
+ * reach them.
  */
 #include <dlfcn.h>
 #include <stdio.h>

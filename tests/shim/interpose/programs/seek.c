@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seek [PLUGIN]: looks for CUDA by every way that programs use to find out whether it is there, and
- * prints all answers: whether there is a function, whose it is, what dlerror says. With and without
- * the recorder the output must be the same, byte by byte.
+ * seek [PLUGIN]: looks for CUDA in every way in which programs test whether it is there. Prints all
+ * answers: whether a function is found, in which file it is, and what dlerror returns. The output
+ * must be the same with and without the recorder, byte by byte.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -47,7 +47,7 @@ static void seek_in(const char *who, const char *how, void *handle, const char *
 	}
 }
 
-/* What is forgotten, as the loader forgets it: by the next call that goes well. */
+/* Checks that the next successful call clears dlerror, as in the loader. */
 static void seek_and_go_on(const char *who, void *global)
 {
 	dlsym(global, "cuInit");

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * storm THREADS ROUNDS: threads that open the driver and a library of its own, look names up by
- * dlsym and dlvsym, allocate, free and close, all at the same time. Prints how many allocations
- * went well; nothing else may come of it.
+ * storm THREADS ROUNDS: all threads open the driver and a library, look names up by dlsym and
+ * dlvsym, allocate, free and close at the same time. Prints how many allocations succeeded.
  */
 #include <cuda.h>
 #include <dlfcn.h>

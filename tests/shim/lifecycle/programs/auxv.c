@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded: a kernel whose signal frames may take as much as the variable FRAME_BYTES says
+ * Preloaded. Pretends to be a kernel whose signal frames may take FRAME_BYTES bytes
  * (AT_MINSIGSTKSZ).
  */
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that the device refuses, and what must be left alone by a recorder: the error codes, errno,
- * the runtime's last error.
+ * Makes calls that the device refuses. The recorder must not change the error codes, errno and the
+ * runtime's last error.
  */
 #include <cuda_runtime_api.h>
 #include <errno.h>

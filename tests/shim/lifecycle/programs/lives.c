@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lives MODE [ARGUMENT]: processes that come and go in each way that there is. Sizes say who
- * allocates: the program itself 1111 and 3333, a child or what is run in its place 2222.
+ * lives MODE [ARGUMENT]: processes that start and end in each possible way. The sizes show who
+ * allocates: the program itself 1111 and 3333, a child or an executed program 2222.
  */
 #include <cuda_runtime_api.h>
 #include <errno.h>
@@ -42,7 +42,7 @@ static void allocate(size_t size_bytes)
 		_exit(9);
 }
 
-/* 0 when the child ended as it should. */
+/* Returns 0 if the child ended as it should. */
 static int wait_for(pid_t pid)
 {
 	int status = 1;
@@ -50,7 +50,7 @@ static int wait_for(pid_t pid)
 	return pid < 0 || waitpid(pid, &status, 0) != pid || status != 0;
 }
 
-/* A child by the system call alone: pthread_atfork knows nothing of it. */
+/* Makes a child by the system call alone, without the handlers of pthread_atfork. */
 static pid_t raw_clone(int flags)
 {
 	return (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL);
@@ -70,8 +70,8 @@ static int unseen_child(pid_t (*make)(int))
 
 	allocate(OWN);
 	/*
-	 * What a thread of the recorder's holds at that moment stays locked in the child: it sleeps
-	 * now, for a while.
+	 * A lock that a thread of the recorder holds now would stay locked in the child. The thread
+	 * sleeps for a while at this point.
 	 */
 	wait_for_turn_of("gpumemtrace", NULL);
 	pid = make(0);

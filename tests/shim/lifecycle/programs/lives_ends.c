@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lives-ends MODE [PROGRAM]: one allocation of 1111 bytes, and then the process ends in each way
- * that there is, or PROGRAM takes its place by each function of the exec family.
+ * lives-ends MODE [PROGRAM]: allocates 1111 bytes. Then the process ends in each possible way, or a
+ * function of the exec family replaces it by PROGRAM.
  */
 #include <cuda_runtime_api.h>
 #include <fcntl.h>
@@ -199,7 +199,7 @@ static void by_exec_of_another(void)
 	pause_for_ever();
 }
 
-/* None of these can be run. */
+/* Tries to execute files that cannot be executed. */
 static void by_failed_exec(void)
 {
 	char *const nothing[] = { NULL };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A preload behind the recorder: a driver that calls the program back at the end of an allocation.
+ * Preloaded behind the recorder. Acts as a driver that calls the program back at the end of an
+ * allocation.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>

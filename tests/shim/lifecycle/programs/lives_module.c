@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library that comes and goes (lives_modules.c). Built twice, of one size: each may get the
- * other's addresses.
+ * A library that is opened and closed again and again (lives_modules.c). Two builds have the same
+ * size, so each may get the addresses of the other.
  */
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lives-modules TIMES EVERY LIBRARY...: opens and closes the libraries in turns, and calls each
- * EVERY-th, which allocates 1000 bytes in the first library, 2000 in the second. Allocates 3000 by
- * itself in the end.
+ * lives-modules TIMES EVERY LIBRARY...: opens and closes the libraries in turns. At each EVERY-th
+ * time it calls the library, which allocates 1000 bytes in the first library and 2000 bytes in the
+ * second. At the end the program itself allocates 3000 bytes.
  */
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""lives_python.py MODE: Python programs that run processes, interpreters and greenlets beside each other."""
+"""lives_python.py MODE: Python programs that run several processes, interpreters and greenlets at the same time."""
 
 import ctypes
 import multiprocessing
@@ -10,7 +10,7 @@ import threading
 runtime = ctypes.CDLL("libcudart.so.13")
 OWN, CHILD = 1111, 2222
 
-# Run in another interpreter, which knows nothing of this one. PyDLL keeps the GIL during the call, CDLL does not.
+# Code for another interpreter, which shares nothing with this one. PyDLL keeps the GIL during the call, CDLL does not.
 ELSEWHERE = """
 import ctypes
 def allocate_elsewhere():
@@ -27,14 +27,14 @@ def allocate(size, library=runtime):
 
 
 def work(number):
-    """In a process of its own."""
+    """Runs in a child process. Half of the tasks use CUDA."""
     if number % 2:
         allocate(CHILD + number)
     return os.getpid()
 
 
 def use_pool(method):
-    """Half of the tasks use CUDA; the parent does before and after, where its children may."""
+    """Runs tasks in a pool. The parent uses CUDA before and after, unless its children could not use it then."""
     context = multiprocessing.get_context(method)
     if method != "fork":
         allocate(OWN)
@@ -47,7 +47,7 @@ def use_pool(method):
 
 
 def use_loader(method):
-    """As a data loader: workers of a program that uses CUDA, which hand over what they made, and use none."""
+    """Works as a data loader: the workers do not use CUDA, but their parent does."""
 
     def feed(queue):
         for i in range(50):
@@ -67,7 +67,7 @@ def use_loader(method):
 
 
 def use_interpreters():
-    """Another interpreter, on this thread and on one of its own; then this one once more."""
+    """Allocates in another interpreter, on this thread and on a new thread; then in this interpreter again."""
     try:
         import _interpreters as interpreters
     except ImportError:
@@ -94,7 +94,7 @@ def use_interpreters():
 
 
 def use_own_gil():
-    """Two interpreters with a GIL of their own each, at the same time (3.13)."""
+    """Runs two interpreters at the same time, each with its own GIL (3.13)."""
     import _interpreters as interpreters
 
     text = ELSEWHERE + "for i in range(200): allocate_elsewhere()\n"

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lives-signals MODE [BYTES]: allocations from signal handlers.
+ * lives-signals MODE [BYTES]: allocates in signal handlers.
  *
- *	first BYTES, later BYTES  on a signal stack that has BYTES of room behind what the kernel writes
- * for a signal, as the first call of the process or not. Prints how many of the bytes below the
- * stack were written to, and how many of the BYTES storm ROUNDS              a handler interrupts
- * the recorder again and again, for so many rounds or until it has done so often enough. Needs
- * lives_gate.c behind the recorder, which says when the driver itself runs: no handler may allocate
- * then. Prints how often the program did and how often the handler
+ *	first BYTES, later BYTES
+ *	    allocates on a signal stack with BYTES of room besides the kernel's signal frame, in the
+ *	    first call of the process or later. Prints how many bytes below the stack changed, and
+ *	    how many of the BYTES were used.
+ *	storm ROUNDS
+ *	    a handler interrupts the recorder for ROUNDS rounds, or until it has done so often enough.
+ *	    Prints how often the program and the handler allocated. Needs lives_gate.c behind the
+ *	    recorder, which reports when the driver itself runs: no handler may allocate then.
  */
 #include <cuda.h>
 #include <pthread.h>
@@ -71,9 +73,9 @@ static void on_first_signal(int number)
 }
 
 /*
- * What the kernel writes in front of a handler's own frame, as measured. AT_MINSIGSTKSZ is no
- * measure: it counts registers that this process may never have asked for, and of which no frame
- * has anything then (Intel's AMX: 11,952 bytes, 3,400 of them used).
+ * Measures the kernel's signal frame. AT_MINSIGSTKSZ may be larger: it includes registers that this
+ * process may never use, and that its frames do not have then (Intel's AMX: 11,952 bytes, of which
+ * 3,400 are used).
  */
 static size_t frame_bytes(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lives-threads MODE [COUNT]: threads that come and go, end in rare ways, or do not run on a stack
- * of their own. Prints what the test asks: numbers of the recorder's shared memory, in bytes.
+ * lives-threads MODE [COUNT]: threads that start and end, end in rare ways, or do not run on their
+ * own stack. Prints numbers that the test needs: the recorder's shared memory, in bytes.
  */
 #include <cuda_runtime_api.h>
 #include <glob.h>

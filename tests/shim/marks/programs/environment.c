@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares getenv, as this program is bound to it, with the C library's own, while the environment
- * is changed in every way there is. Prints what differs, and each answer for NVTX's variable.
+ * Changes the environment in every possible way, and compares getenv, as this program is bound to
+ * it, with the C library's own. Prints each difference, and each answer for NVTX's variable.
  */
 #include <dlfcn.h>
 #include <errno.h>

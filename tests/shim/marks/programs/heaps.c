@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program with pools of its own. Does what its arguments say, one after the other:
+ * A program with its own pools. Its arguments are commands, which it runs one after the other:
  *
- *	alloc:SIZE pinned:SIZE malloc:SIZE        memory, for the heaps that begin afterwards
- *	device:N                                  the current device
- *	heap:NAME:SIZE                            a heap in that memory, from its beginning
- *	unplaced:NAME:SIZE                        likewise, and it does not say where that is
- *	in:N                                      the following is about the heap that was made as
- * number N, from 0 get:OFFSET:SIZE give:OFFSET               a block of that memory resize:SIZE
- * reset end                     the heap step                                      a mark many:N
- *                                 N heaps threads:N                                 N threads take
- * and give back 1000 blocks each, at offsets of their own time:N  N blocks one after the other;
- * prints nanoseconds for taking and giving one capture uncapture                         a capture
- * of a stream begins, and ends well fork                                      a child does the
- * rest; the parent waits for it
+ *	alloc:SIZE pinned:SIZE malloc:SIZE  takes memory for the heaps that follow
+ *	device:N                            sets the current device
+ *	heap:NAME:SIZE                      declares a heap at the start of that memory
+ *	unplaced:NAME:SIZE                  declares a heap without its address
+ *	in:N                                selects the heap number N (from 0) for the next commands
+ *	get:OFFSET:SIZE give:OFFSET         takes and gives back a block of that memory
+ *	resize:SIZE reset end               changes the heap
+ *	step                                sets a mark
+ *	many:N                              declares N heaps
+ *	threads:N                           N threads take and give back 1000 blocks each, at separate
+ *	                                    offsets
+ *	time:N                              takes and gives back N blocks one after the other; prints
+ *	                                    the nanoseconds for one block
+ *	capture uncapture                   begins and ends the capture of a stream
+ *	fork                                a child runs the other commands; the parent waits for it
  */
 #include <cuda_runtime_api.h>
 #include <gpumemtrace.h>

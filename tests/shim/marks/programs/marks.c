@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Does what its arguments say, one after the other, and prints what there is to print:
+ * Its arguments are commands. Runs them one after the other and prints their results:
  *
- *	step push:NAME pop mark:NAME recording   gpumemtrace.h, in this program
- *	lpush:NAME lpop                          likewise, in a shared library
- *	many:N manypop:N                         N phases
- *	alloc                                    CUDA memory
- *	fork                                     a child does the rest; the parent waits for it
- *	thread                                   a thread does the rest; the first one waits for it
+ *	step push:NAME pop mark:NAME recording   calls of gpumemtrace.h in this program
+ *	lpush:NAME lpop                          the same calls in a shared library
+ *	many:N manypop:N                         begins or ends N phases
+ *	alloc                                    allocates CUDA memory
+ *	fork                                     a child runs the rest; the parent waits for it
+ *	thread                                   a thread runs the rest; the first thread waits for it
  *	quit                                     ends with _exit
  */
 #include <cuda_runtime_api.h>

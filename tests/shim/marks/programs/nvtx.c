@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Uses NVTX as a program does that was compiled with its headers: it has a copy of its tables,
- * fills them on the first use, and calls what it then finds in them. Does what its arguments say:
+ * Uses NVTX like a program that was compiled with its headers: it has a copy of NVTX's tables,
+ * fills them at the first use, and calls the functions in them. Its arguments are commands:
  *
- *	push:NAME pop mark:NAME start:NAME end     the default domain; end ends what started last
+ *	push:NAME pop mark:NAME start:NAME end     the default domain; `end` ends the last start
  *	wpush:NAME wmark:NAME                      with wide strings
  *	dpush:NAME dpop dmark:NAME dstart:NAME dend   in the domain "our domain"
- *	rpush:NAME                                 likewise, with a registered string
- *	alloc                                      CUDA memory
- *	copy                                       the rest with another copy of the tables
+ *	rpush:NAME                                 in that domain, with a registered string
+ *	alloc                                      allocates CUDA memory
+ *	copy                                       runs the rest with another copy of the tables
  */
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -40,8 +40,8 @@ static struct copy *copy = copies;
 static uint64_t last_id;
 
 /*
- * What a function of NVTX leads to before it has been started; a tool that calls it comes back to
- * itself.
+ * The first target of each NVTX function, before NVTX has been started. If a tool calls it, the
+ * call returns to the tool.
  */
 static void starter(void)
 {
@@ -93,7 +93,7 @@ static void start_copy(void)
 	copy->is_started = 1;
 }
 
-/* With as many arguments as any of NVTX's functions has; the others are not looked at. */
+/* Passes as many arguments as the longest NVTX function has; other functions ignore the rest. */
 static uint64_t call(function *callee, const void *first, const void *second)
 {
 	return callee ? ((uint64_t (*)(const void *, const void *))callee)(first, second) : 0;

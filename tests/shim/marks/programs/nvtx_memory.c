@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pool that tells NVTX of its heaps and regions. With HAS_NVTX_HEADERS it is compiled with NVTX's
- * own headers; else it does by hand what they do, as far as that is seen from a tool. Does what its
- * arguments say:
+ * A pool that reports its heaps and regions to NVTX. With HAS_NVTX_HEADERS it is compiled with
+ * NVTX's own headers. Otherwise it does by hand what a tool sees of them. Its arguments are
+ * commands:
  *
- *	alloc                      memory for the heaps that begin afterwards
- *	heap:NAME:SIZE             a heap in it, in the domain "our domain"; prints where its handle
- * lies wheap:NAME:SIZE            likewise, with a wide name register:OFFSET:SIZE:N     N regions
- * behind each other handles:OFFSET:SIZE:N      likewise, with handles; prints where they lie
- *	resize:OFFSET:SIZE         a region
- *	unregister:OFFSET drop:I   regions by address, and by the handle that came as number I
+ *	alloc                      takes memory for the heaps that follow
+ *	heap:NAME:SIZE             a heap in that memory, in the domain "our domain"; prints the
+ *	                           address of its handle
+ *	wheap:NAME:SIZE            the same, with a wide name
+ *	register:OFFSET:SIZE:N     N adjacent regions
+ *	handles:OFFSET:SIZE:N      the same, with handles; prints the addresses of the handles
+ *	resize:OFFSET:SIZE         resizes a region
+ *	unregister:OFFSET drop:I   ends a region, by its address or by the handle number I
  *	process:OFFSET:SIZE        a region of the process-wide heap
- *	array:OFFSET:SIZE          a region of another type, which is no address
- *	later:OFFSET:SIZE          a region whose description is of a later version
- *	permissions                a call that nobody answers; prints what comes
- *	reset end                  the heap
+ *	array:OFFSET:SIZE          a region of another type, without an address
+ *	later:OFFSET:SIZE          a region whose description has a later version
+ *	permissions                a call that no tool answers; prints the result
+ *	reset end                  resets or ends the heap
  */
 #include <cuda_runtime_api.h>
 #include <locale.h>

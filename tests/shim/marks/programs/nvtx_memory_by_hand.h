@@ -3,9 +3,8 @@
 #define NVTX_MEMORY_BY_HAND_H
 
 /*
- * What a program has of NVTX and its extension for memory, for builds without its headers: the
- * layouts and numbers by which it speaks to a tool, and a start that does what NVTX's does. For
- * nvtx_memory.c alone.
+ * The parts of NVTX and its memory extension that a program has, for builds without the headers:
+ * layouts, numbers, and a start that does the same as NVTX's. Only for nvtx_memory.c.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -100,7 +99,7 @@ static const void *get_table(uint32_t table)
 	return table == 1 ? &callbacks : NULL;
 }
 
-/* What nobody took is not called. */
+/* A function that no tool has taken is not called. */
 static void start(void)
 {
 	struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * busy_threads THREADS ROUNDS: each thread allocates and frees without pause, so that addresses are
- * handed from one thread to another all the time. Prints how many allocations there were.
+ * busy_threads THREADS ROUNDS: each thread allocates and frees without pause, so threads get
+ * addresses that other threads have just freed. Prints the number of allocations.
  */
 #include <cuda_runtime_api.h>
 #include <pthread.h>

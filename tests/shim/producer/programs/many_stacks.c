@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * many-stacks COUNT EACH: allocates EACH times with each of COUNT native stacks (below 2^20), one
- * after the other, and gives back what is older than the last some thousand blocks.
+ * stack after the other. Keeps only the last few thousand blocks.
  */
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static void *blocks[LIVE];
 
 static void down(unsigned bits, int left);
 
-/* What follows each call keeps it from being a jump, and the two from being one function. */
+/* The statements after each call prevent a tail call, and keep the two functions different. */
 __attribute__((noinline)) static void by_one_way(unsigned bits, int left)
 {
 	down(bits, left);

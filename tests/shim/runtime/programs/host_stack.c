@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host-stack STACK WHEN [WHAT]: how much of a stack calls of the driver take, with the recorder and
- * without. All memory below the stack pointer is painted first, and looked at afterwards.
+ * host-stack STACK WHEN [WHAT]: measures how much stack calls of the driver use, with and without
+ * the recorder. Paints all memory below the stack pointer before the calls, and checks it after.
  *
  *	STACK  signal     a signal stack on the heap
- *	       inside     a signal stack inside the frame of a function, which called the driver from
- * there before coroutine  a stack of makecontext, without a guard page thread     a thread's stack,
- * given by the program, without a guard page frame      an array in a function's frame, by
- * makecontext WHEN   first      the first call of the process, of that thread later      after
- * other calls
- *
+ *	       inside     a signal stack in the frame of a function that called the driver before
+ *	       coroutine  a stack of makecontext, without a guard page
+ *	       thread     a thread's stack that the program provides, without a guard page
+ *	       frame      an array in a function's frame, by makecontext
+ *	WHEN   first      the first call of the process, in that thread
+ *	       later      after other calls
  *	WHAT   marks      also the functions of gpumemtrace.h
  *
  * Prints how many bytes below the calling function's stack pointer were written to.

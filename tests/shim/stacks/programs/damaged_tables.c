@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * damaged-tables LIBRARY COPY TIMES SEED: writes a copy of LIBRARY whose unwind tables are changed
- * at random, opens it and allocates below its functions, so many times. Prints how often.
+ * damaged-tables LIBRARY COPY TIMES SEED: writes a copy of LIBRARY with random changes in its
+ * unwind tables, opens the copy and allocates below its functions; all this TIMES times. Prints how
+ * often.
  */
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

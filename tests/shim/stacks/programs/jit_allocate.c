@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A C library with functions that allocate on the device, for machine code that others generate: by
- * a foreign function interface (LuaJIT, numba), or as a native method of the class Jit (a JVM).
- * Each asks for `bytes` and gives back what it got when `is_freed`; 0 on success.
+ * A C library with functions that allocate on the device, for generated machine code. They are
+ * called by a foreign function interface (LuaJIT, numba), or as a native method of the class Jit (a
+ * JVM). Each allocates `bytes`, and frees them if `is_freed`. Returns 0 on success.
  */
 #include <cuda_runtime_api.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""jit_numba.py LIBRARY COUNT: machine code of LLVM allocates COUNT times, three compiled functions deep; two sizes stay."""
+"""jit_numba.py LIBRARY COUNT: numba's machine code allocates COUNT times in three nested functions; two sizes stay."""
 
 import ctypes
 import sys
@@ -19,7 +19,7 @@ def innermost(size, is_freed):
 
 @numba.njit
 def middle(size, is_freed):
-    # More than registers hold: the compiler has reason for a frame.
+    # The loop needs more values than there are registers, so the compiler makes a frame.
     total = 0.0
     for i in range(8):
         total += (size * i) ** 0.5

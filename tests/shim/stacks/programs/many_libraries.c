@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many-libraries FOLDER COUNT AGAIN: opens FOLDER/0000.so and so on, COUNT of them, and has each
- * allocate, 1000 bytes and its number; closes every third one; has each of the others allocate
- * 100,000 bytes and its number; opens the closed ones again, from the last to the first, and has
- * those allocate 200,000 bytes and their number. Then eight of the libraries allocate in turns,
- * AGAIN times each, 300,000 bytes.
+ * many-libraries FOLDER COUNT AGAIN: opens COUNT libraries, FOLDER/0000.so and so on. Each
+ * allocates 1000 bytes plus its number. Closes every third library; each of the others allocates
+ * 100,000 bytes plus its number. Opens the closed libraries again, from the last to the first; each
+ * of these allocates 200,000 bytes plus its number. Then eight of the libraries allocate 300,000
+ * bytes in turns, AGAIN times each.
  */
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One of thousands of libraries, made of this one by other numbers in build-id and symbol table
+ * The template of thousands of libraries, which differ in build-id and symbol table
  * (test_many_libraries.py).
  */
 #include <stddef.h>

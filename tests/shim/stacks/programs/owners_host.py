@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Calls stand-ins of libraries, each of which asks for memory: owners_host.py [LIBRARY SYMBOL BYTES]... BYTES of its own."""
+"""owners_host.py [LIBRARY SYMBOL BYTES]... BYTES: lets each stand-in of a library allocate, then allocates itself."""
 
 import ctypes
 import sys

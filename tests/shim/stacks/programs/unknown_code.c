@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unknown-code: allocates below code that it wrote itself, of which no unwind table tells. Each
- * allocation has a size of its own, which is printed with what the code does of its frame pointer:
+ * unknown-code: allocates below generated code that has no unwind table. Each allocation has its
+ * own size. The program prints the size, and how the generated code uses its frame pointer:
  *
- *	framed     keeps one, as compilers do
- *	nested     likewise, and is called by such code
- *	frameless  leaves its caller's in the register
- *	clobbered  has anything there: each of many values
+ *	framed     keeps a frame pointer, as compilers do
+ *	nested     keeps a frame pointer, and calls code that keeps one too
+ *	frameless  leaves the caller's frame pointer in the register
+ *	clobbered  has an arbitrary value in the register; the program tries many values
  */
 #include <cuda_runtime_api.h>
 #include <pthread.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that does what the lines of its standard input say, and answers each with "ok":
+ * Reads commands from its standard input, one in a line, and answers each with "ok":
  *
- *	alloc SIZE    free    refuse     memory of the device; `free` ends the last block; a request
- * that is refused snapshot NAME    pause    resume    what gpumemtrace.h has many COUNT
- *           blocks that come and go handle                           the program handles SIGUSR1
- * itself raise                            SIGUSR1
+ *	alloc SIZE    free    refuse     allocates; frees the last block; makes a refused request
+ *	snapshot NAME pause   resume     calls of gpumemtrace.h
+ *	many COUNT                       allocates and frees COUNT blocks
+ *	handle                           handles SIGUSR1 itself from now on
+ *	raise                            raises SIGUSR1
  */
 #include <cuda_runtime_api.h>
 #include <gpumemtrace.h>

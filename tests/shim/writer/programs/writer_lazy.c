@@ -3,18 +3,21 @@
  * writer-lazy MODE [ARGUMENT] [WAY]: a program with one thread. Each line of its output is the
  * number of its threads.
  *
- *	pairs COUNT WAY  allocates 1024 bytes and frees them so often; ends by WAY: return, exit,
- * quick_exit, _exit, handler, thread, raw, kill storm FORKS      allocates, with host memory and
- * from the device, while a timer's handler forks so often inside           forks in a signal
- * handler that interrupts malloc; the child goes on where the handler was called child            a
- * child uses CUDA before its parent does, another one afterwards (the device refuses that) thread
- *         a second thread allocates 2048 bytes signal           sends itself SIGUSR1, sets a mark
- * and allocates 2048 bytes exec PROGRAM     tries to run a program that is not there, and then
- * PROGRAM folder           goes to / behind the first event library PATH     allocates 1000 bytes
- * in a library, and closes it refused          asks for more than the device has descriptors HAS
- * opens as many files as it may; with HAS = 0 it can have no more threads either full COUNT WAY  as
- * pairs, while the process can have no more threads stacks COUNT     allocates so often, each time
- * with another deep stack pauses COUNT     pauses the recording and resumes it, so often
+ *	pairs COUNT WAY  allocates 1024 bytes and frees them, COUNT times; ends by WAY: return, exit,
+ *	                 quick_exit, _exit, handler, thread, raw, kill
+ *	storm FORKS      allocates host and device memory while a timer's handler forks FORKS times
+ *	inside           forks in a signal handler that interrupts malloc; the child goes on there
+ *	child            a child uses CUDA before its parent; another later (the device refuses it)
+ *	thread           a second thread allocates 2048 bytes
+ *	signal           sends itself SIGUSR1, sets a mark and allocates 2048 bytes
+ *	exec PROGRAM     tries to run a program that does not exist, and then PROGRAM
+ *	folder           changes to the folder / after the first event
+ *	library PATH     allocates 1000 bytes in a library, and closes the library
+ *	refused          asks for more memory than the device has
+ *	descriptors HAS  opens as many files as it may; with HAS = 0 it cannot start threads either
+ *	full COUNT WAY   the same as pairs, while the process cannot start threads
+ *	stacks COUNT     allocates COUNT times, each time with another deep stack
+ *	pauses COUNT     pauses and resumes the recording, COUNT times
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -260,7 +263,7 @@ static int second_thread(void)
 	print_threads();
 	if (pthread_create(&thread, NULL, in_thread, NULL) || pthread_join(thread, NULL))
 		return 1;
-	/* Of this file SIGKILL can take nothing that is in it. */
+	/* A SIGKILL cannot remove what is already in this file. */
 	print_threads();
 	return 0;
 }
