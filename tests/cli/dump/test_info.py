@@ -50,8 +50,8 @@ class Overhead(unittest.TestCase):
         self.assertEqual(
             line(path),
             [
-                "  overhead  estimated from 4 timed: 200 ns a call in the program's threads, "
-                "200 us for all; 5.00 ms in the recorder's own"
+                "  overhead  estimated from 4 timed calls: 200 ns for each call in the program's threads, "
+                "200 us for all; 5.00 ms in the recorder's writer thread"
             ],
         )
 
@@ -59,7 +59,7 @@ class Overhead(unittest.TestCase):
         path = recorded({"writer_ns": 2000000}, events=3)
         self.assertEqual(
             line(path),
-            ["  overhead  too few calls to estimate it in the program's threads; 2.00 ms in the recorder's own"],
+            ["  overhead  too few calls to estimate it in the program's threads; 2.00 ms in the recorder's writer thread"],
         )
 
     def test_a_recorder_that_did_not_say_is_not_quoted(self):
