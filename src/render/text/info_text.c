@@ -25,7 +25,8 @@ static void write_overhead(const struct gmt_overhead_estimate *overhead, FILE *f
 			gmt_text_duration(overhead->calls_ns).text);
 	else
 		fputs("too few calls to estimate it in the program's threads; ", file);
-	fprintf(file, "%s in the recorder's writer thread\n", gmt_text_duration(overhead->writer_ns).text);
+	fprintf(file, "%s in the recorder's writer thread\n",
+		gmt_text_duration(overhead->writer_ns).text);
 }
 
 static void write_devices(const struct gmt_snapshot *snapshot, const struct gmt_plain *plain)

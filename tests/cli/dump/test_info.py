@@ -59,7 +59,9 @@ class Overhead(unittest.TestCase):
         path = recorded({"writer_ns": 2000000}, events=3)
         self.assertEqual(
             line(path),
-            ["  overhead  too few calls to estimate it in the program's threads; 2.00 ms in the recorder's writer thread"],
+            [
+                "  overhead  too few calls to estimate it in the program's threads; 2.00 ms in the recorder's writer thread"
+            ],
         )
 
     def test_a_recorder_that_did_not_say_is_not_quoted(self):
