@@ -42,9 +42,7 @@ static bool refers_to(const struct gmt_symbol_tables *tables, const char *symbol
 
 static bool is_self(const struct gmt_symbol_tables *tables)
 {
-	uint64_t address = (uint64_t)tables->dynamic;
-
-	return address >= gmt_object_self()->start && address < gmt_object_self()->end;
+	return gmt_object_self_has((uint64_t)tables->dynamic);
 }
 
 struct search_any {

@@ -70,13 +70,6 @@ GMT_HOT_DATA _Atomic uint32_t gmt_original_generation;
 
 struct gmt_original_caller *_Atomic gmt_original_first_callers[GMT_HOOK_COUNT];
 
-static bool is_ours(const void *function)
-{
-	const struct gmt_object *self = gmt_object_self();
-
-	return (uint64_t)function >= self->start && (uint64_t)function < self->end;
-}
-
 static bool is_in_driver(const void *function)
 {
 	struct gmt_object object;
@@ -137,7 +130,7 @@ void gmt_original_scan_scope(void)
 			? gmt_original_dlsym(RTLD_NEXT, gmt_hooks[hook].symbol)
 			: NULL;
 
-		originals.next_at_start[hook] = next && is_ours(next) ? NULL : next;
+		originals.next_at_start[hook] = next && gmt_object_self_has((uint64_t)next) ? NULL : next;
 		originals.is_interposed[hook] = gmt_hooks[hook].library == GMT_LIBRARY_CUDA &&
 			originals.next_at_start[hook] && !is_in_driver(originals.next_at_start[hook]);
 		/* Other constructors may have looked up the function earlier. */
@@ -201,7 +194,7 @@ void gmt_original_set(enum gmt_hook hook, void *original)
 	 * A driver that is not linked to prefer its own symbols returns our function. Storing it would
 	 * cause an endless recursion.
 	 */
-	if (is_ours(original) || gmt_namespaces_contain(original))
+	if (gmt_object_self_has((uint64_t)original) || gmt_namespaces_contain(original))
 		return;
 	/*
 	 * Pairs with the acquire in gmt_original_known: a thread that sees the pointer sees the loaded
@@ -223,8 +216,8 @@ bool gmt_original_adopt(enum gmt_hook hook, void *original)
 
 	/* A program that was linked to another runtime calls that runtime through the same wrapper. */
 	if (originals.next_at_start[hook] && originals.next_at_start[hook] != original)
-		return is_ours(original);
-	return is_ours(original) ||
+		return gmt_object_self_has((uint64_t)original);
+	return gmt_object_self_has((uint64_t)original) ||
 		atomic_compare_exchange_strong(&originals.known[hook], &expected, original) ||
 		expected == original;
 }

@@ -53,6 +53,7 @@ static struct gmt_recording_memory memory = { .fd = -1, .folder = -1 };
 static char failure[1024]; /* reason of a failure; the writer's until the session is on or over */
 static struct gmt_recording recording = { .fd = -1 };
 static struct gmt_writer_listener listener;
+
 static void ask_devices(void)
 {
 	uint32_t count = gmt_driver_device_count();
