@@ -233,7 +233,7 @@ class AArch64(Case):
         cls.shim, cls.linking = link_shim(cls.objects, cls.folder.name)
 
     def test_recorder_stacks_keep_their_promises(self):
-        self.check(run_program([QEMU, "-L", SYSROOT, build_recorder_stack(CROSS, self.folder.name)]), 12)
+        self.check(run_program([QEMU, "-L", SYSROOT, build_recorder_stack(CROSS, self.folder.name)]), 13)
 
     def emulate(self, *arguments, options=""):
         program = build_program(CROSS, self.folder.name)

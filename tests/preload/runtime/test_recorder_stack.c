@@ -21,6 +21,7 @@ static _Atomic bool may_leave;
 
 struct seen {
 	uintptr_t stack;
+	uintptr_t outer_stack; /* of the work that asked again */
 	sigset_t mask;
 	int signals, frames;
 	void *addresses[FRAMES];
@@ -57,7 +58,10 @@ static void look(void *argument)
 
 static void look_twice(void *argument)
 {
-	gmt_recorder_stack_run(look, argument);
+	struct seen *seen = argument;
+
+	gmt_recorder_stack_run(look, seen);
+	seen->outer_stack = (uintptr_t)__builtin_frame_address(0);
 }
 
 static void use_much(void *argument)
@@ -124,6 +128,9 @@ int main(void)
 	one_run();
 	gmt_recorder_stack_run(look_twice, &seen);
 	promise(seen.stack, "work may ask for it again");
+	promise(is_near(seen.stack, seen.outer_stack) &&
+			!is_near(seen.outer_stack, (uintptr_t)__builtin_frame_address(0)),
+		"the thread knows meanwhile that it is on a recorder stack, and not longer");
 	gmt_recorder_stack_run(use_much, &sum);
 	promise(sum == 3, "the stack is as large as it says");
 	for (int i = 0; i < MORE; i++)
